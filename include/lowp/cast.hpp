@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/ranges.hpp>
+#include <lowp/simd/dispatch.hpp>
+
+#include <concepts>
+
+namespace lowp {
+
+namespace detail {
+
+/// The element function of a conversion.
+struct identity {
+  static constexpr bool is_conversion = true;
+  template <class F>
+  LOWP_FN void operator()(F& to, F const& from) const {
+    to = from;
+  }
+};
+
+struct make_identity {
+  LOWP_FN identity operator()() const { return {}; }
+};
+
+}  // namespace detail
+
+/// out[i] = round(in[i]), each element once from its exact value. A cast to the same format copies
+/// bits; a NaN keeps its sign and its leading payload bits as far as the format has them.
+///
+/// @param in   n elements
+/// @param out  n elements; may be the storage of `in` where elements have equal size
+/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
+template <input In, output Out, span_rounding R = nearest_even>
+LOWP_HOST_FN void cast(In&& in, Out&& out, R rounding = {},
+                       overflow policy = default_overflow<element_of<Out>>) {
+  using From = element_of<In>;
+  using To = element_of<Out>;
+  detail::extent const from("in", in), to("out", out);
+  detail::require_equal_sizes("cast", {from, to});
+  if (!detail::are_identical(from, to)) detail::require_disjoint("cast", from, to);
+  auto const* source = std::ranges::data(in);
+  if constexpr (std::same_as<From, To>) {
+    __builtin_memmove(std::ranges::data(out), source, to.size * sizeof(To));
+  } else {
+    simd::dispatch<detail::make_identity, simd::no_report>(
+        {}, to.size, nullptr,
+        simd::operand<To, simd::access::write, R>{std::ranges::data(out), rounding, policy},
+        simd::operand<From, simd::access::read>{source});
+  }
+}
+
+}  // namespace lowp

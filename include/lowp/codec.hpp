@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encode and decode in integer arithmetic, once for every format, mode and kind of lane.
+#pragma once
+
+#include <lowp/format.hpp>
+#include <lowp/lanes.hpp>
+#include <lowp/overflow.hpp>
+#include <lowp/rounding.hpp>
+
+#include <cstdint>
+
+namespace lowp::detail {
+
+/// What encoding needs to know besides the value: computed once per call.
+struct special_results {
+  special_codes codes;
+  std::uint32_t overflowed[2];  // of a positive and of a negative value
+};
+
+template <format F, class R>
+LOWP_FN constexpr special_results special_results_of(R const& rounding, overflow policy) {
+  special_codes const codes = special_codes_of<F>(policy);
+  return {codes,
+          {rounding.inward(false) ? F.max_code() : codes.overflowed,
+           rounding.inward(true) ? F.max_code() : codes.overflowed}};
+}
+
+template <class U, class M>
+struct encoded {
+  U code;
+  M overflowed;  ///< finite, and the rounded magnitude exceeds the largest finite value
+};
+
+/// An exact magnitude between two codes of F: `lower` is the code toward zero, `fraction` the
+/// position between the two. Codes continue beyond the largest finite value.
+template <class U>
+struct position {
+  U lower, fraction;
+};
+
+/// The position of significand * 2^(exponent - (K - 1)), where significand < 2^K and has its top
+/// bit set unless exponent <= F.min_exponent().
+///
+///     | whole: bits on F's grid | dropped |
+///                        fraction = | 0 | dropped, shifted to the top |
+template <format F, int K, bool FineFraction, class U>
+LOWP_FN constexpr position<U> locate(U const& exponent, U const& significand) {
+  using namespace lanes;
+  using word = typename lane<U>::scalar;
+  constexpr int width = fraction<U>::bits;
+  constexpr word normal_drop = K - F.precision();
+  static_assert(F.precision() + 2 <= K && K < width);
+
+  U const zero = spread<U>(0);
+  U const above = exponent - static_cast<word>(F.min_exponent());
+  U const below = min(max(zero - above, zero), spread<U>(2 * width - normal_drop));
+  U const drop = below + normal_drop;
+  U const shift = min(drop, spread<U>(width));
+  U const whole = significand >> shift;
+  U dropped = (significand << (spread<U>(width) - shift)) & fraction<U>::never;
+  // More than `width` bits dropped: below one half, and only a random draw asks how far below.
+  if constexpr (FineFraction) dropped = dropped >> (drop - shift);
+
+  U const lower = (max(above, zero) << F.significand_bits) + whole;
+  if constexpr (F.has_zero()) return {lower, dropped};
+  // The code of 2^min_exponent is 0, and nothing is smaller.
+  auto const tiny = greater(zero, above);
+  return {select(tiny, zero, lower - 1), select(tiny, zero, dropped)};
+}
+
+template <class U, class M, class R>
+LOWP_FN constexpr U round(position<U> const& p, M const& negative, U const& random,
+                          R const& rounding) {
+  using namespace lanes;
+  auto const away = greater(p.fraction, rounding.threshold(p.lower & 1, negative, random));
+  return select(away, p.lower + 1, p.lower);
+}
+
+/// Puts sign and special results around a rounded magnitude. `payload` holds the leading bits of
+/// a NaN's significand field.
+template <format F, class U, class M>
+LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, M const& negative, M const& infinite,
+                                       M const& nan, U const& payload, special_results const& s) {
+  using namespace lanes;
+  U const zero = spread<U>(0);
+  M const finite = negate(either(infinite, nan));
+  M const overflowed = both(greater(magnitude, spread<U>(F.max_code())), finite);
+  U const beyond = select(negative, spread<U>(s.overflowed[1]), spread<U>(s.overflowed[0]));
+  U code = select(infinite, spread<U>(s.codes.infinite), select(overflowed, beyond, magnitude));
+  U const sign = select(negative, spread<U>(F.sign_mask()), zero);
+  if constexpr (F.has_negative_zero())
+    code = code | sign;
+  else
+    code = code | select(equal(code, zero), zero, sign);
+  U const quieted = (payload & s.codes.nan_payload) |
+                    select(negative, spread<U>(s.codes.nan[1]), spread<U>(s.codes.nan[0]));
+  M const is_nan = F.has_sign ? nan : either(nan, negative);
+  return {select(is_nan, quieted, code), overflowed};
+}
+
+/// binary32 patterns to codes.
+template <format F, class U, class R>
+LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
+                              special_results const& s) {
+  using namespace lanes;
+  constexpr int K = 24;
+  U const a = b & (binary32_sign - 1);
+  auto const negative = greater(spread<U>(0), b);
+  auto const infinite = equal(a, spread<U>(binary32_infinity));
+  auto nan = greater(a, spread<U>(binary32_infinity));
+
+  position<U> p{a, a};
+  if constexpr (F.min_exponent() == -126) {  // the pattern already is the position
+    constexpr int drop = K - F.precision();
+    p = {a >> drop, (a << (fraction<U>::bits - drop)) & fraction<U>::never};
+  } else if constexpr (F.has_zero()) {
+    U const field = a >> 23;
+    U const hidden = select(equal(field, spread<U>(0)), spread<U>(0), spread<U>(1u << 23));
+    p = locate<F, K, R::is_stochastic>(max(field, spread<U>(1)) - 127,
+                                       (a & 0x7fffff) | hidden);
+  } else {  // reaches below the normal floats: count their leading zeros by converting to float
+    U const scaled = bits(to_real(a & 0x7fffff));
+    auto const subnormal = greater(spread<U>(1u << 23), a);
+    U const exponent = select(subnormal, (scaled >> 23) - (127 + 149), (a >> 23) - 127);
+    U const significand = select(subnormal, scaled, a) & 0x7fffff;
+    p = locate<F, K, R::is_stochastic>(exponent, significand | (1u << 23));
+    nan = either(nan, equal(a, spread<U>(0)));
+  }
+  U const payload = a >> (23 - F.significand_bits);
+  return finish<F>(round(p, negative, random, rounding), negative, infinite, nan, payload, s);
+}
+
+/// Codes to binary32 patterns. Exact; a NaN comes out quiet, except where widening is a shift.
+template <format F, class U>
+LOWP_FN constexpr U decode(U const& code) {
+  using namespace lanes;
+  constexpr int shift = 23 - F.significand_bits;
+  if constexpr (F.is_truncated_binary32()) return code << (32 - F.bits());
+
+  U const magnitude = code & F.magnitude_mask();
+  U b = (magnitude << shift) + (static_cast<std::uint32_t>(127 - F.bias) << 23);
+  if constexpr (F.has_zero()) {
+    constexpr auto scale = static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits) << 23;
+    U const scaled = select(equal(magnitude, spread<U>(0)), spread<U>(0),
+                            bits(to_real(magnitude)) + scale);
+    b = select(greater(spread<U>(F.min_normal_code()), magnitude), scaled, b);
+  } else {
+    b = select(equal(magnitude, spread<U>(0)), spread<U>(1u << 22), b);  // 2^-127 is subnormal
+  }
+  if constexpr (F.codes == specials::ieee) {
+    U const payload = (magnitude & F.significand_mask()) << shift;
+    U const special = payload | select(equal(payload, spread<U>(0)), spread<U>(binary32_infinity),
+                                       spread<U>(binary32_nan));
+    b = select(greater(magnitude, spread<U>(F.max_code())), special, b);
+  }
+  if constexpr (F.codes == specials::nan_all_ones)
+    b = select(equal(magnitude, spread<U>(F.magnitude_mask())), spread<U>(binary32_nan), b);
+  if constexpr (F.has_sign) b = b | ((code & F.sign_mask()) << (32 - F.bits()));
+  if constexpr (F.codes == specials::nan_negative_zero)
+    b = select(equal(code & F.code_mask(), spread<U>(F.nan_code())), spread<U>(binary32_nan), b);
+  return b;
+}
+
+}  // namespace lowp::detail

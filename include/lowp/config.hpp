@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library's macros, and nothing else.
+#pragma once
+
+#define LOWP_VERSION_MAJOR 0
+#define LOWP_VERSION_MINOR 1
+#define LOWP_VERSION_PATCH 0
+
+#if defined(__CUDACC__)
+#define LOWP_HOST_DEVICE __host__ __device__
+#else
+#define LOWP_HOST_DEVICE
+#endif
+
+// A function that leaves no body behind: a shared inline function compiled in a unit built with -mavx2
+// could be the one the linker keeps for a unit built without it.
+#define LOWP_FN LOWP_HOST_DEVICE inline __attribute__((always_inline))
+#define LOWP_HOST_FN inline __attribute__((always_inline))
+
+// A call that no optimiser moves floating-point work across.
+#if defined(__clang__)
+#define LOWP_OPAQUE __attribute__((noinline))
+#else
+#define LOWP_OPAQUE __attribute__((noinline, noipa))
+#endif
+
+// Between these two, -ffast-math and contraction of the including unit are off.
+#if defined(__clang__)
+#define LOWP_EXACT_BEGIN _Pragma("float_control(push)") _Pragma("float_control(precise, on)")
+#define LOWP_EXACT_END _Pragma("float_control(pop)")
+#elif defined(__CUDACC__)
+#define LOWP_EXACT_BEGIN                               \
+  _Pragma("nv_diagnostic push")                        \
+  _Pragma("nv_diag_suppress 1675")                     \
+  _Pragma("GCC push_options")                          \
+  _Pragma("GCC optimize(\"no-fast-math\",\"fp-contract=off\")")
+#define LOWP_EXACT_END _Pragma("GCC pop_options") _Pragma("nv_diagnostic pop")
+#else
+#define LOWP_EXACT_BEGIN      \
+  _Pragma("GCC push_options") \
+  _Pragma("GCC optimize(\"no-fast-math\",\"fp-contract=off\")")
+#define LOWP_EXACT_END _Pragma("GCC pop_options")
+#endif
+
+// Kernels live in an inline namespace that spells the unit's own instruction sets, so that units
+// built with different flags never share one. Each macro below is 1 or its own name.
+#define LOWP_HAS_1 1
+#define LOWP_HAS___SSE3__ 0
+#define LOWP_HAS___SSSE3__ 0
+#define LOWP_HAS___SSE4_1__ 0
+#define LOWP_HAS___SSE4_2__ 0
+#define LOWP_HAS___POPCNT__ 0
+#define LOWP_HAS___LZCNT__ 0
+#define LOWP_HAS___BMI__ 0
+#define LOWP_HAS___BMI2__ 0
+#define LOWP_HAS___AVX__ 0
+#define LOWP_HAS___F16C__ 0
+#define LOWP_HAS___FMA__ 0
+#define LOWP_HAS___AVX2__ 0
+#define LOWP_HAS___AVX512F__ 0
+#define LOWP_HAS___AVX512BW__ 0
+#define LOWP_HAS___AVX512BF16__ 0
+#define LOWP_HAS___AVX512FP16__ 0
+#define LOWP_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) \
+  unit_##a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p
+#define LOWP_JOIN(...) LOWP_JOIN_(__VA_ARGS__)
+#define LOWP_HAS_(flag) LOWP_HAS_##flag
+#define LOWP_HAS(flag) LOWP_HAS_(flag)
+#define LOWP_UNIT                                                                            \
+  LOWP_JOIN(LOWP_HAS(__SSE3__), LOWP_HAS(__SSSE3__), LOWP_HAS(__SSE4_1__),                   \
+            LOWP_HAS(__SSE4_2__), LOWP_HAS(__POPCNT__), LOWP_HAS(__LZCNT__),                 \
+            LOWP_HAS(__BMI__), LOWP_HAS(__BMI2__), LOWP_HAS(__AVX__), LOWP_HAS(__F16C__),    \
+            LOWP_HAS(__FMA__), LOWP_HAS(__AVX2__), LOWP_HAS(__AVX512F__),                    \
+            LOWP_HAS(__AVX512BW__), LOWP_HAS(__AVX512BF16__), LOWP_HAS(__AVX512FP16__))

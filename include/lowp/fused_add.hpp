@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/outcome.hpp>
+#include <lowp/ranges.hpp>
+#include <lowp/simd/dispatch.hpp>
+
+namespace lowp {
+
+namespace detail {
+
+/// p = fma(alpha, u, p); the update is alpha * u.
+struct scaled_addition {
+  float alpha;
+
+  template <class F>
+  LOWP_FN F operator()(F& p, F const& u) const {
+    F const a = lanes::spread<F>(alpha);
+    p = lanes::fma(a, u, p);
+    return lanes::mul(a, u);
+  }
+};
+
+struct make_scaled_addition {
+  float alpha;
+  LOWP_FN scaled_addition operator()() const { return {alpha}; }
+};
+
+}  // namespace detail
+
+/// p[i] = round(fma(alpha, u[i], p[i])): one fused multiply-add in float, one rounding to p's
+/// format. A NaN result is the canonical one.
+///
+/// @param p        n elements
+/// @param u        n elements; may be the storage of p where elements have equal size
+/// @param outcome  optionally an overflow policy, then optionally an update_report to add to
+/// @throws std::invalid_argument  sizes differ, or p and u overlap in another way
+template <output P, input U, span_rounding R = nearest_even, class... Outcome>
+  requires policy_then_report<Outcome...>
+LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, R rounding = {}, Outcome&&... outcome) {
+  using T = element_of<P>;
+  detail::extent const to("p", p), from("u", u);
+  detail::require_equal_sizes("fused_add", {to, from});
+  if (!detail::are_identical(to, from)) detail::require_disjoint("fused_add", to, from);
+  simd::dispatch(detail::make_scaled_addition{alpha}, to.size, detail::report_among(outcome...),
+                 simd::operand<T, simd::access::read_write, R>{
+                     std::ranges::data(p), rounding, detail::policy_among<T>(outcome...)},
+                 simd::operand<element_of<U>, simd::access::read>{std::ranges::data(u)});
+}
+
+}  // namespace lowp

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vocabulary of one lane. An element function written in these words means the same bits for a
+// float, for a pack of any instruction set and for a CUDA thread.
+//
+//     word   std::uint32_t or a pack of them: + - * & | ^ << >> and the functions below
+//     real   float or a pack of them: the functions below only, so that nothing is contracted
+//     mask   bool or a pack of them: both, either, negate, select
+#pragma once
+
+#include <lowp/config.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp {
+
+/// How a lane type does what the vocabulary says; for packs see simd/pack.hpp.
+template <class T>
+struct lane;
+
+namespace lanes {
+
+/// The word, the mask and the double-precision lanes that go with a lane type.
+template <class T>
+using word = typename lane<T>::word;
+template <class T>
+using mask = typename lane<T>::mask;
+template <class T>
+using wide = typename lane<T>::wide;
+
+/// The same value in every lane.
+template <class T>
+LOWP_FN constexpr T spread(typename lane<T>::scalar x) {
+  return lane<T>::spread(x);
+}
+
+// Words. `greater` compares as two's complement numbers, `multiply_high` is the upper half of the
+// product, `to_real` is exact below 2^24.
+template <class U>
+LOWP_FN constexpr auto equal(U const& a, U const& b) {
+  return lane<U>::equal(a, b);
+}
+template <class U>
+LOWP_FN constexpr auto greater(U const& a, U const& b) {
+  return lane<U>::greater(a, b);
+}
+template <class U>
+LOWP_FN constexpr U multiply_high(U const& a, std::uint32_t b) {
+  return lane<U>::multiply_high(a, b);
+}
+template <class U>
+LOWP_FN constexpr auto to_real(U const& a) {
+  return lane<U>::to_real(a);
+}
+template <class U>
+LOWP_FN constexpr U max(U const& a, U const& b) {
+  return lane<U>::select(lane<U>::greater(a, b), a, b);
+}
+template <class U>
+LOWP_FN constexpr U min(U const& a, U const& b) {
+  return lane<U>::select(lane<U>::greater(a, b), b, a);
+}
+
+// Masks.
+template <class M, class T>
+LOWP_FN constexpr T select(M const& where, T const& yes, T const& no) {
+  return lane<T>::select(where, yes, no);
+}
+LOWP_FN constexpr bool both(bool a, bool b) { return a && b; }
+LOWP_FN constexpr bool either(bool a, bool b) { return a || b; }
+LOWP_FN constexpr bool negate(bool a) { return !a; }
+
+// Reals: IEEE 754 operations, rounded once to nearest even, subnormals kept. The sign and payload
+// of a NaN result are unspecified until it is stored.
+template <class F>
+LOWP_FN constexpr word<F> bits(F const& x) {
+  return lane<F>::bits(x);
+}
+template <class F>
+LOWP_FN constexpr F from_bits(word<F> const& b) {
+  return lane<F>::from_bits(b);
+}
+template <class F>
+LOWP_FN F add(F const& a, F const& b) {
+  return lane<F>::add(a, b);
+}
+template <class F>
+LOWP_FN F sub(F const& a, F const& b) {
+  return lane<F>::sub(a, b);
+}
+template <class F>
+LOWP_FN F mul(F const& a, F const& b) {
+  return lane<F>::mul(a, b);
+}
+template <class F>
+LOWP_FN F div(F const& a, F const& b) {
+  return lane<F>::div(a, b);
+}
+template <class F>
+LOWP_FN F sqrt(F const& a) {
+  return lane<F>::sqrt(a);
+}
+/// a * b + c, rounded once.
+template <class F>
+LOWP_FN F fma(F const& a, F const& b, F const& c) {
+  return lane<F>::fma(a, b, c);
+}
+/// Exactly, in double precision.
+template <class F>
+LOWP_FN wide<F> widen(F const& a) {
+  return lane<F>::widen(a);
+}
+
+// Reals taken as bit patterns: no floating-point flag of any compiler touches these.
+inline constexpr std::uint32_t binary32_sign = 0x80000000, binary32_infinity = 0x7f800000,
+                               binary32_nan = 0x7fc00000;
+
+template <class F>
+LOWP_FN constexpr F negative(F const& a) {
+  return from_bits<F>(bits(a) ^ binary32_sign);
+}
+template <class F>
+LOWP_FN constexpr word<F> magnitude(F const& a) {
+  return bits(a) & (binary32_sign - 1);
+}
+template <class F>
+LOWP_FN constexpr F absolute(F const& a) {
+  return from_bits<F>(magnitude(a));
+}
+template <class F>
+LOWP_FN constexpr auto is_nan(F const& a) {
+  return greater(magnitude(a), spread<word<F>>(binary32_infinity));
+}
+template <class F>
+LOWP_FN constexpr auto is_finite(F const& a) {
+  return greater(spread<word<F>>(binary32_infinity), magnitude(a));
+}
+template <class F>
+LOWP_FN constexpr auto is_zero(F const& a) {
+  return equal(magnitude(a), spread<word<F>>(0));
+}
+/// The one NaN that a computed result may be.
+template <class F>
+LOWP_FN constexpr F canonical(F const& a) {
+  return from_bits<F>(select(is_nan(a), spread<word<F>>(binary32_nan), bits(a)));
+}
+
+}  // namespace lanes
+
+LOWP_EXACT_BEGIN
+
+template <class U>
+struct word_lane {
+  using scalar = U;
+  LOWP_FN static constexpr U spread(U x) { return x; }
+  LOWP_FN static constexpr bool equal(U a, U b) { return a == b; }
+  LOWP_FN static constexpr bool greater(U a, U b) {
+    return static_cast<std::make_signed_t<U>>(a) > static_cast<std::make_signed_t<U>>(b);
+  }
+  LOWP_FN static constexpr U select(bool where, U yes, U no) { return where ? yes : no; }
+};
+
+template <>
+struct lane<std::uint64_t> : word_lane<std::uint64_t> {};
+
+template <>
+struct lane<std::uint32_t> : word_lane<std::uint32_t> {
+  LOWP_FN static constexpr std::uint32_t multiply_high(std::uint32_t a, std::uint32_t b) {
+    return static_cast<std::uint32_t>(std::uint64_t{a} * b >> 32);
+  }
+  LOWP_FN static constexpr float to_real(std::uint32_t a) { return static_cast<float>(a); }
+};
+
+template <>
+struct lane<float> {
+  using scalar = float;
+  using word = std::uint32_t;
+  using mask = bool;
+  using wide = double;
+  LOWP_FN static constexpr float spread(float x) { return x; }
+  LOWP_FN static constexpr float select(bool where, float yes, float no) { return where ? yes : no; }
+  LOWP_FN static constexpr word bits(float x) { return __builtin_bit_cast(word, x); }
+  LOWP_FN static constexpr float from_bits(word b) { return __builtin_bit_cast(float, b); }
+  LOWP_FN static constexpr double widen(float x) { return double{x}; }
+
+#if defined(__CUDA_ARCH__)
+// --use_fast_math makes even __fmul_rn flush subnormals; PTX with its rounding spelled out does not.
+#define LOWP_PTX(name, op)                                        \
+  LOWP_FN static float name(float a, float b) {                   \
+    float r;                                                      \
+    asm(op ".rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));     \
+    return r;                                                     \
+  }
+  LOWP_PTX(add, "add")
+  LOWP_PTX(sub, "sub")
+  LOWP_PTX(mul, "mul")
+  LOWP_PTX(div, "div")
+#undef LOWP_PTX
+  LOWP_FN static float sqrt(float a) {
+    float r;
+    asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+  }
+  LOWP_FN static float fma(float a, float b, float c) {
+    float r;
+    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
+    return r;
+  }
+#else
+  LOWP_FN static float add(float a, float b) { return a + b; }
+  LOWP_FN static float sub(float a, float b) { return a - b; }
+  LOWP_FN static float mul(float a, float b) { return a * b; }
+  LOWP_FN static float div(float a, float b) { return a / b; }
+  LOWP_FN static float sqrt(float a) { return __builtin_sqrtf(a); }
+  LOWP_FN static float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#endif
+};
+
+template <>
+struct lane<double> {
+  using scalar = double;
+  LOWP_FN static constexpr double spread(double x) { return x; }
+  LOWP_FN static double add(double a, double b) { return a + b; }
+  LOWP_FN static double sub(double a, double b) { return a - b; }
+};
+
+LOWP_EXACT_END
+
+}  // namespace lowp

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of an optimizer step: hyper-parameters, what is computed from them once per call,
+// and the element functions. Each statement is one fused multiply-add or one single operation.
+#pragma once
+
+#include <lowp/lanes.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+/// Stochastic gradient descent; names, defaults and meaning as torch.optim.SGD.
+struct sgd {
+  double lr, momentum = 0, dampening = 0, weight_decay = 0;
+  bool nesterov = false;
+};
+
+/// Adam with decoupled weight decay (I. Loshchilov, F. Hutter, "Decoupled weight decay
+/// regularization", ICLR 2019); names, defaults and meaning as torch.optim.AdamW.
+struct adamw {
+  double lr = 1e-3, beta1 = .9, beta2 = .999, eps = 1e-8, weight_decay = 1e-2;
+};
+
+namespace detail {
+
+LOWP_EXACT_BEGIN
+
+/// One element of SGD. Without momentum the buffer is neither read nor written.
+struct sgd_element {
+  float minus_lr, momentum, one_minus_dampening, weight_decay;
+  bool decays, has_momentum, is_first, nesterov;
+
+  LOWP_HOST_FN sgd_element(sgd const& s, std::uint64_t step)
+      : minus_lr(static_cast<float>(-s.lr)),
+        momentum(static_cast<float>(s.momentum)),
+        one_minus_dampening(static_cast<float>(1 - s.dampening)),
+        weight_decay(static_cast<float>(s.weight_decay)),
+        decays(s.weight_decay != 0),
+        has_momentum(s.momentum != 0),
+        is_first(step == 1),
+        nesterov(s.nesterov) {}
+
+  template <class F>
+  LOWP_FN F decayed(F const& p, F const& g) const {
+    return decays ? lanes::fma(lanes::spread<F>(weight_decay), p, g) : g;
+  }
+  template <class F>
+  LOWP_FN F descend(F& p, F const& direction) const {
+    F const rate = lanes::spread<F>(minus_lr);
+    p = lanes::fma(rate, direction, p);
+    return lanes::mul(rate, direction);
+  }
+
+  template <class F>
+  LOWP_FN F operator()(F& p, F const& g) const {
+    return descend(p, decayed(p, g));
+  }
+  template <class F>
+  LOWP_FN F operator()(F& p, F const& g, F& buffer) const {
+    F const d = decayed(p, g);
+    F const mu = lanes::spread<F>(momentum);
+    buffer = is_first
+                 ? d
+                 : lanes::fma(mu, buffer, lanes::mul(lanes::spread<F>(one_minus_dampening), d));
+    return descend(p, nesterov ? lanes::fma(mu, buffer, d) : buffer);
+  }
+};
+
+/// 1 - beta^step, by squaring; beta as the element function sees it.
+LOWP_HOST_FN double bias_correction(double beta, std::uint64_t step) {
+  double power = 1, square = static_cast<double>(static_cast<float>(beta));
+  for (; step != 0; step >>= 1) {
+    if (step & 1) power *= square;
+    square *= square;
+  }
+  return 1 - power;
+}
+
+LOWP_HOST_FN double square_root(double x) {
+#if defined(__SSE2__)
+  asm("sqrtsd %1, %0" : "=x"(x) : "x"(x));
+  return x;
+#else
+  return __builtin_sqrt(x);
+#endif
+}
+
+/// One element of AdamW. m and v are used unrounded; weight decay, step and parameter meet in one
+/// rounding.
+struct adamw_element {
+  float one_minus_beta1, one_minus_beta2, beta2, correction2, minus_step, minus_decay, eps;
+  bool decays;
+
+  LOWP_HOST_FN adamw_element(adamw const& a, std::uint64_t step)
+      : one_minus_beta1(complement(a.beta1)),
+        one_minus_beta2(complement(a.beta2)),
+        beta2(static_cast<float>(a.beta2)),
+        correction2(static_cast<float>(1 / square_root(bias_correction(a.beta2, step)))),
+        minus_step(static_cast<float>(-a.lr / bias_correction(a.beta1, step))),
+        minus_decay(static_cast<float>(-(a.lr * a.weight_decay))),
+        eps(static_cast<float>(a.eps)),
+        decays(a.weight_decay != 0) {}
+
+  template <class F>
+  LOWP_FN F operator()(F& p, F const& g, F& m, F& v) const {
+    using namespace lanes;
+    m = fma(spread<F>(one_minus_beta1), sub(g, m), m);
+    F const h = mul(spread<F>(one_minus_beta2), g);
+    F const k = mul(spread<F>(beta2), v);
+    v = fma(h, g, k);
+    F const denominator = fma(lanes::sqrt(v), spread<F>(correction2), spread<F>(eps));
+    F const q = div(mul(spread<F>(minus_step), m), denominator);
+    F const u = decays ? fma(spread<F>(minus_decay), p, q) : q;
+    p = add(p, u);
+    return u;
+  }
+
+ private:
+  LOWP_HOST_FN static float complement(double beta) {
+    return static_cast<float>(1 - static_cast<double>(static_cast<float>(beta)));
+  }
+};
+
+/// Makes the element function where no floating-point flag of the caller is in force.
+template <class Element, class Settings>
+struct make_step {
+  Settings settings;
+  std::uint64_t step;
+  LOWP_HOST_FN Element operator()() const { return Element(settings, step); }
+};
+
+LOWP_EXACT_END
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a span-level function takes, and what it refuses.
+#pragma once
+
+#include <lowp/basic_float.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <ranges>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace lowp {
+
+/// A contiguous range of known size whose elements are float or a narrow type.
+template <class R>
+concept input = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                element<std::ranges::range_value_t<R>>;
+
+/// The same, writable, and not a temporary that would die with what was written to it.
+template <class R>
+concept output = input<R> && std::ranges::borrowed_range<R> &&
+                 std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
+
+template <class R>
+using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
+
+namespace detail {
+
+/// A range as errors speak of it.
+struct extent {
+  char const* name;
+  void const* data;
+  std::size_t size, element_size;
+
+  template <class R>
+  LOWP_HOST_FN extent(char const* range_name, R& r)
+      : name(range_name),
+        data(std::ranges::data(r)),
+        size(std::ranges::size(r)),
+        element_size(sizeof(element_of<R>)) {}
+};
+
+inline namespace LOWP_UNIT {
+
+[[noreturn]] inline void refuse(std::string const& what) {
+  throw std::invalid_argument("lowp::" + what);
+}
+
+inline void require_equal_sizes(char const* function, std::initializer_list<extent> ranges) {
+  for (extent const& r : ranges) {
+    if (r.size == ranges.begin()->size) continue;
+    std::string sizes;
+    for (extent const& each : ranges)
+      sizes.append(sizes.empty() ? "" : ", ").append(each.name).append(" has ") +=
+          std::to_string(each.size);
+    refuse(std::string(function) + ": sizes differ: " + sizes);
+  }
+}
+
+inline bool are_identical(extent const& a, extent const& b) {
+  return a.data == b.data && a.size * a.element_size == b.size * b.element_size;
+}
+
+inline void require_disjoint(char const* function, extent const& a, extent const& b) {
+  auto const a0 = reinterpret_cast<std::uintptr_t>(a.data);
+  auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
+  std::size_t const a_bytes = a.size * a.element_size, b_bytes = b.size * b.element_size;
+  if (a_bytes == 0 || b_bytes == 0 || a0 + a_bytes <= b0 || b0 + b_bytes <= a0) return;
+  auto const later = a0 < b0 ? b.name : a.name;
+  auto const earlier = a0 < b0 ? a.name : b.name;
+  refuse(std::string(function) + ": " + a.name + " (" + std::to_string(a_bytes) + " bytes) and " +
+         b.name + " (" + std::to_string(b_bytes) + " bytes) overlap: " + later + " starts " +
+         std::to_string(a0 < b0 ? b0 - a0 : a0 - b0) + " bytes into " + earlier);
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounding modes, each a threshold: with f in [0, 1) the position of the exact value between its
+// neighbours toward and away from zero, the result is the neighbour away from zero iff
+// f > threshold. No threshold is negative, so an exact value never moves.
+#pragma once
+
+#include <lowp/random.hpp>
+
+#include <concepts>
+#include <cstdint>
+
+namespace lowp {
+
+/// A fraction in the words U: w - 1 bits below a clear sign bit, for signed comparison.
+template <class U>
+struct fraction {
+  using word = typename lane<U>::scalar;
+  static constexpr int bits = static_cast<int>(sizeof(word)) * 8 - 1;
+  static constexpr word never = ~word{0} >> 1;  // f never exceeds it
+  static constexpr word half = never / 2 + 1;
+  static constexpr word always = 0;  // whatever is not exact exceeds it
+
+  /// f is rounded to the nearest multiple of 2^-16, half up, and goes away from zero iff
+  /// f * 2^16 + r >= 2^16; that is iff f > 1 - r * 2^-16 - 2^-17 - ulp.
+  static constexpr word stochastic = never - (word{1} << (bits - 17));
+  LOWP_FN static constexpr U scaled(U const& random) { return random << (bits - 16); }
+};
+
+// A mode's threshold<U>(odd, negative, random): `odd` is 1 where the neighbour toward zero has an
+// odd code, `random` holds 16 bits. `inward(negative)`: overflow is the largest finite value
+// (IEEE 754-2019, 7.4) rather than infinity.
+
+/// IEEE 754 roundTiesToEven.
+struct nearest_even {
+  static constexpr bool is_stochastic = false;
+  template <class U, class M>
+  LOWP_FN constexpr U threshold(U const& odd, M const&, U const&) const {
+    return lanes::spread<U>(fraction<U>::half) - odd;
+  }
+  LOWP_FN constexpr bool inward(bool) const { return false; }
+};
+
+/// IEEE 754 roundTiesToAway.
+struct nearest_away {
+  static constexpr bool is_stochastic = false;
+  template <class U, class M>
+  LOWP_FN constexpr U threshold(U const&, M const&, U const&) const {
+    return lanes::spread<U>(fraction<U>::half - 1);
+  }
+  LOWP_FN constexpr bool inward(bool) const { return false; }
+};
+
+/// IEEE 754 roundTowardZero.
+struct toward_zero {
+  static constexpr bool is_stochastic = false;
+  template <class U, class M>
+  LOWP_FN constexpr U threshold(U const&, M const&, U const&) const {
+    return lanes::spread<U>(fraction<U>::never);
+  }
+  LOWP_FN constexpr bool inward(bool) const { return true; }
+};
+
+/// IEEE 754 roundTowardPositive.
+struct upward {
+  static constexpr bool is_stochastic = false;
+  template <class U, class M>
+  LOWP_FN constexpr U threshold(U const&, M const& negative, U const&) const {
+    return lanes::select(negative, lanes::spread<U>(fraction<U>::never),
+                         lanes::spread<U>(fraction<U>::always));
+  }
+  LOWP_FN constexpr bool inward(bool negative) const { return negative; }
+};
+
+/// IEEE 754 roundTowardNegative.
+struct downward {
+  static constexpr bool is_stochastic = false;
+  template <class U, class M>
+  LOWP_FN constexpr U threshold(U const&, M const& negative, U const&) const {
+    return lanes::select(negative, lanes::spread<U>(fraction<U>::always),
+                         lanes::spread<U>(fraction<U>::never));
+  }
+  LOWP_FN constexpr bool inward(bool negative) const { return !negative; }
+};
+
+/// An inexact value becomes the neighbour with the odd code (S. Boldo, G. Melquiond, "Emulation of
+/// FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE TC 57, 2008).
+struct to_odd {
+  static constexpr bool is_stochastic = false;
+  template <class U, class M>
+  LOWP_FN constexpr U threshold(U const& odd, M const&, U const&) const {
+    return (lanes::spread<U>(0) - odd) & fraction<U>::never;
+  }
+  LOWP_FN constexpr bool inward(bool) const { return true; }
+};
+
+/// Away from zero with the probability that the position gives. Element i of a span takes its bits
+/// from (seed, stream, offset + i) alone, so any split of the span gives the same result.
+struct stochastic {
+  std::uint64_t seed, stream = 0, offset = 0;
+
+  /// The same with `step` in the low half of the stream: see stream_of.
+  LOWP_FN constexpr stochastic at(std::uint64_t step) const {
+    return {seed, stream_of(static_cast<std::uint32_t>(stream >> 32), step), offset};
+  }
+
+  static constexpr bool is_stochastic = true;
+  template <class U, class M>
+  LOWP_FN constexpr U threshold(U const&, M const&, U const& random) const {
+    return lanes::spread<U>(fraction<U>::stochastic) - fraction<U>::scaled(random);
+  }
+  LOWP_FN constexpr bool inward(bool) const { return false; }
+};
+
+/// Stochastic rounding of one value with the caller's 16 random bits.
+struct stochastic_bits {
+  std::uint16_t r;
+
+  static constexpr bool is_stochastic = true;
+  template <class U, class M>
+  LOWP_FN constexpr U threshold(U const& odd, M const& negative, U const& random) const {
+    return stochastic{}.threshold(odd, negative, random);
+  }
+  LOWP_FN constexpr bool inward(bool) const { return false; }
+};
+
+namespace detail {
+template <class R, class... Modes>
+concept one_of = (std::same_as<R, Modes> || ...);
+
+template <class R>
+concept deterministic_rounding =
+    one_of<R, nearest_even, nearest_away, toward_zero, upward, downward, to_odd>;
+}  // namespace detail
+
+/// A mode that a span can take, chosen at run time.
+class rounding_mode {
+ public:
+  LOWP_HOST_FN constexpr rounding_mode() : rounding_mode(nearest_even{}) {}
+
+  template <class R>
+    requires detail::deterministic_rounding<R> || std::same_as<R, stochastic>
+  LOWP_HOST_FN constexpr rounding_mode(R const& mode)
+      : threshold_{{mode.template threshold<word>(0, false, 0),
+                    mode.template threshold<word>(1, false, 0)},
+                   {mode.template threshold<word>(0, true, 0),
+                    mode.template threshold<word>(1, true, 0)}},
+        inward_{mode.inward(false), mode.inward(true)} {
+    if constexpr (R::is_stochastic) {
+      random_mask_ = 0xffff;
+      random_ = mode;
+    }
+  }
+
+  static constexpr bool is_stochastic = true;  // it may be
+  template <class U, class M>
+  LOWP_FN constexpr U threshold(U const& odd, M const& negative, U const& random) const {
+    auto const is_odd = lanes::equal(odd, lanes::spread<U>(1));
+    return lanes::select(negative, by_parity<U>(is_odd, threshold_[1]),
+                         by_parity<U>(is_odd, threshold_[0])) -
+           fraction<U>::scaled(random & random_mask_);
+  }
+  LOWP_FN constexpr bool inward(bool negative) const { return inward_[negative ? 1 : 0]; }
+  /// Where the random bits come from; null for a deterministic mode.
+  LOWP_FN constexpr stochastic const* random() const { return random_mask_ ? &random_ : nullptr; }
+  /// The same mode with `step` in the low half of its stream.
+  LOWP_FN constexpr rounding_mode at(std::uint64_t step) const {
+    rounding_mode mode = *this;
+    mode.random_ = random_.at(step);
+    return mode;
+  }
+
+ private:
+  using word = std::uint32_t;
+
+  template <class U, class M>
+  LOWP_FN static constexpr U by_parity(M const& odd, word const (&threshold)[2]) {
+    return lanes::select(odd, lanes::spread<U>(threshold[1]), lanes::spread<U>(threshold[0]));
+  }
+
+  word threshold_[2][2];  // of 31-bit fractions, by sign and parity
+  bool inward_[2];
+  word random_mask_ = 0;
+  stochastic random_{.seed = 0};
+};
+
+/// A mode for the parameter and for each moment, for `update`.
+struct per_slot {
+  rounding_mode param{}, first{}, second{};
+};
+
+template <class R>
+concept rounding = detail::deterministic_rounding<R> ||
+                   detail::one_of<R, stochastic, stochastic_bits, per_slot>;
+
+/// What one value can be rounded with.
+template <class R>
+concept value_rounding = rounding<R> && !std::same_as<R, per_slot>;
+
+/// What every element of a span can be rounded with.
+template <class R>
+concept span_rounding = value_rounding<R> && !std::same_as<R, stochastic_bits>;
+
+/// What an optimizer step can be rounded with.
+template <class R>
+concept update_rounding = rounding<R> && !std::same_as<R, stochastic_bits>;
+
+}  // namespace lowp

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of backends and the choice among them, made once.
+#pragma once
+
+#include <lowp/simd/operand.hpp>
+
+#if !defined(__CUDA_ARCH__)
+#include <lowp/environment.hpp>
+#include <lowp/simd/portable.hpp>
+#include <lowp/simd/transform.hpp>
+#endif
+
+#include <cstddef>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace lowp {
+
+namespace simd {
+
+inline namespace LOWP_UNIT {
+
+#if defined(__CUDA_ARCH__)  // nvcc's device pass reads host functions, but has no vectors
+
+template <class MakeFunction, class Report, class... Operand>
+void dispatch(MakeFunction const&, std::size_t, Report*, Operand const&...);
+std::string_view chosen_name();
+
+#else
+
+template <class... Isa>
+struct isa_list {
+  static constexpr std::string_view names[] = {Isa::name...};
+  static constexpr std::size_t none = sizeof...(Isa);
+
+  /// The last one in the list that this machine has, or the one that LOWP_ISA names.
+  static std::size_t choose() {
+    bool const available[] = {Isa::available()...};
+    std::size_t best = none;
+    for (std::size_t i = 0; i < none; ++i)
+      if (available[i]) best = i;
+    char const* const wanted = std::getenv("LOWP_ISA");
+    if (wanted == nullptr || *wanted == '\0') return best;
+    for (std::size_t i = 0; i < none; ++i)
+      if (names[i] == wanted && available[i]) return i;
+    std::string message = std::string("lowp: LOWP_ISA=") + wanted + " is not a backend here; there is";
+    for (std::size_t i = 0; i < none; ++i)
+      if (available[i]) message.append(" ").append(names[i]);
+    throw std::runtime_error(message);
+  }
+
+  template <class Call>
+  static void run(std::size_t chosen, Call const& call) {
+    std::size_t i = 0;
+    ((i++ == chosen ? Isa::run(call) : void()), ...);
+  }
+};
+
+using native = isa_list<portable>;
+
+inline std::size_t chosen() {
+  static std::size_t const index = native::choose();
+  return index;
+}
+
+template <class MakeFunction, class Report, class... Operand>
+void dispatch(MakeFunction const& make_function, std::size_t count, Report* report,
+              Operand const&... operands) {
+  std::size_t const isa = chosen();
+  if (count == 0) return;
+  call<MakeFunction, Report, Operand...> const work{make_function, count, report, {operands...}};
+  detail::default_environment const environment;
+  native::run(isa, work);
+}
+
+inline std::string_view chosen_name() { return native::names[chosen()]; }
+
+#endif
+
+}  // namespace LOWP_UNIT
+
+}  // namespace simd
+
+/// The backend that runs: "portable". LOWP_ISA in the environment names another; std::runtime_error
+/// where that is none of this machine's.
+LOWP_HOST_FN std::string_view isa() { return simd::chosen_name(); }
+
+}  // namespace lowp

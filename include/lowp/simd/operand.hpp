@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a caller hands to a kernel: where the elements of one operand are, which way they go, and
+// how they are rounded on the way out.
+#pragma once
+
+#include <lowp/basic_float.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::simd {
+
+/// Stands for "no report", and costs nothing.
+struct no_report {};
+
+enum class access : std::uint8_t { read, write, read_write };
+
+/// `rounding`, `policy` and the number of the random draw matter where narrow elements are written.
+template <element T, access A, class R = nearest_even>
+struct operand {
+  using type = T;
+  static constexpr bool is_read = A != access::write;
+  static constexpr bool is_written = A != access::read;
+  static constexpr bool is_random = is_written && narrow<T> && R::is_stochastic;
+
+  std::conditional_t<is_written, T, T const>* data;
+  R rounding{};
+  overflow policy = default_overflow<T>;
+  std::uint32_t draw = 0;
+
+  /// Null where nothing random is asked for.
+  LOWP_HOST_FN stochastic const* random() const {
+    if constexpr (std::same_as<R, stochastic>) return &rounding;
+    if constexpr (std::same_as<R, rounding_mode>) return rounding.random();
+    return nullptr;
+  }
+};
+
+}  // namespace lowp::simd

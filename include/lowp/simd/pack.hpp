@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// A register full of lanes: a GNU vector as wide as the instruction set says, and the vocabulary of
+// lanes.hpp for it. Nothing here names a target: the kernel that all of it is inlined into does.
+#pragma once
+
+#include <lowp/lanes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::simd {
+
+/// Isa::lanes lanes of T. The copy constructor is user-provided, so that a pack that is not inlined
+/// travels by address: how a wide vector travels depends on the caller's instruction set.
+template <class T, class Isa>
+struct pack {
+  static constexpr int lanes = Isa::lanes;
+  typedef T vector __attribute__((vector_size(sizeof(T) * lanes)));
+
+  vector v;
+
+  pack() = default;
+  LOWP_HOST_FN pack(pack const& p) : v(p.v) {}
+  LOWP_HOST_FN pack& operator=(pack const& p) {
+    v = p.v;
+    return *this;
+  }
+  LOWP_HOST_FN static pack of(vector const& v) {
+    pack p;
+    p.v = v;
+    return p;
+  }
+
+  /// From and to unaligned memory, converting between T and what is stored.
+  template <class S>
+  LOWP_HOST_FN static pack load(S const* from) {
+    typename pack<S, Isa>::vector stored;
+    __builtin_memcpy(&stored, from, sizeof(stored));
+    return of(__builtin_convertvector(stored, vector));
+  }
+  template <class S>
+  LOWP_HOST_FN void store(S* to) const {
+    auto const stored = __builtin_convertvector(v, typename pack<S, Isa>::vector);
+    __builtin_memcpy(to, &stored, sizeof(stored));
+  }
+  template <class S>
+  LOWP_HOST_FN pack<S, Isa> converted() const {
+    return pack<S, Isa>::of(__builtin_convertvector(v, typename pack<S, Isa>::vector));
+  }
+};
+
+template <class Isa>
+using word = pack<std::uint32_t, Isa>;
+template <class Isa>
+using mask = pack<std::int32_t, Isa>;
+
+// Words with words and with scalars.
+// clang-format off
+template <class I> LOWP_HOST_FN word<I> operator+(word<I> const& a, word<I> const& b) { return word<I>::of(a.v + b.v); }
+template <class I> LOWP_HOST_FN word<I> operator-(word<I> const& a, word<I> const& b) { return word<I>::of(a.v - b.v); }
+template <class I> LOWP_HOST_FN word<I> operator&(word<I> const& a, word<I> const& b) { return word<I>::of(a.v & b.v); }
+template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, word<I> const& b) { return word<I>::of(a.v | b.v); }
+template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, word<I> const& b) { return word<I>::of(a.v ^ b.v); }
+template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, word<I> const& b) { return word<I>::of(a.v << b.v); }
+template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, word<I> const& b) { return word<I>::of(a.v >> b.v); }
+template <class I> LOWP_HOST_FN word<I> operator+(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v + b); }
+template <class I> LOWP_HOST_FN word<I> operator-(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v - b); }
+template <class I> LOWP_HOST_FN word<I> operator*(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v * b); }
+template <class I> LOWP_HOST_FN word<I> operator&(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v & b); }
+template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v | b); }
+template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v ^ b); }
+template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, int b) { return word<I>::of(a.v << b); }
+template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, int b) { return word<I>::of(a.v >> b); }
+// clang-format on
+
+// Masks.
+// clang-format off
+template <class I> LOWP_HOST_FN mask<I> both(mask<I> const& a, mask<I> const& b) { return mask<I>::of(a.v & b.v); }
+template <class I> LOWP_HOST_FN mask<I> either(mask<I> const& a, mask<I> const& b) { return mask<I>::of(a.v | b.v); }
+template <class I> LOWP_HOST_FN mask<I> negate(mask<I> const& a) { return mask<I>::of(~a.v); }
+// clang-format on
+
+/// 0, 1, 2, ... in the lanes.
+template <class Isa>
+LOWP_HOST_FN word<Isa> lane_numbers() {
+  word<Isa> n;
+  for (int i = 0; i < Isa::lanes; ++i) n.v[i] = static_cast<std::uint32_t>(i);
+  return n;
+}
+
+}  // namespace lowp::simd
+
+namespace lowp {
+
+LOWP_EXACT_BEGIN
+
+template <class Isa>
+struct lane<simd::word<Isa>> {
+  using scalar = std::uint32_t;
+  using U = simd::word<Isa>;
+  using M = simd::mask<Isa>;
+  using signed_vector = typename M::vector;
+  LOWP_HOST_FN static U spread(std::uint32_t x) { return U::of(typename U::vector{} + x); }
+  LOWP_HOST_FN static M equal(U const& a, U const& b) { return M::of(a.v == b.v); }
+  LOWP_HOST_FN static M greater(U const& a, U const& b) {
+    return M::of((signed_vector)a.v > (signed_vector)b.v);
+  }
+  LOWP_HOST_FN static U select(M const& where, U const& yes, U const& no) {
+    return U::of(where.v ? yes.v : no.v);
+  }
+  LOWP_HOST_FN static U multiply_high(U const& a, std::uint32_t b) {
+    U high;
+    Isa::multiply_high(high, a, b);
+    return high;
+  }
+  LOWP_HOST_FN static auto to_real(U const& a) {
+    return simd::mask<Isa>::of((signed_vector)a.v).template converted<float>();
+  }
+};
+
+template <class Isa>
+struct lane<simd::pack<float, Isa>> {
+  using scalar = float;
+  using F = simd::pack<float, Isa>;
+  using word = simd::word<Isa>;
+  using mask = simd::mask<Isa>;
+  using wide = simd::pack<double, Isa>;
+  LOWP_HOST_FN static F spread(float x) {
+    return from_bits(lane<word>::spread(lane<float>::bits(x)));
+  }
+  LOWP_HOST_FN static F select(mask const& where, F const& yes, F const& no) {
+    return F::of(where.v ? yes.v : no.v);
+  }
+  LOWP_HOST_FN static word bits(F const& x) { return word::of((typename word::vector)x.v); }
+  LOWP_HOST_FN static F from_bits(word const& b) { return F::of((typename F::vector)b.v); }
+  LOWP_HOST_FN static wide widen(F const& x) { return x.template converted<double>(); }
+  LOWP_HOST_FN static F add(F const& a, F const& b) { return F::of(a.v + b.v); }
+  LOWP_HOST_FN static F sub(F const& a, F const& b) { return F::of(a.v - b.v); }
+  LOWP_HOST_FN static F mul(F const& a, F const& b) { return F::of(a.v * b.v); }
+  LOWP_HOST_FN static F div(F const& a, F const& b) { return F::of(a.v / b.v); }
+  LOWP_HOST_FN static F sqrt(F const& a) {
+    F r;
+    Isa::sqrt(r, a);
+    return r;
+  }
+  LOWP_HOST_FN static F fma(F const& a, F const& b, F const& c) {
+    F r;
+    Isa::fma(r, a, b, c);
+    return r;
+  }
+};
+
+template <class Isa>
+struct lane<simd::pack<double, Isa>> {
+  using scalar = double;
+  using D = simd::pack<double, Isa>;
+  LOWP_HOST_FN static D spread(double x) {
+    D d;
+    for (int i = 0; i < Isa::lanes; ++i) d.v[i] = x;
+    return d;
+  }
+  LOWP_HOST_FN static D add(D const& a, D const& b) { return D::of(a.v + b.v); }
+  LOWP_HOST_FN static D sub(D const& a, D const& b) { return D::of(a.v - b.v); }
+};
+
+LOWP_EXACT_END
+
+}  // namespace lowp

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lanes of one operand: load, decode, round, encode, store.
+#pragma once
+
+#include <lowp/simd/operand.hpp>
+#include <lowp/simd/random.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::simd {
+
+template <class T>
+struct storage_of {
+  using type = typename T::storage;
+};
+template <>
+struct storage_of<float> {
+  using type = float;
+};
+
+/// The lanes of one operand, a batch at a time. A batch that reaches beyond the last element works
+/// on a zero-padded copy.
+template <class Isa, class Operand>
+class port {
+  using T = typename Operand::type;
+  using storage = typename storage_of<T>::type;
+
+ public:
+  using F = pack<float, Isa>;
+  using U = word<Isa>;
+  using stored = detail::encoded<U, mask<Isa>>;
+
+  LOWP_HOST_FN explicit port(Operand const& o) : operand_(o), random_(random_of(o)) {
+    if constexpr (narrow<T> && Operand::is_written)
+      results_ = detail::special_results_of<T::descriptor>(o.rounding, o.policy);
+  }
+
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
+    at_ = operand_.data + first;
+    if (valid < batch<Isa>) {
+      __builtin_memset(padded_, 0, sizeof(padded_));
+      if (Operand::is_read) __builtin_memcpy(padded_, at_, valid * sizeof(T));
+      at_ = padded_;
+    }
+    if constexpr (Operand::is_random) {
+      if (random_.is_on()) random_.next();
+    }
+  }
+  LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
+    if constexpr (Operand::is_written) {
+      if (valid < batch<Isa>)
+        __builtin_memcpy(operand_.data + first, padded_, valid * sizeof(T));
+    }
+  }
+
+  /// Codes (bit patterns of floats) of the lanes from element k of the batch.
+  LOWP_HOST_FN U codes(int k) const {
+    if constexpr (narrow<T>)
+      return U::load(static_cast<storage const*>(at_) + k);
+    else
+      return lanes::bits(F::load(static_cast<storage const*>(at_) + k));
+  }
+  LOWP_HOST_FN static F decoded(U const& code) {
+    if constexpr (narrow<T>)
+      return lanes::from_bits<F>(detail::decode<T::descriptor>(code));
+    else
+      return lanes::from_bits<F>(code);
+  }
+  LOWP_HOST_FN F load(int k) const {
+    if constexpr (Operand::is_read)
+      return decoded(codes(k));
+    else
+      return lanes::spread<F>(0);
+  }
+
+  /// Rounds and stores, if this operand is written.
+  LOWP_HOST_FN stored store(int k, F const& value) {
+    if constexpr (!Operand::is_written) {
+      return {};
+    } else if constexpr (narrow<T>) {
+      stored const s = detail::encode<T::descriptor>(lanes::bits(value), random_.lanes(k),
+                                                     operand_.rounding, results_);
+      s.code.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
+      return s;
+    } else {
+      value.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
+      U const zero = lanes::spread<U>(0);
+      return {lanes::bits(value), lanes::greater(zero, zero)};
+    }
+  }
+
+ private:
+  struct no_random {
+    LOWP_HOST_FN U lanes(int) const { return lowp::lanes::spread<U>(0); }
+  };
+  class maybe_random {
+   public:
+    LOWP_HOST_FN explicit maybe_random(Operand const& o)
+        : is_on_(o.random() != nullptr),
+          batches_(is_on_ ? random_source{o.random()->seed, o.random()->stream, o.draw}
+                          : random_source{},
+                   is_on_ ? o.random()->offset : 0) {}
+    LOWP_HOST_FN bool is_on() const { return is_on_; }
+    LOWP_HOST_FN void next() { bits_ = batches_.next(); }
+    LOWP_HOST_FN U lanes(int k) const {
+      return is_on_ ? U::load(bits_ + k) : lowp::lanes::spread<U>(0);
+    }
+
+   private:
+    bool is_on_;
+    random_batches<Isa> batches_;
+    std::uint16_t const* bits_ = nullptr;
+  };
+  using random = std::conditional_t<Operand::is_random, maybe_random, no_random>;
+  LOWP_HOST_FN static random random_of(Operand const& o) {
+    if constexpr (Operand::is_random)
+      return random(o);
+    else
+      return {};
+  }
+
+  Operand const& operand_;
+  detail::special_results results_{};
+  void const* at_ = nullptr;
+  [[no_unique_address]] random random_;
+  alignas(64) storage padded_[batch<Isa>];
+};
+
+}  // namespace lowp::simd

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend that every machine can run: four lanes, whatever the compiler makes of them.
+#pragma once
+
+#include <lowp/simd/pack.hpp>
+
+#include <cstdint>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+inline namespace LOWP_UNIT {
+
+struct portable {
+  static constexpr char name[] = "portable";
+  static constexpr int lanes = 4;
+  static bool available() { return true; }
+
+  /// Runs a kernel compiled for this instruction set.
+  template <class Kernel>
+  LOWP_OPAQUE static void run(Kernel const& kernel) {
+    kernel.template run<portable>();
+  }
+
+  template <class U>
+  LOWP_HOST_FN static void multiply_high(U& high, U const& a, std::uint32_t b) {
+    for (int i = 0; i < lanes; ++i)
+      high.v[i] = static_cast<std::uint32_t>(std::uint64_t{a.v[i]} * b >> 32);
+  }
+
+  template <class F>
+  LOWP_HOST_FN static void sqrt(F& root, F const& a) {
+#if defined(__SSE2__)  // a builtin may become a reciprocal estimate under -ffast-math
+    asm("sqrtps %1, %0" : "=x"(root.v) : "x"(a.v));
+#else
+    for (int i = 0; i < lanes; ++i) root.v[i] = __builtin_sqrtf(a.v[i]);
+#endif
+  }
+
+  /// The product is exact in double. The sum is made odd where it is inexact, so that the second
+  /// rounding, to float, rounds as the first would have (S. Boldo, G. Melquiond, IEEE TC 57, 2008).
+  template <class F>
+  LOWP_HOST_FN static void fma(F& result, F const& a, F const& b, F const& c) {
+    using wide = pack<double, portable>;
+    using integer = pack<std::int64_t, portable>;
+    using reals = typename wide::vector;
+    using integers = typename integer::vector;
+    reals const product = __builtin_convertvector(a.v, reals) * __builtin_convertvector(b.v, reals);
+    reals const addend = __builtin_convertvector(c.v, reals);
+    reals const sum = product + addend;
+    reals const part = sum - product;  // two-sum: D. Knuth, TAOCP 2, 4.2.2
+    reals const error = (product - (sum - part)) + (addend - part);
+
+    integers const bits = (integers)sum;
+    integers const inexact = (integers)((error < 0) | (error > 0));  // false for NaN
+    integers const even = (bits & 1) - 1;
+    integers const toward_exact = (((integers)error ^ bits) >> 63) | 1;
+    reals const odd = (reals)(bits + (toward_exact & inexact & even));
+    result.v = __builtin_convertvector(odd, typename F::vector);
+  }
+};
+
+}  // namespace LOWP_UNIT
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop: load, decode, element function, round, encode, store; for every operation, operand
+// type, rounding and instruction set.
+#pragma once
+
+#include <lowp/simd/port.hpp>
+#include <lowp/simd/report.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+/// A call: `make_function()` gives the element function, which takes the operands' lanes by
+/// reference, in order, changes those that are written and, if there is a report, returns the
+/// update that was asked for. Operand 0 is the one reported on.
+template <class MakeFunction, class Report, class... Operand>
+struct call {
+  MakeFunction make_function;
+  std::size_t count;
+  Report* report;
+  std::tuple<Operand...> operands;
+
+  template <class Isa>
+  LOWP_HOST_FN void run() const {
+    run<Isa>(std::index_sequence_for<Operand...>{});
+  }
+
+ private:
+  template <class Isa, std::size_t... I>
+  LOWP_HOST_FN void run(std::index_sequence<I...>) const {
+    loop<Isa>(make_function(), port<Isa, Operand>(std::get<I>(operands))...);
+  }
+
+  template <class Isa, class Function, class... Port>
+  LOWP_HOST_FN void loop(Function const& function, Port&&... ports) const {
+    std::conditional_t<is_reported, report_lanes<Isa>, no_report> totals;
+    constexpr std::size_t step = batch<Isa>;
+    for (std::size_t first = 0; first < count; first += step) {
+      std::size_t const valid = count - first < step ? count - first : step;
+      (ports.begin(first, valid), ...);
+      for (int k = 0; k < batch<Isa>; k += Isa::lanes)
+        elements<Isa>(function, k, static_cast<std::uint32_t>(valid), totals,
+                      std::index_sequence_for<Port...>{}, ports...);
+      (ports.end(first, valid), ...);
+    }
+    if constexpr (is_reported) totals.finish(count, *report);
+  }
+
+  template <class Isa, class Function, class Totals, std::size_t... I, class Parameter,
+            class... Port>
+  LOWP_HOST_FN static void elements(Function const& function, int k, std::uint32_t valid,
+                                    Totals& totals, std::index_sequence<I...>, Parameter& p,
+                                    Port&... others) {
+    using F = pack<float, Isa>;
+    F value[] = {p.load(k), others.load(k)...};
+    if constexpr (is_reported) {
+      auto const before = p.codes(k);
+      F const old = value[0];
+      F const u = function(value[I]...);
+      auto const now = store<Function>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p,
+                                       others...);
+      auto const is_element = lanes::greater(
+          lanes::spread<word<Isa>>(valid),
+          lane_numbers<Isa>() + static_cast<std::uint32_t>(k));
+      totals.add(is_element, u, before, now.code, old, Parameter::decoded(now.code),
+                 now.overflowed);
+    } else {
+      function(value[I]...);
+      store<Function>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+    }
+  }
+
+  template <class Function, class F, std::size_t N, std::size_t... I, class Parameter,
+            class... Port>
+  LOWP_HOST_FN static auto store(int k, F const (&value)[N], std::index_sequence<I...>,
+                                 Parameter& p, Port&... others) {
+    auto const first = p.store(k, result<Function>(value[0]));
+    (others.store(k, result<Function>(value[I + 1])), ...);
+    return first;
+  }
+
+  /// A conversion keeps the payload of a NaN; a computed NaN is canonical.
+  template <class Function, class F>
+  LOWP_HOST_FN static F result(F const& value) {
+    if constexpr (requires { Function::is_conversion; })
+      return value;
+    else
+      return lanes::canonical(value);
+  }
+
+  static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
+};
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// double, long double and integers taken apart exactly, so that they reach a narrow format in one
+// rounding.
+#pragma once
+
+#include <lowp/codec.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+namespace lowp::detail {
+
+/// (-1)^negative * significand * 2^(exponent - 61), the significand's top bit being bit 61. Below
+/// bit 0 nothing but "not zero" is kept: bit 0 is set if anything non-zero was dropped.
+struct unpacked {
+  bool negative = false, infinite = false, nan = false;
+  int exponent = -100000;  // of zero: below every grid
+  std::uint64_t significand = 0;
+  std::uint32_t payload = 0;  // of a NaN: the leading 16 bits of its significand field
+
+  static constexpr int precision = 62;
+};
+
+LOWP_FN constexpr int leading_zeros(std::uint64_t x) {
+#if defined(__CUDA_ARCH__)  // no builtin there, and its intrinsic is no constant expression
+  int zeros = 0;
+  for (int step = 32; step > 0; step /= 2)
+    if (x >> (64 - step) == 0) x <<= step, zeros += step;
+  return zeros;
+#else
+  return __builtin_clzll(x);
+#endif
+}
+
+/// significand * 2^scale for any 64-bit significand.
+LOWP_FN constexpr unpacked normalized(bool negative, std::uint64_t significand, int scale) {
+  unpacked u{.negative = negative};
+  if (significand == 0) return u;
+  int const zeros = leading_zeros(significand);
+  int const shift = zeros - 2;
+  u.exponent = 63 - zeros + scale;
+  u.significand = shift >= 0 ? significand << shift
+                             : significand >> -shift |
+                                   ((significand & ((std::uint64_t{1} << -shift) - 1)) != 0);
+  return u;
+}
+
+LOWP_FN constexpr unpacked unpack(double x) {
+  auto const b = __builtin_bit_cast(std::uint64_t, x);
+  bool const negative = b >> 63;
+  auto const field = static_cast<int>(b >> 52 & 0x7ff);
+  std::uint64_t const significand = b & 0xfffffffffffff;
+  if (field == 0x7ff)
+    return {.negative = negative,
+            .infinite = significand == 0,
+            .nan = significand != 0,
+            .payload = static_cast<std::uint32_t>(significand >> 36)};
+  return normalized(negative, field ? significand | std::uint64_t{1} << 52 : significand,
+                    (field ? field : 1) - 1075);
+}
+
+/// The x87 format has a 64-bit significand, which needs no more than its storage; every other
+/// long double, and constant evaluation, goes by arithmetic.
+inline constexpr bool long_double_is_x87 = std::numeric_limits<long double>::digits == 64;
+
+LOWP_HOST_FN constexpr unpacked unpack_by_arithmetic(long double x) {
+  bool const nan = x != x;
+  bool const negative =
+      x < 0 || ((x == 0 || nan) && unpack(static_cast<double>(x)).negative);  // a signed zero or NaN
+  if (nan) return {.negative = negative, .nan = true, .payload = 0x8000};
+  if (negative) x = -x;
+  if (x > std::numeric_limits<long double>::max()) return {.negative = negative, .infinite = true};
+  if (x == 0) return {.negative = negative};
+  int scale = 0;
+  for (; x >= 0x1p62L; ++scale) x /= 2;
+  for (; x < 0x1p61L; --scale) x *= 2;
+  auto const whole = static_cast<std::uint64_t>(x);
+  unpacked u = normalized(negative, whole, scale);
+  u.significand |= x != static_cast<long double>(whole);
+  return u;
+}
+
+LOWP_FN constexpr unpacked unpack(long double x) {
+#if defined(__CUDA_ARCH__)  // long double is double there
+  return unpack(static_cast<double>(x));
+#else
+  if constexpr (std::numeric_limits<long double>::digits == 53) return unpack(static_cast<double>(x));
+  if (__builtin_is_constant_evaluated() || !long_double_is_x87) return unpack_by_arithmetic(x);
+  struct {
+    std::uint64_t significand;
+    std::uint16_t sign_and_exponent;
+  } b;
+  __builtin_memcpy(&b, &x, 10);
+  bool const negative = b.sign_and_exponent >> 15;
+  int const field = b.sign_and_exponent & 0x7fff;
+  std::uint64_t const below_top = b.significand << 1;
+  if (field == 0x7fff)
+    return {.negative = negative,
+            .infinite = below_top == 0,
+            .nan = below_top != 0,
+            .payload = static_cast<std::uint32_t>(below_top >> 48)};
+  return normalized(negative, b.significand, (field ? field : 1) - 16446);
+#endif
+}
+
+template <std::integral I>
+LOWP_FN constexpr unpacked unpack(I x) {
+  bool const negative = x < I{0};
+  if constexpr (sizeof(I) <= 8) {
+    auto const bits = static_cast<std::uint64_t>(x);
+    return normalized(negative, negative ? 0 - bits : bits, 0);
+  } else {  // __int128, where the dialect counts it among the integers
+    auto bits = static_cast<std::make_unsigned_t<I>>(x);
+    if (negative) bits = 0 - bits;
+    int scale = 0;
+    for (; bits >> 64 != 0; ++scale) bits = bits >> 1 | (bits & 1);
+    return normalized(negative, static_cast<std::uint64_t>(bits), scale);
+  }
+}
+
+template <format F, class R>
+LOWP_FN constexpr std::uint32_t encode(unpacked const& u, std::uint32_t random, R const& rounding,
+                                       special_results const& s) {
+  // The sign extension of the exponent is what locate's two's complement wants.
+  auto const p = locate<F, unpacked::precision, R::is_stochastic>(
+      static_cast<std::uint64_t>(u.exponent), u.significand);
+  std::uint64_t const magnitude = round(p, u.negative, std::uint64_t{random}, rounding);
+  bool const no_zero = !F.has_zero() && u.significand == 0 && !u.infinite;
+  return finish<F>(static_cast<std::uint32_t>(magnitude), u.negative, u.infinite, u.nan || no_zero,
+                   F.significand_bits ? u.payload >> (16 - F.significand_bits) : 0, s)
+      .code;
+}
+
+}  // namespace lowp::detail

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Optimizer steps over spans of any formats. Every slot is float or narrow; all arithmetic is in
+// float, and what is stored is rounded once.
+#pragma once
+
+#include <lowp/optimizers.hpp>
+#include <lowp/outcome.hpp>
+#include <lowp/ranges.hpp>
+#include <lowp/simd/dispatch.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+namespace lowp {
+
+namespace detail {
+
+inline namespace LOWP_UNIT {
+
+/// A hyper-parameter: finite and at least 0, and below `limit` if there is one.
+struct hyper_parameter {
+  char const* name;
+  double value;
+  bool is_below_one = false;
+};
+
+inline void require_valid(char const* optimizer, std::uint64_t step,
+                          std::initializer_list<hyper_parameter> parameters) {
+  if (step == 0) refuse(std::string("update: ") + optimizer + ": step is 0, and counts from 1");
+  for (hyper_parameter const& h : parameters) {
+    unpacked const value = unpack(h.value);  // -ffast-math believes in neither NaN nor infinity
+    bool const is_number = !value.nan && !value.infinite;
+    bool const is_negative = value.negative && value.significand != 0;
+    if (is_number && !is_negative && !(h.is_below_one && value.exponent >= 0)) continue;
+    refuse(std::string("update: ") + optimizer + ": " + h.name + " is " +
+           (value.nan        ? "NaN"
+            : value.infinite ? (value.negative ? "-inf" : "inf")
+                             : std::to_string(h.value)) +
+           (h.is_below_one ? ", not in [0, 1)" : ", not finite and at least 0"));
+  }
+}
+
+inline void require_valid(sgd const& s, std::uint64_t step) {
+  require_valid("sgd", step,
+                {{"lr", s.lr}, {"momentum", s.momentum}, {"weight_decay", s.weight_decay}});
+  unpacked const dampening = unpack(s.dampening);
+  if (dampening.nan || dampening.infinite) refuse("update: sgd: dampening is not finite");
+}
+
+inline void require_valid(adamw const& a, std::uint64_t step) {
+  require_valid("adamw", step,
+                {{"lr", a.lr},
+                 {"beta1", a.beta1, true},
+                 {"beta2", a.beta2, true},
+                 {"eps", a.eps},
+                 {"weight_decay", a.weight_decay}});
+}
+
+/// Written ranges are disjoint from each other and from what is only read.
+inline void require_disjoint_slots(std::initializer_list<extent> written, extent const& read) {
+  for (extent const* a = written.begin(); a != written.end(); ++a) {
+    require_disjoint("update", *a, read);
+    for (extent const* b = a + 1; b != written.end(); ++b) require_disjoint("update", *a, *b);
+  }
+}
+
+}  // namespace LOWP_UNIT
+
+/// The mode of slot number `draw` (0 parameter, 1 and 2 moments) at this step: a stochastic one has
+/// the step in the low half of its stream.
+template <class R>
+LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, std::uint64_t step) {
+  if constexpr (std::same_as<R, per_slot>)
+    return (draw == 0 ? rounding.param : draw == 1 ? rounding.first : rounding.second).at(step);
+  else if constexpr (std::same_as<R, stochastic>)
+    return rounding.at(step);
+  else
+    return rounding;
+}
+
+/// A range that a step reads and writes, as a kernel's operand.
+template <std::uint32_t Draw, class Range, class R, class... Outcome>
+LOWP_HOST_FN auto slot(Range& range, R const& rounding, std::uint64_t step,
+                       Outcome const&... outcome) {
+  using T = element_of<Range>;
+  auto const mode = slot_rounding(rounding, Draw, step);
+  return simd::operand<T, simd::access::read_write, std::remove_cv_t<decltype(mode)>>{
+      std::ranges::data(range), mode, policy_among<T>(outcome...), Draw};
+}
+template <class Range>
+LOWP_HOST_FN auto gradient(Range& range) {
+  return simd::operand<element_of<Range>, simd::access::read>{std::ranges::data(range)};
+}
+
+}  // namespace detail
+
+/// One step of SGD without momentum: p += -lr * (g + weight_decay * p).
+///
+/// For all three overloads:
+/// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise
+/// @param step      counts from 1
+/// @param rounding  one mode for all narrow slots, or per_slot; a stochastic one gets `step` into
+///                  the low half of its stream and gives each slot its own draw
+/// @param outcome   optionally an overflow policy, then optionally an update_report to add to
+/// @throws std::invalid_argument  sizes differ; a written range overlaps another range; step 0; a
+///                  hyper-parameter that is not finite or outside its range. Nothing is written.
+template <output P, input G, update_rounding R = nearest_even, class... Outcome>
+  requires policy_then_report<Outcome...>
+LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer, std::uint64_t step, R rounding = {},
+                         Outcome&&... outcome) {
+  detail::extent const params("p", p), gradients("g", g);
+  detail::require_valid(optimizer, step);
+  if (optimizer.momentum != 0)
+    detail::refuse("update: sgd: momentum is " + std::to_string(optimizer.momentum) +
+                   ", and no momentum range was given");
+  detail::require_equal_sizes("update", {params, gradients});
+  detail::require_disjoint("update", params, gradients);
+  simd::dispatch(detail::make_step<detail::sgd_element, sgd>{optimizer, step}, params.size,
+                 detail::report_among(outcome...),
+                 detail::slot<0>(p, rounding, step, outcome...), detail::gradient(g));
+}
+
+/// One step of SGD with momentum: momentum = g at step 1, momentum * momentum + (1 - dampening) * g
+/// later, g including weight decay. With momentum 0 the momentum range is not touched.
+template <output P, input G, output M, update_rounding R = nearest_even, class... Outcome>
+  requires policy_then_report<Outcome...>
+LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum, sgd const& optimizer, std::uint64_t step,
+                         R rounding = {}, Outcome&&... outcome) {
+  detail::extent const params("p", p), gradients("g", g), buffer("momentum", momentum);
+  detail::require_valid(optimizer, step);
+  detail::require_equal_sizes("update", {params, gradients, buffer});
+  detail::require_disjoint_slots({params, buffer}, gradients);
+  if (optimizer.momentum == 0) return update(p, g, optimizer, step, rounding, outcome...);
+  simd::dispatch(detail::make_step<detail::sgd_element, sgd>{optimizer, step}, params.size,
+                 detail::report_among(outcome...),
+                 detail::slot<0>(p, rounding, step, outcome...), detail::gradient(g),
+                 detail::slot<1>(momentum, rounding, step, outcome...));
+}
+
+/// One step of AdamW with first moment m and second moment v.
+template <output P, input G, output M, output V, update_rounding R = nearest_even,
+          class... Outcome>
+  requires policy_then_report<Outcome...>
+LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v, adamw const& optimizer, std::uint64_t step,
+                         R rounding = {}, Outcome&&... outcome) {
+  detail::extent const params("p", p), gradients("g", g), first("m", m), second("v", v);
+  detail::require_valid(optimizer, step);
+  detail::require_equal_sizes("update", {params, gradients, first, second});
+  detail::require_disjoint_slots({params, first, second}, gradients);
+  simd::dispatch(detail::make_step<detail::adamw_element, adamw>{optimizer, step}, params.size,
+                 detail::report_among(outcome...),
+                 detail::slot<0>(p, rounding, step, outcome...), detail::gradient(g),
+                 detail::slot<1>(m, rounding, step, outcome...),
+                 detail::slot<2>(v, rounding, step, outcome...));
+}
+
+}  // namespace lowp

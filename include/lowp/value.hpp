@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// The value types whole: conversions, operators, functions, numeric_limits and hash.
+#pragma once
+
+#include <lowp/arithmetic.hpp>
+#include <lowp/basic_float.hpp>
+#include <lowp/math.hpp>
