@@ -116,8 +116,7 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
   } else if constexpr (F.has_zero()) {
     U const field = a >> 23;
     U const hidden = select(equal(field, spread<U>(0)), spread<U>(0), spread<U>(1u << 23));
-    p = locate<F, K, R::is_stochastic>(max(field, spread<U>(1)) - 127,
-                                       (a & 0x7fffff) | hidden);
+    p = locate<F, K, R::is_stochastic>(max(field, spread<U>(1)) - 127, (a & 0x7fffff) | hidden);
   } else {  // reaches below the normal floats: count their leading zeros by converting to float
     U const scaled = bits(to_real(a & 0x7fffff));
     auto const subnormal = greater(spread<U>(1u << 23), a);
@@ -141,8 +140,8 @@ LOWP_FN constexpr U decode(U const& code) {
   U b = (magnitude << shift) + (static_cast<std::uint32_t>(127 - F.bias) << 23);
   if constexpr (F.has_zero()) {
     constexpr auto scale = static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits) << 23;
-    U const scaled = select(equal(magnitude, spread<U>(0)), spread<U>(0),
-                            bits(to_real(magnitude)) + scale);
+    U const scaled =
+        select(equal(magnitude, spread<U>(0)), spread<U>(0), bits(to_real(magnitude)) + scale);
     b = select(greater(spread<U>(F.min_normal_code()), magnitude), scaled, b);
   } else {
     b = select(equal(magnitude, spread<U>(0)), spread<U>(1u << 22), b);  // 2^-127 is subnormal

@@ -24,21 +24,32 @@
 #define LOWP_OPAQUE __attribute__((noinline, noipa))
 #endif
 
+// An element function may be a caller's own, compiled with the caller's flags: hiding a value from
+// the optimiser keeps it from being contracted or regrouped. In g++ flags even replace those of
+// what is inlined, so under -ffast-math what is more than one instruction is not.
+#if defined(__x86_64__) && (defined(__FAST_MATH__) || defined(__FMA__))
+#define LOWP_HIDE(value) asm("" : "+v"(value))
+#else
+#define LOWP_HIDE(value) static_cast<void>(value)
+#endif
+#if defined(__FAST_MATH__) && !defined(__clang__)
+#define LOWP_LANE_FN inline LOWP_OPAQUE
+#else
+#define LOWP_LANE_FN LOWP_HOST_FN
+#endif
+
 // Between these two, -ffast-math and contraction of the including unit are off.
 #if defined(__clang__)
 #define LOWP_EXACT_BEGIN _Pragma("float_control(push)") _Pragma("float_control(precise, on)")
 #define LOWP_EXACT_END _Pragma("float_control(pop)")
 #elif defined(__CUDACC__)
-#define LOWP_EXACT_BEGIN                               \
-  _Pragma("nv_diagnostic push")                        \
-  _Pragma("nv_diag_suppress 1675")                     \
-  _Pragma("GCC push_options")                          \
-  _Pragma("GCC optimize(\"no-fast-math\",\"fp-contract=off\")")
+#define LOWP_EXACT_BEGIN                                                                     \
+  _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 1675") _Pragma("GCC push_options") \
+      _Pragma("GCC optimize(\"no-fast-math\",\"fp-contract=off\")")
 #define LOWP_EXACT_END _Pragma("GCC pop_options") _Pragma("nv_diagnostic pop")
 #else
-#define LOWP_EXACT_BEGIN      \
-  _Pragma("GCC push_options") \
-  _Pragma("GCC optimize(\"no-fast-math\",\"fp-contract=off\")")
+#define LOWP_EXACT_BEGIN \
+  _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-fast-math\",\"fp-contract=off\")")
 #define LOWP_EXACT_END _Pragma("GCC pop_options")
 #endif
 
@@ -66,9 +77,9 @@
 #define LOWP_JOIN(...) LOWP_JOIN_(__VA_ARGS__)
 #define LOWP_HAS_(flag) LOWP_HAS_##flag
 #define LOWP_HAS(flag) LOWP_HAS_(flag)
-#define LOWP_UNIT                                                                            \
-  LOWP_JOIN(LOWP_HAS(__SSE3__), LOWP_HAS(__SSSE3__), LOWP_HAS(__SSE4_1__),                   \
-            LOWP_HAS(__SSE4_2__), LOWP_HAS(__POPCNT__), LOWP_HAS(__LZCNT__),                 \
-            LOWP_HAS(__BMI__), LOWP_HAS(__BMI2__), LOWP_HAS(__AVX__), LOWP_HAS(__F16C__),    \
-            LOWP_HAS(__FMA__), LOWP_HAS(__AVX2__), LOWP_HAS(__AVX512F__),                    \
-            LOWP_HAS(__AVX512BW__), LOWP_HAS(__AVX512BF16__), LOWP_HAS(__AVX512FP16__))
+#define LOWP_UNIT                                                                                \
+  LOWP_JOIN(LOWP_HAS(__SSE3__), LOWP_HAS(__SSSE3__), LOWP_HAS(__SSE4_1__), LOWP_HAS(__SSE4_2__), \
+            LOWP_HAS(__POPCNT__), LOWP_HAS(__LZCNT__), LOWP_HAS(__BMI__), LOWP_HAS(__BMI2__),    \
+            LOWP_HAS(__AVX__), LOWP_HAS(__F16C__), LOWP_HAS(__FMA__), LOWP_HAS(__AVX2__),        \
+            LOWP_HAS(__AVX512F__), LOWP_HAS(__AVX512BW__), LOWP_HAS(__AVX512BF16__),             \
+            LOWP_HAS(__AVX512FP16__))

@@ -24,14 +24,13 @@ enum class specials : std::uint8_t {
 /// value = (-1)^sign * 2^(max(E, 1) - bias) * ((E > 0 ? 1 : 0) + m / 2^significand_bits).
 /// Without significand bits there is neither zero nor subnormal: value = 2^(E - bias).
 struct format {
-  char name[24];
   int exponent_bits;
   int significand_bits;
   int bias;
   specials codes = specials::ieee;
   bool has_sign = true;
 
-  constexpr bool operator==(format const&) const = default;
+  LOWP_HOST_FN constexpr bool operator==(format const&) const = default;
 
   LOWP_FN constexpr int magnitude_bits() const { return exponent_bits + significand_bits; }
   LOWP_FN constexpr int bits() const { return magnitude_bits() + (has_sign ? 1 : 0); }
@@ -84,8 +83,7 @@ struct format {
   LOWP_FN constexpr bool is_valid() const {
     if (exponent_bits < 1 || significand_bits < 0 || bits() > 16 || precision() > 14) return false;
     if (!has_zero()) return !has_sign && codes == specials::nan_all_ones && min_exponent() >= -127;
-    bool const in_range =
-        is_truncated_binary32() || min_exponent() - significand_bits >= -126;
+    bool const in_range = is_truncated_binary32() || min_exponent() - significand_bits >= -126;
     return has_sign && in_range && max_exponent() <= 127;
   }
 };
@@ -94,20 +92,20 @@ struct format {
 /// uz = no negative zero, fnu = finite and unsigned.
 namespace formats {
 // clang-format off
-//                                        name            exponent significand bias
-inline constexpr format float16          {"float16",            5,  10,  15};  // IEEE 754-2019 binary16
-inline constexpr format bfloat16         {"bfloat16",           8,   7, 127};  // binary32 without its low half
-inline constexpr format float8_e5m2      {"float8_e5m2",        5,   2,  15};  // OCP OFP8
-inline constexpr format float8_e4m3      {"float8_e4m3",        4,   3,   7};  // IEEE 754 conventions
-inline constexpr format float8_e3m4      {"float8_e3m4",        3,   4,   3};  // IEEE 754 conventions
-inline constexpr format float8_e4m3fn    {"float8_e4m3fn",      4,   3,   7, specials::nan_all_ones};       // OCP OFP8
-inline constexpr format float8_e4m3fnuz  {"float8_e4m3fnuz",    4,   3,   8, specials::nan_negative_zero};  // arXiv:2206.02915
-inline constexpr format float8_e5m2fnuz  {"float8_e5m2fnuz",    5,   2,  16, specials::nan_negative_zero};  // arXiv:2206.02915
-inline constexpr format float8_e4m3b11fnuz{"float8_e4m3b11fnuz",4,   3,  11, specials::nan_negative_zero};  // ml_dtypes
-inline constexpr format float8_e8m0fnu   {"float8_e8m0fnu",     8,   0, 127, specials::nan_all_ones, false};  // OCP MX scale
-inline constexpr format float6_e2m3fn    {"float6_e2m3fn",      2,   3,   1, specials::none};  // OCP MX
-inline constexpr format float6_e3m2fn    {"float6_e3m2fn",      3,   2,   3, specials::none};  // OCP MX
-inline constexpr format float4_e2m1fn    {"float4_e2m1fn",      2,   1,   1, specials::none};  // OCP MX
+//                                          exponent significand bias
+inline constexpr format float16           {        5,        10,   15};  // IEEE 754-2019 binary16
+inline constexpr format bfloat16          {        8,         7,  127};  // binary32 without its low half
+inline constexpr format float8_e5m2       {        5,         2,   15};  // OCP OFP8
+inline constexpr format float8_e4m3       {        4,         3,    7};  // IEEE 754 conventions
+inline constexpr format float8_e3m4       {        3,         4,    3};  // IEEE 754 conventions
+inline constexpr format float8_e4m3fn     {        4,         3,    7, specials::nan_all_ones};       // OCP OFP8
+inline constexpr format float8_e4m3fnuz   {        4,         3,    8, specials::nan_negative_zero};  // arXiv:2206.02915
+inline constexpr format float8_e5m2fnuz   {        5,         2,   16, specials::nan_negative_zero};  // arXiv:2206.02915
+inline constexpr format float8_e4m3b11fnuz{        4,         3,   11, specials::nan_negative_zero};  // ml_dtypes
+inline constexpr format float8_e8m0fnu    {        8,         0,  127, specials::nan_all_ones, false};  // OCP MX scale
+inline constexpr format float6_e2m3fn     {        2,         3,    1, specials::none};  // OCP MX
+inline constexpr format float6_e3m2fn     {        3,         2,    3, specials::none};  // OCP MX
+inline constexpr format float4_e2m1fn     {        2,         1,    1, specials::none};  // OCP MX
 // clang-format on
 }  // namespace formats
 

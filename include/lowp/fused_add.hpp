@@ -36,15 +36,16 @@ struct make_scaled_addition {
 /// @param outcome  optionally an overflow policy, then optionally an update_report to add to
 /// @throws std::invalid_argument  sizes differ, or p and u overlap in another way
 template <output P, input U, span_rounding R = nearest_even, class... Outcome>
-  requires policy_then_report<Outcome...>
-LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, R rounding = {}, Outcome&&... outcome) {
+requires policy_then_report<Outcome...> LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u,
+                                                                    R rounding = {},
+                                                                    Outcome&&... outcome) {
   using T = element_of<P>;
   detail::extent const to("p", p), from("u", u);
   detail::require_equal_sizes("fused_add", {to, from});
   if (!detail::are_identical(to, from)) detail::require_disjoint("fused_add", to, from);
   simd::dispatch(detail::make_scaled_addition{alpha}, to.size, detail::report_among(outcome...),
-                 simd::operand<T, simd::access::read_write, R>{
-                     std::ranges::data(p), rounding, detail::policy_among<T>(outcome...)},
+                 simd::operand<T, simd::access::read_write, R>{std::ranges::data(p), rounding,
+                                                               detail::policy_among<T>(outcome...)},
                  simd::operand<element_of<U>, simd::access::read>{std::ranges::data(u)});
 }
 

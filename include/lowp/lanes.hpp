@@ -66,9 +66,18 @@ template <class M, class T>
 LOWP_FN constexpr T select(M const& where, T const& yes, T const& no) {
   return lane<T>::select(where, yes, no);
 }
-LOWP_FN constexpr bool both(bool a, bool b) { return a && b; }
-LOWP_FN constexpr bool either(bool a, bool b) { return a || b; }
-LOWP_FN constexpr bool negate(bool a) { return !a; }
+template <class M>
+LOWP_FN constexpr M both(M const& a, M const& b) {
+  return lane<M>::both(a, b);
+}
+template <class M>
+LOWP_FN constexpr M either(M const& a, M const& b) {
+  return lane<M>::either(a, b);
+}
+template <class M>
+LOWP_FN constexpr M negate(M const& a) {
+  return lane<M>::negate(a);
+}
 
 // Reals: IEEE 754 operations, rounded once to nearest even, subnormals kept. The sign and payload
 // of a NaN result are unspecified until it is stored.
@@ -149,6 +158,13 @@ LOWP_FN constexpr F canonical(F const& a) {
 
 LOWP_EXACT_BEGIN
 
+template <>
+struct lane<bool> {
+  LOWP_FN static constexpr bool both(bool a, bool b) { return a && b; }
+  LOWP_FN static constexpr bool either(bool a, bool b) { return a || b; }
+  LOWP_FN static constexpr bool negate(bool a) { return !a; }
+};
+
 template <class U>
 struct word_lane {
   using scalar = U;
@@ -178,18 +194,20 @@ struct lane<float> {
   using mask = bool;
   using wide = double;
   LOWP_FN static constexpr float spread(float x) { return x; }
-  LOWP_FN static constexpr float select(bool where, float yes, float no) { return where ? yes : no; }
+  LOWP_FN static constexpr float select(bool where, float yes, float no) {
+    return where ? yes : no;
+  }
   LOWP_FN static constexpr word bits(float x) { return __builtin_bit_cast(word, x); }
   LOWP_FN static constexpr float from_bits(word b) { return __builtin_bit_cast(float, b); }
   LOWP_FN static constexpr double widen(float x) { return double{x}; }
 
 #if defined(__CUDA_ARCH__)
 // --use_fast_math makes even __fmul_rn flush subnormals; PTX with its rounding spelled out does not.
-#define LOWP_PTX(name, op)                                        \
-  LOWP_FN static float name(float a, float b) {                   \
-    float r;                                                      \
-    asm(op ".rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));     \
-    return r;                                                     \
+#define LOWP_PTX(name, op)                                    \
+  LOWP_FN static float name(float a, float b) {               \
+    float r;                                                  \
+    asm(op ".rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); \
+    return r;                                                 \
   }
   LOWP_PTX(add, "add")
   LOWP_PTX(sub, "sub")

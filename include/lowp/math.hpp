@@ -30,8 +30,9 @@ LOWP_FN constexpr T canonical_nan() {
 
 /// 2^exponent for -149 <= exponent <= 127, whatever the unit does to subnormals.
 LOWP_FN constexpr float power_of_two(int exponent) {
-  return __builtin_bit_cast(float, exponent >= -126 ? static_cast<std::uint32_t>(exponent + 127) << 23
-                                               : std::uint32_t{1} << (exponent + 149));
+  return __builtin_bit_cast(float, exponent >= -126
+                                       ? static_cast<std::uint32_t>(exponent + 127) << 23
+                                       : std::uint32_t{1} << (exponent + 149));
 }
 /// The distance from a magnitude to the next larger one, on the continued grid.
 template <format F>
@@ -47,10 +48,14 @@ template <narrow T>
 LOWP_FN constexpr bool isnan(T x) {
   constexpr format F = T::descriptor;
   switch (F.codes) {
-    case specials::ieee: return detail::magnitude(x) > F.infinity_code();
-    case specials::nan_all_ones: return detail::magnitude(x) == F.magnitude_mask();
-    case specials::nan_negative_zero: return (x.bits() & F.code_mask()) == F.nan_code();
-    default: return false;
+    case specials::ieee:
+      return detail::magnitude(x) > F.infinity_code();
+    case specials::nan_all_ones:
+      return detail::magnitude(x) == F.magnitude_mask();
+    case specials::nan_negative_zero:
+      return (x.bits() & F.code_mask()) == F.nan_code();
+    default:
+      return false;
   }
 }
 template <narrow T>
@@ -86,7 +91,8 @@ LOWP_FN constexpr T nextafter(T x, T y) {
   if (x == y) return y;
   bool const up = x < y;
   bool const negative = signbit(x);
-  if (F.has_zero() && detail::magnitude(x) == 0) return detail::from_code<T>(up ? 1 : F.sign_mask() | 1);
+  if (F.has_zero() && detail::magnitude(x) == 0)
+    return detail::from_code<T>(up ? 1 : F.sign_mask() | 1);
   std::uint32_t const magnitude = detail::magnitude(x) + (up != negative ? 1u : ~0u);
   bool const keeps_sign = magnitude != 0 || F.has_negative_zero();
   return detail::from_code<T>(magnitude | (negative && keeps_sign ? F.sign_mask() : 0));

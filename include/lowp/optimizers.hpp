@@ -59,9 +59,8 @@ struct sgd_element {
   LOWP_FN F operator()(F& p, F const& g, F& buffer) const {
     F const d = decayed(p, g);
     F const mu = lanes::spread<F>(momentum);
-    buffer = is_first
-                 ? d
-                 : lanes::fma(mu, buffer, lanes::mul(lanes::spread<F>(one_minus_dampening), d));
+    buffer =
+        is_first ? d : lanes::fma(mu, buffer, lanes::mul(lanes::spread<F>(one_minus_dampening), d));
     return descend(p, nesterov ? lanes::fma(mu, buffer, d) : buffer);
   }
 };

@@ -73,8 +73,10 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
   if (is_mx) ml_dtypes.nan[1] = 0;
 
   switch (policy) {
-    case overflow::infinity: return s;
-    case overflow::saturate: return standard_special_codes<F>(true);
+    case overflow::infinity:
+      return s;
+    case overflow::saturate:
+      return standard_special_codes<F>(true);
     case overflow::cuda:
     case overflow::cuda_nosat:
       if (!in_cuda) break;
@@ -90,7 +92,8 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
     case overflow::onnx:
     case overflow::onnx_nosat:
       if (!in_onnx) break;
-      if (policy == overflow::onnx && !is_16_bit) ml_dtypes.overflowed = ml_dtypes.infinite = F.max_code();
+      if (policy == overflow::onnx && !is_16_bit)
+        ml_dtypes.overflowed = ml_dtypes.infinite = F.max_code();
       return ml_dtypes;
     case overflow::torch:
     case overflow::torch_2_11:
@@ -98,8 +101,7 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
       if (F == bfloat16) s.nan[1] = s.nan[0];  // as its scalar code: its vector code gives 0xffff
       if (F != float16) s.nan_payload = 0;
       if (is_ocp_fp8) s.nan[0] = F.magnitude_mask(), s.nan[1] = F.code_mask();
-      if (policy == overflow::torch && F == float8_e4m3fn)
-        s.overflowed = s.infinite = F.max_code();
+      if (policy == overflow::torch && F == float8_e4m3fn) s.overflowed = s.infinite = F.max_code();
       return s;
   }
   return standard_special_codes<F>(default_overflow_of(F) == overflow::saturate);

@@ -28,8 +28,8 @@ LOWP_FN constexpr void philox4x32(U (&word)[4], std::uint32_t key0, std::uint32_
 }
 
 /// The same for one block. Known answer: counter 0, key 0 -> 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
-LOWP_HOST_FN constexpr std::array<std::uint32_t, 4> philox4x32(
-    std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+LOWP_HOST_FN constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                                               std::array<std::uint32_t, 2> key) {
   std::uint32_t word[4] = {counter[0], counter[1], counter[2], counter[3]};
   philox4x32(word, key[0], key[1]);
   return {word[0], word[1], word[2], word[3]};

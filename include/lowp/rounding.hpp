@@ -138,8 +138,8 @@ class rounding_mode {
   LOWP_HOST_FN constexpr rounding_mode() : rounding_mode(nearest_even{}) {}
 
   template <class R>
-    requires detail::deterministic_rounding<R> || std::same_as<R, stochastic>
-  LOWP_HOST_FN constexpr rounding_mode(R const& mode)
+  requires detail::deterministic_rounding<R> || std::same_as<R, stochastic>
+      LOWP_HOST_FN constexpr rounding_mode(R const& mode)
       : threshold_{{mode.template threshold<word>(0, false, 0),
                     mode.template threshold<word>(1, false, 0)},
                    {mode.template threshold<word>(0, true, 0),
@@ -189,8 +189,8 @@ struct per_slot {
 };
 
 template <class R>
-concept rounding = detail::deterministic_rounding<R> ||
-                   detail::one_of<R, stochastic, stochastic_bits, per_slot>;
+concept rounding =
+    detail::deterministic_rounding<R> || detail::one_of<R, stochastic, stochastic_bits, per_slot>;
 
 /// What one value can be rounded with.
 template <class R>

@@ -66,8 +66,8 @@ inline constexpr bool long_double_is_x87 = std::numeric_limits<long double>::dig
 
 LOWP_HOST_FN constexpr unpacked unpack_by_arithmetic(long double x) {
   bool const nan = x != x;
-  bool const negative =
-      x < 0 || ((x == 0 || nan) && unpack(static_cast<double>(x)).negative);  // a signed zero or NaN
+  bool const negative = x < 0 || ((x == 0 || nan) &&
+                                  unpack(static_cast<double>(x)).negative);  // a signed zero or NaN
   if (nan) return {.negative = negative, .nan = true, .payload = 0x8000};
   if (negative) x = -x;
   if (x > std::numeric_limits<long double>::max()) return {.negative = negative, .infinite = true};
@@ -85,7 +85,8 @@ LOWP_FN constexpr unpacked unpack(long double x) {
 #if defined(__CUDA_ARCH__)  // long double is double there
   return unpack(static_cast<double>(x));
 #else
-  if constexpr (std::numeric_limits<long double>::digits == 53) return unpack(static_cast<double>(x));
+  if constexpr (std::numeric_limits<long double>::digits == 53)
+    return unpack(static_cast<double>(x));
   if (__builtin_is_constant_evaluated() || !long_double_is_x87) return unpack_by_arithmetic(x);
   struct {
     std::uint64_t significand;

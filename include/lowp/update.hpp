@@ -107,9 +107,10 @@ LOWP_HOST_FN auto gradient(Range& range) {
 /// @throws std::invalid_argument  sizes differ; a written range overlaps another range; step 0; a
 ///                  hyper-parameter that is not finite or outside its range. Nothing is written.
 template <output P, input G, update_rounding R = nearest_even, class... Outcome>
-  requires policy_then_report<Outcome...>
-LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer, std::uint64_t step, R rounding = {},
-                         Outcome&&... outcome) {
+requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer,
+                                                                 std::uint64_t step,
+                                                                 R rounding = {},
+                                                                 Outcome&&... outcome) {
   detail::extent const params("p", p), gradients("g", g);
   detail::require_valid(optimizer, step);
   if (optimizer.momentum != 0)
@@ -118,41 +119,42 @@ LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer, std::uint64_t step,
   detail::require_equal_sizes("update", {params, gradients});
   detail::require_disjoint("update", params, gradients);
   simd::dispatch(detail::make_step<detail::sgd_element, sgd>{optimizer, step}, params.size,
-                 detail::report_among(outcome...),
-                 detail::slot<0>(p, rounding, step, outcome...), detail::gradient(g));
+                 detail::report_among(outcome...), detail::slot<0>(p, rounding, step, outcome...),
+                 detail::gradient(g));
 }
 
 /// One step of SGD with momentum: momentum = g at step 1, momentum * momentum + (1 - dampening) * g
 /// later, g including weight decay. With momentum 0 the momentum range is not touched.
 template <output P, input G, output M, update_rounding R = nearest_even, class... Outcome>
-  requires policy_then_report<Outcome...>
-LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum, sgd const& optimizer, std::uint64_t step,
-                         R rounding = {}, Outcome&&... outcome) {
+requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum,
+                                                                 sgd const& optimizer,
+                                                                 std::uint64_t step,
+                                                                 R rounding = {},
+                                                                 Outcome&&... outcome) {
   detail::extent const params("p", p), gradients("g", g), buffer("momentum", momentum);
   detail::require_valid(optimizer, step);
   detail::require_equal_sizes("update", {params, gradients, buffer});
   detail::require_disjoint_slots({params, buffer}, gradients);
   if (optimizer.momentum == 0) return update(p, g, optimizer, step, rounding, outcome...);
   simd::dispatch(detail::make_step<detail::sgd_element, sgd>{optimizer, step}, params.size,
-                 detail::report_among(outcome...),
-                 detail::slot<0>(p, rounding, step, outcome...), detail::gradient(g),
-                 detail::slot<1>(momentum, rounding, step, outcome...));
+                 detail::report_among(outcome...), detail::slot<0>(p, rounding, step, outcome...),
+                 detail::gradient(g), detail::slot<1>(momentum, rounding, step, outcome...));
 }
 
 /// One step of AdamW with first moment m and second moment v.
-template <output P, input G, output M, output V, update_rounding R = nearest_even,
-          class... Outcome>
-  requires policy_then_report<Outcome...>
-LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v, adamw const& optimizer, std::uint64_t step,
-                         R rounding = {}, Outcome&&... outcome) {
+template <output P, input G, output M, output V, update_rounding R = nearest_even, class... Outcome>
+requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v,
+                                                                 adamw const& optimizer,
+                                                                 std::uint64_t step,
+                                                                 R rounding = {},
+                                                                 Outcome&&... outcome) {
   detail::extent const params("p", p), gradients("g", g), first("m", m), second("v", v);
   detail::require_valid(optimizer, step);
   detail::require_equal_sizes("update", {params, gradients, first, second});
   detail::require_disjoint_slots({params, first, second}, gradients);
   simd::dispatch(detail::make_step<detail::adamw_element, adamw>{optimizer, step}, params.size,
-                 detail::report_among(outcome...),
-                 detail::slot<0>(p, rounding, step, outcome...), detail::gradient(g),
-                 detail::slot<1>(m, rounding, step, outcome...),
+                 detail::report_among(outcome...), detail::slot<0>(p, rounding, step, outcome...),
+                 detail::gradient(g), detail::slot<1>(m, rounding, step, outcome...),
                  detail::slot<2>(v, rounding, step, outcome...));
 }
 

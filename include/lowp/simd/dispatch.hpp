@@ -45,7 +45,8 @@ struct isa_list {
     if (wanted == nullptr || *wanted == '\0') return best;
     for (std::size_t i = 0; i < none; ++i)
       if (names[i] == wanted && available[i]) return i;
-    std::string message = std::string("lowp: LOWP_ISA=") + wanted + " is not a backend here; there is";
+    std::string message =
+        std::string("lowp: LOWP_ISA=") + wanted + " is not a backend here; there is";
     for (std::size_t i = 0; i < none; ++i)
       if (available[i]) message.append(" ").append(names[i]);
     throw std::runtime_error(message);

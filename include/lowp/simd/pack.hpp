@@ -74,13 +74,6 @@ template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, int b) { re
 template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, int b) { return word<I>::of(a.v >> b); }
 // clang-format on
 
-// Masks.
-// clang-format off
-template <class I> LOWP_HOST_FN mask<I> both(mask<I> const& a, mask<I> const& b) { return mask<I>::of(a.v & b.v); }
-template <class I> LOWP_HOST_FN mask<I> either(mask<I> const& a, mask<I> const& b) { return mask<I>::of(a.v | b.v); }
-template <class I> LOWP_HOST_FN mask<I> negate(mask<I> const& a) { return mask<I>::of(~a.v); }
-// clang-format on
-
 /// 0, 1, 2, ... in the lanes.
 template <class Isa>
 LOWP_HOST_FN word<Isa> lane_numbers() {
@@ -94,6 +87,14 @@ LOWP_HOST_FN word<Isa> lane_numbers() {
 namespace lowp {
 
 LOWP_EXACT_BEGIN
+
+template <class Isa>
+struct lane<simd::mask<Isa>> {
+  using M = simd::mask<Isa>;
+  LOWP_HOST_FN static M both(M const& a, M const& b) { return M::of(a.v & b.v); }
+  LOWP_HOST_FN static M either(M const& a, M const& b) { return M::of(a.v | b.v); }
+  LOWP_HOST_FN static M negate(M const& a) { return M::of(~a.v); }
+};
 
 template <class Isa>
 struct lane<simd::word<Isa>> {
@@ -135,10 +136,23 @@ struct lane<simd::pack<float, Isa>> {
   LOWP_HOST_FN static word bits(F const& x) { return word::of((typename word::vector)x.v); }
   LOWP_HOST_FN static F from_bits(word const& b) { return F::of((typename F::vector)b.v); }
   LOWP_HOST_FN static wide widen(F const& x) { return x.template converted<double>(); }
-  LOWP_HOST_FN static F add(F const& a, F const& b) { return F::of(a.v + b.v); }
-  LOWP_HOST_FN static F sub(F const& a, F const& b) { return F::of(a.v - b.v); }
-  LOWP_HOST_FN static F mul(F const& a, F const& b) { return F::of(a.v * b.v); }
-  LOWP_HOST_FN static F div(F const& a, F const& b) { return F::of(a.v / b.v); }
+  LOWP_HOST_FN static F add(F const& a, F b) {
+    LOWP_HIDE(b.v);
+    return hidden(a.v + b.v);
+  }
+  LOWP_HOST_FN static F sub(F const& a, F b) {
+    LOWP_HIDE(b.v);
+    return hidden(a.v - b.v);
+  }
+  LOWP_HOST_FN static F mul(F const& a, F b) {
+    LOWP_HIDE(b.v);
+    return hidden(a.v * b.v);
+  }
+  LOWP_HOST_FN static F div(F const& a, F const& b) {
+    F r;
+    Isa::div(r, a, b);
+    return r;
+  }
   LOWP_HOST_FN static F sqrt(F const& a) {
     F r;
     Isa::sqrt(r, a);
@@ -148,6 +162,12 @@ struct lane<simd::pack<float, Isa>> {
     F r;
     Isa::fma(r, a, b, c);
     return r;
+  }
+
+ private:
+  LOWP_HOST_FN static F hidden(typename F::vector v) {
+    LOWP_HIDE(v);
+    return F::of(v);
   }
 };
 

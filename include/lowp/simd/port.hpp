@@ -50,8 +50,7 @@ class port {
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
     if constexpr (Operand::is_written) {
-      if (valid < batch<Isa>)
-        __builtin_memcpy(operand_.data + first, padded_, valid * sizeof(T));
+      if (valid < batch<Isa>) __builtin_memcpy(operand_.data + first, padded_, valid * sizeof(T));
     }
   }
 

@@ -29,9 +29,23 @@ struct portable {
       high.v[i] = static_cast<std::uint32_t>(std::uint64_t{a.v[i]} * b >> 32);
   }
 
+  // Under -ffast-math an operator or a builtin may become a reciprocal estimate.
+  template <class F>
+  LOWP_HOST_FN static void div(F& quotient, F const& a, F const& b) {
+#if defined(__AVX__)
+    asm("vdivps %2, %1, %0" : "=x"(quotient.v) : "x"(a.v), "x"(b.v));
+#elif defined(__SSE__)
+    quotient = a;
+    asm("divps %1, %0" : "+x"(quotient.v) : "x"(b.v));
+#else
+    quotient.v = a.v / b.v;
+#endif
+  }
   template <class F>
   LOWP_HOST_FN static void sqrt(F& root, F const& a) {
-#if defined(__SSE2__)  // a builtin may become a reciprocal estimate under -ffast-math
+#if defined(__AVX__)
+    asm("vsqrtps %1, %0" : "=x"(root.v) : "x"(a.v));
+#elif defined(__SSE__)
     asm("sqrtps %1, %0" : "=x"(root.v) : "x"(a.v));
 #else
     for (int i = 0; i < lanes; ++i) root.v[i] = __builtin_sqrtf(a.v[i]);
@@ -41,7 +55,7 @@ struct portable {
   /// The product is exact in double. The sum is made odd where it is inexact, so that the second
   /// rounding, to float, rounds as the first would have (S. Boldo, G. Melquiond, IEEE TC 57, 2008).
   template <class F>
-  LOWP_HOST_FN static void fma(F& result, F const& a, F const& b, F const& c) {
+  LOWP_LANE_FN static void fma(F& result, F const& a, F const& b, F const& c) {
     using wide = pack<double, portable>;
     using integer = pack<std::int64_t, portable>;
     using reals = typename wide::vector;

@@ -11,7 +11,7 @@ namespace lowp::simd {
 
 /// Elements per batch: a block of eight for every lane.
 template <class Isa>
-inline constexpr int batch = Isa::lanes * static_cast<int>(random_source::elements_per_block);
+inline constexpr int batch = Isa::lanes* static_cast<int>(random_source::elements_per_block);
 
 /// Bits of the elements from `index`, a multiple of the batch.
 template <class Isa>

@@ -63,11 +63,10 @@ struct call {
       auto const before = p.codes(k);
       F const old = value[0];
       F const u = function(value[I]...);
-      auto const now = store<Function>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p,
-                                       others...);
-      auto const is_element = lanes::greater(
-          lanes::spread<word<Isa>>(valid),
-          lane_numbers<Isa>() + static_cast<std::uint32_t>(k));
+      auto const now =
+          store<Function>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+      auto const is_element = lanes::greater(lanes::spread<word<Isa>>(valid),
+                                             lane_numbers<Isa>() + static_cast<std::uint32_t>(k));
       totals.add(is_element, u, before, now.code, old, Parameter::decoded(now.code),
                  now.overflowed);
     } else {

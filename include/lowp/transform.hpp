@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/ranges.hpp>
+#include <lowp/simd/dispatch.hpp>
+
+#include <initializer_list>
+
+namespace lowp {
+
+namespace detail {
+
+/// A caller's element function as the kernel wants one.
+template <class Function>
+struct returned {
+  Function function;
+  template <class F, class... Rest>
+  LOWP_FN void operator()(F& out, Rest const&... in) const {
+    out = function(in...);
+  }
+};
+
+template <class Function>
+struct make_returned {
+  Function function;
+  LOWP_FN returned<Function> operator()() const { return {function}; }
+};
+
+}  // namespace detail
+
+/// out[i] = round(function(in[i]...)): an operation of your own at the speed of the library's.
+///
+/// `function` is called with lanes of one type F and returns an F. Written in the words of
+/// lanes.hpp (fma, add, mul, select, ...) for any F, it gives the same bits on every backend, and
+/// under every compiler flag. A NaN result is the canonical one.
+///
+/// @param out  n elements; may be the storage of an `in` whose elements have equal size
+/// @param in   n elements each
+/// @throws std::invalid_argument  sizes differ, or `out` overlaps an `in` in another way
+template <class Function, span_rounding R, output Out, input... In>
+LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&&... in) {
+  using T = element_of<Out>;
+  detail::extent const to("out", out);
+  detail::require_equal_sizes("transform", {to, detail::extent("in", in)...});
+  for (detail::extent const& from : std::initializer_list<detail::extent>{{"in", in}...})
+    if (!detail::are_identical(to, from)) detail::require_disjoint("transform", to, from);
+  simd::dispatch(detail::make_returned<Function>{function}, to.size,
+                 static_cast<simd::no_report*>(nullptr),
+                 simd::operand<T, simd::access::write, R>{std::ranges::data(out), rounding},
+                 simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}...);
+}
+
+}  // namespace lowp

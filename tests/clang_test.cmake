@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# The headers, the tour and the refusals once more, with clang.
+cmake_minimum_required(VERSION 3.25)
+
+if(CXX_ID MATCHES Clang)
+  message("SKIPPED: everything here is built with clang already")
+  return()
+endif()
+find_program(clang clang++)
+if(NOT clang)
+  message("SKIPPED: clang++ is not installed")
+  return()
+endif()
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${out}")
+  endif()
+endfunction()
+
+run(${CMAKE_COMMAND} -S ${ROOT} -B ${SCRATCH} -DCMAKE_CXX_COMPILER=${clang}
+    -DLOWP_BUILD_EXAMPLES=OFF -DLOWP_BUILD_BENCH=OFF -DLOWP_INSTALL=OFF)
+run(${CMAKE_COMMAND} --build ${SCRATCH} --target headers_alone test_link.units)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH} -R "^(compile_fail|link)\\." --output-on-failure)

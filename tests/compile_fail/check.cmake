@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# A file here is a mistake that the compiler must refuse, with a reason that helps:
+#
+#   // expect: REGEX         the first error, or one of the notes that belong to it, matches
+#   // expect-first: REGEX   the first error line itself matches
+#
+#   #include <lowp/lowp.hpp>
+#   int main() {
+#   #ifdef CONTROL
+#     ...                    the same without the mistake: compiles, so nothing else is wrong
+#   #else
+#     ...                    the mistake
+#   #endif
+#   }
+#
+# g++ and clang say `required for the satisfaction of 'output<...` and `does not satisfy 'output'`.
+cmake_minimum_required(VERSION 3.25)
+
+# Without the source lines, which would match by themselves.
+set(plain -fdiagnostics-color=never -fno-diagnostics-show-caret)
+if(CXX_ID MATCHES Clang)
+  set(plain -fdiagnostics-color=never -fno-caret-diagnostics)
+endif()
+separate_arguments(warnings UNIX_COMMAND "${WARNINGS}")
+set(compile ${CXX} -std=c++20 ${warnings} -fsyntax-only ${plain} -I${ROOT}/include)
+set(ENV{LC_ALL} C)
+
+execute_process(COMMAND ${compile} -DCONTROL ${SOURCE} RESULT_VARIABLE status ERROR_VARIABLE control)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "with CONTROL defined it must compile:\n${control}")
+endif()
+
+execute_process(COMMAND ${compile} ${SOURCE} RESULT_VARIABLE status ERROR_VARIABLE diagnostics)
+if(status EQUAL 0)
+  message(FATAL_ERROR "it compiles")
+endif()
+
+# The first error with its notes reaches to the next error.
+string(FIND "${diagnostics}" "error: " begin)
+if(begin EQUAL -1)
+  message(FATAL_ERROR "it fails without an error message:\n${diagnostics}")
+endif()
+string(SUBSTRING "${diagnostics}" ${begin} -1 rest)
+string(SUBSTRING "${rest}" 7 -1 tail)
+string(FIND "${tail}" "error: " length)
+string(SUBSTRING "${tail}" 0 ${length} with_notes)
+string(FIND "${tail}" "\n" length)
+string(SUBSTRING "${tail}" 0 ${length} first)
+
+file(STRINGS ${SOURCE} expectations REGEX "^// expect(-first)?: ")
+if(NOT expectations)
+  message(FATAL_ERROR "there is no `// expect: REGEX` line")
+endif()
+foreach(expectation IN LISTS expectations)
+  string(REGEX REPLACE "^// expect(-first)?: " "" regex "${expectation}")
+  if(expectation MATCHES "^// expect-first" AND NOT first MATCHES "${regex}")
+    message(SEND_ERROR "the first error line does not match `${regex}`:\n${first}")
+  elseif(NOT with_notes MATCHES "${regex}")
+    message(SEND_ERROR "the first error and its notes do not match `${regex}`:\n${with_notes}")
+  endif()
+endforeach()

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: satis(fy|faction of) 'output
+#include <lowp/lowp.hpp>
+
+#include <vector>
+
+#ifdef CONTROL
+using parameters = std::vector<lowp::bfloat16>;
+#else
+using parameters = const std::vector<lowp::bfloat16>;
+#endif
+
+void narrow(const std::vector<float>& x, parameters& y) { lowp::cast(x, y); }

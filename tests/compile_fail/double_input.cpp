@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans hold float or narrow types; a double would be rounded twice.
+// expect: satis(fy|faction of) 'input
+#include <lowp/lowp.hpp>
+
+#include <vector>
+
+#ifdef CONTROL
+using updates = std::vector<float>;
+#else
+using updates = std::vector<double>;
+#endif
+
+void step(std::vector<lowp::bfloat16>& p, const updates& u) { lowp::fused_add(p, -0.1f, u); }

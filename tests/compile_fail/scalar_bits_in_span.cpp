@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// One draw for a whole span would round every element the same way.
+// expect: satis(fy|faction of) 'span_rounding
+#include <lowp/lowp.hpp>
+
+#include <vector>
+
+void narrow(const std::vector<float>& x, std::vector<lowp::bfloat16>& y) {
+#ifdef CONTROL
+  lowp::cast(x, y, lowp::stochastic{.seed = 1});
+#else
+  lowp::cast(x, y, lowp::stochastic_bits{1});
+#endif
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host side in a CUDA unit, and the value types in device code.
+#include "../tour.hpp"
+
+template <class T>
+__global__ void arithmetic(const T* x, T* y, bool* less) {
+  const T a = x[threadIdx.x];
+  const T b = T::from_bits(x[0].bits());
+  y[threadIdx.x] = sqrt(a * b + T(1.5f)) - a / b;
+  less[threadIdx.x] = a < b && a != b && !isnan(a);
+  y[threadIdx.x] += lowp::convert<T>(float(a), lowp::toward_zero{});
+}
+
+template __global__ void arithmetic(const lowp::bfloat16*, lowp::bfloat16*, bool*);
+template __global__ void arithmetic(const lowp::float16*, lowp::float16*, bool*);
+template __global__ void arithmetic(const lowp::float8_e4m3fn*, lowp::float8_e4m3fn*, bool*);
+template __global__ void arithmetic(const lowp::float8_e5m2*, lowp::float8_e5m2*, bool*);
+
+int main() { return tour().empty(); }

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# The sources look as .clang-format says.
+cmake_minimum_required(VERSION 3.25)
+
+find_program(clang_format NAMES clang-format-14 clang-format)
+if(NOT clang_format)
+  message("SKIPPED: clang-format is not installed")
+  return()
+endif()
+# Other versions break other lines.
+execute_process(COMMAND ${clang_format} --version OUTPUT_VARIABLE version)
+if(NOT version MATCHES "version 14\\.")
+  message("SKIPPED: the reference is clang-format 14, here is ${version}")
+  return()
+endif()
+execute_process(
+  COMMAND git ls-files --cached --others --exclude-standard *.hpp *.cpp *.cuh *.cu
+  WORKING_DIRECTORY ${ROOT} OUTPUT_VARIABLE files RESULT_VARIABLE status ERROR_QUIET)
+if(NOT status EQUAL 0)
+  message("SKIPPED: this is not a git checkout")
+  return()
+endif()
+string(REPLACE "\n" ";" files "${files}")
+list(REMOVE_ITEM files "")
+
+set(unformatted "")
+foreach(file IN LISTS files)
+  if(EXISTS ${ROOT}/${file})
+    execute_process(COMMAND ${clang_format} --dry-run -Werror ${file} WORKING_DIRECTORY ${ROOT}
+                    RESULT_VARIABLE status ERROR_QUIET)
+    if(NOT status EQUAL 0)
+      list(APPEND unformatted ${file})
+    endif()
+  endif()
+endforeach()
+if(unformatted)
+  list(JOIN unformatted " " unformatted)
+  message(FATAL_ERROR "run: clang-format -i ${unformatted}")
+endif()

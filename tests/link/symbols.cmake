@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# Of two units' copies of an inline function the linker keeps one, and the other unit must live with
+# its instructions. So what a unit built at -O0, where nothing is inlined by itself, leaves in its
+# OBJECT for others to share is no code of this library, or has the unit's flags in its name.
+cmake_minimum_required(VERSION 3.25)
+
+find_program(nm nm)
+if(NOT nm)
+  message("SKIPPED: nm is not installed")
+  return()
+endif()
+
+execute_process(COMMAND ${nm} ${OBJECT} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+if(NOT symbols MATCHES "4lowp")
+  message(FATAL_ERROR "${OBJECT} does not use the library")
+endif()
+string(REGEX MATCHALL " W _Z+N[VKRO]*(4lowp|St14numeric_limits|St4hash)[^\n]*" symbols "${symbols}")
+# An aggregate's implicit constructor cannot be told to leave no body.
+list(FILTER symbols EXCLUDE REGEX "C[12]Ev$")
+foreach(symbol IN LISTS symbols)
+  if(symbol MATCHES "4lowp" AND NOT symbol MATCHES "unit_[01]+")
+    message(SEND_ERROR "shared between units with different flags:${symbol}")
+  endif()
+endforeach()

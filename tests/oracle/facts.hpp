@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The facts of each format, typed by hand from its publisher: IEEE 754-2019 (binary16, 32, 64),
+// the OCP 8-bit floating point and Microscaling specifications, and the documentation of ml_dtypes
+// for the rest. Extremes are typed too, although they follow from the widths, so that a test can
+// compare what was derived with what was published.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace oracle {
+
+enum class nan_rule {
+  none,               // every code is a number
+  ieee,               // all-ones exponent with a non-zero fraction; fraction zero is infinity
+  all_ones,           // exponent and fraction all ones, one NaN per sign
+  negative_zero,      // the code that would be negative zero is the only NaN
+  unsigned_all_ones,  // no sign bit, all ones is the only NaN
+};
+
+struct facts {
+  const char* name;
+  int exponent_bits;
+  int significand_bits;  // stored ones: without the implied leading one
+  int bias;
+  bool has_infinity;
+  nan_rule nans;
+  bool is_signed;  // the one unsigned format has neither zero nor subnormals
+  double max_finite;
+  double min_normal;
+  double min_subnormal;  // the smallest positive value
+
+  [[nodiscard]] constexpr int magnitude_bits() const { return exponent_bits + significand_bits; }
+  [[nodiscard]] constexpr int bits() const { return magnitude_bits() + (is_signed ? 1 : 0); }
+  [[nodiscard]] constexpr bool has_zero() const { return is_signed; }
+  [[nodiscard]] constexpr bool has_nan() const { return nans != nan_rule::none; }
+  [[nodiscard]] constexpr bool has_negative_zero() const {
+    return is_signed && nans != nan_rule::negative_zero;
+  }
+  [[nodiscard]] constexpr int min_exponent() const { return has_zero() ? 1 - bias : -bias; }
+  [[nodiscard]] constexpr std::uint64_t magnitude_mask() const {
+    return (std::uint64_t{1} << magnitude_bits()) - 1;
+  }
+  [[nodiscard]] constexpr std::uint64_t sign_mask() const {
+    return is_signed ? std::uint64_t{1} << magnitude_bits() : 0;
+  }
+  [[nodiscard]] constexpr std::uint64_t max_code() const {  // of the largest finite value
+    switch (nans) {
+      case nan_rule::none:
+      case nan_rule::negative_zero:
+        return magnitude_mask();
+      case nan_rule::all_ones:
+      case nan_rule::unsigned_all_ones:
+        return magnitude_mask() - 1;
+      case nan_rule::ieee:
+        break;
+    }
+    return magnitude_mask() - (std::uint64_t{1} << significand_bits);
+  }
+};
+
+// clang-format off
+// Widths of exponent and fraction, bias, infinity, NaN, sign; then the extremes, largest first.
+inline constexpr facts float16{"float16",
+    5, 10, 15,  true,  nan_rule::ieee,              true,  65504.0,    0x1p-14,  0x1p-24};
+inline constexpr facts bfloat16{"bfloat16",
+    8, 7,  127, true,  nan_rule::ieee,              true,  0x1.fep127, 0x1p-126, 0x1p-133};
+inline constexpr facts float8_e5m2{"float8_e5m2",
+    5, 2,  15,  true,  nan_rule::ieee,              true,  57344.0,    0x1p-14,  0x1p-16};
+inline constexpr facts float8_e4m3fn{"float8_e4m3fn",
+    4, 3,  7,   false, nan_rule::all_ones,          true,  448.0,      0x1p-6,   0x1p-9};
+inline constexpr facts float8_e4m3{"float8_e4m3",
+    4, 3,  7,   true,  nan_rule::ieee,              true,  240.0,      0x1p-6,   0x1p-9};
+inline constexpr facts float8_e3m4{"float8_e3m4",
+    3, 4,  3,   true,  nan_rule::ieee,              true,  15.5,       0.25,     0x1p-6};
+inline constexpr facts float8_e4m3fnuz{"float8_e4m3fnuz",
+    4, 3,  8,   false, nan_rule::negative_zero,     true,  240.0,      0x1p-7,   0x1p-10};
+inline constexpr facts float8_e5m2fnuz{"float8_e5m2fnuz",
+    5, 2,  16,  false, nan_rule::negative_zero,     true,  57344.0,    0x1p-15,  0x1p-17};
+inline constexpr facts float8_e4m3b11fnuz{"float8_e4m3b11fnuz",
+    4, 3,  11,  false, nan_rule::negative_zero,     true,  30.0,       0x1p-10,  0x1p-13};
+inline constexpr facts float8_e8m0fnu{"float8_e8m0fnu",
+    8, 0,  127, false, nan_rule::unsigned_all_ones, false, 0x1p127,    0x1p-127, 0x1p-127};
+inline constexpr facts float6_e2m3fn{"float6_e2m3fn",
+    2, 3,  1,   false, nan_rule::none,              true,  7.5,        1.0,      0.125};
+inline constexpr facts float6_e3m2fn{"float6_e3m2fn",
+    3, 2,  3,   false, nan_rule::none,              true,  28.0,       0.25,     0.0625};
+inline constexpr facts float4_e2m1fn{"float4_e2m1fn",
+    2, 1,  1,   false, nan_rule::none,              true,  6.0,        1.0,      0.5};
+
+inline constexpr facts binary32{"binary32",
+    8, 23, 127, true, nan_rule::ieee, true, 0x1.fffffep127, 0x1p-126, 0x1p-149};
+inline constexpr facts binary64{"binary64",
+    11, 52, 1023, true, nan_rule::ieee, true, 0x1.fffffffffffffp1023, 0x1p-1022, 0x1p-1074};
+// clang-format on
+
+inline constexpr std::array<facts, 13> all{
+    float16,       bfloat16,        float8_e5m2,     float8_e4m3fn,      float8_e4m3,
+    float8_e3m4,   float8_e4m3fnuz, float8_e5m2fnuz, float8_e4m3b11fnuz, float8_e8m0fnu,
+    float6_e2m3fn, float6_e3m2fn,   float4_e2m1fn};
+
+}  // namespace oracle

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds and runs the tests. Arguments go to ctest: sh tests/run.sh -L exhaustive
+. "$(dirname -- "$0")/setup.sh"
+
+need_toolchain
+need libgtest-dev gtest/gtest.h
+need libfmt-dev fmt/core.h
+need libeigen3-dev eigen3/Eigen/Core Eigen/Core
+need libcli11-dev CLI/CLI.hpp
+wish pkg-config pkg-config
+install_missing
+
+build_target all -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON
+
+# The exhaustive tests take half an hour: only when labels are asked for.
+labels=
+for argument; do
+  case $argument in -L* | --label*) labels=asked ;; esac
+done
+[ -n "$labels" ] || set -- -LE exhaustive "$@"
+exec ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(job_count)" "$@"

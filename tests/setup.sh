@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by tests/run.sh, examples/run.sh and bench/run.sh: finds what is missing, installs it where
+# the system is Debian, configures and builds.
+set -eu
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+build=$root/build
+missing=
+wished=
+
+say() { printf '%s\n' "lowp: $*"; }
+die() {
+  say "$*" >&2
+  exit 1
+}
+
+has_program() { command -v "$1" >/dev/null 2>&1; }
+has_header() {
+  [ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ] ||
+    printf '#include <%s>\n' "$1" | ${CXX:-c++} -E -x c++ - >/dev/null 2>&1
+}
+has() {
+  case $1 in
+    /*) has_program "$1" ;;
+    */*) has_header "$1" ;;
+    *) has_program "$1" ;;
+  esac
+}
+
+# need PACKAGE SIGN...: the Debian package that brings any one of these programs or headers.
+# wish PACKAGE SIGN...: the same, but the work can be done without it.
+need() { lacks "$@" || missing="$missing $1"; }
+wish() { lacks "$@" || wished="$wished $1"; }
+lacks() {
+  shift
+  for sign; do if has "$sign"; then return 0; fi; done
+  return 1
+}
+
+need_toolchain() {
+  need g++ "${CXX:-c++}"
+  need cmake cmake
+  need ninja-build ninja make
+}
+
+install_missing() {
+  [ -n "$missing$wished" ] || return 0
+  as_root=
+  if [ ! -f /etc/debian_version ] || ! has_program apt-get; then
+    why="this is not Debian"
+  elif [ "$(id -u)" -ne 0 ] && ! has_program sudo; then
+    why="no root and no sudo"
+  else
+    [ "$(id -u)" -eq 0 ] || as_root=sudo
+    say "installing from Debian:$missing$wished"
+    # A stale or unreachable source is no reason to stop: the next line decides.
+    $as_root apt-get update -q || say "apt-get update failed, going on with the lists at hand"
+    # shellcheck disable=SC2086 # a list of packages
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y -q --no-install-recommends $missing $wished ||
+      die "could not install:$missing$wished"
+    return 0
+  fi
+  [ -z "$missing" ] || die "missing ($why):$missing. These are Debian's names; install them and run this again."
+  say "going on without:$wished ($why)"
+}
+
+# As many jobs as processors, but 2 GB of memory for each.
+job_count() {
+  memory=$(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo 2>/dev/null || :)
+  processors=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+  fit=$((${memory:-4000000} / 2000000))
+  [ "$fit" -ge 1 ] || fit=1
+  [ "$fit" -lt "$processors" ] || fit=$processors
+  echo "$fit"
+}
+
+# build_target TARGET OPTION...: one tree serves the three commands; each switches on what it needs.
+build_target() {
+  target=$1
+  shift
+  if [ ! -f "$build/CMakeCache.txt" ]; then
+    set -- -DLOWP_BUILD_TESTS=OFF -DLOWP_BUILD_EXAMPLES=OFF -DLOWP_BUILD_BENCH=OFF "$@"
+    if has_program ninja; then set -- -G Ninja "$@"; fi
+  fi
+  cmake -S "$root" -B "$build" "$@"
+  cmake --build "$build" --target "$target" -j "$(job_count)"
+}

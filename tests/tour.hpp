@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// A walk through the public functions. Every unit that takes it, whatever its compiler and flags,
+// must come back with the same bytes.
+#pragma once
+#include <lowp/lowp.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace {
+
+class diary {
+ public:
+  template <class T>
+  void note(const T& value) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&value);
+    bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+  }
+  template <class T>
+  void note(const std::vector<T>& values) {
+    for (const T& value : values) note(value);
+  }
+  void note(const lowp::update_report& report) {
+    note(report.count);
+    note(report.stalled);
+    note(report.overflowed);
+    note(report.nonfinite);
+  }
+  std::vector<unsigned char> bytes() const { return bytes_; }
+
+ private:
+  std::vector<unsigned char> bytes_;
+};
+
+// Values of every size and sign, with an infinity and a NaN among them.
+inline std::vector<float> tour_numbers(std::uint32_t seed) {
+  std::vector<float> numbers(101);
+  for (std::uint32_t i = 0; i < numbers.size(); ++i) {
+    const auto words = lowp::philox4x32({i, 0, 0, 0}, {seed, 0});
+    numbers[i] = float(std::int32_t(words[0])) * (i % 2 ? 0x1p-31f : 0x1p-44f);
+  }
+  numbers[7] = std::numeric_limits<float>::infinity();
+  numbers[8] = std::numeric_limits<float>::quiet_NaN();
+  return numbers;
+}
+
+template <class T>
+void tour_of(diary& diary) {
+  const std::vector<float> x = tour_numbers(1);
+  const std::vector<float> g = tour_numbers(2);
+  const std::vector<float> zeros(x.size());
+  std::vector<T> p(x.size());
+
+  lowp::cast(x, p);
+  diary.note(p);
+  lowp::cast(x, p, lowp::stochastic{.seed = 3, .stream = 4, .offset = 5});
+  diary.note(p);
+  std::vector<float> back(p.size());
+  lowp::cast(p, back);
+  diary.note(back);
+
+  lowp::update_report report{};
+  lowp::fused_add(p, -0.125f, g, lowp::to_odd{}, report);
+  diary.note(p);
+
+  std::vector<T> momentum(p.size());
+  lowp::cast(zeros, momentum);
+  const lowp::sgd sgd{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = true};
+  lowp::update(p, g, momentum, sgd, 1, lowp::nearest_even{}, report);
+  lowp::update(p, g, momentum, sgd, 2, lowp::stochastic{.seed = 9}, report);
+  lowp::update(p, g, lowp::sgd{.lr = 0.1}, 1);
+  diary.note(p);
+  diary.note(momentum);
+
+  std::vector<float> m(p.size());
+  std::vector<T> v(p.size());
+  lowp::cast(zeros, v);
+  for (std::uint64_t step = 1; step <= 3; ++step) {
+    lowp::update(
+        p, g, m, v, lowp::adamw{.lr = 0.01}, step,
+        lowp::per_slot{.param = lowp::stochastic{.seed = 11, .stream = lowp::stream_of(1, 0)},
+                       .first = lowp::nearest_even{},
+                       .second = lowp::upward{}},
+        report);
+  }
+  diary.note(p);
+  diary.note(m);
+  diary.note(v);
+  diary.note(report);
+
+  for (const T value : p) {
+    diary.note(value * T(3) + value / T(7.0f) - T(0.5f));
+    diary.note(lowp::convert<lowp::float16>(double(float(value)) * 1.1, lowp::nearest_away{}));
+    diary.note(lowp::ulp(value));
+  }
+}
+
+inline std::vector<unsigned char> tour() {
+  diary diary;
+  tour_of<lowp::bfloat16>(diary);
+  tour_of<lowp::float16>(diary);
+  tour_of<lowp::float8_e4m3fn>(diary);
+  tour_of<lowp::float8_e5m2>(diary);
+  tour_of<lowp::float8_e4m3fnuz>(diary);
+  tour_of<lowp::float6_e2m3fn>(diary);
+  return diary.bytes();
+}
+
+}  // namespace
