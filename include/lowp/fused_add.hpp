@@ -49,4 +49,12 @@ requires policy_then_report<Outcome...> LOWP_HOST_FN void fused_add(P&& p, float
                  simd::operand<element_of<U>, simd::access::read>{std::ranges::data(u)});
 }
 
+template <class P, class U, class R = nearest_even, class... Outcome>
+requires(!(output<P> && input<U> && span_rounding<R>)) void fused_add(P&&, float, U&&, R = {},
+                                                                      Outcome&&...) {
+  detail::must_be_output<P>();
+  detail::must_be_input<U>();
+  detail::must_be_span_rounding<R>();
+}
+
 }  // namespace lowp

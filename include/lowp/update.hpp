@@ -158,4 +158,25 @@ requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, M
                  detail::slot<2>(v, rounding, step, outcome...));
 }
 
+namespace detail {
+template <class T>
+concept update_argument = output<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
+    update_rounding<std::remove_cvref_t<T>> ||
+    one_of<std::remove_cvref_t<T>, sgd, adamw, overflow, update_report>;
+
+template <class T>
+constexpr void must_be_update_argument() {
+  static_assert(update_argument<T>,
+                "an argument of update does not satisfy 'output' (a moment) or 'update_rounding'");
+}
+}  // namespace detail
+
+template <class P, class G, class... Rest>
+requires(!(output<P> && input<G> &&
+           (detail::update_argument<Rest> && ...))) void update(P&&, G&&, Rest&&...) {
+  detail::must_be_output<P>();
+  detail::must_be_input<G>();
+  (detail::must_be_update_argument<Rest>(), ...);
+}
+
 }  // namespace lowp

@@ -13,7 +13,7 @@
 #   #endif
 #   }
 #
-# g++ and clang say `required for the satisfaction of 'output<...` and `does not satisfy 'output'`.
+# The library's own static_assert names the concept in the error itself.
 cmake_minimum_required(VERSION 3.25)
 
 # Without the source lines, which would match by themselves.

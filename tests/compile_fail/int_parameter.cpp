@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: satis(fy|faction of) 'output
+// expect-first: satisfy 'output
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: satis(fy|faction of) 'span_rounding
+// expect-first: satisfy 'span_rounding
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One draw for a whole span would round every element the same way.
-// expect: satis(fy|faction of) 'span_rounding
+// expect-first: satisfy 'span_rounding
 #include <lowp/lowp.hpp>
 
 #include <vector>
