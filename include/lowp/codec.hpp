@@ -11,18 +11,21 @@
 
 namespace lowp::detail {
 
-/// What encoding needs to know besides the value: computed once per call.
+/// Where special results go, in lanes and by sign: computed once per call.
+template <class U>
 struct special_results {
-  special_codes codes;
-  std::uint32_t overflowed[2];  // of a positive and of a negative value
+  U overflowed[2], infinite, nan[2], nan_payload;
 };
 
-template <format F, class R>
-LOWP_FN constexpr special_results special_results_of(R const& rounding, overflow policy) {
+template <format F, class U = std::uint32_t, class R>
+LOWP_FN constexpr special_results<U> special_results_of(R const& rounding, overflow policy) {
+  using lanes::spread;
   special_codes const codes = special_codes_of<F>(policy);
-  return {codes,
-          {rounding.inward(false) ? F.max_code() : codes.overflowed,
-           rounding.inward(true) ? F.max_code() : codes.overflowed}};
+  return {{spread<U>(rounding.inward(false) ? F.max_code() : codes.overflowed),
+           spread<U>(rounding.inward(true) ? F.max_code() : codes.overflowed)},
+          spread<U>(codes.infinite),
+          {spread<U>(codes.nan[0]), spread<U>(codes.nan[1])},
+          spread<U>(codes.nan_payload)};
 }
 
 template <class U, class M>
@@ -80,20 +83,20 @@ LOWP_FN constexpr U round(position<U> const& p, M const& negative, U const& rand
 /// a NaN's significand field.
 template <format F, class U, class M>
 LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, M const& negative, M const& infinite,
-                                       M const& nan, U const& payload, special_results const& s) {
+                                       M const& nan, U const& payload,
+                                       special_results<U> const& s) {
   using namespace lanes;
   U const zero = spread<U>(0);
   M const finite = negate(either(infinite, nan));
   M const overflowed = both(greater(magnitude, spread<U>(F.max_code())), finite);
-  U const beyond = select(negative, spread<U>(s.overflowed[1]), spread<U>(s.overflowed[0]));
-  U code = select(infinite, spread<U>(s.codes.infinite), select(overflowed, beyond, magnitude));
+  U const beyond = select(negative, s.overflowed[1], s.overflowed[0]);
+  U code = select(infinite, s.infinite, select(overflowed, beyond, magnitude));
   U const sign = select(negative, spread<U>(F.sign_mask()), zero);
   if constexpr (F.has_negative_zero())
     code = code | sign;
   else
     code = code | select(equal(code, zero), zero, sign);
-  U const quieted = (payload & s.codes.nan_payload) |
-                    select(negative, spread<U>(s.codes.nan[1]), spread<U>(s.codes.nan[0]));
+  U const quieted = (payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0]);
   M const is_nan = F.has_sign ? nan : either(nan, negative);
   return {select(is_nan, quieted, code), overflowed};
 }
@@ -101,7 +104,7 @@ LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, M const& negative, M 
 /// binary32 patterns to codes.
 template <format F, class U, class R>
 LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
-                              special_results const& s) {
+                              special_results<U> const& s) {
   using namespace lanes;
   constexpr int K = 24;
   U const a = b & (binary32_sign - 1);

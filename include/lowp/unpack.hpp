@@ -122,7 +122,7 @@ LOWP_FN constexpr unpacked unpack(I x) {
 
 template <format F, class R>
 LOWP_FN constexpr std::uint32_t encode(unpacked const& u, std::uint32_t random, R const& rounding,
-                                       special_results const& s) {
+                                       special_results<std::uint32_t> const& s) {
   // The sign extension of the exponent is what locate's two's complement wants.
   auto const p = locate<F, unpacked::precision, R::is_stochastic>(
       static_cast<std::uint64_t>(u.exponent), u.significand);

@@ -108,7 +108,8 @@ struct lane<simd::word<Isa>> {
     return M::of((signed_vector)a.v > (signed_vector)b.v);
   }
   LOWP_HOST_FN static U select(M const& where, U const& yes, U const& no) {
-    return U::of(where.v ? yes.v : no.v);
+    auto const m = (typename U::vector)where.v;
+    return U::of((m & yes.v) | (~m & no.v));
   }
   LOWP_HOST_FN static U multiply_high(U const& a, std::uint32_t b) {
     U high;
@@ -131,7 +132,7 @@ struct lane<simd::pack<float, Isa>> {
     return from_bits(lane<word>::spread(lane<float>::bits(x)));
   }
   LOWP_HOST_FN static F select(mask const& where, F const& yes, F const& no) {
-    return F::of(where.v ? yes.v : no.v);
+    return from_bits(lane<word>::select(where, bits(yes), bits(no)));
   }
   LOWP_HOST_FN static word bits(F const& x) { return word::of((typename word::vector)x.v); }
   LOWP_HOST_FN static F from_bits(word const& b) { return F::of((typename F::vector)b.v); }

@@ -20,8 +20,14 @@ struct storage_of<float> {
   using type = float;
 };
 
-/// The lanes of one operand, a batch at a time. A batch that reaches beyond the last element works
-/// on a zero-padded copy.
+/// Room for a zero-padded copy of the last batch. Not inside the port: what may be pointed at may
+/// be written through the pointer, and a port's constants would be loaded again for every pack.
+template <class Isa, class Operand>
+struct staging {
+  alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
+};
+
+/// The lanes of one operand, a batch at a time.
 template <class Isa, class Operand>
 class port {
   using T = typename Operand::type;
@@ -32,17 +38,18 @@ class port {
   using U = word<Isa>;
   using stored = detail::encoded<U, mask<Isa>>;
 
-  LOWP_HOST_FN explicit port(Operand const& o) : operand_(o), random_(random_of(o)) {
+  LOWP_HOST_FN port(Operand const& o, staging<Isa, Operand>&& s)
+      : operand_(o), staged_(s.elements), random_(random_of(o)) {
     if constexpr (narrow<T> && Operand::is_written)
-      results_ = detail::special_results_of<T::descriptor>(o.rounding, o.policy);
+      results_ = detail::special_results_of<T::descriptor, U>(o.rounding, o.policy);
   }
 
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
     at_ = operand_.data + first;
     if (valid < batch<Isa>) {
-      __builtin_memset(padded_, 0, sizeof(padded_));
-      if (Operand::is_read) __builtin_memcpy(padded_, at_, valid * sizeof(T));
-      at_ = padded_;
+      __builtin_memset(staged_, 0, batch<Isa> * sizeof(T));
+      if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));
+      at_ = staged_;
     }
     if constexpr (Operand::is_random) {
       if (random_.is_on()) random_.next();
@@ -50,7 +57,8 @@ class port {
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
     if constexpr (Operand::is_written) {
-      if (valid < batch<Isa>) __builtin_memcpy(operand_.data + first, padded_, valid * sizeof(T));
+      if (valid < batch<Isa>)
+        __builtin_memcpy(static_cast<void*>(operand_.data + first), staged_, valid * sizeof(T));
     }
   }
 
@@ -121,10 +129,10 @@ class port {
   }
 
   Operand const& operand_;
-  detail::special_results results_{};
+  storage* staged_;
+  detail::special_results<U> results_;
   void const* at_ = nullptr;
   [[no_unique_address]] random random_;
-  alignas(64) storage padded_[batch<Isa>];
 };
 
 }  // namespace lowp::simd

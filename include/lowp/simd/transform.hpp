@@ -34,7 +34,8 @@ struct call {
  private:
   template <class Isa, std::size_t... I>
   LOWP_HOST_FN void run(std::index_sequence<I...>) const {
-    loop<Isa>(make_function(), port<Isa, Operand>(std::get<I>(operands))...);
+    loop<Isa>(make_function(),
+              port<Isa, Operand>(std::get<I>(operands), staging<Isa, Operand>{})...);
   }
 
   template <class Isa, class Function, class... Port>
