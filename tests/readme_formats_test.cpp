@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The README's table of formats is what the types say of themselves.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+
+namespace {
+
+using namespace lowp;
+
+/// "7c01 to 7fff, fc01 to ffff": the codes that are NaN, as ranges.
+template <class T>
+std::string nan_codes() {
+  std::string text;
+  unsigned const end = T::descriptor.code_mask() + 1;
+  auto const is_nan = [&](unsigned code) {
+    return code < end && isnan(T::from_bits(static_cast<typename T::storage>(code)));
+  };
+  int const digits = (T::descriptor.bits() + 3) / 4;
+  for (unsigned first = 0; first < end; ++first) {
+    if (!is_nan(first)) continue;
+    unsigned last = first;
+    while (is_nan(last + 1)) ++last;
+    text += fmt::format("{}{:0{}x}", text.empty() ? "" : ", ", first, digits);
+    if (last > first) text += fmt::format("-{:0{}x}", last, digits);
+    first = last;
+  }
+  return text.empty() ? "none" : text;
+}
+
+template <class T>
+std::string row(const char* name) {
+  using limits = std::numeric_limits<T>;
+  constexpr format F = T::descriptor;
+  return fmt::format("| `{}` | {}-{}-{} | {:.8g} | {:.4g} | {:.4g} | {:.4g} | {} | {} |\n", name,
+                     F.has_sign ? 1 : 0, F.exponent_bits, F.significand_bits,
+                     double{float{limits::max()}}, double{float{limits::min()}},
+                     double{float{limits::denorm_min()}}, double{float{limits::epsilon()}},
+                     limits::has_infinity ? "yes" : "no", nan_codes<T>());
+}
+
+TEST(readme, formats) {
+  std::ifstream file(LOWP_TESTS "/../README.md");
+  std::string const readme{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(readme.empty());
+  for (std::string const& line :
+       {row<float16>("float16"), row<bfloat16>("bfloat16"), row<float8_e5m2>("float8_e5m2"),
+        row<float8_e4m3fn>("float8_e4m3fn"), row<float8_e4m3>("float8_e4m3"),
+        row<float8_e3m4>("float8_e3m4"), row<float8_e4m3fnuz>("float8_e4m3fnuz"),
+        row<float8_e5m2fnuz>("float8_e5m2fnuz"), row<float8_e4m3b11fnuz>("float8_e4m3b11fnuz"),
+        row<float8_e8m0fnu>("float8_e8m0fnu"), row<float6_e2m3fn>("float6_e2m3fn"),
+        row<float6_e3m2fn>("float6_e3m2fn"), row<float4_e2m1fn>("float4_e2m1fn")})
+    EXPECT_NE(readme.find("\n" + line), readme.npos) << "README.md lacks this row:\n" << line;
+}
+
+}  // namespace
