@@ -1,15 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds and runs the benchmarks. Arguments go to each: sh bench/run.sh --benchmark_filter=bfloat16
+# Builds and runs the benchmarks, or those of the operations named first. Other arguments are Google
+# Benchmark's and go to each program; a filter keeps the traffic loops of the cases that it selects.
+#   sh bench/run.sh
+#   sh bench/run.sh --benchmark_filter='bfloat16.*DRAM'
+#   sh bench/run.sh cast --benchmark_out=cast.json
 . "$(dirname -- "$0")/../tests/setup.sh"
+
+names=
+while case ${1:--} in -*) false ;; esac; do
+  [ -f "$root/bench/$1.cpp" ] || die "there is no bench/$1.cpp"
+  names="$names $1"
+  shift
+done
+if [ -z "$names" ]; then
+  for source in "$root"/bench/*.cpp; do names="$names $(basename "$source" .cpp)"; done
+fi
 
 need_toolchain
 need libbenchmark-dev benchmark/benchmark.h
 install_missing
 
 build_target benches -DLOWP_BUILD_BENCH=ON
-for source in "$root"/bench/*.cpp; do
-  name=$(basename "$source" .cpp)
+for name in $names; do
   say "$name"
   "$build/bench/$name" "$@"
 done

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// p = round(fma(alpha, u, p)), with and without a report.
+#include "main.hpp"
+
+#include <lowp/lowp.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace {
+
+template <class P, class U, class Rounding, class... Report>
+void add_case(bench::suite& cases, std::string const& name, Rounding rounding, Report... report) {
+  cases.add<bench::traffic<bench::changes<P>, bench::reads<U>>>(
+      name, [=](benchmark::State& state, std::size_t n) mutable {
+        bench::data data;
+        auto const p = data.random<P>(n);
+        auto const u = data.random<U>(n);
+        float alpha = 0.01f;
+        for (auto _ : state) {
+          lowp::fused_add(p, alpha, u, rounding, report...);
+          benchmark::ClobberMemory();
+          alpha = -alpha;  // or p would grow with the number of iterations
+        }
+      });
+}
+
+template <class P, class U>
+void add_types(bench::suite& cases, std::string const& types) {
+  lowp::stochastic const stochastic{.seed = 1};
+  add_case<P, U>(cases, types + "/nearest_even", lowp::nearest_even{});
+  add_case<P, U>(cases, types + "/nearest_even,report", lowp::nearest_even{},
+                 lowp::update_report{});
+  add_case<P, U>(cases, types + "/stochastic", stochastic);
+  add_case<P, U>(cases, types + "/stochastic,report", stochastic, lowp::update_report{});
+}
+
+void add_fused_adds(bench::suite& cases) {
+  add_types<lowp::bfloat16, float>(cases, "bfloat16,float");
+  add_types<lowp::bfloat16, lowp::bfloat16>(cases, "bfloat16,bfloat16");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bench::run_suite("fused_add", argc, argv, add_fused_adds);
+}
