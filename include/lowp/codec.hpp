@@ -61,8 +61,9 @@ LOWP_FN constexpr position<U> locate(U const& exponent, U const& significand) {
   U const shift = min(drop, spread<U>(width));
   U const whole = significand >> shift;
   U dropped = (significand << (spread<U>(width) - shift)) & fraction<U>::never;
-  // More than `width` bits dropped: below one half, and only a random draw asks how far below.
-  if constexpr (FineFraction) dropped = dropped >> (drop - shift);
+  // More than `width` bits dropped: below one half, and only a random draw asks how far below;
+  // every other mode asks whether it is zero.
+  if constexpr (FineFraction) dropped = (dropped >> (drop - shift)) | min(dropped, spread<U>(1));
 
   U const lower = (max(above, zero) << F.significand_bits) + whole;
   if constexpr (F.has_zero()) return {lower, dropped};
