@@ -7,7 +7,9 @@
 #include <lowp/overflow.hpp>
 #include <lowp/rounding.hpp>
 
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace lowp::detail {
 
@@ -80,26 +82,54 @@ LOWP_FN constexpr U round(position<U> const& p, M const& negative, U const& rand
   return select(away, p.lower + 1, p.lower);
 }
 
-/// Puts sign and special results around a rounded magnitude. `payload` holds the leading bits of
-/// a NaN's significand field.
-template <format F, class U, class M>
+/// A binary32 magnitude rounded to nearest even where reals add as IEEE 754 says: adding a power of
+/// two whose ulp is F's smallest subnormal rounds to F's subnormal grid.
+template <format F, class U>
+LOWP_FN U round_nearest_even(U const& a) {
+  using namespace lanes;
+  using R = decltype(to_real(a));
+  constexpr int drop = 24 - F.precision();
+  U const rounded = (a + (((a >> drop) & 1) + ((1u << (drop - 1)) - 1))) >> drop;
+  if constexpr (F.min_exponent() == -126) return rounded;
+  constexpr auto rebias = static_cast<std::uint32_t>(127 - F.bias) << F.significand_bits;
+  constexpr auto aligner =
+      static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits + 23 + 127) << 23;
+  constexpr auto min_normal = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
+  U const normal = rounded - rebias;
+  U const subnormal = bits(add(from_bits<R>(a), from_bits<R>(spread<U>(aligner)))) - aligner;
+  return select(greater(spread<U>(min_normal), a), subnormal, normal);
+}
+
+/// The code of a finite value's rounded magnitude. What lies beyond the largest finite value goes to
+/// that or to the code after it, so that a minimum finds it.
+template <format F, class R, class U, class M>
+LOWP_FN constexpr U finish_finite(U const& magnitude, M const& negative,
+                                  special_results<U> const& s) {
+  using namespace lanes;
+  U beyond = s.overflowed[0];
+  if constexpr (one_of<R, upward, downward, rounding_mode>)
+    beyond = select(negative, s.overflowed[1], beyond);
+  U const code = min(magnitude, beyond);
+  U const zero = spread<U>(0);
+  U const sign = select(negative, spread<U>(F.sign_mask()), zero);
+  if constexpr (F.has_negative_zero()) return code | sign;
+  return code | select(equal(code, zero), zero, sign);
+}
+
+/// The same for any value. `payload` holds the leading bits of a NaN's significand field.
+template <format F, class R, class U, class M>
 LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, M const& negative, M const& infinite,
                                        M const& nan, U const& payload,
                                        special_results<U> const& s) {
   using namespace lanes;
-  U const zero = spread<U>(0);
-  M const finite = negate(either(infinite, nan));
-  M const overflowed = both(greater(magnitude, spread<U>(F.max_code())), finite);
-  U const beyond = select(negative, s.overflowed[1], s.overflowed[0]);
-  U code = select(infinite, s.infinite, select(overflowed, beyond, magnitude));
-  U const sign = select(negative, spread<U>(F.sign_mask()), zero);
-  if constexpr (F.has_negative_zero())
-    code = code | sign;
-  else
-    code = code | select(equal(code, zero), zero, sign);
-  U const quieted = (payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0]);
+  U const sign = select(negative, spread<U>(F.sign_mask()), spread<U>(0));
   M const is_nan = F.has_sign ? nan : either(nan, negative);
-  return {select(is_nan, quieted, code), overflowed};
+  U const special = select(is_nan, (payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0]),
+                           s.infinite | sign);
+  M const overflowed =
+      both(greater(magnitude, spread<U>(F.max_code())), negate(either(infinite, nan)));
+  return {select(either(infinite, is_nan), special, finish_finite<F, R>(magnitude, negative, s)),
+          overflowed};
 }
 
 /// binary32 patterns to codes.
@@ -110,6 +140,7 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
   constexpr int K = 24;
   U const a = b & (binary32_sign - 1);
   auto const negative = greater(spread<U>(0), b);
+  using mask = std::remove_cv_t<decltype(negative)>;
   auto const infinite = equal(a, spread<U>(binary32_infinity));
   auto nan = greater(a, spread<U>(binary32_infinity));
 
@@ -130,7 +161,15 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
     nan = either(nan, equal(a, spread<U>(0)));
   }
   U const payload = a >> (23 - F.significand_bits);
-  return finish<F>(round(p, negative, random, rounding), negative, infinite, nan, payload, s);
+  U magnitude = a;
+  if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even> && F.has_zero())
+    magnitude = round_nearest_even<F>(a);
+  else
+    magnitude = round(p, negative, random, rounding);
+  if (F.has_sign && !any(greater(a, spread<U>(binary32_infinity - 1))))
+    return encoded<U, mask>{finish_finite<F, R>(magnitude, negative, s),
+                            greater(magnitude, spread<U>(F.max_code()))};
+  return finish<F, R>(magnitude, negative, infinite, nan, payload, s);
 }
 
 /// Codes to binary32 patterns. Exact; a NaN comes out quiet, except where widening is a shift.

@@ -24,6 +24,12 @@
 #define LOWP_OPAQUE __attribute__((noinline, noipa))
 #endif
 
+#if defined(__CUDACC__)
+#define LOWP_UNROLL _Pragma("unroll")
+#else
+#define LOWP_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 // An element function may be a caller's own, compiled with the caller's flags: hiding a value from
 // the optimiser keeps it from being contracted or regrouped. In g++ flags even replace those of
 // what is inlined, so under -ffast-math what is more than one instruction is not.

@@ -34,8 +34,8 @@ LOWP_FN constexpr T spread(typename lane<T>::scalar x) {
   return lane<T>::spread(x);
 }
 
-// Words. `greater` compares as two's complement numbers, `multiply_high` is the upper half of the
-// product, `to_real` is exact below 2^24.
+// Words. `greater` compares as two's complement numbers, `product` has both halves, .high and
+// .low, `to_real` is exact below 2^24.
 template <class U>
 LOWP_FN constexpr auto equal(U const& a, U const& b) {
   return lane<U>::equal(a, b);
@@ -45,8 +45,8 @@ LOWP_FN constexpr auto greater(U const& a, U const& b) {
   return lane<U>::greater(a, b);
 }
 template <class U>
-LOWP_FN constexpr U multiply_high(U const& a, std::uint32_t b) {
-  return lane<U>::multiply_high(a, b);
+LOWP_FN constexpr auto product(U const& a, std::uint32_t b) {
+  return lane<U>::product(a, b);
 }
 template <class U>
 LOWP_FN constexpr auto to_real(U const& a) {
@@ -77,6 +77,11 @@ LOWP_FN constexpr M either(M const& a, M const& b) {
 template <class M>
 LOWP_FN constexpr M negate(M const& a) {
   return lane<M>::negate(a);
+}
+/// In at least one lane.
+template <class M>
+LOWP_FN constexpr bool any(M const& a) {
+  return lane<M>::any(a);
 }
 
 // Reals: IEEE 754 operations, rounded once to nearest even, subnormals kept. The sign and payload
@@ -163,6 +168,7 @@ struct lane<bool> {
   LOWP_FN static constexpr bool both(bool a, bool b) { return a && b; }
   LOWP_FN static constexpr bool either(bool a, bool b) { return a || b; }
   LOWP_FN static constexpr bool negate(bool a) { return !a; }
+  LOWP_FN static constexpr bool any(bool a) { return a; }
 };
 
 template <class U>
@@ -181,8 +187,14 @@ struct lane<std::uint64_t> : word_lane<std::uint64_t> {};
 
 template <>
 struct lane<std::uint32_t> : word_lane<std::uint32_t> {
-  LOWP_FN static constexpr std::uint32_t multiply_high(std::uint32_t a, std::uint32_t b) {
-    return static_cast<std::uint32_t>(std::uint64_t{a} * b >> 32);
+  // A scalar meets whatever the caller has set in MXCSR.
+  static constexpr bool computes_exactly = false;
+  struct halves {
+    std::uint32_t high, low;
+  };
+  LOWP_FN static constexpr halves product(std::uint32_t a, std::uint32_t b) {
+    std::uint64_t const whole = std::uint64_t{a} * b;
+    return {static_cast<std::uint32_t>(whole >> 32), static_cast<std::uint32_t>(whole)};
   }
   LOWP_FN static constexpr float to_real(std::uint32_t a) { return static_cast<float>(a); }
 };

@@ -34,6 +34,8 @@ struct special_codes {
   std::uint32_t infinite;     ///< an infinity; its sign is added
   std::uint32_t nan[2];       ///< a NaN with a clear and with a set sign
   std::uint32_t nan_payload;  ///< mask: the leading payload bits that a NaN keeps
+
+  LOWP_HOST_FN constexpr bool operator==(special_codes const&) const = default;
 };
 
 LOWP_FN constexpr overflow default_overflow_of(format const& f) {

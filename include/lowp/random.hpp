@@ -15,13 +15,14 @@ template <class U>
 LOWP_FN constexpr void philox4x32(U (&word)[4], std::uint32_t key0, std::uint32_t key1) {
   constexpr std::uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
   constexpr std::uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
+  LOWP_UNROLL
   for (int round = 0; round < 10; ++round) {
-    U const high0 = lanes::multiply_high(word[0], multiplier0), low0 = word[0] * multiplier0;
-    U const high1 = lanes::multiply_high(word[2], multiplier1), low1 = word[2] * multiplier1;
-    word[0] = high1 ^ word[1] ^ key0;
-    word[1] = low1;
-    word[2] = high0 ^ word[3] ^ key1;
-    word[3] = low0;
+    auto const product0 = lanes::product(word[0], multiplier0);
+    auto const product1 = lanes::product(word[2], multiplier1);
+    word[0] = product1.high ^ word[1] ^ key0;
+    word[1] = product1.low;
+    word[2] = product0.high ^ word[3] ^ key1;
+    word[3] = product0.low;
     key0 += weyl0;
     key1 += weyl1;
   }

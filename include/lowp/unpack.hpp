@@ -128,8 +128,9 @@ LOWP_FN constexpr std::uint32_t encode(unpacked const& u, std::uint32_t random, 
       static_cast<std::uint64_t>(u.exponent), u.significand);
   std::uint64_t const magnitude = round(p, u.negative, std::uint64_t{random}, rounding);
   bool const no_zero = !F.has_zero() && u.significand == 0 && !u.infinite;
-  return finish<F>(static_cast<std::uint32_t>(magnitude), u.negative, u.infinite, u.nan || no_zero,
-                   F.significand_bits ? u.payload >> (16 - F.significand_bits) : 0, s)
+  return finish<F, R>(static_cast<std::uint32_t>(magnitude), u.negative, u.infinite,
+                      u.nan || no_zero,
+                      F.significand_bits ? u.payload >> (16 - F.significand_bits) : 0, s)
       .code;
 }
 

@@ -6,6 +6,9 @@
 
 #if !defined(__CUDA_ARCH__)
 #include <lowp/environment.hpp>
+#include <lowp/simd/avx2.hpp>
+#include <lowp/simd/avx512.hpp>
+#include <lowp/simd/avx512_bf16.hpp>
 #include <lowp/simd/portable.hpp>
 #include <lowp/simd/transform.hpp>
 #endif
@@ -59,7 +62,7 @@ struct isa_list {
   }
 };
 
-using native = isa_list<portable>;
+using native = isa_list<portable, avx2, avx512, avx512_bf16>;
 
 inline std::size_t chosen() {
   static std::size_t const index = native::choose();

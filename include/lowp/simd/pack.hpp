@@ -35,25 +35,38 @@ struct pack {
   /// From and to unaligned memory, converting between T and what is stored.
   template <class S>
   LOWP_HOST_FN static pack load(S const* from) {
-    typename pack<S, Isa>::vector stored;
-    __builtin_memcpy(&stored, from, sizeof(stored));
-    return of(__builtin_convertvector(stored, vector));
+    pack<S, Isa> stored;
+    __builtin_memcpy(&stored.v, from, sizeof(stored.v));
+    return stored.template converted<T>();
   }
   template <class S>
   LOWP_HOST_FN void store(S* to) const {
-    auto const stored = __builtin_convertvector(v, typename pack<S, Isa>::vector);
-    __builtin_memcpy(to, &stored, sizeof(stored));
+    pack<S, Isa> const stored = converted<S>();
+    __builtin_memcpy(to, &stored.v, sizeof(stored.v));
   }
   template <class S>
   LOWP_HOST_FN pack<S, Isa> converted() const {
-    return pack<S, Isa>::of(__builtin_convertvector(v, typename pack<S, Isa>::vector));
+    pack<S, Isa> p;
+    if constexpr (std::is_same_v<S, T>)
+      p.v = v;
+    else
+      Isa::convert(p.v, v);
+    return p;
   }
 };
 
 template <class Isa>
 using word = pack<std::uint32_t, Isa>;
 template <class Isa>
-using mask = pack<std::int32_t, Isa>;
+using integer = pack<std::int32_t, Isa>;
+
+/// Lanes of true and false; a backend with mask registers has its own.
+template <class Isa>
+struct mask_of {
+  using type = integer<Isa>;
+};
+template <class Isa>
+using mask = typename mask_of<Isa>::type;
 
 // Words with words and with scalars.
 // clang-format off
@@ -64,15 +77,30 @@ template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, word<I> cons
 template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, word<I> const& b) { return word<I>::of(a.v ^ b.v); }
 template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, word<I> const& b) { return word<I>::of(a.v << b.v); }
 template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, word<I> const& b) { return word<I>::of(a.v >> b.v); }
-template <class I> LOWP_HOST_FN word<I> operator+(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v + b); }
-template <class I> LOWP_HOST_FN word<I> operator-(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v - b); }
-template <class I> LOWP_HOST_FN word<I> operator*(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v * b); }
-template <class I> LOWP_HOST_FN word<I> operator&(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v & b); }
-template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v | b); }
-template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, std::uint32_t b) { return word<I>::of(a.v ^ b); }
+template <class I> LOWP_HOST_FN word<I> operator+(word<I> const& a, std::uint32_t b) { return a + lane<word<I>>::spread(b); }
+template <class I> LOWP_HOST_FN word<I> operator-(word<I> const& a, std::uint32_t b) { return a - lane<word<I>>::spread(b); }
+template <class I> LOWP_HOST_FN word<I> operator&(word<I> const& a, std::uint32_t b) { return a & lane<word<I>>::spread(b); }
+template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, std::uint32_t b) { return a | lane<word<I>>::spread(b); }
+template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, std::uint32_t b) { return a ^ lane<word<I>>::spread(b); }
 template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, int b) { return word<I>::of(a.v << b); }
 template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, int b) { return word<I>::of(a.v >> b); }
 // clang-format on
+
+/// Comparison and selection for a backend whose masks are vectors.
+template <class Isa>
+struct vector_masks {
+  using U = word<Isa>;
+  using M = integer<Isa>;
+  LOWP_HOST_FN static void equal(M& m, U const& a, U const& b) { m.v = a.v == b.v; }
+  LOWP_HOST_FN static void greater(M& m, U const& a, U const& b) {
+    using signed_vector = typename M::vector;
+    m.v = (signed_vector)a.v > (signed_vector)b.v;
+  }
+  LOWP_HOST_FN static void select(U& u, M const& where, U const& yes, U const& no) {
+    auto const m = (typename U::vector)where.v;
+    u.v = (m & yes.v) | (~m & no.v);
+  }
+};
 
 /// 0, 1, 2, ... in the lanes.
 template <class Isa>
@@ -89,35 +117,43 @@ namespace lowp {
 LOWP_EXACT_BEGIN
 
 template <class Isa>
-struct lane<simd::mask<Isa>> {
-  using M = simd::mask<Isa>;
+struct lane<simd::integer<Isa>> {
+  using M = simd::integer<Isa>;
   LOWP_HOST_FN static M both(M const& a, M const& b) { return M::of(a.v & b.v); }
   LOWP_HOST_FN static M either(M const& a, M const& b) { return M::of(a.v | b.v); }
   LOWP_HOST_FN static M negate(M const& a) { return M::of(~a.v); }
+  LOWP_HOST_FN static bool any(M const& a) { return Isa::any(a); }
 };
 
 template <class Isa>
 struct lane<simd::word<Isa>> {
   using scalar = std::uint32_t;
+  static constexpr bool computes_exactly = true;  // a kernel has set MXCSR
   using U = simd::word<Isa>;
   using M = simd::mask<Isa>;
-  using signed_vector = typename M::vector;
-  LOWP_HOST_FN static U spread(std::uint32_t x) { return U::of(typename U::vector{} + x); }
-  LOWP_HOST_FN static M equal(U const& a, U const& b) { return M::of(a.v == b.v); }
+  using signed_vector = typename simd::integer<Isa>::vector;
+  LOWP_HOST_FN static U spread(std::uint32_t x) {
+    U u;
+    Isa::spread(u.v, x);
+    return u;
+  }
+  LOWP_HOST_FN static M equal(U const& a, U const& b) {
+    M m;
+    Isa::equal(m, a, b);
+    return m;
+  }
   LOWP_HOST_FN static M greater(U const& a, U const& b) {
-    return M::of((signed_vector)a.v > (signed_vector)b.v);
+    M m;
+    Isa::greater(m, a, b);
+    return m;
   }
   LOWP_HOST_FN static U select(M const& where, U const& yes, U const& no) {
-    auto const m = (typename U::vector)where.v;
-    return U::of((m & yes.v) | (~m & no.v));
-  }
-  LOWP_HOST_FN static U multiply_high(U const& a, std::uint32_t b) {
-    U high;
-    Isa::multiply_high(high, a, b);
-    return high;
+    U u;
+    Isa::select(u, where, yes, no);
+    return u;
   }
   LOWP_HOST_FN static auto to_real(U const& a) {
-    return simd::mask<Isa>::of((signed_vector)a.v).template converted<float>();
+    return simd::integer<Isa>::of((signed_vector)a.v).template converted<float>();
   }
 };
 
@@ -138,15 +174,15 @@ struct lane<simd::pack<float, Isa>> {
   LOWP_HOST_FN static F from_bits(word const& b) { return F::of((typename F::vector)b.v); }
   LOWP_HOST_FN static wide widen(F const& x) { return x.template converted<double>(); }
   LOWP_HOST_FN static F add(F const& a, F b) {
-    LOWP_HIDE(b.v);
+    Isa::hide(b.v);
     return hidden(a.v + b.v);
   }
   LOWP_HOST_FN static F sub(F const& a, F b) {
-    LOWP_HIDE(b.v);
+    Isa::hide(b.v);
     return hidden(a.v - b.v);
   }
   LOWP_HOST_FN static F mul(F const& a, F b) {
-    LOWP_HIDE(b.v);
+    Isa::hide(b.v);
     return hidden(a.v * b.v);
   }
   LOWP_HOST_FN static F div(F const& a, F const& b) {
@@ -166,9 +202,10 @@ struct lane<simd::pack<float, Isa>> {
   }
 
  private:
-  LOWP_HOST_FN static F hidden(typename F::vector v) {
-    LOWP_HIDE(v);
-    return F::of(v);
+  LOWP_HOST_FN static F hidden(typename F::vector const& v) {
+    F f = F::of(v);
+    Isa::hide(f.v);
+    return f;
   }
 };
 
@@ -177,7 +214,7 @@ struct lane<simd::pack<double, Isa>> {
   using scalar = double;
   using D = simd::pack<double, Isa>;
   LOWP_HOST_FN static D spread(double x) {
-    D d;
+    D d = D::of({});
     for (int i = 0; i < Isa::lanes; ++i) d.v[i] = x;
     return d;
   }

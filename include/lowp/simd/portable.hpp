@@ -12,8 +12,9 @@ LOWP_EXACT_BEGIN
 
 inline namespace LOWP_UNIT {
 
-struct portable {
+struct portable : vector_masks<portable> {
   static constexpr char name[] = "portable";
+  using registers = portable;
   static constexpr int lanes = 4;
   static bool available() { return true; }
 
@@ -23,10 +24,41 @@ struct portable {
     kernel.template run<portable>();
   }
 
-  template <class U>
-  LOWP_HOST_FN static void multiply_high(U& high, U const& a, std::uint32_t b) {
-    for (int i = 0; i < lanes; ++i)
-      high.v[i] = static_cast<std::uint32_t>(std::uint64_t{a.v[i]} * b >> 32);
+  LOWP_HOST_FN static bool any(integer<portable> const& m) {
+    std::uint64_t halves[2];
+    __builtin_memcpy(halves, &m.v, sizeof(halves));
+    return (halves[0] | halves[1]) != 0;
+  }
+  template <class V, class T>
+  LOWP_HOST_FN static void spread(V& v, T x) {
+    v = V{} + x;
+  }
+  template <class V>
+  LOWP_HOST_FN static void hide(V& v) {
+    LOWP_HIDE(v);
+  }
+  template <class To, class From>
+  LOWP_HOST_FN static void convert(To& to, From const& from) {
+    to = __builtin_convertvector(from, To);
+  }
+  /// Of the low halves of 64-bit lanes.
+  template <class V>
+  LOWP_HOST_FN static void product(V& whole, V const& a, V const& b) {
+#if defined(__AVX__)
+    asm("vpmuludq %2, %1, %0" : "=x"(whole) : "x"(a), "x"(b));
+#elif defined(__SSE2__)
+    whole = a;
+    asm("pmuludq %1, %0" : "+x"(whole) : "x"(b));
+#else
+    whole = (a & 0xffffffff) * (b & 0xffffffff);
+#endif
+  }
+
+  /// Even lanes of a and b in turn, and odd lanes.
+  template <class V>
+  LOWP_HOST_FN static void interleave(V& even, V& odd, V const& a, V const& b) {
+    even = V{a[0], b[0]};
+    odd = V{a[1], b[1]};
   }
 
   // Under -ffast-math an operator or a builtin may become a reciprocal estimate.

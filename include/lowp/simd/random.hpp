@@ -13,20 +13,91 @@ namespace lowp::simd {
 template <class Isa>
 inline constexpr int batch = Isa::lanes* static_cast<int>(random_source::elements_per_block);
 
+/// Words of Philox, one to a 64-bit lane, where a multiplication has room for its product: what is
+/// above the low 32 bits is of no meaning.
+template <class Isa>
+struct block_words {
+  static constexpr int blocks = Isa::lanes / 2;
+  typedef std::uint64_t vector __attribute__((vector_size(8 * blocks)));
+
+  vector v;
+
+  block_words() = default;
+  LOWP_HOST_FN block_words(block_words const& w) : v(w.v) {}
+  LOWP_HOST_FN block_words& operator=(block_words const& w) {
+    v = w.v;
+    return *this;
+  }
+  LOWP_HOST_FN static block_words of(vector const& v) {
+    block_words w;
+    w.v = v;
+    return w;
+  }
+};
+
+}  // namespace lowp::simd
+
+namespace lowp {
+template <class Isa>
+struct lane<simd::block_words<Isa>> {
+  using scalar = std::uint32_t;
+  using W = simd::block_words<Isa>;
+  struct halves {
+    W high, low;
+  };
+  LOWP_HOST_FN static W spread(std::uint32_t x) {
+    W w;
+    Isa::spread(w.v, std::uint64_t{x});
+    return w;
+  }
+  LOWP_HOST_FN static halves product(W const& a, std::uint32_t b) {
+    W whole;
+    Isa::product(whole.v, a.v, spread(b).v);
+    return {W::of(whole.v >> 32), whole};
+  }
+};
+}  // namespace lowp
+
+namespace lowp::simd {
+
+template <class Isa>
+LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, block_words<Isa> const& b) {
+  return block_words<Isa>::of(a.v ^ b.v);
+}
+template <class Isa>
+LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t b) {
+  return a ^ lane<block_words<Isa>>::spread(b);
+}
+
 /// Bits of the elements from `index`, a multiple of the batch.
 template <class Isa>
 LOWP_HOST_FN void random_batch(random_source const& source, std::uint64_t index,
                                std::uint16_t* bits) {
-  using U = word<Isa>;
+  using W = block_words<Isa>;
+  constexpr int n = W::blocks;
   std::uint64_t const counter = source.counter(index);
-  U words[4];
-  source.words(words, lane_numbers<Isa>() + static_cast<std::uint32_t>(counter), counter);
-  for (int block = 0; block < Isa::lanes; ++block)
-    for (int w = 0; w < 4; ++w) {
-      std::uint32_t const random = words[w].v[block];
-      bits[8 * block + w] = static_cast<std::uint16_t>(random);
-      bits[8 * block + w + 4] = static_cast<std::uint16_t>(random >> 16);
-    }
+  for (int half = 0; half < 2; ++half) {
+    // Interleaving even with odd lanes, below, puts these blocks in order.
+    std::uint64_t numbers[n];
+    for (int i = 0; i < n; ++i)
+      numbers[i] = static_cast<std::uint64_t>(half * n + i % 2 * (n / 2) + i / 2);
+    W words[4];
+    __builtin_memcpy(&words[0].v, numbers, sizeof(numbers));
+    words[0].v += lane<W>::spread(static_cast<std::uint32_t>(counter)).v;
+    source.words(words, words[0], counter);
+
+    auto const low = 0xffff;
+    typename W::vector const a = words[0].v, b = words[1].v, c = words[2].v, d = words[3].v;
+    // A block is eight numbers of 16 bits: the low halves of its words, then the high halves.
+    typename W::vector const lows = (a & low) | (b & low) << 16 | (c & low) << 32 | d << 48;
+    typename W::vector const highs =
+        (a >> 16 & low) | (b & 0xffff0000) | (c & 0xffff0000) << 16 | (d & 0xffff0000) << 32;
+    typename W::vector first, second;
+    Isa::interleave(first, second, lows, highs);
+    __builtin_memcpy(bits, &first, sizeof(first));
+    __builtin_memcpy(bits + 4 * n, &second, sizeof(second));
+    bits += 8 * n;
+  }
 }
 
 /// Successive batches of random bits from any element on.

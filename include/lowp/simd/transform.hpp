@@ -40,7 +40,7 @@ struct call {
 
   template <class Isa, class Function, class... Port>
   LOWP_HOST_FN void loop(Function const& function, Port&&... ports) const {
-    std::conditional_t<is_reported, report_lanes<Isa>, no_report> totals;
+    std::conditional_t<is_reported, report_lanes<typename Isa::registers>, no_report> totals;
     constexpr std::size_t step = batch<Isa>;
     for (std::size_t first = 0; first < count; first += step) {
       std::size_t const valid = count - first < step ? count - first : step;
@@ -58,7 +58,7 @@ struct call {
   LOWP_HOST_FN static void elements(Function const& function, int k, std::uint32_t valid,
                                     Totals& totals, std::index_sequence<I...>, Parameter& p,
                                     Port&... others) {
-    using F = pack<float, Isa>;
+    using F = pack<float, typename Isa::registers>;
     F value[] = {p.load(k), others.load(k)...};
     if constexpr (is_reported) {
       auto const before = p.codes(k);
@@ -66,8 +66,9 @@ struct call {
       F const u = function(value[I]...);
       auto const now =
           store<Function>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
-      auto const is_element = lanes::greater(lanes::spread<word<Isa>>(valid),
-                                             lane_numbers<Isa>() + static_cast<std::uint32_t>(k));
+      auto const is_element =
+          lanes::greater(lanes::spread<word<typename Isa::registers>>(valid),
+                         lane_numbers<typename Isa::registers>() + static_cast<std::uint32_t>(k));
       totals.add(is_element, u, before, now.code, old, Parameter::decoded(now.code),
                  now.overflowed);
     } else {
@@ -80,8 +81,8 @@ struct call {
             class... Port>
   LOWP_HOST_FN static auto store(int k, F const (&value)[N], std::index_sequence<I...>,
                                  Parameter& p, Port&... others) {
-    auto const first = p.store(k, result<Function>(value[0]));
-    (others.store(k, result<Function>(value[I + 1])), ...);
+    auto const first = p.template store<is_reported>(k, result<Function>(value[0]));
+    (others.template store<false>(k, result<Function>(value[I + 1])), ...);
     return first;
   }
 

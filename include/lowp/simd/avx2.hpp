@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX2 with FMA and F16C: eight lanes.
+#pragma once
+
+#include <lowp/basic_float.hpp>
+#include <lowp/simd/pack.hpp>
+
+#include <cstdint>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+inline namespace LOWP_UNIT {
+
+// Instructions are spelled in assembly where an operator could become another one under
+// -ffast-math; and the intrinsics header would cost every unit more than the rest of the library.
+struct avx2 : vector_masks<avx2> {
+  static constexpr char name[] = "avx2";
+  using registers = avx2;
+  static constexpr int lanes = 8;
+  static bool available() {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+  }
+
+  static bool has_f16c() {  // clang 14 has no name for it
+    unsigned leaf = 1, b, c = 0, d;
+    asm("cpuid" : "+a"(leaf), "=b"(b), "+c"(c), "=d"(d));
+    return (c >> 29 & 1) != 0;
+  }
+
+#define LOWP_TARGET __attribute__((target("avx2,fma,f16c")))
+
+  template <class Kernel>
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void run(Kernel const& kernel) {
+    kernel.template run<avx2>();
+  }
+
+  using reals = pack<float, avx2>;
+  LOWP_TARGET inline static bool any(integer<avx2> const& m) {
+    int bits;
+    asm("vmovmskps %1, %0" : "=r"(bits) : "x"(m.v));
+    return bits != 0;
+  }
+
+  // In a function without the target, g++ would do these two lane by lane.
+  template <class V, class T>
+  LOWP_TARGET inline static void spread(V& v, T x) {
+    v = V{} + x;
+  }
+  template <class To, class From>
+  LOWP_TARGET inline static void convert(To& to, From const& from) {
+    constexpr auto to_size = sizeof(To) / lanes, from_size = sizeof(From) / lanes;
+    if constexpr (from_size == 1 && to_size == 4) {
+      std::uint64_t eight;
+      __builtin_memcpy(&eight, &from, 8);
+      asm("vmovq %1, %x0\n\tvpmovzxbd %x0, %0" : "=x"(to) : "r"(eight));
+    } else if constexpr (from_size == 2 && to_size == 4) {
+      asm("vpmovzxwd %1, %0" : "=x"(to) : "x"(from));
+    } else if constexpr (from_size == 4 &&
+                         to_size < 4) {  // codes are below 2^16, so none saturates
+      typedef std::uint16_t half __attribute__((vector_size(16)));
+      half low, high;
+      __builtin_memcpy(&low, &from, 16);
+      __builtin_memcpy(&high, reinterpret_cast<char const*>(&from) + 16, 16);
+      asm("vpackusdw %1, %0, %0" : "+x"(low) : "x"(high));
+      if constexpr (to_size == 1) asm("vpackuswb %0, %0, %0" : "+x"(low));
+      __builtin_memcpy(&to, &low, sizeof(to));
+    } else {
+      to = __builtin_convertvector(from, To);
+    }
+  }
+  template <class V>
+  LOWP_TARGET inline static void hide(V& v) {
+    LOWP_HIDE(v);
+  }
+  template <class V>
+  LOWP_TARGET inline static void product(V& whole, V const& a, V const& b) {
+    asm("vpmuludq %2, %1, %0" : "=v"(whole) : "v"(a), "v"(b));
+  }
+  /// Even lanes of a and b in turn, and odd lanes.
+  template <class V>
+  LOWP_TARGET inline static void interleave(V& even, V& odd, V const& a, V const& b) {
+    asm("vpunpcklqdq %2, %1, %0" : "=v"(even) : "v"(a), "v"(b));
+    asm("vpunpckhqdq %2, %1, %0" : "=v"(odd) : "v"(a), "v"(b));
+  }
+  // F16C: VCVTPH2PS and VCVTPS2PH do what A4 and A5 of the design ask, NaN and subnormals included.
+  using halves = pack<std::uint16_t, avx2>;
+  LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
+                                        halves const& codes) {
+    asm("vcvtph2ps %1, %0" : "=x"(x.v) : "x"(codes.v));
+  }
+  LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
+                                        reals const& x) {
+    asm("vcvtps2ph $0, %1, %0" : "=x"(codes.v) : "x"(x.v));
+    return true;
+  }
+  LOWP_TARGET inline static void div(reals& quotient, reals const& a, reals const& b) {
+    asm("vdivps %2, %1, %0" : "=v"(quotient.v) : "v"(a.v), "v"(b.v));
+  }
+  LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
+    asm("vsqrtps %1, %0" : "=v"(root.v) : "v"(a.v));
+  }
+  LOWP_TARGET inline static void fma(reals& result, reals const& a, reals const& b,
+                                     reals const& c) {
+    reals::vector sum = c.v;
+    asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a.v), "v"(b.v));
+    result.v = sum;
+  }
+#undef LOWP_TARGET
+};
+
+}  // namespace LOWP_UNIT
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX-512 F, BW, DQ and VL: sixteen lanes.
+#pragma once
+
+#include <lowp/basic_float.hpp>
+#include <lowp/simd/pack.hpp>
+
+#include <cstdint>
+
+// clang inlines between functions of equal targets only, and avx512_bf16 is made of these. No code
+// here gives it a reason to use the last feature.
+#if defined(__clang__)
+#define LOWP_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,fma,f16c,avx512bf16"
+#else
+#define LOWP_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,fma,f16c"
+#endif
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+inline namespace LOWP_UNIT {
+
+struct avx512;
+
+/// A mask register.
+struct bitmask {
+  std::uint16_t bits;
+};
+
+}  // namespace LOWP_UNIT
+
+template <>
+struct mask_of<avx512> {
+  using type = bitmask;
+};
+
+inline namespace LOWP_UNIT {
+
+// Instructions are spelled in assembly where an operator could become another one under
+// -ffast-math; and the intrinsics header would cost every unit more than the rest of the library.
+struct avx512 {
+  static constexpr char name[] = "avx512";
+  using registers = avx512;
+  static constexpr int lanes = 16;
+  static bool available() {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  }
+
+#define LOWP_TARGET __attribute__((target(LOWP_AVX512)))
+
+  template <class Kernel>
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void run(Kernel const& kernel) {
+    kernel.template run<avx512>();
+  }
+
+  using words = word<avx512>;
+  LOWP_TARGET inline static void equal(bitmask& m, words const& a, words const& b) {
+    asm("vpcmpeqd %2, %1, %0" : "=k"(m.bits) : "v"(a.v), "v"(b.v));
+  }
+  LOWP_TARGET inline static void greater(bitmask& m, words const& a, words const& b) {
+    asm("vpcmpgtd %2, %1, %0" : "=k"(m.bits) : "v"(a.v), "v"(b.v));
+  }
+  LOWP_TARGET inline static void select(words& u, bitmask const& where, words const& yes,
+                                        words const& no) {
+    asm("vpblendmd %1, %2, %0 %{%3%}" : "=v"(u.v) : "v"(yes.v), "v"(no.v), "Yk"(where.bits));
+  }
+  LOWP_TARGET inline static void both(bitmask& m, bitmask const& a, bitmask const& b) {
+    asm("kandw %2, %1, %0" : "=k"(m.bits) : "k"(a.bits), "k"(b.bits));
+  }
+  LOWP_TARGET inline static void either(bitmask& m, bitmask const& a, bitmask const& b) {
+    asm("korw %2, %1, %0" : "=k"(m.bits) : "k"(a.bits), "k"(b.bits));
+  }
+  LOWP_TARGET inline static void negate(bitmask& m, bitmask const& a) {
+    asm("knotw %1, %0" : "=k"(m.bits) : "k"(a.bits));
+  }
+
+  using reals = pack<float, avx512>;
+
+  // In a function without the target, g++ would do these two lane by lane.
+  template <class V, class T>
+  LOWP_TARGET inline static void spread(V& v, T x) {
+    v = V{} + x;
+  }
+  template <class To, class From>
+  LOWP_TARGET inline static void convert(To& to, From const& from) {
+    constexpr auto to_size = sizeof(To) / lanes, from_size = sizeof(From) / lanes;
+    if constexpr (from_size == 1 && to_size == 4)
+      asm("vpmovzxbd %1, %0" : "=v"(to) : "v"(from));
+    else if constexpr (from_size == 2 && to_size == 4)
+      asm("vpmovzxwd %1, %0" : "=v"(to) : "v"(from));
+    else if constexpr (from_size == 4 && to_size == 1)
+      asm("vpmovdb %1, %0" : "=v"(to) : "v"(from));
+    else if constexpr (from_size == 4 && to_size == 2)
+      asm("vpmovdw %1, %0" : "=v"(to) : "v"(from));
+    else
+      to = __builtin_convertvector(from, To);
+  }
+  template <class V>
+  LOWP_TARGET inline static void hide(V& v) {
+    LOWP_HIDE(v);
+  }
+  template <class V>
+  LOWP_TARGET inline static void product(V& whole, V const& a, V const& b) {
+    asm("vpmuludq %2, %1, %0" : "=v"(whole) : "v"(a), "v"(b));
+  }
+  /// Even lanes of a and b in turn, and odd lanes.
+  template <class V>
+  LOWP_TARGET inline static void interleave(V& even, V& odd, V const& a, V const& b) {
+    asm("vpunpcklqdq %2, %1, %0" : "=v"(even) : "v"(a), "v"(b));
+    asm("vpunpckhqdq %2, %1, %0" : "=v"(odd) : "v"(a), "v"(b));
+  }
+  // F16C: VCVTPH2PS and VCVTPS2PH do what A4 and A5 of the design ask, NaN and subnormals included.
+  using halves = pack<std::uint16_t, avx512>;
+  LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
+                                        halves const& codes) {
+    asm("vcvtph2ps %1, %0" : "=v"(x.v) : "v"(codes.v));
+  }
+  LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
+                                        reals const& x) {
+    asm("vcvtps2ph $0, %1, %0" : "=v"(codes.v) : "v"(x.v));
+    return true;
+  }
+  LOWP_TARGET inline static void div(reals& quotient, reals const& a, reals const& b) {
+    asm("vdivps %2, %1, %0" : "=v"(quotient.v) : "v"(a.v), "v"(b.v));
+  }
+  LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
+    asm("vsqrtps %1, %0" : "=v"(root.v) : "v"(a.v));
+  }
+  LOWP_TARGET inline static void fma(reals& result, reals const& a, reals const& b,
+                                     reals const& c) {
+    reals::vector sum = c.v;
+    asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a.v), "v"(b.v));
+    result.v = sum;
+  }
+#undef LOWP_TARGET
+};
+
+}  // namespace LOWP_UNIT
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd
+
+namespace lowp {
+template <>
+struct lane<simd::bitmask> {
+  using M = simd::bitmask;
+  LOWP_HOST_FN static M both(M const& a, M const& b) {
+    M m;
+    simd::avx512::both(m, a, b);
+    return m;
+  }
+  LOWP_HOST_FN static M either(M const& a, M const& b) {
+    M m;
+    simd::avx512::either(m, a, b);
+    return m;
+  }
+  LOWP_HOST_FN static M negate(M const& a) {
+    M m;
+    simd::avx512::negate(m, a);
+    return m;
+  }
+  LOWP_HOST_FN static bool any(M const& a) { return a.bits != 0; }
+};
+}  // namespace lowp

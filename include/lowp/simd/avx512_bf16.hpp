@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX-512 with BF16: what avx512 does, and VCVTNEPS2BF16 for bfloat16.
+#pragma once
+
+#include <lowp/simd/avx512.hpp>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+inline namespace LOWP_UNIT {
+
+struct avx512_bf16 : avx512 {
+  static constexpr char name[] = "avx512_bf16";
+  static bool available() { return avx512::available() && __builtin_cpu_supports("avx512bf16"); }
+
+#if defined(__clang__)
+#define LOWP_TARGET __attribute__((target(LOWP_AVX512)))
+#else
+#define LOWP_TARGET __attribute__((target(LOWP_AVX512 ",avx512bf16")))
+#endif
+
+  template <class Kernel>
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void run(Kernel const& kernel) {
+    kernel.template run<avx512_bf16>();
+  }
+
+  using avx512::encode;
+  /// False if a lane is subnormal: the instruction flushes those whatever MXCSR says (Intel SDM
+  /// volume 2, VCVTNEPS2BF16). Its NaN is the converted one.
+  LOWP_TARGET inline static bool encode(std::type_identity<bfloat16>, nearest_even, halves& codes,
+                                        reals const& x) {
+    bitmask subnormal;
+    asm("vfpclassps $0x20, %1, %0" : "=k"(subnormal.bits) : "v"(x.v));
+    asm("vcvtneps2bf16 %1, %0" : "=v"(codes.v) : "v"(x.v));
+    return subnormal.bits == 0;
+  }
+#undef LOWP_TARGET
+};
+
+}  // namespace LOWP_UNIT
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd
