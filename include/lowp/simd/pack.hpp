@@ -214,7 +214,7 @@ struct lane<simd::pack<double, Isa>> {
   using scalar = double;
   using D = simd::pack<double, Isa>;
   LOWP_HOST_FN static D spread(double x) {
-    D d = D::of({});
+    D d = D::of(typename D::vector{});
     for (int i = 0; i < Isa::lanes; ++i) d.v[i] = x;
     return d;
   }
