@@ -8,6 +8,7 @@
 #include <lowp/ranges.hpp>
 #include <lowp/simd/dispatch.hpp>
 
+#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -26,6 +27,11 @@ struct hyper_parameter {
   bool is_below_one = false;
 };
 
+inline std::string text_of(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+}
+
 inline void require_valid(char const* optimizer, std::uint64_t step,
                           std::initializer_list<hyper_parameter> parameters) {
   if (step == 0) refuse(std::string("update: ") + optimizer + ": step is 0, and counts from 1");
@@ -34,10 +40,7 @@ inline void require_valid(char const* optimizer, std::uint64_t step,
     bool const is_number = !value.nan && !value.infinite;
     bool const is_negative = value.negative && value.significand != 0;
     if (is_number && !is_negative && !(h.is_below_one && value.exponent >= 0)) continue;
-    refuse(std::string("update: ") + optimizer + ": " + h.name + " is " +
-           (value.nan        ? "NaN"
-            : value.infinite ? (value.negative ? "-inf" : "inf")
-                             : std::to_string(h.value)) +
+    refuse(std::string("update: ") + optimizer + ": " + h.name + " is " + text_of(h.value) +
            (h.is_below_one ? ", not in [0, 1)" : ", not finite and at least 0"));
   }
 }
@@ -46,7 +49,8 @@ inline void require_valid(sgd const& s, std::uint64_t step) {
   require_valid("sgd", step,
                 {{"lr", s.lr}, {"momentum", s.momentum}, {"weight_decay", s.weight_decay}});
   unpacked const dampening = unpack(s.dampening);
-  if (dampening.nan || dampening.infinite) refuse("update: sgd: dampening is not finite");
+  if (dampening.nan || dampening.infinite)
+    refuse("update: sgd: dampening is " + text_of(s.dampening) + ", not finite");
 }
 
 inline void require_valid(adamw const& a, std::uint64_t step) {
@@ -114,7 +118,7 @@ requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, s
   detail::extent const params("p", p), gradients("g", g);
   detail::require_valid(optimizer, step);
   if (optimizer.momentum != 0)
-    detail::refuse("update: sgd: momentum is " + std::to_string(optimizer.momentum) +
+    detail::refuse("update: sgd: momentum is " + detail::text_of(optimizer.momentum) +
                    ", and no momentum range was given");
   detail::require_equal_sizes("update", {params, gradients});
   detail::require_disjoint("update", params, gradients);
