@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <lowp/io.hpp>
+
+#include <iomanip>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using lowp::bfloat16, lowp::float16;
+
+TEST(streams, write_as_a_float_does) {
+  std::ostringstream out;
+  out << bfloat16(0.1) << ' ' << std::setprecision(9) << bfloat16(0.1) << ' ' << std::fixed
+      << std::setprecision(2) << std::setw(7) << float16(1.5);
+  EXPECT_EQ(out.str(), "0.100098 0.100097656    1.50");
+}
+
+TEST(streams, read_with_one_rounding) {
+  std::istringstream in(" 0.1 -3e2,1.00390625000000000000000000001 +4");
+  bfloat16 a(0), b(0), c(0), d(0);
+  char comma = 0;
+  in >> a >> b >> comma >> c >> d;
+  EXPECT_EQ(a, bfloat16(0.1));
+  EXPECT_EQ(b, -300);
+  EXPECT_EQ(comma, ',');
+  EXPECT_EQ(c.bits(), 0x3f81) << "above half way, by less than a double can say";
+  EXPECT_EQ(d, 4);
+  EXPECT_TRUE(in.eof());
+  EXPECT_FALSE(in.fail());
+}
+
+TEST(streams, fail_where_there_is_no_number) {
+  for (std::string const text : {"", "x", "-", "1e5e5", "--1"}) {
+    std::istringstream in(text);
+    bfloat16 x(7);
+    in >> x;
+    EXPECT_TRUE(in.fail()) << text;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the tests, unless LOWP_ISA names a backend that this machine lacks.
+#include <gtest/gtest.h>
+#include <lowp/simd/dispatch.hpp>
+
+#include <cstdio>
+#include <stdexcept>
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  try {
+    if (!GTEST_FLAG_GET(list_tests)) lowp::isa();
+  } catch (std::runtime_error const& lacking) {
+    std::printf("SKIPPED: %s\n", lacking.what());
+    return 0;
+  }
+  return RUN_ALL_TESTS();
+}
