@@ -65,7 +65,7 @@ LOWP_FN constexpr position<U> locate(U const& exponent, U const& significand) {
   U dropped = (significand << (spread<U>(width) - shift)) & fraction<U>::never;
   // More than `width` bits dropped: below one half, and only a random draw asks how far below;
   // every other mode asks whether it is zero.
-  if constexpr (FineFraction) dropped = (dropped >> (drop - shift)) | min(dropped, spread<U>(1));
+  if constexpr (FineFraction) dropped = max(dropped >> (drop - shift), min(dropped, spread<U>(1)));
 
   U const lower = (max(above, zero) << F.significand_bits) + whole;
   if constexpr (F.has_zero()) return {lower, dropped};
