@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a training run keeps between steps: parameters in a narrow format, and AdamW's moments.
+#pragma once
+
+#include <cstdint>
+#include <lowp/optimizers.hpp>
+#include <lowp/report.hpp>
+#include <string>
+#include <string_view>
+
+#include "model.hpp"
+
+class parameters {
+ public:
+  virtual ~parameters() = default;
+
+  /// The parameters as the model computes with them.
+  virtual void read(tensors& weights) const = 0;
+  /// One step of AdamW at every tensor. `step` counts from 1.
+  virtual lowp::update_report step(tensors const& gradients, lowp::adamw const& optimizer,
+                                   std::uint64_t step) = 0;
+  virtual std::size_t bytes_per_parameter() const = 0;
+  /// How many stored codes are those that the run began with.
+  virtual std::size_t unchanged() const = 0;
+
+  /// Parameters and moments, byte by byte.
+  virtual std::string save() const = 0;
+  /// False where `state` is not one that save() made for this format and shape.
+  virtual bool load(std::string_view state) = 0;
+};
