@@ -111,8 +111,9 @@ double shortest(T value) {
     std::from_chars(d.digits.data(), d.digits.data() + d.digits.size(), leading);
     for (auto n = static_cast<int>(d.digits.size()); n < digits; ++n) leading *= 10;
     for (std::int64_t const step : {0, 1, -1}) {
-      std::string const candidate = (exact < 0 ? "-" : "") + std::to_string(leading + step) + "e" +
-                                    std::to_string(d.exponent - digits);
+      std::string candidate(exact < 0 ? "-" : "");
+      candidate.append(std::to_string(leading + step)).append("e");
+      candidate.append(std::to_string(d.exponent - digits));
       T back;
       double decimal_value = 0;
       parse(candidate.data(), candidate.data() + candidate.size(), back);
