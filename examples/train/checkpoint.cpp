@@ -75,6 +75,7 @@ checkpoint from_bytes(std::string_view bytes) {
     e.step = in.number();
     e.state = in.text();
   }
+  if (c.entries.empty()) throw problem("there is no mode in it");
   return c;
 }
 

@@ -2,20 +2,12 @@
 // The ways to store weights that the program compares.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "parameters.hpp"
-
-/// How codes are made from parameters.
-struct storage {
-  bool is_stochastic = false;  ///< else to nearest even
-  bool is_scaled = false;      ///< p is stored as p * 2^k, k fixed for each tensor
-  std::uint64_t seed = 0;      ///< of stochastic rounding
-};
 
 struct mode {
   std::string_view name, format;

@@ -10,6 +10,13 @@
 
 #include "model.hpp"
 
+/// How codes are made from parameters.
+struct storage {
+  bool is_stochastic = false;  ///< else to nearest even
+  bool is_scaled = false;      ///< p is stored as p * 2^k, k fixed for each tensor
+  std::uint64_t seed = 0;      ///< of stochastic rounding
+};
+
 class parameters {
  public:
   virtual ~parameters() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters in the format T, which is float or any narrow type: the whole use of the library.
+// Parameters in the format T, which is float or any narrow type: all that the program does with lowp.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 #include <lowp/lowp.hpp>
 #include <vector>
 
-#include "modes.hpp"
+#include "parameters.hpp"
 
 /// One tensor between steps. T holds p * 2^exponent.
 template <class T>
@@ -21,7 +21,8 @@ struct stored_tensor {
   std::size_t size() const { return values.size(); }
 };
 
-/// The largest k for which initial weights times 2^k leave room to grow to 32 times their bound.
+/// The largest k for which weights may grow to 32 times their initial bound before they saturate,
+/// which the table would say.
 template <class T>
 int exponent_for(tensor_shape const& shape) {
   constexpr float headroom = 32;

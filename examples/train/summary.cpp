@@ -58,7 +58,8 @@ std::string table_of(trainings const& runs) {
       "in all: with the two moments of AdamW, which are float in every mode; without the gradient\n"
       "per step: mean share of weights that an update should have changed and did not\n"
       "since start: share of weights that hold the code that they were initialised with\n"
-      "applied ratio: what the weights moved by over what the updates asked for; 1 is faithful\n";
+      "applied ratio: what the weights moved by over what the updates asked for; 1 is faithful\n"
+      "One seed and one text: small differences between rows say nothing about the formats.\n";
   if (is_any_scaled) text += "*: times a power of two that each tensor keeps throughout\n";
   return text;
 }
