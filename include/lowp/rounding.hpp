@@ -132,7 +132,7 @@ concept deterministic_rounding =
     one_of<R, nearest_even, nearest_away, toward_zero, upward, downward, to_odd>;
 }  // namespace detail
 
-/// A mode that a span can take, chosen at run time.
+/// One of the modes above, stochastic_bits excepted, chosen at run time: what per_slot holds.
 class rounding_mode {
  public:
   LOWP_HOST_FN constexpr rounding_mode() : rounding_mode(nearest_even{}) {}
