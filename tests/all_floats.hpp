@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A conversion of all 2^32 floats against the oracle's segments, on every processor.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "oracle/segments.hpp"
+#include "support.hpp"
+
+namespace lowp_test {
+
+struct segment {
+  std::uint32_t first, last, code;
+};
+
+inline std::vector<segment> segments_of(const oracle::facts& f, oracle::mode m, oracle::policy p,
+                                        std::uint32_t r = 0) {
+  std::vector<segment> segments;
+  oracle::for_each_segment(
+      f, m, p,
+      [&](std::uint32_t first, std::uint32_t last, std::uint32_t code) {
+        segments.push_back({first, last, code});
+      },
+      r);
+  return segments;
+}
+
+// Calls work(i) for every i below count, in any order, until one says false.
+inline void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  const auto take_all = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      if (!work(i)) next = count;
+    }
+  };
+  std::vector<std::thread> others(std::max(1U, std::thread::hardware_concurrency()) - 1);
+  for (std::thread& other : others) other = std::thread(take_all);
+  take_all();
+  for (std::thread& other : others) other.join();
+}
+
+// The part of `segments` that begins with the float pattern `first` must be in `results`.
+template <class T>
+testing::AssertionResult agree(const std::vector<T>& results, std::uint32_t first,
+                               const std::vector<segment>& segments, const char* mode) {
+  const auto last = static_cast<std::uint32_t>(first + (results.size() - 1));
+  auto s = std::lower_bound(segments.begin(), segments.end(), first,
+                            [](const segment& a, std::uint32_t x) { return a.last < x; });
+  for (; s != segments.end() && s->first <= last; ++s) {
+    const T* const begin = results.data() + (std::max(s->first, first) - first);
+    const T* const end = results.data() + (std::min(s->last, last) - first) + 1;
+    std::uint32_t differences = 0;
+    for (const T* x = begin; x != end; ++x) differences |= x->bits() ^ s->code;
+    if (differences == 0) continue;
+    for (const T* x = begin; x != end; ++x) {
+      const float input = float_of(first + static_cast<std::uint32_t>(x - results.data()));
+      if (x->bits() != s->code) return has_bits(*x, s->code, input, mode);
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+// `convert(floats, results)` converts a span.
+template <class T, class Convert>
+void check_all_floats(const std::vector<segment>& segments, const char* mode, Convert convert) {
+  constexpr std::size_t chunk = std::size_t{1} << 16;
+  in_parallel((std::size_t{1} << 32) / chunk, [&](std::size_t i) {
+    thread_local std::vector<float> floats(chunk);
+    thread_local std::vector<T> results(chunk);
+    const auto first = static_cast<std::uint32_t>(i * chunk);
+    for (std::size_t j = 0; j < chunk; ++j) {
+      floats[j] = float_of(first + static_cast<std::uint32_t>(j));
+    }
+    // What an earlier chunk left behind must not pass for a result.
+    std::fill(results.begin(), results.end(), of_code<T>(~segments.front().code));
+    convert(floats, results);
+    const auto result = agree(results, first, segments, mode);
+    EXPECT_TRUE(result);
+    return static_cast<bool>(result);
+  });
+}
+
+template <class T, class R>
+void check_cast_of_all_floats(const named_mode<R>& m) {
+  const oracle::policy policy = oracle::default_policy(facts<T>);
+  check_all_floats<T>(segments_of(facts<T>, m.mode, policy), m.name,
+                      [&](const std::vector<float>& floats, std::vector<T>& results) {
+                        lowp::cast(floats, results, m.rounding);
+                      });
+}
+
+}  // namespace lowp_test

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cast has one slot; modes for the moments belong to update.
+// expect-first: satisfy 'span_rounding
+#include <lowp/lowp.hpp>
+
+#include <vector>
+
+void narrow(const std::vector<float>& x, std::vector<lowp::bfloat16>& y) {
+#ifdef CONTROL
+  lowp::cast(x, y, lowp::upward{});
+#else
+  lowp::cast(x, y, lowp::per_slot{.param = lowp::upward{}});
+#endif
+}

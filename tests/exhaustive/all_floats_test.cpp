@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// All 2^32 floats, into every format, in every mode: one test for each pair, under the format's
+// default policy. The other policy differs in the codes of overflow alone, which codec_test covers.
+#include "../all_floats.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+class all_floats : public testing::Test {
+ public:
+  explicit all_floats(std::function<void()> check) : check_(std::move(check)) {}
+  void TestBody() override { check_(); }
+
+ private:
+  std::function<void()> check_;
+};
+
+void add(const oracle::facts& f, const std::string& mode, std::function<void()> check) {
+  testing::RegisterTest((std::string("all_floats_to_") + f.name).c_str(), mode.c_str(), nullptr,
+                        nullptr, __FILE__, __LINE__,
+                        [check]() -> testing::Test* { return new all_floats(check); });
+}
+
+template <class T>
+void check_draw(std::uint16_t r) {
+  const oracle::policy policy = oracle::default_policy(facts<T>);
+  const auto segments = segments_of(facts<T>, oracle::mode::stochastic, policy, r);
+  check_all_floats<T>(
+      segments, "stochastic", [r](const std::vector<float>& floats, std::vector<T>& results) {
+        std::transform(floats.begin(), floats.end(), results.begin(),
+                       [r](float x) { return lowp::convert<T>(x, lowp::stochastic_bits{r}); });
+      });
+}
+
+const bool added = [] {
+  types_of<all_formats>::for_each([](auto type) {
+    using T = typename decltype(type)::type;
+    for_each_mode(
+        [](const auto& m) { add(facts<T>, m.name, [m] { check_cast_of_all_floats<T>(m); }); });
+    for (const std::uint16_t r : std::array<std::uint16_t, 3>{0, 0x6b35, 0xffff}) {
+      add(facts<T>, "stochastic_" + hex(r, 4), [r] { check_draw<T>(r); });
+    }
+  });
+  return true;
+}();
+
+}  // namespace

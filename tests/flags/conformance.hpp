@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// One number that stands for every bit that the library computes from some fixed inputs. Whatever a
+// unit that includes this is built with, and whatever its caller left in MXCSR, it is the same.
+// Nothing here computes in floating point, so that the number is the library's doing alone.
+#pragma once
+
+#include <lowp/lowp.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "result.hpp"
+
+// Each unit has its own, as a program's units would.
+namespace {
+
+using namespace lowp;
+
+class fingerprint {
+ public:
+  void note(std::uint64_t x) { hash_ = (hash_ ^ x) * 0x100000001b3U ^ hash_ >> 29; }
+  template <class T>
+  void note(const std::vector<T>& values) {
+    for (const T& x : values) {
+      if constexpr (std::is_same_v<T, float>)
+        note(std::bit_cast<std::uint32_t>(x));
+      else
+        note(x.bits());
+    }
+  }
+  void note(const update_report& r) {
+    note(r.count);
+    note(r.stalled);
+    note(r.overflowed);
+    note(r.nonfinite);
+  }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325U;
+};
+
+// Patterns of floats: any; near 1; subnormal; and the special ones.
+inline std::vector<float> numbers(std::uint32_t seed, std::size_t size = 333) {
+  std::vector<float> x;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const auto words = philox4x32({i, 0, 0, 0}, {seed, 0});
+    std::uint32_t bits = words[0];
+    if (i % 4 == 1) bits = (bits & 0x83ffffffU) + 0x3c000000U;
+    if (i % 4 == 2) bits = (bits & 0x81ffffffU) + 0x3e000000U;
+    if (i % 16 == 3) bits &= 0x807fffffU;
+    if (i % 32 == 7)
+      bits = (words[2] & 0x80000000U) | (words[1] % 4 == 0   ? 0x7f800000U
+                                         : words[1] % 4 == 1 ? 0x7fa00001U
+                                                             : 0U);
+    x.push_back(std::bit_cast<float>(bits));
+  }
+  return x;
+}
+template <class T>
+std::vector<T> codes(std::uint32_t seed, std::size_t size = 333) {
+  std::vector<T> x;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const auto words = philox4x32({i, 1, 0, 0}, {seed, 0});
+    x.push_back(T::from_bits(static_cast<typename T::storage>(words[0])));
+  }
+  return x;
+}
+
+template <class T, class R>
+void note_mode(fingerprint& f, const R& rounding) {
+  for (const float x : numbers(1)) f.note(convert<T>(x, rounding).bits());
+  for (const float x : numbers(2)) {
+    for (const overflow policy : {overflow::infinity, overflow::saturate})
+      f.note(convert<T>(x, rounding, policy).bits());
+  }
+}
+
+// Every mode, one value at a time.
+template <class T>
+void note_scalars(fingerprint& f) {
+  note_mode<T>(f, nearest_even{});
+  note_mode<T>(f, nearest_away{});
+  note_mode<T>(f, toward_zero{});
+  note_mode<T>(f, upward{});
+  note_mode<T>(f, downward{});
+  note_mode<T>(f, to_odd{});
+  note_mode<T>(f, stochastic_bits{0x9abc});
+  for (const T x : codes<T>(9)) f.note(std::bit_cast<std::uint32_t>(convert<float>(x)));
+}
+
+// In packs, and in every mode as what an update reads and writes.
+template <class T>
+void note_packs(fingerprint& f) {
+  const std::vector<float> x = numbers(3);
+  std::vector<T> narrow(x.size());
+  cast(x, narrow);
+  f.note(narrow);
+
+  const rounding_mode modes[] = {nearest_even{},
+                                 nearest_away{},
+                                 toward_zero{},
+                                 upward{},
+                                 downward{},
+                                 to_odd{},
+                                 stochastic{.seed = 5, .stream = 6, .offset = 7}};
+  update_report report;
+  for (const rounding_mode& mode : modes) {
+    std::vector<T> p = codes<T>(8);
+    update(p, x, sgd{.lr = 0.37, .weight_decay = 0.1}, 9, per_slot{mode, {}, {}}, report);
+    f.note(p);
+  }
+  f.note(report);
+}
+
+template <class R>
+void note_bfloat16(fingerprint& f, const R& rounding) {
+  const std::vector<float> x = numbers(10);
+  std::vector<bfloat16> p(x.size());
+  cast(x, p, rounding);
+  f.note(p);
+  update_report report;
+  fused_add(p, std::bit_cast<float>(0xbdcccccdU), numbers(11), rounding, report);
+  f.note(p);
+  f.note(report);
+}
+
+// Several steps of both optimizers with different formats in the slots.
+inline void note_optimizers(fingerprint& f) {
+  update_report report;
+  std::vector<bfloat16> p = codes<bfloat16>(12);
+  std::vector<float8_e4m3fn> m = codes<float8_e4m3fn>(13);
+  std::vector<float16> v(p.size());
+  const stochastic random{.seed = 14, .stream = stream_of(15, 0), .offset = 0 - 100ULL};
+  for (std::uint64_t step = 1; step <= 4; ++step) {
+    const auto g = codes<float8_e5m2>(static_cast<std::uint32_t>(16 + step));
+    update(p, g, m, v, adamw{.lr = 0.013}, step, per_slot{random, random, upward{}}, report);
+    update(p, g, m, sgd{.lr = 0.1, .momentum = 0.9, .dampening = 0.3}, step, random, report);
+    update(p, g, m, sgd{.lr = 0.1, .momentum = 0.7, .weight_decay = 0.03, .nesterov = true}, step);
+  }
+  // Not 0, whatever the caller thinks of subnormals.
+  const double tiny = std::bit_cast<double>(std::uint64_t{1});
+  update(p, numbers(19), m, sgd{.lr = 0.1, .momentum = tiny}, 5, nearest_even{}, report);
+  f.note(p);
+  f.note(m);
+  f.note(v);
+  std::vector<float> q = numbers(17);
+  std::vector<float> first(q.size());
+  std::vector<float> second(q.size());
+  for (std::uint64_t step = 1; step <= 3; ++step)
+    update(q, numbers(18), first, second, adamw{.lr = 1e-2, .eps = 0}, step, nearest_even{},
+           report);
+  f.note(q);
+  f.note(first);
+  f.note(second);
+  f.note(report);
+}
+
+// Scalars of a step that an estimate of a quotient or a root would move.
+inline void note_quotients(fingerprint& f) {
+  for (std::uint64_t step = 1; step < 200; ++step) {
+    std::vector<float> p(1);
+    std::vector<float> m(1);
+    std::vector<float> v(1);
+    const std::vector<float> g{
+        std::bit_cast<float>(0x3f9d70a4U + static_cast<std::uint32_t>(step))};
+    update(p, g, m, v, adamw{.weight_decay = 0}, step);
+    f.note(p);
+  }
+}
+
+// NaN and infinity must not be overlooked where a unit assumes that there are none.
+inline void note_refusals(fingerprint& f) {
+  std::vector<float> p(3);
+  std::vector<float> g(3);
+  for (const std::uint64_t bits : {0x7ff8000000000000U, 0x7ff0000000000000U, 0xfff0000000000000U,
+                                   0xbfe0000000000000U, 0x81a56e1fc2f8f359U, 0x3fe0000000000000U}) {
+    bool refused = false;
+    try {
+      update(p, g, sgd{.lr = std::bit_cast<double>(std::uint64_t{bits})}, 1);
+    } catch (const std::invalid_argument&) {
+      refused = true;
+    }
+    f.note(refused ? 1 : 0);
+  }
+}
+
+inline flags_test::conformance_result conformance() {
+  fingerprint f;
+  note_scalars<float16>(f);
+  note_scalars<bfloat16>(f);
+  note_scalars<float8_e5m2>(f);
+  note_scalars<float8_e4m3fn>(f);
+  note_scalars<float8_e4m3>(f);
+  note_scalars<float8_e3m4>(f);
+  note_scalars<float8_e4m3fnuz>(f);
+  note_scalars<float8_e5m2fnuz>(f);
+  note_scalars<float8_e4m3b11fnuz>(f);
+  note_scalars<float8_e8m0fnu>(f);
+  note_scalars<float6_e2m3fn>(f);
+  note_scalars<float6_e3m2fn>(f);
+  note_scalars<float4_e2m1fn>(f);
+  // One format of each kind: a kernel for every backend takes long to compile.
+  note_packs<float16>(f);
+  note_packs<bfloat16>(f);
+  note_packs<float8_e4m3fn>(f);
+  note_packs<float8_e5m2fnuz>(f);
+  note_packs<float8_e8m0fnu>(f);
+  note_packs<float6_e2m3fn>(f);
+  note_bfloat16(f, nearest_even{});
+  note_bfloat16(f, nearest_away{});
+  note_bfloat16(f, stochastic{.seed = 20, .stream = 21, .offset = 22});
+  note_optimizers(f);
+  note_quotients(f);
+  note_refusals(f);
+
+  // 16 ones and 600000 times 2^-53: a plain double would lose the second sum.
+  std::vector<float> u(600016, std::bit_cast<float>((127U - 53) << 23));
+  for (std::size_t i = 0; i < 16; ++i) u[i] = std::bit_cast<float>(0xbf800000U);
+  std::vector<float> p(u.size());
+  update_report report;
+  fused_add(p, std::bit_cast<float>(0x3f800000U), u, nearest_even{}, report);
+  f.note(report);
+  return {f.value(), report};
+}
+
+}  // namespace

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each type of the library beside the oracle's facts about it, and lists of types for typed tests.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <lowp/basic_float.hpp>
+
+#include <string>
+#include <type_traits>
+
+#include "oracle/facts.hpp"
+
+namespace lowp_test {
+
+// By type, not by the library's own names and widths, which are under test.
+template <lowp::narrow T>
+inline constexpr oracle::facts facts{};
+template <>
+inline constexpr oracle::facts facts<lowp::float16> = oracle::float16;
+template <>
+inline constexpr oracle::facts facts<lowp::bfloat16> = oracle::bfloat16;
+template <>
+inline constexpr oracle::facts facts<lowp::float8_e5m2> = oracle::float8_e5m2;
+template <>
+inline constexpr oracle::facts facts<lowp::float8_e4m3fn> = oracle::float8_e4m3fn;
+template <>
+inline constexpr oracle::facts facts<lowp::float8_e4m3> = oracle::float8_e4m3;
+template <>
+inline constexpr oracle::facts facts<lowp::float8_e3m4> = oracle::float8_e3m4;
+template <>
+inline constexpr oracle::facts facts<lowp::float8_e4m3fnuz> = oracle::float8_e4m3fnuz;
+template <>
+inline constexpr oracle::facts facts<lowp::float8_e5m2fnuz> = oracle::float8_e5m2fnuz;
+template <>
+inline constexpr oracle::facts facts<lowp::float8_e4m3b11fnuz> = oracle::float8_e4m3b11fnuz;
+template <>
+inline constexpr oracle::facts facts<lowp::float8_e8m0fnu> = oracle::float8_e8m0fnu;
+template <>
+inline constexpr oracle::facts facts<lowp::float6_e2m3fn> = oracle::float6_e2m3fn;
+template <>
+inline constexpr oracle::facts facts<lowp::float6_e3m2fn> = oracle::float6_e3m2fn;
+template <>
+inline constexpr oracle::facts facts<lowp::float4_e2m1fn> = oracle::float4_e2m1fn;
+
+// Formats that a user might add, each with something that the thirteen lack: more significand bits,
+// an odd width, NaN at the top of six bits, no negative zero in four.
+// clang-format off
+using user_e6m9     = lowp::basic_float<lowp::format{6, 9, 31}>;
+using user_e2m13    = lowp::basic_float<lowp::format{2, 13, 1}>;
+using user_e5m4     = lowp::basic_float<lowp::format{5, 4, 15}>;
+using user_e3m2fn   = lowp::basic_float<lowp::format{3, 2, 3, lowp::specials::nan_all_ones}>;
+using user_e2m1fnuz = lowp::basic_float<lowp::format{2, 1, 2, lowp::specials::nan_negative_zero}>;
+template <>
+inline constexpr oracle::facts facts<user_e6m9>{"user_e6m9",
+    6, 9,  31, true,  oracle::nan_rule::ieee,          true, 0x1.ff8p31, 0x1p-30, 0x1p-39};
+template <>
+inline constexpr oracle::facts facts<user_e2m13>{"user_e2m13",
+    2, 13, 1,  true,  oracle::nan_rule::ieee,          true, 0x1.fff8p1, 1.0,     0x1p-13};
+template <>
+inline constexpr oracle::facts facts<user_e5m4>{"user_e5m4",
+    5, 4,  15, true,  oracle::nan_rule::ieee,          true, 63488.0,    0x1p-14, 0x1p-18};
+template <>
+inline constexpr oracle::facts facts<user_e3m2fn>{"user_e3m2fn",
+    3, 2,  3,  false, oracle::nan_rule::all_ones,      true, 24.0,       0.25,    0.0625};
+template <>
+inline constexpr oracle::facts facts<user_e2m1fnuz>{"user_e2m1fnuz",
+    2, 1,  2,  false, oracle::nan_rule::negative_zero, true, 3.0,        0.5,     0.25};
+// clang-format on
+
+using wide_formats = testing::Types<lowp::float16, lowp::bfloat16>;
+using byte_formats = testing::Types<lowp::float8_e5m2, lowp::float8_e4m3fn, lowp::float8_e4m3,
+                                    lowp::float8_e3m4, lowp::float8_e4m3fnuz, lowp::float8_e5m2fnuz,
+                                    lowp::float8_e4m3b11fnuz, lowp::float8_e8m0fnu,
+                                    lowp::float6_e2m3fn, lowp::float6_e3m2fn, lowp::float4_e2m1fn>;
+
+template <class... Lists>
+struct joined;
+template <class... A, class... B>
+struct joined<testing::Types<A...>, testing::Types<B...>> {
+  using type = testing::Types<A..., B...>;
+};
+using all_formats = joined<wide_formats, byte_formats>::type;
+using user_formats = testing::Types<user_e6m9, user_e2m13, user_e5m4, user_e3m2fn, user_e2m1fnuz>;
+using every_format = joined<all_formats, user_formats>::type;
+
+// The last argument of TYPED_TEST_SUITE: tests are called by their format.
+struct by_format {
+  template <class T>
+  static std::string GetName(int) {
+    return facts<T>.name;
+  }
+};
+
+template <class List>
+struct types_of;
+template <class... T>
+struct types_of<testing::Types<T...>> {
+  template <class Fn>
+  static void for_each(Fn&& fn) {
+    (fn(std::type_identity<T>{}), ...);
+  }
+};
+
+}  // namespace lowp_test

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// For dispatch_test.cmake, which sets LOWP_ISA: says which backends there are, and what each
+// operation does about the choice when it is the first to need one.
+#include <lowp/lowp.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+template <class... Isa>
+void list(lowp::simd::isa_list<Isa...>) {
+  ((void)std::printf("%s %s\n", Isa::available() ? "available" : "lacking",
+                     std::string(Isa::name).c_str()),
+   ...);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view first = count > 1 ? arguments[1] : "isa";
+  const std::vector<float> ones(5, 1.0F);
+  std::vector<lowp::bfloat16> p(5, lowp::bfloat16(3));
+  list(lowp::simd::native{});
+  for (int round = 0; round < 2; ++round) {  // the second call is like the first
+    try {
+      if (first == "cast") lowp::cast(ones, p);
+      if (first == "fused_add") lowp::fused_add(p, 1.0F, ones);
+      if (first == "update") lowp::update(p, ones, lowp::sgd{.lr = 1}, 1);
+      if (first == "isa") (void)lowp::isa();
+      setenv("LOWP_ISA", "made-up", 1);  // too late to matter
+      std::printf("chosen %s\n", std::string(lowp::isa()).c_str());
+    } catch (const std::runtime_error& error) {
+      std::printf("refused %s\n", error.what());
+      for (const lowp::bfloat16 x : p)
+        if (x.bits() != 0x4040) std::printf("written before it was refused\n");
+    }
+  }
+}

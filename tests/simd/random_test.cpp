@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The random bits that the packs of every backend use, from any element on.
+#include <gtest/gtest.h>
+#include <lowp/simd/dispatch.hpp>
+#include <lowp/simd/random.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "../oracle/philox.hpp"
+#include "support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+constexpr std::size_t count = 1 << 10;
+
+struct batches_kernel {
+  lowp::random_source source;
+  std::uint64_t index;
+  std::uint16_t* out;
+
+  template <class Isa>
+  LOWP_HOST_FN void run() const {
+    using registers = typename Isa::registers;
+    lowp::simd::random_batches<registers> batches(source, index);
+    constexpr std::size_t step = lowp::simd::batch<registers>;
+    static_assert(count % step == 0);
+    for (std::size_t i = 0; i < count; i += step)
+      __builtin_memcpy(out + i, batches.next(), 2 * step);
+  }
+};
+
+template <class Isa>
+class random_batches : public on_backend<Isa> {};
+TYPED_TEST_SUITE(random_batches, backends, by_backend);
+
+TYPED_TEST(random_batches, are_philox_of_the_element_number) {
+  std::vector<std::uint64_t> indices;
+  for (std::uint64_t i = 0; i <= 130; ++i) indices.push_back(i);
+  for (const std::uint64_t border :
+       {std::uint64_t{1} << 35, std::uint64_t{1} << 36, std::uint64_t{1} << 63, std::uint64_t{0}})
+    for (const std::uint64_t before : {1U, 5U, 8U, 31U, 32U, 127U, 128U, 200U, 1000U})
+      indices.push_back(border - before);  // carries into the next word; past 2^64 to 0
+
+  for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{0xfedcba9876543210}})
+    for (const std::uint64_t stream : {std::uint64_t{0}, std::uint64_t{0x0123456789abcdef}})
+      for (const std::uint32_t draw : {0U, 1U, 2U})
+        for (const std::uint64_t index : indices) {
+          std::vector<std::uint16_t> bits(count);
+          TypeParam::run(batches_kernel{{seed, stream, draw}, index, bits.data()});
+          for (std::size_t i = 0; i < count; i += index < 130 ? 7 : 1)
+            ASSERT_EQ(bits[i], oracle::random16(seed, stream, index + i, draw))
+                << "seed " << seed << ", stream " << stream << ", draw " << draw << ", element "
+                << index << " + " << i;
+        }
+}
+
+// The same numbers one element at a time.
+TEST(random_source, is_philox_of_the_element_number) {
+  for (const std::uint64_t index : {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{8},
+                                    (std::uint64_t{1} << 35) - 1, ~std::uint64_t{0}})
+    for (const std::uint32_t draw : {0U, 1U, 2U})
+      EXPECT_EQ((lowp::random_source{3, 4, draw}(index)), oracle::random16(3, 4, index, draw));
+}
+
+}  // namespace

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a step is from PyTorch's formula evaluated in double, and from what PyTorch itself does
+// in float. torch_test.cmake asks the real one.
+#include <gtest/gtest.h>
+#include <lowp/update.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "formulas.hpp"
+
+namespace {
+
+using namespace torch_formulas;
+
+constexpr std::size_t parameters = 4000;
+
+// In ulps of float at the larger of the two magnitudes.
+double ulps(double got, double exact, double before) {
+  const auto larger = static_cast<float>(std::max(std::fabs(before), std::fabs(exact)));
+  return std::fabs(got - exact) / static_cast<double>(std::nextafter(larger, HUGE_VALF) - larger);
+}
+
+// A tensor in training: after `step` - 1 steps of AdamW in double, on gradients of very different
+// sizes, some with a trend.
+struct inputs {
+  std::vector<float> p, g, m, v;
+};
+inputs random_inputs(std::uint64_t seed, std::uint64_t step, const lowp::adamw& a) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  std::uniform_real_distribution<float> magnitude(-6, 1);
+  inputs in;
+  for (std::size_t i = 0; i < parameters; ++i) {
+    const float size = std::pow(10.0F, magnitude(random));
+    const float trend = i % 2 == 0 ? 0.0F : normal(random);
+    double m = 0;
+    double v = 0;
+    for (std::uint64_t t = 1; t < step; ++t) {
+      const double g = size * (trend + normal(random));
+      m = a.beta1 * m + (1 - a.beta1) * g;
+      v = a.beta2 * v + (1 - a.beta2) * g * g;
+    }
+    in.p.push_back(normal(random));
+    in.g.push_back(size * (trend + normal(random)));
+    in.m.push_back(static_cast<float>(m));
+    in.v.push_back(static_cast<float>(v));
+  }
+  return in;
+}
+
+// The step's betas are floats, and 1 - beta2 is then 1e-5 of itself away from what 0.999 says: a
+// property of the number that was asked for. So the formula in double gets the same two numbers.
+lowp::adamw with_float_betas(lowp::adamw a) {
+  a.beta1 = static_cast<double>(static_cast<float>(a.beta1));
+  a.beta2 = static_cast<double>(static_cast<float>(a.beta2));
+  return a;
+}
+
+constexpr std::array rates{1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+
+// In ulps of max(|p|, |p'|), or of the terms of the step where they are larger than both: there p
+// and the step cancel, or gradient and momentum do, and no formula in float stays within 4 ulp of
+// what is left. PyTorch's own is up to 13 ulp away.
+TEST(accuracy, one_adamw_step_is_within_4_ulp_of_the_formula_in_double) {
+  double worst = 0;
+  for (const auto& [beta1, beta2] : {std::array{0.9, 0.999}, {0.875, 0.96875}, {0.95, 0.98}})
+    for (const std::uint64_t step : {1U, 2U, 3U, 10U, 300U}) {
+      lowp::adamw a = with_float_betas({.beta1 = beta1, .beta2 = beta2});
+      const inputs in = random_inputs(step, step, a);
+      for (const double lr : rates)
+        for (const double decay : {0.0, 0.01, 0.1}) {
+          a.lr = lr;
+          a.weight_decay = decay;
+          inputs out = in;
+          lowp::update(out.p, out.g, out.m, out.v, a, step);
+          for (std::size_t i = 0; i < parameters; ++i) {
+            double p = in.p[i];
+            double m = in.m[i];
+            double v = in.v[i];
+            adamw<double>(p, in.g[i], m, v, a, step);
+            const double momentum = a.beta1 * std::fabs(in.m[i]);
+            const double step_size = lr / (1 - std::pow(a.beta1, static_cast<double>(step)));
+            const double root = std::sqrt(v / (1 - std::pow(a.beta2, static_cast<double>(step))));
+            const double terms =
+                step_size * (momentum + (1 - a.beta1) * std::fabs(in.g[i])) / (root + a.eps);
+            const double error = ulps(out.p[i], p, std::max<double>(std::fabs(in.p[i]), terms));
+            worst = std::max(worst, error);
+            ASSERT_LE(error, 4) << "lr " << lr << ", decay " << decay << ", betas " << beta1 << ' '
+                                << beta2 << ", step " << step << ", p " << in.p[i] << ", g "
+                                << in.g[i] << ", m " << in.m[i] << ", v " << in.v[i];
+          }
+        }
+    }
+  std::printf("worst of an AdamW step: %.2f ulp\n", worst);
+}
+
+TEST(accuracy, one_sgd_step_is_within_4_ulp_of_the_formula_in_double) {
+  double worst = 0;
+  const inputs in = random_inputs(1000, 5, {});
+  for (const double lr : rates)
+    for (const double decay : {0.0, 0.01, 0.1})
+      for (const double momentum : {0.0, 0.9, 0.99})
+        for (const double dampening : {0.0, 0.5})
+          for (const std::uint64_t step : {1, 2, 1000}) {
+            const bool nesterov = momentum != 0 && dampening == 0 && step != 2;
+            const lowp::sgd s{lr, momentum, dampening, decay, nesterov};
+            inputs out = in;
+            lowp::update(out.p, out.g, out.m, s, step);
+            for (std::size_t i = 0; i < parameters; ++i) {
+              double p = in.p[i];
+              double b = in.m[i];
+              sgd<double>(p, in.g[i], b, s, step);
+              const double d = std::fabs(in.g[i]) + decay * std::fabs(in.p[i]);
+              const double terms = lr * (momentum * std::fabs(in.m[i]) + d) * (nesterov ? 2 : 1);
+              const double error = ulps(out.p[i], p, std::max<double>(std::fabs(in.p[i]), terms));
+              worst = std::max(worst, error);
+              ASSERT_LE(error, 4) << "lr " << lr << ", decay " << decay << ", momentum " << momentum
+                                  << ", dampening " << dampening << ", step " << step;
+            }
+          }
+  std::printf("worst of an SGD step: %.2f ulp\n", worst);
+}
+
+struct distance {
+  double largest = 0;
+  double sum = 0;
+  void add(double error) {
+    largest = std::max(largest, error);
+    sum += error;
+  }
+};
+
+// Gradients pull each parameter to a target of its own, with noise.
+float gradient(std::mt19937_64& random, std::size_t i, float p) {
+  std::normal_distribution<float> noise(0, 0.3F);
+  const float target = std::sin(static_cast<float>(i));
+  return (p - target) * 0.1F + noise(random);
+}
+
+class trajectory : public testing::TestWithParam<double> {};
+INSTANTIATE_TEST_SUITE_P(rates, trajectory, testing::ValuesIn(rates), [](const auto& rate) {
+  return "lr_1e_" + std::to_string(static_cast<int>(std::lround(-std::log10(rate.param))));
+});
+
+// Gradients are the same for all three, so that the distance is the optimizer's doing alone.
+TEST_P(trajectory, of_1000_adamw_steps_is_no_farther_from_double_than_pytorchs_float) {
+  const lowp::adamw a = {.lr = GetParam(), .weight_decay = 0.01};
+  const inputs start = random_inputs(7, 1, {});
+  std::vector<float> p = start.p;
+  std::vector<float> m(parameters);
+  std::vector<float> v(parameters);
+  std::vector<float> torch_p = p;
+  std::vector<float> torch_m = m;
+  std::vector<float> torch_v = v;
+  std::vector<double> exact_p(p.begin(), p.end());
+  std::vector<double> exact_m(parameters);
+  std::vector<double> exact_v(parameters);
+  std::vector<float> g(parameters);
+  std::mt19937_64 random(8);
+  for (std::uint64_t step = 1; step <= 1000; ++step) {
+    for (std::size_t i = 0; i < parameters; ++i)
+      g[i] = gradient(random, i, static_cast<float>(exact_p[i]));
+    lowp::update(p, g, m, v, a, step);
+    for (std::size_t i = 0; i < parameters; ++i) {
+      adamw<double>(exact_p[i], g[i], exact_m[i], exact_v[i], a, step);
+      adamw<float>(torch_p[i], g[i], torch_m[i], torch_v[i], a, step);
+    }
+  }
+  distance mine;
+  distance torch;
+  for (std::size_t i = 0; i < parameters; ++i) {
+    mine.add(ulps(p[i], exact_p[i], start.p[i]));
+    torch.add(ulps(torch_p[i], exact_p[i], start.p[i]));
+  }
+  std::printf("after 1000 steps: largest %.1f, mean %.3f ulp; PyTorch's float %.1f, %.3f\n",
+              mine.largest, mine.sum / parameters, torch.largest, torch.sum / parameters);
+  EXPECT_LE(mine.largest, torch.largest);
+  EXPECT_LE(mine.sum, torch.sum);
+}
+
+}  // namespace

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// SGD bit for bit against the exact sequence: with and without momentum, dampening, Nesterov and
+// weight decay.
+#include <gtest/gtest.h>
+#include <lowp/update.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+template <class P_, class G_, class M_>
+struct slots {
+  using P = P_;
+  using G = G_;
+  using M = M_;
+};
+template <class T>
+using alike = slots<T, T, T>;
+
+using mixed_slots = slots<lowp::float16, lowp::bfloat16, lowp::float8_e5m2>;
+// Every format is somewhere the parameter or the momentum.
+using combinations =
+    testing::Types<alike<float>, mixed_slots, alike<lowp::bfloat16>, alike<lowp::float8_e4m3fn>,
+                   slots<lowp::float8_e5m2fnuz, float, lowp::float8_e8m0fnu>,
+                   slots<lowp::float8_e3m4, lowp::float16, float>,
+                   slots<lowp::float4_e2m1fn, lowp::float6_e3m2fn, lowp::float8_e4m3>,
+                   slots<lowp::float8_e8m0fnu, lowp::float8_e3m4, lowp::float6_e2m3fn>,
+                   slots<lowp::float8_e4m3b11fnuz, lowp::float8_e4m3fn, lowp::float8_e4m3fnuz>>;
+
+constexpr double max = std::numeric_limits<double>::max();
+constexpr double tiny = std::numeric_limits<double>::denorm_min();
+constexpr std::array settings{
+    lowp::sgd{.lr = 0.1},
+    lowp::sgd{.lr = 0.01, .momentum = 0.9},
+    lowp::sgd{.lr = 0.01, .momentum = 0.9, .nesterov = true},
+    lowp::sgd{.lr = 0.3, .momentum = 0.8, .dampening = 0.25},
+    lowp::sgd{.lr = 0.3, .momentum = 0.8, .dampening = -1.5, .nesterov = true},
+    lowp::sgd{.lr = 1, .momentum = 1, .dampening = 1},
+    lowp::sgd{.lr = 0.1, .weight_decay = 0.01},
+    lowp::sgd{.lr = 0.1, .momentum = 0, .dampening = 0.5, .weight_decay = 0.3, .nesterov = true},
+    lowp::sgd{.lr = 0.1, .momentum = 0.99, .dampening = 0.1, .weight_decay = 0.7, .nesterov = true},
+    lowp::sgd{.lr = 0, .momentum = 3, .weight_decay = 2},
+    lowp::sgd{.lr = 1e38, .momentum = 1e38, .dampening = -1e38, .weight_decay = 1e38},
+    lowp::sgd{.lr = max, .momentum = max, .dampening = max, .weight_decay = max},
+    lowp::sgd{.lr = tiny, .momentum = tiny, .dampening = tiny, .weight_decay = tiny},
+    lowp::sgd{.lr = 1e-40, .momentum = 1e-41, .weight_decay = 1e-39, .nesterov = true},
+    lowp::sgd{.lr = 0.1, .momentum = -0.0, .weight_decay = -0.0}};
+
+template <class Slots, class Rounding>
+void check(std::uint64_t seed, std::size_t size, const lowp::sgd& s, std::uint64_t step,
+           const Rounding& rounding, const slot_modes& modes, const maybe_policy& policy) {
+  const values kind = seed % 2 == 0 ? values::corners : values::training;
+  tensor p = random_tensor<typename Slots::P>(size, 3 * seed, kind);
+  tensor g = random_tensor<typename Slots::G>(size, 3 * seed + 1, kind);
+  tensor m = random_tensor<typename Slots::M>(size, 3 * seed + 2, kind, 0.1);
+  guarded<typename Slots::P> mine_p(p, seed % 5);
+  guarded<typename Slots::P> other_p(p, seed % 3);
+  guarded<typename Slots::G> mine_g(g, seed % 7);
+  guarded<typename Slots::M> mine_m(m, seed % 4);
+  if (policy)
+    lowp::update(mine_p.span(), mine_g.span(), mine_m.span(), s, step, rounding, policy->overflow);
+  else
+    lowp::update(mine_p.span(), mine_g.span(), mine_m.span(), s, step, rounding);
+  oracle_update(p, g, m, s, step, modes, policy);
+  EXPECT_TRUE(mine_p.holds(p, "p"));
+  EXPECT_TRUE(mine_g.holds(g, "g"));
+  EXPECT_TRUE(mine_m.holds(m, "momentum"));
+
+  if (s.momentum != 0) return;
+  if (policy)
+    lowp::update(other_p.span(), mine_g.span(), s, step, rounding, policy->overflow);
+  else
+    lowp::update(other_p.span(), mine_g.span(), s, step, rounding);
+  EXPECT_TRUE(other_p.holds(p, "p, no momentum given,"));
+}
+
+template <class Slots>
+class sgd : public testing::Test {};
+struct by_slots {
+  template <class Slots>
+  static std::string GetName(int) {
+    std::string name;
+    for (const char* part :
+         {"p_", slot_facts<typename Slots::P>().name, "_g_", slot_facts<typename Slots::G>().name,
+          "_m_", slot_facts<typename Slots::M>().name})
+      name += part;
+    return name;
+  }
+};
+TYPED_TEST_SUITE(sgd, combinations, by_slots);
+
+TYPED_TEST(sgd, each_slot_has_the_bits_of_the_exact_sequence) {
+  std::mt19937_64 random(42);
+  for (std::uint64_t i = 0; i < 1200 && !this->HasFailure(); ++i) {
+    const auto step = steps[i / 3 % steps.size()];
+    const auto& policy = maybe_policies[i / 2 % 3];
+    const slot_modes modes = random_modes(random);
+    SCOPED_TRACE("case " + std::to_string(i) + ", step " + std::to_string(step) + ", settings " +
+                 std::to_string(i % settings.size()) + (policy ? policy->name : ""));
+    check<TypeParam>(i, lengths[i / 5 % lengths.size()], settings[i % settings.size()], step,
+                     modes.library(), modes, policy);
+  }
+}
+
+template <class Slots, modes Which>
+void check_plain_modes() {
+  for_each_rounding<Which>([&](const auto& rounding, const slot_modes& modes, const char* name) {
+    for (std::uint64_t i = 0; i < 150 && !testing::Test::HasFailure(); ++i) {
+      SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));
+      check<Slots>(i, lengths[i / 3 % lengths.size()], settings[i % settings.size()],
+                   steps[i / 7 % steps.size()], rounding, modes, maybe_policies[i / 2 % 3]);
+    }
+  });
+}
+TEST(sgd_rounding, one_mode_serves_all_slots) { check_plain_modes<mixed_slots, modes::all>(); }
+TEST(sgd_rounding, floats_are_stored_as_they_are) { check_plain_modes<alike<float>, modes::two>(); }
+
+TEST(sgd_lengths, every_length_to_300) {
+  const lowp::sgd s{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = true};
+  for (std::size_t size = 0; size <= 300 && !HasFailure(); ++size) {
+    SCOPED_TRACE(size);
+    std::mt19937_64 random(size);
+    const slot_modes modes = random_modes(random);
+    check<mixed_slots>(size, size, s, size + 1, modes.library(), modes, std::nullopt);
+  }
+}
+
+// Signalling NaNs and -0 would show any load and store of the range.
+TEST(sgd_momentum, is_not_touched_when_it_is_0) {
+  std::vector<float> p(41, 1.0F);
+  const std::vector<float> g(41, 0.5F);
+  std::vector<lowp::float16> momentum(41, lowp::float16::from_bits(0x7c01));
+  lowp::update(p, g, momentum, lowp::sgd{.lr = 0.5}, 1);
+  for (const lowp::float16 x : momentum) EXPECT_EQ(x.bits(), 0x7c01);
+  for (const float x : p) EXPECT_EQ(x, 0.75F);
+}
+
+// Only the first step starts the buffer from the gradient, without dampening.
+TEST(sgd_momentum, starts_at_step_1) {
+  const lowp::sgd s{.lr = 1, .momentum = 0.5, .dampening = 0.75};
+  std::vector<float> p(1, 1.0F);
+  std::vector<float> momentum(1, 1024.0F);
+  const std::vector<float> g(1, 4.0F);
+  lowp::update(p, g, momentum, s, 1);
+  EXPECT_EQ(momentum[0], 4.0F);
+  EXPECT_EQ(p[0], -3.0F);
+  lowp::update(p, g, momentum, s, 2);
+  EXPECT_EQ(momentum[0], 3.0F);
+  EXPECT_EQ(p[0], -6.0F);
+}
+
+}  // namespace

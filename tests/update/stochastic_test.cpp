@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The random bits of an update: which draw, stream and index each slot gets, and that a tensor in
+// shards gets the bits of the whole.
+#include <gtest/gtest.h>
+#include <lowp/fused_add.hpp>
+#include <lowp/update.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+using lowp::bfloat16;
+using lowp::float8_e4m3fn;
+
+// The probability of moving up is 1/2 in every slot: p = 1 and u = half a gap, m and v likewise.
+struct coins {
+  std::vector<bool> param, first, second;
+  bool operator==(const coins&) const = default;
+};
+constexpr std::size_t size = 200;
+
+// sgd: p = 1 - lr * x, momentum = g. Both land in the middle of a gap: p = 1 + 2^-8, and the
+// buffer = -(1 + 2^-8), where up means away from zero.
+coins toss_sgd(const lowp::stochastic& rounding, std::uint64_t step) {
+  std::vector<bfloat16> p(size, bfloat16(0));
+  std::vector<bfloat16> momentum(size, bfloat16(0));
+  const std::vector<float> g(size, -(1 + 0x1p-8F));
+  lowp::update(p, g, momentum, lowp::sgd{.lr = 1, .momentum = 0.5}, step, rounding);
+  coins out;
+  for (std::size_t i = 0; i < size; ++i) {
+    out.param.push_back(p[i].bits() == 0x3f81);
+    out.first.push_back(momentum[i].bits() == 0xbf81);
+    EXPECT_TRUE(p[i].bits() >> 1 == 0x3f80 >> 1 && momentum[i].bits() >> 1 == 0xbf80 >> 1);
+  }
+  return out;
+}
+
+// What A7 says that the coins are.
+coins expected_coins(std::uint64_t seed, std::uint64_t stream, std::uint64_t offset) {
+  coins out;
+  for (std::size_t i = 0; i < size; ++i) {
+    out.param.push_back(oracle::random16(seed, stream, offset + i, 0) >= 0x8000);
+    out.first.push_back(oracle::random16(seed, stream, offset + i, 1) >= 0x8000);
+  }
+  return out;
+}
+
+TEST(update_random, parameter_takes_draw_0_and_momentum_draw_1) {
+  const coins got = toss_sgd({.seed = 5, .stream = oracle::stream_of(7, 1), .offset = 3}, 1);
+  EXPECT_EQ(got, expected_coins(5, oracle::stream_of(7, 1), 3));
+  EXPECT_NE(got.param, got.first);
+}
+
+TEST(update_random, step_goes_into_the_low_half_of_the_stream) {
+  const std::uint64_t tensor = std::uint64_t{0xabcdef01} << 32;
+  const coins first = toss_sgd({.seed = 5, .stream = tensor}, 1);
+  EXPECT_EQ(first, toss_sgd({.seed = 5, .stream = tensor | 0x12345678}, 1));
+  const std::uint64_t later = (std::uint64_t{1} << 32) + 1;
+  EXPECT_EQ(first.param, expected_coins(5, tensor | 1, 0).param);
+  EXPECT_EQ(toss_sgd({.seed = 5, .stream = tensor}, later).param, first.param);
+  // fused_add knows of no step and takes the stream as it is.
+  std::vector<bfloat16> p(size, bfloat16(1));
+  lowp::fused_add(p, 0x1p-8F, std::vector<float>(size, 1.0F),
+                  lowp::stochastic{.seed = 5, .stream = tensor | 0x12345678});
+  const coins whole_stream = expected_coins(5, tensor | 0x12345678, 0);
+  for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(p[i].bits() == 0x3f81, whole_stream.param[i]);
+}
+
+// v = beta2 * v + (1 - beta2) * g * g with beta2 = 0 is g * g: a coin of the third slot.
+TEST(update_random, second_moment_takes_draw_2_with_its_own_seed_stream_and_offset) {
+  const lowp::stochastic plain{.seed = 11, .stream = oracle::stream_of(3, 99), .offset = 1000};
+  const lowp::stochastic other{.seed = ~std::uint64_t{0}, .stream = ~std::uint64_t{0}, .offset = 5};
+  for (const bool per_slot : {false, true}) {
+    std::vector<float> p(size, 1.0F);
+    std::vector<float> m(size, 0.0F);
+    std::vector<bfloat16> v(size, bfloat16(0));
+    const std::vector<float> g(size, 1 + 0x1p-9F + 0x1p-18F);  // its square: 1 + 2^-8 and a little
+    const lowp::adamw a{.beta2 = 0};
+    if (per_slot)
+      lowp::update(p, g, m, v, a, 4, lowp::per_slot{.param = plain, .first = {}, .second = other});
+    else
+      lowp::update(p, g, m, v, a, 4, plain);
+    const lowp::stochastic& used = per_slot ? other : plain;
+    const std::uint64_t stream =
+        oracle::stream_of(static_cast<std::uint32_t>(used.stream >> 32), 4);
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::uint32_t r = oracle::random16(used.seed, stream, used.offset + i, 2);
+      const float exact = g[i] * g[i];
+      const auto code = oracle::encode(oracle::bfloat16, oracle::from(exact),
+                                       oracle::mode::stochastic, oracle::policy::infinity, r);
+      ASSERT_TRUE(has_bits(v[i], code, i));
+    }
+  }
+}
+
+lowp::per_slot shifted(lowp::stochastic param, lowp::stochastic first, lowp::stochastic second,
+                       std::uint64_t by) {
+  param.offset += by;
+  first.offset += by;
+  second.offset += by;
+  return {.param = param, .first = first, .second = second};
+}
+
+// Any split of the tensor, each shard with its own offset, gives the bits and the counts of the
+// whole.
+TEST(update_random, shards_give_the_bits_of_the_whole) {
+  const lowp::stochastic one{.seed = 1, .stream = oracle::stream_of(1, 0), .offset = 0};
+  const lowp::stochastic two{.seed = 2, .stream = oracle::stream_of(2, 0), .offset = 77};
+  const lowp::stochastic three{.seed = 3, .stream = oracle::stream_of(3, 0), .offset = 0 - 100UL};
+  std::mt19937_64 random(71);
+  for (std::size_t n : {1U, 8U, 33U, 100U, 517U}) {
+    const tensor p = random_tensor<bfloat16>(n, n, values::training);
+    const tensor g = random_tensor<float>(n, n + 1, values::training);
+    const tensor m = random_tensor<float8_e4m3fn>(n, n + 2, values::training);
+    tensor v = random_tensor<lowp::float8_e5m2>(n, n + 3, values::training);
+    for (std::uint32_t& code : v.codes) code &= 0x7f;
+    guarded<float> shared_g(g, 0);
+
+    tensor whole_p = p;
+    tensor whole_m = m;
+    tensor whole_v = v;
+    const auto mode = [](const lowp::stochastic& s) {
+      return slot_mode{oracle::mode::stochastic, s.seed, s.stream, s.offset};
+    };
+    const lowp::adamw a{.lr = 0.01};
+    const auto want = oracle_update(whole_p, g, whole_m, whole_v, a, 6,
+                                    {mode(one), mode(two), mode(three)}, std::nullopt);
+    for (int round = 0; round < 60; ++round) {
+      guarded<bfloat16> mine_p(p, 0);
+      guarded<float8_e4m3fn> mine_m(m, 1);
+      guarded<lowp::float8_e5m2> mine_v(v, 2);
+      lowp::update_report report;
+      for (std::size_t first = 0, count = 0; first < n; first += count) {
+        count = std::min<std::size_t>(n - first, random() % (round % 2 == 0 ? 9 : 70));
+        const auto cut = [&](auto span) { return span.subspan(first, count); };
+        lowp::update(cut(mine_p.span()), cut(shared_g.span()), cut(mine_m.span()),
+                     cut(mine_v.span()), a, 6, shifted(one, two, three, first), report);
+      }
+      ASSERT_TRUE(mine_p.holds(whole_p, "p"));
+      ASSERT_TRUE(mine_m.holds(whole_m, "m"));
+      ASSERT_TRUE(mine_v.holds(whole_v, "v"));
+      ASSERT_EQ(report.count, n);
+      ASSERT_EQ(report.stalled, want.stalled);
+      ASSERT_NEAR(report.applied_ratio(), want.applied_ratio(), 1e-12);
+    }
+  }
+}
+
+}  // namespace
