@@ -2,7 +2,7 @@
 // What cast takes, and what it refuses before it writes anything.
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <deque>
 #include <memory>
 #include <ranges>
 #include <span>
@@ -21,7 +21,7 @@ static_assert(lowp::input<std::vector<float>> && lowp::input<const std::vector<f
 static_assert(lowp::input<std::span<const bfloat16>> && lowp::input<float (&)[4]>);
 static_assert(lowp::input<std::initializer_list<float>>);
 static_assert(!lowp::input<std::vector<double>> && !lowp::input<std::vector<int>>);
-static_assert(!lowp::input<decltype(std::views::iota(0, 3))>);
+static_assert(!lowp::input<std::deque<float>> && !lowp::input<float*>);
 static_assert(lowp::output<std::vector<float>&> && lowp::output<std::span<bfloat16>>);
 static_assert(lowp::output<std::array<float16, 3>&> && lowp::output<bfloat16 (&)[3]>);
 static_assert(!lowp::output<std::vector<float>> && !lowp::output<const std::vector<float>&>);
@@ -52,8 +52,6 @@ TEST(cast_ranges, takes_every_kind_of_contiguous_range) {
   lowp::cast(std::vector<float>{1, 2, 3}, empty());
   expect_one_two_three(out);
   lowp::cast(std::initializer_list<float>{1, 2, 3}, empty());
-  expect_one_two_three(out);
-  lowp::cast(std::ranges::subrange(vector.data(), vector.data() + 3), empty());
   expect_one_two_three(out);
 }
 

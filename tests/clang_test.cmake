@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The headers, the tour and the refusals once more, with clang.
+# The headers, the tour, -ffast-math and the refusals once more, with clang.
 cmake_minimum_required(VERSION 3.25)
 
 if(CXX_ID MATCHES Clang)
@@ -21,5 +21,6 @@ endfunction()
 
 run(${CMAKE_COMMAND} -S ${ROOT} -B ${SCRATCH} -DCMAKE_CXX_COMPILER=${clang}
     -DLOWP_BUILD_EXAMPLES=OFF -DLOWP_BUILD_BENCH=OFF -DLOWP_INSTALL=OFF)
-run(${CMAKE_COMMAND} --build ${SCRATCH} --target headers_alone test_link.units)
-run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH} -R "^(compile_fail|link)\\." --output-on-failure)
+run(${CMAKE_COMMAND} --build ${SCRATCH} --target headers_alone test_link.units
+    test_flags.fast)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH} -R "^(compile_fail|link|flags\\.fast)\\." --output-on-failure)

@@ -20,6 +20,9 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
+/// Of a finite number, whatever the caller's environment makes of subnormals.
+inline bool is_zero(double x) { return unpack(x).significand == 0; }
+
 /// A hyper-parameter: finite and at least 0, and below `limit` if there is one.
 struct hyper_parameter {
   char const* name;
@@ -117,7 +120,7 @@ requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, s
                                                                  Outcome&&... outcome) {
   detail::extent const params("p", p), gradients("g", g);
   detail::require_valid(optimizer, step);
-  if (optimizer.momentum != 0)
+  if (!detail::is_zero(optimizer.momentum))
     detail::refuse("update: sgd: momentum is " + detail::text_of(optimizer.momentum) +
                    ", and no momentum range was given");
   detail::require_equal_sizes("update", {params, gradients});
@@ -139,7 +142,8 @@ requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, M
   detail::require_valid(optimizer, step);
   detail::require_equal_sizes("update", {params, gradients, buffer});
   detail::require_disjoint_slots({params, buffer}, gradients);
-  if (optimizer.momentum == 0) return update(p, g, optimizer, step, rounding, outcome...);
+  if (detail::is_zero(optimizer.momentum))
+    return update(p, g, optimizer, step, rounding, outcome...);
   simd::dispatch(detail::make_step<detail::sgd_element, sgd>{optimizer, step}, params.size,
                  detail::report_among(outcome...), detail::slot<0>(p, rounding, step, outcome...),
                  detail::gradient(g), detail::slot<1>(momentum, rounding, step, outcome...));

@@ -46,7 +46,7 @@ foreach(first_call isa cast fused_add update)
     expect(${word} ${first_call} "chosen ${word}")
   endforeach()
   # A name that the machine lacks is an error, not a silent fallback; it says what there is.
-  foreach(word IN LISTS lacking ITEMS avx9000 PORTABLE "portable,avx2" " portable" 0)
+  foreach(word IN LISTS lacking ITEMS avx avx9000 PORTABLE "portable,avx2" " portable" 0)
     expect("${word}" ${first_call} "refused [^\n]*LOWP_ISA=${word} [^\n]*portable[^\n]*")
   endforeach()
 endforeach()
