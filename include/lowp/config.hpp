@@ -24,8 +24,10 @@
 #define LOWP_OPAQUE __attribute__((noinline, noipa))
 #endif
 
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #define LOWP_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__)  // its host pass knows neither spelling
+#define LOWP_UNROLL
 #else
 #define LOWP_UNROLL _Pragma("GCC unroll 16")
 #endif
