@@ -32,6 +32,12 @@ LOWP_HOST_FN F real(const word<F>& bits) {
   return lanes::from_bits<F>(bits);
 }
 
+bool above(u32 a, u32 b) { return std::bit_cast<int>(a) > std::bit_cast<int>(b); }
+u32 float_from(u32 integer) {
+  return oracle::encode(oracle::binary32, oracle::from(integer), oracle::mode::nearest_even,
+                        oracle::policy::infinity);
+}
+
 // clang-format off
 #define REAL_OPERATION(name, expression, reference)                                              \
   struct name {                                                                                  \
@@ -82,26 +88,28 @@ WORD_OPERATION(shifts, (a << 5) ^ (b >> 11), (a << 5) ^ (b >> 11));
 WORD_OPERATION(shifts_by_lane, (a << (b & 31U)) ^ (a >> (c & 31U)),
                (a << (b & 31U)) ^ (a >> (c & 31U)));
 WORD_OPERATION(equal, one_or_zero<F>(lanes::equal(a, b)), a == b ? 1 : 0);
-WORD_OPERATION(greater, one_or_zero<F>(lanes::greater(a, b)), std::bit_cast<int>(a) > std::bit_cast<int>(b) ? 1 : 0);
-WORD_OPERATION(max, lanes::max(a, b), std::bit_cast<int>(a) > std::bit_cast<int>(b) ? a : b);
-WORD_OPERATION(min, lanes::min(a, b), std::bit_cast<int>(a) > std::bit_cast<int>(b) ? b : a);
-WORD_OPERATION(select_words, lanes::select(lanes::greater(a, b), c, a), std::bit_cast<int>(a) > std::bit_cast<int>(b) ? c : a);
+WORD_OPERATION(greater, one_or_zero<F>(lanes::greater(a, b)), above(a, b) ? 1 : 0);
+WORD_OPERATION(max, lanes::max(a, b), above(a, b) ? a : b);
+WORD_OPERATION(min, lanes::min(a, b), above(a, b) ? b : a);
+WORD_OPERATION(select_words, lanes::select(lanes::greater(a, b), c, a), above(a, b) ? c : a);
 WORD_OPERATION(select_reals,
-               lanes::bits(lanes::select(lanes::equal(a, b), real<F>(c), real<F>(a))), a == b ? c : a);
+               lanes::bits(lanes::select(lanes::equal(a, b), real<F>(c), real<F>(a))),
+               a == b ? c : a);
 WORD_OPERATION(masks,
                one_or_zero<F>(lanes::both(lanes::either(lanes::equal(a, b), lanes::greater(a, c)),
                                           lanes::negate(lanes::greater(b, c)))),
-               (a == b || std::bit_cast<int>(a) > std::bit_cast<int>(c)) && std::bit_cast<int>(b) <= std::bit_cast<int>(c) ? 1 : 0);
+               (a == b || above(a, c)) && !above(b, c) ? 1 : 0);
 WORD_OPERATION(spread, lanes::spread<U>(0xdeadbeefU) ^ a, 0xdeadbeefU ^ a);
 WORD_OPERATION(spread_real, lanes::bits(lanes::spread<F>(-0x1.2p-140F)) ^ a, 0x80000240U ^ a);
-WORD_OPERATION(to_real, lanes::bits(lanes::to_real(a & 0xffffffU)),
-               oracle::encode(oracle::binary32, oracle::from(a & 0xffffffU), oracle::mode::nearest_even, oracle::policy::infinity));
+WORD_OPERATION(to_real, lanes::bits(lanes::to_real(a & 0xffffffU)), float_from(a & 0xffffffU));
 WORD_OPERATION(bits, lanes::bits(real<F>(a)), a);
 WORD_OPERATION(negative, lanes::bits(lanes::negative(real<F>(a))), a ^ 0x80000000U);
 WORD_OPERATION(absolute, lanes::bits(lanes::absolute(real<F>(a))), a & 0x7fffffffU);
 WORD_OPERATION(magnitude, lanes::magnitude(real<F>(a)), a & 0x7fffffffU);
-WORD_OPERATION(is_nan, one_or_zero<F>(lanes::is_nan(real<F>(a))), (a & 0x7fffffffU) > 0x7f800000U ? 1 : 0);
-WORD_OPERATION(is_finite, one_or_zero<F>(lanes::is_finite(real<F>(a))), (a & 0x7f800000U) != 0x7f800000U ? 1 : 0);
+WORD_OPERATION(is_nan, one_or_zero<F>(lanes::is_nan(real<F>(a))),
+               (a & 0x7fffffffU) > 0x7f800000U ? 1 : 0);
+WORD_OPERATION(is_finite, one_or_zero<F>(lanes::is_finite(real<F>(a))),
+               (a & 0x7f800000U) != 0x7f800000U ? 1 : 0);
 WORD_OPERATION(is_zero, one_or_zero<F>(lanes::is_zero(real<F>(a))), a << 1 == 0 ? 1 : 0);
 WORD_OPERATION(canonical, lanes::bits(lanes::canonical(real<F>(a))), any_nan(a));
 #undef WORD_OPERATION

@@ -109,7 +109,7 @@ TEST(accuracy, one_sgd_step_is_within_4_ulp_of_the_formula_in_double) {
     for (const double decay : {0.0, 0.01, 0.1})
       for (const double momentum : {0.0, 0.9, 0.99})
         for (const double dampening : {0.0, 0.5})
-          for (const std::uint64_t step : {1, 2, 1000}) {
+          for (const std::uint64_t step : {1U, 2U, 1000U}) {
             const bool nesterov = momentum != 0 && dampening == 0 && step != 2;
             const lowp::sgd s{lr, momentum, dampening, decay, nesterov};
             inputs out = in;

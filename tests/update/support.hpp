@@ -207,8 +207,8 @@ inline oracle::report oracle_update(tensor& p, const tensor& g, tensor& m, const
   return report;
 }
 
-// fn(rounding, what each slot then does, name) for every plain mode; or for the two most used, where
-// a kernel for each of them would take too long to compile.
+// fn(rounding, what each slot then does, name) for every plain mode; or for the two most used,
+// where a kernel for each of them would take too long to compile.
 enum class modes { all, two };
 template <modes Which, class Fn>
 void for_each_rounding(Fn&& fn) {

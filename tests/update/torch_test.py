@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares steps.so (torch_steps.cpp) with torch.optim in float64 and float32, all starting from the
-same parameters and given the same gradients."""
+"""Compares steps.so (torch_steps.cpp) with torch.optim in float64 and float32, all starting from
+the same parameters and given the same gradients."""
 
 import ctypes
 import sys
@@ -130,7 +130,8 @@ for kind, settings in CASES:
         wrong = [name for name, holds in checks.items() if not holds]
         failures += len(wrong)
         print(
-            f"{kind.__name__} {settings} after {steps}: {ours.max():.2f}, mean {ours.mean():.3f} ulp;"
+            f"{kind.__name__} {settings} after {steps}:"
+            f" {ours.max():.2f}, mean {ours.mean():.3f} ulp;"
             f" torch {theirs.max():.2f}, {theirs.mean():.3f};"
             f" transcription {transcription.max():.2f}, {transcription.mean():.3f}"
             + (f"  FAILED: {', '.join(wrong)}" if wrong else "")

@@ -218,8 +218,16 @@ struct lane<simd::pack<double, Isa>> {
     for (int i = 0; i < Isa::lanes; ++i) d.v[i] = x;
     return d;
   }
-  LOWP_HOST_FN static D add(D const& a, D const& b) { return D::of(a.v + b.v); }
-  LOWP_HOST_FN static D sub(D const& a, D const& b) { return D::of(a.v - b.v); }
+  LOWP_HOST_FN static D add(D const& a, D const& b) { return hidden(a.v + b.v); }
+  LOWP_HOST_FN static D sub(D const& a, D const& b) { return hidden(a.v - b.v); }
+
+ private:
+  // Wider than a register on most backends, so it is hidden where it lies in memory.
+  LOWP_HOST_FN static D hidden(typename D::vector const& v) {
+    D d = D::of(v);
+    LOWP_HIDE_IN_MEMORY(d.v);
+    return d;
+  }
 };
 
 LOWP_EXACT_END
