@@ -23,6 +23,27 @@ struct make_identity {
   LOWP_FN identity operator()() const { return {}; }
 };
 
+/// `cast`, where `where` says: simd::this_thread, a team of threads, a GPU.
+template <class Where, class In, class Out, class R = nearest_even>
+LOWP_HOST_FN void cast_on(Where const& where, In&& in, Out&& out, R rounding = {},
+                          overflow policy = default_overflow<element_of<Out>>) {
+  must_be_input<In>();
+  must_be_output<Out>();
+  must_be_span_rounding<R>();
+  using From = element_of<In>;
+  using To = element_of<Out>;
+  extent const from("in", in), to("out", out);
+  require_equal_sizes("cast", {from, to});
+  if (!are_identical(from, to)) require_disjoint("cast", from, to);
+  auto const* source = std::ranges::data(in);
+  if constexpr (std::same_as<From, To>)
+    where.copy(std::ranges::data(out), source, to.size);
+  else
+    where(make_identity{}, to.size, static_cast<simd::no_report*>(nullptr),
+          simd::operand<To, simd::access::write, R>{std::ranges::data(out), rounding, policy},
+          simd::operand<From, simd::access::read>{source});
+}
+
 }  // namespace detail
 
 /// out[i] = round(in[i]), each element once from its exact value. A cast to the same format copies
@@ -34,20 +55,7 @@ struct make_identity {
 template <input In, output Out, span_rounding R = nearest_even>
 LOWP_HOST_FN void cast(In&& in, Out&& out, R rounding = {},
                        overflow policy = default_overflow<element_of<Out>>) {
-  using From = element_of<In>;
-  using To = element_of<Out>;
-  detail::extent const from("in", in), to("out", out);
-  detail::require_equal_sizes("cast", {from, to});
-  if (!detail::are_identical(from, to)) detail::require_disjoint("cast", from, to);
-  auto const* source = std::ranges::data(in);
-  if constexpr (std::same_as<From, To>) {
-    __builtin_memmove(std::ranges::data(out), source, to.size * sizeof(To));
-  } else {
-    simd::dispatch<detail::make_identity, simd::no_report>(
-        {}, to.size, nullptr,
-        simd::operand<To, simd::access::write, R>{std::ranges::data(out), rounding, policy},
-        simd::operand<From, simd::access::read>{source});
-  }
+  detail::cast_on(simd::this_thread{}, in, out, rounding, policy);
 }
 
 template <class In, class Out, class R = nearest_even, class... Policy>

@@ -26,6 +26,23 @@ struct make_scaled_addition {
   LOWP_FN scaled_addition operator()() const { return {alpha}; }
 };
 
+/// `fused_add`, where `where` says.
+template <class Where, class P, class U, class R = nearest_even, class... Outcome>
+LOWP_HOST_FN void fused_add_on(Where const& where, P&& p, float alpha, U&& u, R rounding = {},
+                               Outcome&&... outcome) {
+  must_be_output<P>();
+  must_be_input<U>();
+  must_be_span_rounding<R>();
+  using T = element_of<P>;
+  extent const to("p", p), from("u", u);
+  require_equal_sizes("fused_add", {to, from});
+  if (!are_identical(to, from)) require_disjoint("fused_add", to, from);
+  where(make_scaled_addition{alpha}, to.size, report_among(outcome...),
+        simd::operand<T, simd::access::read_write, R>{std::ranges::data(p), rounding,
+                                                      policy_among<T>(outcome...)},
+        simd::operand<element_of<U>, simd::access::read>{std::ranges::data(u)});
+}
+
 }  // namespace detail
 
 /// p[i] = round(fma(alpha, u[i], p[i])): one fused multiply-add in float, one rounding to p's
@@ -39,14 +56,7 @@ template <output P, input U, span_rounding R = nearest_even, class... Outcome>
 requires policy_then_report<Outcome...> LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u,
                                                                     R rounding = {},
                                                                     Outcome&&... outcome) {
-  using T = element_of<P>;
-  detail::extent const to("p", p), from("u", u);
-  detail::require_equal_sizes("fused_add", {to, from});
-  if (!detail::are_identical(to, from)) detail::require_disjoint("fused_add", to, from);
-  simd::dispatch(detail::make_scaled_addition{alpha}, to.size, detail::report_among(outcome...),
-                 simd::operand<T, simd::access::read_write, R>{std::ranges::data(p), rounding,
-                                                               detail::policy_among<T>(outcome...)},
-                 simd::operand<element_of<U>, simd::access::read>{std::ranges::data(u)});
+  detail::fused_add_on(simd::this_thread{}, p, alpha, u, rounding, outcome...);
 }
 
 template <class P, class U, class R = nearest_even, class... Outcome>

@@ -102,6 +102,10 @@ struct stochastic {
   LOWP_FN constexpr stochastic at(std::uint64_t step) const {
     return {seed, stream_of(static_cast<std::uint32_t>(stream >> 32), step), offset};
   }
+  /// The same for what is left of a span after its first `count` elements.
+  LOWP_FN constexpr stochastic after(std::uint64_t count) const {
+    return {seed, stream, offset + count};
+  }
 
   static constexpr bool is_stochastic = true;
   template <class U, class M>
@@ -166,6 +170,12 @@ class rounding_mode {
   LOWP_FN constexpr rounding_mode at(std::uint64_t step) const {
     rounding_mode mode = *this;
     mode.random_ = random_.at(step);
+    return mode;
+  }
+  /// The same mode for what is left of a span after its first `count` elements.
+  LOWP_FN constexpr rounding_mode after(std::uint64_t count) const {
+    rounding_mode mode = *this;
+    mode.random_ = random_.after(count);
     return mode;
   }
 

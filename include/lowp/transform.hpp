@@ -26,6 +26,23 @@ struct make_returned {
   LOWP_FN returned<Function> operator()() const { return {function}; }
 };
 
+/// `transform`, where `where` says.
+template <class Where, class Function, class R, class Out, class... In>
+LOWP_HOST_FN void transform_on(Where const& where, Function const& function, R rounding, Out&& out,
+                               In&&... in) {
+  must_be_span_rounding<R>();
+  must_be_output<Out>();
+  (must_be_input<In>(), ...);
+  using T = element_of<Out>;
+  extent const to("out", out);
+  require_equal_sizes("transform", {to, extent("in", in)...});
+  for (extent const& from : std::initializer_list<extent>{{"in", in}...})
+    if (!are_identical(to, from)) require_disjoint("transform", to, from);
+  where(make_returned<Function>{function}, to.size, static_cast<simd::no_report*>(nullptr),
+        simd::operand<T, simd::access::write, R>{std::ranges::data(out), rounding},
+        simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}...);
+}
+
 }  // namespace detail
 
 /// out[i] = round(function(in[i]...)): an operation of your own at the speed of the library's.
@@ -39,15 +56,7 @@ struct make_returned {
 /// @throws std::invalid_argument  sizes differ, or `out` overlaps an `in` in another way
 template <class Function, span_rounding R, output Out, input... In>
 LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&&... in) {
-  using T = element_of<Out>;
-  detail::extent const to("out", out);
-  detail::require_equal_sizes("transform", {to, detail::extent("in", in)...});
-  for (detail::extent const& from : std::initializer_list<detail::extent>{{"in", in}...})
-    if (!detail::are_identical(to, from)) detail::require_disjoint("transform", to, from);
-  simd::dispatch(detail::make_returned<Function>{function}, to.size,
-                 static_cast<simd::no_report*>(nullptr),
-                 simd::operand<T, simd::access::write, R>{std::ranges::data(out), rounding},
-                 simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}...);
+  detail::transform_on(simd::this_thread{}, function, rounding, out, in...);
 }
 
 template <class Function, class R, class Out, class... In>

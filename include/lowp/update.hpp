@@ -101,6 +101,56 @@ LOWP_HOST_FN auto gradient(Range& range) {
   return simd::operand<element_of<Range>, simd::access::read>{std::ranges::data(range)};
 }
 
+template <class T>
+concept update_argument = output<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
+    update_rounding<std::remove_cvref_t<T>> ||
+    one_of<std::remove_cvref_t<T>, sgd, adamw, overflow, update_report>;
+
+template <class T>
+constexpr void must_be_update_argument() {
+  static_assert(update_argument<T>,
+                "an argument of update does not satisfy 'output' (a moment) or 'update_rounding'");
+}
+
+/// The three overloads of `update`, where `where` says.
+template <class Where, class P, class G, class R = nearest_even, class... Outcome>
+LOWP_HOST_FN void update_on(Where const& where, P&& p, G&& g, sgd const& optimizer,
+                            std::uint64_t step, R rounding = {}, Outcome&&... outcome) {
+  extent const params("p", p), gradients("g", g);
+  require_valid(optimizer, step);
+  if (!is_zero(optimizer.momentum))
+    refuse("update: sgd: momentum is " + text_of(optimizer.momentum) +
+           ", and no momentum range was given");
+  require_equal_sizes("update", {params, gradients});
+  require_disjoint("update", params, gradients);
+  where(make_step<sgd_element, sgd>{optimizer, step}, params.size, report_among(outcome...),
+        slot<0>(p, rounding, step, outcome...), gradient(g));
+}
+template <class Where, class P, class G, class M, class R = nearest_even, class... Outcome>
+LOWP_HOST_FN void update_on(Where const& where, P&& p, G&& g, M&& momentum, sgd const& optimizer,
+                            std::uint64_t step, R rounding = {}, Outcome&&... outcome) {
+  extent const params("p", p), gradients("g", g), buffer("momentum", momentum);
+  require_valid(optimizer, step);
+  require_equal_sizes("update", {params, gradients, buffer});
+  require_disjoint_slots({params, buffer}, gradients);
+  if (is_zero(optimizer.momentum))
+    return update_on(where, p, g, optimizer, step, rounding, outcome...);
+  where(make_step<sgd_element, sgd>{optimizer, step}, params.size, report_among(outcome...),
+        slot<0>(p, rounding, step, outcome...), gradient(g),
+        slot<1>(momentum, rounding, step, outcome...));
+}
+template <class Where, class P, class G, class M, class V, class R = nearest_even, class... Outcome>
+LOWP_HOST_FN void update_on(Where const& where, P&& p, G&& g, M&& m, V&& v, adamw const& optimizer,
+                            std::uint64_t step, R rounding = {}, Outcome&&... outcome) {
+  extent const params("p", p), gradients("g", g), first("m", m), second("v", v);
+  require_valid(optimizer, step);
+  require_equal_sizes("update", {params, gradients, first, second});
+  require_disjoint_slots({params, first, second}, gradients);
+  where(make_step<adamw_element, adamw>{optimizer, step}, params.size, report_among(outcome...),
+        slot<0>(p, rounding, step, outcome...), gradient(g), slot<1>(m, rounding, step, outcome...),
+        slot<2>(v, rounding, step, outcome...));
+}
+
 }  // namespace detail
 
 /// One step of SGD without momentum: p += -lr * (g + weight_decay * p).
@@ -118,16 +168,7 @@ requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, s
                                                                  std::uint64_t step,
                                                                  R rounding = {},
                                                                  Outcome&&... outcome) {
-  detail::extent const params("p", p), gradients("g", g);
-  detail::require_valid(optimizer, step);
-  if (!detail::is_zero(optimizer.momentum))
-    detail::refuse("update: sgd: momentum is " + detail::text_of(optimizer.momentum) +
-                   ", and no momentum range was given");
-  detail::require_equal_sizes("update", {params, gradients});
-  detail::require_disjoint("update", params, gradients);
-  simd::dispatch(detail::make_step<detail::sgd_element, sgd>{optimizer, step}, params.size,
-                 detail::report_among(outcome...), detail::slot<0>(p, rounding, step, outcome...),
-                 detail::gradient(g));
+  detail::update_on(simd::this_thread{}, p, g, optimizer, step, rounding, outcome...);
 }
 
 /// One step of SGD with momentum: momentum = g at step 1, momentum * momentum + (1 - dampening) * g
@@ -138,15 +179,7 @@ requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, M
                                                                  std::uint64_t step,
                                                                  R rounding = {},
                                                                  Outcome&&... outcome) {
-  detail::extent const params("p", p), gradients("g", g), buffer("momentum", momentum);
-  detail::require_valid(optimizer, step);
-  detail::require_equal_sizes("update", {params, gradients, buffer});
-  detail::require_disjoint_slots({params, buffer}, gradients);
-  if (detail::is_zero(optimizer.momentum))
-    return update(p, g, optimizer, step, rounding, outcome...);
-  simd::dispatch(detail::make_step<detail::sgd_element, sgd>{optimizer, step}, params.size,
-                 detail::report_among(outcome...), detail::slot<0>(p, rounding, step, outcome...),
-                 detail::gradient(g), detail::slot<1>(momentum, rounding, step, outcome...));
+  detail::update_on(simd::this_thread{}, p, g, momentum, optimizer, step, rounding, outcome...);
 }
 
 /// One step of AdamW with first moment m and second moment v.
@@ -156,28 +189,8 @@ requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, M
                                                                  std::uint64_t step,
                                                                  R rounding = {},
                                                                  Outcome&&... outcome) {
-  detail::extent const params("p", p), gradients("g", g), first("m", m), second("v", v);
-  detail::require_valid(optimizer, step);
-  detail::require_equal_sizes("update", {params, gradients, first, second});
-  detail::require_disjoint_slots({params, first, second}, gradients);
-  simd::dispatch(detail::make_step<detail::adamw_element, adamw>{optimizer, step}, params.size,
-                 detail::report_among(outcome...), detail::slot<0>(p, rounding, step, outcome...),
-                 detail::gradient(g), detail::slot<1>(m, rounding, step, outcome...),
-                 detail::slot<2>(v, rounding, step, outcome...));
+  detail::update_on(simd::this_thread{}, p, g, m, v, optimizer, step, rounding, outcome...);
 }
-
-namespace detail {
-template <class T>
-concept update_argument = output<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
-    update_rounding<std::remove_cvref_t<T>> ||
-    one_of<std::remove_cvref_t<T>, sgd, adamw, overflow, update_report>;
-
-template <class T>
-constexpr void must_be_update_argument() {
-  static_assert(update_argument<T>,
-                "an argument of update does not satisfy 'output' (a moment) or 'update_rounding'");
-}
-}  // namespace detail
 
 template <class P, class G, class... Rest>
 requires(!(output<P> && input<G> &&

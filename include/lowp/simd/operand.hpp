@@ -6,6 +6,7 @@
 #include <lowp/basic_float.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -34,6 +35,14 @@ struct operand {
     if constexpr (std::same_as<R, stochastic>) return &rounding;
     if constexpr (std::same_as<R, rounding_mode>) return rounding.random();
     return nullptr;
+  }
+
+  /// What is left after the first `count` elements.
+  LOWP_HOST_FN operand after(std::size_t count) const {
+    operand rest = *this;
+    rest.data += count;
+    if constexpr (is_random) rest.rounding = rounding.after(count);
+    return rest;
   }
 };
 

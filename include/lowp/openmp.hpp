@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of lowp.hpp on all threads of an OpenMP team: same arguments, same refusals, and
+// the same bits for any number of threads, sums of a report included.
+#pragma once
+
+#if !defined(_OPENMP)
+#error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
+#endif
+
+#include <lowp/lowp.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace lowp {
+
+namespace detail {
+
+inline namespace LOWP_UNIT {
+
+/// Where an operation may run: on a team of threads, each with a few shards of every range.
+struct openmp_team {
+  /// Elements of a shard. Random bits come in blocks of 8 elements, kernels in batches of at most
+  /// 128; a shard takes a few microseconds, and its streams fit a core's cache.
+  static constexpr std::size_t shard = 1 << 14;
+
+  template <class MakeFunction, class Report, class... Operand>
+  void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
+                  Operand const&... operands) const {
+    static_cast<void>(isa());  // throws here if it must: an exception cannot leave a team
+    std::size_t const shards = (count + shard - 1) / shard;
+    // Merged in order, so that who ran what does not show in the last bits of a sum.
+    std::vector<Report> reports(report == nullptr ? 0 : shards);
+#pragma omp parallel for schedule(static) if (shards > 1)
+    for (std::size_t i = 0; i < shards; ++i) {
+      std::size_t const first = i * shard;
+      simd::dispatch(make_function, std::min(shard, count - first),
+                     report == nullptr ? nullptr : reports.data() + i, operands.after(first)...);
+    }
+    if constexpr (!std::is_same_v<Report, simd::no_report>)
+      for (Report const& each : reports) *report += each;
+  }
+
+  template <class T>
+  void copy(T* to, T const* from, std::size_t count) const {
+    if (to == from) return;
+    std::size_t const shards = (count + shard - 1) / shard;
+#pragma omp parallel for schedule(static) if (shards > 1)
+    for (std::size_t i = 0; i < shards; ++i)
+      std::copy_n(from + i * shard, std::min(shard, count - i * shard), to + i * shard);
+  }
+};
+
+}  // namespace LOWP_UNIT
+
+}  // namespace detail
+
+namespace openmp {
+
+/// As lowp::cast.
+template <class... Arguments>
+LOWP_HOST_FN void cast(Arguments&&... arguments) {
+  detail::cast_on(detail::openmp_team{}, std::forward<Arguments>(arguments)...);
+}
+
+/// As lowp::fused_add.
+template <class... Arguments>
+LOWP_HOST_FN void fused_add(Arguments&&... arguments) {
+  detail::fused_add_on(detail::openmp_team{}, std::forward<Arguments>(arguments)...);
+}
+
+/// As lowp::update.
+template <class... Arguments>
+LOWP_HOST_FN void update(Arguments&&... arguments) {
+  detail::update_on(detail::openmp_team{}, std::forward<Arguments>(arguments)...);
+}
+
+/// As lowp::transform; `function` is copied, is called by several threads at once, and throws
+/// nothing.
+template <class... Arguments>
+LOWP_HOST_FN void transform(Arguments&&... arguments) {
+  detail::transform_on(detail::openmp_team{}, std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace openmp
+
+}  // namespace lowp

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// lowp::openmp gives the bits of the calling thread alone, for any number of threads.
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <lowp/openmp.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+constexpr std::size_t shard = lowp::detail::openmp_team::shard;
+constexpr std::array<std::size_t, 7> sizes{0, 1, 1000, shard - 1, shard, shard + 1, 5 * shard + 77};
+constexpr std::array<int, 4> team_sizes{1, 2, 3, 8};
+constexpr lowp::stochastic random_bits{.seed = 7, .stream = 8, .offset = 13};
+
+template <class T>
+std::vector<T> numbers(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> x(size);
+  for (T& each : x) each = T(std::ldexp(static_cast<float>(random() % 2048) - 1000.0F, -9));
+  return x;
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+// Everything that a report holds; the sums too, to the last bit, for teams of any size.
+bool same(const lowp::update_report& a, const lowp::update_report& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+// body(size) for every size, with a team of every size.
+template <class Body>
+void for_each_size_and_team(Body body) {
+  for (const std::size_t size : sizes) {
+    for (const int threads : team_sizes) {
+      SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
+      omp_set_num_threads(threads);
+      body(size);
+    }
+  }
+}
+
+TEST(openmp, cast) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<float>(size, 1);
+    std::vector<lowp::bfloat16> alone(size);
+    std::vector<lowp::bfloat16> shared(size);
+    lowp::cast(x, alone, random_bits);
+    lowp::openmp::cast(x, shared, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
+TEST(openmp, cast_to_the_same_format_copies_bits) {
+  for_each_size_and_team([](std::size_t size) {
+    std::vector<float> x = numbers<float>(size, 2);
+    if (size != 0) x.back() = float_of(0xff812345);
+    std::vector<float> copy(size);
+    lowp::openmp::cast(x, copy);
+    lowp::openmp::cast(copy, copy);
+    EXPECT_TRUE(same_bits(x, copy));
+  });
+}
+
+TEST(openmp, fused_add) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto u = numbers<float>(size, 3);
+    auto alone = numbers<lowp::float8_e4m3fn>(size, 4);
+    auto shared = alone;
+    lowp::fused_add(alone, 0.01F, u, random_bits, lowp::overflow::saturate);
+    lowp::openmp::fused_add(shared, 0.01F, u, random_bits, lowp::overflow::saturate);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
+TEST(openmp, update_and_its_report) {
+  std::vector<lowp::update_report> first_report(sizes.back() + 1);
+  for_each_size_and_team([&](std::size_t size) {
+    const auto g = numbers<lowp::bfloat16>(size, 5);
+    auto p = numbers<lowp::bfloat16>(size, 6);
+    auto q = p;
+    auto m = numbers<float>(size, 7);
+    auto n = m;
+    std::vector<float> v(size, 0.01F);
+    std::vector<float> w = v;
+    lowp::update_report alone;
+    lowp::update_report shared;
+    const lowp::per_slot modes{random_bits, lowp::upward{}, {}};
+    lowp::update(p, g, m, v, lowp::adamw{.lr = 0.01}, 3, modes, alone);
+    lowp::openmp::update(q, g, n, w, lowp::adamw{.lr = 0.01}, 3, modes, shared);
+    EXPECT_TRUE(same_bits(p, q));
+    EXPECT_TRUE(same_bits(m, n));
+    EXPECT_TRUE(same_bits(v, w));
+    EXPECT_EQ(alone.count, shared.count);
+    EXPECT_EQ(alone.stalled, shared.stalled);
+    EXPECT_EQ(alone.overflowed, shared.overflowed);
+    EXPECT_EQ(alone.nonfinite, shared.nonfinite);
+    EXPECT_NEAR(alone.applied_ratio(), shared.applied_ratio(), 2e-12);
+    lowp::update_report& first = first_report[size];
+    if (first.count == 0) first = shared;
+    EXPECT_TRUE(same(first, shared));
+  });
+}
+
+TEST(openmp, update_without_moments) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto g = numbers<float>(size, 8);
+    auto alone = numbers<lowp::float16>(size, 9);
+    auto shared = alone;
+    lowp::update(alone, g, lowp::sgd{.lr = 1e-3}, 1, random_bits);
+    lowp::openmp::update(shared, g, lowp::sgd{.lr = 1e-3}, 1, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
+TEST(openmp, transform) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<float>(size, 10);
+    const auto square = [](const auto& a) { return lowp::lanes::mul(a, a); };
+    std::vector<lowp::bfloat16> alone(size);
+    std::vector<lowp::bfloat16> shared(size);
+    lowp::transform(square, random_bits, alone, x);
+    lowp::openmp::transform(square, random_bits, shared, x);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
+// Refused as a whole, before any thread writes: shards of these would not overlap.
+TEST(openmp, refuses_what_lowp_refuses) {
+  omp_set_num_threads(2);
+  std::vector<lowp::bfloat16> p(3 * shard);
+  const auto before = p;
+  try {
+    lowp::openmp::cast(numbers<float>(7, 11), p);
+    FAIL() << "sizes differ";
+  } catch (const std::invalid_argument& refusal) {
+    EXPECT_STREQ(
+        refusal.what(),
+        ("lowp::cast: sizes differ: in has 7, out has " + std::to_string(3 * shard)).c_str());
+  }
+  const std::span<lowp::bfloat16> all(p);
+  EXPECT_THROW(lowp::openmp::fused_add(all.first(2 * shard), 1.0F, all.last(2 * shard)),
+               std::invalid_argument);
+  EXPECT_THROW(lowp::openmp::update(p, p, lowp::sgd{.lr = 1}, 0), std::invalid_argument);
+  EXPECT_TRUE(same_bits(before, p));
+}
+
+}  // namespace
