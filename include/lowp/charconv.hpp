@@ -65,9 +65,7 @@ inline decimal exact_decimal(double x) {
 /// Half way between two values of the format, where the text decides and not its nearest double.
 template <format F>
 bool is_tie(unpacked const& u) {
-  auto const p =
-      locate<F, unpacked::precision, false>(static_cast<std::uint64_t>(u.exponent), u.significand);
-  return p.fraction == fraction<std::uint64_t>::half;
+  return locate<F>(u).fraction == half<63, std::uint64_t>;
 }
 
 template <narrow T>

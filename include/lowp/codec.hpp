@@ -36,100 +36,109 @@ struct encoded {
   M overflowed;  ///< finite, and the rounded magnitude exceeds the largest finite value
 };
 
-/// An exact magnitude between two codes of F: `lower` is the code toward zero, `fraction` the
-/// position between the two. Codes continue beyond the largest finite value.
-template <class U>
-struct position {
-  U lower, fraction;
-};
-
-/// The position of significand * 2^(exponent - (K - 1)), where significand < 2^K and has its top
-/// bit set unless exponent <= F.min_exponent().
+/// A binary32 magnitude that is normal in F, or at least in binary32 where F's exponents reach as
+/// far down, to the code that it rounds to. Codes continue beyond the largest finite value.
 ///
-///     | whole: bits on F's grid | dropped |
-///                        fraction = | 0 | dropped, shifted to the top |
-template <format F, int K, bool FineFraction, class U>
-LOWP_FN constexpr position<U> locate(U const& exponent, U const& significand) {
-  using namespace lanes;
-  using word = typename lane<U>::scalar;
-  constexpr int width = fraction<U>::bits;
-  constexpr word normal_drop = K - F.precision();
-  static_assert(F.precision() + 2 <= K && K < width);
-
-  U const zero = spread<U>(0);
-  U const above = exponent - static_cast<word>(F.min_exponent());
-  U const below = min(max(zero - above, zero), spread<U>(2 * width - normal_drop));
-  U const drop = below + normal_drop;
-  U const shift = min(drop, spread<U>(width));
-  U const whole = significand >> shift;
-  U dropped = (significand << (spread<U>(width) - shift)) & fraction<U>::never;
-  // More than `width` bits dropped: below one half, and only a random draw asks how far below;
-  // every other mode asks whether it is zero.
-  if constexpr (FineFraction) dropped = max(dropped >> (drop - shift), min(dropped, spread<U>(1)));
-
-  U const lower = (max(above, zero) << F.significand_bits) + whole;
-  if constexpr (F.has_zero()) return {lower, dropped};
-  // The code of 2^min_exponent is 0, and nothing is smaller.
-  auto const tiny = greater(zero, above);
-  return {select(tiny, zero, lower - 1), select(tiny, zero, dropped)};
-}
-
-template <class U, class M, class R>
-LOWP_FN constexpr U round(position<U> const& p, M const& negative, U const& random,
-                          R const& rounding) {
-  using namespace lanes;
-  auto const away = greater(p.fraction, rounding.threshold(p.lower & 1, negative, random));
-  return select(away, p.lower + 1, p.lower);
-}
-
-/// A binary32 magnitude rounded to nearest even where reals add as IEEE 754 says: adding a power of
-/// two whose ulp is F's smallest subnormal rounds to F's subnormal grid.
-template <format F, class U>
-LOWP_FN U round_nearest_even(U const& a) {
-  using namespace lanes;
-  using R = decltype(to_real(a));
-  constexpr int drop = 24 - F.precision();
-  U const rounded = (a + (((a >> drop) & 1) + ((1u << (drop - 1)) - 1))) >> drop;
-  if constexpr (F.min_exponent() == -126) return rounded;
+///     | exponent field | kept | dropped |
+///                            + increment, which carries into what is kept
+template <format F, class U, class M, class R>
+LOWP_FN constexpr U round_normal(U const& a, M const& negative, U const& random,
+                                 R const& rounding) {
+  constexpr int dropped = 24 - F.precision();
   constexpr auto rebias = static_cast<std::uint32_t>(127 - F.bias) << F.significand_bits;
+  U const odd = (a >> dropped) & 1;
+  return ((a + rounding.template increment<dropped>(odd, negative, random)) >> dropped) - rebias;
+}
+
+/// The same for a magnitude that is subnormal in F and whose bits above the dropped ones lie on F's
+/// subnormal grid.
+template <format F, class U, class M, class R>
+LOWP_FN constexpr U round_subnormal(U const& a, M const& negative, U const& random,
+                                    R const& rounding) {
+  using namespace lanes;
+  constexpr int width = 31;
+  constexpr auto least = static_cast<std::uint32_t>(24 - F.precision());
+  constexpr auto min_normal_field = static_cast<std::uint32_t>(F.min_exponent() + 127);
+  U const one = spread<U>(1);
+  U const field = max(a >> 23, one);
+  U const significand = a - ((field - 1) << 23);
+  U const dropped =
+      min(max(spread<U>(least + min_normal_field) - field, spread<U>(least)), spread<U>(2 * width));
+  // More than `width` bits dropped: far below one half, and all that matters is the leading bits
+  // for a random draw, and for the rest that it is not zero.
+  U const near = min(dropped, spread<U>(width));
+  U const kept = max(significand >> (dropped - near), min(significand, one));
+  U const odd = (kept >> near) & 1;
+  U const increment = rounding.template increment<width>(odd, negative, random);
+  return (kept + (increment >> (spread<U>(width) - near))) >> near;
+}
+
+/// The same, to nearest even, where reals add as IEEE 754 says: adding a power of two whose ulp is
+/// F's smallest subnormal rounds to F's subnormal grid.
+template <format F, class U>
+LOWP_FN U round_subnormal_by_addition(U const& a) {
+  using R = decltype(lanes::to_real(a));
   constexpr auto aligner =
       static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits + 23 + 127) << 23;
-  constexpr auto min_normal = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
-  U const normal = rounded - rebias;
-  U const subnormal = bits(add(from_bits<R>(a), from_bits<R>(spread<U>(aligner)))) - aligner;
-  return select(greater(spread<U>(min_normal), a), subnormal, normal);
+  U const there = lanes::spread<U>(aligner);
+  return lanes::bits(lanes::add(lanes::from_bits<R>(a), lanes::from_bits<R>(there))) - there;
+}
+
+/// Any binary32 magnitude to the code that it rounds to.
+template <format F, class U, class M, class R>
+LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& random,
+                                    R const& rounding) {
+  using namespace lanes;
+  constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
+  if constexpr (F.min_exponent() == -126) {
+    return round_normal<F>(a, negative, random, rounding);
+  } else if constexpr (F.min_exponent() == -127) {  // the smallest code is a subnormal binary32
+    U const normalized = max((a << 1) - (1u << 23), spread<U>(0));
+    auto const subnormal = greater(spread<U>(1u << 23), a);
+    return round_normal<F>(select(subnormal, normalized, a), negative, random, rounding);
+  } else if constexpr (!F.has_zero()) {
+    return round_normal<F>(max(a, spread<U>(least)), negative, random, rounding);
+  } else {
+    U const normal = round_normal<F>(a, negative, random, rounding);
+    auto const subnormal = greater(spread<U>(least), a);
+    if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even>)
+      return select(subnormal, round_subnormal_by_addition<F>(a), normal);
+    else if (any(subnormal))
+      return select(subnormal, round_subnormal<F>(a, negative, random, rounding), normal);
+    else
+      return normal;
+  }
 }
 
 /// The code of a finite value's rounded magnitude. What lies beyond the largest finite value goes to
 /// that or to the code after it, so that a minimum finds it.
 template <format F, class R, class U, class M>
-LOWP_FN constexpr U finish_finite(U const& magnitude, M const& negative,
+LOWP_FN constexpr U finish_finite(U const& magnitude, U const& sign, M const& negative,
                                   special_results<U> const& s) {
   using namespace lanes;
   U beyond = s.overflowed[0];
   if constexpr (one_of<R, upward, downward, rounding_mode>)
     beyond = select(negative, s.overflowed[1], beyond);
   U const code = min(magnitude, beyond);
-  U const zero = spread<U>(0);
-  U const sign = select(negative, spread<U>(F.sign_mask()), zero);
   if constexpr (F.has_negative_zero()) return code | sign;
+  U const zero = spread<U>(0);
   return code | select(equal(code, zero), zero, sign);
 }
 
 /// The same for any value. `payload` holds the leading bits of a NaN's significand field.
 template <format F, class R, class U, class M>
-LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, M const& negative, M const& infinite,
-                                       M const& nan, U const& payload,
+LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, U const& sign, M const& negative,
+                                       M const& infinite, M const& nan, U const& payload,
                                        special_results<U> const& s) {
   using namespace lanes;
-  U const sign = select(negative, spread<U>(F.sign_mask()), spread<U>(0));
   M const is_nan = F.has_sign ? nan : either(nan, negative);
   U const special = select(is_nan, (payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0]),
                            s.infinite | sign);
   M const overflowed =
       both(greater(magnitude, spread<U>(F.max_code())), negate(either(infinite, nan)));
-  return {select(either(infinite, is_nan), special, finish_finite<F, R>(magnitude, negative, s)),
-          overflowed};
+  return {
+      select(either(infinite, is_nan), special, finish_finite<F, R>(magnitude, sign, negative, s)),
+      overflowed};
 }
 
 /// binary32 patterns to codes.
@@ -137,39 +146,18 @@ template <format F, class U, class R>
 LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
                               special_results<U> const& s) {
   using namespace lanes;
-  constexpr int K = 24;
   U const a = b & (binary32_sign - 1);
+  U const sign = (b >> (32 - F.bits())) & F.sign_mask();
   auto const negative = greater(spread<U>(0), b);
   using mask = std::remove_cv_t<decltype(negative)>;
+  U const magnitude = round_magnitude<F>(a, negative, random, rounding);
+  if (F.has_sign && !any(greater(a, spread<U>(binary32_infinity - 1))))
+    return encoded<U, mask>{finish_finite<F, R>(magnitude, sign, negative, s),
+                            greater(magnitude, spread<U>(F.max_code()))};
   auto const infinite = equal(a, spread<U>(binary32_infinity));
   auto nan = greater(a, spread<U>(binary32_infinity));
-
-  position<U> p{a, a};
-  if constexpr (F.min_exponent() == -126) {  // the pattern already is the position
-    constexpr int drop = K - F.precision();
-    p = {a >> drop, (a << (fraction<U>::bits - drop)) & fraction<U>::never};
-  } else if constexpr (F.has_zero()) {
-    U const field = a >> 23;
-    U const hidden = select(equal(field, spread<U>(0)), spread<U>(0), spread<U>(1u << 23));
-    p = locate<F, K, R::is_stochastic>(max(field, spread<U>(1)) - 127, (a & 0x7fffff) | hidden);
-  } else {  // reaches below the normal floats: count their leading zeros by converting to float
-    U const scaled = bits(to_real(a & 0x7fffff));
-    auto const subnormal = greater(spread<U>(1u << 23), a);
-    U const exponent = select(subnormal, (scaled >> 23) - (127 + 149), (a >> 23) - 127);
-    U const significand = select(subnormal, scaled, a) & 0x7fffff;
-    p = locate<F, K, R::is_stochastic>(exponent, significand | (1u << 23));
-    nan = either(nan, equal(a, spread<U>(0)));
-  }
-  U const payload = a >> (23 - F.significand_bits);
-  U magnitude = a;
-  if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even> && F.has_zero())
-    magnitude = round_nearest_even<F>(a);
-  else
-    magnitude = round(p, negative, random, rounding);
-  if (F.has_sign && !any(greater(a, spread<U>(binary32_infinity - 1))))
-    return encoded<U, mask>{finish_finite<F, R>(magnitude, negative, s),
-                            greater(magnitude, spread<U>(F.max_code()))};
-  return finish<F, R>(magnitude, negative, infinite, nan, payload, s);
+  if constexpr (!F.has_zero()) nan = either(nan, equal(a, spread<U>(0)));
+  return finish<F, R>(magnitude, sign, negative, infinite, nan, a >> (23 - F.significand_bits), s);
 }
 
 /// Codes to binary32 patterns. Exact; a NaN comes out quiet, except where widening is a shift.

@@ -37,10 +37,8 @@
 // what is inlined, so under -ffast-math what is more than one instruction is not.
 #if defined(__x86_64__) && (defined(__FAST_MATH__) || defined(__FMA__))
 #define LOWP_HIDE(value) asm("" : "+v"(value))
-#define LOWP_HIDE_IN_MEMORY(value) asm("" : "+m"(value))
 #else
 #define LOWP_HIDE(value) static_cast<void>(value)
-#define LOWP_HIDE_IN_MEMORY(value) static_cast<void>(value)
 #endif
 #if defined(__FAST_MATH__) && !defined(__clang__)
 #define LOWP_LANE_FN inline LOWP_OPAQUE

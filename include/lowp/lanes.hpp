@@ -34,8 +34,8 @@ LOWP_FN constexpr T spread(typename lane<T>::scalar x) {
   return lane<T>::spread(x);
 }
 
-// Words. `greater` compares as two's complement numbers, `product` has both halves, .high and
-// .low, `to_real` is exact below 2^24.
+// Words. `greater`, `max` and `min` compare as two's complement numbers, `product` has both halves,
+// .high and .low, `to_real` is exact below 2^24.
 template <class U>
 LOWP_FN constexpr auto equal(U const& a, U const& b) {
   return lane<U>::equal(a, b);
@@ -54,11 +54,11 @@ LOWP_FN constexpr auto to_real(U const& a) {
 }
 template <class U>
 LOWP_FN constexpr U max(U const& a, U const& b) {
-  return lane<U>::select(lane<U>::greater(a, b), a, b);
+  return lane<U>::max(a, b);
 }
 template <class U>
 LOWP_FN constexpr U min(U const& a, U const& b) {
-  return lane<U>::select(lane<U>::greater(a, b), b, a);
+  return lane<U>::min(a, b);
 }
 
 // Masks.
@@ -82,6 +82,11 @@ LOWP_FN constexpr M negate(M const& a) {
 template <class M>
 LOWP_FN constexpr bool any(M const& a) {
   return lane<M>::any(a);
+}
+/// In how many lanes.
+template <class M>
+LOWP_FN constexpr std::uint32_t count(M const& a) {
+  return lane<M>::count(a);
 }
 
 // Reals: IEEE 754 operations, rounded once to nearest even, subnormals kept. The sign and payload
@@ -169,6 +174,7 @@ struct lane<bool> {
   LOWP_FN static constexpr bool either(bool a, bool b) { return a || b; }
   LOWP_FN static constexpr bool negate(bool a) { return !a; }
   LOWP_FN static constexpr bool any(bool a) { return a; }
+  LOWP_FN static constexpr std::uint32_t count(bool a) { return a ? 1 : 0; }
 };
 
 template <class U>
@@ -180,6 +186,8 @@ struct word_lane {
     return static_cast<std::make_signed_t<U>>(a) > static_cast<std::make_signed_t<U>>(b);
   }
   LOWP_FN static constexpr U select(bool where, U yes, U no) { return where ? yes : no; }
+  LOWP_FN static constexpr U max(U a, U b) { return greater(a, b) ? a : b; }
+  LOWP_FN static constexpr U min(U a, U b) { return greater(a, b) ? b : a; }
 };
 
 template <>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounding modes, each a threshold: with f in [0, 1) the position of the exact value between its
-// neighbours toward and away from zero, the result is the neighbour away from zero iff
-// f > threshold. No threshold is negative, so an exact value never moves.
+// Rounding modes, each an increment: a B-bit fraction is the position of the exact value between its
+// neighbours toward and away from zero, and the result is the neighbour away from zero iff fraction
+// plus increment carries, that is, reaches 2^B. No increment reaches 2^B by itself, so an exact value
+// never moves.
 #pragma once
 
 #include <lowp/random.hpp>
@@ -11,31 +12,24 @@
 
 namespace lowp {
 
-/// A fraction in the words U: w - 1 bits below a clear sign bit, for signed comparison.
-template <class U>
-struct fraction {
-  using word = typename lane<U>::scalar;
-  static constexpr int bits = static_cast<int>(sizeof(word)) * 8 - 1;
-  static constexpr word never = ~word{0} >> 1;  // f never exceeds it
-  static constexpr word half = never / 2 + 1;
-  static constexpr word always = 0;  // whatever is not exact exceeds it
+namespace detail {
+/// All ones, and a one at the top, of B bits.
+template <int B, class U>
+inline constexpr auto all = (typename lane<U>::scalar{1} << B) - 1;
+template <int B, class U>
+inline constexpr auto half = typename lane<U>::scalar{1} << (B - 1);
+}  // namespace detail
 
-  /// f is rounded to the nearest multiple of 2^-16, half up, and goes away from zero iff
-  /// f * 2^16 + r >= 2^16; that is iff f > 1 - r * 2^-16 - 2^-17 - ulp.
-  static constexpr word stochastic = never - (word{1} << (bits - 17));
-  LOWP_FN static constexpr U scaled(U const& random) { return random << (bits - 16); }
-};
-
-// A mode's threshold<U>(odd, negative, random): `odd` is 1 where the neighbour toward zero has an
-// odd code, `random` holds 16 bits. `inward(negative)`: overflow is the largest finite value
+// A mode's increment<B>(odd, negative, random): `odd` is 1 where the neighbour toward zero has an odd
+// code, `random` holds 16 bits. `inward(negative)`: overflow is the largest finite value
 // (IEEE 754-2019, 7.4) rather than infinity.
 
 /// IEEE 754 roundTiesToEven.
 struct nearest_even {
   static constexpr bool is_stochastic = false;
-  template <class U, class M>
-  LOWP_FN constexpr U threshold(U const& odd, M const&, U const&) const {
-    return lanes::spread<U>(fraction<U>::half) - odd;
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const& odd, M const&, U const&) const {
+    return odd + (detail::half<B, U> - 1);
   }
   LOWP_FN constexpr bool inward(bool) const { return false; }
 };
@@ -43,9 +37,9 @@ struct nearest_even {
 /// IEEE 754 roundTiesToAway.
 struct nearest_away {
   static constexpr bool is_stochastic = false;
-  template <class U, class M>
-  LOWP_FN constexpr U threshold(U const&, M const&, U const&) const {
-    return lanes::spread<U>(fraction<U>::half - 1);
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const&, M const&, U const&) const {
+    return lanes::spread<U>(detail::half<B, U>);
   }
   LOWP_FN constexpr bool inward(bool) const { return false; }
 };
@@ -53,9 +47,9 @@ struct nearest_away {
 /// IEEE 754 roundTowardZero.
 struct toward_zero {
   static constexpr bool is_stochastic = false;
-  template <class U, class M>
-  LOWP_FN constexpr U threshold(U const&, M const&, U const&) const {
-    return lanes::spread<U>(fraction<U>::never);
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const&, M const&, U const&) const {
+    return lanes::spread<U>(0);
   }
   LOWP_FN constexpr bool inward(bool) const { return true; }
 };
@@ -63,10 +57,9 @@ struct toward_zero {
 /// IEEE 754 roundTowardPositive.
 struct upward {
   static constexpr bool is_stochastic = false;
-  template <class U, class M>
-  LOWP_FN constexpr U threshold(U const&, M const& negative, U const&) const {
-    return lanes::select(negative, lanes::spread<U>(fraction<U>::never),
-                         lanes::spread<U>(fraction<U>::always));
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const&, M const& negative, U const&) const {
+    return lanes::select(negative, lanes::spread<U>(0), lanes::spread<U>(detail::all<B, U>));
   }
   LOWP_FN constexpr bool inward(bool negative) const { return negative; }
 };
@@ -74,10 +67,9 @@ struct upward {
 /// IEEE 754 roundTowardNegative.
 struct downward {
   static constexpr bool is_stochastic = false;
-  template <class U, class M>
-  LOWP_FN constexpr U threshold(U const&, M const& negative, U const&) const {
-    return lanes::select(negative, lanes::spread<U>(fraction<U>::always),
-                         lanes::spread<U>(fraction<U>::never));
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const&, M const& negative, U const&) const {
+    return lanes::select(negative, lanes::spread<U>(detail::all<B, U>), lanes::spread<U>(0));
   }
   LOWP_FN constexpr bool inward(bool negative) const { return !negative; }
 };
@@ -86,9 +78,9 @@ struct downward {
 /// FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE TC 57, 2008).
 struct to_odd {
   static constexpr bool is_stochastic = false;
-  template <class U, class M>
-  LOWP_FN constexpr U threshold(U const& odd, M const&, U const&) const {
-    return (lanes::spread<U>(0) - odd) & fraction<U>::never;
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const& odd, M const&, U const&) const {
+    return (odd - 1) & detail::all<B, U>;
   }
   LOWP_FN constexpr bool inward(bool) const { return true; }
 };
@@ -108,9 +100,13 @@ struct stochastic {
   }
 
   static constexpr bool is_stochastic = true;
-  template <class U, class M>
-  LOWP_FN constexpr U threshold(U const&, M const&, U const& random) const {
-    return lanes::spread<U>(fraction<U>::stochastic) - fraction<U>::scaled(random);
+  /// The fraction is first rounded to the nearest multiple of 2^-16, half up.
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const&, M const&, U const& random) const {
+    if constexpr (B > 16)
+      return (random << (B - 16)) + (typename lane<U>::scalar{1} << (B - 17));
+    else
+      return random >> (16 - B);
   }
   LOWP_FN constexpr bool inward(bool) const { return false; }
 };
@@ -120,9 +116,9 @@ struct stochastic_bits {
   std::uint16_t r;
 
   static constexpr bool is_stochastic = true;
-  template <class U, class M>
-  LOWP_FN constexpr U threshold(U const& odd, M const& negative, U const& random) const {
-    return stochastic{}.threshold(odd, negative, random);
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const& odd, M const& negative, U const& random) const {
+    return stochastic{}.increment<B>(odd, negative, random);
   }
   LOWP_FN constexpr bool inward(bool) const { return false; }
 };
@@ -144,10 +140,8 @@ class rounding_mode {
   template <class R>
   requires detail::deterministic_rounding<R> || std::same_as<R, stochastic>
       LOWP_HOST_FN constexpr rounding_mode(R const& mode)
-      : threshold_{{mode.template threshold<word>(0, false, 0),
-                    mode.template threshold<word>(1, false, 0)},
-                   {mode.template threshold<word>(0, true, 0),
-                    mode.template threshold<word>(1, true, 0)}},
+      : increment_{{of(mode, 0, false), of(mode, 1, false)},
+                   {of(mode, 0, true), of(mode, 1, true)}},
         inward_{mode.inward(false), mode.inward(true)} {
     if constexpr (R::is_stochastic) {
       random_mask_ = 0xffff;
@@ -156,12 +150,12 @@ class rounding_mode {
   }
 
   static constexpr bool is_stochastic = true;  // it may be
-  template <class U, class M>
-  LOWP_FN constexpr U threshold(U const& odd, M const& negative, U const& random) const {
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const& odd, M const& negative, U const& random) const {
     auto const is_odd = lanes::equal(odd, lanes::spread<U>(1));
-    return lanes::select(negative, by_parity<U>(is_odd, threshold_[1]),
-                         by_parity<U>(is_odd, threshold_[0])) -
-           fraction<U>::scaled(random & random_mask_);
+    U const fixed = lanes::select(negative, by_parity<U>(is_odd, increment_[1]),
+                                  by_parity<U>(is_odd, increment_[0]));
+    return (fixed + ((random & random_mask_) << (bits - 16))) >> (bits - B);
   }
   LOWP_FN constexpr bool inward(bool negative) const { return inward_[negative ? 1 : 0]; }
   /// Where the random bits come from; null for a deterministic mode.
@@ -182,12 +176,17 @@ class rounding_mode {
  private:
   using word = std::uint32_t;
 
+  static constexpr int bits = 31;  // of the fractions below
+  template <class R>
+  LOWP_HOST_FN static constexpr word of(R const& mode, word odd, bool negative) {
+    return mode.template increment<bits>(odd, negative, word{0});
+  }
   template <class U, class M>
-  LOWP_FN static constexpr U by_parity(M const& odd, word const (&threshold)[2]) {
-    return lanes::select(odd, lanes::spread<U>(threshold[1]), lanes::spread<U>(threshold[0]));
+  LOWP_FN static constexpr U by_parity(M const& odd, word const (&increment)[2]) {
+    return lanes::select(odd, lanes::spread<U>(increment[1]), lanes::spread<U>(increment[0]));
   }
 
-  word threshold_[2][2];  // of 31-bit fractions, by sign and parity
+  word increment_[2][2];  // by sign and parity
   bool inward_[2];
   word random_mask_ = 0;
   stochastic random_{.seed = 0};

@@ -120,15 +120,38 @@ LOWP_FN constexpr unpacked unpack(I x) {
   }
 }
 
+/// An exact magnitude between two codes of F: `lower` is the code toward zero, `fraction` the
+/// position between the two in 63 bits. Codes continue beyond the largest finite value.
+struct position {
+  std::uint64_t lower, fraction;
+};
+
+/// Where u lies. Beyond 63 dropped bits all that is kept of the fraction is the leading ones.
+template <format F>
+LOWP_FN constexpr position locate(unpacked const& u) {
+  constexpr int width = 63, least = unpacked::precision - F.precision();
+  int const above = u.exponent - F.min_exponent();
+  if (above < 0 && !F.has_zero()) return {0, 0};  // nothing is smaller than code 0
+  int const dropped = above < 0 ? least - above : least;
+  int const far = dropped > width ? dropped - width : 0;
+  std::uint64_t const sticky = u.significand != 0;
+  std::uint64_t const kept = far > width ? sticky : u.significand >> far | (far > 0 ? sticky : 0);
+  int const near = dropped - far < width ? dropped - far : width;
+  auto const binade = static_cast<std::uint64_t>(above < 0 ? 0 : above) << F.significand_bits;
+  std::uint64_t const fraction = kept << (width - near) & all<width, std::uint64_t>;
+  // The code of 2^min_exponent is 0 where there is no zero.
+  return {binade + (kept >> near) - (F.has_zero() ? 0 : 1), fraction};
+}
+
 template <format F, class R>
 LOWP_FN constexpr std::uint32_t encode(unpacked const& u, std::uint32_t random, R const& rounding,
                                        special_results<std::uint32_t> const& s) {
-  // The sign extension of the exponent is what locate's two's complement wants.
-  auto const p = locate<F, unpacked::precision, R::is_stochastic>(
-      static_cast<std::uint64_t>(u.exponent), u.significand);
-  std::uint64_t const magnitude = round(p, u.negative, std::uint64_t{random}, rounding);
+  position const p = locate<F>(u);
+  std::uint64_t const increment =
+      rounding.template increment<63>(p.lower & 1, u.negative, std::uint64_t{random});
+  auto const magnitude = static_cast<std::uint32_t>(p.lower + ((p.fraction + increment) >> 63));
   bool const no_zero = !F.has_zero() && u.significand == 0 && !u.infinite;
-  return finish<F, R>(static_cast<std::uint32_t>(magnitude), u.negative, u.infinite,
+  return finish<F, R>(magnitude, u.negative ? F.sign_mask() : 0, u.negative, u.infinite,
                       u.nan || no_zero,
                       F.significand_bits ? u.payload >> (16 - F.significand_bits) : 0, s)
       .code;

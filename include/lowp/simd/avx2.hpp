@@ -36,13 +36,41 @@ struct avx2 : vector_masks<avx2> {
     kernel.template run<avx2>();
   }
 
-  using reals = pack<float, avx2>;
-  LOWP_TARGET inline static bool any(integer<avx2> const& m) {
-    int bits;
+  using words = word<avx2>;
+  LOWP_TARGET inline static bool any(integer<avx2> const& m) { return bits_of(m) != 0; }
+  LOWP_TARGET inline static std::uint32_t count(integer<avx2> const& m) {
+    return static_cast<std::uint32_t>(__builtin_popcount(bits_of(m)));
+  }
+  LOWP_TARGET inline static unsigned bits_of(integer<avx2> const& m) {
+    unsigned bits;
     asm("vmovmskps %1, %0" : "=r"(bits) : "x"(m.v));
-    return bits != 0;
+    return bits;
+  }
+  LOWP_TARGET inline static void max(words& u, words const& a, words const& b) {
+    words::vector r;
+    asm("vpmaxsd %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));
+    u.v = r;
+  }
+  LOWP_TARGET inline static void min(words& u, words const& a, words const& b) {
+    words::vector r;
+    asm("vpminsd %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));
+    u.v = r;
   }
 
+  using reals = pack<float, avx2>;
+  template <class V>
+  LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
+    typedef float half __attribute__((vector_size(16)));
+    half upper;
+    V l, h;
+    asm("vcvtps2pd %x1, %0" : "=x"(l) : "x"(x.v));
+    asm("vextractf128 $1, %1, %0" : "=x"(upper) : "x"(x.v));
+    asm("vcvtps2pd %1, %0" : "=x"(h) : "x"(upper));
+    low = l;
+    high = h;
+  }
+
+  // Results go by way of a local: see avx512.hpp.
   // In a function without the target, g++ would do these two lane by lane.
   template <class V, class T>
   LOWP_TARGET inline static void spread(V& v, T x) {
@@ -51,24 +79,25 @@ struct avx2 : vector_masks<avx2> {
   template <class To, class From>
   LOWP_TARGET inline static void convert(To& to, From const& from) {
     constexpr auto to_size = sizeof(To) / lanes, from_size = sizeof(From) / lanes;
+    To r;
     if constexpr (from_size == 1 && to_size == 4) {
       std::uint64_t eight;
       __builtin_memcpy(&eight, &from, 8);
-      asm("vmovq %1, %x0\n\tvpmovzxbd %x0, %0" : "=x"(to) : "r"(eight));
+      asm("vmovq %1, %x0\n\tvpmovzxbd %x0, %0" : "=x"(r) : "r"(eight));
     } else if constexpr (from_size == 2 && to_size == 4) {
-      asm("vpmovzxwd %1, %0" : "=x"(to) : "x"(from));
-    } else if constexpr (from_size == 4 &&
-                         to_size < 4) {  // codes are below 2^16, so none saturates
+      asm("vpmovzxwd %1, %0" : "=x"(r) : "x"(from));
+    } else if constexpr (from_size == 4 && to_size < 4) {  // codes below 2^16: none saturates
       typedef std::uint16_t half __attribute__((vector_size(16)));
       half low, high;
       __builtin_memcpy(&low, &from, 16);
       __builtin_memcpy(&high, reinterpret_cast<char const*>(&from) + 16, 16);
       asm("vpackusdw %1, %0, %0" : "+x"(low) : "x"(high));
       if constexpr (to_size == 1) asm("vpackuswb %0, %0, %0" : "+x"(low));
-      __builtin_memcpy(&to, &low, sizeof(to));
+      __builtin_memcpy(&r, &low, sizeof(r));
     } else {
-      to = __builtin_convertvector(from, To);
+      r = __builtin_convertvector(from, To);
     }
+    to = r;
   }
   template <class V>
   LOWP_TARGET inline static void hide(V& v) {
@@ -76,35 +105,48 @@ struct avx2 : vector_masks<avx2> {
   }
   template <class V>
   LOWP_TARGET inline static void product(V& whole, V const& a, V const& b) {
-    asm("vpmuludq %2, %1, %0" : "=v"(whole) : "v"(a), "v"(b));
+    V r;
+    asm("vpmuludq %2, %1, %0" : "=x"(r) : "x"(a), "x"(b));
+    whole = r;
   }
   /// Even lanes of a and b in turn, and odd lanes.
   template <class V>
   LOWP_TARGET inline static void interleave(V& even, V& odd, V const& a, V const& b) {
-    asm("vpunpcklqdq %2, %1, %0" : "=v"(even) : "v"(a), "v"(b));
-    asm("vpunpckhqdq %2, %1, %0" : "=v"(odd) : "v"(a), "v"(b));
+    V e, o;
+    asm("vpunpcklqdq %2, %1, %0" : "=x"(e) : "x"(a), "x"(b));
+    asm("vpunpckhqdq %2, %1, %0" : "=x"(o) : "x"(a), "x"(b));
+    even = e;
+    odd = o;
   }
   // F16C: VCVTPH2PS and VCVTPS2PH do what A4 and A5 of the design ask, NaN and subnormals included.
   using halves = pack<std::uint16_t, avx2>;
   LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
                                         halves const& codes) {
-    asm("vcvtph2ps %1, %0" : "=x"(x.v) : "x"(codes.v));
+    reals::vector r;
+    asm("vcvtph2ps %1, %0" : "=x"(r) : "x"(codes.v));
+    x.v = r;
   }
   LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
                                         reals const& x) {
-    asm("vcvtps2ph $0, %1, %0" : "=x"(codes.v) : "x"(x.v));
+    halves::vector r;
+    asm("vcvtps2ph $0, %1, %0" : "=x"(r) : "x"(x.v));
+    codes.v = r;
     return true;
   }
   LOWP_TARGET inline static void div(reals& quotient, reals const& a, reals const& b) {
-    asm("vdivps %2, %1, %0" : "=v"(quotient.v) : "v"(a.v), "v"(b.v));
+    reals::vector r;
+    asm("vdivps %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));
+    quotient.v = r;
   }
   LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
-    asm("vsqrtps %1, %0" : "=v"(root.v) : "v"(a.v));
+    reals::vector r;
+    asm("vsqrtps %1, %0" : "=x"(r) : "x"(a.v));
+    root.v = r;
   }
   LOWP_TARGET inline static void fma(reals& result, reals const& a, reals const& b,
                                      reals const& c) {
     reals::vector sum = c.v;
-    asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a.v), "v"(b.v));
+    asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a.v), "x"(b.v));
     result.v = sum;
   }
 #undef LOWP_TARGET

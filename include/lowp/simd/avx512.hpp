@@ -55,28 +55,65 @@ struct avx512 {
     kernel.template run<avx512>();
   }
 
+  // Results go by way of a local: g++ keeps what an asm statement writes through a reference in memory.
   using words = word<avx512>;
   LOWP_TARGET inline static void equal(bitmask& m, words const& a, words const& b) {
-    asm("vpcmpeqd %2, %1, %0" : "=k"(m.bits) : "v"(a.v), "v"(b.v));
+    std::uint16_t r;
+    asm("vpcmpeqd %2, %1, %0" : "=k"(r) : "v"(a.v), "v"(b.v));
+    m.bits = r;
   }
   LOWP_TARGET inline static void greater(bitmask& m, words const& a, words const& b) {
-    asm("vpcmpgtd %2, %1, %0" : "=k"(m.bits) : "v"(a.v), "v"(b.v));
+    std::uint16_t r;
+    asm("vpcmpgtd %2, %1, %0" : "=k"(r) : "v"(a.v), "v"(b.v));
+    m.bits = r;
   }
   LOWP_TARGET inline static void select(words& u, bitmask const& where, words const& yes,
                                         words const& no) {
-    asm("vpblendmd %1, %2, %0 %{%3%}" : "=v"(u.v) : "v"(yes.v), "v"(no.v), "Yk"(where.bits));
+    words::vector r;
+    asm("vpblendmd %1, %2, %0 %{%3%}" : "=v"(r) : "v"(yes.v), "v"(no.v), "Yk"(where.bits));
+    u.v = r;
+  }
+  LOWP_TARGET inline static void max(words& u, words const& a, words const& b) {
+    words::vector r;
+    asm("vpmaxsd %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(b.v));
+    u.v = r;
+  }
+  LOWP_TARGET inline static void min(words& u, words const& a, words const& b) {
+    words::vector r;
+    asm("vpminsd %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(b.v));
+    u.v = r;
   }
   LOWP_TARGET inline static void both(bitmask& m, bitmask const& a, bitmask const& b) {
-    asm("kandw %2, %1, %0" : "=k"(m.bits) : "k"(a.bits), "k"(b.bits));
+    std::uint16_t r;
+    asm("kandw %2, %1, %0" : "=k"(r) : "k"(a.bits), "k"(b.bits));
+    m.bits = r;
   }
   LOWP_TARGET inline static void either(bitmask& m, bitmask const& a, bitmask const& b) {
-    asm("korw %2, %1, %0" : "=k"(m.bits) : "k"(a.bits), "k"(b.bits));
+    std::uint16_t r;
+    asm("korw %2, %1, %0" : "=k"(r) : "k"(a.bits), "k"(b.bits));
+    m.bits = r;
   }
   LOWP_TARGET inline static void negate(bitmask& m, bitmask const& a) {
-    asm("knotw %1, %0" : "=k"(m.bits) : "k"(a.bits));
+    std::uint16_t r;
+    asm("knotw %1, %0" : "=k"(r) : "k"(a.bits));
+    m.bits = r;
+  }
+  LOWP_TARGET inline static std::uint32_t count(bitmask const& m) {
+    return static_cast<std::uint32_t>(__builtin_popcount(m.bits));
   }
 
   using reals = pack<float, avx512>;
+  template <class V>
+  LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
+    typedef float half __attribute__((vector_size(32)));
+    half upper;
+    V l, h;
+    asm("vcvtps2pd %t1, %0" : "=v"(l) : "v"(x.v));
+    asm("vextractf32x8 $1, %1, %0" : "=v"(upper) : "v"(x.v));
+    asm("vcvtps2pd %1, %0" : "=v"(h) : "v"(upper));
+    low = l;
+    high = h;
+  }
 
   // In a function without the target, g++ would do these two lane by lane.
   template <class V, class T>
@@ -86,16 +123,18 @@ struct avx512 {
   template <class To, class From>
   LOWP_TARGET inline static void convert(To& to, From const& from) {
     constexpr auto to_size = sizeof(To) / lanes, from_size = sizeof(From) / lanes;
+    To r;
     if constexpr (from_size == 1 && to_size == 4)
-      asm("vpmovzxbd %1, %0" : "=v"(to) : "v"(from));
+      asm("vpmovzxbd %1, %0" : "=v"(r) : "v"(from));
     else if constexpr (from_size == 2 && to_size == 4)
-      asm("vpmovzxwd %1, %0" : "=v"(to) : "v"(from));
+      asm("vpmovzxwd %1, %0" : "=v"(r) : "v"(from));
     else if constexpr (from_size == 4 && to_size == 1)
-      asm("vpmovdb %1, %0" : "=v"(to) : "v"(from));
+      asm("vpmovdb %1, %0" : "=v"(r) : "v"(from));
     else if constexpr (from_size == 4 && to_size == 2)
-      asm("vpmovdw %1, %0" : "=v"(to) : "v"(from));
+      asm("vpmovdw %1, %0" : "=v"(r) : "v"(from));
     else
-      to = __builtin_convertvector(from, To);
+      r = __builtin_convertvector(from, To);
+    to = r;
   }
   template <class V>
   LOWP_TARGET inline static void hide(V& v) {
@@ -103,30 +142,43 @@ struct avx512 {
   }
   template <class V>
   LOWP_TARGET inline static void product(V& whole, V const& a, V const& b) {
-    asm("vpmuludq %2, %1, %0" : "=v"(whole) : "v"(a), "v"(b));
+    V r;
+    asm("vpmuludq %2, %1, %0" : "=v"(r) : "v"(a), "v"(b));
+    whole = r;
   }
   /// Even lanes of a and b in turn, and odd lanes.
   template <class V>
   LOWP_TARGET inline static void interleave(V& even, V& odd, V const& a, V const& b) {
-    asm("vpunpcklqdq %2, %1, %0" : "=v"(even) : "v"(a), "v"(b));
-    asm("vpunpckhqdq %2, %1, %0" : "=v"(odd) : "v"(a), "v"(b));
+    V e, o;
+    asm("vpunpcklqdq %2, %1, %0" : "=v"(e) : "v"(a), "v"(b));
+    asm("vpunpckhqdq %2, %1, %0" : "=v"(o) : "v"(a), "v"(b));
+    even = e;
+    odd = o;
   }
   // F16C: VCVTPH2PS and VCVTPS2PH do what A4 and A5 of the design ask, NaN and subnormals included.
   using halves = pack<std::uint16_t, avx512>;
   LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
                                         halves const& codes) {
-    asm("vcvtph2ps %1, %0" : "=v"(x.v) : "v"(codes.v));
+    reals::vector r;
+    asm("vcvtph2ps %1, %0" : "=v"(r) : "v"(codes.v));
+    x.v = r;
   }
   LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
                                         reals const& x) {
-    asm("vcvtps2ph $0, %1, %0" : "=v"(codes.v) : "v"(x.v));
+    halves::vector r;
+    asm("vcvtps2ph $0, %1, %0" : "=v"(r) : "v"(x.v));
+    codes.v = r;
     return true;
   }
   LOWP_TARGET inline static void div(reals& quotient, reals const& a, reals const& b) {
-    asm("vdivps %2, %1, %0" : "=v"(quotient.v) : "v"(a.v), "v"(b.v));
+    reals::vector r;
+    asm("vdivps %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(b.v));
+    quotient.v = r;
   }
   LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
-    asm("vsqrtps %1, %0" : "=v"(root.v) : "v"(a.v));
+    reals::vector r;
+    asm("vsqrtps %1, %0" : "=v"(r) : "v"(a.v));
+    root.v = r;
   }
   LOWP_TARGET inline static void fma(reals& result, reals const& a, reals const& b,
                                      reals const& c) {
@@ -163,5 +215,6 @@ struct lane<simd::bitmask> {
     return m;
   }
   LOWP_HOST_FN static bool any(M const& a) { return a.bits != 0; }
+  LOWP_HOST_FN static std::uint32_t count(M const& a) { return simd::avx512::count(a); }
 };
 }  // namespace lowp

@@ -30,10 +30,12 @@ struct avx512_bf16 : avx512 {
   /// volume 2, VCVTNEPS2BF16). Its NaN is the converted one.
   LOWP_TARGET inline static bool encode(std::type_identity<bfloat16>, nearest_even, halves& codes,
                                         reals const& x) {
-    bitmask subnormal;
-    asm("vfpclassps $0x20, %1, %0" : "=k"(subnormal.bits) : "v"(x.v));
-    asm("vcvtneps2bf16 %1, %0" : "=v"(codes.v) : "v"(x.v));
-    return subnormal.bits == 0;
+    std::uint16_t subnormal;
+    halves::vector r;
+    asm("vfpclassps $0x20, %1, %0" : "=k"(subnormal) : "v"(x.v));
+    asm("vcvtneps2bf16 %1, %0" : "=v"(r) : "v"(x.v));
+    codes.v = r;
+    return subnormal == 0;
   }
 #undef LOWP_TARGET
 };

@@ -68,6 +68,22 @@ struct mask_of {
 template <class Isa>
 using mask = typename mask_of<Isa>::type;
 
+/// A double for each lane, in two registers.
+template <class Isa>
+struct wide {
+  typedef double vector __attribute__((vector_size(8 * Isa::lanes / 2)));
+
+  vector v[2];
+
+  wide() = default;
+  LOWP_HOST_FN wide(wide const& w) : v{w.v[0], w.v[1]} {}
+  LOWP_HOST_FN wide& operator=(wide const& w) {
+    v[0] = w.v[0];
+    v[1] = w.v[1];
+    return *this;
+  }
+};
+
 // Words with words and with scalars.
 // clang-format off
 template <class I> LOWP_HOST_FN word<I> operator+(word<I> const& a, word<I> const& b) { return word<I>::of(a.v + b.v); }
@@ -100,6 +116,16 @@ struct vector_masks {
     auto const m = (typename U::vector)where.v;
     u.v = (m & yes.v) | (~m & no.v);
   }
+  LOWP_HOST_FN static void max(U& u, U const& a, U const& b) {
+    M m;
+    greater(m, a, b);
+    select(u, m, a, b);
+  }
+  LOWP_HOST_FN static void min(U& u, U const& a, U const& b) {
+    M m;
+    greater(m, a, b);
+    select(u, m, b, a);
+  }
 };
 
 /// 0, 1, 2, ... in the lanes.
@@ -123,6 +149,7 @@ struct lane<simd::integer<Isa>> {
   LOWP_HOST_FN static M either(M const& a, M const& b) { return M::of(a.v | b.v); }
   LOWP_HOST_FN static M negate(M const& a) { return M::of(~a.v); }
   LOWP_HOST_FN static bool any(M const& a) { return Isa::any(a); }
+  LOWP_HOST_FN static std::uint32_t count(M const& a) { return Isa::count(a); }
 };
 
 template <class Isa>
@@ -152,6 +179,16 @@ struct lane<simd::word<Isa>> {
     Isa::select(u, where, yes, no);
     return u;
   }
+  LOWP_HOST_FN static U max(U const& a, U const& b) {
+    U u;
+    Isa::max(u, a, b);
+    return u;
+  }
+  LOWP_HOST_FN static U min(U const& a, U const& b) {
+    U u;
+    Isa::min(u, a, b);
+    return u;
+  }
   LOWP_HOST_FN static auto to_real(U const& a) {
     return simd::integer<Isa>::of((signed_vector)a.v).template converted<float>();
   }
@@ -163,7 +200,7 @@ struct lane<simd::pack<float, Isa>> {
   using F = simd::pack<float, Isa>;
   using word = simd::word<Isa>;
   using mask = simd::mask<Isa>;
-  using wide = simd::pack<double, Isa>;
+  using wide = simd::wide<Isa>;
   LOWP_HOST_FN static F spread(float x) {
     return from_bits(lane<word>::spread(lane<float>::bits(x)));
   }
@@ -172,7 +209,11 @@ struct lane<simd::pack<float, Isa>> {
   }
   LOWP_HOST_FN static word bits(F const& x) { return word::of((typename word::vector)x.v); }
   LOWP_HOST_FN static F from_bits(word const& b) { return F::of((typename F::vector)b.v); }
-  LOWP_HOST_FN static wide widen(F const& x) { return x.template converted<double>(); }
+  LOWP_HOST_FN static wide widen(F const& x) {
+    wide d;
+    Isa::widen(d.v[0], d.v[1], x);
+    return d;
+  }
   LOWP_HOST_FN static F add(F const& a, F b) {
     Isa::hide(b.v);
     return hidden(a.v + b.v);
@@ -210,22 +251,28 @@ struct lane<simd::pack<float, Isa>> {
 };
 
 template <class Isa>
-struct lane<simd::pack<double, Isa>> {
+struct lane<simd::wide<Isa>> {
   using scalar = double;
-  using D = simd::pack<double, Isa>;
+  using D = simd::wide<Isa>;
   LOWP_HOST_FN static D spread(double x) {
-    D d = D::of(typename D::vector{});
-    for (int i = 0; i < Isa::lanes; ++i) d.v[i] = x;
+    D d;
+    for (auto& half : d.v) Isa::spread(half, x);
     return d;
   }
-  LOWP_HOST_FN static D add(D const& a, D const& b) { return hidden(a.v + b.v); }
-  LOWP_HOST_FN static D sub(D const& a, D const& b) { return hidden(a.v - b.v); }
+  LOWP_HOST_FN static D add(D const& a, D const& b) {
+    D d;
+    for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] + b.v[i];
+    return hidden(d);
+  }
+  LOWP_HOST_FN static D sub(D const& a, D const& b) {
+    D d;
+    for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] - b.v[i];
+    return hidden(d);
+  }
 
  private:
-  // Wider than a register on most backends, so it is hidden where it lies in memory.
-  LOWP_HOST_FN static D hidden(typename D::vector const& v) {
-    D d = D::of(v);
-    LOWP_HIDE_IN_MEMORY(d.v);
+  LOWP_HOST_FN static D hidden(D d) {
+    for (auto& half : d.v) Isa::hide(half);
     return d;
   }
 };

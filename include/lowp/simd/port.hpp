@@ -146,10 +146,10 @@ class port {
           batches_(is_on_ ? random_source{o.random()->seed, o.random()->stream, o.draw}
                           : random_source{},
                    is_on_ ? o.random()->offset : 0) {}
-    LOWP_HOST_FN bool is_on() const { return is_on_; }
+    LOWP_HOST_FN bool is_on() const { return std::is_same_v<rounding, stochastic> || is_on_; }
     LOWP_HOST_FN void next() { bits_ = batches_.next(); }
     LOWP_HOST_FN U lanes(int k) const {
-      return is_on_ ? U::load(bits_ + k) : lowp::lanes::spread<U>(0);
+      return is_on() ? U::load(bits_ + k) : lowp::lanes::spread<U>(0);
     }
 
    private:

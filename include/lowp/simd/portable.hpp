@@ -29,6 +29,9 @@ struct portable : vector_masks<portable> {
     __builtin_memcpy(halves, &m.v, sizeof(halves));
     return (halves[0] | halves[1]) != 0;
   }
+  LOWP_HOST_FN static std::uint32_t count(integer<portable> const& m) {
+    return static_cast<std::uint32_t>(-(m.v[0] + m.v[1] + m.v[2] + m.v[3]));
+  }
   template <class V, class T>
   LOWP_HOST_FN static void spread(V& v, T x) {
     v = V{} + x;
@@ -40,6 +43,11 @@ struct portable : vector_masks<portable> {
   template <class To, class From>
   LOWP_HOST_FN static void convert(To& to, From const& from) {
     to = __builtin_convertvector(from, To);
+  }
+  template <class V, class F>
+  LOWP_HOST_FN static void widen(V& low, V& high, F const& x) {
+    low = V{x.v[0], x.v[1]};
+    high = V{x.v[2], x.v[3]};
   }
   /// Of the low halves of 64-bit lanes.
   template <class V>

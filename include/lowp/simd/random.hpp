@@ -13,25 +13,22 @@ namespace lowp::simd {
 template <class Isa>
 inline constexpr int batch = Isa::lanes* static_cast<int>(random_source::elements_per_block);
 
-/// Words of Philox, one to a 64-bit lane, where a multiplication has room for its product: what is
-/// above the low 32 bits is of no meaning.
+/// Words of as many Philox blocks as there are lanes, each in 64 bits, where a multiplication has
+/// room for its product: what is above the low 32 bits is of no meaning. Two registers, because one
+/// chain of ten rounds waits for each of its multiplications.
 template <class Isa>
 struct block_words {
-  static constexpr int blocks = Isa::lanes / 2;
-  typedef std::uint64_t vector __attribute__((vector_size(8 * blocks)));
+  static constexpr int blocks = Isa::lanes;
+  typedef std::uint64_t vector __attribute__((vector_size(8 * blocks / 2)));
 
-  vector v;
+  vector v[2];
 
   block_words() = default;
-  LOWP_HOST_FN block_words(block_words const& w) : v(w.v) {}
+  LOWP_HOST_FN block_words(block_words const& w) : v{w.v[0], w.v[1]} {}
   LOWP_HOST_FN block_words& operator=(block_words const& w) {
-    v = w.v;
+    v[0] = w.v[0];
+    v[1] = w.v[1];
     return *this;
-  }
-  LOWP_HOST_FN static block_words of(vector const& v) {
-    block_words w;
-    w.v = v;
-    return w;
   }
 };
 
@@ -47,13 +44,18 @@ struct lane<simd::block_words<Isa>> {
   };
   LOWP_HOST_FN static W spread(std::uint32_t x) {
     W w;
-    Isa::spread(w.v, std::uint64_t{x});
+    Isa::spread(w.v[0], std::uint64_t{x});
+    w.v[1] = w.v[0];
     return w;
   }
   LOWP_HOST_FN static halves product(W const& a, std::uint32_t b) {
-    W whole;
-    Isa::product(whole.v, a.v, spread(b).v);
-    return {W::of(whole.v >> 32), whole};
+    W const factor = spread(b);
+    halves p;
+    for (int i = 0; i < 2; ++i) {
+      Isa::product(p.low.v[i], a.v[i], factor.v[i]);
+      p.high.v[i] = p.low.v[i] >> 32;
+    }
+    return p;
   }
 };
 }  // namespace lowp
@@ -61,42 +63,76 @@ struct lane<simd::block_words<Isa>> {
 namespace lowp::simd {
 
 template <class Isa>
+LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, block_words<Isa> const& b) {
+  block_words<Isa> w;
+  for (int i = 0; i < 2; ++i) w.v[i] = a.v[i] + b.v[i];
+  return w;
+}
+template <class Isa>
 LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, block_words<Isa> const& b) {
-  return block_words<Isa>::of(a.v ^ b.v);
+  block_words<Isa> w;
+  for (int i = 0; i < 2; ++i) w.v[i] = a.v[i] ^ b.v[i];
+  return w;
 }
 template <class Isa>
 LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t b) {
   return a ^ lane<block_words<Isa>>::spread(b);
 }
+template <class Isa>
+LOWP_HOST_FN block_words<Isa> operator<<(block_words<Isa> const& a, int b) {
+  block_words<Isa> w;
+  for (int i = 0; i < 2; ++i) w.v[i] = a.v[i] << b;
+  return w;
+}
+template <class Isa>
+LOWP_HOST_FN block_words<Isa> operator>>(block_words<Isa> const& a, int b) {
+  block_words<Isa> w;
+  for (int i = 0; i < 2; ++i) w.v[i] = a.v[i] >> b;
+  return w;
+}
+/// The bits of `mask` from a, the others from b.
+template <class Isa>
+LOWP_HOST_FN block_words<Isa> merged(block_words<Isa> const& a, block_words<Isa> const& b,
+                                     std::uint64_t mask) {
+  block_words<Isa> w;
+  for (int i = 0; i < 2; ++i) w.v[i] = (a.v[i] & mask) | (b.v[i] & ~mask);
+  return w;
+}
+
+/// Which blocks the lanes hold: interleaving even with odd lanes, below, puts these in order.
+template <class Isa>
+struct block_order {
+  std::uint64_t number[Isa::lanes];
+  constexpr block_order() : number{} {
+    constexpr int half = Isa::lanes / 2, quarter = half / 2;
+    for (int i = 0; i < Isa::lanes; ++i)
+      number[i] = static_cast<std::uint64_t>(i / half * half + i % 2 * quarter + i % half / 2);
+  }
+};
+template <class Isa>
+inline constexpr block_order<Isa> order_of_blocks;
 
 /// Bits of the elements from `index`, a multiple of the batch.
 template <class Isa>
 LOWP_HOST_FN void random_batch(random_source const& source, std::uint64_t index,
                                std::uint16_t* bits) {
   using W = block_words<Isa>;
-  constexpr int n = W::blocks;
   std::uint64_t const counter = source.counter(index);
-  for (int half = 0; half < 2; ++half) {
-    // Interleaving even with odd lanes, below, puts these blocks in order.
-    std::uint64_t numbers[n];
-    for (int i = 0; i < n; ++i)
-      numbers[i] = static_cast<std::uint64_t>(half * n + i % 2 * (n / 2) + i / 2);
-    W words[4];
-    __builtin_memcpy(&words[0].v, numbers, sizeof(numbers));
-    words[0].v += lane<W>::spread(static_cast<std::uint32_t>(counter)).v;
-    source.words(words, words[0], counter);
+  W first;
+  __builtin_memcpy(&first.v, order_of_blocks<Isa>.number, sizeof(first.v));
+  W w[4];
+  source.words(w, first + lane<W>::spread(static_cast<std::uint32_t>(counter)), counter);
 
-    auto const low = 0xffff;
-    typename W::vector const a = words[0].v, b = words[1].v, c = words[2].v, d = words[3].v;
-    // A block is eight numbers of 16 bits: the low halves of its words, then the high halves.
-    typename W::vector const lows = (a & low) | (b & low) << 16 | (c & low) << 32 | d << 48;
-    typename W::vector const highs =
-        (a >> 16 & low) | (b & 0xffff0000) | (c & 0xffff0000) << 16 | (d & 0xffff0000) << 32;
-    typename W::vector first, second;
-    Isa::interleave(first, second, lows, highs);
-    __builtin_memcpy(bits, &first, sizeof(first));
-    __builtin_memcpy(bits + 4 * n, &second, sizeof(second));
-    bits += 8 * n;
+  // A block is eight numbers of 16 bits: the low halves of its words, then the high halves.
+  constexpr std::uint64_t low16 = 0xffff, low32 = 0xffffffff;
+  W const low =
+      merged(merged(w[0], w[1] << 16, low16), merged(w[2], w[3] << 16, low16) << 32, low32);
+  W const high =
+      merged(merged(w[0] >> 16, w[1], low16), merged(w[2] >> 16, w[3], low16) << 32, low32);
+  for (int i = 0; i < 2; ++i) {
+    W pair;
+    Isa::interleave(pair.v[0], pair.v[1], low.v[i], high.v[i]);
+    __builtin_memcpy(bits + i * 4 * Isa::lanes, &pair.v, sizeof(pair.v));
   }
 }
 

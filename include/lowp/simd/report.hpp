@@ -16,7 +16,7 @@ class report_lanes {
   using F = pack<float, Isa>;
   using U = word<Isa>;
   using M = mask<Isa>;
-  using D = pack<double, Isa>;
+  using D = wide<Isa>;
 
  public:
   /// One pack: parameters went from the codes before to the codes after, that is from `old` to
@@ -24,34 +24,35 @@ class report_lanes {
   LOWP_HOST_FN void add(M const& valid, F const& u, U const& before, U const& after, F const& old,
                         F const& now, M const& overflowed) {
     using namespace lanes;
-    if (++pending_ == flush_interval) flush();
-    M const moved = negate(equal(before, after));
+    M const wanted = both(valid, negate(is_zero(u)));
     M const finite = both(both(is_finite(u), is_finite(old)), is_finite(now));
-    stalled_ = stalled_ + one(both(valid, negate(either(moved, is_zero(u)))));
-    overflowed_ = overflowed_ + one(both(valid, overflowed));
-    nonfinite_ = nonfinite_ + one(both(valid, negate(finite)));
-    M const counts = both(valid, finite);
+    totals_.stalled += lanes::count(both(wanted, equal(before, after)));
+    totals_.overflowed += lanes::count(both(valid, overflowed));
+    totals_.nonfinite += lanes::count(both(valid, negate(finite)));
+    M const counts = both(wanted, finite);
     F const zero = spread<F>(0);
     F const step = sub(now, old);
     F const toward_u = from_bits<F>(bits(step) ^ (bits(u) & binary32_sign));
-    M const wanted = both(counts, negate(is_zero(u)));
-    applied_.add(widen(select(wanted, toward_u, zero)));
-    requested_.add(widen(select(wanted, absolute(u), zero)));
+    applied_ = lanes::add(applied_, widen(select(counts, toward_u, zero)));
+    requested_ = lanes::add(requested_, widen(select(counts, absolute(u), zero)));
+  }
+
+  /// After every few packs: a plain sum of n terms is wrong by n * 2^-53 of them, so it is kept short
+  /// and its result added in twice the precision.
+  LOWP_HOST_FN void fold() {
+    all_applied_.add(applied_);
+    all_requested_.add(requested_);
+    applied_ = requested_ = lanes::spread<D>(0);
   }
 
   LOWP_HOST_FN void finish(std::uint64_t count, update_report& report) {
-    flush();
     totals_.count = count;
-    for (int i = 0; i < Isa::lanes; ++i) {
-      totals_.applied += compensated_sum{applied_.high.v[i], applied_.low.v[i]};
-      totals_.requested += compensated_sum{requested_.high.v[i], requested_.low.v[i]};
-    }
+    all_applied_.merge_into(totals_.applied);
+    all_requested_.merge_into(totals_.requested);
     report += totals_;
   }
 
  private:
-  static constexpr std::uint32_t flush_interval = 1u << 31;  // before a lane's count wraps
-
   struct sum {
     D high = lanes::spread<D>(0), low = lanes::spread<D>(0);
     LOWP_HOST_FN void add(D const& x) {  // as compensated_sum
@@ -61,25 +62,15 @@ class report_lanes {
       low = lanes::add(low, lanes::add(sub(high, sub(total, part)), sub(x, part)));
       high = total;
     }
+    LOWP_HOST_FN void merge_into(compensated_sum& total) const {
+      for (int i = 0; i < 2; ++i)
+        for (int k = 0; k < Isa::lanes / 2; ++k)
+          total += compensated_sum{high.v[i][k], low.v[i][k]};
+    }
   };
 
-  LOWP_HOST_FN static U one(M const& where) {
-    return lanes::select(where, lanes::spread<U>(1), lanes::spread<U>(0));
-  }
-  LOWP_HOST_FN void flush() {
-    for (int i = 0; i < Isa::lanes; ++i) {
-      totals_.stalled += stalled_.v[i];
-      totals_.overflowed += overflowed_.v[i];
-      totals_.nonfinite += nonfinite_.v[i];
-    }
-    stalled_ = overflowed_ = nonfinite_ = lanes::spread<U>(0);
-    pending_ = 0;
-  }
-
-  U stalled_ = lanes::spread<U>(0), overflowed_ = lanes::spread<U>(0),
-    nonfinite_ = lanes::spread<U>(0);
-  std::uint32_t pending_ = 0;
-  sum applied_, requested_;
+  D applied_ = lanes::spread<D>(0), requested_ = lanes::spread<D>(0);
+  sum all_applied_, all_requested_;
   update_report totals_;
 };
 

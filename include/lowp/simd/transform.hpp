@@ -49,6 +49,7 @@ struct call {
         elements<Isa>(function, k, static_cast<std::uint32_t>(valid), totals,
                       std::index_sequence_for<Port...>{}, ports...);
       (ports.end(first, valid), ...);
+      if constexpr (is_reported) totals.fold();
     }
     if constexpr (is_reported) totals.finish(count, *report);
   }
