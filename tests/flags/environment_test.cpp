@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "conformance.hpp"
+#include "expectation.hpp"
 
 #if defined(__SSE__)
 

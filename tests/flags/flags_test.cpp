@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "result.hpp"
+#include "expectation.hpp"
 
 #define X(name) flags_test::conformance_result name();
 UNITS
