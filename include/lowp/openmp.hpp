@@ -24,7 +24,7 @@ inline namespace LOWP_UNIT {
 /// Where an operation may run: on a team of threads, each with a few shards of every range.
 struct openmp_team {
   /// Elements of a shard. Random bits come in blocks of 8 elements, kernels in batches of at most
-  /// 128; a shard takes a few microseconds, and its streams fit a core's cache.
+  /// 256; a shard takes a few microseconds, and its streams fit a core's cache.
   static constexpr std::size_t shard = 1 << 14;
 
   template <class MakeFunction, class Report, class... Operand>

@@ -23,20 +23,22 @@ struct adamw {
 
 namespace detail {
 
+/// Whatever the caller's environment makes of subnormals.
+LOWP_HOST_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 1 == 0; }
+
 LOWP_EXACT_BEGIN
 
 /// One element of SGD. Without momentum the buffer is neither read nor written.
 struct sgd_element {
   float minus_lr, momentum, one_minus_dampening, weight_decay;
-  bool decays, has_momentum, is_first, nesterov;
+  bool decays, is_first, nesterov;
 
   LOWP_HOST_FN sgd_element(sgd const& s, std::uint64_t step)
       : minus_lr(static_cast<float>(-s.lr)),
         momentum(static_cast<float>(s.momentum)),
         one_minus_dampening(static_cast<float>(1 - s.dampening)),
         weight_decay(static_cast<float>(s.weight_decay)),
-        decays(s.weight_decay != 0),
-        has_momentum(s.momentum != 0),
+        decays(!is_zero(s.weight_decay)),
         is_first(step == 1),
         nesterov(s.nesterov) {}
 
@@ -98,7 +100,7 @@ struct adamw_element {
         minus_step(static_cast<float>(-a.lr / bias_correction(a.beta1, step))),
         minus_decay(static_cast<float>(-(a.lr * a.weight_decay))),
         eps(static_cast<float>(a.eps)),
-        decays(a.weight_decay != 0) {}
+        decays(!is_zero(a.weight_decay)) {}
 
   template <class F>
   LOWP_FN F operator()(F& p, F const& g, F& m, F& v) const {

@@ -20,9 +20,6 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// Of a finite number, whatever the caller's environment makes of subnormals.
-inline bool is_zero(double x) { return unpack(x).significand == 0; }
-
 /// A hyper-parameter: finite and at least 0, and below `limit` if there is one.
 struct hyper_parameter {
   char const* name;

@@ -9,25 +9,28 @@
 
 namespace lowp::simd {
 
-/// Elements per batch: a block of eight for every lane.
+/// Chains of Philox that run at once.
+inline constexpr int chains = 4;
+
+/// Elements per batch: a block of eight for each 64-bit lane of each chain.
 template <class Isa>
-inline constexpr int batch = Isa::lanes* static_cast<int>(random_source::elements_per_block);
+inline constexpr int batch = chains* Isa::lanes / 2 *
+                             static_cast<int>(random_source::elements_per_block);
 
 /// Words of as many Philox blocks as there are lanes, each in 64 bits, where a multiplication has
 /// room for its product: what is above the low 32 bits is of no meaning. Two registers, because one
 /// chain of ten rounds waits for each of its multiplications.
 template <class Isa>
 struct block_words {
-  static constexpr int blocks = Isa::lanes;
-  typedef std::uint64_t vector __attribute__((vector_size(8 * blocks / 2)));
+  typedef std::uint64_t vector __attribute__((vector_size(4 * Isa::lanes)));
 
-  vector v[2];
+  vector v[chains];
 
   block_words() = default;
-  LOWP_HOST_FN block_words(block_words const& w) : v{w.v[0], w.v[1]} {}
+  LOWP_HOST_FN block_words(block_words const& w) { *this = w; }
   LOWP_HOST_FN block_words& operator=(block_words const& w) {
-    v[0] = w.v[0];
-    v[1] = w.v[1];
+    LOWP_UNROLL
+    for (int i = 0; i < chains; ++i) v[i] = w.v[i];
     return *this;
   }
 };
@@ -45,13 +48,15 @@ struct lane<simd::block_words<Isa>> {
   LOWP_HOST_FN static W spread(std::uint32_t x) {
     W w;
     Isa::spread(w.v[0], std::uint64_t{x});
-    w.v[1] = w.v[0];
+    LOWP_UNROLL
+    for (int i = 1; i < simd::chains; ++i) w.v[i] = w.v[0];
     return w;
   }
   LOWP_HOST_FN static halves product(W const& a, std::uint32_t b) {
     W const factor = spread(b);
     halves p;
-    for (int i = 0; i < 2; ++i) {
+    LOWP_UNROLL
+    for (int i = 0; i < simd::chains; ++i) {
       Isa::product(p.low.v[i], a.v[i], factor.v[i]);
       p.high.v[i] = p.low.v[i] >> 32;
     }
@@ -65,13 +70,15 @@ namespace lowp::simd {
 template <class Isa>
 LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, block_words<Isa> const& b) {
   block_words<Isa> w;
-  for (int i = 0; i < 2; ++i) w.v[i] = a.v[i] + b.v[i];
+  LOWP_UNROLL
+  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] + b.v[i];
   return w;
 }
 template <class Isa>
 LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, block_words<Isa> const& b) {
   block_words<Isa> w;
-  for (int i = 0; i < 2; ++i) w.v[i] = a.v[i] ^ b.v[i];
+  LOWP_UNROLL
+  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] ^ b.v[i];
   return w;
 }
 template <class Isa>
@@ -81,13 +88,15 @@ LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t
 template <class Isa>
 LOWP_HOST_FN block_words<Isa> operator<<(block_words<Isa> const& a, int b) {
   block_words<Isa> w;
-  for (int i = 0; i < 2; ++i) w.v[i] = a.v[i] << b;
+  LOWP_UNROLL
+  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] << b;
   return w;
 }
 template <class Isa>
 LOWP_HOST_FN block_words<Isa> operator>>(block_words<Isa> const& a, int b) {
   block_words<Isa> w;
-  for (int i = 0; i < 2; ++i) w.v[i] = a.v[i] >> b;
+  LOWP_UNROLL
+  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] >> b;
   return w;
 }
 /// The bits of `mask` from a, the others from b.
@@ -95,18 +104,19 @@ template <class Isa>
 LOWP_HOST_FN block_words<Isa> merged(block_words<Isa> const& a, block_words<Isa> const& b,
                                      std::uint64_t mask) {
   block_words<Isa> w;
-  for (int i = 0; i < 2; ++i) w.v[i] = (a.v[i] & mask) | (b.v[i] & ~mask);
+  LOWP_UNROLL
+  for (int i = 0; i < chains; ++i) w.v[i] = (a.v[i] & mask) | (b.v[i] & ~mask);
   return w;
 }
 
 /// Which blocks the lanes hold: interleaving even with odd lanes, below, puts these in order.
 template <class Isa>
 struct block_order {
-  std::uint64_t number[Isa::lanes];
+  static constexpr int half = Isa::lanes / 2;
+  std::uint64_t number[chains * half];
   constexpr block_order() : number{} {
-    constexpr int half = Isa::lanes / 2, quarter = half / 2;
-    for (int i = 0; i < Isa::lanes; ++i)
-      number[i] = static_cast<std::uint64_t>(i / half * half + i % 2 * quarter + i % half / 2);
+    for (int i = 0; i < chains * half; ++i)
+      number[i] = static_cast<std::uint64_t>(i / half * half + i % 2 * (half / 2) + i % half / 2);
   }
 };
 template <class Isa>
@@ -129,10 +139,11 @@ LOWP_HOST_FN void random_batch(random_source const& source, std::uint64_t index,
       merged(merged(w[0], w[1] << 16, low16), merged(w[2], w[3] << 16, low16) << 32, low32);
   W const high =
       merged(merged(w[0] >> 16, w[1], low16), merged(w[2] >> 16, w[3], low16) << 32, low32);
-  for (int i = 0; i < 2; ++i) {
-    W pair;
-    Isa::interleave(pair.v[0], pair.v[1], low.v[i], high.v[i]);
-    __builtin_memcpy(bits + i * 4 * Isa::lanes, &pair.v, sizeof(pair.v));
+  LOWP_UNROLL
+  for (int i = 0; i < chains; ++i) {
+    typename W::vector pair[2];
+    Isa::interleave(pair[0], pair[1], low.v[i], high.v[i]);
+    __builtin_memcpy(bits + i * 4 * Isa::lanes, &pair, sizeof(pair));
   }
 }
 

@@ -20,21 +20,35 @@ class report_lanes {
 
  public:
   /// One pack: parameters went from the codes before to the codes after, that is from `old` to
-  /// `now`, where u was asked for. Lanes outside `valid` are padding.
-  LOWP_HOST_FN void add(M const& valid, F const& u, U const& before, U const& after, F const& old,
-                        F const& now, M const& overflowed) {
+  /// `now`, where u was asked for.
+  LOWP_HOST_FN void add(F u, U const& before, U const& after, F const& old, F const& now,
+                        M const& overflowed) {
     using namespace lanes;
-    M const wanted = both(valid, negate(is_zero(u)));
-    M const finite = both(both(is_finite(u), is_finite(old)), is_finite(now));
-    totals_.stalled += lanes::count(both(wanted, equal(before, after)));
-    totals_.overflowed += lanes::count(both(valid, overflowed));
-    totals_.nonfinite += lanes::count(both(valid, negate(finite)));
-    M const counts = both(wanted, finite);
+    M const no_wish = is_zero(u);
+    stalled_ += lanes::count(both(equal(before, after), negate(no_wish)));
+    F step = sub(now, old);
+    U const largest = max(magnitude(u), max(magnitude(old), magnitude(now)));
+    M const nonfinite = greater(largest, spread<U>(binary32_infinity - 1));
     F const zero = spread<F>(0);
-    F const step = sub(now, old);
+    if (any(either(overflowed, nonfinite))) {
+      overflowed_ += lanes::count(overflowed);
+      nonfinite_ += lanes::count(nonfinite);
+      u = select(nonfinite, zero, u);
+      step = select(nonfinite, zero, step);
+    }
     F const toward_u = from_bits<F>(bits(step) ^ (bits(u) & binary32_sign));
-    applied_ = lanes::add(applied_, widen(select(counts, toward_u, zero)));
-    requested_ = lanes::add(requested_, widen(select(counts, absolute(u), zero)));
+    applied_ = lanes::add(applied_, widen(select(no_wish, zero, toward_u)));
+    requested_ = lanes::add(requested_, widen(absolute(u)));
+  }
+
+  /// The same for a pack of which only the first `count` lanes, and not all, are elements.
+  LOWP_HOST_FN void add_first(int count, F const& u, U const& before, U const& after, F const& old,
+                              F const& now, M const& overflowed) {
+    using namespace lanes;
+    M const is_element = greater(spread<U>(static_cast<std::uint32_t>(count)), lane_numbers<Isa>());
+    F const zero = spread<F>(0);
+    add(select(is_element, u, zero), before, after, select(is_element, old, zero),
+        select(is_element, now, zero), both(is_element, overflowed));
   }
 
   /// After every few packs: a plain sum of n terms is wrong by n * 2^-53 of them, so it is kept short
@@ -45,11 +59,16 @@ class report_lanes {
     applied_ = requested_ = lanes::spread<D>(0);
   }
 
-  LOWP_HOST_FN void finish(std::uint64_t count, update_report& report) {
-    totals_.count = count;
-    all_applied_.merge_into(totals_.applied);
-    all_requested_.merge_into(totals_.requested);
-    report += totals_;
+  LOWP_HOST_FN void finish(std::uint64_t count, update_report& report) const {
+    // A copy, because what its address is given away of does not live in registers.
+    update_report totals;
+    totals.count = count;
+    totals.stalled = stalled_;
+    totals.overflowed = overflowed_;
+    totals.nonfinite = nonfinite_;
+    all_applied_.merge_into(totals.applied);
+    all_requested_.merge_into(totals.requested);
+    report += totals;
   }
 
  private:
@@ -71,7 +90,7 @@ class report_lanes {
 
   D applied_ = lanes::spread<D>(0), requested_ = lanes::spread<D>(0);
   sum all_applied_, all_requested_;
-  update_report totals_;
+  std::uint64_t stalled_ = 0, overflowed_ = 0, nonfinite_ = 0;
 };
 
 LOWP_EXACT_END

@@ -45,9 +45,9 @@ struct call {
     for (std::size_t first = 0; first < count; first += step) {
       std::size_t const valid = count - first < step ? count - first : step;
       (ports.begin(first, valid), ...);
-      for (int k = 0; k < batch<Isa>; k += Isa::lanes)
-        elements<Isa>(function, k, static_cast<std::uint32_t>(valid), totals,
-                      std::index_sequence_for<Port...>{}, ports...);
+      auto const left = static_cast<int>(valid);
+      for (int k = 0; k < left; k += Isa::lanes)
+        elements<Isa>(function, k, left, totals, std::index_sequence_for<Port...>{}, ports...);
       (ports.end(first, valid), ...);
       if constexpr (is_reported) totals.fold();
     }
@@ -56,10 +56,10 @@ struct call {
 
   template <class Isa, class Function, class Totals, std::size_t... I, class Parameter,
             class... Port>
-  LOWP_HOST_FN static void elements(Function const& function, int k, std::uint32_t valid,
-                                    Totals& totals, std::index_sequence<I...>, Parameter& p,
-                                    Port&... others) {
-    using F = pack<float, typename Isa::registers>;
+  LOWP_HOST_FN static void elements(Function const& function, int k, int left, Totals& totals,
+                                    std::index_sequence<I...>, Parameter& p, Port&... others) {
+    using registers = typename Isa::registers;
+    using F = pack<float, registers>;
     F value[] = {p.load(k), others.load(k)...};
     if constexpr (is_reported) {
       auto const before = p.codes(k);
@@ -67,11 +67,11 @@ struct call {
       F const u = function(value[I]...);
       auto const now =
           store<Function>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
-      auto const is_element =
-          lanes::greater(lanes::spread<word<typename Isa::registers>>(valid),
-                         lane_numbers<typename Isa::registers>() + static_cast<std::uint32_t>(k));
-      totals.add(is_element, u, before, now.code, old, Parameter::decoded(now.code),
-                 now.overflowed);
+      F const after = Parameter::decoded(now.code);
+      if (left - k < Isa::lanes)
+        totals.add_first(left - k, u, before, now.code, old, after, now.overflowed);
+      else
+        totals.add(u, before, now.code, old, after, now.overflowed);
     } else {
       function(value[I]...);
       store<Function>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
