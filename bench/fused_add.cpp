@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // p = round(fma(alpha, u, p)), with and without a report.
+#include "fused_add.hpp"
+
 #include "main.hpp"
 
 #include <lowp/lowp.hpp>
 
-#include <cstddef>
+#include <span>
 #include <string>
 
 namespace {
 
 template <class P, class U, class Rounding, class... Report>
 void add_case(bench::suite& cases, std::string const& name, Rounding rounding, Report... report) {
-  cases.add<bench::traffic<bench::changes<P>, bench::reads<U>>>(
-      name, [=](benchmark::State& state, std::size_t n) mutable {
-        bench::data data;
-        auto const p = data.random<P>(n);
-        auto const u = data.random<U>(n);
-        float alpha = 0.01f;
-        for (auto _ : state) {
-          lowp::fused_add(p, alpha, u, rounding, report...);
-          benchmark::ClobberMemory();
-          alpha = -alpha;  // or p would grow with the number of iterations
-        }
-      });
+  auto const add = [=](std::span<P> p, float alpha, std::span<U const> u) mutable {
+    lowp::fused_add(p, alpha, u, rounding, report...);
+  };
+  cases.add<bench::fused_add_traffic<P, U>>(name, bench::timed_fused_add<P, U>(add));
 }
 
 template <class P, class U>

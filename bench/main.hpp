@@ -2,6 +2,7 @@
 // What all benchmark programs do. They take Google Benchmark's flags.
 #pragma once
 
+#include "peer.hpp"
 #include "reporter.hpp"
 #include "suite.hpp"
 
@@ -10,7 +11,9 @@
 
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <iostream>
+#include <map>
 #include <regex>
 #include <string>
 #include <vector>
@@ -23,6 +26,15 @@ inline std::string value_of(std::string const& flag, std::vector<std::string> co
   for (std::string const& argument : arguments)
     if (argument.starts_with(flag + "=")) otherwise = argument.substr(flag.size() + 1);
   return otherwise;
+}
+
+/// "Intel(R) Xeon(R) Processor, family 6, model 85": in virtual machines the name alone says little.
+inline std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  std::map<std::string, std::string> facts;
+  for (std::string line; std::getline(file, line) && !line.empty();)
+    facts[line.substr(0, line.find_first_of("\t:"))] = line.substr(line.find(':') + 1);
+  return facts["model name"] + ", family" + facts["cpu family"] + ", model" + facts["model"];
 }
 
 /// Runs the cases that `add_cases` puts into a suite, and prints their table.
@@ -45,10 +57,12 @@ int run_suite(char const* operation, int argc, char** argv, AddCases add_cases) 
   benchmark::Initialize(&count, flags.data());
   if (benchmark::ReportUnrecognizedArguments(count, flags.data())) return 2;
   benchmark::AddCustomContext("lowp_isa", std::string(lowp::isa()));
+  benchmark::AddCustomContext("cpu", processor());
   benchmark::AddCustomContext("compiler", __VERSION__);
 
   suite cases(operation);
   add_cases(cases);
+  peer::add_all(cases);
   cases.keep(benchmark::GetBenchmarkFilter());
   if (cases.entries().empty()) {
     std::cerr << operation << ": the filter matches no case\n";
@@ -60,7 +74,7 @@ int run_suite(char const* operation, int argc, char** argv, AddCases add_cases) 
   benchmark::RunSpecifiedBenchmarks(has_format ? benchmark::CreateDefaultDisplayReporter() : &own,
                                     "all");
   benchmark::Shutdown();
-  return 0;
+  return own.has_failed() ? 1 : 0;
 } catch (std::regex_error const& error) {
   std::cerr << argv[0] << ": --benchmark_filter: " << error.what() << '\n';
   return 2;

@@ -20,8 +20,11 @@ inline bool available(registers width) {
 #if defined(__x86_64__)
   if (width == registers::avx512)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (width == registers::avx2) return __builtin_cpu_supports("avx2");
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           available(registers::avx2);
+  // Whatever has AVX2 has F16C, for which clang 14 cannot ask.
+  if (width == registers::avx2)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
   return width == registers::baseline;
 }
@@ -40,11 +43,11 @@ void run_baseline(Loop const& loop) {
 
 #if defined(__x86_64__)
 template <class Loop>
-__attribute__((target("avx2"), flatten)) void run_avx2(Loop const& loop) {
+__attribute__((target("avx2,fma,f16c"), flatten)) void run_avx2(Loop const& loop) {
   loop.template operator()<registers::avx2>();
 }
 template <class Loop>
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"), flatten)) void run_avx512(
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,f16c"), flatten)) void run_avx512(
     Loop const& loop) {
   loop.template operator()<registers::avx512>();
 }

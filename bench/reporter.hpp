@@ -32,9 +32,10 @@ class table : public benchmark::BenchmarkReporter {
     for (Run const& run : runs) {
       std::string const name = run.run_name.str();
       auto const speed = run.counters.find("items_per_second");
-      if (run.error_occurred)
+      if (run.error_occurred) {
         GetErrorStream() << name << ": " << run.error_message << '\n';
-      else if (speed == run.counters.end())
+        has_failed_ = true;
+      } else if (speed == run.counters.end())
         continue;
       else if (run.run_type == Run::RT_Iteration)
         speeds_[name].push_back(speed->second);
@@ -43,6 +44,8 @@ class table : public benchmark::BenchmarkReporter {
       repetitions_ = std::max(repetitions_, run.repetitions);
     }
   }
+
+  bool has_failed() const { return has_failed_; }
 
   void Finalize() override {
     if (isatty(STDERR_FILENO)) GetErrorStream() << "\033[K" << std::flush;  // the case in progress
@@ -108,6 +111,7 @@ class table : public benchmark::BenchmarkReporter {
   std::map<std::string, std::vector<double>> speeds_;
   std::int64_t repetitions_ = 1;
   int width_ = 0;
+  bool has_failed_ = false;
 };
 
 }  // namespace bench

@@ -26,7 +26,9 @@ struct stream {
   static constexpr bool is_written = Access != access::read;
   static constexpr std::size_t moved = width * ((is_read ? 1 : 0) + (is_written ? 1 : 0));
   static std::string name() {
-    return std::string(is_read ? "r" : "").append(is_written ? "w" : "") + std::to_string(width);
+    return std::string(is_read ? "r" : "")
+        .append(is_written ? "w" : "")
+        .append(std::to_string(width));
   }
 };
 

@@ -6,6 +6,7 @@
 #   sh bench/run.sh --benchmark_filter='bfloat16.*DRAM'
 #   sh bench/run.sh cast --benchmark_out=cast.json
 . "$(dirname -- "$0")/../tests/setup.sh"
+. "$root/bench/build.sh"
 
 names=
 while case ${1:--} in -*) false ;; esac; do
@@ -17,11 +18,7 @@ if [ -z "$names" ]; then
   for source in "$root"/bench/*.cpp; do names="$names $(basename "$source" .cpp)"; done
 fi
 
-need_toolchain
-need libbenchmark-dev benchmark/benchmark.h
-install_missing
-
-build_target benches -DLOWP_BUILD_BENCH=ON
+build_benches
 for name in $names; do
   say "$name"
   "$build/bench/$name" "$@"

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optimizer steps. Types are those of parameter, gradient and moments, in that order.
+#include "adamw.hpp"
 #include "main.hpp"
 
 #include <lowp/lowp.hpp>
 
 #include <cstddef>
-#include <cstdint>
+#include <span>
 #include <string>
 
 namespace {
-
-constexpr std::uint64_t step = 10;  // sgd's first step does less
 
 template <class P, class G, class M, class Rounding>
 void add_sgd(bench::suite& cases, std::string const& name, Rounding rounding) {
@@ -22,7 +21,7 @@ void add_sgd(bench::suite& cases, std::string const& name, Rounding rounding) {
         auto const momentum = data.random<M>(n);
         lowp::sgd const optimizer{.lr = 1e-3, .momentum = 0.9};
         for (auto _ : state) {
-          lowp::update(p, g, momentum, optimizer, step, rounding);
+          lowp::update(p, g, momentum, optimizer, bench::step, rounding);
           benchmark::ClobberMemory();
         }
       });
@@ -30,19 +29,12 @@ void add_sgd(bench::suite& cases, std::string const& name, Rounding rounding) {
 
 template <class P, class G, class M, class V, class Rounding, class... Report>
 void add_adamw(bench::suite& cases, std::string const& name, Rounding rounding, Report... report) {
-  using traffic =
-      bench::traffic<bench::changes<P>, bench::reads<G>, bench::changes<M>, bench::changes<V>>;
-  cases.add<traffic>("adamw/" + name, [=](benchmark::State& state, std::size_t n) mutable {
-    bench::data data;
-    auto const p = data.random<P>(n);
-    auto const g = data.random<G>(n);
-    auto const m = data.random<M>(n);
-    auto const v = data.random<V>(n, [](float x) { return x * x; });
-    for (auto _ : state) {
-      lowp::update(p, g, m, v, lowp::adamw{}, step, rounding, report...);
-      benchmark::ClobberMemory();
-    }
-  });
+  auto const update = [=](std::span<P> p, std::span<G const> g, std::span<M> m,
+                          std::span<V> v) mutable {
+    lowp::update(p, g, m, v, lowp::adamw{}, bench::step, rounding, report...);
+  };
+  cases.add<bench::adamw_traffic<P, G, M, V>>("adamw/" + name,
+                                              bench::timed_adamw<P, G, M, V>(update));
 }
 
 void add_updates(bench::suite& cases) {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Maratyszcza's FP16: one function per element.
+#include "../cast.hpp"
+
+#include <fp16.h>
+
+#include <cstddef>
+#include <span>
+
+namespace {
+
+bench::peer const fp16("cast", [](bench::suite& cases) {
+  using lowp::float16;
+  // One NaN code per sign.
+  bench::add_cast_peer<float, float16>(cases, "float->float16/nearest_even/fp16",
+                                       lowp::nearest_even{},
+                                       [](std::span<float const> in, std::span<float16> out) {
+                                         auto* const to = bench::codes(out);
+                                         for (std::size_t i = 0; i < in.size(); ++i)
+                                           to[i] = fp16_ieee_from_fp32_value(in[i]);
+                                       },
+                                       {.nan_codes = true});
+  bench::add_cast_peer<float16, float>(cases, "float16->float/exact/fp16", lowp::nearest_even{},
+                                       [](std::span<float16 const> in, std::span<float> out) {
+                                         auto const* const from = bench::codes(in);
+                                         for (std::size_t i = 0; i < in.size(); ++i)
+                                           out[i] = fp16_ieee_to_fp32_value(from[i]);
+                                       },
+                                       {.nan_codes = true});
+});
+
+}  // namespace
