@@ -77,17 +77,6 @@ TYPED_TEST(fused_add, has_the_bits_of_the_exact_sequence) {
   });
 }
 
-TEST(fused_add_lengths, every_length_to_300) {
-  for (std::size_t size = 0; size <= 300 && !HasFailure(); ++size) {
-    SCOPED_TRACE(size);
-    const slot_mode mode{oracle::mode::stochastic, size, ~size, 0 - size / 2};
-    check<slots<lowp::bfloat16, float>>(
-        size, size, -0.1F, lowp::stochastic{mode.seed, mode.stream, mode.offset}, mode, {});
-    check<slots<lowp::float8_e4m3fn, lowp::float16>>(size, size, -0.1F, lowp::nearest_even{}, {},
-                                                     {});
-  }
-}
-
 template <class T>
 void check_in_place() {
   for (const std::size_t size : lengths) {

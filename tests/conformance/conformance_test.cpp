@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operation, format and rounding, for every length to 300, at every alignment, between guard
+// pages, in place and not, against the oracle; on every backend, so that they agree with each other.
+// Each program takes every PARTS-th format, from number PART on.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "guarded_pages.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+constexpr std::size_t longest = 300;
+
+template <class List>
+struct part_of;
+template <class... T>
+struct part_of<testing::Types<T...>> {
+  template <std::size_t... I>
+  static auto pick(std::index_sequence<I...>)
+      -> testing::Types<std::tuple_element_t<PARTS * I + PART, std::tuple<T...>>...>;
+  using type =
+      decltype(pick(std::make_index_sequence<(sizeof...(T) + PARTS - 1 - PART) / PARTS>()));
+};
+
+template <class T>
+class conformance : public testing::Test {};
+TYPED_TEST_SUITE(conformance, part_of<all_formats>::type, by_format);
+
+// Elements of T are what elements of the other type of its size were before an in-place cast.
+template <lowp::narrow T>
+using partner = std::conditional_t<
+    sizeof(T) == 2,
+    std::conditional_t<std::same_as<T, lowp::float16>, lowp::bfloat16, lowp::float16>,
+    std::conditional_t<std::same_as<T, lowp::float8_e5m2>, lowp::float8_e4m3fn, lowp::float8_e5m2>>;
+
+template <lowp::element To>
+tensor oracle_cast(const tensor& from, const slot_mode& mode, oracle::policy policy) {
+  tensor to{slot_facts<To>(), from.codes};
+  for (std::size_t i = 0; i < from.size(); ++i)
+    to.codes[i] = oracle::encode(to.format, oracle::decode(from.format, from.codes[i]), mode.mode,
+                                 policy, mode.random(i, 0));
+  return to;
+}
+
+TYPED_TEST(conformance, cast_from_float) {
+  using T = TypeParam;
+  const tensor in = random_tensor<float>(longest, 1, values::corners);
+  guarded_pages<float> source;
+  guarded_pages<T> target;
+  for_each_rounding<modes::all>(
+      [&](const auto& rounding, const slot_modes& mode, const char* name) {
+        for (const named_policy& policy : policies) {
+          SCOPED_TRACE(std::string(name) + ", " + policy.name);
+          const tensor want = oracle_cast<T>(in, mode.param, policy.policy);
+          for_each_place([&](const place& where) {
+            const auto from = source.put(in, where);
+            lowp::cast(from, target.put(want, {where.size, !where.at_end, where.lead}), rounding,
+                       policy.overflow);
+            ASSERT_TRUE(target.holds(want, "out"));
+            ASSERT_TRUE(source.holds(in, "in"));
+          });
+        }
+      });
+}
+
+TYPED_TEST(conformance, cast_to_float) {
+  using T = TypeParam;
+  const tensor in = random_tensor<T>(longest, 2, values::corners);
+  tensor want{oracle::binary32, in.codes};
+  for (std::uint32_t& code : want.codes) code = oracle::decode_to_float_bits(in.format, code);
+  guarded_pages<T> source;
+  guarded_pages<float> target;
+  for_each_place([&](const place& where) {
+    const auto from = source.put(in, where);
+    lowp::cast(from, target.put(in, {where.size, !where.at_end, where.lead}));
+    ASSERT_TRUE(target.holds(want, "out"));
+    ASSERT_TRUE(source.holds(in, "in"));
+  });
+}
+
+TYPED_TEST(conformance, cast_in_place) {
+  using T = partner<TypeParam>;
+  const tensor in = random_tensor<TypeParam>(longest, 3, values::corners);
+  const tensor want = oracle_cast<T>(in, {}, oracle::default_policy(facts<T>));
+  const tensor bytes{facts<T>, in.codes};
+  guarded_pages<T> storage;
+  for_each_place([&](const place& where) {
+    const auto to = storage.put(bytes, where);
+    lowp::cast(std::span(reinterpret_cast<const TypeParam*>(to.data()), to.size()), to);
+    ASSERT_TRUE(storage.holds(want, "storage"));
+  });
+}
+
+TYPED_TEST(conformance, fused_add) {
+  using T = TypeParam;
+  const tensor before = random_tensor<T>(longest, 4, values::corners);
+  const tensor u = random_tensor<float>(longest, 5, values::corners);
+  constexpr float alpha = -0.37F;
+  guarded_pages<T> p;
+  guarded_pages<float> addend;
+  for_each_rounding<modes::all>(
+      [&](const auto& rounding, const slot_modes& mode, const char* name) {
+        SCOPED_TRACE(name);
+        tensor want = before;
+        oracle_fused_add(want, alpha, u, mode.param, {});
+        for_each_place([&](const place& where) {
+          const auto from = addend.put(u, {where.size, !where.at_end, where.lead});
+          lowp::fused_add(p.put(before, where), alpha, from, rounding);
+          ASSERT_TRUE(p.holds(want, "p"));
+          ASSERT_TRUE(addend.holds(u, "u"));
+        });
+      });
+}
+
+TYPED_TEST(conformance, fused_add_to_itself) {
+  using T = TypeParam;
+  const tensor before = random_tensor<T>(longest, 6, values::corners);
+  tensor want = before;
+  oracle_fused_add(want, 0.75F, before, {}, {});
+  guarded_pages<T> p;
+  for_each_place([&](const place& where) {
+    const auto range = p.put(before, where);
+    lowp::fused_add(range, 0.75F, range);
+    ASSERT_TRUE(p.holds(want, "p"));
+  });
+}
+
+// Each mode in each slot; a second policy where the format's default is the first.
+constexpr std::array<oracle::mode, 7> every_mode{
+    oracle::mode::nearest_even, oracle::mode::nearest_away, oracle::mode::toward_zero,
+    oracle::mode::upward,       oracle::mode::downward,     oracle::mode::to_odd,
+    oracle::mode::stochastic};
+slot_modes modes_from(std::size_t first) {
+  const auto mode = [&](std::size_t slot) {
+    return slot_mode{every_mode[(first + 2 * slot) % every_mode.size()], 11 + slot, 12 + slot,
+                     0 - 13 * (slot + 1)};
+  };
+  return {mode(0), mode(1), mode(2)};
+}
+
+TYPED_TEST(conformance, sgd) {
+  using T = TypeParam;
+  const tensor params = random_tensor<T>(longest, 7, values::corners);
+  const tensor gradients = random_tensor<T>(longest, 8, values::corners);
+  const tensor momenta = random_tensor<T>(longest, 9, values::corners);
+  const lowp::sgd settings{
+      .lr = 0.3, .momentum = 0.9, .dampening = 0.1, .weight_decay = 0.02, .nesterov = true};
+  guarded_pages<T> p;
+  guarded_pages<T> g;
+  guarded_pages<T> m;
+  for (std::size_t first = 0; first < every_mode.size(); ++first) {
+    SCOPED_TRACE(first);
+    const slot_modes modes = modes_from(first);
+    tensor want = params;
+    tensor want_m = momenta;
+    oracle_update(want, gradients, want_m, settings, 2, modes, {});
+    for_each_place([&](const place& where) {
+      const auto gradient = g.put(gradients, where);
+      lowp::update(p.put(params, where), gradient,
+                   m.put(momenta, {where.size, !where.at_end, where.lead}), settings, 2,
+                   modes.library());
+      ASSERT_TRUE(p.holds(want, "p"));
+      ASSERT_TRUE(g.holds(gradients, "g"));
+      ASSERT_TRUE(m.holds(want_m, "momentum"));
+    });
+  }
+}
+
+TYPED_TEST(conformance, adamw_and_its_report) {
+  using T = TypeParam;
+  const tensor params = random_tensor<T>(longest, 10, values::corners);
+  const tensor gradients = random_tensor<float>(longest, 11, values::corners);
+  const tensor firsts = random_tensor<float>(longest, 12, values::training);
+  const tensor seconds = random_tensor<T>(longest, 13, values::corners);
+  guarded_pages<T> p;
+  guarded_pages<float> g;
+  guarded_pages<float> m;
+  guarded_pages<T> v;
+  for (std::size_t first = 0; first < every_mode.size(); ++first) {
+    SCOPED_TRACE(first);
+    const slot_modes modes = modes_from(first);
+    tensor want = params;
+    tensor want_m = firsts;
+    tensor want_v = seconds;
+    std::vector<oracle::report> counts(1);  // of the first so many elements
+    for (std::size_t i = 0; i < longest; ++i) {
+      const auto one = [&](const tensor& t) { return tensor{t.format, {t.codes[i]}}; };
+      tensor pi = one(params);
+      tensor mi = one(firsts);
+      tensor vi = one(seconds);
+      slot_modes here = modes;
+      for (slot_mode* slot : {&here.param, &here.first, &here.second}) slot->offset += i;
+      oracle::report sum = oracle_update(pi, one(gradients), mi, vi, lowp::adamw{}, 5, here, {});
+      sum.stalled += counts.back().stalled;
+      sum.overflowed += counts.back().overflowed;
+      sum.nonfinite += counts.back().nonfinite;
+      counts.push_back(sum);
+      want.codes[i] = pi.codes[0];
+      want_m.codes[i] = mi.codes[0];
+      want_v.codes[i] = vi.codes[0];
+    }
+    for_each_place([&](const place& where) {
+      const auto gradient = g.put(gradients, where);
+      lowp::update_report report;
+      lowp::update(p.put(params, where), gradient, m.put(firsts, where),
+                   v.put(seconds, {where.size, !where.at_end, where.lead}), lowp::adamw{}, 5,
+                   modes.library(), report);
+      ASSERT_TRUE(p.holds(want, "p"));
+      ASSERT_TRUE(g.holds(gradients, "g"));
+      ASSERT_TRUE(m.holds(want_m, "m"));
+      ASSERT_TRUE(v.holds(want_v, "v"));
+      ASSERT_EQ(report.count, where.size);
+      ASSERT_EQ(report.stalled, counts[where.size].stalled) << where.size;
+      ASSERT_EQ(report.overflowed, counts[where.size].overflowed) << where.size;
+      ASSERT_EQ(report.nonfinite, counts[where.size].nonfinite) << where.size;
+    });
+  }
+}
+
+}  // namespace
