@@ -58,7 +58,11 @@ int run_suite(char const* operation, int argc, char** argv, AddCases add_cases) 
   if (benchmark::ReportUnrecognizedArguments(count, flags.data())) return 2;
   benchmark::AddCustomContext("lowp_isa", std::string(lowp::isa()));
   benchmark::AddCustomContext("cpu", processor());
+#if defined(__clang__)
   benchmark::AddCustomContext("compiler", __VERSION__);
+#else
+  benchmark::AddCustomContext("compiler", "g++ " __VERSION__);
+#endif
 
   suite cases(operation);
   add_cases(cases);

@@ -47,6 +47,15 @@ class peer {
   peer const* next_;
 };
 
+/// For the table's reader.
+inline void note_version(std::string const& library, int major, int minor, int patch) {
+  benchmark::AddCustomContext(library, std::to_string(major)
+                                           .append(".")
+                                           .append(std::to_string(minor))
+                                           .append(".")
+                                           .append(std::to_string(patch)));
+}
+
 /// Where a peer is allowed an answer of its own.
 struct own_way {
   bool nan_codes = false;

@@ -16,6 +16,7 @@ import statistics
 import sys
 
 OWN = "(portable|avx2|avx512|avx512_bf16)"
+LIBRARIES = ("Eigen", "Highway", "oneDNN")  # as peers/ name them
 NOT_OWN = "(?!" + OWN + "/).*"
 NO = "**no**"
 LOOPS = "(gcc|clang)[0-9]+_loop_[a-z0-9]+"
@@ -99,6 +100,7 @@ class Round:
             data = json.loads(path.read_text())
             context = data["context"]
             self.versions.update(context.get("versions", {}))
+            self.versions.update({k: context[k] for k in LIBRARIES if k in context})
             if "lowp_isa" in context and not path.stem.endswith("-avx2"):
                 self.context = context
             prefix = "avx2:" if path.stem.endswith("-avx2") else ""
@@ -161,7 +163,8 @@ def table(rounds, bounds):
         name, memory, reached = r["name"], ["", "", ""], []
         if r["memory"] is not None:
             results = [one.of_traffic(r) for one in rounds]
-            memory = [number(r["memory"]), *measured(results, r["memory"])]
+            figure, answer = measured(results, r["memory"])
+            memory = [number(r["memory"]), f"{figure} ({peer_name(results)})", answer]
         for rival in r["rivals"]:
             results = [one.of_rival(r, rival) for one in rounds]
             who = rival["name"]
@@ -207,7 +210,7 @@ Written by [table.py](table.py); `sh bench/table.sh` measures again and rewrites
   for AVX2 and for AVX-512 registers. The peers are in [peers](peers) and [peers.py](peers.py). Each has
   shown before it was timed that its results are lowp's; where they differ, its file says how.
 - *Of traffic*: of the fastest loop that moves the same bytes and computes nothing
-  ([roofline.hpp](roofline.hpp)), with or without prefetching and streaming stores.
+  ([roofline.hpp](roofline.hpp)): with plain stores, with prefetching, or with streaming stores.
 - L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 64 Mi elements.
 
 {table}
@@ -229,9 +232,11 @@ def page(rounds):
     facts = [("machine", f"{context['cpu'].strip()}; {context['num_cpus']} processors; {caches}"),
              ("backend", context["lowp_isa"]),
              ("compiler", context["compiler"]),
-             ("date", context["date"][:10])]
+             ("date", context["date"][:10]),
+             ("load before each round", ", ".join(f"{one.context['load_avg'][0]:.1f}"
+                                                  for one in rounds))]
     if versions:
-        facts.append(("from PyPI", ", ".join(f"{k} {v}" for k, v in sorted(versions.items()))))
+        facts.append(("peers", ", ".join(f"{k} {v}" for k, v in sorted(versions.items()))))
     compilers = {" ".join(found.groups()) for name in rounds[0].speed
                  if (found := re.search("/(gcc|clang)([0-9]+)_loop_", name))}
     return PAGE.format(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eigen 3.4: Array::cast.
+// Eigen: Array::cast.
 #include "../cast.hpp"
 
 #include <Eigen/Core>
@@ -19,13 +19,14 @@ void add_cast(bench::suite& cases, std::string const& name) {
     Eigen::Map<output> to(reinterpret_cast<ToEigen*>(out.data()), n);
     to = from.template cast<ToEigen>();
   };
-  // Its bfloat16 has one NaN code per sign.
+  // A NaN loses its payload, or stays a signalling one.
   bench::add_cast_peer<From, To>(cases, name + "/eigen", lowp::nearest_even{}, cast,
                                  {.nan_codes = true});
 }
 
 bench::peer const eigen("cast", [](bench::suite& cases) {
   using lowp::bfloat16, lowp::float16;
+  bench::note_version("Eigen", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION);
   add_cast<float, Eigen::bfloat16, float, bfloat16>(cases, "float->bfloat16/nearest_even");
   add_cast<Eigen::bfloat16, float, bfloat16, float>(cases, "bfloat16->float/exact");
   add_cast<float, Eigen::half, float, float16>(cases, "float->float16/nearest_even");

@@ -25,6 +25,7 @@ void add_promotion(bench::suite& cases, std::string const& name) {
 }
 
 bench::peer const highway("cast", [](bench::suite& cases) {
+  bench::note_version("Highway", HWY_MAJOR, HWY_MINOR, HWY_PATCH);
   add_promotion<hwy::bfloat16_t, lowp::bfloat16>(cases, "bfloat16->float/exact");
   add_promotion<hwy::float16_t, lowp::float16>(cases, "float16->float/exact");
   bench::add_cast_peer<float, lowp::float16>(
