@@ -7,7 +7,8 @@
                                                         or "avx2", for a run capped to that
 
 A figure of a round is the median over its repetitions; a ratio is taken within a round; the table
-has the median of the rounds and, in brackets, the least and the greatest.
+has the median of the rounds and, in brackets, the least and the greatest. bounds.json says, by the
+name of a row, what bounds one that is not reached: {"float16 to float": "..."}.
 """
 import json
 import pathlib
@@ -151,8 +152,9 @@ def measured(results, asked):
 
 
 def peer_name(results):
+    """In which loop or library that was, mostly."""
     names = [result[1].split("/")[-2] for result in results if result is not None]
-    return max(set(names), key=names.count) if names else ""
+    return f" ({max(sorted(set(names)), key=names.count)})" if names else ""
 
 
 def table(rounds, bounds):
@@ -164,12 +166,12 @@ def table(rounds, bounds):
         if r["memory"] is not None:
             results = [one.of_traffic(r) for one in rounds]
             figure, answer = measured(results, r["memory"])
-            memory = [number(r["memory"]), f"{figure} ({peer_name(results)})", answer]
+            memory = [number(r["memory"]), figure + peer_name(results), answer]
         for rival in r["rivals"]:
             results = [one.of_rival(r, rival) for one in rounds]
             who = rival["name"]
             if rival["peers"] in (LOOPS, NOT_OWN):
-                who += f" ({peer_name(results)})"
+                who += peer_name(results)
             cells = [name, who, number(rival["asked"]), *measured(results, rival["asked"])]
             yield "| " + " | ".join(cells + memory) + " |"
             reached += [cells[4], memory[2]]
@@ -208,7 +210,8 @@ Written by [table.py](table.py); `sh bench/table.sh` measures again and rewrites
   within a round; the table has the median, the least and the greatest of {rounds} rounds.
 - *Best compiled loop*: the fastest of the loops in [loops](loops), compiled with `-O3` by {compilers},
   for AVX2 and for AVX-512 registers. The peers are in [peers](peers) and [peers.py](peers.py). Each has
-  shown before it was timed that its results are lowp's; where they differ, its file says how.
+  shown before it was timed that its results are lowp's; where they differ, its file says how. A new
+  one is a file in peers and a line in CMakeLists.txt.
 - *Of traffic*: of the fastest loop that moves the same bytes and computes nothing
   ([roofline.hpp](roofline.hpp)): with plain stores, with prefetching, or with streaming stores.
 - L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 64 Mi elements.
