@@ -4,8 +4,7 @@
 build_benches() {
   need_toolchain
   need libbenchmark-dev benchmark/benchmark.h
-  # What lowp is measured against: peers/, and loops/ by two compilers.
-  wish clang clang++
+  # What lowp is measured against.
   wish libeigen3-dev eigen3/Eigen/Core Eigen/Core
   wish libfp16-dev fp16/fp16.h
   wish libhwy-dev hwy/highway.h

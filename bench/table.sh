@@ -8,8 +8,10 @@
 
 python=${PYTHON:-python3}
 rounds=${1:-5}
-has_program "$python" || die "there is no $python"
+[ -n "${PYTHON:-}" ] || need python3 python3
+wish clang clang++
 build_benches
+has_program "$python" || die "there is no $python"
 
 # measure PROGRAM LEVEL OPTION...: into the folder of the round.
 measure() {
