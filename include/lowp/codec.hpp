@@ -157,7 +157,9 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
   auto const infinite = equal(a, spread<U>(binary32_infinity));
   auto nan = greater(a, spread<U>(binary32_infinity));
   if constexpr (!F.has_zero()) nan = either(nan, equal(a, spread<U>(0)));
-  return finish<F, R>(magnitude, sign, negative, infinite, nan, a >> (23 - F.significand_bits), s);
+  // The mask anew: where no mode asks for it, only this rare path computes it.
+  return finish<F, R>(magnitude, sign, greater(spread<U>(0), b), infinite, nan,
+                      a >> (23 - F.significand_bits), s);
 }
 
 /// Codes to binary32 patterns. Exact; a NaN comes out quiet, except where widening is a shift.

@@ -32,19 +32,19 @@ namespace detail {
 // An overload that takes what the real one refuses calls these, so that the first line of the
 // diagnostic says why.
 template <class T>
-constexpr void must_be_input() {
+LOWP_FN constexpr void must_be_input() {
   static_assert(input<T>,
                 "an argument does not satisfy 'input': a contiguous sized range of float or a "
                 "narrow type");
 }
 template <class T>
-constexpr void must_be_output() {
+LOWP_FN constexpr void must_be_output() {
   static_assert(output<T>,
                 "an argument does not satisfy 'output': a writable contiguous sized range of float "
                 "or a narrow type, not a temporary");
 }
 template <class T>
-constexpr void must_be_span_rounding() {
+LOWP_FN constexpr void must_be_span_rounding() {
   static_assert(span_rounding<T>,
                 "an argument does not satisfy 'span_rounding': nearest_even, nearest_away, "
                 "toward_zero, upward, downward, to_odd or stochastic");

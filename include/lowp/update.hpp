@@ -104,7 +104,7 @@ concept update_argument = output<T> || std::is_arithmetic_v<std::remove_cvref_t<
     one_of<std::remove_cvref_t<T>, sgd, adamw, overflow, update_report>;
 
 template <class T>
-constexpr void must_be_update_argument() {
+LOWP_FN constexpr void must_be_update_argument() {
   static_assert(update_argument<T>,
                 "an argument of update does not satisfy 'output' (a moment) or 'update_rounding'");
 }

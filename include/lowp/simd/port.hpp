@@ -27,8 +27,12 @@ struct staging {
   alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
 };
 
+/// What becomes of a NaN that is stored: a conversion keeps sign and payload, a computed NaN is the
+/// canonical one.
+enum class nans : std::uint8_t { kept, canonical };
+
 /// The lanes of one operand, a batch at a time.
-template <class Isa, class Operand>
+template <class Isa, class Operand, nans Nans>
 class port {
   using T = typename Operand::type;
   using storage = typename storage_of<T>::type;
@@ -43,6 +47,10 @@ class port {
       : operand_(o), staged_(s.elements), random_(random_of(o)) {
     if constexpr (narrow<T> && Operand::is_written) {
       results_ = detail::special_results_of<T::descriptor, U>(o.rounding, o.policy);
+      if constexpr (Nans == nans::canonical) {
+        results_.nan[1] = results_.nan[0];
+        results_.nan_payload = lanes::spread<U>(0);
+      }
       is_ieee_ =
           special_codes_of<T::descriptor>(o.policy) == standard_special_codes<T::descriptor>(false);
     }
@@ -73,6 +81,7 @@ class port {
   LOWP_HOST_FN static void prefetch(T const* at) {
     constexpr int line = 64, distance = 2048;
     auto const* ahead = reinterpret_cast<char const*>(at) + distance;
+    LOWP_UNROLL
     for (int i = 0; i < static_cast<int>(batch<Isa> * sizeof(T)); i += line)
       __builtin_prefetch(ahead + i);
   }
@@ -104,13 +113,15 @@ class port {
     }
   }
 
-  /// Rounds and stores, if this operand is written; says what was stored only if asked.
+  /// Rounds and stores, if this operand is written; says what was stored only if asked. An instruction
+  /// converts as a conversion does, so a NaN that was computed is left to the codec.
   template <bool Tells>
   LOWP_HOST_FN stored store(int k, F const& value) {
     if constexpr (!Tells && Operand::is_written &&
                   requires(F x, raw r) { Isa::encode(tag{}, rounding{}, r, x); }) {
       raw codes;
-      if (is_ieee_ && Isa::encode(tag{}, rounding{}, codes, value)) {
+      bool const is_left = Nans == nans::canonical && lanes::any(lanes::is_nan(value));
+      if (is_ieee_ && !is_left && Isa::encode(tag{}, rounding{}, codes, value)) {
         __builtin_memcpy(static_cast<storage*>(const_cast<void*>(at_)) + k, &codes.v,
                          sizeof(codes.v));
         return {};
@@ -124,13 +135,18 @@ class port {
       s.code.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
       return s;
     } else {
-      value.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
+      F const result = computed(value);
+      result.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
       U const zero = lanes::spread<U>(0);
-      return {lanes::bits(value), lanes::greater(zero, zero)};
+      return {lanes::bits(result), lanes::greater(zero, zero)};
     }
   }
 
  private:
+  LOWP_HOST_FN static F computed(F const& value) {
+    return Nans == nans::canonical ? lanes::canonical(value) : value;
+  }
+
   // What a backend may have an instruction for.
   using raw = pack<storage, registers>;
   using tag = std::type_identity<T>;

@@ -34,8 +34,11 @@ struct call {
  private:
   template <class Isa, std::size_t... I>
   LOWP_HOST_FN void run(std::index_sequence<I...>) const {
+    using function = decltype(make_function());
+    constexpr nans kind = requires { function::is_conversion; }
+    ? nans::kept : nans::canonical;
     loop<Isa>(make_function(),
-              port<Isa, Operand>(std::get<I>(operands), staging<Isa, Operand>{})...);
+              port<Isa, Operand, kind>(std::get<I>(operands), staging<Isa, Operand>{})...);
   }
 
   template <class Isa, class Function, class... Port>
@@ -65,8 +68,7 @@ struct call {
       auto const before = p.codes(k);
       F const old = value[0];
       F const u = function(value[I]...);
-      auto const now =
-          store<Function>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+      auto const now = store(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
       F const after = Parameter::decoded(now.code);
       if (left - k < Isa::lanes)
         totals.add_first(left - k, u, before, now.code, old, after, now.overflowed);
@@ -74,26 +76,16 @@ struct call {
         totals.add(u, before, now.code, old, after, now.overflowed);
     } else {
       function(value[I]...);
-      store<Function>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+      store(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
     }
   }
 
-  template <class Function, class F, std::size_t N, std::size_t... I, class Parameter,
-            class... Port>
+  template <class F, std::size_t N, std::size_t... I, class Parameter, class... Port>
   LOWP_HOST_FN static auto store(int k, F const (&value)[N], std::index_sequence<I...>,
                                  Parameter& p, Port&... others) {
-    auto const first = p.template store<is_reported>(k, result<Function>(value[0]));
-    (others.template store<false>(k, result<Function>(value[I + 1])), ...);
+    auto const first = p.template store<is_reported>(k, value[0]);
+    (others.template store<false>(k, value[I + 1]), ...);
     return first;
-  }
-
-  /// A conversion keeps the payload of a NaN; a computed NaN is canonical.
-  template <class Function, class F>
-  LOWP_HOST_FN static F result(F const& value) {
-    if constexpr (requires { Function::is_conversion; })
-      return value;
-    else
-      return lanes::canonical(value);
   }
 
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
