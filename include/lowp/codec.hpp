@@ -101,12 +101,11 @@ LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& rand
   } else {
     U const normal = round_normal<F>(a, negative, random, rounding);
     auto const subnormal = greater(spread<U>(least), a);
+    if (!any(subnormal)) return normal;
     if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even>)
       return select(subnormal, round_subnormal_by_addition<F>(a), normal);
-    else if (any(subnormal))
-      return select(subnormal, round_subnormal<F>(a, negative, random, rounding), normal);
     else
-      return normal;
+      return select(subnormal, round_subnormal<F>(a, negative, random, rounding), normal);
   }
 }
 
@@ -162,6 +161,22 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
                       a >> (23 - F.significand_bits), s);
 }
 
+/// The binary32 pattern of a subnormal magnitude of F, zero included, in steps of F's smallest.
+template <format F, class U>
+LOWP_FN constexpr U decode_subnormal(U const& magnitude) {
+  using namespace lanes;
+  if constexpr (lane<U>::computes_exactly) {  // 1.m - 1.0, scaled: neither is subnormal in binary32
+    using R = decltype(to_real(magnitude));
+    constexpr auto one = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
+    U const with_one = (magnitude << (23 - F.significand_bits)) + one;
+    return bits(sub(from_bits<R>(with_one), from_bits<R>(spread<U>(one))));
+  } else {
+    constexpr auto scale = static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits) << 23;
+    U const zero = spread<U>(0);
+    return select(equal(magnitude, zero), zero, bits(to_real(magnitude)) + scale);
+  }
+}
+
 /// Codes to binary32 patterns. Exact; a NaN comes out quiet, except where widening is a shift.
 template <format F, class U>
 LOWP_FN constexpr U decode(U const& code) {
@@ -171,23 +186,23 @@ LOWP_FN constexpr U decode(U const& code) {
 
   U const magnitude = code & F.magnitude_mask();
   U b = (magnitude << shift) + (static_cast<std::uint32_t>(127 - F.bias) << 23);
-  if constexpr (F.has_zero()) {
-    constexpr auto scale = static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits) << 23;
-    U const scaled =
-        select(equal(magnitude, spread<U>(0)), spread<U>(0), bits(to_real(magnitude)) + scale);
-    b = select(greater(spread<U>(F.min_normal_code()), magnitude), scaled, b);
-  } else {
+  if constexpr (F.has_zero())
+    b = select(greater(spread<U>(F.min_normal_code()), magnitude), decode_subnormal<F>(magnitude),
+               b);
+  else
     b = select(equal(magnitude, spread<U>(0)), spread<U>(1u << 22), b);  // 2^-127 is subnormal
-  }
   if constexpr (F.codes == specials::ieee) {
-    U const payload = (magnitude & F.significand_mask()) << shift;
-    U const special = payload | select(equal(payload, spread<U>(0)), spread<U>(binary32_infinity),
-                                       spread<U>(binary32_nan));
-    b = select(greater(magnitude, spread<U>(F.max_code())), special, b);
+    auto const is_special = greater(magnitude, spread<U>(F.max_code()));
+    if (any(is_special)) {
+      U const payload = (magnitude & F.significand_mask()) << shift;
+      U const special = payload | select(equal(payload, spread<U>(0)), spread<U>(binary32_infinity),
+                                         spread<U>(binary32_nan));
+      b = select(is_special, special, b);
+    }
   }
   if constexpr (F.codes == specials::nan_all_ones)
     b = select(equal(magnitude, spread<U>(F.magnitude_mask())), spread<U>(binary32_nan), b);
-  if constexpr (F.has_sign) b = b | ((code & F.sign_mask()) << (32 - F.bits()));
+  if constexpr (F.has_sign) b = b | ((code << (32 - F.bits())) & binary32_sign);
   if constexpr (F.codes == specials::nan_negative_zero)
     b = select(equal(code & F.code_mask(), spread<U>(F.nan_code())), spread<U>(binary32_nan), b);
   return b;

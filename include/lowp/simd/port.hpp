@@ -4,6 +4,7 @@
 
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/random.hpp>
+#include <lowp/simd/streaming.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ struct storage_of<float> {
   using type = float;
 };
 
-/// Room for a zero-padded copy of the last batch. Not inside the port: what may be pointed at may
+/// Room for a zero-padded copy of the last batch, and for a batch on its way around the caches. Not inside the port: what may be pointed at may
 /// be written through the pointer, and a port's constants would be loaded again for every pack.
 template <class Isa, class Operand>
 struct staging {
@@ -43,8 +44,11 @@ class port {
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_HOST_FN port(Operand const& o, staging<Isa, Operand>&& s)
-      : operand_(o), staged_(s.elements), random_(random_of(o)) {
+  LOWP_HOST_FN port(Operand const& o, std::size_t count, staging<Isa, Operand>&& s)
+      : operand_(o),
+        staged_(s.elements),
+        streams_(may_stream && is_streamed(o.data, count * sizeof(T))),
+        random_(random_of(o)) {
     if constexpr (narrow<T> && Operand::is_written) {
       results_ = detail::special_results_of<T::descriptor, U>(o.rounding, o.policy);
       if constexpr (Nans == nans::canonical) {
@@ -63,7 +67,8 @@ class port {
       if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));
       at_ = staged_;
     } else {
-      prefetch(operand_.data + first);
+      if (Operand::is_read) prefetch(operand_.data + first);
+      if (streams_) at_ = staged_;
     }
     if constexpr (Operand::is_random) {
       if (random_.is_on()) random_.next();
@@ -73,7 +78,12 @@ class port {
     if constexpr (Operand::is_written) {
       if (valid < batch<Isa>)
         __builtin_memcpy(static_cast<void*>(operand_.data + first), staged_, valid * sizeof(T));
+      else if (streams_)
+        stream(operand_.data + first, staged_, batch<Isa> * sizeof(T));
     }
+  }
+  LOWP_HOST_FN void finish() const {
+    if (streams_) finish_streaming();
   }
 
   /// A kernel that computes for long between its loads hides from the hardware's prefetcher. From
@@ -147,6 +157,9 @@ class port {
     return Nans == nans::canonical ? lanes::canonical(value) : value;
   }
 
+  // Not where random bits take longer than memory.
+  static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;
+
   // What a backend may have an instruction for.
   using raw = pack<storage, registers>;
   using tag = std::type_identity<T>;
@@ -186,6 +199,7 @@ class port {
   detail::special_results<U> results_;
   void const* at_ = nullptr;
   bool is_ieee_ = false;  // special results are those that hardware gives
+  bool streams_;
   [[no_unique_address]] random random_;
 };
 

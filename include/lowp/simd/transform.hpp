@@ -38,7 +38,7 @@ struct call {
     constexpr nans kind = requires { function::is_conversion; }
     ? nans::kept : nans::canonical;
     loop<Isa>(make_function(),
-              port<Isa, Operand, kind>(std::get<I>(operands), staging<Isa, Operand>{})...);
+              port<Isa, Operand, kind>(std::get<I>(operands), count, staging<Isa, Operand>{})...);
   }
 
   template <class Isa, class Function, class... Port>
@@ -54,6 +54,7 @@ struct call {
       (ports.end(first, valid), ...);
       if constexpr (is_reported) totals.fold();
     }
+    (ports.finish(), ...);
     if constexpr (is_reported) totals.finish(count, *report);
   }
 
