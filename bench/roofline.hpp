@@ -143,11 +143,10 @@ struct traffic {
       _mm_sfence();
 #endif
     } else {
-      run(
-          width, [&]<registers Width>() __attribute__((always_inline)) {
-            mover<Width, Method>::template all<Stream...>(at, count,
-                                                          std::index_sequence_for<Stream...>{});
-          });
+      run(width, [&]<registers Width>() __attribute__((always_inline)) {
+        mover<Width, Method>::template all<Stream...>(at, count,
+                                                      std::index_sequence_for<Stream...>{});
+      });
     }
   }
 };

@@ -200,8 +200,9 @@ void compare_with_run_time() {
 
 TYPED_TEST(constant, results_are_those_of_run_time) {
   using T = TypeParam;
-  []<std::size_t... A>(std::index_sequence<A...>) { (compare_with_run_time<T, A>(), ...); }
-  (std::make_index_sequence<pick_codes<T>().size()>());
+  []<std::size_t... A>(std::index_sequence<A...>) {
+    (compare_with_run_time<T, A>(), ...);
+  }(std::make_index_sequence<pick_codes<T>().size()>());
 }
 
 }  // namespace

@@ -2,15 +2,15 @@
 # The sources look as .clang-format says.
 cmake_minimum_required(VERSION 3.25)
 
-find_program(clang_format NAMES clang-format-14 clang-format)
+find_program(clang_format NAMES clang-format-19 clang-format)
 if(NOT clang_format)
   message("SKIPPED: clang-format is not installed")
   return()
 endif()
 # Other versions break other lines.
 execute_process(COMMAND ${clang_format} --version OUTPUT_VARIABLE version)
-if(NOT version MATCHES "version 14\\.")
-  message("SKIPPED: the reference is clang-format 14, here is ${version}")
+if(NOT version MATCHES "version 19\\.")
+  message("SKIPPED: the reference is clang-format 19, here is ${version}")
   return()
 endif()
 execute_process(
@@ -35,5 +35,5 @@ foreach(file IN LISTS files)
 endforeach()
 if(unformatted)
   list(JOIN unformatted " " unformatted)
-  message(FATAL_ERROR "run: clang-format -i ${unformatted}")
+  message(FATAL_ERROR "run: ${clang_format} -i ${unformatted}")
 endif()

@@ -12,49 +12,27 @@ namespace {
 using namespace lowp_test;
 
 template <class A, class B>
-concept adds = requires(A a, B b) {
-  a + b;
-};
+concept adds = requires(A a, B b) { a + b; };
 template <class A, class B>
-concept any_operator = adds<A, B> || requires(A a, B b) {
-  a - b;
-} || requires(A a, B b) {
-  a* b;
-} || requires(A a, B b) {
-  a / b;
-} || requires(A a, B b) {
-  a == b;
-} || requires(A a, B b) {
-  a != b;
-} || requires(A a, B b) {
-  a < b;
-} || requires(A a, B b) {
-  a > b;
-} || requires(A a, B b) {
-  a <= b;
-} || requires(A a, B b) {
-  a >= b;
-} || requires(A a, B b) {
-  a <=> b;
-} || requires(A a, B b) {
-  a += b;
-} || requires(A a, B b) {
-  a -= b;
-} || requires(A a, B b) {
-  a *= b;
-} || requires(A a, B b) {
-  a /= b;
-};
+concept any_operator =
+    adds<A, B> || requires(A a, B b) { a - b; } || requires(A a, B b) { a* b; } ||
+    requires(A a, B b) { a / b; } || requires(A a, B b) { a == b; } ||
+    requires(A a, B b) { a != b; } || requires(A a, B b) { a < b; } ||
+    requires(A a, B b) { a > b; } || requires(A a, B b) { a <= b; } ||
+    requires(A a, B b) { a >= b; } || requires(A a, B b) { a <=> b; } ||
+    requires(A a, B b) { a += b; } || requires(A a, B b) { a -= b; } ||
+    requires(A a, B b) { a *= b; } || requires(A a, B b) { a /= b; };
 
 template <class T, class B, class Result>
-constexpr bool gives = std::same_as<decltype(std::declval<T>() + std::declval<B>()), Result>&&
-    std::same_as<decltype(std::declval<B>() - std::declval<T>()),
-                 Result>&& std::same_as<decltype(std::declval<T>() * std::declval<B>()), Result>&&
-        std::same_as<decltype(std::declval<B>() / std::declval<T>()),
-                     Result>&& std::same_as<decltype(std::declval<T&>() += std::declval<B>()), T&>&&
-            std::same_as<decltype(std::declval<T>() == std::declval<B>()), bool>&&
-                std::same_as<decltype(std::declval<B>() < std::declval<T>()), bool>&& std::same_as<
-                    decltype(std::declval<T>() <=> std::declval<B>()), std::partial_ordering>;
+constexpr bool gives =
+    std::same_as<decltype(std::declval<T>() + std::declval<B>()), Result> &&
+    std::same_as<decltype(std::declval<B>() - std::declval<T>()), Result> &&
+    std::same_as<decltype(std::declval<T>() * std::declval<B>()), Result> &&
+    std::same_as<decltype(std::declval<B>() / std::declval<T>()), Result> &&
+    std::same_as<decltype(std::declval<T&>() += std::declval<B>()), T&> &&
+    std::same_as<decltype(std::declval<T>() == std::declval<B>()), bool> &&
+    std::same_as<decltype(std::declval<B>() < std::declval<T>()), bool> &&
+    std::same_as<decltype(std::declval<T>() <=> std::declval<B>()), std::partial_ordering>;
 
 template <class T>
 class operands : public testing::Test {};

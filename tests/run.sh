@@ -9,6 +9,7 @@ need libfmt-dev fmt/core.h
 need libeigen3-dev eigen3/Eigen/Core Eigen/Core
 need libcli11-dev CLI/CLI.hpp
 wish pkg-config pkg-config
+wish clang-format-19 clang-format-19
 install_missing
 
 build_target all -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON

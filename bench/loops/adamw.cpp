@@ -51,10 +51,9 @@ bench::peer const loops("update", [](bench::suite& cases) {
   auto const add = [&](std::string const& loop, bench::registers width) {
     auto const update = [=](floats p, std::span<float const> g, floats m, floats v) {
       auto const c = constants::of({});
-      bench::run(
-          width, [=]<bench::registers>() __attribute__((always_inline)) {
-            steps(c, p.data(), g.data(), m.data(), v.data(), p.size());
-          });
+      bench::run(width, [=]<bench::registers>() __attribute__((always_inline)) {
+        steps(c, p.data(), g.data(), m.data(), v.data(), p.size());
+      });
     };
     bench::add_adamw_peer(cases, loop, update);
   };

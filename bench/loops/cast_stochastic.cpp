@@ -45,17 +45,16 @@ void cast(float const* __restrict in, std::uint16_t* __restrict out, std::size_t
 }
 
 bench::peer const loops("cast", [](bench::suite& cases) {
-  bench::for_each_loop("float->bfloat16/stochastic",
-                       [&](std::string const& loop, bench::registers width) {
-                         bench::add_cast_peer<float, lowp::bfloat16>(
-                             cases, loop, lowp::stochastic{.seed = seed},
-                             [=](std::span<float const> in, std::span<lowp::bfloat16> out) {
-                               bench::run(
-                                   width, [=]<bench::registers>() __attribute__((always_inline)) {
-                                     cast(in.data(), bench::codes(out), in.size());
-                                   });
-                             });
-                       });
+  bench::for_each_loop(
+      "float->bfloat16/stochastic", [&](std::string const& loop, bench::registers width) {
+        bench::add_cast_peer<float, lowp::bfloat16>(
+            cases, loop, lowp::stochastic{.seed = seed},
+            [=](std::span<float const> in, std::span<lowp::bfloat16> out) {
+              bench::run(width, [=]<bench::registers>() __attribute__((always_inline)) {
+                cast(in.data(), bench::codes(out), in.size());
+              });
+            });
+      });
 });
 
 }  // namespace

@@ -20,16 +20,15 @@ void add_loops(bench::suite& cases, std::string const& types) {
   bench::for_each_loop(
       types + "/nearest_even", [&](std::string const& loop, bench::registers width) {
         auto const add = [=](std::span<bfloat16> p, float alpha, std::span<U const> u) {
-          bench::run(
-              width, [=]<bench::registers>() __attribute__((always_inline)) {
-                auto* const __restrict to = bench::codes(p);
-                auto const* const __restrict from = bench::codes(u);
-                std::size_t const n = p.size();
-                for (std::size_t i = 0; i < n; ++i) {
-                  float const old = bench::from_bfloat16(to[i]);
-                  to[i] = bench::to_nearest_bfloat16(__builtin_fmaf(alpha, widened(from[i]), old));
-                }
-              });
+          bench::run(width, [=]<bench::registers>() __attribute__((always_inline)) {
+            auto* const __restrict to = bench::codes(p);
+            auto const* const __restrict from = bench::codes(u);
+            std::size_t const n = p.size();
+            for (std::size_t i = 0; i < n; ++i) {
+              float const old = bench::from_bfloat16(to[i]);
+              to[i] = bench::to_nearest_bfloat16(__builtin_fmaf(alpha, widened(from[i]), old));
+            }
+          });
         };
         // A NaN comes out as the hardware's addition leaves it; the library's are all one code.
         bench::add_fused_add_peer<bfloat16, U>(cases, loop, lowp::nearest_even{}, add,

@@ -22,8 +22,8 @@ template <class A, class B>
 concept different_formats = narrow<A> && narrow<B> && !std::same_as<A, B>;
 
 template <class A, class B>
-concept operands = ((narrow<A> && number<B>) || (number<A> && narrow<B>)) &&
-                   !different_formats<A, B>;
+concept operands =
+    ((narrow<A> && number<B>) || (number<A> && narrow<B>)) && !different_formats<A, B>;
 
 namespace detail {
 
@@ -42,12 +42,10 @@ LOWP_FN constexpr auto operand(X x) {
 /// A type in which one operation on T is exact or, having 2p + 2 digits, rounds innocuously
 /// (S. Figueroa, "When is double rounding innocuous?", SIGNUM 30, 1995), without leaving its range.
 template <format F>
-inline constexpr bool float_is_wide_enough = 2 * F.precision() + 2 <= 24 &&
-                                             2 * (F.min_exponent() - F.significand_bits) >= -126 &&
-                                             2 * (F.max_exponent() + 1) <= 127 &&
-                                             F.max_exponent() + 1 -
-                                                     (F.min_exponent() - F.significand_bits) <=
-                                                 126;
+inline constexpr bool float_is_wide_enough =
+    2 * F.precision() + 2 <= 24 && 2 * (F.min_exponent() - F.significand_bits) >= -126 &&
+    2 * (F.max_exponent() + 1) <= 127 &&
+    F.max_exponent() + 1 - (F.min_exponent() - F.significand_bits) <= 126;
 template <narrow T>
 using wide = std::conditional_t<float_is_wide_enough<T::descriptor>, float, double>;
 
@@ -126,36 +124,44 @@ LOWP_FN constexpr auto apply(A a, B b) {
 }  // namespace detail
 
 template <class A, class B>
-requires operands<A, B> LOWP_FN constexpr auto operator+(A a, B b) {
+  requires operands<A, B>
+LOWP_FN constexpr auto operator+(A a, B b) {
   return detail::apply<detail::plus>(a, b);
 }
 template <class A, class B>
-requires operands<A, B> LOWP_FN constexpr auto operator-(A a, B b) {
+  requires operands<A, B>
+LOWP_FN constexpr auto operator-(A a, B b) {
   return detail::apply<detail::minus>(a, b);
 }
 template <class A, class B>
-requires operands<A, B> LOWP_FN constexpr auto operator*(A a, B b) {
+  requires operands<A, B>
+LOWP_FN constexpr auto operator*(A a, B b) {
   return detail::apply<detail::multiplies>(a, b);
 }
 template <class A, class B>
-requires operands<A, B> LOWP_FN constexpr auto operator/(A a, B b) {
+  requires operands<A, B>
+LOWP_FN constexpr auto operator/(A a, B b) {
   return detail::apply<detail::divides>(a, b);
 }
 
 template <narrow T, class B>
-requires operands<T, B> LOWP_FN constexpr T& operator+=(T& a, B b) {
+  requires operands<T, B>
+LOWP_FN constexpr T& operator+=(T& a, B b) {
   return a = static_cast<T>(a + b);
 }
 template <narrow T, class B>
-requires operands<T, B> LOWP_FN constexpr T& operator-=(T& a, B b) {
+  requires operands<T, B>
+LOWP_FN constexpr T& operator-=(T& a, B b) {
   return a = static_cast<T>(a - b);
 }
 template <narrow T, class B>
-requires operands<T, B> LOWP_FN constexpr T& operator*=(T& a, B b) {
+  requires operands<T, B>
+LOWP_FN constexpr T& operator*=(T& a, B b) {
   return a = static_cast<T>(a * b);
 }
 template <narrow T, class B>
-requires operands<T, B> LOWP_FN constexpr T& operator/=(T& a, B b) {
+  requires operands<T, B>
+LOWP_FN constexpr T& operator/=(T& a, B b) {
   return a = static_cast<T>(a / b);
 }
 
@@ -196,26 +202,36 @@ LOWP_FN constexpr T operator-(T a) {
 }
 
 template <class A, class B>
-requires operands<A, B> LOWP_FN constexpr bool operator==(A a, B b) {
+  requires operands<A, B>
+LOWP_FN constexpr bool operator==(A a, B b) {
   return detail::operand<A, B>(a) == detail::operand<A, B>(b);
 }
 template <class A, class B>
-requires operands<A, B> LOWP_FN constexpr std::partial_ordering operator<=>(A a, B b) {
+  requires operands<A, B>
+LOWP_FN constexpr std::partial_ordering operator<=>(A a, B b) {
   return detail::operand<A, B>(a) <=> detail::operand<A, B>(b);
 }
 // Device code cannot ask a std::partial_ordering for its sign.
 template <class A, class B>
-requires operands<A, B> LOWP_FN constexpr bool operator<(A a, B b) {
+  requires operands<A, B>
+LOWP_FN constexpr bool operator<(A a, B b) {
   return detail::operand<A, B>(a) < detail::operand<A, B>(b);
 }
 template <class A, class B>
-requires operands<A, B> LOWP_FN constexpr bool operator>(A a, B b) { return b < a; }
+  requires operands<A, B>
+LOWP_FN constexpr bool operator>(A a, B b) {
+  return b < a;
+}
 template <class A, class B>
-requires operands<A, B> LOWP_FN constexpr bool operator<=(A a, B b) {
+  requires operands<A, B>
+LOWP_FN constexpr bool operator<=(A a, B b) {
   return detail::operand<A, B>(a) <= detail::operand<A, B>(b);
 }
 template <class A, class B>
-requires operands<A, B> LOWP_FN constexpr bool operator>=(A a, B b) { return b <= a; }
+  requires operands<A, B>
+LOWP_FN constexpr bool operator>=(A a, B b) {
+  return b <= a;
+}
 
 // Two narrow formats do not mix; without these, both would widen to float behind your back.
 // clang-format off

@@ -13,7 +13,8 @@
 namespace lowp {
 
 template <format F>
-requires(F.is_valid()) class basic_float;
+  requires(F.is_valid())
+class basic_float;
 
 namespace detail {
 template <class T>
@@ -40,14 +41,15 @@ inline constexpr overflow default_overflow<basic_float<F>> = default_overflow_of
 /// `x` as a `To`, rounded once from its exact value. `rounding` may be `stochastic`, which takes
 /// the random bits of element `offset`, or `stochastic_bits`.
 template <element To, number From, value_rounding R = nearest_even>
-requires(narrow<To> || narrow<From> || std::same_as<From, float>) LOWP_FN constexpr To
-    convert(From x, R rounding = {}, overflow policy = default_overflow<To>);
+  requires(narrow<To> || narrow<From> || std::same_as<From, float>)
+LOWP_FN constexpr To convert(From x, R rounding = {}, overflow policy = default_overflow<To>);
 
 /// One value of the format F, stored as its code in the low bits of 8 or 16. Drops in for `float`
 /// as C++23's std::bfloat16_t does: widens implicitly, narrows explicitly (nearest even, default
 /// overflow), takes integers implicitly.
 template <format F>
-requires(F.is_valid()) class basic_float {
+  requires(F.is_valid())
+class basic_float {
  public:
   using storage = std::conditional_t<(F.bits() <= 8), std::uint8_t, std::uint16_t>;
   static constexpr format descriptor = F;
@@ -59,8 +61,8 @@ requires(F.is_valid()) class basic_float {
   template <std::floating_point X>
   LOWP_FN explicit constexpr basic_float(X x) : basic_float(convert<basic_float>(x)) {}
   template <format G>
-  requires(G != F) LOWP_FN explicit constexpr basic_float(basic_float<G> x)
-      : basic_float(convert<basic_float>(x)) {}
+    requires(G != F)
+  LOWP_FN explicit constexpr basic_float(basic_float<G> x) : basic_float(convert<basic_float>(x)) {}
 
   LOWP_FN constexpr operator float() const { return convert<float>(*this); }
 
@@ -105,8 +107,8 @@ LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
 }  // namespace detail
 
 template <element To, number From, value_rounding R>
-requires(narrow<To> || narrow<From> || std::same_as<From, float>) LOWP_FN constexpr To
-    convert(From x, R rounding, overflow policy) {
+  requires(narrow<To> || narrow<From> || std::same_as<From, float>)
+LOWP_FN constexpr To convert(From x, R rounding, overflow policy) {
   if constexpr (std::same_as<To, From>) {
     return x;
   } else if constexpr (std::same_as<To, float>) {

@@ -59,8 +59,8 @@ LOWP_HOST_FN void cast(In&& in, Out&& out, R rounding = {},
 }
 
 template <class In, class Out, class R = nearest_even, class... Policy>
-requires(!(input<In> && output<Out> && span_rounding<R>)) void cast(In&&, Out&&, R = {},
-                                                                    Policy...) {
+  requires(!(input<In> && output<Out> && span_rounding<R>))
+void cast(In&&, Out&&, R = {}, Policy...) {
   detail::must_be_input<In>();
   detail::must_be_output<Out>();
   detail::must_be_span_rounding<R>();

@@ -53,15 +53,14 @@ LOWP_HOST_FN void fused_add_on(Where const& where, P&& p, float alpha, U&& u, R 
 /// @param outcome  optionally an overflow policy, then optionally an update_report to add to
 /// @throws std::invalid_argument  sizes differ, or p and u overlap in another way
 template <output P, input U, span_rounding R = nearest_even, class... Outcome>
-requires policy_then_report<Outcome...> LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u,
-                                                                    R rounding = {},
-                                                                    Outcome&&... outcome) {
+  requires policy_then_report<Outcome...>
+LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, R rounding = {}, Outcome&&... outcome) {
   detail::fused_add_on(simd::this_thread{}, p, alpha, u, rounding, outcome...);
 }
 
 template <class P, class U, class R = nearest_even, class... Outcome>
-requires(!(output<P> && input<U> && span_rounding<R>)) void fused_add(P&&, float, U&&, R = {},
-                                                                      Outcome&&...) {
+  requires(!(output<P> && input<U> && span_rounding<R>))
+void fused_add(P&&, float, U&&, R = {}, Outcome&&...) {
   detail::must_be_output<P>();
   detail::must_be_input<U>();
   detail::must_be_span_rounding<R>();

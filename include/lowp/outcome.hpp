@@ -30,8 +30,8 @@ concept report_is_lvalue =
 
 /// `()`, `(overflow)`, `(update_report&)` or `(overflow, update_report&)`.
 template <class... T>
-concept policy_then_report = detail::is_outcome<std::remove_cvref_t<T>...> &&
-    (detail::report_is_lvalue<T>&&...);
+concept policy_then_report =
+    detail::is_outcome<std::remove_cvref_t<T>...> && (detail::report_is_lvalue<T> && ...);
 
 namespace detail {
 

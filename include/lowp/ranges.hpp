@@ -18,14 +18,12 @@ namespace lowp {
 /// A contiguous range of known size whose elements are float or a narrow type.
 template <class R>
 concept input = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    element<std::ranges::range_value_t<R>>;
+                element<std::ranges::range_value_t<R>>;
 
 /// The same, writable, and not a temporary that would die with what was written to it.
 template <class R>
-concept output =
-    input<R> && std::ranges::borrowed_range<R> && std::same_as < std::ranges::range_reference_t<R>,
-        std::ranges::range_value_t<R>
-& > ;
+concept output = input<R> && std::ranges::borrowed_range<R> &&
+                 std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
 
 namespace detail {
 

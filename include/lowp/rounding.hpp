@@ -138,8 +138,8 @@ class rounding_mode {
   LOWP_HOST_FN constexpr rounding_mode() : rounding_mode(nearest_even{}) {}
 
   template <class R>
-  requires detail::deterministic_rounding<R> || std::same_as<R, stochastic>
-      LOWP_HOST_FN constexpr rounding_mode(R const& mode)
+    requires detail::deterministic_rounding<R> || std::same_as<R, stochastic>
+  LOWP_HOST_FN constexpr rounding_mode(R const& mode)
       : increment_{{of(mode, 0, false), of(mode, 1, false)},
                    {of(mode, 0, true), of(mode, 1, true)}},
         inward_{mode.inward(false), mode.inward(true)} {

@@ -60,8 +60,8 @@ LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&
 }
 
 template <class Function, class R, class Out, class... In>
-requires(!(span_rounding<R> && output<Out> &&
-           (input<In> && ...))) void transform(Function const&, R, Out&&, In&&...) {
+  requires(!(span_rounding<R> && output<Out> && (input<In> && ...)))
+void transform(Function const&, R, Out&&, In&&...) {
   detail::must_be_span_rounding<R>();
   detail::must_be_output<Out>();
   (detail::must_be_input<In>(), ...);

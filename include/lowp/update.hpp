@@ -100,8 +100,8 @@ LOWP_HOST_FN auto gradient(Range& range) {
 
 template <class T>
 concept update_argument = output<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
-    update_rounding<std::remove_cvref_t<T>> ||
-    one_of<std::remove_cvref_t<T>, sgd, adamw, overflow, update_report>;
+                          update_rounding<std::remove_cvref_t<T>> ||
+                          one_of<std::remove_cvref_t<T>, sgd, adamw, overflow, update_report>;
 
 template <class T>
 LOWP_FN constexpr void must_be_update_argument() {
@@ -161,37 +161,32 @@ LOWP_HOST_FN void update_on(Where const& where, P&& p, G&& g, M&& m, V&& v, adam
 /// @throws std::invalid_argument  sizes differ; a written range overlaps another range; step 0; a
 ///                  hyper-parameter that is not finite or outside its range. Nothing is written.
 template <output P, input G, update_rounding R = nearest_even, class... Outcome>
-requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer,
-                                                                 std::uint64_t step,
-                                                                 R rounding = {},
-                                                                 Outcome&&... outcome) {
+  requires policy_then_report<Outcome...>
+LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer, std::uint64_t step, R rounding = {},
+                         Outcome&&... outcome) {
   detail::update_on(simd::this_thread{}, p, g, optimizer, step, rounding, outcome...);
 }
 
 /// One step of SGD with momentum: momentum = g at step 1, momentum * momentum + (1 - dampening) * g
 /// later, g including weight decay. With momentum 0 the momentum range is not touched.
 template <output P, input G, output M, update_rounding R = nearest_even, class... Outcome>
-requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum,
-                                                                 sgd const& optimizer,
-                                                                 std::uint64_t step,
-                                                                 R rounding = {},
-                                                                 Outcome&&... outcome) {
+  requires policy_then_report<Outcome...>
+LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum, sgd const& optimizer, std::uint64_t step,
+                         R rounding = {}, Outcome&&... outcome) {
   detail::update_on(simd::this_thread{}, p, g, momentum, optimizer, step, rounding, outcome...);
 }
 
 /// One step of AdamW with first moment m and second moment v.
 template <output P, input G, output M, output V, update_rounding R = nearest_even, class... Outcome>
-requires policy_then_report<Outcome...> LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v,
-                                                                 adamw const& optimizer,
-                                                                 std::uint64_t step,
-                                                                 R rounding = {},
-                                                                 Outcome&&... outcome) {
+  requires policy_then_report<Outcome...>
+LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v, adamw const& optimizer, std::uint64_t step,
+                         R rounding = {}, Outcome&&... outcome) {
   detail::update_on(simd::this_thread{}, p, g, m, v, optimizer, step, rounding, outcome...);
 }
 
 template <class P, class G, class... Rest>
-requires(!(output<P> && input<G> &&
-           (detail::update_argument<Rest> && ...))) void update(P&&, G&&, Rest&&...) {
+  requires(!(output<P> && input<G> && (detail::update_argument<Rest> && ...)))
+void update(P&&, G&&, Rest&&...) {
   detail::must_be_output<P>();
   detail::must_be_input<G>();
   (detail::must_be_update_argument<Rest>(), ...);

@@ -61,7 +61,7 @@ __attribute__((section(".preinit_array"), used)) void (*const hook)(int, char**,
 presence found() { return outcome; }
 
 bool fake_cpuid() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGSEGV, &action, &previous);

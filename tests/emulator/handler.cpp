@@ -86,7 +86,7 @@ void on_illegal_instruction(int number, siginfo_t* info, void* context) {
 
 void install() {
   layout = standard_layout();
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = on_illegal_instruction;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGILL, &action, &previous);

@@ -329,7 +329,7 @@ class handler : public testing::Test {
     if (!has_avx512()) GTEST_SKIP() << "this processor lacks AVX-512";
     ASSERT_TRUE(memory_.exist());
     // Behind the emulator, so that it gets what the emulator refuses.
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = on_refusal;
     sigaction(SIGILL, &action, &before_);
     install();
@@ -352,7 +352,7 @@ class handler : public testing::Test {
   }
 
   pages memory_;
-  struct sigaction before_ {};
+  struct sigaction before_{};
 };
 
 // Of all vectors that the instructions leave. Found on a processor that has the instructions.

@@ -122,8 +122,8 @@ number from(T x) {
 
 // Every integer type up to 128 bits. std::integral leaves out __int128 in strict modes.
 template <class T>
-requires(std::integral<T> || std::same_as<T, i128> || std::same_as<T, u128>) constexpr number
-    from(T x) {
+  requires(std::integral<T> || std::same_as<T, i128> || std::same_as<T, u128>)
+constexpr number from(T x) {
   const bool negative = x < T{0};
   const u128 magnitude = negative ? u128{0} - static_cast<u128>(x) : static_cast<u128>(x);
   return make_finite(negative, magnitude, 0);

@@ -76,7 +76,7 @@ struct training_state {
 template <class Settings>
 struct field {
   const char* name;
-  double Settings::*value;
+  double Settings::* value;
   std::vector<double> refused, accepted;
 };
 

@@ -14,8 +14,8 @@ inline constexpr int chains = 4;
 
 /// Elements per batch: a block of eight for each 64-bit lane of each chain.
 template <class Isa>
-inline constexpr int batch = chains* Isa::lanes / 2 *
-                             static_cast<int>(random_source::elements_per_block);
+inline constexpr int batch =
+    chains * Isa::lanes / 2 * static_cast<int>(random_source::elements_per_block);
 
 /// Words of as many Philox blocks as there are lanes, each in 64 bits, where a multiplication has
 /// room for its product: what is above the low 32 bits is of no meaning. Two registers, because one

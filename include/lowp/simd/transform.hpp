@@ -35,8 +35,7 @@ struct call {
   template <class Isa, std::size_t... I>
   LOWP_HOST_FN void run(std::index_sequence<I...>) const {
     using function = decltype(make_function());
-    constexpr nans kind = requires { function::is_conversion; }
-    ? nans::kept : nans::canonical;
+    constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
     loop<Isa>(make_function(),
               port<Isa, Operand, kind>(std::get<I>(operands), count, staging<Isa, Operand>{})...);
   }
