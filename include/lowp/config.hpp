@@ -47,7 +47,10 @@
 #endif
 
 // Between these two, -ffast-math and contraction of the including unit are off.
-#if defined(__clang__)
+#if defined(__clang__) && !defined(__x86_64__)  // it has no such pragma for other processors
+#define LOWP_EXACT_BEGIN
+#define LOWP_EXACT_END
+#elif defined(__clang__)
 #define LOWP_EXACT_BEGIN _Pragma("float_control(push)") _Pragma("float_control(precise, on)")
 #define LOWP_EXACT_END _Pragma("float_control(pop)")
 #elif defined(__CUDACC__)
