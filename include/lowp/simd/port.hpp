@@ -60,6 +60,7 @@ class port {
     }
   }
 
+  template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
     at_ = operand_.data + first;
     if (valid < batch<Isa>) {
@@ -67,7 +68,7 @@ class port {
       if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));
       at_ = staged_;
     } else {
-      if (Operand::is_read) prefetch(operand_.data + first);
+      if (Prefetches && Operand::is_read) prefetch(operand_.data + first);
       if (streams_) at_ = staged_;
     }
     if constexpr (Operand::is_random) {
@@ -86,8 +87,8 @@ class port {
     if (streams_) finish_streaming();
   }
 
-  /// A kernel that computes for long between its loads hides from the hardware's prefetcher. From
-  /// cache this costs next to nothing; from memory about 2 KB ahead was best on every CPU tried.
+  /// A kernel that computes random bits between its loads hides from the hardware's prefetcher; about
+  /// 2 KB ahead was best on every CPU tried. A kernel that only rounds is better off without.
   LOWP_HOST_FN static void prefetch(T const* at) {
     constexpr int line = 64, distance = 2048;
     auto const* ahead = reinterpret_cast<char const*>(at) + distance;

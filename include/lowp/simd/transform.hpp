@@ -46,7 +46,7 @@ struct call {
     constexpr std::size_t step = batch<Isa>;
     for (std::size_t first = 0; first < count; first += step) {
       std::size_t const valid = count - first < step ? count - first : step;
-      (ports.begin(first, valid), ...);
+      (ports.template begin<(Operand::is_random || ...)>(first, valid), ...);
       auto const left = static_cast<int>(valid);
       for (int k = 0; k < left; k += Isa::lanes)
         elements<Isa>(function, k, left, totals, std::index_sequence_for<Port...>{}, ports...);
