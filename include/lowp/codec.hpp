@@ -45,9 +45,9 @@ template <format F, class U, class M, class R>
 LOWP_FN constexpr U round_normal(U const& a, M const& negative, U const& random,
                                  R const& rounding) {
   constexpr int dropped = 24 - F.precision();
-  constexpr auto rebias = static_cast<std::uint32_t>(127 - F.bias) << F.significand_bits;
+  constexpr auto rebias = static_cast<std::uint32_t>(127 - F.bias) << 23;
   U const odd = (a >> dropped) & 1;
-  return ((a + rounding.template increment<dropped>(odd, negative, random)) >> dropped) - rebias;
+  return (a - rebias + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
 }
 
 /// The same for a magnitude that is subnormal in F and whose bits above the dropped ones lie on F's
