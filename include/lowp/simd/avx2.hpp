@@ -109,6 +109,17 @@ struct avx2 : vector_masks<avx2> {
     asm("vpmuludq %2, %1, %0" : "=x"(r) : "x"(a), "x"(b));
     whole = r;
   }
+  /// The low Bits bits of each 64 from a, the others from b.
+  template <int Bits, class V>
+  LOWP_TARGET inline static void merge(V& v, V const& a, V const& b) {
+    static_assert(Bits == 16 || Bits == 32);
+    V r;
+    if constexpr (Bits == 16)
+      asm("vpblendw $0x11, %1, %2, %0" : "=x"(r) : "x"(a), "x"(b));
+    else
+      asm("vpblendd $0x55, %1, %2, %0" : "=x"(r) : "x"(a), "x"(b));
+    v = r;
+  }
   /// Even lanes of a and b in turn, and odd lanes.
   template <class V>
   LOWP_TARGET inline static void interleave(V& even, V& odd, V const& a, V const& b) {

@@ -146,6 +146,14 @@ struct avx512 {
     asm("vpmuludq %2, %1, %0" : "=v"(r) : "v"(a), "v"(b));
     whole = r;
   }
+  /// The low Bits bits of each 64 from a, the others from b.
+  template <int Bits, class V>
+  LOWP_TARGET inline static void merge(V& v, V const& a, V const& b) {
+    V const low = V{} + ((std::uint64_t{1} << Bits) - 1);
+    V r = a;
+    asm("vpternlogq $0xe2, %2, %1, %0" : "+v"(r) : "v"(low), "v"(b));  // low ? r : b
+    v = r;
+  }
   /// Even lanes of a and b in turn, and odd lanes.
   template <class V>
   LOWP_TARGET inline static void interleave(V& even, V& odd, V const& a, V const& b) {

@@ -62,6 +62,12 @@ struct portable : vector_masks<portable> {
 #endif
   }
 
+  /// The low Bits bits of each 64 from a, the others from b.
+  template <int Bits, class V>
+  LOWP_HOST_FN static void merge(V& v, V const& a, V const& b) {
+    constexpr std::uint64_t low = (std::uint64_t{1} << Bits) - 1;
+    v = (a & low) | (b & ~low);
+  }
   /// Even lanes of a and b in turn, and odd lanes.
   template <class V>
   LOWP_HOST_FN static void interleave(V& even, V& odd, V const& a, V const& b) {

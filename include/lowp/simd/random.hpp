@@ -99,13 +99,12 @@ LOWP_HOST_FN block_words<Isa> operator>>(block_words<Isa> const& a, int b) {
   for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] >> b;
   return w;
 }
-/// The bits of `mask` from a, the others from b.
-template <class Isa>
-LOWP_HOST_FN block_words<Isa> merged(block_words<Isa> const& a, block_words<Isa> const& b,
-                                     std::uint64_t mask) {
+/// The low `Bits` bits of each 64 from a, the others from b.
+template <int Bits, class Isa>
+LOWP_HOST_FN block_words<Isa> merged(block_words<Isa> const& a, block_words<Isa> const& b) {
   block_words<Isa> w;
   LOWP_UNROLL
-  for (int i = 0; i < chains; ++i) w.v[i] = (a.v[i] & mask) | (b.v[i] & ~mask);
+  for (int i = 0; i < chains; ++i) Isa::template merge<Bits>(w.v[i], a.v[i], b.v[i]);
   return w;
 }
 
@@ -134,11 +133,8 @@ LOWP_HOST_FN void random_batch(random_source const& source, std::uint64_t index,
   source.words(w, first + lane<W>::spread(static_cast<std::uint32_t>(counter)), counter);
 
   // A block is eight numbers of 16 bits: the low halves of its words, then the high halves.
-  constexpr std::uint64_t low16 = 0xffff, low32 = 0xffffffff;
-  W const low =
-      merged(merged(w[0], w[1] << 16, low16), merged(w[2], w[3] << 16, low16) << 32, low32);
-  W const high =
-      merged(merged(w[0] >> 16, w[1], low16), merged(w[2] >> 16, w[3], low16) << 32, low32);
+  W const low = merged<32>(merged<16>(w[0], w[1] << 16), merged<16>(w[2], w[3] << 16) << 32);
+  W const high = merged<32>(merged<16>(w[0] >> 16, w[1]), merged<16>(w[2] >> 16, w[3]) << 32);
   LOWP_UNROLL
   for (int i = 0; i < chains; ++i) {
     typename W::vector pair[2];
