@@ -46,18 +46,20 @@ struct avx2 : vector_masks<avx2> {
     asm("vmovmskps %1, %0" : "=r"(bits) : "x"(m.v));
     return bits;
   }
-  LOWP_TARGET inline static void max(words& u, words const& a, words const& b) {
-    words::vector r;
-    asm("vpmaxsd %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));
-    u.v = r;
-  }
-  LOWP_TARGET inline static void min(words& u, words const& a, words const& b) {
-    words::vector r;
-    asm("vpminsd %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));
-    u.v = r;
-  }
-
   using reals = pack<float, avx2>;
+
+// result = a op b; by way of a local: see avx512.hpp.
+#define LOWP_INSTRUCTION(name, Pack, instruction)                                   \
+  LOWP_TARGET inline static void name(Pack& result, Pack const& a, Pack const& b) { \
+    Pack::vector r;                                                                 \
+    asm(instruction " %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));                  \
+    result.v = r;                                                                   \
+  }
+  LOWP_INSTRUCTION(max, words, "vpmaxsd")
+  LOWP_INSTRUCTION(min, words, "vpminsd")
+  LOWP_INSTRUCTION(div, reals, "vdivps")
+#undef LOWP_INSTRUCTION
+
   template <class V>
   LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
     typedef float half __attribute__((vector_size(16)));
@@ -70,7 +72,6 @@ struct avx2 : vector_masks<avx2> {
     high = h;
   }
 
-  // Results go by way of a local: see avx512.hpp.
   // In a function without the target, g++ would do these two lane by lane.
   template <class V, class T>
   LOWP_TARGET inline static void spread(V& v, T x) {
@@ -143,11 +144,6 @@ struct avx2 : vector_masks<avx2> {
     asm("vcvtps2ph $0, %1, %0" : "=x"(r) : "x"(x.v));
     codes.v = r;
     return true;
-  }
-  LOWP_TARGET inline static void div(reals& quotient, reals const& a, reals const& b) {
-    reals::vector r;
-    asm("vdivps %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));
-    quotient.v = r;
   }
   LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
     reals::vector r;

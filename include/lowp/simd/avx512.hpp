@@ -25,7 +25,7 @@ struct avx512;
 
 /// A mask register.
 struct bitmask {
-  std::uint16_t bits;
+  std::uint16_t v;
 };
 
 }  // namespace LOWP_UNIT
@@ -55,54 +55,43 @@ struct avx512 {
     kernel.template run<avx512>();
   }
 
-  // Results go by way of a local: g++ keeps what an asm statement writes through a reference in memory.
   using words = word<avx512>;
-  LOWP_TARGET inline static void equal(bitmask& m, words const& a, words const& b) {
-    std::uint16_t r;
-    asm("vpcmpeqd %2, %1, %0" : "=k"(r) : "v"(a.v), "v"(b.v));
-    m.bits = r;
+  using reals = pack<float, avx512>;
+
+// result = a op b. By way of a local, because g++ keeps what an asm statement writes through a reference
+// in memory.
+#define LOWP_INSTRUCTION(name, Result, in, Operand, from, instruction)                      \
+  LOWP_TARGET inline static void name(Result& result, Operand const& a, Operand const& b) { \
+    decltype(result.v) r;                                                                   \
+    asm(instruction " %2, %1, %0" : "=" in(r) : from(a.v), from(b.v));                      \
+    result.v = r;                                                                           \
   }
-  LOWP_TARGET inline static void greater(bitmask& m, words const& a, words const& b) {
+  // clang-format off
+  LOWP_INSTRUCTION(equal,   bitmask, "k", words,   "v", "vpcmpeqd")
+  LOWP_INSTRUCTION(greater, bitmask, "k", words,   "v", "vpcmpgtd")
+  LOWP_INSTRUCTION(max,     words,   "v", words,   "v", "vpmaxsd")
+  LOWP_INSTRUCTION(min,     words,   "v", words,   "v", "vpminsd")
+  LOWP_INSTRUCTION(both,    bitmask, "k", bitmask, "k", "kandw")
+  LOWP_INSTRUCTION(either,  bitmask, "k", bitmask, "k", "korw")
+  LOWP_INSTRUCTION(div,     reals,   "v", reals,   "v", "vdivps")
+// clang-format on
+#undef LOWP_INSTRUCTION
+
+  LOWP_TARGET inline static void negate(bitmask& m, bitmask const& a) {
     std::uint16_t r;
-    asm("vpcmpgtd %2, %1, %0" : "=k"(r) : "v"(a.v), "v"(b.v));
-    m.bits = r;
+    asm("knotw %1, %0" : "=k"(r) : "k"(a.v));
+    m.v = r;
   }
   LOWP_TARGET inline static void select(words& u, bitmask const& where, words const& yes,
                                         words const& no) {
     words::vector r;
-    asm("vpblendmd %1, %2, %0 %{%3%}" : "=v"(r) : "v"(yes.v), "v"(no.v), "Yk"(where.bits));
+    asm("vpblendmd %1, %2, %0 %{%3%}" : "=v"(r) : "v"(yes.v), "v"(no.v), "Yk"(where.v));
     u.v = r;
-  }
-  LOWP_TARGET inline static void max(words& u, words const& a, words const& b) {
-    words::vector r;
-    asm("vpmaxsd %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(b.v));
-    u.v = r;
-  }
-  LOWP_TARGET inline static void min(words& u, words const& a, words const& b) {
-    words::vector r;
-    asm("vpminsd %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(b.v));
-    u.v = r;
-  }
-  LOWP_TARGET inline static void both(bitmask& m, bitmask const& a, bitmask const& b) {
-    std::uint16_t r;
-    asm("kandw %2, %1, %0" : "=k"(r) : "k"(a.bits), "k"(b.bits));
-    m.bits = r;
-  }
-  LOWP_TARGET inline static void either(bitmask& m, bitmask const& a, bitmask const& b) {
-    std::uint16_t r;
-    asm("korw %2, %1, %0" : "=k"(r) : "k"(a.bits), "k"(b.bits));
-    m.bits = r;
-  }
-  LOWP_TARGET inline static void negate(bitmask& m, bitmask const& a) {
-    std::uint16_t r;
-    asm("knotw %1, %0" : "=k"(r) : "k"(a.bits));
-    m.bits = r;
   }
   LOWP_TARGET inline static std::uint32_t count(bitmask const& m) {
-    return static_cast<std::uint32_t>(__builtin_popcount(m.bits));
+    return static_cast<std::uint32_t>(__builtin_popcount(m.v));
   }
 
-  using reals = pack<float, avx512>;
   template <class V>
   LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
     typedef float half __attribute__((vector_size(32)));
@@ -178,11 +167,6 @@ struct avx512 {
     codes.v = r;
     return true;
   }
-  LOWP_TARGET inline static void div(reals& quotient, reals const& a, reals const& b) {
-    reals::vector r;
-    asm("vdivps %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(b.v));
-    quotient.v = r;
-  }
   LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
     reals::vector r;
     asm("vsqrtps %1, %0" : "=v"(r) : "v"(a.v));
@@ -222,7 +206,7 @@ struct lane<simd::bitmask> {
     simd::avx512::negate(m, a);
     return m;
   }
-  LOWP_HOST_FN static bool any(M const& a) { return a.bits != 0; }
+  LOWP_HOST_FN static bool any(M const& a) { return a.v != 0; }
   LOWP_HOST_FN static std::uint32_t count(M const& a) { return simd::avx512::count(a); }
 };
 }  // namespace lowp
