@@ -233,22 +233,25 @@ LOWP_FN constexpr bool operator>=(A a, B b) {
   return b <= a;
 }
 
-// Two narrow formats do not mix; without these, both would widen to float behind your back.
+// Two narrow formats do not mix; without these, both would widen to float behind your back. The type
+// that they would return says in a diagnostic which concept is not satisfied.
+template <class A, class B>
+struct concept_operands_is_not_satisfied;
 // clang-format off
-template <class A, class B> requires different_formats<A, B> void operator+(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> void operator-(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> void operator*(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> void operator/(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> A& operator+=(A&, B) = delete;
-template <class A, class B> requires different_formats<A, B> A& operator-=(A&, B) = delete;
-template <class A, class B> requires different_formats<A, B> A& operator*=(A&, B) = delete;
-template <class A, class B> requires different_formats<A, B> A& operator/=(A&, B) = delete;
-template <class A, class B> requires different_formats<A, B> bool operator==(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> bool operator<(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> bool operator>(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> bool operator<=(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> bool operator>=(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> std::partial_ordering operator<=>(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator+(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator-(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator*(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator/(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator==(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator<(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator>(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator<=(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator>=(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator<=>(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator+=(A&, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator-=(A&, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator*=(A&, B) = delete;
+template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator/=(A&, B) = delete;
 // clang-format on
 
 }  // namespace lowp
