@@ -21,8 +21,9 @@ struct storage_of<float> {
   using type = float;
 };
 
-/// Room for a zero-padded copy of the last batch, and for a batch on its way around the caches. Not inside the port: what may be pointed at may
-/// be written through the pointer, and a port's constants would be loaded again for every pack.
+/// Room for a zero-padded copy of the last batch, and for a batch on its way around the caches. Not
+/// inside the port: what may be pointed at may be written through the pointer, and a port's constants
+/// would be loaded again for every pack.
 template <class Isa, class Operand>
 struct staging {
   alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
@@ -64,7 +65,8 @@ class port {
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
     at_ = operand_.data + first;
     if (valid < batch<Isa>) {
-      __builtin_memset(staged_, 0, batch<Isa> * sizeof(T));
+      constexpr std::size_t lanes = Isa::lanes;
+      __builtin_memset(staged_, 0, (valid + lanes - 1) / lanes * lanes * sizeof(T));
       if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));
       at_ = staged_;
     } else {
