@@ -14,7 +14,7 @@ install_missing
 
 build_target all -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON
 
-# The exhaustive tests take half an hour: only when labels are asked for.
+# The exhaustive tests take longer than all others: only when labels are asked for.
 labels=
 for argument; do
   case $argument in -L* | --label*) labels=asked ;; esac

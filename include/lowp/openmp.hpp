@@ -60,29 +60,46 @@ struct openmp_team {
 
 namespace openmp {
 
+// Wrong types go to the functions of lowp, which say what is wrong with them.
+
 /// As lowp::cast.
-template <class... Arguments>
-LOWP_HOST_FN void cast(Arguments&&... arguments) {
-  detail::cast_on(detail::openmp_team{}, std::forward<Arguments>(arguments)...);
+template <class In, class Out, class... Rest>
+LOWP_HOST_FN void cast(In&& in, Out&& out, Rest&&... rest) {
+  if constexpr (input<In> && output<Out>)
+    detail::cast_on(detail::openmp_team{}, std::forward<In>(in), std::forward<Out>(out), rest...);
+  else
+    lowp::cast(std::forward<In>(in), std::forward<Out>(out), rest...);
 }
 
 /// As lowp::fused_add.
-template <class... Arguments>
-LOWP_HOST_FN void fused_add(Arguments&&... arguments) {
-  detail::fused_add_on(detail::openmp_team{}, std::forward<Arguments>(arguments)...);
+template <class P, class U, class... Rest>
+LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, Rest&&... rest) {
+  if constexpr (output<P> && input<U>)
+    detail::fused_add_on(detail::openmp_team{}, std::forward<P>(p), alpha, std::forward<U>(u),
+                         std::forward<Rest>(rest)...);
+  else
+    lowp::fused_add(std::forward<P>(p), alpha, std::forward<U>(u), std::forward<Rest>(rest)...);
 }
 
 /// As lowp::update.
-template <class... Arguments>
-LOWP_HOST_FN void update(Arguments&&... arguments) {
-  detail::update_on(detail::openmp_team{}, std::forward<Arguments>(arguments)...);
+template <class P, class G, class... Rest>
+LOWP_HOST_FN void update(P&& p, G&& g, Rest&&... rest) {
+  if constexpr (detail::update_arguments<P, G, Rest...>)
+    detail::update_on(detail::openmp_team{}, std::forward<P>(p), std::forward<G>(g),
+                      std::forward<Rest>(rest)...);
+  else
+    lowp::update(std::forward<P>(p), std::forward<G>(g), std::forward<Rest>(rest)...);
 }
 
 /// As lowp::transform; `function` is copied, is called by several threads at once, and throws
 /// nothing.
-template <class... Arguments>
-LOWP_HOST_FN void transform(Arguments&&... arguments) {
-  detail::transform_on(detail::openmp_team{}, std::forward<Arguments>(arguments)...);
+template <class Function, class R, class Out, class... In>
+LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&&... in) {
+  if constexpr (output<Out> && (input<In> && ...))
+    detail::transform_on(detail::openmp_team{}, function, rounding, std::forward<Out>(out),
+                         std::forward<In>(in)...);
+  else
+    lowp::transform(function, rounding, std::forward<Out>(out), std::forward<In>(in)...);
 }
 
 }  // namespace openmp

@@ -103,6 +103,9 @@ concept update_argument = output<T> || std::is_arithmetic_v<std::remove_cvref_t<
                           update_rounding<std::remove_cvref_t<T>> ||
                           one_of<std::remove_cvref_t<T>, sgd, adamw, overflow, update_report>;
 
+template <class P, class G, class... Rest>
+concept update_arguments = output<P> && input<G> && (update_argument<Rest> && ...);
+
 template <class T>
 LOWP_FN constexpr void must_be_update_argument() {
   static_assert(update_argument<T>,
@@ -185,7 +188,7 @@ LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v, adamw const& optimizer, std
 }
 
 template <class P, class G, class... Rest>
-  requires(!(output<P> && input<G> && (detail::update_argument<Rest> && ...)))
+  requires(!detail::update_arguments<P, G, Rest...>)
 void update(P&&, G&&, Rest&&...) {
   detail::must_be_output<P>();
   detail::must_be_input<G>();

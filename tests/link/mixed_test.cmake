@@ -3,6 +3,7 @@
 # share the linker keeps what comes first; on every backend of this machine.
 cmake_minimum_required(VERSION 3.25)
 
+string(REPLACE " " ";" backends "${BACKENDS}")
 find_program(gcc g++)
 find_program(clang clang++)
 if(NOT gcc OR NOT clang)
@@ -36,7 +37,7 @@ foreach(order forward backward)
                           -o ${SCRATCH}/${order} COMMAND_ERROR_IS_FATAL ANY)
   list(REVERSE objects)
   set(ran "")
-  foreach(backend portable avx2 avx512 avx512_bf16)
+  foreach(backend IN LISTS backends)
     set(ENV{LOWP_ISA} ${backend})
     execute_process(COMMAND ${SCRATCH}/${order} RESULT_VARIABLE status OUTPUT_VARIABLE out
                     ERROR_VARIABLE error)

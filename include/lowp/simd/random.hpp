@@ -17,9 +17,9 @@ template <class Isa>
 inline constexpr int batch =
     chains * Isa::lanes / 2 * static_cast<int>(random_source::elements_per_block);
 
-/// Words of as many Philox blocks as there are lanes, each in 64 bits, where a multiplication has
-/// room for its product: what is above the low 32 bits is of no meaning. Two registers, because one
-/// chain of ten rounds waits for each of its multiplications.
+/// Words of Philox blocks, one to a 64-bit lane in each chain, where a multiplication has
+/// room for its product: what is above the low 32 bits is of no meaning. Several registers, because
+/// one chain of ten rounds waits for each of its multiplications.
 template <class Isa>
 struct block_words {
   typedef std::uint64_t vector __attribute__((vector_size(4 * Isa::lanes)));

@@ -11,9 +11,9 @@ namespace lowp::simd {
 
 inline namespace LOWP_UNIT {
 
-/// Whether such a span of so many bytes should be written around the caches. On AMD's cores (measured:
-/// Zen 4) that saves reading what will be overwritten, a third of the traffic of a narrowing cast; one
-/// Intel core (measured: Cascade Lake) is faster without.
+/// Whether such a span of so many bytes should be written around the caches. That saves reading what
+/// will be overwritten: a quarter of the traffic of a cast from float to bfloat16. Zen 4 gains by it
+/// (bench/README.md); a core of Cascade Lake was found slower, so others than AMD's do without.
 inline bool is_streamed([[maybe_unused]] void const* to, [[maybe_unused]] std::size_t bytes) {
 #if defined(__SSE2__)
   constexpr std::size_t shared_cache = std::size_t{16} << 20;
