@@ -23,18 +23,20 @@ struct make_identity {
   LOWP_FN identity operator()() const { return {}; }
 };
 
-/// `cast`, where `where` says: simd::this_thread, a team of threads, a GPU.
+/// `cast`, where `where` says: simd::this_thread, a team of threads, a GPU. What is wrong is returned,
+/// and then nothing was done.
 template <class Where, class In, class Out, class R = nearest_even>
-LOWP_HOST_FN void cast_on(Where const& where, In&& in, Out&& out, R rounding = {},
-                          overflow policy = default_overflow<element_of<Out>>) {
+[[nodiscard]] LOWP_HOST_FN problem cast_on(Where const& where, In&& in, Out&& out, R rounding = {},
+                                           overflow policy = default_overflow<element_of<Out>>) {
   must_be_input<In>();
   must_be_output<Out>();
   must_be_span_rounding<R>();
   using From = element_of<In>;
   using To = element_of<Out>;
   extent const from("in", in), to("out", out);
-  require_equal_sizes("cast", {from, to});
-  if (!are_identical(from, to)) require_disjoint("cast", from, to);
+  problem wrong = unequal_sizes("cast", {from, to});
+  if (wrong.empty()) wrong = partial_overlap("cast", from, to);
+  if (!wrong.empty()) return wrong;
   auto const* source = std::ranges::data(in);
   if constexpr (std::same_as<From, To>)
     where.copy(std::ranges::data(out), source, to.size);
@@ -42,6 +44,7 @@ LOWP_HOST_FN void cast_on(Where const& where, In&& in, Out&& out, R rounding = {
     where(make_identity{}, to.size, static_cast<simd::no_report*>(nullptr),
           simd::operand<To, simd::access::write, R>{std::ranges::data(out), rounding, policy},
           simd::operand<From, simd::access::read>{source});
+  return {};
 }
 
 }  // namespace detail
@@ -55,7 +58,7 @@ LOWP_HOST_FN void cast_on(Where const& where, In&& in, Out&& out, R rounding = {
 template <input In, output Out, span_rounding R = nearest_even>
 LOWP_HOST_FN void cast(In&& in, Out&& out, R rounding = {},
                        overflow policy = default_overflow<element_of<Out>>) {
-  detail::cast_on(simd::this_thread{}, in, out, rounding, policy);
+  detail::refuse_if(detail::cast_on(simd::this_thread{}, in, out, rounding, policy));
 }
 
 template <class In, class Out, class R = nearest_even, class... Policy>

@@ -28,19 +28,21 @@ struct make_scaled_addition {
 
 /// `fused_add`, where `where` says.
 template <class Where, class P, class U, class R = nearest_even, class... Outcome>
-LOWP_HOST_FN void fused_add_on(Where const& where, P&& p, float alpha, U&& u, R rounding = {},
-                               Outcome&&... outcome) {
+[[nodiscard]] LOWP_HOST_FN problem fused_add_on(Where const& where, P&& p, float alpha, U&& u,
+                                                R rounding = {}, Outcome&&... outcome) {
   must_be_output<P>();
   must_be_input<U>();
   must_be_span_rounding<R>();
   using T = element_of<P>;
   extent const to("p", p), from("u", u);
-  require_equal_sizes("fused_add", {to, from});
-  if (!are_identical(to, from)) require_disjoint("fused_add", to, from);
+  problem wrong = unequal_sizes("fused_add", {to, from});
+  if (wrong.empty()) wrong = partial_overlap("fused_add", to, from);
+  if (!wrong.empty()) return wrong;
   where(make_scaled_addition{alpha}, to.size, report_among(outcome...),
         simd::operand<T, simd::access::read_write, R>{std::ranges::data(p), rounding,
                                                       policy_among<T>(outcome...)},
         simd::operand<element_of<U>, simd::access::read>{std::ranges::data(u)});
+  return {};
 }
 
 }  // namespace detail
@@ -55,7 +57,7 @@ LOWP_HOST_FN void fused_add_on(Where const& where, P&& p, float alpha, U&& u, R 
 template <output P, input U, span_rounding R = nearest_even, class... Outcome>
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, R rounding = {}, Outcome&&... outcome) {
-  detail::fused_add_on(simd::this_thread{}, p, alpha, u, rounding, outcome...);
+  detail::refuse_if(detail::fused_add_on(simd::this_thread{}, p, alpha, u, rounding, outcome...));
 }
 
 template <class P, class U, class R = nearest_even, class... Outcome>

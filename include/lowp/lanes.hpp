@@ -257,6 +257,8 @@ struct lane<float> {
 template <>
 struct lane<double> {
   using scalar = double;
+  static constexpr int lanes = 1;
+  LOWP_FN static double at(double x, int) { return x; }
   LOWP_FN static constexpr double spread(double x) { return x; }
   LOWP_FN static double add(double a, double b) { return a + b; }
   LOWP_FN static double sub(double a, double b) { return a - b; }

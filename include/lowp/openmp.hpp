@@ -66,7 +66,8 @@ namespace openmp {
 template <class In, class Out, class... Rest>
 LOWP_HOST_FN void cast(In&& in, Out&& out, Rest&&... rest) {
   if constexpr (input<In> && output<Out>)
-    detail::cast_on(detail::openmp_team{}, std::forward<In>(in), std::forward<Out>(out), rest...);
+    detail::refuse_if(detail::cast_on(detail::openmp_team{}, std::forward<In>(in),
+                                      std::forward<Out>(out), rest...));
   else
     lowp::cast(std::forward<In>(in), std::forward<Out>(out), rest...);
 }
@@ -75,8 +76,8 @@ LOWP_HOST_FN void cast(In&& in, Out&& out, Rest&&... rest) {
 template <class P, class U, class... Rest>
 LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, Rest&&... rest) {
   if constexpr (output<P> && input<U>)
-    detail::fused_add_on(detail::openmp_team{}, std::forward<P>(p), alpha, std::forward<U>(u),
-                         std::forward<Rest>(rest)...);
+    detail::refuse_if(detail::fused_add_on(detail::openmp_team{}, std::forward<P>(p), alpha,
+                                           std::forward<U>(u), std::forward<Rest>(rest)...));
   else
     lowp::fused_add(std::forward<P>(p), alpha, std::forward<U>(u), std::forward<Rest>(rest)...);
 }
@@ -85,8 +86,8 @@ LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, Rest&&... rest) {
 template <class P, class G, class... Rest>
 LOWP_HOST_FN void update(P&& p, G&& g, Rest&&... rest) {
   if constexpr (detail::update_arguments<P, G, Rest...>)
-    detail::update_on(detail::openmp_team{}, std::forward<P>(p), std::forward<G>(g),
-                      std::forward<Rest>(rest)...);
+    detail::refuse_if(detail::update_on(detail::openmp_team{}, std::forward<P>(p),
+                                        std::forward<G>(g), std::forward<Rest>(rest)...));
   else
     lowp::update(std::forward<P>(p), std::forward<G>(g), std::forward<Rest>(rest)...);
 }
@@ -96,8 +97,8 @@ LOWP_HOST_FN void update(P&& p, G&& g, Rest&&... rest) {
 template <class Function, class R, class Out, class... In>
 LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&&... in) {
   if constexpr (output<Out> && (input<In> && ...))
-    detail::transform_on(detail::openmp_team{}, function, rounding, std::forward<Out>(out),
-                         std::forward<In>(in)...);
+    detail::refuse_if(detail::transform_on(detail::openmp_team{}, function, rounding,
+                                           std::forward<Out>(out), std::forward<In>(in)...));
   else
     lowp::transform(function, rounding, std::forward<Out>(out), std::forward<In>(in)...);
 }

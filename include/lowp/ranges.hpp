@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/basic_float.hpp>
+#include <lowp/raise.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -71,35 +72,45 @@ struct extent {
 
 inline namespace LOWP_UNIT {
 
-[[noreturn]] inline void refuse(std::string const& what) {
-  throw std::invalid_argument("lowp::" + what);
+/// What is wrong with the arguments of a call; empty if nothing is. Text and not an exception,
+/// because some callers build without those.
+using problem = std::string;
+
+inline void refuse_if(problem const& what) {
+  if (!what.empty()) raise<std::invalid_argument>("lowp::" + what);
 }
 
-inline void require_equal_sizes(char const* function, std::initializer_list<extent> ranges) {
+inline problem unequal_sizes(char const* function, std::initializer_list<extent> ranges) {
   for (extent const& r : ranges) {
     if (r.size == ranges.begin()->size) continue;
     std::string sizes;
     for (extent const& each : ranges)
       sizes.append(sizes.empty() ? "" : ", ").append(each.name).append(" has ") +=
           std::to_string(each.size);
-    refuse(std::string(function) + ": sizes differ: " + sizes);
+    return std::string(function) + ": sizes differ: " + sizes;
   }
+  return {};
 }
 
 inline bool are_identical(extent const& a, extent const& b) {
   return a.data == b.data && a.size * a.element_size == b.size * b.element_size;
 }
 
-inline void require_disjoint(char const* function, extent const& a, extent const& b) {
+inline problem overlap(char const* function, extent const& a, extent const& b) {
   auto const a0 = reinterpret_cast<std::uintptr_t>(a.data);
   auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
   std::size_t const a_bytes = a.size * a.element_size, b_bytes = b.size * b.element_size;
-  if (a_bytes == 0 || b_bytes == 0 || a0 + a_bytes <= b0 || b0 + b_bytes <= a0) return;
+  if (a_bytes == 0 || b_bytes == 0 || a0 + a_bytes <= b0 || b0 + b_bytes <= a0) return {};
   auto const later = a0 < b0 ? b.name : a.name;
   auto const earlier = a0 < b0 ? a.name : b.name;
-  refuse(std::string(function) + ": " + a.name + " (" + std::to_string(a_bytes) + " bytes) and " +
+  return std::string(function) + ": " + a.name + " (" + std::to_string(a_bytes) + " bytes) and " +
          b.name + " (" + std::to_string(b_bytes) + " bytes) overlap: " + later + " starts " +
-         std::to_string(a0 < b0 ? b0 - a0 : a0 - b0) + " bytes into " + earlier);
+         std::to_string(a0 < b0 ? b0 - a0 : a0 - b0) + " bytes into " + earlier;
+}
+
+/// One range may be the other's storage, but not overlap it in another way.
+inline problem partial_overlap(char const* function, extent const& a, extent const& b) {
+  return are_identical(a, b) ? problem{} : overlap(function, a, b);
 }
 
 }  // namespace LOWP_UNIT

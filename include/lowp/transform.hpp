@@ -28,19 +28,21 @@ struct make_returned {
 
 /// `transform`, where `where` says.
 template <class Where, class Function, class R, class Out, class... In>
-LOWP_HOST_FN void transform_on(Where const& where, Function const& function, R rounding, Out&& out,
-                               In&&... in) {
+[[nodiscard]] LOWP_HOST_FN problem transform_on(Where const& where, Function const& function,
+                                                R rounding, Out&& out, In&&... in) {
   must_be_span_rounding<R>();
   must_be_output<Out>();
   (must_be_input<In>(), ...);
   using T = element_of<Out>;
   extent const to("out", out);
-  require_equal_sizes("transform", {to, extent("in", in)...});
+  problem wrong = unequal_sizes("transform", {to, extent("in", in)...});
   for (extent const& from : std::initializer_list<extent>{{"in", in}...})
-    if (!are_identical(to, from)) require_disjoint("transform", to, from);
+    if (wrong.empty()) wrong = partial_overlap("transform", to, from);
+  if (!wrong.empty()) return wrong;
   where(make_returned<Function>{function}, to.size, static_cast<simd::no_report*>(nullptr),
         simd::operand<T, simd::access::write, R>{std::ranges::data(out), rounding},
         simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}...);
+  return {};
 }
 
 }  // namespace detail
@@ -56,7 +58,7 @@ LOWP_HOST_FN void transform_on(Where const& where, Function const& function, R r
 /// @throws std::invalid_argument  sizes differ, or `out` overlaps an `in` in another way
 template <class Function, span_rounding R, output Out, input... In>
 LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&&... in) {
-  detail::transform_on(simd::this_thread{}, function, rounding, out, in...);
+  detail::refuse_if(detail::transform_on(simd::this_thread{}, function, rounding, out, in...));
 }
 
 template <class Function, class R, class Out, class... In>

@@ -32,42 +32,45 @@ inline std::string text_of(double value) {
   return {text, std::to_chars(text, text + sizeof(text), value).ptr};
 }
 
-inline void require_valid(char const* optimizer, std::uint64_t step,
-                          std::initializer_list<hyper_parameter> parameters) {
-  if (step == 0) refuse(std::string("update: ") + optimizer + ": step is 0, and counts from 1");
+inline problem invalid(char const* optimizer, std::uint64_t step,
+                       std::initializer_list<hyper_parameter> parameters) {
+  if (step == 0) return std::string("update: ") + optimizer + ": step is 0, and counts from 1";
   for (hyper_parameter const& h : parameters) {
     unpacked const value = unpack(h.value);  // -ffast-math believes in neither NaN nor infinity
     bool const is_number = !value.nan && !value.infinite;
     bool const is_negative = value.negative && value.significand != 0;
     if (is_number && !is_negative && !(h.is_below_one && value.exponent >= 0)) continue;
-    refuse(std::string("update: ") + optimizer + ": " + h.name + " is " + text_of(h.value) +
-           (h.is_below_one ? ", not in [0, 1)" : ", not finite and at least 0"));
+    return std::string("update: ") + optimizer + ": " + h.name + " is " + text_of(h.value) +
+           (h.is_below_one ? ", not in [0, 1)" : ", not finite and at least 0");
   }
+  return {};
 }
 
-inline void require_valid(sgd const& s, std::uint64_t step) {
-  require_valid("sgd", step,
-                {{"lr", s.lr}, {"momentum", s.momentum}, {"weight_decay", s.weight_decay}});
+inline problem invalid(sgd const& s, std::uint64_t step) {
   unpacked const dampening = unpack(s.dampening);
-  if (dampening.nan || dampening.infinite)
-    refuse("update: sgd: dampening is " + text_of(s.dampening) + ", not finite");
+  problem wrong = invalid(
+      "sgd", step, {{"lr", s.lr}, {"momentum", s.momentum}, {"weight_decay", s.weight_decay}});
+  if (wrong.empty() && (dampening.nan || dampening.infinite))
+    wrong = "update: sgd: dampening is " + text_of(s.dampening) + ", not finite";
+  return wrong;
 }
 
-inline void require_valid(adamw const& a, std::uint64_t step) {
-  require_valid("adamw", step,
-                {{"lr", a.lr},
-                 {"beta1", a.beta1, true},
-                 {"beta2", a.beta2, true},
-                 {"eps", a.eps},
-                 {"weight_decay", a.weight_decay}});
+inline problem invalid(adamw const& a, std::uint64_t step) {
+  return invalid("adamw", step,
+                 {{"lr", a.lr},
+                  {"beta1", a.beta1, true},
+                  {"beta2", a.beta2, true},
+                  {"eps", a.eps},
+                  {"weight_decay", a.weight_decay}});
 }
 
-/// Written ranges are disjoint from each other and from what is only read.
-inline void require_disjoint_slots(std::initializer_list<extent> written, extent const& read) {
-  for (extent const* a = written.begin(); a != written.end(); ++a) {
-    require_disjoint("update", *a, read);
-    for (extent const* b = a + 1; b != written.end(); ++b) require_disjoint("update", *a, *b);
-  }
+/// Sizes are equal, and no two ranges overlap: all but one, the gradients, are written.
+inline problem unfit(std::initializer_list<extent> slots) {
+  problem wrong = unequal_sizes("update", slots);
+  for (extent const& a : slots)
+    for (extent const* b = &a + 1; b != slots.end() && wrong.empty(); ++b)
+      wrong = overlap("update", a, *b);
+  return wrong;
 }
 
 }  // namespace LOWP_UNIT
@@ -114,41 +117,47 @@ LOWP_FN constexpr void must_be_update_argument() {
 
 /// The three overloads of `update`, where `where` says.
 template <class Where, class P, class G, class R = nearest_even, class... Outcome>
-LOWP_HOST_FN void update_on(Where const& where, P&& p, G&& g, sgd const& optimizer,
-                            std::uint64_t step, R rounding = {}, Outcome&&... outcome) {
+[[nodiscard]] LOWP_HOST_FN problem update_on(Where const& where, P&& p, G&& g, sgd const& optimizer,
+                                             std::uint64_t step, R rounding = {},
+                                             Outcome&&... outcome) {
   extent const params("p", p), gradients("g", g);
-  require_valid(optimizer, step);
-  if (!is_zero(optimizer.momentum))
-    refuse("update: sgd: momentum is " + text_of(optimizer.momentum) +
-           ", and no momentum range was given");
-  require_equal_sizes("update", {params, gradients});
-  require_disjoint("update", params, gradients);
+  problem wrong = invalid(optimizer, step);
+  if (wrong.empty() && !is_zero(optimizer.momentum))
+    wrong = "update: sgd: momentum is " + text_of(optimizer.momentum) +
+            ", and no momentum range was given";
+  if (wrong.empty()) wrong = unfit({params, gradients});
+  if (!wrong.empty()) return wrong;
   where(make_step<sgd_element, sgd>{optimizer, step}, params.size, report_among(outcome...),
         slot<0>(p, rounding, step, outcome...), gradient(g));
+  return {};
 }
 template <class Where, class P, class G, class M, class R = nearest_even, class... Outcome>
-LOWP_HOST_FN void update_on(Where const& where, P&& p, G&& g, M&& momentum, sgd const& optimizer,
-                            std::uint64_t step, R rounding = {}, Outcome&&... outcome) {
+[[nodiscard]] LOWP_HOST_FN problem update_on(Where const& where, P&& p, G&& g, M&& momentum,
+                                             sgd const& optimizer, std::uint64_t step,
+                                             R rounding = {}, Outcome&&... outcome) {
   extent const params("p", p), gradients("g", g), buffer("momentum", momentum);
-  require_valid(optimizer, step);
-  require_equal_sizes("update", {params, gradients, buffer});
-  require_disjoint_slots({params, buffer}, gradients);
+  problem wrong = invalid(optimizer, step);
+  if (wrong.empty()) wrong = unfit({params, gradients, buffer});
+  if (!wrong.empty()) return wrong;
   if (is_zero(optimizer.momentum))
     return update_on(where, p, g, optimizer, step, rounding, outcome...);
   where(make_step<sgd_element, sgd>{optimizer, step}, params.size, report_among(outcome...),
         slot<0>(p, rounding, step, outcome...), gradient(g),
         slot<1>(momentum, rounding, step, outcome...));
+  return {};
 }
 template <class Where, class P, class G, class M, class V, class R = nearest_even, class... Outcome>
-LOWP_HOST_FN void update_on(Where const& where, P&& p, G&& g, M&& m, V&& v, adamw const& optimizer,
-                            std::uint64_t step, R rounding = {}, Outcome&&... outcome) {
+[[nodiscard]] LOWP_HOST_FN problem update_on(Where const& where, P&& p, G&& g, M&& m, V&& v,
+                                             adamw const& optimizer, std::uint64_t step,
+                                             R rounding = {}, Outcome&&... outcome) {
   extent const params("p", p), gradients("g", g), first("m", m), second("v", v);
-  require_valid(optimizer, step);
-  require_equal_sizes("update", {params, gradients, first, second});
-  require_disjoint_slots({params, first, second}, gradients);
+  problem wrong = invalid(optimizer, step);
+  if (wrong.empty()) wrong = unfit({params, gradients, first, second});
+  if (!wrong.empty()) return wrong;
   where(make_step<adamw_element, adamw>{optimizer, step}, params.size, report_among(outcome...),
         slot<0>(p, rounding, step, outcome...), gradient(g), slot<1>(m, rounding, step, outcome...),
         slot<2>(v, rounding, step, outcome...));
+  return {};
 }
 
 }  // namespace detail
@@ -167,7 +176,8 @@ template <output P, input G, update_rounding R = nearest_even, class... Outcome>
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer, std::uint64_t step, R rounding = {},
                          Outcome&&... outcome) {
-  detail::update_on(simd::this_thread{}, p, g, optimizer, step, rounding, outcome...);
+  detail::refuse_if(
+      detail::update_on(simd::this_thread{}, p, g, optimizer, step, rounding, outcome...));
 }
 
 /// One step of SGD with momentum: momentum = g at step 1, momentum * momentum + (1 - dampening) * g
@@ -176,7 +186,8 @@ template <output P, input G, output M, update_rounding R = nearest_even, class..
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum, sgd const& optimizer, std::uint64_t step,
                          R rounding = {}, Outcome&&... outcome) {
-  detail::update_on(simd::this_thread{}, p, g, momentum, optimizer, step, rounding, outcome...);
+  detail::refuse_if(detail::update_on(simd::this_thread{}, p, g, momentum, optimizer, step,
+                                      rounding, outcome...));
 }
 
 /// One step of AdamW with first moment m and second moment v.
@@ -184,7 +195,8 @@ template <output P, input G, output M, output V, update_rounding R = nearest_eve
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v, adamw const& optimizer, std::uint64_t step,
                          R rounding = {}, Outcome&&... outcome) {
-  detail::update_on(simd::this_thread{}, p, g, m, v, optimizer, step, rounding, outcome...);
+  detail::refuse_if(
+      detail::update_on(simd::this_thread{}, p, g, m, v, optimizer, step, rounding, outcome...));
 }
 
 template <class P, class G, class... Rest>

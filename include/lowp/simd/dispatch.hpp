@@ -2,6 +2,7 @@
 // The list of backends and the choice among them, made once.
 #pragma once
 
+#include <lowp/raise.hpp>
 #include <lowp/simd/operand.hpp>
 
 #if !defined(__CUDA_ARCH__)
@@ -52,7 +53,7 @@ struct isa_list {
         std::string("lowp: LOWP_ISA=") + wanted + " is not a backend here; there is";
     for (std::size_t i = 0; i < none; ++i)
       if (available[i]) message.append(" ").append(names[i]);
-    throw std::runtime_error(message);
+    detail::raise<std::runtime_error>(message);
   }
 
   template <class Call>

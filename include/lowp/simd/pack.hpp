@@ -136,6 +136,13 @@ LOWP_HOST_FN word<Isa> lane_numbers() {
   return n;
 }
 
+/// True in the first `count` lanes.
+template <class Isa>
+LOWP_HOST_FN mask<Isa> first_lanes(int count) {
+  return lanes::greater(lanes::spread<word<Isa>>(static_cast<std::uint32_t>(count)),
+                        lane_numbers<Isa>());
+}
+
 }  // namespace lowp::simd
 
 namespace lowp {
@@ -254,6 +261,8 @@ template <class Isa>
 struct lane<simd::wide<Isa>> {
   using scalar = double;
   using D = simd::wide<Isa>;
+  static constexpr int lanes = Isa::lanes;
+  LOWP_HOST_FN static double at(D const& x, int i) { return x.v[i / (lanes / 2)][i % (lanes / 2)]; }
   LOWP_HOST_FN static D spread(double x) {
     D d;
     for (auto& half : d.v) Isa::spread(half, x);

@@ -3,8 +3,8 @@
 // type, rounding and instruction set.
 #pragma once
 
+#include <lowp/report_lanes.hpp>
 #include <lowp/simd/port.hpp>
-#include <lowp/simd/report.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +42,9 @@ struct call {
 
   template <class Isa, class Function, class... Port>
   LOWP_HOST_FN void loop(Function const& function, Port&&... ports) const {
-    std::conditional_t<is_reported, report_lanes<typename Isa::registers>, no_report> totals;
+    std::conditional_t<is_reported, detail::report_lanes<pack<float, typename Isa::registers>>,
+                       no_report>
+        totals;
     constexpr std::size_t step = batch<Isa>;
     for (std::size_t first = 0; first < count; first += step) {
       std::size_t const valid = count - first < step ? count - first : step;
@@ -54,7 +56,7 @@ struct call {
       if constexpr (is_reported) totals.fold();
     }
     (ports.finish(), ...);
-    if constexpr (is_reported) totals.finish(count, *report);
+    if constexpr (is_reported) report->add(totals.total(count));
   }
 
   template <class Isa, class Function, class Totals, std::size_t... I, class Parameter,
@@ -71,7 +73,8 @@ struct call {
       auto const now = store(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
       F const after = Parameter::decoded(now.code);
       if (left - k < Isa::lanes)
-        totals.add_first(left - k, u, before, now.code, old, after, now.overflowed);
+        totals.add_where(first_lanes<registers>(left - k), u, before, now.code, old, after,
+                         now.overflowed);
       else
         totals.add(u, before, now.code, old, after, now.overflowed);
     } else {
