@@ -219,7 +219,6 @@ struct lane<float> {
   }
   LOWP_FN static constexpr word bits(float x) { return __builtin_bit_cast(word, x); }
   LOWP_FN static constexpr float from_bits(word b) { return __builtin_bit_cast(float, b); }
-  LOWP_FN static constexpr double widen(float x) { return double{x}; }
 
 #if defined(__CUDA_ARCH__)
 // --use_fast_math makes even __fmul_rn flush subnormals; PTX with its rounding spelled out does not.
@@ -244,7 +243,19 @@ struct lane<float> {
     asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
     return r;
   }
+  LOWP_FN static double widen(float x) {
+    double r;
+    asm("cvt.f64.f32 %0, %1;" : "=d"(r) : "f"(x));
+    return r;
+  }
+  LOWP_FN static float narrowed(double x) {
+    float r;
+    asm("cvt.rn.f32.f64 %0, %1;" : "=f"(r) : "d"(x));
+    return r;
+  }
 #else
+  LOWP_FN static double widen(float x) { return double{x}; }
+  LOWP_FN static float narrowed(double x) { return static_cast<float>(x); }
   LOWP_FN static float add(float a, float b) { return a + b; }
   LOWP_FN static float sub(float a, float b) { return a - b; }
   LOWP_FN static float mul(float a, float b) { return a * b; }
@@ -260,8 +271,15 @@ struct lane<double> {
   static constexpr int lanes = 1;
   LOWP_FN static double at(double x, int) { return x; }
   LOWP_FN static constexpr double spread(double x) { return x; }
+#if defined(__CUDA_ARCH__)  // never contracted
+  LOWP_FN static double add(double a, double b) { return __dadd_rn(a, b); }
+  LOWP_FN static double sub(double a, double b) { return __dsub_rn(a, b); }
+  LOWP_FN static double mul(double a, double b) { return __dmul_rn(a, b); }
+#else
   LOWP_FN static double add(double a, double b) { return a + b; }
   LOWP_FN static double sub(double a, double b) { return a - b; }
+  LOWP_FN static double mul(double a, double b) { return a * b; }
+#endif
 };
 
 LOWP_EXACT_END

@@ -24,20 +24,24 @@ struct adamw {
 namespace detail {
 
 /// Whatever the caller's environment makes of subnormals.
-LOWP_HOST_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 1 == 0; }
+LOWP_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 1 == 0; }
 
 LOWP_EXACT_BEGIN
+
+LOWP_FN float narrowed(double x) { return lane<float>::narrowed(x); }
+/// The value that the element function sees.
+LOWP_FN double as_float(double x) { return lane<float>::widen(narrowed(x)); }
 
 /// One element of SGD. Without momentum the buffer is neither read nor written.
 struct sgd_element {
   float minus_lr, momentum, one_minus_dampening, weight_decay;
   bool decays, is_first, nesterov;
 
-  LOWP_HOST_FN sgd_element(sgd const& s, std::uint64_t step)
-      : minus_lr(static_cast<float>(-s.lr)),
-        momentum(static_cast<float>(s.momentum)),
-        one_minus_dampening(static_cast<float>(1 - s.dampening)),
-        weight_decay(static_cast<float>(s.weight_decay)),
+  LOWP_FN sgd_element(sgd const& s, std::uint64_t step)
+      : minus_lr(narrowed(-s.lr)),
+        momentum(narrowed(s.momentum)),
+        one_minus_dampening(narrowed(1 - s.dampening)),
+        weight_decay(narrowed(s.weight_decay)),
         decays(!is_zero(s.weight_decay)),
         is_first(step == 1),
         nesterov(s.nesterov) {}
@@ -67,18 +71,21 @@ struct sgd_element {
   }
 };
 
-/// 1 - beta^step, by squaring; beta as the element function sees it.
-LOWP_HOST_FN double bias_correction(double beta, std::uint64_t step) {
-  double power = 1, square = static_cast<double>(static_cast<float>(beta));
+/// 1 - beta^step, by squaring.
+LOWP_FN double bias_correction(double beta, std::uint64_t step) {
+  double power = 1, square = as_float(beta);
   for (; step != 0; step >>= 1) {
-    if (step & 1) power *= square;
-    square *= square;
+    if (step & 1) power = lanes::mul(power, square);
+    square = lanes::mul(square, square);
   }
-  return 1 - power;
+  return lanes::sub(1.0, power);
 }
 
-LOWP_HOST_FN double square_root(double x) {
-#if defined(__SSE2__)
+LOWP_FN double square_root(double x) {
+#if defined(__CUDA_ARCH__)
+  asm("sqrt.rn.f64 %0, %1;" : "=d"(x) : "d"(x));
+  return x;
+#elif defined(__SSE2__)
   asm("sqrtsd %1, %0" : "=x"(x) : "x"(x));
   return x;
 #else
@@ -92,14 +99,14 @@ struct adamw_element {
   float one_minus_beta1, one_minus_beta2, beta2, correction2, minus_step, minus_decay, eps;
   bool decays;
 
-  LOWP_HOST_FN adamw_element(adamw const& a, std::uint64_t step)
+  LOWP_FN adamw_element(adamw const& a, std::uint64_t step)
       : one_minus_beta1(complement(a.beta1)),
         one_minus_beta2(complement(a.beta2)),
-        beta2(static_cast<float>(a.beta2)),
-        correction2(static_cast<float>(1 / square_root(bias_correction(a.beta2, step)))),
-        minus_step(static_cast<float>(-a.lr / bias_correction(a.beta1, step))),
-        minus_decay(static_cast<float>(-(a.lr * a.weight_decay))),
-        eps(static_cast<float>(a.eps)),
+        beta2(narrowed(a.beta2)),
+        correction2(narrowed(1 / square_root(bias_correction(a.beta2, step)))),
+        minus_step(narrowed(-a.lr / bias_correction(a.beta1, step))),
+        minus_decay(narrowed(-(a.lr * a.weight_decay))),
+        eps(narrowed(a.eps)),
         decays(!is_zero(a.weight_decay)) {}
 
   template <class F>
@@ -117,9 +124,7 @@ struct adamw_element {
   }
 
  private:
-  LOWP_HOST_FN static float complement(double beta) {
-    return static_cast<float>(1 - static_cast<double>(static_cast<float>(beta)));
-  }
+  LOWP_FN static float complement(double beta) { return narrowed(1 - as_float(beta)); }
 };
 
 /// Makes the element function where no floating-point flag of the caller is in force.
@@ -127,7 +132,7 @@ template <class Element, class Settings>
 struct make_step {
   Settings settings;
   std::uint64_t step;
-  LOWP_HOST_FN Element operator()() const { return Element(settings, step); }
+  LOWP_FN Element operator()() const { return Element(settings, step); }
 };
 
 LOWP_EXACT_END

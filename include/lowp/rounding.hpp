@@ -94,6 +94,14 @@ struct stochastic {
   LOWP_FN constexpr stochastic at(std::uint64_t step) const {
     return {seed, stream_of(static_cast<std::uint32_t>(stream >> 32), step), offset};
   }
+  /// The same with another stream.
+  LOWP_FN constexpr stochastic with_stream(std::uint64_t other) const {
+    return {seed, other, offset};
+  }
+  /// The same for tensor number `number` of a list: counted from that of the stream.
+  LOWP_FN constexpr stochastic of_tensor(std::uint32_t number) const {
+    return {seed, stream + stream_of(number, 0), offset};
+  }
   /// The same for what is left of a span after its first `count` elements.
   LOWP_FN constexpr stochastic after(std::uint64_t count) const {
     return {seed, stream, offset + count};
@@ -164,6 +172,18 @@ class rounding_mode {
   LOWP_FN constexpr rounding_mode at(std::uint64_t step) const {
     rounding_mode mode = *this;
     mode.random_ = random_.at(step);
+    return mode;
+  }
+  /// The same mode with another stream.
+  LOWP_FN constexpr rounding_mode with_stream(std::uint64_t other) const {
+    rounding_mode mode = *this;
+    mode.random_ = random_.with_stream(other);
+    return mode;
+  }
+  /// The same mode for tensor number `number` of a list.
+  LOWP_FN constexpr rounding_mode of_tensor(std::uint32_t number) const {
+    rounding_mode mode = *this;
+    mode.random_ = random_.of_tensor(number);
     return mode;
   }
   /// The same mode for what is left of a span after its first `count` elements.

@@ -75,24 +75,51 @@ inline problem unfit(std::initializer_list<extent> slots) {
 
 }  // namespace LOWP_UNIT
 
-/// The mode of slot number `draw` (0 parameter, 1 and 2 moments) at this step: a stochastic one has
-/// the step in the low half of its stream.
-template <class R>
-LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, std::uint64_t step) {
+/// A step that the caller knows.
+struct at_step {
+  std::uint64_t step;
+
+  template <class Optimizer>
+  [[nodiscard]] problem invalid(Optimizer const& optimizer) const {
+    return detail::invalid(optimizer, step);
+  }
+  template <class Element, class Optimizer>
+  LOWP_HOST_FN make_step<Element, Optimizer> make(Optimizer const& optimizer) const {
+    return {optimizer, step};
+  }
+  /// A stochastic mode gets the step into the low half of its stream.
+  template <class R>
+  LOWP_HOST_FN R rounding(R const& mode) const {
+    return mode.at(step);
+  }
+};
+
+/// When a step is taken: `step`, but for a `where` that will know only when it runs.
+template <class Where>
+LOWP_HOST_FN auto when_of(Where const& where, std::uint64_t step) {
+  if constexpr (requires { where.when(); })
+    return where.when();
+  else
+    return at_step{step};
+}
+
+/// The mode of slot number `draw`: 0 parameter, 1 and 2 moments.
+template <class R, class When>
+LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, When const& when) {
   if constexpr (std::same_as<R, per_slot>)
-    return (draw == 0 ? rounding.param : draw == 1 ? rounding.first : rounding.second).at(step);
+    return when.rounding(draw == 0 ? rounding.param : draw == 1 ? rounding.first : rounding.second);
   else if constexpr (std::same_as<R, stochastic>)
-    return rounding.at(step);
+    return when.rounding(rounding);
   else
     return rounding;
 }
 
 /// A range that a step reads and writes, as a kernel's operand.
-template <std::uint32_t Draw, class Range, class R, class... Outcome>
-LOWP_HOST_FN auto slot(Range& range, R const& rounding, std::uint64_t step,
+template <std::uint32_t Draw, class Range, class R, class When, class... Outcome>
+LOWP_HOST_FN auto slot(Range& range, R const& rounding, When const& when,
                        Outcome const&... outcome) {
   using T = element_of<Range>;
-  auto const mode = slot_rounding(rounding, Draw, step);
+  auto const mode = slot_rounding(rounding, Draw, when);
   return simd::operand<T, simd::access::read_write, std::remove_cv_t<decltype(mode)>>{
       std::ranges::data(range), mode, policy_among<T>(outcome...), Draw};
 }
@@ -121,14 +148,15 @@ template <class Where, class P, class G, class R = nearest_even, class... Outcom
                                              std::uint64_t step, R rounding = {},
                                              Outcome&&... outcome) {
   extent const params("p", p), gradients("g", g);
-  problem wrong = invalid(optimizer, step);
+  auto const when = when_of(where, step);
+  problem wrong = when.invalid(optimizer);
   if (wrong.empty() && !is_zero(optimizer.momentum))
     wrong = "update: sgd: momentum is " + text_of(optimizer.momentum) +
             ", and no momentum range was given";
   if (wrong.empty()) wrong = unfit({params, gradients});
   if (!wrong.empty()) return wrong;
-  where(make_step<sgd_element, sgd>{optimizer, step}, params.size, report_among(outcome...),
-        slot<0>(p, rounding, step, outcome...), gradient(g));
+  where(when.template make<sgd_element>(optimizer), params.size, report_among(outcome...),
+        slot<0>(p, rounding, when, outcome...), gradient(g));
   return {};
 }
 template <class Where, class P, class G, class M, class R = nearest_even, class... Outcome>
@@ -136,14 +164,15 @@ template <class Where, class P, class G, class M, class R = nearest_even, class.
                                              sgd const& optimizer, std::uint64_t step,
                                              R rounding = {}, Outcome&&... outcome) {
   extent const params("p", p), gradients("g", g), buffer("momentum", momentum);
-  problem wrong = invalid(optimizer, step);
+  auto const when = when_of(where, step);
+  problem wrong = when.invalid(optimizer);
   if (wrong.empty()) wrong = unfit({params, gradients, buffer});
   if (!wrong.empty()) return wrong;
   if (is_zero(optimizer.momentum))
     return update_on(where, p, g, optimizer, step, rounding, outcome...);
-  where(make_step<sgd_element, sgd>{optimizer, step}, params.size, report_among(outcome...),
-        slot<0>(p, rounding, step, outcome...), gradient(g),
-        slot<1>(momentum, rounding, step, outcome...));
+  where(when.template make<sgd_element>(optimizer), params.size, report_among(outcome...),
+        slot<0>(p, rounding, when, outcome...), gradient(g),
+        slot<1>(momentum, rounding, when, outcome...));
   return {};
 }
 template <class Where, class P, class G, class M, class V, class R = nearest_even, class... Outcome>
@@ -151,12 +180,13 @@ template <class Where, class P, class G, class M, class V, class R = nearest_eve
                                              adamw const& optimizer, std::uint64_t step,
                                              R rounding = {}, Outcome&&... outcome) {
   extent const params("p", p), gradients("g", g), first("m", m), second("v", v);
-  problem wrong = invalid(optimizer, step);
+  auto const when = when_of(where, step);
+  problem wrong = when.invalid(optimizer);
   if (wrong.empty()) wrong = unfit({params, gradients, first, second});
   if (!wrong.empty()) return wrong;
-  where(make_step<adamw_element, adamw>{optimizer, step}, params.size, report_among(outcome...),
-        slot<0>(p, rounding, step, outcome...), gradient(g), slot<1>(m, rounding, step, outcome...),
-        slot<2>(v, rounding, step, outcome...));
+  where(when.template make<adamw_element>(optimizer), params.size, report_among(outcome...),
+        slot<0>(p, rounding, when, outcome...), gradient(g), slot<1>(m, rounding, when, outcome...),
+        slot<2>(v, rounding, when, outcome...));
   return {};
 }
 
