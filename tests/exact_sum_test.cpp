@@ -95,6 +95,11 @@ TEST(exact_sum, merges) {
   }
 }
 
+template <class Add>
+struct shared_with {
+  Add add;
+};
+
 // Threads of a GPU add word by word, each word at once, and between two words of one thread's addition
 // others come: here one addition, after any of its words, may be interrupted by the next.
 TEST(exact_sum, words_may_be_added_in_any_order) {
@@ -111,12 +116,13 @@ TEST(exact_sum, words_may_be_added_in_any_order) {
     std::shuffle(order.begin(), order.end(), random);
     std::size_t next = 1;
     const auto interrupted = [&](auto&& self, std::size_t term) -> void {
-      got.add(terms[term], [&](std::uint64_t& word, std::uint64_t addend) {
+      const auto add = [&](std::uint64_t& word, std::uint64_t addend) {
         const std::uint64_t was = word;
         word += addend;
         if (next < order.size() && random() % 2 == 0) self(self, order[next++]);
         return was;
-      });
+      };
+      got.add(terms[term], shared_with{add});
     };
     interrupted(interrupted, order[0]);
     while (next < order.size()) {

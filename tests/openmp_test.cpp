@@ -68,6 +68,21 @@ TEST(openmp, cast) {
   });
 }
 
+TEST(openmp, scaled_cast) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<lowp::bfloat16>(size, 1);
+    std::vector<lowp::float8_e4m3fn> alone(size);
+    std::vector<lowp::float8_e4m3fn> shared(size);
+    lowp::amax alone_largest;
+    lowp::amax shared_largest;
+    lowp::scaled_cast(x, alone, 3.0F, alone_largest, random_bits);
+    lowp::openmp::scaled_cast(x, shared, 3.0F, shared_largest, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_EQ(alone_largest.bits, shared_largest.bits);
+    lowp::openmp::scaled_cast(x, shared, 3.0F);
+  });
+}
+
 TEST(openmp, cast_to_the_same_format_copies_bits) {
   for_each_size_and_team([](std::size_t size) {
     std::vector<float> x = numbers<float>(size, 2);

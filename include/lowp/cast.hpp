@@ -36,6 +36,7 @@ template <class Where, class In, class Out, class R = nearest_even>
   extent const from("in", in), to("out", out);
   problem wrong = unequal_sizes("cast", {from, to});
   if (wrong.empty()) wrong = partial_overlap("cast", from, to);
+  if (wrong.empty()) wrong = out_of_reach(where, "cast", {from, to});
   if (!wrong.empty()) return wrong;
   auto const* source = std::ranges::data(in);
   if constexpr (std::same_as<From, To>)

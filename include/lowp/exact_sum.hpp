@@ -10,11 +10,16 @@
 namespace lowp {
 
 namespace detail {
-/// Adds to one word and returns what it was; a GPU's does both at once.
-struct fetch_add {
-  LOWP_FN constexpr std::uint64_t operator()(std::uint64_t& word, std::uint64_t x) const {
+/// Changes one word and returns what it was. A GPU's does both at once, so that threads may share it.
+struct alone {
+  LOWP_FN constexpr std::uint64_t add(std::uint64_t& word, std::uint64_t x) const {
     std::uint64_t const was = word;
     word += x;
+    return was;
+  }
+  LOWP_FN constexpr std::uint32_t max(std::uint32_t& word, std::uint32_t x) const {
+    std::uint32_t const was = word;
+    if (x > was) word = x;
     return was;
   }
 };
@@ -30,7 +35,7 @@ class exact_sum {
   /// x is a multiple of 2^-149 below 2^200 in magnitude, as any sum of floats is; an infinity or NaN
   /// makes the value infinite.
   LOWP_FN constexpr exact_sum& operator+=(double x) {
-    add(x, detail::fetch_add{});
+    add(x, detail::alone{});
     return *this;
   }
   LOWP_FN constexpr exact_sum& operator+=(exact_sum const& other) {
@@ -38,14 +43,14 @@ class exact_sum {
     for (int i = 0; i < words; ++i) {
       std::uint64_t const with_carry = other.word_[i] + carry;
       carry = with_carry < carry;
-      carry += detail::fetch_add{}(word_[i], with_carry) + with_carry < with_carry;
+      carry += detail::alone{}.add(word_[i], with_carry) + with_carry < with_carry;
     }
     return *this;
   }
 
-  /// The same through a `fetch_add` of one's own.
-  template <class FetchAdd>
-  LOWP_FN constexpr void add(double x, FetchAdd const& fetch_add) {
+  /// The same, beside other threads.
+  template <class Atomics>
+  LOWP_FN constexpr void add(double x, Atomics const& atomics) {
     constexpr int significand_bits = 52, bias = 1075 - 149;  // of the last bit, in units
     auto const bits = __builtin_bit_cast(std::uint64_t, x);
     auto const field = static_cast<int>(bits >> significand_bits & 0x7ff);
@@ -64,7 +69,7 @@ class exact_sum {
     int const at = shift % 64;
     std::uint64_t addend = significand << at, next = significand >> 1 >> (63 - at);
     for (int i = shift / 64; i < words && (addend | next) != 0; ++i) {
-      std::uint64_t const was = fetch_add(word_[i], negative ? 0 - addend : addend);
+      std::uint64_t const was = atomics.add(word_[i], negative ? 0 - addend : addend);
       bool const carries = negative ? was < addend : was + addend < addend;
       addend = next + (carries ? 1 : 0);
       next = 0;

@@ -37,6 +37,7 @@ template <class Where, class P, class U, class R = nearest_even, class... Outcom
   extent const to("p", p), from("u", u);
   problem wrong = unequal_sizes("fused_add", {to, from});
   if (wrong.empty()) wrong = partial_overlap("fused_add", to, from);
+  if (wrong.empty()) wrong = out_of_reach(where, "fused_add", {to, from});
   if (!wrong.empty()) return wrong;
   where(make_scaled_addition{alpha}, to.size, report_among(outcome...),
         simd::operand<T, simd::access::read_write, R>{std::ranges::data(p), rounding,

@@ -180,6 +180,8 @@ struct lane<bool> {
 template <class U>
 struct word_lane {
   using scalar = U;
+  static constexpr int lanes = 1;
+  LOWP_FN static constexpr U at(U x, int) { return x; }
   LOWP_FN static constexpr U spread(U x) { return x; }
   LOWP_FN static constexpr bool equal(U a, U b) { return a == b; }
   LOWP_FN static constexpr bool greater(U a, U b) {

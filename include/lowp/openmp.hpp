@@ -72,6 +72,17 @@ LOWP_HOST_FN void cast(In&& in, Out&& out, Rest&&... rest) {
     lowp::cast(std::forward<In>(in), std::forward<Out>(out), rest...);
 }
 
+/// As lowp::scaled_cast.
+template <class In, class Out, class... Rest>
+LOWP_HOST_FN void scaled_cast(In&& in, Out&& out, float scale, Rest&&... rest) {
+  if constexpr (input<In> && output<Out>)
+    detail::refuse_if(detail::scaled_cast_on(detail::openmp_team{}, std::forward<In>(in),
+                                             std::forward<Out>(out), detail::make_scaling{scale},
+                                             rest...));
+  else
+    lowp::scaled_cast(std::forward<In>(in), std::forward<Out>(out), scale, rest...);
+}
+
 /// As lowp::fused_add.
 template <class P, class U, class... Rest>
 LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, Rest&&... rest) {

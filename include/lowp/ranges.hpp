@@ -28,6 +28,10 @@ concept output = input<R> && std::ranges::borrowed_range<R> &&
 
 namespace detail {
 
+/// A mode that is known only where a kernel runs: its settled() is one of those above.
+template <class R>
+concept settles = requires(R const& mode) { mode.settled(); };
+
 // An overload that takes what the real one refuses calls these, so that the first line of the
 // diagnostic says why.
 template <class T>
@@ -44,7 +48,7 @@ LOWP_FN constexpr void must_be_output() {
 }
 template <class T>
 LOWP_FN constexpr void must_be_span_rounding() {
-  static_assert(span_rounding<T>,
+  static_assert(span_rounding<T> || settles<T>,
                 "an argument does not satisfy 'span_rounding': nearest_even, nearest_away, "
                 "toward_zero, upward, downward, to_odd or stochastic");
 }
@@ -106,6 +110,20 @@ inline problem overlap(char const* function, extent const& a, extent const& b) {
   return std::string(function) + ": " + a.name + " (" + std::to_string(a_bytes) + " bytes) and " +
          b.name + " (" + std::to_string(b_bytes) + " bytes) overlap: " + later + " starts " +
          std::to_string(a0 < b0 ? b0 - a0 : a0 - b0) + " bytes into " + earlier;
+}
+
+/// What `where` cannot reach, as a GPU the host's memory.
+template <class Where>
+problem out_of_reach(Where const& where, char const* function,
+                     std::initializer_list<extent> ranges) {
+  problem wrong;
+  if constexpr (requires(extent const& r) { where.out_of_reach(r); }) {
+    for (extent const& r : ranges) {
+      if (r.size != 0) wrong = where.out_of_reach(r);
+      if (!wrong.empty()) return std::string(function) + ": " + wrong;
+    }
+  }
+  return wrong;
 }
 
 /// One range may be the other's storage, but not overlap it in another way.

@@ -85,17 +85,17 @@ struct update_report {
     return *this;
   }
 
-  /// Adds what one loop has seen, through a `fetch_add` of one's own: see exact_sum.
-  template <class FetchAdd = detail::fetch_add>
-  LOWP_FN void add(detail::partial_report const& part, FetchAdd const& fetch_add = {}) {
-    fetch_add(count, part.count);
-    fetch_add(stalled, part.stalled);
-    fetch_add(overflowed, part.overflowed);
-    fetch_add(nonfinite, part.nonfinite);
-    applied.add(part.applied.high, fetch_add);
-    applied.add(part.applied.low, fetch_add);
-    requested.add(part.requested.high, fetch_add);
-    requested.add(part.requested.low, fetch_add);
+  /// Adds what one loop has seen, beside other threads or alone.
+  template <class Atomics = detail::alone>
+  LOWP_FN void add(detail::partial_report const& part, Atomics const& atomics = {}) {
+    atomics.add(count, part.count);
+    atomics.add(stalled, part.stalled);
+    atomics.add(overflowed, part.overflowed);
+    atomics.add(nonfinite, part.nonfinite);
+    applied.add(part.applied.high, atomics);
+    applied.add(part.applied.low, atomics);
+    requested.add(part.requested.high, atomics);
+    requested.add(part.requested.low, atomics);
   }
 };
 

@@ -9,6 +9,10 @@
 
 namespace lowp::detail {
 
+/// What counts a report in lanes F (`type`), and what one loop hands over in the end (`part`).
+template <class Report, class F>
+struct lanes_of_report;
+
 LOWP_EXACT_BEGIN
 
 /// Of elements in lanes F: a float, or a pack of them.
@@ -19,6 +23,8 @@ class report_lanes {
   using D = lanes::wide<F>;
 
  public:
+  static constexpr bool sees_codes = true;
+
   /// One pack: parameters went from the codes before to the codes after, that is from `old` to
   /// `now`, where u was asked for.
   LOWP_FN void add(F u, U const& before, U const& after, F const& old, F const& now,
@@ -91,5 +97,11 @@ class report_lanes {
 };
 
 LOWP_EXACT_END
+
+template <class F>
+struct lanes_of_report<update_report, F> {
+  using type = report_lanes<F>;
+  using part = partial_report;
+};
 
 }  // namespace lowp::detail

@@ -38,6 +38,7 @@ template <class Where, class Function, class R, class Out, class... In>
   problem wrong = unequal_sizes("transform", {to, extent("in", in)...});
   for (extent const& from : std::initializer_list<extent>{{"in", in}...})
     if (wrong.empty()) wrong = partial_overlap("transform", to, from);
+  if (wrong.empty()) wrong = out_of_reach(where, "transform", {to, extent("in", in)...});
   if (!wrong.empty()) return wrong;
   where(make_returned<Function>{function}, to.size, static_cast<simd::no_report*>(nullptr),
         simd::operand<T, simd::access::write, R>{std::ranges::data(out), rounding},

@@ -65,12 +65,13 @@ inline problem invalid(adamw const& a, std::uint64_t step) {
 }
 
 /// Sizes are equal, and no two ranges overlap: all but one, the gradients, are written.
-inline problem unfit(std::initializer_list<extent> slots) {
+template <class Where>
+problem unfit(Where const& where, std::initializer_list<extent> slots) {
   problem wrong = unequal_sizes("update", slots);
   for (extent const& a : slots)
     for (extent const* b = &a + 1; b != slots.end() && wrong.empty(); ++b)
       wrong = overlap("update", a, *b);
-  return wrong;
+  return wrong.empty() ? out_of_reach(where, "update", slots) : wrong;
 }
 
 }  // namespace LOWP_UNIT
@@ -153,7 +154,7 @@ template <class Where, class P, class G, class R = nearest_even, class... Outcom
   if (wrong.empty() && !is_zero(optimizer.momentum))
     wrong = "update: sgd: momentum is " + text_of(optimizer.momentum) +
             ", and no momentum range was given";
-  if (wrong.empty()) wrong = unfit({params, gradients});
+  if (wrong.empty()) wrong = unfit(where, {params, gradients});
   if (!wrong.empty()) return wrong;
   where(when.template make<sgd_element>(optimizer), params.size, report_among(outcome...),
         slot<0>(p, rounding, when, outcome...), gradient(g));
@@ -166,7 +167,7 @@ template <class Where, class P, class G, class M, class R = nearest_even, class.
   extent const params("p", p), gradients("g", g), buffer("momentum", momentum);
   auto const when = when_of(where, step);
   problem wrong = when.invalid(optimizer);
-  if (wrong.empty()) wrong = unfit({params, gradients, buffer});
+  if (wrong.empty()) wrong = unfit(where, {params, gradients, buffer});
   if (!wrong.empty()) return wrong;
   if (is_zero(optimizer.momentum))
     return update_on(where, p, g, optimizer, step, rounding, outcome...);
@@ -182,7 +183,7 @@ template <class Where, class P, class G, class M, class V, class R = nearest_eve
   extent const params("p", p), gradients("g", g), first("m", m), second("v", v);
   auto const when = when_of(where, step);
   problem wrong = when.invalid(optimizer);
-  if (wrong.empty()) wrong = unfit({params, gradients, first, second});
+  if (wrong.empty()) wrong = unfit(where, {params, gradients, first, second});
   if (!wrong.empty()) return wrong;
   where(when.template make<adamw_element>(optimizer), params.size, report_among(outcome...),
         slot<0>(p, rounding, when, outcome...), gradient(g), slot<1>(m, rounding, when, outcome...),

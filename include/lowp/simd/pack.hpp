@@ -163,9 +163,11 @@ template <class Isa>
 struct lane<simd::word<Isa>> {
   using scalar = std::uint32_t;
   static constexpr bool computes_exactly = true;  // a kernel has set MXCSR
+  static constexpr int lanes = Isa::lanes;
   using U = simd::word<Isa>;
   using M = simd::mask<Isa>;
   using signed_vector = typename simd::integer<Isa>::vector;
+  LOWP_HOST_FN static std::uint32_t at(U const& x, int i) { return x.v[i]; }
   LOWP_HOST_FN static U spread(std::uint32_t x) {
     U u;
     Isa::spread(u.v, x);

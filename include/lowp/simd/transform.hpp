@@ -42,9 +42,7 @@ struct call {
 
   template <class Isa, class Function, class... Port>
   LOWP_HOST_FN void loop(Function const& function, Port&&... ports) const {
-    std::conditional_t<is_reported, detail::report_lanes<pack<float, typename Isa::registers>>,
-                       no_report>
-        totals;
+    typename totals_of<pack<float, typename Isa::registers>>::type totals;
     constexpr std::size_t step = batch<Isa>;
     for (std::size_t first = 0; first < count; first += step) {
       std::size_t const valid = count - first < step ? count - first : step;
@@ -66,11 +64,15 @@ struct call {
     using registers = typename Isa::registers;
     using F = pack<float, registers>;
     F value[] = {p.load(k), others.load(k)...};
-    if constexpr (is_reported) {
+    if constexpr (!is_reported) {
+      function(value[I]...);
+      store<false>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+    } else if constexpr (Totals::sees_codes) {
       auto const before = p.codes(k);
       F const old = value[0];
       F const u = function(value[I]...);
-      auto const now = store(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+      auto const now =
+          store<true>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
       F const after = Parameter::decoded(now.code);
       if (left - k < Isa::lanes)
         totals.add_where(first_lanes<registers>(left - k), u, before, now.code, old, after,
@@ -78,20 +80,29 @@ struct call {
       else
         totals.add(u, before, now.code, old, after, now.overflowed);
     } else {
-      function(value[I]...);
-      store(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+      F const seen = function(value[I]...);
+      store<false>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+      if (left - k < Isa::lanes)
+        totals.add_where(first_lanes<registers>(left - k), seen);
+      else
+        totals.add(seen);
     }
   }
 
-  template <class F, std::size_t N, std::size_t... I, class Parameter, class... Port>
+  template <bool Tells, class F, std::size_t N, std::size_t... I, class Parameter, class... Port>
   LOWP_HOST_FN static auto store(int k, F const (&value)[N], std::index_sequence<I...>,
                                  Parameter& p, Port&... others) {
-    auto const first = p.template store<is_reported>(k, value[0]);
+    auto const first = p.template store<Tells>(k, value[0]);
     (others.template store<false>(k, value[I + 1]), ...);
     return first;
   }
 
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
+  struct none {
+    using type = no_report;
+  };
+  template <class F>
+  using totals_of = std::conditional_t<is_reported, detail::lanes_of_report<Report, F>, none>;
 };
 
 LOWP_EXACT_END

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The largest magnitude of a tensor, as scaling needs it.
+#pragma once
+
+#include <lowp/report_lanes.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+/// The largest |x| seen: NaN if any x was NaN, 0 if none was seen. Its bytes are those of a float
+/// without a sign, so that code which knows only floats can read it. Found among integers, because
+/// hardware's maximum of two floats loses NaN.
+struct amax {
+  std::uint32_t bits = 0;
+
+  LOWP_FN constexpr float value() const { return __builtin_bit_cast(float, bits); }
+
+  /// Merges that of another shard.
+  LOWP_FN constexpr amax& operator+=(amax const& other) {
+    add(other);
+    return *this;
+  }
+  /// The same, beside other threads or alone.
+  template <class Atomics = detail::alone>
+  LOWP_FN constexpr void add(amax const& other, Atomics const& atomics = {}) {
+    atomics.max(bits, other.bits);
+  }
+};
+
+namespace detail {
+
+template <class F>
+class amax_lanes {
+  using U = lanes::word<F>;
+
+ public:
+  static constexpr bool sees_codes = false;
+
+  LOWP_FN void add(F const& x) { largest_ = lanes::max(largest_, lanes::magnitude(x)); }
+  LOWP_FN void add_where(lanes::mask<F> const& is_element, F const& x) {
+    add(lanes::select(is_element, x, lanes::spread<F>(0)));
+  }
+  LOWP_FN void fold() {}
+  LOWP_FN amax total(std::uint64_t) const {
+    amax all;
+    for (int i = 0; i < lane<U>::lanes; ++i) all += amax{lane<U>::at(largest_, i)};
+    if (all.bits > lanes::binary32_infinity) all.bits = lanes::binary32_nan;
+    return all;
+  }
+
+ private:
+  U largest_ = lanes::spread<U>(0);
+};
+
+template <class F>
+struct lanes_of_report<amax, F> {
+  using type = amax_lanes<F>;
+  using part = amax;
+};
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/amax.hpp>
+#include <lowp/ranges.hpp>
+#include <lowp/simd/dispatch.hpp>
+
+namespace lowp {
+
+namespace detail {
+
+/// to = from * scale; `from` is what an amax is told of.
+struct scaling {
+  float scale;
+
+  template <class F>
+  LOWP_FN F operator()(F& to, F const& from) const {
+    to = lanes::mul(from, lanes::spread<F>(scale));
+    return from;
+  }
+};
+
+/// A scale that the caller knows.
+struct make_scaling {
+  float scale;
+  LOWP_FN scaling operator()() const { return {scale}; }
+};
+
+template <class Where, class In, class Out, class Make, class Report, class R>
+[[nodiscard]] LOWP_HOST_FN problem reported_scaled_cast(Where const& where, In& in, Out& out,
+                                                        Make const& make, Report* largest,
+                                                        R const& rounding, overflow policy) {
+  must_be_input<In&>();
+  must_be_output<Out&>();
+  must_be_span_rounding<R>();
+  extent const from("in", in), to("out", out);
+  problem wrong = unequal_sizes("scaled_cast", {from, to});
+  if (wrong.empty()) wrong = partial_overlap("scaled_cast", from, to);
+  if (wrong.empty()) wrong = out_of_reach(where, "scaled_cast", {from, to});
+  if (!wrong.empty()) return wrong;
+  where(make, to.size, largest,
+        simd::operand<element_of<Out>, simd::access::write, R>{std::ranges::data(out), rounding,
+                                                               policy},
+        simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)});
+  return {};
+}
+
+/// `scaled_cast`, with and without amax, where `where` says; what is wrong is returned.
+template <class Where, class In, class Out, class Make, class R = nearest_even>
+[[nodiscard]] LOWP_HOST_FN problem
+scaled_cast_on(Where const& where, In&& in, Out&& out, Make const& make, R rounding = {},
+               overflow policy = default_overflow<element_of<Out>>) {
+  return reported_scaled_cast(where, in, out, make, static_cast<simd::no_report*>(nullptr),
+                              rounding, policy);
+}
+template <class Where, class In, class Out, class Make, class R = nearest_even>
+[[nodiscard]] LOWP_HOST_FN problem
+scaled_cast_on(Where const& where, In&& in, Out&& out, Make const& make, amax& largest,
+               R rounding = {}, overflow policy = default_overflow<element_of<Out>>) {
+  return reported_scaled_cast(where, in, out, make, &largest, rounding, policy);
+}
+
+}  // namespace detail
+
+/// out[i] = round(in[i] * scale): one multiplication in float, rounded to nearest even, then one
+/// rounding to the format of `out`. Exact before that rounding where the scale is a power of two and
+/// the product normal. A NaN result is the canonical one.
+///
+/// @param in       n elements
+/// @param out      n elements; may be the storage of `in` where elements have equal size
+/// @param largest  optional: the largest |in[i]| is merged into it in the same pass
+/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
+template <input In, output Out, span_rounding R = nearest_even>
+LOWP_HOST_FN void scaled_cast(In&& in, Out&& out, float scale, R rounding = {},
+                              overflow policy = default_overflow<element_of<Out>>) {
+  detail::refuse_if(detail::scaled_cast_on(simd::this_thread{}, in, out,
+                                           detail::make_scaling{scale}, rounding, policy));
+}
+template <input In, output Out, span_rounding R = nearest_even>
+LOWP_HOST_FN void scaled_cast(In&& in, Out&& out, float scale, amax& largest, R rounding = {},
+                              overflow policy = default_overflow<element_of<Out>>) {
+  detail::refuse_if(detail::scaled_cast_on(simd::this_thread{}, in, out,
+                                           detail::make_scaling{scale}, largest, rounding, policy));
+}
+
+}  // namespace lowp

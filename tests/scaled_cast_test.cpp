@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// scaled_cast and its amax against the oracle.
+#include <gtest/gtest.h>
+#include <lowp/scaled_cast.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "update/support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+template <class T>
+class scaled_cast : public testing::Test {};
+TYPED_TEST_SUITE(scaled_cast, all_formats, by_format);
+
+// The largest magnitude as integers order them; a NaN is the canonical one.
+std::uint32_t oracle_amax(const tensor& t) {
+  std::uint32_t largest = 0;
+  for (std::size_t i = 0; i < t.size(); ++i) largest = std::max(largest, t.value(i) & 0x7fffffffU);
+  return largest > 0x7f800000U ? 0x7fc00000U : largest;
+}
+
+template <lowp::element From, lowp::element To, class R>
+void expect_oracle(std::size_t size, float scale, const R& rounding, const slot_mode& mode) {
+  const tensor in = random_tensor<From>(size, size, values::corners);
+  tensor want{slot_facts<To>(), in.codes};
+  for (std::size_t i = 0; i < size; ++i)
+    store(want, i, oracle::f32_mul(in.value(i), float_bits(scale)), mode, 0, {});
+
+  for (const std::size_t lead : {0U, 3U}) {
+    guarded<From> from(in, lead);
+    guarded<To> to(want, lead);
+    for (To& x : to.span()) x = slot_value<To>(1);
+    lowp::amax largest{float_bits(0.5F)};
+    lowp::scaled_cast(from.span(), to.span(), scale, largest, rounding);
+    ASSERT_TRUE(to.holds(want, "out"));
+    ASSERT_EQ(largest.bits, std::max(oracle_amax(in), float_bits(0.5F)));
+    for (To& x : to.span()) x = slot_value<To>(1);
+    lowp::scaled_cast(from.span(), to.span(), scale, rounding);
+    ASSERT_TRUE(to.holds(want, "out"));
+  }
+}
+
+TYPED_TEST(scaled_cast, is_one_product_rounded) {
+  for (const float scale : {1.0F, 0.125F, 448.0F / 3, 1e-30F, -7.0F}) {
+    SCOPED_TRACE(scale);
+    for_each_rounding<modes::two>(
+        [&](const auto& rounding, const slot_modes& mode, const char* name) {
+          SCOPED_TRACE(name);
+          for (const std::size_t size : {0U, 1U, 5U, 300U, 1001U}) {
+            expect_oracle<float, TypeParam>(size, scale, rounding, mode.param);
+            expect_oracle<TypeParam, lowp::bfloat16>(size, scale, rounding, mode.param);
+          }
+        });
+  }
+}
+
+TEST(amax, merges_and_keeps_nan) {
+  lowp::amax a{float_bits(3.0F)};
+  EXPECT_EQ(a.value(), 3.0F);
+  a += lowp::amax{float_bits(2.0F)};
+  EXPECT_EQ(a.value(), 3.0F);
+  a += lowp::amax{float_bits(__builtin_inff())};
+  EXPECT_EQ(a.bits, 0x7f800000U);
+  a += lowp::amax{0x7fc00000};
+  a += lowp::amax{float_bits(__builtin_inff())};
+  EXPECT_EQ(a.bits, 0x7fc00000U);
+}
+
+TEST(amax, sees_one_nan_anywhere) {
+  std::vector<float> x(600, -2.0F);
+  std::vector<lowp::float8_e4m3fn> y(600);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = float_of(0xff800001);
+    lowp::amax largest;
+    lowp::scaled_cast(x, y, 1.0F, largest);
+    ASSERT_EQ(largest.bits, 0x7fc00000U) << i;
+    x[i] = -2.0F;
+  }
+  lowp::amax largest;
+  lowp::scaled_cast(x, y, 1.0F, largest);
+  EXPECT_EQ(largest.value(), 2.0F);
+}
+
+TEST(amax, of_shards_is_that_of_the_whole) {
+  const tensor in = random_tensor<lowp::bfloat16>(5000, 3, values::training);
+  guarded<lowp::bfloat16> x(in, 0);
+  std::vector<lowp::float8_e5m2> y(5000);
+  lowp::amax whole;
+  lowp::amax shards;
+  lowp::scaled_cast(x.span(), y, 4.0F, whole);
+  for (std::size_t first = 0; first < 5000; first += 700) {
+    const std::size_t count = std::min<std::size_t>(700, 5000 - first);
+    lowp::scaled_cast(x.span().subspan(first, count), std::span(y).subspan(first, count), 4.0F,
+                      shards);
+  }
+  EXPECT_EQ(whole.bits, shards.bits);
+}
+
+TEST(scaled_cast_ranges, refuses_what_cast_refuses) {
+  std::vector<float> x(8);
+  std::vector<lowp::bfloat16> y(7, lowp::bfloat16(1));
+  try {
+    lowp::scaled_cast(x, y, 2.0F);
+    FAIL() << "sizes differ";
+  } catch (const std::invalid_argument& refusal) {
+    EXPECT_STREQ(refusal.what(), "lowp::scaled_cast: sizes differ: in has 8, out has 7");
+  }
+  EXPECT_THROW(lowp::scaled_cast(std::span(x).subspan(0, 4), std::span(x).subspan(1, 4), 2.0F),
+               std::invalid_argument);
+  for (const lowp::bfloat16 each : y) EXPECT_EQ(each, lowp::bfloat16(1));
+}
+
+}  // namespace
