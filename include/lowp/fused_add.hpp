@@ -21,14 +21,15 @@ struct scaled_addition {
   }
 };
 
+/// An alpha that the caller knows.
 struct make_scaled_addition {
   float alpha;
   LOWP_FN scaled_addition operator()() const { return {alpha}; }
 };
 
 /// `fused_add`, where `where` says.
-template <class Where, class P, class U, class R = nearest_even, class... Outcome>
-[[nodiscard]] LOWP_HOST_FN problem fused_add_on(Where const& where, P&& p, float alpha, U&& u,
+template <class Where, class P, class Make, class U, class R = nearest_even, class... Outcome>
+[[nodiscard]] LOWP_HOST_FN problem fused_add_on(Where const& where, P&& p, Make const& make, U&& u,
                                                 R rounding = {}, Outcome&&... outcome) {
   must_be_output<P>();
   must_be_input<U>();
@@ -39,7 +40,7 @@ template <class Where, class P, class U, class R = nearest_even, class... Outcom
   if (wrong.empty()) wrong = partial_overlap("fused_add", to, from);
   if (wrong.empty()) wrong = out_of_reach(where, "fused_add", {to, from});
   if (!wrong.empty()) return wrong;
-  where(make_scaled_addition{alpha}, to.size, report_among(outcome...),
+  where(make, to.size, report_among(outcome...),
         simd::operand<T, simd::access::read_write, R>{std::ranges::data(p), rounding,
                                                       policy_among<T>(outcome...)},
         simd::operand<element_of<U>, simd::access::read>{std::ranges::data(u)});
@@ -58,7 +59,8 @@ template <class Where, class P, class U, class R = nearest_even, class... Outcom
 template <output P, input U, span_rounding R = nearest_even, class... Outcome>
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, R rounding = {}, Outcome&&... outcome) {
-  detail::refuse_if(detail::fused_add_on(simd::this_thread{}, p, alpha, u, rounding, outcome...));
+  detail::refuse_if(detail::fused_add_on(
+      simd::this_thread{}, p, detail::make_scaled_addition{alpha}, u, rounding, outcome...));
 }
 
 template <class P, class U, class R = nearest_even, class... Outcome>

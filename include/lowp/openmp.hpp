@@ -87,8 +87,9 @@ LOWP_HOST_FN void scaled_cast(In&& in, Out&& out, float scale, Rest&&... rest) {
 template <class P, class U, class... Rest>
 LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, Rest&&... rest) {
   if constexpr (output<P> && input<U>)
-    detail::refuse_if(detail::fused_add_on(detail::openmp_team{}, std::forward<P>(p), alpha,
-                                           std::forward<U>(u), std::forward<Rest>(rest)...));
+    detail::refuse_if(detail::fused_add_on(detail::openmp_team{}, std::forward<P>(p),
+                                           detail::make_scaled_addition{alpha}, std::forward<U>(u),
+                                           std::forward<Rest>(rest)...));
   else
     lowp::fused_add(std::forward<P>(p), alpha, std::forward<U>(u), std::forward<Rest>(rest)...);
 }

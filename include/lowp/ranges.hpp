@@ -28,10 +28,6 @@ concept output = input<R> && std::ranges::borrowed_range<R> &&
 
 namespace detail {
 
-/// A mode that is known only where a kernel runs: its settled() is one of those above.
-template <class R>
-concept settles = requires(R const& mode) { mode.settled(); };
-
 // An overload that takes what the real one refuses calls these, so that the first line of the
 // diagnostic says why.
 template <class T>

@@ -138,6 +138,10 @@ concept one_of = (std::same_as<R, Modes> || ...);
 template <class R>
 concept deterministic_rounding =
     one_of<R, nearest_even, nearest_away, toward_zero, upward, downward, to_odd>;
+
+/// Stands for a mode that is known only where a kernel runs.
+template <class R>
+concept settles = requires(R const& mode) { mode.settled(); };
 }  // namespace detail
 
 /// One of the modes above, stochastic_bits excepted, chosen at run time: what per_slot holds.

@@ -21,6 +21,7 @@ enum class access : std::uint8_t { read, write, read_write };
 template <element T, access A, class R = nearest_even>
 struct operand {
   using type = T;
+  static constexpr access direction = A;
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
   static constexpr bool is_random = is_written && narrow<T> && R::is_stochastic;

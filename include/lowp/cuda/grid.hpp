@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the ranges of a call to the arguments of a kernel, on whatever grid of threads runs it:
+//
+//     threads()                                   of a block
+//     run<Report>(call)                           a kernel_call
+//     copy(to, from, bytes)
+//     unreachable(address)                        why, or nothing
+//     refuse(problem)                             of an argument, after which nothing runs
+#pragma once
+
+#include <lowp/cuda/kernel.hpp>
+#include <lowp/ranges.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace lowp::cuda {
+
+/// Element functions are made on the host, once per call, unless what they are made of lies in device
+/// memory.
+template <class Function>
+struct made {
+  Function function;
+  LOWP_FN Function operator()() const { return function; }
+};
+template <class Make>
+auto kernel_make(Make const& make) {
+  if constexpr (requires { make.stored_at(); })
+    return make;
+  else
+    return made<decltype(make())>{make()};
+}
+
+/// The widths that kernels are compiled for; the least means element by element.
+inline constexpr int widths[] = {16, 4, 1};
+
+/// Whether groups of T at `data` may be moved by accesses of `width` bytes.
+template <element T>
+bool permits(int width, T const* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(access_bytes<T>(width)) ==
+         0;
+}
+template <class... Operand>
+int widest(Operand const&... operands) {
+  for (int const width : widths)
+    if ((permits(width, operands.data) && ...)) return width;
+  return 1;
+}
+
+/// body(std::integral_constant<int, width>{})
+template <class Body>
+void with_width(int width, Body const& body) {
+  if (width == widths[0])
+    body(std::integral_constant<int, widths[0]>{});
+  else if (width == widths[1])
+    body(std::integral_constant<int, widths[1]>{});
+  else
+    body(std::integral_constant<int, widths[2]>{});
+}
+
+template <class Operand>
+using slot_of = slot<typename Operand::type, Operand::direction,
+                     typename kernel_rounding<std::remove_cv_t<decltype(Operand::rounding)>>::type>;
+
+template <class T>
+void* address_of(T* data) {
+  return const_cast<std::remove_const_t<T>*>(data);
+}
+
+template <class Make, class Operand>
+slot_of<Operand> slot_for(Operand const& o) {
+  constexpr bool is_computed =
+      !requires { decltype(std::declval<Make const&>()())::is_conversion; };
+  return slot_of<Operand>::of(o, is_computed);
+}
+
+/// Tiles of a tensor.
+template <class... Operand>
+std::uint64_t tiles_of(std::uint64_t count, unsigned threads) {
+  std::uint64_t const per_tile =
+      std::uint64_t{threads} * group_size * groups_per_thread<slot_of<Operand>...>;
+  return count / per_tile + (count % per_tile != 0 ? 1 : 0);
+}
+
+/// Where an operation may run: on a grid.
+template <class Grid>
+struct on_grid {
+  Grid& grid;
+
+  template <class Make, class Report, class... Operand>
+  void operator()(Make const& make, std::size_t count, Report* report,
+                  Operand const&... operands) const {
+    if (count == 0) return;
+    tensor_table<sizeof...(Operand), 1> const table{{{{address_of(operands.data)...}, count, 0, 0}},
+                                                    1,
+                                                    tiles_of<Operand...>(count, grid.threads())};
+    with_width(widest(operands...),
+               [&](auto width) { launch<width>(make, report, 0, table, operands...); });
+  }
+
+  template <class T>
+  void copy(T* to, T const* from, std::size_t count) const {
+    if (to != from && count != 0) grid.copy(to, from, count * sizeof(T));
+  }
+
+  [[nodiscard]] detail::problem out_of_reach(detail::extent const& range) const {
+    return out_of_reach(range.name, range.data);
+  }
+
+ protected:
+  template <int Width, class Make, class Report, class Table, class... Operand>
+  void launch(Make const& make, Report* reports, std::uint32_t stride, Table const& table,
+              Operand const&... operands) const {
+    detail::problem wrong = out_of_reach("the report", reports);
+    if (wrong.empty()) wrong = of_stored(make);
+    ((wrong = wrong.empty() ? of_stored(operands.rounding) : wrong), ...);
+    if (!wrong.empty()) return grid.refuse(wrong);
+    auto const made = kernel_make(make);
+    grid.template run<Report>(kernel_call<Width, std::remove_cv_t<decltype(made)>, Report, Table,
+                                          std::index_sequence_for<Operand...>, slot_of<Operand>...>{
+        {slot_for<Make>(operands)}..., made, reports, stride, table});
+  }
+
+ private:
+  [[nodiscard]] detail::problem out_of_reach(char const* name, void const* address) const {
+    detail::problem why = address == nullptr ? detail::problem{} : grid.unreachable(address);
+    return why.empty() ? why : std::string(name) + " " + why;
+  }
+  /// What an argument keeps in device memory.
+  template <class T>
+  [[nodiscard]] detail::problem of_stored(T const& x) const {
+    if constexpr (requires { x.stored_at(); })
+      return x.stored_at() == nullptr ? "a pointer to an argument is null"
+                                      : out_of_reach("an argument", x.stored_at());
+    else
+      return {};
+  }
+};
+
+}  // namespace lowp::cuda

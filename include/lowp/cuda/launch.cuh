@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A grid of a GPU's threads on a stream.
+#pragma once
+
+#include <lowp/cuda/grid.hpp>
+#include <lowp/cuda/status.cuh>
+#include <lowp/cuda/thread.cuh>
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace lowp::cuda {
+
+/// The entry of THE kernel.
+template <class Call>
+__global__ void __launch_bounds__(block_threads) kernel(const __grid_constant__ Call call) {
+  call.run(gpu_thread{});
+}
+
+class gpu_grid {
+ public:
+  explicit gpu_grid(cudaStream_t stream) : stream_(stream) {}
+
+  static constexpr unsigned threads() { return block_threads; }
+
+  template <class Report, class Call>
+  void run(Call const& call) {
+    if (!outcome_.ok()) return;
+    // A report is added to once by each block, so there are not more of them than keep a GPU busy.
+    constexpr std::uint64_t most = is_reported<Report> ? 2048 : 0x7fffffff;
+    std::uint64_t const blocks = call.table.tiles < most ? call.table.tiles : most;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    config.blockDim = dim3(block_threads);
+    config.stream = stream_;
+    outcome_ = status("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel<Call>, call));
+  }
+
+  void copy(void* to, void const* from, std::size_t bytes) {
+    outcome_ = status("cudaMemcpyAsync",
+                      cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_));
+  }
+
+  /// Why the device cannot reach an address.
+  [[nodiscard]] static detail::problem unreachable(void const* address) {
+    cudaPointerAttributes attributes{};
+    cudaError_t const code = cudaPointerGetAttributes(&attributes, address);
+    if (code != cudaSuccess)
+      return std::string("is nowhere: cudaPointerGetAttributes: ") + cudaGetErrorString(code);
+    if (attributes.type != cudaMemoryTypeUnregistered) return {};
+    int device = 0, reaches_all = 0;
+    if (cudaGetDevice(&device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&reaches_all, cudaDevAttrPageableMemoryAccess, device) ==
+            cudaSuccess &&
+        reaches_all != 0)
+      return {};
+    return "is in host memory that the device cannot reach";
+  }
+
+  void refuse(detail::problem const& what) {
+    if (outcome_.ok()) outcome_ = status(what);
+  }
+  [[nodiscard]] status const& outcome() const { return outcome_; }
+
+ private:
+  cudaStream_t stream_;
+  status outcome_;
+};
+
+}  // namespace lowp::cuda

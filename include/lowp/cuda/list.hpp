@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of tensors in one launch: models have hundreds of small ones.
+#pragma once
+
+#include <lowp/cuda/grid.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lowp::cuda {
+
+/// One tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. Tensor
+/// number i of a list is treated as it would be alone with i added to the tensor number in the upper
+/// half of a stochastic mode's stream.
+template <element P, element U>
+struct fused_add_tensor {
+  std::span<P> p;
+  std::span<U const> u;
+};
+template <element P, element G>
+struct sgd_tensor {
+  std::span<P> p;
+  std::span<G const> g;
+};
+template <element P, element G, element M>
+struct momentum_tensor {
+  std::span<P> p;
+  std::span<G const> g;
+  std::span<M> momentum;
+};
+template <element P, element G, element M, element V>
+struct adamw_tensor {
+  std::span<P> p;
+  std::span<G const> g;
+  std::span<M> m;
+  std::span<V> v;
+};
+
+/// What was found out about the tensors of a list before anything is launched.
+struct checked_list {
+  static constexpr int most_slots = 4;
+  struct tensor {
+    void* data[most_slots];
+    std::uint64_t count;
+    int width;
+    std::uint32_t number;
+  };
+  struct range {
+    std::uintptr_t begin, end;
+    std::uint32_t tensor;
+    bool is_written;
+  };
+  std::vector<tensor> tensors;
+  std::vector<range> ranges;
+
+  /// A tensor that is listed twice, as tied weights are, would be written by two at once.
+  detail::problem overlap(char const* function) {
+    std::sort(ranges.begin(), ranges.end(),
+              [](range const& a, range const& b) { return a.begin < b.begin; });
+    range const* reaches = nullptr;        // of those before, what ends last
+    range const* is_written_to = nullptr;  // of those that are written
+    for (range const& each : ranges) {
+      range const* const before = each.is_written ? reaches : is_written_to;
+      if (before != nullptr && each.begin < before->end && before->tensor != each.tensor)
+        return std::string(function) + ": tensors " + std::to_string(before->tensor) + " and " +
+               std::to_string(each.tensor) + " of the list share memory that is written";
+      if (reaches == nullptr || each.end > reaches->end) reaches = &each;
+      if (each.is_written && (is_written_to == nullptr || each.end > is_written_to->end))
+        is_written_to = &each;
+    }
+    return {};
+  }
+};
+
+/// Where an operation on each tensor of a list only says what it would run on.
+template <class Grid>
+struct on_paper : on_grid<Grid> {
+  checked_list& list;
+  std::uint32_t number;
+
+  template <class Make, class Report, class... Operand>
+  void operator()(Make const&, std::size_t count, Report*, Operand const&... operands) const {
+    if (count == 0) return;
+    list.tensors.push_back({{address_of(operands.data)...}, count, widest(operands...), number});
+    (list.ranges.push_back({reinterpret_cast<std::uintptr_t>(operands.data),
+                            reinterpret_cast<std::uintptr_t>(operands.data + count), number,
+                            Operand::is_written}),
+     ...);
+  }
+};
+
+/// Bytes of a kernel's parameters, from CUDA 12.1 on (CUDA C++ Programming Guide, "Function
+/// Parameters"), and what is left of them for a table.
+inline constexpr std::size_t parameter_bytes = 32764, table_bytes = parameter_bytes - 1024;
+
+/// Where an operation that was given any one tensor of a list runs on all of them.
+template <class Grid>
+struct on_list : on_grid<Grid> {
+  checked_list const& list;
+  std::uint32_t stride;
+
+  template <class Make, class Report, class... Operand>
+  void operator()(Make const& make, std::size_t, Report* reports,
+                  Operand const&... operands) const {
+    constexpr int slots = sizeof...(Operand);
+    constexpr auto capacity = static_cast<int>((table_bytes - sizeof(tensor_table<slots, 1>)) /
+                                                   sizeof(typename tensor_table<slots, 1>::tensor) +
+                                               1);
+    tensor_table<slots, capacity> table;
+    for (int const width : widths) {
+      table.size = 0;
+      table.tiles = 0;
+      auto const launch_table = [&] {
+        if (table.size == 0) return;
+        with_width(width, [&](auto w) {
+          this->template launch<w>(make, reports, stride, table, operands...);
+        });
+        table.size = 0;
+        table.tiles = 0;
+      };
+      for (checked_list::tensor const& tensor : list.tensors) {
+        if (tensor.width != width) continue;
+        auto& entry = table.at[table.size++];
+        std::copy_n(tensor.data, slots, entry.data);
+        entry.count = tensor.count;
+        entry.first_tile = table.tiles;
+        entry.number = tensor.number;
+        table.tiles += tiles_of<Operand...>(tensor.count, this->grid.threads());
+        if (table.size == capacity) launch_table();
+      }
+      launch_table();
+    }
+  }
+};
+
+/// Runs `call(where, tensor)` on all tensors of a list: checks each, then launches as few kernels as
+/// the parameters of a kernel have room for.
+template <class Grid, class List, class Call>
+detail::problem run_list(Grid& grid, char const* function, List const& list, std::uint32_t stride,
+                         Call const& call) {
+  checked_list checked;
+  std::uint32_t number = 0;
+  for (auto const& tensor : list) {
+    detail::problem const wrong = call(on_paper<Grid>{{grid}, checked, number}, tensor);
+    if (!wrong.empty()) return wrong + ", in tensor " + std::to_string(number) + " of the list";
+    ++number;
+  }
+  detail::problem const wrong = checked.overlap(function);
+  if (!wrong.empty() || checked.tensors.empty()) return wrong;
+  return call(on_list<Grid>{{grid}, checked, stride}, *std::begin(list));
+}
+
+}  // namespace lowp::cuda

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of lowp.hpp over device memory, on a stream: same arguments after the stream, same
+// refusals, same bits. None of them synchronizes or allocates device memory, and all can be captured
+// into a CUDA graph.
+//
+//     lowp::cuda::cast(stream, in, out, rounding, overflow)
+//     lowp::cuda::scaled_cast(stream, in, out, scale, amax, rounding, overflow)
+//     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
+//     lowp::cuda::update(stream, p, g, momentum or m and v, optimizer, step, rounding, overflow, report)
+//     lowp::cuda::transform(stream, function, rounding, out, in...)
+//
+// What is optional there is optional here. Ranges are anything with size() whose data() is a device
+// pointer; view(pointer, size) makes one. A report or amax lies in device memory, is given by
+// reference or pointer, and is read after synchronizing; all zero bytes are an empty one.
+//
+// A kernel can read from device memory what changes from one replay of a graph to the next:
+//
+//     alpha, scale    float const*
+//     step            step_state const*, which has lr, step and stream
+//     rounding        stochastic const*, but for update
+//
+// Many tensors in one launch, p and the other ranges being spans in the elements of a list:
+//
+//     lowp::cuda::fused_add(stream, list of fused_add_tensor, alpha, rounding, overflow, report)
+//     lowp::cuda::update(stream, list of adamw_tensor ..., optimizer, step, rounding, overflow, report)
+//
+// There a std::span<update_report> in device memory may stand for the report: one a tensor.
+//
+// Each is also there as try_cast and so on, which return a status instead of throwing.
+#pragma once
+
+#include <lowp/cuda/call.cuh>
+#include <lowp/lowp.hpp>
+
+#include <utility>
+
+namespace lowp::cuda {
+
+/// As lowp::cast.
+template <class In, class Out, class... Rest>
+[[nodiscard]] status try_cast(cudaStream_t stream, In&& in, Out&& out, Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::cast_on(where, viewed(in), viewed(out), argument(rest)...);
+  });
+}
+
+/// As lowp::scaled_cast.
+template <class In, class Out, class Scale, class... Rest>
+[[nodiscard]] status try_scaled_cast(cudaStream_t stream, In&& in, Out&& out, Scale scale,
+                                     Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::scaled_cast_on(where, viewed(in), viewed(out), scaling_by(scale),
+                                  argument(rest)...);
+  });
+}
+
+/// As lowp::fused_add.
+template <class P, class Alpha, class U, class... Rest>
+  requires(!tensor_list<std::remove_cvref_t<P>>)
+[[nodiscard]] status try_fused_add(cudaStream_t stream, P&& p, Alpha alpha, U&& u, Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::fused_add_on(where, viewed(p), addition_of(alpha), viewed(u), argument(rest)...);
+  });
+}
+template <tensor_list List, class Alpha, class... Rest>
+[[nodiscard]] status try_fused_add(cudaStream_t stream, List const& list, Alpha alpha,
+                                   Rest&&... rest) {
+  return run_list_on(
+      stream, "fused_add", list,
+      [&](auto const& where, auto const& t, auto&&... each) {
+        return detail::fused_add_on(where, t.p, addition_of(alpha), t.u, each...);
+      },
+      rest...);
+}
+
+/// As lowp::update. The step is a number or a step_state const*.
+template <class P, class G, class Step, class... Rest>
+[[nodiscard]] status try_update(cudaStream_t stream, P&& p, G&& g, sgd const& optimizer, Step step,
+                                Rest&&... rest) {
+  return run_on(stream, [&](auto const& grid) {
+    return with_step(grid, step, [&](auto const& where, std::uint64_t number) {
+      return detail::update_on(where, viewed(p), viewed(g), optimizer, number, argument(rest)...);
+    });
+  });
+}
+template <class P, class G, class M, class Step, class... Rest>
+[[nodiscard]] status try_update(cudaStream_t stream, P&& p, G&& g, M&& momentum,
+                                sgd const& optimizer, Step step, Rest&&... rest) {
+  return run_on(stream, [&](auto const& grid) {
+    return with_step(grid, step, [&](auto const& where, std::uint64_t number) {
+      return detail::update_on(where, viewed(p), viewed(g), viewed(momentum), optimizer, number,
+                               argument(rest)...);
+    });
+  });
+}
+template <class P, class G, class M, class V, class Step, class... Rest>
+[[nodiscard]] status try_update(cudaStream_t stream, P&& p, G&& g, M&& m, V&& v,
+                                adamw const& optimizer, Step step, Rest&&... rest) {
+  return run_on(stream, [&](auto const& grid) {
+    return with_step(grid, step, [&](auto const& where, std::uint64_t number) {
+      return detail::update_on(where, viewed(p), viewed(g), viewed(m), viewed(v), optimizer, number,
+                               argument(rest)...);
+    });
+  });
+}
+template <tensor_list List, class Optimizer, class Step, class... Rest>
+[[nodiscard]] status try_update(cudaStream_t stream, List const& list, Optimizer const& optimizer,
+                                Step step, Rest&&... rest) {
+  return run_list_on(
+      stream, "update", list,
+      [&](auto const& grid, auto const& tensor, auto&&... each) {
+        return with_step(grid, step, [&](auto const& where, std::uint64_t number) {
+          return update_tensor(where, tensor, optimizer, number, each...);
+        });
+      },
+      rest...);
+}
+
+/// As lowp::transform.
+template <class Function, class R, class Out, class... In>
+[[nodiscard]] status try_transform(cudaStream_t stream, Function const& function, R rounding,
+                                   Out&& out, In&&... in) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::transform_on(where, function, argument(rounding), viewed(out), viewed(in)...);
+  });
+}
+
+// The same; what is wrong is thrown.
+// @throws std::invalid_argument  what the function of lowp refuses; memory that the device cannot reach
+// @throws lowp::cuda::error      a launch that CUDA refuses
+template <class... Arguments>
+void cast(cudaStream_t stream, Arguments&&... arguments) {
+  try_cast(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void scaled_cast(cudaStream_t stream, Arguments&&... arguments) {
+  try_scaled_cast(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void fused_add(cudaStream_t stream, Arguments&&... arguments) {
+  try_fused_add(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void update(cudaStream_t stream, Arguments&&... arguments) {
+  try_update(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void transform(cudaStream_t stream, Arguments&&... arguments) {
+  try_transform(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+
+}  // namespace lowp::cuda

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread of a GPU, as the kernel speaks of it.
+#pragma once
+
+#include <lowp/cuda/convert.cuh>
+
+#include <cstdint>
+
+namespace lowp::cuda {
+
+/// Threads of a block; a power of two.
+inline constexpr unsigned block_threads = 256;
+
+struct gpu_thread {
+  using hardware = gpu_conversions;
+
+#if defined(__CUDA_ARCH__)
+  LOWP_FN unsigned thread() const { return threadIdx.x; }
+  LOWP_FN static constexpr unsigned threads() { return block_threads; }
+  LOWP_FN std::uint64_t block() const { return blockIdx.x; }
+  LOWP_FN std::uint64_t blocks() const { return gridDim.x; }
+  template <class T>
+  LOWP_FN T read(unsigned char const* at) const {
+    return *reinterpret_cast<T const*>(at);
+  }
+  template <class T>
+  LOWP_FN void write(unsigned char* at, T const& x) const {
+    *reinterpret_cast<T*>(at) = x;
+  }
+  LOWP_FN void barrier() const { __syncthreads(); }
+
+  /// One for each thread of the block, uninitialized.
+  template <class T>
+  LOWP_FN T* shared() const {
+    alignas(T) __shared__ unsigned char bytes[block_threads * sizeof(T)];
+    return reinterpret_cast<T*>(bytes);
+  }
+
+  template <class Make>
+  LOWP_FN auto once(Make const& make) const {
+    if constexpr (requires { make.is_costly; }) {
+      using function = decltype(make());
+      alignas(function) __shared__ unsigned char bytes[sizeof(function)];
+      if (threadIdx.x == 0) *reinterpret_cast<function*>(bytes) = make();
+      __syncthreads();
+      return *reinterpret_cast<function const*>(bytes);
+    } else {
+      return make();
+    }
+  }
+#else  // nvcc's host pass reads kernels and compiles none
+  unsigned thread() const;
+  static unsigned threads();
+  std::uint64_t block() const;
+  std::uint64_t blocks() const;
+  template <class T>
+  T read(unsigned char const* at) const;
+  template <class T>
+  void write(unsigned char* at, T const& x) const;
+  void barrier() const;
+  template <class T>
+  T* shared() const;
+  template <class Make>
+  auto once(Make const& make) const {
+    return make();
+  }
+#endif
+
+  struct atomics {
+#if defined(__CUDA_ARCH__)
+    LOWP_FN std::uint64_t add(std::uint64_t& word, std::uint64_t x) const {
+      static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
+      return atomicAdd(reinterpret_cast<unsigned long long*>(&word), x);
+    }
+    LOWP_FN std::uint32_t max(std::uint32_t& word, std::uint32_t x) const {
+      return atomicMax(&word, x);
+    }
+#else
+    std::uint64_t add(std::uint64_t& word, std::uint64_t x) const;
+    std::uint32_t max(std::uint32_t& word, std::uint32_t x) const;
+#endif
+  };
+};
+
+}  // namespace lowp::cuda

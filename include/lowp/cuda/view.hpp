@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory as the operations take it.
+#pragma once
+
+#include <lowp/ranges.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace lowp::cuda {
+
+/// The lowp type with the bits of T: T itself, or what interop.cuh says of CUDA's own types.
+template <class T>
+struct value_type_of {
+  using type = T;
+};
+template <class T>
+  requires std::is_const_v<T>
+struct value_type_of<T> {
+  using type = typename value_type_of<std::remove_const_t<T>>::type const;
+};
+
+/// `size` elements from a device pointer on. Pointers of other libraries that wrap one, with
+/// `get()`, are taken too.
+template <class Pointer>
+auto view(Pointer data, std::size_t size) {
+  if constexpr (requires { data.get(); }) {
+    return view(data.get(), size);
+  } else {
+    using T = typename value_type_of<std::remove_pointer_t<Pointer>>::type;
+    static_assert(sizeof(T) == sizeof(*data) && alignof(T) == alignof(decltype(*data)));
+    return std::span<T>(reinterpret_cast<T*>(data), size);
+  }
+}
+
+/// Anything whose data() is a device pointer and which has a size().
+template <class R>
+concept device_range = requires(R& range) {
+  view(range.data(), range.size());
+  requires element<typename decltype(view(range.data(), range.size()))::value_type>;
+};
+
+/// A range as a span; what is none of these passes unchanged.
+template <class R>
+decltype(auto) viewed(R&& range) {
+  if constexpr (device_range<std::remove_reference_t<R>>)
+    return view(range.data(), range.size());
+  else
+    return std::forward<R>(range);
+}
+
+}  // namespace lowp::cuda

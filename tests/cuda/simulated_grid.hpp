@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// A grid without a GPU: runs the library's kernel, the same text, thread by thread, and gives its
+// converting instructions the results that PTX documents.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <lowp/cuda/list.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "../support.hpp"
+
+namespace lowp_test {
+
+// PTX ISA 9.0, 9.7.9 "cvt": every NaN gets one code without sign; 16-bit formats overflow to infinity,
+// 8-bit ones saturate. A kernel must not show it a NaN, because its own results are others.
+struct documented_conversions {
+  static std::uint32_t convert(const oracle::facts& f, float x) {
+    const std::uint32_t bits = float_bits(x);
+    if ((bits & 0x7fffffffU) > 0x7f800000U) return f.bits() == 8 ? 0x7fU : 0x7fffU;
+    return oracle::encode(f, oracle::from_float_bits(bits), oracle::mode::nearest_even,
+                          f.bits() == 8 ? oracle::policy::saturate : oracle::policy::infinity);
+  }
+  template <lowp::narrow T>
+    requires std::same_as<T, lowp::bfloat16> || std::same_as<T, lowp::float16> ||
+             std::same_as<T, lowp::float8_e4m3fn> || std::same_as<T, lowp::float8_e5m2>
+  static std::uint32_t encode(std::type_identity<T>, float first, float second) {
+    ++used;
+    return convert(facts<T>, first) | convert(facts<T>, second) << facts<T>.bits();
+  }
+  template <lowp::narrow T>
+    requires std::same_as<T, lowp::float16> || std::same_as<T, lowp::float8_e4m3fn> ||
+             std::same_as<T, lowp::float8_e5m2>
+  static void decode(std::type_identity<T>, std::uint32_t pair, float& first, float& second) {
+    ++used;
+    const auto one = [](std::uint32_t code) {
+      const std::uint32_t bits = oracle::decode_to_float_bits(facts<T>, code & (code_count<T> - 1));
+      return float_of((bits & 0x7fffffffU) > 0x7f800000U ? 0x7fffffffU : bits);
+    };
+    first = one(pair);
+    second = one(pair >> facts<T>.bits());
+  }
+  static inline std::uint64_t used = 0;
+};
+
+struct no_conversions {};
+
+// What the threads of a block share.
+struct block_state {
+  explicit block_state(unsigned threads) : arrived(static_cast<std::ptrdiff_t>(threads)) {}
+  std::barrier<> arrived;
+  std::vector<std::max_align_t> memory = std::vector<std::max_align_t>(4096);
+};
+
+template <class Conversions>
+struct simulated_thread {
+  using hardware = Conversions;
+  unsigned thread_, threads_;
+  std::uint64_t block_, blocks_;
+  block_state* state;
+
+  [[nodiscard]] unsigned thread() const { return thread_; }
+  [[nodiscard]] unsigned threads() const { return threads_; }
+  [[nodiscard]] std::uint64_t block() const { return block_; }
+  [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
+
+  template <class T>
+  T read(const unsigned char* at) const {
+    expect_aligned(at, sizeof(T));
+    T x;
+    std::memcpy(&x, at, sizeof x);
+    return x;
+  }
+  template <class T>
+  void write(unsigned char* at, const T& x) const {
+    expect_aligned(at, sizeof(T));
+    std::memcpy(at, &x, sizeof x);
+  }
+  template <class Make>
+  auto once(const Make& make) const {
+    return make();
+  }
+  void barrier() const { state->arrived.arrive_and_wait(); }
+  template <class T>
+  T* shared() const {
+    return reinterpret_cast<T*>(state->memory.data());
+  }
+
+  struct atomics {
+    std::uint64_t add(std::uint64_t& word, std::uint64_t x) const {
+      return std::atomic_ref(word).fetch_add(x);
+    }
+    std::uint32_t max(std::uint32_t& word, std::uint32_t x) const {
+      std::uint32_t was = std::atomic_ref(word).load();
+      while (was < x && !std::atomic_ref(word).compare_exchange_weak(was, x)) {
+      }
+      return was;
+    }
+  };
+
+ private:
+  // A GPU stops a kernel that does otherwise.
+  static void expect_aligned(const unsigned char* at, std::size_t bytes) {
+    if (reinterpret_cast<std::uintptr_t>(at) % bytes != 0)
+      ADD_FAILURE() << "an access of " << bytes << " bytes is not aligned";
+  }
+};
+
+// At most `most_blocks` blocks of `block_threads` threads, so that a block may have several tiles.
+// Threads of a block take turns where they need not wait for each other, and else are threads.
+template <class Conversions = documented_conversions>
+class simulated_grid {
+ public:
+  explicit simulated_grid(unsigned block_threads = 8, std::uint64_t most_blocks = ~0ULL)
+      : threads_(block_threads), most_blocks_(most_blocks) {}
+
+  [[nodiscard]] unsigned threads() const { return threads_; }
+
+  template <class Report, class Call>
+  void run(const Call& call) {
+    ++launches;
+    parameter_bytes = std::max(parameter_bytes, sizeof call);
+    const std::uint64_t blocks = std::min(call.table.tiles, most_blocks_);
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      block_state state(threads_);
+      const auto run_one = [&](unsigned thread) {
+        call.run(simulated_thread<Conversions>{thread, threads_, block, blocks, &state});
+      };
+      if constexpr (lowp::cuda::is_reported<Report>) {
+        std::vector<std::jthread> running;
+        for (unsigned thread = 0; thread < threads_; ++thread)
+          running.emplace_back(run_one, thread);
+      } else {
+        for (unsigned thread = threads_; thread-- > 0;) run_one(thread);
+      }
+    }
+  }
+  void copy(void* to, const void* from, std::size_t bytes) {
+    ++launches;
+    std::memmove(to, from, bytes);
+  }
+  [[nodiscard]] std::string unreachable(const void* address) const {
+    return address == out_of_reach ? "is far away" : "";
+  }
+  void refuse(const std::string& what) { refused = what; }
+
+  const void* out_of_reach = nullptr;  // for a test to set
+  std::string refused;
+  int launches = 0;
+  std::size_t parameter_bytes = 0;
+
+ private:
+  unsigned threads_;
+  std::uint64_t most_blocks_;
+};
+
+}  // namespace lowp_test
