@@ -32,6 +32,13 @@
 #define LOWP_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+// Around a GPU thread's registers, which no variable can index; elsewhere such a loop may stay one.
+#if defined(__CUDA_ARCH__)
+#define LOWP_UNROLL_ON_GPU LOWP_UNROLL
+#else
+#define LOWP_UNROLL_ON_GPU
+#endif
+
 // An element function may be a caller's own, compiled with the caller's flags: hiding a value from
 // the optimiser keeps it from being contracted or regrouped. In g++ flags even replace those of
 // what is inlined, so under -ffast-math what is more than one instruction is not.

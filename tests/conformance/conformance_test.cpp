@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every operation, format and rounding, for every length to 300, at every alignment, between guard
 // pages, in place and not, against the oracle; on every backend, so that they agree with each other.
-// Each program takes every PARTS-th format, from number PART on.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <tuple>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
+#include "../parts.hpp"
 #include "guarded_pages.hpp"
 
 namespace {
@@ -22,27 +18,9 @@ using namespace lowp_test;
 
 constexpr std::size_t longest = 300;
 
-template <class List>
-struct part_of;
-template <class... T>
-struct part_of<testing::Types<T...>> {
-  template <std::size_t... I>
-  static auto pick(std::index_sequence<I...>)
-      -> testing::Types<std::tuple_element_t<PARTS * I + PART, std::tuple<T...>>...>;
-  using type =
-      decltype(pick(std::make_index_sequence<(sizeof...(T) + PARTS - 1 - PART) / PARTS>()));
-};
-
 template <class T>
 class conformance : public testing::Test {};
-TYPED_TEST_SUITE(conformance, part_of<all_formats>::type, by_format);
-
-// Elements of T are what elements of the other type of its size were before an in-place cast.
-template <lowp::narrow T>
-using partner = std::conditional_t<
-    sizeof(T) == 2,
-    std::conditional_t<std::same_as<T, lowp::float16>, lowp::bfloat16, lowp::float16>,
-    std::conditional_t<std::same_as<T, lowp::float8_e5m2>, lowp::float8_e4m3fn, lowp::float8_e5m2>>;
+TYPED_TEST_SUITE(conformance, formats_of_this_part, by_format);
 
 template <lowp::element To>
 tensor oracle_cast(const tensor& from, const slot_mode& mode, oracle::policy policy) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's kernel without a GPU: every operation, format and kind of rounding, at every ragged length
-// around a group and a tile, misaligned, between guard pages, for several shapes of the grid, with and
-// without converting instructions, against the oracle.
+// The GPU's kernel without a GPU: every operation, format and kind of rounding, at ragged lengths,
+// misaligned, between guard pages, for several shapes of the grid, with and without converting
+// instructions, against the oracle.
 #include <gtest/gtest.h>
-#include <lowp/cuda/replay.hpp>
 #include <lowp/lowp.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "../conformance/guarded_pages.hpp"
+#include "../parts.hpp"
 #include "simulated_grid.hpp"
 
 namespace {
@@ -20,54 +21,274 @@ using namespace lowp_test;
 
 template <class T>
 class cuda_kernel : public testing::Test {};
-TYPED_TEST_SUITE(cuda_kernel, all_formats, by_format);
+TYPED_TEST_SUITE(cuda_kernel, formats_of_this_part, by_format);
 
 constexpr std::size_t longest = 150;
-
-// body(grid, place): lengths to twice a tile; leads at which accesses are of 16, 4 and fewer bytes.
-template <class Body>
-void for_each_launch(Body body) {
-  for (const unsigned threads : {1U, 4U}) {
-    for (const std::uint64_t blocks : {std::uint64_t{1}, std::uint64_t{3}, ~std::uint64_t{0}}) {
-      for (std::size_t size = 0; size <= longest; size += size < 70 ? 1 : 13) {
-        for (const std::size_t lead : {0U, 2U, 1U, 4U, 8U}) {
-          if ((size + lead) % 3 != blocks % 3 && size > 10) continue;  // all of them take minutes
-          simulated_grid<documented_conversions> grid(threads, blocks);
-          body(grid, place{size, false, lead});
-          simulated_grid<no_conversions> software(threads, blocks);
-          body(software, place{size, true, 0});
-        }
-      }
-    }
-  }
-}
 
 template <class Grid>
 lowp::cuda::on_grid<Grid> on(Grid& grid) {
   return {grid};
 }
 
+// body(grid, place) for blocks of one thread and of four, whose tiles have 8 to 128 elements; as many
+// blocks as tiles, or fewer; lengths around every multiple of a group; and leads at which elements of
+// every size lie on 16 bytes, on 4 only, and on no more than their own.
+template <class Body>
+void for_each_launch(Body body) {
+  int turn = 0;
+  for (const unsigned threads : {1U, 4U}) {
+    for (const std::uint64_t blocks : {std::uint64_t{1}, std::uint64_t{3}, ~std::uint64_t{0}}) {
+      for (std::size_t size = 0; size <= longest; size += size < 40 ? 1 : 7) {
+        const std::array<std::size_t, 5> leads{0, 1, 2, 4, 8};
+        simulated_grid grid(threads, blocks);
+        body(grid, place{size, false, leads[static_cast<std::size_t>(turn++) % leads.size()]});
+        body(grid, place{size, true, 0});
+      }
+    }
+  }
+}
+
+// One for every shift of a group of elements against the blocks of random bits, and one whose index
+// passes 2^64.
+std::vector<slot_mode> stochastic_modes() {
+  std::vector<slot_mode> all;
+  for (std::uint64_t shift = 0; shift < 8; ++shift)
+    all.push_back({oracle::mode::stochastic, 5, 6, (std::uint64_t{1} << 40) + shift});
+  all.push_back({oracle::mode::stochastic, 7, 8, std::uint64_t{0} - 13});
+  return all;
+}
+lowp::stochastic library(const slot_mode& mode) { return {mode.seed, mode.stream, mode.offset}; }
+
+template <lowp::element From, lowp::element To, class R>
+void expect_cast(const R& rounding, const slot_mode& mode, const maybe_policy& policy) {
+  const tensor in = random_tensor<From>(longest, 1, values::corners);
+  tensor want{slot_facts<To>(), in.codes};
+  for (std::size_t i = 0; i < longest; ++i)
+    want.codes[i] =
+        std::same_as<To, float>
+            ? in.value(i)
+            : oracle::encode(want.format, oracle::decode(in.format, in.codes[i]), mode.mode,
+                             policy_for(want.format, policy), mode.random(i, 0));
+  guarded_pages<From> source;
+  guarded_pages<To> target;
+  for_each_launch([&](auto& grid, const place& where) {
+    const auto from = source.put(in, where);
+    const auto to = target.put(want, where);
+    for (To& x : to) x = slot_value<To>(1);
+    const lowp::overflow overflow = policy ? policy->overflow : lowp::default_overflow<To>;
+    ASSERT_EQ(lowp::detail::cast_on(on(grid), from, to, rounding, overflow), "");
+    ASSERT_TRUE(target.holds(want, "out"));
+    ASSERT_TRUE(source.holds(in, "in"));
+  });
+}
+
 TYPED_TEST(cuda_kernel, cast_from_float) {
+  for_each_rounding<modes::all>([](const auto& rounding, const slot_modes& mode, const char* name) {
+    for (const named_policy& policy : policies) {
+      SCOPED_TRACE(std::string(name) + ", " + policy.name);
+      expect_cast<float, TypeParam>(rounding, mode.param, policy);
+    }
+  });
+}
+
+TYPED_TEST(cuda_kernel, cast_from_float_at_every_offset) {
+  for (const slot_mode& mode : stochastic_modes()) {
+    SCOPED_TRACE(mode.offset);
+    expect_cast<float, TypeParam>(library(mode), mode, {});
+  }
+}
+
+TYPED_TEST(cuda_kernel, cast_to_float) {
+  expect_cast<TypeParam, float>(lowp::nearest_even{}, {}, {});
+}
+
+TYPED_TEST(cuda_kernel, cast_between_narrow_formats) {
+  if constexpr (!std::same_as<TypeParam, lowp::bfloat16>)
+    expect_cast<lowp::bfloat16, TypeParam>(lowp::nearest_even{}, {}, {});
+  if constexpr (!std::same_as<TypeParam, lowp::float8_e5m2>)
+    expect_cast<TypeParam, lowp::float8_e5m2>(lowp::nearest_even{}, {}, {});
+}
+
+TYPED_TEST(cuda_kernel, cast_in_place) {
+  using T = partner<TypeParam>;
+  const tensor in = random_tensor<TypeParam>(longest, 3, values::corners);
+  tensor want{facts<T>, in.codes};
+  for (std::size_t i = 0; i < longest; ++i)
+    want.codes[i] = oracle::encode(facts<T>, oracle::decode(in.format, in.codes[i]),
+                                   oracle::mode::nearest_even, oracle::default_policy(facts<T>));
+  guarded_pages<T> storage;
+  for_each_launch([&](auto& grid, const place& where) {
+    const auto to = storage.put({facts<T>, in.codes}, where);
+    const std::span from(reinterpret_cast<const TypeParam*>(to.data()), to.size());
+    ASSERT_EQ(lowp::detail::cast_on(on(grid), from, to), "");
+    ASSERT_TRUE(storage.holds(want, "storage"));
+  });
+}
+
+template <lowp::narrow T, lowp::element U, class R>
+void expect_fused_add(const R& rounding, const slot_mode& mode) {
+  const tensor before = random_tensor<T>(longest, 4, values::corners);
+  const tensor u = random_tensor<U>(longest, 5, values::corners);
+  tensor want = before;
+  oracle_fused_add(want, -0.37F, u, mode, {});
+  guarded_pages<T> p;
+  guarded_pages<U> addend;
+  for_each_launch([&](auto& grid, const place& where) {
+    const auto from = addend.put(u, where);
+    const auto to = p.put(before, where);
+    ASSERT_EQ(lowp::detail::fused_add_on(on(grid), to, lowp::detail::make_scaled_addition{-0.37F},
+                                         from, rounding),
+              "");
+    ASSERT_TRUE(p.holds(want, "p"));
+  });
+}
+
+TYPED_TEST(cuda_kernel, fused_add) {
+  for_each_rounding<modes::two>([](const auto& rounding, const slot_modes& mode, const char* name) {
+    SCOPED_TRACE(name);
+    expect_fused_add<TypeParam, float>(rounding, mode.param);
+  });
+}
+
+TYPED_TEST(cuda_kernel, scaled_cast) {
   using T = TypeParam;
-  const tensor in = random_tensor<float>(longest, 1, values::corners);
-  guarded_pages<float> source;
-  guarded_pages<T> target;
-  for_each_rounding<modes::all>(
+  const tensor in = random_tensor<lowp::bfloat16>(longest, 6, values::corners);
+  for_each_rounding<modes::two>(
       [&](const auto& rounding, const slot_modes& mode, const char* name) {
-        for (const named_policy& policy : policies) {
-          SCOPED_TRACE(std::string(name) + ", " + policy.name);
-          tensor want{slot_facts<T>(), in.codes};
-          for (std::size_t i = 0; i < longest; ++i)
-            store(want, i, in.codes[i], mode.param, 0, policy);
-          for_each_launch([&](auto& grid, const place& where) {
-            const auto from = source.put(in, where);
-            const auto to = target.put(want, where);
-            for (T& x : to) x = slot_value<T>(1);
-            ASSERT_EQ(lowp::detail::cast_on(on(grid), from, to, rounding, policy.overflow), "");
-            ASSERT_TRUE(target.holds(want, "out"));
-          });
-        }
+        SCOPED_TRACE(name);
+        tensor want{facts<T>, in.codes};
+        for (std::size_t i = 0; i < longest; ++i)
+          store(want, i, oracle::f32_mul(in.value(i), float_bits(1.7F)), mode.param, 0, {});
+        guarded_pages<lowp::bfloat16> source;
+        guarded_pages<T> target;
+        for_each_launch([&](auto& grid, const place& where) {
+          const auto from = source.put(in, where);
+          const auto to = target.put(want, where);
+          for (T& x : to) x = slot_value<T>(1);
+          ASSERT_EQ(lowp::detail::scaled_cast_on(on(grid), from, to,
+                                                 lowp::detail::make_scaling{1.7F}, rounding),
+                    "");
+          ASSERT_TRUE(target.holds(want, "out"));
+        });
       });
 }
+
+// A mode, seed and stream for each slot, and an offset that is a multiple of 8 for the second alone.
+slot_modes modes_of(oracle::mode mode) {
+  return {{mode, 11, 12, 3}, {oracle::mode::stochastic, 13, 14, 16}, {mode, 15, 16, 5}};
+}
+
+TYPED_TEST(cuda_kernel, sgd) {
+  using T = TypeParam;
+  const tensor params = random_tensor<T>(longest, 7, values::corners);
+  const tensor gradients = random_tensor<T>(longest, 8, values::corners);
+  const tensor momenta = random_tensor<T>(longest, 9, values::corners);
+  const lowp::sgd settings{
+      .lr = 0.3, .momentum = 0.9, .dampening = 0.1, .weight_decay = 0.02, .nesterov = true};
+  guarded_pages<T> p;
+  guarded_pages<T> g;
+  guarded_pages<T> m;
+  for (const oracle::mode mode : {oracle::mode::nearest_even, oracle::mode::upward}) {
+    const slot_modes modes = modes_of(mode);
+    tensor want = params;
+    tensor want_m = momenta;
+    oracle_update(want, gradients, want_m, settings, 2, modes, {});
+    for_each_launch([&](auto& grid, const place& where) {
+      const auto to = p.put(params, where);
+      const auto gradient = g.put(gradients, where);
+      const auto buffer = m.put(momenta, where);
+      ASSERT_EQ(
+          lowp::detail::update_on(on(grid), to, gradient, buffer, settings, 2, modes.library()),
+          "");
+      ASSERT_TRUE(p.holds(want, "p"));
+      ASSERT_TRUE(m.holds(want_m, "momentum"));
+    });
+  }
+}
+
+TYPED_TEST(cuda_kernel, adamw) {
+  using T = TypeParam;
+  const tensor params = random_tensor<T>(longest, 10, values::corners);
+  const tensor gradients = random_tensor<float>(longest, 11, values::corners);
+  const tensor firsts = random_tensor<float>(longest, 12, values::training);
+  const tensor seconds = random_tensor<T>(longest, 13, values::corners);
+  guarded_pages<T> p;
+  guarded_pages<float> g;
+  guarded_pages<float> m;
+  guarded_pages<T> v;
+  for_each_rounding<modes::two>(
+      [&](const auto& rounding, const slot_modes& modes, const char* name) {
+        SCOPED_TRACE(name);
+        tensor want = params;
+        tensor want_m = firsts;
+        tensor want_v = seconds;
+        oracle_update(want, gradients, want_m, want_v, lowp::adamw{}, 5, modes, {});
+        for_each_launch([&](auto& grid, const place& where) {
+          const auto to = p.put(params, where);
+          const auto gradient = g.put(gradients, where);
+          const auto first = m.put(firsts, where);
+          const auto second = v.put(seconds, where);
+          ASSERT_EQ(lowp::detail::update_on(on(grid), to, gradient, first, second, lowp::adamw{}, 5,
+                                            rounding),
+                    "");
+          ASSERT_TRUE(p.holds(want, "p"));
+          ASSERT_TRUE(m.holds(want_m, "m"));
+          ASSERT_TRUE(v.holds(want_v, "v"));
+        });
+      });
+}
+
+#if PART == 0
+TEST(cuda_kernel_operands, of_one_type) {
+  expect_fused_add<lowp::bfloat16, lowp::bfloat16>(lowp::nearest_even{}, {});
+  expect_fused_add<lowp::float8_e4m3fn, lowp::float8_e4m3fn>(lowp::nearest_even{}, {});
+}
+
+// Where a GPU has no instruction, the codec converts.
+TEST(cuda_conversions, may_be_missing) {
+  const tensor in = random_tensor<float>(longest, 1, values::corners);
+  std::vector<float> from;
+  for (const std::uint32_t code : in.codes) from.push_back(float_of(code));
+  std::vector<lowp::bfloat16> to(longest);
+  std::vector<lowp::bfloat16> want(longest);
+  simulated_grid_without_conversions grid(4);
+  ASSERT_EQ(lowp::detail::cast_on(on(grid), from, to), "");
+  lowp::cast(from, want);
+  for (std::size_t i = 0; i < longest; ++i) ASSERT_EQ(to[i].bits(), want[i].bits()) << i;
+}
+
+TEST(cuda_conversions, are_used) {
+  documented_conversions::used = 0;
+  expect_cast<float, lowp::float8_e4m3fn>(lowp::nearest_even{}, {}, {});
+  EXPECT_NE(documented_conversions::used, 0U);
+}
+
+// All floats, as a kernel that has converting instructions converts them: the instructions get what
+// they are right for, and the codec the rest.
+template <class T>
+class cuda_conversions_of : public testing::Test {};
+using convertible =
+    testing::Types<lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn, lowp::float8_e5m2>;
+TYPED_TEST_SUITE(cuda_conversions_of, convertible, by_format);
+
+TYPED_TEST(cuda_conversions_of, floats_with_every_leading_half) {
+  using T = TypeParam;
+  std::vector<float> in(8);
+  std::vector<T> out(8);
+  std::vector<T> want(8);
+  simulated_grid grid(1);
+  for (std::uint32_t high = 0; high < 0x10000; ++high) {
+    const std::array<std::uint32_t, 8> lows{0, 1, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff, 0x1234};
+    for (std::size_t i = 0; i < 8; ++i) in[i] = float_of(high << 16 | lows[i]);
+    for (const named_policy& policy : policies) {
+      lowp::cast(in, want, lowp::nearest_even{}, policy.overflow);
+      ASSERT_EQ(lowp::detail::cast_on(on(grid), in, out, lowp::nearest_even{}, policy.overflow),
+                "");
+      for (std::size_t i = 0; i < 8; ++i)
+        ASSERT_EQ(out[i].bits(), want[i].bits()) << high << ' ' << i;
+    }
+  }
+}
+#endif
 
 }  // namespace

@@ -119,10 +119,10 @@ struct simulated_thread {
 
 // At most `most_blocks` blocks of `block_threads` threads, so that a block may have several tiles.
 // Threads of a block take turns where they need not wait for each other, and else are threads.
-template <class Conversions = documented_conversions>
-class simulated_grid {
+template <class Conversions>
+class grid_with {
  public:
-  explicit simulated_grid(unsigned block_threads = 8, std::uint64_t most_blocks = ~0ULL)
+  explicit grid_with(unsigned block_threads = 8, std::uint64_t most_blocks = ~0ULL)
       : threads_(block_threads), most_blocks_(most_blocks) {}
 
   [[nodiscard]] unsigned threads() const { return threads_; }
@@ -164,5 +164,8 @@ class simulated_grid {
   unsigned threads_;
   std::uint64_t most_blocks_;
 };
+
+using simulated_grid = grid_with<documented_conversions>;
+using simulated_grid_without_conversions = grid_with<no_conversions>;
 
 }  // namespace lowp_test

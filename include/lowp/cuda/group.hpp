@@ -47,11 +47,11 @@ class group {
   /// All eight, with accesses of Bytes bytes.
   template <int Bytes, class Thread>
   LOWP_FN void load(Thread const& thread, T const* at) {
-    LOWP_UNROLL
+    LOWP_UNROLL_ON_GPU
     for (int i = 0; i < group_size * element_bytes / Bytes; ++i) {
       auto const bytes = thread.template read<access<Bytes>>(bytes_of(at) + i * Bytes);
       if constexpr (Bytes >= 4) {
-        LOWP_UNROLL
+        LOWP_UNROLL_ON_GPU
         for (int j = 0; j < Bytes / 4; ++j) word_[i * (Bytes / 4) + j] = bytes.word[j];
       } else {
         word_[i * Bytes / 4] |= std::uint32_t{bytes.part} << (i * Bytes % 4 * 8);
@@ -60,11 +60,11 @@ class group {
   }
   template <int Bytes, class Thread>
   LOWP_FN void store(Thread const& thread, T* at) const {
-    LOWP_UNROLL
+    LOWP_UNROLL_ON_GPU
     for (int i = 0; i < group_size * element_bytes / Bytes; ++i) {
       access<Bytes> bytes;
       if constexpr (Bytes >= 4) {
-        LOWP_UNROLL
+        LOWP_UNROLL_ON_GPU
         for (int j = 0; j < Bytes / 4; ++j) bytes.word[j] = word_[i * (Bytes / 4) + j];
       } else {
         bytes.part = static_cast<decltype(bytes.part)>(word_[i * Bytes / 4] >> (i * Bytes % 4 * 8));
@@ -76,13 +76,13 @@ class group {
   /// The first `count` elements only; the others are zero, and are not stored.
   template <class Thread>
   LOWP_FN void load_first(int count, Thread const& thread, T const* at) {
-    LOWP_UNROLL
+    LOWP_UNROLL_ON_GPU
     for (int k = 0; k < group_size; ++k)
       if (k < count) set(k, thread.template read<whole>(bytes_of(at + k)));
   }
   template <class Thread>
   LOWP_FN void store_first(int count, Thread const& thread, T* at) const {
-    LOWP_UNROLL
+    LOWP_UNROLL_ON_GPU
     for (int k = 0; k < group_size; ++k)
       if (k < count) thread.write(bytes_of(at + k), static_cast<whole>(code(k)));
   }

@@ -113,12 +113,12 @@ class tile_runner {
   template <bool IsWhole, class... Port>
   LOWP_FN void run_rows(std::uint64_t first, std::uint64_t end, Port&&... ports) {
     std::uint64_t const per_row = std::uint64_t{thread_.threads()} * group_size;
-    LOWP_UNROLL
+    LOWP_UNROLL_ON_GPU
     for (int row = 0; row < rows; ++row) {
       std::uint64_t const at = first + static_cast<std::uint64_t>(row) * per_row;
       (ports.template load<Width>(row, thread_, at, IsWhole ? group_size : valid(at, end)), ...);
     }
-    LOWP_UNROLL
+    LOWP_UNROLL_ON_GPU
     for (int row = 0; row < rows; ++row) {
       std::uint64_t const at = first + static_cast<std::uint64_t>(row) * per_row;
       int const count = IsWhole ? group_size : valid(at, end);
@@ -137,13 +137,13 @@ class tile_runner {
     p.decode(row, x[0]);
     (other.decode(row, x[J + 1]), ...);
     if constexpr (!is_reported<Report>) {
-      LOWP_UNROLL
+      LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k) function_(x[I][k]...);
       p.encode(x[0], at);
     } else if constexpr (totals::sees_codes) {
       group_bits const random = p.bits(at);
       p.clear();
-      LOWP_UNROLL
+      LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k) {
         float const old = x[0][k];
         float const u = function_(x[I][k]...);
@@ -153,7 +153,7 @@ class tile_runner {
                       now.overflowed);
       }
     } else {
-      LOWP_UNROLL
+      LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k) {
         float const seen = function_(x[I][k]...);
         if (k < count) totals_.add(seen);

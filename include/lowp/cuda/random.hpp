@@ -22,7 +22,7 @@ class group_bits {
     // successive elements of two blocks as four successive words.
     std::uint32_t row[12], next[4] = {};
     block(next, source, index + group_size);
-    LOWP_UNROLL
+    LOWP_UNROLL_ON_GPU
     for (int k = 0; k < 4; ++k) {
       row[k] = word_[k];
       row[k + 4] = word_[k] >> 16 | next[k] << 16;
@@ -31,7 +31,7 @@ class group_bits {
     skip<4>(row, shift);
     skip<2>(row, shift);
     skip<1>(row, shift);
-    LOWP_UNROLL
+    LOWP_UNROLL_ON_GPU
     for (int k = 0; k < 4; ++k) word_[k] = row[k];
   }
 
@@ -44,7 +44,7 @@ class group_bits {
   template <int Step>
   LOWP_FN static void skip(std::uint32_t (&row)[12], int shift) {
     bool const moves = (shift & Step) != 0;
-    LOWP_UNROLL
+    LOWP_UNROLL_ON_GPU
     for (int k = 0; k < 12 - Step; ++k) row[k] = moves ? row[k + Step] : row[k];
   }
   LOWP_FN static void block(std::uint32_t (&word)[4], random_source const& source,

@@ -136,7 +136,7 @@ class port {
 
   LOWP_FN void decode(int row, float (&x)[group_size]) const {
     group<T> const& codes = before_[row];
-    LOWP_UNROLL
+    LOWP_UNROLL_ON_GPU
     for (int k = 0; k < group_size; k += 2) {
       if constexpr (decodes) {
         constexpr std::uint32_t magnitudes = T::descriptor.magnitude_mask();
@@ -172,7 +172,7 @@ class port {
     if constexpr (is_written) {
       after_ = {};
       group_bits const random = bits(first);
-      LOWP_UNROLL
+      LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; k += 2) {
         if constexpr (encodes) {
           std::uint32_t const larger =

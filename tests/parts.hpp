@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every format is in one of PARTS programs; all in one would take minutes and gigabytes to compile.
+// This one takes every PARTS-th, from number PART on.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#include "support.hpp"
+
+namespace lowp_test {
+
+template <class List>
+struct part_of;
+template <class... T>
+struct part_of<testing::Types<T...>> {
+  template <std::size_t... I>
+  static auto pick(std::index_sequence<I...>)
+      -> testing::Types<std::tuple_element_t<PARTS * I + PART, std::tuple<T...>>...>;
+  using type =
+      decltype(pick(std::make_index_sequence<(sizeof...(T) + PARTS - 1 - PART) / PARTS>()));
+};
+using formats_of_this_part = part_of<all_formats>::type;
+
+// What elements of T were before an in-place cast: another type of the same size.
+template <lowp::narrow T>
+using partner = std::conditional_t<
+    sizeof(T) == 2,
+    std::conditional_t<std::same_as<T, lowp::float16>, lowp::bfloat16, lowp::float16>,
+    std::conditional_t<std::same_as<T, lowp::float8_e5m2>, lowp::float8_e4m3fn, lowp::float8_e5m2>>;
+
+}  // namespace lowp_test
