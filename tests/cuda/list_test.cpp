@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of tensors in one launch: the bits of each tensor alone.
+#include <gtest/gtest.h>
+#include <lowp/cuda/list.hpp>
+#include <lowp/lowp.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../update/support.hpp"
+#include "simulated_grid.hpp"
+
+namespace {
+
+using namespace lowp_test;
+using lowp::bfloat16;
+
+using adamw_list = std::vector<lowp::cuda::adamw_tensor<bfloat16, bfloat16, float, float>>;
+
+// Tensors of all sizes around a tile, some empty, at all alignments.
+struct model {
+  explicit model(std::size_t tensors, std::size_t most = 200) {
+    std::mt19937_64 random(1);
+    for (std::size_t i = 0; i < tensors; ++i) {
+      const std::size_t size = i % 10 == 3 ? 0 : random() % most + 1;
+      const auto add = [&]<class T>(std::vector<guarded<T>>& to, double scale) {
+        to.emplace_back(random_tensor<T>(size, random(), values::training, scale), random() % 9);
+      };
+      add(p, 1);
+      add(g, 1e-2);
+      add(m, 1e-3);
+      v.emplace_back(tensor{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(1e-5F))},
+                     random() % 5);
+    }
+  }
+  adamw_list list() {
+    adamw_list all;
+    for (std::size_t i = 0; i < p.size(); ++i)
+      all.push_back({p[i].span(), g[i].span(), m[i].span(), v[i].span()});
+    return all;
+  }
+  bool operator==(model& other) {
+    const auto same = []<class T>(std::vector<guarded<T>>& a, std::vector<guarded<T>>& b) {
+      for (std::size_t i = 0; i < a.size(); ++i)
+        if (!a[i].span().empty() &&
+            std::memcmp(a[i].span().data(), b[i].span().data(), a[i].span().size_bytes()) != 0)
+          return false;
+      return true;
+    };
+    return same(p, other.p) && same(m, other.m) && same(v, other.v);
+  }
+
+  std::vector<guarded<bfloat16>> p, g;
+  std::vector<guarded<float>> m, v;
+};
+
+template <class... Rest>
+std::string update_list(simulated_grid& grid, const adamw_list& list, std::uint32_t stride,
+                        const lowp::adamw& optimizer, Rest&&... rest) {
+  return lowp::cuda::run_list(grid, "update", list, stride, [&](const auto& where, const auto& t) {
+    return lowp::detail::update_on(where, t.p, t.g, t.m, t.v, optimizer, rest...);
+  });
+}
+
+// Tensor i has i added to the tensor number of the stream.
+lowp::stochastic mode_of(std::size_t tensor) {
+  return {.seed = 9,
+          .stream = lowp::stream_of(static_cast<std::uint32_t>(70 + tensor), 0),
+          .offset = 3};
+}
+
+TEST(cuda_list, has_the_bits_of_each_tensor_alone) {
+  for (const std::size_t tensors : {1U, 2U, 40U}) {
+    for (const std::uint64_t blocks : {std::uint64_t{1}, std::uint64_t{5}, ~std::uint64_t{0}}) {
+      model alone(tensors);
+      model together(tensors);
+      for (std::size_t i = 0; i < tensors; ++i)
+        lowp::update(alone.p[i].span(), alone.g[i].span(), alone.m[i].span(), alone.v[i].span(),
+                     lowp::adamw{}, 4, mode_of(i));
+      simulated_grid grid(4, blocks);
+      ASSERT_EQ(update_list(grid, together.list(), 0, lowp::adamw{}, 4, mode_of(0)), "");
+      EXPECT_TRUE(together == alone) << tensors << " tensors, " << blocks << " blocks";
+      EXPECT_LE(grid.launches, 3);  // one for each width of access
+    }
+  }
+}
+
+TEST(cuda_list, reports_on_all_or_on_each) {
+  constexpr std::size_t tensors = 20;
+  model alone(tensors);
+  std::vector<lowp::update_report> want(tensors);
+  lowp::update_report whole;
+  for (std::size_t i = 0; i < tensors; ++i) {
+    lowp::update(alone.p[i].span(), alone.g[i].span(), alone.m[i].span(), alone.v[i].span(),
+                 lowp::adamw{}, 4, mode_of(i), want[i]);
+    whole += want[i];
+  }
+  const auto expect_same = [](const lowp::update_report& got, const lowp::update_report& expected) {
+    EXPECT_EQ(got.count, expected.count);
+    EXPECT_EQ(got.stalled, expected.stalled);
+    EXPECT_NEAR(got.requested.value(), expected.requested.value(),
+                1e-12 * expected.requested.value());
+  };
+  for (const std::uint64_t blocks : {std::uint64_t{2}, ~std::uint64_t{0}}) {
+    simulated_grid grid(4, blocks);
+    model one(tensors);
+    lowp::update_report got;
+    ASSERT_EQ(update_list(grid, one.list(), 0, lowp::adamw{}, 4, mode_of(0), got), "");
+    expect_same(got, whole);
+
+    model each(tensors);
+    std::vector<lowp::update_report> reports(tensors);
+    ASSERT_EQ(update_list(grid, each.list(), 1, lowp::adamw{}, 4, mode_of(0), reports[0]), "");
+    for (std::size_t i = 0; i < tensors; ++i) expect_same(reports[i], want[i]);
+  }
+}
+
+TEST(cuda_list, is_split_where_the_parameters_of_a_kernel_end) {
+  constexpr std::size_t tensors = 1500;
+  std::vector<bfloat16> p(16 * tensors, bfloat16(1.0F));
+  const std::vector<bfloat16> u(16 * tensors, bfloat16(0.25F));
+  std::vector<lowp::cuda::fused_add_tensor<bfloat16, bfloat16>> list;
+  for (std::size_t i = 0; i < tensors; ++i)
+    list.push_back({std::span(p).subspan(16 * i, 16), std::span(u).subspan(16 * i, 16)});
+  simulated_grid grid(1);
+  ASSERT_EQ(lowp::cuda::run_list(grid, "fused_add", list, 0,
+                                 [&](const auto& where, const auto& t) {
+                                   return lowp::detail::fused_add_on(
+                                       where, t.p, lowp::detail::make_scaled_addition{1.0F}, t.u);
+                                 }),
+            "");
+  for (const bfloat16 x : p) ASSERT_EQ(x, bfloat16(1.25F));
+  EXPECT_LE(grid.parameter_bytes, lowp::cuda::parameter_bytes);
+  EXPECT_GE(grid.launches, 2);
+  EXPECT_LE(grid.launches, 3);
+}
+
+TEST(cuda_list, of_400_tensors_is_one_launch) {
+  model aligned(400, 30);
+  adamw_list list;
+  std::vector<bfloat16> p(400 * 8), g(400 * 8);
+  std::vector<float> m(400 * 8), v(400 * 8);
+  for (std::size_t i = 0; i < 400; ++i)
+    list.push_back({std::span(p).subspan(8 * i, 8), std::span(g).subspan(8 * i, 8),
+                    std::span(m).subspan(8 * i, 8), std::span(v).subspan(8 * i, 8)});
+  simulated_grid grid(8);
+  ASSERT_EQ(update_list(grid, list, 0, lowp::adamw{}, 1, lowp::stochastic{1}), "");
+  EXPECT_EQ(grid.launches, 1);
+  EXPECT_LE(grid.parameter_bytes, lowp::cuda::parameter_bytes);
+}
+
+TEST(cuda_list, refuses_before_anything_is_launched) {
+  simulated_grid grid(4);
+  model tensors(5);
+  adamw_list list = tensors.list();
+  model untouched(5);
+
+  list[4].g = list[4].g.first(list[4].g.size() - 1);
+  const std::string sizes = update_list(grid, list, 0, lowp::adamw{}, 4, lowp::nearest_even{});
+  EXPECT_NE(sizes.find("sizes differ"), std::string::npos) << sizes;
+  EXPECT_NE(sizes.find("in tensor 4 of the list"), std::string::npos) << sizes;
+
+  list = tensors.list();
+  list[2].p = list[1].p;  // tied weights
+  list[2].g = list[1].g;
+  list[2].m = list[1].m;
+  list[2].v = list[1].v;
+  EXPECT_EQ(update_list(grid, list, 0, lowp::adamw{}, 4, lowp::nearest_even{}),
+            "update: tensors 1 and 2 of the list share memory that is written");
+
+  list = tensors.list();
+  const std::string step = update_list(grid, list, 0, lowp::adamw{}, 0, lowp::nearest_even{});
+  EXPECT_NE(step.find("step is 0"), std::string::npos) << step;
+
+  EXPECT_EQ(grid.launches, 0);
+  EXPECT_TRUE(tensors == untouched);
+}
+
+// What is only read may be shared.
+TEST(cuda_list, shares_what_is_only_read) {
+  std::vector<float> a(30, 1.0F), b(30, 1.0F);
+  const std::vector<float> u(30, 0.5F);
+  const std::vector<lowp::cuda::fused_add_tensor<float, float>> list{{a, u}, {b, u}};
+  simulated_grid grid(4);
+  ASSERT_EQ(lowp::cuda::run_list(grid, "fused_add", list, 0,
+                                 [&](const auto& where, const auto& t) {
+                                   return lowp::detail::fused_add_on(
+                                       where, t.p, lowp::detail::make_scaled_addition{2.0F}, t.u);
+                                 }),
+            "");
+  EXPECT_EQ(a, std::vector<float>(30, 2.0F));
+  EXPECT_EQ(b, a);
+}
+
+TEST(cuda_list, may_be_empty) {
+  simulated_grid grid(4);
+  EXPECT_EQ(update_list(grid, {}, 0, lowp::adamw{}, 1, lowp::nearest_even{}), "");
+  model empty(1);
+  EXPECT_EQ(grid.launches, 0);
+}
+
+}  // namespace

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments in device memory: the bits of the same arguments by value; and what a grid refuses.
+#include <gtest/gtest.h>
+#include <lowp/cuda/list.hpp>
+#include <lowp/cuda/replay.hpp>
+#include <lowp/lowp.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../update/support.hpp"
+#include "simulated_grid.hpp"
+
+namespace {
+
+using namespace lowp_test;
+using lowp::bfloat16;
+
+constexpr std::size_t size = 150;
+
+lowp::cuda::on_grid<simulated_grid> on(simulated_grid& grid) { return {grid}; }
+lowp::cuda::when_stored<lowp::cuda::on_grid<simulated_grid>> on(
+    simulated_grid& grid, const lowp::cuda::step_state& state) {
+  return {{grid}, &state};
+}
+
+template <lowp::element T>
+std::vector<T> numbers(std::uint64_t seed, double scale) {
+  const tensor t = random_tensor<T>(size, seed, values::training, scale);
+  std::vector<T> x(size);
+  for (std::size_t i = 0; i < size; ++i) x[i] = slot_value<T>(t.codes[i]);
+  return x;
+}
+
+struct adamw_state {
+  std::vector<bfloat16> p = numbers<bfloat16>(1, 1), g = numbers<bfloat16>(2, 0.1);
+  std::vector<float> m = std::vector<float>(size), v = std::vector<float>(size);
+  std::vector<bfloat16> momentum = std::vector<bfloat16>(size);
+  bool operator==(const adamw_state&) const = default;
+};
+
+// One object in memory, changed between replays as a training loop changes it.
+TEST(cuda_replay, of_adamw) {
+  adamw_state want;
+  adamw_state got;
+  lowp::cuda::step_state state{};
+  simulated_grid grid(4);
+  for (const std::uint64_t step : {1U, 2U, 3U, 1000U}) {
+    const double lr = 1e-2 / static_cast<double>(step);
+    const std::uint64_t stream = lowp::stream_of(17, 99);
+    lowp::update(want.p, want.g, want.m, want.v, lowp::adamw{.lr = lr}, step,
+                 lowp::stochastic{.seed = 5, .stream = stream, .offset = 2});
+    state = {lr, step, stream};
+    ASSERT_EQ(
+        lowp::detail::update_on(on(grid, state), got.p, got.g, got.m, got.v, lowp::adamw{.lr = 123},
+                                1, lowp::stochastic{.seed = 5, .stream = 4, .offset = 2}),
+        "");
+    ASSERT_TRUE(got == want) << step;
+  }
+}
+
+TEST(cuda_replay, of_sgd_with_a_mode_for_each_slot) {
+  adamw_state want;
+  adamw_state got;
+  simulated_grid grid(4);
+  const lowp::sgd settings{.lr = 0.1, .momentum = 0.9};
+  for (const std::uint64_t step : {1U, 2U, 3U}) {
+    const lowp::cuda::step_state state{0.1, step, lowp::stream_of(8, 0)};
+    const auto modes = [&](std::uint64_t stream) {
+      return lowp::per_slot{.param = lowp::stochastic{.seed = 1, .stream = stream},
+                            .first = lowp::upward{}};
+    };
+    lowp::update(want.p, want.g, want.momentum, settings, step, modes(lowp::stream_of(8, 0)));
+    ASSERT_EQ(
+        lowp::detail::update_on(on(grid, state), got.p, got.g, got.momentum, settings, 1, modes(0)),
+        "");
+    ASSERT_TRUE(got == want) << step;
+  }
+}
+
+TEST(cuda_replay, of_a_list_gives_each_tensor_its_stream) {
+  const std::vector<float> before(16, 1.0F);
+  std::vector<bfloat16> a(16, bfloat16(1.0F)), b(16, bfloat16(1.0F)), want(16, bfloat16(1.0F));
+  const std::vector<float> g(16, 0.3F);
+  const std::vector<lowp::cuda::sgd_tensor<bfloat16, float>> list{{a, g}, {b, g}};
+  const lowp::cuda::step_state state{1e-2, 7, lowp::stream_of(3, 0)};
+  simulated_grid grid(2);
+  ASSERT_EQ(lowp::cuda::run_list(grid, "update", list, 0,
+                                 [&](const auto& where, const auto& t) {
+                                   return lowp::detail::update_on(
+                                       lowp::cuda::when_stored{where, &state}, t.p, t.g,
+                                       lowp::sgd{.lr = 1}, 1, lowp::stochastic{.seed = 1});
+                                 }),
+            "");
+  lowp::update(want, g, lowp::sgd{.lr = 1e-2}, 7,
+               lowp::stochastic{.seed = 1, .stream = lowp::stream_of(4, 0)});
+  EXPECT_EQ(b, want);
+  EXPECT_NE(a, b);
+}
+
+TEST(cuda_replay, of_fused_add_and_casts) {
+  std::vector<bfloat16> want = numbers<bfloat16>(1, 1);
+  std::vector<bfloat16> got = want;
+  const std::vector<float> u = numbers<float>(2, 1);
+  const lowp::stochastic mode{.seed = 3, .stream = 4, .offset = 5};
+  const float alpha = 0.01F;
+  simulated_grid grid(4);
+  lowp::fused_add(want, alpha, u, mode);
+  ASSERT_EQ(lowp::detail::fused_add_on(on(grid), got, lowp::cuda::make_stored_addition{&alpha}, u,
+                                       lowp::cuda::stored_rounding{&mode}),
+            "");
+  EXPECT_EQ(got, want);
+
+  lowp::cast(u, want, mode);
+  ASSERT_EQ(lowp::detail::cast_on(on(grid), u, got, lowp::cuda::stored_rounding{&mode}), "");
+  EXPECT_EQ(got, want);
+
+  lowp::scaled_cast(u, want, alpha, mode);
+  ASSERT_EQ(lowp::detail::scaled_cast_on(on(grid), u, got, lowp::cuda::make_stored_scaling{&alpha},
+                                         lowp::cuda::stored_rounding{&mode}),
+            "");
+  EXPECT_EQ(got, want);
+}
+
+TEST(cuda_refusal, names_what_the_device_cannot_reach) {
+  adamw_state state;
+  simulated_grid grid(4);
+  grid.out_of_reach = state.m.data();
+  EXPECT_EQ(lowp::detail::update_on(on(grid), state.p, state.g, state.m, state.v, lowp::adamw{}, 1),
+            "update: m is far away");
+  lowp::update_report report;
+  grid.out_of_reach = &report;
+  EXPECT_EQ(lowp::detail::update_on(on(grid), state.p, state.g, state.m, state.v, lowp::adamw{}, 1,
+                                    lowp::nearest_even{}, report),
+            "");
+  EXPECT_EQ(grid.refused, "the report is far away");
+  const lowp::cuda::step_state stored{};
+  grid.refused.clear();
+  grid.out_of_reach = &stored;
+  EXPECT_EQ(lowp::detail::update_on(on(grid, stored), state.p, state.g, state.m, state.v,
+                                    lowp::adamw{}, 1),
+            "");
+  EXPECT_EQ(grid.refused, "an argument is far away");
+  EXPECT_EQ(grid.launches, 0);
+  EXPECT_TRUE(state == adamw_state());
+}
+
+}  // namespace

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports and amax of the GPU's kernel, by blocks of real threads.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "../update/support.hpp"
+#include "simulated_grid.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+constexpr std::array<std::size_t, 7> sizes{1, 7, 8, 63, 64, 65, 300};
+
+double exactly(const oracle::exact_sum& sum) { return oracle_test::to_double(sum.value()); }
+
+// A10: counts are exact, sums accurate to 1e-12.
+void expect_oracle(const lowp::update_report& got, const oracle::report& want) {
+  EXPECT_EQ(got.count, want.count);
+  EXPECT_EQ(got.stalled, want.stalled);
+  EXPECT_EQ(got.overflowed, want.overflowed);
+  EXPECT_EQ(got.nonfinite, want.nonfinite);
+  EXPECT_NEAR(got.applied.value(), exactly(want.applied), 1e-12 * exactly(want.wanted));
+  EXPECT_NEAR(got.requested.value(), exactly(want.wanted), 1e-12 * exactly(want.wanted));
+}
+
+bool same_bytes(const lowp::update_report& a, const lowp::update_report& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+// body(threads of a block, blocks)
+template <class Body>
+void for_each_shape(Body body) {
+  for (const unsigned threads : {1U, 2U, 8U})
+    for (const std::uint64_t blocks : {std::uint64_t{1}, std::uint64_t{3}, ~std::uint64_t{0}}) {
+      SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(blocks) + " blocks");
+      body(threads, blocks);
+    }
+}
+
+template <class T>
+class cuda_report : public testing::Test {};
+using parameters = testing::Types<lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn>;
+TYPED_TEST_SUITE(cuda_report, parameters, by_format);
+
+TYPED_TEST(cuda_report, of_adamw) {
+  using T = TypeParam;
+  for (const values kind : {values::training, values::corners}) {
+    for (const std::size_t size : sizes) {
+      const tensor params = random_tensor<T>(size, 1, kind);
+      const tensor gradients = random_tensor<T>(size, 2, kind);
+      const tensor firsts = random_tensor<float>(size, 3, values::training);
+      const tensor seconds = random_tensor<float>(size, 4, kind);
+      const slot_mode mode{oracle::mode::stochastic, 5, 6, 7};
+      const lowp::stochastic rounding{5, 6, 7};
+      tensor want = params;
+      tensor want_m = firsts;
+      tensor want_v = seconds;
+      const oracle::report expected =
+          oracle_update(want, gradients, want_m, want_v, lowp::adamw{}, 3, {mode, mode, mode}, {});
+      for_each_shape([&](unsigned threads, std::uint64_t blocks) {
+        guarded<T> p(params, 1);
+        guarded<T> g(gradients, 1);
+        guarded<float> m(firsts, 1);
+        guarded<float> v(seconds, 1);
+        simulated_grid grid(threads, blocks);
+        lowp::update_report report;
+        ASSERT_EQ(
+            lowp::detail::update_on(lowp::cuda::on_grid<simulated_grid>{grid}, p.span(), g.span(),
+                                    m.span(), v.span(), lowp::adamw{}, 3, rounding, report),
+            "");
+        EXPECT_TRUE(p.holds(want, "p"));
+        expect_oracle(report, expected);
+      });
+    }
+  }
+}
+
+// Which block adds first does not show: what they add are integers.
+TYPED_TEST(cuda_report, of_a_grid_is_the_same_every_time) {
+  using T = TypeParam;
+  const tensor params = random_tensor<T>(3000, 1, values::training);
+  const tensor u = random_tensor<float>(3000, 2, values::training, 1e-3);
+  std::vector<lowp::update_report> seen;
+  for (int time = 0; time < 5; ++time) {
+    guarded<T> p(params, 0);
+    guarded<float> addend(u, 0);
+    simulated_grid grid(8, 4);
+    lowp::update_report report;
+    ASSERT_EQ(lowp::detail::fused_add_on(lowp::cuda::on_grid<simulated_grid>{grid}, p.span(),
+                                         lowp::detail::make_scaled_addition{1.0F}, addend.span(),
+                                         lowp::nearest_even{}, report),
+              "");
+    seen.push_back(report);
+  }
+  for (const lowp::update_report& report : seen) EXPECT_TRUE(same_bytes(report, seen[0]));
+  EXPECT_NE(seen[0].stalled, 0U);
+}
+
+TYPED_TEST(cuda_report, adds_to_what_is_there) {
+  using T = TypeParam;
+  std::vector<T> p(100, T(1.0F));
+  const std::vector<float> u(100, 0.5F);
+  simulated_grid grid(4);
+  lowp::update_report report;
+  for (int time = 0; time < 2; ++time)
+    ASSERT_EQ(lowp::detail::fused_add_on(lowp::cuda::on_grid<simulated_grid>{grid}, p,
+                                         lowp::detail::make_scaled_addition{1.0F}, u,
+                                         lowp::nearest_even{}, report),
+              "");
+  EXPECT_EQ(report.count, 200U);
+  EXPECT_EQ(report.requested.value(), 100.0);
+  EXPECT_EQ(report.applied_ratio(), 1.0);
+}
+
+TYPED_TEST(cuda_report, amax_of_every_element_and_of_no_other) {
+  using T = TypeParam;
+  for (const std::size_t size : sizes) {
+    for_each_shape([&](unsigned threads, std::uint64_t blocks) {
+      for (std::size_t at = 0; at < size; at += size < 10 ? 1 : 23) {
+        std::vector<float> x(size, -0.25F);
+        std::vector<T> y(size);
+        simulated_grid grid(threads, blocks);
+        const auto amax_with = [&](std::uint32_t bits) {
+          x[at] = float_of(bits);
+          lowp::amax largest;
+          EXPECT_EQ(lowp::detail::scaled_cast_on(lowp::cuda::on_grid<simulated_grid>{grid}, x, y,
+                                                 lowp::detail::make_scaling{2.0F}, largest),
+                    "");
+          return largest.bits;
+        };
+        ASSERT_EQ(amax_with(float_bits(-3.0F)), float_bits(3.0F)) << at << " of " << size;
+        ASSERT_EQ(amax_with(0xff800000), 0x7f800000U);
+        ASSERT_EQ(amax_with(0xff812345), 0x7fc00000U);
+        ASSERT_EQ(amax_with(1), size == 1 ? 1 : float_bits(0.25F));
+      }
+    });
+  }
+}
+
+}  // namespace
