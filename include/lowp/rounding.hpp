@@ -139,7 +139,7 @@ template <class R>
 concept deterministic_rounding =
     one_of<R, nearest_even, nearest_away, toward_zero, upward, downward, to_odd>;
 
-/// Stands for a mode that is known only where a kernel runs.
+/// Stands for a mode of which something is known only where a kernel runs.
 template <class R>
 concept settles = requires(R const& mode) { mode.settled(); };
 }  // namespace detail
@@ -176,18 +176,6 @@ class rounding_mode {
   LOWP_FN constexpr rounding_mode at(std::uint64_t step) const {
     rounding_mode mode = *this;
     mode.random_ = random_.at(step);
-    return mode;
-  }
-  /// The same mode with another stream.
-  LOWP_FN constexpr rounding_mode with_stream(std::uint64_t other) const {
-    rounding_mode mode = *this;
-    mode.random_ = random_.with_stream(other);
-    return mode;
-  }
-  /// The same mode for tensor number `number` of a list.
-  LOWP_FN constexpr rounding_mode of_tensor(std::uint32_t number) const {
-    rounding_mode mode = *this;
-    mode.random_ = random_.of_tensor(number);
     return mode;
   }
   /// The same mode for what is left of a span after its first `count` elements.

@@ -28,7 +28,8 @@ struct stored_rounding {
 
   static constexpr bool is_stochastic = true;
   LOWP_FN constexpr bool inward(bool) const { return false; }
-  LOWP_FN stochastic settled() const { return *at; }
+  LOWP_FN stochastic mode_when_settled() const { return {.seed = 0}; }
+  LOWP_FN random_origin settled() const { return {true, *at}; }
   void const* stored_at() const { return at; }
 };
 
@@ -40,7 +41,12 @@ struct stepped_rounding {
 
   static constexpr bool is_stochastic = true;
   LOWP_FN constexpr bool inward(bool negative) const { return mode.inward(negative); }
-  LOWP_FN R settled() const { return mode.with_stream(state->stream).at(state->step); }
+  LOWP_FN R const& mode_when_settled() const { return mode; }
+  LOWP_FN random_origin settled() const {
+    random_origin origin = origin_of(mode);
+    origin.source = origin.source.with_stream(state->stream).at(state->step);
+    return origin;
+  }
   void const* stored_at() const { return state; }
 };
 

@@ -25,16 +25,31 @@ struct kernel_rounding<R> {
   using type = R;
 };
 
-// A mode that is read from device memory says what it becomes.
+// What rounds, and where its random bits come from. A mode that is read from device memory says both
+// in its own way: see replay.hpp.
 template <class R>
-LOWP_FN auto settled(R const& mode) {
+LOWP_FN decltype(auto) mode_of(R const& rounding) {
   if constexpr (detail::settles<R>)
-    return mode.settled();
+    return rounding.mode_when_settled();
   else
-    return mode;
+    return (rounding);
 }
 template <class R>
-using settled_t = decltype(settled(std::declval<R const&>()));
+using mode_type = std::remove_cvref_t<decltype(mode_of(std::declval<R const&>()))>;
+
+struct random_origin {
+  bool is_on = false;
+  stochastic source{.seed = 0};
+};
+LOWP_FN random_origin origin_of(stochastic const& mode) { return {true, mode}; }
+LOWP_FN random_origin origin_of(rounding_mode const& mode) {
+  stochastic const* const source = mode.random();
+  return source == nullptr ? random_origin{} : random_origin{true, *source};
+}
+template <detail::settles R>
+LOWP_FN random_origin origin_of(R const& rounding) {
+  return rounding.settled();
+}
 
 /// What is special about an element type for the converting instructions of a GPU: they convert as a
 /// kernel must, to nearest even, up to this magnitude. All of them give a NaN another code.
@@ -53,7 +68,7 @@ struct slot {
   using rounding_type = R;
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
-  static constexpr bool is_random = is_written && narrow<T> && settled_t<R>::is_stochastic;
+  static constexpr bool is_random = is_written && narrow<T> && mode_type<R>::is_stochastic;
 
   R rounding;
   std::uint32_t draw;
@@ -86,7 +101,7 @@ template <class Slot, bool IsComputed, class Hardware, int Rows>
 class port {
   using T = typename Slot::type;
   using tag = std::type_identity<T>;
-  using rounding = settled_t<typename Slot::rounding_type>;
+  using rounding = mode_type<typename Slot::rounding_type>;
   static constexpr bool encodes =
       std::same_as<rounding, nearest_even> && requires(float x) { Hardware::encode(tag{}, x, x); };
   static constexpr bool decodes =
@@ -103,8 +118,11 @@ class port {
 
   /// Of tensor `number` in a list, whose elements begin at `data`.
   LOWP_FN port(Slot const& s, void* data, std::uint32_t number)
-      : slot_(s), data_(static_cast<T*>(data)), rounding_(settled(s.rounding)) {
-    if constexpr (Slot::is_random) rounding_ = rounding_.of_tensor(number);
+      : slot_(s), data_(static_cast<T*>(data)) {
+    if constexpr (Slot::is_random) {
+      origin_ = origin_of(s.rounding);
+      origin_.source = origin_.source.of_tensor(number);
+    }
   }
 
   template <int Width, class Thread>
@@ -157,13 +175,9 @@ class port {
   /// Random bits for the elements from `first` on, where the mode wants any.
   LOWP_FN group_bits bits(std::uint64_t first) const {
     if constexpr (Slot::is_random) {
-      stochastic const* source = nullptr;
-      if constexpr (std::same_as<rounding, stochastic>)
-        source = &rounding_;
-      else
-        source = rounding_.random();
-      if (source != nullptr)
-        return {random_source{source->seed, source->stream, slot_.draw}, source->offset + first};
+      stochastic const& source = origin_.source;
+      if (origin_.is_on)
+        return {random_source{source.seed, source.stream, slot_.draw}, source.offset + first};
     }
     return {};
   }
@@ -191,8 +205,8 @@ class port {
   /// One element, and what became of it.
   LOWP_FN stored set(int k, float x, std::uint32_t random) {
     if constexpr (narrow<T>) {
-      auto const result =
-          detail::encode<T::descriptor>(lanes::bits(x), random, rounding_, slot_.results);
+      auto const result = detail::encode<T::descriptor>(lanes::bits(x), random,
+                                                        mode_of(slot_.rounding), slot_.results);
       after_.set(k, result.code);
       return {result.code, result.overflowed};
     } else {
@@ -206,7 +220,7 @@ class port {
  private:
   Slot const& slot_;
   T* data_;
-  rounding rounding_;
+  random_origin origin_;
   group<T> before_[Rows], after_;
 };
 
