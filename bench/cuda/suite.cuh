@@ -180,26 +180,36 @@ class suite {
     must(cudaStreamSynchronize(stream_));
     std::apply([&](auto const&... spans) { host(first, spans...); }, expected);
     std::span<std::byte> const found = host_.take<std::byte>(count * std::max({sizeof(T)...}));
-    int number = 0;
     std::apply(
         [&](auto const&... spans) {
-          (compare(number++, spans, operands[0].data() + first, first, found), ...);
+          // Or the comparison would also pass where no kernel had run.
+          if ((... && (differs_at(spans, operands[1].data() + first, found) == spans.size())))
+            throw std::runtime_error("nothing is computed");
+          int number = 0;
+          (expect_same(number++, spans, operands[0].data() + first, first, found), ...);
         },
         expected);
   }
 
+  /// The first element in which the device's bits are others, or their number.
   template <class T>
-  void compare(int operand, std::span<T> expected, T const* from, std::size_t first,
-               std::span<std::byte> found) {
+  std::size_t differs_at(std::span<T> expected, T const* from, std::span<std::byte> found) {
     std::size_t const bytes = expected.size_bytes();
     must(cudaMemcpyAsync(found.data(), from, bytes, cudaMemcpyDeviceToHost, stream_));
     must(cudaStreamSynchronize(stream_));
-    if (std::memcmp(found.data(), expected.data(), bytes) == 0) return;
     auto const* const wanted = reinterpret_cast<std::byte const*>(expected.data());
-    auto const at = static_cast<std::size_t>(
-        std::mismatch(wanted, wanted + bytes, found.data()).first - wanted);
-    throw std::runtime_error("operand " + std::to_string(operand) + " differs from the host's at " +
-                             std::to_string(first + at / sizeof(T)));
+    if (std::memcmp(found.data(), wanted, bytes) == 0) return expected.size();
+    auto const at = std::mismatch(wanted, wanted + bytes, found.data()).first - wanted;
+    return static_cast<std::size_t>(at) / sizeof(T);
+  }
+
+  template <class T>
+  void expect_same(int operand, std::span<T> expected, T const* from, std::size_t first,
+                   std::span<std::byte> found) {
+    std::size_t const at = differs_at(expected, from, found);
+    if (at != expected.size())
+      throw std::runtime_error("operand " + std::to_string(operand) +
+                               " differs from the host's at " + std::to_string(first + at));
   }
 
   static std::string version(int number) {

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes README.md from the JSON of a run.
+
+    python3 bench/cuda/table.py [FOLDER] > bench/cuda/README.md
+
+FOLDER is what run.sh wrote, by default bench/cuda/measured; where there is none, nothing has been
+measured and the page says so.
+"""
+import json
+import pathlib
+import statistics
+import sys
+
+sys.dont_write_bytecode = True  # beside the sources
+from peer_case import ELEMENTS as MANY
+from peer_case import LEAST_LAUNCHES, REPLAYS, WARM_UPS
+
+HERE = pathlib.Path(__file__).parent
+NO = "**no**"
+UNKNOWN = "not yet measured"
+
+NEAREST = "cast/float->bfloat16/nearest_even/"
+STOCHASTIC = "cast/float->bfloat16/stochastic/"
+ADD_NEAREST = "fused_add/bfloat16,bfloat16/nearest_even/"
+ADD_STOCHASTIC = "fused_add/bfloat16,bfloat16/stochastic/"
+ADAMW = "update/adamw/bfloat16,bfloat16,bfloat16,bfloat16/{}/"
+FLOAT_MOMENTS = "update/adamw/bfloat16,bfloat16,float,float/stochastic/"
+SCALED = "scaled_cast/bfloat16->float8_e4m3fn/nearest_even,amax/"
+LIST = "update/adamw_list/400_biases_and_norms/{}/"
+
+
+def goals():
+    """(operation, against, asked, its case, the case it is held against or None for the copy)."""
+    copy, torch = "copy of the same bytes", "PyTorch"
+    for name, case in (
+            ("float to bfloat16, nearest", NEAREST),
+            ("bfloat16 to float", "cast/bfloat16->float/exact/"),
+            ("float to float16, nearest", "cast/float->float16/nearest_even/"),
+            ("float to float8_e4m3fn, nearest", "cast/float->float8_e4m3fn/nearest_even/"),
+            ("fused_add, bfloat16 += bfloat16, nearest", ADD_NEAREST)):
+        yield name, copy, 0.95, case + "lowp", None
+        yield "", torch, 1.0, case + "lowp", case + "torch"
+    for name, case, nearest in (
+            ("float to bfloat16, stochastic", STOCHASTIC, NEAREST),
+            ("fused_add, bfloat16 += bfloat16, stochastic", ADD_STOCHASTIC, ADD_NEAREST)):
+        yield name, copy, 0.93, case + "lowp", None
+        yield "", "own nearest", 0.97, case + "lowp", nearest + "lowp"
+        yield "", "torch.compile", 1.2, case + "lowp", case + "torch_compile"
+        yield "", "PyTorch, eager", 4.0, case + "lowp", case + "torch_eager"
+    case = ADAMW.format("stochastic") + "lowp"
+    yield "AdamW, all bfloat16, stochastic", copy, 0.88, case, None
+    yield ("", "PyTorch, fused, without stochastic rounding", 0.97, case,
+           ADAMW.format("nearest_even") + "torch_fused")
+    yield ("AdamW, bfloat16 p and g, float moments, stochastic", copy, 0.92,
+           FLOAT_MOMENTS + "lowp", None)
+    yield "bfloat16 to float8_e4m3fn with scale and amax", copy, 0.90, SCALED + "lowp", None
+    yield "", "PyTorch, eager", 2.0, SCALED + "lowp", SCALED + "torch_eager"
+    yield ("float to float8_e4m3fn, stochastic", copy, 0.75,
+           "cast/float->float8_e4m3fn/stochastic/lowp", None)
+    case = LIST.format("stochastic") + "lowp"
+    yield ("AdamW, a list of 400 small tensors", "one tensor of as many elements", 1 / 1.1, case,
+           case + "_one_tensor")
+    yield "", "PyTorch, fused", 1.0, case, LIST.format("nearest_even") + "torch_fused"
+
+
+class Run:
+    def __init__(self, folder):
+        self.context, self.versions, self.rows, self.samples = {}, {}, [], []
+        for path in sorted(folder.glob("*.json")):
+            data = json.loads(path.read_text())
+            self.versions.update(data["context"].pop("versions", {}))
+            self.context.update(data["context"])
+            self.rows += data["rows"]
+        clocks = folder / "clocks.csv"
+        for line in clocks.read_text().splitlines() if clocks.exists() else []:
+            self.samples.append([cell.strip() for cell in line.split(",")])
+
+    def row(self, name):
+        found = [r for r in self.rows if r["name"] == name]
+        return next((r for r in found if r["elements"] == MANY), found[0] if found else None)
+
+
+def number(x):
+    return f"{x:.0f}" if x >= 100 else f"{x:.2f}"
+
+
+def between(middle, low, high):
+    return f"{number(middle)} [{number(low)} to {number(high)}]"
+
+
+def why_not(row):
+    return "not available: " + row["not_available"].replace("|", "\\|")
+
+
+def figure_of(run, case, other):
+    """Two cells' worth: the text, and the ratio if there is one."""
+    rows = [run.row(name) for name in (case, other) if name]
+    if None in rows:
+        return UNKNOWN, None
+    for row in rows:
+        if "not_available" in row:
+            return why_not(row), None
+    if len({row["elements"] for row in rows}) > 1:
+        return UNKNOWN, None
+    own = rows[0]
+    if other is None:
+        if "share" not in own:
+            return UNKNOWN, None
+        whole = own["share"] * own["median"]
+        return between(own["share"], whole / own["p90"], whole / own["p10"]), own["share"]
+    rival = rows[1]
+    ratio = rival["median"] / own["median"]
+    return between(ratio, rival["p10"] / own["p90"], rival["p90"] / own["p10"]), ratio
+
+
+def table(run):
+    yield "| operation | against | asked | measured | |"
+    yield "|---|---|---|---|---|"
+    for name, against, asked, case, other in goals():
+        text, ratio = figure_of(run, case, other)
+        answer = "" if ratio is None else "yes" if ratio >= asked else NO
+        yield f"| {name} | {against} | {number(asked)} | {text} | {answer} |"
+
+
+def cells_of(row):
+    if "not_available" in row:
+        return [why_not(row), "", "", ""]
+    microseconds = [row[key] * 1e6 for key in ("median", "p10", "p90")]
+    drift = ""
+    if "copy" in row:
+        copy = row["copy"]
+        drift = f"{copy['way']}, {100 * (copy['after'] / copy['before'] - 1):+.1f}%"
+    return [between(*microseconds) + ("" if row.get("graph", True) else " (no graph)"),
+            number(row["gigabytes_per_second"]), number(row["share"]) if "share" in row else "",
+            drift]
+
+
+def all_rows(run):
+    if not run.rows:
+        yield f"{UNKNOWN[0].upper()}{UNKNOWN[1:]}."
+        return
+    yield "| case | elements | microseconds of a launch | GB/s | of the copy | the copy, its drift |"
+    yield "|---|---|---|---|---|---|"
+    for row in sorted(run.rows, key=lambda r: (r["name"], r["elements"])):
+        power = row["elements"].bit_length() - 1
+        elements = f"2^{power}" if row["elements"] == 1 << power else str(row["elements"])
+        yield f"| `{row['name']}` | {elements} | " + " | ".join(cells_of(row)) + " |"
+
+
+def spread_of(samples, column, unit):
+    values = []
+    for sample in samples:
+        try:
+            values.append(float(sample[column]))
+        except (IndexError, ValueError):  # a driver may not say
+            pass
+    if not values:
+        return UNKNOWN
+    return f"{between(statistics.median(values), min(values), max(values))} {unit}"
+
+
+def facts(run):
+    c = run.context
+
+    def known(*keys):
+        return all(key in c for key in keys)
+
+    def at_work(sample):
+        return len(sample) == 7 and sample[5].isdigit() and int(sample[5]) > 0
+
+    samples = [s for s in run.samples if at_work(s)]
+    yield "device", (f"{c['device']}; compute capability {c['capability'] / 10}; "
+                     f"{c['multiprocessors']} multiprocessors; "
+                     f"L2 {c['l2_bytes'] >> 20} MiB; memory {c['memory_bytes'] >> 30} GiB"
+                     if known("device") else UNKNOWN)
+    yield "driver", samples[0][0] if samples else UNKNOWN
+    yield "CUDA", (f"driver for {c['cuda_of_driver']}, runtime {c['cuda_runtime']}, nvcc {c['nvcc']}"
+                   if known("nvcc") else UNKNOWN)
+    yield "peers", ", ".join(f"{k} {v}" for k, v in sorted(run.versions.items())) or UNKNOWN
+    yield "SM clock while busy", spread_of(samples, 1, "MHz")
+    yield "memory clock", spread_of(samples, 2, "MHz")
+    yield "power", spread_of(samples, 3, "W")
+    yield "ECC", samples[0][6] if samples else UNKNOWN
+    yield "commit", c.get("commit", UNKNOWN)
+    yield "date", c.get("date", UNKNOWN)
+
+
+PAGE = """\
+# Speed on a GPU, as last measured
+
+Written by [table.py](table.py) from what [run.sh](run.sh) measures:
+
+    sh bench/cuda/run.sh FOLDER
+
+needs `nvcc`, a GPU and nothing from a network; `FOLDER` then has the JSON, the samples of the clocks and
+this page. Copied to `bench/cuda/measured`, they are what `python3 bench/cuda/table.py` makes this page of.
+
+| | |
+|---|---|
+{facts}
+
+- A figure is a speed as a part or a multiple of another one: of a copy of as many bytes, read and
+  written ones together, or of another program that does the same work. In brackets: from the 10th and
+  to the 90th percentile of the times; median otherwise.
+- The copy is the faster of `cudaMemcpyAsync` and a kernel with 16-byte accesses ([copy.cuh](copy.cuh)), in
+  the same process, right before and right after the case; its drift is the change between the two. A
+  case that reads more than it writes can be faster than a copy.
+- A time is that of a CUDA graph of {launches} or more launches, divided by their number; {replays} replays after
+  {warm_ups} that do not count ([timing.cuh](timing.cuh)). Launches take turns on sets of operands, so many that
+  each operand takes 512 MiB or, in lists, all operands together do.
+- Data are normal random numbers. Before a case is timed, all bits of one launch are compared with what
+  the host library computes; where they differ there is no figure.
+- Peers ([peers.py](peers.py)) show before they are timed that they round as they should. PyTorch and
+  Triton run in CUDA graphs too; JAX is timed by the host's clock over as many launches.
+
+{goals}
+
+## All cases
+
+{rows}
+"""
+
+
+def main():
+    run = Run(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "measured")
+    print(PAGE.format(facts="\n".join(f"| {k} | {v} |" for k, v in facts(run)),
+                      goals="\n".join(table(run)), rows="\n".join(all_rows(run)),
+                      launches=LEAST_LAUNCHES, replays=REPLAYS, warm_ups=WARM_UPS), end="")
+
+
+main()

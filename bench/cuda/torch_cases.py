@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked of PyTorch and Triton. No recipe moves more than it must: results are
+converted where they are stored."""
+import torch
+
+from peer_case import CHECKED, ELEMENTS, SETS, TOLERANCE, expect
+
+DEVICE = "cuda"
+SCALE, ALPHA = 64.0, 2.0**-7
+
+
+def normal(dtype, deviation=1.0, elements=ELEMENTS, sets=SETS):
+    def one():
+        return torch.randn(elements, device=DEVICE).mul_(deviation).to(dtype)
+
+    if sets == SETS:
+        return [one() for _ in range(sets)]
+    all_ = torch.empty(sets, elements, device=DEVICE, dtype=dtype)
+    for row in all_:
+        row.copy_(one())
+    return list(all_)
+
+
+def empty(dtype):
+    return [torch.empty(ELEMENTS, device=DEVICE, dtype=dtype) for _ in range(SETS)]
+
+
+def expect_nearest(exact, result):
+    """That no finite value of the result's type is nearer."""
+    exact, result = exact[:CHECKED].double(), result[:CHECKED]
+    codes = torch.arange(1 << (8 * result.element_size()), device=DEVICE, dtype=torch.int32)
+    codes = codes.to({1: torch.uint8, 2: torch.int16}[result.element_size()])
+    values = codes.view(result.dtype).float().double()
+    values = values[values.isfinite()].sort().values
+    above = torch.searchsorted(values, exact).clamp(1, len(values) - 1)
+    least = torch.minimum((exact - values[above - 1]).abs(), (exact - values[above]).abs())
+    distance = (result.float().double() - exact).abs()
+    expect((distance <= least * 1.001 + 1e-30).all(), "not the nearest")
+
+
+def expect_stochastic(exact, result):
+    """That each float went to a neighbour, and so many upward as the fractions say."""
+    bits = exact[:CHECKED].view(torch.int32)
+    found = result[:CHECKED].view(torch.int16).to(torch.int32) & 0xFFFF
+    up = (found - ((bits >> 16) & 0xFFFF)).double()
+    fraction = (bits & 0xFFFF).double() / 65536
+    expect(((up == 0) | (up == 1)).all(), "not a neighbour")
+    expect((up.mean() - fraction.mean()).abs() < TOLERANCE, "biased")
+
+
+def cast(from_dtype, to_dtype):
+    def build(case):
+        x, y = normal(getattr(torch, from_dtype)), empty(getattr(torch, to_dtype))
+
+        def launch(i):
+            y[i % SETS].copy_(x[i % SETS])
+
+        launch(0)
+        if to_dtype == "float32":
+            expect((y[0][:CHECKED].to(x[0].dtype) == x[0][:CHECKED]).all(), "not exact")
+        else:
+            expect_nearest(x[0], y[0])
+        return launch
+
+    return build
+
+
+def rounded(x):
+    """Floats that bfloat16 can hold: stochastic rounding in PyTorch's own operations."""
+    random = torch.randint(0, 1 << 16, x.shape, dtype=torch.int32, device=x.device)
+    return ((x.view(torch.int32) + random) & -65536).view(torch.float32)
+
+
+def round_into(y, x):
+    y.copy_(rounded(x))
+
+
+def add_rounded(p, u):
+    p.copy_(rounded(p.float() + ALPHA * u.float()))
+
+
+def scale_into(y, x, amax):
+    """With a power of two as scale, the product is exact in bfloat16."""
+    amax.copy_(x.abs().amax())
+    y.copy_((x * SCALE).clamp(-448.0, 448.0))
+
+
+def stochastic_cast(how):
+    def build(case):
+        x, y = normal(torch.float32), empty(torch.bfloat16)
+        function = how(round_into)
+
+        def launch(i):
+            function(y[i % SETS], x[i % SETS])
+
+        launch(0)
+        expect_stochastic(x[0], y[0])
+        return launch
+
+    return build
+
+
+def add(case):
+    p, u = normal(torch.bfloat16), normal(torch.bfloat16)
+    exact = p[0][:CHECKED].double() + ALPHA * u[0][:CHECKED].double()
+
+    def launch(i):
+        p[i % SETS].add_(u[i % SETS], alpha=ALPHA)
+
+    launch(0)
+    expect_nearest(exact, p[0])
+    return launch
+
+
+def stochastic_add(how):
+    def build(case):
+        p, u = normal(torch.bfloat16), normal(torch.bfloat16)
+        exact = p[0][:CHECKED].float() + ALPHA * u[0][:CHECKED].float()
+        function = how(add_rounded)
+
+        def launch(i):
+            function(p[i % SETS], u[i % SETS])
+
+        launch(0)
+        expect_stochastic(exact, p[0])
+        return launch
+
+    return build
+
+
+def scaled_cast(how):
+    def build(case):
+        x, y = normal(torch.bfloat16), empty(torch.float8_e4m3fn)
+        amax = torch.zeros((), device=DEVICE, dtype=torch.bfloat16)
+        function = how(scale_into)
+
+        def launch(i):
+            function(y[i % SETS], x[i % SETS], amax)
+
+        launch(0)
+        expect_nearest((x[0][:CHECKED].double() * SCALE).clamp(-448, 448), y[0])
+        expect(amax == x[0].abs().max(), "amax")
+        return launch
+
+    return build
+
+
+def adamw(case):
+    sizes = case.tensors or [case.elements]
+    p = normal(torch.bfloat16, 2e-2, case.elements, case.sets)
+    g = normal(torch.bfloat16, 1e-2, case.elements, case.sets)
+    optimizers = []
+    for values, gradients in zip(p, g):
+        parameters = []
+        for part, gradient in zip(values.split(sizes), gradients.split(sizes)):
+            parameter = torch.nn.Parameter(part)
+            parameter.grad = gradient
+            parameters.append(parameter)
+        optimizers.append(torch.optim.AdamW(parameters, lr=1e-3, weight_decay=1e-2, fused=True,
+                                            capturable=True))
+
+    def launch(i):
+        optimizers[i % case.sets].step()
+
+    before = p[0].clone()
+    launch(0)
+    expect(p[0].isfinite().all() and (p[0] != before).any(), "no step")
+    return launch
+
+
+def triton_cast(case):
+    import triton_cast as kernel
+
+    x, y = normal(torch.float32), empty(torch.int16)
+
+    def launch(i):
+        kernel.cast(x[i % SETS], y[i % SETS], 20110516)
+
+    launch(0)
+    expect_stochastic(x[0], y[0])
+    return launch
+
+
+def plain(function):
+    return function
+
+
+def compiled(function):
+    return torch.compile(function, dynamic=False)
+
+
+SR_CAST = "cast/float->bfloat16/stochastic/"
+SR_ADD = "fused_add/bfloat16,bfloat16/stochastic/"
+SCALED = "scaled_cast/bfloat16->float8_e4m3fn/nearest_even,amax/"
+BUILDERS = {
+    "cast/float->bfloat16/nearest_even/torch": cast("float32", "bfloat16"),
+    "cast/bfloat16->float/exact/torch": cast("bfloat16", "float32"),
+    "cast/float->float16/nearest_even/torch": cast("float32", "float16"),
+    "cast/float->float8_e4m3fn/nearest_even/torch": cast("float32", "float8_e4m3fn"),
+    "fused_add/bfloat16,bfloat16/nearest_even/torch": add,
+    SR_CAST + "torch_eager": stochastic_cast(plain),
+    SR_CAST + "torch_compile": stochastic_cast(compiled),
+    SR_CAST + "triton_randint4x": triton_cast,
+    SR_ADD + "torch_eager": stochastic_add(plain),
+    SR_ADD + "torch_compile": stochastic_add(compiled),
+    SCALED + "torch_eager": scaled_cast(plain),
+    SCALED + "torch_compile": scaled_cast(compiled),
+}
+
+
+def build(case):
+    """launch(i), which has shown that it computes what it says."""
+    return (adamw if case.name.endswith("/torch_fused") else BUILDERS[case.name])(case)
