@@ -15,6 +15,8 @@ struct lanes_of_report;
 
 LOWP_EXACT_BEGIN
 
+// Names of lanes are qualified here, because some of them are also names of this namespace.
+
 /// Of elements in lanes F: a float, or a pack of them.
 template <class F>
 class report_lanes {
@@ -29,31 +31,31 @@ class report_lanes {
   /// `now`, where u was asked for.
   LOWP_FN void add(F u, U const& before, U const& after, F const& old, F const& now,
                    M const& overflowed) {
-    using namespace lanes;
-    M const no_wish = is_zero(u);
-    stalled_ += lanes::count(both(equal(before, after), negate(no_wish)));
-    F step = sub(now, old);
-    U const largest = max(magnitude(u), max(magnitude(old), magnitude(now)));
-    M const nonfinite = greater(largest, spread<U>(binary32_infinity - 1));
-    F const zero = spread<F>(0);
-    if (any(either(overflowed, nonfinite))) {
+    M const no_wish = lanes::is_zero(u);
+    stalled_ += lanes::count(lanes::both(lanes::equal(before, after), lanes::negate(no_wish)));
+    F step = lanes::sub(now, old);
+    U const largest =
+        lanes::max(lanes::magnitude(u), lanes::max(lanes::magnitude(old), lanes::magnitude(now)));
+    M const nonfinite = lanes::greater(largest, lanes::spread<U>(lanes::binary32_infinity - 1));
+    F const zero = lanes::spread<F>(0);
+    if (lanes::any(lanes::either(overflowed, nonfinite))) {
       overflowed_ += lanes::count(overflowed);
       nonfinite_ += lanes::count(nonfinite);
-      u = select(nonfinite, zero, u);
-      step = select(nonfinite, zero, step);
+      u = lanes::select(nonfinite, zero, u);
+      step = lanes::select(nonfinite, zero, step);
     }
-    F const toward_u = from_bits<F>(bits(step) ^ (bits(u) & binary32_sign));
-    applied_ = lanes::add(applied_, widen(select(no_wish, zero, toward_u)));
-    requested_ = lanes::add(requested_, widen(absolute(u)));
+    F const toward_u =
+        lanes::from_bits<F>(lanes::bits(step) ^ (lanes::bits(u) & lanes::binary32_sign));
+    applied_ = lanes::add(applied_, lanes::widen(lanes::select(no_wish, zero, toward_u)));
+    requested_ = lanes::add(requested_, lanes::widen(lanes::absolute(u)));
   }
 
   /// The same where only some lanes are elements.
   LOWP_FN void add_where(M const& is_element, F const& u, U const& before, U const& after,
                          F const& old, F const& now, M const& overflowed) {
-    using namespace lanes;
-    F const zero = spread<F>(0);
-    add(select(is_element, u, zero), before, after, select(is_element, old, zero),
-        select(is_element, now, zero), both(is_element, overflowed));
+    F const zero = lanes::spread<F>(0);
+    add(lanes::select(is_element, u, zero), before, after, lanes::select(is_element, old, zero),
+        lanes::select(is_element, now, zero), lanes::both(is_element, overflowed));
   }
 
   /// After every few packs: a plain sum of n terms is wrong by n * 2^-53 of them, so it is kept short
@@ -79,10 +81,10 @@ class report_lanes {
   struct sum {
     D high = lanes::spread<D>(0), low = lanes::spread<D>(0);
     LOWP_FN void add(D const& x) {  // as compensated_sum
-      using namespace lanes;
       D const total = lanes::add(high, x);
-      D const part = sub(total, high);
-      low = lanes::add(low, lanes::add(sub(high, sub(total, part)), sub(x, part)));
+      D const part = lanes::sub(total, high);
+      low = lanes::add(low,
+                       lanes::add(lanes::sub(high, lanes::sub(total, part)), lanes::sub(x, part)));
       high = total;
     }
     LOWP_FN void add_to(compensated_sum& total) const {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../cuda/checksums.hpp"
 #include "../parts.hpp"
 #include "guarded_pages.hpp"
 
@@ -204,6 +205,35 @@ TYPED_TEST(conformance, adamw_and_its_report) {
       ASSERT_EQ(report.nonfinite, counts[where.size].nonfinite) << where.size;
     });
   }
+}
+
+// What a GPU must come to as well.
+struct on_the_processor {
+  template <class... Arguments>
+  void cast(Arguments&&... arguments) const {
+    lowp::cast(arguments...);
+  }
+  template <class... Arguments>
+  void fused_add(Arguments&&... arguments) const {
+    lowp::fused_add(arguments...);
+  }
+  template <class... Arguments>
+  void update(Arguments&&... arguments) const
+    requires(sizeof...(Arguments) == 6)
+  {
+    lowp::update(arguments...);
+  }
+  template <class... Arguments>
+  lowp::update_report update(Arguments&&... arguments) const {
+    lowp::update_report report;
+    lowp::update(arguments..., report);
+    return report;
+  }
+};
+
+TYPED_TEST(conformance, checksums) {
+  on_the_processor backend;
+  expect_known(checksums_of<TypeParam>(backend));
 }
 
 }  // namespace

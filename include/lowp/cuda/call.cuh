@@ -91,7 +91,7 @@ template <class List, class Call, class... Rest>
 [[nodiscard]] status run_list_on(cudaStream_t stream, char const* function, List const& list,
                                  Call const& call, Rest&&... rest) {
   gpu_grid grid(stream);
-  auto const size = static_cast<std::size_t>(std::ranges::distance(list));
+  [[maybe_unused]] auto const size = static_cast<std::size_t>(std::ranges::distance(list));
   detail::problem wrong;
   ((wrong = wrong.empty() ? unfit_reports(function, size, rest) : wrong), ...);
   constexpr bool one_each = (is_report_list<std::remove_cvref_t<Rest>> || ...);

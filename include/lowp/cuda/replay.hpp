@@ -28,7 +28,7 @@ struct stored_rounding {
 
   static constexpr bool is_stochastic = true;
   LOWP_FN constexpr bool inward(bool) const { return false; }
-  LOWP_FN stochastic mode_when_settled() const { return {.seed = 0}; }
+  LOWP_FN stochastic mode_when_settled() const { return {0}; }
   LOWP_FN random_origin settled() const { return {true, *at}; }
   void const* stored_at() const { return at; }
 };

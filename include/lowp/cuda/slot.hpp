@@ -39,7 +39,7 @@ using mode_type = std::remove_cvref_t<decltype(mode_of(std::declval<R const&>())
 
 struct random_origin {
   bool is_on = false;
-  stochastic source{.seed = 0};
+  stochastic source{0};
 };
 LOWP_FN random_origin origin_of(stochastic const& mode) { return {true, mode}; }
 LOWP_FN random_origin origin_of(rounding_mode const& mode) {

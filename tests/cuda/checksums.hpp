@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CRC per operation, format and rounding over fixed inputs: what the processor computes and what a
+// GPU computes are compared through checksums.txt, by machines that need not have both.
+#pragma once
+
+#include <lowp/lowp.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "../support.hpp"
+
+namespace lowp_test {
+
+// CRC-32 of ISO 3309: polynomial 0x04c11db7, reflected, inverted before and after.
+class crc32 {
+ public:
+  void add(const void* data, std::size_t bytes) {
+    const auto* p = static_cast<const unsigned char*>(data);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      state_ ^= p[i];
+      for (int bit = 0; bit < 8; ++bit) state_ = state_ >> 1 ^ ((state_ & 1U) * 0xedb88320U);
+    }
+  }
+  [[nodiscard]] std::uint32_t value() const { return ~state_; }
+
+ private:
+  std::uint32_t state_ = 0xffffffffU;
+};
+template <class... T>
+std::uint32_t crc_of(const std::vector<T>&... parts) {
+  crc32 crc;
+  (crc.add(parts.data(), parts.size() * sizeof(T)), ...);
+  return crc.value();
+}
+
+// Any pattern; for floats a third near 1, a third at the bottom of the formats' ranges.
+template <lowp::element T>
+std::vector<T> fixed_inputs(std::uint32_t seed) {
+  constexpr std::uint32_t size = 1003;
+  std::vector<T> x(size);
+  for (std::uint32_t i = 0; i < size; ++i) {
+    std::uint32_t bits = lowp::philox4x32({i, 0, 0, 0}, {seed, 0})[0];
+    if constexpr (std::is_same_v<T, float>) {
+      if (i % 3 == 1) bits = (bits & 0x83ffffffU) + 0x3c000000U;
+      if (i % 3 == 2) bits = (bits & 0x87ffffffU) + 0x34000000U;
+      x[i] = std::bit_cast<float>(bits);
+    } else {
+      x[i] = T::from_bits(static_cast<typename T::storage>(bits));
+    }
+  }
+  return x;
+}
+
+// What stands for one format: "operation format rounding" -> CRC. The backend's functions take
+// vectors and the arguments of lowp's.
+template <lowp::narrow T, class Backend>
+std::map<std::string, std::uint32_t> checksums_of(Backend& backend) {
+  std::map<std::string, std::uint32_t> found;
+  const auto note = [&](const char* operation, const char* rounding, std::uint32_t crc) {
+    found[std::string(operation) + ' ' + facts<T>.name + ' ' + rounding] = crc;
+  };
+  const std::vector<float> x = fixed_inputs<float>(1);
+  const std::vector<T> t = fixed_inputs<T>(2);
+  const auto run = [&](const auto& rounding, const char* name) {
+    std::vector<T> to(x.size());
+    backend.cast(x, to, rounding, lowp::default_overflow<T>);
+    note("cast", name, crc_of(to));
+
+    std::vector<T> p = t;
+    backend.fused_add(p, -0.37F, x, rounding);
+    note("fused_add", name, crc_of(p));
+
+    const lowp::per_slot slots{.param = rounding, .first = rounding, .second = rounding};
+    std::vector<T> q = t;
+    std::vector<T> momentum = fixed_inputs<T>(3);
+    const lowp::sgd sgd{
+        .lr = 0.3, .momentum = 0.9, .dampening = 0.1, .weight_decay = 0.02, .nesterov = true};
+    backend.update(q, fixed_inputs<T>(4), momentum, sgd, 2, slots);
+    note("sgd", name, crc_of(q, momentum));
+
+    std::vector<T> r = t;
+    std::vector<float> m = fixed_inputs<float>(5);
+    std::vector<T> v = fixed_inputs<T>(6);
+    const lowp::update_report report =
+        backend.update(r, fixed_inputs<float>(7), m, v, lowp::adamw{}, 5, slots);
+    const std::vector<std::uint64_t> counts{report.count, report.stalled, report.overflowed,
+                                            report.nonfinite};
+    note("adamw", name, crc_of(r, m, v, counts));
+  };
+  for_each_mode([&](const auto& mode) { run(mode.rounding, mode.name); });
+  run(lowp::stochastic{.seed = 21, .stream = 22, .offset = 23}, "stochastic");
+
+  std::vector<float> wide(t.size());
+  backend.cast(t, wide, lowp::nearest_even{}, lowp::overflow::infinity);
+  note("decode", "exact", crc_of(wide));
+  return found;
+}
+
+// checksums.txt: a line for each.
+inline std::map<std::string, std::uint32_t> known_checksums() {
+  std::map<std::string, std::uint32_t> known;
+  std::ifstream file(std::string(LOWP_TESTS) + "/cuda/checksums.txt");
+  std::string operation;
+  std::string format;
+  std::string rounding;
+  std::string crc;
+  while (file >> operation >> format >> rounding >> crc) {
+    std::string name = operation;
+    name.append(" ").append(format).append(" ").append(rounding);
+    known[name] = static_cast<std::uint32_t>(std::stoul(crc, nullptr, 16));
+  }
+  return known;
+}
+
+// Each is the known one; one that is not there is printed as its line would be.
+inline void expect_known(const std::map<std::string, std::uint32_t>& found) {
+  const std::map<std::string, std::uint32_t> known = known_checksums();
+  for (const auto& [name, crc] : found) {
+    const auto at = known.find(name);
+    if (at == known.end() || at->second != crc) {
+      std::array<char, 16> text{};
+      std::snprintf(text.data(), text.size(), "%08x", crc);
+      ADD_FAILURE() << "not in checksums.txt:\n" << name << ' ' << text.data();
+    }
+  }
+}
+
+}  // namespace lowp_test

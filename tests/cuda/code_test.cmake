@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# What nvcc makes of the kernels, for three generations of GPUs and under --use_fast_math: registers
+# only, nothing flushed to zero or approximate, accesses of 16 bytes.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
+if(NOT nvcc)
+  return()
+endif()
+find_program(disassembler nvdisasm PATHS /usr/local/cuda/bin)
+
+foreach(target 80 90 100)
+  file(REMOVE_RECURSE ${SCRATCH}/${target})
+  file(MAKE_DIRECTORY ${SCRATCH}/${target})
+  compile(${CXX} -arch=sm_${target} --use_fast_math -Xptxas -v --keep --keep-dir
+          ${SCRATCH}/${target} -cubin ${ROOT}/tests/cuda/instances.cu
+          -o ${SCRATCH}/${target}/instances.cubin)
+
+  string(REGEX MATCHALL "[0-9]+ bytes stack frame, [0-9]+ bytes spill stores, [0-9]+ bytes spill loads"
+         frames "${printed}")
+  list(LENGTH frames kernels)
+  list(REMOVE_DUPLICATES frames)
+  if(kernels LESS 100)
+    message(FATAL_ERROR "sm_${target}: only ${kernels} kernels were compiled")
+  endif()
+  if(NOT frames STREQUAL "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads")
+    message(SEND_ERROR "sm_${target}: a kernel keeps registers in memory: ${frames}")
+  endif()
+
+  file(GLOB ptx ${SCRATCH}/${target}/*.ptx)
+  foreach(forbidden "[a-z0-9.]+\\.ftz[a-z0-9.]*" "[a-z0-9.]+\\.approx[a-z0-9.]*" "(ld|st)\\.local"
+          "atom[a-z.]*\\.f[0-9]+" "red[a-z.]*\\.f[0-9]+")
+    file(STRINGS ${ptx} lines REGEX "[ \t]${forbidden}" LIMIT_COUNT 3)
+    if(lines)
+      message(SEND_ERROR "sm_${target}: PTX has ${lines}")
+    endif()
+  endforeach()
+  foreach(expected "ld\\.global\\.v4" "st\\.global\\.v4" "fma\\.rn\\.f32" "div\\.rn\\.f32"
+          "sqrt\\.rn\\.f32" "cvt\\.rn\\.bf16x2\\.f32")
+    file(STRINGS ${ptx} lines REGEX "[ \t]${expected}" LIMIT_COUNT 1)
+    if(NOT lines)
+      message(SEND_ERROR "sm_${target}: PTX has no ${expected}")
+    endif()
+  endforeach()
+  if(target GREATER 80)
+    file(STRINGS ${ptx} lines REGEX "cvt\\.rn\\.satfinite\\.e4m3x2\\.f32" LIMIT_COUNT 1)
+    if(NOT lines)
+      message(SEND_ERROR "sm_${target}: PTX does not convert to fp8 by instruction")
+    endif()
+  endif()
+
+  if(disassembler)
+    run(${disassembler} ${SCRATCH}/${target}/instances.cubin)
+    foreach(expected "LDG[A-Z0-9.]*\\.128" "STG[A-Z0-9.]*\\.128")
+      if(NOT printed MATCHES "${expected}")
+        message(SEND_ERROR "sm_${target}: machine code has no ${expected}")
+      endif()
+    endforeach()
+    if(printed MATCHES "[ \t](LDL|STL)[ .]")
+      message(SEND_ERROR "sm_${target}: machine code uses local memory")
+    endif()
+  endif()
+endforeach()

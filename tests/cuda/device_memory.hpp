@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A range in device memory with canaries around it.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lowp_test {
+
+inline void must(cudaError_t code) {
+  if (code != cudaSuccess) throw std::runtime_error(cudaGetErrorString(code));
+}
+
+inline bool has_gpu() {
+  int devices = 0;
+  return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+}
+
+// `size` elements that begin `lead` elements after an address aligned to 256 bytes.
+template <class T>
+class device_range {
+ public:
+  explicit device_range(const std::vector<T>& from, std::size_t lead = 0)
+      : lead_(lead), size_(from.size()), bytes_((lead + from.size()) * sizeof(T) + 2 * margin) {
+    must(cudaMalloc(&memory_, bytes_));
+    must(cudaMemset(memory_, canary, bytes_));
+    if (size_ != 0)
+      must(cudaMemcpy(data(), from.data(), size_ * sizeof(T), cudaMemcpyHostToDevice));
+  }
+  device_range(const device_range&) = delete;
+  device_range& operator=(const device_range&) = delete;
+  ~device_range() { cudaFree(memory_); }
+
+  [[nodiscard]] T* data() const {
+    return reinterpret_cast<T*>(static_cast<unsigned char*>(memory_) + margin) + lead_;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  // What is there now. Nothing beside the range may have changed.
+  [[nodiscard]] std::vector<T> read() const {
+    must(cudaDeviceSynchronize());
+    std::vector<unsigned char> all(bytes_);
+    must(cudaMemcpy(all.data(), memory_, bytes_, cudaMemcpyDeviceToHost));
+    const std::size_t begin = margin + lead_ * sizeof(T);
+    for (std::size_t i = 0; i < bytes_; ++i)
+      if ((i < begin || i >= begin + size_ * sizeof(T)) && all[i] != canary) {
+        ADD_FAILURE() << "something was written beside a range of " << size_;
+        break;
+      }
+    std::vector<T> out(size_);
+    if (size_ != 0)
+      std::memcpy(static_cast<void*>(out.data()), all.data() + begin, size_ * sizeof(T));
+    return out;
+  }
+
+ private:
+  static constexpr unsigned char canary = 0xa5;
+  static constexpr std::size_t margin = 256;
+  std::size_t lead_, size_, bytes_;
+  void* memory_ = nullptr;
+};
+
+// One object in device memory.
+template <class T>
+class device_object {
+ public:
+  explicit device_object(const T& x = {}) {
+    must(cudaMalloc(&memory_, sizeof(T)));
+    set(x);
+  }
+  device_object(const device_object&) = delete;
+  device_object& operator=(const device_object&) = delete;
+  ~device_object() { cudaFree(memory_); }
+
+  void set(const T& x) const { must(cudaMemcpy(memory_, &x, sizeof x, cudaMemcpyHostToDevice)); }
+  [[nodiscard]] T get() const {
+    must(cudaDeviceSynchronize());
+    T x;
+    must(cudaMemcpy(&x, memory_, sizeof x, cudaMemcpyDeviceToHost));
+    return x;
+  }
+  [[nodiscard]] T* data() const { return static_cast<T*>(memory_); }
+
+ private:
+  void* memory_ = nullptr;
+};
+
+}  // namespace lowp_test

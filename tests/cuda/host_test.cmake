@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# The CUDA headers as nvcc builds them, with g++ and with clang for a host compiler: each by itself,
+# the host side and the value types in device code, CUDA's own types, and calls without exceptions.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
+if(NOT nvcc)
+  return()
+endif()
+file(REMOVE_RECURSE ${SCRATCH})
+file(MAKE_DIRECTORY ${SCRATCH})
+
+file(GLOB headers RELATIVE ${ROOT}/include ${ROOT}/include/lowp/cuda/*.cuh)
+foreach(header IN LISTS headers)
+  string(MAKE_C_IDENTIFIER ${header} name)
+  file(WRITE ${SCRATCH}/${name}.cu "#include <${header}>\n#include <${header}>\n")
+  compile(${CXX} -arch=sm_90 -c ${SCRATCH}/${name}.cu -o ${SCRATCH}/alone.o)
+endforeach()
+
+find_program(clang NAMES clang++ clang++-14)
+foreach(host ${CXX} ${clang})
+  compile(${host} -arch=sm_90 -c ${ROOT}/tests/cuda/umbrella.cu -o ${SCRATCH}/umbrella.o)
+  # Without their operators some functions in CUDA's headers are of no use.
+  compile(${host} -arch=sm_90 -Xcompiler -Wno-unused-function ${ROOT}/tests/cuda/interop.cu
+          -o ${SCRATCH}/interop)
+  run(${SCRATCH}/interop)
+  compile(${host} -arch=sm_90 -Xcompiler -fno-exceptions ${ROOT}/tests/cuda/status.cu
+          -o ${SCRATCH}/status)
+  run(${SCRATCH}/status)
+endforeach()

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels whose machine code is looked at: every operation, the formats that a GPU has instructions
+// for and some that it has none for, every kind of rounding, reports, lists, arguments in device
+// memory. The host's header comes first, as in a program that uses both.
+#include <lowp/lowp.hpp>
+
+#include <lowp/cuda/lowp.cuh>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace {
+
+using lowp::cuda::view;
+
+struct memory {
+  void* data;
+  template <class T>
+  std::span<T> of() const {
+    return view(static_cast<T*>(data), 1000);
+  }
+};
+
+template <class T>
+void casts(cudaStream_t stream, const memory& a, const memory& b) {
+  const lowp::stochastic random{1};
+  const auto wide = a.of<float>();
+  const auto narrow = b.of<T>();
+  lowp::cuda::cast(stream, wide, narrow);
+  lowp::cuda::cast(stream, wide, narrow, random, lowp::overflow::saturate);
+  lowp::cuda::cast(stream, wide, narrow, lowp::toward_zero{});
+  lowp::cuda::cast(stream, narrow, wide);
+  lowp::cuda::fused_add(stream, narrow, 0.5F, wide, random);
+}
+
+template <class P, class M>
+void steps(cudaStream_t stream, const memory& p, const memory& g, const memory& m, const memory& v,
+           const memory& other) {
+  const lowp::stochastic random{1};
+  const lowp::sgd sgd{.lr = 0.1, .momentum = 0.9};
+  const auto* const state = static_cast<const lowp::cuda::step_state*>(other.data);
+  auto* const report = static_cast<lowp::update_report*>(other.data);
+  lowp::cuda::update(stream, p.of<P>(), g.of<P>(), m.of<M>(), v.of<M>(), lowp::adamw{}, 1, random);
+  lowp::cuda::update(stream, p.of<P>(), g.of<P>(), m.of<M>(), v.of<M>(), lowp::adamw{}, state,
+                     lowp::per_slot{.param = random}, report);
+  lowp::cuda::update(stream, p.of<P>(), g.of<P>(), m.of<M>(), sgd, 1, random);
+  const std::vector<lowp::cuda::adamw_tensor<P, P, M, M>> list{
+      {p.of<P>(), g.of<P>(), m.of<M>(), v.of<M>()}};
+  lowp::cuda::update(stream, list, lowp::adamw{}, 1, random, std::span(report, 1));
+}
+
+struct doubled {
+  template <class F>
+  LOWP_HOST_DEVICE F operator()(const F& x) const {
+    return lowp::lanes::add(x, x);
+  }
+};
+
+}  // namespace
+
+void instances(cudaStream_t stream, const memory& a, const memory& b, const memory& c,
+               const memory& d, const memory& other);
+void instances(cudaStream_t stream, const memory& a, const memory& b, const memory& c,
+               const memory& d, const memory& other) {
+  casts<lowp::bfloat16>(stream, a, b);
+  casts<lowp::float16>(stream, a, b);
+  casts<lowp::float8_e4m3fn>(stream, a, b);
+  casts<lowp::float8_e5m2>(stream, a, b);
+  casts<lowp::float8_e4m3fnuz>(stream, a, b);
+  casts<lowp::float8_e8m0fnu>(stream, a, b);
+  steps<lowp::bfloat16, lowp::bfloat16>(stream, a, b, c, d, other);
+  steps<lowp::bfloat16, float>(stream, a, b, c, d, other);
+  auto& largest = *static_cast<lowp::amax*>(other.data);
+  const auto* const scale = static_cast<const float*>(other.data);
+  lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e4m3fn>(), scale,
+                          largest);
+  lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e5m2>(), 2.0F,
+                          lowp::stochastic{1});
+  lowp::cuda::transform(stream, doubled{}, lowp::nearest_even{}, a.of<lowp::bfloat16>(),
+                        b.of<lowp::bfloat16>());
+}

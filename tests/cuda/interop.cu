@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA's own types, with their operators and conversions taken away: every code both ways on the host,
+// and in device code.
+#define __CUDA_NO_HALF_OPERATORS__
+#define __CUDA_NO_HALF_CONVERSIONS__
+#define __CUDA_NO_HALF2_OPERATORS__
+#define __CUDA_NO_BFLOAT16_OPERATORS__
+#define __CUDA_NO_BFLOAT16_CONVERSIONS__
+#define __CUDA_NO_BFLOAT162_OPERATORS__
+#include <lowp/cuda/interop.cuh>
+#include <lowp/cuda/lowp.cuh>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <span>
+
+namespace {
+
+template <class Native>
+__global__ void doubled(const Native* x, Native* y) {
+  const auto value = lowp::cuda::from_native(x[threadIdx.x]);
+  y[threadIdx.x] = lowp::cuda::to_native(value + value);
+}
+template __global__ void doubled(const __half*, __half*);
+template __global__ void doubled(const __nv_bfloat16*, __nv_bfloat16*);
+template __global__ void doubled(const __nv_fp8_e4m3*, __nv_fp8_e4m3*);
+template __global__ void doubled(const __nv_fp8_e5m2*, __nv_fp8_e5m2*);
+
+template <class T>
+int wrong_codes() {
+  int wrong = 0;
+  for (std::uint32_t code = 0; code < 1U << (8 * sizeof(T)); ++code) {
+    const T x = T::from_bits(static_cast<typename T::storage>(code));
+    const auto native = lowp::cuda::to_native(x);
+    typename T::storage bits = 0;
+    std::memcpy(&bits, &native, sizeof bits);
+    if (bits != code || lowp::cuda::from_native(native).bits() != code) ++wrong;
+  }
+  return wrong;
+}
+
+}  // namespace
+
+void casts(cudaStream_t stream, const float* in, std::span<__nv_bfloat16> out);
+void casts(cudaStream_t stream, const float* in, std::span<__nv_bfloat16> out) {
+  lowp::cuda::cast(stream, lowp::cuda::view(in, out.size()), out);
+}
+
+int main() {
+  const int wrong = wrong_codes<lowp::float16>() + wrong_codes<lowp::bfloat16>() +
+                    wrong_codes<lowp::float8_e4m3fn>() + wrong_codes<lowp::float8_e5m2>();
+  std::printf("%d wrong codes\n", wrong);
+  return wrong != 0;
+}

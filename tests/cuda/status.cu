@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Without exceptions, and without a GPU: what is wrong comes back as a status.
+#include <lowp/cuda/lowp.cuh>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#if defined(__cpp_exceptions)
+#error "this is to be built without exceptions"
+#endif
+
+namespace {
+
+int failures = 0;
+
+void expect(bool condition, const char* what, const lowp::cuda::status& status) {
+  if (condition) return;
+  ++failures;
+  std::printf("%s: got \"%s\", code %d\n", what, status.message().c_str(),
+              static_cast<int>(status.code()));
+}
+
+}  // namespace
+
+int main() {
+  std::vector<float> a(8), b(7);
+  std::vector<lowp::bfloat16> p(8);
+
+  const auto sizes = lowp::cuda::try_cast(nullptr, a, b);
+  expect(!sizes.ok() && sizes.message() == "cast: sizes differ: in has 8, out has 7" &&
+             sizes.code() == cudaSuccess,
+         "sizes", sizes);
+
+  const auto step = lowp::cuda::try_update(nullptr, p, a, lowp::sgd{.lr = 1}, 0);
+  expect(step.message() == "update: sgd: step is 0, and counts from 1", "step", step);
+
+  const std::vector<lowp::cuda::sgd_tensor<lowp::bfloat16, float>> list{{p, a}, {p, a}};
+  const auto tied = lowp::cuda::try_update(nullptr, list, lowp::sgd{.lr = 1}, 1);
+  expect(!tied.ok(), "the same tensor twice", tied);
+
+  const std::vector<float> none;
+  const auto empty = lowp::cuda::try_cast(nullptr, none, std::span<lowp::bfloat16>());
+  expect(empty.ok(), "nothing to do", empty);
+
+  // Host memory: which of two reasons it is depends on whether there is a driver.
+  const auto host = lowp::cuda::try_cast(nullptr, a, p);
+  expect(!host.ok() && host.message().find("cast: in is ") == 0, "host memory", host);
+  return failures;
+}
