@@ -48,6 +48,11 @@ template <class U>
 LOWP_FN constexpr auto product(U const& a, std::uint32_t b) {
   return lane<U>::product(a, b);
 }
+/// a ^ b ^ key, where the key is the same in every lane.
+template <class U>
+LOWP_FN constexpr U mixed(U const& a, U const& b, std::uint32_t const& key) {
+  return lane<U>::mixed(a, b, key);
+}
 template <class U>
 LOWP_FN constexpr auto to_real(U const& a) {
   return lane<U>::to_real(a);
@@ -205,6 +210,10 @@ struct lane<std::uint32_t> : word_lane<std::uint32_t> {
   LOWP_FN static constexpr halves product(std::uint32_t a, std::uint32_t b) {
     std::uint64_t const whole = std::uint64_t{a} * b;
     return {static_cast<std::uint32_t>(whole >> 32), static_cast<std::uint32_t>(whole)};
+  }
+  LOWP_FN static constexpr std::uint32_t mixed(std::uint32_t a, std::uint32_t b,
+                                               std::uint32_t key) {
+    return a ^ b ^ key;
   }
   LOWP_FN static constexpr float to_real(std::uint32_t a) { return static_cast<float>(a); }
 };

@@ -9,22 +9,35 @@
 
 namespace lowp {
 
+/// The keys of the ten rounds of Philox4x32-10.
+struct philox_keys {
+  std::uint32_t round[10][2];
+
+  LOWP_FN constexpr philox_keys(std::uint32_t key0, std::uint32_t key1) : round{} {
+    constexpr std::uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
+    LOWP_UNROLL
+    for (auto& key : round) {
+      key[0] = key0;
+      key[1] = key1;
+      key0 += weyl0;
+      key1 += weyl1;
+    }
+  }
+};
+
 /// Philox4x32-10 on lanes: word[0..3] is the counter going in and the random words coming out.
 /// J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 template <class U>
-LOWP_FN constexpr void philox4x32(U (&word)[4], std::uint32_t key0, std::uint32_t key1) {
+LOWP_FN constexpr void philox4x32(U (&word)[4], philox_keys const& keys) {
   constexpr std::uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
-  constexpr std::uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
   LOWP_UNROLL
-  for (int round = 0; round < 10; ++round) {
+  for (auto const& key : keys.round) {
     auto const product0 = lanes::product(word[0], multiplier0);
     auto const product1 = lanes::product(word[2], multiplier1);
-    word[0] = product1.high ^ word[1] ^ key0;
+    word[0] = lanes::mixed(product1.high, word[1], key[0]);
     word[1] = product1.low;
-    word[2] = product0.high ^ word[3] ^ key1;
+    word[2] = lanes::mixed(product0.high, word[3], key[1]);
     word[3] = product0.low;
-    key0 += weyl0;
-    key1 += weyl1;
   }
 }
 
@@ -32,7 +45,7 @@ LOWP_FN constexpr void philox4x32(U (&word)[4], std::uint32_t key0, std::uint32_
 LOWP_HOST_FN constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                                                std::array<std::uint32_t, 2> key) {
   std::uint32_t word[4] = {counter[0], counter[1], counter[2], counter[3]};
-  philox4x32(word, key[0], key[1]);
+  philox4x32(word, philox_keys(key[0], key[1]));
   return {word[0], word[1], word[2], word[3]};
 }
 
@@ -56,14 +69,23 @@ struct random_source {
     return index / elements_per_block | std::uint64_t{draw} << 61;
   }
 
-  /// Random words of the blocks whose counters have the low words `low`, in lanes.
+  LOWP_FN constexpr philox_keys keys() const {
+    return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+  }
+
+  /// Random words of the blocks whose counters have the low words `low`, in lanes. `keys` are keys().
   template <class U>
-  LOWP_FN constexpr void words(U (&word)[4], U low, std::uint64_t counter_of_any) const {
+  LOWP_FN constexpr void words(U (&word)[4], U low, std::uint64_t counter_of_any,
+                               philox_keys const& keys) const {
     word[0] = low;
     word[1] = lanes::spread<U>(static_cast<std::uint32_t>(counter_of_any >> 32));
     word[2] = lanes::spread<U>(static_cast<std::uint32_t>(stream));
     word[3] = lanes::spread<U>(static_cast<std::uint32_t>(stream >> 32));
-    philox4x32(word, static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+    philox4x32(word, keys);
+  }
+  template <class U>
+  LOWP_FN constexpr void words(U (&word)[4], U low, std::uint64_t counter_of_any) const {
+    words(word, low, counter_of_any, keys());
   }
 
   /// The 16 bits of one element: words in order give their low halves to elements 0 to 3 of a

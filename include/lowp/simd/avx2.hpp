@@ -104,29 +104,26 @@ struct avx2 : vector_masks<avx2> {
   LOWP_TARGET inline static void hide(V& v) {
     LOWP_HIDE(v);
   }
+  /// Of the low halves of 64-bit lanes; `high` has the high half of the product in its low half. By a
+  /// shuffle, because Zen 4 has three pipes for that and two for shifts.
   template <class V>
-  LOWP_TARGET inline static void product(V& whole, V const& a, V const& b) {
-    V r;
-    asm("vpmuludq %2, %1, %0" : "=x"(r) : "x"(a), "x"(b));
-    whole = r;
+  LOWP_TARGET inline static void product(V& low, V& high, V const& a, V const& b) {
+    V l, h;
+    asm("vpmuludq %2, %1, %0" : "=x"(l) : "x"(a), "x"(b));
+    asm("vpshufd $0xf5, %1, %0" : "=x"(h) : "x"(l));
+    low = l;
+    high = h;
   }
-  /// The low Bits bits of each 64 from a, the others from b.
-  template <int Bits, class V>
-  LOWP_TARGET inline static void merge(V& v, V const& a, V const& b) {
-    static_assert(Bits == 16 || Bits == 32);
-    V r;
-    if constexpr (Bits == 16)
-      asm("vpblendw $0x11, %1, %2, %0" : "=x"(r) : "x"(a), "x"(b));
-    else
-      asm("vpblendd $0x55, %1, %2, %0" : "=x"(r) : "x"(a), "x"(b));
-    v = r;
-  }
-  /// Even lanes of a and b in turn, and odd lanes.
+  /// The numbers of 16 bits of Philox blocks, see random.hpp: those of even lanes, and of odd lanes.
   template <class V>
-  LOWP_TARGET inline static void interleave(V& even, V& odd, V const& a, V const& b) {
-    V e, o;
-    asm("vpunpcklqdq %2, %1, %0" : "=x"(e) : "x"(a), "x"(b));
-    asm("vpunpckhqdq %2, %1, %0" : "=x"(o) : "x"(a), "x"(b));
+  LOWP_TARGET inline static void numbers(V& even, V& odd, V const (&word)[4]) {
+    V first, second, e, o;
+    asm("vshufps $0x88, %2, %1, %0" : "=x"(first) : "x"(word[0]), "x"(word[1]));
+    asm("vshufps $0x88, %2, %1, %0" : "=x"(second) : "x"(word[2]), "x"(word[3]));
+    asm("vshufps $0x88, %2, %1, %0" : "=x"(e) : "x"(first), "x"(second));
+    asm("vshufps $0xdd, %2, %1, %0" : "=x"(o) : "x"(first), "x"(second));
+    asm("vpshufb %1, %0, %0" : "+x"(e) : "m"(low_halves_first<avx2>));
+    asm("vpshufb %1, %0, %0" : "+x"(o) : "m"(low_halves_first<avx2>));
     even = e;
     odd = o;
   }

@@ -129,26 +129,33 @@ struct avx512 {
   LOWP_TARGET inline static void hide(V& v) {
     LOWP_HIDE(v);
   }
+  /// Of the low halves of 64-bit lanes; `high` has the high half of the product in its low half: see
+  /// avx2.hpp.
   template <class V>
-  LOWP_TARGET inline static void product(V& whole, V const& a, V const& b) {
-    V r;
-    asm("vpmuludq %2, %1, %0" : "=v"(r) : "v"(a), "v"(b));
-    whole = r;
+  LOWP_TARGET inline static void product(V& low, V& high, V const& a, V const& b) {
+    V l, h;
+    asm("vpmuludq %2, %1, %0" : "=v"(l) : "v"(a), "v"(b));
+    asm("vpshufd $0xf5, %1, %0" : "=v"(h) : "v"(l));
+    low = l;
+    high = h;
   }
-  /// The low Bits bits of each 64 from a, the others from b.
-  template <int Bits, class V>
-  LOWP_TARGET inline static void merge(V& v, V const& a, V const& b) {
-    V const low = V{} + ((std::uint64_t{1} << Bits) - 1);
+  /// a ^ b ^ key, with the key straight from memory: g++ would copy it to where the result goes.
+  template <class V>
+  LOWP_TARGET inline static void mixed(V& v, V const& a, V const& b, std::uint32_t const& key) {
     V r = a;
-    asm("vpternlogq $0xe2, %2, %1, %0" : "+v"(r) : "v"(low), "v"(b));  // low ? r : b
+    asm("vpternlogd $0x96, %2%{1to16%}, %1, %0" : "+v"(r) : "v"(b), "m"(key));
     v = r;
   }
-  /// Even lanes of a and b in turn, and odd lanes.
+  /// The numbers of 16 bits of Philox blocks, see random.hpp: those of even lanes, and of odd lanes.
   template <class V>
-  LOWP_TARGET inline static void interleave(V& even, V& odd, V const& a, V const& b) {
-    V e, o;
-    asm("vpunpcklqdq %2, %1, %0" : "=v"(e) : "v"(a), "v"(b));
-    asm("vpunpckhqdq %2, %1, %0" : "=v"(o) : "v"(a), "v"(b));
+  LOWP_TARGET inline static void numbers(V& even, V& odd, V const (&word)[4]) {
+    V first, second, e, o;
+    asm("vshufps $0x88, %2, %1, %0" : "=v"(first) : "v"(word[0]), "v"(word[1]));
+    asm("vshufps $0x88, %2, %1, %0" : "=v"(second) : "v"(word[2]), "v"(word[3]));
+    asm("vshufps $0x88, %2, %1, %0" : "=v"(e) : "v"(first), "v"(second));
+    asm("vshufps $0xdd, %2, %1, %0" : "=v"(o) : "v"(first), "v"(second));
+    asm("vpshufb %1, %0, %0" : "+v"(e) : "m"(low_halves_first<avx512>));
+    asm("vpshufb %1, %0, %0" : "+v"(o) : "m"(low_halves_first<avx512>));
     even = e;
     odd = o;
   }

@@ -143,6 +143,21 @@ LOWP_HOST_FN mask<Isa> first_lanes(int count) {
                         lane_numbers<Isa>());
 }
 
+/// For VPSHUFB: of every four words, the low halves in front of the high ones.
+template <class Isa>
+struct byte_order {
+  std::uint8_t from[4 * Isa::lanes];
+  constexpr byte_order() : from{} {
+    constexpr int in_register = 16;
+    for (int i = 0; i < 4 * Isa::lanes; ++i) {
+      int const number = i % in_register / 2;
+      from[i] = static_cast<std::uint8_t>(number % 4 * 4 + number / 4 * 2 + i % 2);
+    }
+  }
+};
+template <class Isa>
+inline constexpr byte_order<Isa> low_halves_first;
+
 }  // namespace lowp::simd
 
 namespace lowp {

@@ -49,9 +49,10 @@ struct portable : vector_masks<portable> {
     low = V{x.v[0], x.v[1]};
     high = V{x.v[2], x.v[3]};
   }
-  /// Of the low halves of 64-bit lanes.
+  /// Of the low halves of 64-bit lanes; `high` has the high half of the product in its low half.
   template <class V>
-  LOWP_HOST_FN static void product(V& whole, V const& a, V const& b) {
+  LOWP_HOST_FN static void product(V& low, V& high, V const& a, V const& b) {
+    V whole;
 #if defined(__AVX__)
     asm("vpmuludq %2, %1, %0" : "=x"(whole) : "x"(a), "x"(b));
 #elif defined(__SSE2__)
@@ -60,19 +61,20 @@ struct portable : vector_masks<portable> {
 #else
     whole = (a & 0xffffffff) * (b & 0xffffffff);
 #endif
+    low = whole;
+    high = whole >> 32;
   }
 
-  /// The low Bits bits of each 64 from a, the others from b.
-  template <int Bits, class V>
-  LOWP_HOST_FN static void merge(V& v, V const& a, V const& b) {
-    constexpr std::uint64_t low = (std::uint64_t{1} << Bits) - 1;
-    v = (a & low) | (b & ~low);
-  }
-  /// Even lanes of a and b in turn, and odd lanes.
+  /// The numbers of 16 bits of Philox blocks, see random.hpp: those of even lanes, and of odd lanes.
   template <class V>
-  LOWP_HOST_FN static void interleave(V& even, V& odd, V const& a, V const& b) {
-    even = V{a[0], b[0]};
-    odd = V{a[1], b[1]};
+  LOWP_HOST_FN static void numbers(V& even, V& odd, V const (&word)[4]) {
+    constexpr std::uint64_t half = 0xffff;
+    V const low =
+        (word[0] & half) | (word[1] & half) << 16 | (word[2] & half) << 32 | word[3] << 48;
+    V const high = (word[0] >> 16 & half) | (word[1] & half << 16) | (word[2] & half << 16) << 16 |
+                   (word[3] & half << 16) << 32;
+    even = V{low[0], high[0]};
+    odd = V{low[1], high[1]};
   }
 
   // Under -ffast-math an operator or a builtin may become a reciprocal estimate.

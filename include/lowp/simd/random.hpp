@@ -46,21 +46,32 @@ struct lane<simd::block_words<Isa>> {
     W high, low;
   };
   LOWP_HOST_FN static W spread(std::uint32_t x) {
+    simd::word<Isa> word;
+    Isa::spread(word.v, x);
     W w;
-    Isa::spread(w.v[0], std::uint64_t{x});
     LOWP_UNROLL
-    for (int i = 1; i < simd::chains; ++i) w.v[i] = w.v[0];
+    for (int i = 0; i < simd::chains; ++i) w.v[i] = (typename W::vector)word.v;
     return w;
   }
   LOWP_HOST_FN static halves product(W const& a, std::uint32_t b) {
     W const factor = spread(b);
     halves p;
     LOWP_UNROLL
-    for (int i = 0; i < simd::chains; ++i) {
-      Isa::product(p.low.v[i], a.v[i], factor.v[i]);
-      p.high.v[i] = p.low.v[i] >> 32;
-    }
+    for (int i = 0; i < simd::chains; ++i)
+      Isa::product(p.low.v[i], p.high.v[i], a.v[i], factor.v[i]);
     return p;
+  }
+  LOWP_HOST_FN static W mixed(W const& a, W const& b, std::uint32_t const& key) {
+    W w;
+    if constexpr (requires { Isa::mixed(w.v[0], a.v[0], b.v[0], key); }) {
+      LOWP_UNROLL
+      for (int i = 0; i < simd::chains; ++i) Isa::mixed(w.v[i], a.v[i], b.v[i], key);
+    } else {
+      W const keys = spread(key);
+      LOWP_UNROLL
+      for (int i = 0; i < simd::chains; ++i) w.v[i] = a.v[i] ^ b.v[i] ^ keys.v[i];
+    }
+    return w;
   }
 };
 }  // namespace lowp
@@ -74,41 +85,9 @@ LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, block_words<I
   for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] + b.v[i];
   return w;
 }
-template <class Isa>
-LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, block_words<Isa> const& b) {
-  block_words<Isa> w;
-  LOWP_UNROLL
-  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] ^ b.v[i];
-  return w;
-}
-template <class Isa>
-LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t b) {
-  return a ^ lane<block_words<Isa>>::spread(b);
-}
-template <class Isa>
-LOWP_HOST_FN block_words<Isa> operator<<(block_words<Isa> const& a, int b) {
-  block_words<Isa> w;
-  LOWP_UNROLL
-  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] << b;
-  return w;
-}
-template <class Isa>
-LOWP_HOST_FN block_words<Isa> operator>>(block_words<Isa> const& a, int b) {
-  block_words<Isa> w;
-  LOWP_UNROLL
-  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] >> b;
-  return w;
-}
-/// The low `Bits` bits of each 64 from a, the others from b.
-template <int Bits, class Isa>
-LOWP_HOST_FN block_words<Isa> merged(block_words<Isa> const& a, block_words<Isa> const& b) {
-  block_words<Isa> w;
-  LOWP_UNROLL
-  for (int i = 0; i < chains; ++i) Isa::template merge<Bits>(w.v[i], a.v[i], b.v[i]);
-  return w;
-}
 
-/// Which blocks the lanes hold: interleaving even with odd lanes, below, puts these in order.
+/// Which blocks the lanes hold: the numbers of even and of odd lanes, one after the other, put these
+/// in order.
 template <class Isa>
 struct block_order {
   static constexpr int half = Isa::lanes / 2;
@@ -123,22 +102,22 @@ inline constexpr block_order<Isa> order_of_blocks;
 
 /// Bits of the elements from `index`, a multiple of the batch.
 template <class Isa>
-LOWP_HOST_FN void random_batch(random_source const& source, std::uint64_t index,
-                               std::uint16_t* bits) {
+LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& keys,
+                               std::uint64_t index, std::uint16_t* bits) {
   using W = block_words<Isa>;
   std::uint64_t const counter = source.counter(index);
   W first;
   __builtin_memcpy(&first.v, order_of_blocks<Isa>.number, sizeof(first.v));
   W w[4];
-  source.words(w, first + lane<W>::spread(static_cast<std::uint32_t>(counter)), counter);
+  source.words(w, first + lane<W>::spread(static_cast<std::uint32_t>(counter)), counter, keys);
 
   // A block is eight numbers of 16 bits: the low halves of its words, then the high halves.
-  W const low = merged<32>(merged<16>(w[0], w[1] << 16), merged<16>(w[2], w[3] << 16) << 32);
-  W const high = merged<32>(merged<16>(w[0] >> 16, w[1]), merged<16>(w[2] >> 16, w[3]) << 32);
   LOWP_UNROLL
   for (int i = 0; i < chains; ++i) {
-    typename W::vector pair[2];
-    Isa::interleave(pair[0], pair[1], low.v[i], high.v[i]);
+    using V = typename W::vector;
+    V const words[] = {w[0].v[i], w[1].v[i], w[2].v[i], w[3].v[i]};
+    V pair[2];
+    Isa::numbers(pair[0], pair[1], words);
     __builtin_memcpy(bits + i * 4 * Isa::lanes, &pair, sizeof(pair));
   }
 }
@@ -148,7 +127,10 @@ template <class Isa>
 class random_batches {
  public:
   LOWP_HOST_FN random_batches(random_source const& source, std::uint64_t index)
-      : source_(source), shift_(static_cast<int>(index % batch<Isa>)), index_(index - shift()) {
+      : source_(source),
+        keys_(source.keys()),
+        shift_(static_cast<int>(index % batch<Isa>)),
+        index_(index - shift()) {
     if (shift_ != 0) refill();
   }
 
@@ -162,11 +144,12 @@ class random_batches {
  private:
   LOWP_HOST_FN std::uint64_t shift() const { return static_cast<std::uint64_t>(shift_); }
   LOWP_HOST_FN void refill() {
-    random_batch<Isa>(source_, index_, bits_ + batch<Isa>);
+    random_batch<Isa>(source_, keys_, index_, bits_ + batch<Isa>);
     index_ += batch<Isa>;
   }
 
   random_source source_;
+  philox_keys keys_;
   int shift_;
   std::uint64_t index_;  // of the first element not in the second half
   alignas(64) std::uint16_t bits_[2 * batch<Isa>];
