@@ -84,6 +84,21 @@ LOWP_FN U round_subnormal_by_addition(U const& a) {
   return lanes::bits(lanes::add(lanes::from_bits<R>(a), lanes::from_bits<R>(there))) - there;
 }
 
+/// The same, stochastically, where reals multiply as IEEE 754 says: a power of two makes steps of
+/// 2^-17 of F's smallest subnormal integers. What is not subnormal in F may come out as anything.
+template <format F>
+inline constexpr int steps_exponent = 17 + F.significand_bits - F.min_exponent();
+template <format F, class U>
+LOWP_FN U round_subnormal_by_steps(U const& a, U const& random) {
+  using namespace lanes;
+  using R = decltype(to_real(a));
+  constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
+  constexpr auto scale = static_cast<std::uint32_t>(steps_exponent<F> + 127) << 23;
+  U const steps =
+      to_word(mul(from_bits<R>(min(a, spread<U>(least))), from_bits<R>(spread<U>(scale))));
+  return (((steps + 1) >> 1) + random) >> 16;
+}
+
 /// Any binary32 magnitude to the code that it rounds to.
 template <format F, class U, class M, class R>
 LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& random,
@@ -101,9 +116,11 @@ LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& rand
   } else {
     U const normal = round_normal<F>(a, negative, random, rounding);
     auto const subnormal = greater(spread<U>(least), a);
-    if (!any(subnormal)) return normal;
     if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even>)
       return select(subnormal, round_subnormal_by_addition<F>(a), normal);
+    else if constexpr (lane<U>::computes_exactly && std::same_as<R, stochastic> &&
+                       steps_exponent<F> <= 127)
+      return select(subnormal, round_subnormal_by_steps<F>(a, random), normal);
     else
       return select(subnormal, round_subnormal<F>(a, negative, random, rounding), normal);
   }
@@ -124,6 +141,13 @@ LOWP_FN constexpr U finish_finite(U const& magnitude, U const& sign, M const& ne
   return code | select(equal(code, zero), zero, sign);
 }
 
+template <format F, class R, class U, class M>
+LOWP_FN constexpr encoded<U, M> encoded_finite(U const& magnitude, U const& sign, M const& negative,
+                                               special_results<U> const& s) {
+  return {finish_finite<F, R>(magnitude, sign, negative, s),
+          lanes::greater(magnitude, lanes::spread<U>(F.max_code()))};
+}
+
 /// The same for any value. `payload` holds the leading bits of a NaN's significand field.
 template <format F, class R, class U, class M>
 LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, U const& sign, M const& negative,
@@ -140,6 +164,25 @@ LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, U const& sign, M cons
       overflowed};
 }
 
+/// Most packs have a subnormal of F among numbers of ordinary size: looking first is in vain.
+template <format F, class U>
+inline constexpr bool expects_subnormals =
+    lane<U>::computes_exactly && F.has_zero() && F.min_exponent() >= -3;
+
+/// All are finite, and normal in binary32 and F unless F's exponents are binary32's.
+template <format F, class U>
+LOWP_FN constexpr bool all_ordinary(U const& a) {
+  using namespace lanes;
+  if constexpr (F.min_exponent() == -126) {
+    return !any(greater(a, spread<U>(binary32_infinity - 1)));
+  } else {  // one comparison: below the least, subtraction wraps to what is large
+    constexpr int field = F.min_exponent() + 127;
+    constexpr auto least = static_cast<std::uint32_t>(field > 1 ? field : 1) << 23;
+    constexpr std::uint32_t origin = least + binary32_sign;
+    return !any(greater(a - origin, spread<U>(binary32_infinity - 1 - origin)));
+  }
+}
+
 /// binary32 patterns to codes.
 template <format F, class U, class R>
 LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
@@ -148,11 +191,13 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
   U const a = b & (binary32_sign - 1);
   U const sign = (b >> (32 - F.bits())) & F.sign_mask();
   auto const negative = greater(spread<U>(0), b);
-  using mask = std::remove_cv_t<decltype(negative)>;
+  if constexpr (F.has_sign && !expects_subnormals<F, U>)
+    if (all_ordinary<F>(a))
+      return encoded_finite<F, R>(round_normal<F>(a, negative, random, rounding), sign, negative,
+                                  s);
   U const magnitude = round_magnitude<F>(a, negative, random, rounding);
   if (F.has_sign && !any(greater(a, spread<U>(binary32_infinity - 1))))
-    return encoded<U, mask>{finish_finite<F, R>(magnitude, sign, negative, s),
-                            greater(magnitude, spread<U>(F.max_code()))};
+    return encoded_finite<F, R>(magnitude, sign, negative, s);
   auto const infinite = equal(a, spread<U>(binary32_infinity));
   auto nan = greater(a, spread<U>(binary32_infinity));
   if constexpr (!F.has_zero()) nan = either(nan, equal(a, spread<U>(0)));

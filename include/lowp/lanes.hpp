@@ -129,6 +129,11 @@ template <class F>
 LOWP_FN F fma(F const& a, F const& b, F const& c) {
   return lane<F>::fma(a, b, c);
 }
+/// The integer below a number from 0 to below 2^31.
+template <class F>
+LOWP_FN constexpr word<F> to_word(F const& a) {
+  return lane<F>::to_word(a);
+}
 /// Exactly, in double precision.
 template <class F>
 LOWP_FN wide<F> widen(F const& a) {
@@ -230,6 +235,9 @@ struct lane<float> {
   }
   LOWP_FN static constexpr word bits(float x) { return __builtin_bit_cast(word, x); }
   LOWP_FN static constexpr float from_bits(word b) { return __builtin_bit_cast(float, b); }
+  LOWP_FN static constexpr word to_word(float x) {
+    return static_cast<word>(static_cast<std::int32_t>(x));
+  }
 
 #if defined(__CUDA_ARCH__)
 // --use_fast_math makes even __fmul_rn flush subnormals; PTX with its rounding spelled out does not.

@@ -233,6 +233,9 @@ struct lane<simd::pack<float, Isa>> {
   }
   LOWP_HOST_FN static word bits(F const& x) { return word::of((typename word::vector)x.v); }
   LOWP_HOST_FN static F from_bits(word const& b) { return F::of((typename F::vector)b.v); }
+  LOWP_HOST_FN static word to_word(F const& x) {
+    return word::of((typename word::vector)x.template converted<std::int32_t>().v);
+  }
   LOWP_HOST_FN static wide widen(F const& x) {
     wide d;
     Isa::widen(d.v[0], d.v[1], x);
