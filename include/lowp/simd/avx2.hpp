@@ -135,12 +135,27 @@ struct avx2 : vector_masks<avx2> {
     asm("vcvtph2ps %1, %0" : "=x"(r) : "x"(codes.v));
     x.v = r;
   }
+  /// False if a lane is a NaN and those are left to the codec.
+  template <bool LeavesNan>
   LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
                                         reals const& x) {
     halves::vector r;
     asm("vcvtps2ph $0, %1, %0" : "=x"(r) : "x"(x.v));
     codes.v = r;
-    return true;
+    return !LeavesNan || !any(nans(x));
+  }
+  LOWP_TARGET inline static integer<avx2> nans(reals const& x) {
+    integer<avx2>::vector r;
+    asm("vcmpunordps %1, %1, %0" : "=x"(r) : "x"(x.v));
+    return integer<avx2>::of(r);
+  }
+  /// As lanes::canonical.
+  LOWP_TARGET inline static void canonical(reals& result, reals const& x) {
+    words nan;
+    spread(nan.v, lowp::lanes::binary32_nan);
+    reals::vector r;
+    asm("vblendvps %3, %2, %1, %0" : "=x"(r) : "x"(x.v), "x"(nan.v), "x"(nans(x).v));
+    result.v = r;
   }
   LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
     reals::vector r;

@@ -167,12 +167,32 @@ struct avx512 {
     asm("vcvtph2ps %1, %0" : "=v"(r) : "v"(codes.v));
     x.v = r;
   }
+  /// False if a lane is a NaN and those are left to the codec.
+  template <bool LeavesNan>
   LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
                                         reals const& x) {
     halves::vector r;
     asm("vcvtps2ph $0, %1, %0" : "=v"(r) : "v"(x.v));
     codes.v = r;
-    return true;
+    return !LeavesNan || !any_of < quiet_nan | signaling_nan > (x);
+  }
+  // What VFPCLASSPS finds, Intel SDM volume 2.
+  static constexpr int quiet_nan = 0x01, signaling_nan = 0x80, subnormal = 0x20;
+  template <int Classes>
+  LOWP_TARGET inline static bool any_of(reals const& x) {
+    std::uint16_t found;
+    asm("vfpclassps %2, %1, %0" : "=k"(found) : "v"(x.v), "i"(Classes));
+    return found != 0;
+  }
+  /// As lanes::canonical: where the table, a digit for each kind of number beginning with the NaNs at
+  /// the right, has 1, the result is x, and where it has 0 it stays as it is.
+  LOWP_TARGET inline static void canonical(reals& result, reals const& x) {
+    words nan, table;
+    spread(nan.v, lowp::lanes::binary32_nan);
+    spread(table.v, 0x11111100u);
+    reals::vector r = (reals::vector)nan.v;
+    asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(x.v), "v"(table.v));
+    result.v = r;
   }
   LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
     reals::vector r;

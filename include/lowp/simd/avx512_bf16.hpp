@@ -28,14 +28,13 @@ struct avx512_bf16 : avx512 {
   using avx512::encode;
   /// False if a lane is subnormal: the instruction flushes those whatever MXCSR says (Intel SDM
   /// volume 2, VCVTNEPS2BF16). Its NaN is the converted one.
+  template <bool LeavesNan>
   LOWP_TARGET inline static bool encode(std::type_identity<bfloat16>, nearest_even, halves& codes,
                                         reals const& x) {
-    std::uint16_t subnormal;
     halves::vector r;
-    asm("vfpclassps $0x20, %1, %0" : "=k"(subnormal) : "v"(x.v));
     asm("vcvtneps2bf16 %1, %0" : "=v"(r) : "v"(x.v));
     codes.v = r;
-    return subnormal == 0;
+    return !any_of<LeavesNan ? subnormal | quiet_nan | signaling_nan : subnormal>(x);
   }
 #undef LOWP_TARGET
 };

@@ -130,11 +130,11 @@ class port {
   /// converts as a conversion does, so a NaN that was computed is left to the codec.
   template <bool Tells>
   LOWP_HOST_FN stored store(int k, F const& value) {
-    if constexpr (!Tells && Operand::is_written &&
-                  requires(F x, raw r) { Isa::encode(tag{}, rounding{}, r, x); }) {
+    if constexpr (!Tells && Operand::is_written && requires(F x, raw r) {
+                    Isa::template encode<leaves_nan>(tag{}, rounding{}, r, x);
+                  }) {
       raw codes;
-      bool const is_left = Nans == nans::canonical && lanes::any(lanes::is_nan(value));
-      if (is_ieee_ && !is_left && Isa::encode(tag{}, rounding{}, codes, value)) {
+      if (is_ieee_ && Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)) {
         __builtin_memcpy(static_cast<storage*>(const_cast<void*>(at_)) + k, &codes.v,
                          sizeof(codes.v));
         return {};
@@ -157,13 +157,22 @@ class port {
 
  private:
   LOWP_HOST_FN static F computed(F const& value) {
-    return Nans == nans::canonical ? lanes::canonical(value) : value;
+    if constexpr (Nans == nans::kept) {
+      return value;
+    } else if constexpr (requires(F x) { Isa::canonical(x, x); }) {
+      F result;
+      Isa::canonical(result, value);
+      return result;
+    } else {
+      return lanes::canonical(value);
+    }
   }
 
   // Not where random bits take longer than memory.
   static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;
 
   // What a backend may have an instruction for.
+  static constexpr bool leaves_nan = Nans == nans::canonical;
   using raw = pack<storage, registers>;
   using tag = std::type_identity<T>;
   using rounding = std::remove_cv_t<decltype(Operand::rounding)>;
