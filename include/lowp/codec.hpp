@@ -17,17 +17,20 @@ namespace lowp::detail {
 template <class U>
 struct special_results {
   U overflowed[2], infinite, nan[2], nan_payload;
+  bool continues;  ///< what overflows becomes the code after the largest finite value
 };
 
 template <format F, class U = std::uint32_t, class R>
 LOWP_FN constexpr special_results<U> special_results_of(R const& rounding, overflow policy) {
   using lanes::spread;
   special_codes const codes = special_codes_of<F>(policy);
-  return {{spread<U>(rounding.inward(false) ? F.max_code() : codes.overflowed),
-           spread<U>(rounding.inward(true) ? F.max_code() : codes.overflowed)},
-          spread<U>(codes.infinite),
-          {spread<U>(codes.nan[0]), spread<U>(codes.nan[1])},
-          spread<U>(codes.nan_payload)};
+  return {
+      {spread<U>(rounding.inward(false) ? F.max_code() : codes.overflowed),
+       spread<U>(rounding.inward(true) ? F.max_code() : codes.overflowed)},
+      spread<U>(codes.infinite),
+      {spread<U>(codes.nan[0]), spread<U>(codes.nan[1])},
+      spread<U>(codes.nan_payload),
+      !rounding.inward(false) && !rounding.inward(true) && codes.overflowed == F.max_code() + 1};
 }
 
 template <class U, class M>
@@ -189,14 +192,23 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
                               special_results<U> const& s) {
   using namespace lanes;
   U const a = b & (binary32_sign - 1);
-  U const sign = (b >> (32 - F.bits())) & F.sign_mask();
   auto const negative = greater(spread<U>(0), b);
+  using mask = std::remove_cv_t<decltype(negative)>;
+  if constexpr (F.is_truncated_binary32()) {  // the sign may stay where it is
+    constexpr int dropped = 32 - F.bits();
+    if (s.continues && all_ordinary<F>(a)) [[likely]] {
+      U const odd = (b >> dropped) & 1;
+      U const code = (b + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
+      return encoded<U, mask>{code, greater(code & F.magnitude_mask(), spread<U>(F.max_code()))};
+    }
+  }
+  U const sign = (b >> (32 - F.bits())) & F.sign_mask();
   if constexpr (F.has_sign && !expects_subnormals<F, U>)
-    if (all_ordinary<F>(a))
+    if (all_ordinary<F>(a)) [[likely]]
       return encoded_finite<F, R>(round_normal<F>(a, negative, random, rounding), sign, negative,
                                   s);
   U const magnitude = round_magnitude<F>(a, negative, random, rounding);
-  if (F.has_sign && !any(greater(a, spread<U>(binary32_infinity - 1))))
+  if (F.has_sign && !any(greater(a, spread<U>(binary32_infinity - 1)))) [[likely]]
     return encoded_finite<F, R>(magnitude, sign, negative, s);
   auto const infinite = equal(a, spread<U>(binary32_infinity));
   auto nan = greater(a, spread<U>(binary32_infinity));
