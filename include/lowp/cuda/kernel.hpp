@@ -197,6 +197,10 @@ class tile_runner {
   totals totals_;
 };
 
+/// What the arguments of a kernel may take, from CUDA 12.1 on (CUDA C++ Programming Guide, "Function
+/// Parameters").
+inline constexpr std::size_t parameter_bytes = 32764;
+
 /// A kernel and its arguments, which a grid's threads are given by value.
 template <int Width, class Make, class Report, class Table, class Indices, class... Slot>
 struct kernel_call;
@@ -208,6 +212,10 @@ struct indexed_slot {
 template <int Width, class Make, class Report, class Table, std::size_t... I, class... Slot>
 struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, Slot...>
     : indexed_slot<I, Slot>... {
+  /// Blocks that a multiprocessor is to have room for; 0 leaves it to the compiler, which for a report
+  /// would rather have more of them than enough registers.
+  static constexpr unsigned least_blocks = is_reported<Report> ? 2 : 0;
+
   Make make_function;
   Report* reports;
   std::uint32_t stride;

@@ -16,7 +16,7 @@ namespace lowp::cuda {
 
 /// The entry of THE kernel.
 template <class Call>
-__global__ void __launch_bounds__(block_threads) kernel(const __grid_constant__ Call call) {
+__global__ void __launch_bounds__(block_threads, Call::least_blocks) kernel(const __grid_constant__ Call call) {
   call.run(gpu_thread{});
 }
 
@@ -28,6 +28,7 @@ class gpu_grid {
 
   template <class Report, class Call>
   void run(Call const& call) {
+    static_assert(sizeof(Call) <= parameter_bytes);
     if (!outcome_.ok()) return;
     // A report is added to once by each block, so there are not more of them than keep a GPU busy.
     constexpr std::uint64_t most = is_reported<Report> ? 2048 : 0x7fffffff;

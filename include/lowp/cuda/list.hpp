@@ -93,10 +93,6 @@ struct on_paper : on_grid<Grid> {
   }
 };
 
-/// Bytes of a kernel's parameters, from CUDA 12.1 on (CUDA C++ Programming Guide, "Function
-/// Parameters"), and what is left of them for a table.
-inline constexpr std::size_t parameter_bytes = 32764, table_bytes = parameter_bytes - 1024;
-
 /// Where an operation that was given any one tensor of a list runs on all of them.
 template <class Grid>
 struct on_list : on_grid<Grid> {
@@ -107,9 +103,11 @@ struct on_list : on_grid<Grid> {
   void operator()(Make const& make, std::size_t, Report* reports,
                   Operand const&... operands) const {
     constexpr int slots = sizeof...(Operand);
-    constexpr auto capacity = static_cast<int>((table_bytes - sizeof(tensor_table<slots, 1>)) /
-                                                   sizeof(typename tensor_table<slots, 1>::tensor) +
-                                               1);
+    constexpr std::size_t other_bytes = 1024;  // of everything but the table
+    constexpr auto capacity =
+        static_cast<int>((parameter_bytes - other_bytes - sizeof(tensor_table<slots, 1>)) /
+                             sizeof(typename tensor_table<slots, 1>::tensor) +
+                         1);
     tensor_table<slots, capacity> table;
     for (int const width : widths) {
       table.size = 0;
