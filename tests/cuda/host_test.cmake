@@ -1,6 +1,7 @@
 #SPDX - License - Identifier : Apache - 2.0
 #The CUDA headers as nvcc builds them, with g++and with clang for a host compiler : each by itself,
-#the host side and the value types in device code, CUDA's own types, and calls without exceptions.
+#the examples, the host side and the value types in device code, CUDA's own types, and calls without
+# exceptions.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 if(NOT nvcc)
@@ -14,6 +15,11 @@ foreach(header IN LISTS headers)
   string(MAKE_C_IDENTIFIER ${header} name)
   file(WRITE ${SCRATCH}/${name}.cu "#include <${header}>\n#include <${header}>\n")
   compile(${CXX} -arch=sm_90 -c ${SCRATCH}/${name}.cu -o ${SCRATCH}/alone.o)
+endforeach()
+
+file(GLOB examples ${ROOT}/examples/*.cu)
+foreach(example IN LISTS examples)
+  compile(${CXX} -arch=sm_90 -c ${example} -o ${SCRATCH}/example.o)
 endforeach()
 
 find_program(clang NAMES clang++ clang++-14)
