@@ -62,3 +62,12 @@ foreach(target 80 90 100)
     endif()
   endif()
 endforeach()
+
+# The instruction whose bits differ is for those who ask for it.
+foreach(asked "" -DLOWP_CUDA_CVT_RS)
+  compile(${CXX} -arch=sm_100a ${asked} -ptx ${ROOT}/tests/cuda/cvt_rs.cu -o ${SCRATCH}/cvt_rs.ptx)
+  file(STRINGS ${SCRATCH}/cvt_rs.ptx lines REGEX "cvt\\.rs\\.bf16x2\\.f32" LIMIT_COUNT 1)
+  if((asked AND NOT lines) OR (lines AND NOT asked))
+    message(SEND_ERROR "with `${asked}`, cvt.rs is used: `${lines}`")
+  endif()
+endforeach()

@@ -32,6 +32,23 @@ struct gpu_conversions {
 #undef LOWP_ENCODE
 #undef LOWP_ENCODE_8
 
+// cvt.rs rounds stochastically, with random bits that are given to it, but not by the rule of lowp: a
+// program that defines LOWP_CUDA_CVT_RS takes it where the target has it, and then gets BITS THAT DIFFER
+// from those of the processor and of other GPUs. The same seed still gives the same ones there.
+#if defined(LOWP_CUDA_CVT_RS) && \
+    (defined(__CUDA_ARCH_FEAT_SM100_ALL) || defined(__CUDA_ARCH_FEAT_SM103_ALL))
+#define LOWP_ENCODE_STOCHASTIC(type, instruction)                                            \
+  LOWP_FN static std::uint32_t encode(std::type_identity<type>, float first, float second,   \
+                                      std::uint32_t random) {                                \
+    std::uint32_t pair;                                                                      \
+    asm(instruction " %0, %1, %2, %3;" : "=r"(pair) : "f"(second), "f"(first), "r"(random)); \
+    return pair;                                                                             \
+  }
+  LOWP_ENCODE_STOCHASTIC(bfloat16, "cvt.rs.bf16x2.f32")
+  LOWP_ENCODE_STOCHASTIC(float16, "cvt.rs.f16x2.f32")
+#undef LOWP_ENCODE_STOCHASTIC
+#endif
+
   LOWP_FN static void decode(std::type_identity<float16>, std::uint32_t pair, float& first,
                              float& second) {
     widen(static_cast<std::uint16_t>(pair), first);

@@ -96,6 +96,7 @@ struct slot {
 /// pairs:
 ///
 ///     encode(std::type_identity<T>, float, float) -> two codes, to nearest even
+///     encode(std::type_identity<T>, float, float, 32 random bits) -> two codes, stochastic
 ///     decode(std::type_identity<T>, two codes, float&, float&), for codes that are not NaN
 template <class Slot, bool IsComputed, class Hardware, int Rows>
 class port {
@@ -104,6 +105,9 @@ class port {
   using rounding = mode_type<typename Slot::rounding_type>;
   static constexpr bool encodes =
       std::same_as<rounding, nearest_even> && requires(float x) { Hardware::encode(tag{}, x, x); };
+  static constexpr bool encodes_randomly = std::same_as<rounding, stochastic> && requires(float x) {
+    Hardware::encode(tag{}, x, x, std::uint32_t{});
+  };
   static constexpr bool decodes =
       requires(float x) { Hardware::decode(tag{}, std::uint32_t{}, x, x); };
 
@@ -188,11 +192,15 @@ class port {
       group_bits const random = bits(first);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; k += 2) {
-        if constexpr (encodes) {
+        if constexpr (encodes || encodes_randomly) {
           std::uint32_t const larger =
               lanes::max(lanes::magnitude(x[k]), lanes::magnitude(x[k + 1]));
           if (larger <= slot_.limit) {
-            after_.set_pair(k, Hardware::encode(tag{}, x[k], x[k + 1]));
+            if constexpr (encodes)
+              after_.set_pair(k, Hardware::encode(tag{}, x[k], x[k + 1]));
+            else
+              after_.set_pair(
+                  k, Hardware::encode(tag{}, x[k], x[k + 1], random(k + 1) << 16 | random(k)));
             continue;
           }
         }
