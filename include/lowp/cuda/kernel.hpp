@@ -6,7 +6,7 @@
 //     read<T>(address), write(address, T)      one access, aligned to its size
 //     once(make)                               make(), by one thread of a block for all
 //     barrier(), shared<T>()                   threads() objects that a block shares
-//     atomics, hardware                        types: see exact_sum.hpp, slot.hpp
+//     atomics, hardware                        types: see exact_sum.hpp, port.hpp
 //
 // A tile of a tensor is rows of groups, one group a thread:
 //
@@ -16,7 +16,7 @@
 #pragma once
 
 #include <lowp/amax.hpp>
-#include <lowp/cuda/slot.hpp>
+#include <lowp/cuda/port.hpp>
 
 #include <cstddef>
 #include <cstdint>
