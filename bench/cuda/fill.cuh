@@ -30,7 +30,7 @@ __global__ void fill_kernel(T* data, std::uint64_t count, std::uint64_t all, std
   for (std::uint64_t first = thread * 4; first < all; first += threads * 4) {
     std::uint64_t const id = first < 2 * count ? first % count : first;
     std::uint32_t word[4] = {static_cast<std::uint32_t>(id), static_cast<std::uint32_t>(id >> 32)};
-    lowp::philox4x32(word, seed, 0U);
+    lowp::philox4x32(word, lowp::philox_keys(seed, 0));
     for (int pair = 0; pair < 2; ++pair) {
       constexpr float unit = 0x1p-32f;
       float const u = (static_cast<float>(word[2 * pair]) + 1) * unit;

@@ -1,5 +1,5 @@
-#SPDX - License - Identifier : Apache - 2.0
-#The GPU's benchmarks compile, and their table is what its script writes from what was measured.
+# SPDX-License-Identifier: Apache-2.0
+# The GPU's benchmarks compile, and their table is what its script writes from what was measured.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 if(NOT nvcc)

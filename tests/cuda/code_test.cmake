@@ -1,6 +1,6 @@
-#SPDX - License - Identifier : Apache - 2.0
-#What nvcc makes of the kernels, for three generations of GPUs and under-- use_fast_math : registers
-#only, nothing flushed to zero or approximate, accesses of 16 bytes.
+# SPDX-License-Identifier: Apache-2.0
+# What nvcc makes of the kernels, for three generations of GPUs and under --use_fast_math: registers
+# only, nothing flushed to zero or approximate, accesses of 16 bytes.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 if(NOT nvcc)
@@ -11,8 +11,7 @@ find_program(disassembler nvdisasm PATHS /usr/local/cuda/bin)
 foreach(target 80 90 100)
   file(REMOVE_RECURSE ${SCRATCH}/${target})
   file(MAKE_DIRECTORY ${SCRATCH}/${target})
-  compile(${CXX} -arch=sm_${
-  target} --use_fast_math -Xptxas -v --keep --keep-dir
+  compile(${CXX} -arch=sm_${target} --use_fast_math -Xptxas -v --keep --keep-dir
           ${SCRATCH}/${target} -cubin ${ROOT}/tests/cuda/instances.cu
           -o ${SCRATCH}/${target}/instances.cubin)
 
@@ -27,8 +26,7 @@ foreach(target 80 90 100)
     message(SEND_ERROR "sm_${target}: a kernel keeps registers in memory: ${frames}")
   endif()
 
-  file(GLOB ptx ${SCRATCH}/${
-  target}/*.ptx)
+  file(GLOB ptx ${SCRATCH}/${target}/*.ptx)
   foreach(forbidden "[a-z0-9.]+\\.ftz[a-z0-9.]*" "[a-z0-9.]+\\.approx[a-z0-9.]*" "(ld|st)\\.local"
           "atom[a-z.]*\\.f[0-9]+" "red[a-z.]*\\.f[0-9]+")
     file(STRINGS ${ptx} lines REGEX "[ \t]${forbidden}" LIMIT_COUNT 3)

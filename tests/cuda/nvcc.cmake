@@ -1,17 +1,24 @@
-#SPDX - License - Identifier : Apache - 2.0
-#What the scripts of this folder share.Sets nvcc, or is empty where there is none.
-find_program(nvcc nvcc PATHS / usr / local / cuda /
-             bin) if (NOT nvcc) message("SKIPPED: nvcc is not installed") endif()
+# SPDX-License-Identifier: Apache-2.0
+# What the scripts of this folder share. Sets nvcc, or is empty where there is none.
+find_program(nvcc nvcc PATHS /usr/local/cuda/bin)
+if(NOT nvcc)
+  message("SKIPPED: nvcc is not installed")
+endif()
 
-#run(COMMAND...) : must succeed; what it printed is in `printed`.
-    function(run) execute_process(COMMAND ${
-        ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out) if (NOT status EQUAL 0)
-        list(JOIN ARGN " " command) message(FATAL_ERROR "${command}\n${out}") endif()
-            set(printed "${out}" PARENT_SCOPE) endfunction()
+# run(COMMAND...): must succeed; what it printed is in `printed`.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\n${out}")
+  endif()
+  set(printed "${out}" PARENT_SCOPE)
+endfunction()
 
-#compile(HOST_COMPILER ARGUMENT...) : warnings are errors, in device code and on the host.
-                function(compile host)
-                    run(${nvcc} - std = c++ 20 - ccbin ${host} - Werror all - warnings - Xcompiler -
-                                        Wall,
-                        -Wextra, -Wshadow - I${ROOT} / include - I${ROOT} / tests ${ARGN})
-                        set(printed "${printed}" PARENT_SCOPE) endfunction()
+# compile(HOST_COMPILER ARGUMENT...): warnings are errors, in device code and on the host.
+function(compile host)
+  # Not -Wpedantic: it finds fault with the line numbers that nvcc writes.
+  run(${nvcc} -std=c++20 -ccbin ${host} -Werror all-warnings
+      -Xcompiler -Wall,-Wextra,-Wshadow,-Wconversion -I${ROOT}/include -I${ROOT}/tests ${ARGN})
+  set(printed "${printed}" PARENT_SCOPE)
+endfunction()

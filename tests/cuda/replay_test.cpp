@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -142,9 +143,27 @@ TEST(cuda_refusal, names_what_the_device_cannot_reach) {
   EXPECT_EQ(lowp::detail::update_on(on(grid, stored), state.p, state.g, state.m, state.v,
                                     lowp::adamw{}, 1),
             "");
-  EXPECT_EQ(grid.refused, "an argument is far away");
+  EXPECT_EQ(grid.refused, "an argument in device memory is far away");
   EXPECT_EQ(grid.launches, 0);
   EXPECT_TRUE(state == adamw_state());
+}
+
+TEST(cuda_refusal, names_null_pointers_and_misaligned_ranges) {
+  const std::vector<float> x(8);
+  std::vector<bfloat16> y(9);
+  simulated_grid grid(4);
+  EXPECT_EQ(lowp::detail::cast_on(on(grid), std::span<const float>(static_cast<float*>(nullptr), 8),
+                                  std::span(y).first(8)),
+            "cast: in is a null pointer");
+  auto* const odd = reinterpret_cast<bfloat16*>(reinterpret_cast<unsigned char*>(y.data()) + 1);
+  EXPECT_EQ(lowp::detail::cast_on(on(grid), x, std::span(odd, 8)),
+            "cast: out is not aligned to its elements of 2 bytes");
+  EXPECT_EQ(lowp::detail::fused_add_on(on(grid), std::span(y).first(8),
+                                       lowp::cuda::make_stored_addition{nullptr}, x),
+            "");
+  EXPECT_EQ(grid.refused, "an argument in device memory is a null pointer");
+  EXPECT_EQ(grid.launches, 0);
+  EXPECT_EQ(lowp::detail::cast_on(on(grid), std::span<const float>(), std::span<bfloat16>()), "");
 }
 
 }  // namespace

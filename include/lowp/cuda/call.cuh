@@ -35,10 +35,18 @@ decltype(auto) argument(T&& x) {
     return viewed(std::forward<T>(x));
 }
 
-inline detail::make_scaled_addition addition_of(float alpha) { return {alpha}; }
 inline make_stored_addition addition_of(float const* alpha) { return {alpha}; }
-inline detail::make_scaling scaling_by(float scale) { return {scale}; }
 inline make_stored_scaling scaling_by(float const* scale) { return {scale}; }
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+detail::make_scaled_addition addition_of(Number alpha) {
+  return {static_cast<float>(alpha)};
+}
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+detail::make_scaling scaling_by(Number scale) {
+  return {static_cast<float>(scale)};
+}
 
 /// call(where, step), now or as it will be when the kernel runs.
 template <class Where, class Call>

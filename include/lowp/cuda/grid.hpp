@@ -105,7 +105,12 @@ struct on_grid {
     if (to != from && count != 0) grid.copy(to, from, count * sizeof(T));
   }
 
+  /// What is wrong with where a range lies.
   [[nodiscard]] detail::problem out_of_reach(detail::extent const& range) const {
+    auto const address = reinterpret_cast<std::uintptr_t>(range.data);
+    if (address % range.element_size != 0)
+      return std::string(range.name) + " is not aligned to its elements of " +
+             std::to_string(range.element_size) + " bytes";
     return out_of_reach(range.name, range.data);
   }
 
@@ -113,7 +118,8 @@ struct on_grid {
   template <int Width, class Make, class Report, class Table, class... Operand>
   void launch(Make const& make, Report* reports, std::uint32_t stride, Table const& table,
               Operand const&... operands) const {
-    detail::problem wrong = out_of_reach("the report", reports);
+    detail::problem wrong;
+    if constexpr (is_reported<Report>) wrong = out_of_reach("the report", reports);
     if (wrong.empty()) wrong = of_stored(make);
     ((wrong = wrong.empty() ? of_stored(operands.rounding) : wrong), ...);
     if (!wrong.empty()) return grid.refuse(wrong);
@@ -125,15 +131,15 @@ struct on_grid {
 
  private:
   [[nodiscard]] detail::problem out_of_reach(char const* name, void const* address) const {
-    detail::problem why = address == nullptr ? detail::problem{} : grid.unreachable(address);
+    detail::problem const why =
+        address == nullptr ? "is a null pointer" : grid.unreachable(address);
     return why.empty() ? why : std::string(name) + " " + why;
   }
   /// What an argument keeps in device memory.
   template <class T>
   [[nodiscard]] detail::problem of_stored(T const& x) const {
     if constexpr (requires { x.stored_at(); })
-      return x.stored_at() == nullptr ? "a pointer to an argument is null"
-                                      : out_of_reach("an argument", x.stored_at());
+      return out_of_reach("an argument in device memory", x.stored_at());
     else
       return {};
   }
