@@ -49,9 +49,9 @@ detail::make_scaling scaling_by(Number scale) {
 }
 
 /// call(where, step), now or as it will be when the kernel runs.
-template <class Where, class Call>
-[[nodiscard]] detail::problem with_step(Where const& where, std::uint64_t step, Call const& call) {
-  return call(where, step);
+template <class Where, std::integral Number, class Call>
+[[nodiscard]] detail::problem with_step(Where const& where, Number step, Call const& call) {
+  return call(where, static_cast<std::uint64_t>(step));
 }
 template <class Where, class Call>
 [[nodiscard]] detail::problem with_step(Where const& where, step_state const* state,
