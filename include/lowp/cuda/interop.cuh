@@ -15,54 +15,35 @@
 
 namespace lowp::cuda {
 
-template <>
-struct value_type_of<__half> {
-  using type = float16;
+/// Two types of one format.
+template <narrow Value, class Native>
+struct same_in_memory {
+  static_assert(sizeof(Native) == sizeof(Value) && alignof(Native) == alignof(Value) &&
+                std::is_trivially_copyable_v<Native>);
+  static Value value(std::type_identity<Native>);
+  static Native native(std::type_identity<Value>);
 };
-template <>
-struct value_type_of<__nv_bfloat16> {
-  using type = bfloat16;
+template <class... Pair>
+struct all_of : Pair... {
+  using Pair::native...;
+  using Pair::value...;
 };
-template <>
-struct value_type_of<__nv_fp8_e4m3> {
-  using type = float8_e4m3fn;
-};
-template <>
-struct value_type_of<__nv_fp8_e5m2> {
-  using type = float8_e5m2;
-};
+using native_types = all_of<same_in_memory<float16, __half>,               //
+                            same_in_memory<bfloat16, __nv_bfloat16>,       //
+                            same_in_memory<float8_e4m3fn, __nv_fp8_e4m3>,  //
+                            same_in_memory<float8_e5m2, __nv_fp8_e5m2>>;
 
-/// CUDA's type for a lowp type.
-template <class T>
-struct native_type_of;
-template <>
-struct native_type_of<float16> {
-  using type = __half;
-};
-template <>
-struct native_type_of<bfloat16> {
-  using type = __nv_bfloat16;
-};
-template <>
-struct native_type_of<float8_e4m3fn> {
-  using type = __nv_fp8_e4m3;
-};
-template <>
-struct native_type_of<float8_e5m2> {
-  using type = __nv_fp8_e5m2;
-};
+/// lowp's type for CUDA's, and CUDA's for lowp's.
+template <class Native>
+using value_type = decltype(native_types::value(std::type_identity<Native>{}));
+template <narrow T>
+using native_type = decltype(native_types::native(std::type_identity<T>{}));
 
 template <class Native>
-using value_type = typename value_type_of<Native>::type;
-template <narrow T>
-using native_type = typename native_type_of<T>::type;
-
-template <narrow T>
-inline constexpr bool is_same_in_memory =
-    sizeof(native_type<T>) == sizeof(T) && alignof(native_type<T>) == alignof(T) &&
-    std::is_trivially_copyable_v<native_type<T>> && std::is_same_v<value_type<native_type<T>>, T>;
-static_assert(is_same_in_memory<float16> && is_same_in_memory<bfloat16> &&
-              is_same_in_memory<float8_e4m3fn> && is_same_in_memory<float8_e5m2>);
+  requires requires { typename value_type<Native>; }
+struct value_type_of<Native> {
+  using type = value_type<Native>;
+};
 
 /// The same bits as CUDA's type, and as lowp's.
 template <narrow T>
@@ -70,7 +51,6 @@ LOWP_FN native_type<T> to_native(T x) {
   return __builtin_bit_cast(native_type<T>, x);
 }
 template <class Native>
-  requires narrow<value_type<Native>>
 LOWP_FN value_type<Native> from_native(Native x) {
   return __builtin_bit_cast(value_type<Native>, x);
 }
