@@ -119,13 +119,15 @@ LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& rand
   } else {
     U const normal = round_normal<F>(a, negative, random, rounding);
     auto const subnormal = greater(spread<U>(least), a);
-    if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even>)
-      return select(subnormal, round_subnormal_by_addition<F>(a), normal);
-    else if constexpr (lane<U>::computes_exactly && std::same_as<R, stochastic> &&
-                       steps_exponent<F> <= 127)
-      return select(subnormal, round_subnormal_by_steps<F>(a, random), normal);
-    else
-      return select(subnormal, round_subnormal<F>(a, negative, random, rounding), normal);
+    if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even>) {
+      if (!__builtin_is_constant_evaluated())
+        return select(subnormal, round_subnormal_by_addition<F>(a), normal);
+    } else if constexpr (lane<U>::computes_exactly && std::same_as<R, stochastic> &&
+                         steps_exponent<F> <= 127) {
+      if (!__builtin_is_constant_evaluated())
+        return select(subnormal, round_subnormal_by_steps<F>(a, random), normal);
+    }
+    return select(subnormal, round_subnormal<F>(a, negative, random, rounding), normal);
   }
 }
 
@@ -226,12 +228,12 @@ LOWP_FN constexpr U decode_subnormal(U const& magnitude) {
     using R = decltype(to_real(magnitude));
     constexpr auto one = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
     U const with_one = (magnitude << (23 - F.significand_bits)) + one;
-    return bits(sub(from_bits<R>(with_one), from_bits<R>(spread<U>(one))));
-  } else {
-    constexpr auto scale = static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits) << 23;
-    U const zero = spread<U>(0);
-    return select(equal(magnitude, zero), zero, bits(to_real(magnitude)) + scale);
+    if (!__builtin_is_constant_evaluated())
+      return bits(sub(from_bits<R>(with_one), from_bits<R>(spread<U>(one))));
   }
+  constexpr auto scale = static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits) << 23;
+  U const zero = spread<U>(0);
+  return select(equal(magnitude, zero), zero, bits(to_real(magnitude)) + scale);
 }
 
 /// Codes to binary32 patterns. Exact; a NaN comes out quiet, except where widening is a shift.

@@ -207,12 +207,19 @@ struct lane<std::uint64_t> : word_lane<std::uint64_t> {};
 
 template <>
 struct lane<std::uint32_t> : word_lane<std::uint32_t> {
-  // A scalar meets whatever the caller has set in MXCSR.
+  // A scalar meets whatever the caller has set in MXCSR; a GPU's instructions say how they round.
+#if defined(__CUDA_ARCH__)
+  static constexpr bool computes_exactly = true;
+#else
   static constexpr bool computes_exactly = false;
+#endif
   struct halves {
     std::uint32_t high, low;
   };
   LOWP_FN static constexpr halves product(std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__)
+    if (!__builtin_is_constant_evaluated()) return {__umulhi(a, b), a * b};
+#endif
     std::uint64_t const whole = std::uint64_t{a} * b;
     return {static_cast<std::uint32_t>(whole >> 32), static_cast<std::uint32_t>(whole)};
   }
@@ -235,10 +242,6 @@ struct lane<float> {
   }
   LOWP_FN static constexpr word bits(float x) { return __builtin_bit_cast(word, x); }
   LOWP_FN static constexpr float from_bits(word b) { return __builtin_bit_cast(float, b); }
-  LOWP_FN static constexpr word to_word(float x) {
-    return static_cast<word>(static_cast<std::int32_t>(x));
-  }
-
 #if defined(__CUDA_ARCH__)
 // --use_fast_math makes even __fmul_rn flush subnormals; PTX with its rounding spelled out does not.
 #define LOWP_PTX(name, op)                                    \
@@ -262,6 +265,11 @@ struct lane<float> {
     asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
     return r;
   }
+  LOWP_FN static word to_word(float x) {
+    word r;
+    asm("cvt.rzi.u32.f32 %0, %1;" : "=r"(r) : "f"(x));
+    return r;
+  }
   LOWP_FN static double widen(float x) {
     double r;
     asm("cvt.f64.f32 %0, %1;" : "=d"(r) : "f"(x));
@@ -273,6 +281,7 @@ struct lane<float> {
     return r;
   }
 #else
+  LOWP_FN static word to_word(float x) { return static_cast<word>(static_cast<std::int32_t>(x)); }
   LOWP_FN static double widen(float x) { return double{x}; }
   LOWP_FN static float narrowed(double x) { return static_cast<float>(x); }
   LOWP_FN static float add(float a, float b) { return a + b; }
