@@ -81,7 +81,7 @@ struct at_step {
   std::uint64_t step;
 
   template <class Optimizer>
-  [[nodiscard]] problem invalid(Optimizer const& optimizer) const {
+  [[nodiscard]] LOWP_HOST_FN problem invalid(Optimizer const& optimizer) const {
     return detail::invalid(optimizer, step);
   }
   template <class Element, class Optimizer>
