@@ -8,7 +8,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace lowp::simd {
 
@@ -46,5 +48,30 @@ struct operand {
     return rest;
   }
 };
+
+/// A storage whose values lie in several arrays: one operand for each part of its layout. See
+/// storage/part.hpp.
+template <class Layout, class... Part>
+struct composite {
+  static constexpr int rounded = Layout::rounded;
+  static constexpr bool is_written = (Part::is_written || ...);
+  static constexpr bool is_random = (Part::is_random || ...);
+
+  Layout layout;
+  std::tuple<Part...> parts;
+
+  LOWP_HOST_FN composite after(std::size_t count) const {
+    return after(count, std::index_sequence_for<Part...>{});
+  }
+
+ private:
+  template <std::size_t... I>
+  LOWP_HOST_FN composite after(std::size_t count, std::index_sequence<I...>) const {
+    return {layout, {std::get<I>(parts).after(count)...}};
+  }
+};
+
+template <class Operand>
+concept element_operand = requires { typename Operand::type; };
 
 }  // namespace lowp::simd
