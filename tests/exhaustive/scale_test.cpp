@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <lowp/scale.hpp>
 
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,10 +25,16 @@ bool is_largest(double amax, double scale, double most) {
   return amax * scale <= most && (scale == 0x1p126 || amax * scale * 2 > most);
 }
 
+// 2^(127 - code).
+double reciprocal(std::uint32_t code) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + 127 - code) << 52);
+}
+
 TYPED_TEST(scale_of_all_floats, is_the_largest_that_fits) {
   constexpr double most = facts<TypeParam>.max_finite;
+  const double top = std::ldexp(1.0, std::ilogb(most));
   constexpr std::size_t chunk = std::size_t{1} << 20;
-  in_parallel((std::size_t{1} << 31) / chunk, [](std::size_t i) {
+  in_parallel((std::size_t{1} << 31) / chunk, [top](std::size_t i) {
     for (std::size_t j = 0; j < chunk; ++j) {
       const auto bits = static_cast<std::uint32_t>(i * chunk + j);
       const float scale = lowp::power_of_two_scale<TypeParam>(lowp::amax{bits});
@@ -41,12 +49,11 @@ TYPED_TEST(scale_of_all_floats, is_the_largest_that_fits) {
         continue;
       }
       const double amax = double{float_of(bits)};
-      const double block = std::ldexp(1.0, 127 - static_cast<int>(code));
+      const double scaled = amax * reciprocal(code);
       // In OCP's rule the block's largest power of two goes to the format's.
-      const double floored = std::ldexp(amax, 127 - static_cast<int>(floor));
-      const double top = std::ldexp(1.0, std::ilogb(most));
-      const bool is_right = is_largest(amax, double{scale}, most) && amax * block <= most &&
-                            (code == 0 || amax * block * 2 > most) && floored < 2 * top &&
+      const double floored = amax * reciprocal(floor);
+      const bool is_right = is_largest(amax, double{scale}, most) && scaled <= most &&
+                            (code == 0 || scaled * 2 > most) && floored < 2 * top &&
                             (floor == 0 || floored >= top);
       if (!is_right) {
         ADD_FAILURE() << std::hexfloat << amax << ": scale " << scale << ", blocks' codes " << code
