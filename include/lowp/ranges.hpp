@@ -61,6 +61,7 @@ struct extent {
   char const *name, *part;
   void const* data;
   std::size_t size, element_size;
+  std::size_t per_entry = 1;  ///< elements to an entry: more than one of scales
 
   template <class R>
   LOWP_HOST_FN extent(char const* range_name, R& r, char const* part_name = "")
@@ -86,7 +87,7 @@ inline std::string name_of(extent const& range) { return std::string(range.name)
 template <class Extents = std::initializer_list<extent>>
 problem unequal_sizes(char const* function, Extents const& ranges) {
   for (extent const& r : ranges) {
-    if (r.size == ranges.begin()->size) continue;
+    if (r.size == ranges.begin()->size || r.per_entry != 1) continue;
     std::string sizes;
     for (extent const& each : ranges)
       sizes.append(sizes.empty() ? "" : ", ").append(name_of(each)).append(" has ") +=

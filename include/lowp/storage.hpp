@@ -4,6 +4,7 @@
 
 #include <lowp/ranges.hpp>
 #include <lowp/simd/operand.hpp>
+#include <lowp/storage/block_scaled.hpp>
 #include <lowp/storage/kahan.hpp>
 #include <lowp/storage/master.hpp>
 #include <lowp/storage/scaled.hpp>
@@ -25,8 +26,12 @@ namespace detail {
 template <class S>
 concept layered = requires(S const& storage) {
   storage.parts();
-  storage.layout();
+  S::names;
 };
+
+/// One with a scale for every few elements.
+template <class S>
+concept in_blocks = layered<S> && requires { S::elements_per_scale; };
 
 template <class S>
 using layout_of = std::remove_cv_t<decltype(std::declval<S const&>().layout())>;
@@ -42,12 +47,16 @@ inline constexpr bool are_written<std::tuple<std::span<T>...>> = !(std::is_const
 template <class S>
 concept readable = input<S> || detail::layered<std::remove_cvref_t<S>>;
 
-/// What can be read and written: an `output`, kahan, master, split_master or scaled.
+/// What a moment may be kept as: an `output`, or any struct of the folder storage.
 template <class S>
-concept storage =
+concept moment_storage =
     output<S> ||
     (detail::layered<std::remove_cvref_t<S>> &&
      detail::are_written<decltype(std::declval<std::remove_cvref_t<S> const&>().parts())>);
+
+/// What a parameter may be kept as: the same but block_scaled.
+template <class S>
+concept storage = moment_storage<S> && !detail::in_blocks<std::remove_cvref_t<S>>;
 
 namespace detail {
 
@@ -68,15 +77,16 @@ LOWP_FN constexpr void must_be_readable() {
 /// The ranges of an argument, as errors speak of them.
 template <class S>
 LOWP_HOST_FN auto extents_of(char const* name, S& s) {
-  if constexpr (layered<std::remove_const_t<S>>)
-    return std::apply(
-        [&](auto const&... part) {
-          std::size_t i = 0;
-          return std::array{extent(name, part, S::names[i++])...};
-        },
+  if constexpr (layered<std::remove_const_t<S>>) {
+    std::size_t i = 0;
+    auto all = std::apply(
+        [&](auto const&... part) { return std::array{extent(name, part, S::names[i++])...}; },
         s.parts());
-  else
+    if constexpr (in_blocks<std::remove_const_t<S>>) all.back().per_entry = S::elements_per_scale;
+    return all;
+  } else {
     return std::array{extent(name, s)};
+  }
 }
 
 inline namespace LOWP_UNIT {
@@ -128,6 +138,10 @@ template <layered S>
 struct policy_type_of<S> {
   using type = typename layout_of<S>::policy_type;
 };
+template <in_blocks S>
+struct policy_type_of<S> {
+  using type = element_of<decltype(S::codes)>;
+};
 template <class S>
 using policy_type = typename policy_type_of<std::remove_cvref_t<S>>::type;
 
@@ -161,7 +175,10 @@ template <simd::access A, class S, class R = nearest_even>
 LOWP_HOST_FN auto operand_of(S& s, R const& rounding = {},
                              overflow policy = default_overflow<policy_type<S>>,
                              std::uint32_t draw = 0) {
-  if constexpr (layered<std::remove_const_t<S>>)
+  if constexpr (in_blocks<std::remove_const_t<S>>)
+    return simd::blocked<policy_type<S>, S::elements_per_scale, A, R>{
+        {s.codes.data(), rounding, policy, draw}, s.scales.data()};
+  else if constexpr (layered<std::remove_const_t<S>>)
     return composite_operand<A>(s, rounding, policy, draw,
                                 std::make_index_sequence<std::tuple_size_v<decltype(s.parts())>>{});
   else

@@ -124,7 +124,7 @@ LOWP_HOST_FN auto slot(S& storage, R const& rounding, When const& when, Outcome 
 }
 
 template <class T>
-concept update_argument = storage<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
+concept update_argument = moment_storage<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
                           update_rounding<std::remove_cvref_t<T>> ||
                           one_of<std::remove_cvref_t<T>, sgd, adamw, overflow, update_report>;
 
@@ -134,7 +134,7 @@ concept update_arguments = storage<P> && readable<G> && (update_argument<Rest> &
 template <class T>
 LOWP_FN constexpr void must_be_update_argument() {
   static_assert(update_argument<T>,
-                "an argument of update does not satisfy 'storage' (a moment) or 'update_rounding'");
+                "an argument of update does not satisfy 'moment_storage' or 'update_rounding'");
 }
 
 /// The three overloads of `update`, where `where` says.
@@ -212,7 +212,8 @@ LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer, std::uint64_t step,
 
 /// One step of SGD with momentum: momentum = g at step 1, momentum * momentum + (1 - dampening) * g
 /// later, g including weight decay. With momentum 0 the momentum range is not touched.
-template <storage P, readable G, storage M, update_rounding R = nearest_even, class... Outcome>
+template <storage P, readable G, moment_storage M, update_rounding R = nearest_even,
+          class... Outcome>
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum, sgd const& optimizer, std::uint64_t step,
                          R rounding = {}, Outcome&&... outcome) {
@@ -221,8 +222,8 @@ LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum, sgd const& optimizer, std::
 }
 
 /// One step of AdamW with first moment m and second moment v.
-template <storage P, readable G, storage M, storage V, update_rounding R = nearest_even,
-          class... Outcome>
+template <storage P, readable G, moment_storage M, moment_storage V,
+          update_rounding R = nearest_even, class... Outcome>
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v, adamw const& optimizer, std::uint64_t step,
                          R rounding = {}, Outcome&&... outcome) {

@@ -71,6 +71,23 @@ struct composite {
   }
 };
 
+/// Codes with a scale for every Block elements.
+template <narrow T, int Block, access A, class R = nearest_even>
+struct blocked {
+  static constexpr int block = Block;
+  static constexpr bool is_read = A != access::write;
+  static constexpr bool is_written = A != access::read;
+  static constexpr bool is_random = operand<T, A, R>::is_random;
+
+  operand<T, A, R> codes;
+  std::conditional_t<is_written, float8_e8m0fnu, float8_e8m0fnu const>* scales;
+
+  /// What is left after the first `count` elements, a multiple of Block.
+  LOWP_HOST_FN blocked after(std::size_t count) const {
+    return {codes.after(count), scales + count / Block};
+  }
+};
+
 template <class Operand>
 concept element_operand = requires { typename Operand::type; };
 
