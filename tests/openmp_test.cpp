@@ -134,6 +134,48 @@ TEST(openmp, update_and_its_report) {
   });
 }
 
+// Shards of storages, and of moments in blocks, have the bits of the whole.
+TEST(openmp, update_of_storages) {
+  for_each_size_and_team([&](std::size_t size) {
+    const auto g = numbers<float>(size, 21);
+    auto value = numbers<lowp::bfloat16>(size, 22);
+    auto rest = std::vector<lowp::bfloat16>(size);
+    auto codes = std::vector<lowp::float8_e4m3fn>(size, lowp::float8_e4m3fn(0));
+    auto scales = std::vector<lowp::float8_e8m0fnu>((size + 127) / 128, lowp::float8_e8m0fnu(1));
+    auto high = numbers<lowp::bfloat16>(size, 23);
+    auto low = std::vector<std::uint8_t>(size);
+    auto value2 = value;
+    auto rest2 = rest;
+    auto codes2 = codes;
+    auto scales2 = scales;
+    auto high2 = high;
+    auto low2 = low;
+    const lowp::sgd sgd{.lr = 0.01, .momentum = 0.9};
+    for (std::uint64_t step = 1; step <= 2; ++step) {
+      lowp::update(lowp::kahan{value, rest}, g, lowp::blocks_of<128>(codes, scales), sgd, step,
+                   random_bits);
+      lowp::openmp::update(lowp::kahan{value2, rest2}, g, lowp::blocks_of<128>(codes2, scales2),
+                           sgd, step, random_bits);
+      lowp::fused_add(lowp::split_master{high, low}, -0.01F, g, random_bits);
+      lowp::openmp::fused_add(lowp::split_master{high2, low2}, -0.01F, g, random_bits);
+    }
+    EXPECT_TRUE(same_bits(value, value2));
+    EXPECT_TRUE(same_bits(rest, rest2));
+    EXPECT_TRUE(same_bits(codes, codes2));
+    EXPECT_TRUE(same_bits(scales, scales2));
+    EXPECT_TRUE(same_bits(high, high2));
+    EXPECT_TRUE(low == low2);
+    std::vector<float> joined(size);
+    std::vector<float> joined2(size);
+    lowp::join(high, low, joined);
+    lowp::openmp::join(high, low, joined2);
+    EXPECT_TRUE(same_bits(joined, joined2));
+    lowp::openmp::split(joined, high2, low2);
+    EXPECT_TRUE(same_bits(high, high2));
+    EXPECT_TRUE(low == low2);
+  });
+}
+
 TEST(openmp, update_without_moments) {
   for_each_size_and_team([](std::size_t size) {
     const auto g = numbers<float>(size, 8);
