@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "gradient_expectations.hpp"
 #include "support.hpp"
 
 namespace {
@@ -80,6 +81,21 @@ TEST(openmp, scaled_cast) {
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_EQ(alone_largest.bits, shared_largest.bits);
     lowp::openmp::scaled_cast(x, shared, 3.0F);
+  });
+}
+
+// Not a bit of a sum depends on the number of threads, nor on whether there are any.
+TEST(openmp, unscale_and_measure) {
+  for_each_size_and_team([](std::size_t size) {
+    auto alone = numbers<lowp::bfloat16>(size, 1);
+    auto shared = alone;
+    EXPECT_TRUE(same(lowp::measure(alone), lowp::openmp::measure(shared)));
+    lowp::gradient_report alone_report;
+    lowp::gradient_report shared_report;
+    lowp::unscale(alone, 0.3F, alone_report, random_bits);
+    lowp::openmp::unscale(shared, 0.3F, shared_report, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same(alone_report, shared_report));
   });
 }
 

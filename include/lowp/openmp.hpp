@@ -7,6 +7,7 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
+#include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ inline namespace LOWP_UNIT {
 struct openmp_team {
   /// Elements of a shard. Random bits come in blocks of 8 elements, kernels in batches of at most
   /// 256; a shard takes a few microseconds, and its streams fit a core's cache.
-  static constexpr std::size_t shard = 1 << 14;
+  static constexpr std::size_t shard = blocks_on_this_thread::block;
 
   template <class MakeFunction, class Report, class... Operand>
   void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
@@ -113,6 +114,24 @@ LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&
                                            std::forward<Out>(out), std::forward<In>(in)...));
   else
     lowp::transform(function, rounding, std::forward<Out>(out), std::forward<In>(in)...);
+}
+
+/// As lowp::unscale.
+template <class G, class... Rest>
+LOWP_HOST_FN void unscale(G&& g, float inverse_scale, gradient_report& report, Rest&&... rest) {
+  if constexpr (output<G>)
+    detail::refuse_if(detail::unscale_on(detail::openmp_team{}, std::forward<G>(g),
+                                         detail::make_unscaling{inverse_scale}, report, rest...));
+  else
+    lowp::unscale(std::forward<G>(g), inverse_scale, report, rest...);
+}
+
+/// As lowp::measure.
+template <input G>
+[[nodiscard]] LOWP_HOST_FN gradient_report measure(G&& g) {
+  gradient_report report;
+  detail::refuse_if(detail::measure_on(detail::openmp_team{}, std::forward<G>(g), report));
+  return report;
 }
 
 }  // namespace openmp
