@@ -89,13 +89,13 @@ TEST(openmp, unscale_and_measure) {
   for_each_size_and_team([](std::size_t size) {
     auto alone = numbers<lowp::bfloat16>(size, 1);
     auto shared = alone;
-    EXPECT_TRUE(same(lowp::measure(alone), lowp::openmp::measure(shared)));
+    EXPECT_TRUE(lowp_test::same(lowp::measure(alone), lowp::openmp::measure(shared)));
     lowp::gradient_report alone_report;
     lowp::gradient_report shared_report;
     lowp::unscale(alone, 0.3F, alone_report, random_bits);
     lowp::openmp::unscale(shared, 0.3F, shared_report, random_bits);
     EXPECT_TRUE(same_bits(alone, shared));
-    EXPECT_TRUE(same(alone_report, shared_report));
+    EXPECT_TRUE(lowp_test::same(alone_report, shared_report));
   });
 }
 
