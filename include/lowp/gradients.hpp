@@ -49,8 +49,7 @@ struct make_unscaling {
   [[nodiscard]] problem invalid() const {
     std::uint32_t const bits = lanes::bits(inverse_scale);
     if (bits - 1 < lanes::binary32_infinity - 1) return {};
-    return "unscale: inverse_scale is " + text_of(static_cast<double>(inverse_scale)) +
-           ", not finite and above 0";
+    return "unscale: inverse_scale is " + text_of(inverse_scale) + ", not finite and above 0";
   }
 };
 

@@ -11,7 +11,9 @@ namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
-inline std::string text_of(double value) {
+/// The shortest text that is read back as the same number.
+template <class T>
+std::string text_of(T value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof(text), value).ptr};
 }
