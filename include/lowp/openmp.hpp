@@ -7,6 +7,7 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
+#include <lowp/blocks.hpp>
 #include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
 
@@ -124,6 +125,17 @@ LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&
                                            std::forward<Out>(out), std::forward<In>(in)...));
   else
     lowp::transform(function, rounding, std::forward<Out>(out), std::forward<In>(in)...);
+}
+
+/// As lowp::block_cast.
+template <input In, class T, int Block, class... Rest>
+LOWP_HOST_FN void block_cast(In&& in, block_scaled<T, Block> const& out, Rest&&... rest) {
+  static_assert(detail::openmp_team::shard % Block == 0);
+  detail::refuse_if(detail::block_cast_on(detail::openmp_team{}, in, out, rest...));
+}
+template <class T, int Block, output Out, class... Rest>
+LOWP_HOST_FN void block_cast(block_scaled<T, Block> const& in, Out&& out, Rest&&... rest) {
+  detail::refuse_if(detail::block_cast_from(detail::openmp_team{}, in, out, rest...));
 }
 
 /// As lowp::unscale.
