@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients on their way to an optimizer: unscaled, measured and clipped.
+// Gradients on their way to an optimizer: accumulated, unscaled, measured and clipped.
 //
-//     gradient_report all;
-//     for (auto& g : gradients) unscale(g, scaler.inverse_scale(), all);   // one pass
-//     if (all.nonfinite == 0) { clip by clip_factor(all.norm(), max_norm), and step }
+//     for (auto const& g : micro_batches) fused_add(sum, 1.0f / n, g, rounding);   // fused_add.hpp
+//     gradient_report report;
+//     unscale(sum, scaler.inverse_scale(), report);
+//     float const factor = clip_factor(report.norm(), max_norm);
+//     if (report.nonfinite == 0) { scale by factor, and step }
+//
+// What `sum` is decides what is lost: float next to nothing; bfloat16 with `stochastic` nothing in the
+// mean; kahan of two bfloat16 at most half a gap of its compensation each time; bfloat16 to nearest
+// every micro-batch that is less than half a gap of the sum so far.
 #pragma once
 
 #include <lowp/environment.hpp>

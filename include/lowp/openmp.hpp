@@ -10,6 +10,7 @@
 #include <lowp/blocks.hpp>
 #include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/tree_add.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -94,6 +95,14 @@ LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, Rest&&... rest) {
                                            std::forward<Rest>(rest)...));
   else
     lowp::fused_add(std::forward<P>(p), alpha, std::forward<U>(u), std::forward<Rest>(rest)...);
+}
+
+/// As lowp::tree_add: the threads share one tensor after the other.
+template <tensor_list Model, tensor_list Updates, class... Rest>
+LOWP_HOST_FN void tree_add(Model const& model, float alpha, Updates const& updates,
+                           Rest&&... rest) {
+  detail::refuse_if(detail::tree_add_on(detail::openmp_team{}, model, alpha, updates,
+                                        std::forward<Rest>(rest)...));
 }
 
 /// As lowp::update.
