@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "gradient_expectations.hpp"
 #include "support.hpp"
 
 namespace {
@@ -80,6 +81,40 @@ TEST(openmp, scaled_cast) {
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_EQ(alone_largest.bits, shared_largest.bits);
     lowp::openmp::scaled_cast(x, shared, 3.0F);
+  });
+}
+
+TEST(openmp, block_cast) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<float>(size, 1);
+    std::vector<lowp::float8_e4m3fn> alone(size);
+    std::vector<lowp::float8_e4m3fn> shared(size);
+    std::vector<lowp::float8_e8m0fnu> alone_scales((size + 31) / 32);
+    std::vector<lowp::float8_e8m0fnu> shared_scales((size + 31) / 32);
+    lowp::block_cast(x, lowp::blocks_of<32>(alone, alone_scales), random_bits);
+    lowp::openmp::block_cast(x, lowp::blocks_of<32>(shared, shared_scales), random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(alone_scales, shared_scales));
+    std::vector<float> back(size);
+    std::vector<float> shared_back(size);
+    lowp::block_cast(lowp::blocks_of<32>(alone, alone_scales), back);
+    lowp::openmp::block_cast(lowp::blocks_of<32>(shared, shared_scales), shared_back);
+    EXPECT_TRUE(same_bits(back, shared_back));
+  });
+}
+
+// Not a bit of a sum depends on the number of threads, nor on whether there are any.
+TEST(openmp, unscale_and_measure) {
+  for_each_size_and_team([](std::size_t size) {
+    auto alone = numbers<lowp::bfloat16>(size, 1);
+    auto shared = alone;
+    EXPECT_TRUE(lowp_test::same(lowp::measure(alone), lowp::openmp::measure(shared)));
+    lowp::gradient_report alone_report;
+    lowp::gradient_report shared_report;
+    lowp::unscale(alone, 0.3F, alone_report, random_bits);
+    lowp::openmp::unscale(shared, 0.3F, shared_report, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(lowp_test::same(alone_report, shared_report));
   });
 }
 
