@@ -35,7 +35,7 @@ void expect_every_code() {
 
 template <class From>
 class census_of_every_code : public testing::Test {};
-TYPED_TEST_SUITE(census_of_every_code, every_format, by_format);
+TYPED_TEST_SUITE(census_of_every_code, all_formats, by_format);
 
 TYPED_TEST(census_of_every_code, to_float8_e4m3fn) {
   expect_every_code<TypeParam, lowp::float8_e4m3fn>();
@@ -44,13 +44,11 @@ TYPED_TEST(census_of_every_code, to_float8_e4m3fn) {
 TEST(census_of_every_code_of, bfloat16) {
   expect_every_code<lowp::bfloat16, lowp::float16>();
   expect_every_code<lowp::bfloat16, lowp::bfloat16>();
-  expect_every_code<lowp::bfloat16, lowp::float8_e5m2fnuz>();
   expect_every_code<lowp::bfloat16, float>();
 }
 TEST(census_of_every_code_of, float16) {
   expect_every_code<lowp::float16, lowp::bfloat16>();
   expect_every_code<lowp::float16, lowp::float8_e5m2>();
-  expect_every_code<lowp::float16, lowp::float4_e2m1fn>();
 }
 
 }  // namespace

@@ -36,8 +36,7 @@ class exponent_tally {
   }
   /// counts[i] += how many had the exponent field i, of 1 to 254.
   LOWP_HOST_FN void add_to(std::uint64_t* counts) {
-    __builtin_memset(bytes_ + filled_, 0, static_cast<std::size_t>(size - filled_));
-    count();
+    count_each(filled_);
     for (int t = 0; t < copies; ++t)
       for (int i = 1; i < kinds - 1; ++i) counts[i] += tables_[t][i];
   }
@@ -78,7 +77,7 @@ class exponent_tally {
       last = most[i] > last ? most[i] : last;
     }
     if (last == kinds - 1 || last - first >= width)
-      count_each();
+      count_each(size);
     else
       for (int kind = first; kind <= last; kind += at_once) count_kinds(kind);
   }
@@ -106,8 +105,9 @@ class exponent_tally {
   }
 
   /// Several tables, because equal exponents in a row would wait for each other.
-  LOWP_HOST_FN void count_each() {
-    for (int i = 0; i < size; i += copies)
+  LOWP_HOST_FN void count_each(int count) {
+    static_assert(Isa::lanes % copies == 0);
+    for (int i = 0; i < count; i += copies)
       for (int t = 0; t < copies; ++t) ++tables_[t][bytes_[i + t]];
   }
 
