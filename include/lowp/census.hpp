@@ -10,7 +10,7 @@ namespace lowp {
 namespace detail {
 
 /// `census`, where `where` says; what is wrong is returned.
-template <element To, class Where, class In>
+template <class Where, class In, census_target To>
 [[nodiscard]] LOWP_HOST_FN problem census_on(Where const& where, In&& in,
                                              census_report<To>& report) {
   must_be_input<In>();
@@ -33,12 +33,12 @@ template <element To, class Where, class In>
 ///
 /// @return     merges with that of other ranges by +=. The bits of its sum do not depend on how a range is
 ///             cut into shards where all but the last are multiples of 2^14 elements
-/// @tparam To  float or a narrow type that has zero
+/// @tparam To  float or a narrow type, but float8_e8m0fnu, which has no zero
 /// @param in   n elements of float or a narrow type
-template <element To, input In>
+template <census_target To, input In>
 [[nodiscard]] LOWP_HOST_FN range_census census(In&& in) {
   census_report<To> report;
-  detail::refuse_if(detail::census_on<To>(detail::blocks_on_this_thread{}, in, report));
+  detail::refuse_if(detail::census_on(detail::blocks_on_this_thread{}, in, report));
   return report;
 }
 

@@ -11,17 +11,22 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 
 namespace lowp {
 
+/// What a census can be taken for: float, or a narrow type that has zero and so a sign.
+template <class T>
+concept census_target = element<T> && std::numeric_limits<T>::is_signed;
+
 /// A census of what rounding to `To` would do, to be added to where it lies.
-template <element To>
+template <census_target To>
 struct census_report : range_census {};
 
 namespace detail {
 
 /// The magnitudes of floats from which on they round to something else in `To`, as bits.
-template <element To>
+template <census_target To>
 struct census_borders {
   std::uint32_t kept;      ///< the least that does not round to zero,
   std::uint32_t normal;    ///< that does not round to a subnormal value
@@ -35,7 +40,7 @@ LOWP_FN constexpr std::uint32_t round_to_nearest(std::uint32_t magnitude) {
 
 /// The least magnitude of a float whose code is at least `code`, or infinity.
 template <format F>
-constexpr std::uint32_t least_that_rounds_to(std::uint32_t code) {
+LOWP_FN constexpr std::uint32_t least_that_rounds_to(std::uint32_t code) {
   std::uint32_t below = 0, there = lanes::binary32_infinity;
   while (there - below > 1) {
     std::uint32_t const middle = below + (there - below) / 2;
@@ -44,8 +49,8 @@ constexpr std::uint32_t least_that_rounds_to(std::uint32_t code) {
   return there;
 }
 
-template <element To>
-constexpr census_borders<To> make_census_borders() {
+template <census_target To>
+LOWP_FN constexpr census_borders<To> make_census_borders() {
   if constexpr (std::same_as<To, float>) {
     return {1, 1u << 23, lanes::binary32_infinity};
   } else {
@@ -54,13 +59,13 @@ constexpr census_borders<To> make_census_borders() {
             least_that_rounds_to<F>(F.max_code() + 1)};
   }
 }
-template <element To>
+template <census_target To>
 inline constexpr census_borders<To> borders_of = make_census_borders<To>();
 
 LOWP_EXACT_BEGIN
 
 /// The magnitude that a magnitude without overflow is rounded to, as bits.
-template <element To, class F>
+template <census_target To, class F>
 LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
   using U = lanes::word<F>;
   if constexpr (std::same_as<To, float>) {
@@ -85,9 +90,8 @@ LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
 }
 
 /// Of elements in lanes F, all but their exponents.
-template <element To, class F>
+template <census_target To, class F>
 class census_lanes {
-  static_assert(std::same_as<To, float> || To(0) == To(0), "a census needs a format with zero");
   using U = lanes::word<F>;
   using M = lanes::mask<F>;
   using D = lanes::wide<F>;
@@ -207,7 +211,7 @@ class census_lanes {
 LOWP_EXACT_END
 
 /// One thread of a GPU, whose block counts the exponents.
-template <element To>
+template <census_target To>
 class census_of_thread : public census_lanes<To, float> {
  public:
   static constexpr unsigned bins = exponent_histogram::bins;
@@ -218,7 +222,7 @@ class census_of_thread : public census_lanes<To, float> {
     return a == 0 || a >= lanes::binary32_infinity ? -1 : static_cast<int>(a >> 23);
   }
 };
-template <element To>
+template <census_target To>
 struct lanes_of_report<census_report<To>, float> {
   using type = census_of_thread<To>;
   using part = partial_census;
@@ -227,7 +231,7 @@ struct lanes_of_report<census_report<To>, float> {
 #if !defined(__CUDA_ARCH__)
 
 /// With the exponents, of packs of lanes.
-template <element To, class Isa>
+template <census_target To, class Isa>
 class census_lanes_with_exponents {
   using F = simd::pack<float, Isa>;
   using tally = simd::exponent_tally<Isa>;
@@ -263,7 +267,7 @@ class census_lanes_with_exponents {
   tally exponents_;
 };
 
-template <element To, class Isa>
+template <census_target To, class Isa>
 struct lanes_of_report<census_report<To>, simd::pack<float, Isa>> {
   using type = census_lanes_with_exponents<To, Isa>;
   using part = range_census;

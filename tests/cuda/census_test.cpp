@@ -26,11 +26,11 @@ void expect_oracle() {
         simulated_grid grid(threads, 3);
         const lowp::cuda::on_grid<simulated_grid> where{grid};
         lowp::census_report<To> report;
-        ASSERT_EQ(lowp::detail::census_on<To>(where, x.span(), report), "");
+        ASSERT_EQ(lowp::detail::census_on(where, x.span(), report), "");
         ASSERT_TRUE(x.holds(in, "in"));
         expect(report, expected_of<To>(in));
         // It adds to what is there, and to the bits of a host's.
-        ASSERT_EQ(lowp::detail::census_on<To>(where, x.span(), report), "");
+        ASSERT_EQ(lowp::detail::census_on(where, x.span(), report), "");
         lowp::range_census twice = lowp::census<To>(x.span());
         twice += twice;
         EXPECT_EQ(report.count, twice.count);
@@ -53,7 +53,7 @@ TEST(cuda_census, refuses_what_lowp_refuses) {
   const lowp::cuda::on_grid<simulated_grid> where{grid};
   grid.out_of_reach = x.data();
   lowp::census_report<lowp::float16> report;
-  EXPECT_EQ(lowp::detail::census_on<lowp::float16>(where, x, report), "census: in is far away");
+  EXPECT_EQ(lowp::detail::census_on(where, x, report), "census: in is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

@@ -10,6 +10,7 @@
 //     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
 //     lowp::cuda::unscale(stream, g, inverse_scale, gradient_report, rounding, overflow)
 //     lowp::cuda::measure(stream, g, gradient_report)
+//     lowp::cuda::census(stream, in, census_report<To>)
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //
 // What is optional there is optional here. Ranges are anything with size() whose data() is a device
@@ -32,6 +33,7 @@
 // Each is also there as try_cast and so on, which return a status instead of throwing.
 #pragma once
 
+#include <lowp/census.hpp>
 #include <lowp/cuda/call.cuh>
 #include <lowp/lowp.hpp>
 
@@ -152,6 +154,14 @@ template <class G, class Report>
   });
 }
 
+/// As lowp::census, but that it adds to a census_report<To> in device memory.
+template <class In, class Report>
+[[nodiscard]] status try_census(cudaStream_t stream, In&& in, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::census_on(where, viewed(in), argument(report));
+  });
+}
+
 /// As lowp::transform.
 template <class Function, class R, class Out, class... In>
 [[nodiscard]] status try_transform(cudaStream_t stream, Function const& function, R rounding,
@@ -195,6 +205,10 @@ void unscale(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void measure(cudaStream_t stream, Arguments&&... arguments) {
   try_measure(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void census(cudaStream_t stream, Arguments&&... arguments) {
+  try_census(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void transform(cudaStream_t stream, Arguments&&... arguments) {
