@@ -119,6 +119,7 @@ class census_lanes {
 
     F const exact = lanes::from_bits<F>(a);
     F const error = lanes::sub(exact, rounded_magnitude<To, F>(a));
+    if (!lanes::any(lanes::negate(lanes::is_zero(error)))) return;
     D const wide = lanes::widen(error);  // so that the square is exact
     squares_ = lanes::add(squares_, lanes::mul(wide, wide));
     // Exactly where the quotient is larger: an fma has the sign of its exact value.

@@ -14,7 +14,8 @@ namespace lowp::simd {
 /// As many T as a register has room for.
 template <class T, class Isa>
 struct filled_register {
-  typedef T vector __attribute__((vector_size(4 * Isa::lanes / sizeof(T) * sizeof(T))));
+  typedef T vector
+      __attribute__((vector_size((Isa::lanes < 8 ? 16 : 32) / sizeof(T) * sizeof(T))));
 };
 
 /// Of the exponent fields of binary32, but those of all zeros or ones: those are the caller's.
@@ -43,7 +44,7 @@ class exponent_tally {
 
  private:
   // So few that a byte holds how often a lane has seen one kind.
-  static constexpr int size = 2048, width = 4 * Isa::lanes, at_once = 4, copies = 4;
+  static constexpr int size = 2048, width = Isa::lanes < 8 ? 16 : 32, at_once = 4, copies = 4;
   using vector = typename filled_register<std::uint8_t, Isa>::vector;
   using sums = typename filled_register<std::uint64_t, Isa>::vector;
   static_assert(size % width == 0 && size / width < 256);
