@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of the host side that needs nothing but the standard library. For less, include what you use.
+// All of the host side that needs nothing but the standard library: value types and rounding; cast,
+// scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and what they store;
+// gradients, scales, loss scaling, advice; from_chars and to_chars. For less, include what you use.
 #pragma once
 
 #include <lowp/advice.hpp>
@@ -9,7 +11,9 @@
 #include <lowp/fp8_lm.hpp>
 #include <lowp/fused_add.hpp>
 #include <lowp/gradient_list.hpp>
+#include <lowp/gradients.hpp>
 #include <lowp/loss_scaler.hpp>
+#include <lowp/scale.hpp>
 #include <lowp/scaled_cast.hpp>
 #include <lowp/setups.hpp>
 #include <lowp/split.hpp>
