@@ -134,6 +134,36 @@ TEST(gradients_of_floats, of_one_nonfinite_element_anywhere) {
   }
 }
 
+// As the values that they stand for.
+TEST(gradients_in_storages, are_unscaled_and_measured) {
+  const tensor in = random_tensor<lowp::float8_e4m3fn>(20000, 1, values::training);
+  guarded<lowp::float8_e4m3fn> codes(in, 1);
+  std::vector<float> x(20000);
+  lowp::cast(codes.span(), x);
+  for (float& each : x) each *= 0x1p-7F;
+  const std::span<const lowp::float8_e4m3fn> read_only = codes.span();
+  const lowp::gradient_report want = lowp::measure(x);
+  EXPECT_TRUE(same(lowp::measure(lowp::scaled{read_only, 0x1p7F}), want));
+  std::vector<lowp::float8_e8m0fnu> scales(20000 / 32, lowp::float8_e8m0fnu(0x1p-7F));
+  EXPECT_TRUE(same(lowp::measure(lowp::blocks_of<32>(codes.span(), scales)), want));
+
+  lowp::gradient_report unscaled;
+  lowp::gradient_report expected;
+  lowp::unscale(x, 0x1p-20F, expected);
+  lowp::unscale(lowp::scaled{codes.span(), 0x1p7F, 0x1p27F}, 0x1p-20F, unscaled);
+  EXPECT_TRUE(same(unscaled, expected));
+  EXPECT_TRUE(codes.holds(in, "codes"));  // 2^-20 is in the scale
+
+  scales.pop_back();
+  try {
+    static_cast<void>(lowp::measure(lowp::blocks_of<32>(codes.span(), scales)));
+    FAIL() << "too few";
+  } catch (const std::invalid_argument& refusal) {
+    EXPECT_STREQ(refusal.what(),
+                 "lowp::measure: g: 20000 elements in blocks of 32 need 625 scales, not 624");
+  }
+}
+
 TEST(gradients_of_floats, adds_to_what_is_in_the_report) {
   std::vector<float> g(10, 3.0F);
   lowp::gradient_report report;
