@@ -2,6 +2,8 @@
 // unscale, measure and clip_factor against the oracle's products and exact sums of squares.
 #include <gtest/gtest.h>
 #include <lowp/gradients.hpp>
+#include <lowp/scale.hpp>
+#include <lowp/value.hpp>
 
 #include <algorithm>
 #include <array>
@@ -154,6 +156,25 @@ TEST(gradients_of_floats, refuses_an_inverse_scale_that_is_none) {
     }
     EXPECT_EQ(g, std::vector<float>(3, 1.0F));
     EXPECT_EQ(report.count, 0U);
+  }
+}
+
+// Current scaling: nothing saturates, and what is not far smaller than the largest keeps its precision.
+TEST(current_scaling, loses_nothing_to_saturation) {
+  for (const double magnitude : {1e-30, 1e-8, 1.0, 1e10}) {
+    const tensor in = random_tensor<float>(5000, 3, values::training, magnitude);
+    guarded<float> x(in, 0);
+    const float largest = lowp::measure(x.span()).largest.value();
+    const float scale =
+        lowp::power_of_two_scale<lowp::float8_e4m3fn>(lowp::measure(x.span()).largest);
+    std::vector<lowp::float8_e4m3fn> codes(5000);
+    lowp::scaled_cast(x.span(), codes, scale, lowp::nearest_even{}, lowp::overflow::infinity);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      ASSERT_TRUE(isfinite(codes[i]));
+      if (std::fabs(x.span()[i]) > largest * 0x1p-14F) {
+        ASSERT_NEAR(double{codes[i]} / scale, x.span()[i], std::fabs(x.span()[i]) / 16);
+      }
+    }
   }
 }
 
