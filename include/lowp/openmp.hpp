@@ -7,10 +7,7 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
-#include <lowp/blocks.hpp>
-#include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
-#include <lowp/tree_add.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -63,7 +63,8 @@ void storages(cudaStream_t stream, const memory& a, const memory& b, const memor
   const lowp::stochastic random{1};
   auto* const report = static_cast<lowp::update_report*>(other.data);
   lowp::cuda::update(stream, lowp::kahan{p, rest}, wide, m, v, lowp::adamw{}, 1);
-  lowp::cuda::update(stream, lowp::kahan{p, rest}, wide, m, v, lowp::adamw{}, 1, random, report);
+  const auto* const state = static_cast<const lowp::cuda::step_state*>(other.data);
+  lowp::cuda::update(stream, lowp::kahan{p, rest}, wide, m, v, lowp::adamw{}, state, random, report);
   lowp::cuda::update(stream, lowp::master{wide, p}, p, m, v, lowp::adamw{}, 1);
   lowp::cuda::update(stream, lowp::split_master{p, low}, wide, m, v, lowp::adamw{}, 1);
   lowp::cuda::update(stream, lowp::split_master{p, low8}, wide, m, v, lowp::adamw{}, 1, random);
