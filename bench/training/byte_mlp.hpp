@@ -36,7 +36,7 @@ class byte_mlp final : public task<Scalar> {
   }
 
  private:
-  static constexpr std::size_t context_size = 8, embedding_size = 16, hidden_size = 128;
+  static constexpr std::size_t context_size = 8, embedding_size = 16, hidden_size = 256;
   static constexpr std::size_t batch_size = 64, held_out_size = 4096;
 
   double loss(tensors<Scalar> const& weights, stretches const& b,

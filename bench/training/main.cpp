@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains small models once for each way of storing them, and writes what came of it, one line a run.
+#include <fmt/core.h>
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "plan.hpp"
+
+namespace {
+
+using namespace training;
+
+struct options {
+  std::string text, digits, csv, tensors_csv;
+  std::vector<std::string> tasks, configurations;
+  std::uint64_t seeds = 5;
+  unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+  bool is_quick = false;
+};
+
+struct job {
+  plan const* what;
+  bool is_small;  ///< rate, from the weights below
+  configuration stored;
+  std::uint64_t seed;
+  tensors<float> const* pretrained;
+
+  schedule const& when() const { return is_small ? what->small : what->normal; }
+  outcome run() const {
+    return training::run(
+        *what->learned, stored, when(), seed,
+        is_small ? *pretrained : initial_weights<float>(what->learned->shapes(), seed));
+  }
+};
+
+constexpr std::string_view head =
+    "task,rate,configuration,weights,moments,gradients,seed,parameters,bytes,gradient_bytes,steps,"
+    "lr,held_out,applied_ratio,stalled,overflowed,nonfinite,largest_request,zero_second,"
+    "update_us,step_us,curve\n";
+
+std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+
+std::string line_of(job const& j, outcome const& o) {
+  lowp::update_report const report = o.report();
+  auto const share = [&](std::uint64_t count) {
+    return static_cast<double>(count) / static_cast<double>(report.count);
+  };
+  std::vector<std::string> curve;
+  for (double const loss : o.held_out) curve.push_back(fmt::format("{:.5f}", loss));
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{:.4f},{:.4f},{},{},{:.6f},{:.6f},{:.6f},{},{},{:.4g},{:.6f},{:.1f},"
+      "{:.1f},{}\n",
+      j.what->name, j.is_small ? "small" : "normal", j.stored.name, quoted(j.stored.weights),
+      quoted(j.stored.moments), quoted(j.stored.gradients), j.seed, report.count / j.when().steps,
+      o.bytes, o.gradient_bytes, j.when().steps, j.when().lr, o.held_out.back(),
+      report.applied_ratio(), share(report.stalled), report.overflowed, report.nonfinite,
+      o.largest_request, o.zero_second, o.update_seconds * 1e6, o.step_seconds * 1e6,
+      fmt::join(curve, ";"));
+}
+
+constexpr std::string_view tensors_head =
+    "task,rate,configuration,seed,tensor,size,moved,stalled,applied_ratio\n";
+
+std::string tensor_lines_of(job const& j, outcome const& o) {
+  std::string lines;
+  std::vector<tensor_shape> const& shapes = j.what->learned->shapes();
+  for (std::size_t t = 0; t < shapes.size(); ++t) {
+    lowp::update_report const& r = o.reports[t];
+    lines += fmt::format(
+        "{},{},{},{},{},{},{},{:.6f},{:.6f}\n", j.what->name, j.is_small ? "small" : "normal",
+        j.stored.name, j.seed, shapes[t].name, shapes[t].size(), o.moved[t],
+        static_cast<double>(r.stalled) / static_cast<double>(r.count), r.applied_ratio());
+  }
+  return lines;
+}
+
+// Lines in the order of the jobs, each as soon as all before it are there.
+class ordered_file {
+ public:
+  ordered_file(std::string const& path, std::string_view first_line) {
+    if (path.empty()) return;
+    file_.emplace(path);
+    *file_ << first_line;
+    if (!*file_) throw std::runtime_error("cannot write '" + path + "'");
+  }
+  void add(std::size_t place, std::string text) {
+    if (!file_) return;
+    if (place >= waiting_.size()) waiting_.resize(place + 1);
+    waiting_[place] = std::move(text);
+    for (; next_ < waiting_.size() && waiting_[next_]; ++next_) *file_ << *waiting_[next_];
+    file_->flush();
+    if (!*file_) throw std::runtime_error("cannot write all of a file");
+  }
+
+ private:
+  std::optional<std::ofstream> file_;
+  std::vector<std::optional<std::string>> waiting_;
+  std::size_t next_ = 0;
+};
+
+// Calls function(0), ..., function(count - 1). Each call is one thread's own, so what it computes
+// does not depend on how many there are.
+template <class Function>
+void for_each_index(std::size_t count, unsigned threads, Function const& function) {
+  std::atomic<std::size_t> next = 0;
+  auto const work = [&] {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) function(i);
+    } catch (...) {
+      next = count;
+      throw;
+    }
+  };
+  std::vector<std::future<void>> workers;
+  for (unsigned i = 0; i < threads; ++i) workers.push_back(std::async(std::launch::async, work));
+  for (std::future<void>& w : workers) w.get();
+}
+
+std::vector<configuration> configurations_for(options const& o) {
+  if (o.configurations.empty()) return all_configurations();
+  std::vector<configuration> chosen;
+  for (std::string const& name : o.configurations) chosen.push_back(configuration_named(name));
+  return chosen;
+}
+
+void compare(options const& o) {
+  std::vector<plan> const all = plans(o.tasks, o.text, o.digits, o.is_quick);
+  std::vector<tensors<float>> pretrained(all.size());
+  constexpr std::uint64_t other_seed = 1000;  // no run's own
+  for_each_index(all.size(), o.threads, [&](std::size_t i) {
+    plan const& p = all[i];
+    pretrained[i] = run(*p.learned, configuration_named("fp32"), p.pretraining, other_seed,
+                        initial_weights<float>(p.learned->shapes(), other_seed))
+                        .weights;
+  });
+
+  std::vector<job> jobs;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (bool const is_small : {false, true})
+      for (configuration const& c : configurations_for(o))
+        for (std::uint64_t seed = 1; seed <= o.seeds; ++seed)
+          jobs.push_back({&all[i], is_small, c, seed, &pretrained[i]});
+
+  ordered_file runs(o.csv, head), of_tensors(o.tensors_csv, tensors_head);
+  std::mutex mutex;
+  for_each_index(jobs.size(), o.threads, [&](std::size_t i) {
+    job const& j = jobs[i];
+    outcome const result = j.run();
+    std::lock_guard const lock(mutex);
+    fmt::print("{:<12} {:<6} {:<22} seed {}  held out {:.4f}  applied {:.3f}\n", j.what->name,
+               j.is_small ? "small" : "normal", j.stored.name, j.seed, result.held_out.back(),
+               result.report().applied_ratio());
+    std::fflush(stdout);
+    runs.add(i, line_of(j, result));
+    // Of all tensors one seed shows enough.
+    of_tensors.add(i, j.seed == 1 ? tensor_lines_of(j, result) : "");
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options o;
+  CLI::App app("Trains small models once for each way of storing them.");
+  app.add_option("--text", o.text, "file that the language models learn");
+  app.add_option("--digits", o.digits, "scikit-learn's digits.csv");
+  app.add_option("--tasks", o.tasks, "byte_mlp, digits, transformer; default: all")->delimiter(',');
+  app.add_option("--configurations", o.configurations, "default: all")->delimiter(',');
+  app.add_option("--seeds", o.seeds, "how many", true);
+  app.add_option("--csv", o.csv, "file to write: one line a run");
+  app.add_option("--tensors", o.tensors_csv, "file to write: one line a tensor of the first seed");
+  app.add_option("--threads", o.threads, "runs at a time");
+  app.add_flag("--quick", o.is_quick, "a fortieth of the steps");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    compare(o);
+  } catch (std::exception const& error) {
+    fmt::print(stderr, "training: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// One configuration's way from initial weights to a trained model.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "configuration.hpp"
+#include "task.hpp"
+
+namespace training {
+
+struct schedule {
+  double lr;  ///< to nearly zero along half a cosine, unless `is_constant`
+  std::uint64_t steps;
+  bool is_constant = false;
+};
+
+/// What a run has shown. Losses are of the weights as stored, in nats.
+struct outcome {
+  std::vector<double> held_out;              ///< before, and at equal distances to the end
+  std::vector<lowp::update_report> reports;  ///< of each tensor over all steps
+  std::vector<std::size_t> moved;            ///< how many weights of each tensor are not the first
+  double bytes, gradient_bytes;              ///< for each parameter
+  /// The largest mean of |u| over all weights that a step asked for, in units of its learning rate.
+  double largest_request = 0;
+  double zero_second = 0;  ///< share of second moments that end as 0 though their first is not
+  double update_seconds, step_seconds;  ///< medians over the steps
+  tensors<float> weights;               ///< in the end
+
+  lowp::update_report report() const;
+};
+
+/// A function of its arguments, but for the seconds.
+outcome run(task<float> const& learned, configuration const& stored, schedule const& when,
+            std::uint64_t seed, tensors<float> const& initial);
+
+}  // namespace training
