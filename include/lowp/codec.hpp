@@ -13,6 +13,10 @@
 
 namespace lowp::detail {
 
+/// What becomes of a NaN that is stored: a conversion keeps sign and payload, a computed NaN is the
+/// canonical one.
+enum class nans : std::uint8_t { kept, canonical };
+
 /// Where special results go, in lanes and by sign: computed once per call.
 template <class U>
 struct special_results {
@@ -21,9 +25,14 @@ struct special_results {
 };
 
 template <format F, class U = std::uint32_t, class R>
-LOWP_FN constexpr special_results<U> special_results_of(R const& rounding, overflow policy) {
+LOWP_FN constexpr special_results<U> special_results_of(R const& rounding, overflow policy,
+                                                        nans kind = nans::kept) {
   using lanes::spread;
-  special_codes const codes = special_codes_of<F>(policy);
+  special_codes codes = special_codes_of<F>(policy);
+  if (kind == nans::canonical) {
+    codes.nan[1] = codes.nan[0];
+    codes.nan_payload = 0;
+  }
   return {
       {spread<U>(rounding.inward(false) ? F.max_code() : codes.overflowed),
        spread<U>(rounding.inward(true) ? F.max_code() : codes.overflowed)},

@@ -4,6 +4,7 @@
 #include <lowp/outcome.hpp>
 #include <lowp/ranges.hpp>
 #include <lowp/simd/dispatch.hpp>
+#include <lowp/storage.hpp>
 
 namespace lowp {
 
@@ -31,19 +32,20 @@ struct make_scaled_addition {
 template <class Where, class P, class Make, class U, class R = nearest_even, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN problem fused_add_on(Where const& where, P&& p, Make const& make, U&& u,
                                                 R rounding = {}, Outcome&&... outcome) {
-  must_be_output<P>();
-  must_be_input<U>();
+  must_be_storage<P>();
+  must_be_readable<U>();
   must_be_span_rounding<R>();
-  using T = element_of<P>;
-  extent const to("p", p), from("u", u);
-  problem wrong = unequal_sizes("fused_add", {to, from});
-  if (wrong.empty()) wrong = partial_overlap("fused_add", to, from);
-  if (wrong.empty()) wrong = out_of_reach(where, "fused_add", {to, from});
+  auto const to = extents_of("p", p);
+  auto const from = extents_of("u", u);
+  auto const all = joined(to, from);
+  problem wrong = invalid_among("fused_add", {"p", "u"}, p, u);
+  if (wrong.empty()) wrong = unequal_sizes("fused_add", all);
+  if (wrong.empty()) wrong = overlap_among("fused_add", to, from);
+  if (wrong.empty()) wrong = out_of_reach(where, "fused_add", all);
   if (!wrong.empty()) return wrong;
-  where(make, to.size, report_among(outcome...),
-        simd::operand<T, simd::access::read_write, R>{std::ranges::data(p), rounding,
-                                                      policy_among<T>(outcome...)},
-        simd::operand<element_of<U>, simd::access::read>{std::ranges::data(u)});
+  where(make, all[0].size, report_among(outcome...),
+        operand_of<simd::access::read_write>(p, rounding, policy_among<policy_type<P>>(outcome...)),
+        operand_of<simd::access::read>(u));
   return {};
 }
 
@@ -56,7 +58,7 @@ template <class Where, class P, class Make, class U, class R = nearest_even, cla
 /// @param u        n elements; may be the storage of p where elements have equal size
 /// @param outcome  optionally an overflow policy, then optionally an update_report to add to
 /// @throws std::invalid_argument  sizes differ, or p and u overlap in another way
-template <output P, input U, span_rounding R = nearest_even, class... Outcome>
+template <storage P, readable U, span_rounding R = nearest_even, class... Outcome>
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, R rounding = {}, Outcome&&... outcome) {
   detail::refuse_if(detail::fused_add_on(
@@ -64,10 +66,10 @@ LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, R rounding = {}, Outcome&
 }
 
 template <class P, class U, class R = nearest_even, class... Outcome>
-  requires(!(output<P> && input<U> && span_rounding<R>))
+  requires(!(storage<P> && readable<U> && span_rounding<R>))
 void fused_add(P&&, float, U&&, R = {}, Outcome&&...) {
-  detail::must_be_output<P>();
-  detail::must_be_input<U>();
+  detail::must_be_storage<P>();
+  detail::must_be_readable<U>();
   detail::must_be_span_rounding<R>();
 }
 

@@ -86,7 +86,7 @@ LOWP_HOST_FN void scaled_cast(In&& in, Out&& out, float scale, Rest&&... rest) {
 /// As lowp::fused_add.
 template <class P, class U, class... Rest>
 LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, Rest&&... rest) {
-  if constexpr (output<P> && input<U>)
+  if constexpr (storage<P> && readable<U>)
     detail::refuse_if(detail::fused_add_on(detail::openmp_team{}, std::forward<P>(p),
                                            detail::make_scaled_addition{alpha}, std::forward<U>(u),
                                            std::forward<Rest>(rest)...));
@@ -102,6 +102,16 @@ LOWP_HOST_FN void update(P&& p, G&& g, Rest&&... rest) {
                                         std::forward<G>(g), std::forward<Rest>(rest)...));
   else
     lowp::update(std::forward<P>(p), std::forward<G>(g), std::forward<Rest>(rest)...);
+}
+
+/// As lowp::split and lowp::join.
+template <class In, class High, class Low, class... Rest>
+LOWP_HOST_FN void split(In&& in, High&& high, Low&& low, Rest&&... rest) {
+  detail::refuse_if(detail::split_on(detail::openmp_team{}, in, high, low, rest...));
+}
+template <class High, class Low, class Out>
+LOWP_HOST_FN void join(High&& high, Low&& low, Out&& out) {
+  detail::refuse_if(detail::join_on(detail::openmp_team{}, high, low, out));
 }
 
 /// As lowp::transform; `function` is copied, is called by several threads at once, and throws

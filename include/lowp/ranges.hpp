@@ -58,16 +58,18 @@ namespace detail {
 
 /// A range as errors speak of it.
 struct extent {
-  char const* name;
+  char const *name, *part;
   void const* data;
   std::size_t size, element_size;
+  std::size_t per_entry = 1;  ///< elements to an entry: more than one of scales
 
   template <class R>
-  LOWP_HOST_FN extent(char const* range_name, R& r)
+  LOWP_HOST_FN extent(char const* range_name, R& r, char const* part_name = "")
       : name(range_name),
+        part(part_name),
         data(std::ranges::data(r)),
         size(std::ranges::size(r)),
-        element_size(sizeof(element_of<R>)) {}
+        element_size(sizeof(std::ranges::range_value_t<R>)) {}
 };
 
 inline namespace LOWP_UNIT {
@@ -80,12 +82,15 @@ inline void refuse_if(problem const& what) {
   if (!what.empty()) raise<std::invalid_argument>("lowp::" + what);
 }
 
-inline problem unequal_sizes(char const* function, std::initializer_list<extent> ranges) {
+inline std::string name_of(extent const& range) { return std::string(range.name) + range.part; }
+
+template <class Extents = std::initializer_list<extent>>
+problem unequal_sizes(char const* function, Extents const& ranges) {
   for (extent const& r : ranges) {
-    if (r.size == ranges.begin()->size) continue;
+    if (r.size == ranges.begin()->size || r.per_entry != 1) continue;
     std::string sizes;
     for (extent const& each : ranges)
-      sizes.append(sizes.empty() ? "" : ", ").append(each.name).append(" has ") +=
+      sizes.append(sizes.empty() ? "" : ", ").append(name_of(each)).append(" has ") +=
           std::to_string(each.size);
     return std::string(function) + ": sizes differ: " + sizes;
   }
@@ -101,17 +106,15 @@ inline problem overlap(char const* function, extent const& a, extent const& b) {
   auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
   std::size_t const a_bytes = a.size * a.element_size, b_bytes = b.size * b.element_size;
   if (a_bytes == 0 || b_bytes == 0 || a0 + a_bytes <= b0 || b0 + b_bytes <= a0) return {};
-  auto const later = a0 < b0 ? b.name : a.name;
-  auto const earlier = a0 < b0 ? a.name : b.name;
-  return std::string(function) + ": " + a.name + " (" + std::to_string(a_bytes) + " bytes) and " +
-         b.name + " (" + std::to_string(b_bytes) + " bytes) overlap: " + later + " starts " +
-         std::to_string(a0 < b0 ? b0 - a0 : a0 - b0) + " bytes into " + earlier;
+  return std::string(function) + ": " + name_of(a) + " (" + std::to_string(a_bytes) +
+         " bytes) and " + name_of(b) + " (" + std::to_string(b_bytes) +
+         " bytes) overlap: " + name_of(a0 < b0 ? b : a) + " starts " +
+         std::to_string(a0 < b0 ? b0 - a0 : a0 - b0) + " bytes into " + name_of(a0 < b0 ? a : b);
 }
 
 /// What `where` cannot reach, as a GPU the host's memory.
-template <class Where>
-problem out_of_reach(Where const& where, char const* function,
-                     std::initializer_list<extent> ranges) {
+template <class Where, class Extents = std::initializer_list<extent>>
+problem out_of_reach(Where const& where, char const* function, Extents const& ranges) {
   problem wrong;
   if constexpr (requires(extent const& r) { where.out_of_reach(r); }) {
     for (extent const& r : ranges) {

@@ -7,6 +7,7 @@
 #include <lowp/outcome.hpp>
 #include <lowp/ranges.hpp>
 #include <lowp/simd/dispatch.hpp>
+#include <lowp/storage.hpp>
 
 #include <charconv>
 #include <concepts>
@@ -65,12 +66,12 @@ inline problem invalid(adamw const& a, std::uint64_t step) {
 }
 
 /// Sizes are equal, and no two ranges overlap: all but one, the gradients, are written.
-template <class Where>
-problem unfit(Where const& where, std::initializer_list<extent> slots) {
+template <class Where, std::size_t N>
+problem unfit(Where const& where, std::array<extent, N> const& slots) {
   problem wrong = unequal_sizes("update", slots);
-  for (extent const& a : slots)
-    for (extent const* b = &a + 1; b != slots.end() && wrong.empty(); ++b)
-      wrong = overlap("update", a, *b);
+  for (std::size_t a = 0; a < N; ++a)
+    for (std::size_t b = a + 1; b < N && wrong.empty(); ++b)
+      wrong = overlap("update", slots[a], slots[b]);
   return wrong.empty() ? out_of_reach(where, "update", slots) : wrong;
 }
 
@@ -115,32 +116,25 @@ LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, When cons
     return rounding;
 }
 
-/// A range that a step reads and writes, as a kernel's operand.
-template <std::uint32_t Draw, class Range, class R, class When, class... Outcome>
-LOWP_HOST_FN auto slot(Range& range, R const& rounding, When const& when,
-                       Outcome const&... outcome) {
-  using T = element_of<Range>;
-  auto const mode = slot_rounding(rounding, Draw, when);
-  return simd::operand<T, simd::access::read_write, std::remove_cv_t<decltype(mode)>>{
-      std::ranges::data(range), mode, policy_among<T>(outcome...), Draw};
-}
-template <class Range>
-LOWP_HOST_FN auto gradient(Range& range) {
-  return simd::operand<element_of<Range>, simd::access::read>{std::ranges::data(range)};
+/// A storage that a step reads and writes, as a kernel's operand.
+template <std::uint32_t Draw, class S, class R, class When, class... Outcome>
+LOWP_HOST_FN auto slot(S& storage, R const& rounding, When const& when, Outcome const&... outcome) {
+  return operand_of<simd::access::read_write>(storage, slot_rounding(rounding, Draw, when),
+                                              policy_among<policy_type<S>>(outcome...), Draw);
 }
 
 template <class T>
-concept update_argument = output<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
+concept update_argument = moment_storage<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
                           update_rounding<std::remove_cvref_t<T>> ||
                           one_of<std::remove_cvref_t<T>, sgd, adamw, overflow, update_report>;
 
 template <class P, class G, class... Rest>
-concept update_arguments = output<P> && input<G> && (update_argument<Rest> && ...);
+concept update_arguments = storage<P> && readable<G> && (update_argument<Rest> && ...);
 
 template <class T>
 LOWP_FN constexpr void must_be_update_argument() {
   static_assert(update_argument<T>,
-                "an argument of update does not satisfy 'output' (a moment) or 'update_rounding'");
+                "an argument of update does not satisfy 'moment_storage' or 'update_rounding'");
 }
 
 /// The three overloads of `update`, where `where` says.
@@ -148,31 +142,34 @@ template <class Where, class P, class G, class R = nearest_even, class... Outcom
 [[nodiscard]] LOWP_HOST_FN problem update_on(Where const& where, P&& p, G&& g, sgd const& optimizer,
                                              std::uint64_t step, R rounding = {},
                                              Outcome&&... outcome) {
-  extent const params("p", p), gradients("g", g);
+  auto const slots = joined(extents_of("p", p), extents_of("g", g));
   auto const when = when_of(where, step);
   problem wrong = when.invalid(optimizer);
   if (wrong.empty() && !is_zero(optimizer.momentum))
     wrong = "update: sgd: momentum is " + text_of(optimizer.momentum) +
             ", and no momentum range was given";
-  if (wrong.empty()) wrong = unfit(where, {params, gradients});
+  if (wrong.empty()) wrong = invalid_among("update", {"p", "g"}, p, g);
+  if (wrong.empty()) wrong = unfit(where, slots);
   if (!wrong.empty()) return wrong;
-  where(when.template make<sgd_element>(optimizer), params.size, report_among(outcome...),
-        slot<0>(p, rounding, when, outcome...), gradient(g));
+  where(when.template make<sgd_element>(optimizer), slots[0].size, report_among(outcome...),
+        slot<0>(p, rounding, when, outcome...), operand_of<simd::access::read>(g));
   return {};
 }
 template <class Where, class P, class G, class M, class R = nearest_even, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN problem update_on(Where const& where, P&& p, G&& g, M&& momentum,
                                              sgd const& optimizer, std::uint64_t step,
                                              R rounding = {}, Outcome&&... outcome) {
-  extent const params("p", p), gradients("g", g), buffer("momentum", momentum);
+  auto const slots =
+      joined(extents_of("p", p), extents_of("g", g), extents_of("momentum", momentum));
   auto const when = when_of(where, step);
   problem wrong = when.invalid(optimizer);
-  if (wrong.empty()) wrong = unfit(where, {params, gradients, buffer});
+  if (wrong.empty()) wrong = invalid_among("update", {"p", "g", "momentum"}, p, g, momentum);
+  if (wrong.empty()) wrong = unfit(where, slots);
   if (!wrong.empty()) return wrong;
   if (is_zero(optimizer.momentum))
     return update_on(where, p, g, optimizer, step, rounding, outcome...);
-  where(when.template make<sgd_element>(optimizer), params.size, report_among(outcome...),
-        slot<0>(p, rounding, when, outcome...), gradient(g),
+  where(when.template make<sgd_element>(optimizer), slots[0].size, report_among(outcome...),
+        slot<0>(p, rounding, when, outcome...), operand_of<simd::access::read>(g),
         slot<1>(momentum, rounding, when, outcome...));
   return {};
 }
@@ -180,14 +177,16 @@ template <class Where, class P, class G, class M, class V, class R = nearest_eve
 [[nodiscard]] LOWP_HOST_FN problem update_on(Where const& where, P&& p, G&& g, M&& m, V&& v,
                                              adamw const& optimizer, std::uint64_t step,
                                              R rounding = {}, Outcome&&... outcome) {
-  extent const params("p", p), gradients("g", g), first("m", m), second("v", v);
+  auto const slots =
+      joined(extents_of("p", p), extents_of("g", g), extents_of("m", m), extents_of("v", v));
   auto const when = when_of(where, step);
   problem wrong = when.invalid(optimizer);
-  if (wrong.empty()) wrong = unfit(where, {params, gradients, first, second});
+  if (wrong.empty()) wrong = invalid_among("update", {"p", "g", "m", "v"}, p, g, m, v);
+  if (wrong.empty()) wrong = unfit(where, slots);
   if (!wrong.empty()) return wrong;
-  where(when.template make<adamw_element>(optimizer), params.size, report_among(outcome...),
-        slot<0>(p, rounding, when, outcome...), gradient(g), slot<1>(m, rounding, when, outcome...),
-        slot<2>(v, rounding, when, outcome...));
+  where(when.template make<adamw_element>(optimizer), slots[0].size, report_among(outcome...),
+        slot<0>(p, rounding, when, outcome...), operand_of<simd::access::read>(g),
+        slot<1>(m, rounding, when, outcome...), slot<2>(v, rounding, when, outcome...));
   return {};
 }
 
@@ -203,7 +202,7 @@ template <class Where, class P, class G, class M, class V, class R = nearest_eve
 /// @param outcome   optionally an overflow policy, then optionally an update_report to add to
 /// @throws std::invalid_argument  sizes differ; a written range overlaps another range; step 0; a
 ///                  hyper-parameter that is not finite or outside its range. Nothing is written.
-template <output P, input G, update_rounding R = nearest_even, class... Outcome>
+template <storage P, readable G, update_rounding R = nearest_even, class... Outcome>
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer, std::uint64_t step, R rounding = {},
                          Outcome&&... outcome) {
@@ -213,7 +212,8 @@ LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer, std::uint64_t step,
 
 /// One step of SGD with momentum: momentum = g at step 1, momentum * momentum + (1 - dampening) * g
 /// later, g including weight decay. With momentum 0 the momentum range is not touched.
-template <output P, input G, output M, update_rounding R = nearest_even, class... Outcome>
+template <storage P, readable G, moment_storage M, update_rounding R = nearest_even,
+          class... Outcome>
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum, sgd const& optimizer, std::uint64_t step,
                          R rounding = {}, Outcome&&... outcome) {
@@ -222,7 +222,8 @@ LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum, sgd const& optimizer, std::
 }
 
 /// One step of AdamW with first moment m and second moment v.
-template <output P, input G, output M, output V, update_rounding R = nearest_even, class... Outcome>
+template <storage P, readable G, moment_storage M, moment_storage V,
+          update_rounding R = nearest_even, class... Outcome>
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v, adamw const& optimizer, std::uint64_t step,
                          R rounding = {}, Outcome&&... outcome) {
@@ -233,8 +234,8 @@ LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v, adamw const& optimizer, std
 template <class P, class G, class... Rest>
   requires(!detail::update_arguments<P, G, Rest...>)
 void update(P&&, G&&, Rest&&...) {
-  detail::must_be_output<P>();
-  detail::must_be_input<G>();
+  detail::must_be_storage<P>();
+  detail::must_be_readable<G>();
   (detail::must_be_update_argument<Rest>(), ...);
 }
 

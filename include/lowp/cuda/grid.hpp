@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 namespace lowp::cuda {
@@ -42,11 +43,23 @@ bool permits(int width, T const* data) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(access_bytes<T>(width)) ==
          0;
 }
-template <class... Operand>
-int widest(Operand const&... operands) {
+template <class... Pointer>
+int widest(std::tuple<Pointer...> const& data) {
   for (int const width : widths)
-    if ((permits(width, operands.data) && ...)) return width;
+    if (std::apply([&](auto const*... each) { return (permits(width, each) && ...); }, data))
+      return width;
   return 1;
+}
+
+/// Pointers to all arrays of all operands.
+template <simd::element_operand Operand>
+auto arrays_of(Operand const& o) {
+  return std::tuple(o.data);
+}
+template <class Layout, class... Part>
+auto arrays_of(simd::composite<Layout, Part...> const& o) {
+  return std::apply([](auto const&... part) { return std::tuple_cat(arrays_of(part)...); },
+                    o.parts);
 }
 
 /// body(std::integral_constant<int, width>{})
@@ -60,9 +73,23 @@ void with_width(int width, Body const& body) {
     body(std::integral_constant<int, widths[2]>{});
 }
 
+/// An operand's slot: `type`, made by `of`.
 template <class Operand>
-using slot_of = slot<typename Operand::type, Operand::direction,
-                     typename kernel_rounding<std::remove_cv_t<decltype(Operand::rounding)>>::type>;
+struct slot_of_operand {
+  using type = slot<typename Operand::type, Operand::direction,
+                    typename kernel_rounding<std::remove_cv_t<decltype(Operand::rounding)>>::type>;
+  static type of(Operand const& o, detail::nans kind) { return type::of(o, kind); }
+};
+template <class Layout, class... Part>
+struct slot_of_operand<simd::composite<Layout, Part...>> {
+  using type = composite_slot<std::index_sequence_for<Part...>, Layout,
+                              typename slot_of_operand<Part>::type...>;
+  static type of(simd::composite<Layout, Part...> const& o, detail::nans kind) {
+    return {o.layout, o.parts, std::get<Layout::rounded>(o.parts), kind};
+  }
+};
+template <class Operand>
+using slot_of = typename slot_of_operand<Operand>::type;
 
 template <class T>
 void* address_of(T* data) {
@@ -71,9 +98,10 @@ void* address_of(T* data) {
 
 template <class Make, class Operand>
 slot_of<Operand> slot_for(Operand const& o) {
-  constexpr bool is_computed =
-      !requires { decltype(std::declval<Make const&>()())::is_conversion; };
-  return slot_of<Operand>::of(o, is_computed);
+  constexpr bool is_conversion =
+      requires { decltype(std::declval<Make const&>()())::is_conversion; };
+  return slot_of_operand<Operand>::of(o,
+                                      is_conversion ? detail::nans::kept : detail::nans::canonical);
 }
 
 /// Tiles of a tensor.
@@ -82,6 +110,14 @@ std::uint64_t tiles_of(std::uint64_t count, unsigned threads) {
   std::uint64_t const per_tile =
       std::uint64_t{threads} * group_size * groups_per_thread<slot_of<Operand>...>;
   return count / per_tile + (count % per_tile != 0 ? 1 : 0);
+}
+
+template <class Operand>
+auto const& rounding_of(Operand const& o) {
+  if constexpr (simd::element_operand<Operand>)
+    return o.rounding;
+  else
+    return std::get<Operand::rounded>(o.parts).rounding;
 }
 
 /// Where an operation may run: on a grid.
@@ -93,10 +129,15 @@ struct on_grid {
   void operator()(Make const& make, std::size_t count, Report* report,
                   Operand const&... operands) const {
     if (count == 0) return;
-    tensor_table<sizeof...(Operand), 1> const table{{{{address_of(operands.data)...}, count, 0, 0}},
-                                                    1,
-                                                    tiles_of<Operand...>(count, grid.threads())};
-    with_width(widest(operands...),
+    auto const arrays = std::tuple_cat(arrays_of(operands)...);
+    auto const table = std::apply(
+        [&](auto*... data) {
+          return tensor_table<sizeof...(data), 1>{{{{address_of(data)...}, count, 0, 0}},
+                                                  1,
+                                                  tiles_of<Operand...>(count, grid.threads())};
+        },
+        arrays);
+    with_width(widest(arrays),
                [&](auto width) { launch<width>(make, report, 0, table, operands...); });
   }
 
@@ -109,9 +150,9 @@ struct on_grid {
   [[nodiscard]] detail::problem out_of_reach(detail::extent const& range) const {
     auto const address = reinterpret_cast<std::uintptr_t>(range.data);
     if (address % range.element_size != 0)
-      return std::string(range.name) + " is not aligned to its elements of " +
+      return name_of(range) + " is not aligned to its elements of " +
              std::to_string(range.element_size) + " bytes";
-    return out_of_reach(range.name, range.data);
+    return out_of_reach(name_of(range), range.data);
   }
 
  protected:
@@ -121,7 +162,7 @@ struct on_grid {
     detail::problem wrong;
     if constexpr (is_reported<Report>) wrong = out_of_reach("the report", reports);
     if (wrong.empty()) wrong = of_stored(make);
-    ((wrong = wrong.empty() ? of_stored(operands.rounding) : wrong), ...);
+    ((wrong = wrong.empty() ? of_stored(rounding_of(operands)) : wrong), ...);
     if (!wrong.empty()) return grid.refuse(wrong);
     auto const made = kernel_make(make);
     grid.template run<Report>(kernel_call<Width, std::remove_cv_t<decltype(made)>, Report, Table,
@@ -130,10 +171,10 @@ struct on_grid {
   }
 
  private:
-  [[nodiscard]] detail::problem out_of_reach(char const* name, void const* address) const {
+  [[nodiscard]] detail::problem out_of_reach(std::string const& name, void const* address) const {
     detail::problem const why =
         address == nullptr ? "is a null pointer" : grid.unreachable(address);
-    return why.empty() ? why : std::string(name) + " " + why;
+    return why.empty() ? why : name + " " + why;
   }
   /// What an argument keeps in device memory.
   template <class T>

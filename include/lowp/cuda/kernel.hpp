@@ -16,7 +16,7 @@
 #pragma once
 
 #include <lowp/amax.hpp>
-#include <lowp/cuda/port.hpp>
+#include <lowp/cuda/composite.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -54,19 +54,32 @@ struct tensor_table {
 /// So many that a thread has at least 32 bytes on their way before it computes.
 template <class... Slot>
 inline constexpr int groups_per_thread = [] {
-  int bytes =
-      (0 + ... + (Slot::is_read ? group_size * static_cast<int>(sizeof(typename Slot::type)) : 0));
+  int const bytes = group_size * (0 + ... + Slot::bytes_read);
   return bytes >= 32 ? 1 : bytes >= 16 ? 2 : 4;
 }();
 
 template <class Report>
 inline constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
 
+/// Where the pointers of each slot begin among those of a tensor.
+template <class... Slot>
+LOWP_FN constexpr auto first_parts() {
+  struct {
+    int at[sizeof...(Slot)];
+    LOWP_FN constexpr int operator[](std::size_t i) const { return at[i]; }
+  } first{};
+  int parts = 0;
+  std::size_t i = 0;
+  ((first.at[i++] = parts, parts += Slot::parts), ...);
+  return first;
+}
+
 /// What a block does with its tiles, one after another.
 template <int Width, class Thread, class Function, class Report, class... Slot>
 class tile_runner {
   static constexpr bool is_computed = !requires { Function::is_conversion; };
   static constexpr int rows = groups_per_thread<Slot...>;
+  static constexpr auto first_part = first_parts<Slot...>();
   template <class S>
   using port_of = port<S, is_computed, typename Thread::hardware, rows>;
   struct nothing {
@@ -104,9 +117,11 @@ class tile_runner {
                         bool is_whole, Slot const&... slots) {
     first += std::uint64_t{thread_.thread()} * group_size;
     if (is_whole)
-      run_rows<true>(first, tensor.count, port_of<Slot>(slots, tensor.data[I], tensor.number)...);
+      run_rows<true>(first, tensor.count,
+                     port_of<Slot>(slots, tensor.data + first_part[I], tensor.number)...);
     else
-      run_rows<false>(first, tensor.count, port_of<Slot>(slots, tensor.data[I], tensor.number)...);
+      run_rows<false>(first, tensor.count,
+                      port_of<Slot>(slots, tensor.data + first_part[I], tensor.number)...);
   }
 
   // All loads of a thread before any of its arithmetic.

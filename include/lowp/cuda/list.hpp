@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace lowp::cuda {
@@ -42,9 +44,9 @@ struct adamw_tensor {
 
 /// What was found out about the tensors of a list before anything is launched.
 struct checked_list {
-  static constexpr int most_slots = 4;
+  static constexpr int most_arrays = 8;  // two for each of the four slots of AdamW
   struct tensor {
-    void* data[most_slots];
+    void* data[most_arrays];
     std::uint64_t count;
     int width;
     std::uint32_t number;
@@ -85,11 +87,21 @@ struct on_paper : on_grid<Grid> {
   template <class Make, class Report, class... Operand>
   void operator()(Make const&, std::size_t count, Report*, Operand const&... operands) const {
     if (count == 0) return;
-    list.tensors.push_back({{address_of(operands.data)...}, count, widest(operands...), number});
-    (list.ranges.push_back({reinterpret_cast<std::uintptr_t>(operands.data),
-                            reinterpret_cast<std::uintptr_t>(operands.data + count), number,
-                            Operand::is_written}),
-     ...);
+    auto const arrays = std::tuple_cat(arrays_of(operands)...);
+    checked_list::tensor tensor{{}, count, widest(arrays), number};
+    int i = 0;
+    std::apply(
+        [&](auto*... data) { ((tensor.data[i++] = address_of(data), note(data, count)), ...); },
+        arrays);
+    list.tensors.push_back(tensor);
+  }
+
+ private:
+  template <class T>
+  void note(T* data, std::size_t count) const {
+    list.ranges.push_back({reinterpret_cast<std::uintptr_t>(data),
+                           reinterpret_cast<std::uintptr_t>(data + count), number,
+                           !std::is_const_v<T>});
   }
 };
 
@@ -102,13 +114,13 @@ struct on_list : on_grid<Grid> {
   template <class Make, class Report, class... Operand>
   void operator()(Make const& make, std::size_t, Report* reports,
                   Operand const&... operands) const {
-    constexpr int slots = sizeof...(Operand);
+    constexpr int arrays = (0 + ... + slot_of<Operand>::parts);
     constexpr std::size_t other_bytes = 1024;  // of everything but the table
     constexpr auto capacity =
-        static_cast<int>((parameter_bytes - other_bytes - sizeof(tensor_table<slots, 1>)) /
-                             sizeof(typename tensor_table<slots, 1>::tensor) +
+        static_cast<int>((parameter_bytes - other_bytes - sizeof(tensor_table<arrays, 1>)) /
+                             sizeof(typename tensor_table<arrays, 1>::tensor) +
                          1);
-    tensor_table<slots, capacity> table;
+    tensor_table<arrays, capacity> table;
     for (int const width : widths) {
       table.size = 0;
       table.tiles = 0;
@@ -123,7 +135,7 @@ struct on_list : on_grid<Grid> {
       for (checked_list::tensor const& tensor : list.tensors) {
         if (tensor.width != width) continue;
         auto& entry = table.at[table.size++];
-        std::copy_n(tensor.data, slots, entry.data);
+        std::copy_n(tensor.data, arrays, entry.data);
         entry.count = tensor.count;
         entry.first_tile = table.tiles;
         entry.number = tensor.number;

@@ -7,6 +7,7 @@
 //     lowp::cuda::scaled_cast(stream, in, out, scale, amax, rounding, overflow)
 //     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
 //     lowp::cuda::update(stream, p, g, momentum or m and v, optimizer, step, rounding, overflow, report)
+//     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //
 // What is optional there is optional here. Ranges are anything with size() whose data() is a device
@@ -116,6 +117,21 @@ template <tensor_list List, class Optimizer, class Step, class... Rest>
       rest...);
 }
 
+/// As lowp::split and lowp::join.
+template <class In, class High, class Low, class... Rest>
+[[nodiscard]] status try_split(cudaStream_t stream, In&& in, High&& high, Low&& low,
+                               Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::split_on(where, viewed(in), viewed(high), viewed(low), argument(rest)...);
+  });
+}
+template <class High, class Low, class Out>
+[[nodiscard]] status try_join(cudaStream_t stream, High&& high, Low&& low, Out&& out) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::join_on(where, viewed(high), viewed(low), viewed(out));
+  });
+}
+
 /// As lowp::transform.
 template <class Function, class R, class Out, class... In>
 [[nodiscard]] status try_transform(cudaStream_t stream, Function const& function, R rounding,
@@ -143,6 +159,14 @@ void fused_add(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void update(cudaStream_t stream, Arguments&&... arguments) {
   try_update(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void split(cudaStream_t stream, Arguments&&... arguments) {
+  try_split(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void join(cudaStream_t stream, Arguments&&... arguments) {
+  try_join(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void transform(cudaStream_t stream, Arguments&&... arguments) {

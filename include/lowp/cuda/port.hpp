@@ -37,9 +37,9 @@ class port {
     bool overflowed;
   };
 
-  /// Of tensor `number` in a list, whose elements begin at `data`.
-  LOWP_FN port(Slot const& s, void* data, std::uint32_t number)
-      : slot_(s), data_(static_cast<T*>(data)) {
+  /// Of tensor `number` in a list, whose elements begin at *data.
+  LOWP_FN port(Slot const& s, void* const* data, std::uint32_t number)
+      : slot_(s), data_(static_cast<T*>(*data)) {
     if constexpr (Slot::is_random) {
       origin_ = origin_of(s.rounding);
       origin_.source = origin_.source.of_tensor(number);
@@ -141,6 +141,8 @@ class port {
     }
   }
   LOWP_FN void clear() { after_ = {}; }
+  /// A code as it is, where there was none.
+  LOWP_FN void set_code(int k, std::uint32_t code) { after_.set(k, code); }
 
  private:
   Slot const& slot_;

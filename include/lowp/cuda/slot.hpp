@@ -66,6 +66,8 @@ template <element T, access A, class R = nearest_even>
 struct slot {
   using type = T;
   using rounding_type = R;
+  static constexpr int parts = 1;
+  static constexpr int bytes_read = A == access::write ? 0 : static_cast<int>(sizeof(T));
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
   static constexpr bool is_random = is_written && narrow<T> && mode_type<R>::is_stochastic;
@@ -75,17 +77,12 @@ struct slot {
   std::uint32_t limit;
   detail::special_results<std::uint32_t> results;
 
-  /// `is_computed`: a NaN is a result, and not what was converted.
   template <class From>
-  static slot of(simd::operand<T, A, From> const& o, bool is_computed) {
+  static slot of(simd::operand<T, A, From> const& o, detail::nans kind) {
     slot s{R(o.rounding), o.draw, 0, {}};
     if constexpr (is_written && narrow<T>) {
       constexpr format F = T::descriptor;
-      s.results = detail::special_results_of<F, std::uint32_t>(o.rounding, o.policy);
-      if (is_computed) {
-        s.results.nan[1] = s.results.nan[0];
-        s.results.nan_payload = 0;
-      }
+      s.results = detail::special_results_of<F, std::uint32_t>(o.rounding, o.policy, kind);
       s.limit = convertible_limit<F>(s.results);
     }
     return s;

@@ -10,6 +10,8 @@
 #include <lowp/simd/avx2.hpp>
 #include <lowp/simd/avx512.hpp>
 #include <lowp/simd/avx512_bf16.hpp>
+#include <lowp/simd/blocks.hpp>
+#include <lowp/simd/composite.hpp>
 #include <lowp/simd/portable.hpp>
 #include <lowp/simd/transform.hpp>
 #endif

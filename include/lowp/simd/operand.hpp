@@ -8,7 +8,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace lowp::simd {
 
@@ -46,5 +48,47 @@ struct operand {
     return rest;
   }
 };
+
+/// A storage whose values lie in several arrays: one operand for each part of its layout. See
+/// storage/part.hpp.
+template <class Layout, class... Part>
+struct composite {
+  static constexpr int rounded = Layout::rounded;
+  static constexpr bool is_written = (Part::is_written || ...);
+  static constexpr bool is_random = (Part::is_random || ...);
+
+  Layout layout;
+  std::tuple<Part...> parts;
+
+  LOWP_HOST_FN composite after(std::size_t count) const {
+    return after(count, std::index_sequence_for<Part...>{});
+  }
+
+ private:
+  template <std::size_t... I>
+  LOWP_HOST_FN composite after(std::size_t count, std::index_sequence<I...>) const {
+    return {layout, {std::get<I>(parts).after(count)...}};
+  }
+};
+
+/// Codes with a scale for every Block elements.
+template <narrow T, int Block, access A, class R = nearest_even>
+struct blocked {
+  static constexpr int block = Block;
+  static constexpr bool is_read = A != access::write;
+  static constexpr bool is_written = A != access::read;
+  static constexpr bool is_random = operand<T, A, R>::is_random;
+
+  operand<T, A, R> codes;
+  std::conditional_t<is_written, float8_e8m0fnu, float8_e8m0fnu const>* scales;
+
+  /// What is left after the first `count` elements, a multiple of Block.
+  LOWP_HOST_FN blocked after(std::size_t count) const {
+    return {codes.after(count), scales + count / Block};
+  }
+};
+
+template <class Operand>
+concept element_operand = requires { typename Operand::type; };
 
 }  // namespace lowp::simd

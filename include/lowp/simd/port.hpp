@@ -29,9 +29,7 @@ struct staging {
   alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
 };
 
-/// What becomes of a NaN that is stored: a conversion keeps sign and payload, a computed NaN is the
-/// canonical one.
-enum class nans : std::uint8_t { kept, canonical };
+using detail::nans;
 
 /// The lanes of one operand, a batch at a time.
 template <class Isa, class Operand, nans Nans>
@@ -51,11 +49,7 @@ class port {
         streams_(may_stream && is_streamed(o.data, count * sizeof(T))),
         random_(random_of(o)) {
     if constexpr (narrow<T> && Operand::is_written) {
-      results_ = detail::special_results_of<T::descriptor, U>(o.rounding, o.policy);
-      if constexpr (Nans == nans::canonical) {
-        results_.nan[1] = results_.nan[0];
-        results_.nan_payload = lanes::spread<U>(0);
-      }
+      results_ = detail::special_results_of<T::descriptor, U>(o.rounding, o.policy, Nans);
       is_ieee_ =
           special_codes_of<T::descriptor>(o.policy) == standard_special_codes<T::descriptor>(false);
     }
@@ -125,6 +119,16 @@ class port {
       return decoded(codes(k));
     }
   }
+
+  /// A code as it is, and the random bits of the lanes: for what rounds elsewhere.
+  LOWP_HOST_FN void store_code(int k, U const& code) {
+    auto* const to = static_cast<storage*>(const_cast<void*>(at_)) + k;
+    if constexpr (narrow<T>)
+      code.store(to);
+    else
+      lanes::from_bits<F>(code).store(to);
+  }
+  LOWP_HOST_FN U random_bits(int k) const { return random_.lanes(k); }
 
   /// Rounds and stores, if this operand is written; says what was stored only if asked. An instruction
   /// converts as a conversion does, so a NaN that was computed is left to the codec.

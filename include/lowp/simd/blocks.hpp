@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lanes of an operand with a scale for every few elements: results wait until a block is complete
+// and its largest magnitude known.
+#pragma once
+
+#include <lowp/scale.hpp>
+#include <lowp/simd/port.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::simd {
+
+/// Elements that wait: a block, or a batch if that is more.
+template <class Isa, class Operand>
+inline constexpr std::size_t waiting = Operand::block > batch<Isa> ? Operand::block : batch<Isa>;
+
+template <class Isa, scalable T, int Block, access A, class R>
+struct staging<Isa, blocked<T, Block, A, R>> {
+  using operand_type = blocked<T, Block, A, R>;
+  staging<Isa, operand<T, A, R>> codes;
+  alignas(64) float values[waiting<Isa, operand_type>];
+  alignas(64) std::uint16_t random[waiting<Isa, operand_type>];
+};
+
+template <class Isa, scalable T, int Block, access A, class R, nans Nans>
+class port<Isa, blocked<T, Block, A, R>, Nans> {
+  using operand_type = blocked<T, Block, A, R>;
+  using storage = typename T::storage;
+  using code_port = port<Isa, operand<T, A, R>, Nans>;
+  static constexpr std::size_t capacity = waiting<Isa, operand_type>;
+
+ public:
+  using registers = typename Isa::registers;
+  using F = pack<float, registers>;
+  using U = word<registers>;
+
+  LOWP_HOST_FN port(operand_type const& o, std::size_t count, staging<Isa, operand_type>&& s)
+      : operand_(o),
+        count_(count),
+        codes_(operand_.codes, count, static_cast<staging<Isa, operand<T, A, R>>&&>(s.codes)),
+        values_(s.values),
+        random_(s.random) {
+    if constexpr (operand_type::is_written)
+      results_ =
+          detail::special_results_of<T::descriptor, U>(o.codes.rounding, o.codes.policy, Nans);
+  }
+
+  template <bool Prefetches>
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
+    first_ = first;
+    codes_.template begin<Prefetches>(first, valid);
+    if constexpr (operand_type::is_random)
+      for (int k = 0; k < batch<Isa>; k += Isa::lanes)
+        codes_.random_bits(k).store(random_ + (first + static_cast<std::size_t>(k)) % capacity);
+  }
+  LOWP_HOST_FN F load(int k) const {
+    std::size_t const block = (first_ + static_cast<std::size_t>(k)) / Block;
+    float const scale = lanes::from_bits<float>(
+        detail::value_of_block_scale(std::uint32_t{operand_.scales[block].bits()}));
+    return lanes::mul(codes_.load(k), lanes::spread<F>(scale));
+  }
+  template <bool Tells>
+  LOWP_HOST_FN void store(int k, F const& value) {
+    static_assert(!Tells, "a parameter is not stored with a scale for every block");
+    if constexpr (operand_type::is_written)
+      value.store(values_ + (first_ + static_cast<std::size_t>(k)) % capacity);
+  }
+  LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
+    if constexpr (operand_type::is_written) {
+      std::size_t const last = first + valid;
+      if (last % Block != 0 && last != count_) return;
+      for (std::size_t block = first / Block * Block; block < last; block += Block)
+        round_block(block, last - block < Block ? last - block : Block);
+    }
+  }
+  LOWP_HOST_FN void finish() const {}
+
+ private:
+  LOWP_HOST_FN void round_block(std::size_t first, std::size_t size) {
+    constexpr std::size_t lanes_in_pack = Isa::lanes;
+    float* const values = values_ + first % capacity;
+    std::uint16_t const* const random = random_ + first % capacity;
+    for (std::size_t k = size; k % lanes_in_pack != 0; ++k) values[k] = 0;
+
+    U largest = lanes::spread<U>(0);
+    for (std::size_t k = 0; k < size; k += lanes_in_pack)
+      largest = lanes::max(largest, lanes::magnitude(F::load(values + k)));
+    std::uint32_t amax = 0;
+    for (int i = 0; i < Isa::lanes; ++i) amax = lanes::max(amax, lane<U>::at(largest, i));
+    std::uint32_t const scale = detail::block_scale<T>(amax);
+    float const reciprocal = lanes::from_bits<float>(detail::reciprocal_of_block_scale(scale));
+    operand_.scales[first / Block] = float8_e8m0fnu::from_bits(static_cast<std::uint8_t>(scale));
+
+    for (std::size_t k = 0; k < size; k += lanes_in_pack) {
+      F const x = lanes::mul(F::load(values + k), lanes::spread<F>(reciprocal));
+      U const bits = operand_type::is_random ? U::load(random + k) : lanes::spread<U>(0);
+      U const codes =
+          detail::encode<T::descriptor>(lanes::bits(x), bits, operand_.codes.rounding, results_)
+              .code;
+      T* const to = operand_.codes.data + first + k;
+      if (size - k >= lanes_in_pack) {
+        codes.store(reinterpret_cast<storage*>(to));
+      } else {
+        storage rest[lanes_in_pack];
+        codes.store(rest);
+        __builtin_memcpy(static_cast<void*>(to), rest, (size - k) * sizeof(T));
+      }
+    }
+  }
+
+  operand_type operand_;
+  std::size_t count_, first_ = 0;
+  code_port codes_;
+  float* values_;
+  std::uint16_t* random_;
+  detail::special_results<U> results_;
+};
+
+}  // namespace lowp::simd

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/scale.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <string>
+#include <tuple>
+
+namespace lowp {
+
+/// Codes of a narrow format with a power of two for every Block elements (MX: OCP Microscaling Formats
+/// v1.0, where Block is 32): x[i] = codes[i] * scales[i / Block]. A step gives each block the smallest
+/// scale with which none of its new values saturates, so it needs no history and no other pass; what
+/// is far smaller than the largest of its block is rounded to zero. A block with a NaN or an infinity
+/// gets the scale NaN, and is NaN as a whole.
+///
+/// Make one with blocks_of<Block>(codes, scales).
+///
+/// @tparam T      a narrow type with zero, fp8 most often
+/// @tparam Block  elements to a scale: 32, 64, 128 or 256
+template <scalable T, int Block>
+  requires(Block == 32 || Block == 64 || Block == 128 || Block == 256)
+struct block_scaled {
+  std::span<T> codes;
+  std::span<float8_e8m0fnu> scales;  ///< one for each block, of which the last may be short
+
+  static constexpr int elements_per_scale = Block;
+  static constexpr char const* names[] = {"", ".scales"};
+  LOWP_HOST_FN auto parts() const { return std::tuple(codes, scales); }
+
+  static constexpr std::size_t blocks(std::size_t count) {
+    return count / Block + (count % Block != 0);
+  }
+  /// What is wrong with the number of scales; empty if nothing is.
+  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+    if (scales.size() == blocks(codes.size())) return {};
+    return std::to_string(codes.size()) + " elements in blocks of " + std::to_string(Block) +
+           " need " + std::to_string(blocks(codes.size())) + " scales, not " +
+           std::to_string(scales.size());
+  }
+};
+
+template <int Block, class Codes, class Scales>
+LOWP_HOST_FN block_scaled<std::ranges::range_value_t<Codes>, Block> blocks_of(Codes&& codes,
+                                                                              Scales&& scales) {
+  return {codes, scales};
+}
+
+}  // namespace lowp

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/storage/part.hpp>
+
+#include <ranges>
+#include <span>
+#include <tuple>
+
+namespace lowp {
+
+namespace detail {
+
+template <narrow P, narrow C>
+struct kahan_layout {
+  using parts = part_list<P, C>;
+  LOWP_FN static constexpr bool reads(std::size_t) { return true; }
+  static constexpr int rounded = 1;
+  using policy_type = P;
+
+  template <class U>
+  class codec {
+   public:
+    template <class R>
+    LOWP_FN codec(kahan_layout const&, R const& rounding, overflow policy, nans kind)
+        : value_(nearest_even{}, policy, kind),
+          compensation_(rounding, overflow::saturate, nans::canonical) {}
+
+    template <class F>
+    LOWP_FN F decode(U const (&codes)[2]) const {
+      return lanes::add(value_.template decode<F>(codes[0]),
+                        compensation_.template decode<F>(codes[1]));
+    }
+    template <class F>
+    LOWP_FN F decode_new(U const (&codes)[2]) const {
+      return decode<F>(codes);
+    }
+    template <class F, class R>
+    LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
+      auto const value = value_.encode(w, random, nearest_even{});
+      codes[0] = value.code;
+      // Exact: w has 24 bits, and its multiples of an ulp are fewer than half a gap of P.
+      F const lost = lanes::sub(w, value_.template decode<F>(value.code));
+      F const rest = lanes::select(lanes::is_finite(lost), lost, lanes::spread<F>(0));
+      codes[1] = compensation_.encode(rest, random, rounding).code;
+      return value.overflowed;
+    }
+
+   private:
+    part_codec<P, U> value_;
+    part_codec<C, U> compensation_;
+  };
+};
+
+}  // namespace detail
+
+/// A parameter that remembers what rounding took from it (W. Kahan, "Further remarks on reducing
+/// truncation errors", CACM 8(1), 1965). It stands for value[i] + compensation[i], added in float; a
+/// step takes that to w and stores
+///
+///     value[i]        = w, rounded to P to nearest even
+///     compensation[i] = w - value[i], rounded to C as the caller says, and saturating
+///
+/// so that an update that is too small for `value` waits in `compensation`. The subtraction is exact.
+/// Where `value` is not finite the compensation is 0. C needs small values more than precision: of a
+/// bfloat16 parameter near 2^-6 the compensation is below 2^-15, of which float8_e4m3fn has nothing.
+///
+/// @tparam P, C  narrow types; bfloat16 twice gives about 16 bits of precision in 4 bytes
+template <narrow P, narrow C>
+struct kahan {
+  std::span<P> value;
+  std::span<C> compensation;  ///< as many elements; zeros to begin with
+
+  static constexpr char const* names[] = {"", ".compensation"};
+  LOWP_HOST_FN auto parts() const { return std::tuple(value, compensation); }
+  LOWP_HOST_FN detail::kahan_layout<P, C> layout() const { return {}; }
+};
+template <class P, class C>
+kahan(P&&, C&&) -> kahan<std::ranges::range_value_t<P>, std::ranges::range_value_t<C>>;
+
+}  // namespace lowp

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/storage/part.hpp>
+
+#include <concepts>
+#include <ranges>
+#include <span>
+#include <tuple>
+
+namespace lowp {
+
+namespace detail {
+
+template <element W, narrow C>
+struct master_layout {
+  using parts = part_list<W, C>;
+  LOWP_FN static constexpr bool reads(std::size_t part) { return part == 0; }
+  static constexpr bool rounds_copy = std::same_as<W, float>;
+  static constexpr int rounded = rounds_copy ? 1 : 0;
+  using policy_type = C;
+
+  template <class U>
+  class codec {
+   public:
+    template <class R>
+    LOWP_FN codec(master_layout const&, R const& rounding, overflow policy, nans kind)
+        : weights_(rounding, policy, kind), copy_(copied(rounding), policy, kind) {}
+
+    template <class F>
+    LOWP_FN F decode(U const (&codes)[2]) const {
+      return weights_.template decode<F>(codes[0]);
+    }
+    template <class F>
+    LOWP_FN F decode_new(U const (&codes)[2]) const {
+      return decode<F>(codes);
+    }
+    template <class F, class R>
+    LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
+      auto const weight = weights_.encode(w, random, rounding);
+      auto const copy =
+          copy_.encode(weights_.template decode<F>(weight.code), random, copied(rounding));
+      codes[0] = weight.code;
+      codes[1] = copy.code;
+      return lanes::either(weight.overflowed, copy.overflowed);
+    }
+
+   private:
+    template <class R>
+    LOWP_FN static auto copied(R const& rounding) {
+      if constexpr (rounds_copy)
+        return rounding;
+      else
+        return nearest_even{};
+    }
+
+    part_codec<W, U> weights_;
+    part_codec<C, U> copy_;
+  };
+};
+
+}  // namespace detail
+
+/// Master weights and the narrow working copy that a model computes with, written in the same pass
+/// (P. Micikevicius et al., "Mixed precision training", ICLR 2018). It stands for weights[i]; the copy
+/// is never read. Of float weights the copy is rounded as the caller says; narrow weights are, and
+/// their copy is rounded from them to nearest even.
+///
+/// @tparam W  float or a narrow type
+/// @tparam C  the narrow type of the copy
+template <element W, narrow C>
+struct master {
+  std::span<W> weights;
+  std::span<C> copy;  ///< as many elements
+
+  static constexpr char const* names[] = {"", ".copy"};
+  LOWP_HOST_FN auto parts() const { return std::tuple(weights, copy); }
+  LOWP_HOST_FN detail::master_layout<W, C> layout() const { return {}; }
+};
+template <class W, class C>
+master(W&&, C&&) -> master<std::ranges::range_value_t<W>, std::ranges::range_value_t<C>>;
+
+}  // namespace lowp

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/storage/part.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+
+template <narrow T>
+struct scaled_layout {
+  float inverse, next, next_inverse;
+
+  using parts = part_list<T>;
+  LOWP_FN static constexpr bool reads(std::size_t) { return true; }
+  static constexpr int rounded = 0;
+  using policy_type = T;
+
+  template <class U>
+  class codec {
+   public:
+    template <class R>
+    LOWP_FN codec(scaled_layout const& layout, R const& rounding, overflow policy, nans kind)
+        : layout_(layout), part_(rounding, policy, kind) {}
+
+    template <class F>
+    LOWP_FN F decode(U const (&codes)[1]) const {
+      return decoded<F>(codes, layout_.inverse);
+    }
+    template <class F>
+    LOWP_FN F decode_new(U const (&codes)[1]) const {
+      return decoded<F>(codes, layout_.next_inverse);
+    }
+    template <class F, class R>
+    LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[1]) const {
+      auto const result =
+          part_.encode(lanes::mul(w, lanes::spread<F>(layout_.next)), random, rounding);
+      codes[0] = result.code;
+      return result.overflowed;
+    }
+
+   private:
+    template <class F>
+    LOWP_FN static F decoded(U const (&codes)[1], float inverse) {
+      return lanes::mul(part_codec<T, U>::template decode<F>(codes[0]), lanes::spread<F>(inverse));
+    }
+
+    scaled_layout layout_;
+    part_codec<T, U> part_;
+  };
+};
+
+inline namespace LOWP_UNIT {
+
+/// A power of two from 2^-126 to 2^126, whose inverse is a normal number too.
+inline bool is_scale(float x) {
+  std::uint32_t const bits = lanes::bits(x);
+  return (bits & 0x807fffff) == 0 && bits != 0 && bits < std::uint32_t{254} << 23;
+}
+inline float inverse_of_scale(float x) {
+  return lanes::from_bits<float>((std::uint32_t{254} << 23) - lanes::bits(x));
+}
+inline std::string text_of_scale(float x) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), x).ptr};
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace detail
+
+/// Codes of a narrow format with one power of two for the tensor: codes[i] = round(x * scale), and x
+/// is codes[i] / scale. What a step writes is stored with `next`, which is then the tensor's scale.
+/// Multiplying by a power of two rounds nothing, short of the ends of float's range.
+///
+/// @tparam T  a narrow type; const where nothing is written, as gradients are not
+template <class T>
+  requires narrow<std::remove_const_t<T>>
+struct scaled {
+  std::span<T> codes;
+  float scale;         ///< a power of two, 2^-126 to 2^126
+  float next = scale;  ///< likewise
+
+  static constexpr char const* names[] = {""};
+  LOWP_HOST_FN auto parts() const { return std::tuple(codes); }
+  LOWP_HOST_FN detail::scaled_layout<std::remove_const_t<T>> layout() const {
+    return {detail::inverse_of_scale(scale), next, detail::inverse_of_scale(next)};
+  }
+  /// What is wrong with the scales; empty if nothing is.
+  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+    for (float const each : {scale, next})
+      if (!detail::is_scale(each))
+        return "scale is " + detail::text_of_scale(each) +
+               ", not a power of two from 2^-126 to 2^126";
+    return {};
+  }
+};
+template <class R, class... Scale>
+scaled(R&&, Scale...) -> scaled<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+}  // namespace lowp

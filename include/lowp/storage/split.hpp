@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/storage/part.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <tuple>
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+
+/// What lies in the low half, which is no format: an element of its size carries it.
+template <class L>
+using carrier_of =
+    std::conditional_t<std::same_as<L, std::uint16_t>, bfloat16,
+                       std::conditional_t<std::same_as<L, std::uint8_t>, float8_e5m2, void>>;
+
+template <class L>
+concept low_half = std::same_as<L, std::uint16_t> || std::same_as<L, std::uint8_t>;
+
+/// A master is a number of a wider format with the exponents of H,
+///
+///     | sign | exponent | significand of H | low_bits |
+///
+/// of which H gets the value rounded to nearest, ties away from zero, and the low half what the magnitude's
+/// code lies above or below that, in two's complement. Where low_bits are as many as L has, that is the
+/// wide code's own low bits.
+template <narrow H, low_half L>
+  requires(H::descriptor.codes == specials::ieee)
+struct split_layout {
+  static constexpr format narrow_format = H::descriptor;
+  static constexpr int stored_bits = 8 * static_cast<int>(sizeof(L));
+  static constexpr int spare_bits = 23 - narrow_format.significand_bits;
+  static constexpr int low_bits = stored_bits < spare_bits ? stored_bits : spare_bits;
+  static constexpr format wide{narrow_format.exponent_bits,
+                               narrow_format.significand_bits + low_bits, narrow_format.bias};
+  static constexpr bool keeps_all_bits = wide.significand_bits == 23;
+
+  using parts = part_list<H, carrier_of<L>>;
+  LOWP_FN static constexpr bool reads(std::size_t) { return true; }
+  static constexpr int rounded = 0;
+  using policy_type = H;
+
+  template <class U>
+  class codec {
+   public:
+    template <class R>
+    LOWP_FN codec(split_layout const&, R const& rounding, overflow policy, nans kind)
+        : canonical_(kind == nans::canonical) {
+      bool const clamps = special_codes_of<narrow_format>(policy).infinite != infinity >> low_bits;
+      largest_ = clamps ? largest : infinity;
+      if constexpr (!keeps_all_bits)
+        results_ = special_results_of<wide, U>(rounding, overflow::infinity);
+    }
+
+    template <class F>
+    LOWP_FN F decode(U const (&codes)[2]) const {
+      U const high = codes[0] & narrow_format.magnitude_mask();
+      U const low = ((codes[1] & low_mask) ^ low_sign) - low_sign;
+      auto const nan = lanes::greater(high, lanes::spread<U>(infinity >> low_bits));
+      U const magnitude = lanes::select(nan, (high << low_bits) | quiet, (high << low_bits) + low);
+      U const sign = (codes[0] << (32 - narrow_format.bits())) & lanes::binary32_sign;
+      return lanes::from_bits<F>(widened<F>(magnitude) | sign);
+    }
+    template <class F>
+    LOWP_FN F decode_new(U const (&codes)[2]) const {
+      return decode<F>(codes);
+    }
+    template <class F, class R>
+    LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
+      U const a = lanes::magnitude(w);
+      U const sign = lanes::bits(w) & lanes::binary32_sign;
+      auto const nan = lanes::greater(a, lanes::spread<U>(lanes::binary32_infinity));
+      U const exact = narrowed<F>(a, sign, random, rounding);
+      U const magnitude = lanes::min(exact, lanes::spread<U>(largest_));
+      U const payload = canonical_ ? lanes::spread<U>(0) : a & 0x007fffff;
+      U const high = lanes::select(
+          nan, (payload >> (23 - narrow_format.significand_bits)) | (infinity | quiet) >> low_bits,
+          (magnitude + half) >> low_bits);
+      U const kept_sign = canonical_ ? lanes::select(nan, lanes::spread<U>(0), sign) : sign;
+      codes[0] = high | kept_sign >> (32 - narrow_format.bits());
+      codes[1] = lanes::select(nan, lanes::spread<U>(0), magnitude - (high << low_bits)) & low_mask;
+      return lanes::both(
+          lanes::is_finite(w),
+          lanes::greater((exact + half) >> low_bits, lanes::spread<U>(narrow_format.max_code())));
+    }
+
+   private:
+    static constexpr std::uint32_t infinity = narrow_format.infinity_code() << low_bits;
+    static constexpr std::uint32_t quiet = std::uint32_t{1} << (wide.significand_bits - 1);
+    static constexpr std::uint32_t half = std::uint32_t{1} << (low_bits - 1);
+    static constexpr std::uint32_t low_mask = (std::uint32_t{1} << stored_bits) - 1;
+    static constexpr std::uint32_t low_sign = std::uint32_t{1} << (stored_bits - 1);
+    /// Of the codes whose high half is finite.
+    static constexpr std::uint32_t largest = (narrow_format.max_code() << low_bits) + half - 1;
+    static constexpr auto rebias = static_cast<std::uint32_t>(127 - narrow_format.bias) << 23;
+    static constexpr auto least = rebias + (std::uint32_t{1} << 23);
+
+    /// Codes of magnitudes. Without bits to drop, what is subnormal in `wide` is rounded to its grid to
+    /// nearest even by adding the smallest normal number.
+    template <class F, class R>
+    LOWP_FN U narrowed(U const& a, U const& sign, U const& random, R const& rounding) const {
+      if constexpr (!keeps_all_bits) {
+        return detail::encode<wide>(a | sign, random, rounding, results_).code &
+               wide.magnitude_mask();
+      } else if constexpr (rebias == 0) {
+        return a;
+      } else {
+        F const smallest = lanes::spread<F>(lanes::from_bits<float>(least));
+        U const subnormal = lanes::bits(lanes::add(lanes::from_bits<F>(a), smallest)) - least;
+        U const normal = lanes::max(a, lanes::spread<U>(least)) - rebias;
+        U const code = lanes::select(lanes::greater(lanes::spread<U>(least), a), subnormal, normal);
+        return lanes::min(code, lanes::spread<U>(infinity));
+      }
+    }
+    /// Magnitudes of codes.
+    template <class F>
+    LOWP_FN U widened(U const& code) const {
+      if constexpr (!keeps_all_bits) {
+        return detail::decode<wide>(code);
+      } else if constexpr (rebias == 0) {
+        return code;
+      } else {
+        constexpr std::uint32_t step = least - (std::uint32_t{23} << 23);
+        F const subnormal = lanes::mul(lanes::to_real(lanes::min(code, lanes::spread<U>(1u << 23))),
+                                       lanes::spread<F>(lanes::from_bits<float>(step)));
+        U const normal = code + rebias;
+        U const special = code - infinity + lanes::binary32_infinity;
+        U const above =
+            lanes::select(lanes::greater(lanes::spread<U>(infinity), code), normal, special);
+        return lanes::select(lanes::greater(lanes::spread<U>(1u << 23), code),
+                             lanes::bits(subnormal), above);
+      }
+    }
+
+    special_results<U> results_;
+    std::uint32_t largest_;
+    bool canonical_;
+  };
+};
+
+}  // namespace detail
+
+/// Master weights in two halves, of which the high one is what a model computes with (as in IPEX's
+/// split SGD; M. Ozkara et al., "FlashOptim", 2026, has 24 bits). Both halves together are a number
+/// with H's exponents and more significand:
+///
+///     bfloat16 + 16 bits   binary32: every float, to the bit
+///     bfloat16 +  8 bits   16 significant bits of it, rounded as the caller says
+///     float16  + 16 bits   24 significant bits; on a grid of 2^-37 below 2^-14, where float16 is subnormal
+///
+/// The high half is the master rounded to nearest, ties away from zero: with ties to even 65537 floats
+/// would share a code, and none could be told from another. It may be infinite where the master is
+/// finite; where the policy saturates, the master ends where the high half does. Of a NaN the low half
+/// is 0 and not looked at.
+///
+/// @tparam H  a narrow type with IEEE specials
+/// @tparam L  std::uint16_t or std::uint8_t: a two's complement number in units of the master's last bit
+template <class H, class L>
+  requires narrow<std::remove_const_t<H>> && detail::low_half<std::remove_const_t<L>>
+struct split_master {
+  std::span<H> high;
+  std::span<L> low;  ///< as many elements
+
+  static constexpr char const* names[] = {"", ".low"};
+  LOWP_HOST_FN auto parts() const { return std::tuple(high, low); }
+  LOWP_HOST_FN detail::split_layout<std::remove_const_t<H>, std::remove_const_t<L>> layout() const {
+    return {};
+  }
+};
+template <class H, class L>
+split_master(H&&, L&&)
+    -> split_master<std::ranges::range_value_t<H>, std::ranges::range_value_t<L>>;
+
+}  // namespace lowp
