@@ -37,6 +37,9 @@ struct configuration {
 
 /// One list for each file that instantiates updates, so that these compile side by side.
 std::span<configuration const> plain_configurations();
+std::span<configuration const> composite_configurations();
+std::span<configuration const> moment_configurations();
+std::span<configuration const> small_configurations();
 
 std::vector<configuration> all_configurations();
 /// @throws std::runtime_error  there is none of that name

@@ -8,7 +8,9 @@ namespace training {
 
 std::vector<configuration> all_configurations() {
   std::vector<configuration> all;
-  for (auto const& list : {plain_configurations()}) all.insert(all.end(), list.begin(), list.end());
+  for (auto const& list : {plain_configurations(), composite_configurations(),
+                           moment_configurations(), small_configurations()})
+    all.insert(all.end(), list.begin(), list.end());
   return all;
 }
 

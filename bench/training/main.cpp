@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
   app.add_option("--digits", o.digits, "scikit-learn's digits.csv");
   app.add_option("--tasks", o.tasks, "byte_mlp, digits, transformer; default: all")->delimiter(',');
   app.add_option("--configurations", o.configurations, "default: all")->delimiter(',');
-  app.add_option("--seeds", o.seeds, "how many", true);
+  app.add_option("--seeds", o.seeds, "how many")->capture_default_str();
   app.add_option("--csv", o.csv, "file to write: one line a run");
   app.add_option("--tensors", o.tensors_csv, "file to write: one line a tensor of the first seed");
   app.add_option("--threads", o.threads, "runs at a time");

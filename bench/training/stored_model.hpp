@@ -31,6 +31,7 @@ class stored_tensor {
   void step(std::vector<float> const& gradient, lowp::adamw const& optimizer, std::uint64_t step,
             lowp::per_slot const& rounding, lowp::update_report& report) {
     gradient_ = G(gradient);
+    expect_results(gradient, optimizer);
     lowp::update(parameter_.view(), gradient_.view(), first_.view(), second_.view(), optimizer,
                  step, rounding, report);
   }
@@ -39,6 +40,25 @@ class stored_tensor {
   std::size_t gradient_bytes() const { return gradient_.bytes(); }
 
  private:
+  static float largest_of(auto const& home, std::size_t size) {
+    std::vector<float> values(size);
+    home.read(values);
+    return largest_magnitude(values);
+  }
+
+  // Bounds from the last values: a moment is a mean of what it was and of g or g * g, and a step of
+  // AdamW seldom exceeds lr, and hardly ever eight times that.
+  void expect_results(std::vector<float> const& gradient, lowp::adamw const& a) {
+    float const largest = largest_magnitude(gradient);
+    auto const expect = [&](auto& home, float added, double kept) {
+      if constexpr (requires { home.expect(added); })
+        home.expect(static_cast<float>(kept) * largest_of(home, gradient.size()) + added);
+    };
+    expect(parameter_, 8 * static_cast<float>(a.lr), 1);
+    expect(first_, static_cast<float>(1 - a.beta1) * largest, a.beta1);
+    expect(second_, static_cast<float>(1 - a.beta2) * largest * largest, a.beta2);
+  }
+
   P parameter_;
   G gradient_;
   M first_;
