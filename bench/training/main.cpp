@@ -47,7 +47,8 @@ struct job {
 
 constexpr std::string_view head =
     "task,rate,configuration,weights,moments,gradients,seed,parameters,bytes,gradient_bytes,steps,"
-    "lr,held_out,applied_ratio,stalled,overflowed,nonfinite,largest_request,zero_second,"
+    "lr,held_out,rounded,stochastic_rounded,applied_ratio,stalled,overflowed,nonfinite,largest_"
+    "request,zero_second,"
     "update_us,step_us,curve\n";
 
 std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
@@ -60,7 +61,8 @@ std::string line_of(job const& j, outcome const& o) {
   std::vector<std::string> curve;
   for (double const loss : o.held_out) curve.push_back(fmt::format("{:.5f}", loss));
   return fmt::format(
-      "{},{},{},{},{},{},{},{},{:.4f},{:.4f},{},{},{:.6f},{:.6f},{:.6f},{},{},{:.4g},{:.6f},{:.1f},"
+      "{},{},{},{},{},{},{},{},{:.4f},{:.4f},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{:.4g},"
+      "{:.6f},{:.1f},"
       "{:.1f},{}\n",
       j.what->name, j.is_small ? "small" : "normal", j.stored.name, quoted(j.stored.weights),
       quoted(j.stored.moments), quoted(j.stored.gradients), j.seed, report.count / j.when().steps,

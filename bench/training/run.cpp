@@ -36,6 +36,21 @@ double requested(std::vector<lowp::update_report> const& reports) {
   return sum;
 }
 
+template <class Rounding>
+tensors<float> in_bfloat16(tensors<float> const& weights, Rounding const& rounding) {
+  tensors<float> rounded = weights;
+  std::uint32_t t = 0;
+  for (std::vector<float>& values : rounded) {
+    std::vector<lowp::bfloat16> codes(values.size());
+    if constexpr (Rounding::is_stochastic)
+      lowp::cast(values, codes, rounding.of_tensor(t++));
+    else
+      lowp::cast(values, codes, rounding);
+    lowp::cast(codes, values);
+  }
+  return rounded;
+}
+
 }  // namespace
 
 lowp::update_report outcome::report() const {
@@ -75,6 +90,10 @@ outcome run(task<float> const& learned, configuration const& stored, schedule co
     if (step * points_of_a_curve / when.steps != (step - 1) * points_of_a_curve / when.steps)
       result.held_out.push_back(learned.held_out_loss(weights));
   }
+
+  result.rounded = learned.held_out_loss(in_bfloat16(weights, lowp::nearest_even{}));
+  result.stochastic_rounded =
+      learned.held_out_loss(in_bfloat16(weights, lowp::stochastic{.seed = seed}));
 
   std::size_t lost = 0;
   tensors<float> first = zeros<float>(shapes), second = first;

@@ -19,7 +19,9 @@ struct schedule {
 
 /// What a run has shown. Losses are of the weights as stored, in nats.
 struct outcome {
-  std::vector<double> held_out;              ///< before, and at equal distances to the end
+  std::vector<double> held_out;   ///< before, and at equal distances to the end
+  double rounded = 0;             ///< the same in the end, of weights rounded to bfloat16, nearest,
+  double stochastic_rounded = 0;  ///< or stochastically: what the format costs without any training
   std::vector<lowp::update_report> reports;  ///< of each tensor over all steps
   std::vector<std::size_t> moved;            ///< how many weights of each tensor are not the first
   double bytes, gradient_bytes;              ///< for each parameter
