@@ -45,45 +45,81 @@ struct job {
   }
 };
 
-constexpr std::string_view head =
-    "task,rate,configuration,weights,moments,gradients,seed,parameters,bytes,gradient_bytes,steps,"
-    "lr,held_out,rounded,stochastic_rounded,applied_ratio,stalled,overflowed,nonfinite,largest_"
-    "request,zero_second,"
-    "update_us,step_us,curve\n";
+struct cell {
+  std::string_view column;
+  std::string value;
+};
 
+template <class T>
+std::string text_of(T const& value) {
+  return fmt::format("{}", value);
+}
+// Text with commas in it.
 std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+std::string loss_text(double loss) { return fmt::format("{:.6f}", loss); }
 
-std::string line_of(job const& j, outcome const& o) {
+// The first line of a file has the names of the columns before it.
+std::string line_of(std::vector<cell> const& cells, bool is_first) {
+  std::vector<std::string_view> columns, values;
+  for (cell const& c : cells) {
+    columns.push_back(c.column);
+    values.push_back(c.value);
+  }
+  return (is_first ? fmt::format("{}\n", fmt::join(columns, ",")) : "") +
+         fmt::format("{}\n", fmt::join(values, ","));
+}
+
+std::vector<cell> cells_of_run(job const& j) {
+  return {{"task", text_of(j.what->name)},
+          {"rate", j.is_small ? "small" : "normal"},
+          {"configuration", text_of(j.stored.name)},
+          {"seed", text_of(j.seed)}};
+}
+
+std::string lines_of(job const& j, outcome const& o, bool is_first) {
   lowp::update_report const report = o.report();
   auto const share = [&](std::uint64_t count) {
-    return static_cast<double>(count) / static_cast<double>(report.count);
+    return fmt::format("{:.6f}", static_cast<double>(count) / static_cast<double>(report.count));
   };
   std::vector<std::string> curve;
   for (double const loss : o.held_out) curve.push_back(fmt::format("{:.5f}", loss));
-  return fmt::format(
-      "{},{},{},{},{},{},{},{},{:.4f},{:.4f},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{:.4g},"
-      "{:.6f},{:.1f},"
-      "{:.1f},{}\n",
-      j.what->name, j.is_small ? "small" : "normal", j.stored.name, quoted(j.stored.weights),
-      quoted(j.stored.moments), quoted(j.stored.gradients), j.seed, report.count / j.when().steps,
-      o.bytes, o.gradient_bytes, j.when().steps, j.when().lr, o.held_out.back(),
-      report.applied_ratio(), share(report.stalled), report.overflowed, report.nonfinite,
-      o.largest_request, o.zero_second, o.update_seconds * 1e6, o.step_seconds * 1e6,
-      fmt::join(curve, ";"));
+  std::vector<cell> cells = cells_of_run(j);
+  cells.insert(cells.end(), {{"weights", quoted(j.stored.weights)},
+                             {"moments", quoted(j.stored.moments)},
+                             {"gradients", quoted(j.stored.gradients)},
+                             {"parameters", text_of(report.count / j.when().steps)},
+                             {"bytes", fmt::format("{:.4f}", o.bytes)},
+                             {"gradient_bytes", fmt::format("{:.4f}", o.gradient_bytes)},
+                             {"steps", text_of(j.when().steps)},
+                             {"lr", text_of(j.when().lr)},
+                             {"held_out", loss_text(o.held_out.back())},
+                             {"rounded", loss_text(o.rounded)},
+                             {"stochastic_rounded", loss_text(o.stochastic_rounded)},
+                             {"applied_ratio", fmt::format("{:.6f}", report.applied_ratio())},
+                             {"stalled", share(report.stalled)},
+                             {"overflowed", text_of(report.overflowed)},
+                             {"nonfinite", text_of(report.nonfinite)},
+                             {"largest_request", fmt::format("{:.4g}", o.largest_request)},
+                             {"zero_second", fmt::format("{:.6f}", o.zero_second)},
+                             {"update_us", fmt::format("{:.1f}", o.update_seconds * 1e6)},
+                             {"step_us", fmt::format("{:.1f}", o.step_seconds * 1e6)},
+                             {"curve", fmt::format("{}", fmt::join(curve, ";"))}});
+  return line_of(cells, is_first);
 }
 
-constexpr std::string_view tensors_head =
-    "task,rate,configuration,seed,tensor,size,moved,stalled,applied_ratio\n";
-
-std::string tensor_lines_of(job const& j, outcome const& o) {
+std::string tensor_lines_of(job const& j, outcome const& o, bool is_first) {
   std::string lines;
   std::vector<tensor_shape> const& shapes = j.what->learned->shapes();
   for (std::size_t t = 0; t < shapes.size(); ++t) {
     lowp::update_report const& r = o.reports[t];
-    lines += fmt::format(
-        "{},{},{},{},{},{},{},{:.6f},{:.6f}\n", j.what->name, j.is_small ? "small" : "normal",
-        j.stored.name, j.seed, shapes[t].name, shapes[t].size(), o.moved[t],
-        static_cast<double>(r.stalled) / static_cast<double>(r.count), r.applied_ratio());
+    std::vector<cell> cells = cells_of_run(j);
+    cells.insert(cells.end(), {{"tensor", shapes[t].name},
+                               {"size", text_of(shapes[t].size())},
+                               {"moved", text_of(o.moved[t])},
+                               {"stalled", fmt::format("{:.6f}", static_cast<double>(r.stalled) /
+                                                                     static_cast<double>(r.count))},
+                               {"applied_ratio", fmt::format("{:.6f}", r.applied_ratio())}});
+    lines += line_of(cells, is_first && t == 0);
   }
   return lines;
 }
@@ -91,10 +127,9 @@ std::string tensor_lines_of(job const& j, outcome const& o) {
 // Lines in the order of the jobs, each as soon as all before it are there.
 class ordered_file {
  public:
-  ordered_file(std::string const& path, std::string_view first_line) {
+  explicit ordered_file(std::string const& path) {
     if (path.empty()) return;
     file_.emplace(path);
-    *file_ << first_line;
     if (!*file_) throw std::runtime_error("cannot write '" + path + "'");
   }
   void add(std::size_t place, std::string text) {
@@ -155,7 +190,7 @@ void compare(options const& o) {
         for (std::uint64_t seed = 1; seed <= o.seeds; ++seed)
           jobs.push_back({&all[i], is_small, c, seed, &pretrained[i]});
 
-  ordered_file runs(o.csv, head), of_tensors(o.tensors_csv, tensors_head);
+  ordered_file runs(o.csv), of_tensors(o.tensors_csv);
   std::mutex mutex;
   for_each_index(jobs.size(), o.threads, [&](std::size_t i) {
     job const& j = jobs[i];
@@ -165,9 +200,9 @@ void compare(options const& o) {
                j.is_small ? "small" : "normal", j.stored.name, j.seed, result.held_out.back(),
                result.report().applied_ratio());
     std::fflush(stdout);
-    runs.add(i, line_of(j, result));
+    runs.add(i, lines_of(j, result, i == 0));
     // Of all tensors one seed shows enough.
-    of_tensors.add(i, j.seed == 1 ? tensor_lines_of(j, result) : "");
+    of_tensors.add(i, j.seed == 1 ? tensor_lines_of(j, result, i == 0) : "");
   });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run.hpp"
 
+#include <lowp/cast.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
