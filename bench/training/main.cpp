@@ -32,16 +32,16 @@ struct options {
 
 struct job {
   plan const* what;
-  bool is_small;  ///< rate, from the weights below
+  rate const* how_fast;
   configuration stored;
   std::uint64_t seed;
   tensors<float> const* pretrained;
 
-  schedule const& when() const { return is_small ? what->small : what->normal; }
   outcome run() const {
-    return training::run(
-        *what->learned, stored, when(), seed,
-        is_small ? *pretrained : initial_weights<float>(what->learned->shapes(), seed));
+    return training::run(*what->learned, stored, how_fast->when, seed,
+                         how_fast->is_fine_tuning
+                             ? *pretrained
+                             : initial_weights<float>(what->learned->shapes(), seed));
   }
 };
 
@@ -71,7 +71,7 @@ std::string line_of(std::vector<cell> const& cells, bool is_first) {
 
 std::vector<cell> cells_of_run(job const& j) {
   return {{"task", text_of(j.what->name)},
-          {"rate", j.is_small ? "small" : "normal"},
+          {"rate", text_of(j.how_fast->name)},
           {"configuration", text_of(j.stored.name)},
           {"seed", text_of(j.seed)}};
 }
@@ -87,11 +87,11 @@ std::string lines_of(job const& j, outcome const& o, bool is_first) {
   cells.insert(cells.end(), {{"weights", quoted(j.stored.weights)},
                              {"moments", quoted(j.stored.moments)},
                              {"gradients", quoted(j.stored.gradients)},
-                             {"parameters", text_of(report.count / j.when().steps)},
+                             {"parameters", text_of(report.count / j.how_fast->when.steps)},
                              {"bytes", fmt::format("{:.4f}", o.bytes)},
                              {"gradient_bytes", fmt::format("{:.4f}", o.gradient_bytes)},
-                             {"steps", text_of(j.when().steps)},
-                             {"lr", text_of(j.when().lr)},
+                             {"steps", text_of(j.how_fast->when.steps)},
+                             {"lr", text_of(j.how_fast->when.lr)},
                              {"held_out", loss_text(o.held_out.back())},
                              {"rounded", loss_text(o.rounded)},
                              {"stochastic_rounded", loss_text(o.stochastic_rounded)},
@@ -99,6 +99,7 @@ std::string lines_of(job const& j, outcome const& o, bool is_first) {
                              {"stalled", share(report.stalled)},
                              {"overflowed", text_of(report.overflowed)},
                              {"nonfinite", text_of(report.nonfinite)},
+                             {"mean_request", fmt::format("{:.4g}", o.mean_request)},
                              {"largest_request", fmt::format("{:.4g}", o.largest_request)},
                              {"zero_second", fmt::format("{:.6f}", o.zero_second)},
                              {"update_us", fmt::format("{:.1f}", o.update_seconds * 1e6)},
@@ -165,14 +166,18 @@ void for_each_index(std::size_t count, unsigned threads, Function const& functio
   for (std::future<void>& w : workers) w.get();
 }
 
-std::vector<configuration> configurations_for(options const& o) {
-  if (o.configurations.empty()) return all_configurations();
+std::vector<configuration> configurations_for(options const& o, rate const& r) {
   std::vector<configuration> chosen;
-  for (std::string const& name : o.configurations) chosen.push_back(configuration_named(name));
+  auto const has = [](auto const& names, std::string_view name) {
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (configuration const& c : all_configurations())
+    if (has(o.configurations, c.name) && has(r.only, c.name)) chosen.push_back(c);
   return chosen;
 }
 
 void compare(options const& o) {
+  for (std::string const& name : o.configurations) configuration_named(name);
   std::vector<plan> const all = plans(o.tasks, o.text, o.digits, o.is_quick);
   std::vector<tensors<float>> pretrained(all.size());
   constexpr std::uint64_t other_seed = 1000;  // no run's own
@@ -185,10 +190,10 @@ void compare(options const& o) {
 
   std::vector<job> jobs;
   for (std::size_t i = 0; i < all.size(); ++i)
-    for (bool const is_small : {false, true})
-      for (configuration const& c : configurations_for(o))
+    for (rate const& r : all[i].rates)
+      for (configuration const& c : configurations_for(o, r))
         for (std::uint64_t seed = 1; seed <= o.seeds; ++seed)
-          jobs.push_back({&all[i], is_small, c, seed, &pretrained[i]});
+          jobs.push_back({&all[i], &r, c, seed, &pretrained[i]});
 
   ordered_file runs(o.csv), of_tensors(o.tensors_csv);
   std::mutex mutex;
@@ -197,7 +202,7 @@ void compare(options const& o) {
     outcome const result = j.run();
     std::lock_guard const lock(mutex);
     fmt::print("{:<12} {:<6} {:<22} seed {}  held out {:.4f}  applied {:.3f}\n", j.what->name,
-               j.is_small ? "small" : "normal", j.stored.name, j.seed, result.held_out.back(),
+               j.how_fast->name, j.stored.name, j.seed, result.held_out.back(),
                result.report().applied_ratio());
     std::fflush(stdout);
     runs.add(i, lines_of(j, result, i == 0));

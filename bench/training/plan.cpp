@@ -31,6 +31,15 @@ struct with_data final : task<float> {
   }
 };
 
+// From random weights: the rate that is best for fp32 within a factor of two, which half and double
+// of it show; and a small one for a model that has been trained at a constant rate before.
+std::vector<rate> rates(schedule const& normal, schedule const& small) {
+  return {{"normal", normal},
+          {"small", small, true},
+          {"half", {normal.lr / 2, normal.steps}, false, {"fp32"}},
+          {"double", {normal.lr * 2, normal.steps}, false, {"fp32"}}};
+}
+
 constexpr bool constant = true;
 
 }  // namespace
@@ -44,29 +53,33 @@ std::vector<plan> plans(std::vector<std::string> const& names, std::string const
   if (wanted("byte_mlp"))
     all.push_back({"byte_mlp",
                    std::make_unique<with_data<corpus, byte_mlp>>(corpus(text)),
-                   {2e-3, 4000},
-                   {2e-3, 2000, constant},
-                   {2e-5, 3000}});
+                   {5e-3, 2000, constant},
+                   rates({5e-3, 4000}, {2e-5, 3000})});
   if (wanted("digits"))
     all.push_back({"digits",
                    std::make_unique<with_data<labelled_images, digits>>(read_digits(digits_file)),
-                   {2e-3, 1000},
-                   {2e-3, 60, constant},
-                   {2e-5, 2000}});
-  if (wanted("transformer"))
+                   {1.5e-3, 60, constant},
+                   rates({1.5e-3, 1000}, {2e-5, 2000})});
+  if (wanted("transformer")) {
     all.push_back({"transformer",
                    std::make_unique<with_data<corpus, transformer>>(corpus(text)),
-                   {2e-3, 2500},
-                   {2e-3, 1200, constant},
-                   {2e-5, 2000}});
+                   {8e-3, 1200, constant},
+                   rates({8e-3, 2500}, {2e-5, 2000})});
+    // GPT-2's rate, at which a bfloat16 that is 1 does not move.
+    all.back().rates.push_back(
+        {"low", {6e-4, 2500}, false, {"fp32", "bf16", "bf16-sr", "bf16-kahan"}});
+  }
   for (std::string const& name : names)
     if (std::none_of(all.begin(), all.end(), [&](plan const& p) { return p.name == name; }))
       throw std::runtime_error("there is no task '" + name +
                                "': choose among byte_mlp, digits, transformer");
-  if (quick)
-    for (plan& p : all)
-      for (schedule* s : {&p.normal, &p.pretraining, &p.small})
-        s->steps = std::max<std::uint64_t>(s->steps / 40, 8);
+  if (quick) {
+    auto const shorten = [](schedule& s) { s.steps = std::max<std::uint64_t>(s.steps / 40, 8); };
+    for (plan& p : all) {
+      shorten(p.pretraining);
+      for (rate& r : p.rates) shorten(r.when);
+    }
+  }
   return all;
 }
 

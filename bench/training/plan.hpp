@@ -11,12 +11,20 @@
 
 namespace training {
 
-/// Each run starts either from random weights at a normal learning rate, or at a small one from a
-/// model that fp32 has trained for a while: fine-tuning, one such model for all seeds.
+/// One way to train a task.
+struct rate {
+  std::string_view name;
+  schedule when;
+  bool is_fine_tuning = false;  ///< from a model that fp32 has trained, one for all seeds
+  /// Names of configurations; all if empty.
+  std::vector<std::string_view> only = {};
+};
+
 struct plan {
   std::string_view name;
   std::unique_ptr<task<float>> learned;
-  schedule normal, pretraining, small;
+  schedule pretraining;
+  std::vector<rate> rates;
 };
 
 /// @param names  of the tasks, all if empty

@@ -75,7 +75,7 @@ outcome run(task<float> const& learned, configuration const& stored, schedule co
   std::size_t parameters = 0;
   for (tensor_shape const& shape : shapes) parameters += shape.size();
   std::vector<double> update_seconds, step_seconds;
-  double asked = 0;
+  double asked = 0, rates = 0;
   for (std::uint64_t step = 1; step <= when.steps; ++step) {
     auto const start = stopwatch::now();
     learned.differentiate(weights, seed, step, gradients);
@@ -89,6 +89,7 @@ outcome run(task<float> const& learned, configuration const& stored, schedule co
     result.largest_request =
         std::max(result.largest_request, (now - asked) / (rate * static_cast<double>(parameters)));
     asked = now;
+    rates += rate;
     if (step * points_of_a_curve / when.steps != (step - 1) * points_of_a_curve / when.steps)
       result.held_out.push_back(learned.held_out_loss(weights));
   }
@@ -111,6 +112,7 @@ outcome run(task<float> const& learned, configuration const& stored, schedule co
     return static_cast<double>(n) / static_cast<double>(parameters);
   };
   result.zero_second = share(lost);
+  result.mean_request = asked / (rates * static_cast<double>(parameters));
   result.bytes = share(state->bytes());
   result.gradient_bytes = share(state->gradient_bytes());
   result.update_seconds = median(std::move(update_seconds));

@@ -25,6 +25,8 @@ struct outcome {
   std::vector<lowp::update_report> reports;  ///< of each tensor over all steps
   std::vector<std::size_t> moved;            ///< how many weights of each tensor are not the first
   double bytes, gradient_bytes;              ///< for each parameter
+  /// The mean of |u| over all weights and steps, in units of the learning rate.
+  double mean_request = 0;
   /// The largest mean of |u| over all weights that a step asked for, in units of its learning rate.
   double largest_request = 0;
   double zero_second = 0;  ///< share of second moments that end as 0 though their first is not

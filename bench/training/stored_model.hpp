@@ -12,6 +12,9 @@
 
 namespace training {
 
+template <class Home>
+concept is_expecting = requires(Home& home, float largest) { home.expect(largest); };
+
 /// One tensor: parameter P, gradient G, moments M and V.
 template <class P, class G, class M, class V>
 class stored_tensor {
@@ -31,7 +34,7 @@ class stored_tensor {
   void step(std::vector<float> const& gradient, lowp::adamw const& optimizer, std::uint64_t step,
             lowp::per_slot const& rounding, lowp::update_report& report) {
     gradient_ = G(gradient);
-    expect_results(gradient, optimizer);
+    expect_results(gradient.size(), optimizer);
     lowp::update(parameter_.view(), gradient_.view(), first_.view(), second_.view(), optimizer,
                  step, rounding, report);
   }
@@ -46,17 +49,20 @@ class stored_tensor {
     return largest_magnitude(values);
   }
 
-  // Bounds from the last values: a moment is a mean of what it was and of g or g * g, and a step of
-  // AdamW seldom exceeds lr, and hardly ever eight times that.
-  void expect_results(std::vector<float> const& gradient, lowp::adamw const& a) {
-    float const largest = largest_magnitude(gradient);
-    auto const expect = [&](auto& home, float added, double kept) {
-      if constexpr (requires { home.expect(added); })
-        home.expect(static_cast<float>(kept) * largest_of(home, gradient.size()) + added);
-    };
-    expect(parameter_, 8 * static_cast<float>(a.lr), 1);
-    expect(first_, static_cast<float>(1 - a.beta1) * largest, a.beta1);
-    expect(second_, static_cast<float>(1 - a.beta2) * largest * largest, a.beta2);
+  // Bounds from the last values: a moment is a mean of what it was and of g, as it is stored, or
+  // g * g; a step of AdamW seldom exceeds lr, and hardly ever eight times that.
+  void expect_results(std::size_t size, lowp::adamw const& a) {
+    if constexpr (is_expecting<P> || is_expecting<M> || is_expecting<V>) {
+      auto const g = static_cast<double>(largest_of(gradient_, size));
+      auto const expect = [&](auto& home, double kept, double added) {
+        if constexpr (is_expecting<std::remove_cvref_t<decltype(home)>>)
+          home.expect(
+              static_cast<float>(kept * static_cast<double>(largest_of(home, size)) + added));
+      };
+      expect(parameter_, 1, 8 * a.lr);
+      expect(first_, a.beta1, (1 - a.beta1) * g);
+      expect(second_, a.beta2, (1 - a.beta2) * g * g);
+    }
   }
 
   P parameter_;
