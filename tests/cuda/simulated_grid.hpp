@@ -61,6 +61,7 @@ struct block_state {
   explicit block_state(unsigned threads) : arrived(static_cast<std::ptrdiff_t>(threads)) {}
   std::barrier<> arrived;
   std::vector<std::max_align_t> memory = std::vector<std::max_align_t>(4096);
+  std::vector<std::uint32_t> words = std::vector<std::uint32_t>(1024);
 };
 
 template <class Conversions>
@@ -92,6 +93,17 @@ struct simulated_thread {
     return make();
   }
   void barrier() const { state->arrived.arrive_and_wait(); }
+  template <int N>
+  [[nodiscard]] std::uint32_t max_among(std::uint32_t x) const {
+    EXPECT_EQ(threads_ % N, 0U) << "neighbours would lie in two blocks";
+    std::uint32_t* const all = state->words.data();
+    all[thread_] = x;
+    barrier();
+    const unsigned first = thread_ / N * N;
+    const std::uint32_t largest = *std::max_element(all + first, all + first + N);
+    barrier();
+    return largest;
+  }
   template <class T>
   T* shared() const {
     return reinterpret_cast<T*>(state->memory.data());
@@ -137,7 +149,7 @@ class grid_with {
       const auto run_one = [&](unsigned thread) {
         call.run(simulated_thread<Conversions>{thread, threads_, block, blocks, &state});
       };
-      if constexpr (lowp::cuda::is_reported<Report>) {
+      if constexpr (Call::is_collective) {
         std::vector<std::jthread> running;
         for (unsigned thread = 0; thread < threads_; ++thread)
           running.emplace_back(run_one, thread);

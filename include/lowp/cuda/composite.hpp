@@ -26,6 +26,7 @@ struct composite_slot<std::index_sequence<I...>, Layout, Part...> : indexed<I, P
   using codec_type = typename Layout::template codec<std::uint32_t>;
   static constexpr bool is_read = (Part::is_read || ...);
   static constexpr bool is_written = (Part::is_written || ...);
+  static constexpr bool is_collective = false;
   static constexpr int parts = sizeof...(Part);
   static constexpr int bytes_read = (0 + ... + Part::bytes_read);
 
@@ -81,7 +82,8 @@ class port<composite_slot<std::index_sequence<I...>, Layout, Part...>, IsCompute
 
   LOWP_FN group_bits bits(std::uint64_t first) const { return part<rounded>().bits(first); }
   LOWP_FN void clear() { (part<I>().clear(), ...); }
-  LOWP_FN void encode(float const (&x)[group_size], std::uint64_t first) {
+  template <class Thread>
+  LOWP_FN void encode(Thread const&, float const (&x)[group_size], std::uint64_t first, int) {
     if constexpr (is_written) {
       clear();
       group_bits const random = bits(first);

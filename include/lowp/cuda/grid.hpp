@@ -10,6 +10,7 @@
 
 #include <lowp/cuda/kernel.hpp>
 #include <lowp/ranges.hpp>
+#include <lowp/simd/operand.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,9 @@ bool permits(int width, T const* data) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(access_bytes<T>(width)) ==
          0;
 }
+/// Scales are moved one by one.
+inline bool permits(int, void const*) { return true; }
+
 template <class... Pointer>
 int widest(std::tuple<Pointer...> const& data) {
   for (int const width : widths)
@@ -88,6 +92,14 @@ struct slot_of_operand<simd::composite<Layout, Part...>> {
     return {o.layout, o.parts, std::get<Layout::rounded>(o.parts), kind};
   }
 };
+template <narrow T, int Block, access A, class R>
+struct slot_of_operand<simd::blocked<T, Block, A, R>> {
+  using codes = slot_of_operand<simd::operand<T, A, R>>;
+  using type = blocked_slot<Block, typename codes::type>;
+  static type of(simd::blocked<T, Block, A, R> const& o, detail::nans kind) {
+    return {codes::of(o.codes, kind)};
+  }
+};
 template <class Operand>
 using slot_of = typename slot_of_operand<Operand>::type;
 
@@ -112,10 +124,18 @@ std::uint64_t tiles_of(std::uint64_t count, unsigned threads) {
   return count / per_tile + (count % per_tile != 0 ? 1 : 0);
 }
 
+template <narrow T, int Block, access A, class R>
+auto arrays_of(simd::blocked<T, Block, A, R> const& o) {
+  using scales = std::conditional_t<A == access::read, void const, void>;
+  return std::tuple(o.codes.data, static_cast<scales*>(o.scales));
+}
+
 template <class Operand>
 auto const& rounding_of(Operand const& o) {
   if constexpr (simd::element_operand<Operand>)
     return o.rounding;
+  else if constexpr (requires { o.codes; })
+    return o.codes.rounding;
   else
     return std::get<Operand::rounded>(o.parts).rounding;
 }

@@ -6,6 +6,7 @@
 //     read<T>(address), write(address, T)      one access, aligned to its size
 //     once(make)                               make(), by one thread of a block for all
 //     barrier(), shared<T>()                   threads() objects that a block shares
+//     max_among<N>(word)                       of N neighbours, all of whom ask
 //     atomics, hardware                        types: see exact_sum.hpp, port.hpp
 //
 // A tile of a tensor is rows of groups, one group a thread:
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <lowp/amax.hpp>
+#include <lowp/cuda/blocks.hpp>
 #include <lowp/cuda/composite.hpp>
 
 #include <cstddef>
@@ -79,6 +81,7 @@ template <int Width, class Thread, class Function, class Report, class... Slot>
 class tile_runner {
   static constexpr bool is_computed = !requires { Function::is_conversion; };
   static constexpr int rows = groups_per_thread<Slot...>;
+  static constexpr bool is_collective = (Slot::is_collective || ...);
   static constexpr auto first_part = first_parts<Slot...>();
   template <class S>
   using port_of = port<S, is_computed, typename Thread::hardware, rows>;
@@ -137,7 +140,7 @@ class tile_runner {
     for (int row = 0; row < rows; ++row) {
       std::uint64_t const at = first + static_cast<std::uint64_t>(row) * per_row;
       int const count = IsWhole ? group_size : valid(at, end);
-      if (count != 0)
+      if (count != 0 || is_collective)
         run_group(std::index_sequence_for<Port...>{}, others{}, row, at, count, ports...);
     }
   }
@@ -154,7 +157,7 @@ class tile_runner {
     if constexpr (!is_reported<Report>) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k) function_(x[I][k]...);
-      p.encode(x[0], at);
+      p.encode(thread_, x[0], at, count);
     } else if constexpr (totals::sees_codes) {
       group_bits const random = p.bits(at);
       p.clear();
@@ -173,13 +176,13 @@ class tile_runner {
         float const seen = function_(x[I][k]...);
         if (k < count) totals_.add(seen);
       }
-      p.encode(x[0], at);
+      p.encode(thread_, x[0], at, count);
     }
     if constexpr (is_reported<Report>) {
       totals_.fold();
       seen_ += static_cast<std::uint64_t>(count);
     }
-    (other.encode(x[J + 1], at), ...);
+    (other.encode(thread_, x[J + 1], at, count), ...);
     p.template store<Width>(thread_, at, count);
     (other.template store<Width>(thread_, at, count), ...);
   }
@@ -230,6 +233,9 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, Slot..
   /// Blocks that a multiprocessor is to have room for; 0 leaves it to the compiler, which for a report
   /// would rather have more of them than enough registers.
   static constexpr unsigned least_blocks = is_reported<Report> ? 2 : 0;
+
+  /// Threads of a block wait for each other.
+  static constexpr bool is_collective = is_reported<Report> || (Slot::is_collective || ...);
 
   Make make_function;
   Report* reports;

@@ -103,7 +103,9 @@ class port {
     return {};
   }
 
-  LOWP_FN void encode(float const (&x)[group_size], std::uint64_t first) {
+  /// All of a group, of which the first `count` elements are to be stored.
+  template <class Thread>
+  LOWP_FN void encode(Thread const&, float const (&x)[group_size], std::uint64_t first, int) {
     if constexpr (is_written) {
       after_ = {};
       group_bits const random = bits(first);

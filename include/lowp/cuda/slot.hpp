@@ -66,6 +66,7 @@ template <element T, access A, class R = nearest_even>
 struct slot {
   using type = T;
   using rounding_type = R;
+  static constexpr bool is_collective = false;  ///< threads need each other to encode
   static constexpr int parts = 1;
   static constexpr int bytes_read = A == access::write ? 0 : static_cast<int>(sizeof(T));
   static constexpr bool is_read = A != access::write;

@@ -28,6 +28,16 @@ struct gpu_thread {
     *reinterpret_cast<T*>(at) = x;
   }
   LOWP_FN void barrier() const { __syncthreads(); }
+  template <int N>
+  LOWP_FN std::uint32_t max_among(std::uint32_t x) const {
+    static_assert(N <= 32 && (N & (N - 1)) == 0);
+    LOWP_UNROLL
+    for (int distance = N / 2; distance != 0; distance /= 2) {
+      std::uint32_t const other = __shfl_xor_sync(0xffffffff, x, distance);
+      x = other > x ? other : x;
+    }
+    return x;
+  }
 
   /// One for each thread of the block, uninitialized.
   template <class T>
@@ -58,6 +68,8 @@ struct gpu_thread {
   template <class T>
   void write(unsigned char* at, T const& x) const;
   void barrier() const;
+  template <int N>
+  std::uint32_t max_among(std::uint32_t x) const;
   template <class T>
   T* shared() const;
   template <class Make>

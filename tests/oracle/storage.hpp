@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one value lies in two codes, in the exact arithmetic of this folder.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "optimizer.hpp"
+
+namespace oracle {
+
+struct rounding_of_value {
+  mode how = mode::nearest_even;
+  policy beyond = policy::infinity;
+  std::uint32_t random = 0;
+};
+
+struct kept {
+  std::array<std::uint32_t, 2> codes{};
+  bool overflowed = false;
+};
+
+constexpr std::uint32_t encode_computed(const facts& f, std::uint32_t w, mode m, policy p,
+                                        std::uint32_t r = 0, bool* overflowed = nullptr) {
+  return encode(f, from_float_bits(canonical(w)), m, p, r, overflowed);
+}
+constexpr bool is_number(std::uint32_t x) { return (x & 0x7fffffffU) < 0x7f800000U; }
+
+// What a conversion makes of a NaN is not of interest to an update, whose NaNs are canonical.
+struct kahan {
+  facts value_format, compensation_format;
+
+  [[nodiscard]] constexpr std::uint32_t value(const std::array<std::uint32_t, 2>& codes) const {
+    return f32_add(decode_to_float_bits(value_format, codes[0]),
+                   decode_to_float_bits(compensation_format, codes[1]));
+  }
+  [[nodiscard]] constexpr kept store(std::uint32_t w, const rounding_of_value& r) const {
+    kept k;
+    k.codes[0] = encode_computed(value_format, w, mode::nearest_even, r.beyond, 0, &k.overflowed);
+    const std::uint32_t lost = f32_sub(w, decode_to_float_bits(value_format, k.codes[0]));
+    k.codes[1] = encode_computed(compensation_format, is_number(lost) ? lost : 0, r.how,
+                                 policy::saturate, r.random);
+    return k;
+  }
+};
+
+struct master {
+  facts weights, copy;
+
+  [[nodiscard]] constexpr std::uint32_t value(const std::array<std::uint32_t, 2>& codes) const {
+    return decode_to_float_bits(weights, codes[0]);
+  }
+  [[nodiscard]] constexpr kept store(std::uint32_t w, const rounding_of_value& r) const {
+    kept k;
+    bool weight_overflowed = false;
+    const bool is_float = weights.bits() == 32;
+    const policy beyond = is_float ? policy::infinity : r.beyond;
+    k.codes[0] = encode_computed(weights, w, r.how, beyond, r.random, &weight_overflowed);
+    k.codes[1] =
+        encode_computed(copy, decode_to_float_bits(weights, k.codes[0]),
+                        is_float ? r.how : mode::nearest_even, r.beyond, r.random, &k.overflowed);
+    k.overflowed = k.overflowed || weight_overflowed;
+    return k;
+  }
+};
+
+// The high half is found by rounding the whole, and the low half by subtracting codes.
+struct split {
+  facts high, wide;
+  int low_bits;
+
+  constexpr split(const facts& h, int bits_of_low)
+      : high(h),
+        wide(h),
+        low_bits(bits_of_low < 23 - h.significand_bits ? bits_of_low : 23 - h.significand_bits) {
+    wide.significand_bits += low_bits;
+    low_mask_ = (1U << bits_of_low) - 1;
+  }
+
+  [[nodiscard]] constexpr std::uint32_t value(const std::array<std::uint32_t, 2>& codes) const {
+    const std::uint64_t sign = codes[0] & high.sign_mask();
+    const std::uint64_t magnitude = codes[0] & high.magnitude_mask();
+    if (magnitude > high.max_code() + 1) return decode_to_float_bits(high, codes[0]) | 0x00400000U;
+    const std::uint32_t top = (low_mask_ >> 1) + 1;
+    const std::int64_t low = std::int64_t{codes[1] & (top - 1)} - std::int64_t{codes[1] & top};
+    const std::int64_t whole = (static_cast<std::int64_t>(magnitude) << low_bits) + low;
+    return decode_to_float_bits(wide, sign << low_bits | static_cast<std::uint64_t>(whole));
+  }
+  [[nodiscard]] constexpr kept store(std::uint32_t w, const rounding_of_value& r) const {
+    kept k;
+    const number x = from_float_bits(w);
+    if (x.what == kind::nan) {
+      k.codes[0] = encode_computed(high, w, mode::nearest_even, policy::infinity);
+      return k;
+    }
+    // A master of 24 significant bits has none to lose but on the grid below its normal numbers.
+    const mode how = wide.significand_bits == 23 ? mode::nearest_even : r.how;
+    std::uint64_t whole = encode(wide, x, how, policy::infinity, r.random);
+    const auto high_of = [&](std::uint64_t code) {
+      return encode(high, decode(wide, code), mode::nearest_away, policy::infinity);
+    };
+    const auto is_beyond = [&](std::uint64_t code) {
+      return (high_of(code) & high.magnitude_mask()) > high.max_code();
+    };
+    k.overflowed = x.what != kind::infinity && is_beyond(whole);
+    if (r.beyond == policy::saturate && is_beyond(whole)) {
+      whole = (whole & wide.sign_mask()) | high.max_code() << low_bits;
+      while (!is_beyond(whole + 1)) ++whole;
+    }
+    k.codes[0] = high_of(whole);
+    const std::uint64_t below = (k.codes[0] & high.magnitude_mask()) << low_bits;
+    k.codes[1] = static_cast<std::uint32_t>((whole & wide.magnitude_mask()) - below) & low_mask_;
+    return k;
+  }
+
+ private:
+  std::uint32_t low_mask_ = 0;
+};
+
+// One code; `scale` and `next` are float patterns of powers of two.
+struct scaled {
+  facts format;
+  std::uint32_t scale, next;
+
+  [[nodiscard]] constexpr std::uint32_t value(const std::array<std::uint32_t, 2>& codes) const {
+    return f32_div(decode_to_float_bits(format, codes[0]), scale);
+  }
+  [[nodiscard]] constexpr std::uint32_t next_value(
+      const std::array<std::uint32_t, 2>& codes) const {
+    return f32_div(decode_to_float_bits(format, codes[0]), next);
+  }
+  [[nodiscard]] constexpr kept store(std::uint32_t w, const rounding_of_value& r) const {
+    kept k;
+    k.codes[0] =
+        encode_computed(format, f32_mul(w, next), r.how, r.beyond, r.random, &k.overflowed);
+    return k;
+  }
+};
+
+}  // namespace oracle

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// split and join: halves against the oracle, and floats that come back.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../oracle/storage.hpp"
+#include "../update/support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+// Every high half with low halves around each border, and what random patterns reach.
+std::vector<float> floats() {
+  std::vector<float> all;
+  for (std::uint32_t high = 0; high < 65536; ++high)
+    for (const std::uint32_t low : {0x0000U, 0x0001U, 0x1000U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU})
+      all.push_back(float_of(high << 16 | low));
+  oracle_test::float_patterns patterns(1);
+  for (int i = 0; i < 100000; ++i) all.push_back(float_of(patterns.next()));
+  return all;
+}
+
+template <class H, class L>
+void expect_halves() {
+  const oracle::split model{facts<H>, 8 * static_cast<int>(sizeof(L))};
+  const std::vector<float> in = floats();
+  std::vector<H> high(in.size());
+  std::vector<L> low(in.size());
+  std::vector<float> out(in.size());
+  lowp::split(in, high, low);
+  lowp::join(high, low, out);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::uint32_t x = float_bits(in[i]);
+    const auto want = model.store(x, {});
+    const bool is_nan = (x & 0x7fffffffU) > 0x7f800000U;
+    const std::uint32_t want_high =
+        is_nan ? oracle::encode(facts<H>, oracle::from_float_bits(x), oracle::mode::nearest_even,
+                                oracle::policy::infinity)
+               : want.codes[0];
+    ASSERT_TRUE(has_bits(high[i], want_high, in[i]));
+    ASSERT_EQ(low[i], want.codes[1]) << shown(in[i]);
+    ASSERT_TRUE(has_bits(out[i], model.value({want_high, want.codes[1]}), in[i]));
+  }
+}
+TEST(split, bfloat16_and_16_bits) { expect_halves<lowp::bfloat16, std::uint16_t>(); }
+TEST(split, bfloat16_and_8_bits) { expect_halves<lowp::bfloat16, std::uint8_t>(); }
+TEST(split, float16_and_16_bits) { expect_halves<lowp::float16, std::uint16_t>(); }
+TEST(split, float8_e5m2_and_8_bits) { expect_halves<lowp::float8_e5m2, std::uint8_t>(); }
+
+// 256 is the distance between masters that are 24 bits wide.
+TEST(split, eight_bits_are_within_half_of_what_they_leave_out) {
+  const std::vector<float> in = floats();
+  std::vector<lowp::bfloat16> high(in.size());
+  std::vector<std::uint8_t> low(in.size());
+  std::vector<float> out(in.size());
+  lowp::split(in, high, low);
+  lowp::join(high, low, out);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::uint32_t x = float_bits(in[i]);
+    if ((x & 0x7fffffffU) >= 0x7f800000U) continue;
+    const std::uint32_t y = float_bits(out[i]);
+    ASSERT_LE(x > y ? x - y : y - x, 128U) << shown(in[i]);
+  }
+}
+
+// A weight just below a tie of the high half still moves, one random bit at a time.
+TEST(split, a_master_crosses_from_one_high_half_to_the_next) {
+  std::vector<float> in(4096, float_of(0x3f807f00));
+  std::vector<lowp::bfloat16> high(in.size());
+  std::vector<std::uint8_t> low(in.size());
+  lowp::split(in, high, low);
+  const std::vector<float> u(in.size(), 0x1p-19F);
+  for (std::uint64_t step = 0; step < 64; ++step)
+    lowp::fused_add(lowp::split_master{high, low}, 1, u, lowp::stochastic{1, step});
+  std::vector<float> out(in.size());
+  lowp::join(high, low, out);
+  double sum = 0;
+  for (std::size_t i = 0; i < in.size(); ++i) sum += double{out[i]} - double{in[i]};
+  EXPECT_NEAR(sum / static_cast<double>(in.size()), 64 * 0x1p-19, 64 * 0x1p-19 / 20);
+}
+
+template <class Fn>
+std::string refusal_of(Fn&& fn) {
+  try {
+    fn();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+TEST(split, refuses_what_does_not_fit) {
+  std::vector<float> in(4);
+  std::vector<lowp::bfloat16> high(4);
+  std::vector<std::uint16_t> low(3);
+  EXPECT_EQ(refusal_of([&] { lowp::split(in, high, low); }),
+            "lowp::split: sizes differ: in has 4, high has 4, low has 3");
+  EXPECT_EQ(refusal_of([&] { lowp::join(high, low, in); }),
+            "lowp::join: sizes differ: high has 4, low has 3, out has 4");
+  const std::span halves(reinterpret_cast<std::uint16_t*>(in.data()), 4);
+  EXPECT_NE(refusal_of([&] { lowp::split(in, high, halves); }).find("overlap"), std::string::npos);
+  EXPECT_NE(refusal_of([&] { lowp::join(high, halves, in); }).find("overlap"), std::string::npos);
+}
+
+TEST(storage_refusals, name_the_array) {
+  std::vector<lowp::bfloat16> p(4);
+  std::vector<lowp::bfloat16> c(5);
+  std::vector<float> g(4);
+  std::vector<float> m(4);
+  std::vector<float> v(4);
+  const lowp::adamw a;
+  EXPECT_EQ(refusal_of([&] { lowp::update(lowp::kahan{p, c}, g, m, v, a, 1); }),
+            "lowp::update: sizes differ: p has 4, p.compensation has 5, g has 4, m has 4, v has 4");
+  EXPECT_NE(refusal_of([&] {
+              lowp::update(lowp::kahan{p, p}, g, m, v, a, 1);
+            }).find("p (8 bytes) and p.compensation (8 bytes) overlap"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of([&] { lowp::update(lowp::scaled{p, 3.0F}, g, m, v, a, 1); }),
+            "lowp::update: p: scale is 3, not a power of two from 2^-126 to 2^126");
+  for (const float scale :
+       {0.0F, -2.0F, 0x1p127F, 0x1p-127F, float_of(0x7f800000), float_of(0x7fc00000)})
+    EXPECT_NE(
+        refusal_of([&] { lowp::fused_add(p, 1, lowp::scaled{c, scale}); }).find("u: scale is"),
+        std::string::npos);
+}
+
+}  // namespace

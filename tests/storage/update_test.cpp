@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps on every kind of storage, bit for bit against the exact sequence.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "../storages.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+template <class Kind>
+class storage : public testing::Test {};
+TYPED_TEST_SUITE(storage, storage_kinds, by_kind);
+
+TYPED_TEST(storage, adamw_has_the_bits_of_the_exact_sequence) {
+  using kind = TypeParam;
+  std::mt19937_64 random(17);
+  for (std::uint64_t i = 0; i < 250 && !this->HasFailure(); ++i) {
+    const auto size = lengths[i % lengths.size()];
+    const auto step = steps[i / 3 % steps.size()];
+    const auto& policy = maybe_policies[i / 2 % 3];
+    const slot_modes modes = random_modes(random);
+    SCOPED_TRACE("case " + std::to_string(i) + ", step " + std::to_string(step) +
+                 (policy ? policy->name : ""));
+    const values in = i % 2 == 0 ? values::corners : values::training;
+    stored_tensor<kind> p(random_tensor<float>(size, 4 * i, in));
+    const tensor g = random_tensor<float>(size, 4 * i + 1, in);
+    tensor m = random_tensor<float>(size, 4 * i + 2, in, 0.1);
+    tensor v = random_tensor<lowp::bfloat16>(size, 4 * i + 3, values::training, 0.1);
+    for (std::uint32_t& code : v.codes) code &= 0x7fffU;
+
+    guarded<typename kind::first> first(p.first, i % 5);
+    guarded<typename kind::second> second(p.second, i % 3);
+    guarded<float> mine_m(m, i % 4);
+    guarded<lowp::bfloat16> mine_v(v, i % 7);
+    lowp::update_report report;
+    const lowp::adamw settings{.lr = i % 5 == 0 ? 1e-6 : 1e-2, .weight_decay = i % 2 == 0 ? 0 : .1};
+    const auto view = kind::view(first.span(), second.span());
+    if (policy)
+      lowp::update(view, guarded<float>(g, i % 2).span(), mine_m.span(), mine_v.span(), settings,
+                   step, modes.library(), policy->overflow, report);
+    else
+      lowp::update(view, guarded<float>(g, i % 2).span(), mine_m.span(), mine_v.span(), settings,
+                   step, modes.library(), report);
+    const oracle::report want = oracle_update(p, g, m, v, settings, step, modes, policy);
+    EXPECT_TRUE(first.holds(p.first, "the first array"));
+    EXPECT_TRUE(second.holds(p.second, "the second array"));
+    EXPECT_TRUE(mine_m.holds(m, "m"));
+    EXPECT_TRUE(mine_v.holds(v, "v"));
+    expect_report(report, want);
+  }
+}
+
+TYPED_TEST(storage, fused_add_has_the_bits_of_the_exact_sequence) {
+  using kind = TypeParam;
+  for_each_rounding<modes::two>(
+      [&](const auto& rounding, const slot_modes& modes, const char* name) {
+        for (std::uint64_t i = 0; i < 60 && !this->HasFailure(); ++i) {
+          SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));
+          const auto size = lengths[i % lengths.size()];
+          const values in = i % 2 == 0 ? values::corners : values::training;
+          stored_tensor<kind> p(random_tensor<float>(size, 2 * i, in));
+          const tensor u = random_tensor<float>(size, 2 * i + 1, in);
+          guarded<typename kind::first> first(p.first, i % 5);
+          guarded<typename kind::second> second(p.second, i % 3);
+          lowp::fused_add(kind::view(first.span(), second.span()), -0.01F,
+                          guarded<float>(u, 1).span(), rounding);
+          oracle_fused_add(p, -0.01F, u, modes.param, {});
+          EXPECT_TRUE(first.holds(p.first, "the first array"));
+          EXPECT_TRUE(second.holds(p.second, "the second array"));
+        }
+      });
+}
+
+// Moments and gradients may be kept like parameters.
+TEST(storage_of_moments, has_the_bits_of_the_exact_sequence) {
+  using moment = scaled_kind<lowp::float16, 7, 3>;
+  using gradient = scaled_kind<lowp::float8_e4m3fn, 4>;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    const auto size = lengths[i % lengths.size()];
+    tensor p = random_tensor<float>(size, 3 * i, values::training);
+    const stored_tensor<gradient> g(random_tensor<float>(size, 3 * i + 1, values::training));
+    stored_tensor<moment> b(random_tensor<float>(size, 3 * i + 2, values::training));
+    guarded<float> mine_p(p, 0);
+    guarded<lowp::float8_e4m3fn> mine_g(g.first, 1);
+    guarded<lowp::float16> mine_b(b.first, 2);
+    const slot_modes modes{{}, {oracle::mode::stochastic, 3, 4, 5}, {}};
+    const lowp::sgd settings{.lr = 0.1, .momentum = 0.9};
+    lowp::update(mine_p.span(), lowp::scaled{mine_g.span(), 16.F},
+                 lowp::scaled{mine_b.span(), 128.F, 8.F}, settings, 2, modes.library());
+    const auto scalars = oracle::prepare(oracle::sgd_settings{0.1, 0.9, 0, 0, false}, 2);
+    oracle::report unused;
+    for (std::size_t k = 0; k < size; ++k) {
+      const auto to = oracle::sgd(p.value(k), g.value(k), b.value(k), scalars);
+      p.codes[k] = to.w;
+      const slot_mode mode = modes.first.at(2);
+      b.first.codes[k] =
+          moment::model.store(to.m, {mode.mode, oracle::policy::infinity, mode.random(k, 1)})
+              .codes[0];
+    }
+    EXPECT_TRUE(mine_p.holds(p, "p"));
+    EXPECT_TRUE(mine_g.holds(g.first, "g"));
+    EXPECT_TRUE(mine_b.holds(b.first, "momentum"));
+  }
+}
+
+}  // namespace
