@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "loss_scaling.hpp"
 #include "plan.hpp"
 
 namespace {
@@ -23,7 +25,7 @@ namespace {
 using namespace training;
 
 struct options {
-  std::string text, digits, csv, tensors_csv;
+  std::string text, digits, csv, tensors_csv, loss_scaling_csv;
   std::vector<std::string> tasks, configurations;
   std::uint64_t seeds = 5;
   unsigned threads = std::max(1u, std::thread::hardware_concurrency());
@@ -211,6 +213,38 @@ void compare(options const& o) {
   });
 }
 
+// On digits, the fastest.
+void compare_gradient_storages(options const& o) {
+  plan const what = std::move(plans({"digits"}, o.text, o.digits, o.is_quick).front());
+  struct scaled_job {
+    gradient_storage const* stored;
+    int exponent;  // of the loss's weight
+    std::uint64_t seed;
+  };
+  std::vector<scaled_job> jobs;
+  for (int const exponent : {0, -8, -16, -20})
+    for (gradient_storage const& g : gradient_storages())
+      for (std::uint64_t seed = 1; seed <= o.seeds; ++seed) jobs.push_back({&g, exponent, seed});
+  ordered_file lines(o.loss_scaling_csv);
+  std::mutex mutex;
+  for_each_index(jobs.size(), o.threads, [&](std::size_t i) {
+    scaled_job const& j = jobs[i];
+    scaled_outcome const result = j.stored->run(*what.learned, what.rates.front().when, j.seed,
+                                                std::ldexp(1.0, j.exponent), *j.stored);
+    std::lock_guard const lock(mutex);
+    lines.add(i, line_of({{"task", text_of(what.name)},
+                          {"gradients", quoted(j.stored->name)},
+                          {"weight_exponent", text_of(j.exponent)},
+                          {"seed", text_of(j.seed)},
+                          {"held_out", loss_text(result.held_out)},
+                          {"underflowed", fmt::format("{:.6f}", result.underflowed)},
+                          {"skipped", text_of(result.skipped)},
+                          {"scale_exponent", text_of(std::ilogb(result.scale))},
+                          {"overflowed", result.overflowed}},
+                         i == 0));
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -221,13 +255,15 @@ int main(int argc, char** argv) {
   app.add_option("--tasks", o.tasks, "byte_mlp, digits, transformer; default: all")->delimiter(',');
   app.add_option("--configurations", o.configurations, "default: all")->delimiter(',');
   app.add_option("--seeds", o.seeds, "how many")->capture_default_str();
-  app.add_option("--csv", o.csv, "file to write: one line a run");
+  app.add_option("--csv", o.csv, "file to write: one line a run of every storage");
   app.add_option("--tensors", o.tensors_csv, "file to write: one line a tensor of the first seed");
+  app.add_option("--loss-scaling", o.loss_scaling_csv, "file to write: digits with loss scaling");
   app.add_option("--threads", o.threads, "runs at a time");
   app.add_flag("--quick", o.is_quick, "a fortieth of the steps");
   CLI11_PARSE(app, argc, argv);
   try {
-    compare(o);
+    if (!o.loss_scaling_csv.empty()) compare_gradient_storages(o);
+    if (!o.csv.empty()) compare(o);
   } catch (std::exception const& error) {
     fmt::print(stderr, "training: {}\n", error.what());
     return 1;

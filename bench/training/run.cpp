@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <numbers>
 
 namespace training {
 
@@ -24,12 +22,6 @@ double median(std::vector<double> values) {
   auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
-}
-
-double rate_at(std::uint64_t step, schedule const& s) {
-  if (s.is_constant) return s.lr;
-  double const done = static_cast<double>(step - 1) / static_cast<double>(s.steps);
-  return s.lr * (1 + std::cos(std::numbers::pi * done)) / 2;
 }
 
 double requested(std::vector<lowp::update_report> const& reports) {

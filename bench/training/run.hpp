@@ -7,15 +7,10 @@
 #include <vector>
 
 #include "configuration.hpp"
+#include "schedule.hpp"
 #include "task.hpp"
 
 namespace training {
-
-struct schedule {
-  double lr;  ///< to nearly zero along half a cosine, unless `is_constant`
-  std::uint64_t steps;
-  bool is_constant = false;
-};
 
 /// What a run has shown. Losses are of the weights as stored, in nats.
 struct outcome {
