@@ -10,7 +10,7 @@ using lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn, lowp::float8_e5m2;
 
 constexpr rounded stochastic = rounded::stochastic;
 constexpr roundings nearest{}, second{.second = stochastic},
-    param{.param = stochastic, .second = stochastic};
+    param{.param = stochastic, .second = stochastic}, all{stochastic, stochastic, stochastic};
 
 template <class P, class M, class V = M, class G = plain<float>>
 constexpr auto in = store<P, G, M, V>;
@@ -37,8 +37,8 @@ constexpr configuration list[] = {
      in<bf16_kahan, e4m3, e5m2>},
     {"fp8-lm", "fp16 scaled", "m fp8 e4m3 scaled, v fp16 scaled", "fp8 e4m3 scaled", nearest,
      in<scaled<float16>, scaled<float8_e4m3fn>, scaled<float16>, scaled<float8_e4m3fn>>},
-    {"fp8-lm-sr", "fp16 scaled, stochastic", "m fp8 e4m3 scaled, v fp16 scaled, v stochastic",
-     "fp8 e4m3 scaled", param,
+    {"fp8-lm-sr", "fp16 scaled, stochastic", "m fp8 e4m3 scaled, v fp16 scaled, both stochastic",
+     "fp8 e4m3 scaled", all,
      in<scaled<float16>, scaled<float8_e4m3fn>, scaled<float16>, scaled<float8_e4m3fn>>},
 };
 

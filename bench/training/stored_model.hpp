@@ -35,8 +35,15 @@ class stored_tensor {
             lowp::per_slot const& rounding, lowp::update_report& report) {
     gradient_ = G(gradient);
     expect_results(gradient.size(), optimizer);
-    lowp::update(parameter_.view(), gradient_.view(), first_.view(), second_.view(), optimizer,
-                 step, rounding, report);
+    auto const update = [&](auto... policy) {
+      lowp::update(parameter_.view(), gradient_.view(), first_.view(), second_.view(), optimizer,
+                   step, rounding, policy..., report);
+    };
+    // A step that is larger than expected is cut, not infinite.
+    if constexpr (is_expecting<P>)
+      update(lowp::overflow::saturate);
+    else
+      update();
   }
 
   std::size_t bytes() const { return parameter_.bytes() + first_.bytes() + second_.bytes(); }
