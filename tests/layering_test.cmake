@@ -11,7 +11,8 @@ set(outside_eigen "^Eigen/")
 set(outside_cuda "^cuda|^cooperative_groups|^cub/|^thrust/")
 set(outside_mpi "^mpi\\.h$")
 set(outside_nccl "^nccl\\.h$")
-set(words intrinsics stream fmt eigen cuda mpi nccl)
+set(outside_nlohmann_json "^nlohmann/")
+set(words intrinsics stream fmt eigen cuda mpi nccl nlohmann_json)
 
 # check(OUT TABLE DIR): the complaints about the headers in DIR.
 function(check out table dir)

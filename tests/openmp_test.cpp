@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "gradient_expectations.hpp"
 #include "support.hpp"
 
 namespace {
@@ -83,6 +84,40 @@ TEST(openmp, scaled_cast) {
   });
 }
 
+TEST(openmp, block_cast) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<float>(size, 1);
+    std::vector<lowp::float8_e4m3fn> alone(size);
+    std::vector<lowp::float8_e4m3fn> shared(size);
+    std::vector<lowp::float8_e8m0fnu> alone_scales((size + 31) / 32);
+    std::vector<lowp::float8_e8m0fnu> shared_scales((size + 31) / 32);
+    lowp::block_cast(x, lowp::blocks_of<32>(alone, alone_scales), random_bits);
+    lowp::openmp::block_cast(x, lowp::blocks_of<32>(shared, shared_scales), random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(alone_scales, shared_scales));
+    std::vector<float> back(size);
+    std::vector<float> shared_back(size);
+    lowp::block_cast(lowp::blocks_of<32>(alone, alone_scales), back);
+    lowp::openmp::block_cast(lowp::blocks_of<32>(shared, shared_scales), shared_back);
+    EXPECT_TRUE(same_bits(back, shared_back));
+  });
+}
+
+// Not a bit of a sum depends on the number of threads, nor on whether there are any.
+TEST(openmp, unscale_and_measure) {
+  for_each_size_and_team([](std::size_t size) {
+    auto alone = numbers<lowp::bfloat16>(size, 1);
+    auto shared = alone;
+    EXPECT_TRUE(lowp_test::same(lowp::measure(alone), lowp::openmp::measure(shared)));
+    lowp::gradient_report alone_report;
+    lowp::gradient_report shared_report;
+    lowp::unscale(alone, 0.3F, alone_report, random_bits);
+    lowp::openmp::unscale(shared, 0.3F, shared_report, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(lowp_test::same(alone_report, shared_report));
+  });
+}
+
 TEST(openmp, cast_to_the_same_format_copies_bits) {
   for_each_size_and_team([](std::size_t size) {
     std::vector<float> x = numbers<float>(size, 2);
@@ -131,6 +166,48 @@ TEST(openmp, update_and_its_report) {
     lowp::update_report& first = first_report[size];
     if (first.count == 0) first = shared;
     EXPECT_TRUE(same(first, shared));
+  });
+}
+
+// Shards of storages, and of moments in blocks, have the bits of the whole.
+TEST(openmp, update_of_storages) {
+  for_each_size_and_team([&](std::size_t size) {
+    const auto g = numbers<float>(size, 21);
+    auto value = numbers<lowp::bfloat16>(size, 22);
+    auto rest = std::vector<lowp::bfloat16>(size);
+    auto codes = std::vector<lowp::float8_e4m3fn>(size, lowp::float8_e4m3fn(0));
+    auto scales = std::vector<lowp::float8_e8m0fnu>((size + 127) / 128, lowp::float8_e8m0fnu(1));
+    auto high = numbers<lowp::bfloat16>(size, 23);
+    auto low = std::vector<std::uint8_t>(size);
+    auto value2 = value;
+    auto rest2 = rest;
+    auto codes2 = codes;
+    auto scales2 = scales;
+    auto high2 = high;
+    auto low2 = low;
+    const lowp::sgd sgd{.lr = 0.01, .momentum = 0.9};
+    for (std::uint64_t step = 1; step <= 2; ++step) {
+      lowp::update(lowp::kahan{value, rest}, g, lowp::blocks_of<128>(codes, scales), sgd, step,
+                   random_bits);
+      lowp::openmp::update(lowp::kahan{value2, rest2}, g, lowp::blocks_of<128>(codes2, scales2),
+                           sgd, step, random_bits);
+      lowp::fused_add(lowp::split_master{high, low}, -0.01F, g, random_bits);
+      lowp::openmp::fused_add(lowp::split_master{high2, low2}, -0.01F, g, random_bits);
+    }
+    EXPECT_TRUE(same_bits(value, value2));
+    EXPECT_TRUE(same_bits(rest, rest2));
+    EXPECT_TRUE(same_bits(codes, codes2));
+    EXPECT_TRUE(same_bits(scales, scales2));
+    EXPECT_TRUE(same_bits(high, high2));
+    EXPECT_TRUE(low == low2);
+    std::vector<float> joined(size);
+    std::vector<float> joined2(size);
+    lowp::join(high, low, joined);
+    lowp::openmp::join(high, low, joined2);
+    EXPECT_TRUE(same_bits(joined, joined2));
+    lowp::openmp::split(joined, high2, low2);
+    EXPECT_TRUE(same_bits(high, high2));
+    EXPECT_TRUE(low == low2);
   });
 }
 

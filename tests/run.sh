@@ -8,6 +8,7 @@ need libgtest-dev gtest/gtest.h
 need libfmt-dev fmt/core.h
 need libeigen3-dev eigen3/Eigen/Core Eigen/Core
 need libcli11-dev CLI/CLI.hpp
+need nlohmann-json3-dev nlohmann/json.hpp
 wish pkg-config pkg-config
 wish clang-format-19 clang-format-19
 install_missing

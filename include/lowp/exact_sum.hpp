@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums of doubles that are sums of floats. Integers add to the same in any order, so threads of
-// a GPU may add to one without agreeing on a turn.
+// Exact sums of doubles that are sums of floats or of their squares. Integers add to the same in any
+// order, so threads of a GPU may add to one without agreeing on a turn.
 #pragma once
 
 #include <lowp/config.hpp>
@@ -25,22 +25,20 @@ struct alone {
 };
 }  // namespace detail
 
-/// One integer in two's complement that counts units of 2^-149, the smallest float:
-///
-///     | word 5 | word 4 | word 3 | word 2 | word 1 | word 0 |
-///
-/// All zero bytes are the sum of nothing.
-class exact_sum {
+/// One integer of so many words in two's complement that counts units of 2^Unit, in words of 64 bits
+/// from the least up. All zero bytes are the sum of nothing.
+template <int Unit, int Words>
+class basic_exact_sum {
  public:
-  /// x is a multiple of 2^-149 below 2^200 in magnitude, as any sum of floats is; an infinity or NaN
-  /// makes the value infinite.
-  LOWP_FN constexpr exact_sum& operator+=(double x) {
+  /// x is a multiple of the unit, and all that is added is below 2^(64 * Words - 33) units in
+  /// magnitude; an infinity or NaN makes the value infinite.
+  LOWP_FN constexpr basic_exact_sum& operator+=(double x) {
     add(x, detail::alone{});
     return *this;
   }
-  LOWP_FN constexpr exact_sum& operator+=(exact_sum const& other) {
+  LOWP_FN constexpr basic_exact_sum& operator+=(basic_exact_sum const& other) {
     std::uint64_t carry = 0;
-    for (int i = 0; i < words; ++i) {
+    for (int i = 0; i < Words; ++i) {
       std::uint64_t const with_carry = other.word_[i] + carry;
       carry = with_carry < carry;
       carry += detail::alone{}.add(word_[i], with_carry) + with_carry < with_carry;
@@ -51,7 +49,7 @@ class exact_sum {
   /// The same, beside other threads.
   template <class Atomics>
   LOWP_FN constexpr void add(double x, Atomics const& atomics) {
-    constexpr int significand_bits = 52, bias = 1075 - 149;  // of the last bit, in units
+    constexpr int significand_bits = 52, bias = 1075 + Unit;  // of the last bit, in units
     auto const bits = __builtin_bit_cast(std::uint64_t, x);
     auto const field = static_cast<int>(bits >> significand_bits & 0x7ff);
     bool const negative = bits >> 63 != 0;
@@ -68,7 +66,7 @@ class exact_sum {
     }
     int const at = shift % 64;
     std::uint64_t addend = significand << at, next = significand >> 1 >> (63 - at);
-    for (int i = shift / 64; i < words && (addend | next) != 0; ++i) {
+    for (int i = shift / 64; i < Words && (addend | next) != 0; ++i) {
       std::uint64_t const was = atomics.add(word_[i], negative ? 0 - addend : addend);
       bool const carries = negative ? was < addend : was + addend < addend;
       addend = next + (carries ? 1 : 0);
@@ -78,32 +76,36 @@ class exact_sum {
 
   /// Within a relative 2^-52.
   LOWP_FN constexpr double value() const {
-    bool const negative = word_[words - 1] >> 63 != 0;
-    std::uint64_t magnitude[words] = {};
+    bool const negative = word_[Words - 1] >> 63 != 0;
+    std::uint64_t magnitude[Words] = {};
     std::uint64_t carry = negative ? 1 : 0;
-    for (int i = 0; i < words; ++i) {
+    for (int i = 0; i < Words; ++i) {
       magnitude[i] = (negative ? ~word_[i] : word_[i]) + carry;
       carry = carry != 0 && magnitude[i] == 0 ? 1 : 0;
     }
     std::uint64_t const sign = negative ? std::uint64_t{1} << 63 : 0;
-    if (magnitude[words - 1] >> (infinity - 1) % 64 != 0)
+    if (magnitude[Words - 1] >> (infinity - 1) % 64 != 0)
       return __builtin_bit_cast(double, sign | std::uint64_t{0x7ff} << 52);
-    int top = words - 1;
+    int top = Words - 1;
     while (top > 0 && magnitude[top] == 0) --top;
     if (magnitude[top] == 0) return 0;
     int const room = __builtin_clzll(magnitude[top]);
     std::uint64_t leading = magnitude[top] << room;
     if (top > 0) leading |= magnitude[top - 1] >> 1 >> (63 - room);
-    auto const scale = static_cast<std::uint64_t>(64 * top - room - 149) << 52;
+    auto const scale = static_cast<std::uint64_t>(64 * top - room + Unit) << 52;
     auto const scaled = __builtin_bit_cast(std::uint64_t, static_cast<double>(leading)) + scale;
     return __builtin_bit_cast(double, sign | scaled);
   }
 
  private:
-  static constexpr int words = 6;
-  static constexpr int infinity = 352;  // its bit stands beyond any sum of 2^64 floats
+  static constexpr int infinity = 64 * Words - 32;  // its bit stands beyond any finite sum
 
-  std::uint64_t word_[words] = {};
+  std::uint64_t word_[Words] = {};
 };
+
+/// Of 2^64 floats.
+using exact_sum = basic_exact_sum<-149, 6>;
+/// Of the squares of 2^64 floats.
+using exact_square_sum = basic_exact_sum<-298, 11>;
 
 }  // namespace lowp

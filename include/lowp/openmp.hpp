@@ -7,7 +7,10 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
+#include <lowp/blocks.hpp>
+#include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/tree_add.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,7 +28,7 @@ inline namespace LOWP_UNIT {
 struct openmp_team {
   /// Elements of a shard. Random bits come in blocks of 8 elements, kernels in batches of at most
   /// 256; a shard takes a few microseconds, and its streams fit a core's cache.
-  static constexpr std::size_t shard = 1 << 14;
+  static constexpr std::size_t shard = blocks_on_this_thread::block;
 
   template <class MakeFunction, class Report, class... Operand>
   void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
@@ -94,6 +97,14 @@ LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, Rest&&... rest) {
     lowp::fused_add(std::forward<P>(p), alpha, std::forward<U>(u), std::forward<Rest>(rest)...);
 }
 
+/// As lowp::tree_add: the threads share one tensor after the other.
+template <tensor_list Model, tensor_list Updates, class... Rest>
+LOWP_HOST_FN void tree_add(Model const& model, float alpha, Updates const& updates,
+                           Rest&&... rest) {
+  detail::refuse_if(detail::tree_add_on(detail::openmp_team{}, model, alpha, updates,
+                                        std::forward<Rest>(rest)...));
+}
+
 /// As lowp::update.
 template <class P, class G, class... Rest>
 LOWP_HOST_FN void update(P&& p, G&& g, Rest&&... rest) {
@@ -123,6 +134,35 @@ LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&
                                            std::forward<Out>(out), std::forward<In>(in)...));
   else
     lowp::transform(function, rounding, std::forward<Out>(out), std::forward<In>(in)...);
+}
+
+/// As lowp::block_cast.
+template <input In, class T, int Block, class... Rest>
+LOWP_HOST_FN void block_cast(In&& in, block_scaled<T, Block> const& out, Rest&&... rest) {
+  static_assert(detail::openmp_team::shard % Block == 0);
+  detail::refuse_if(detail::block_cast_on(detail::openmp_team{}, in, out, rest...));
+}
+template <class T, int Block, output Out, class... Rest>
+LOWP_HOST_FN void block_cast(block_scaled<T, Block> const& in, Out&& out, Rest&&... rest) {
+  detail::refuse_if(detail::block_cast_from(detail::openmp_team{}, in, out, rest...));
+}
+
+/// As lowp::unscale.
+template <class G, class... Rest>
+LOWP_HOST_FN void unscale(G&& g, float inverse_scale, gradient_report& report, Rest&&... rest) {
+  if constexpr (output<G>)
+    detail::refuse_if(detail::unscale_on(detail::openmp_team{}, std::forward<G>(g),
+                                         detail::make_unscaling{inverse_scale}, report, rest...));
+  else
+    lowp::unscale(std::forward<G>(g), inverse_scale, report, rest...);
+}
+
+/// As lowp::measure.
+template <input G>
+[[nodiscard]] LOWP_HOST_FN gradient_report measure(G&& g) {
+  gradient_report report;
+  detail::refuse_if(detail::measure_on(detail::openmp_team{}, std::forward<G>(g), report));
+  return report;
 }
 
 }  // namespace openmp

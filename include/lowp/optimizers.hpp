@@ -81,18 +81,6 @@ LOWP_FN double bias_correction(double beta, std::uint64_t step) {
   return lanes::sub(1.0, power);
 }
 
-LOWP_FN double square_root(double x) {
-#if defined(__CUDA_ARCH__)
-  asm("sqrt.rn.f64 %0, %1;" : "=d"(x) : "d"(x));
-  return x;
-#elif defined(__SSE2__)
-  asm("sqrtsd %1, %0" : "=x"(x) : "x"(x));
-  return x;
-#else
-  return __builtin_sqrt(x);
-#endif
-}
-
 /// One element of AdamW. m and v are used unrounded; weight decay, step and parameter meet in one
 /// rounding.
 struct adamw_element {

@@ -3,19 +3,18 @@
 
 #include <lowp/config.hpp>
 
-#include <string>
-
 namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
-/// Throws; where exceptions are switched off, ends the program as the standard library does.
-template <class Exception>
-[[noreturn]] inline void raise(std::string const& what) {
+/// Throws Exception(arguments...); where exceptions are switched off, ends the program as the
+/// standard library does.
+template <class Exception, class... Argument>
+[[noreturn]] inline void raise(Argument const&... arguments) {
 #if defined(__cpp_exceptions)
-  throw Exception(what);
+  throw Exception(arguments...);
 #else
-  static_cast<void>(what);
+  (static_cast<void>(arguments), ...);
   __builtin_trap();
 #endif
 }

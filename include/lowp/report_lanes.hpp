@@ -17,6 +17,26 @@ LOWP_EXACT_BEGIN
 
 // Names of lanes are qualified here, because some of them are also names of this namespace.
 
+/// A compensated_sum for each lane of D, a double or a pack of them.
+template <class D>
+class compensated_lanes {
+ public:
+  LOWP_FN void add(D const& x) {
+    D const total = lanes::add(high_, x);
+    D const part = lanes::sub(total, high_);
+    low_ = lanes::add(low_,
+                      lanes::add(lanes::sub(high_, lanes::sub(total, part)), lanes::sub(x, part)));
+    high_ = total;
+  }
+  LOWP_FN void add_to(compensated_sum& total) const {
+    for (int i = 0; i < lane<D>::lanes; ++i)
+      total += compensated_sum{lane<D>::at(high_, i), lane<D>::at(low_, i)};
+  }
+
+ private:
+  D high_ = lanes::spread<D>(0), low_ = lanes::spread<D>(0);
+};
+
 /// Of elements in lanes F: a float, or a pack of them.
 template <class F>
 class report_lanes {
@@ -78,23 +98,8 @@ class report_lanes {
   }
 
  private:
-  struct sum {
-    D high = lanes::spread<D>(0), low = lanes::spread<D>(0);
-    LOWP_FN void add(D const& x) {  // as compensated_sum
-      D const total = lanes::add(high, x);
-      D const part = lanes::sub(total, high);
-      low = lanes::add(low,
-                       lanes::add(lanes::sub(high, lanes::sub(total, part)), lanes::sub(x, part)));
-      high = total;
-    }
-    LOWP_FN void add_to(compensated_sum& total) const {
-      for (int i = 0; i < lane<D>::lanes; ++i)
-        total += compensated_sum{lane<D>::at(high, i), lane<D>::at(low, i)};
-    }
-  };
-
   D applied_ = lanes::spread<D>(0), requested_ = lanes::spread<D>(0);
-  sum all_applied_, all_requested_;
+  compensated_lanes<D> all_applied_, all_requested_;
   std::uint64_t stalled_ = 0, overflowed_ = 0, nonfinite_ = 0;
 };
 

@@ -8,8 +8,8 @@
 #include <lowp/ranges.hpp>
 #include <lowp/simd/dispatch.hpp>
 #include <lowp/storage.hpp>
+#include <lowp/text.hpp>
 
-#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -27,11 +27,6 @@ struct hyper_parameter {
   double value;
   bool is_below_one = false;
 };
-
-inline std::string text_of(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
-}
 
 inline problem invalid(char const* optimizer, std::uint64_t step,
                        std::initializer_list<hyper_parameter> parameters) {

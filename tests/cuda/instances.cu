@@ -50,6 +50,32 @@ void steps(cudaStream_t stream, const memory& p, const memory& g, const memory& 
   lowp::cuda::update(stream, list, lowp::adamw{}, 1, random, std::span(report, 1));
 }
 
+void storages(cudaStream_t stream, const memory& a, const memory& b, const memory& c,
+              const memory& d, const memory& other) {
+  const auto p = a.of<lowp::bfloat16>();
+  const auto rest = b.of<lowp::bfloat16>();
+  const auto wide = b.of<float>();
+  const auto m = c.of<float>();
+  const auto v = d.of<float>();
+  const std::span low(static_cast<std::uint16_t*>(b.data), p.size());
+  const std::span low8(static_cast<std::uint8_t*>(b.data), p.size());
+  const std::span scales(static_cast<lowp::float8_e8m0fnu*>(other.data), (m.size() + 127) / 128);
+  const lowp::stochastic random{1};
+  auto* const report = static_cast<lowp::update_report*>(other.data);
+  lowp::cuda::update(stream, lowp::kahan{p, rest}, wide, m, v, lowp::adamw{}, 1);
+  lowp::cuda::update(stream, lowp::kahan{p, rest}, wide, m, v, lowp::adamw{}, 1, random, report);
+  lowp::cuda::update(stream, lowp::master{wide, p}, p, m, v, lowp::adamw{}, 1);
+  lowp::cuda::update(stream, lowp::split_master{p, low}, wide, m, v, lowp::adamw{}, 1);
+  lowp::cuda::update(stream, lowp::split_master{p, low8}, wide, m, v, lowp::adamw{}, 1, random);
+  lowp::cuda::update(stream, lowp::scaled{a.of<lowp::float16>(), 8.0F}, wide, m, v, lowp::adamw{},
+                     1, random);
+  lowp::cuda::update(stream, p, wide, lowp::blocks_of<128>(c.of<lowp::float8_e4m3fn>(), scales),
+                     lowp::blocks_of<128>(d.of<lowp::float8_e5m2>(), scales), lowp::adamw{}, 1,
+                     random);
+  lowp::cuda::split(stream, wide, p, low);
+  lowp::cuda::join(stream, p, low, wide);
+}
+
 struct doubled {
   template <class F>
   LOWP_HOST_DEVICE F operator()(const F& x) const {
@@ -71,6 +97,7 @@ void instances(cudaStream_t stream, const memory& a, const memory& b, const memo
   casts<lowp::float8_e8m0fnu>(stream, a, b);
   steps<lowp::bfloat16, lowp::bfloat16>(stream, a, b, c, d, other);
   steps<lowp::bfloat16, float>(stream, a, b, c, d, other);
+  storages(stream, a, b, c, d, other);
   auto& largest = *static_cast<lowp::amax*>(other.data);
   const auto* const scale = static_cast<const float*>(other.data);
   lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e4m3fn>(), scale,

@@ -188,6 +188,34 @@ inline void note_refusals(fingerprint& f) {
   }
 }
 
+// A compensation is what a compiler that believes in associativity would take for zero.
+inline void note_storages(fingerprint& f) {
+  std::vector<bfloat16> value(257, bfloat16(1));
+  std::vector<bfloat16> rest(value.size());
+  std::vector<bfloat16> high = value;
+  std::vector<std::uint8_t> low(value.size());
+  std::vector<float16> half(value.size(), float16(1));
+  std::vector<std::uint16_t> half_low(value.size());
+  std::vector<float8_e4m3fn> codes(value.size(), float8_e4m3fn(0));
+  std::vector<float8_e8m0fnu> scales(3, float8_e8m0fnu(1));
+  const std::vector<float> g = numbers(19);
+  for (std::uint64_t step = 1; step <= 3; ++step) {
+    const std::span used(g.data(), value.size());
+    update(kahan{value, rest}, used, sgd{.lr = 1e-4}, step);
+    update(split_master{high, low}, used, blocks_of<128>(codes, scales),
+           sgd{.lr = 1e-4, .momentum = 0.5}, step, stochastic{.seed = 23});
+    fused_add(split_master{half, half_low}, std::bit_cast<float>(0xb5000000U), used);
+  }
+  f.note(value);
+  f.note(rest);
+  f.note(high);
+  f.note(half);
+  f.note(codes);
+  f.note(scales);
+  for (const std::uint8_t x : low) f.note(std::uint64_t{x});
+  for (const std::uint16_t x : half_low) f.note(std::uint64_t{x});
+}
+
 inline flags_test::conformance_result conformance() {
   fingerprint f;
   note_scalars<float16>(f);
@@ -216,6 +244,7 @@ inline flags_test::conformance_result conformance() {
   note_optimizers(f);
   note_quotients(f);
   note_refusals(f);
+  note_storages(f);
 
   // 16 ones and 600000 times 2^-53: a plain double would lose the second sum.
   std::vector<float> u(600016, std::bit_cast<float>((127U - 53) << 23));

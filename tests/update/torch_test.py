@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares steps.so (torch_steps.cpp) with torch.optim in float64 and float32, all starting from
+"""Compares the library (torch_steps.cpp) with torch.optim in float64 and float32, all starting from
 the same parameters and given the same gradients."""
 
 import ctypes
@@ -19,7 +19,7 @@ def values(settings):
 
 
 class Ours:
-    """A step of steps.so on tensors of float32."""
+    """A step of the library on tensors of float32."""
 
     def __init__(self, name, start, slots, settings):
         self.step_function = getattr(library, name)

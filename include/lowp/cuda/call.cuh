@@ -6,6 +6,7 @@
 #include <lowp/cuda/list.hpp>
 #include <lowp/cuda/replay.hpp>
 #include <lowp/cuda/view.hpp>
+#include <lowp/gradients.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -25,7 +26,8 @@ inline constexpr bool is_report_list = std::convertible_to<T, std::span<update_r
 template <class T>
 decltype(auto) argument(T&& x) {
   using U = std::remove_cvref_t<T>;
-  if constexpr (std::same_as<U, update_report*> || std::same_as<U, amax*>)
+  if constexpr (std::same_as<U, update_report*> || std::same_as<U, gradient_report*> ||
+                std::same_as<U, amax*>)
     return *x;
   else if constexpr (is_report_list<U>)
     return *std::span<update_report>(x).data();  // the others lie behind it
@@ -46,6 +48,13 @@ template <class Number>
   requires std::is_arithmetic_v<Number>
 detail::make_scaling scaling_by(Number scale) {
   return {static_cast<float>(scale)};
+}
+
+inline make_stored_unscaling unscaling_by(float const* inverse_scale) { return {inverse_scale}; }
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+detail::make_unscaling unscaling_by(Number inverse_scale) {
+  return {static_cast<float>(inverse_scale)};
 }
 
 /// call(where, step), now or as it will be when the kernel runs.

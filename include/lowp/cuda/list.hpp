@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/cuda/grid.hpp>
+#include <lowp/tensor_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -51,29 +52,15 @@ struct checked_list {
     int width;
     std::uint32_t number;
   };
-  struct range {
-    std::uintptr_t begin, end;
-    std::uint32_t tensor;
-    bool is_written;
-  };
   std::vector<tensor> tensors;
-  std::vector<range> ranges;
+  std::vector<detail::listed_range> ranges;
 
   /// A tensor that is listed twice, as tied weights are, would be written by two at once.
   detail::problem overlap(char const* function) {
-    std::sort(ranges.begin(), ranges.end(),
-              [](range const& a, range const& b) { return a.begin < b.begin; });
-    range const* reaches = nullptr;        // of those before, what ends last
-    range const* is_written_to = nullptr;  // of those that are written
-    for (range const& each : ranges) {
-      range const* const before = each.is_written ? reaches : is_written_to;
-      if (before != nullptr && each.begin < before->end && before->tensor != each.tensor)
-        return std::string(function) + ": tensors " + std::to_string(before->tensor) + " and " +
-               std::to_string(each.tensor) + " of the list share memory that is written";
-      if (reaches == nullptr || each.end > reaches->end) reaches = &each;
-      if (each.is_written && (is_written_to == nullptr || each.end > is_written_to->end))
-        is_written_to = &each;
-    }
+    auto const [one, other] = detail::that_share(ranges);
+    if (one != other)
+      return std::string(function) + ": tensors " + std::to_string(one) + " and " +
+             std::to_string(other) + " of the list share memory that is written";
     return {};
   }
 };

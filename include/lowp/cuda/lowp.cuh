@@ -8,6 +8,8 @@
 //     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
 //     lowp::cuda::update(stream, p, g, momentum or m and v, optimizer, step, rounding, overflow, report)
 //     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
+//     lowp::cuda::unscale(stream, g, inverse_scale, gradient_report, rounding, overflow)
+//     lowp::cuda::measure(stream, g, gradient_report)
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //
 // What is optional there is optional here. Ranges are anything with size() whose data() is a device
@@ -16,7 +18,7 @@
 //
 // A kernel can read from device memory what changes from one replay of a graph to the next:
 //
-//     alpha, scale    float const*
+//     alpha, scale    float const*; inverse_scale too
 //     step            step_state const*, which has lr, step and stream
 //     rounding        stochastic const*, but for update
 //
@@ -132,6 +134,24 @@ template <class High, class Low, class Out>
   });
 }
 
+/// As lowp::unscale.
+template <class G, class InverseScale, class Report, class... Rest>
+[[nodiscard]] status try_unscale(cudaStream_t stream, G&& g, InverseScale inverse_scale,
+                                 Report&& report, Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::unscale_on(where, viewed(g), unscaling_by(inverse_scale), argument(report),
+                              argument(rest)...);
+  });
+}
+
+/// As lowp::measure, but that it adds to a report in device memory.
+template <class G, class Report>
+[[nodiscard]] status try_measure(cudaStream_t stream, G&& g, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::measure_on(where, viewed(g), argument(report));
+  });
+}
+
 /// As lowp::transform.
 template <class Function, class R, class Out, class... In>
 [[nodiscard]] status try_transform(cudaStream_t stream, Function const& function, R rounding,
@@ -167,6 +187,14 @@ void split(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void join(cudaStream_t stream, Arguments&&... arguments) {
   try_join(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void unscale(cudaStream_t stream, Arguments&&... arguments) {
+  try_unscale(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void measure(cudaStream_t stream, Arguments&&... arguments) {
+  try_measure(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void transform(cudaStream_t stream, Arguments&&... arguments) {

@@ -5,6 +5,7 @@
 
 #include <lowp/cuda/slot.hpp>
 #include <lowp/fused_add.hpp>
+#include <lowp/gradients.hpp>
 #include <lowp/scaled_cast.hpp>
 #include <lowp/update.hpp>
 
@@ -77,6 +78,12 @@ struct make_stored_scaling {
   float const* scale;
   LOWP_FN detail::scaling operator()() const { return {*scale}; }
   void const* stored_at() const { return scale; }
+};
+
+struct make_stored_unscaling {
+  float const* inverse_scale;
+  LOWP_FN detail::unscaling operator()() const { return {*inverse_scale}; }
+  void const* stored_at() const { return inverse_scale; }
 };
 
 /// A step that is known when it runs: see detail::at_step.

@@ -56,16 +56,18 @@ class port<Isa, blocked<T, Block, A, R>, Nans> {
         codes_.random_bits(k).store(random_ + (first + static_cast<std::size_t>(k)) % capacity);
   }
   LOWP_HOST_FN F load(int k) const {
+    if constexpr (!operand_type::is_read) return lanes::spread<F>(0);
     std::size_t const block = (first_ + static_cast<std::size_t>(k)) / Block;
     float const scale = lanes::from_bits<float>(
         detail::value_of_block_scale(std::uint32_t{operand_.scales[block].bits()}));
     return lanes::mul(codes_.load(k), lanes::spread<F>(scale));
   }
   template <bool Tells>
-  LOWP_HOST_FN void store(int k, F const& value) {
+  LOWP_HOST_FN no_report store(int k, F const& value) {
     static_assert(!Tells, "a parameter is not stored with a scale for every block");
     if constexpr (operand_type::is_written)
       value.store(values_ + (first_ + static_cast<std::size_t>(k)) % capacity);
+    return {};
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
     if constexpr (operand_type::is_written) {
@@ -89,7 +91,7 @@ class port<Isa, blocked<T, Block, A, R>, Nans> {
       largest = lanes::max(largest, lanes::magnitude(F::load(values + k)));
     std::uint32_t amax = 0;
     for (int i = 0; i < Isa::lanes; ++i) amax = lanes::max(amax, lane<U>::at(largest, i));
-    std::uint32_t const scale = detail::block_scale<T>(amax);
+    std::uint32_t const scale = detail::block_scale<T>(amax, operand_.rule);
     float const reciprocal = lanes::from_bits<float>(detail::reciprocal_of_block_scale(scale));
     operand_.scales[first / Block] = float8_e8m0fnu::from_bits(static_cast<std::uint8_t>(scale));
 

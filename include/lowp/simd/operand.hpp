@@ -4,6 +4,7 @@
 #pragma once
 
 #include <lowp/basic_float.hpp>
+#include <lowp/scale.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -81,10 +82,11 @@ struct blocked {
 
   operand<T, A, R> codes;
   std::conditional_t<is_written, float8_e8m0fnu, float8_e8m0fnu const>* scales;
+  scale_rule rule = scale_rule::rceil;
 
   /// What is left after the first `count` elements, a multiple of Block.
   LOWP_HOST_FN blocked after(std::size_t count) const {
-    return {codes.after(count), scales + count / Block};
+    return {codes.after(count), scales + count / Block, rule};
   }
 };
 

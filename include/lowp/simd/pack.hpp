@@ -298,6 +298,11 @@ struct lane<simd::wide<Isa>> {
     for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] - b.v[i];
     return hidden(d);
   }
+  LOWP_HOST_FN static D mul(D const& a, D const& b) {
+    D d;
+    for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] * b.v[i];
+    return hidden(d);
+  }
 
  private:
   LOWP_HOST_FN static D hidden(D d) {

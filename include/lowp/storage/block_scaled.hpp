@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 
 namespace lowp {
 
@@ -20,13 +21,16 @@ namespace lowp {
 ///
 /// Make one with blocks_of<Block>(codes, scales).
 ///
-/// @tparam T      a narrow type with zero, fp8 most often
+/// @tparam T      a narrow type with zero, fp8 most often; const where nothing is written
 /// @tparam Block  elements to a scale: 32, 64, 128 or 256
-template <scalable T, int Block>
-  requires(Block == 32 || Block == 64 || Block == 128 || Block == 256)
+template <class T, int Block>
+  requires(scalable<std::remove_const_t<T>> &&
+           (Block == 32 || Block == 64 || Block == 128 || Block == 256))
 struct block_scaled {
+  using scale_type = std::conditional_t<std::is_const_v<T>, float8_e8m0fnu const, float8_e8m0fnu>;
+
   std::span<T> codes;
-  std::span<float8_e8m0fnu> scales;  ///< one for each block, of which the last may be short
+  std::span<scale_type> scales;  ///< one for each block, of which the last may be short
 
   static constexpr int elements_per_scale = Block;
   static constexpr char const* names[] = {"", ".scales"};
@@ -45,8 +49,8 @@ struct block_scaled {
 };
 
 template <int Block, class Codes, class Scales>
-LOWP_HOST_FN block_scaled<std::ranges::range_value_t<Codes>, Block> blocks_of(Codes&& codes,
-                                                                              Scales&& scales) {
+LOWP_HOST_FN block_scaled<std::remove_reference_t<std::ranges::range_reference_t<Codes>>, Block>
+blocks_of(Codes&& codes, Scales&& scales) {
   return {codes, scales};
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <lowp/storage/part.hpp>
+#include <lowp/text.hpp>
 
-#include <charconv>
 #include <cstdint>
 #include <ranges>
 #include <span>
@@ -68,10 +68,6 @@ inline bool is_scale(float x) {
 inline float inverse_of_scale(float x) {
   return lanes::from_bits<float>((std::uint32_t{254} << 23) - lanes::bits(x));
 }
-inline std::string text_of_scale(float x) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), x).ptr};
-}
 
 }  // namespace LOWP_UNIT
 
@@ -98,8 +94,7 @@ struct scaled {
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
     for (float const each : {scale, next})
       if (!detail::is_scale(each))
-        return "scale is " + detail::text_of_scale(each) +
-               ", not a power of two from 2^-126 to 2^126";
+        return "scale is " + detail::text_of(each) + ", not a power of two from 2^-126 to 2^126";
     return {};
   }
 };

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What there is to know about a gradient before it is used: counts, largest magnitude, norm.
+#pragma once
+
+#include <lowp/amax.hpp>
+#include <lowp/exact_sum.hpp>
+#include <lowp/report_lanes.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+namespace detail {
+
+/// What one loop, or one thread of a GPU, has seen.
+struct partial_gradients {
+  std::uint64_t count = 0, nonfinite = 0;
+  amax largest;
+  compensated_sum squares;
+
+  LOWP_FN partial_gradients& operator+=(partial_gradients const& other) {
+    count += other.count;
+    nonfinite += other.nonfinite;
+    largest += other.largest;
+    squares += other.squares;
+    return *this;
+  }
+};
+
+}  // namespace detail
+
+/// Counts, largest magnitude and sum of squares over the elements of one or more gradients. All zero
+/// bytes are an empty report.
+struct gradient_report {
+  std::uint64_t count = 0;  ///< elements seen
+  std::uint64_t nonfinite =
+      0;                     ///< infinite or NaN; not in `squares`. A step with any is best skipped
+  amax largest;              ///< magnitude; infinity and NaN count, see amax
+  exact_square_sum squares;  ///< of the finite elements, within a relative 2^-48
+
+  /// The Euclidean norm, within a relative 2^-48; as PyTorch's, NaN where an element is NaN, infinite
+  /// where one is infinite.
+  LOWP_FN double norm() const {
+    if (nonfinite != 0) return static_cast<double>(largest.value());
+    return detail::square_root(squares.value());
+  }
+
+  /// Merges the report of another shard or tensor.
+  LOWP_FN gradient_report& operator+=(gradient_report const& other) {
+    count += other.count;
+    nonfinite += other.nonfinite;
+    largest += other.largest;
+    squares += other.squares;
+    return *this;
+  }
+
+  /// Adds what one loop has seen, beside other threads or alone.
+  template <class Atomics = detail::alone>
+  LOWP_FN void add(detail::partial_gradients const& part, Atomics const& atomics = {}) {
+    atomics.add(count, part.count);
+    atomics.add(nonfinite, part.nonfinite);
+    largest.add(part.largest, atomics);
+    squares.add(part.squares.high, atomics);
+    squares.add(part.squares.low, atomics);
+  }
+};
+
+namespace detail {
+
+LOWP_EXACT_BEGIN
+
+template <class F>
+class gradient_lanes {
+  using U = lanes::word<F>;
+  using D = lanes::wide<F>;
+
+ public:
+  static constexpr bool sees_codes = false;
+
+  LOWP_FN void add(F x) {
+    largest_.add(x);
+    auto const is_finite = lanes::is_finite(x);
+    if (lanes::any(lanes::negate(is_finite))) {
+      nonfinite_ += lanes::count(lanes::negate(is_finite));
+      x = lanes::select(is_finite, x, lanes::spread<F>(0));
+    }
+    D const wide = lanes::widen(x);  // so that the square is exact
+    squares_ = lanes::add(squares_, lanes::mul(wide, wide));
+  }
+  LOWP_FN void add_where(lanes::mask<F> const& is_element, F const& x) {
+    add(lanes::select(is_element, x, lanes::spread<F>(0)));
+  }
+
+  /// After at most 32 packs: that many squares are added with an error below 32 * 2^-53 of them.
+  LOWP_FN void fold() {
+    all_squares_.add(squares_);
+    squares_ = lanes::spread<D>(0);
+  }
+
+  LOWP_FN partial_gradients total(std::uint64_t count) const {
+    partial_gradients part;
+    part.count = count;
+    part.nonfinite = nonfinite_;
+    part.largest = largest_.total(count);
+    all_squares_.add_to(part.squares);
+    return part;
+  }
+
+ private:
+  amax_lanes<F> largest_;
+  D squares_ = lanes::spread<D>(0);
+  compensated_lanes<D> all_squares_;
+  std::uint64_t nonfinite_ = 0;
+};
+
+LOWP_EXACT_END
+
+template <class F>
+struct lanes_of_report<gradient_report, F> {
+  using type = gradient_lanes<F>;
+  using part = partial_gradients;
+};
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients on their way to an optimizer: accumulated, unscaled, measured and clipped.
+//
+//     for (auto const& g : micro_batches) fused_add(sum, 1.0f / n, g, rounding);   // fused_add.hpp
+//     gradient_report report;
+//     unscale(sum, scaler.inverse_scale(), report);
+//     float const factor = clip_factor(report.norm(), max_norm);
+//     if (report.nonfinite == 0) { scale by factor, and step }
+//
+// What `sum` is decides what is lost: float next to nothing; bfloat16 with `stochastic` nothing in the
+// mean; kahan of two bfloat16 at most half a gap of its compensation each time; bfloat16 to nearest
+// every micro-batch that is less than half a gap of the sum so far.
+#pragma once
+
+#include <lowp/environment.hpp>
+#include <lowp/gradient_report.hpp>
+#include <lowp/scaled_cast.hpp>
+#include <lowp/text.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace lowp {
+
+namespace detail {
+
+/// g *= inverse_scale; the report is told of the product.
+struct unscaling {
+  float inverse_scale;
+
+  template <class F>
+  LOWP_FN F operator()(F& g) const {
+    g = lanes::mul(g, lanes::spread<F>(inverse_scale));
+    return g;
+  }
+};
+
+struct measuring {
+  template <class F>
+  LOWP_FN F operator()(F const& g) const {
+    return g;
+  }
+};
+struct make_measuring {
+  LOWP_FN measuring operator()() const { return {}; }
+};
+
+inline namespace LOWP_UNIT {
+
+/// An inverse scale that the caller knows.
+struct make_unscaling {
+  float inverse_scale;
+
+  LOWP_FN unscaling operator()() const { return {inverse_scale}; }
+  [[nodiscard]] problem invalid() const {
+    std::uint32_t const bits = lanes::bits(inverse_scale);
+    if (bits - 1 < lanes::binary32_infinity - 1) return {};
+    return "unscale: inverse_scale is " + text_of(inverse_scale) + ", not finite and above 0";
+  }
+};
+
+/// Where an operation may run: on the calling thread, a block of elements after the other, each with
+/// its own sums. Sums of blocks are added exactly, so that a range gives the bits of its shards where
+/// these are multiples of a block.
+struct blocks_on_this_thread {
+  static constexpr std::size_t block = 1 << 14;
+
+  template <class MakeFunction, class Report, class... Operand>
+  void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
+                  Operand const&... operands) const {
+    for (std::size_t first = 0; first < count; first += block)
+      simd::dispatch(make_function, std::min(block, count - first), report,
+                     operands.after(first)...);
+  }
+};
+
+LOWP_EXACT_BEGIN
+LOWP_OPAQUE inline float clip_quotient(double norm, double max_norm) {
+  double const factor = max_norm / (norm + 1e-6);
+  return unpack(factor).nan || factor < 1 ? lane<float>::narrowed(factor) : 1;
+}
+LOWP_EXACT_END
+
+}  // namespace LOWP_UNIT
+
+/// `unscale` and `measure`, where `where` says; what is wrong is returned.
+template <class Where, class G, class Make, class R = nearest_even>
+[[nodiscard]] LOWP_HOST_FN problem unscale_on(Where const& where, G&& g, Make const& make,
+                                              gradient_report& report, R rounding = {},
+                                              overflow policy = default_overflow<element_of<G>>) {
+  must_be_output<G>();
+  must_be_span_rounding<R>();
+  extent const gradients("g", g);
+  problem wrong;
+  if constexpr (requires { make.invalid(); }) wrong = make.invalid();
+  if (wrong.empty()) wrong = out_of_reach(where, "unscale", {gradients});
+  if (!wrong.empty()) return wrong;
+  where(make, gradients.size, &report,
+        simd::operand<element_of<G>, simd::access::read_write, R>{std::ranges::data(g), rounding,
+                                                                  policy});
+  return {};
+}
+template <class Where, class G>
+[[nodiscard]] LOWP_HOST_FN problem measure_on(Where const& where, G&& g, gradient_report& report) {
+  must_be_input<G>();
+  extent const gradients("g", g);
+  problem const wrong = out_of_reach(where, "measure", {gradients});
+  if (!wrong.empty()) return wrong;
+  where(make_measuring{}, gradients.size, &report,
+        simd::operand<element_of<G>, simd::access::read>{std::ranges::data(g)});
+  return {};
+}
+
+}  // namespace detail
+
+/// g[i] = round(g[i] * inverse_scale), and in the same pass `report` is told of every product, before
+/// it is rounded to the format of g. One multiplication in float, rounded to nearest even; exact where
+/// the scale is a power of two and the product normal. An infinite or NaN element counts in
+/// report.nonfinite and becomes infinite or NaN; then it is for the caller to skip the step.
+///
+/// Where g is as narrow as float16 or narrower, what the loss scale kept from underflowing underflows
+/// here, as in torch.amp.GradScaler, which for that reason refuses float16: measure g instead, and
+/// give `scaled` gradients to the optimizer or cast them to a wider type.
+///
+/// @param g       n elements
+/// @param report  adds to it. The bits of its sum of squares do not depend on how the range is cut
+///                into shards where all but the last are multiples of 2^14 elements
+/// @throws std::invalid_argument  inverse_scale is not finite and above 0. Nothing is written.
+template <output G, span_rounding R = nearest_even>
+LOWP_HOST_FN void unscale(G&& g, float inverse_scale, gradient_report& report, R rounding = {},
+                          overflow policy = default_overflow<element_of<G>>) {
+  detail::refuse_if(detail::unscale_on(detail::blocks_on_this_thread{}, g,
+                                       detail::make_unscaling{inverse_scale}, report, rounding,
+                                       policy));
+}
+
+/// The report of a gradient as it is.
+template <input G>
+[[nodiscard]] LOWP_HOST_FN gradient_report measure(G&& g) {
+  gradient_report report;
+  detail::refuse_if(detail::measure_on(detail::blocks_on_this_thread{}, g, report));
+  return report;
+}
+
+/// What to multiply all gradients by so that their norm, which is `norm` now, is at most max_norm:
+/// max_norm / (norm + 1e-6), and 1 where that is larger, as torch.nn.utils.clip_grad_norm_. With an
+/// infinite norm that is 0, with NaN it is NaN: skip such a step.
+LOWP_HOST_FN float clip_factor(double norm, double max_norm) {
+  detail::default_environment const environment;
+  return detail::clip_quotient(norm, max_norm);
+}
+
+}  // namespace lowp

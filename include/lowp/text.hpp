@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers in the text of errors.
+#pragma once
+
+#include <lowp/config.hpp>
+
+#include <charconv>
+#include <string>
+
+namespace lowp::detail {
+
+inline namespace LOWP_UNIT {
+
+/// The shortest text that is read back as the same number.
+template <class T>
+std::string text_of(T value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp::detail

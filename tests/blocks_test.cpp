@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// block_cast there and back: scales by a search in double, codes and values by the oracle.
+#include <gtest/gtest.h>
+#include <lowp/blocks.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "scales.hpp"
+#include "update/support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+using lowp::float8_e8m0fnu;
+
+template <class T>
+class blocks : public testing::Test {};
+using block_formats = testing::Types<lowp::float8_e4m3fn, lowp::float8_e5m2, lowp::float6_e3m2fn,
+                                     lowp::float4_e2m1fn>;
+TYPED_TEST_SUITE(blocks, block_formats, by_format);
+
+constexpr std::uint32_t nan_scale = 255;
+
+std::uint32_t scale_of(const oracle::facts& f, const tensor& in, std::size_t first,
+                       std::size_t last, bool floor) {
+  std::uint32_t largest = 0;
+  for (std::size_t i = first; i < last; ++i) largest = std::max(largest, in.value(i) & 0x7fffffffU);
+  if (largest >= 0x7f800000U) return nan_scale;
+  if (largest == 0) return 0;
+  return static_cast<std::uint32_t>(oracle_block_exponent(f, double{float_of(largest)}, floor) +
+                                    127);
+}
+
+// Elements of all magnitudes, block after block of another one, some blocks special.
+template <lowp::element From>
+tensor blocky(std::size_t size, std::size_t block) {
+  tensor in = random_tensor<From>(size, size + 1, values::training);
+  std::mt19937_64 random(size);
+  for (std::size_t first = 0; first < size; first += block) {
+    const std::size_t last = std::min(size, first + block);
+    const std::uint64_t kind = random() % 8;
+    const int exponent = static_cast<int>(random() % 280) - 149;
+    for (std::size_t i = first; i < last; ++i) {
+      float x = kind == 0
+                    ? 0.0F
+                    : std::ldexp(float_of(in.value(i)), exponent - static_cast<int>(random() % 12));
+      if (kind == 1 && i == first + random() % block) x = std::numeric_limits<float>::infinity();
+      if (kind == 2 && i == last - 1) x = std::nanf("");
+      if (kind == 3 && !std::isfinite(x)) x = std::numeric_limits<float>::max();
+      in.codes[i] = oracle::encode(in.format, oracle::from_float_bits(float_bits(x)),
+                                   oracle::mode::nearest_even, oracle::policy::infinity);
+    }
+  }
+  return in;
+}
+
+template <int Block, class T, lowp::element From, class R>
+void expect_oracle(std::size_t size, bool floor, const R& rounding, const slot_mode& mode) {
+  SCOPED_TRACE(std::to_string(size) + " in blocks of " + std::to_string(Block));
+  constexpr auto block = static_cast<std::size_t>(Block);
+  const std::size_t scale_count = (size + block - 1) / block;
+  const tensor in = blocky<From>(size, block);
+  tensor want{facts<T>, in.codes};
+  tensor want_scales{slot_facts<float8_e8m0fnu>(), std::vector<std::uint32_t>(scale_count)};
+  tensor back{oracle::binary32, in.codes};
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t first = i / block * block;
+    std::uint32_t& scale = want_scales.codes[i / block];
+    scale = scale_of(facts<T>, in, first, std::min(size, first + block), floor);
+    if (scale == nan_scale) {
+      want.codes[i] = canonical_nan(facts<T>);
+      back.codes[i] = 0x7fc00000U;
+      continue;
+    }
+    const float reciprocal = std::ldexp(1.0F, 127 - static_cast<int>(scale));
+    store(want, i, oracle::f32_mul(in.value(i), float_bits(reciprocal)), mode, 0,
+          policies[1]);  // saturate
+    back.codes[i] =
+        oracle::f32_mul(want.value(i), float_bits(std::ldexp(1.0F, static_cast<int>(scale) - 127)));
+  }
+  for (const std::size_t lead : {0U, 5U}) {
+    guarded<From> from(in, lead);
+    guarded<T> codes(want, lead);
+    guarded<float8_e8m0fnu> scales(want_scales, lead);
+    for (T& x : codes.span()) x = of_code<T>(1);
+    for (float8_e8m0fnu& x : scales.span()) x = of_code<float8_e8m0fnu>(77);
+    lowp::block_cast(from.span(), lowp::blocks_of<Block>(codes.span(), scales.span()), rounding,
+                     floor ? lowp::scale_rule::floor : lowp::scale_rule::rceil);
+    ASSERT_TRUE(scales.holds(want_scales, "scales"));
+    ASSERT_TRUE(codes.holds(want, "codes"));
+    ASSERT_TRUE(from.holds(in, "in"));
+    guarded<float> out(tensor{oracle::binary32, std::vector<std::uint32_t>(size)}, lead);
+    const std::span<const T> const_codes = codes.span();
+    const std::span<const float8_e8m0fnu> const_scales = scales.span();
+    lowp::block_cast(lowp::blocks_of<Block>(const_codes, const_scales), out.span());
+    ASSERT_TRUE(out.holds(back, "out"));
+  }
+}
+
+constexpr std::array<std::size_t, 10> sizes{0, 1, 31, 32, 33, 255, 256, 300, 1024, 2021};
+
+TYPED_TEST(blocks, are_those_of_the_oracle) {
+  for_each_rounding<modes::two>([](const auto& rounding, const slot_modes& mode, const char* name) {
+    SCOPED_TRACE(name);
+    for (const bool floor : {false, true})
+      for (const std::size_t size : sizes)
+        expect_oracle<32, TypeParam, float>(size, floor, rounding, mode.param);
+  });
+}
+
+TYPED_TEST(blocks, of_256) {
+  const slot_mode mode{oracle::mode::stochastic, 1, 2, 3};
+  for (const std::size_t size : sizes)
+    expect_oracle<256, TypeParam, lowp::bfloat16>(size, false, lowp::stochastic{1, 2, 3}, mode);
+}
+
+TEST(blocks_of_fp8, of_128_rounded_upward) {
+  for (const std::size_t size : sizes)
+    expect_oracle<128, lowp::float8_e4m3fn, float>(size, true, lowp::upward{},
+                                                   {.mode = oracle::mode::upward});
+}
+
+// Nothing saturates, and nothing within 2^-6 of the largest of its block (subnormals of e4m3fn begin
+// at 2^-15 of the largest) is off by more than half a unit in its fourth bit.
+TEST(blocks_of_fp8, lose_little) {
+  const tensor in = random_tensor<float>(4096, 5, values::training);
+  guarded<float> x(in, 0);
+  std::vector<lowp::float8_e4m3fn> codes(4096);
+  std::vector<float8_e8m0fnu> scales(128);
+  std::vector<float> back(4096);
+  lowp::block_cast(x.span(), lowp::blocks_of<32>(codes, scales));
+  lowp::block_cast(lowp::blocks_of<32>(codes, scales), back);
+  for (std::size_t i = 0; i < back.size(); ++i) {
+    float largest = 0;
+    for (std::size_t j = i / 32 * 32; j < i / 32 * 32 + 32; ++j)
+      largest = std::max(largest, std::fabs(x.span()[j]));
+    if (std::fabs(x.span()[i]) > largest / 64) {
+      ASSERT_NEAR(back[i], x.span()[i], std::fabs(x.span()[i]) / 16) << i;
+    }
+  }
+}
+
+// A shard that begins at a block gives the bits of the whole.
+TEST(blocks_of_fp8, of_shards_are_those_of_the_whole) {
+  const tensor in = random_tensor<float>(3000, 6, values::training);
+  guarded<float> x(in, 0);
+  const lowp::stochastic rounding{.seed = 1, .offset = 5};
+  std::vector<lowp::float8_e4m3fn> whole(3000);
+  std::vector<lowp::float8_e4m3fn> shards(3000);
+  std::vector<float8_e8m0fnu> whole_scales(94);
+  std::vector<float8_e8m0fnu> shard_scales(94);
+  lowp::block_cast(x.span(), lowp::blocks_of<32>(whole, whole_scales), rounding);
+  for (std::size_t first = 0; first < 3000; first += 320) {
+    const std::size_t count = std::min<std::size_t>(320, 3000 - first);
+    lowp::block_cast(
+        x.span().subspan(first, count),
+        lowp::blocks_of<32>(std::span(shards).subspan(first, count),
+                            std::span(shard_scales).subspan(first / 32, (count + 31) / 32)),
+        rounding.after(first));
+  }
+  for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_EQ(whole[i].bits(), shards[i].bits());
+  for (std::size_t i = 0; i < 94; ++i) ASSERT_EQ(whole_scales[i].bits(), shard_scales[i].bits());
+}
+
+TEST(blocks_of_fp8, in_place) {
+  const tensor in = blocky<lowp::float8_e5m2>(1000, 256);
+  guarded<lowp::float8_e5m2> x(in, 0);
+  std::vector<lowp::float8_e4m3fn> want(1000);
+  std::vector<float8_e8m0fnu> want_scales(4);
+  std::vector<float8_e8m0fnu> scales(4);
+  lowp::block_cast(x.span(), lowp::blocks_of<256>(want, want_scales));
+  const std::span<lowp::float8_e4m3fn> there(
+      reinterpret_cast<lowp::float8_e4m3fn*>(x.span().data()), 1000);
+  lowp::block_cast(x.span(), lowp::blocks_of<256>(there, scales));
+  for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(there[i].bits(), want[i].bits());
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(scales[i].bits(), want_scales[i].bits());
+}
+
+template <class Call>
+std::string refusal_of(const Call& call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& refusal) {
+    return refusal.what();
+  }
+  return "not refused";
+}
+
+TEST(blocks_of_fp8, refuses_by_name_and_size) {
+  std::vector<float> x(70, 1.0F);
+  std::vector<lowp::float8_e4m3fn> codes(70);
+  std::vector<float8_e8m0fnu> scales(3);
+  std::vector<float8_e8m0fnu> few(2);
+  EXPECT_EQ(refusal_of([&] { lowp::block_cast(x, lowp::blocks_of<32>(codes, few)); }),
+            "lowp::block_cast: 70 elements in blocks of 32 need 3 scales, not 2");
+  EXPECT_EQ(refusal_of([&] { lowp::block_cast(lowp::blocks_of<32>(codes, few), x); }),
+            "lowp::block_cast: 70 elements in blocks of 32 need 3 scales, not 2");
+  EXPECT_EQ(refusal_of([&] {
+              lowp::block_cast(std::span(x).first(69), lowp::blocks_of<32>(codes, scales));
+            }),
+            "lowp::block_cast: sizes differ: in has 69, codes has 70");
+  const std::span<lowp::float8_e4m3fn> inside(reinterpret_cast<lowp::float8_e4m3fn*>(x.data()), 70);
+  EXPECT_EQ(refusal_of([&] {
+              lowp::block_cast(x, lowp::blocks_of<32>(inside, scales));
+            }).find("lowp::block_cast: in (280 bytes) and codes (70 bytes) overlap"),
+            0U);
+  const std::span<float8_e8m0fnu> scales_inside(reinterpret_cast<float8_e8m0fnu*>(codes.data()) + 9,
+                                                3);
+  EXPECT_NE(refusal_of([&] {
+              lowp::block_cast(x, lowp::blocks_of<32>(codes, scales_inside));
+            }).find("overlap"),
+            std::string::npos);
+  EXPECT_EQ(x, std::vector(70, 1.0F));
+}
+
+}  // namespace

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// On a GPU: storages, moments in blocks and halves have the bits of the processor. Without a GPU every
+// test here is skipped; the same kernel's text runs in storage_test.cpp.
+#include <gtest/gtest.h>
+#include <lowp/cuda/lowp.cuh>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "../support.hpp"
+#include "device_memory.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+class device_storage : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_gpu()) GTEST_SKIP() << "SKIPPED: there is no GPU";
+  }
+};
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+std::vector<float> normal(std::size_t size, unsigned seed, float scale) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> distribution(0, scale);
+  std::vector<float> x(size);
+  for (float& each : x) each = distribution(random);
+  return x;
+}
+
+constexpr std::size_t sizes[] = {1, 7, 129, 2048, 100003};
+constexpr lowp::adamw settings{.lr = 1e-4};
+constexpr lowp::stochastic random_bits{.seed = 1, .stream = 2, .offset = 3};
+
+// `view(first, second)` of two arrays, there and here, after the same steps with the same report.
+template <class First, class Second, class View, class Rounding>
+void expect_same_steps(const std::vector<First>& first, const std::vector<Second>& second,
+                       const View& view, const Rounding& rounding) {
+  std::vector<First> a = first;
+  std::vector<Second> b = second;
+  const std::size_t size = first.size();
+  std::vector<float> m(size);
+  std::vector<float> v(size);
+  const device_range<First> there_a(a, size % 3);
+  const device_range<Second> there_b(b, size % 3);
+  const device_range<float> there_m(m);
+  const device_range<float> there_v(v);
+  const device_object<lowp::update_report> report;
+  lowp::update_report expected;
+  for (std::uint64_t step = 1; step <= 3; ++step) {
+    const std::vector<float> g = normal(size, static_cast<unsigned>(step), 1);
+    const device_range<float> there_g(g);
+    lowp::update(view(std::span(a), std::span(b)), g, m, v, settings, step, rounding, expected);
+    lowp::cuda::update(
+        nullptr,
+        view(std::span<First>(there_a.data(), size), std::span<Second>(there_b.data(), size)),
+        there_g, there_m, there_v, settings, step, rounding, report.data());
+  }
+  EXPECT_TRUE(same_bits(there_a.read(), a));
+  EXPECT_TRUE(same_bits(there_b.read(), b));
+  EXPECT_TRUE(same_bits(there_m.read(), m));
+  EXPECT_TRUE(same_bits(there_v.read(), v));
+  const lowp::update_report got = report.get();
+  EXPECT_EQ(got.count, expected.count);
+  EXPECT_EQ(got.stalled, expected.stalled);
+  EXPECT_EQ(got.overflowed, expected.overflowed);
+  EXPECT_EQ(got.nonfinite, expected.nonfinite);
+  EXPECT_NEAR(got.applied_ratio(), expected.applied_ratio(), 1e-11);
+}
+
+template <class T>
+std::vector<T> converted(const std::vector<float>& x) {
+  std::vector<T> y(x.size());
+  lowp::cast(x, y);
+  return y;
+}
+
+TEST_F(device_storage, kahan) {
+  for (const std::size_t size : sizes)
+    expect_same_steps(
+        converted<lowp::bfloat16>(normal(size, 9, 1)), std::vector<lowp::bfloat16>(size),
+        [](auto p, auto c) { return lowp::kahan{p, c}; }, random_bits);
+}
+TEST_F(device_storage, master) {
+  for (const std::size_t size : sizes)
+    expect_same_steps(
+        normal(size, 9, 1), std::vector<lowp::bfloat16>(size),
+        [](auto w, auto c) { return lowp::master{w, c}; }, lowp::nearest_even{});
+}
+template <class H, class L>
+void expect_same_split(const std::vector<float>& x) {
+  std::vector<H> high(x.size());
+  std::vector<L> low(x.size());
+  lowp::split(x, high, low);
+  expect_same_steps(
+      high, low, [](auto h, auto l) { return lowp::split_master{h, l}; }, random_bits);
+}
+TEST_F(device_storage, split_master) {
+  for (const std::size_t size : sizes) {
+    expect_same_split<lowp::bfloat16, std::uint16_t>(normal(size, 9, 1));
+    expect_same_split<lowp::bfloat16, std::uint8_t>(normal(size, 9, 1));
+    expect_same_split<lowp::float16, std::uint16_t>(normal(size, 9, 1));
+  }
+}
+TEST_F(device_storage, scaled) {
+  for (const std::size_t size : sizes)
+    expect_same_steps(
+        converted<lowp::float16>(normal(size, 9, 1)), std::vector<float>(size),
+        [](auto p, auto) { return lowp::scaled{p, 4.0F, 8.0F}; }, random_bits);
+}
+
+TEST_F(device_storage, moments_in_blocks) {
+  for (const std::size_t size : sizes) {
+    const std::size_t blocks = (size + 127) / 128;
+    std::vector<lowp::bfloat16> p = converted<lowp::bfloat16>(normal(size, 9, 1));
+    std::vector<lowp::float8_e4m3fn> m(size, lowp::float8_e4m3fn(0));
+    std::vector<lowp::float8_e5m2> v(size, lowp::float8_e5m2(0));
+    std::vector<lowp::float8_e8m0fnu> ms(blocks, lowp::float8_e8m0fnu(1));
+    std::vector<lowp::float8_e8m0fnu> vs = ms;
+    const device_range<lowp::bfloat16> there_p(p);
+    const device_range<lowp::float8_e4m3fn> there_m(m);
+    const device_range<lowp::float8_e5m2> there_v(v);
+    const device_range<lowp::float8_e8m0fnu> there_ms(ms);
+    const device_range<lowp::float8_e8m0fnu> there_vs(vs);
+    for (std::uint64_t step = 1; step <= 3; ++step) {
+      const std::vector<float> g = normal(size, static_cast<unsigned>(step), 1);
+      const device_range<float> there_g(g);
+      lowp::update(p, g, lowp::blocks_of<128>(m, ms), lowp::blocks_of<128>(v, vs), settings, step,
+                   random_bits);
+      lowp::cuda::update(
+          nullptr, there_p, there_g,
+          lowp::blocks_of<128>(std::span(there_m.data(), size), std::span(there_ms.data(), blocks)),
+          lowp::blocks_of<128>(std::span(there_v.data(), size), std::span(there_vs.data(), blocks)),
+          settings, step, random_bits);
+    }
+    EXPECT_TRUE(same_bits(there_p.read(), p));
+    EXPECT_TRUE(same_bits(there_m.read(), m));
+    EXPECT_TRUE(same_bits(there_v.read(), v));
+    EXPECT_TRUE(same_bits(there_ms.read(), ms));
+    EXPECT_TRUE(same_bits(there_vs.read(), vs));
+  }
+}
+
+// All high halves, with low halves around their borders.
+TEST_F(device_storage, halves) {
+  std::vector<float> x;
+  for (std::uint32_t high = 0; high < 0x10000; ++high)
+    for (const std::uint32_t low : {0U, 1U, 0x7fffU, 0x8000U, 0xffffU})
+      x.push_back(float_of(high << 16 | low));
+  std::vector<lowp::bfloat16> high(x.size());
+  std::vector<std::uint16_t> low(x.size());
+  std::vector<float> joined(x.size());
+  const device_range<float> there(x);
+  const device_range<lowp::bfloat16> there_high(high);
+  const device_range<std::uint16_t> there_low(low);
+  const std::span low_halves(there_low.data(), x.size());
+  lowp::cuda::split(nullptr, there, there_high, low_halves);
+  lowp::cuda::join(nullptr, there_high, low_halves, there);
+  lowp::split(x, high, low);
+  lowp::join(high, low, joined);
+  EXPECT_TRUE(same_bits(there_high.read(), high));
+  EXPECT_TRUE(same_bits(there_low.read(), low));
+  EXPECT_TRUE(same_bits(there.read(), joined));
+}
+
+}  // namespace

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loss scaler against GradScaler's documented rules, written out; torch_scaler_test.cmake has the
+// real one.
+#include <gtest/gtest.h>
+#include <lowp/loss_scaler.hpp>
+
+#include <cfenv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace {
+
+static_assert(std::is_trivially_copyable_v<lowp::loss_scaler>);
+
+lowp::gradient_report report_of(std::uint64_t nonfinite, std::uint64_t count) {
+  lowp::gradient_report report;
+  report.nonfinite = nonfinite;
+  report.count = count;
+  return report;
+}
+
+TEST(loss_scaler, starts_as_grad_scaler) {
+  const lowp::loss_scaler s;
+  EXPECT_EQ(s.scale, 65536.0F);
+  EXPECT_EQ(s.growth_factor, 2.0);
+  EXPECT_EQ(s.backoff_factor, 0.5);
+  EXPECT_EQ(s.growth_interval, 2000U);
+  EXPECT_EQ(s.inverse_scale(), 0x1p-16F);
+}
+
+TEST(loss_scaler, follows_the_rules) {
+  std::mt19937_64 random(1);
+  for (const double growth : {2.0, 1.5, 1e30}) {
+    for (const double backoff : {0.5, 0.3, 0.0}) {
+      for (const std::uint32_t interval : {1U, 3U, 10U}) {
+        lowp::loss_scaler s{
+            .growth_factor = growth, .backoff_factor = backoff, .growth_interval = interval};
+        float scale = 65536;
+        std::uint32_t good = 0;
+        std::uint64_t skipped = 0;
+        for (int step = 0; step < 300; ++step) {
+          const bool overflowed = random() % 8 == 0;
+          if (overflowed) {
+            scale = static_cast<float>(double{scale} * backoff);
+            good = 0;
+            ++skipped;
+          } else if (++good == interval) {
+            const auto larger = static_cast<float>(double{scale} * growth);
+            if (std::isfinite(larger)) scale = larger;
+            good = 0;
+          }
+          s.update(overflowed);
+          ASSERT_EQ(s.scale, scale);
+          ASSERT_EQ(s.growth_tracker, good);
+          ASSERT_EQ(s.inverse_scale(), static_cast<float>(1 / double{scale}));
+        }
+        EXPECT_EQ(s.updates, 300U);
+        EXPECT_EQ(s.skipped, skipped);
+      }
+    }
+  }
+}
+
+TEST(loss_scaler, names_the_first_tensor_that_overflowed) {
+  lowp::loss_scaler s;
+  s.observe("embedding", report_of(0, 10));
+  EXPECT_FALSE(s.found_nonfinite());
+  s.update();
+  s.observe("embedding", report_of(0, 10));
+  s.observe("head", report_of(3, 20));
+  s.observe("norm", report_of(5, 5));
+  EXPECT_TRUE(s.found_nonfinite());
+  s.update();
+  EXPECT_FALSE(s.found_nonfinite());
+  EXPECT_EQ(s.scale, 32768.0F);
+  s.update();
+  EXPECT_EQ(s.scale, 32768.0F);
+  EXPECT_EQ(s.overflow.tensor, "head");
+  EXPECT_EQ(s.overflow.nonfinite, 3U);
+  EXPECT_EQ(s.overflow.count, 20U);
+  EXPECT_EQ(s.overflow.step, 2U);
+}
+
+TEST(loss_scaler, is_the_same_in_any_rounding_mode) {
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    lowp::loss_scaler s{.scale = 3, .backoff_factor = 0.3};
+    lowp::loss_scaler want = s;
+    want.update(true);
+    std::fesetround(mode);
+    s.update(true);
+    const float inverse = s.inverse_scale();
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(s.scale, want.scale);
+    EXPECT_EQ(inverse, want.inverse_scale());
+  }
+}
+
+TEST(loss_scaler, refuses_factors_as_grad_scaler_does) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const auto text_of = [](lowp::loss_scaler s) -> std::string {
+    try {
+      s.update();
+    } catch (const std::invalid_argument& refusal) {
+      return refusal.what();
+    }
+    return "";
+  };
+  for (const double growth : {1.0, 0.5, 0.0, -2.0, inf, -inf, std::nan("")})
+    EXPECT_EQ(text_of({.growth_factor = growth}).find("lowp::loss_scaler: growth_factor is "), 0U)
+        << growth;
+  for (const double backoff : {1.0, 1.5, -0.5, inf, -inf, std::nan("")})
+    EXPECT_EQ(text_of({.backoff_factor = backoff}).find("lowp::loss_scaler: backoff_factor is "),
+              0U)
+        << backoff;
+  EXPECT_EQ(text_of({.growth_factor = 1 + 0x1p-52, .backoff_factor = 1 - 0x1p-53}), "");
+}
+
+}  // namespace
