@@ -16,6 +16,8 @@ constexpr auto in = store<P, plain<float>, plain<float>, plain<float>>;
 constexpr configuration list[] = {
     {"bf16-kahan", "bf16 Kahan, compensation bf16", "fp32", "fp32", nearest,
      in<kahan<bfloat16, bfloat16>>},
+    {"bf16-kahan-sr", "bf16 Kahan, compensation bf16 stochastic", "fp32", "fp32", stochastic,
+     in<kahan<bfloat16, bfloat16>>},
     {"master", "fp32 master, bf16 copy", "fp32", "fp32", nearest, in<master<float, bfloat16>>},
     {"split16", "bf16 + 16 bits", "fp32", "fp32", nearest,
      in<split_master<bfloat16, std::uint16_t>>},

@@ -4,10 +4,9 @@
 // scale for the tensor is told how large results may become, by expect(), before each step.
 #pragma once
 
+#include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,12 +20,6 @@ std::size_t bytes_of(Vectors const&... vectors) {
   return (... + (vectors.size() * sizeof vectors[0]));
 }
 
-inline float largest_magnitude(std::span<float const> values) {
-  float largest = 0;
-  for (float const x : values) largest = std::max(largest, std::abs(x));
-  return largest;
-}
-
 /// Float, or a narrow type as it is.
 template <class T>
 class plain {
@@ -37,6 +30,7 @@ class plain {
 
   std::span<T> view() { return values_; }
   void read(std::span<float> out) const { lowp::cast(values_, out); }
+  float largest() const { return lowp::measure(values_).largest.value(); }
   std::size_t bytes() const { return bytes_of(values_); }
 
  private:
@@ -107,7 +101,8 @@ template <class T>
 class scaled {
  public:
   explicit scaled(std::span<float const> initial)
-      : codes_(initial.size()), scale_(lowp::power_of_two_scale<T>(largest_magnitude(initial))) {
+      : codes_(initial.size()),
+        scale_(lowp::power_of_two_scale<T>(lowp::measure(initial).largest)) {
     next_ = scale_;
     lowp::scaled_cast(initial, codes_, scale_);
   }
@@ -119,6 +114,7 @@ class scaled {
     lowp::cast(codes_, out);
     for (float& x : out) x /= scale_;
   }
+  float largest() const { return lowp::measure(codes_).largest.value() / scale_; }
   std::size_t bytes() const { return bytes_of(codes_) + sizeof scale_; }
 
  private:

@@ -53,8 +53,8 @@ std::vector<plan> plans(std::vector<std::string> const& names, std::string const
   if (wanted("byte_mlp"))
     all.push_back({"byte_mlp",
                    std::make_unique<with_data<corpus, byte_mlp>>(corpus(text)),
-                   {5e-3, 2000, constant},
-                   rates({5e-3, 4000}, {2e-5, 3000})});
+                   {5e-3, 1500, constant},
+                   rates({5e-3, 3000}, {2e-5, 2000})});
   if (wanted("digits"))
     all.push_back({"digits",
                    std::make_unique<with_data<labelled_images, digits>>(read_digits(digits_file)),
@@ -63,11 +63,11 @@ std::vector<plan> plans(std::vector<std::string> const& names, std::string const
   if (wanted("transformer")) {
     all.push_back({"transformer",
                    std::make_unique<with_data<corpus, transformer>>(corpus(text)),
-                   {8e-3, 1200, constant},
-                   rates({8e-3, 2500}, {2e-5, 2000})});
+                   {8e-3, 1000, constant},
+                   rates({8e-3, 2000}, {2e-5, 1500})});
     // GPT-2's rate, at which a bfloat16 that is 1 does not move.
     all.back().rates.push_back(
-        {"low", {6e-4, 2500}, false, {"fp32", "bf16", "bf16-sr", "bf16-kahan"}});
+        {"low", {6e-4, 2000}, false, {"fp32", "bf16", "bf16-sr", "bf16-kahan"}});
   }
   for (std::string const& name : names)
     if (std::none_of(all.begin(), all.end(), [&](plan const& p) { return p.name == name; }))

@@ -34,7 +34,7 @@ class stored_tensor {
   void step(std::vector<float> const& gradient, lowp::adamw const& optimizer, std::uint64_t step,
             lowp::per_slot const& rounding, lowp::update_report& report) {
     gradient_ = G(gradient);
-    expect_results(gradient.size(), optimizer);
+    expect_results(optimizer);
     auto const update = [&](auto... policy) {
       lowp::update(parameter_.view(), gradient_.view(), first_.view(), second_.view(), optimizer,
                    step, rounding, policy..., report);
@@ -50,21 +50,14 @@ class stored_tensor {
   std::size_t gradient_bytes() const { return gradient_.bytes(); }
 
  private:
-  static float largest_of(auto const& home, std::size_t size) {
-    std::vector<float> values(size);
-    home.read(values);
-    return largest_magnitude(values);
-  }
-
   // Bounds from the last values: a moment is a mean of what it was and of g, as it is stored, or
   // g * g; a step of AdamW seldom exceeds lr, and hardly ever eight times that.
-  void expect_results(std::size_t size, lowp::adamw const& a) {
+  void expect_results(lowp::adamw const& a) {
     if constexpr (is_expecting<P> || is_expecting<M> || is_expecting<V>) {
-      auto const g = static_cast<double>(largest_of(gradient_, size));
+      auto const g = static_cast<double>(gradient_.largest());
       auto const expect = [&](auto& home, double kept, double added) {
         if constexpr (is_expecting<std::remove_cvref_t<decltype(home)>>)
-          home.expect(
-              static_cast<float>(kept * static_cast<double>(largest_of(home, size)) + added));
+          home.expect(static_cast<float>(kept * static_cast<double>(home.largest()) + added));
       };
       expect(parameter_, 1, 8 * a.lr);
       expect(first_, a.beta1, (1 - a.beta1) * g);
