@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "loss_scaling.hpp"
@@ -52,6 +53,9 @@ struct cell {
   std::string value;
 };
 
+using row = std::vector<cell>;
+using rows = std::vector<row>;
+
 template <class T>
 std::string text_of(T const& value) {
   return fmt::format("{}", value);
@@ -60,32 +64,21 @@ std::string text_of(T const& value) {
 std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
 std::string loss_text(double loss) { return fmt::format("{:.6f}", loss); }
 
-// The first line of a file has the names of the columns before it.
-std::string line_of(std::vector<cell> const& cells, bool is_first) {
-  std::vector<std::string_view> columns, values;
-  for (cell const& c : cells) {
-    columns.push_back(c.column);
-    values.push_back(c.value);
-  }
-  return (is_first ? fmt::format("{}\n", fmt::join(columns, ",")) : "") +
-         fmt::format("{}\n", fmt::join(values, ","));
-}
-
-std::vector<cell> cells_of_run(job const& j) {
+row cells_of_run(job const& j) {
   return {{"task", text_of(j.what->name)},
           {"rate", text_of(j.how_fast->name)},
           {"configuration", text_of(j.stored.name)},
           {"seed", text_of(j.seed)}};
 }
 
-std::string lines_of(job const& j, outcome const& o, bool is_first) {
+row row_of(job const& j, outcome const& o) {
   lowp::update_report const report = o.report();
   auto const share = [&](std::uint64_t count) {
     return fmt::format("{:.6f}", static_cast<double>(count) / static_cast<double>(report.count));
   };
   std::vector<std::string> curve;
   for (double const loss : o.held_out) curve.push_back(fmt::format("{:.5f}", loss));
-  std::vector<cell> cells = cells_of_run(j);
+  row cells = cells_of_run(j);
   cells.insert(cells.end(), {{"weights", quoted(j.stored.weights)},
                              {"moments", quoted(j.stored.moments)},
                              {"gradients", quoted(j.stored.gradients)},
@@ -107,27 +100,28 @@ std::string lines_of(job const& j, outcome const& o, bool is_first) {
                              {"update_us", fmt::format("{:.1f}", o.update_seconds * 1e6)},
                              {"step_us", fmt::format("{:.1f}", o.step_seconds * 1e6)},
                              {"curve", fmt::format("{}", fmt::join(curve, ";"))}});
-  return line_of(cells, is_first);
+  return cells;
 }
 
-std::string tensor_lines_of(job const& j, outcome const& o, bool is_first) {
-  std::string lines;
+rows tensor_rows_of(job const& j, outcome const& o) {
+  rows result;
   std::vector<tensor_shape> const& shapes = j.what->learned->shapes();
   for (std::size_t t = 0; t < shapes.size(); ++t) {
     lowp::update_report const& r = o.reports[t];
-    std::vector<cell> cells = cells_of_run(j);
+    row cells = cells_of_run(j);
     cells.insert(cells.end(), {{"tensor", shapes[t].name},
                                {"size", text_of(shapes[t].size())},
                                {"moved", text_of(o.moved[t])},
                                {"stalled", fmt::format("{:.6f}", static_cast<double>(r.stalled) /
                                                                      static_cast<double>(r.count))},
                                {"applied_ratio", fmt::format("{:.6f}", r.applied_ratio())}});
-    lines += line_of(cells, is_first && t == 0);
+    result.push_back(std::move(cells));
   }
-  return lines;
+  return result;
 }
 
-// Lines in the order of the jobs, each as soon as all before it are there.
+// The rows of the jobs in their order, each as soon as all before it are there, and before the first
+// the names of the columns.
 class ordered_file {
  public:
   explicit ordered_file(std::string const& path) {
@@ -135,18 +129,30 @@ class ordered_file {
     file_.emplace(path);
     if (!*file_) throw std::runtime_error("cannot write '" + path + "'");
   }
-  void add(std::size_t place, std::string text) {
+  void add(std::size_t place, rows of_job) {
     if (!file_) return;
     if (place >= waiting_.size()) waiting_.resize(place + 1);
-    waiting_[place] = std::move(text);
-    for (; next_ < waiting_.size() && waiting_[next_]; ++next_) *file_ << *waiting_[next_];
+    waiting_[place] = std::move(of_job);
+    for (; next_ < waiting_.size() && waiting_[next_]; ++next_)
+      for (row const& r : *waiting_[next_]) write(r);
     file_->flush();
     if (!*file_) throw std::runtime_error("cannot write all of a file");
   }
 
  private:
+  void write(row const& r) {
+    if (!std::exchange(has_head_, true)) write(r, &cell::column);
+    write(r, &cell::value);
+  }
+  template <class Text>
+  void write(row const& r, Text cell::* part) {
+    for (cell const& c : r) *file_ << (&c == r.data() ? "" : ",") << c.*part;
+    *file_ << '\n';
+  }
+
   std::optional<std::ofstream> file_;
-  std::vector<std::optional<std::string>> waiting_;
+  bool has_head_ = false;
+  std::vector<std::optional<rows>> waiting_;
   std::size_t next_ = 0;
 };
 
@@ -207,9 +213,10 @@ void compare(options const& o) {
                j.how_fast->name, j.stored.name, j.seed, result.held_out.back(),
                result.report().applied_ratio());
     std::fflush(stdout);
-    runs.add(i, lines_of(j, result, i == 0));
+    runs.add(i, {row_of(j, result)});
     // Of all tensors one seed shows enough.
-    of_tensors.add(i, j.seed == 1 ? tensor_lines_of(j, result, i == 0) : "");
+    bool const is_named = j.how_fast->names_tensors && j.seed == 1;
+    of_tensors.add(i, is_named ? tensor_rows_of(j, result) : rows{});
   });
 }
 
@@ -232,16 +239,15 @@ void compare_gradient_storages(options const& o) {
     scaled_outcome const result = j.stored->run(*what.learned, what.rates.front().when, j.seed,
                                                 std::ldexp(1.0, j.exponent), *j.stored);
     std::lock_guard const lock(mutex);
-    lines.add(i, line_of({{"task", text_of(what.name)},
-                          {"gradients", quoted(j.stored->name)},
-                          {"weight_exponent", text_of(j.exponent)},
-                          {"seed", text_of(j.seed)},
-                          {"held_out", loss_text(result.held_out)},
-                          {"underflowed", fmt::format("{:.6f}", result.underflowed)},
-                          {"skipped", text_of(result.skipped)},
-                          {"scale_exponent", text_of(std::ilogb(result.scale))},
-                          {"overflowed", result.overflowed}},
-                         i == 0));
+    lines.add(i, {{{"task", text_of(what.name)},
+                   {"gradients", quoted(j.stored->name)},
+                   {"weight_exponent", text_of(j.exponent)},
+                   {"seed", text_of(j.seed)},
+                   {"held_out", loss_text(result.held_out)},
+                   {"underflowed", fmt::format("{:.6f}", result.underflowed)},
+                   {"skipped", text_of(result.skipped)},
+                   {"scale_exponent", text_of(std::ilogb(result.scale))},
+                   {"overflowed", result.overflowed}}});
   });
 }
 

@@ -67,7 +67,7 @@ std::vector<plan> plans(std::vector<std::string> const& names, std::string const
                    rates({8e-3, 2000}, {2e-5, 1500})});
     // GPT-2's rate, at which a bfloat16 that is 1 does not move.
     all.back().rates.push_back(
-        {"low", {6e-4, 2000}, false, {"fp32", "bf16", "bf16-sr", "bf16-kahan"}});
+        {"low", {6e-4, 2000}, false, {"fp32", "bf16", "bf16-sr", "bf16-kahan"}, true});
   }
   for (std::string const& name : names)
     if (std::none_of(all.begin(), all.end(), [&](plan const& p) { return p.name == name; }))

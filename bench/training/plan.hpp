@@ -18,6 +18,7 @@ struct rate {
   bool is_fine_tuning = false;  ///< from a model that fp32 has trained, one for all seeds
   /// Names of configurations; all if empty.
   std::vector<std::string_view> only = {};
+  bool names_tensors = false;  ///< each tensor's own report is of interest
 };
 
 struct plan {

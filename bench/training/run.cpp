@@ -4,6 +4,7 @@
 #include <lowp/cast.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
 namespace training {
@@ -28,6 +29,17 @@ double requested(std::vector<lowp::update_report> const& reports) {
   double sum = 0;
   for (lowp::update_report const& r : reports) sum += r.requested.value();
   return sum;
+}
+
+// The share of second moments that are 0 where the first is not.
+double zero_second_of(model_state const& state, tensors<float>& first, tensors<float>& second) {
+  state.read_moments(first, second);
+  std::size_t lost = 0, count = 0;
+  for (std::size_t t = 0; t < first.size(); ++t) {
+    for (std::size_t i = 0; i < first[t].size(); ++i) lost += second[t][i] == 0 && first[t][i] != 0;
+    count += first[t].size();
+  }
+  return static_cast<double>(lost) / static_cast<double>(count);
 }
 
 template <class Rounding>
@@ -57,7 +69,8 @@ outcome run(task<float> const& learned, configuration const& stored, schedule co
             std::uint64_t seed, tensors<float> const& initial) {
   std::vector<tensor_shape> const& shapes = learned.shapes();
   auto const state = stored.store(initial, stored.how, seed);
-  tensors<float> weights = zeros<float>(shapes), gradients = weights;
+  tensors<float> weights = zeros<float>(shapes), gradients = weights, first = weights,
+                 second = weights;
   state->read(weights);
   tensors<float> const first_weights = weights;
 
@@ -82,28 +95,25 @@ outcome run(task<float> const& learned, configuration const& stored, schedule co
         std::max(result.largest_request, (now - asked) / (rate * static_cast<double>(parameters)));
     asked = now;
     rates += rate;
-    if (step * points_of_a_curve / when.steps != (step - 1) * points_of_a_curve / when.steps)
-      result.held_out.push_back(learned.held_out_loss(weights));
+    bool const is_point =
+        step * points_of_a_curve / when.steps != (step - 1) * points_of_a_curve / when.steps;
+    if (is_point) result.held_out.push_back(learned.held_out_loss(weights));
+    if (is_point || std::has_single_bit(step))
+      result.zero_second = std::max(result.zero_second, zero_second_of(*state, first, second));
   }
 
   result.rounded = learned.held_out_loss(in_bfloat16(weights, lowp::nearest_even{}));
   result.stochastic_rounded =
       learned.held_out_loss(in_bfloat16(weights, lowp::stochastic{.seed = seed}));
 
-  std::size_t lost = 0;
-  tensors<float> first = zeros<float>(shapes), second = first;
-  state->read_moments(first, second);
   for (std::size_t t = 0; t < shapes.size(); ++t) {
     std::size_t& moved = result.moved.emplace_back();
-    for (std::size_t i = 0; i < shapes[t].size(); ++i) {
+    for (std::size_t i = 0; i < shapes[t].size(); ++i)
       moved += weights[t][i] != first_weights[t][i];
-      lost += second[t][i] == 0 && first[t][i] != 0;
-    }
   }
   auto const share = [&](std::size_t n) {
     return static_cast<double>(n) / static_cast<double>(parameters);
   };
-  result.zero_second = share(lost);
   result.mean_request = asked / (rates * static_cast<double>(parameters));
   result.bytes = share(state->bytes());
   result.gradient_bytes = share(state->gradient_bytes());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights and moments in less than fp32.
+#include "fp8_lm_tensor.hpp"
 #include "stored_model.hpp"
 
 namespace training {
 
 namespace {
 
-using lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn, lowp::float8_e5m2;
+using lowp::bfloat16, lowp::float8_e4m3fn, lowp::float8_e5m2;
 
 constexpr rounded stochastic = rounded::stochastic;
 constexpr roundings nearest{}, second{.second = stochastic},
@@ -39,11 +40,10 @@ constexpr configuration list[] = {
      in<bf16_kahan, e4m3, e5m2>},
     {"split8-sr+fp8", "bf16 + 8 bits, stochastic", fp8_moments, "fp32", param,
      in<split8, e4m3, e5m2>},
-    {"fp8-lm", "fp16 scaled", "m fp8 e4m3 scaled, v fp16 scaled", "fp8 e4m3 scaled", nearest,
-     in<scaled<float16>, scaled<float8_e4m3fn>, scaled<float16>, scaled<float8_e4m3fn>>},
+    {"fp8-lm", "fp16 scaled, nearest", "m fp8 e4m3 scaled, v fp16 scaled, v stochastic",
+     "fp8 e4m3 scaled", second, store_in<fp8_lm_tensor>},
     {"fp8-lm-sr", "fp16 scaled, stochastic", "m fp8 e4m3 scaled, v fp16 scaled, both stochastic",
-     "fp8 e4m3 scaled", all,
-     in<scaled<float16>, scaled<float8_e4m3fn>, scaled<float16>, scaled<float8_e4m3fn>>},
+     "fp8 e4m3 scaled", all, store_in<fp8_lm_tensor>},
 };
 
 }  // namespace

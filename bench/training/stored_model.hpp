@@ -76,6 +76,7 @@ class stored_model final : public model_state {
  public:
   stored_model(tensors<float> const& initial, roundings const& how, std::uint64_t seed)
       : how_(how), seed_(seed) {
+    tensors_.reserve(initial.size());  // views into one do not follow it when it moves
     for (std::vector<float> const& values : initial) tensors_.emplace_back(values);
   }
 
@@ -111,10 +112,12 @@ class stored_model final : public model_state {
 };
 
 /// What a configuration's `store` is.
-template <class P, class G, class M, class V>
-std::unique_ptr<model_state> store(tensors<float> const& initial, roundings const& how,
-                                   std::uint64_t seed) {
-  return std::make_unique<stored_model<stored_tensor<P, G, M, V>>>(initial, how, seed);
+template <class Tensor>
+std::unique_ptr<model_state> store_in(tensors<float> const& initial, roundings const& how,
+                                      std::uint64_t seed) {
+  return std::make_unique<stored_model<Tensor>>(initial, how, seed);
 }
+template <class P, class G, class M, class V>
+constexpr auto store = store_in<stored_tensor<P, G, M, V>>;
 
 }  // namespace training

@@ -109,12 +109,12 @@ class Cell:
 
     def cause(self):
         """Why it is not within one standard deviation, by what was counted."""
-        if float(self.of("nonfinite")) > 0:
+        request, zeros = max(self.values("largest_request")), max(self.values("zero_second"))
+        if zeros > 1e-3 and request > 1.5 * mean(self.reference("largest_request")):
+            return (f"up to {percent(zeros)} of v are 0 where m is not: the mean weight is asked to "
+                    f"move by up to {request:.2g} lr in a step")
+        if self.of("nonfinite") > 0:
             return "weights or moments become infinite or NaN"
-        if self.of("zero_second") > 1e-3 and self.of("largest_request") > 1.5 * mean(
-                self.reference("largest_request")):
-            return (f"{percent(self.of('zero_second'))} of v are rounded to 0 where m is not: "
-                    f"a step asks for up to {self.of('largest_request'):.3g} lr a weight on average")
         if self.of("applied_ratio") < 0.98:
             return f"{percent(1 - self.of('applied_ratio'))} of the updates are lost"
         if abs(self.ratio("mean_request") - 1) > 0.004:
