@@ -7,6 +7,8 @@
 #   sh bench/training/run.sh --quick     # a fortieth of the steps
 #   sh bench/training/run.sh --help
 . "$(dirname -- "$0")/../../tests/setup.sh"
+root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
+build=$root/build
 
 need_toolchain
 need libeigen3-dev eigen3/Eigen/Core Eigen/Core
