@@ -3,11 +3,13 @@
 """Writes what results/*.csv say.
 
     python3 bench/training/table.py             > bench/training/README.md
-    python3 bench/training/table.py --short     the table of the project's README
-    python3 bench/training/table.py --figures   results/*.svg, by gnuplot
+    python3 bench/training/table.py --short         the short table
+    python3 bench/training/table.py --into FILE     puts it between the marks in FILE
+    python3 bench/training/table.py --figures       results/*.svg, by gnuplot
 
 A last argument is another folder of results.
 """
+import argparse
 import collections
 import csv
 import math
@@ -195,7 +197,7 @@ def short_table(results):
             percent(min((c.kept for c in small), key=lambda x: -abs(x - 1)))
             if all(c.is_finite for c in small) else "diverges",
             percent(min(c.of("applied_ratio") for c in small)),
-            f"{sum(c.is_within for c in cells)} of {len(cells)}",
+            "" if name == REFERENCE else f"{sum(c.is_within for c in cells)} of {len(cells)}",
             f"{nanoseconds(results, name):.1f} |"])
 
 
@@ -464,13 +466,31 @@ def by_bytes(results):
          "set key right center\nplot 100 with lines lc rgb '#a0a0a0' lw 2 notitle, " + ", ".join(plots) + "\n")
 
 
+BEGIN, END = "<!-- begin: bench/training/table.py -->\n", "<!-- end: bench/training/table.py -->\n"
+
+
+def put_into(path, results):
+    text = path.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        sys.exit(f"{path} does not have the marks {BEGIN.strip()} and {END.strip()} once each")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    path.write_text(before + BEGIN + "\n".join(short_table(results)) + "\n" + END + after)
+
+
 def main():
-    arguments = [a for a in sys.argv[1:] if not a.startswith("-")]
-    results = Results(pathlib.Path(arguments[0]) if arguments else HERE / "results")
-    if "--figures" in sys.argv:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--figures", action="store_true")
+    parser.add_argument("--into", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path, nargs="?", default=HERE / "results")
+    options = parser.parse_args()
+    results = Results(options.folder)
+    if options.figures:
         curves(results)
         by_bytes(results)
-    elif "--short" in sys.argv:
+    elif options.into:
+        put_into(options.into, results)
+    elif options.short:
         print("\n".join(short_table(results)))
     else:
         print(page(results), end="")
