@@ -3,6 +3,8 @@
 // not fit is refused before anything is written.
 #include <gtest/gtest.h>
 #include <lowp/checkpoint.hpp>
+#include <lowp/fp8_lm.hpp>
+#include <lowp/loss_scaler.hpp>
 #include <lowp/scale.hpp>
 #include <lowp/update.hpp>
 
@@ -221,6 +223,48 @@ TYPED_TEST(resume, is_exact) {
   whole.describe(other);
   other.save(folder.file("whole"));
   EXPECT_EQ(contents(folder.file("second")), contents(folder.file("whole")));
+}
+
+// FP8-LM's recipe, whose scales change from step to step.
+struct fp8_lm_model {
+  std::vector<float16> weights = filled<float16>(0), second = filled<float16>(0);
+  std::vector<float8_e4m3fn> gradient = filled<float8_e4m3fn>(0), first = filled<float8_e4m3fn>(0);
+  lowp::fp8_lm tensor{weights, gradient, first, second};
+
+  void train(std::uint64_t first_step, std::uint64_t last_step) {
+    for (std::uint64_t step = first_step; step <= last_step; ++step) {
+      std::mt19937_64 random(step);
+      std::normal_distribution<float> normal(0, 0.001F * static_cast<float>(step * step));
+      std::vector<float> g(size);
+      for (float& x : g) x = normal(random);
+      tensor.store_gradient(g);
+      tensor.update({.lr = 0.01}, step, lowp::stochastic{.seed = 5});
+    }
+  }
+  [[nodiscard]] std::string bytes() const {
+    std::string all;
+    append(all, weights);
+    append(all, first);
+    append(all, second);
+    append(all, std::vector<float>{tensor.weight_scale, tensor.first_scale, tensor.second_scale});
+    return all;
+  }
+};
+
+TEST(resume_fp8_lm, is_exact) {
+  const scratch_folder folder;
+  fp8_lm_model whole;
+  fp8_lm_model second;
+  lowp::checkpoint from;
+  lowp::checkpoint to;
+  whole.train(1, 5);
+  from.parameter("w", {3, size / 3}, whole.tensor).save(folder.file("s"));
+  to.parameter("w", {3, size / 3}, second.tensor).load(folder.file("s"));
+  ASSERT_EQ(second.bytes(), whole.bytes());
+  whole.train(6, 10);
+  second.train(6, 10);
+  EXPECT_EQ(second.bytes(), whole.bytes());
+  EXPECT_NE(whole.tensor.first_scale, 1.0F);
 }
 
 template <class Fn>
@@ -459,6 +503,32 @@ TEST(checkpoint_scalers, keep_their_history) {
   }
   EXPECT_EQ(a.scale, b.scale);
   EXPECT_NE(b.scale, 1.0F);
+}
+
+TEST(checkpoint_scalers, keep_what_is_known_of_overflow) {
+  const scratch_folder folder;
+  lowp::loss_scaler a{.scale = 1024, .growth_factor = 1.5, .growth_interval = 3};
+  a.update();
+  a.update();
+  lowp::loss_scaler b;
+  lowp::gradient_report overflowed;
+  overflowed.count = 5;
+  overflowed.nonfinite = 1;
+  lowp::checkpoint from;
+  lowp::checkpoint to;
+  from.scaler("loss", a).save(folder.file("s"));
+  to.scaler("loss", b).load(folder.file("s"));
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(a.scale, b.scale);
+    ASSERT_EQ(a.growth_tracker, b.growth_tracker);
+    ASSERT_EQ(a.updates, b.updates);
+    for (lowp::loss_scaler* const each : {&a, &b}) {
+      if (i == 3) each->observe("w", overflowed);
+      each->update();
+    }
+  }
+  EXPECT_EQ(a.skipped, 1U);
+  EXPECT_EQ(b.skipped, 1U);
 }
 
 TEST(checkpoint_description, is_checked) {

@@ -42,6 +42,17 @@ concept with_scales = layered<S> && requires(S& s) {
   s.next;
 };
 
+/// As fp8_lm: weights and both moments, each with a scale.
+template <class S>
+concept scales_all = requires(S& s) {
+  s.weights;
+  s.first;
+  s.second;
+  s.weight_scale;
+  s.first_scale;
+  s.second_scale;
+};
+
 /// As loss_scaler.
 template <class S>
 concept scales_loss = requires(S& s) {
@@ -121,6 +132,15 @@ class checkpoint {
     tensor(name, shape, std::forward<P>(p));
     (tensor(name + suffix[i++], shape, std::forward<Moment>(moments)), ...);
     return *this;
+  }
+
+  /// A tensor by FP8-LM's recipe; its gradient is not kept.
+  template <detail::scales_all S>
+  checkpoint& parameter(std::string const& name, shape_type const& shape, S& s) {
+    return parameter(name, shape, s.weights, s.first, s.second)
+        .scalar(name + ".scale", s.weight_scale)
+        .scalar(name + ".m.scale", s.first_scale)
+        .scalar(name + ".v.scale", s.second_scale);
   }
 
   template <checkpoint_scalar T>

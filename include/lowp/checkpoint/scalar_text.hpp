@@ -2,6 +2,7 @@
 // Numbers as text that reads back to the same bits.
 #pragma once
 
+#include <lowp/text.hpp>
 #include <lowp/unpack.hpp>
 
 #include <charconv>
@@ -31,16 +32,15 @@ inline namespace LOWP_UNIT {
 
 template <class T>
 std::string scalar_text(T value) {
-  char text[64];
   if constexpr (std::is_enum_v<T>) {
     return scalar_text(static_cast<std::underlying_type_t<T>>(value));
   } else if constexpr (std::same_as<T, bool>) {
     return value ? "true" : "false";
   } else if constexpr (std::integral<T>) {
-    return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+    return text_of(value);
   } else {
-    if (!unpack(double{value}).nan)
-      return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+    if (!unpack(double{value}).nan) return text_of(value);
+    char text[16];
     auto const bits = __builtin_bit_cast(bits_of_scalar<T>, value);
     return std::string(nan_before)
         .append(text, std::to_chars(text, text + sizeof(text), bits, 16).ptr)
