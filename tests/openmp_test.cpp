@@ -69,6 +69,16 @@ TEST(openmp, cast) {
   });
 }
 
+TEST(openmp, census) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<lowp::bfloat16>(size, 1);
+    const lowp::range_census alone = lowp::census<lowp::float8_e4m3fn>(x);
+    const lowp::range_census shared = lowp::openmp::census<lowp::float8_e4m3fn>(x);
+    EXPECT_EQ(shared.count, size);
+    EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
+  });
+}
+
 TEST(openmp, scaled_cast) {
   for_each_size_and_team([](std::size_t size) {
     const auto x = numbers<lowp::bfloat16>(size, 1);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of the host side that needs nothing but the standard library: value types and rounding; cast,
 // scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and what they store;
-// gradients, scales, loss scaling, advice; from_chars and to_chars. For less, include what you use.
+// gradients, scales, loss scaling, advice, census; from_chars and to_chars. For less, include what you use.
 #pragma once
 
 #include <lowp/advice.hpp>
 #include <lowp/blocks.hpp>
 #include <lowp/cast.hpp>
+#include <lowp/census.hpp>
 #include <lowp/charconv.hpp>
 #include <lowp/fp8_lm.hpp>
 #include <lowp/fused_add.hpp>
