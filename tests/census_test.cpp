@@ -145,7 +145,7 @@ TEST(census, of_shards_is_that_of_the_whole) {
 
 // The known cases of float16: IEEE 754's border of overflow, and of what becomes zero.
 TEST(census, of_the_ends_of_float16) {
-  const std::vector<float> x{65519.0F, -65520.0F,    0x1p-25F,    -0x1.000002p-25F,
+  const std::vector<float> x{65519.0F, -65520.0F,    0x1p-25F,       -0x1.000002p-25F,
                              0x1p-14F, 0x1.ffcp-15F, 0x1.ffbffep-15F};
   const lowp::range_census all = lowp::census<lowp::float16>(x);
   EXPECT_EQ(all.overflow, 1U);
