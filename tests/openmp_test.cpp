@@ -150,6 +150,30 @@ TEST(openmp, fused_add) {
   });
 }
 
+TEST(openmp, tree_add) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto u = numbers<float>(size, 3);
+    const auto few = numbers<float>(7, 3);
+    auto alone = numbers<lowp::bfloat16>(size, 4);
+    auto shared = alone;
+    std::vector<lowp::bfloat16> small(7, lowp::bfloat16(1));
+    std::vector<lowp::bfloat16> small_shared = small;
+    const auto updates = std::vector{lowp::named{"", u}, lowp::named{"few", few}};
+    const auto model = [](auto& large, auto& rest) {
+      return std::vector{lowp::named{"large", large}, lowp::named{"few", rest}};
+    };
+    std::vector<lowp::update_report> reports(2);
+    std::vector<lowp::update_report> shared_reports(2);
+    lowp::tree_add(model(alone, small), 0.01F, updates, random_bits, reports);
+    lowp::openmp::tree_add(model(shared, small_shared), 0.01F, updates, random_bits,
+                           shared_reports);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(small, small_shared));
+    EXPECT_EQ(reports[0].stalled, shared_reports[0].stalled);
+    EXPECT_EQ(shared_reports[1].count, 7U);
+  });
+}
+
 TEST(openmp, update_and_its_report) {
   std::vector<lowp::update_report> first_report(sizes.back() + 1);
   for_each_size_and_team([&](std::size_t size) {

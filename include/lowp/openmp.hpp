@@ -7,11 +7,7 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
-#include <lowp/blocks.hpp>
-#include <lowp/census.hpp>
-#include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
-#include <lowp/tree_add.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -152,7 +148,7 @@ LOWP_HOST_FN void block_cast(block_scaled<T, Block> const& in, Out&& out, Rest&&
 /// As lowp::unscale.
 template <class G, class... Rest>
 LOWP_HOST_FN void unscale(G&& g, float inverse_scale, gradient_report& report, Rest&&... rest) {
-  if constexpr (output<G>)
+  if constexpr (moment_storage<G>)
     detail::refuse_if(detail::unscale_on(detail::openmp_team{}, std::forward<G>(g),
                                          detail::make_unscaling{inverse_scale}, report, rest...));
   else
@@ -160,7 +156,7 @@ LOWP_HOST_FN void unscale(G&& g, float inverse_scale, gradient_report& report, R
 }
 
 /// As lowp::measure.
-template <input G>
+template <readable G>
 [[nodiscard]] LOWP_HOST_FN gradient_report measure(G&& g) {
   gradient_report report;
   detail::refuse_if(detail::measure_on(detail::openmp_team{}, std::forward<G>(g), report));

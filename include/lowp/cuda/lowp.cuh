@@ -5,6 +5,7 @@
 //
 //     lowp::cuda::cast(stream, in, out, rounding, overflow)
 //     lowp::cuda::scaled_cast(stream, in, out, scale, amax, rounding, overflow)
+//     lowp::cuda::block_cast(stream, in, blocks_of<32>(codes, scales), rounding, rule, overflow)
 //     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
 //     lowp::cuda::update(stream, p, g, momentum or m and v, optimizer, step, rounding, overflow, report)
 //     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
@@ -56,6 +57,22 @@ template <class In, class Out, class Scale, class... Rest>
   return run_on(stream, [&](auto const& where) {
     return detail::scaled_cast_on(where, viewed(in), viewed(out), scaling_by(scale),
                                   argument(rest)...);
+  });
+}
+
+/// As lowp::block_cast, there and back; codes and scales are spans of device memory.
+template <class In, class T, int Block, class... Rest>
+[[nodiscard]] status try_block_cast(cudaStream_t stream, In&& in, block_scaled<T, Block> const& out,
+                                    Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::block_cast_on(where, viewed(in), out, argument(rest)...);
+  });
+}
+template <class T, int Block, class Out, class... Rest>
+[[nodiscard]] status try_block_cast(cudaStream_t stream, block_scaled<T, Block> const& in,
+                                    Out&& out, Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::block_cast_from(where, in, viewed(out), argument(rest)...);
   });
 }
 
@@ -181,6 +198,10 @@ void cast(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void scaled_cast(cudaStream_t stream, Arguments&&... arguments) {
   try_scaled_cast(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void block_cast(cudaStream_t stream, Arguments&&... arguments) {
+  try_block_cast(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void fused_add(cudaStream_t stream, Arguments&&... arguments) {

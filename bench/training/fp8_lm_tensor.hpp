@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// One tensor by the library's ready recipe of FP8-LM, in place of a stored_tensor.
+#pragma once
+
+#include <lowp/fp8_lm.hpp>
+#include <lowp/lowp.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace training {
+
+class fp8_lm_tensor {
+ public:
+  explicit fp8_lm_tensor(std::vector<float> const& initial)
+      : weights_(initial.size()),
+        gradient_(initial.size()),
+        first_(initial.size()),
+        second_(initial.size()),
+        recipe_{weights_, gradient_, first_, second_} {
+    recipe_.store_weights(initial);
+  }
+
+  void read(std::vector<float>& weights) const { read(weights_, recipe_.weight_scale, weights); }
+  void read_moments(std::vector<float>& first, std::vector<float>& second) const {
+    read(first_, recipe_.first_scale, first);
+    read(second_, recipe_.second_scale, second);
+  }
+  void step(std::vector<float> const& gradient, lowp::adamw const& optimizer, std::uint64_t step,
+            lowp::per_slot const& rounding, lowp::update_report& report) {
+    recipe_.store_gradient(gradient);
+    recipe_.update(optimizer, step, rounding, report);
+  }
+
+  std::size_t bytes() const {
+    return weights_.size() * lowp::fp8_lm::bytes - gradient_.size() + 3 * sizeof(float);
+  }
+  std::size_t gradient_bytes() const { return gradient_.size() + sizeof(float); }
+
+ private:
+  template <class T>
+  static void read(std::vector<T> const& codes, float scale, std::vector<float>& out) {
+    lowp::cast(codes, out);
+    for (float& x : out) x /= scale;
+  }
+
+  std::vector<lowp::float16> weights_;
+  std::vector<lowp::float8_e4m3fn> gradient_, first_;
+  std::vector<lowp::float16> second_;
+  lowp::fp8_lm recipe_;
+};
+
+}  // namespace training

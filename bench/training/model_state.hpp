@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that a training run keeps between steps.
+#pragma once
+
+#include <lowp/optimizers.hpp>
+#include <lowp/report.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "task.hpp"
+
+namespace training {
+
+class model_state {
+ public:
+  virtual ~model_state() = default;
+
+  /// The working copy of the weights, as floats.
+  virtual void read(tensors<float>& weights) const = 0;
+  virtual void read_moments(tensors<float>& first, tensors<float>& second) const = 0;
+  /// One step of AdamW; a report for each tensor is added to. `step` counts from 1.
+  virtual void step(tensors<float> const& gradients, lowp::adamw const& optimizer,
+                    std::uint64_t step, std::span<lowp::update_report> reports) = 0;
+  /// Of weights and moments, scales and compensations included; and of the gradients.
+  virtual std::size_t bytes() const = 0;
+  virtual std::size_t gradient_bytes() const = 0;
+};
+
+}  // namespace training

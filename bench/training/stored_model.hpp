@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a model whose storage is a list of types: the use of lowp.
+#pragma once
+
+#include <lowp/lowp.hpp>
+
+#include <memory>
+#include <vector>
+
+#include "configuration.hpp"
+#include "homes.hpp"
+
+namespace training {
+
+template <class Home>
+concept is_expecting = requires(Home& home, float largest) { home.expect(largest); };
+
+/// One tensor: parameter P, gradient G, moments M and V.
+template <class P, class G, class M, class V>
+class stored_tensor {
+ public:
+  explicit stored_tensor(std::vector<float> const& initial)
+      : parameter_(initial),
+        gradient_(std::vector<float>(initial.size())),
+        first_(std::vector<float>(initial.size())),
+        second_(std::vector<float>(initial.size())) {}
+
+  void read(std::vector<float>& weights) const { parameter_.read(weights); }
+  void read_moments(std::vector<float>& first, std::vector<float>& second) const {
+    first_.read(first);
+    second_.read(second);
+  }
+
+  void step(std::vector<float> const& gradient, lowp::adamw const& optimizer, std::uint64_t step,
+            lowp::per_slot const& rounding, lowp::update_report& report) {
+    gradient_ = G(gradient);
+    expect_results(optimizer);
+    auto const update = [&](auto... policy) {
+      lowp::update(parameter_.view(), gradient_.view(), first_.view(), second_.view(), optimizer,
+                   step, rounding, policy..., report);
+    };
+    // A step that is larger than expected is cut, not infinite.
+    if constexpr (is_expecting<P>)
+      update(lowp::overflow::saturate);
+    else
+      update();
+  }
+
+  std::size_t bytes() const { return parameter_.bytes() + first_.bytes() + second_.bytes(); }
+  std::size_t gradient_bytes() const { return gradient_.bytes(); }
+
+ private:
+  // Bounds from the last values: a moment is a mean of what it was and of g, as it is stored, or
+  // g * g; a step of AdamW seldom exceeds lr, and hardly ever eight times that.
+  void expect_results(lowp::adamw const& a) {
+    if constexpr (is_expecting<P> || is_expecting<M> || is_expecting<V>) {
+      auto const g = static_cast<double>(gradient_.largest());
+      auto const expect = [&](auto& home, double kept, double added) {
+        if constexpr (is_expecting<std::remove_cvref_t<decltype(home)>>)
+          home.expect(static_cast<float>(kept * static_cast<double>(home.largest()) + added));
+      };
+      expect(parameter_, 1, 8 * a.lr);
+      expect(first_, a.beta1, (1 - a.beta1) * g);
+      expect(second_, a.beta2, (1 - a.beta2) * g * g);
+    }
+  }
+
+  P parameter_;
+  G gradient_;
+  M first_;
+  V second_;
+};
+
+template <class Tensor>
+class stored_model final : public model_state {
+ public:
+  stored_model(tensors<float> const& initial, roundings const& how, std::uint64_t seed)
+      : how_(how), seed_(seed) {
+    tensors_.reserve(initial.size());  // views into one do not follow it when it moves
+    for (std::vector<float> const& values : initial) tensors_.emplace_back(values);
+  }
+
+  void read(tensors<float>& weights) const override {
+    for (std::size_t t = 0; t < tensors_.size(); ++t) tensors_[t].read(weights[t]);
+  }
+  void read_moments(tensors<float>& first, tensors<float>& second) const override {
+    for (std::size_t t = 0; t < tensors_.size(); ++t) tensors_[t].read_moments(first[t], second[t]);
+  }
+  void step(tensors<float> const& gradients, lowp::adamw const& optimizer, std::uint64_t step,
+            std::span<lowp::update_report> reports) override {
+    for (std::uint32_t t = 0; t < tensors_.size(); ++t) {
+      // `update` puts the step into the stream, and each slot has its own draw.
+      lowp::stochastic const bits{.seed = seed_, .stream = lowp::stream_of(t, 0)};
+      tensors_[t].step(gradients[t], optimizer, step, how_.with(bits), reports[t]);
+    }
+  }
+  std::size_t bytes() const override {
+    std::size_t sum = 0;
+    for (Tensor const& t : tensors_) sum += t.bytes();
+    return sum;
+  }
+  std::size_t gradient_bytes() const override {
+    std::size_t sum = 0;
+    for (Tensor const& t : tensors_) sum += t.gradient_bytes();
+    return sum;
+  }
+
+ private:
+  std::vector<Tensor> tensors_;
+  roundings how_;
+  std::uint64_t seed_;
+};
+
+/// What a configuration's `store` is.
+template <class Tensor>
+std::unique_ptr<model_state> store_in(tensors<float> const& initial, roundings const& how,
+                                      std::uint64_t seed) {
+  return std::make_unique<stored_model<Tensor>>(initial, how, seed);
+}
+template <class P, class G, class M, class V>
+constexpr auto store = store_in<stored_tensor<P, G, M, V>>;
+
+}  // namespace training

@@ -1,0 +1,514 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what results/*.csv say.
+
+    python3 bench/training/table.py             > bench/training/README.md
+    python3 bench/training/table.py --short         the short table
+    python3 bench/training/table.py --into FILE     puts it between the marks in FILE
+    python3 bench/training/table.py --figures       results/*.svg, by gnuplot
+
+A last argument is another folder of results.
+"""
+import argparse
+import collections
+import csv
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+REFERENCE = "fp32"
+TASKS = {"byte_mlp": "MLP on bytes", "digits": "digits", "transformer": "transformer on bytes"}
+RATES = ("normal", "small")
+# What the short tables and the figures show: name, and the reason to look at it.
+SHORT = {
+    "fp32": "fp32",
+    "master": "fp32 master, bf16 working copy",
+    "split16": "bf16 + 16 bits",
+    "bf16-kahan-sr": "bf16, Kahan",
+    "split8-sr": "bf16 + 8 bits",
+    "bf16-sr": "bf16, stochastic",
+    "bf16": "bf16, nearest",
+    "fp16-sr": "fp16, stochastic",
+    "fp8-sr": "fp8 with a scale, stochastic",
+    "m-bf16": "fp32; bf16 moments",
+    "m-fp8": "fp32; fp8 moments",
+    "bf16-kahan-sr+bf16": "bf16, Kahan; bf16 moments",
+    "split8-sr+bf16": "bf16 + 8 bits; bf16 moments",
+    "bf16-sr+bf16": "bf16, stochastic; bf16 moments",
+    "bf16+bf16-nearest": "bf16; bf16 moments; all nearest",
+    "bf16-kahan-sr+fp8": "bf16, Kahan; fp8 moments",
+    "split8-sr+fp8": "bf16 + 8 bits; fp8 moments",
+    "bf16-sr+fp8": "bf16, stochastic; fp8 moments",
+    "fp8-lm-sr": "FP8-LM's formats, stochastic",
+}
+# The storages that the claim is about, by bytes for each parameter; then others of few bytes.
+CLAIMED = {6: ("bf16-sr+bf16", "bf16-kahan-sr+fp8"), 4: ("bf16-sr+fp8",)}
+CLAIMED_MORE = {8: ("bf16-kahan-sr+bf16",), 7: ("split8-sr+bf16",), 5: ("split8-sr+fp8",)}
+
+
+def read(folder, name):
+    path = folder / name
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def mean(values):
+    return statistics.fmean(values)
+
+
+def spread(values):
+    return statistics.stdev(values) if len(values) > 1 else math.nan
+
+
+class Cell:
+    """The runs of one configuration at one rate of one task, beside those of fp32."""
+
+    def __init__(self, runs, reference):
+        self.runs = sorted(runs, key=lambda r: int(r["seed"]))
+        base = {r["seed"]: r for r in reference}
+        self.base = [base[r["seed"]] for r in self.runs]
+
+    def values(self, column):
+        return [float(r[column]) for r in self.runs]
+
+    def reference(self, column):
+        return [float(r[column]) for r in self.base]
+
+    def of(self, column):
+        return mean(self.values(column))
+
+    @property
+    def is_finite(self):
+        return all(math.isfinite(x) for x in self.values("held_out"))
+
+    @property
+    def differences(self):
+        return [a - b for a, b in zip(self.values("held_out"), self.reference("held_out"))]
+
+    @property
+    def deviations(self):
+        """The difference of the means in standard deviations of fp32 over its seeds."""
+        return mean(self.differences) / spread(self.reference("held_out"))
+
+    @property
+    def is_within(self):
+        return self.is_finite and abs(self.deviations) <= 1
+
+    @property
+    def kept(self):
+        """What is left of fp32's improvement, both from fp32's start."""
+        start = mean([float(r["curve"].split(";")[0]) for r in self.base])
+        return (start - self.of("held_out")) / (start - mean(self.reference("held_out")))
+
+    def ratio(self, column):
+        return self.of(column) / mean(self.reference(column))
+
+    def cause(self):
+        """Why it is not within one standard deviation, by what was counted."""
+        request, zeros = max(self.values("largest_request")), max(self.values("zero_second"))
+        if zeros > 1e-3 and request > 1.5 * mean(self.reference("largest_request")):
+            return (f"up to {percent(zeros)} of v are 0 where m is not: the mean weight is asked to "
+                    f"move by up to {request:.2g} lr in a step")
+        if self.of("nonfinite") > 0:
+            return "weights or moments become infinite or NaN"
+        if self.of("applied_ratio") < 0.99:
+            return f"{percent(1 - self.of('applied_ratio'))} of the updates are lost"
+        if abs(self.ratio("mean_request") - 1) > 0.004:
+            return (f"v is off: steps are {self.ratio('mean_request'):.3f} times those of fp32")
+        once = abs(mean([a - b for a, b in zip(self.reference("stochastic_rounded"),
+                                               self.reference("held_out"))]))
+        if "stochastic" in self.runs[0]["weights"]:
+            return (f"noise of rounding in every step (of fp32's result rounded once: {once:.1e})")
+        return "rounding of the working copy or a different path through the same steps"
+
+
+class Results:
+    def __init__(self, folder):
+        self.folder = folder
+        self.context = {r["what"]: r["value"] for r in read(folder, "context.csv")}
+        self.runs = collections.defaultdict(list)
+        self.names = []
+        for run in read(folder, "runs.csv"):
+            self.runs[run["task"], run["rate"], run["configuration"]].append(run)
+            if run["configuration"] not in self.names:
+                self.names.append(run["configuration"])
+        self.tensors = read(folder, "tensors.csv")
+        self.loss_scaling = read(folder, "loss_scaling.csv")
+
+    def cell(self, task, rate, name):
+        runs = self.runs[task, rate, name]
+        return Cell(runs, self.runs[task, rate, REFERENCE]) if runs else None
+
+    def cells(self, name, rates=RATES):
+        found = [self.cell(task, rate, name) for task in TASKS for rate in rates]
+        return [c for c in found if c]
+
+
+def percent(x):
+    return f"{100 * x:.1f} %" if abs(x) < 0.995 or abs(x) > 1.005 else f"{100 * x:.2f} %"
+
+
+def signed(x, digits=4):
+    return f"{x:+.{digits}f}"
+
+
+def deviations(x):
+    return f"{x:+.1f}" if abs(x) < 100 else f"{x:+.0f}"
+
+
+def number(x):
+    return f"{x:.0f}" if abs(x - round(x)) < 0.1 else f"{x:.1f}"
+
+
+def loss(values):
+    return f"{mean(values):.4f} ± {spread(values):.4f}"
+
+
+def nanoseconds(results, name):
+    """Of an update with a report, for each weight of the largest model."""
+    runs = results.runs["byte_mlp", "normal", name]
+    return min(float(r["update_us"]) * 1000 / int(r["parameters"]) for r in runs)
+
+
+def short_table(results):
+    yield ("| storage | bytes a weight, moments included | with its gradient | normal rate: "
+           "worst difference | small rate: least improvement kept | updates applied | "
+           "within one deviation | ns a weight |")
+    yield "|---|---|---|---|---|---|---|---|"
+    for name, label in SHORT.items():
+        cells = results.cells(name)
+        if not cells:
+            continue
+        normal, small = results.cells(name, ["normal"]), results.cells(name, ["small"])
+        finite = all(c.is_finite for c in cells)
+        worst = max(normal, key=lambda c: abs(c.deviations)) if finite else None
+        yield " | ".join([
+            f"| {label}", number(cells[0].of("bytes")),
+            number(cells[0].of("bytes") + cells[0].of("gradient_bytes")),
+            "" if name == REFERENCE else
+            f"{signed(mean(worst.differences))} ({deviations(worst.deviations)} sd)"
+            if finite else "diverges",
+            percent(min((c.kept for c in small), key=lambda x: -abs(x - 1)))
+            if all(c.is_finite for c in small) else "diverges",
+            percent(min(c.of("applied_ratio") for c in small)),
+            "" if name == REFERENCE else f"{sum(c.is_within for c in cells)} of {len(cells)}",
+            f"{nanoseconds(results, name):.1f} |"])
+
+
+def claim(results):
+    yield "| bytes | storage | task | rate | difference from fp32 | in sd of fp32 | within one | else, because |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for size, names in {**CLAIMED, **CLAIMED_MORE}.items():
+        for name in names:
+            for task in TASKS:
+                for rate in RATES:
+                    c = results.cell(task, rate, name)
+                    if not c:
+                        continue
+                    yield " | ".join([
+                        f"| {size}", SHORT[name], TASKS[task], rate,
+                        f"{signed(mean(c.differences), 5)} ± {spread(c.differences):.5f}",
+                        deviations(c.deviations), "yes" if c.is_within else "**no**",
+                        ("" if c.is_within else c.cause()) + " |"])
+
+
+def answer(results):
+    for size, names in CLAIMED.items():
+        for name in names:
+            cells = results.cells(name)
+            if not cells:
+                continue
+            within = sum(c.is_within for c in cells)
+            kept = [c.kept for c in results.cells(name, ["small"])]
+            verdict = "holds" if within == len(cells) else "does not hold everywhere"
+            yield (f"- **{size} bytes, {SHORT[name]}**: it {verdict}: {within} of {len(cells)} are "
+                   f"within one standard deviation; of fp32's improvement in fine-tuning, "
+                   f"{percent(min(kept))} to {percent(max(kept))} is left.")
+
+
+def task_table(results, task, rate):
+    columns = ["storage of weights", "moments", "gradients", "bytes", "held-out loss",
+               "from fp32, seed by seed", "in sd", *(["improvement kept"] if rate == "small" else []),
+               "applied", "stalled", "steps, of fp32's", "update, ns a weight", "because"]
+    yield "| " + " | ".join(columns) + " |"
+    yield "|---" * len(columns) + "|"
+    for name in results.names:
+        c = results.cell(task, rate, name)
+        if not c:
+            continue
+        first = c.runs[0]
+        is_other = name != REFERENCE
+        finite = c.is_finite
+        update = min(c.values("update_us")) * 1000 / int(first["parameters"])
+        yield " | ".join([
+            f"| {first['weights']}", first["moments"], first["gradients"],
+            f"{number(c.of('bytes'))} + {number(c.of('gradient_bytes'))}",
+            loss(c.values("held_out")) if finite else "diverges",
+            f"{signed(mean(c.differences))} ± {spread(c.differences):.4f}"
+            if is_other and finite else "",
+            deviations(c.deviations) if is_other and finite else "",
+            *([percent(c.kept) if finite else ""] if rate == "small" else []),
+            f"{c.of('applied_ratio'):.4f}", percent(c.of("stalled")),
+            f"{c.ratio('mean_request'):.3f}", f"{update:.1f}",
+            (c.cause() if is_other and not c.is_within else "") + " |"])
+
+
+def rate_table(results):
+    yield "| task | half of it | the normal rate | double |"
+    yield "|---|---|---|---|"
+    for task in TASKS:
+        cells = [results.cell(task, rate, REFERENCE) for rate in ("half", "normal", "double")]
+        if all(cells):
+            yield (f"| {TASKS[task]} | " + " | ".join(
+                f"{c.runs[0]['lr']}: {loss(c.values('held_out'))}" for c in cells) + " |")
+
+
+def norm_table(results):
+    yield "| storage | norm weights that moved | applied | tensors of which no weight moved |"
+    yield "|---|---|---|---|"
+    for name in results.names:
+        rows = [r for r in results.tensors if r["rate"] == "low" and r["configuration"] == name]
+        if not rows:
+            continue
+        norms = [r for r in rows if "norm" in r["tensor"] and r["tensor"].endswith("weight")]
+        moved, size = (sum(int(r[c]) for r in norms) for c in ("moved", "size"))
+        ratio = mean([float(r["applied_ratio"]) for r in norms])
+        frozen = [f"`{r['tensor']}`" for r in rows if int(r["moved"]) == 0]
+        yield f"| {name} | {moved} of {size} | {ratio:.3f} | {', '.join(frozen) or 'none'} |"
+
+
+def scaling_table(results):
+    groups = collections.defaultdict(list)
+    for row in results.loss_scaling:
+        groups[row["gradients"], int(row["weight_exponent"])].append(row)
+    names = list(dict.fromkeys(name for name, _ in groups))
+    weights = sorted({w for _, w in groups}, reverse=True)
+    yield "| gradients | " + " | ".join(f"loss times 2^{w}" for w in weights) + " |"
+    yield "|---|" + "---|" * len(weights)
+    for name in names:
+        cells = []
+        for w in weights:
+            rows = groups[name, w]
+            text = loss([float(r["held_out"]) for r in rows])
+            lost = mean([float(r["underflowed"]) for r in rows])
+            skipped = mean([int(r["skipped"]) for r in rows])
+            if lost >= 0.0005:
+                text += f"; {percent(lost)} lost"
+            if skipped:
+                text += f"; {number(skipped)} steps skipped, first because of `{rows[0]['overflowed'].split()[0]}`"
+            cells.append(text)
+        yield f"| {name} | " + " | ".join(cells) + " |"
+
+
+PAGE = """\
+# Which storage to choose, as last measured
+
+Written by [table.py](table.py) from [results](results), which `sh bench/training/run.sh` writes anew:
+
+| | |
+|---|---|
+{facts}
+
+- Three models, each trained from real data in every storage. *MLP on bytes* and *transformer on bytes*
+  ([byte_mlp.hpp](byte_mlp.hpp), [transformer.hpp](transformer.hpp)) learn to continue the Jargon File, 1.7 MB
+  (Debian's `jargon-text`); *digits* ([digits.hpp](digits.hpp)) are scikit-learn's 1797 images (Debian's
+  `python3-sklearn`). Forward and backward are fp32 of the working copy; gradients are fp32 unless said.
+- AdamW, weight decay 0.01, half a cosine to nearly zero. *Normal rate*: from random weights, the rate that is the
+  best for fp32 within a factor of two, as a table below shows. *Small rate*: fine-tuning at {small} from one model
+  that fp32 has trained for a while at the normal rate, the same for all seeds.
+- A seed decides initial weights, order of data and stochastic rounding. Every storage gets the same initial
+  weights and data for the same seed. {seeds} seeds; ± is their standard deviation.
+- *Difference*: of mean held-out loss from fp32's, in nats, and in standard deviations (sd) of fp32 over the
+  seeds. At the small rate that is a strict measure: only the order of the data differs, and fp32's losses
+  do too by a few 10^-4. *Improvement kept*: of what fp32 gains from its start, with what rounding the start costs.
+- *Bytes*: of weights and moments as they lie between two steps, scales and compensations included; + gradient.
+- *Applied*, *stalled*: update_report's ratio of what weights moved to what the optimizer asked for, and the share of
+  updates that left the stored code as it was; a stochastic update is stalled most of the time and applied in the mean.
+- *Steps, of fp32's*: the mean of what the optimizer asked for, as a multiple of the same with fp32.
+- *ns a weight*: of one update with a report, on one thread; the least of the seeds. Small models: most of it is arithmetic.
+
+## In short
+
+{short}
+
+## The claim
+
+At 6 bytes a parameter in all (bf16 weight, bf16 moments) and at 4 (bf16 weight, fp8 moments), stochastic or Kahan is within one
+standard deviation of fp32, which takes 12, or 16 with its gradient.
+
+{answer}
+
+{claim}
+
+What the reasons mean:
+
+- *Updates are lost*: they are smaller than half a gap of the format, and the weight rounds back to where it was. A
+  Kahan compensation and 8 more bits have a last bit too: rounded stochastically, they lose nothing in the mean.
+- *Noise of rounding*: stochastic rounding is right in the mean, but each step that is smaller than a gap moves a
+  weight by a whole gap or not at all. This noise adds up over the steps, against the gradient, which undoes it.
+  Beside it stands what rounding fp32's own result once costs, which no storage of that format can avoid.
+- *v is off*: a step divides by the square root of v. Stochastically rounded, v is right in the mean, but the mean of
+  1 / sqrt(v) is more than that of v's mean, so that steps are a little longer. To nearest, v stays where it is
+  when (1 - beta2) of what is new is less than half a gap, and is not even right in the mean.
+- *v is 0 where m is not*: the step is m / epsilon. In a block or a tensor with one scale, v has as many orders of
+  magnitude as the format, and it is the square of a gradient: float8_e4m3fn has no more than five, float8_e5m2 nine.
+  In time m decays too, but not if it is rounded to nearest: the smallest code times 0.9 is the smallest code.
+
+![Held-out loss while fine-tuning](results/small.svg)
+
+![What each storage keeps of fp32's improvement, by its bytes](results/bytes.svg)
+
+## Weights that start at 1
+
+The transformer from random weights at GPT-2's rate, {low}, decaying. Its norm weights start at exactly 1, where bfloat16's
+gaps are 2^-8 below and 2^-7 above: to nearest an update of less than 2^-9 is lost. The report of each tensor
+says so by name ([results/tensors.csv](results/tensors.csv), first seed):
+
+{norms}
+
+## Where loss scaling decides
+
+Digits at the normal rate, of a loss that counts as little as an auxiliary one may; weights and moments fp32, AdamW's epsilon
+as much smaller as the loss. Gradients are rounded to nearest when they are stored; *lost* is the share that became 0.
+The dynamic scale starts at 65536, doubles after 50 good steps, halves when a gradient overflows ([loss_scaling.cpp](loss_scaling.cpp)):
+
+{scaling}
+
+## Is the normal rate a good one
+
+Held-out loss of fp32:
+
+{rates}
+
+{tasks}"""
+
+
+def page(results):
+    def rate_of(task, rate):
+        return results.runs[task, rate, REFERENCE][0]["lr"] if results.runs[task, rate, REFERENCE] else ""
+    tables = []
+    for task, label in TASKS.items():
+        for rate in RATES:
+            if results.cell(task, rate, REFERENCE):
+                run = results.runs[task, rate, REFERENCE][0]
+                tables.append(f"## {label[0].upper()}{label[1:]}, {rate} rate\n\n{run['parameters']} parameters, {run['steps']} "
+                              f"steps, learning rate {run['lr']}.\n\n" +
+                              "\n".join(task_table(results, task, rate)) + "\n")
+    seeds = {r["seed"] for runs in results.runs.values() for r in runs}
+    return PAGE.format(
+        facts="\n".join(f"| {k} | {v} |" for k, v in results.context.items()), seeds=len(seeds),
+        small=rate_of("byte_mlp", "small"), low=rate_of("transformer", "low"),
+        short="\n".join(short_table(results)), answer="\n".join(answer(results)),
+        claim="\n".join(claim(results)), norms="\n".join(norm_table(results)),
+        scaling="\n".join(scaling_table(results)), rates="\n".join(rate_table(results)),
+        tasks="\n".join(tables))
+
+
+# Colours that colour-blind readers tell apart (M. Okabe, K. Ito, "Color universal design", 2008).
+LINES = {"fp32": "#a0a0a0", "bf16": "#0072b2", "bf16-sr+bf16": "#e69f00", "bf16-sr+fp8": "#d55e00",
+         "bf16-kahan-sr+bf16": "#009e73", "fp8-sr": "#cc79a7"}
+STYLE = ("set terminal svg noenhanced size 1080,{height} font 'sans-serif,13' background '#ffffff'\n"
+         "set border 3 lc rgb '#606060'; set tics nomirror out scale 0.6 textcolor '#202020'\n"
+         "set grid lt 1 lw 1 lc rgb '#e4e4e4'\n")
+
+
+def draw(path, script):
+    drawn = subprocess.run(["gnuplot"], input=script, capture_output=True, text=True, check=True)
+    path.write_text(drawn.stdout)
+
+
+def curves(results):
+    script = STYLE.format(height=470)
+    data, panels = "", ""
+    for p, task in enumerate(TASKS):
+        plots = []
+        for name, colour in LINES.items():
+            runs = results.runs[task, "small", name]
+            if not runs:
+                continue
+            points = [mean(column) for column in
+                      zip(*([float(x) for x in r["curve"].split(";")] for r in runs))]
+            block = f"$d{p}_{len(plots)}"
+            steps = int(runs[0]["steps"])
+            data += f"{block} << END\n" + "".join(
+                f"{steps * i // (len(points) - 1)} {y}\n" for i, y in enumerate(points)) + "END\n"
+            plots.append(f"{block} with lines lc rgb '{colour}' lw {5 if name == REFERENCE else 2} "
+                         f"title '{SHORT[name] if name != REFERENCE else 'fp32'}'")
+        left = 0.075 + 0.32 * p
+        key = "set key at screen 0.52,0.9 center top Left reverse samplen 2 maxrows 2" if p == 0 else "unset key"
+        panels += (f"set lmargin at screen {left}; set rmargin at screen {left + 0.25}\n"
+                   "set tmargin at screen 0.7; set bmargin at screen 0.16\n"
+                   f"set title '{TASKS[task]}'; set xlabel 'step'; set xtics 500; set xrange [0:{steps}]\n"
+                   f"set ylabel '{'held-out loss, nats' if p == 0 else ''}'\n{key}\n"
+                   "plot " + ", ".join(plots) + "\n")
+    draw(results.folder / "small.svg", script + data +
+         "set multiplot title 'Fine-tuning at a small learning rate' font ',15'\n" + panels +
+         "unset multiplot\n")
+
+
+def by_bytes(results):
+    script = STYLE.format(height=460)
+    plots = []
+    data = ""
+    labels = ""
+    for p, (task, colour) in enumerate(zip(TASKS, ("#0072b2", "#009e73", "#d55e00"))):
+        data += f"$t{p} << END\n"
+        for name in SHORT:
+            c = results.cell(task, "small", name)
+            if c and c.is_finite:
+                data += f"{c.of('bytes') + 0.12 * (p - 1)} {100 * c.kept}\n"
+        data += "END\n"
+        plots.append(f"$t{p} with points pt 7 ps 0.8 lc rgb '{colour}' title '{TASKS[task]}'")
+    placed = collections.defaultdict(list)
+    for name in SHORT:
+        cells = results.cells(name, ["small"])
+        if cells and all(c.is_finite for c in cells):
+            good = mean([c.kept for c in cells]) > 0.5
+            placed[round(cells[0].of("bytes")), good].append(name)
+    for (size, good), names in placed.items():
+        for i, name in enumerate(names):
+            y = (106 + 18 * (size % 2) + 6 * i) if good else 22 + 6 * i
+            labels += f"set label '{name}' at {size},{y} center font ',10' textcolor '#202020'\n"
+    draw(results.folder / "bytes.svg", script + data + labels +
+         "set xlabel 'bytes a parameter, weights and moments'\n"
+         "set ylabel 'kept of the improvement of fp32, %'\nset yrange [-5:140]; set xrange [3:15]; set xtics 1\n"
+         "set title 'Fine-tuning at a small learning rate: what each storage keeps'\n"
+         "set key right center\nplot 100 with lines lc rgb '#a0a0a0' lw 2 notitle, " + ", ".join(plots) + "\n")
+
+
+BEGIN, END = "<!-- begin: bench/training/table.py -->\n", "<!-- end: bench/training/table.py -->\n"
+
+
+def put_into(path, results):
+    text = path.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        sys.exit(f"{path} does not have the marks {BEGIN.strip()} and {END.strip()} once each")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    path.write_text(before + BEGIN + "\n".join(short_table(results)) + "\n" + END + after)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--figures", action="store_true")
+    parser.add_argument("--into", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path, nargs="?", default=HERE / "results")
+    options = parser.parse_args()
+    results = Results(options.folder)
+    if options.figures:
+        curves(results)
+        by_bytes(results)
+    elif options.into:
+        put_into(options.into, results)
+    elif options.short:
+        print("\n".join(short_table(results)))
+    else:
+        print(page(results), end="")
+
+
+main()

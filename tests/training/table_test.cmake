@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# The tables of bench/training, in its README.md and in the project's, are what its script writes from
+# the results that lie beside it; and a table that is not is noticed.
+cmake_minimum_required(VERSION 3.25)
+
+find_program(python python3)
+if(NOT python)
+  message("SKIPPED: there is no python3")
+  return()
+endif()
+
+function(table out)
+  execute_process(COMMAND ${python} ${ROOT}/bench/training/table.py ${ARGN}
+                  OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+  set(${out} "${printed}" PARENT_SCOPE)
+endfunction()
+
+table(page)
+file(READ ${ROOT}/bench/training/README.md committed)
+if(NOT page STREQUAL committed)
+  message(SEND_ERROR "bench/training/README.md is not what bench/training/table.py writes")
+endif()
+
+file(MAKE_DIRECTORY ${SCRATCH})
+file(READ ${ROOT}/README.md readme)
+file(WRITE ${SCRATCH}/README.md "${readme}")
+table(nothing --into ${SCRATCH}/README.md)
+file(READ ${SCRATCH}/README.md written)
+if(NOT written STREQUAL readme)
+  message(SEND_ERROR "the table in README.md is not what bench/training/table.py --into writes")
+endif()
+
+# One loss in the results changes both.
+file(COPY ${ROOT}/bench/training/results DESTINATION ${SCRATCH})
+file(STRINGS ${SCRATCH}/results/runs.csv rows)
+list(GET rows 1 row)
+string(REGEX REPLACE "(,[0-9.e-]+,)([0-9]+\\.[0-9]+)(,[0-9.]+,[0-9.]+,[0-9.]+,)" "\\19.5\\3" other
+                     "${row}")
+if(other STREQUAL row)
+  message(SEND_ERROR "results/runs.csv has no loss where this test looks for one: ${row}")
+endif()
+file(READ ${SCRATCH}/results/runs.csv runs)
+string(REPLACE "${row}" "${other}" runs "${runs}")
+file(WRITE ${SCRATCH}/results/runs.csv "${runs}")
+table(page ${SCRATCH}/results)
+table(short --short ${SCRATCH}/results)
+if(page STREQUAL committed)
+  message(SEND_ERROR "bench/training/table.py does not see a loss that has changed")
+endif()
+string(FIND "${readme}" "${short}" place)
+if(NOT place EQUAL -1)
+  message(SEND_ERROR "bench/training/table.py --short does not see a loss that has changed")
+endif()
