@@ -14,8 +14,7 @@ namespace lowp::simd {
 /// As many T as a register has room for.
 template <class T, class Isa>
 struct filled_register {
-  typedef T vector
-      __attribute__((vector_size((Isa::lanes < 8 ? 16 : 32) / sizeof(T) * sizeof(T))));
+  typedef T vector __attribute__((vector_size((Isa::lanes < 8 ? 16 : 32) / sizeof(T) * sizeof(T))));
 };
 
 /// Of the exponent fields of binary32, but those of all zeros or ones: those are the caller's.
