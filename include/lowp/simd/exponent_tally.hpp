@@ -43,7 +43,8 @@ class exponent_tally {
 
  private:
   // So few that a byte holds how often a lane has seen one kind.
-  static constexpr int size = 2048, width = Isa::lanes < 8 ? 16 : 32, at_once = 4, copies = 4;
+  static constexpr int width = Isa::lanes < 8 ? 16 : 32, size = 128 * width, at_once = 4,
+                       copies = 4;
   using vector = typename filled_register<std::uint8_t, Isa>::vector;
   using sums = typename filled_register<std::uint64_t, Isa>::vector;
   static_assert(size % width == 0 && size / width < 256);
