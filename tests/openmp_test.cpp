@@ -79,6 +79,18 @@ TEST(openmp, census) {
   });
 }
 
+// Beyond what the threads take between two meetings.
+TEST(openmp, census_of_a_long_range) {
+  std::vector<lowp::float8_e5m2> x((std::size_t{1} << 26) + 77);
+  for (std::size_t i = 0; i < x.size(); i += 1013) x[i] = lowp::float8_e5m2(1.25F);
+  x.back() = lowp::float8_e5m2(3);
+  const lowp::range_census alone = lowp::census<lowp::float4_e2m1fn>(x);
+  const lowp::range_census shared = lowp::openmp::census<lowp::float4_e2m1fn>(x);
+  EXPECT_EQ(shared.count, x.size());
+  EXPECT_EQ(shared.max_abs.value(), 3.0F);
+  EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
+}
+
 TEST(openmp, scaled_cast) {
   for_each_size_and_team([](std::size_t size) {
     const auto x = numbers<lowp::bfloat16>(size, 1);
