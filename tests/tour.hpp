@@ -140,6 +140,43 @@ inline void tour_of_scales(diary& diary) {
   diary.note(added);
 }
 
+inline void tour_of_storages(diary& diary) {
+  const std::vector<float> g = tour_numbers(7);
+  const std::size_t n = g.size();
+  std::vector<lowp::bfloat16> value(n, lowp::bfloat16(1)), rest(n), high(n);
+  std::vector<float> weights(n, 1.0f), m(n), v(n), joined(n);
+  std::vector<lowp::float16> codes(n, lowp::float16(1));
+  std::vector<std::uint16_t> low(n);
+  const lowp::stochastic random{.seed = 12};
+  lowp::update_report report;
+  lowp::split(weights, high, low);
+  lowp::update(lowp::kahan{value, rest}, g, m, v, lowp::adamw{}, 1, random, report);
+  lowp::update(lowp::master{weights, value}, g, m, v, lowp::adamw{}, 2, random, report);
+  lowp::update(lowp::split_master{high, low}, g, m, v, lowp::adamw{}, 3, random, report);
+  lowp::update(lowp::scaled{codes, 4.0f, 2.0f}, g, m, v, lowp::adamw{}, 4, random, report);
+  lowp::join(high, low, joined);
+  diary.note(value);
+  diary.note(rest);
+  diary.note(weights);
+  diary.note(high);
+  diary.note(joined);
+  diary.note(codes);
+  diary.note(report);
+
+  std::vector<lowp::float16> second(n);
+  std::vector<lowp::float8_e4m3fn> gradient(n), first(n, lowp::float8_e4m3fn(0));
+  lowp::fp8_lm tensor{codes, gradient, first, second};
+  tensor.store_weights(weights);
+  tensor.store_gradient(std::vector<float>(n, 0.25f));
+  tensor.update(lowp::adamw{}, 1, random, report);
+  diary.note(codes);
+  diary.note(first);
+  diary.note(second);
+  diary.note(tensor.weight_scale);
+  diary.note(lowp::stall_advice(g, {.lr = 1e-5}).choice);
+  diary.note(lowp::census<lowp::float8_e4m3fn>(weights).overflow);
+}
+
 inline std::vector<unsigned char> tour() {
   diary diary;
   tour_of<lowp::bfloat16>(diary);
@@ -149,6 +186,7 @@ inline std::vector<unsigned char> tour() {
   tour_of<lowp::float8_e4m3fnuz>(diary);
   tour_of<lowp::float6_e2m3fn>(diary);
   tour_of_scales(diary);
+  tour_of_storages(diary);
   return diary.bytes();
 }
 

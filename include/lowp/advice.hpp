@@ -151,9 +151,11 @@ LOWP_HOST_FN void count_thresholds(std::span<float const> p, float u, double ste
 
 LOWP_EXACT_END
 
+inline namespace LOWP_UNIT {
+
 /// fn(a piece of p as floats, without what is not finite), for all of p.
 template <class P, class Fn>
-LOWP_HOST_FN void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
+void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
   std::span<element_of<P> const> const all(p);
   for (std::size_t first = 0; first < all.size(); first += buffer.size()) {
     std::size_t const count = std::min(buffer.size(), all.size() - first);
@@ -164,6 +166,40 @@ LOWP_HOST_FN void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
     fn(std::span<float const>(buffer.begin(), end));
   }
 }
+
+template <class P>
+storage_advice advice_on(P const& p, typical_update const& step) {
+  constexpr std::size_t piece = 4096;
+  std::vector<float> values(piece), least(piece);
+  storage_advice result;
+  result.count = std::ranges::size(p);
+
+  amax largest;
+  std::uint64_t finite = 0;
+  for_each_piece(p, values, [&](std::span<float const> x) {
+    finite += x.size();
+    for (float const each : x) largest += amax{lanes::magnitude(each)};
+  });
+  result.nonfinite = result.count - finite;
+  float const scale = power_of_two_scale<float8_e4m3fn>(largest);
+  float const u = lane<float>::narrowed(step.lr * step.direction);
+
+  std::vector<threshold_counts> counts(kept_ways.size());
+  auto const of_way = [&]<std::size_t... I>(std::index_sequence<I...>, std::span<float const> x) {
+    (count_thresholds<static_cast<kept_as>(I)>(x, u, static_cast<double>(step.steps), scale,
+                                               std::span(least).first(x.size()), counts[I]),
+     ...);
+  };
+  for_each_piece(p, values, [&](std::span<float const> x) {
+    of_way(std::make_index_sequence<kept_ways.size()>{}, x);
+  });
+  for (std::size_t i = 0; i < kept_ways.size(); ++i)
+    result.estimates[i] = counts[i].estimate(step.direction, kept_ways[i].is_stochastic);
+  result.choice = choice_among(result.estimates, step);
+  return result;
+}
+
+}  // namespace LOWP_UNIT
 
 }  // namespace detail
 
@@ -177,34 +213,7 @@ LOWP_HOST_FN void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
 template <input P>
 LOWP_HOST_FN storage_advice stall_advice(P&& p, typical_update const& step) {
   detail::refuse_if(detail::invalid(step));
-  constexpr std::size_t piece = 4096;
-  std::vector<float> values(piece), least(piece);
-  storage_advice result;
-  result.count = std::ranges::size(p);
-
-  amax largest;
-  std::uint64_t finite = 0;
-  detail::for_each_piece(p, values, [&](std::span<float const> x) {
-    finite += x.size();
-    for (float const each : x) largest += amax{lanes::magnitude(each)};
-  });
-  result.nonfinite = result.count - finite;
-  float const scale = power_of_two_scale<float8_e4m3fn>(largest);
-  float const u = lane<float>::narrowed(step.lr * step.direction);
-
-  std::vector<detail::threshold_counts> counts(kept_ways.size());
-  auto const of_way = [&]<std::size_t... I>(std::index_sequence<I...>, std::span<float const> x) {
-    (detail::count_thresholds<static_cast<kept_as>(I)>(x, u, static_cast<double>(step.steps), scale,
-                                                       std::span(least).first(x.size()), counts[I]),
-     ...);
-  };
-  detail::for_each_piece(p, values, [&](std::span<float const> x) {
-    of_way(std::make_index_sequence<kept_ways.size()>{}, x);
-  });
-  for (std::size_t i = 0; i < kept_ways.size(); ++i)
-    result.estimates[i] = counts[i].estimate(step.direction, kept_ways[i].is_stochastic);
-  result.choice = detail::choice_among(result.estimates, step);
-  return result;
+  return detail::advice_on(p, step);
 }
 
 }  // namespace lowp

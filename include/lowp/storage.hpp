@@ -74,9 +74,11 @@ LOWP_FN constexpr void must_be_readable() {
                 "narrow type, or scaled");
 }
 
+inline namespace LOWP_UNIT {
+
 /// The ranges of an argument, as errors speak of them.
 template <class S>
-LOWP_HOST_FN auto extents_of(char const* name, S& s) {
+auto extents_of(char const* name, S& s) {
   if constexpr (layered<std::remove_const_t<S>>) {
     std::size_t i = 0;
     auto all = std::apply(
@@ -88,8 +90,6 @@ LOWP_HOST_FN auto extents_of(char const* name, S& s) {
     return std::array{extent(name, s)};
   }
 }
-
-inline namespace LOWP_UNIT {
 
 template <class... Extents>
 auto joined(Extents const&... each) {
