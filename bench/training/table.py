@@ -164,11 +164,12 @@ def percent(x):
 
 
 def signed(x, digits=4):
-    return f"{x:+.{digits}f}"
+    text = f"{x:+.{digits}f}"
+    return text if text.strip("+-0.") else text[1:]  # no sign for zero
 
 
 def deviations(x):
-    return f"{x:+.1f}" if abs(x) < 100 else f"{x:+.0f}"
+    return signed(x, 1 if abs(x) < 100 else 0)
 
 
 def number(x):
