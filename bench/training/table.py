@@ -172,6 +172,10 @@ def deviations(x):
     return signed(x, 1 if abs(x) < 100 else 0)
 
 
+def times(x):
+    return f"{x:.3f}" if x < 100 else f"{x:.2g}"
+
+
 def number(x):
     return f"{x:.0f}" if abs(x - round(x)) < 0.1 else f"{x:.1f}"
 
@@ -277,7 +281,7 @@ def task_table(results, task, rate):
             deviations(c.deviations) if is_other and finite else "",
             *([percent(c.kept) if finite else ""] if rate == "small" else []),
             f"{c.of('applied_ratio'):.4f}", percent(c.of("stalled")),
-            f"{c.ratio('mean_request'):.3f}", f"{update:.1f}",
+            times(c.ratio("mean_request")), f"{update:.1f}",
             (c.cause() if is_other and not c.is_within else "") + " |"])
 
 
@@ -323,7 +327,7 @@ def scaling_table(results):
             if lost >= 0.0005:
                 text += f"; {percent(lost)} lost"
             if skipped:
-                text += f"; {number(skipped)} steps skipped, first because of `{rows[0]['overflowed'].split()[0]}`"
+                text += f"; {number(skipped)} steps skipped, last because of `{rows[0]['overflowed'].split()[0]}`"
             cells.append(text)
         yield f"| {name} | " + " | ".join(cells) + " |"
 
