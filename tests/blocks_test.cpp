@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "scales.hpp"
+#include "block_expectations.hpp"
 #include "update/support.hpp"
 
 namespace {
@@ -28,81 +28,26 @@ using block_formats = testing::Types<lowp::float8_e4m3fn, lowp::float8_e5m2, low
                                      lowp::float4_e2m1fn>;
 TYPED_TEST_SUITE(blocks, block_formats, by_format);
 
-constexpr std::uint32_t nan_scale = 255;
-
-std::uint32_t scale_of(const oracle::facts& f, const tensor& in, std::size_t first,
-                       std::size_t last, bool floor) {
-  std::uint32_t largest = 0;
-  for (std::size_t i = first; i < last; ++i) largest = std::max(largest, in.value(i) & 0x7fffffffU);
-  if (largest >= 0x7f800000U) return nan_scale;
-  if (largest == 0) return 0;
-  return static_cast<std::uint32_t>(oracle_block_exponent(f, double{float_of(largest)}, floor) +
-                                    127);
-}
-
-// Elements of all magnitudes, block after block of another one, some blocks special.
-template <lowp::element From>
-tensor blocky(std::size_t size, std::size_t block) {
-  tensor in = random_tensor<From>(size, size + 1, values::training);
-  std::mt19937_64 random(size);
-  for (std::size_t first = 0; first < size; first += block) {
-    const std::size_t last = std::min(size, first + block);
-    const std::uint64_t kind = random() % 8;
-    const int exponent = static_cast<int>(random() % 280) - 149;
-    for (std::size_t i = first; i < last; ++i) {
-      float x = kind == 0
-                    ? 0.0F
-                    : std::ldexp(float_of(in.value(i)), exponent - static_cast<int>(random() % 12));
-      if (kind == 1 && i == first + random() % block) x = std::numeric_limits<float>::infinity();
-      if (kind == 2 && i == last - 1) x = std::nanf("");
-      if (kind == 3 && !std::isfinite(x)) x = std::numeric_limits<float>::max();
-      in.codes[i] = oracle::encode(in.format, oracle::from_float_bits(float_bits(x)),
-                                   oracle::mode::nearest_even, oracle::policy::infinity);
-    }
-  }
-  return in;
-}
-
 template <int Block, class T, lowp::element From, class R>
 void expect_oracle(std::size_t size, bool floor, const R& rounding, const slot_mode& mode) {
   SCOPED_TRACE(std::to_string(size) + " in blocks of " + std::to_string(Block));
-  constexpr auto block = static_cast<std::size_t>(Block);
-  const std::size_t scale_count = (size + block - 1) / block;
-  const tensor in = blocky<From>(size, block);
-  tensor want{facts<T>, in.codes};
-  tensor want_scales{slot_facts<float8_e8m0fnu>(), std::vector<std::uint32_t>(scale_count)};
-  tensor back{oracle::binary32, in.codes};
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::size_t first = i / block * block;
-    std::uint32_t& scale = want_scales.codes[i / block];
-    scale = scale_of(facts<T>, in, first, std::min(size, first + block), floor);
-    if (scale == nan_scale) {
-      want.codes[i] = canonical_nan(facts<T>);
-      back.codes[i] = 0x7fc00000U;
-      continue;
-    }
-    const float reciprocal = std::ldexp(1.0F, 127 - static_cast<int>(scale));
-    store(want, i, oracle::f32_mul(in.value(i), float_bits(reciprocal)), mode, 0,
-          policies[1]);  // saturate
-    back.codes[i] =
-        oracle::f32_mul(want.value(i), float_bits(std::ldexp(1.0F, static_cast<int>(scale) - 127)));
-  }
+  const auto want = expected_blocks<T, From>(size, Block, floor, mode);
   for (const std::size_t lead : {0U, 5U}) {
-    guarded<From> from(in, lead);
-    guarded<T> codes(want, lead);
-    guarded<float8_e8m0fnu> scales(want_scales, lead);
+    guarded<From> from(want.in, lead);
+    guarded<T> codes(want.codes, lead);
+    guarded<float8_e8m0fnu> scales(want.scales, lead);
     for (T& x : codes.span()) x = of_code<T>(1);
     for (float8_e8m0fnu& x : scales.span()) x = of_code<float8_e8m0fnu>(77);
     lowp::block_cast(from.span(), lowp::blocks_of<Block>(codes.span(), scales.span()), rounding,
                      floor ? lowp::scale_rule::floor : lowp::scale_rule::rceil);
-    ASSERT_TRUE(scales.holds(want_scales, "scales"));
-    ASSERT_TRUE(codes.holds(want, "codes"));
-    ASSERT_TRUE(from.holds(in, "in"));
+    ASSERT_TRUE(scales.holds(want.scales, "scales"));
+    ASSERT_TRUE(codes.holds(want.codes, "codes"));
+    ASSERT_TRUE(from.holds(want.in, "in"));
     guarded<float> out(tensor{oracle::binary32, std::vector<std::uint32_t>(size)}, lead);
     const std::span<const T> const_codes = codes.span();
     const std::span<const float8_e8m0fnu> const_scales = scales.span();
     lowp::block_cast(lowp::blocks_of<Block>(const_codes, const_scales), out.span());
-    ASSERT_TRUE(out.holds(back, "out"));
+    ASSERT_TRUE(out.holds(want.back, "out"));
   }
 }
 

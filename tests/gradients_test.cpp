@@ -2,6 +2,8 @@
 // unscale, measure and clip_factor against the oracle's products and exact sums of squares.
 #include <gtest/gtest.h>
 #include <lowp/gradients.hpp>
+#include <lowp/scale.hpp>
+#include <lowp/value.hpp>
 
 #include <algorithm>
 #include <array>
@@ -132,6 +134,36 @@ TEST(gradients_of_floats, of_one_nonfinite_element_anywhere) {
   }
 }
 
+// As the values that they stand for.
+TEST(gradients_in_storages, are_unscaled_and_measured) {
+  const tensor in = random_tensor<lowp::float8_e4m3fn>(20000, 1, values::training);
+  guarded<lowp::float8_e4m3fn> codes(in, 1);
+  std::vector<float> x(20000);
+  lowp::cast(codes.span(), x);
+  for (float& each : x) each *= 0x1p-7F;
+  const std::span<const lowp::float8_e4m3fn> read_only = codes.span();
+  const lowp::gradient_report want = lowp::measure(x);
+  EXPECT_TRUE(same(lowp::measure(lowp::scaled{read_only, 0x1p7F}), want));
+  std::vector<lowp::float8_e8m0fnu> scales(20000 / 32, lowp::float8_e8m0fnu(0x1p-7F));
+  EXPECT_TRUE(same(lowp::measure(lowp::blocks_of<32>(codes.span(), scales)), want));
+
+  lowp::gradient_report unscaled;
+  lowp::gradient_report expected;
+  lowp::unscale(x, 0x1p-20F, expected);
+  lowp::unscale(lowp::scaled{codes.span(), 0x1p7F, 0x1p27F}, 0x1p-20F, unscaled);
+  EXPECT_TRUE(same(unscaled, expected));
+  EXPECT_TRUE(codes.holds(in, "codes"));  // 2^-20 is in the scale
+
+  scales.pop_back();
+  try {
+    static_cast<void>(lowp::measure(lowp::blocks_of<32>(codes.span(), scales)));
+    FAIL() << "too few";
+  } catch (const std::invalid_argument& refusal) {
+    EXPECT_STREQ(refusal.what(),
+                 "lowp::measure: g: 20000 elements in blocks of 32 need 625 scales, not 624");
+  }
+}
+
 TEST(gradients_of_floats, adds_to_what_is_in_the_report) {
   std::vector<float> g(10, 3.0F);
   lowp::gradient_report report;
@@ -154,6 +186,25 @@ TEST(gradients_of_floats, refuses_an_inverse_scale_that_is_none) {
     }
     EXPECT_EQ(g, std::vector<float>(3, 1.0F));
     EXPECT_EQ(report.count, 0U);
+  }
+}
+
+// Current scaling: nothing saturates, and what is not far smaller than the largest keeps its precision.
+TEST(current_scaling, loses_nothing_to_saturation) {
+  for (const double magnitude : {1e-30, 1e-8, 1.0, 1e10}) {
+    const tensor in = random_tensor<float>(5000, 3, values::training, magnitude);
+    guarded<float> x(in, 0);
+    const float largest = lowp::measure(x.span()).largest.value();
+    const float scale =
+        lowp::power_of_two_scale<lowp::float8_e4m3fn>(lowp::measure(x.span()).largest);
+    std::vector<lowp::float8_e4m3fn> codes(5000);
+    lowp::scaled_cast(x.span(), codes, scale, lowp::nearest_even{}, lowp::overflow::infinity);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      ASSERT_TRUE(isfinite(codes[i]));
+      if (std::fabs(x.span()[i]) > largest * 0x1p-14F) {
+        ASSERT_NEAR(double{codes[i]} / scale, x.span()[i], std::fabs(x.span()[i]) / 16);
+      }
+    }
   }
 }
 

@@ -69,6 +69,28 @@ TEST(openmp, cast) {
   });
 }
 
+TEST(openmp, census) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<lowp::bfloat16>(size, 1);
+    const lowp::range_census alone = lowp::census<lowp::float8_e4m3fn>(x);
+    const lowp::range_census shared = lowp::openmp::census<lowp::float8_e4m3fn>(x);
+    EXPECT_EQ(shared.count, size);
+    EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
+  });
+}
+
+// Beyond what the threads take between two meetings.
+TEST(openmp, census_of_a_long_range) {
+  std::vector<lowp::float8_e5m2> x((std::size_t{1} << 26) + 77);
+  for (std::size_t i = 0; i < x.size(); i += 1013) x[i] = lowp::float8_e5m2(1.25F);
+  x.back() = lowp::float8_e5m2(3);
+  const lowp::range_census alone = lowp::census<lowp::float4_e2m1fn>(x);
+  const lowp::range_census shared = lowp::openmp::census<lowp::float4_e2m1fn>(x);
+  EXPECT_EQ(shared.count, x.size());
+  EXPECT_EQ(shared.max_abs.value(), 3.0F);
+  EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
+}
+
 TEST(openmp, scaled_cast) {
   for_each_size_and_team([](std::size_t size) {
     const auto x = numbers<lowp::bfloat16>(size, 1);
@@ -137,6 +159,30 @@ TEST(openmp, fused_add) {
     lowp::fused_add(alone, 0.01F, u, random_bits, lowp::overflow::saturate);
     lowp::openmp::fused_add(shared, 0.01F, u, random_bits, lowp::overflow::saturate);
     EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
+TEST(openmp, tree_add) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto u = numbers<float>(size, 3);
+    const auto few = numbers<float>(7, 3);
+    auto alone = numbers<lowp::bfloat16>(size, 4);
+    auto shared = alone;
+    std::vector<lowp::bfloat16> small(7, lowp::bfloat16(1));
+    std::vector<lowp::bfloat16> small_shared = small;
+    const auto updates = std::vector{lowp::named{"", u}, lowp::named{"few", few}};
+    const auto model = [](auto& large, auto& rest) {
+      return std::vector{lowp::named{"large", large}, lowp::named{"few", rest}};
+    };
+    std::vector<lowp::update_report> reports(2);
+    std::vector<lowp::update_report> shared_reports(2);
+    lowp::tree_add(model(alone, small), 0.01F, updates, random_bits, reports);
+    lowp::openmp::tree_add(model(shared, small_shared), 0.01F, updates, random_bits,
+                           shared_reports);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(small, small_shared));
+    EXPECT_EQ(reports[0].stalled, shared_reports[0].stalled);
+    EXPECT_EQ(shared_reports[1].count, 7U);
   });
 }
 

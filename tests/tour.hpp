@@ -21,6 +21,11 @@ class diary {
   void note(const std::vector<T>& values) {
     for (const T& value : values) note(value);
   }
+  void note(const lowp::gradient_report& report) {
+    note(report.count);
+    note(report.nonfinite);
+    note(report.largest.bits);
+  }
   void note(const lowp::update_report& report) {
     note(report.count);
     note(report.stalled);
@@ -96,6 +101,45 @@ void tour_of(diary& diary) {
   }
 }
 
+inline void tour_of_scales(diary& diary) {
+  std::vector<float> x = tour_numbers(5);
+  std::vector<lowp::float8_e4m3fn> codes(x.size());
+  std::vector<lowp::float8_e8m0fnu> scales(4);
+  for (const auto rule : {lowp::scale_rule::rceil, lowp::scale_rule::floor}) {
+    lowp::block_cast(x, lowp::blocks_of<32>(codes, scales), lowp::stochastic{.seed = 6}, rule);
+    diary.note(codes);
+    diary.note(scales);
+  }
+  std::vector<float> back(x.size());
+  lowp::block_cast(lowp::blocks_of<32>(codes, scales), back);
+  diary.note(back);
+
+  lowp::loss_scaler scaler{.scale = 3, .growth_factor = 1.7, .growth_interval = 1};
+  lowp::gradient_report report;
+  diary.note(lowp::measure(x));
+  lowp::unscale(std::vector{lowp::named{"x", x}}, scaler, report);
+  diary.note(x);
+  diary.note(report);
+  scaler.update();
+  diary.note(scaler.scale);
+  scaler.update();
+  diary.note(scaler.scale);
+  std::vector<float> y(300, 0.7f);
+  diary.note(lowp::clip(std::vector{lowp::named{"y", y}}, 1.5));
+  diary.note(y);
+  lowp::delayed_scale<lowp::float16, 4> delayed;
+  delayed.update(lowp::measure(y).largest);
+  diary.note(delayed.scale);
+  diary.note(lowp::clip_factor(3, 1));
+
+  std::vector<lowp::bfloat16> p(y.size(), lowp::bfloat16(1.0f));
+  lowp::update_report added;
+  lowp::tree_add(std::vector{lowp::named{"p", p}}, 0.1f, std::vector{lowp::named{"", y}},
+                 lowp::stochastic{.seed = 8}, added);
+  diary.note(p);
+  diary.note(added);
+}
+
 inline std::vector<unsigned char> tour() {
   diary diary;
   tour_of<lowp::bfloat16>(diary);
@@ -104,6 +148,7 @@ inline std::vector<unsigned char> tour() {
   tour_of<lowp::float8_e5m2>(diary);
   tour_of<lowp::float8_e4m3fnuz>(diary);
   tour_of<lowp::float6_e2m3fn>(diary);
+  tour_of_scales(diary);
   return diary.bytes();
 }
 

@@ -5,7 +5,7 @@
 #include <lowp/advice/least_update.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/scale.hpp>
-#include <lowp/update.hpp>
+#include <lowp/text.hpp>
 
 #include <algorithm>
 #include <array>

@@ -15,6 +15,7 @@
 #include <lowp/environment.hpp>
 #include <lowp/gradient_report.hpp>
 #include <lowp/scaled_cast.hpp>
+#include <lowp/storage.hpp>
 #include <lowp/text.hpp>
 
 #include <algorithm>
@@ -74,6 +75,15 @@ struct blocks_on_this_thread {
   }
 };
 
+template <class Where, class Extents, class G>
+problem unfit_gradients(Where const& where, char const* function, Extents const& gradients,
+                        G const& g) {
+  problem wrong = invalid_among(function, {"g"}, g);
+  if (wrong.empty()) wrong = unequal_sizes(function, gradients);
+  if (wrong.empty()) wrong = out_of_reach(where, function, gradients);
+  return wrong;
+}
+
 LOWP_EXACT_BEGIN
 LOWP_OPAQUE inline float clip_quotient(double norm, double max_norm) {
   double const factor = max_norm / (norm + 1e-6);
@@ -87,27 +97,24 @@ LOWP_EXACT_END
 template <class Where, class G, class Make, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN problem unscale_on(Where const& where, G&& g, Make const& make,
                                               gradient_report& report, R rounding = {},
-                                              overflow policy = default_overflow<element_of<G>>) {
-  must_be_output<G>();
+                                              overflow policy = default_overflow<policy_type<G>>) {
   must_be_span_rounding<R>();
-  extent const gradients("g", g);
+  auto const gradients = extents_of("g", g);
   problem wrong;
   if constexpr (requires { make.invalid(); }) wrong = make.invalid();
-  if (wrong.empty()) wrong = out_of_reach(where, "unscale", {gradients});
+  if (wrong.empty()) wrong = unfit_gradients(where, "unscale", gradients, g);
   if (!wrong.empty()) return wrong;
-  where(make, gradients.size, &report,
-        simd::operand<element_of<G>, simd::access::read_write, R>{std::ranges::data(g), rounding,
-                                                                  policy});
+  where(make, gradients[0].size, &report,
+        operand_of<simd::access::read_write>(g, rounding, policy));
   return {};
 }
 template <class Where, class G>
 [[nodiscard]] LOWP_HOST_FN problem measure_on(Where const& where, G&& g, gradient_report& report) {
-  must_be_input<G>();
-  extent const gradients("g", g);
-  problem const wrong = out_of_reach(where, "measure", {gradients});
+  must_be_readable<G>();
+  auto const gradients = extents_of("g", g);
+  problem const wrong = unfit_gradients(where, "measure", gradients, g);
   if (!wrong.empty()) return wrong;
-  where(make_measuring{}, gradients.size, &report,
-        simd::operand<element_of<G>, simd::access::read>{std::ranges::data(g)});
+  where(make_measuring{}, gradients[0].size, &report, operand_of<simd::access::read>(g));
   return {};
 }
 
@@ -122,20 +129,20 @@ template <class Where, class G>
 /// here, as in torch.amp.GradScaler, which for that reason refuses float16: measure g instead, and
 /// give `scaled` gradients to the optimizer or cast them to a wider type.
 ///
-/// @param g       n elements
+/// @param g       n elements, or any struct of the folder storage
 /// @param report  adds to it. The bits of its sum of squares do not depend on how the range is cut
 ///                into shards where all but the last are multiples of 2^14 elements
 /// @throws std::invalid_argument  inverse_scale is not finite and above 0. Nothing is written.
-template <output G, span_rounding R = nearest_even>
+template <moment_storage G, span_rounding R = nearest_even>
 LOWP_HOST_FN void unscale(G&& g, float inverse_scale, gradient_report& report, R rounding = {},
-                          overflow policy = default_overflow<element_of<G>>) {
+                          overflow policy = default_overflow<detail::policy_type<G>>) {
   detail::refuse_if(detail::unscale_on(detail::blocks_on_this_thread{}, g,
                                        detail::make_unscaling{inverse_scale}, report, rounding,
                                        policy));
 }
 
-/// The report of a gradient as it is.
-template <input G>
+/// The report of a gradient as it is: a range, or any struct of the folder storage.
+template <readable G>
 [[nodiscard]] LOWP_HOST_FN gradient_report measure(G&& g) {
   gradient_report report;
   detail::refuse_if(detail::measure_on(detail::blocks_on_this_thread{}, g, report));

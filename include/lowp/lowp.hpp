@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of the host side: value types, rounding, cast, scaled_cast, fused_add, update, split, join,
-// transform, from_chars and to_chars. Needs nothing but the standard library.
+// All of the host side that needs nothing but the standard library: value types and rounding; cast,
+// scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and what they store;
+// gradients, scales, loss scaling, advice, census; from_chars and to_chars. For less, include what you use.
 #pragma once
 
+#include <lowp/advice.hpp>
+#include <lowp/blocks.hpp>
 #include <lowp/cast.hpp>
+#include <lowp/census.hpp>
 #include <lowp/charconv.hpp>
+#include <lowp/fp8_lm.hpp>
 #include <lowp/fused_add.hpp>
+#include <lowp/gradient_list.hpp>
+#include <lowp/gradients.hpp>
+#include <lowp/loss_scaler.hpp>
+#include <lowp/scale.hpp>
 #include <lowp/scaled_cast.hpp>
+#include <lowp/setups.hpp>
 #include <lowp/split.hpp>
 #include <lowp/transform.hpp>
+#include <lowp/tree_add.hpp>
 #include <lowp/update.hpp>
 #include <lowp/value.hpp>

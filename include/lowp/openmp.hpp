@@ -7,13 +7,11 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
-#include <lowp/blocks.hpp>
-#include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
-#include <lowp/tree_add.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -150,7 +148,7 @@ LOWP_HOST_FN void block_cast(block_scaled<T, Block> const& in, Out&& out, Rest&&
 /// As lowp::unscale.
 template <class G, class... Rest>
 LOWP_HOST_FN void unscale(G&& g, float inverse_scale, gradient_report& report, Rest&&... rest) {
-  if constexpr (output<G>)
+  if constexpr (moment_storage<G>)
     detail::refuse_if(detail::unscale_on(detail::openmp_team{}, std::forward<G>(g),
                                          detail::make_unscaling{inverse_scale}, report, rest...));
   else
@@ -158,10 +156,23 @@ LOWP_HOST_FN void unscale(G&& g, float inverse_scale, gradient_report& report, R
 }
 
 /// As lowp::measure.
-template <input G>
+template <readable G>
 [[nodiscard]] LOWP_HOST_FN gradient_report measure(G&& g) {
   gradient_report report;
   detail::refuse_if(detail::measure_on(detail::openmp_team{}, std::forward<G>(g), report));
+  return report;
+}
+
+/// As lowp::census. Threads meet every 2^26 elements, so that the shards' censuses take little memory.
+template <census_target To, input In>
+[[nodiscard]] LOWP_HOST_FN range_census census(In&& in) {
+  constexpr std::size_t piece = std::size_t{1} << 26;
+  static_assert(piece % detail::openmp_team::shard == 0);
+  std::span<element_of<In> const> const all(in);
+  census_report<To> report;
+  for (std::size_t first = 0; first < all.size(); first += piece)
+    detail::refuse_if(detail::census_on(
+        detail::openmp_team{}, all.subspan(first, std::min(piece, all.size() - first)), report));
   return report;
 }
 

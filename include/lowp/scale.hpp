@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scales that are powers of two, so that multiplying by one rounds nothing: of a tensor from its
 // largest magnitude, now or over the last steps, and of a block. Integers throughout.
+//
+//     scaled_cast(x, codes, power_of_two_scale<T>(measure(x).largest));   // current scaling
 #pragma once
 
 #include <lowp/amax.hpp>

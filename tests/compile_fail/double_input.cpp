@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spans hold float or narrow types; a double would be rounded twice.
-// expect-first: satisfy 'input
+// expect-first: satisfy 'readable
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -63,7 +63,9 @@ void storages(cudaStream_t stream, const memory& a, const memory& b, const memor
   const lowp::stochastic random{1};
   auto* const report = static_cast<lowp::update_report*>(other.data);
   lowp::cuda::update(stream, lowp::kahan{p, rest}, wide, m, v, lowp::adamw{}, 1);
-  lowp::cuda::update(stream, lowp::kahan{p, rest}, wide, m, v, lowp::adamw{}, 1, random, report);
+  const auto* const state = static_cast<const lowp::cuda::step_state*>(other.data);
+  lowp::cuda::update(stream, lowp::kahan{p, rest}, wide, m, v, lowp::adamw{}, state, random,
+                     report);
   lowp::cuda::update(stream, lowp::master{wide, p}, p, m, v, lowp::adamw{}, 1);
   lowp::cuda::update(stream, lowp::split_master{p, low}, wide, m, v, lowp::adamw{}, 1);
   lowp::cuda::update(stream, lowp::split_master{p, low8}, wide, m, v, lowp::adamw{}, 1, random);
@@ -74,6 +76,20 @@ void storages(cudaStream_t stream, const memory& a, const memory& b, const memor
                      random);
   lowp::cuda::split(stream, wide, p, low);
   lowp::cuda::join(stream, p, low, wide);
+}
+
+void gradients(cudaStream_t stream, const memory& a, const memory& b, const memory& other) {
+  const auto g = a.of<lowp::bfloat16>();
+  const auto wide = b.of<float>();
+  auto* const report = static_cast<lowp::gradient_report*>(other.data);
+  lowp::cuda::unscale(stream, g, 0.5F, report, lowp::stochastic{1});
+  lowp::cuda::unscale(stream, wide, static_cast<const float*>(a.data), report);
+  lowp::cuda::measure(stream, g, report);
+  lowp::cuda::measure(stream, wide, report);
+  const auto codes = a.of<lowp::float8_e4m3fn>();
+  const std::span scales(static_cast<lowp::float8_e8m0fnu*>(other.data), (codes.size() + 31) / 32);
+  lowp::cuda::block_cast(stream, wide, lowp::blocks_of<32>(codes, scales));
+  lowp::cuda::block_cast(stream, lowp::blocks_of<32>(codes, scales), wide);
 }
 
 struct doubled {
@@ -98,6 +114,7 @@ void instances(cudaStream_t stream, const memory& a, const memory& b, const memo
   steps<lowp::bfloat16, lowp::bfloat16>(stream, a, b, c, d, other);
   steps<lowp::bfloat16, float>(stream, a, b, c, d, other);
   storages(stream, a, b, c, d, other);
+  gradients(stream, a, b, other);
   auto& largest = *static_cast<lowp::amax*>(other.data);
   const auto* const scale = static_cast<const float*>(other.data);
   lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e4m3fn>(), scale,

@@ -90,6 +90,48 @@ TEST(cuda_list, has_the_bits_of_each_tensor_alone) {
   }
 }
 
+// Storages of two arrays, and moments in blocks.
+TEST(cuda_list, of_storages_has_the_bits_of_each_tensor_alone) {
+  using parameter = lowp::kahan<bfloat16, bfloat16>;
+  using moment = lowp::block_scaled<lowp::float8_e4m3fn, 128>;
+  struct arrays {
+    std::vector<bfloat16> value, rest;
+    std::vector<float> g, v;
+    std::vector<lowp::float8_e4m3fn> m;
+    std::vector<lowp::float8_e8m0fnu> scales;
+
+    explicit arrays(std::size_t size)
+        : value(size, bfloat16(1)),
+          rest(size, bfloat16(0)),
+          v(size),
+          m(size, lowp::float8_e4m3fn(0)),
+          scales((size + 127) / 128, lowp::float8_e8m0fnu(1)) {
+      for (std::size_t i = 0; i < size; ++i) g.push_back(static_cast<float>(i % 17) - 8);
+    }
+    bool operator==(const arrays&) const = default;
+  };
+  std::vector<arrays> alone;
+  for (const std::size_t size : {1U, 130U, 700U, 0U, 256U}) alone.emplace_back(size);
+  std::vector<arrays> together = alone;
+  std::vector<lowp::cuda::adamw_tensor<parameter, float, moment, float>> list;
+  for (arrays& t : together)
+    list.push_back({lowp::kahan{t.value, t.rest}, t.g, lowp::blocks_of<128>(t.m, t.scales), t.v});
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    arrays& t = alone[i];
+    lowp::update(lowp::kahan{t.value, t.rest}, t.g, lowp::blocks_of<128>(t.m, t.scales), t.v,
+                 lowp::adamw{}, 4, mode_of(i));
+  }
+  simulated_grid grid(32, 2);
+  ASSERT_EQ(lowp::cuda::run_list(grid, "update", list, 0,
+                                 [&](const auto& where, const auto& t) {
+                                   return lowp::detail::update_on(where, t.p, t.g, t.m, t.v,
+                                                                  lowp::adamw{}, 4, mode_of(0));
+                                 }),
+            "");
+  for (std::size_t i = 0; i < alone.size(); ++i)
+    EXPECT_TRUE(together[i] == alone[i]) << "tensor " << i;
+}
+
 TEST(cuda_list, reports_on_all_or_on_each) {
   constexpr std::size_t tensors = 20;
   model alone(tensors);

@@ -62,6 +62,8 @@ struct block_state {
   std::barrier<> arrived;
   std::vector<std::max_align_t> memory = std::vector<std::max_align_t>(4096);
   std::vector<std::uint32_t> words = std::vector<std::uint32_t>(1024);
+  // As uninitialized as a GPU's.
+  std::vector<std::uint32_t> counters = std::vector<std::uint32_t>(1024, 0xdeadbeef);
 };
 
 template <class Conversions>
@@ -109,7 +111,16 @@ struct simulated_thread {
     return reinterpret_cast<T*>(state->memory.data());
   }
 
+  template <int N>
+  [[nodiscard]] std::uint32_t* counters() const {
+    static_assert(N <= 1024);
+    return state->counters.data();
+  }
+
   struct atomics {
+    std::uint32_t add(std::uint32_t& word, std::uint32_t x) const {
+      return std::atomic_ref(word).fetch_add(x);
+    }
     std::uint64_t add(std::uint64_t& word, std::uint64_t x) const {
       return std::atomic_ref(word).fetch_add(x);
     }

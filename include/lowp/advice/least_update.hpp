@@ -39,7 +39,7 @@ inline constexpr std::array<kept_facts, 8> kept_ways{{{"fp8", 1},
                                                       {"split 16+8", 3},
                                                       {"bf16 Kahan", 4},
                                                       {"fp32", 4}}};
-LOWP_FN constexpr kept_facts const& facts_of(kept_as way) {
+LOWP_HOST_FN constexpr kept_facts const& facts_of(kept_as way) {
   return kept_ways[static_cast<std::size_t>(way)];
 }
 

@@ -19,6 +19,7 @@ struct blocked_slot {
   static constexpr int bytes_read = Codes::bytes_read;
 
   Codes codes;
+  scale_rule rule;
 };
 
 /// A block is a whole number of groups, whose threads are neighbours in a warp, because a row of a
@@ -35,12 +36,15 @@ class port<blocked_slot<Block, Codes>, IsComputed, Hardware, Rows> {
   static constexpr bool is_written = slot_type::is_written;
 
   LOWP_FN port(slot_type const& s, void* const* data, std::uint32_t number)
-      : codes_(s.codes, data, number), scales_(static_cast<unsigned char*>(data[1])) {}
+      : codes_(s.codes, data, number),
+        scales_(static_cast<unsigned char*>(data[1])),
+        rule_(s.rule) {}
 
   template <int Width, class Thread>
   LOWP_FN void load(int row, Thread const& thread, std::uint64_t first, int count) {
     codes_.template load<Width>(row, thread, first, count);
-    if (count != 0) scale_[row] = thread.template read<std::uint8_t>(scales_ + first / Block);
+    if (is_read && count != 0)
+      scale_[row] = thread.template read<std::uint8_t>(scales_ + first / Block);
   }
   LOWP_FN void decode(int row, float (&x)[group_size]) const {
     codes_.decode(row, x);
@@ -58,7 +62,7 @@ class port<blocked_slot<Block, Codes>, IsComputed, Hardware, Rows> {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k)
         if (k < count) largest = lanes::max(largest, lanes::magnitude(x[k]));
-      next_scale_ = detail::block_scale<T>(thread.template max_among<threads>(largest));
+      next_scale_ = detail::block_scale<T>(thread.template max_among<threads>(largest), rule_);
       float const reciprocal =
           lanes::from_bits<float>(detail::reciprocal_of_block_scale(next_scale_));
       codes_.clear();
@@ -79,6 +83,7 @@ class port<blocked_slot<Block, Codes>, IsComputed, Hardware, Rows> {
  private:
   code_port codes_;
   unsigned char* scales_;
+  scale_rule rule_;
   std::uint8_t scale_[Rows] = {};
   std::uint32_t next_scale_ = 0;
 };

@@ -2,6 +2,7 @@
 // From what a caller writes to what the host side and the kernel take.
 #pragma once
 
+#include <lowp/census.hpp>
 #include <lowp/cuda/launch.cuh>
 #include <lowp/cuda/list.hpp>
 #include <lowp/cuda/replay.hpp>
@@ -20,14 +21,18 @@
 namespace lowp::cuda {
 
 template <class T>
+inline constexpr bool is_report_pointer =
+    std::same_as<T, update_report*> || std::same_as<T, gradient_report*> || std::same_as<T, amax*>;
+template <class To>
+inline constexpr bool is_report_pointer<census_report<To>*> = true;
+template <class T>
 inline constexpr bool is_report_list = std::convertible_to<T, std::span<update_report>>;
 
 /// Device memory as the host side takes it: what a pointer points to, a range as a span.
 template <class T>
 decltype(auto) argument(T&& x) {
   using U = std::remove_cvref_t<T>;
-  if constexpr (std::same_as<U, update_report*> || std::same_as<U, gradient_report*> ||
-                std::same_as<U, amax*>)
+  if constexpr (is_report_pointer<U>)
     return *x;
   else if constexpr (is_report_list<U>)
     return *std::span<update_report>(x).data();  // the others lie behind it

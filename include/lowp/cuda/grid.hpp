@@ -97,7 +97,7 @@ struct slot_of_operand<simd::blocked<T, Block, A, R>> {
   using codes = slot_of_operand<simd::operand<T, A, R>>;
   using type = blocked_slot<Block, typename codes::type>;
   static type of(simd::blocked<T, Block, A, R> const& o, detail::nans kind) {
-    return {codes::of(o.codes, kind)};
+    return {codes::of(o.codes, kind), o.rule};
   }
 };
 template <class Operand>

@@ -6,6 +6,7 @@
 //     read<T>(address), write(address, T)      one access, aligned to its size
 //     once(make)                               make(), by one thread of a block for all
 //     barrier(), shared<T>()                   threads() objects that a block shares
+//     counters<N>()                            N words that a block shares, beside those
 //     max_among<N>(word)                       of N neighbours, all of whom ask
 //     atomics, hardware                        types: see exact_sum.hpp, port.hpp
 //
@@ -92,6 +93,7 @@ class tile_runner {
   using tally =
       std::conditional_t<is_reported<Report>, detail::lanes_of_report<Report, float>, nothing>;
   using totals = typename tally::type;
+  static constexpr bool is_histogram = requires { totals::bins; };
   using part_type = typename tally::part;
   using others = std::make_index_sequence<sizeof...(Slot) - 1>;
 
@@ -99,7 +101,12 @@ class tile_runner {
   /// The report on tensor number n is reports[n * stride].
   LOWP_FN tile_runner(Thread const& thread, Function const& function, Report* reports,
                       std::uint32_t stride)
-      : thread_(thread), function_(function), reports_(reports), stride_(stride) {}
+      : thread_(thread), function_(function), reports_(reports), stride_(stride) {
+    if constexpr (is_histogram) {
+      for_each_bin([](std::uint32_t& counter, unsigned) { counter = 0; });
+      thread_.barrier();
+    }
+  }
 
   template <class Table>
   LOWP_FN void run(Table const& table, Slot const&... slots) {
@@ -174,7 +181,7 @@ class tile_runner {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k) {
         float const seen = function_(x[I][k]...);
-        if (k < count) totals_.add(seen);
+        if (k < count) add(seen);
       }
       p.encode(thread_, x[0], at, count);
     }
@@ -185,6 +192,21 @@ class tile_runner {
     (other.encode(thread_, x[J + 1], at, count), ...);
     p.template store<Width>(thread_, at, count);
     (other.template store<Width>(thread_, at, count), ...);
+  }
+
+  LOWP_FN void add(float seen) {
+    totals_.add(seen);
+    if constexpr (is_histogram) {
+      int const bin = totals::bin(seen);
+      if (bin >= 0) typename Thread::atomics{}.add(counters()[bin], std::uint32_t{1});
+    }
+  }
+  LOWP_FN std::uint32_t* counters() const { return thread_.template counters<totals::bins>(); }
+  /// By one of the block's threads each.
+  template <class Fn>
+  LOWP_FN void for_each_bin(Fn const& fn) const {
+    for (unsigned bin = thread_.thread(); bin < totals::bins; bin += thread_.threads())
+      fn(counters()[bin], bin);
   }
 
   LOWP_FN void report_on(std::uint32_t number) {
@@ -201,6 +223,13 @@ class tile_runner {
     }
     if (thread_.thread() == 0)
       reports_[std::uint64_t{number_} * stride_].add(part[0], typename Thread::atomics{});
+    if constexpr (is_histogram)
+      for_each_bin([&](std::uint32_t& counter, unsigned bin) {
+        if (counter != 0)
+          reports_[std::uint64_t{number_} * stride_].add_to_bin(bin, counter,
+                                                                typename Thread::atomics{});
+        counter = 0;
+      });
     thread_.barrier();
     totals_ = {};
     seen_ = 0;

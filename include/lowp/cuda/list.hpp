@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/cuda/grid.hpp>
+#include <lowp/storage.hpp>
 #include <lowp/tensor_list.hpp>
 
 #include <algorithm>
@@ -16,31 +17,48 @@
 
 namespace lowp::cuda {
 
+/// What the tensors of a list may be kept as: an element type, which stands for spans of it, or a
+/// storage that has no scale for a tensor, because one kernel serves all of them.
+template <class S>
+concept listable =
+    element<S> || (detail::layered<S> && !requires(S const& storage) { storage.scale; });
+
+template <listable S>
+struct listed_storage {
+  using type = S;
+};
+template <element T>
+struct listed_storage<T> {
+  using type = std::span<T>;
+};
+template <class S>
+using listed = typename listed_storage<S>::type;
+
 /// One tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. Tensor
 /// number i of a list is treated as it would be alone with i added to the tensor number in the upper
 /// half of a stochastic mode's stream.
-template <element P, element U>
+template <listable P, element U>
 struct fused_add_tensor {
-  std::span<P> p;
+  listed<P> p;
   std::span<U const> u;
 };
-template <element P, element G>
+template <listable P, element G>
 struct sgd_tensor {
-  std::span<P> p;
+  listed<P> p;
   std::span<G const> g;
 };
-template <element P, element G, element M>
+template <listable P, element G, listable M>
 struct momentum_tensor {
-  std::span<P> p;
+  listed<P> p;
   std::span<G const> g;
-  std::span<M> momentum;
+  listed<M> momentum;
 };
-template <element P, element G, element M, element V>
+template <listable P, element G, listable M, listable V>
 struct adamw_tensor {
-  std::span<P> p;
+  listed<P> p;
   std::span<G const> g;
-  std::span<M> m;
-  std::span<V> v;
+  listed<M> m;
+  listed<V> v;
 };
 
 /// What was found out about the tensors of a list before anything is launched.
@@ -86,9 +104,9 @@ struct on_paper : on_grid<Grid> {
  private:
   template <class T>
   void note(T* data, std::size_t count) const {
-    list.ranges.push_back({reinterpret_cast<std::uintptr_t>(data),
-                           reinterpret_cast<std::uintptr_t>(data + count), number,
-                           !std::is_const_v<T>});
+    auto const begin = reinterpret_cast<std::uintptr_t>(data);
+    if constexpr (!std::is_void_v<T>)  // scales overlap where their codes do
+      list.ranges.push_back({begin, begin + count * sizeof(T), number, !std::is_const_v<T>});
   }
 };
 

@@ -5,11 +5,13 @@
 //
 //     lowp::cuda::cast(stream, in, out, rounding, overflow)
 //     lowp::cuda::scaled_cast(stream, in, out, scale, amax, rounding, overflow)
+//     lowp::cuda::block_cast(stream, in, blocks_of<32>(codes, scales), rounding, rule, overflow)
 //     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
 //     lowp::cuda::update(stream, p, g, momentum or m and v, optimizer, step, rounding, overflow, report)
 //     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
 //     lowp::cuda::unscale(stream, g, inverse_scale, gradient_report, rounding, overflow)
 //     lowp::cuda::measure(stream, g, gradient_report)
+//     lowp::cuda::census(stream, in, census_report<To>)
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //
 // What is optional there is optional here. Ranges are anything with size() whose data() is a device
@@ -32,6 +34,7 @@
 // Each is also there as try_cast and so on, which return a status instead of throwing.
 #pragma once
 
+#include <lowp/census.hpp>
 #include <lowp/cuda/call.cuh>
 #include <lowp/lowp.hpp>
 
@@ -54,6 +57,22 @@ template <class In, class Out, class Scale, class... Rest>
   return run_on(stream, [&](auto const& where) {
     return detail::scaled_cast_on(where, viewed(in), viewed(out), scaling_by(scale),
                                   argument(rest)...);
+  });
+}
+
+/// As lowp::block_cast, there and back; codes and scales are spans of device memory.
+template <class In, class T, int Block, class... Rest>
+[[nodiscard]] status try_block_cast(cudaStream_t stream, In&& in, block_scaled<T, Block> const& out,
+                                    Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::block_cast_on(where, viewed(in), out, argument(rest)...);
+  });
+}
+template <class T, int Block, class Out, class... Rest>
+[[nodiscard]] status try_block_cast(cudaStream_t stream, block_scaled<T, Block> const& in,
+                                    Out&& out, Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::block_cast_from(where, in, viewed(out), argument(rest)...);
   });
 }
 
@@ -152,6 +171,14 @@ template <class G, class Report>
   });
 }
 
+/// As lowp::census, but that it adds to a census_report<To> in device memory.
+template <class In, class Report>
+[[nodiscard]] status try_census(cudaStream_t stream, In&& in, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::census_on(where, viewed(in), argument(report));
+  });
+}
+
 /// As lowp::transform.
 template <class Function, class R, class Out, class... In>
 [[nodiscard]] status try_transform(cudaStream_t stream, Function const& function, R rounding,
@@ -171,6 +198,10 @@ void cast(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void scaled_cast(cudaStream_t stream, Arguments&&... arguments) {
   try_scaled_cast(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void block_cast(cudaStream_t stream, Arguments&&... arguments) {
+  try_block_cast(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void fused_add(cudaStream_t stream, Arguments&&... arguments) {
@@ -195,6 +226,10 @@ void unscale(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void measure(cudaStream_t stream, Arguments&&... arguments) {
   try_measure(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void census(cudaStream_t stream, Arguments&&... arguments) {
+  try_census(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void transform(cudaStream_t stream, Arguments&&... arguments) {

@@ -46,6 +46,13 @@ struct gpu_thread {
     return reinterpret_cast<T*>(bytes);
   }
 
+  /// N for the block, uninitialized.
+  template <int N>
+  LOWP_FN std::uint32_t* counters() const {
+    __shared__ std::uint32_t words[N];
+    return words;
+  }
+
   template <class Make>
   LOWP_FN auto once(Make const& make) const {
     if constexpr (requires { make.is_costly; }) {
@@ -72,6 +79,8 @@ struct gpu_thread {
   std::uint32_t max_among(std::uint32_t x) const;
   template <class T>
   T* shared() const;
+  template <int N>
+  std::uint32_t* counters() const;
   template <class Make>
   auto once(Make const& make) const {
     return make();
@@ -84,11 +93,15 @@ struct gpu_thread {
       static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
       return atomicAdd(reinterpret_cast<unsigned long long*>(&word), x);
     }
+    LOWP_FN std::uint32_t add(std::uint32_t& word, std::uint32_t x) const {
+      return atomicAdd(&word, x);
+    }
     LOWP_FN std::uint32_t max(std::uint32_t& word, std::uint32_t x) const {
       return atomicMax(&word, x);
     }
 #else
     std::uint64_t add(std::uint64_t& word, std::uint64_t x) const;
+    std::uint32_t add(std::uint32_t& word, std::uint32_t x) const;
     std::uint32_t max(std::uint32_t& word, std::uint32_t x) const;
 #endif
   };

@@ -42,7 +42,9 @@ struct call {
 
   template <class Isa, class Function, class... Port>
   LOWP_HOST_FN void loop(Function const& function, Port&&... ports) const {
-    typename totals_of<pack<float, typename Isa::registers>>::type totals;
+    using totals_type = typename totals_of<pack<float, typename Isa::registers>>::type;
+    room_of<totals_type> room;  // apart, so that what is written there does not touch the rest
+    auto totals = made_in<totals_type>(room);
     constexpr std::size_t step = batch<Isa>;
     for (std::size_t first = 0; first < count; first += step) {
       std::size_t const valid = count - first < step ? count - first : step;
@@ -98,6 +100,24 @@ struct call {
   }
 
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
+
+  // Totals that need memory say so.
+  struct no_room {};
+  template <class Totals>
+  struct room_for : std::type_identity<no_room> {};
+  template <class Totals>
+    requires requires { typename Totals::room; }
+  struct room_for<Totals> : std::type_identity<typename Totals::room> {};
+  template <class Totals>
+  using room_of = typename room_for<Totals>::type;
+  template <class Totals>
+  LOWP_HOST_FN static Totals made_in(room_of<Totals>& room) {
+    if constexpr (requires { typename Totals::room; })
+      return Totals(room);
+    else
+      return {};
+  }
+
   struct none {
     using type = no_report;
   };

@@ -36,7 +36,7 @@ struct block_scaled {
   static constexpr char const* names[] = {"", ".scales"};
   LOWP_HOST_FN auto parts() const { return std::tuple(codes, scales); }
 
-  static constexpr std::size_t blocks(std::size_t count) {
+  LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
     return count / Block + (count % Block != 0);
   }
   /// What is wrong with the number of scales; empty if nothing is.

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// A census in lanes.
+#pragma once
+
+#include <lowp/census_report.hpp>
+#include <lowp/codec.hpp>
+#include <lowp/report_lanes.hpp>
+#if !defined(__CUDA_ARCH__)
+#include <lowp/simd/exponent_tally.hpp>
+#endif
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+namespace lowp {
+
+/// What a census can be taken for: float, or a narrow type that has zero and so a sign.
+template <class T>
+concept census_target = element<T> && std::numeric_limits<T>::is_signed;
+
+/// A census of what rounding to `To` would do, to be added to where it lies.
+template <census_target To>
+struct census_report : range_census {};
+
+namespace detail {
+
+/// The magnitudes of floats from which on they round to something else in `To`, as bits.
+template <census_target To>
+struct census_borders {
+  std::uint32_t kept;      ///< the least that does not round to zero,
+  std::uint32_t normal;    ///< that does not round to a subnormal value
+  std::uint32_t overflow;  ///< or that overflows; infinity if no finite one does
+};
+
+template <format F>
+LOWP_FN constexpr std::uint32_t round_to_nearest(std::uint32_t magnitude) {
+  return round_magnitude<F>(magnitude, false, std::uint32_t{0}, nearest_even{});
+}
+
+/// The least magnitude of a float whose code is at least `code`, or infinity.
+template <format F>
+LOWP_FN constexpr std::uint32_t least_that_rounds_to(std::uint32_t code) {
+  std::uint32_t below = 0, there = lanes::binary32_infinity;
+  while (there - below > 1) {
+    std::uint32_t const middle = below + (there - below) / 2;
+    (round_to_nearest<F>(middle) >= code ? there : below) = middle;
+  }
+  return there;
+}
+
+template <census_target To>
+LOWP_FN constexpr census_borders<To> make_census_borders() {
+  if constexpr (std::same_as<To, float>) {
+    return {1, 1u << 23, lanes::binary32_infinity};
+  } else {
+    constexpr format F = To::descriptor;
+    return {least_that_rounds_to<F>(1), least_that_rounds_to<F>(F.min_normal_code()),
+            least_that_rounds_to<F>(F.max_code() + 1)};
+  }
+}
+template <census_target To>
+inline constexpr census_borders<To> borders_of = make_census_borders<To>();
+
+LOWP_EXACT_BEGIN
+
+/// The magnitude that a magnitude without overflow is rounded to, as bits.
+template <census_target To, class F>
+LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
+  using U = lanes::word<F>;
+  if constexpr (std::same_as<To, float>) {
+    return lanes::from_bits<F>(a);
+  } else {
+    constexpr format G = To::descriptor;
+    constexpr int dropped = 24 - G.precision();
+    if constexpr (G.max_exponent() + dropped <= 127) {
+      // Adding a power of two whose ulp is the gap of G rounds to G's grid, that of its subnormal
+      // values too.
+      constexpr auto least = static_cast<std::uint32_t>(G.min_exponent() + 127) << 23;
+      constexpr auto up = static_cast<std::uint32_t>(dropped) << 23;
+      U const power = lanes::max(a & lanes::binary32_infinity, lanes::spread<U>(least)) + up;
+      F const there = lanes::from_bits<F>(power);
+      return lanes::sub(lanes::add(lanes::from_bits<F>(a), there), there);
+    } else {
+      U const zero = lanes::spread<U>(0);
+      return lanes::from_bits<F>(
+          decode<G>(round_magnitude<G>(a, lanes::greater(zero, zero), zero, nearest_even{})));
+    }
+  }
+}
+
+/// Of elements in lanes F, all but their exponents.
+template <census_target To, class F>
+class census_lanes {
+  using U = lanes::word<F>;
+  using M = lanes::mask<F>;
+  using D = lanes::wide<F>;
+  static constexpr census_borders<To> borders = borders_of<To>;
+  static constexpr std::uint32_t min_normal = 1u << 23;  // of floats
+
+ public:
+  static constexpr bool sees_codes = false;
+
+  LOWP_FN void add(F const& x) { add_magnitude(lanes::magnitude(x)); }
+  LOWP_FN void add_where(M const& is_element, F const& x) {
+    add(lanes::select(is_element, x, lanes::spread<F>(0)));
+  }
+
+  LOWP_FN void add_magnitude(U a) {
+    // One comparison: below the normal ones, subtraction wraps to what is large.
+    constexpr std::uint32_t least = borders.normal > min_normal ? borders.normal : min_normal;
+    constexpr std::uint32_t origin = least + lanes::binary32_sign;
+    if (lanes::any(lanes::greater(a - origin, lanes::spread<U>(borders.overflow - 1 - origin)))) {
+      a = count_beyond(a);
+      count_small(a);
+    }
+    largest_ = lanes::max(largest_, a);
+    least_ = lanes::min(least_, (a - 1) & (lanes::binary32_sign - 1));
+
+    F const exact = lanes::from_bits<F>(a);
+    F const error = lanes::sub(exact, rounded_magnitude<To, F>(a));
+    if (!lanes::any(lanes::negate(lanes::is_zero(error)))) return;
+    D const wide = lanes::widen(error);  // so that the square is exact
+    squares_ = lanes::add(squares_, lanes::mul(wide, wide));
+    // Exactly where the quotient is larger: an fma has the sign of its exact value.
+    F const magnitude = lanes::absolute(error);
+    if (lanes::any(is_negative(lanes::fma(relative_, exact, lanes::negative(magnitude)))))
+      relative_ = larger(relative_, quotient(magnitude, exact));
+  }
+
+  /// After every few packs, as of a gradient_report.
+  LOWP_FN void fold() {
+    all_squares_.add(squares_);
+    squares_ = lanes::spread<D>(0);
+  }
+
+  LOWP_FN partial_census total(std::uint64_t count) const {
+    partial_census part;
+    part.count = count;
+    part.nan = nan_;
+    part.infinite = infinite_;
+    part.overflow = overflow_;
+    part.subnormal = subnormal_;
+    part.flushed = flushed_;
+    for (int i = 0; i < lane<U>::lanes; ++i) {
+      part.max_abs += amax{lane<U>::at(largest_, i)};
+      std::uint32_t const least = lane<U>::at(least_, i);
+      if (least < lanes::binary32_infinity)
+        part.min_abs += amin{lanes::binary32_infinity - 1 - least};
+      part.max_relative_error += amax{lane<U>::at(lanes::bits(relative_), i)};
+    }
+    amax const largest{lanes::bits(largest_relative_error)};
+    if (part.max_relative_error.bits > largest.bits) part.max_relative_error = largest;
+    all_squares_.add_to(part.squared_error);
+    return part;
+  }
+  /// Of the finite elements that are not zero, those that are subnormal as floats.
+  LOWP_FN std::uint64_t tiny() const { return tiny_; }
+
+ private:
+  // Where zero is a value, rounding moves no number by more than itself.
+  static constexpr float largest_relative_error = 1, beyond_any_relative_error = 2;
+
+  LOWP_FN static M is_negative(F const& x) {
+    return lanes::greater(lanes::spread<U>(0), lanes::bits(x));
+  }
+  LOWP_FN static F larger(F const& a, F const& b) {
+    return lanes::from_bits<F>(lanes::max(lanes::bits(a), lanes::bits(b)));
+  }
+  /// Rounded up, and 0 where both are.
+  LOWP_FN static F quotient(F const& a, F const& b) {
+    F const nearest = lanes::div(a, b);
+    M const is_below = is_negative(lanes::fma(nearest, b, lanes::negative(a)));
+    U const up = lanes::bits(nearest) + 1;
+    return lanes::from_bits<F>(lanes::select(lanes::is_zero(a), lanes::spread<U>(0),
+                                             lanes::select(is_below, up, lanes::bits(nearest))));
+  }
+
+  /// What is left when zero has taken the place of what is not finite or overflows.
+  LOWP_FN U count_beyond(U const& a) {
+    M const beyond = lanes::greater(a, lanes::spread<U>(borders.overflow - 1));
+    if (!lanes::any(beyond)) return a;
+    M const special = lanes::greater(a, lanes::spread<U>(lanes::binary32_infinity - 1));
+    M const nan = lanes::greater(a, lanes::spread<U>(lanes::binary32_infinity));
+    std::uint32_t const specials = lanes::count(special), nans = lanes::count(nan);
+    nan_ += nans;
+    infinite_ += specials - nans;
+    overflow_ += lanes::count(beyond) - specials;
+    U const zero = lanes::spread<U>(0);
+    U const finite = lanes::select(special, zero, a);
+    largest_ = lanes::max(largest_, finite);
+    least_ = lanes::min(least_, (finite - 1) & (lanes::binary32_sign - 1));
+    return lanes::select(beyond, zero, a);
+  }
+  LOWP_FN void count_small(U const& a) {
+    M const zero = lanes::equal(a, lanes::spread<U>(0));
+    std::uint32_t const zeros = lanes::count(zero);
+    std::uint32_t const lost = lanes::count(lanes::greater(lanes::spread<U>(borders.kept), a));
+    flushed_ += lost - zeros;
+    if (lost != zeros) relative_ = lanes::spread<F>(beyond_any_relative_error);
+    subnormal_ += lanes::count(lanes::greater(lanes::spread<U>(borders.normal), a)) - lost;
+    tiny_ += lanes::count(lanes::greater(lanes::spread<U>(min_normal), a)) - zeros;
+  }
+
+  U largest_ = lanes::spread<U>(0), least_ = lanes::spread<U>(lanes::binary32_sign - 1);
+  F relative_ = lanes::spread<F>(0);
+  D squares_ = lanes::spread<D>(0);
+  compensated_lanes<D> all_squares_;
+  std::uint64_t nan_ = 0, infinite_ = 0, overflow_ = 0, subnormal_ = 0, flushed_ = 0, tiny_ = 0;
+};
+
+LOWP_EXACT_END
+
+/// One thread of a GPU, whose block counts the exponents.
+template <census_target To>
+class census_of_thread : public census_lanes<To, float> {
+ public:
+  static constexpr unsigned bins = exponent_histogram::bins;
+
+  /// Where x is counted in the histogram; negative if it is not.
+  LOWP_FN static int bin(float x) {
+    std::uint32_t const a = lanes::magnitude(x);
+    return a == 0 || a >= lanes::binary32_infinity ? -1 : static_cast<int>(a >> 23);
+  }
+};
+template <census_target To>
+struct lanes_of_report<census_report<To>, float> {
+  using type = census_of_thread<To>;
+  using part = partial_census;
+};
+
+#if !defined(__CUDA_ARCH__)
+
+/// With the exponents, of packs of lanes.
+template <census_target To, class Isa>
+class census_lanes_with_exponents {
+  using F = simd::pack<float, Isa>;
+  using tally = simd::exponent_tally<Isa>;
+
+ public:
+  static constexpr bool sees_codes = false;
+  using room = typename tally::room;
+
+  LOWP_FN explicit census_lanes_with_exponents(room& r) : exponents_(r) {}
+
+  LOWP_FN void add(F const& x) {
+    auto const a = lanes::magnitude(x);
+    exponents_.add(a);
+    lanes_.add_magnitude(a);
+  }
+  LOWP_FN void add_where(lanes::mask<F> const& is_element, F const& x) {
+    add(lanes::select(is_element, x, lanes::spread<F>(0)));
+  }
+  LOWP_FN void fold() {
+    lanes_.fold();
+    exponents_.fold();
+  }
+  LOWP_FN range_census total(std::uint64_t count) {
+    range_census all;
+    all.add(lanes_.total(count));
+    exponents_.add_to(all.exponents.counts);
+    all.exponents.counts[0] = lanes_.tiny();
+    return all;
+  }
+
+ private:
+  census_lanes<To, F> lanes_;
+  tally exponents_;
+};
+
+template <census_target To, class Isa>
+struct lanes_of_report<census_report<To>, simd::pack<float, Isa>> {
+  using type = census_lanes_with_exponents<To, Isa>;
+  using part = range_census;
+};
+
+#endif
+
+}  // namespace detail
+
+}  // namespace lowp

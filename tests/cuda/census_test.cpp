@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// census by the GPU's kernel: counts exact, sums within bounds, whatever the shape of the grid.
+#include "../census_expectations.hpp"
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "simulated_grid.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+constexpr std::array<std::size_t, 7> sizes{0, 1, 7, 8, 63, 65, 1001};
+
+template <lowp::element From, lowp::element To>
+void expect_oracle() {
+  for (const std::size_t size : sizes)
+    for (const values kind : {values::corners, values::training})
+      for (const unsigned threads : {1U, 8U}) {
+        SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
+        const tensor in = random_tensor<From>(size, size, kind, 0.02);
+        guarded<From> x(in, 1);
+        simulated_grid grid(threads, 3);
+        const lowp::cuda::on_grid<simulated_grid> where{grid};
+        lowp::census_report<To> report;
+        ASSERT_EQ(lowp::detail::census_on(where, x.span(), report), "");
+        ASSERT_TRUE(x.holds(in, "in"));
+        expect(report, expected_of<To>(in));
+        // It adds to what is there, and to the bits of a host's.
+        ASSERT_EQ(lowp::detail::census_on(where, x.span(), report), "");
+        lowp::range_census twice = lowp::census<To>(x.span());
+        twice += twice;
+        EXPECT_EQ(report.count, twice.count);
+        EXPECT_EQ(report.max_relative_error.bits, twice.max_relative_error.bits);
+        EXPECT_EQ(report.zeros(), twice.zeros());
+      }
+}
+
+TEST(cuda_census, of_floats) {
+  expect_oracle<float, lowp::float16>();
+  expect_oracle<float, lowp::bfloat16>();
+  expect_oracle<float, lowp::float8_e4m3fn>();
+}
+TEST(cuda_census, of_bfloat16) { expect_oracle<lowp::bfloat16, lowp::float16>(); }
+TEST(cuda_census, of_float8_e5m2) { expect_oracle<lowp::float8_e5m2, lowp::float4_e2m1fn>(); }
+
+TEST(cuda_census, refuses_what_lowp_refuses) {
+  std::vector<float> x(3, 1.0F);
+  simulated_grid grid(8);
+  const lowp::cuda::on_grid<simulated_grid> where{grid};
+  grid.out_of_reach = x.data();
+  lowp::census_report<lowp::float16> report;
+  EXPECT_EQ(lowp::detail::census_on(where, x, report), "census: in is far away");
+  EXPECT_EQ(grid.launches, 0);
+}
+
+}  // namespace

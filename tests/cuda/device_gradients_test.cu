@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// On a GPU: gradients and blocks have the bits of the processor, and reports the same counts. Without a
+// GPU every test here is skipped; the same kernel's text runs in gradients_test.cpp and
+// blocks_test.cpp.
+#include <gtest/gtest.h>
+#include <lowp/cuda/lowp.cuh>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "../support.hpp"
+#include "device_memory.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+class device_gradients : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_gpu()) GTEST_SKIP() << "SKIPPED: there is no GPU";
+  }
+};
+
+constexpr std::size_t sizes[] = {1, 7, 129, 2048, 100003};
+constexpr lowp::stochastic random_bits{.seed = 1, .stream = 2, .offset = 3};
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+// Of all magnitudes, with an infinity and a NaN among many.
+template <class T>
+std::vector<T> numbers(std::size_t size) {
+  std::mt19937 random(static_cast<unsigned>(size));
+  std::vector<float> x(size);
+  for (float& each : x)
+    each = std::ldexp(static_cast<float>(random() % 2000) - 999.0F,
+                      static_cast<int>(random() % 40) - 30);
+  if (size > 1000) {
+    x[500] = INFINITY;
+    x[900] = NAN;
+  }
+  std::vector<T> y(size);
+  lowp::cast(x, y);
+  return y;
+}
+
+void expect_same(const lowp::gradient_report& got, const lowp::gradient_report& want) {
+  EXPECT_EQ(got.count, want.count);
+  EXPECT_EQ(got.nonfinite, want.nonfinite);
+  EXPECT_EQ(got.largest.bits, want.largest.bits);
+  EXPECT_NEAR(got.squares.value(), want.squares.value(), 0x1p-47 * want.squares.value());
+}
+
+template <class T>
+void expect_same_gradients() {
+  for (const std::size_t size : sizes) {
+    std::vector<T> g = numbers<T>(size);
+    const device_range<T> there(g, size % 3);
+    const device_object<lowp::gradient_report> measured;
+    const device_object<lowp::gradient_report> unscaled;
+    const device_object<float> inverse(1.0F / 3);
+    lowp::cuda::measure(nullptr, there, measured.data());
+    expect_same(measured.get(), lowp::measure(g));
+    lowp::gradient_report want;
+    lowp::unscale(g, 1.0F / 3, want, random_bits);
+    lowp::unscale(g, 0x1p-3F, want, random_bits);
+    lowp::cuda::unscale(nullptr, there, static_cast<const float*>(inverse.data()), unscaled.data(),
+                        random_bits);
+    lowp::cuda::unscale(nullptr, there, 0x1p-3F, unscaled.data(), random_bits);
+    EXPECT_TRUE(same_bits(there.read(), g));
+    expect_same(unscaled.get(), want);
+  }
+}
+
+TEST_F(device_gradients, of_floats) { expect_same_gradients<float>(); }
+TEST_F(device_gradients, of_bfloat16) { expect_same_gradients<lowp::bfloat16>(); }
+TEST_F(device_gradients, of_float16) { expect_same_gradients<lowp::float16>(); }
+
+template <int Block, class T>
+void expect_same_blocks(lowp::scale_rule rule) {
+  for (const std::size_t size : sizes) {
+    const std::vector<float> x = numbers<float>(size);
+    std::vector<T> codes(size, T(1.0F));
+    std::vector<lowp::float8_e8m0fnu> scales((size + Block - 1) / Block, lowp::float8_e8m0fnu(1));
+    std::vector<float> back(size);
+    const device_range<float> in(x, size % 3);
+    const device_range<T> to(codes);
+    const device_range<lowp::float8_e8m0fnu> to_scales(scales);
+    const device_range<float> out(back);
+    const auto blocks = lowp::blocks_of<Block>(std::span(to.data(), size),
+                                               std::span(to_scales.data(), scales.size()));
+    lowp::block_cast(x, lowp::blocks_of<Block>(codes, scales), random_bits, rule);
+    lowp::block_cast(lowp::blocks_of<Block>(codes, scales), back);
+    lowp::cuda::block_cast(nullptr, in, blocks, random_bits, rule);
+    lowp::cuda::block_cast(nullptr, blocks, out);
+    EXPECT_TRUE(same_bits(to.read(), codes));
+    EXPECT_TRUE(same_bits(to_scales.read(), scales));
+    EXPECT_TRUE(same_bits(out.read(), back));
+  }
+}
+
+TEST_F(device_gradients, blocks_of_32) {
+  expect_same_blocks<32, lowp::float8_e4m3fn>(lowp::scale_rule::rceil);
+  expect_same_blocks<32, lowp::float8_e4m3fn>(lowp::scale_rule::floor);
+  expect_same_blocks<32, lowp::float4_e2m1fn>(lowp::scale_rule::rceil);
+}
+TEST_F(device_gradients, blocks_of_256) {
+  expect_same_blocks<256, lowp::float8_e5m2>(lowp::scale_rule::rceil);
+}
+
+}  // namespace

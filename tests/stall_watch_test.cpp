@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// stall_watch on tensors that freeze as their rate decays, and on tensors that only seem to.
+#include <gtest/gtest.h>
+#include <lowp/stall_watch.hpp>
+#include <lowp/update.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using lowp::bfloat16;
+
+// Updates of lr up or down, and a rate that falls from 2^-7, where all of 1 moves, to 2^-18.
+struct training {
+  std::vector<bfloat16> p;
+  std::mt19937_64 random{1};
+  std::vector<float> g = std::vector<float>(p.size());
+  static constexpr std::uint64_t steps = 3000;
+
+  static double rate(std::uint64_t step) {
+    return std::exp2(-7 - 11 * static_cast<double>(step) / static_cast<double>(steps));
+  }
+  template <class R>
+  lowp::update_report step(std::uint64_t number, double lr, const R& rounding) {
+    for (float& each : g) each = random() % 2 == 0 ? 1.0F : -1.0F;
+    lowp::update_report report;
+    lowp::update(p, g, lowp::sgd{.lr = lr}, number, rounding, report);
+    return report;
+  }
+};
+
+std::vector<bfloat16> ones(std::size_t size) { return std::vector<bfloat16>(size, bfloat16(1)); }
+
+TEST(stall_watch, names_the_tensor_that_freezes) {
+  training norm{ones(512)};
+  training mlp{std::vector<bfloat16>(512)};
+  std::normal_distribution<float> normal(0, 0.02F);
+  for (bfloat16& w : mlp.p) w = bfloat16(normal(mlp.random));
+  lowp::stall_watch watch;
+  const std::size_t mlp_number = watch.add("mlp.weight", mlp.p);
+  const std::size_t norm_number = watch.add("norm.weight", norm.p);
+  std::optional<lowp::stall_alarm> first;
+  std::vector<bfloat16> then;
+  for (std::uint64_t step = 1; step <= training::steps; ++step) {
+    const double lr = training::rate(step);
+    const auto of_mlp =
+        watch.observe(mlp_number, step, lr, mlp.step(step, lr, lowp::nearest_even{}));
+    const auto of_norm =
+        watch.observe(norm_number, step, lr, norm.step(step, lr, lowp::nearest_even{}));
+    EXPECT_FALSE(first && of_norm) << "a second alarm at " << step;
+    EXPECT_FALSE(!first && of_mlp) << "weights of mlp have finer gaps";
+    if (step == 500) watch.measure_again(norm_number, norm.p);
+    if (of_norm) {
+      first = of_norm;
+      then = norm.p;
+    }
+  }
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->tensor, norm_number);
+  EXPECT_EQ(first->text().find("norm.weight is frozen at step "), 0U);
+  EXPECT_TRUE(watch.tensors()[norm_number].is_frozen);
+  EXPECT_LT(first->state.applied_ratio(), 0.1);
+  EXPECT_GT(first->state.stalled_share(), 0.8);
+  // In time, which the largest weight's gap says, and for good.
+  EXPECT_NEAR(first->state.direction(), 1, 1e-6);
+  EXPECT_LT(first->lr, first->state.freezing_lr());
+  EXPECT_GT(first->lr, first->state.freezing_lr() / 16);
+  std::size_t moved = 0;
+  for (std::size_t i = 0; i < then.size(); ++i) moved += then[i] != norm.p[i] ? 1 : 0;
+  EXPECT_LT(moved, then.size() / 10);
+}
+
+// Half the gap of the largest weight: 2^-8 at 1. Below it nothing goes up, above it everything does.
+TEST(stall_watch, knows_the_rate_that_freezes) {
+  lowp::stall_watch watch;
+  const std::size_t number = watch.add("norm", ones(64));
+  EXPECT_EQ(watch.tensors()[number].freezing_lr(), 0.0);
+  for (const double lr : {0x1.02p-8, 0x1.fep-9}) {
+    std::vector<bfloat16> p = ones(64);
+    lowp::update_report report;
+    lowp::update(p, std::vector<float>(64, -0.5F), lowp::sgd{.lr = 2 * lr}, 1, lowp::nearest_even{},
+                 report);
+    watch.observe(number, 1, 2 * lr, report);
+    EXPECT_EQ(report.stalled, lr < 0x1p-8 ? 64U : 0U);
+    EXPECT_DOUBLE_EQ(watch.tensors()[number].direction(), 0.5);
+    EXPECT_DOUBLE_EQ(watch.tensors()[number].freezing_lr(), 0x1p-7);
+  }
+}
+
+template <class R>
+std::size_t alarms(std::size_t size, const R& rounding, const lowp::stall_policy& policy) {
+  training norm{ones(size)};
+  lowp::stall_watch watch(policy);
+  const std::size_t number = watch.add("norm", norm.p);
+  std::size_t count = 0;
+  for (std::uint64_t step = 1; step <= training::steps; ++step) {
+    const double lr = training::rate(step);
+    count += watch.observe(number, step, lr, norm.step(step, lr, rounding)) ? 1 : 0;
+  }
+  return count;
+}
+
+// Where a step moves few elements or none, and still nothing is lost in the mean.
+TEST(stall_watch, has_no_false_alarm_where_rounding_is_stochastic) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed)
+    for (const std::size_t size : {1U, 4U, 64U, 512U})
+      EXPECT_EQ(alarms(size, lowp::stochastic{.seed = seed}, {}), 0U) << size << ", seed " << seed;
+}
+TEST(stall_watch, needs_evidence_for_that) {
+  EXPECT_GT(alarms(1, lowp::stochastic{.seed = 0}, {.evidence = 0}), 0U);
+  EXPECT_GT(alarms(1, lowp::nearest_even{}, {.evidence = 0}), 0U);
+}
+
+TEST(stall_watch, tells_again_when_it_happens_again) {
+  training norm{ones(512)};
+  lowp::stall_watch watch;
+  const std::size_t number = watch.add("norm", norm.p);
+  std::vector<std::uint64_t> at;
+  for (std::uint64_t step = 1; step <= 3000; ++step) {
+    const double lr = step % 500 < 100 ? 0x1p-7 : 0x1p-13;
+    if (watch.observe(number, step, lr, norm.step(step, lr, lowp::nearest_even{})))
+      at.push_back(step);
+  }
+  ASSERT_EQ(at.size(), 6U);
+  for (std::size_t i = 0; i < at.size(); ++i) EXPECT_EQ(at[i] / 500, i);
+}
+
+// A rate of zero asks for nothing, which is no stall.
+TEST(stall_watch, of_nothing_asked) {
+  training norm{ones(16)};
+  lowp::stall_watch watch;
+  const std::size_t number = watch.add("norm", norm.p);
+  for (std::uint64_t step = 1; step <= 1000; ++step)
+    ASSERT_FALSE(watch.observe(number, step, 0, norm.step(step, 0, lowp::nearest_even{})));
+  EXPECT_EQ(watch.tensors()[number].applied_ratio(), 1.0);
+  EXPECT_EQ(watch.tensors()[number].silent, 0U);
+}
+
+template <class Fn>
+std::string refusal(Fn&& fn) {
+  try {
+    fn();
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(stall_watch, refuses_by_name) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  lowp::stall_watch watch;
+  watch.add("norm", 0.5);
+  EXPECT_EQ(refusal([&] { watch.observe(1, 1, 0.1, {}); }),
+            "lowp::stall_watch: there is no tensor 1 of 1");
+  EXPECT_EQ(refusal([&] { watch.observe(0, 1, -0.5, {}); }),
+            "lowp::stall_watch: norm: lr is -0.5, not finite and at least 0");
+  EXPECT_EQ(refusal([&] { watch.observe(0, 1, inf, {}); }),
+            "lowp::stall_watch: norm: lr is inf, not finite and at least 0");
+  EXPECT_EQ(refusal([&] {
+              watch.add("mlp", std::vector<float>{1.0F, static_cast<float>(inf)});
+            }).find("lowp::stall_watch: mlp: largest_gap is "),
+            0U);
+  EXPECT_EQ(refusal([] { lowp::stall_watch({.window = 0.5}); }),
+            "lowp::stall_watch: window is 0.5 steps, not at least 1");
+  EXPECT_EQ(refusal([] { lowp::stall_watch({.evidence = std::nan("")}); }),
+            "lowp::stall_watch: evidence is nan, not finite and at least 0");
+  EXPECT_EQ(watch.tensors()[0].steps, 0U);
+  EXPECT_EQ(watch.tensors().size(), 1U);
+}
+
+}  // namespace
