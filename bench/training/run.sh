@@ -44,6 +44,7 @@ build_target bench_training -DLOWP_BUILD_TRAINING=ON
 out=$here/results
 [ $# -eq 0 ] || out=$data/results
 mkdir -p "$out"
+commit=$(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)
 started=$(date +%s)
 "$build/bench/training/training" --text "$data/jargon.txt" --digits "$data/digits.csv" \
   --csv "$out/runs.csv" --tensors "$out/tensors.csv" --loss-scaling "$out/loss_scaling.csv" "$@"
@@ -53,7 +54,7 @@ what,value
 processor,"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(getconf _NPROCESSORS_ONLN) of them"
 compiler,"$(${CXX:-c++} --version | head -n 1)"
 date,$(date -u +%Y-%m-%d)
-commit,$(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)
+commit,$commit
 minutes,$((($(date +%s) - started + 59) / 60))
 END
 
