@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "numbers.hpp"
+
 namespace training {
 
 class fp8_lm_tensor {
  public:
-  explicit fp8_lm_tensor(std::vector<float> const& initial)
+  explicit fp8_lm_tensor(numbers<float> const& initial)
       : weights_(initial.size()),
         gradient_(initial.size()),
         first_(initial.size()),
@@ -22,12 +24,12 @@ class fp8_lm_tensor {
     recipe_.store_weights(initial);
   }
 
-  void read(std::vector<float>& weights) const { read(weights_, recipe_.weight_scale, weights); }
-  void read_moments(std::vector<float>& first, std::vector<float>& second) const {
+  void read(numbers<float>& weights) const { read(weights_, recipe_.weight_scale, weights); }
+  void read_moments(numbers<float>& first, numbers<float>& second) const {
     read(first_, recipe_.first_scale, first);
     read(second_, recipe_.second_scale, second);
   }
-  void step(std::vector<float> const& gradient, lowp::adamw const& optimizer, std::uint64_t step,
+  void step(numbers<float> const& gradient, lowp::adamw const& optimizer, std::uint64_t step,
             lowp::per_slot const& rounding, lowp::update_report& report) {
     recipe_.store_gradient(gradient);
     recipe_.update(optimizer, step, rounding, report);
@@ -40,7 +42,7 @@ class fp8_lm_tensor {
 
  private:
   template <class T>
-  static void read(std::vector<T> const& codes, float scale, std::vector<float>& out) {
+  static void read(std::vector<T> const& codes, float scale, numbers<float>& out) {
     lowp::cast(codes, out);
     for (float& x : out) x /= scale;
   }

@@ -46,7 +46,7 @@ template <class Rounding>
 tensors<float> in_bfloat16(tensors<float> const& weights, Rounding const& rounding) {
   tensors<float> rounded = weights;
   std::uint32_t t = 0;
-  for (std::vector<float>& values : rounded) {
+  for (numbers<float>& values : rounded) {
     std::vector<lowp::bfloat16> codes(values.size());
     if constexpr (Rounding::is_stochastic)
       lowp::cast(values, codes, rounding.of_tensor(t++));

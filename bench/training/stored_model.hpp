@@ -19,19 +19,19 @@ concept is_expecting = requires(Home& home, float largest) { home.expect(largest
 template <class P, class G, class M, class V>
 class stored_tensor {
  public:
-  explicit stored_tensor(std::vector<float> const& initial)
+  explicit stored_tensor(numbers<float> const& initial)
       : parameter_(initial),
-        gradient_(std::vector<float>(initial.size())),
-        first_(std::vector<float>(initial.size())),
-        second_(std::vector<float>(initial.size())) {}
+        gradient_(numbers<float>(initial.size())),
+        first_(numbers<float>(initial.size())),
+        second_(numbers<float>(initial.size())) {}
 
-  void read(std::vector<float>& weights) const { parameter_.read(weights); }
-  void read_moments(std::vector<float>& first, std::vector<float>& second) const {
+  void read(numbers<float>& weights) const { parameter_.read(weights); }
+  void read_moments(numbers<float>& first, numbers<float>& second) const {
     first_.read(first);
     second_.read(second);
   }
 
-  void step(std::vector<float> const& gradient, lowp::adamw const& optimizer, std::uint64_t step,
+  void step(numbers<float> const& gradient, lowp::adamw const& optimizer, std::uint64_t step,
             lowp::per_slot const& rounding, lowp::update_report& report) {
     gradient_ = G(gradient);
     expect_results(optimizer);
@@ -77,7 +77,7 @@ class stored_model final : public model_state {
   stored_model(tensors<float> const& initial, roundings const& how, std::uint64_t seed)
       : how_(how), seed_(seed) {
     tensors_.reserve(initial.size());  // views into one do not follow it when it moves
-    for (std::vector<float> const& values : initial) tensors_.emplace_back(values);
+    for (numbers<float> const& values : initial) tensors_.emplace_back(values);
   }
 
   void read(tensors<float>& weights) const override {

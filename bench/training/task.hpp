@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "numbers.hpp"
 #include "random.hpp"
 
 namespace training {
@@ -24,7 +25,7 @@ struct tensor_shape {
 
 /// One vector for each tensor of a model.
 template <class Scalar>
-using tensors = std::vector<std::vector<Scalar>>;
+using tensors = std::vector<numbers<Scalar>>;
 
 template <class Scalar>
 class task {
@@ -46,7 +47,7 @@ tensors<Scalar> initial_weights(std::vector<tensor_shape> const& shapes, std::ui
   tensors<Scalar> weights;
   for (tensor_shape const& shape : shapes) {
     auto const which = static_cast<std::uint32_t>(weights.size());
-    std::vector<Scalar>& values = weights.emplace_back();
+    numbers<Scalar>& values = weights.emplace_back();
     for (std::size_t i = 0; i < shape.size(); ++i) {
       std::uint32_t const word = random_word(seed, purpose::initial_weights, which, i);
       // 24 bits, because so many fit a float: uniform in [-1, 1).

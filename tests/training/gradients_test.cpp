@@ -40,7 +40,7 @@ class derivatives {
     std::mt19937 bits(9);
     for (std::size_t t = 0; t < weights_.size(); ++t) {
       SCOPED_TRACE(task_.shapes()[t].name);
-      std::vector<double> const& g = gradients_[t];
+      training::numbers<double> const& g = gradients_[t];
       std::vector<std::size_t> order(g.size());
       std::iota(order.begin(), order.end(), 0);
       std::shuffle(order.begin(), order.end(), bits);
