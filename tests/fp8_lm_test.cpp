@@ -40,8 +40,7 @@ double distance_after(float gradient_size, std::uint64_t steps, lowp::update_rep
   for (std::size_t i = 0; i < n; ++i) target[i] = w[i] + 0.05F * normal(random);
   state s(n);
   s.tensor.store_weights(w);
-  const lowp::per_slot rounding{.param = lowp::stochastic{.seed = 1},
-                                .second = lowp::stochastic{.seed = 1}};
+  const lowp::stochastic rounding{.seed = 1};
   for (std::uint64_t step = 1; step <= steps; ++step) {
     lowp::cast(s.weights, w);
     for (std::size_t i = 0; i < n; ++i) {

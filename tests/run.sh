@@ -13,7 +13,7 @@ wish pkg-config pkg-config
 wish clang-format-19 clang-format-19
 install_missing
 
-build_target all -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON
+build_target all -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_BUILD_TRAINING=ON
 
 # The exhaustive tests take longer than all others: only when labels are asked for.
 labels=

@@ -84,8 +84,9 @@ struct fp8_lm {
 
   /// One step of AdamW with the gradient that was stored. What saturates is counted in a report.
   ///
-  /// @param rounding  to nearest the second moment would forget small gradients: stochastic at least
-  ///                  there, as per_slot{.second = stochastic{seed}} has it
+  /// @param rounding  stochastic, which each of the three slots takes bits of its own from. To nearest,
+  ///                  the second moment forgets small gradients, and the first sticks at its
+  ///                  smallest code while the second decays to zero: steps without bound.
   /// @param report    optionally an update_report to add to
   /// @throws std::invalid_argument  what lowp::update refuses
   template <update_rounding R, class... Report>

@@ -62,6 +62,7 @@ struct kahan_layout {
 ///     compensation[i] = w - value[i], rounded to C as the caller says, and saturating
 ///
 /// so that an update that is too small for `value` waits in `compensation`. The subtraction is exact.
+/// The compensation itself can stall, later than a bfloat16 does: rounded stochastically it does not.
 /// Where `value` is not finite the compensation is 0. C needs small values more than precision: of a
 /// bfloat16 parameter near 2^-6 the compensation is below 2^-15, of which float8_e4m3fn has nothing.
 ///

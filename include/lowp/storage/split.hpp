@@ -151,7 +151,7 @@ struct split_layout {
 /// with H's exponents and more significand:
 ///
 ///     bfloat16 + 16 bits   binary32: every float, to the bit
-///     bfloat16 +  8 bits   16 significant bits of it, rounded as the caller says
+///     bfloat16 +  8 bits   16 significant bits of it, rounded as the caller says: best stochastically
 ///     float16  + 16 bits   24 significant bits; on a grid of 2^-37 below 2^-14, where float16 is subnormal
 ///
 /// The high half is the master rounded to nearest, ties away from zero: with ties to even 65537 floats
