@@ -98,7 +98,10 @@ void list_ranges(std::vector<listed_range>& ranges, Extents const& extents, std:
 template <class List>
 std::string tensor_text(List const& list, std::uint32_t number) {
   auto const& t = *std::ranges::next(std::ranges::begin(list), static_cast<std::ptrdiff_t>(number));
-  return t.name.empty() ? std::to_string(number) : "'" + std::string(t.name) + "'";
+  if (t.name.empty()) return std::to_string(number);
+  std::string text(1, '\'');
+  text.append(t.name) += '\'';
+  return text;
 }
 
 template <class List>
