@@ -156,13 +156,22 @@ template <class F>
 LOWP_FN constexpr F absolute(F const& a) {
   return from_bits<F>(magnitude(a));
 }
+/// A word of which a GPU's compiler does not see that it was a float: it would make a comparison of
+/// floats of this one, and under --use_fast_math one that flushes.
+template <class U>
+LOWP_FN constexpr U hidden(U const& a) {
+#if defined(__CUDA_ARCH__)
+  if (!__builtin_is_constant_evaluated()) return lane<U>::hidden(a);
+#endif
+  return a;
+}
 template <class F>
 LOWP_FN constexpr auto is_nan(F const& a) {
   return greater(magnitude(a), spread<word<F>>(binary32_infinity));
 }
 template <class F>
 LOWP_FN constexpr auto is_finite(F const& a) {
-  return greater(spread<word<F>>(binary32_infinity), magnitude(a));
+  return greater(spread<word<F>>(binary32_infinity), hidden(magnitude(a)));
 }
 template <class F>
 LOWP_FN constexpr auto is_zero(F const& a) {
@@ -227,6 +236,12 @@ struct lane<std::uint32_t> : word_lane<std::uint32_t> {
                                                std::uint32_t key) {
     return a ^ b ^ key;
   }
+#if defined(__CUDA_ARCH__)
+  LOWP_FN static std::uint32_t hidden(std::uint32_t a) {
+    asm("mov.b32 %0, %1;" : "=r"(a) : "r"(a));
+    return a;
+  }
+#endif
   LOWP_FN static constexpr float to_real(std::uint32_t a) { return static_cast<float>(a); }
 };
 
