@@ -95,7 +95,6 @@ TEST(storage_of_moments, has_the_bits_of_the_exact_sequence) {
     lowp::update(mine_p.span(), lowp::scaled{mine_g.span(), 16.F},
                  lowp::scaled{mine_b.span(), 128.F, 8.F}, settings, 2, modes.library());
     const auto scalars = oracle::prepare(oracle::sgd_settings{0.1, 0.9, 0, 0, false}, 2);
-    oracle::report unused;
     for (std::size_t k = 0; k < size; ++k) {
       const auto to = oracle::sgd(p.value(k), g.value(k), b.value(k), scalars);
       p.codes[k] = to.w;
