@@ -20,18 +20,6 @@ using namespace lowp_test;
 
 constexpr std::array<std::size_t, 7> sizes{1, 7, 8, 63, 64, 65, 300};
 
-double exactly(const oracle::exact_sum& sum) { return oracle_test::to_double(sum.value()); }
-
-// A10: counts are exact, sums accurate to 1e-12.
-void expect_oracle(const lowp::update_report& got, const oracle::report& want) {
-  EXPECT_EQ(got.count, want.count);
-  EXPECT_EQ(got.stalled, want.stalled);
-  EXPECT_EQ(got.overflowed, want.overflowed);
-  EXPECT_EQ(got.nonfinite, want.nonfinite);
-  EXPECT_NEAR(got.applied.value(), exactly(want.applied), 1e-12 * exactly(want.wanted));
-  EXPECT_NEAR(got.requested.value(), exactly(want.wanted), 1e-12 * exactly(want.wanted));
-}
-
 bool same_bytes(const lowp::update_report& a, const lowp::update_report& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
@@ -78,7 +66,7 @@ TYPED_TEST(cuda_report, of_adamw) {
                                     m.span(), v.span(), lowp::adamw{}, 3, rounding, report),
             "");
         EXPECT_TRUE(p.holds(want, "p"));
-        expect_oracle(report, expected);
+        expect_report(report, expected);
       });
     }
   }

@@ -78,6 +78,34 @@ TYPED_TEST(storage, fused_add_has_the_bits_of_the_exact_sequence) {
       });
 }
 
+TYPED_TEST(storage, sgd_has_the_bits_of_the_exact_sequence) {
+  using kind = TypeParam;
+  const lowp::sgd settings{.lr = 1e-3, .weight_decay = 0.1};
+  const auto scalars = oracle::prepare(oracle::sgd_settings{1e-3, 0, 0, 0.1, false}, 3);
+  std::mt19937_64 random(19);
+  for (std::uint64_t i = 0; i < 100 && !this->HasFailure(); ++i) {
+    SCOPED_TRACE(i);
+    const auto size = lengths[i % lengths.size()];
+    const slot_modes modes = random_modes(random);
+    const values in = i % 2 == 0 ? values::corners : values::training;
+    stored_tensor<kind> p(random_tensor<float>(size, 2 * i, in));
+    const tensor g = random_tensor<float>(size, 2 * i + 1, in);
+    guarded<typename kind::first> first(p.first, i % 5);
+    guarded<typename kind::second> second(p.second, i % 3);
+    lowp::update_report report;
+    lowp::update(kind::view(first.span(), second.span()), guarded<float>(g, 1).span(), settings, 3,
+                 modes.library(), report);
+    oracle::report want;
+    for (std::size_t k = 0; k < size; ++k) {
+      const auto to = oracle::sgd(p.value(k), g.value(k), 0, scalars);
+      p.store(k, to.u, to.w, modes.param.at(3), {}, want);
+    }
+    EXPECT_TRUE(first.holds(p.first, "the first array"));
+    EXPECT_TRUE(second.holds(p.second, "the second array"));
+    expect_report(report, want);
+  }
+}
+
 // Moments and gradients may be kept like parameters.
 TEST(storage_of_moments, has_the_bits_of_the_exact_sequence) {
   using moment = scaled_kind<lowp::float16, 7, 3>;

@@ -207,6 +207,19 @@ inline oracle::report oracle_update(tensor& p, const tensor& g, tensor& m, const
   return report;
 }
 
+// A10: counts are exact, sums accurate to 1e-12.
+inline void expect_report(const lowp::update_report& got, const oracle::report& want) {
+  const auto exactly = [](const oracle::exact_sum& sum) {
+    return oracle_test::to_double(sum.value());
+  };
+  EXPECT_EQ(got.count, want.count);
+  EXPECT_EQ(got.stalled, want.stalled);
+  EXPECT_EQ(got.overflowed, want.overflowed);
+  EXPECT_EQ(got.nonfinite, want.nonfinite);
+  EXPECT_NEAR(got.applied.value(), exactly(want.applied), 1e-12 * exactly(want.wanted));
+  EXPECT_NEAR(got.requested.value(), exactly(want.wanted), 1e-12 * exactly(want.wanted));
+}
+
 // fn(rounding, what each slot then does, name) for every plain mode; or for the two most used,
 // where a kernel for each of them would take too long to compile.
 enum class modes { all, two };

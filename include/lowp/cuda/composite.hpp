@@ -4,6 +4,7 @@
 #pragma once
 
 #include <lowp/cuda/port.hpp>
+#include <lowp/storage/part.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -96,7 +97,7 @@ class port<composite_slot<std::index_sequence<I...>, Layout, Part...>, IsCompute
     bool const overflowed = slot_.codec.encode(
         x, random, mode_of(slot_.indexed<rounded, part_slot<rounded>>::value.rounding), codes);
     (part<I>().set_code(k, codes[I]), ...);
-    return {lanes::bits(slot_.codec.template decode_new<float>(codes)), overflowed};
+    return {lanes::bits(detail::written_value<float>(slot_.codec, codes)), overflowed};
   }
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/simd/port.hpp>
+#include <lowp/storage/part.hpp>
 
 #include <cstddef>
 #include <tuple>
@@ -74,7 +75,7 @@ class composite_port<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
           codec_.encode(value, part<Layout::rounded>().random_bits(k), rounding_, codes);
       (part<I>().store_code(k, codes[I]), ...);
       if constexpr (Tells)
-        return {lanes::bits(codec_.template decode_new<F>(codes)), overflowed};
+        return {lanes::bits(detail::written_value<F>(codec_, codes)), overflowed};
       else
         return {};
     }

@@ -31,10 +31,6 @@ struct kahan_layout {
       return lanes::add(value_.template decode<F>(codes[0]),
                         compensation_.template decode<F>(codes[1]));
     }
-    template <class F>
-    LOWP_FN F decode_new(U const (&codes)[2]) const {
-      return decode<F>(codes);
-    }
     template <class F, class R>
     LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
       auto const value = value_.encode(w, random, nearest_even{});

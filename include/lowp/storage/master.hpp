@@ -31,10 +31,6 @@ struct master_layout {
     LOWP_FN F decode(U const (&codes)[2]) const {
       return weights_.template decode<F>(codes[0]);
     }
-    template <class F>
-    LOWP_FN F decode_new(U const (&codes)[2]) const {
-      return decode<F>(codes);
-    }
     template <class F, class R>
     LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
       auto const weight = weights_.encode(w, random, rounding);

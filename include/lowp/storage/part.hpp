@@ -8,7 +8,8 @@
 //     codec<U>(layout, rounding, policy, nans)
 //         decode<F>(codes)                            -> the value
 //         encode(value, random, rounding, codes)      -> where it overflowed
-//         decode_new<F>(codes)                        -> the value that codes just written stand for
+//         decode_new<F>(codes)                        -> the value that codes just written stand for,
+//                                                        where `decode` would give another
 //
 // where U are words in lanes and F the real lanes that go with them, so that one text serves packs and
 // the threads of a GPU.
@@ -29,6 +30,15 @@ struct part_list {
   template <std::size_t I>
   using type = std::tuple_element_t<I, std::tuple<T...>>;
 };
+
+/// The value that codes stand for which a codec has just written.
+template <class F, class Codec, class U, std::size_t N>
+LOWP_FN F written_value(Codec const& codec, U const (&codes)[N]) {
+  if constexpr (requires { codec.template decode_new<F>(codes); })
+    return codec.template decode_new<F>(codes);
+  else
+    return codec.template decode<F>(codes);
+}
 
 /// One part's own rounding.
 template <element T, class U>

@@ -67,10 +67,6 @@ struct split_layout {
       U const sign = (codes[0] << (32 - narrow_format.bits())) & lanes::binary32_sign;
       return lanes::from_bits<F>(widened<F>(magnitude) | sign);
     }
-    template <class F>
-    LOWP_FN F decode_new(U const (&codes)[2]) const {
-      return decode<F>(codes);
-    }
     template <class F, class R>
     LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
       U const a = lanes::magnitude(w);
@@ -146,9 +142,9 @@ struct split_layout {
 
 }  // namespace detail
 
-/// Master weights in two halves, of which the high one is what a model computes with (as in IPEX's
-/// split SGD; M. Ozkara et al., "FlashOptim", 2026, has 24 bits). Both halves together are a number
-/// with H's exponents and more significand:
+/// Master weights in two halves, of which the high one is what a model computes with: as Transformer
+/// Engine's FusedAdam keeps remainders, with 24 bits in all as Databricks' FlashOptim does. Both halves
+/// together are a number with H's exponents and more significand:
 ///
 ///     bfloat16 + 16 bits   binary32: every float, to the bit
 ///     bfloat16 +  8 bits   16 significant bits of it, rounded as the caller says: best stochastically
