@@ -1,19 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# run_beside_torch(SOURCE SCRIPT): builds SOURCE into a library and runs SCRIPT with its path, under the
-# interpreter that LOWP_PYTHON in the environment names, which has torch; without it, python3.
+# run_beside_torch(SOURCE SCRIPT): builds SOURCE into a library and runs SCRIPT with its path, under an
+# interpreter that has torch.
+include(${CMAKE_CURRENT_LIST_DIR}/python.cmake)
 function(run_beside_torch source script)
-  if(DEFINED ENV{LOWP_PYTHON})
-    set(python $ENV{LOWP_PYTHON})
-  else()
-    find_program(python python3)
-  endif()
+  python_with(python torch)
   if(NOT python)
-    message("SKIPPED: python3 is not installed")
-    return()
-  endif()
-  execute_process(COMMAND ${python} -c "import torch" RESULT_VARIABLE status ERROR_VARIABLE error)
-  if(NOT status EQUAL 0)
-    message("SKIPPED: ${python} has no torch (set LOWP_PYTHON to one that has): ${error}")
     return()
   endif()
 

@@ -1,21 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Files to and from the package `safetensors` of PyPI. LOWP_PYTHON in the environment names an
-# interpreter that has it, numpy and ml_dtypes; without it, python3.
+# Files to and from the package `safetensors` of PyPI.
 cmake_minimum_required(VERSION 3.25)
 
-if(DEFINED ENV{LOWP_PYTHON})
-  set(python $ENV{LOWP_PYTHON})
-else()
-  find_program(python python3)
-endif()
+include(${CMAKE_CURRENT_LIST_DIR}/../python.cmake)
+python_with(python ml_dtypes numpy safetensors)
 if(NOT python)
-  message("SKIPPED: python3 is not installed")
-  return()
-endif()
-execute_process(COMMAND ${python} -c "import ml_dtypes, numpy, safetensors"
-                RESULT_VARIABLE status ERROR_VARIABLE error)
-if(NOT status EQUAL 0)
-  message("SKIPPED: ${python} lacks safetensors, numpy or ml_dtypes (set LOWP_PYTHON): ${error}")
   return()
 endif()
 

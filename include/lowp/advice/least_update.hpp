@@ -97,7 +97,7 @@ class kept_value {
   LOWP_FN F stored(F const& x, R const& rounding, U const& random) const {
     U codes[parts_in<typename Layout::parts>];
     codec_.encode(x, random, rounding, codes);
-    return codec_.template decode_new<F>(codes);
+    return written_value<F>(codec_, codes);
   }
 
   typename Layout::template codec<U> codec_;

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# python_with(OUT MODULE...): the interpreter that LOWP_PYTHON in the environment names, without it
+# python3; empty, with what a skipped test prints, where there is none that has these modules.
+function(python_with out)
+  set(${out} "" PARENT_SCOPE)
+  if(DEFINED ENV{LOWP_PYTHON})
+    set(python $ENV{LOWP_PYTHON})
+  else()
+    find_program(python python3)
+  endif()
+  if(NOT python)
+    message("SKIPPED: python3 is not installed")
+    return()
+  endif()
+  list(JOIN ARGN ", " modules)
+  execute_process(COMMAND ${python} -c "import ${modules}" RESULT_VARIABLE status
+                  ERROR_VARIABLE error)
+  if(NOT status EQUAL 0)
+    message("SKIPPED: ${python} lacks one of ${modules} (set LOWP_PYTHON to one that has them): ${error}")
+    return()
+  endif()
+  set(${out} ${python} PARENT_SCOPE)
+endfunction()
