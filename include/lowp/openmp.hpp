@@ -7,6 +7,7 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
+#include <lowp/abs_range.hpp>
 #include <lowp/lowp.hpp>
 
 #include <algorithm>
@@ -173,6 +174,14 @@ template <census_target To, input In>
   for (std::size_t first = 0; first < all.size(); first += piece)
     detail::refuse_if(detail::census_on(
         detail::openmp_team{}, all.subspan(first, std::min(piece, all.size() - first)), report));
+  return report;
+}
+
+/// As lowp::abs_range_of.
+template <census_target To = float, readable S>
+[[nodiscard]] LOWP_HOST_FN abs_range abs_range_of(S&& in) {
+  abs_range_report<To> report;
+  detail::refuse_if(detail::abs_range_on(detail::openmp_team{}, in, report));
   return report;
 }
 
