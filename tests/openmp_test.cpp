@@ -108,6 +108,22 @@ TEST(openmp, abs_range_of) {
   });
 }
 
+TEST(openmp, overflow_watch) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<float>(size, 1);
+    lowp::overflow_watch<lowp::float4_e2m1fn> alone({.throws = false});
+    lowp::openmp::overflow_watch<lowp::float4_e2m1fn> shared({.throws = false});
+    alone.forward(alone.add("x", "", {"x.cpp", 1})).output(x);
+    shared.forward(shared.add("x", "", {"x.cpp", 1})).output(x);
+    EXPECT_EQ(alone.text(), shared.text());
+    EXPECT_FALSE(alone.first());
+    const std::vector<float> large(size + 1, 7.0F);
+    alone.forward(0).output(large);
+    shared.forward(0).output(large);
+    EXPECT_EQ(alone.first()->text, shared.first()->text);
+  });
+}
+
 TEST(openmp, scaled_cast) {
   for_each_size_and_team([](std::size_t size) {
     const auto x = numbers<lowp::bfloat16>(size, 1);

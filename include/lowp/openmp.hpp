@@ -9,6 +9,7 @@
 
 #include <lowp/abs_range.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/overflow_watch.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -184,6 +185,10 @@ template <census_target To = float, readable S>
   detail::refuse_if(detail::abs_range_on(detail::openmp_team{}, in, report));
   return report;
 }
+
+/// As lowp::overflow_watch: all threads look at a tensor. The watch itself is still one thread's.
+template <census_target To = float>
+using overflow_watch = lowp::overflow_watch<To, detail::openmp_team>;
 
 }  // namespace openmp
 
