@@ -2,6 +2,7 @@
 // From what a caller writes to what the host side and the kernel take.
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/census.hpp>
 #include <lowp/cuda/launch.cuh>
 #include <lowp/cuda/list.hpp>
@@ -25,6 +26,8 @@ inline constexpr bool is_report_pointer =
     std::same_as<T, update_report*> || std::same_as<T, gradient_report*> || std::same_as<T, amax*>;
 template <class To>
 inline constexpr bool is_report_pointer<census_report<To>*> = true;
+template <class To>
+inline constexpr bool is_report_pointer<abs_range_report<To>*> = true;
 template <class T>
 inline constexpr bool is_report_list = std::convertible_to<T, std::span<update_report>>;
 

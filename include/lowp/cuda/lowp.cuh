@@ -12,6 +12,7 @@
 //     lowp::cuda::unscale(stream, g, inverse_scale, gradient_report, rounding, overflow)
 //     lowp::cuda::measure(stream, g, gradient_report)
 //     lowp::cuda::census(stream, in, census_report<To>)
+//     lowp::cuda::abs_range_of(stream, in, abs_range_report<To>)
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //
 // What is optional there is optional here. Ranges are anything with size() whose data() is a device
@@ -34,6 +35,7 @@
 // Each is also there as try_cast and so on, which return a status instead of throwing.
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/census.hpp>
 #include <lowp/cuda/call.cuh>
 #include <lowp/lowp.hpp>
@@ -179,6 +181,14 @@ template <class In, class Report>
   });
 }
 
+/// As lowp::abs_range_of, but that it adds to an abs_range_report<To> in device memory.
+template <class In, class Report>
+[[nodiscard]] status try_abs_range_of(cudaStream_t stream, In&& in, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::abs_range_on(where, viewed(in), argument(report));
+  });
+}
+
 /// As lowp::transform.
 template <class Function, class R, class Out, class... In>
 [[nodiscard]] status try_transform(cudaStream_t stream, Function const& function, R rounding,
@@ -230,6 +240,10 @@ void measure(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void census(cudaStream_t stream, Arguments&&... arguments) {
   try_census(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void abs_range_of(cudaStream_t stream, Arguments&&... arguments) {
+  try_abs_range_of(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void transform(cudaStream_t stream, Arguments&&... arguments) {
