@@ -125,6 +125,16 @@ struct avx512 {
       r = __builtin_convertvector(from, To);
     to = r;
   }
+  /// Of every lane the one whose number differs in this bit.
+  template <int Bit, class V>
+  LOWP_TARGET inline static void exchange(V& v, V const& from) {
+    V r;
+    if constexpr (Bit >= 4)
+      asm("vshuff32x4 %2, %1, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 8 ? 0x4e : 0xb1));
+    else
+      asm("vpermilps %2, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
+    v = r;
+  }
   template <class V>
   LOWP_TARGET inline static void hide(V& v) {
     LOWP_HIDE(v);
@@ -198,6 +208,12 @@ struct avx512 {
     reals::vector r;
     asm("vsqrtps %1, %0" : "=v"(r) : "v"(a.v));
     root.v = r;
+  }
+  /// a * 2^n for a whole number n.
+  LOWP_TARGET inline static void times_power_of_two(reals& result, reals const& a, reals const& n) {
+    reals::vector r;
+    asm("vscalefps %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(n.v));
+    result.v = r;
   }
   LOWP_TARGET inline static void fma(reals& result, reals const& a, reals const& b,
                                      reals const& c) {
