@@ -126,6 +126,19 @@ TEST(openmp, block_cast) {
 }
 
 // Not a bit of a sum depends on the number of threads, nor on whether there are any.
+TEST(openmp, sums) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto a = numbers<float>(size, 1);
+    const auto b = numbers<lowp::bfloat16>(size, 2);
+    EXPECT_EQ(lowp::openmp::sum(a), lowp::sum(a));
+    EXPECT_EQ(lowp::openmp::dot(a, b), lowp::dot(a, b));
+    EXPECT_EQ(lowp::openmp::norm(b), lowp::norm(b));
+    if (size != 0) {
+      EXPECT_EQ(lowp::openmp::mean(b), lowp::mean(b));
+    }
+  });
+}
+
 TEST(openmp, unscale_and_measure) {
   for_each_size_and_team([](std::size_t size) {
     auto alone = numbers<lowp::bfloat16>(size, 1);

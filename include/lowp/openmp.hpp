@@ -163,6 +163,39 @@ template <readable G>
   return report;
 }
 
+/// As lowp::sum, lowp::mean, lowp::dot and lowp::norm.
+template <readable X>
+LOWP_HOST_FN void sum(X&& x, sum_report& report) {
+  detail::refuse_if(detail::sum_on(detail::openmp_team{}, std::forward<X>(x), report));
+}
+template <readable X>
+[[nodiscard]] LOWP_HOST_FN double sum(X&& x) {
+  sum_report report;
+  openmp::sum(std::forward<X>(x), report);
+  return report.value();
+}
+template <readable X>
+[[nodiscard]] LOWP_HOST_FN double mean(X&& x) {
+  sum_report report;
+  openmp::sum(std::forward<X>(x), report);
+  return report.mean();
+}
+template <readable A, readable B>
+LOWP_HOST_FN void dot(A&& a, B&& b, sum_report& report) {
+  detail::refuse_if(
+      detail::dot_on(detail::openmp_team{}, std::forward<A>(a), std::forward<B>(b), report));
+}
+template <readable A, readable B>
+[[nodiscard]] LOWP_HOST_FN double dot(A&& a, B&& b) {
+  sum_report report;
+  openmp::dot(std::forward<A>(a), std::forward<B>(b), report);
+  return report.value();
+}
+template <readable X>
+[[nodiscard]] LOWP_HOST_FN double norm(X&& x) {
+  return openmp::measure(std::forward<X>(x)).norm();
+}
+
 /// As lowp::census. Threads meet every 2^26 elements, so that the shards' censuses take little memory.
 template <census_target To, input In>
 [[nodiscard]] LOWP_HOST_FN range_census census(In&& in) {

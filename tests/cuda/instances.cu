@@ -86,6 +86,9 @@ void gradients(cudaStream_t stream, const memory& a, const memory& b, const memo
   lowp::cuda::unscale(stream, wide, static_cast<const float*>(a.data), report);
   lowp::cuda::measure(stream, g, report);
   lowp::cuda::measure(stream, wide, report);
+  auto* const sum = static_cast<lowp::sum_report*>(other.data);
+  lowp::cuda::sum(stream, g, sum);
+  lowp::cuda::dot(stream, g, wide, sum);
   const auto codes = a.of<lowp::float8_e4m3fn>();
   const std::span scales(static_cast<lowp::float8_e8m0fnu*>(other.data), (codes.size() + 31) / 32);
   lowp::cuda::block_cast(stream, wide, lowp::blocks_of<32>(codes, scales));

@@ -8,6 +8,7 @@
 #include <lowp/cuda/replay.hpp>
 #include <lowp/cuda/view.hpp>
 #include <lowp/gradients.hpp>
+#include <lowp/sums.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -22,7 +23,8 @@ namespace lowp::cuda {
 
 template <class T>
 inline constexpr bool is_report_pointer =
-    std::same_as<T, update_report*> || std::same_as<T, gradient_report*> || std::same_as<T, amax*>;
+    std::same_as<T, update_report*> || std::same_as<T, gradient_report*> ||
+    std::same_as<T, sum_report*> || std::same_as<T, amax*>;
 template <class To>
 inline constexpr bool is_report_pointer<census_report<To>*> = true;
 template <class T>

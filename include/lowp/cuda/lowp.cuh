@@ -11,6 +11,7 @@
 //     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
 //     lowp::cuda::unscale(stream, g, inverse_scale, gradient_report, rounding, overflow)
 //     lowp::cuda::measure(stream, g, gradient_report)
+//     lowp::cuda::sum(stream, x, sum_report), dot(stream, a, b, sum_report)
 //     lowp::cuda::census(stream, in, census_report<To>)
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //
@@ -171,6 +172,20 @@ template <class G, class Report>
   });
 }
 
+/// As lowp::sum and lowp::dot, but that they add to a report in device memory.
+template <class X, class Report>
+[[nodiscard]] status try_sum(cudaStream_t stream, X&& x, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::sum_on(where, viewed(x), argument(report));
+  });
+}
+template <class A, class B, class Report>
+[[nodiscard]] status try_dot(cudaStream_t stream, A&& a, B&& b, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::dot_on(where, viewed(a), viewed(b), argument(report));
+  });
+}
+
 /// As lowp::census, but that it adds to a census_report<To> in device memory.
 template <class In, class Report>
 [[nodiscard]] status try_census(cudaStream_t stream, In&& in, Report&& report) {
@@ -226,6 +241,14 @@ void unscale(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void measure(cudaStream_t stream, Arguments&&... arguments) {
   try_measure(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void sum(cudaStream_t stream, Arguments&&... arguments) {
+  try_sum(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void dot(cudaStream_t stream, Arguments&&... arguments) {
+  try_dot(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void census(cudaStream_t stream, Arguments&&... arguments) {
