@@ -199,6 +199,12 @@ struct avx512 {
     asm("vsqrtps %1, %0" : "=v"(r) : "v"(a.v));
     root.v = r;
   }
+  /// a * 2^n for a whole number n.
+  LOWP_TARGET inline static void times_power_of_two(reals& result, reals const& a, reals const& n) {
+    reals::vector r;
+    asm("vscalefps %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(n.v));
+    result.v = r;
+  }
   LOWP_TARGET inline static void fma(reals& result, reals const& a, reals const& b,
                                      reals const& c) {
     reals::vector sum = c.v;

@@ -268,6 +268,14 @@ struct lane<simd::pack<float, Isa>> {
     Isa::fma(r, a, b, c);
     return r;
   }
+  /// a * 2^n for a whole number n, where there is an instruction for it.
+  LOWP_HOST_FN static F times_power_of_two(F const& a, F const& n)
+    requires requires(F r) { Isa::times_power_of_two(r, r, r); }
+  {
+    F r;
+    Isa::times_power_of_two(r, a, n);
+    return r;
+  }
 
  private:
   LOWP_HOST_FN static F hidden(typename F::vector const& v) {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// exp and log in the vocabulary of lanes.hpp: chains of fused multiply-adds, so that a float, a pack of
+// any instruction set and a CUDA thread get the same bits, which no two mathematical libraries give.
+#pragma once
+
+#include <lowp/lanes.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+namespace detail {
+
+/// a * 2^n, rounded once, for |a| in [1/2, 2) and a whole number n of at most 150 in magnitude.
+template <class F>
+LOWP_FN F times_power_of_two(F const& a, F const& n, lanes::word<F> const& shifted) {
+  if constexpr (requires { lane<F>::times_power_of_two(a, n); }) {
+    return lane<F>::times_power_of_two(a, n);
+  } else {
+    // 2^n in two factors of half the exponent: the first product is exact. `shifted` is n + 256.
+    lanes::word<F> const half = shifted >> 1;
+    F const product = lanes::mul(a, lanes::from_bits<F>((half - 1u) << 23));
+    return lanes::mul(product, lanes::from_bits<F>((shifted - half - 1u) << 23));
+  }
+}
+
+/// e^x for x in [-104, 104]; the sign of a zero does not matter.
+template <class F>
+LOWP_FN F bounded_exp(F const& x) {
+  // x = n ln 2 + r, where n is an integer and |r| is at most half of ln 2, or a little more. Added to
+  // 1.5 * 2^23, x / ln 2 is rounded to an integer that is in the low bits. n times the first part of
+  // ln 2 is exact: W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980, chapter 6.
+  constexpr float rounder = 0x1.8p23f, log2_e = 0x1.715476p0f;
+  constexpr float minus_ln2_high = -0x1.62e4p-1f, minus_ln2_low = -0x1.7f7d1cp-20f;
+  F const rounded = lanes::fma(x, lanes::spread<F>(log2_e), lanes::spread<F>(rounder));
+  F const n = lanes::sub(rounded, lanes::spread<F>(rounder));
+  F const r = lanes::fma(n, lanes::spread<F>(minus_ln2_low),
+                         lanes::fma(n, lanes::spread<F>(minus_ln2_high), x));
+
+  // 1 + r + r^2 q(r), q the polynomial of degree 4 whose greatest relative error in the result is
+  // least: 0.055 * 2^-24 with coefficients rounded to float.
+  F e = lanes::spread<F>(0x1.6ac36cp-10f);
+  e = lanes::fma(e, r, lanes::spread<F>(0x1.123da6p-7f));
+  e = lanes::fma(e, r, lanes::spread<F>(0x1.555858p-5f));
+  e = lanes::fma(e, r, lanes::spread<F>(0x1.55548cp-3f));
+  e = lanes::fma(e, r, lanes::spread<F>(0x1.fffffcp-2f));
+  e = lanes::fma(e, r, lanes::spread<F>(1.0f));
+  e = lanes::fma(e, r, lanes::spread<F>(1.0f));
+  return times_power_of_two(e, n, lanes::bits(rounded) - (0x4b400000u - 256u));
+}
+
+inline constexpr std::uint32_t exp_bound =
+    0x42d00000;  ///< 104: e^-104 rounds to 0, e^104 to infinity
+
+/// e^-x for x not negative and not NaN, infinity included.
+template <class F>
+LOWP_FN F exp_of_minus(F const& x) {
+  using U = lanes::word<F>;
+  U const bounded = lanes::min(lanes::bits(x), lanes::spread<U>(exp_bound));
+  return bounded_exp(lanes::from_bits<F>(bounded | lanes::binary32_sign));
+}
+
+}  // namespace detail
+
+namespace lanes {
+
+/// e^x for every float, within 0.89 units in the last place, subnormal results included: 0 below
+/// -103.97, infinity above 88.72; the NaN that is given.
+template <class F>
+LOWP_FN F exp(F const& x) {
+  using U = word<F>;
+  U const m = magnitude(x);
+  U const bounded = min(m, spread<U>(detail::exp_bound)) | (bits(x) & binary32_sign);
+  return select(is_nan(x), x, detail::bounded_exp(from_bits<F>(bounded)));
+}
+
+/// ln x for a normal positive x, within 0.84 units in the last place.
+///
+/// As logf of FreeBSD (lib/msun/src/e_logf.c, and its constants), but that products are fused: x = 2^k m
+/// with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s = f / (2 + f), ln m = f - f^2/2 + s (f^2/2 + R(s)).
+template <class F>
+LOWP_FN F log(F const& x) {
+  using U = word<F>;
+  constexpr std::uint32_t root_of_half = 0x3f3504f3, bias = 128;
+  constexpr float ln2_high = 6.9313812256e-01f, ln2_low = 9.0580006145e-06f;
+  F const one = spread<F>(1.0f);
+  U const shifted = bits(x) - root_of_half + (bias << 23);
+  F const k = sub(to_real(shifted >> 23), spread<F>(static_cast<float>(bias)));
+  F const f = sub(from_bits<F>((shifted & 0x7fffff) + root_of_half), one);
+  F const s = div(f, add(f, spread<F>(2.0f)));
+  F const z = mul(s, s);
+  F const w = mul(z, z);
+  F const even = mul(w, fma(w, spread<F>(0xf89e26.0p-26f), spread<F>(0xccce13.0p-25f)));
+  F const r = fma(z, fma(w, spread<F>(0x91e9ee.0p-25f), spread<F>(0xaaaaaa.0p-24f)), even);
+  F const half_square = mul(mul(spread<F>(0.5f), f), f);
+  F const small = sub(fma(s, add(half_square, r), mul(k, spread<F>(ln2_low))), half_square);
+  return fma(k, spread<F>(ln2_high), add(small, f));
+}
+
+}  // namespace lanes
+
+}  // namespace lowp
