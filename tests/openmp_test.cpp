@@ -126,6 +126,21 @@ TEST(openmp, block_cast) {
 }
 
 // Not a bit of a sum depends on the number of threads, nor on whether there are any.
+TEST(openmp, gelu) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto gate = numbers<float>(size, 1);
+    const auto up = numbers<lowp::float16>(size, 2);
+    std::vector<lowp::bfloat16> alone(size);
+    std::vector<lowp::bfloat16> shared(size);
+    lowp::gelu_tanh(gate, alone, random_bits);
+    lowp::openmp::gelu_tanh(gate, shared, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    lowp::gated_gelu_tanh(gate, up, alone);
+    lowp::openmp::gated_gelu_tanh(gate, up, shared);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
 TEST(openmp, sums) {
   for_each_size_and_team([](std::size_t size) {
     const auto a = numbers<float>(size, 1);

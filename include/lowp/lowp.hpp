@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of the host side that needs nothing but the standard library: value types and rounding; cast,
-// scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and what they store;
+// scaled_cast, block_cast, split, join, transform, gelu_tanh; fused_add, tree_add, update and what they store;
 // gradients, sums, scales, loss scaling, advice, census; from_chars and to_chars. For less, include what you use.
 #pragma once
 
+#include <lowp/activation.hpp>
 #include <lowp/advice.hpp>
 #include <lowp/blocks.hpp>
 #include <lowp/cast.hpp>

@@ -134,6 +134,16 @@ LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&
     lowp::transform(function, rounding, std::forward<Out>(out), std::forward<In>(in)...);
 }
 
+/// As lowp::gelu_tanh and lowp::gated_gelu_tanh.
+template <input In, output Out, class... Rest>
+LOWP_HOST_FN void gelu_tanh(In&& in, Out&& out, Rest&&... rest) {
+  detail::refuse_if(detail::gelu_tanh_on(detail::openmp_team{}, in, out, rest...));
+}
+template <input Gate, input Up, output Out, class... Rest>
+LOWP_HOST_FN void gated_gelu_tanh(Gate&& gate, Up&& up, Out&& out, Rest&&... rest) {
+  detail::refuse_if(detail::gated_gelu_tanh_on(detail::openmp_team{}, gate, up, out, rest...));
+}
+
 /// As lowp::block_cast.
 template <input In, class T, int Block, class... Rest>
 LOWP_HOST_FN void block_cast(In&& in, block_scaled<T, Block> const& out, Rest&&... rest) {

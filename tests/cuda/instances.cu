@@ -95,6 +95,13 @@ void gradients(cudaStream_t stream, const memory& a, const memory& b, const memo
   lowp::cuda::block_cast(stream, lowp::blocks_of<32>(codes, scales), wide);
 }
 
+void activations(cudaStream_t stream, const memory& a, const memory& b, const memory& c) {
+  const auto x = a.of<lowp::float16>();
+  lowp::cuda::gelu_tanh(stream, x, b.of<lowp::float16>());
+  lowp::cuda::gated_gelu_tanh(stream, b.of<float>(), x, c.of<lowp::bfloat16>(),
+                              lowp::stochastic{1});
+}
+
 struct doubled {
   template <class F>
   LOWP_HOST_DEVICE F operator()(const F& x) const {
@@ -118,6 +125,7 @@ void instances(cudaStream_t stream, const memory& a, const memory& b, const memo
   steps<lowp::bfloat16, float>(stream, a, b, c, d, other);
   storages(stream, a, b, c, d, other);
   gradients(stream, a, b, other);
+  activations(stream, a, b, c);
   auto& largest = *static_cast<lowp::amax*>(other.data);
   const auto* const scale = static_cast<const float*>(other.data);
   lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e4m3fn>(), scale,

@@ -13,6 +13,8 @@
 //     lowp::cuda::measure(stream, g, gradient_report)
 //     lowp::cuda::sum(stream, x, sum_report), dot(stream, a, b, sum_report)
 //     lowp::cuda::census(stream, in, census_report<To>)
+//     lowp::cuda::gelu_tanh(stream, in, out, rounding, overflow)
+//     lowp::cuda::gated_gelu_tanh(stream, gate, up, out, rounding, overflow)
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //
 // What is optional there is optional here. Ranges are anything with size() whose data() is a device
@@ -35,6 +37,7 @@
 // Each is also there as try_cast and so on, which return a status instead of throwing.
 #pragma once
 
+#include <lowp/activation.hpp>
 #include <lowp/census.hpp>
 #include <lowp/cuda/call.cuh>
 #include <lowp/lowp.hpp>
@@ -194,6 +197,22 @@ template <class In, class Report>
   });
 }
 
+/// As lowp::gelu_tanh and lowp::gated_gelu_tanh.
+template <class In, class Out, class... Rest>
+[[nodiscard]] status try_gelu_tanh(cudaStream_t stream, In&& in, Out&& out, Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::gelu_tanh_on(where, viewed(in), viewed(out), argument(rest)...);
+  });
+}
+template <class Gate, class Up, class Out, class... Rest>
+[[nodiscard]] status try_gated_gelu_tanh(cudaStream_t stream, Gate&& gate, Up&& up, Out&& out,
+                                         Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::gated_gelu_tanh_on(where, viewed(gate), viewed(up), viewed(out),
+                                      argument(rest)...);
+  });
+}
+
 /// As lowp::transform.
 template <class Function, class R, class Out, class... In>
 [[nodiscard]] status try_transform(cudaStream_t stream, Function const& function, R rounding,
@@ -253,6 +272,14 @@ void dot(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void census(cudaStream_t stream, Arguments&&... arguments) {
   try_census(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void gelu_tanh(cudaStream_t stream, Arguments&&... arguments) {
+  try_gelu_tanh(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void gated_gelu_tanh(cudaStream_t stream, Arguments&&... arguments) {
+  try_gated_gelu_tanh(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void transform(cudaStream_t stream, Arguments&&... arguments) {
