@@ -141,6 +141,24 @@ TEST(openmp, gelu) {
   });
 }
 
+TEST(openmp, clamp_and_power_of_two) {
+  for_each_size_and_team([](std::size_t size) {
+    auto alone = numbers<lowp::float16>(size, 1);
+    for (std::size_t i = 0; i < size; i += 700) alone[i] = lowp::float16(1e6F);
+    auto shared = alone;
+    const lowp::clamp_report clamped = lowp::clamp_overflow(alone);
+    EXPECT_EQ(lowp::openmp::clamp_overflow(shared).clamped(), clamped.clamped());
+    EXPECT_TRUE(same_bits(alone, shared));
+    lowp::scaling_report one;
+    lowp::scaling_report team;
+    lowp::scale_by_power_of_two(alone, alone, -12, one);
+    lowp::openmp::scale_by_power_of_two(shared, shared, -12, team);
+    EXPECT_EQ(one.count, size);
+    EXPECT_EQ(std::memcmp(&one, &team, sizeof one), 0);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
 TEST(openmp, sums) {
   for_each_size_and_team([](std::size_t size) {
     const auto a = numbers<float>(size, 1);

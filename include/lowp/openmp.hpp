@@ -206,6 +206,22 @@ template <readable X>
   return openmp::measure(std::forward<X>(x)).norm();
 }
 
+/// As lowp::clamp_overflow.
+template <output X>
+  requires clampable<element_of<X>>
+LOWP_HOST_FN clamp_report clamp_overflow(X&& x) {
+  clamp_report_of<element_of<X>> report;
+  detail::refuse_if(detail::find_overflow_on(detail::openmp_team{}, x, report));
+  if (report.infinite != 0) detail::clamp_found_on(detail::openmp_team{}, x, report);
+  return report;
+}
+
+/// As lowp::scale_by_power_of_two.
+template <input In, output Out, class... Report>
+LOWP_HOST_FN void scale_by_power_of_two(In&& in, Out&& out, int exponent, Report&... report) {
+  detail::refuse_if(detail::power_of_two_on(detail::openmp_team{}, in, out, exponent, report...));
+}
+
 /// As lowp::census. Threads meet every 2^26 elements, so that the shards' censuses take little memory.
 template <census_target To, input In>
 [[nodiscard]] LOWP_HOST_FN range_census census(In&& in) {

@@ -97,6 +97,10 @@ void gradients(cudaStream_t stream, const memory& a, const memory& b, const memo
 
 void activations(cudaStream_t stream, const memory& a, const memory& b, const memory& c) {
   const auto x = a.of<lowp::float16>();
+  lowp::cuda::clamp_overflow(stream, x, static_cast<lowp::clamp_report_of<lowp::float16>*>(c.data));
+  lowp::cuda::scale_by_power_of_two(stream, x, b.of<float>(), 3);
+  lowp::cuda::scale_by_power_of_two(stream, b.of<float>(), x, -3,
+                                    static_cast<lowp::scaling_report*>(c.data));
   lowp::cuda::gelu_tanh(stream, x, b.of<lowp::float16>());
   lowp::cuda::gated_gelu_tanh(stream, b.of<float>(), x, c.of<lowp::bfloat16>(),
                               lowp::stochastic{1});

@@ -15,6 +15,8 @@
 //     lowp::cuda::census(stream, in, census_report<To>)
 //     lowp::cuda::gelu_tanh(stream, in, out, rounding, overflow)
 //     lowp::cuda::gated_gelu_tanh(stream, gate, up, out, rounding, overflow)
+//     lowp::cuda::clamp_overflow(stream, x, clamp_report_of<T>)
+//     lowp::cuda::scale_by_power_of_two(stream, in, out, exponent, scaling_report)
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //
 // What is optional there is optional here. Ranges are anything with size() whose data() is a device
@@ -213,6 +215,25 @@ template <class Gate, class Up, class Out, class... Rest>
   });
 }
 
+/// As lowp::clamp_overflow, with a report in device memory that must be empty: a second kernel reads it.
+template <class X, class Report>
+[[nodiscard]] status try_clamp_overflow(cudaStream_t stream, X&& x, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    detail::problem wrong = detail::find_overflow_on(where, viewed(x), argument(report));
+    if (wrong.empty()) detail::clamp_found_on(where, viewed(x), argument(report));
+    return wrong;
+  });
+}
+
+/// As lowp::scale_by_power_of_two.
+template <class In, class Out, class... Report>
+[[nodiscard]] status try_scale_by_power_of_two(cudaStream_t stream, In&& in, Out&& out,
+                                               int exponent, Report&&... report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::power_of_two_on(where, viewed(in), viewed(out), exponent, argument(report)...);
+  });
+}
+
 /// As lowp::transform.
 template <class Function, class R, class Out, class... In>
 [[nodiscard]] status try_transform(cudaStream_t stream, Function const& function, R rounding,
@@ -280,6 +301,14 @@ void gelu_tanh(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void gated_gelu_tanh(cudaStream_t stream, Arguments&&... arguments) {
   try_gated_gelu_tanh(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void clamp_overflow(cudaStream_t stream, Arguments&&... arguments) {
+  try_clamp_overflow(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void scale_by_power_of_two(cudaStream_t stream, Arguments&&... arguments) {
+  try_scale_by_power_of_two(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void transform(cudaStream_t stream, Arguments&&... arguments) {
