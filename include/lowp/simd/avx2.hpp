@@ -100,6 +100,16 @@ struct avx2 : vector_masks<avx2> {
     }
     to = r;
   }
+  /// Of every lane the one whose number differs in this bit.
+  template <int Bit, class V>
+  LOWP_TARGET inline static void exchange(V& v, V const& from) {
+    V r;
+    if constexpr (Bit == 4)
+      asm("vperm2f128 $1, %1, %1, %0" : "=x"(r) : "x"(from));
+    else
+      asm("vpermilps %2, %1, %0" : "=x"(r) : "x"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
+    v = r;
+  }
   template <class V>
   LOWP_TARGET inline static void hide(V& v) {
     LOWP_HIDE(v);

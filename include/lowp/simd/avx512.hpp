@@ -125,6 +125,16 @@ struct avx512 {
       r = __builtin_convertvector(from, To);
     to = r;
   }
+  /// Of every lane the one whose number differs in this bit.
+  template <int Bit, class V>
+  LOWP_TARGET inline static void exchange(V& v, V const& from) {
+    V r;
+    if constexpr (Bit >= 4)
+      asm("vshuff32x4 %2, %1, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 8 ? 0x4e : 0xb1));
+    else
+      asm("vpermilps %2, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
+    v = r;
+  }
   template <class V>
   LOWP_TARGET inline static void hide(V& v) {
     LOWP_HIDE(v);

@@ -13,6 +13,7 @@
 #include <lowp/simd/blocks.hpp>
 #include <lowp/simd/composite.hpp>
 #include <lowp/simd/portable.hpp>
+#include <lowp/simd/rows.hpp>
 #include <lowp/simd/transform.hpp>
 #endif
 
@@ -32,6 +33,8 @@ inline namespace LOWP_UNIT {
 
 template <class MakeFunction, class Report, class... Operand>
 void dispatch(MakeFunction const&, std::size_t, Report*, Operand const&...);
+template <class Call>
+void run(Call const&);
 std::string_view chosen_name();
 
 #else
@@ -72,14 +75,20 @@ inline std::size_t chosen() {
   return index;
 }
 
+/// A call of the loop over elements or of the loop over rows, on the chosen backend.
+template <class Call>
+void run(Call const& call) {
+  std::size_t const isa = chosen();
+  detail::default_environment const environment;
+  native::run(isa, call);
+}
+
 template <class MakeFunction, class Report, class... Operand>
 void dispatch(MakeFunction const& make_function, std::size_t count, Report* report,
               Operand const&... operands) {
-  std::size_t const isa = chosen();
+  static_cast<void>(chosen());
   if (count == 0) return;
-  call<MakeFunction, Report, Operand...> const work{make_function, count, report, {operands...}};
-  detail::default_environment const environment;
-  native::run(isa, work);
+  run(call<MakeFunction, Report, Operand...>{make_function, count, report, {operands...}});
 }
 
 inline std::string_view chosen_name() { return native::names[chosen()]; }
@@ -94,6 +103,10 @@ struct this_thread {
   LOWP_HOST_FN void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
                                Operand const&... operands) const {
     dispatch(make_function, count, report, operands...);
+  }
+  template <class RowCall>
+  LOWP_HOST_FN void rows(RowCall const& call) const {
+    run(call);
   }
   template <class T>
   LOWP_HOST_FN void copy(T* to, T const* from, std::size_t count) const {

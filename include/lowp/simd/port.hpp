@@ -58,14 +58,14 @@ class port {
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
     at_ = operand_.data + first;
-    if (valid < batch<Isa>) {
+    if (has_part_of_pack(valid)) {
       constexpr std::size_t lanes = Isa::lanes;
       __builtin_memset(staged_, 0, (valid + lanes - 1) / lanes * lanes * sizeof(T));
       if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));
       at_ = staged_;
     } else {
       if (Prefetches && Operand::is_read) prefetch(operand_.data + first);
-      if (streams_) at_ = staged_;
+      if (is_streamed_now(valid)) at_ = staged_;
     }
     if constexpr (Operand::is_random) {
       if (random_.is_on()) random_.next();
@@ -73,9 +73,9 @@ class port {
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
     if constexpr (Operand::is_written) {
-      if (valid < batch<Isa>)
+      if (has_part_of_pack(valid))
         __builtin_memcpy(static_cast<void*>(operand_.data + first), staged_, valid * sizeof(T));
-      else if (streams_)
+      else if (is_streamed_now(valid))
         stream(operand_.data + first, staged_, batch<Isa> * sizeof(T));
     }
   }
@@ -170,6 +170,11 @@ class port {
     } else {
       return lanes::canonical(value);
     }
+  }
+
+  LOWP_HOST_FN static bool has_part_of_pack(std::size_t valid) { return valid % Isa::lanes != 0; }
+  LOWP_HOST_FN bool is_streamed_now(std::size_t valid) const {
+    return streams_ && valid == batch<Isa>;
   }
 
   // Not where random bits take longer than memory.

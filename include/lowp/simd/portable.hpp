@@ -36,6 +36,11 @@ struct portable : vector_masks<portable> {
   LOWP_HOST_FN static void spread(V& v, T x) {
     v = V{} + x;
   }
+  /// Of every lane the one whose number differs in this bit.
+  template <int Bit, class V>
+  LOWP_HOST_FN static void exchange(V& v, V const& from) {
+    v = V{from[0 ^ Bit], from[1 ^ Bit], from[2 ^ Bit], from[3 ^ Bit]};
+  }
   template <class V>
   LOWP_HOST_FN static void hide(V& v) {
     LOWP_HIDE(v);

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop over rows: folds of a row, then its results; for every row operation, operand type and
+// instruction set. An operation is a class in the vocabulary of lanes.hpp:
+//
+//     folds                          std::tuple of fold::maximum and fold::sum, one pass over the row each
+//     state<F>                       what the folds have found so far, the same in every lane
+//     value(fold::number<I>, state, scores...)    what becomes of an element in fold I
+//     term(fold::number<I>, value)                what of that is folded
+//     settle(fold::number<I>, state, total)       takes the result of fold I
+//     result(state, value, columns...)            from the value of the last fold, and what each column has
+//
+// The values of the last fold are kept where a row is short enough, else computed again: the same bits.
+#pragma once
+
+#include <lowp/row_folds.hpp>
+#include <lowp/simd/port.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+/// Of every lane the one whose number differs in one bit.
+template <int Bit, class T, class Isa>
+LOWP_HOST_FN pack<T, Isa> exchanged(pack<T, Isa> const& x) {
+  pack<T, Isa> r;
+  Isa::template exchange<Bit>(r.v, x.v);
+  return r;
+}
+
+/// The largest of all lanes, in every lane.
+template <int Bit, class U>
+LOWP_HOST_FN U largest_lane(U x) {
+  if constexpr (Bit != 0)
+    return largest_lane<Bit / 2>(lanes::max(x, exchanged<Bit>(x)));
+  else
+    return x;
+}
+/// The sum of all lanes, in every lane, as fold::sum orders it.
+template <int Bit, class F>
+LOWP_HOST_FN F sum_of_lanes(F x) {
+  if constexpr (Bit != 0)
+    return sum_of_lanes<Bit / 2>(lanes::add(x, exchanged<Bit>(x)));
+  else
+    return x;
+}
+
+template <class Fold, class F>
+class row_fold;
+
+template <class F>
+class row_fold<fold::maximum, F> {
+ public:
+  LOWP_HOST_FN explicit row_fold(std::size_t) {}
+  LOWP_HOST_FN void add(std::size_t, F const& x) { largest_.add(x); }
+  LOWP_HOST_FN F total() const {
+    return running::of_key(largest_lane<F::lanes / 2>(largest_.key()));
+  }
+
+ private:
+  using running = detail::running_maximum<F>;
+  running largest_;
+};
+
+template <class F>
+class row_fold<fold::sum, F> {
+  static constexpr std::size_t lanes_in_pack = F::lanes;
+
+ public:
+  LOWP_HOST_FN explicit row_fold(std::size_t columns)
+      : used_(columns < fold::sums ? (columns + lanes_in_pack - 1) / lanes_in_pack * lanes_in_pack
+                                   : fold::sums) {
+    F const zero = lanes::spread<F>(0);
+    for (std::size_t i = 0; i < used_; i += lanes_in_pack) zero.store(sums_ + i);
+  }
+  /// Elements from number e on.
+  LOWP_HOST_FN void add(std::size_t e, F const& x) {
+    float* const at = sums_ + e % fold::sums;
+    lanes::add(F::load(at), x).store(at);
+  }
+  /// Sums that no element was added to are zero, and adding those changes nothing.
+  LOWP_HOST_FN F total() {
+    for (std::size_t half = fold::sums / 2; half >= lanes_in_pack; half /= 2) {
+      for (std::size_t i = half; i < used_; i += lanes_in_pack)
+        lanes::add(F::load(sums_ + i - half), F::load(sums_ + i)).store(sums_ + i - half);
+      if (used_ > half) used_ = half;
+    }
+    return sum_of_lanes<F::lanes / 2>(F::load(sums_));
+  }
+
+ private:
+  std::size_t used_;
+  alignas(64) float sums_[fold::sums];
+};
+
+/// An operand of which every `period` rows serve `repeats` times before the next ones do: (batch, head,
+/// query) rows of scores have (batch, query) rows of a mask with period = queries and repeats = heads.
+template <class Operand>
+struct repeated {
+  using once = Operand;
+  Operand operand;
+  std::size_t period, repeats;
+
+  LOWP_HOST_FN std::size_t row(std::size_t r) const {
+    return r / (period * repeats) * period + r % period;
+  }
+};
+
+template <class Operand>
+struct row_operand {
+  using once = Operand;
+  LOWP_HOST_FN static Operand const& of(Operand const& o) { return o; }
+  LOWP_HOST_FN static std::size_t row(Operand const&, std::size_t r) { return r; }
+};
+template <class Operand>
+struct row_operand<repeated<Operand>> {
+  using once = Operand;
+  LOWP_HOST_FN static Operand const& of(repeated<Operand> const& o) { return o.operand; }
+  LOWP_HOST_FN static std::size_t row(repeated<Operand> const& o, std::size_t r) {
+    return o.row(r);
+  }
+};
+
+/// The ports of some operands, each at its own row.
+template <class Isa, class Indices, class... Operand>
+class row_ports;
+
+template <std::size_t I, class Isa, class Operand>
+struct row_port {
+  staging<Isa, Operand> room;
+  port<Isa, Operand, nans::canonical> at;
+  std::size_t first = 0;
+
+  LOWP_HOST_FN row_port(Operand const& o, std::size_t count)
+      : at(o, count, static_cast<staging<Isa, Operand>&&>(room)) {}
+  row_port(row_port const&) = delete;
+};
+
+template <class Isa, std::size_t... I, class... Operand>
+class row_ports<Isa, std::index_sequence<I...>, Operand...>
+    : row_port<I, Isa, typename row_operand<Operand>::once>... {
+  template <std::size_t J>
+  using once = typename row_operand<std::tuple_element_t<J, std::tuple<Operand...>>>::once;
+
+ public:
+  using indices = std::index_sequence<I...>;
+
+  LOWP_HOST_FN row_ports(std::tuple<Operand...> const& operands, std::size_t streamed)
+      : row_port<I, Isa, once<I>>(row_operand<Operand>::of(std::get<I>(operands)), streamed)...,
+        operands_(operands) {}
+
+  LOWP_HOST_FN void start(std::size_t row, std::size_t columns) {
+    ((part<I>().first = row_operand<Operand>::row(std::get<I>(operands_), row) * columns), ...);
+  }
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
+    (part<I>().at.template begin<false>(part<I>().first + first, valid), ...);
+  }
+  LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
+    (part<I>().at.end(part<I>().first + first, valid), ...);
+  }
+  LOWP_HOST_FN void finish() { (part<I>().at.finish(), ...); }
+  template <std::size_t J>
+  LOWP_HOST_FN auto& get() {
+    return part<J>().at;
+  }
+
+ private:
+  template <std::size_t J>
+  LOWP_HOST_FN row_port<J, Isa, once<J>>& part() {
+    return *this;
+  }
+  std::tuple<Operand...> const& operands_;
+};
+
+/// Rows first_row to first_row + rows of a matrix with so many columns: out = what `operation` makes of
+/// the scores and of what each column has, which is the same in every row.
+template <class Operation, class Out, class Scores, class Columns>
+struct row_call;
+
+template <class Operation, class Out, class... Score, class... Column>
+struct row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>> {
+  Operation operation;
+  std::size_t first_row, rows, columns;
+  Out out;
+  std::tuple<Score...> scores;
+  std::tuple<Column...> per_column;
+
+  LOWP_HOST_FN row_call part(std::size_t first, std::size_t count) const {
+    row_call some = *this;
+    some.first_row += first;
+    some.rows = count;
+    return some;
+  }
+
+  template <class Isa>
+  LOWP_HOST_FN void run() const {
+    std::tuple<Out> const written(out);
+    row_ports<Isa, std::index_sequence<0>, Out> to(written, streamed());
+    row_ports<Isa, std::index_sequence_for<Score...>, Score...> from(scores, 0);
+    row_ports<Isa, std::index_sequence_for<Column...>, Column...> with(per_column, 0);
+    alignas(64) float kept[most_kept];
+    for (std::size_t r = first_row; r < first_row + rows; ++r) {
+      to.start(r, columns);
+      from.start(r, columns);
+      run_row<Isa>(to, from, with, kept);
+    }
+    to.finish();
+  }
+
+ private:
+  /// Values that are kept take half of the smallest second-level caches.
+  static constexpr std::size_t most_kept = 8192;
+  using folds = typename Operation::folds;
+  static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
+
+  /// Elements for which streaming pays and its alignment holds in every row.
+  LOWP_HOST_FN std::size_t streamed() const {
+    constexpr std::size_t alignment = 16;
+    return columns * sizeof(typename Out::type) % alignment == 0 ? rows * columns : 0;
+  }
+
+  /// As much of the rest of a row as a port takes at once: whole packs, or less than one.
+  template <class Isa>
+  LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
+    constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
+    return left >= most ? most : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack : left;
+  }
+
+  template <class Isa, class To, class From, class With>
+  LOWP_HOST_FN void run_row(To& to, From& from, With& with, float* kept) const {
+    using F = pack<float, typename Isa::registers>;
+    typename Operation::template state<F> state{};
+    fold_row<Isa, 0>(from, state, kept);
+    write_row<Isa>(to, from, with, state, kept);
+  }
+
+  template <class Isa, int I, class From, class State>
+  LOWP_HOST_FN void fold_row(From& from, State& state, float* kept) const {
+    using F = pack<float, typename Isa::registers>;
+    using Fold = std::tuple_element_t<I, folds>;
+    row_fold<Fold, F> folded(columns);
+    for (std::size_t first = 0, valid; first < columns; first += valid) {
+      valid = stretch<Isa>(columns - first);
+      from.begin(first, valid);
+      auto const left = static_cast<int>(valid);
+      for (int k = 0; k < left; k += Isa::lanes) {
+        std::size_t const e = first + static_cast<std::size_t>(k);
+        F const value = value_at<I, F>(from, state, k, std::index_sequence_for<Score...>{});
+        if (I == last_fold && columns <= most_kept) value.store(kept + e);
+        F term = operation.term(fold::number<I>{}, value);
+        if (left - k < Isa::lanes)
+          term = lanes::select(first_lanes<typename Isa::registers>(left - k), term,
+                               detail::neutral<F>(Fold{}));
+        folded.add(e, term);
+      }
+    }
+    operation.settle(fold::number<I>{}, state, folded.total());
+    if constexpr (I < last_fold) fold_row<Isa, I + 1>(from, state, kept);
+  }
+
+  template <class Isa, class To, class From, class With, class State>
+  LOWP_HOST_FN void write_row(To& to, From& from, With& with, State const& state,
+                              float const* kept) const {
+    using F = pack<float, typename Isa::registers>;
+    for (std::size_t first = 0, valid; first < columns; first += valid) {
+      valid = stretch<Isa>(columns - first);
+      if (columns > most_kept) from.begin(first, valid);
+      with.begin(first, valid);
+      to.begin(first, valid);
+      auto const left = static_cast<int>(valid);
+      for (int k = 0; k < left; k += Isa::lanes) {
+        F value;
+        if (columns > most_kept)
+          value =
+              value_at<last_fold, F>(from, state, k, std::index_sequence_for<Score...>{});
+        else
+          value = F::load(kept + first + static_cast<std::size_t>(k));
+        to.template get<0>().template store<false>(
+            k, result_at<F>(with, state, value, k, std::index_sequence_for<Column...>{}));
+      }
+      to.end(first, valid);
+    }
+  }
+
+  template <int I, class F, class From, class State, std::size_t... J>
+  LOWP_HOST_FN F value_at(From& from, State const& state, int k, std::index_sequence<J...>) const {
+    return operation.value(fold::number<I>{}, state, F(from.template get<J>().load(k))...);
+  }
+  template <class F, class With, class State, std::size_t... J>
+  LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, F const& value,
+                           [[maybe_unused]] int k, std::index_sequence<J...>) const {
+    return operation.result(state, value, F(with.template get<J>().load(k))...);
+  }
+};
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd
