@@ -141,10 +141,6 @@ inline constexpr std::uint32_t binary32_sign = 0x80000000, binary32_infinity = 0
                                binary32_nan = 0x7fc00000;
 
 template <class F>
-LOWP_FN constexpr F negative(F const& a) {
-  return from_bits<F>(bits(a) ^ binary32_sign);
-}
-template <class F>
 LOWP_FN constexpr word<F> magnitude(F const& a) {
   return bits(a) & (binary32_sign - 1);
 }
@@ -152,14 +148,18 @@ template <class F>
 LOWP_FN constexpr F absolute(F const& a) {
   return from_bits<F>(magnitude(a));
 }
-/// A word of which a GPU's compiler does not see that it was a float: it would make a comparison of
-/// floats of this one, and under --use_fast_math one that flushes.
+/// A word of which a GPU's compiler does not see that it was or becomes a float: of a test it would
+/// make a comparison of floats, of a sign's change a negation, and under --use_fast_math such as flush.
 template <class U>
 LOWP_FN constexpr U hidden(U const& a) {
 #if defined(__CUDA_ARCH__)
   if (!__builtin_is_constant_evaluated()) return lane<U>::hidden(a);
 #endif
   return a;
+}
+template <class F>
+LOWP_FN constexpr F negative(F const& a) {
+  return from_bits<F>(hidden(bits(a) ^ binary32_sign));
 }
 template <class F>
 LOWP_FN constexpr auto is_nan(F const& a) {

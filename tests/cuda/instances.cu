@@ -92,6 +92,13 @@ void gradients(cudaStream_t stream, const memory& a, const memory& b, const memo
   lowp::cuda::block_cast(stream, lowp::blocks_of<32>(codes, scales), wide);
 }
 
+void censuses(cudaStream_t stream, const memory& a, const memory& b, const memory& other) {
+  lowp::cuda::census(stream, a.of<float>(),
+                     static_cast<lowp::census_report<lowp::float16>*>(other.data));
+  lowp::cuda::census(stream, b.of<lowp::bfloat16>(),
+                     static_cast<lowp::census_report<lowp::float8_e4m3fn>*>(other.data));
+}
+
 struct doubled {
   template <class F>
   LOWP_HOST_DEVICE F operator()(const F& x) const {
@@ -115,6 +122,7 @@ void instances(cudaStream_t stream, const memory& a, const memory& b, const memo
   steps<lowp::bfloat16, float>(stream, a, b, c, d, other);
   storages(stream, a, b, c, d, other);
   gradients(stream, a, b, other);
+  censuses(stream, a, b, other);
   auto& largest = *static_cast<lowp::amax*>(other.data);
   const auto* const scale = static_cast<const float*>(other.data);
   lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e4m3fn>(), scale,
