@@ -159,6 +159,52 @@ TEST(openmp, block_cast) {
 }
 
 // Not a bit of a sum depends on the number of threads, nor on whether there are any.
+TEST(openmp, gelu) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto gate = numbers<float>(size, 1);
+    const auto up = numbers<lowp::float16>(size, 2);
+    std::vector<lowp::bfloat16> alone(size);
+    std::vector<lowp::bfloat16> shared(size);
+    lowp::gelu_tanh(gate, alone, random_bits);
+    lowp::openmp::gelu_tanh(gate, shared, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    lowp::gated_gelu_tanh(gate, up, alone);
+    lowp::openmp::gated_gelu_tanh(gate, up, shared);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
+TEST(openmp, clamp_and_power_of_two) {
+  for_each_size_and_team([](std::size_t size) {
+    auto alone = numbers<lowp::float16>(size, 1);
+    for (std::size_t i = 0; i < size; i += 700) alone[i] = lowp::float16(1e6F);
+    auto shared = alone;
+    const lowp::clamp_report clamped = lowp::clamp_overflow(alone);
+    EXPECT_EQ(lowp::openmp::clamp_overflow(shared).clamped(), clamped.clamped());
+    EXPECT_TRUE(same_bits(alone, shared));
+    lowp::scaling_report one;
+    lowp::scaling_report team;
+    lowp::scale_by_power_of_two(alone, alone, -12, one);
+    lowp::openmp::scale_by_power_of_two(shared, shared, -12, team);
+    EXPECT_EQ(one.count, size);
+    EXPECT_EQ(std::memcmp(&one, &team, sizeof one), 0);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
+TEST(openmp, sums) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto a = numbers<float>(size, 1);
+    const auto b = numbers<lowp::bfloat16>(size, 2);
+    EXPECT_EQ(lowp::openmp::sum(a), lowp::sum(a));
+    EXPECT_EQ(lowp::openmp::dot(a, b), lowp::dot(a, b));
+    EXPECT_EQ(lowp::openmp::norm(b), lowp::norm(b));
+    if (size != 0) {
+      EXPECT_EQ(lowp::openmp::mean(b), lowp::mean(b));
+    }
+  });
+}
+
 TEST(openmp, unscale_and_measure) {
   for_each_size_and_team([](std::size_t size) {
     auto alone = numbers<lowp::bfloat16>(size, 1);

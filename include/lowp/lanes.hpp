@@ -136,6 +136,13 @@ LOWP_FN wide<F> widen(F const& a) {
   return lane<F>::widen(a);
 }
 
+/// sum + a * b in double precision, for a product that is exact, as that of two floats is: whether it is
+/// rounded before the sum makes no difference.
+template <class D>
+LOWP_FN D add_product(D const& sum, D const& a, D const& b) {
+  return lane<D>::add_product(sum, a, b);
+}
+
 // Reals taken as bit patterns: no floating-point flag of any compiler touches these.
 inline constexpr std::uint32_t binary32_sign = 0x80000000, binary32_infinity = 0x7f800000,
                                binary32_nan = 0x7fc00000;
