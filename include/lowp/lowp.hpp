@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of the host side that needs nothing but the standard library: value types and rounding; cast,
 // scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and what they store;
-// gradients, scales, loss scaling, advice, census; from_chars and to_chars. For less, include what you use.
+// gradients, scales, loss scaling, advice, census; softmax; from_chars and to_chars. For less, include what
+// you use.
 #pragma once
 
 #include <lowp/advice.hpp>
@@ -14,9 +15,11 @@
 #include <lowp/gradient_list.hpp>
 #include <lowp/gradients.hpp>
 #include <lowp/loss_scaler.hpp>
+#include <lowp/masked_softmax.hpp>
 #include <lowp/scale.hpp>
 #include <lowp/scaled_cast.hpp>
 #include <lowp/setups.hpp>
+#include <lowp/softmax.hpp>
 #include <lowp/split.hpp>
 #include <lowp/transform.hpp>
 #include <lowp/tree_add.hpp>
