@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <span>
 #include <stdexcept>
@@ -91,6 +92,38 @@ TEST(openmp, census_of_a_long_range) {
   EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
 }
 
+TEST(openmp, abs_range_of) {
+  for_each_size_and_team([](std::size_t size) {
+    auto x = numbers<lowp::bfloat16>(size, 1);
+    if (size > 900) {
+      x[900] = lowp::bfloat16(std::ldexp(1.0F, 17));
+      x.back() = std::numeric_limits<lowp::bfloat16>::quiet_NaN();
+    }
+    const lowp::abs_range alone = lowp::abs_range_of<lowp::float16>(x);
+    const lowp::abs_range shared = lowp::openmp::abs_range_of<lowp::float16>(x);
+    EXPECT_EQ(shared.count, size);
+    EXPECT_EQ(shared.nan, size > 900 ? 1U : 0U);
+    EXPECT_EQ(shared.overflow, size > 900 ? 1U : 0U);
+    EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
+  });
+}
+
+TEST(openmp, overflow_watch) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<float>(size, 1);
+    lowp::overflow_watch<lowp::float4_e2m1fn> alone({.throws = false});
+    lowp::openmp::overflow_watch<lowp::float4_e2m1fn> shared({.throws = false});
+    alone.forward(alone.add("x", "", {"x.cpp", 1})).output(x);
+    shared.forward(shared.add("x", "", {"x.cpp", 1})).output(x);
+    EXPECT_EQ(alone.text(), shared.text());
+    EXPECT_FALSE(alone.first());
+    const std::vector<float> large(size + 1, 7.0F);
+    alone.forward(0).output(large);
+    shared.forward(0).output(large);
+    EXPECT_EQ(alone.first()->text, shared.first()->text);
+  });
+}
+
 TEST(openmp, scaled_cast) {
   for_each_size_and_team([](std::size_t size) {
     const auto x = numbers<lowp::bfloat16>(size, 1);
@@ -126,6 +159,52 @@ TEST(openmp, block_cast) {
 }
 
 // Not a bit of a sum depends on the number of threads, nor on whether there are any.
+TEST(openmp, gelu) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto gate = numbers<float>(size, 1);
+    const auto up = numbers<lowp::float16>(size, 2);
+    std::vector<lowp::bfloat16> alone(size);
+    std::vector<lowp::bfloat16> shared(size);
+    lowp::gelu_tanh(gate, alone, random_bits);
+    lowp::openmp::gelu_tanh(gate, shared, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    lowp::gated_gelu_tanh(gate, up, alone);
+    lowp::openmp::gated_gelu_tanh(gate, up, shared);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
+TEST(openmp, clamp_and_power_of_two) {
+  for_each_size_and_team([](std::size_t size) {
+    auto alone = numbers<lowp::float16>(size, 1);
+    for (std::size_t i = 0; i < size; i += 700) alone[i] = lowp::float16(1e6F);
+    auto shared = alone;
+    const lowp::clamp_report clamped = lowp::clamp_overflow(alone);
+    EXPECT_EQ(lowp::openmp::clamp_overflow(shared).clamped(), clamped.clamped());
+    EXPECT_TRUE(same_bits(alone, shared));
+    lowp::scaling_report one;
+    lowp::scaling_report team;
+    lowp::scale_by_power_of_two(alone, alone, -12, one);
+    lowp::openmp::scale_by_power_of_two(shared, shared, -12, team);
+    EXPECT_EQ(one.count, size);
+    EXPECT_EQ(std::memcmp(&one, &team, sizeof one), 0);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
+TEST(openmp, sums) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto a = numbers<float>(size, 1);
+    const auto b = numbers<lowp::bfloat16>(size, 2);
+    EXPECT_EQ(lowp::openmp::sum(a), lowp::sum(a));
+    EXPECT_EQ(lowp::openmp::dot(a, b), lowp::dot(a, b));
+    EXPECT_EQ(lowp::openmp::norm(b), lowp::norm(b));
+    if (size != 0) {
+      EXPECT_EQ(lowp::openmp::mean(b), lowp::mean(b));
+    }
+  });
+}
+
 TEST(openmp, unscale_and_measure) {
   for_each_size_and_team([](std::size_t size) {
     auto alone = numbers<lowp::bfloat16>(size, 1);

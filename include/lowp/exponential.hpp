@@ -57,7 +57,7 @@ template <class F>
 LOWP_FN F exp_of_minus(F const& x) {
   using U = lanes::word<F>;
   U const bounded = lanes::min(lanes::bits(x), lanes::spread<U>(exp_bound));
-  return bounded_exp(lanes::from_bits<F>(bounded | lanes::binary32_sign));
+  return bounded_exp(lanes::from_bits<F>(lanes::hidden(bounded | lanes::binary32_sign)));
 }
 
 }  // namespace detail

@@ -7,7 +7,9 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
+#include <lowp/abs_range.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/overflow_watch.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -146,6 +148,16 @@ LOWP_HOST_FN void transform(Function const& function, R rounding, Out&& out, In&
     lowp::transform(function, rounding, std::forward<Out>(out), std::forward<In>(in)...);
 }
 
+/// As lowp::gelu_tanh and lowp::gated_gelu_tanh.
+template <input In, output Out, class... Rest>
+LOWP_HOST_FN void gelu_tanh(In&& in, Out&& out, Rest&&... rest) {
+  detail::refuse_if(detail::gelu_tanh_on(detail::openmp_team{}, in, out, rest...));
+}
+template <input Gate, input Up, output Out, class... Rest>
+LOWP_HOST_FN void gated_gelu_tanh(Gate&& gate, Up&& up, Out&& out, Rest&&... rest) {
+  detail::refuse_if(detail::gated_gelu_tanh_on(detail::openmp_team{}, gate, up, out, rest...));
+}
+
 /// As lowp::block_cast.
 template <input In, class T, int Block, class... Rest>
 LOWP_HOST_FN void block_cast(In&& in, block_scaled<T, Block> const& out, Rest&&... rest) {
@@ -191,6 +203,55 @@ template <readable G>
   return report;
 }
 
+/// As lowp::sum, lowp::mean, lowp::dot and lowp::norm.
+template <readable X>
+LOWP_HOST_FN void sum(X&& x, sum_report& report) {
+  detail::refuse_if(detail::sum_on(detail::openmp_team{}, std::forward<X>(x), report));
+}
+template <readable X>
+[[nodiscard]] LOWP_HOST_FN double sum(X&& x) {
+  sum_report report;
+  openmp::sum(std::forward<X>(x), report);
+  return report.value();
+}
+template <readable X>
+[[nodiscard]] LOWP_HOST_FN double mean(X&& x) {
+  sum_report report;
+  openmp::sum(std::forward<X>(x), report);
+  return report.mean();
+}
+template <readable A, readable B>
+LOWP_HOST_FN void dot(A&& a, B&& b, sum_report& report) {
+  detail::refuse_if(
+      detail::dot_on(detail::openmp_team{}, std::forward<A>(a), std::forward<B>(b), report));
+}
+template <readable A, readable B>
+[[nodiscard]] LOWP_HOST_FN double dot(A&& a, B&& b) {
+  sum_report report;
+  openmp::dot(std::forward<A>(a), std::forward<B>(b), report);
+  return report.value();
+}
+template <readable X>
+[[nodiscard]] LOWP_HOST_FN double norm(X&& x) {
+  return openmp::measure(std::forward<X>(x)).norm();
+}
+
+/// As lowp::clamp_overflow.
+template <output X>
+  requires clampable<element_of<X>>
+LOWP_HOST_FN clamp_report clamp_overflow(X&& x) {
+  clamp_report_of<element_of<X>> report;
+  detail::refuse_if(detail::find_overflow_on(detail::openmp_team{}, x, report));
+  if (report.infinite != 0) detail::clamp_found_on(detail::openmp_team{}, x, report);
+  return report;
+}
+
+/// As lowp::scale_by_power_of_two.
+template <input In, output Out, class... Report>
+LOWP_HOST_FN void scale_by_power_of_two(In&& in, Out&& out, int exponent, Report&... report) {
+  detail::refuse_if(detail::power_of_two_on(detail::openmp_team{}, in, out, exponent, report...));
+}
+
 /// As lowp::census. Threads meet every 2^26 elements, so that the shards' censuses take little memory.
 template <census_target To, input In>
 [[nodiscard]] LOWP_HOST_FN range_census census(In&& in) {
@@ -203,6 +264,18 @@ template <census_target To, input In>
         detail::openmp_team{}, all.subspan(first, std::min(piece, all.size() - first)), report));
   return report;
 }
+
+/// As lowp::abs_range_of.
+template <census_target To = float, readable S>
+[[nodiscard]] LOWP_HOST_FN abs_range abs_range_of(S&& in) {
+  abs_range_report<To> report;
+  detail::refuse_if(detail::abs_range_on(detail::openmp_team{}, in, report));
+  return report;
+}
+
+/// As lowp::overflow_watch: all threads look at a tensor. The watch itself is still one thread's.
+template <census_target To = float>
+using overflow_watch = lowp::overflow_watch<To, detail::openmp_team>;
 
 }  // namespace openmp
 

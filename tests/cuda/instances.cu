@@ -86,10 +86,31 @@ void gradients(cudaStream_t stream, const memory& a, const memory& b, const memo
   lowp::cuda::unscale(stream, wide, static_cast<const float*>(a.data), report);
   lowp::cuda::measure(stream, g, report);
   lowp::cuda::measure(stream, wide, report);
+  auto* const sum = static_cast<lowp::sum_report*>(other.data);
+  lowp::cuda::sum(stream, g, sum);
+  lowp::cuda::dot(stream, g, wide, sum);
   const auto codes = a.of<lowp::float8_e4m3fn>();
   const std::span scales(static_cast<lowp::float8_e8m0fnu*>(other.data), (codes.size() + 31) / 32);
   lowp::cuda::block_cast(stream, wide, lowp::blocks_of<32>(codes, scales));
   lowp::cuda::block_cast(stream, lowp::blocks_of<32>(codes, scales), wide);
+}
+
+void censuses(cudaStream_t stream, const memory& a, const memory& b, const memory& other) {
+  lowp::cuda::census(stream, a.of<float>(),
+                     static_cast<lowp::census_report<lowp::float16>*>(other.data));
+  lowp::cuda::census(stream, b.of<lowp::bfloat16>(),
+                     static_cast<lowp::census_report<lowp::float8_e4m3fn>*>(other.data));
+}
+
+void activations(cudaStream_t stream, const memory& a, const memory& b, const memory& c) {
+  const auto x = a.of<lowp::float16>();
+  lowp::cuda::clamp_overflow(stream, x, static_cast<lowp::clamp_report_of<lowp::float16>*>(c.data));
+  lowp::cuda::scale_by_power_of_two(stream, x, b.of<float>(), 3);
+  lowp::cuda::scale_by_power_of_two(stream, b.of<float>(), x, -3,
+                                    static_cast<lowp::scaling_report*>(c.data));
+  lowp::cuda::gelu_tanh(stream, x, b.of<lowp::float16>());
+  lowp::cuda::gated_gelu_tanh(stream, b.of<float>(), x, c.of<lowp::bfloat16>(),
+                              lowp::stochastic{1});
 }
 
 struct doubled {
@@ -115,6 +136,8 @@ void instances(cudaStream_t stream, const memory& a, const memory& b, const memo
   steps<lowp::bfloat16, float>(stream, a, b, c, d, other);
   storages(stream, a, b, c, d, other);
   gradients(stream, a, b, other);
+  censuses(stream, a, b, other);
+  activations(stream, a, b, c);
   auto& largest = *static_cast<lowp::amax*>(other.data);
   const auto* const scale = static_cast<const float*>(other.data);
   lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e4m3fn>(), scale,

@@ -2,12 +2,16 @@
 // From what a caller writes to what the host side and the kernel take.
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/census.hpp>
+#include <lowp/clamp_overflow.hpp>
 #include <lowp/cuda/launch.cuh>
 #include <lowp/cuda/list.hpp>
 #include <lowp/cuda/replay.hpp>
 #include <lowp/cuda/view.hpp>
 #include <lowp/gradients.hpp>
+#include <lowp/power_of_two_scaling.hpp>
+#include <lowp/sums.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -22,9 +26,14 @@ namespace lowp::cuda {
 
 template <class T>
 inline constexpr bool is_report_pointer =
-    std::same_as<T, update_report*> || std::same_as<T, gradient_report*> || std::same_as<T, amax*>;
+    std::same_as<T, update_report*> || std::same_as<T, gradient_report*> ||
+    std::same_as<T, sum_report*> || std::same_as<T, scaling_report*> || std::same_as<T, amax*>;
 template <class To>
 inline constexpr bool is_report_pointer<census_report<To>*> = true;
+template <class To>
+inline constexpr bool is_report_pointer<abs_range_report<To>*> = true;
+template <class T>
+inline constexpr bool is_report_pointer<clamp_report_of<T>*> = true;
 template <class T>
 inline constexpr bool is_report_list = std::convertible_to<T, std::span<update_report>>;
 

@@ -180,7 +180,7 @@ class tile_runner {
     } else {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k) {
-        float const seen = function_(x[I][k]...);
+        auto const seen = function_(x[I][k]...);
         if (k < count) add(seen);
       }
       p.encode(thread_, x[0], at, count);
@@ -194,7 +194,8 @@ class tile_runner {
     (other.template store<Width>(thread_, at, count), ...);
   }
 
-  LOWP_FN void add(float seen) {
+  template <class Seen>
+  LOWP_FN void add(Seen const& seen) {
     totals_.add(seen);
     if constexpr (is_histogram) {
       int const bin = totals::bin(seen);

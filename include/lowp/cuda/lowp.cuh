@@ -11,7 +11,13 @@
 //     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
 //     lowp::cuda::unscale(stream, g, inverse_scale, gradient_report, rounding, overflow)
 //     lowp::cuda::measure(stream, g, gradient_report)
+//     lowp::cuda::sum(stream, x, sum_report), dot(stream, a, b, sum_report)
 //     lowp::cuda::census(stream, in, census_report<To>)
+//     lowp::cuda::abs_range_of(stream, in, abs_range_report<To>)
+//     lowp::cuda::gelu_tanh(stream, in, out, rounding, overflow)
+//     lowp::cuda::gated_gelu_tanh(stream, gate, up, out, rounding, overflow)
+//     lowp::cuda::clamp_overflow(stream, x, clamp_report_of<T>)
+//     lowp::cuda::scale_by_power_of_two(stream, in, out, exponent, scaling_report)
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //
 // What is optional there is optional here. Ranges are anything with size() whose data() is a device
@@ -34,6 +40,8 @@
 // Each is also there as try_cast and so on, which return a status instead of throwing.
 #pragma once
 
+#include <lowp/abs_range.hpp>
+#include <lowp/activation.hpp>
 #include <lowp/census.hpp>
 #include <lowp/cuda/call.cuh>
 #include <lowp/lowp.hpp>
@@ -171,11 +179,68 @@ template <class G, class Report>
   });
 }
 
+/// As lowp::sum and lowp::dot, but that they add to a report in device memory.
+template <class X, class Report>
+[[nodiscard]] status try_sum(cudaStream_t stream, X&& x, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::sum_on(where, viewed(x), argument(report));
+  });
+}
+template <class A, class B, class Report>
+[[nodiscard]] status try_dot(cudaStream_t stream, A&& a, B&& b, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::dot_on(where, viewed(a), viewed(b), argument(report));
+  });
+}
+
 /// As lowp::census, but that it adds to a census_report<To> in device memory.
 template <class In, class Report>
 [[nodiscard]] status try_census(cudaStream_t stream, In&& in, Report&& report) {
   return run_on(stream, [&](auto const& where) {
     return detail::census_on(where, viewed(in), argument(report));
+  });
+}
+
+/// As lowp::abs_range_of, but that it adds to an abs_range_report<To> in device memory.
+template <class In, class Report>
+[[nodiscard]] status try_abs_range_of(cudaStream_t stream, In&& in, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::abs_range_on(where, viewed(in), argument(report));
+  });
+}
+
+/// As lowp::gelu_tanh and lowp::gated_gelu_tanh.
+template <class In, class Out, class... Rest>
+[[nodiscard]] status try_gelu_tanh(cudaStream_t stream, In&& in, Out&& out, Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::gelu_tanh_on(where, viewed(in), viewed(out), argument(rest)...);
+  });
+}
+template <class Gate, class Up, class Out, class... Rest>
+[[nodiscard]] status try_gated_gelu_tanh(cudaStream_t stream, Gate&& gate, Up&& up, Out&& out,
+                                         Rest&&... rest) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::gated_gelu_tanh_on(where, viewed(gate), viewed(up), viewed(out),
+                                      argument(rest)...);
+  });
+}
+
+/// As lowp::clamp_overflow, with a report in device memory that must be empty: a second kernel reads it.
+template <class X, class Report>
+[[nodiscard]] status try_clamp_overflow(cudaStream_t stream, X&& x, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    detail::problem wrong = detail::find_overflow_on(where, viewed(x), argument(report));
+    if (wrong.empty()) detail::clamp_found_on(where, viewed(x), argument(report));
+    return wrong;
+  });
+}
+
+/// As lowp::scale_by_power_of_two.
+template <class In, class Out, class... Report>
+[[nodiscard]] status try_scale_by_power_of_two(cudaStream_t stream, In&& in, Out&& out,
+                                               int exponent, Report&&... report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::power_of_two_on(where, viewed(in), viewed(out), exponent, argument(report)...);
   });
 }
 
@@ -228,8 +293,36 @@ void measure(cudaStream_t stream, Arguments&&... arguments) {
   try_measure(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
+void sum(cudaStream_t stream, Arguments&&... arguments) {
+  try_sum(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void dot(cudaStream_t stream, Arguments&&... arguments) {
+  try_dot(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
 void census(cudaStream_t stream, Arguments&&... arguments) {
   try_census(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void abs_range_of(cudaStream_t stream, Arguments&&... arguments) {
+  try_abs_range_of(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void gelu_tanh(cudaStream_t stream, Arguments&&... arguments) {
+  try_gelu_tanh(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void gated_gelu_tanh(cudaStream_t stream, Arguments&&... arguments) {
+  try_gated_gelu_tanh(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void clamp_overflow(cudaStream_t stream, Arguments&&... arguments) {
+  try_clamp_overflow(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void scale_by_power_of_two(cudaStream_t stream, Arguments&&... arguments) {
+  try_scale_by_power_of_two(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void transform(cudaStream_t stream, Arguments&&... arguments) {

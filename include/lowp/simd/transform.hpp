@@ -82,7 +82,7 @@ struct call {
       else
         totals.add(u, before, now.code, old, after, now.overflowed);
     } else {
-      F const seen = function(value[I]...);
+      auto const seen = function(value[I]...);
       store<false>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
       if (left - k < Isa::lanes)
         totals.add_where(first_lanes<registers>(left - k), seen);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// sum and dot by the GPU's kernel: counts exact, sums within bounds, whatever the shape of the grid.
+#include <lowp/sums.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "../sum_expectations.hpp"
+#include "../update/support.hpp"
+#include "simulated_grid.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+template <lowp::element A, lowp::element B>
+void expect_oracle() {
+  for (const std::size_t size : {0U, 1U, 7U, 8U, 65U, 1001U})
+    for (const values kind : {values::corners, values::training})
+      for (const unsigned threads : {1U, 8U}) {
+        SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
+        const tensor x = random_tensor<A>(size, size, kind);
+        const tensor y = random_tensor<B>(size, size + 1, kind, 100);
+        expected_sum added;
+        expected_sum multiplied;
+        for (std::size_t i = 0; i < size; ++i) {
+          added.add(x.value(i), float_bits(1.0F));
+          multiplied.add(x.value(i), y.value(i));
+        }
+        guarded<A> a(x, 1);
+        guarded<B> b(y, 0);
+        simulated_grid grid(threads, 3);
+        const lowp::cuda::on_grid<simulated_grid> where{grid};
+        lowp::sum_report report;
+        ASSERT_EQ(lowp::detail::sum_on(where, a.span(), report), "");
+        expect(report, added);
+        report = {};
+        ASSERT_EQ(lowp::detail::dot_on(where, a.span(), b.span(), report), "");
+        expect(report, multiplied);
+      }
+}
+
+TEST(cuda_sums, of_floats) { expect_oracle<float, float>(); }
+TEST(cuda_sums, of_narrow_types) { expect_oracle<lowp::bfloat16, lowp::float16>(); }
+
+TEST(cuda_sums, refuse_what_lowp_refuses) {
+  std::vector<float> x(3, 1.0F);
+  simulated_grid grid(8);
+  const lowp::cuda::on_grid<simulated_grid> where{grid};
+  grid.out_of_reach = x.data();
+  lowp::sum_report report;
+  EXPECT_EQ(lowp::detail::sum_on(where, x, report), "sum: x is far away");
+  EXPECT_EQ(lowp::detail::dot_on(where, x, x, report), "dot: a is far away");
+  EXPECT_EQ(grid.launches, 0);
+}
+
+}  // namespace
