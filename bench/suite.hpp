@@ -59,16 +59,18 @@ class suite {
   std::string const& operation() const { return operation_; }
   std::vector<entry> const& entries() const { return entries_; }
 
-  /// A case of this library, at every level. `run` takes the state and a number of elements.
+  /// A case of this library, at every level that has room for `least` elements. `run` takes the state
+  /// and a number of elements.
   template <class Traffic, class Run>
-  void add(std::string const& name, Run run) {
-    add_peer<Traffic>(name + "/" + std::string(lowp::isa()), run);
+  void add(std::string const& name, Run run, std::size_t least = 1) {
+    add_peer<Traffic>(name + "/" + std::string(lowp::isa()), run, least);
   }
 
   /// Somebody else's loop that does the same.
   template <class Traffic, class Run>
-  void add_peer(std::string const& name, Run run) {
-    for (level const& where : levels) add_entry<Traffic>(name, where, false, run);
+  void add_peer(std::string const& name, Run run, std::size_t least = 1) {
+    for (level const& where : levels)
+      if (where.count(Traffic::footprint) >= least) add_entry<Traffic>(name, where, false, run);
     if (!has_loops_for(Traffic::name())) {
       add_loop<Traffic, method::plain>();
       add_loop<Traffic, method::streaming>();

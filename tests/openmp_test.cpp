@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <span>
 #include <stdexcept>
@@ -89,6 +90,38 @@ TEST(openmp, census_of_a_long_range) {
   EXPECT_EQ(shared.count, x.size());
   EXPECT_EQ(shared.max_abs.value(), 3.0F);
   EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
+}
+
+TEST(openmp, abs_range_of) {
+  for_each_size_and_team([](std::size_t size) {
+    auto x = numbers<lowp::bfloat16>(size, 1);
+    if (size > 900) {
+      x[900] = lowp::bfloat16(std::ldexp(1.0F, 17));
+      x.back() = std::numeric_limits<lowp::bfloat16>::quiet_NaN();
+    }
+    const lowp::abs_range alone = lowp::abs_range_of<lowp::float16>(x);
+    const lowp::abs_range shared = lowp::openmp::abs_range_of<lowp::float16>(x);
+    EXPECT_EQ(shared.count, size);
+    EXPECT_EQ(shared.nan, size > 900 ? 1U : 0U);
+    EXPECT_EQ(shared.overflow, size > 900 ? 1U : 0U);
+    EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
+  });
+}
+
+TEST(openmp, overflow_watch) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<float>(size, 1);
+    lowp::overflow_watch<lowp::float4_e2m1fn> alone({.throws = false});
+    lowp::openmp::overflow_watch<lowp::float4_e2m1fn> shared({.throws = false});
+    alone.forward(alone.add("x", "", {"x.cpp", 1})).output(x);
+    shared.forward(shared.add("x", "", {"x.cpp", 1})).output(x);
+    EXPECT_EQ(alone.text(), shared.text());
+    EXPECT_FALSE(alone.first());
+    const std::vector<float> large(size + 1, 7.0F);
+    alone.forward(0).output(large);
+    shared.forward(0).output(large);
+    EXPECT_EQ(alone.first()->text, shared.first()->text);
+  });
 }
 
 TEST(openmp, scaled_cast) {

@@ -86,7 +86,14 @@ TYPED_TEST(report, of_fused_add_is_exact) {
   });
 }
 
-TYPED_TEST(report, of_sgd_and_adamw_is_exact) {
+// With and without infinity, and one without zero.
+template <class T>
+class report_of_update : public testing::Test {};
+using updated_parameters =
+    testing::Types<float, lowp::bfloat16, lowp::float8_e4m3fn, lowp::float8_e8m0fnu>;
+TYPED_TEST_SUITE(report_of_update, updated_parameters, by_slot);
+
+TYPED_TEST(report_of_update, of_sgd_and_adamw_is_exact) {
   using T = TypeParam;
   std::mt19937_64 random(51);
   for (std::uint64_t i = 0; i < 300 && !this->HasFailure(); ++i) {

@@ -2,6 +2,7 @@
 // The library allocates nothing while it works, and never prints.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
+#include <lowp/overflow_watch.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -90,6 +91,40 @@ TEST(silence, nothing_is_allocated_or_printed) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(after, before);
   EXPECT_EQ(work.report.count, 18U * 1003);  // three updates, doubled, three more, doubled
+}
+
+// Once it has seen every place in as many frames as it keeps.
+TEST(silence, of_a_watch) {
+  const std::vector<float> x(100, 2.0F);
+  const std::vector<bfloat16> w(100, bfloat16(1));
+  overflow_watch<float16> watch({.frames = 5});
+  const std::size_t attention = watch.add("attention");
+  const std::size_t norm = watch.add("norm");
+  const auto steps = [&](std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t i = first; i < last; ++i) {
+      watch.step(i);
+      watch.forward(attention)
+          .weight("a weight of a name that is not short", w)
+          .weight("another weight of a name that is not short", w)
+          .input(x)
+          .input(x)
+          .output(x)
+          .output(x);
+      watch.forward(norm).input(x).output(x);
+      watch.backward(norm).output(x).input(x);
+    }
+  };
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  steps(0, 5);
+  const std::size_t before = allocations;
+  steps(5, 25);
+  const std::size_t after = allocations;
+  std::fflush(stdout);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(after, before);
+  EXPECT_FALSE(watch.first());
 }
 
 }  // namespace

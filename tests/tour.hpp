@@ -54,7 +54,6 @@ template <class T>
 void tour_of(diary& diary) {
   const std::vector<float> x = tour_numbers(1);
   const std::vector<float> g = tour_numbers(2);
-  const std::vector<float> zeros(x.size());
   std::vector<T> p(x.size());
 
   lowp::cast(x, p);
@@ -68,6 +67,23 @@ void tour_of(diary& diary) {
   lowp::update_report report{};
   lowp::fused_add(p, -0.125f, g, lowp::to_odd{}, report);
   diary.note(p);
+  diary.note(report);
+
+  for (const T value : p) {
+    diary.note(value * T(3) + value / T(7.0f) - T(0.5f));
+    diary.note(lowp::convert<lowp::float16>(double(float(value)) * 1.1, lowp::nearest_away{}));
+    diary.note(lowp::ulp(value));
+  }
+}
+
+template <class T>
+void tour_of_steps(diary& diary) {
+  const std::vector<float> x = tour_numbers(1);
+  const std::vector<float> g = tour_numbers(2);
+  const std::vector<float> zeros(x.size());
+  std::vector<T> p(x.size());
+  lowp::cast(x, p);
+  lowp::update_report report{};
 
   std::vector<T> momentum(p.size());
   lowp::cast(zeros, momentum);
@@ -93,12 +109,6 @@ void tour_of(diary& diary) {
   diary.note(m);
   diary.note(v);
   diary.note(report);
-
-  for (const T value : p) {
-    diary.note(value * T(3) + value / T(7.0f) - T(0.5f));
-    diary.note(lowp::convert<lowp::float16>(double(float(value)) * 1.1, lowp::nearest_away{}));
-    diary.note(lowp::ulp(value));
-  }
 }
 
 inline void tour_of_scales(diary& diary) {
@@ -187,6 +197,8 @@ inline std::vector<unsigned char> tour() {
   tour_of<lowp::float8_e5m2>(diary);
   tour_of<lowp::float8_e4m3fnuz>(diary);
   tour_of<lowp::float6_e2m3fn>(diary);
+  tour_of_steps<lowp::bfloat16>(diary);
+  tour_of_steps<lowp::float8_e4m3fn>(diary);
   tour_of_scales(diary);
   tour_of_storages(diary);
   return diary.bytes();

@@ -121,7 +121,7 @@ class census_lanes {
     F const error = lanes::sub(exact, rounded_magnitude<To, F>(a));
     if (!lanes::any(lanes::negate(lanes::is_zero(error)))) return;
     D const wide = lanes::widen(error);  // so that the square is exact
-    squares_ = lanes::add(squares_, lanes::mul(wide, wide));
+    squares_ = lanes::add_product(squares_, wide, wide);
     // Exactly where the quotient is larger: an fma has the sign of its exact value.
     F const magnitude = lanes::absolute(error);
     if (lanes::any(is_negative(lanes::fma(relative_, exact, lanes::negative(magnitude)))))

@@ -64,7 +64,7 @@ LOWP_FN F exp_of_minus(F const& x) {
 
 namespace lanes {
 
-/// e^x for every float, within 0.89 units in the last place, subnormal results included: 0 below
+/// e^x for every float, within 0.90 units in the last place, subnormal results included: 0 below
 /// -103.97, infinity above 88.72; the NaN that is given.
 template <class F>
 LOWP_FN F exp(F const& x) {

@@ -85,7 +85,7 @@ class gradient_lanes {
       x = lanes::select(is_finite, x, lanes::spread<F>(0));
     }
     D const wide = lanes::widen(x);  // so that the square is exact
-    squares_ = lanes::add(squares_, lanes::mul(wide, wide));
+    squares_ = lanes::add_product(squares_, wide, wide);
   }
   LOWP_FN void add_where(lanes::mask<F> const& is_element, F const& x) {
     add(lanes::select(is_element, x, lanes::spread<F>(0)));

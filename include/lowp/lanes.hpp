@@ -136,14 +136,17 @@ LOWP_FN wide<F> widen(F const& a) {
   return lane<F>::widen(a);
 }
 
+/// sum + a * b in double precision, for a product that is exact, as that of two floats is: whether it is
+/// rounded before the sum makes no difference.
+template <class D>
+LOWP_FN D add_product(D const& sum, D const& a, D const& b) {
+  return lane<D>::add_product(sum, a, b);
+}
+
 // Reals taken as bit patterns: no floating-point flag of any compiler touches these.
 inline constexpr std::uint32_t binary32_sign = 0x80000000, binary32_infinity = 0x7f800000,
                                binary32_nan = 0x7fc00000;
 
-template <class F>
-LOWP_FN constexpr F negative(F const& a) {
-  return from_bits<F>(bits(a) ^ binary32_sign);
-}
 template <class F>
 LOWP_FN constexpr word<F> magnitude(F const& a) {
   return bits(a) & (binary32_sign - 1);
@@ -152,14 +155,18 @@ template <class F>
 LOWP_FN constexpr F absolute(F const& a) {
   return from_bits<F>(magnitude(a));
 }
-/// A word of which a GPU's compiler does not see that it was a float: it would make a comparison of
-/// floats of this one, and under --use_fast_math one that flushes.
+/// A word of which a GPU's compiler does not see that it was or becomes a float: of a test it would
+/// make a comparison of floats, of a sign's change a negation, and under --use_fast_math such as flush.
 template <class U>
 LOWP_FN constexpr U hidden(U const& a) {
 #if defined(__CUDA_ARCH__)
   if (!__builtin_is_constant_evaluated()) return lane<U>::hidden(a);
 #endif
   return a;
+}
+template <class F>
+LOWP_FN constexpr F negative(F const& a) {
+  return from_bits<F>(hidden(bits(a) ^ binary32_sign));
 }
 template <class F>
 LOWP_FN constexpr auto is_nan(F const& a) {

@@ -7,7 +7,9 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
+#include <lowp/abs_range.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/overflow_watch.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -234,6 +236,18 @@ template <census_target To, input In>
         detail::openmp_team{}, all.subspan(first, std::min(piece, all.size() - first)), report));
   return report;
 }
+
+/// As lowp::abs_range_of.
+template <census_target To = float, readable S>
+[[nodiscard]] LOWP_HOST_FN abs_range abs_range_of(S&& in) {
+  abs_range_report<To> report;
+  detail::refuse_if(detail::abs_range_on(detail::openmp_team{}, in, report));
+  return report;
+}
+
+/// As lowp::overflow_watch: all threads look at a tensor. The watch itself is still one thread's.
+template <census_target To = float>
+using overflow_watch = lowp::overflow_watch<To, detail::openmp_team>;
 
 }  // namespace openmp
 

@@ -36,8 +36,7 @@ namespace detail {
 template <class F>
 class running_maximum {
   using U = lanes::word<F>;
-  static constexpr std::uint32_t minus_infinity =
-      lanes::binary32_infinity | lanes::binary32_sign;
+  static constexpr std::uint32_t minus_infinity = lanes::binary32_infinity | lanes::binary32_sign;
 
  public:
   /// As integers a key orders as its number does; above all is NaN's.

@@ -28,13 +28,13 @@ inline problem not_rows(char const* function, extent const& range, std::size_t c
 
 /// Runs a row operation where `where` says, on arguments that have been checked.
 template <class Where, class Operation, class T, class Scores, class Columns = std::tuple<>>
-LOWP_HOST_FN void run_rows(Where const& where, Operation const& operation, T* out,
-                           std::size_t size, std::size_t columns, Scores const& scores,
+LOWP_HOST_FN void run_rows(Where const& where, Operation const& operation, T* out, std::size_t size,
+                           std::size_t columns, Scores const& scores,
                            Columns const& per_column = {}) {
   using to = simd::operand<T, simd::access::write>;
   if (size == 0) return;
-  where.rows(simd::row_call<Operation, to, Scores, Columns>{
-      operation, 0, size / columns, columns, to{out}, scores, per_column});
+  where.rows(simd::row_call<Operation, to, Scores, Columns>{operation, 0, size / columns, columns,
+                                                            to{out}, scores, per_column});
 }
 
 }  // namespace detail

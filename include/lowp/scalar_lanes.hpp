@@ -147,10 +147,12 @@ struct lane<double> {
   LOWP_FN static double add(double a, double b) { return __dadd_rn(a, b); }
   LOWP_FN static double sub(double a, double b) { return __dsub_rn(a, b); }
   LOWP_FN static double mul(double a, double b) { return __dmul_rn(a, b); }
+  LOWP_FN static double add_product(double sum, double a, double b) { return __fma_rn(a, b, sum); }
 #else
   LOWP_FN static double add(double a, double b) { return a + b; }
   LOWP_FN static double sub(double a, double b) { return a - b; }
   LOWP_FN static double mul(double a, double b) { return a * b; }
+  LOWP_FN static double add_product(double sum, double a, double b) { return sum + a * b; }
 #endif
 };
 

@@ -105,7 +105,7 @@ class sum_lanes {
       F const zero = lanes::spread<F>(0);
       x = {lanes::select(is_finite, x.a, zero), lanes::select(is_finite, x.b, zero)};
     }
-    sum_ = lanes::add(sum_, lanes::mul(lanes::widen(x.a), lanes::widen(x.b)));
+    sum_ = lanes::add_product(sum_, lanes::widen(x.a), lanes::widen(x.b));
   }
   LOWP_FN void add_where(lanes::mask<F> const& is_element, factors<F> const& x) {
     F const zero = lanes::spread<F>(0);

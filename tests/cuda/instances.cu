@@ -95,6 +95,13 @@ void gradients(cudaStream_t stream, const memory& a, const memory& b, const memo
   lowp::cuda::block_cast(stream, lowp::blocks_of<32>(codes, scales), wide);
 }
 
+void censuses(cudaStream_t stream, const memory& a, const memory& b, const memory& other) {
+  lowp::cuda::census(stream, a.of<float>(),
+                     static_cast<lowp::census_report<lowp::float16>*>(other.data));
+  lowp::cuda::census(stream, b.of<lowp::bfloat16>(),
+                     static_cast<lowp::census_report<lowp::float8_e4m3fn>*>(other.data));
+}
+
 void activations(cudaStream_t stream, const memory& a, const memory& b, const memory& c) {
   const auto x = a.of<lowp::float16>();
   lowp::cuda::clamp_overflow(stream, x, static_cast<lowp::clamp_report_of<lowp::float16>*>(c.data));
@@ -129,6 +136,7 @@ void instances(cudaStream_t stream, const memory& a, const memory& b, const memo
   steps<lowp::bfloat16, float>(stream, a, b, c, d, other);
   storages(stream, a, b, c, d, other);
   gradients(stream, a, b, other);
+  censuses(stream, a, b, other);
   activations(stream, a, b, c);
   auto& largest = *static_cast<lowp::amax*>(other.data);
   const auto* const scale = static_cast<const float*>(other.data);

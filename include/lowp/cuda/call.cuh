@@ -2,6 +2,7 @@
 // From what a caller writes to what the host side and the kernel take.
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/census.hpp>
 #include <lowp/clamp_overflow.hpp>
 #include <lowp/cuda/launch.cuh>
@@ -29,6 +30,8 @@ inline constexpr bool is_report_pointer =
     std::same_as<T, sum_report*> || std::same_as<T, scaling_report*> || std::same_as<T, amax*>;
 template <class To>
 inline constexpr bool is_report_pointer<census_report<To>*> = true;
+template <class To>
+inline constexpr bool is_report_pointer<abs_range_report<To>*> = true;
 template <class T>
 inline constexpr bool is_report_pointer<clamp_report_of<T>*> = true;
 template <class T>

@@ -13,6 +13,7 @@
 //     lowp::cuda::measure(stream, g, gradient_report)
 //     lowp::cuda::sum(stream, x, sum_report), dot(stream, a, b, sum_report)
 //     lowp::cuda::census(stream, in, census_report<To>)
+//     lowp::cuda::abs_range_of(stream, in, abs_range_report<To>)
 //     lowp::cuda::gelu_tanh(stream, in, out, rounding, overflow)
 //     lowp::cuda::gated_gelu_tanh(stream, gate, up, out, rounding, overflow)
 //     lowp::cuda::clamp_overflow(stream, x, clamp_report_of<T>)
@@ -39,6 +40,7 @@
 // Each is also there as try_cast and so on, which return a status instead of throwing.
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/activation.hpp>
 #include <lowp/census.hpp>
 #include <lowp/cuda/call.cuh>
@@ -199,6 +201,14 @@ template <class In, class Report>
   });
 }
 
+/// As lowp::abs_range_of, but that it adds to an abs_range_report<To> in device memory.
+template <class In, class Report>
+[[nodiscard]] status try_abs_range_of(cudaStream_t stream, In&& in, Report&& report) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::abs_range_on(where, viewed(in), argument(report));
+  });
+}
+
 /// As lowp::gelu_tanh and lowp::gated_gelu_tanh.
 template <class In, class Out, class... Rest>
 [[nodiscard]] status try_gelu_tanh(cudaStream_t stream, In&& in, Out&& out, Rest&&... rest) {
@@ -293,6 +303,10 @@ void dot(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void census(cudaStream_t stream, Arguments&&... arguments) {
   try_census(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void abs_range_of(cudaStream_t stream, Arguments&&... arguments) {
+  try_abs_range_of(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void gelu_tanh(cudaStream_t stream, Arguments&&... arguments) {

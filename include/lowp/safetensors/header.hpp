@@ -67,7 +67,10 @@ inline std::string printable(std::string_view text) {
   }
   return out + (text.size() > most ? "..." : "");
 }
-inline std::string shown(std::string_view name) { return "'" + printable(name) + "'"; }
+// Appended, because g++ 12 at -O3 makes up a -Wrestrict for "'" + text.
+inline std::string shown(std::string_view name) {
+  return std::string("'").append(printable(name)).append("'");
+}
 
 /// "F32 [2, 3]"
 inline std::string shown(dtype type, std::vector<std::uint64_t> const& shape) {

@@ -104,6 +104,13 @@ struct avx512 {
     high = h;
   }
 
+  template <class V>
+  LOWP_TARGET inline static void add_product(V& result, V const& sum, V const& a, V const& b) {
+    V r = sum;
+    asm("vfmadd231pd %2, %1, %0" : "+v"(r) : "v"(a), "v"(b));
+    result = r;
+  }
+
   // In a function without the target, g++ would do these two lane by lane.
   template <class V, class T>
   LOWP_TARGET inline static void spread(V& v, T x) {

@@ -311,6 +311,11 @@ struct lane<simd::wide<Isa>> {
     for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] * b.v[i];
     return hidden(d);
   }
+  LOWP_HOST_FN static D add_product(D const& sum, D const& a, D const& b) {
+    D d;
+    for (int i = 0; i < 2; ++i) Isa::add_product(d.v[i], sum.v[i], a.v[i], b.v[i]);
+    return hidden(d);
+  }
 
  private:
   LOWP_HOST_FN static D hidden(D d) {

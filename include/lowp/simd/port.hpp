@@ -93,6 +93,13 @@ class port {
       __builtin_prefetch(ahead + i);
   }
 
+  /// Asks for elements that will be read when others have been computed with, in a cache that has room.
+  LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
+    constexpr std::size_t line = 64;
+    auto const* at = reinterpret_cast<char const*>(operand_.data + first);
+    for (std::size_t i = 0; i < count * sizeof(T); i += line) __builtin_prefetch(at + i, 0, 2);
+  }
+
   /// Codes (bit patterns of floats) of the lanes from element k of the batch.
   LOWP_HOST_FN U codes(int k) const {
     if constexpr (narrow<T>)

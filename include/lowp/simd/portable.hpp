@@ -54,6 +54,10 @@ struct portable : vector_masks<portable> {
     low = V{x.v[0], x.v[1]};
     high = V{x.v[2], x.v[3]};
   }
+  template <class V>
+  LOWP_HOST_FN static void add_product(V& result, V const& sum, V const& a, V const& b) {
+    result = sum + a * b;
+  }
   /// Of the low halves of 64-bit lanes; `high` has the high half of the product in its low half.
   template <class V>
   LOWP_HOST_FN static void product(V& low, V& high, V const& a, V const& b) {

@@ -8,6 +8,8 @@
 //     term(fold::number<I>, value)                what of that is folded
 //     settle(fold::number<I>, state, total)       takes the result of fold I
 //     result(state, value, columns...)            from the value of the last fold, and what each column has
+//     visible(row, columns)          optional: how many columns of a row are folded; the values of the others
+//                                    are zero
 //
 // The values of the last fold are kept where a row is short enough, else computed again: the same bits.
 #pragma once
@@ -73,8 +75,9 @@ class row_fold<fold::sum, F> {
 
  public:
   LOWP_HOST_FN explicit row_fold(std::size_t columns)
-      : used_(columns < fold::sums ? (columns + lanes_in_pack - 1) / lanes_in_pack * lanes_in_pack
-                                   : fold::sums) {
+      : used_(columns == 0           ? lanes_in_pack
+              : columns < fold::sums ? (columns + lanes_in_pack - 1) / lanes_in_pack * lanes_in_pack
+                                     : fold::sums) {
     F const zero = lanes::spread<F>(0);
     for (std::size_t i = 0; i < used_; i += lanes_in_pack) zero.store(sums_ + i);
   }
@@ -102,13 +105,8 @@ class row_fold<fold::sum, F> {
 /// query) rows of scores have (batch, query) rows of a mask with period = queries and repeats = heads.
 template <class Operand>
 struct repeated {
-  using once = Operand;
   Operand operand;
   std::size_t period, repeats;
-
-  LOWP_HOST_FN std::size_t row(std::size_t r) const {
-    return r / (period * repeats) * period + r % period;
-  }
 };
 
 template <class Operand>
@@ -122,8 +120,47 @@ struct row_operand<repeated<Operand>> {
   using once = Operand;
   LOWP_HOST_FN static Operand const& of(repeated<Operand> const& o) { return o.operand; }
   LOWP_HOST_FN static std::size_t row(repeated<Operand> const& o, std::size_t r) {
-    return o.row(r);
+    return r / (o.period * o.repeats) * o.period + r % o.period;
   }
+};
+
+/// Bytes as words, of which an operation asks whether they are zero.
+struct byte_operand {
+  unsigned char const* data;
+};
+
+template <class Isa>
+struct staging<Isa, byte_operand> {
+  unsigned char elements[Isa::lanes];
+};
+
+template <class Isa, nans Nans>
+class port<Isa, byte_operand, Nans> {
+  using registers = typename Isa::registers;
+  using F = pack<float, registers>;
+
+ public:
+  LOWP_HOST_FN port(byte_operand const& o, std::size_t, staging<Isa, byte_operand>&& room)
+      : data_(o.data), staged_(room.elements) {}
+  template <bool Prefetches>
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
+    at_ = data_ + first;
+    if (valid % Isa::lanes == 0) return;
+    __builtin_memset(staged_, 0, Isa::lanes);
+    __builtin_memcpy(staged_, at_, valid);
+    at_ = staged_;
+  }
+  LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
+    constexpr std::size_t line = 64;
+    for (std::size_t i = 0; i < count; i += line) __builtin_prefetch(data_ + first + i, 0, 2);
+  }
+  /// A real with the bits of the byte.
+  LOWP_HOST_FN F load(int k) const { return lanes::from_bits<F>(word<registers>::load(at_ + k)); }
+
+ private:
+  unsigned char const* data_;
+  unsigned char* staged_;
+  unsigned char const* at_ = nullptr;
 };
 
 /// The ports of some operands, each at its own row.
@@ -134,7 +171,7 @@ template <std::size_t I, class Isa, class Operand>
 struct row_port {
   staging<Isa, Operand> room;
   port<Isa, Operand, nans::canonical> at;
-  std::size_t first = 0;
+  std::size_t row_start = 0;
 
   LOWP_HOST_FN row_port(Operand const& o, std::size_t count)
       : at(o, count, static_cast<staging<Isa, Operand>&&>(room)) {}
@@ -152,18 +189,26 @@ class row_ports<Isa, std::index_sequence<I...>, Operand...>
 
   LOWP_HOST_FN row_ports(std::tuple<Operand...> const& operands, std::size_t streamed)
       : row_port<I, Isa, once<I>>(row_operand<Operand>::of(std::get<I>(operands)), streamed)...,
-        operands_(operands) {}
+        operands_(operands) {
+    static_cast<void>(streamed);  // an operation may have none of these operands
+  }
 
   LOWP_HOST_FN void start(std::size_t row, std::size_t columns) {
-    ((part<I>().first = row_operand<Operand>::row(std::get<I>(operands_), row) * columns), ...);
+    static_cast<void>(row + columns);
+    ((part<I>().row_start = row_operand<Operand>::row(std::get<I>(operands_), row) * columns), ...);
   }
-  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
-    (part<I>().at.template begin<false>(part<I>().first + first, valid), ...);
+  LOWP_HOST_FN void begin(std::size_t from, std::size_t valid) {
+    static_cast<void>(from + valid);
+    (part<I>().at.template begin<false>(part<I>().row_start + from, valid), ...);
   }
-  LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
-    (part<I>().at.end(part<I>().first + first, valid), ...);
+  LOWP_HOST_FN void end(std::size_t from, std::size_t valid) {
+    (part<I>().at.end(part<I>().row_start + from, valid), ...);
   }
   LOWP_HOST_FN void finish() { (part<I>().at.finish(), ...); }
+  LOWP_HOST_FN void fetch(std::size_t from, std::size_t count) const {
+    static_cast<void>(from + count);
+    (part<I>().at.fetch(part<I>().row_start + from, count), ...);
+  }
   template <std::size_t J>
   LOWP_HOST_FN auto& get() {
     return part<J>().at;
@@ -172,6 +217,10 @@ class row_ports<Isa, std::index_sequence<I...>, Operand...>
  private:
   template <std::size_t J>
   LOWP_HOST_FN row_port<J, Isa, once<J>>& part() {
+    return *this;
+  }
+  template <std::size_t J>
+  LOWP_HOST_FN row_port<J, Isa, once<J>> const& part() const {
     return *this;
   }
   std::tuple<Operand...> const& operands_;
@@ -204,17 +253,16 @@ struct row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>> {
     row_ports<Isa, std::index_sequence_for<Score...>, Score...> from(scores, 0);
     row_ports<Isa, std::index_sequence_for<Column...>, Column...> with(per_column, 0);
     alignas(64) float kept[most_kept];
-    for (std::size_t r = first_row; r < first_row + rows; ++r) {
-      to.start(r, columns);
-      from.start(r, columns);
-      run_row<Isa>(to, from, with, kept);
-    }
+    std::size_t const at_once = rows_at_once();
+    for (std::size_t done = 0; done < rows; done += at_once)
+      run_rows<Isa>(first_row + done, rows - done < at_once ? rows - done : at_once, to, from, with,
+                    kept);
     to.finish();
   }
 
  private:
   /// Values that are kept take half of the smallest second-level caches.
-  static constexpr std::size_t most_kept = 8192;
+  static constexpr std::size_t most_kept = 8192, most_at_once = 16;
   using folds = typename Operation::folds;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
 
@@ -228,25 +276,61 @@ struct row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>> {
   template <class Isa>
   LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
     constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
-    return left >= most ? most : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack : left;
+    return left >= most            ? most
+           : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack
+                                   : left;
   }
 
+  /// Short rows go through each pass together, because what ends a fold takes longer than the elements:
+  /// it waits for the last of them, for every step of a tree, for a quotient.
+  LOWP_HOST_FN std::size_t rows_at_once() const {
+    std::size_t const fit = most_kept / room();
+    return fit == 0 ? 1 : fit < most_at_once ? fit : most_at_once;
+  }
+  LOWP_HOST_FN std::size_t visible(std::size_t row) const {
+    if constexpr (requires { operation.visible(row, columns); })
+      return operation.visible(row, columns);
+    else
+      return columns;
+  }
+  /// Elements that the values of a row take.
+  LOWP_HOST_FN std::size_t room() const { return (columns + 15) / 16 * 16; }
+
   template <class Isa, class To, class From, class With>
-  LOWP_HOST_FN void run_row(To& to, From& from, With& with, float* kept) const {
+  LOWP_HOST_FN void run_rows(std::size_t row, std::size_t count, To& to, From& from, With& with,
+                             float* kept) const {
     using F = pack<float, typename Isa::registers>;
-    typename Operation::template state<F> state{};
-    fold_row<Isa, 0>(from, state, kept);
-    write_row<Isa>(to, from, with, state, kept);
+    typename Operation::template state<F> states[most_at_once];
+    fold_rows<Isa, 0>(row, count, from, states, kept);
+    for (std::size_t i = 0; i < count; ++i) {
+      to.start(row + i, columns);
+      from.start(row + i, columns);
+      write_row<Isa>(to, from, with, states[i], kept + i * room(), visible(row + i));
+    }
   }
 
   template <class Isa, int I, class From, class State>
-  LOWP_HOST_FN void fold_row(From& from, State& state, float* kept) const {
+  LOWP_HOST_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
+                              float* kept) const {
+    // A row that has been read is computed with for longer than the hardware looks ahead.
+    std::size_t const fetched = row + 2 * count <= first_row + rows ? count * columns : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      from.start(row + i, columns);
+      fold_row<Isa, I>(from, states[i], kept + i * room(), visible(row + i), fetched);
+    }
+    if constexpr (I < last_fold) fold_rows<Isa, I + 1>(row, count, from, states, kept);
+  }
+
+  template <class Isa, int I, class From, class State>
+  LOWP_HOST_FN void fold_row(From& from, State& state, float* kept, std::size_t visible,
+                             std::size_t fetched) const {
     using F = pack<float, typename Isa::registers>;
     using Fold = std::tuple_element_t<I, folds>;
-    row_fold<Fold, F> folded(columns);
-    for (std::size_t first = 0, valid; first < columns; first += valid) {
-      valid = stretch<Isa>(columns - first);
+    row_fold<Fold, F> folded(visible);
+    for (std::size_t first = 0, valid; first < visible; first += valid) {
+      valid = stretch<Isa>(visible - first);
       from.begin(first, valid);
+      if (I == last_fold && fetched != 0) from.fetch(fetched + first, valid);
       auto const left = static_cast<int>(valid);
       for (int k = 0; k < left; k += Isa::lanes) {
         std::size_t const e = first + static_cast<std::size_t>(k);
@@ -260,12 +344,11 @@ struct row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>> {
       }
     }
     operation.settle(fold::number<I>{}, state, folded.total());
-    if constexpr (I < last_fold) fold_row<Isa, I + 1>(from, state, kept);
   }
 
   template <class Isa, class To, class From, class With, class State>
-  LOWP_HOST_FN void write_row(To& to, From& from, With& with, State const& state,
-                              float const* kept) const {
+  LOWP_HOST_FN void write_row(To& to, From& from, With& with, State const& state, float const* kept,
+                              std::size_t visible) const {
     using F = pack<float, typename Isa::registers>;
     for (std::size_t first = 0, valid; first < columns; first += valid) {
       valid = stretch<Isa>(columns - first);
@@ -274,12 +357,16 @@ struct row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>> {
       to.begin(first, valid);
       auto const left = static_cast<int>(valid);
       for (int k = 0; k < left; k += Isa::lanes) {
+        std::size_t const e = first + static_cast<std::size_t>(k);
         F value;
         if (columns > most_kept)
-          value =
-              value_at<last_fold, F>(from, state, k, std::index_sequence_for<Score...>{});
+          value = value_at<last_fold, F>(from, state, k, std::index_sequence_for<Score...>{});
         else
-          value = F::load(kept + first + static_cast<std::size_t>(k));
+          value = F::load(kept + e);
+        if (e + Isa::lanes > visible)
+          value = lanes::select(
+              first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
+              value, lanes::spread<F>(0));
         to.template get<0>().template store<false>(
             k, result_at<F>(with, state, value, k, std::index_sequence_for<Column...>{}));
       }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mixed precision or pure bfloat16: one task, and the weights kept in three ways, with fp32 and with
+// bfloat16 to nearest for comparison.
+#pragma once
+
+#include <lowp/lowp.hpp>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "train/model.hpp"
+#include "train/text.hpp"
+
+namespace cases {
+
+inline constexpr std::uint64_t mixed_steps = 600;
+inline constexpr std::uint64_t micro_batches = 4;
+inline constexpr double mixed_rate = 3e-4;
+
+struct mixed_run {
+  std::string_view name;
+  std::size_t bytes;    ///< a weight, with float gradient and moments
+  std::size_t scratch;  ///< and for a weight of the layer in use
+  double held_out;      ///< loss, nats per byte
+  double applied;       ///< applied ratio
+};
+
+/// fp32 weights that the model computes with as they are.
+struct fp32_weights {
+  std::span<float> weights;
+  static constexpr std::size_t bytes = sizeof(float), scratch_bytes = 0;
+  std::span<float> storage() const { return weights; }
+  std::span<float const> working(std::span<lowp::bfloat16> = {}) const { return weights; }
+};
+
+/// The vectors that a set-up looks at.
+template <class Setup>
+struct kept_tensor;
+template <>
+struct kept_tensor<fp32_weights> {
+  explicit kept_tensor(std::vector<float> const& initial) : weights(initial) {}
+  fp32_weights setup() { return {weights}; }
+  std::vector<float> weights;
+};
+template <>
+struct kept_tensor<lowp::cast_per_use<lowp::bfloat16>> {
+  explicit kept_tensor(std::vector<float> const& initial) : weights(initial) {}
+  lowp::cast_per_use<lowp::bfloat16> setup() { return {weights}; }
+  std::vector<float> weights;
+};
+template <>
+struct kept_tensor<lowp::cached_copy<lowp::bfloat16>> {
+  explicit kept_tensor(std::vector<float> const& initial) : weights(initial), copy(initial.size()) {
+    setup().refresh();
+  }
+  lowp::cached_copy<lowp::bfloat16> setup() { return {weights, copy}; }
+  std::vector<float> weights;
+  std::vector<lowp::bfloat16> copy;
+};
+template <>
+struct kept_tensor<lowp::pure<lowp::bfloat16>> {
+  explicit kept_tensor(std::vector<float> const& initial) : weights(initial.size()) {
+    lowp::cast(initial, weights);
+  }
+  lowp::pure<lowp::bfloat16> setup() { return {weights}; }
+  std::vector<lowp::bfloat16> weights;
+};
+
+template <class Setup>
+mixed_run train_mixed(std::string_view name, text const& data, bool is_stochastic) {
+  constexpr std::uint64_t seed = 1;
+  model_shape const shape = shape_of_model(data.vocabulary().size());
+  tensors const initial = initial_weights(shape, seed);
+  std::vector<kept_tensor<Setup>> kept;
+  for (std::vector<float> const& values : initial) kept.emplace_back(values);
+  tensors weights = initial, gradients, sum, first = initial, second = initial;
+  for (std::size_t t = 0; t < tensor_count; ++t) {
+    first[t].assign(first[t].size(), 0);
+    second[t].assign(second[t].size(), 0);
+  }
+
+  auto const read = [&] {
+    for (std::size_t t = 0; t < tensor_count; ++t) {
+      std::vector<lowp::bfloat16> scratch(Setup::scratch_bytes > 0 ? weights[t].size() : 0);
+      lowp::cast(kept[t].setup().working(scratch), weights[t]);
+    }
+  };
+  lowp::update_report report;
+  for (std::uint64_t step = 1; step <= mixed_steps; ++step) {
+    for (std::uint64_t micro = 0; micro < micro_batches; ++micro) {
+      read();
+      batch const b = data.training_batch(seed, step * micro_batches + micro, 32);
+      differentiate(weights, shape, b, gradients);
+      if (micro == 0) sum = gradients;
+      for (std::size_t t = 0; t < tensor_count && micro > 0; ++t)
+        lowp::fused_add(sum[t], 1.0f, gradients[t]);
+    }
+    double const done = static_cast<double>(step - 1) / static_cast<double>(mixed_steps);
+    lowp::adamw const optimizer{.lr = mixed_rate * (1 + std::cos(std::numbers::pi * done)) / 2};
+    for (std::uint32_t t = 0; t < tensor_count; ++t) {
+      lowp::per_slot how{.param = lowp::nearest_even{}};
+      if (is_stochastic) how.param = lowp::stochastic{seed, lowp::stream_of(t, 0)};
+      lowp::update(kept[t].setup().storage(), sum[t], first[t], second[t], optimizer, step, how,
+                   report);
+    }
+  }
+  read();
+  return {name, lowp::bytes_per_parameter<Setup, float, float, float>, Setup::scratch_bytes,
+          loss_of(weights, shape, data.held_out_sample(1024)), report.applied_ratio()};
+}
+
+inline std::vector<mixed_run> run_mixed(std::string const& path) {
+  text const data(path);
+  using lowp::bfloat16;
+  return {train_mixed<fp32_weights>("fp32 throughout", data, false),
+          train_mixed<lowp::cast_per_use<bfloat16>>("mixed, cast per use", data, false),
+          train_mixed<lowp::cached_copy<bfloat16>>("mixed, cached copy", data, false),
+          train_mixed<lowp::pure<bfloat16>>("pure bf16, stochastic", data, true),
+          train_mixed<lowp::pure<bfloat16>>("pure bf16, nearest", data, false)};
+}
+
+}  // namespace cases

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rounding to a format would do to each tensor of a model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "figures.hpp"
+#include "model.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "targets.hpp"
+
+struct tensor_audit {
+  std::string name;
+  lowp::safetensors::dtype type = lowp::safetensors::dtype::f32;
+  std::vector<std::uint64_t> shape;
+  figures as_it_is;
+  /// 1 where nothing overflows, is flushed or becomes subnormal without one; else the largest power of
+  /// two with which nothing overflows, so with which least is lost at the other end.
+  float scale = 1;
+  figures with_scale;  ///< of the values times `scale`; the same where it is 1
+
+  [[nodiscard]] figures const& chosen(bool is_scaled) const {
+    return is_scaled ? with_scale : as_it_is;
+  }
+};
+
+struct audit {
+  target const* to = nullptr;
+  std::string path;
+  std::vector<tensor_audit> tensors;  ///< worst first, by what is lost as it is
+  std::uint64_t others = 0;           ///< tensors that would stay as they are
+  figures as_it_is, with_scale;       ///< of all
+
+  [[nodiscard]] figures const& chosen(bool is_scaled) const {
+    return is_scaled ? with_scale : as_it_is;
+  }
+};
+
+audit take_audit(model const& of, plan const& what, progress& bar);

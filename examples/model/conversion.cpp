@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conversion.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <lowp/random.hpp>
+#include <lowp/safetensors/writer.hpp>
+#include <lowp/text.hpp>
+
+#include "problem.hpp"
+#include "reader.hpp"
+#include "selection.hpp"
+
+namespace {
+
+namespace st = lowp::safetensors;
+
+// One tensor of the new file.
+struct piece_of_work {
+  model::entry const* from = nullptr;
+  bool is_rounded = false;
+  float scale = 1;
+};
+
+std::vector<piece_of_work> plan_work(model const& from, plan const& what, progress& bar) {
+  selection const chosen(what);
+  std::vector<piece_of_work> work;
+  for (model::entry const& each : from.entries()) {
+    // What has the type already stays as it is, its scale too: rounding it again could only lose.
+    bool const is_rounded = chosen.has(each) && each.type() != *what.to->type;
+    work.push_back({&each, is_rounded, is_rounded ? 1 : each.scale});
+    bar.expect(each.bytes() * (is_rounded && what.is_scaled ? 2 : 1));
+  }
+  if (!what.is_scaled) return work;
+  for (piece_of_work& each : work) {
+    if (!each.is_rounded) continue;
+    auto const census = census_of(from, *each.from, *what.to, 1, bar);
+    if (may_gain(census)) each.scale = what.to->scale(census.max_abs);
+  }
+  return work;
+}
+
+std::vector<st::tensor> tensors_of(std::vector<piece_of_work> const& work, target const& to) {
+  std::vector<st::tensor> tensors;
+  for (piece_of_work const& each : work)
+    tensors.push_back({.name = each.from->name(),
+                       .type = each.is_rounded ? *to.type : each.from->type(),
+                       .shape = each.from->tensor->shape});
+  return tensors;
+}
+
+std::map<std::string, std::string> metadata_of(model const& from,
+                                               std::vector<piece_of_work> const& work) {
+  auto metadata = from.metadata();
+  for (piece_of_work const& each : work) {
+    std::string const key = key_of_scale(each.from->name());
+    if (each.scale != 1)
+      metadata[key] = lowp::detail::text_of(each.scale);
+    else if (facts_of(each.from->type()) != nullptr)
+      metadata.erase(key);  // it was the source's, or of another shard
+  }
+  return metadata;
+}
+
+void copy(model const& from, model::entry const& of, st::writer& to, progress& bar) {
+  std::vector<std::byte> bytes(std::min<std::uint64_t>(of.bytes(), std::size_t{1} << 21));
+  for (std::uint64_t at = 0; at < of.bytes();) {
+    auto const piece =
+        std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), of.bytes() - at));
+    from.read(of, at, piece);
+    to.append_bytes(of.name(), piece);
+    at += piece.size();
+    bar.add(piece.size());
+  }
+}
+
+// A census for float would not see what is lost of a double: rounded to odd it is finite and not zero.
+void add_losses_of_doubles(std::span<double const> in, std::span<std::byte const> out,
+                           conversion_report& report) {
+  auto const* const to = reinterpret_cast<float const*>(out.data());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    report.overflow += std::isfinite(in[i]) && !std::isfinite(to[i]) ? 1 : 0;
+    report.flushed += in[i] != 0 && to[i] == 0 ? 1 : 0;
+  }
+}
+
+void round(model const& from, piece_of_work const& work, target const& to,
+           rounding_of_tensor const& how, st::writer& out, conversion_report& report,
+           progress& bar) {
+  std::size_t const element_bytes = bits_of(*to.type) / 8;
+  std::vector<std::byte> bytes;
+  for (reader pieces(from, *work.from, work.scale); pieces.next(); bar.add(pieces.bytes())) {
+    auto const floats = pieces.floats();
+    bytes.resize(floats.size() * element_bytes);
+    if (pieces.is_double())
+      to.round_doubles(pieces.doubles(), pieces.first(), how, bytes);
+    else
+      to.round(floats, pieces.first(), how, bytes);
+    out.append_bytes(work.from->name(), bytes);
+    if (pieces.is_double() && to.type == st::dtype::f32) {
+      add_losses_of_doubles(pieces.doubles(), bytes, report);
+    } else {
+      auto const lost = to.census(floats);
+      report.overflow += lost.overflow;
+      report.flushed += lost.flushed;
+    }
+  }
+}
+
+}  // namespace
+
+conversion_report convert(model const& from, convert_options const& o, progress& bar) {
+  if (from.has_shard_at(o.out))
+    throw problem(fmt::format("'{}' is a part of '{}': name another file", o.out, from.path()));
+  target const& to = *o.what.to;
+  auto const work = plan_work(from, o.what, bar);
+  st::writer out(o.out, tensors_of(work, to), metadata_of(from, work));
+  conversion_report report;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    piece_of_work const& each = work[i];
+    report.bytes_before += each.from->bytes();
+    report.bytes_after +=
+        each.is_rounded ? each.from->count() * (bits_of(*to.type) / 8) : each.from->bytes();
+    (each.is_rounded ? report.converted : report.copied) += 1;
+    report.scaled += each.scale != 1 ? 1 : 0;
+    if (!each.is_rounded) {
+      copy(from, *each.from, out, bar);
+      continue;
+    }
+    rounding_of_tensor const how{.is_stochastic = o.is_stochastic,
+                                 .seed = o.seed,
+                                 .stream = lowp::stream_of(static_cast<std::uint32_t>(i), 0),
+                                 .overflow = o.overflow};
+    round(from, each, to, how, out, report, bar);
+  }
+  out.finish();
+  return report;
+}

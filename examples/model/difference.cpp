@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "difference.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "distance.hpp"
+#include "reader.hpp"
+#include "targets.hpp"
+#include "text.hpp"
+
+namespace {
+
+namespace st = lowp::safetensors;
+using kind = tensor_difference::kind;
+
+std::uint64_t bytes_that_differ(model const& a, model::entry const& of_a, model const& b,
+                                model::entry const& of_b, progress& bar) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  std::uint64_t const all = of_a.bytes();
+  std::vector<std::byte> x(std::min<std::uint64_t>(all, most)), y(x.size());
+  std::uint64_t count = 0;
+  for (std::uint64_t at = 0; at < all; at += x.size()) {
+    x.resize(std::min<std::uint64_t>(x.size(), all - at));
+    y.resize(x.size());
+    a.read(of_a, at, x);
+    b.read(of_b, at, y);
+    for (std::size_t i = 0; i < x.size(); ++i) count += x[i] != y[i] ? 1 : 0;
+    bar.add(2 * x.size());
+  }
+  return count;
+}
+
+class measuring {
+ public:
+  // x and y are values of tensors whose codes have the scale `scale`.
+  measuring(tensor_difference& to, format_facts const& in, float scale)
+      : to_(to), in_(in), scale_(static_cast<double>(scale)) {}
+
+  void add(std::uint64_t element, double x, double y) {
+    if (x == y) return;
+    bool const is_nan = std::isnan(x) && std::isnan(y);
+    to_.unequal += is_nan ? 0 : 1;
+    if (!std::isfinite(x) || !std::isfinite(y)) {
+      to_.not_finite += is_nan ? 0 : 1;
+      return;
+    }
+    double const ulps = distance(x * scale_, y * scale_, in_);
+    sum_ += ulps;
+    if (ulps <= to_.largest) return;
+    to_.largest = ulps;
+    to_.at = element;
+    to_.value_a = x;
+    to_.value_b = y;
+  }
+  void finish(std::uint64_t count) {
+    to_.mean = count == 0 ? 0 : sum_ / static_cast<double>(count);
+  }
+
+ private:
+  tensor_difference& to_;
+  format_facts const& in_;
+  double scale_, sum_ = 0;
+};
+
+double value(reader& r, std::span<float const> floats, std::size_t i) {
+  return r.is_double() ? r.doubles()[i] : static_cast<double>(floats[i]);
+}
+
+void measure(model const& a, model::entry const& of_a, model const& b, model::entry const& of_b,
+             tensor_difference& to, progress& bar) {
+  format_facts const &in_a = *facts_of(of_a.type()), &in_b = *facts_of(of_b.type());
+  bool const is_a = &narrower(in_a, in_b) == &in_a;
+  to.ulps_of = is_a ? of_a.type() : of_b.type();
+  measuring sums(to, is_a ? in_a : in_b, is_a ? of_a.scale : of_b.scale);
+  reader x(a, of_a), y(b, of_b);
+  while (x.next() && y.next()) {
+    auto const floats_x = x.floats(), floats_y = y.floats();
+    for (std::size_t i = 0; i < floats_x.size(); ++i)
+      sums.add(x.first() + i, value(x, floats_x, i), value(y, floats_y, i));
+    bar.add(x.bytes() + y.bytes());
+  }
+  sums.finish(of_a.count());
+}
+
+tensor_difference compare(model const& a, model::entry const& of_a, model const& b,
+                          model::entry const& of_b, progress& bar) {
+  tensor_difference d{.name = of_a.name(), .a = of_a.tensor, .b = of_b.tensor};
+  bool const is_same_type = of_a.type() == of_b.type();
+  bool const are_numbers = facts_of(of_a.type()) != nullptr && facts_of(of_b.type()) != nullptr;
+  if (of_a.tensor->shape != of_b.tensor->shape) {
+    d.what = kind::shape;
+    return d;
+  }
+  if (!is_same_type && !are_numbers) {
+    d.what = kind::bytes;
+    return d;
+  }
+  if (is_same_type) {
+    bar.expect(of_a.bytes() + of_b.bytes());
+    d.unequal = bytes_that_differ(a, of_a, b, of_b, bar);
+    bool const is_equal = d.unequal == 0 && of_a.scale == of_b.scale;
+    d.what = is_equal ? kind::none : are_numbers ? kind::values : kind::bytes;
+    if (is_equal || !are_numbers) return d;
+  }
+  d.what = kind::values;
+  d.unequal = 0;
+  bar.expect(of_a.bytes() + of_b.bytes());
+  measure(a, of_a, b, of_b, d, bar);
+  return d;
+}
+
+auto badness(tensor_difference const& d) {
+  return std::tuple(d.what != kind::values, d.not_finite != 0, d.largest, d.mean);
+}
+
+// The scales are part of the tensors.
+std::vector<std::string> texts_that_differ(model const& a, model const& b) {
+  std::vector<std::string> names;
+  auto const is_scale = [&](std::string const& key) {
+    constexpr std::string_view end = ".scale";
+    if (!key.ends_with(end)) return false;
+    auto const name = std::string_view(key).substr(0, key.size() - end.size());
+    return a.find(name) != nullptr || b.find(name) != nullptr;
+  };
+  for (auto const& [key, text] : a.metadata()) {
+    auto const other = b.metadata().find(key);
+    if ((other == b.metadata().end() || other->second != text) && !is_scale(key))
+      names.push_back(key);
+  }
+  for (auto const& [key, text] : b.metadata())
+    if (!a.metadata().contains(key) && !is_scale(key)) names.push_back(key);
+  return names;
+}
+
+std::string line_of(tensor_difference const& d) {
+  using st::detail::shown;
+  std::string const name = shown(d.name);
+  auto const described = [](st::tensor const* t) { return shown(t->type, t->shape); };
+  switch (d.what) {
+    case kind::only_in_a:
+      return fmt::format("{}: only in the first: {}\n", name, described(d.a));
+    case kind::only_in_b:
+      return fmt::format("{}: only in the second: {}\n", name, described(d.b));
+    case kind::shape:
+      return fmt::format("{}: {} and {}\n", name, described(d.a), described(d.b));
+    case kind::bytes:
+      if (d.a->type != d.b->type)
+        return fmt::format("{}: {} and {}\n", name, described(d.a), described(d.b));
+      return fmt::format("{}: {}: {} bytes differ\n", name, described(d.a), d.unequal);
+    case kind::values:
+    case kind::none:
+      break;
+  }
+  std::string const types = d.a->type == d.b->type
+                                ? std::string(name_of(d.a->type))
+                                : fmt::format("{} and {}", name_of(d.a->type), name_of(d.b->type));
+  std::string text = fmt::format("{}: {}: ", name, types);
+  if (d.unequal == 0) return text + "equal numbers\n";
+  text += fmt::format(
+      "{} of {} differ, by at most {:.4g} ulps of {} at {} ({:.9g} and {:.9g}), "
+      "by {:.4g} in the mean",
+      d.unequal, element_count(*d.a), d.largest, name_of(d.ulps_of), place_in(d.a->shape, d.at),
+      d.value_a, d.value_b, d.mean);
+  if (d.not_finite != 0)
+    text += fmt::format("; {} not finite in one, and other in the other", d.not_finite);
+  return text + '\n';
+}
+
+}  // namespace
+
+bool tensor_difference::is_within(double ulps) const {
+  return what == kind::none || (what == kind::values && not_finite == 0 && largest <= ulps);
+}
+
+difference compare(model const& a, model const& b, progress& bar) {
+  difference result;
+  for (model::entry const& of_a : a.entries()) {
+    model::entry const* const of_b = b.find(of_a.name());
+    if (of_b == nullptr) {
+      result.tensors.push_back({.what = kind::only_in_a, .name = of_a.name(), .a = of_a.tensor});
+      continue;
+    }
+    tensor_difference d = compare(a, of_a, b, *of_b, bar);
+    if (d.what == kind::none)
+      ++result.equal;
+    else
+      result.tensors.push_back(std::move(d));
+  }
+  for (model::entry const& of_b : b.entries())
+    if (a.find(of_b.name()) == nullptr)
+      result.tensors.push_back({.what = kind::only_in_b, .name = of_b.name(), .b = of_b.tensor});
+  std::stable_sort(result.tensors.begin(), result.tensors.end(),
+                   [](auto& x, auto& y) { return badness(x) > badness(y); });
+  result.metadata = texts_that_differ(a, b);
+  return result;
+}
+
+std::string place_in(std::vector<std::uint64_t> const& shape, std::uint64_t number) {
+  std::string text;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    std::uint64_t const extent = std::max<std::uint64_t>(shape[i], 1);
+    text = fmt::format("{}{}", number % extent, text.empty() ? "" : ", " + text);
+    number /= extent;
+  }
+  return fmt::format("[{}]", text);
+}
+
+std::string report_of(difference const& d, std::size_t top) {
+  std::size_t const shown = top == 0 ? d.tensors.size() : std::min(top, d.tensors.size());
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) text += line_of(d.tensors[i]);
+  if (shown < d.tensors.size())
+    text += fmt::format("... and {} more (--top 0)\n", d.tensors.size() - shown);
+  for (std::string const& name : d.metadata)
+    text += fmt::format("metadata {} differ\n", st::detail::shown(name));
+  double largest = 0;
+  for (tensor_difference const& each : d.tensors) largest = std::max(largest, each.largest);
+  text += fmt::format("{} of {} tensors have equal bits", d.equal, d.equal + d.tensors.size());
+  if (largest != 0) text += fmt::format("; the others differ by at most {:.4g} ulps", largest);
+  return text + '\n';
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far two models are apart.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model.hpp"
+#include "progress.hpp"
+
+/// Of two tensors of one name.
+struct tensor_difference {
+  enum class kind {
+    none,  ///< the same type, shape, scale and bits
+    only_in_a,
+    only_in_b,
+    shape,
+    bytes,  ///< of a type that is not compared as numbers, or of two of which one is none
+    values
+  };
+  kind what = kind::none;
+  std::string name;
+  lowp::safetensors::tensor const *a = nullptr, *b = nullptr;
+
+  // Where they are compared as numbers:
+  double largest = 0, mean = 0;  ///< distance in ulps of the format with fewer significand bits
+  lowp::safetensors::dtype ulps_of = lowp::safetensors::dtype::f32;
+  std::uint64_t at = 0;             ///< number of the element with the largest distance
+  double value_a = 0, value_b = 0;  ///< there
+  std::uint64_t unequal = 0;  ///< elements that are no equal numbers; elsewhere bytes that differ
+  /// NaN or infinite in one and not, or not the same, in the other; they have no distance.
+  std::uint64_t not_finite = 0;
+
+  [[nodiscard]] bool is_within(double ulps) const;
+};
+
+struct difference {
+  std::vector<tensor_difference> tensors;  ///< those that differ, worst first
+  std::uint64_t equal = 0;                 ///< tensors that do not
+  std::vector<std::string> metadata;       ///< names of texts that differ, scales apart
+};
+
+difference compare(model const& a, model const& b, progress& bar);
+
+/// "[3, 17]": where element `number` lies; "[]" of a scalar.
+std::string place_in(std::vector<std::uint64_t> const& shape, std::uint64_t number);
+
+/// @param top  how many tensors; 0: all
+std::string report_of(difference const& d, std::size_t top);

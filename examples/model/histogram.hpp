@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large the numbers of a tensor are, against what a format can hold, as a picture in SVG.
+#pragma once
+
+#include <string>
+
+#include "figures.hpp"
+#include "targets.hpp"
+
+/// The binary exponents from one end of a picture to the other.
+struct exponent_range {
+  int low, high;
+};
+/// All of those of `f` and of the format's, so that pictures on one page can be compared.
+exponent_range range_of(figures const& f, format_facts const& to);
+
+/// How many numbers there are of each binary exponent, on a logarithmic scale, before the zones where the
+/// format's values are normal, subnormal, zero or beyond its largest one.
+/// @param title  shown by programs that read to people; text, not markup
+std::string histogram_of(figures const& f, format_facts const& to, exponent_range const& shown,
+                         std::string const& title);
+
+/// Fit for text and attributes of HTML and XML.
+std::string escaped(std::string const& text);

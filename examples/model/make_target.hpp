@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A format's entry in the list of targets. Each use is a dozen kernels, so they are spread over units.
+#pragma once
+
+#include <concepts>
+#include <cstring>
+#include <lowp/cast.hpp>
+#include <lowp/census.hpp>
+#include <lowp/random.hpp>
+#include <lowp/scale.hpp>
+
+#include "make_facts.hpp"
+#include "targets.hpp"
+
+template <class T>
+lowp::range_census census_in(std::span<float const> in) {
+  return lowp::census<T>(in);
+}
+
+template <class T>
+float scale_in(lowp::amax const& largest) {
+  if constexpr (lowp::scalable<T>)
+    return lowp::power_of_two_scale<T>(largest);
+  else
+    return 1;
+}
+
+template <class T>
+std::span<T> elements_at(std::span<std::byte> bytes) {
+  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+template <class T>
+void round_to(std::span<float const> in, std::uint64_t first, rounding_of_tensor const& how,
+              std::span<std::byte> out) {
+  if constexpr (std::same_as<T, float>) {
+    std::memcpy(out.data(), in.data(), in.size_bytes());
+  } else {
+    auto const policy = how.overflow.value_or(lowp::default_overflow<T>);
+    if (how.is_stochastic)
+      lowp::cast(in, elements_at<T>(out),
+                 lowp::stochastic{.seed = how.seed, .stream = how.stream, .offset = first}, policy);
+    else
+      lowp::cast(in, elements_at<T>(out), lowp::nearest_even{}, policy);
+  }
+}
+
+template <class T>
+void round_doubles_to(std::span<double const> in, std::uint64_t first,
+                      rounding_of_tensor const& how, std::span<std::byte> out) {
+  auto const to = elements_at<T>(out);
+  if constexpr (std::same_as<T, float>) {
+    for (std::size_t i = 0; i < in.size(); ++i) to[i] = static_cast<float>(in[i]);
+  } else {
+    auto const policy = how.overflow.value_or(lowp::default_overflow<T>);
+    lowp::random_source const random{how.seed, how.stream};
+    for (std::size_t i = 0; i < in.size(); ++i)
+      to[i] = how.is_stochastic
+                  ? lowp::convert<T>(
+                        in[i], lowp::stochastic_bits{static_cast<std::uint16_t>(random(first + i))},
+                        policy)
+                  : lowp::convert<T>(in[i], lowp::nearest_even{}, policy);
+  }
+}
+
+/// Of a format that only an audit can be taken for.
+template <class T>
+constexpr target audited(std::string_view name) {
+  return {name, {}, make_facts<T>(), census_in<T>, scale_in<T>, nullptr, nullptr};
+}
+template <class T>
+constexpr target stored(std::string_view name) {
+  return {name,
+          lowp::safetensors::dtype_of<T>,
+          make_facts<T>(),
+          census_in<T>,
+          scale_in<T>,
+          round_to<T>,
+          round_doubles_to<T>};
+}

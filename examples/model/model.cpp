@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+
+#include "index.hpp"
+#include "problem.hpp"
+#include "targets.hpp"
+
+namespace st = lowp::safetensors;
+
+std::string key_of_scale(std::string_view name) { return std::string(name) + ".scale"; }
+
+model::model(std::string path) : path_(std::move(path)), is_sharded_(path_.ends_with(".json")) {
+  if (is_sharded_)
+    open_shards();
+  else
+    shards_.emplace_back(path_);
+
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    for (st::tensor const& t : shards_[i].tensors()) entries_.push_back({&t, i});
+    metadata_.insert(shards_[i].metadata().begin(), shards_[i].metadata().end());
+  }
+  std::stable_sort(entries_.begin(), entries_.end(),
+                   [](entry const& a, entry const& b) { return a.name() < b.name(); });
+  auto const twice =
+      std::adjacent_find(entries_.begin(), entries_.end(),
+                         [](entry const& a, entry const& b) { return a.name() == b.name(); });
+  if (twice != entries_.end())
+    throw problem(fmt::format("'{}': tensor {} is in '{}' and in '{}'", path_,
+                              st::detail::shown(twice->name()), shards_[twice->shard].path(),
+                              shards_[std::next(twice)->shard].path()));
+  for (entry& each : entries_) read_scale(each);
+}
+
+void model::open_shards() {
+  model_index const index = read_index(path_);
+  std::filesystem::path const folder = std::filesystem::path(path_).parent_path();
+  for (std::string const& name : index.files) shards_.emplace_back((folder / name).string());
+  for (auto const& [tensor, file] : index.tensors)
+    if (shards_[file].find(tensor) == nullptr)
+      throw problem(fmt::format("'{}': tensor {} is not in '{}'", path_, st::detail::shown(tensor),
+                                shards_[file].path()));
+}
+
+void model::read_scale(entry& of) const {
+  auto const& texts = shards_[of.shard].metadata();
+  auto const found = texts.find(key_of_scale(of.name()));
+  if (found == texts.end() || facts_of(of.type()) == nullptr) return;
+  std::string const& text = found->second;
+  char const* const end = text.data() + text.size();
+  auto const read = std::from_chars(text.data(), end, of.scale);
+  int exponent = 0;
+  bool const is_number = read.ec == std::errc() && read.ptr == end && std::isnormal(of.scale);
+  if (!is_number || std::frexp(of.scale, &exponent) != 0.5f || std::abs(exponent - 1) > 126)
+    throw problem(fmt::format(
+        "'{}': the scale of tensor {} is {}, not a power of two from 2^-126 to 2^126",
+        shards_[of.shard].path(), st::detail::shown(of.name()), st::detail::shown(text)));
+}
+
+model::entry const* model::find(std::string_view name) const {
+  auto const found =
+      std::lower_bound(entries_.begin(), entries_.end(), name,
+                       [](entry const& e, std::string_view wanted) { return e.name() < wanted; });
+  return found != entries_.end() && found->name() == name ? &*found : nullptr;
+}
+
+std::uint64_t model::bytes() const {
+  std::uint64_t sum = 0;
+  for (entry const& each : entries_) sum += each.bytes();
+  return sum;
+}
+
+bool model::has_shard_at(std::string const& path) const {
+  std::error_code not_there;
+  auto const is_at = [&](std::string const& other) {
+    return std::filesystem::equivalent(path, other, not_there);
+  };
+  return is_sharded_ && (is_at(path_) || std::any_of(shards_.begin(), shards_.end(),
+                                                     [&](auto& f) { return is_at(f.path()); }));
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model on disk: one safetensors file, or several and an index of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <lowp/safetensors/file.hpp>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The convention of lowp/checkpoint.hpp, for a tensor NAME whose values are its elements over a power
+/// of two: the text of that power among the file's metadata, under NAME.scale.
+std::string key_of_scale(std::string_view name);
+
+/// Every function throws std::runtime_error that names the file, the tensor and what was seen.
+class model {
+ public:
+  struct entry {
+    lowp::safetensors::tensor const* tensor = nullptr;
+    std::size_t shard = 0;
+    float scale = 1;  ///< a value is an element over this
+
+    [[nodiscard]] std::string const& name() const { return tensor->name; }
+    [[nodiscard]] lowp::safetensors::dtype type() const { return tensor->type; }
+    [[nodiscard]] std::uint64_t bytes() const { return tensor->end - tensor->begin; }
+    [[nodiscard]] std::uint64_t count() const { return element_count(*tensor); }
+  };
+
+  /// @param path  of a safetensors file, or of the index of a sharded model (*.json: an object whose
+  ///              "weight_map" has the file of each tensor, beside the index)
+  explicit model(std::string path);
+
+  [[nodiscard]] std::string const& path() const { return path_; }
+  /// Sorted by name: the same for one file and for its shards.
+  [[nodiscard]] std::vector<entry> const& entries() const { return entries_; }
+  /// Null if there is none of that name.
+  [[nodiscard]] entry const* find(std::string_view name) const;
+  /// Of all shards: where two differ, what the first says.
+  [[nodiscard]] std::map<std::string, std::string> const& metadata() const { return metadata_; }
+  [[nodiscard]] std::uint64_t bytes() const;
+  /// Whether writing to `path` would replace a part of a sharded model.
+  [[nodiscard]] bool has_shard_at(std::string const& path) const;
+
+  void read(entry const& of, std::uint64_t first, std::span<std::byte> out) const {
+    shards_[of.shard].read_bytes(*of.tensor, first, out);
+  }
+
+ private:
+  void open_shards();
+  void read_scale(entry& of) const;
+
+  std::string path_;
+  bool is_sharded_ = false;
+  std::vector<lowp::safetensors::file> shards_;
+  std::vector<entry> entries_;
+  std::map<std::string, std::string> metadata_;
+};

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program.hpp"
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <lowp/atomic_file.hpp>
+#include <span>
+#include <string_view>
+
+#include "audit.hpp"
+#include "conversion.hpp"
+#include "difference.hpp"
+#include "json.hpp"
+#include "options.hpp"
+#include "page.hpp"
+#include "problem.hpp"
+#include "table.hpp"
+#include "targets.hpp"
+#include "verdict.hpp"
+
+namespace {
+
+void write_whole(std::string const& path, std::string_view text) {
+  lowp::atomic_file file(path);
+  file.write_at(0, std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+status run(audit_options const& o, std::FILE* out, std::FILE* err) {
+  model const of(o.what.model);
+  // What cannot be written is refused before the work.
+  for (std::string const& path : {o.json, o.html})
+    if (!path.empty()) lowp::atomic_file const probe(path);
+  audit a;
+  {
+    progress bar(err, "audit");
+    a = take_audit(of, o.what, bar);
+  }
+  verdict const v = verdict_on(a, o.what.is_scaled, o.flushed);
+  if (!o.json.empty()) write_whole(o.json, json_of(a, v, o.what.is_scaled));
+  if (!o.html.empty()) write_whole(o.html, page_of(a, v));
+  fmt::print(out, "{}\nverdict: {}\n", table_of(a, o.top), v.text);
+  if (verdict const other = verdict_on(a, true, o.flushed); !v.fits && !o.what.is_scaled)
+    fmt::print(out, "         {}\n", other.text);
+  return v.fits ? status::yes : status::no;
+}
+
+status run(convert_options const& o, std::FILE* out, std::FILE* err) {
+  model const from(o.what.model);
+  conversion_report report;
+  {
+    progress bar(err, "convert");
+    report = convert(from, o, bar);
+  }
+  fmt::print(
+      out,
+      "{}: {} tensors converted to {}, {} of them with a scale, {} copied; {} bytes, were {}\n",
+      o.out, report.converted, o.what.to->name, report.scaled, report.copied, report.bytes_after,
+      report.bytes_before);
+  if (report.overflow != 0 || report.flushed != 0)
+    fmt::print(out, "{} values overflowed, {} were flushed to zero; audit says where\n",
+               report.overflow, report.flushed);
+  return status::yes;
+}
+
+status run(diff_options const& o, std::FILE* out, std::FILE* err) {
+  model const a(o.a), b(o.b);
+  difference d;
+  {
+    progress bar(err, "diff");
+    d = compare(a, b, bar);
+  }
+  std::fputs(report_of(d, o.top).c_str(), out);
+  bool is_equal = d.tensors.empty() && d.metadata.empty();
+  if (o.within) {
+    is_equal = true;
+    for (tensor_difference const& each : d.tensors)
+      is_equal = is_equal && each.is_within(*o.within);
+  }
+  return is_equal ? status::yes : status::no;
+}
+
+// One line, whatever is in it.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  return text;
+}
+
+}  // namespace
+
+status run(std::vector<std::string> arguments, std::FILE* out, std::FILE* err) try {
+  auto const parsed = parse(std::move(arguments));
+  status result = status::yes;
+  if (auto const* const text = std::get_if<std::string>(&parsed))
+    std::fputs(text->c_str(), out);
+  else
+    result = std::visit([&](auto const& o) { return run(o, out, err); }, std::get<options>(parsed));
+  if (std::fflush(out) != 0 || std::ferror(out) != 0)
+    throw problem(fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
+  return result;
+} catch (interruption const& e) {
+  fmt::print(err, "lowp-model: {}\n", e.what());
+  return status::interrupted;
+} catch (std::bad_alloc const&) {
+  fmt::print(err, "lowp-model: there is not enough memory\n");
+  return status::trouble;
+} catch (std::exception const& e) {
+  fmt::print(err, "lowp-model: {}\n", one_line(e.what()));
+  return status::trouble;
+}

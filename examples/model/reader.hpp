@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The elements of a tensor as numbers, a piece at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model.hpp"
+
+/// Reads a tensor whose type facts_of() knows. A piece is the values of consecutive elements, what a
+/// scale among the metadata says included; F64 comes as doubles, everything else as floats.
+class reader {
+ public:
+  /// Elements of a piece. A multiple of 2^14, so that a census of pieces has the bits of a whole one's.
+  static constexpr std::size_t most = std::size_t{1} << 18;
+
+  /// @param factor  a power of two that values are multiplied by
+  reader(model const& from, model::entry const& of, float factor = 1);
+
+  /// The next piece; false after the last.
+  bool next();
+  /// The number of the piece's first element.
+  [[nodiscard]] std::uint64_t first() const { return first_; }
+  [[nodiscard]] bool is_double() const { return is_double_; }
+  /// The piece. Of doubles: rounded to odd, from which rounding to any narrower format gives what
+  /// rounding the double does.
+  std::span<float const> floats();
+  /// The piece of an F64 tensor.
+  [[nodiscard]] std::span<double const> doubles() const { return {doubles_.data(), size_}; }
+  [[nodiscard]] std::uint64_t bytes() const { return size_ * element_bytes_; }
+
+ private:
+  void decode();
+
+  model const& from_;
+  model::entry const& of_;
+  float factor_;
+  bool is_double_;
+  std::size_t element_bytes_, size_ = 0;
+  std::uint64_t first_ = 0, count_;
+  std::vector<std::byte> bytes_;
+  std::vector<float> floats_;
+  std::vector<double> doubles_;
+};

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tensors a plan is about, and with what scale each is rounded.
+#pragma once
+
+#include <lowp/census_report.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "targets.hpp"
+
+class selection {
+ public:
+  /// @throws problem  --keep is no regular expression
+  explicit selection(plan const& what);
+  ~selection();
+  selection(selection const&) = delete;
+  selection& operator=(selection const&) = delete;
+
+  /// Numbers to be rounded: floating-point, and in no --keep. Others stay as they are.
+  [[nodiscard]] bool has(model::entry const& e) const;
+
+ private:
+  struct pattern;
+  std::vector<std::unique_ptr<pattern>> keep_;
+};
+
+/// A census of all of a tensor's values times `factor`.
+lowp::range_census census_of(model const& from, model::entry const& of, target const& to,
+                             float factor, progress& bar);
+
+/// Whether a scale may save something: values that the format cannot hold or that lose bits at its
+/// lower end.
+bool may_gain(lowp::range_census const& c);

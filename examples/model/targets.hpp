@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The formats to convert to, by name: where a name becomes a type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <lowp/census_report.hpp>
+#include <lowp/overflow.hpp>
+#include <lowp/safetensors/dtype.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// How one tensor is rounded.
+struct rounding_of_tensor {
+  bool is_stochastic = false;
+  std::uint64_t seed = 0, stream = 0;
+  std::optional<lowp::overflow> overflow;  ///< none: the format's default
+};
+
+/// Facts of a format, as numbers.
+struct format_facts {
+  int significand_bits, min_exponent, max_exponent;  ///< exponents of normal values
+  double largest, smallest_normal, smallest;
+  bool has_infinity, has_nan;
+};
+
+struct target {
+  std::string_view name;  ///< as lowp spells it
+  std::optional<lowp::safetensors::dtype>
+      type;  ///< none: an audit can be taken, a file cannot hold it
+  format_facts facts;
+  lowp::range_census (*census)(std::span<float const> in);
+  /// The largest power of two with which |x| <= largest does not overflow; 1 for float.
+  float (*scale)(lowp::amax const& largest);
+  /// out: the codes of `in`, the first of which is element `first` of its tensor.
+  void (*round)(std::span<float const> in, std::uint64_t first, rounding_of_tensor const& how,
+                std::span<std::byte> out);
+  /// The same from doubles, rounded once.
+  void (*round_doubles)(std::span<double const> in, std::uint64_t first,
+                        rounding_of_tensor const& how, std::span<std::byte> out);
+};
+
+/// Of two formats the one with fewer significand bits.
+format_facts const& narrower(format_facts const& a, format_facts const& b);
+
+/// Of a type whose elements are floating-point numbers with a sign; null for the others.
+format_facts const* facts_of(lowp::safetensors::dtype type);
+
+std::span<target const* const> all_targets();
+/// "float16, bfloat16, ..."
+std::string names_of_targets();
+/// Null if there is none of that name.
+target const* target_named(std::string_view name);

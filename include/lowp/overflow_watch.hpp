@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a NaN to the name of the layer: watches named places of a model, and at the first infinity, NaN
+// or value that would overflow says which place it is and what led to it.
+//
+//     overflow_watch<float16> watch;
+//     auto const fc1 = watch.add("fc1", "Linear");
+//     each step:  watch.step(step);
+//                 ... watch.forward(fc1).weight(w).input(x).output(y);
+//                 ... watch.backward(fc1).output(dy).input(dx).weight(dw);
+#pragma once
+
+#include <lowp/abs_range.hpp>
+#include <lowp/stall_watch.hpp>
+#include <lowp/watch_alarm.hpp>
+#include <lowp/watch_frames.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lowp {
+
+inline namespace LOWP_UNIT {
+
+/// Watches for values beyond `To`, which is what the tensors are or what they are to become: bfloat16 or
+/// float values before a model is to run in float16.
+///
+/// Not for several threads at once: each has a watch of its own, or a lock. It prints nothing, and while
+/// nothing is wrong it allocates nothing once it has seen every place in as many frames as it keeps.
+///
+/// @tparam To     float finds infinities and NaN alone
+/// @tparam Where  simd::this_thread, or a team: openmp::overflow_watch
+template <census_target To = float, class Where = simd::this_thread>
+class overflow_watch {
+ public:
+  class frame;
+
+  /// @throws std::invalid_argument  policy.frames or policy.every is 0
+  explicit overflow_watch(watch_policy policy = {})
+      : policy_(std::move(policy)), frames_(policy_.frames) {
+    if (policy_.frames == 0) detail::refuse_if("overflow_watch: policy.frames is 0");
+    if (policy_.every == 0) detail::refuse_if("overflow_watch: policy.every is 0");
+  }
+
+  /// Names a place, and what it is, such as "Linear"; `where` may be a std::source_location. Returns its
+  /// number.
+  std::size_t add(std::string name, std::string type = {},
+                  source_place where = source_place::current()) {
+    places_.push_back({.name = std::move(name), .type = std::move(type), .where = where});
+    return places_.size() - 1;
+  }
+
+  /// A step begins; without one, all is step 0. Returns whether it is watched.
+  bool step(std::uint64_t number) {
+    finish_traced();
+    step_ = number;
+    is_traced_ = std::ranges::find(policy_.traced, number) != policy_.traced.end();
+    is_watched_ = is_traced_ || number % policy_.every == 0;
+    has_alarmed_ = false;
+    if (is_traced_) trace_ += detail::watch_frames::text_of_step(number);
+    return is_watched_;
+  }
+
+  /// Begins a frame: tell it of the place's tensors, in any order, when the place is done with them.
+  /// @throws std::invalid_argument  no place has that number
+  frame forward(std::size_t place) { return begin(place, watch_pass::forward); }
+  /// The same of their gradients.
+  frame backward(std::size_t place) { return begin(place, watch_pass::backward); }
+
+  /// In any step: that an update of the place's weights was, or stored, what is not finite.
+  /// @param report  of that update alone
+  void update(std::size_t place, update_report const& report) {
+    known(place);
+    if (report.nonfinite == 0 && report.overflowed == 0) return;
+    bool const is_lost = report.nonfinite != 0;
+    ++(is_lost ? places_[place].nan : places_[place].overflow);
+    alarm(is_lost ? watch_trouble::nan : watch_trouble::overflow, place, "update", {}, [&] {
+      return "update: " + (is_lost
+                               ? amount(report.nonfinite, report.count, "not finite")
+                               : amount(report.overflowed, report.count, "beyond what is stored"));
+    });
+  }
+  /// In any step: that a stall_watch found weights of the place frozen.
+  void stalled(std::size_t place, stall_alarm const& what) {
+    known(place);
+    ++places_[place].stalled;
+    alarm(watch_trouble::stalled, place, what.state.name, {}, [&] { return what.text(); });
+  }
+
+  [[nodiscard]] std::vector<watched_place> const& places() const { return places_; }
+  /// The first trouble of all.
+  [[nodiscard]] std::optional<watch_alarm> const& first() const { return first_; }
+  /// "Last 21 forward frames: ..."
+  [[nodiscard]] std::string text() const { return frames_.text(places_); }
+  /// What was written down of traced steps since it was last taken.
+  [[nodiscard]] std::string take_trace() {
+    finish_traced();
+    return std::exchange(trace_, {});
+  }
+
+ private:
+  frame begin(std::size_t place, watch_pass pass) {
+    known(place);
+    if (!is_watched_) return {nullptr, 0};
+    finish_traced();
+    std::uint64_t const number = frames_.begin(place, pass, step_);
+    if (is_traced_) being_traced_ = number;
+    return {this, number};
+  }
+  void known(std::size_t place) const {
+    if (place >= places_.size())
+      detail::refuse_if("overflow_watch: there is no place " + std::to_string(place) + " of " +
+                        std::to_string(places_.size()));
+  }
+  void finish_traced() {
+    if (being_traced_ == 0) return;
+    detail::watch_frame const& done = *frames_.find(being_traced_);
+    trace_ += detail::watch_frames::text_of(places_[done.place], done);
+    being_traced_ = 0;
+  }
+
+  static abs_range range_of(abs_range const& known) { return known; }
+  template <readable S>
+  static abs_range range_of(S&& values) {
+    abs_range_report<To> report;
+    detail::refuse_if(detail::abs_range_on(Where{}, values, report));
+    return report;
+  }
+
+  void see(std::uint64_t number, watch_role role, std::string_view name, abs_range const& range) {
+    detail::watch_frame* const current = frames_.find(number);
+    if (current == nullptr)
+      detail::refuse_if("overflow_watch: a frame was told of a tensor after " +
+                        std::to_string(policy_.frames) + " later frames");
+    watched_place& place = places_[current->place];
+    detail::watch_line const line{role, number_of(place, *current, role, name), range};
+    current->lines.push_back(line);
+    if (range.is_sound() || is_traced_) return;
+    if (range.nan != 0) ++place.nan;
+    if (range.infinite != 0) ++place.infinite;
+    if (range.overflow != 0) ++place.overflow;
+    alarm(range.nan != 0        ? watch_trouble::nan
+          : range.infinite != 0 ? watch_trouble::infinite
+                                : watch_trouble::overflow,
+          current->place, detail::watch_frames::label(place, *current, line), range, [&] {
+            return detail::watch_frames::label(place, *current, line) + ": " +
+                   amounts(range, *current, role);
+          });
+  }
+  static std::uint32_t number_of(watched_place& place, detail::watch_frame const& frame,
+                                 watch_role role, std::string_view name) {
+    if (role == watch_role::weight) {
+      auto const at = std::ranges::find(place.weights, name);
+      auto const number = static_cast<std::uint32_t>(at - place.weights.begin());
+      if (at == place.weights.end()) place.weights.emplace_back(name);
+      return number;
+    }
+    std::uint32_t number = 0;
+    for (detail::watch_line const& each : frame.lines)
+      if (each.role == role) ++number;
+    return number;
+  }
+
+  static std::string amount(std::uint64_t some, std::uint64_t all, char const* what) {
+    return std::to_string(some) + " of " + std::to_string(all) + " " + what;
+  }
+  static std::string amounts(abs_range const& range, detail::watch_frame const& frame,
+                             watch_role role) {
+    std::string text;
+    auto const add = [&](std::uint64_t some, std::string const& what) {
+      if (some != 0) text += (text.empty() ? "" : ", ") + amount(some, range.count, what.c_str());
+    };
+    add(range.nan, "NaN");
+    add(range.infinite, "infinite");
+    add(range.overflow, "beyond " + detail::text_of(float{std::numeric_limits<To>::max()}));
+    // Were it the output of a watched place, that would have been found first.
+    bool const came_in =
+        frame.pass == watch_pass::forward ? role == watch_role::input : role == watch_role::output;
+    return came_in ? text + ", made by what is not watched" : text;
+  }
+
+  template <class Details>
+  void alarm(watch_trouble trouble, std::size_t place, std::string const& tensor,
+             abs_range const& range, Details const& details) {
+    bool const is_told = !has_alarmed_ && (policy_.call_back || policy_.throws);
+    has_alarmed_ = true;
+    if (!is_told && first_) return;
+    watched_place const& at = places_[place];
+    watch_alarm found{trouble, place, at.name, at.type, at.where, tensor, step_, range, {}};
+    found.text = std::string("Detected ") +
+                 (trouble == watch_trouble::stalled    ? "stalled tensor"
+                  : trouble == watch_trouble::overflow ? "overflow"
+                                                       : "inf/nan") +
+                 " during batch_number=" + std::to_string(step_) + "\n" + text() + at.name + " (" +
+                 at.where.text() + "): " + details();
+    if (!first_) first_ = found;
+    if (!is_told) return;
+    if (policy_.call_back)
+      policy_.call_back(found);
+    else
+      detail::raise<watch_error>(found);
+  }
+
+  watch_policy policy_;
+  detail::watch_frames frames_;
+  std::vector<watched_place> places_;
+  std::optional<watch_alarm> first_;
+  std::string trace_;
+  std::uint64_t step_ = 0, being_traced_ = 0;
+  bool is_watched_ = true, is_traced_ = false, has_alarmed_ = false;
+};
+
+/// What a place did once. Tensors are spans and the like, of matrices std::span(m.data(), m.size()), or
+/// any struct of the folder storage; or an abs_range, as a GPU or another machine has found it.
+/// Each is looked at when it is told of, and not kept.
+///
+/// @throws watch_error  at the first tensor with trouble in this step, where the policy is to throw
+template <census_target To, class Where>
+class overflow_watch<To, Where>::frame {
+ public:
+  template <class T>
+  frame const& weight(T&& values) const {
+    return weight("weight", values);
+  }
+  template <class T>
+  frame const& weight(std::string_view name, T&& values) const {
+    return see(watch_role::weight, name, values);
+  }
+  /// Forward, x; backward, the gradient by x.
+  template <class T>
+  frame const& input(T&& values) const {
+    return see(watch_role::input, {}, values);
+  }
+  /// Forward, y; backward, the gradient by y.
+  template <class T>
+  frame const& output(T&& values) const {
+    return see(watch_role::output, {}, values);
+  }
+
+ private:
+  friend overflow_watch;
+  frame(overflow_watch* watch, std::uint64_t number) : watch_(watch), number_(number) {}
+
+  template <class T>
+  frame const& see(watch_role role, std::string_view name, T& values) const {
+    if (watch_ != nullptr) watch_->see(number_, role, name, range_of(values));
+    return *this;
+  }
+
+  overflow_watch* watch_;  ///< null where the step is not watched
+  std::uint64_t number_;
+};
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an overflow_watch finds, and what it is to do then.
+#pragma once
+
+#include <lowp/abs_range_report.hpp>
+#include <lowp/source_place.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lowp {
+
+/// What was found.
+enum class watch_trouble { nan, infinite, overflow, stalled };
+
+inline namespace LOWP_UNIT {
+
+/// Something that was found, and what led to it.
+struct watch_alarm {
+  watch_trouble trouble;
+  std::size_t place;       ///< its number
+  std::string name, type;  ///< of the place
+  source_place where;      ///< where it was named
+  std::string tensor;      ///< "input[0]", "weight", "output"; "update"
+  std::uint64_t step;
+  abs_range range;   ///< of the tensor; of stalled ones and of updates, nothing
+  std::string text;  ///< the whole report, for people
+};
+
+/// How an overflow_watch throws.
+class watch_error : public std::runtime_error {
+ public:
+  explicit watch_error(watch_alarm what_was_found)
+      : std::runtime_error(what_was_found.text), alarm(std::move(what_was_found)) {}
+  watch_alarm alarm;
+};
+
+struct watch_policy {
+  std::size_t frames = 21;  ///< how many of the last ones a report shows
+  std::uint64_t every = 1;  ///< steps whose number is no multiple of it are not watched
+  /// Steps of which everything is written down instead of judged, as Hugging Face's trace_batch_nums.
+  std::vector<std::uint64_t> traced{};
+  /// Told of the first trouble of each watched step, instead of an exception.
+  std::function<void(watch_alarm const&)> call_back{};
+  /// Without a call_back: whether trouble is thrown, or only counted.
+  bool throws = true;
+};
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp

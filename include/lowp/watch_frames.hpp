@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last frames that an overflow_watch has seen, and their text: that of DebugUnderflowOverflow of
+// Hugging Face's transformers (src/transformers/debug_utils.py), line for line.
+//
+//     abs min  abs max  metadata
+//                       encoder.block.2.layer.1.DenseReluDense.wo Linear
+//     1.01e-06 6.44e+00 weight
+//     0.00e+00 9.74e+03 input[0]
+//     3.18e-04 6.27e+04 output
+#pragma once
+
+#include <lowp/abs_range_report.hpp>
+#include <lowp/source_place.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lowp {
+
+/// Which way a model is gone through.
+enum class watch_pass { forward, backward };
+
+/// What a tensor is to the place where it is seen.
+enum class watch_role { weight, input, output };
+
+inline namespace LOWP_UNIT {
+
+/// A layer, or any other place that has a name.
+struct watched_place {
+  std::string name, type;
+  source_place where;
+  /// Tensors seen here that had NaN, infinities, values to overflow, each in at least one element.
+  std::uint64_t nan = 0, infinite = 0, overflow = 0;
+  std::uint64_t stalled = 0;           ///< how often it was said to stand still
+  std::vector<std::string> weights{};  ///< their names
+};
+
+}  // namespace LOWP_UNIT
+
+namespace detail {
+
+inline namespace LOWP_UNIT {
+
+/// A tensor of a frame.
+struct watch_line {
+  watch_role role;
+  std::uint32_t number;  ///< among those of its role; of a weight, its name
+  abs_range range;
+};
+
+struct watch_frame {
+  std::uint64_t number = 0, step = 0;
+  std::size_t place = 0;
+  watch_pass pass = watch_pass::forward;
+  std::vector<watch_line> lines{};
+};
+
+/// As Python's format(x, "8.2e"), in any locale.
+inline std::string watch_number(float x) {
+  char text[32];
+  auto const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, 2).ptr;
+  auto const length = static_cast<std::size_t>(end - text);
+  return std::string(length < 8 ? 8 - length : 0, ' ').append(text, length);
+}
+
+/// "1.01e-06 6.44e+00 ": NaN and infinity are shown where there is one, as by torch.
+inline std::string watch_numbers(abs_range const& range) {
+  if (range.count == 0) return "            empty ";
+  float const nan = __builtin_bit_cast(float, lanes::binary32_nan);
+  return (watch_number(range.nan != 0 ? nan : range.min_abs.value()) + " ")
+      .append(watch_number(range.max_abs.value()))
+      .append(" ");
+}
+
+inline constexpr std::string_view watch_header = "abs min  abs max  metadata\n";
+inline constexpr std::string_view watch_indent = "                  ";
+
+/// The last of all frames, in memory that is used again.
+class watch_frames {
+ public:
+  explicit watch_frames(std::size_t most) : ring_(most) {
+    for (watch_frame& each : ring_) each.lines.reserve(4);
+  }
+
+  /// Begins a frame in the place of the oldest one; the result is its number, from 1 on.
+  std::uint64_t begin(std::size_t place, watch_pass pass, std::uint64_t step) {
+    watch_frame& frame = ring_[next_ % ring_.size()];
+    frame.number = ++next_;
+    frame.step = step;
+    frame.place = place;
+    frame.pass = pass;
+    frame.lines.clear();
+    return next_;
+  }
+  /// Null where later ones have taken its memory.
+  watch_frame* find(std::uint64_t number) {
+    watch_frame& frame = ring_[(number - 1) % ring_.size()];
+    return frame.number == number ? &frame : nullptr;
+  }
+  void clear() {
+    for (watch_frame& each : ring_) each.number = 0;
+  }
+
+  /// "input[0]", "output" where there is one and "output[1]" where there are several; gradients as the
+  /// backward hooks of torch.nn.Module call them.
+  static std::string label(watched_place const& place, watch_frame const& frame,
+                           watch_line const& line) {
+    bool const is_backward = frame.pass == watch_pass::backward;
+    if (line.role == watch_role::weight)
+      return place.weights[line.number] + (is_backward ? ".grad" : "");
+    bool const is_input = line.role == watch_role::input;
+    std::string name = is_backward ? "grad_" : "";
+    name += is_input ? "input" : "output";
+    if (is_input || is_backward || outputs_of(frame) > 1)
+      name.append("[").append(std::to_string(line.number)).append("]");
+    return name;
+  }
+
+  static std::string text_of(watched_place const& place, watch_frame const& frame) {
+    std::string text(watch_indent);
+    text += place.name;
+    if (!place.type.empty()) text.append(" ").append(place.type);
+    if (frame.pass == watch_pass::backward) text += " (backward)";
+    text += '\n';
+    for (watch_line const& line : frame.lines)
+      text.append(watch_numbers(line.range)).append(label(place, frame, line)).append("\n");
+    return text;
+  }
+
+  static std::string text_of_step(std::uint64_t step) {
+    return ("\n\n" + std::string(watch_indent) + "*** Starting batch number=")
+        .append(std::to_string(step))
+        .append(" ***\n")
+        .append(watch_header);
+  }
+
+  /// All frames, the oldest first.
+  [[nodiscard]] std::string text(std::vector<watched_place> const& places) const {
+    std::string body;
+    std::size_t count = 0, backward = 0;
+    std::uint64_t step = 0;
+    for (std::size_t i = 0; i < ring_.size(); ++i) {
+      watch_frame const& frame = ring_[(next_ + i) % ring_.size()];
+      if (frame.number == 0) continue;
+      if (count != 0 && frame.step != step) body += text_of_step(frame.step);
+      step = frame.step;
+      ++count;
+      if (frame.pass == watch_pass::backward) ++backward;
+      body += text_of(places[frame.place], frame);
+    }
+    std::string text = "Last " + std::to_string(count);
+    text += backward == 0 ? " forward" : backward == count ? " backward" : "";
+    return text.append(" frames:\n").append(watch_header).append(body);
+  }
+
+ private:
+  static std::size_t outputs_of(watch_frame const& frame) {
+    std::size_t outputs = 0;
+    for (watch_line const& line : frame.lines)
+      if (line.role == watch_role::output) ++outputs;
+    return outputs;
+  }
+
+  std::vector<watch_frame> ring_;
+  std::uint64_t next_ = 0;  ///< number of the last frame
+};
+
+}  // namespace LOWP_UNIT
+
+}  // namespace detail
+
+}  // namespace lowp
