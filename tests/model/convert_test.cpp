@@ -105,12 +105,14 @@ TEST_F(convert, rounds_as_the_oracle_does) {
 TEST_F(convert, scales_what_needs_it) {
   const std::vector<float> tiny{1e-9F, -3e-9F, 0}, large{1e6F, 3}, fine{1, 2};
   write(model, {of("a.tiny", tiny), of("b.large", large), of("c.fine", fine)},
-        {{"format", "pt"}, {"c.fine.scale", "1"}});
+        {{"format", "pt"}, {"lowp.checkpoint", "1"}, {"scalar.c.fine.scale", "1"}});
   ASSERT_EQ(tool({"convert", model, out, "--to", "float16", "--scale", "tensor"}).status, 0);
   const st::file file(out);
   // 3e-9 is 1.61 * 2^-29 and 1e6 is 1.9 * 2^19; the largest float16 is just under 2^16.
-  const std::map<std::string, std::string> want{
-      {"format", "pt"}, {"a.tiny.scale", "17592186044416"}, {"b.large.scale", "0.0625"}};
+  const std::map<std::string, std::string> want{{"format", "pt"},
+                                                {"lowp.checkpoint", "1"},
+                                                {"scalar.a.tiny.scale", "17592186044416"},
+                                                {"scalar.b.large.scale", "0.0625"}};
   EXPECT_EQ(file.metadata(), want);
   const way nearest{{}, oracle::mode::nearest_even, {}, 1};
   const auto times = [](std::vector<float> values, float scale) {
@@ -126,10 +128,24 @@ TEST_F(convert, scales_what_needs_it) {
   EXPECT_EQ(tool({"audit", out, "--to", "float8_e5m2"}).status, 1);
   const std::string back = folder.file("back");
   ASSERT_EQ(tool({"convert", out, back, "--to", "float32"}).status, 0);
-  EXPECT_EQ(st::file(back).metadata(), (std::map<std::string, std::string>{{"format", "pt"}}));
+  EXPECT_EQ(st::file(back).metadata(),
+            (std::map<std::string, std::string>{{"format", "pt"}, {"lowp.checkpoint", "1"}}));
   const auto values = st::file(back).read<float>(st::file(back).at("a.tiny"));
   for (std::size_t i = 0; i < tiny.size(); ++i)
     EXPECT_NEAR(values[i], tiny[i], std::fabs(tiny[i]) * 0x1p-11F);
+
+  std::vector<lowp::float16> codes(tiny.size()), others(large.size()), rest(fine.size());
+  float scale = 0, other = 0;
+  lowp::checkpoint()
+      .tensor("a.tiny", codes)
+      .scalar("a.tiny.scale", scale)
+      .tensor("b.large", others)
+      .scalar("b.large.scale", other)
+      .tensor("c.fine", rest)
+      .load(out);
+  EXPECT_EQ(scale, 0x1p44F);
+  EXPECT_EQ(other, 0x1p-4F);
+  EXPECT_EQ(codes[0].bits(), codes_in(out, "a.tiny")[0]);
 
   // What has the type stays as it is, with its scale.
   const std::string again = folder.file("again");

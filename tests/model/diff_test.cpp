@@ -127,13 +127,15 @@ TEST_F(diff, measures_in_the_narrower_type) {
 TEST_F(diff, counts_scales_as_part_of_the_values) {
   const std::vector<lowp::float16> codes{lowp::float16(4.0F), lowp::float16(6.0F)};
   const std::vector<float> values{0.5F, 0.75F + 0x1p-13F};
-  const said s = differ({of("w", values)}, {of("w", codes)}, {}, {}, {{"w.scale", "8"}});
+  const said s = differ({of("w", values)}, {of("w", codes)}, {}, {}, {{"scalar.w.scale", "8"}});
   EXPECT_TRUE(has(s.out, "1 of 2 differ, by at most 0.25 ulps of F16 at [1]")) << s.out;
   // The same bits with another scale are other values.
-  EXPECT_EQ(differ({of("w", codes)}, {of("w", codes)}, {}, {}, {{"w.scale", "8"}}).status, 1);
-  EXPECT_EQ(
-      differ({of("w", codes)}, {of("w", codes)}, {}, {{"w.scale", "8"}}, {{"w.scale", "8"}}).status,
-      0);
+  EXPECT_EQ(differ({of("w", codes)}, {of("w", codes)}, {}, {}, {{"scalar.w.scale", "8"}}).status,
+            1);
+  EXPECT_EQ(differ({of("w", codes)}, {of("w", codes)}, {}, {{"scalar.w.scale", "8"}},
+                   {{"scalar.w.scale", "8"}})
+                .status,
+            0);
 }
 
 TEST_F(diff, names_what_cannot_be_compared) {

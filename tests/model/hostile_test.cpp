@@ -90,10 +90,10 @@ TEST_F(hostile, files_get_one_clear_line) {
       R"({"\u001b[2J\nlowp-model: fine":{"dtype":"?","shape":[],"data_offsets":[0,8]}})", data));
   EXPECT_TRUE(has(line, "\\x1b[2J\\x0alowp-model: fine"));
   for (const char* scale : {"", "3", "0", "-2", "inf", "nan", "0x1p4", "1e999", "1e-39", "2 "})
-    EXPECT_TRUE(has(
-        refusal_of_all_ways(file_of(
-            R"({"__metadata__":{"w.scale":")" + std::string(scale) + "\"}," + fine + "}", data)),
-        "the scale of tensor 'w' is '" + std::string(scale) + "', not a power of two"));
+    EXPECT_TRUE(has(refusal_of_all_ways(file_of(R"({"__metadata__":{"scalar.w.scale":")" +
+                                                    std::string(scale) + "\"}," + fine + "}",
+                                                data)),
+                    "the scale of tensor 'w' is '" + std::string(scale) + "', not a power of two"));
 }
 
 TEST_F(hostile, indexes_get_one_clear_line) {
@@ -150,7 +150,7 @@ TEST_F(hostile, mutations_never_crash) {
          of("half", std::vector<lowp::float16>(6, lowp::float16(3.0F))),
          of("wide", std::vector<double>{1, 1e300, -1e-300}),
          of("ids", std::vector<std::int64_t>{1, 2})},
-        {{"format", "pt"}, {"half.scale", "4"}});
+        {{"format", "pt"}, {"scalar.half.scale", "4"}});
   const std::string file = contents(model);
   const std::string index_text =
       R"({"metadata": {"total_size": 9}, "weight_map": {"w": "good.safetensors"}})";
