@@ -121,9 +121,7 @@ auto badness(tensor_difference const& d) {
 std::vector<std::string> texts_that_differ(model const& a, model const& b) {
   std::vector<std::string> names;
   auto const is_scale = [&](std::string const& key) {
-    constexpr std::string_view end = ".scale";
-    if (!key.ends_with(end)) return false;
-    auto const name = std::string_view(key).substr(0, key.size() - end.size());
+    std::string_view const name = tensor_of_scale(key);
     return a.find(name) != nullptr || b.find(name) != nullptr;
   };
   for (auto const& [key, text] : a.metadata()) {

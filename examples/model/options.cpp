@@ -135,9 +135,9 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
       ->check(CLI::IsMember({"infinity", "saturate"}))
       ->type_name("POLICY");
   c.footer(
-      "A tensor NAME with a scale has it among the metadata as NAME.scale, a power of two: its "
-      "values\n"
-      "are its elements over that, here and in lowp/checkpoint.hpp. What is no floating-point "
+      "Where a tensor NAME has a scale, the metadata have that power of two as scalar.NAME.scale, "
+      "and a\n"
+      "value is an element over it: here, and in lowp/checkpoint.hpp. What is no floating-point "
       "tensor,\n"
       "or has the format already, is copied.");
 
