@@ -207,6 +207,12 @@ std::string place_in(std::vector<std::uint64_t> const& shape, std::uint64_t numb
   return fmt::format("[{}]", text);
 }
 
+std::string_view name_of(kind what) {
+  constexpr std::string_view names[] = {
+      "none", "only in the first", "only in the second", "shape", "bytes", "values"};
+  return names[static_cast<std::size_t>(what)];
+}
+
 std::string report_of(difference const& d, std::size_t top) {
   std::size_t const shown = top == 0 ? d.tensors.size() : std::min(top, d.tensors.size());
   std::string text;

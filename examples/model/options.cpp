@@ -151,6 +151,7 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
       ->check(is_not_negative)
       ->type_name("ULPS");
   add_top(d, diff.top);
+  d.add_option("--json", diff.json, "Write all of it for programs")->type_name("FILE");
   d.footer(
       "Ends as diff(1): with 0 if they are equal, with 1 if not, with 2 if there is an error.");
 
