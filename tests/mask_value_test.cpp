@@ -55,8 +55,8 @@ TEST(mask_values, of_the_usual_formats) {
   EXPECT_GE(double{lowp::mask_value<float>}, -0.75 * max);
   EXPECT_LT(double{std::nextafter(lowp::mask_value<float>, -max)}, -0.75 * max);
   EXPECT_TRUE(std::isfinite(lowp::mask_value<float> - max / 4));
-  EXPECT_FALSE(lowp::mask_element<lowp::float8_e3m4>);  // no further than 15.5
-  EXPECT_FALSE(lowp::mask_element<lowp::float8_e8m0fnu>);
+  EXPECT_FALSE(lowp::maskable<lowp::float8_e3m4>);  // no further than 15.5
+  EXPECT_FALSE(lowp::maskable<lowp::float8_e8m0fnu>);
 }
 
 // Why not the smallest finite value.

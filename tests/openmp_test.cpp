@@ -192,6 +192,23 @@ TEST(openmp, clamp_and_power_of_two) {
   });
 }
 
+TEST(openmp, norms) {
+  constexpr std::size_t columns = 300;
+  const auto weight = numbers<lowp::bfloat16>(columns, 2);
+  const auto bias = numbers<float>(columns, 3);
+  for_each_size_and_team([&](std::size_t rows) {
+    const auto x = numbers<lowp::float16>(rows % 700 * columns, 1);
+    std::vector<lowp::float16> alone(x.size());
+    std::vector<lowp::float16> shared(x.size());
+    lowp::rms_norm(x, weight, alone, columns, 1e-6F);
+    lowp::openmp::rms_norm(x, weight, shared, columns, 1e-6F);
+    EXPECT_TRUE(same_bits(alone, shared));
+    lowp::layer_norm(x, weight, bias, alone, columns, 1e-6F);
+    lowp::openmp::layer_norm(x, weight, bias, shared, columns, 1e-6F);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
 TEST(openmp, sums) {
   for_each_size_and_team([](std::size_t size) {
     const auto a = numbers<float>(size, 1);
@@ -357,6 +374,33 @@ TEST(openmp, transform) {
     lowp::openmp::transform(square, random_bits, shared, x);
     EXPECT_TRUE(same_bits(alone, shared));
   });
+}
+
+TEST(openmp, softmax_of_rows_of_every_length) {
+  for (const std::size_t columns : {std::size_t{1}, std::size_t{700}, shard - 1, 2 * shard + 5}) {
+    const std::size_t rows = columns == 1 ? 3 * shard : 13;
+    const auto x = numbers<lowp::float16>(rows * columns, 12);
+    std::vector<std::uint8_t> mask(columns);
+    for (std::size_t i = 0; i < columns; ++i) mask[i] = i % 5 == 3 ? 1 : 0;
+    std::vector<lowp::bfloat16> alone(x.size());
+    std::vector<lowp::bfloat16> shared(x.size());
+    for (const int threads : team_sizes) {
+      omp_set_num_threads(threads);
+      lowp::softmax(x, alone, columns);
+      lowp::openmp::softmax(x, shared, columns);
+      EXPECT_TRUE(same_bits(alone, shared));
+      lowp::log_softmax(x, alone, columns);
+      lowp::openmp::log_softmax(x, shared, columns);
+      EXPECT_TRUE(same_bits(alone, shared));
+      lowp::scale_mask_softmax(x, mask, alone, columns, 0.3F);
+      lowp::openmp::scale_mask_softmax(x, mask, shared, columns, 0.3F);
+      EXPECT_TRUE(same_bits(alone, shared));
+      const lowp::causal_mask causal{rows};
+      lowp::scale_mask_softmax(x, causal, alone, columns, 0.3F);
+      lowp::openmp::scale_mask_softmax(x, causal, shared, columns, 0.3F);
+      EXPECT_TRUE(same_bits(alone, shared));
+    }
+  }
 }
 
 // Refused as a whole, before any thread writes: shards of these would not overlap.

@@ -47,6 +47,18 @@ struct openmp_team {
       for (Report const& each : reports) *report += each;
   }
 
+  template <class RowCall>
+  void rows(RowCall const& call) const {
+    static_cast<void>(isa());
+    std::size_t const in_shard = std::max<std::size_t>(1, shard / call.columns);
+    std::size_t const shards = (call.rows + in_shard - 1) / in_shard;
+#pragma omp parallel for schedule(static) if (shards > 1)
+    for (std::size_t i = 0; i < shards; ++i) {
+      std::size_t const first = i * in_shard;
+      simd::run(call.part(first, std::min(in_shard, call.rows - first)));
+    }
+  }
+
   template <class T>
   void copy(T* to, T const* from, std::size_t count) const {
     if (to == from) return;
@@ -165,6 +177,34 @@ LOWP_HOST_FN void unscale(G&& g, float inverse_scale, gradient_report& report, R
                                          detail::make_unscaling{inverse_scale}, report, rest...));
   else
     lowp::unscale(std::forward<G>(g), inverse_scale, report, rest...);
+}
+
+/// As lowp::rms_norm and lowp::layer_norm: the threads share the rows.
+template <input In, input Weight, output Out>
+LOWP_HOST_FN void rms_norm(In&& in, Weight&& weight, Out&& out, std::size_t columns, float eps) {
+  detail::refuse_if(detail::rms_norm_on(detail::openmp_team{}, in, weight, out, columns, eps));
+}
+template <input In, input Weight, input Bias, output Out>
+LOWP_HOST_FN void layer_norm(In&& in, Weight&& weight, Bias&& bias, Out&& out, std::size_t columns,
+                             float eps) {
+  detail::refuse_if(
+      detail::layer_norm_on(detail::openmp_team{}, in, weight, bias, out, columns, eps));
+}
+
+/// As lowp::softmax, lowp::log_softmax and lowp::scale_mask_softmax: the threads share the rows.
+template <input In, output Out>
+LOWP_HOST_FN void softmax(In&& in, Out&& out, std::size_t columns) {
+  detail::refuse_if(detail::softmax_on(detail::openmp_team{}, in, out, columns));
+}
+template <input In, output Out>
+LOWP_HOST_FN void log_softmax(In&& in, Out&& out, std::size_t columns) {
+  detail::refuse_if(detail::log_softmax_on(detail::openmp_team{}, in, out, columns));
+}
+template <input In, score_mask Mask, output Out>
+LOWP_HOST_FN void scale_mask_softmax(In&& in, Mask&& mask, Out&& out, std::size_t columns,
+                                     float scale) {
+  detail::refuse_if(
+      detail::scale_mask_softmax_on(detail::openmp_team{}, in, mask, out, columns, scale));
 }
 
 /// As lowp::measure.

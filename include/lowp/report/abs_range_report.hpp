@@ -2,7 +2,7 @@
 // The smallest and the largest magnitude of a tensor, and what in it is lost or would be.
 #pragma once
 
-#include <lowp/census_lanes.hpp>
+#include <lowp/report/census_lanes.hpp>
 
 #include <cstdint>
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop over rows on every backend, against a plain loop: what a fold sees, in which order it adds,
+// which row of a mask goes with a row, and what is written where.
+#include <gtest/gtest.h>
+#include <lowp/simd/dispatch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "../support.hpp"
+#include "support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+namespace fold = lowp::fold;
+namespace simd = lowp::simd;
+
+// out = the row's fold + x + weight of the column, where the scores are x and a byte that counts as 1.
+template <class Fold>
+struct folded_rows {
+  using folds = std::tuple<Fold>;
+  template <class F>
+  struct state {
+    F total;
+  };
+  std::size_t hidden = 0;  // columns, in odd rows
+
+  template <class F>
+  LOWP_FN F value(fold::number<0>, const state<F>& /*s*/, const F& x, const F& flag) const {
+    const auto zero = lowp::lanes::spread<lowp::lanes::word<F>>(0);
+    const auto is_set = lowp::lanes::negate(lowp::lanes::equal(lowp::lanes::bits(flag), zero));
+    return lowp::lanes::select(is_set, lowp::lanes::add(x, lowp::lanes::spread<F>(1)), x);
+  }
+  template <class F>
+  LOWP_FN F term(fold::number<0>, const F& value) const {
+    return value;
+  }
+  template <class F>
+  LOWP_FN void settle(fold::number<0>, state<F>& s, const F& total) const {
+    s.total = total;
+  }
+  template <class F>
+  LOWP_FN F result(const state<F>& s, const F& value, const F& weight) const {
+    return lowp::lanes::fma(value, weight, s.total);
+  }
+  LOWP_FN std::size_t visible(std::size_t row, std::size_t columns) const {
+    return row % 2 == 1 ? columns - std::min(hidden, columns) : columns;
+  }
+};
+
+// As fold::sum and fold::maximum say.
+float total_of(fold::sum /*fold*/, const std::vector<float>& row) {
+  std::array<float, 256> sums{};
+  for (std::size_t e = 0; e < row.size(); ++e) sums[e % 256] += row[e];
+  for (std::size_t half = 128; half != 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  return sums[0];
+}
+float total_of(fold::maximum /*fold*/, const std::vector<float>& row) {
+  float largest = -HUGE_VALF;
+  for (const float x : row) {
+    if (std::isnan(x)) return x;
+    largest = std::max(largest, x);
+  }
+  return largest;
+}
+
+struct matrix {
+  std::size_t rows, columns, period, repeats;
+  std::vector<float> x, weights;
+  std::vector<unsigned char> flags;
+
+  matrix(std::size_t r, std::size_t c, std::size_t p, std::size_t n)
+      : rows(r), columns(c), period(p), repeats(n), x(r * c), weights(c), flags(r / n * c) {
+    std::mt19937 random(static_cast<unsigned>(c));
+    std::normal_distribution<float> normal;
+    for (float& each : x) each = normal(random) * (random() % 8 == 0 ? 1e4F : 1.0F);
+    for (float& each : weights) each = normal(random);
+    for (unsigned char& each : flags) each = static_cast<unsigned char>(random() % 3 * 0x80 / 2);
+  }
+  template <class Fold>
+  [[nodiscard]] std::vector<float> expected(const folded_rows<Fold>& operation) const {
+    std::vector<float> out(x.size());
+    for (std::size_t r = 0; r < rows; ++r) {
+      const std::size_t mask_row = r / (period * repeats) * period + r % period;
+      std::vector<float> row(x.data() + r * columns, x.data() + (r + 1) * columns);
+      for (std::size_t e = 0; e < columns; ++e)
+        row[e] += flags[mask_row * columns + e] != 0 ? 1.0F : 0.0F;
+      row.resize(operation.visible(r, columns));
+      const float total = total_of(Fold{}, row);
+      row.resize(columns);  // with zeros
+      for (std::size_t e = 0; e < columns; ++e)
+        out[r * columns + e] = std::fma(row[e], weights[e], total);
+    }
+    return out;
+  }
+  template <class Isa, class Fold>
+  [[nodiscard]] std::vector<float> computed(const folded_rows<Fold>& operation, std::size_t first,
+                                            std::size_t count) const {
+    using in = simd::operand<float, simd::access::read>;
+    using to = simd::operand<float, simd::access::write>;
+    std::vector<float> out(x.size(), -1.0F);
+    const std::tuple scores(in{x.data()},
+                            simd::repeated<simd::byte_operand>{{flags.data()}, period, repeats});
+    Isa::run(simd::row_call<folded_rows<Fold>, to, std::remove_const_t<decltype(scores)>,
+                            std::tuple<in>>{operation, first, count, columns, to{out.data()},
+                                            scores, std::tuple(in{weights.data()})});
+    return out;
+  }
+};
+
+template <class Isa, class Fold>
+void check(const matrix& m, const folded_rows<Fold>& operation) {
+  const auto want = m.expected(operation);
+  for (const auto& [first, count] : {std::pair{std::size_t{0}, m.rows}, {m.rows / 3, m.rows / 2}}) {
+    const auto got = m.computed<Isa>(operation, first, count);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const bool inside = i / m.columns >= first && i / m.columns < first + count;
+      const float expected = inside ? want[i] : -1.0F;
+      if (std::isnan(expected) && std::isnan(got[i])) continue;
+      ASSERT_TRUE(has_bits(got[i], float_bits(expected), i / m.columns, i % m.columns, m.columns));
+    }
+  }
+}
+
+template <class Isa>
+class rows : public on_backend<Isa> {};
+TYPED_TEST_SUITE(rows, backends, by_backend);
+
+constexpr std::array<std::size_t, 8> long_rows{1000, 4096, 8176, 8191, 8192, 8193, 10007, 16384};
+
+TYPED_TEST(rows, are_folded_in_the_documented_order) {
+  for (std::size_t columns = 1; columns <= 600; columns += columns < 70 ? 1 : 19)
+    check<TypeParam>(matrix(40, columns, 4, 2), folded_rows<fold::sum>{});
+  for (const std::size_t columns : long_rows)
+    check<TypeParam>(matrix(4, columns, 1, 4), folded_rows<fold::sum>{});
+}
+
+TYPED_TEST(rows, know_their_maximum) {
+  for (std::size_t columns = 1; columns <= 300; columns += columns < 70 ? 1 : 19)
+    check<TypeParam>(matrix(20, columns, 20, 1), folded_rows<fold::maximum>{});
+  matrix negative(40, 40, 1, 1);
+  for (float& x : negative.x) x = -std::fabs(x) - 2;
+  check<TypeParam>(negative, folded_rows<fold::maximum>{});
+  for (std::size_t i = 0; i < 40; ++i) {  // a NaN of either sign anywhere, or an infinity
+    negative.x[i * 40 + i] = float_of(i % 3 == 0   ? 0xffc00000U
+                                      : i % 3 == 1 ? 0x7f800001U
+                                                   : 0x7f800000U);
+  }
+  check<TypeParam>(negative, folded_rows<fold::maximum>{});
+  for (float& x : negative.x) x = -HUGE_VALF;
+  check<TypeParam>(negative, folded_rows<fold::maximum>{});
+}
+
+TYPED_TEST(rows, have_zeros_where_they_are_not_visible) {
+  for (const std::size_t columns : {1U, 15U, 16U, 17U, 100U, 300U, 8192U, 9000U})
+    for (const std::size_t hidden : {1U, 16U, 99U, 8200U, 10000U}) {
+      check<TypeParam>(matrix(4, columns, 1, 1), folded_rows<fold::sum>{hidden});
+      check<TypeParam>(matrix(4, columns, 1, 1), folded_rows<fold::maximum>{hidden});
+    }
+}
+
+}  // namespace
