@@ -11,7 +11,7 @@
 
 #include <lowp/gradients.hpp>
 #include <lowp/math.hpp>
-#include <lowp/report.hpp>
+#include <lowp/report/update_report.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -100,6 +100,10 @@ void censuses(cudaStream_t stream, const memory& a, const memory& b, const memor
                      static_cast<lowp::census_report<lowp::float16>*>(other.data));
   lowp::cuda::census(stream, b.of<lowp::bfloat16>(),
                      static_cast<lowp::census_report<lowp::float8_e4m3fn>*>(other.data));
+  lowp::cuda::abs_range_of(stream, a.of<float>(),
+                           static_cast<lowp::abs_range_report<lowp::float16>*>(other.data));
+  lowp::cuda::abs_range_of(stream, b.of<lowp::bfloat16>(),
+                           static_cast<lowp::abs_range_report<float>*>(other.data));
 }
 
 void activations(cudaStream_t stream, const memory& a, const memory& b, const memory& c) {
