@@ -123,6 +123,8 @@ void rows(cudaStream_t stream, const memory& a, const memory& b, const memory& o
   const auto out = b.of<T>();
   lowp::cuda::softmax(stream, in, out, 100);
   lowp::cuda::log_softmax(stream, in, out, 100);
+  lowp::cuda::rms_norm(stream, in, in.first(100), out, 100, 1e-6F);
+  lowp::cuda::layer_norm(stream, in, in.first(100), in.first(100), out, 100, 1e-6F);
   const std::span flags(static_cast<const std::uint8_t*>(other.data), in.size());
   lowp::cuda::scale_mask_softmax(stream, in, lowp::attention_mask<std::uint8_t>{flags, 5, 2}, out,
                                  100, 0.5F);
