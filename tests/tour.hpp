@@ -186,6 +186,7 @@ inline void tour_of_storages(diary& diary) {
 #if !defined(__CUDACC__)  // as nvcc's host compiler clang takes gigabytes for these
   diary.note(lowp::stall_advice(g, {.lr = 1e-5}).choice);
   diary.note(lowp::census<lowp::float8_e4m3fn>(weights).overflow);
+  diary.note(lowp::abs_range_of<lowp::float8_e4m3fn>(weights).max_abs.bits);
 #endif
 }
 
