@@ -2,11 +2,14 @@
 // mask_value: what it is in each format, and that no score of a quarter of the range takes it out of range.
 #include <gtest/gtest.h>
 #include <lowp/mask_value.hpp>
+#include <lowp/softmax.hpp>
 #include <lowp/value.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "oracle/support.hpp"
 #include "support.hpp"
@@ -45,6 +48,24 @@ TYPED_TEST(mask_value, has_room_for_any_score_of_a_quarter_of_the_range) {
     ASSERT_LT(std::exp(double{sum} - -quarter), 0x1p-24) << shown(score);  // beside any other score
   }
   EXPECT_GT(scores, code_count<TypeParam> / 2);
+}
+
+// Masked and not, the unmasked score being the smallest there may be.
+TYPED_TEST(mask_value, has_no_share_in_softmax_beside_an_unmasked_score) {
+  const double quarter = value_of(facts<TypeParam>, facts<TypeParam>.max_code()) / 4;
+  std::vector<TypeParam> scores;
+  for (std::uint32_t code = 0; code < code_count<TypeParam>; ++code) {
+    const auto score = of_code<TypeParam>(code);
+    if (!(std::fabs(double{score}) <= quarter)) continue;
+    scores.push_back(score + lowp::mask_value<TypeParam>);
+    scores.push_back(lowp::convert<TypeParam>(-quarter, lowp::toward_zero{}));
+  }
+  std::vector<TypeParam> shares(scores.size());
+  lowp::softmax(scores, shares, 2);
+  for (std::size_t i = 0; i < shares.size(); i += 2) {
+    ASSERT_EQ(double{shares[i]}, 0.0) << shown(scores[i]);
+    ASSERT_EQ(double{shares[i + 1]}, 1.0);
+  }
 }
 
 TEST(mask_values, of_the_usual_formats) {

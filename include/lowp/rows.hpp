@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/ranges.hpp>
+#include <lowp/row_folds.hpp>
 #include <lowp/simd/dispatch.hpp>
 
 #include <cstddef>

@@ -103,11 +103,12 @@ struct log_softmax_rows : shifted_rows<Score> {
   }
   template <class F>
   LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
-    s.total = this->if_finite(s.largest, lanes::select(lanes::is_zero(sum), sum, lanes::log(sum)));
+    F const minus_log = lanes::sub(lanes::spread<F>(0), lanes::log(sum));
+    s.total = this->if_finite(s.largest, lanes::select(lanes::is_zero(sum), sum, minus_log));
   }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& value) const {
-    return lanes::sub(lanes::negative(value), s.total);
+    return lanes::fma(value, lanes::spread<F>(-1), s.total);
   }
 };
 

@@ -117,6 +117,22 @@ void activations(cudaStream_t stream, const memory& a, const memory& b, const me
                               lowp::stochastic{1});
 }
 
+template <class T>
+void rows(cudaStream_t stream, const memory& a, const memory& b, const memory& other) {
+  const auto in = a.of<T>();
+  const auto out = b.of<T>();
+  lowp::cuda::softmax(stream, in, out, 100);
+  lowp::cuda::log_softmax(stream, in, out, 100);
+  lowp::cuda::rms_norm(stream, in, in.first(100), out, 100, 1e-6F);
+  lowp::cuda::layer_norm(stream, in, in.first(100), in.first(100), out, 100, 1e-6F);
+  const std::span flags(static_cast<const std::uint8_t*>(other.data), in.size());
+  lowp::cuda::scale_mask_softmax(stream, in, lowp::attention_mask<std::uint8_t>{flags, 5, 2}, out,
+                                 100, 0.5F);
+  lowp::cuda::scale_mask_softmax(
+      stream, in, lowp::attention_mask<T>{std::span<const T>(other.of<T>())}, out, 100, 0.5F);
+  lowp::cuda::scale_mask_softmax(stream, in, lowp::causal_mask{5}, out, 100, 0.5F);
+}
+
 struct doubled {
   template <class F>
   LOWP_HOST_DEVICE F operator()(const F& x) const {
@@ -140,6 +156,9 @@ void instances(cudaStream_t stream, const memory& a, const memory& b, const memo
   steps<lowp::bfloat16, float>(stream, a, b, c, d, other);
   storages(stream, a, b, c, d, other);
   gradients(stream, a, b, other);
+  rows<float>(stream, a, b, other);
+  rows<lowp::bfloat16>(stream, a, b, other);
+  rows<lowp::float16>(stream, a, b, other);
   censuses(stream, a, b, other);
   activations(stream, a, b, c);
   auto& largest = *static_cast<lowp::amax*>(other.data);

@@ -106,6 +106,15 @@ struct simulated_thread {
     barrier();
     return largest;
   }
+  template <int Distance>
+  [[nodiscard]] std::uint32_t exchanged(std::uint32_t x) const {
+    std::uint32_t* const all = state->words.data();
+    all[thread_] = x;
+    barrier();
+    const std::uint32_t other = all[thread_ ^ Distance];
+    barrier();
+    return other;
+  }
   template <class T>
   T* shared() const {
     return reinterpret_cast<T*>(state->memory.data());

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <lowp/cuda/kernel.hpp>
+#include <lowp/cuda/rows.hpp>
 #include <lowp/ranges.hpp>
 #include <lowp/simd/operand.hpp>
+#include <lowp/simd/row_call.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -140,6 +142,55 @@ auto const& rounding_of(Operand const& o) {
     return std::get<Operand::rounded>(o.parts).rounding;
 }
 
+/// An operand of a row operation.
+template <class Operand>
+struct row_slot_of {
+  using type = slot_of<Operand>;
+  static row_slot<type> of(Operand const& o) {
+    return {slot_of_operand<Operand>::of(o, detail::nans::canonical), address_of(o.data), 1, 0};
+  }
+};
+template <>
+struct row_slot_of<simd::byte_operand> {
+  using type = byte_slot;
+  static row_slot<type> of(simd::byte_operand const& o) { return {{}, address_of(o.data), 1, 0}; }
+};
+template <class Operand>
+struct row_slot_of<simd::repeated<Operand>> {
+  using type = typename row_slot_of<Operand>::type;
+  static row_slot<type> of(simd::repeated<Operand> const& o) {
+    row_slot<type> s = row_slot_of<Operand>::of(o.operand);
+    s.period = o.period;
+    s.repeats = o.repeats;
+    return s;
+  }
+};
+
+template <class... Operand>
+auto row_slots_of(std::tuple<Operand...> const& operands) {
+  return std::apply(
+      [](auto const&... each) {
+        return row_slots<std::index_sequence_for<Operand...>,
+                         typename row_slot_of<Operand>::type...>{
+            {row_slot_of<Operand>::of(each)}...};
+      },
+      operands);
+}
+
+/// The widest accesses that every row of an operand permits.
+template <class Slot>
+bool permits(int width, row_slot<Slot> const& s, std::size_t columns) {
+  using T = typename Slot::type;
+  return permits(width, static_cast<T const*>(s.data)) &&
+         columns * sizeof(T) % static_cast<unsigned>(access_bytes<T>(width)) == 0;
+}
+template <std::size_t... I, class... Slot>
+bool permits(int width, row_slots<std::index_sequence<I...>, Slot...> const& slots,
+             std::size_t columns) {
+  static_cast<void>(columns + static_cast<unsigned>(width));  // there may be none
+  return (permits(width, slots.indexed_slot<I, row_slot<Slot>>::slot, columns) && ...);
+}
+
 /// Where an operation may run: on a grid.
 template <class Grid>
 struct on_grid {
@@ -159,6 +210,32 @@ struct on_grid {
         arrays);
     with_width(widest(arrays),
                [&](auto width) { launch<width>(make, report, 0, table, operands...); });
+  }
+
+  template <class Operation, class Out, class Scores, class Columns>
+  void rows(simd::row_call<Operation, Out, Scores, Columns> const& call) const {
+    auto const to = row_slot_of<Out>::of(call.out);
+    auto const scores = row_slots_of(call.scores);
+    auto const per_column = row_slots_of(call.per_column);
+    auto const is_permitted = [&](int width) {
+      return permits(width, to, call.columns) && permits(width, scores, call.columns) &&
+             permits(width, per_column, call.columns);
+    };
+    int width = widths[0];
+    for (int const narrower : widths)
+      if (!is_permitted(width)) width = narrower;
+    std::uint64_t const warps = grid.threads() / warp_threads;
+    with_width(width, [&](auto w) {
+      grid.template run<simd::no_report>(
+          row_kernel_call<w, Operation, typename row_slot_of<Out>::type, decltype(scores),
+                          decltype(per_column)>{call.operation,
+                                                call.rows,
+                                                call.columns,
+                                                to,
+                                                scores,
+                                                per_column,
+                                                {(call.rows + warps - 1) / warps}});
+    });
   }
 
   template <class T>

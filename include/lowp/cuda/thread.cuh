@@ -38,6 +38,11 @@ struct gpu_thread {
     }
     return x;
   }
+  template <int Distance>
+  LOWP_FN std::uint32_t exchanged(std::uint32_t x) const {
+    static_assert(Distance < 32);
+    return __shfl_xor_sync(0xffffffff, x, Distance);
+  }
 
   /// One for each thread of the block, uninitialized.
   template <class T>
@@ -77,6 +82,8 @@ struct gpu_thread {
   void barrier() const;
   template <int N>
   std::uint32_t max_among(std::uint32_t x) const;
+  template <int Distance>
+  std::uint32_t exchanged(std::uint32_t x) const;
   template <class T>
   T* shared() const;
   template <int N>

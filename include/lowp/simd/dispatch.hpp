@@ -4,6 +4,7 @@
 
 #include <lowp/raise.hpp>
 #include <lowp/simd/operand.hpp>
+#include <lowp/simd/row_call.hpp>
 
 #if !defined(__CUDA_ARCH__)
 #include <lowp/environment.hpp>

@@ -16,6 +16,7 @@
 
 #include <lowp/row_folds.hpp>
 #include <lowp/simd/port.hpp>
+#include <lowp/simd/row_call.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -101,14 +102,6 @@ class row_fold<fold::sum, F> {
   alignas(64) float sums_[fold::sums];
 };
 
-/// An operand of which every `period` rows serve `repeats` times before the next ones do: (batch, head,
-/// query) rows of scores have (batch, query) rows of a mask with period = queries and repeats = heads.
-template <class Operand>
-struct repeated {
-  Operand operand;
-  std::size_t period, repeats;
-};
-
 template <class Operand>
 struct row_operand {
   using once = Operand;
@@ -122,11 +115,6 @@ struct row_operand<repeated<Operand>> {
   LOWP_HOST_FN static std::size_t row(repeated<Operand> const& o, std::size_t r) {
     return r / (o.period * o.repeats) * o.period + r % o.period;
   }
-};
-
-/// Bytes as words, of which an operation asks whether they are zero.
-struct byte_operand {
-  unsigned char const* data;
 };
 
 template <class Isa>
@@ -226,37 +214,28 @@ class row_ports<Isa, std::index_sequence<I...>, Operand...>
   std::tuple<Operand...> const& operands_;
 };
 
-/// Rows first_row to first_row + rows of a matrix with so many columns: out = what `operation` makes of
-/// the scores and of what each column has, which is the same in every row.
-template <class Operation, class Out, class Scores, class Columns>
-struct row_call;
+template <class Isa, class Operation, class Out, class... Score, class... Column>
+class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>>> {
+  using call = row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>>;
 
-template <class Operation, class Out, class... Score, class... Column>
-struct row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>> {
-  Operation operation;
-  std::size_t first_row, rows, columns;
-  Out out;
-  std::tuple<Score...> scores;
-  std::tuple<Column...> per_column;
+ public:
+  LOWP_HOST_FN explicit row_loop(call const& c)
+      : operation_(c.operation),
+        first_row_(c.first_row),
+        rows_(c.rows),
+        columns_(c.columns),
+        call_(c) {}
 
-  LOWP_HOST_FN row_call part(std::size_t first, std::size_t count) const {
-    row_call some = *this;
-    some.first_row += first;
-    some.rows = count;
-    return some;
-  }
-
-  template <class Isa>
   LOWP_HOST_FN void run() const {
-    std::tuple<Out> const written(out);
+    std::tuple<Out> const written(call_.out);
     row_ports<Isa, std::index_sequence<0>, Out> to(written, streamed());
-    row_ports<Isa, std::index_sequence_for<Score...>, Score...> from(scores, 0);
-    row_ports<Isa, std::index_sequence_for<Column...>, Column...> with(per_column, 0);
+    row_ports<Isa, std::index_sequence_for<Score...>, Score...> from(call_.scores, 0);
+    row_ports<Isa, std::index_sequence_for<Column...>, Column...> with(call_.per_column, 0);
     alignas(64) float kept[most_kept];
     std::size_t const at_once = rows_at_once();
-    for (std::size_t done = 0; done < rows; done += at_once)
-      run_rows<Isa>(first_row + done, rows - done < at_once ? rows - done : at_once, to, from, with,
-                    kept);
+    for (std::size_t done = 0; done < rows_; done += at_once)
+      run_rows(first_row_ + done, rows_ - done < at_once ? rows_ - done : at_once, to, from, with,
+               kept);
     to.finish();
   }
 
@@ -264,16 +243,16 @@ struct row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>> {
   /// Values that are kept take half of the smallest second-level caches.
   static constexpr std::size_t most_kept = 8192, most_at_once = 16;
   using folds = typename Operation::folds;
+  using F = pack<float, typename Isa::registers>;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
 
   /// Elements for which streaming pays and its alignment holds in every row.
   LOWP_HOST_FN std::size_t streamed() const {
     constexpr std::size_t alignment = 16;
-    return columns * sizeof(typename Out::type) % alignment == 0 ? rows * columns : 0;
+    return columns_ * sizeof(typename Out::type) % alignment == 0 ? rows_ * columns_ : 0;
   }
 
   /// As much of the rest of a row as a port takes at once: whole packs, or less than one.
-  template <class Isa>
   LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
     constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
     return left >= most            ? most
@@ -288,79 +267,76 @@ struct row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>> {
     return fit == 0 ? 1 : fit < most_at_once ? fit : most_at_once;
   }
   LOWP_HOST_FN std::size_t visible(std::size_t row) const {
-    if constexpr (requires { operation.visible(row, columns); })
-      return operation.visible(row, columns);
+    if constexpr (requires { operation_.visible(row, columns_); })
+      return operation_.visible(row, columns_);
     else
-      return columns;
+      return columns_;
   }
   /// Elements that the values of a row take.
-  LOWP_HOST_FN std::size_t room() const { return (columns + 15) / 16 * 16; }
+  LOWP_HOST_FN std::size_t room() const { return (columns_ + 15) / 16 * 16; }
 
-  template <class Isa, class To, class From, class With>
+  template <class To, class From, class With>
   LOWP_HOST_FN void run_rows(std::size_t row, std::size_t count, To& to, From& from, With& with,
                              float* kept) const {
-    using F = pack<float, typename Isa::registers>;
     typename Operation::template state<F> states[most_at_once];
-    fold_rows<Isa, 0>(row, count, from, states, kept);
+    fold_rows<0>(row, count, from, states, kept);
     for (std::size_t i = 0; i < count; ++i) {
-      to.start(row + i, columns);
-      from.start(row + i, columns);
-      write_row<Isa>(to, from, with, states[i], kept + i * room(), visible(row + i));
+      to.start(row + i, columns_);
+      from.start(row + i, columns_);
+      write_row(to, from, with, states[i], kept + i * room(), visible(row + i));
     }
   }
 
-  template <class Isa, int I, class From, class State>
+  template <int I, class From, class State>
   LOWP_HOST_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
                               float* kept) const {
     // A row that has been read is computed with for longer than the hardware looks ahead.
-    std::size_t const fetched = row + 2 * count <= first_row + rows ? count * columns : 0;
+    std::size_t const fetched = row + 2 * count <= first_row_ + rows_ ? count * columns_ : 0;
     for (std::size_t i = 0; i < count; ++i) {
-      from.start(row + i, columns);
-      fold_row<Isa, I>(from, states[i], kept + i * room(), visible(row + i), fetched);
+      from.start(row + i, columns_);
+      fold_row<I>(from, states[i], kept + i * room(), visible(row + i), fetched);
     }
-    if constexpr (I < last_fold) fold_rows<Isa, I + 1>(row, count, from, states, kept);
+    if constexpr (I < last_fold) fold_rows<I + 1>(row, count, from, states, kept);
   }
 
-  template <class Isa, int I, class From, class State>
+  template <int I, class From, class State>
   LOWP_HOST_FN void fold_row(From& from, State& state, float* kept, std::size_t visible,
                              std::size_t fetched) const {
-    using F = pack<float, typename Isa::registers>;
     using Fold = std::tuple_element_t<I, folds>;
     row_fold<Fold, F> folded(visible);
     for (std::size_t first = 0, valid; first < visible; first += valid) {
-      valid = stretch<Isa>(visible - first);
+      valid = stretch(visible - first);
       from.begin(first, valid);
       if (I == last_fold && fetched != 0) from.fetch(fetched + first, valid);
       auto const left = static_cast<int>(valid);
       for (int k = 0; k < left; k += Isa::lanes) {
         std::size_t const e = first + static_cast<std::size_t>(k);
-        F const value = value_at<I, F>(from, state, k, std::index_sequence_for<Score...>{});
-        if (I == last_fold && columns <= most_kept) value.store(kept + e);
-        F term = operation.term(fold::number<I>{}, value);
+        F const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
+        if (I == last_fold && columns_ <= most_kept) value.store(kept + e);
+        F term = operation_.term(fold::number<I>{}, value);
         if (left - k < Isa::lanes)
           term = lanes::select(first_lanes<typename Isa::registers>(left - k), term,
                                detail::neutral<F>(Fold{}));
         folded.add(e, term);
       }
     }
-    operation.settle(fold::number<I>{}, state, folded.total());
+    operation_.settle(fold::number<I>{}, state, folded.total());
   }
 
-  template <class Isa, class To, class From, class With, class State>
+  template <class To, class From, class With, class State>
   LOWP_HOST_FN void write_row(To& to, From& from, With& with, State const& state, float const* kept,
                               std::size_t visible) const {
-    using F = pack<float, typename Isa::registers>;
-    for (std::size_t first = 0, valid; first < columns; first += valid) {
-      valid = stretch<Isa>(columns - first);
-      if (columns > most_kept) from.begin(first, valid);
+    for (std::size_t first = 0, valid; first < columns_; first += valid) {
+      valid = stretch(columns_ - first);
+      if (columns_ > most_kept) from.begin(first, valid);
       with.begin(first, valid);
       to.begin(first, valid);
       auto const left = static_cast<int>(valid);
       for (int k = 0; k < left; k += Isa::lanes) {
         std::size_t const e = first + static_cast<std::size_t>(k);
         F value;
-        if (columns > most_kept)
-          value = value_at<last_fold, F>(from, state, k, std::index_sequence_for<Score...>{});
+        if (columns_ > most_kept)
+          value = value_at<last_fold>(from, state, k, std::index_sequence_for<Score...>{});
         else
           value = F::load(kept + e);
         if (e + Isa::lanes > visible)
@@ -368,21 +344,25 @@ struct row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>> {
               first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
               value, lanes::spread<F>(0));
         to.template get<0>().template store<false>(
-            k, result_at<F>(with, state, value, k, std::index_sequence_for<Column...>{}));
+            k, result_at(with, state, value, k, std::index_sequence_for<Column...>{}));
       }
       to.end(first, valid);
     }
   }
 
-  template <int I, class F, class From, class State, std::size_t... J>
+  template <int I, class From, class State, std::size_t... J>
   LOWP_HOST_FN F value_at(From& from, State const& state, int k, std::index_sequence<J...>) const {
-    return operation.value(fold::number<I>{}, state, F(from.template get<J>().load(k))...);
+    return operation_.value(fold::number<I>{}, state, F(from.template get<J>().load(k))...);
   }
-  template <class F, class With, class State, std::size_t... J>
+  template <class With, class State, std::size_t... J>
   LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, F const& value,
                            [[maybe_unused]] int k, std::index_sequence<J...>) const {
-    return operation.result(state, value, F(with.template get<J>().load(k))...);
+    return operation_.result(state, value, F(with.template get<J>().load(k))...);
   }
+
+  Operation const& operation_;
+  std::size_t first_row_, rows_, columns_;
+  call const& call_;
 };
 
 LOWP_EXACT_END

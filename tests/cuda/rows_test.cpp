@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU's kernel over rows without a GPU: the bits of the processor's loop, which softmax_test.cpp and
+// simd/rows_test.cpp prove, for every operation, mask and alignment.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+#include <lowp/pb_relax.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../row_support.hpp"
+#include "simulated_grid.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+constexpr std::array<std::size_t, 12> lengths{1, 7, 8, 9, 31, 64, 200, 255, 256, 264, 520, 1001};
+
+template <class Pair>
+class cuda_rows : public testing::Test {};
+using pairs =
+    testing::Types<in_and_out<float, float>, in_and_out<lowp::bfloat16, lowp::bfloat16>,
+                   in_and_out<lowp::float16, lowp::float16>, in_and_out<lowp::float8_e5m2, float>>;
+TYPED_TEST_SUITE(cuda_rows, pairs);
+
+// call(where, in, out, columns) on the processor and on a grid, from every alignment to elements.
+template <class Grid, class Pair, class Call>
+void expect_same(std::size_t rows, std::size_t columns, const Call& call) {
+  using In = typename Pair::in;
+  using Out = typename Pair::out;
+  std::mt19937 random(static_cast<unsigned>(columns));
+  for (const std::size_t lead : {0U, 1U, 2U}) {
+    std::vector<In> in(lead);
+    for (std::size_t r = 0; r < rows; ++r) hard::append_row(in, columns, r % hard::kinds, random);
+    const std::span<const In> scores = std::span<const In>(in).subspan(lead);
+    std::vector<Out> want(scores.size());
+    ASSERT_EQ(call(lowp::simd::this_thread{}, scores, std::span(want)), "");
+    std::vector<Out> got(in.size() + 3, Out(-5.0F));
+    Grid grid(32, 3);
+    ASSERT_EQ(
+        call(lowp::cuda::on_grid<Grid>{grid}, scores, std::span(got).subspan(lead, scores.size())),
+        "");
+    for (std::size_t i = 0; i < want.size(); ++i)
+      ASSERT_TRUE(has_bits(got[lead + i], code_of(want[i]), i / columns, i % columns, columns));
+    for (std::size_t i = 0; i < lead; ++i) EXPECT_EQ(float(got[i]), -5.0F);
+    for (std::size_t i = lead + want.size(); i < got.size(); ++i) EXPECT_EQ(float(got[i]), -5.0F);
+    EXPECT_EQ(grid.launches, 1);
+  }
+}
+
+TYPED_TEST(cuda_rows, softmax) {
+  for (const std::size_t columns : lengths)
+    expect_same<simulated_grid, TypeParam>(
+        8, columns, [=](const auto& where, const auto& in, const auto& out) {
+          return lowp::detail::softmax_on(where, in, out, columns);
+        });
+}
+
+TYPED_TEST(cuda_rows, log_softmax) {
+  for (const std::size_t columns : {5U, 256U, 300U})
+    expect_same<simulated_grid_without_conversions, TypeParam>(
+        8, columns, [=](const auto& where, const auto& in, const auto& out) {
+          return lowp::detail::log_softmax_on(where, in, out, columns);
+        });
+}
+
+TYPED_TEST(cuda_rows, masked) {
+  std::mt19937 random(4);
+  for (const std::size_t columns : {3U, 8U, 40U, 301U, 512U}) {
+    std::vector<std::uint8_t> flags(4 * columns);  // 2 sequences of 2 queries, 2 heads
+    for (auto& each : flags) each = static_cast<std::uint8_t>(random() % 3 * 0x7f);
+    std::vector<lowp::bfloat16> bias(2 * columns);
+    for (auto& each : bias) each = lowp::bfloat16(static_cast<float>(random() % 9) / -4);
+    expect_same<simulated_grid, TypeParam>(
+        8, columns, [&](const auto& where, const auto& in, const auto& out) {
+          return lowp::detail::scale_mask_softmax_on(
+              where, in, lowp::attention_mask<std::uint8_t>{flags, 2, 2}, out, columns, 0.3F);
+        });
+    expect_same<simulated_grid, TypeParam>(
+        8, columns, [&](const auto& where, const auto& in, const auto& out) {
+          return lowp::detail::scale_mask_softmax_on(where, in, bias, out, columns, 0.3F);
+        });
+    expect_same<simulated_grid, TypeParam>(
+        8, columns, [&](const auto& where, const auto& in, const auto& out) {
+          return lowp::detail::scale_mask_softmax_on(where, in, lowp::causal_mask{4}, out, columns,
+                                                     0.3F);
+        });
+  }
+}
+
+TEST(cuda_pb_relax, in_float16) {
+  expect_same<simulated_grid, in_and_out<lowp::float16, lowp::float16>>(
+      8, 100, [](const auto& where, const auto& in, const auto& out) {
+        return lowp::detail::softmax_pb_relax_on(where, in, out, 100, 32.0F);
+      });
+}
+
+TEST(cuda_rows_special, nan_infinity_and_nothing_at_all) {
+  std::vector<float> in(4 * 300, 1.0F);
+  in[5] = float_of(0xffc00000U);
+  in[600] = HUGE_VALF;
+  for (std::size_t i = 900; i < 1200; ++i) in[i] = -HUGE_VALF;
+  std::vector<float> want(in.size());
+  std::vector<float> got(in.size());
+  lowp::softmax(in, want, 300);
+  simulated_grid grid(32);
+  ASSERT_EQ(lowp::detail::softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, in, got, 300), "");
+  for (std::size_t i = 0; i < want.size(); ++i) ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i));
+  EXPECT_TRUE(std::isnan(want[0]));
+  EXPECT_TRUE(std::isnan(want[700]));
+  EXPECT_EQ(want[1000], 0.0F);
+}
+
+TEST(cuda_rows_special, memory_out_of_reach_is_refused) {
+  std::vector<float> x(8);
+  simulated_grid grid(32);
+  grid.out_of_reach = x.data();
+  EXPECT_EQ(lowp::detail::softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, x, x, 4),
+            "softmax: in is far away");
+  EXPECT_EQ(grid.launches, 0);
+}
+
+}  // namespace
