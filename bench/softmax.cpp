@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax over rows of several lengths.
+// Softmax over rows of several lengths: in float inside, and for comparison as it is where there are 16
+// bits for every step, plain and with PB-Relax.
 #include "main.hpp"
 #include "suite.hpp"
 
 #include <benchmark/benchmark.h>
+#include <lowp/pb_relax.hpp>
 #include <lowp/softmax.hpp>
 
 #include <cstddef>
@@ -39,10 +41,22 @@ void add_softmax(bench::suite& cases, std::string const& type) {
   }
 }
 
+template <class T>
+void add_narrow(bench::suite& cases, std::string const& type) {
+  add_softmax<T>(cases, type);
+  for (std::size_t const columns : {128, 1024, 8192}) {
+    add_rows<T>(cases, "every_step/" + type, columns,
+                [](auto in, auto out, std::size_t n) { lowp::softmax_pb_relax(in, out, n, 1.0F); });
+    add_rows<T>(cases, "pb_relax/" + type, columns, [](auto in, auto out, std::size_t n) {
+      lowp::softmax_pb_relax(in, out, n, 32.0F);
+    });
+  }
+}
+
 void add_cases(bench::suite& cases) {
   add_softmax<float>(cases, "float");
-  add_softmax<lowp::bfloat16>(cases, "bfloat16");
-  add_softmax<lowp::float16>(cases, "float16");
+  add_narrow<lowp::bfloat16>(cases, "bfloat16");
+  add_narrow<lowp::float16>(cases, "float16");
 }
 
 }  // namespace
