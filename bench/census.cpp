@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts, range and rounding errors of a tensor, and for comparison its norm alone.
+// Counts, range and rounding errors of a tensor, and for comparison its range and its norm alone.
 #include "main.hpp"
 #include "suite.hpp"
 
 #include <benchmark/benchmark.h>
+#include <lowp/abs_range.hpp>
 #include <lowp/census.hpp>
 #include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
@@ -38,6 +39,10 @@ void add_cases(bench::suite& cases) {
   add_census<lowp::bfloat16, lowp::float16>(cases, "bfloat16->float16");
   add_census<lowp::bfloat16, lowp::float8_e4m3fn>(cases, "bfloat16->float8_e4m3fn");
   add_census<lowp::float16, lowp::float8_e4m3fn>(cases, "float16->float8_e4m3fn");
+  add_reading<float>(cases, "abs_range/float->float16",
+                     [](auto in) { return lowp::abs_range_of<lowp::float16>(in); });
+  add_reading<lowp::bfloat16>(cases, "abs_range/bfloat16->float16",
+                              [](auto in) { return lowp::abs_range_of<lowp::float16>(in); });
   add_reading<float>(cases, "measure/float", [](auto in) { return lowp::measure(in); });
   add_reading<lowp::bfloat16>(cases, "measure/bfloat16", [](auto in) { return lowp::measure(in); });
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax over rows of several lengths: in float inside, and for comparison as it is where there are 16
-// bits for every step, plain and with PB-Relax.
+// Softmax over rows of several lengths.
 #include "main.hpp"
 #include "suite.hpp"
 
@@ -17,14 +16,14 @@ namespace {
 // Scores as attention has them.
 constexpr float typical = 3.0F;
 
-template <class T, class Run>
+template <class In, class Out, class Run>
 void add_rows(bench::suite& cases, std::string const& name, std::size_t columns, Run run) {
-  cases.add<bench::traffic<bench::reads<T>, bench::writes<T>>>(
+  cases.add<bench::traffic<bench::reads<In>, bench::writes<Out>>>(
       name + "/" + std::to_string(columns),
       [=](benchmark::State& state, std::size_t n) {
         bench::data memory;
-        std::span<T const> const in = memory.random<T>(n, [](float x) { return typical * x; });
-        std::span<T> const out = memory.random<T>(n);
+        std::span<In const> const in = memory.random<In>(n, [](float x) { return typical * x; });
+        std::span<Out> const out = memory.random<Out>(n);
         for (auto _ : state) {
           run(in, out, columns);
           benchmark::ClobberMemory();
@@ -33,30 +32,32 @@ void add_rows(bench::suite& cases, std::string const& name, std::size_t columns,
       columns);
 }
 
-template <class T>
-void add_softmax(bench::suite& cases, std::string const& type) {
-  for (std::size_t const columns : {128, 1024, 8192}) {
-    add_rows<T>(cases, type, columns,
-                [](auto in, auto out, std::size_t n) { lowp::softmax(in, out, n); });
-  }
+constexpr std::size_t lengths[] = {128, 1024, 8192};
+
+template <class In, class Out = In>
+void add_softmax(bench::suite& cases, std::string const& name) {
+  for (std::size_t const columns : lengths)
+    add_rows<In, Out>(cases, name, columns,
+                      [](auto in, auto out, std::size_t n) { lowp::softmax(in, out, n); });
 }
 
+// What those had who had nothing but 16 bits, without and with CogView's PB-Relax.
 template <class T>
-void add_narrow(bench::suite& cases, std::string const& type) {
-  add_softmax<T>(cases, type);
-  for (std::size_t const columns : {128, 1024, 8192}) {
-    add_rows<T>(cases, "every_step/" + type, columns,
-                [](auto in, auto out, std::size_t n) { lowp::softmax_pb_relax(in, out, n, 1.0F); });
-    add_rows<T>(cases, "pb_relax/" + type, columns, [](auto in, auto out, std::size_t n) {
-      lowp::softmax_pb_relax(in, out, n, 32.0F);
+void add_relaxed(bench::suite& cases, std::string const& name, float alpha) {
+  for (std::size_t const columns : lengths)
+    add_rows<T, T>(cases, name, columns, [=](auto in, auto out, std::size_t n) {
+      lowp::softmax_pb_relax(in, out, n, alpha);
     });
-  }
 }
 
 void add_cases(bench::suite& cases) {
   add_softmax<float>(cases, "float");
-  add_narrow<lowp::bfloat16>(cases, "bfloat16");
-  add_narrow<lowp::float16>(cases, "float16");
+  add_softmax<lowp::bfloat16>(cases, "bfloat16");
+  add_softmax<lowp::float16>(cases, "float16");
+  add_softmax<float, lowp::float16>(cases, "float->float16");
+  add_relaxed<lowp::float16>(cases, "all_in/float16", 1);
+  add_relaxed<lowp::float16>(cases, "pb_relax/float16", 32);
+  add_relaxed<lowp::bfloat16>(cases, "all_in/bfloat16", 1);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact sums against the oracle's, and in whatever order their words are added to.
 #include <gtest/gtest.h>
-#include <lowp/exact_sum.hpp>
+#include <lowp/report/exact_sum.hpp>
 
 #include <algorithm>
 #include <array>

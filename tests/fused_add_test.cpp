@@ -116,4 +116,26 @@ TEST(fused_add_ranges, vectors_arrays_spans_and_temporaries) {
   EXPECT_EQ(float(p[2]), 8.0F);
 }
 
+// A residual stream kept in float: each layer's output, in 16 bits, is added exactly or with one rounding of
+// float, where a stream in 16 bits overflows or stops.
+TEST(fused_add_of_a_residual, is_one_addition_in_float) {
+  const tensor u = random_tensor<lowp::float16>(1001, 1, values::corners);
+  const tensor p = random_tensor<float>(1001, 2, values::training, 1000);
+  guarded<lowp::float16> layer(u, 0);
+  guarded<float> residual(p, 1);
+  tensor want = p;
+  for (std::size_t i = 0; i < want.size(); ++i)
+    store(want, i, oracle::f32_add(p.value(i), u.value(i)), {}, 0, {});
+  lowp::fused_add(residual.span(), 1, layer.span());
+  EXPECT_TRUE(residual.holds(want, "residual"));
+
+  std::vector<float> wide(1, 60000);
+  std::vector<lowp::float16> narrow(1, lowp::float16(60000));
+  const std::vector<lowp::float16> large(1, lowp::float16(6000));
+  lowp::fused_add(wide, 1, large);
+  lowp::fused_add(narrow, 1, large);
+  EXPECT_EQ(wide[0], 66000.0F);
+  EXPECT_TRUE(isinf(narrow[0]));
+}
+
 }  // namespace

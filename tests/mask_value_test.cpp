@@ -2,11 +2,14 @@
 // mask_value: what it is in each format, and that no score of a quarter of the range takes it out of range.
 #include <gtest/gtest.h>
 #include <lowp/mask_value.hpp>
+#include <lowp/softmax.hpp>
 #include <lowp/value.hpp>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "oracle/support.hpp"
 #include "support.hpp"
@@ -47,6 +50,24 @@ TYPED_TEST(mask_value, has_room_for_any_score_of_a_quarter_of_the_range) {
   EXPECT_GT(scores, code_count<TypeParam> / 2);
 }
 
+// Masked and not, the unmasked score being the smallest there may be.
+TYPED_TEST(mask_value, has_no_share_in_softmax_beside_an_unmasked_score) {
+  const double quarter = value_of(facts<TypeParam>, facts<TypeParam>.max_code()) / 4;
+  std::vector<TypeParam> scores;
+  for (std::uint32_t code = 0; code < code_count<TypeParam>; ++code) {
+    const auto score = of_code<TypeParam>(code);
+    if (!(std::fabs(double{score}) <= quarter)) continue;
+    scores.push_back(score + lowp::mask_value<TypeParam>);
+    scores.push_back(lowp::convert<TypeParam>(-quarter, lowp::toward_zero{}));
+  }
+  std::vector<TypeParam> shares(scores.size());
+  lowp::softmax(scores, shares, 2);
+  for (std::size_t i = 0; i < shares.size(); i += 2) {
+    ASSERT_EQ(double{shares[i]}, 0.0) << shown(scores[i]);
+    ASSERT_EQ(double{shares[i + 1]}, 1.0);
+  }
+}
+
 TEST(mask_values, of_the_usual_formats) {
   EXPECT_EQ(float{lowp::mask_value<lowp::float16>}, -49120.0F);
   EXPECT_EQ(float{lowp::mask_value<lowp::bfloat16>}, -0x1.7ep127F);
@@ -55,8 +76,8 @@ TEST(mask_values, of_the_usual_formats) {
   EXPECT_GE(double{lowp::mask_value<float>}, -0.75 * max);
   EXPECT_LT(double{std::nextafter(lowp::mask_value<float>, -max)}, -0.75 * max);
   EXPECT_TRUE(std::isfinite(lowp::mask_value<float> - max / 4));
-  EXPECT_FALSE(lowp::mask_element<lowp::float8_e3m4>);  // no further than 15.5
-  EXPECT_FALSE(lowp::mask_element<lowp::float8_e8m0fnu>);
+  EXPECT_FALSE(lowp::maskable<lowp::float8_e3m4>);  // no further than 15.5
+  EXPECT_FALSE(lowp::maskable<lowp::float8_e8m0fnu>);
 }
 
 // Why not the smallest finite value.

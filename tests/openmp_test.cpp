@@ -192,6 +192,23 @@ TEST(openmp, clamp_and_power_of_two) {
   });
 }
 
+TEST(openmp, norms) {
+  constexpr std::size_t columns = 300;
+  const auto weight = numbers<lowp::bfloat16>(columns, 2);
+  const auto bias = numbers<float>(columns, 3);
+  for_each_size_and_team([&](std::size_t rows) {
+    const auto x = numbers<lowp::float16>(rows % 700 * columns, 1);
+    std::vector<lowp::float16> alone(x.size());
+    std::vector<lowp::float16> shared(x.size());
+    lowp::rms_norm(x, weight, alone, columns, 1e-6F);
+    lowp::openmp::rms_norm(x, weight, shared, columns, 1e-6F);
+    EXPECT_TRUE(same_bits(alone, shared));
+    lowp::layer_norm(x, weight, bias, alone, columns, 1e-6F);
+    lowp::openmp::layer_norm(x, weight, bias, shared, columns, 1e-6F);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
 TEST(openmp, sums) {
   for_each_size_and_team([](std::size_t size) {
     const auto a = numbers<float>(size, 1);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <lowp/sum_report.hpp>
+#include <lowp/report/sum_report.hpp>
 
 #include <array>
 #include <cmath>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/optimizers.hpp>
-#include <lowp/report.hpp>
+#include <lowp/report/update_report.hpp>
 
 #include <cstddef>
 #include <cstdint>

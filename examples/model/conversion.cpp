@@ -56,7 +56,8 @@ std::map<std::string, std::string> metadata_of(model const& from,
   for (piece_of_work const& each : work) {
     std::string const key = key_of_scale(each.from->name());
     if (each.scale != 1)
-      metadata[key] = lowp::detail::text_of(each.scale);
+      // A double's shortest text reads back to the power as a float and as a double.
+      metadata[key] = lowp::detail::text_of(static_cast<double>(each.scale));
     else if (facts_of(each.from->type()) != nullptr)
       metadata.erase(key);  // it was the source's, or of another shard
   }

@@ -121,9 +121,7 @@ auto badness(tensor_difference const& d) {
 std::vector<std::string> texts_that_differ(model const& a, model const& b) {
   std::vector<std::string> names;
   auto const is_scale = [&](std::string const& key) {
-    constexpr std::string_view end = ".scale";
-    if (!key.ends_with(end)) return false;
-    auto const name = std::string_view(key).substr(0, key.size() - end.size());
+    std::string_view const name = tensor_of_scale(key);
     return a.find(name) != nullptr || b.find(name) != nullptr;
   };
   for (auto const& [key, text] : a.metadata()) {
@@ -207,6 +205,12 @@ std::string place_in(std::vector<std::uint64_t> const& shape, std::uint64_t numb
     number /= extent;
   }
   return fmt::format("[{}]", text);
+}
+
+std::string_view name_of(kind what) {
+  constexpr std::string_view names[] = {
+      "none", "only in the first", "only in the second", "shape", "bytes", "values"};
+  return names[static_cast<std::size_t>(what)];
 }
 
 std::string report_of(difference const& d, std::size_t top) {

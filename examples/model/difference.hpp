@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model.hpp"
@@ -45,6 +46,9 @@ difference compare(model const& a, model const& b, progress& bar);
 
 /// "[3, 17]": where element `number` lies; "[]" of a scalar.
 std::string place_in(std::vector<std::uint64_t> const& shape, std::uint64_t number);
+
+/// "only in the first", "shape", ...
+std::string_view name_of(tensor_difference::kind what);
 
 /// @param top  how many tensors; 0: all
 std::string report_of(difference const& d, std::size_t top);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <lowp/census_report.hpp>
+#include <lowp/report/census_report.hpp>
 #include <vector>
 
 struct figures {

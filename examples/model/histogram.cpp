@@ -36,6 +36,13 @@ std::string zone(axis const& a, double from, double to, char const* name, char c
       name, x, top, wide, height - top - bottom, words);
 }
 
+// Where there is room for it.
+std::string zone_name(axis const& a, double from, double to, char const* words) {
+  double const x = a.at(from), wide = a.at(to) - x;
+  if (wide < 70) return "";
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\">{}</text>\n", x + 4, top + 12, words);
+}
+
 std::string zones(axis const& a, format_facts const& to, exponent_range const& shown) {
   // Where rounding to nearest begins to give something else than zero, and to overflow.
   double const kept = std::log2(to.smallest) - 1;
@@ -43,7 +50,11 @@ std::string zones(axis const& a, format_facts const& to, exponent_range const& s
   return zone(a, shown.low, kept, "flushed", "flushed to zero") +
          zone(a, kept, to.min_exponent, "subnormal", "subnormal") +
          zone(a, to.min_exponent, beyond, "normal", "normal") +
-         zone(a, beyond, shown.high + 1, "overflow", "overflow");
+         zone(a, beyond, shown.high + 1, "overflow", "overflow") +
+         zone_name(a, shown.low, kept, "flushed to zero") +
+         zone_name(a, kept, to.min_exponent, "subnormal") +
+         zone_name(a, to.min_exponent, beyond, "normal") +
+         zone_name(a, beyond, shown.high + 1, "overflow");
 }
 
 std::string bars(axis const& a, figures const& f) {
@@ -70,8 +81,10 @@ std::string ticks(axis const& a, exponent_range const& shown) {
   int distance = 1;
   while ((shown.high - shown.low) / distance > 10) distance *= 2;
   std::string svg;
+  // None is cut off at an end.
+  double const air = 16 / a.step();
   for (int e = shown.low; e <= shown.high; ++e)
-    if (e % distance == 0)
+    if (e % distance == 0 && e > shown.low + air && e < shown.high - air)
       svg += fmt::format(
           "<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">2<tspan dy=\"-3\" "
           "font-size=\"8\">{}</tspan></text>\n",

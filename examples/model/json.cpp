@@ -39,6 +39,26 @@ json json_of(tensor_audit const& t) {
           {"with_scale", json_of(t.with_scale)}};
 }
 
+json json_of(tensor_difference const& t) {
+  json all = {{"name", t.name}, {"differs_in", name_of(t.what)}};
+  if (t.what == tensor_difference::kind::bytes) all["bytes"] = t.unequal;
+  if (t.what != tensor_difference::kind::values) return all;
+  all.update({{"count", element_count(*t.a)},
+              {"unequal", t.unequal},
+              {"ulps_of", name_of(t.ulps_of)},
+              {"largest", t.largest},
+              {"mean", t.mean},
+              {"at", t.at},
+              {"values", {t.value_a, t.value_b}},
+              {"not_finite", t.not_finite}});
+  return all;
+}
+
+// A path may be no UTF-8; names in a file always are.
+std::string text_of(json const& j) {
+  return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
 std::string json_of(audit const& a, verdict const& v, bool is_scaled) {
@@ -53,6 +73,11 @@ std::string json_of(audit const& a, verdict const& v, bool is_scaled) {
                     {"as_it_is", json_of(a.as_it_is)},
                     {"with_scale", json_of(a.with_scale)},
                     {"tensors", std::move(tensors)}};
-  // A path may be no UTF-8; names in a file always are.
-  return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return text_of(all);
+}
+
+std::string json_of(difference const& d) {
+  json tensors = json::array();
+  for (tensor_difference const& t : d.tensors) tensors.push_back(json_of(t));
+  return text_of({{"equal", d.equal}, {"metadata", d.metadata}, {"tensors", std::move(tensors)}});
 }

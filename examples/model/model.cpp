@@ -15,7 +15,19 @@
 
 namespace st = lowp::safetensors;
 
-std::string key_of_scale(std::string_view name) { return std::string(name) + ".scale"; }
+namespace {
+constexpr std::string_view before = "scalar.", after = ".scale";
+}
+
+std::string key_of_scale(std::string_view name) {
+  return std::string(before).append(name).append(after);
+}
+
+std::string_view tensor_of_scale(std::string_view key) {
+  bool const is_one =
+      key.size() >= before.size() + after.size() && key.starts_with(before) && key.ends_with(after);
+  return is_one ? key.substr(before.size(), key.size() - before.size() - after.size()) : "";
+}
 
 model::model(std::string path) : path_(std::move(path)), is_sharded_(path_.ends_with(".json")) {
   if (is_sharded_)

@@ -12,8 +12,10 @@
 #include <vector>
 
 /// The convention of lowp/checkpoint.hpp, for a tensor NAME whose values are its elements over a power
-/// of two: the text of that power among the file's metadata, under NAME.scale.
+/// of two: the text of that power among the file's metadata, under scalar.NAME.scale.
 std::string key_of_scale(std::string_view name);
+/// The NAME of such a key; empty if it is none.
+std::string_view tensor_of_scale(std::string_view key);
 
 /// Every function throws std::runtime_error that names the file, the tensor and what was seen.
 class model {

@@ -135,9 +135,9 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
       ->check(CLI::IsMember({"infinity", "saturate"}))
       ->type_name("POLICY");
   c.footer(
-      "A tensor NAME with a scale has it among the metadata as NAME.scale, a power of two: its "
-      "values\n"
-      "are its elements over that, here and in lowp/checkpoint.hpp. What is no floating-point "
+      "Where a tensor NAME has a scale, the metadata have that power of two as scalar.NAME.scale, "
+      "and a\n"
+      "value is an element over it: here, and in lowp/checkpoint.hpp. What is no floating-point "
       "tensor,\n"
       "or has the format already, is copied.");
 
@@ -151,6 +151,7 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
       ->check(is_not_negative)
       ->type_name("ULPS");
   add_top(d, diff.top);
+  d.add_option("--json", diff.json, "Write all of it for programs")->type_name("FILE");
   d.footer(
       "Ends as diff(1): with 0 if they are equal, with 1 if not, with 2 if there is an error.");
 

@@ -39,6 +39,7 @@ struct diff_options {
   std::string a, b;
   std::optional<double> within;  ///< ulps
   std::size_t top = 25;
+  std::string json;  ///< empty: none
 };
 
 using options = std::variant<audit_options, convert_options, diff_options>;

@@ -68,11 +68,13 @@ status run(convert_options const& o, std::FILE* out, std::FILE* err) {
 
 status run(diff_options const& o, std::FILE* out, std::FILE* err) {
   model const a(o.a), b(o.b);
+  if (!o.json.empty()) lowp::atomic_file const probe(o.json);
   difference d;
   {
     progress bar(err, "diff");
     d = compare(a, b, bar);
   }
+  if (!o.json.empty()) write_whole(o.json, json_of(d));
   std::fputs(report_of(d, o.top).c_str(), out);
   bool is_equal = d.tensors.empty() && d.metadata.empty();
   if (o.within) {

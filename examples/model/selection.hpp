@@ -2,7 +2,7 @@
 // Which tensors a plan is about, and with what scale each is rounded.
 #pragma once
 
-#include <lowp/census_report.hpp>
+#include <lowp/report/census_report.hpp>
 #include <memory>
 #include <string>
 #include <vector>

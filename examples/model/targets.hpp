@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <lowp/census_report.hpp>
 #include <lowp/overflow.hpp>
+#include <lowp/report/census_report.hpp>
 #include <lowp/safetensors/dtype.hpp>
 #include <optional>
 #include <span>

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <lowp/optimizers.hpp>
-#include <lowp/report.hpp>
+#include <lowp/report/update_report.hpp>
 #include <string>
 #include <string_view>
 

@@ -2,8 +2,8 @@
 // What a look at a tensor costs least and tells first: how small, how large, and is it still sound.
 #pragma once
 
-#include <lowp/abs_range_report.hpp>
 #include <lowp/gradients.hpp>
+#include <lowp/report/abs_range_report.hpp>
 
 namespace lowp {
 

@@ -2,8 +2,8 @@
 // What a format would do to a tensor, found without storing it.
 #pragma once
 
-#include <lowp/census_lanes.hpp>
 #include <lowp/gradients.hpp>
+#include <lowp/report/census_lanes.hpp>
 
 namespace lowp {
 

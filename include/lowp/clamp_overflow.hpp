@@ -2,8 +2,8 @@
 // T5's clamp of hidden states that have overflowed.
 #pragma once
 
-#include <lowp/clamp_report.hpp>
 #include <lowp/gradients.hpp>
+#include <lowp/report/clamp_report.hpp>
 
 #include <limits>
 

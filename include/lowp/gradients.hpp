@@ -13,7 +13,7 @@
 #pragma once
 
 #include <lowp/environment.hpp>
-#include <lowp/gradient_report.hpp>
+#include <lowp/report/gradient_report.hpp>
 #include <lowp/scaled_cast.hpp>
 #include <lowp/storage.hpp>
 #include <lowp/text.hpp>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <lowp/environment.hpp>
-#include <lowp/gradient_report.hpp>
 #include <lowp/ranges.hpp>
+#include <lowp/report/gradient_report.hpp>
 #include <lowp/text.hpp>
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of the host side that needs nothing but the standard library: value types and rounding; cast,
-// scaled_cast, block_cast, split, join, transform, gelu_tanh,
-// clamp_overflow, scale_by_power_of_two, mask_value; fused_add, tree_add, update and what they store;
-// gradients, sums, scales, loss scaling, advice, census; softmax; from_chars and to_chars. For less, include
-// what you use.
+// scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and what they store;
+// gradients, sums, scales, loss scaling, advice, census, abs_range_of; softmax, norms, gelu_tanh,
+// clamp_overflow, mask values; from_chars and to_chars. For less, include what you use.
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/activation.hpp>
 #include <lowp/advice.hpp>
 #include <lowp/blocks.hpp>
@@ -20,6 +20,7 @@
 #include <lowp/loss_scaler.hpp>
 #include <lowp/mask_value.hpp>
 #include <lowp/masked_softmax.hpp>
+#include <lowp/normalization.hpp>
 #include <lowp/power_of_two_scaling.hpp>
 #include <lowp/scale.hpp>
 #include <lowp/scaled_cast.hpp>

@@ -11,12 +11,12 @@ namespace lowp {
 
 /// What an additive mask can be kept in: a quarter of its range is far more than e^-x is distinct for.
 template <class T>
-concept mask_element =
+concept maskable =
     element<T> && std::numeric_limits<T>::is_signed &&
     (std::same_as<T, float> || std::numeric_limits<T>::max_exponent >= 9);  // as <limits> counts it
 
 namespace detail {
-template <mask_element T>
+template <maskable T>
 LOWP_FN constexpr T make_mask_value() {
   if constexpr (std::same_as<T, float>) {
     return -0x1.7ffffep127f;
@@ -33,7 +33,7 @@ LOWP_FN constexpr T make_mask_value() {
 ///
 /// The smallest finite value, which is often used, has no room at all: in float16 -65504 - 16 is
 /// -infinity, and a row of those is NaN (huggingface/transformers, pull request 17306).
-template <mask_element T>
+template <maskable T>
 inline constexpr T mask_value = detail::make_mask_value<T>();
 
 }  // namespace lowp

@@ -7,7 +7,6 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
-#include <lowp/abs_range.hpp>
 #include <lowp/lowp.hpp>
 #include <lowp/overflow_watch.hpp>
 
@@ -177,6 +176,18 @@ LOWP_HOST_FN void unscale(G&& g, float inverse_scale, gradient_report& report, R
                                          detail::make_unscaling{inverse_scale}, report, rest...));
   else
     lowp::unscale(std::forward<G>(g), inverse_scale, report, rest...);
+}
+
+/// As lowp::rms_norm and lowp::layer_norm: the threads share the rows.
+template <input In, input Weight, output Out>
+LOWP_HOST_FN void rms_norm(In&& in, Weight&& weight, Out&& out, std::size_t columns, float eps) {
+  detail::refuse_if(detail::rms_norm_on(detail::openmp_team{}, in, weight, out, columns, eps));
+}
+template <input In, input Weight, input Bias, output Out>
+LOWP_HOST_FN void layer_norm(In&& in, Weight&& weight, Bias&& bias, Out&& out, std::size_t columns,
+                             float eps) {
+  detail::refuse_if(
+      detail::layer_norm_on(detail::openmp_team{}, in, weight, bias, out, columns, eps));
 }
 
 /// As lowp::softmax, lowp::log_softmax and lowp::scale_mask_softmax: the threads share the rows.

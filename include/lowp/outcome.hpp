@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/basic_float.hpp>
-#include <lowp/report.hpp>
+#include <lowp/report/update_report.hpp>
 #include <lowp/simd/operand.hpp>
 
 #include <concepts>

@@ -11,8 +11,8 @@
 
 #include <lowp/abs_range.hpp>
 #include <lowp/stall_watch.hpp>
-#include <lowp/watch_alarm.hpp>
-#include <lowp/watch_frames.hpp>
+#include <lowp/watch/alarm.hpp>
+#include <lowp/watch/frames.hpp>
 
 #include <algorithm>
 #include <cstddef>

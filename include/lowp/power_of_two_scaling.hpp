@@ -13,11 +13,11 @@
 // where `lost` says that no element of x was subnormal.
 #pragma once
 
-#include <lowp/census_lanes.hpp>
 #include <lowp/math.hpp>
+#include <lowp/report/census_lanes.hpp>
+#include <lowp/report/scaling_report.hpp>
 #include <lowp/scale.hpp>
 #include <lowp/scaled_cast.hpp>
-#include <lowp/scaling_report.hpp>
 
 #include <cstdint>
 #include <string>

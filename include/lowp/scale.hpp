@@ -5,8 +5,8 @@
 //     scaled_cast(x, codes, power_of_two_scale<T>(measure(x).largest));   // current scaling
 #pragma once
 
-#include <lowp/amax.hpp>
 #include <lowp/basic_float.hpp>
+#include <lowp/report/amax.hpp>
 
 #include <cstdint>
 

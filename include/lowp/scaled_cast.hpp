@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/amax.hpp>
 #include <lowp/ranges.hpp>
+#include <lowp/report/amax.hpp>
 #include <lowp/simd/dispatch.hpp>
 
 namespace lowp {

@@ -11,7 +11,7 @@
 
 #include <lowp/gradients.hpp>
 #include <lowp/math.hpp>
-#include <lowp/report.hpp>
+#include <lowp/report/update_report.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -38,6 +38,8 @@ struct stall_policy {
   std::uint64_t least_steps = 10;  ///< from one change of mind to the next
 };
 
+inline namespace LOWP_UNIT {
+
 /// What is known of a tensor.
 struct watched_tensor {
   std::string name;
@@ -62,6 +64,8 @@ struct watched_tensor {
     return direction() == 0 ? 0 : largest_gap / 2 / direction();
   }
 };
+
+}  // namespace LOWP_UNIT
 
 namespace detail {
 

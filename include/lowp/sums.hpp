@@ -4,7 +4,7 @@
 #pragma once
 
 #include <lowp/gradients.hpp>
-#include <lowp/sum_report.hpp>
+#include <lowp/report/sum_report.hpp>
 
 namespace lowp {
 

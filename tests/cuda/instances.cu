@@ -100,6 +100,10 @@ void censuses(cudaStream_t stream, const memory& a, const memory& b, const memor
                      static_cast<lowp::census_report<lowp::float16>*>(other.data));
   lowp::cuda::census(stream, b.of<lowp::bfloat16>(),
                      static_cast<lowp::census_report<lowp::float8_e4m3fn>*>(other.data));
+  lowp::cuda::abs_range_of(stream, a.of<float>(),
+                           static_cast<lowp::abs_range_report<lowp::float16>*>(other.data));
+  lowp::cuda::abs_range_of(stream, b.of<lowp::bfloat16>(),
+                           static_cast<lowp::abs_range_report<float>*>(other.data));
 }
 
 void activations(cudaStream_t stream, const memory& a, const memory& b, const memory& c) {
@@ -119,6 +123,8 @@ void rows(cudaStream_t stream, const memory& a, const memory& b, const memory& o
   const auto out = b.of<T>();
   lowp::cuda::softmax(stream, in, out, 100);
   lowp::cuda::log_softmax(stream, in, out, 100);
+  lowp::cuda::rms_norm(stream, in, in.first(100), out, 100, 1e-6F);
+  lowp::cuda::layer_norm(stream, in, in.first(100), in.first(100), out, 100, 1e-6F);
   const std::span flags(static_cast<const std::uint8_t*>(other.data), in.size());
   lowp::cuda::scale_mask_softmax(stream, in, lowp::attention_mask<std::uint8_t>{flags, 5, 2}, out,
                                  100, 0.5F);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/report.hpp>
+#include <lowp/report/update_report.hpp>
 
 #include <cstdint>
 

@@ -17,9 +17,9 @@
 //     ...
 #pragma once
 
-#include <lowp/amax.hpp>
 #include <lowp/cuda/blocks.hpp>
 #include <lowp/cuda/composite.hpp>
+#include <lowp/report/amax.hpp>
 
 #include <cstddef>
 #include <cstdint>

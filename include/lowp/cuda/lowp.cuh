@@ -21,6 +21,8 @@
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //     lowp::cuda::softmax(stream, in, out, columns), log_softmax
 //     lowp::cuda::scale_mask_softmax(stream, in, mask, out, columns, scale)
+//     lowp::cuda::rms_norm(stream, in, weight, out, columns, eps)
+//     lowp::cuda::layer_norm(stream, in, weight, bias, out, columns, eps)
 //
 // What is optional there is optional here. Ranges are anything with size() whose data() is a device
 // pointer; view(pointer, size) makes one. A report or amax lies in device memory, is given by
@@ -256,6 +258,23 @@ template <class Function, class R, class Out, class... In>
   });
 }
 
+/// As lowp::rms_norm and lowp::layer_norm: a warp a row.
+template <class In, class Weight, class Out>
+[[nodiscard]] status try_rms_norm(cudaStream_t stream, In&& in, Weight&& weight, Out&& out,
+                                  std::size_t columns, float eps) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::rms_norm_on(where, viewed(in), viewed(weight), viewed(out), columns, eps);
+  });
+}
+template <class In, class Weight, class Bias, class Out>
+[[nodiscard]] status try_layer_norm(cudaStream_t stream, In&& in, Weight&& weight, Bias&& bias,
+                                    Out&& out, std::size_t columns, float eps) {
+  return run_on(stream, [&](auto const& where) {
+    return detail::layer_norm_on(where, viewed(in), viewed(weight), viewed(bias), viewed(out),
+                                 columns, eps);
+  });
+}
+
 /// As lowp::softmax and lowp::log_softmax: a warp a row.
 template <class In, class Out>
 [[nodiscard]] status try_softmax(cudaStream_t stream, In&& in, Out&& out, std::size_t columns) {
@@ -353,6 +372,14 @@ void scale_by_power_of_two(cudaStream_t stream, Arguments&&... arguments) {
 template <class... Arguments>
 void transform(cudaStream_t stream, Arguments&&... arguments) {
   try_transform(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void rms_norm(cudaStream_t stream, Arguments&&... arguments) {
+  try_rms_norm(stream, std::forward<Arguments>(arguments)...).or_throw();
+}
+template <class... Arguments>
+void layer_norm(cudaStream_t stream, Arguments&&... arguments) {
+  try_layer_norm(stream, std::forward<Arguments>(arguments)...).or_throw();
 }
 template <class... Arguments>
 void softmax(cudaStream_t stream, Arguments&&... arguments) {

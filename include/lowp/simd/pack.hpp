@@ -4,6 +4,7 @@
 #pragma once
 
 #include <lowp/lanes.hpp>
+#include <lowp/simd/wide.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -67,22 +68,6 @@ struct mask_of {
 };
 template <class Isa>
 using mask = typename mask_of<Isa>::type;
-
-/// A double for each lane, in two registers.
-template <class Isa>
-struct wide {
-  typedef double vector __attribute__((vector_size(8 * Isa::lanes / 2)));
-
-  vector v[2];
-
-  wide() = default;
-  LOWP_HOST_FN wide(wide const& w) : v{w.v[0], w.v[1]} {}
-  LOWP_HOST_FN wide& operator=(wide const& w) {
-    v[0] = w.v[0];
-    v[1] = w.v[1];
-    return *this;
-  }
-};
 
 // Words with words and with scalars.
 // clang-format off
@@ -282,45 +267,6 @@ struct lane<simd::pack<float, Isa>> {
     F f = F::of(v);
     Isa::hide(f.v);
     return f;
-  }
-};
-
-template <class Isa>
-struct lane<simd::wide<Isa>> {
-  using scalar = double;
-  using D = simd::wide<Isa>;
-  static constexpr int lanes = Isa::lanes;
-  LOWP_HOST_FN static double at(D const& x, int i) { return x.v[i / (lanes / 2)][i % (lanes / 2)]; }
-  LOWP_HOST_FN static D spread(double x) {
-    D d;
-    for (auto& half : d.v) Isa::spread(half, x);
-    return d;
-  }
-  LOWP_HOST_FN static D add(D const& a, D const& b) {
-    D d;
-    for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] + b.v[i];
-    return hidden(d);
-  }
-  LOWP_HOST_FN static D sub(D const& a, D const& b) {
-    D d;
-    for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] - b.v[i];
-    return hidden(d);
-  }
-  LOWP_HOST_FN static D mul(D const& a, D const& b) {
-    D d;
-    for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] * b.v[i];
-    return hidden(d);
-  }
-  LOWP_HOST_FN static D add_product(D const& sum, D const& a, D const& b) {
-    D d;
-    for (int i = 0; i < 2; ++i) Isa::add_product(d.v[i], sum.v[i], a.v[i], b.v[i]);
-    return hidden(d);
-  }
-
- private:
-  LOWP_HOST_FN static D hidden(D d) {
-    for (auto& half : d.v) Isa::hide(half);
-    return d;
   }
 };
 

@@ -3,7 +3,7 @@
 // type, rounding and instruction set.
 #pragma once
 
-#include <lowp/report_lanes.hpp>
+#include <lowp/report/lanes.hpp>
 #include <lowp/simd/port.hpp>
 
 #include <cstddef>

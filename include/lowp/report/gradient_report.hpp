@@ -2,9 +2,9 @@
 // What there is to know about a gradient before it is used: counts, largest magnitude, norm.
 #pragma once
 
-#include <lowp/amax.hpp>
-#include <lowp/exact_sum.hpp>
-#include <lowp/report_lanes.hpp>
+#include <lowp/report/amax.hpp>
+#include <lowp/report/exact_sum.hpp>
+#include <lowp/report/lanes.hpp>
 
 #include <cstdint>
 

@@ -2,9 +2,9 @@
 // What a clamp of overflows found.
 #pragma once
 
-#include <lowp/exact_sum.hpp>
 #include <lowp/math.hpp>
-#include <lowp/report_lanes.hpp>
+#include <lowp/report/exact_sum.hpp>
+#include <lowp/report/lanes.hpp>
 
 #include <concepts>
 #include <cstdint>

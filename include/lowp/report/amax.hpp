@@ -2,7 +2,7 @@
 // The largest magnitude of a tensor, as scaling needs it.
 #pragma once
 
-#include <lowp/report_lanes.hpp>
+#include <lowp/report/lanes.hpp>
 
 #include <cstdint>
 

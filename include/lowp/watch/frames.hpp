@@ -9,8 +9,8 @@
 //     3.18e-04 6.27e+04 output
 #pragma once
 
-#include <lowp/abs_range_report.hpp>
-#include <lowp/source_place.hpp>
+#include <lowp/report/abs_range_report.hpp>
+#include <lowp/watch/source_place.hpp>
 
 #include <algorithm>
 #include <charconv>

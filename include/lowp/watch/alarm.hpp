@@ -2,8 +2,8 @@
 // What an overflow_watch finds, and what it is to do then.
 #pragma once
 
-#include <lowp/abs_range_report.hpp>
-#include <lowp/source_place.hpp>
+#include <lowp/report/abs_range_report.hpp>
+#include <lowp/watch/source_place.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,9 +2,9 @@
 // A census in lanes.
 #pragma once
 
-#include <lowp/census_report.hpp>
 #include <lowp/codec.hpp>
-#include <lowp/report_lanes.hpp>
+#include <lowp/report/census_report.hpp>
+#include <lowp/report/lanes.hpp>
 #if !defined(__CUDA_ARCH__)
 #include <lowp/simd/exponent_tally.hpp>
 #endif

@@ -2,8 +2,8 @@
 // Sums of numbers and of products that no number of terms stalls or overflows.
 #pragma once
 
-#include <lowp/exact_sum.hpp>
-#include <lowp/report_lanes.hpp>
+#include <lowp/report/exact_sum.hpp>
+#include <lowp/report/lanes.hpp>
 
 #include <cstdint>
 

@@ -3,10 +3,10 @@
 // lost at either end of the target's range, and rounding errors.
 #pragma once
 
-#include <lowp/amax.hpp>
 #include <lowp/basic_float.hpp>
-#include <lowp/exact_sum.hpp>
-#include <lowp/report_lanes.hpp>
+#include <lowp/report/amax.hpp>
+#include <lowp/report/exact_sum.hpp>
+#include <lowp/report/lanes.hpp>
 
 #include <cstdint>
 

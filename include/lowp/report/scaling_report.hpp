@@ -2,8 +2,8 @@
 // What a scaling by a power of two lost.
 #pragma once
 
-#include <lowp/exact_sum.hpp>
-#include <lowp/report_lanes.hpp>
+#include <lowp/report/exact_sum.hpp>
+#include <lowp/report/lanes.hpp>
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 // What an update did to its parameters.
 #pragma once
 
-#include <lowp/exact_sum.hpp>
+#include <lowp/report/exact_sum.hpp>
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 // The smallest and the largest magnitude of a tensor, and what in it is lost or would be.
 #pragma once
 
-#include <lowp/census_lanes.hpp>
+#include <lowp/report/census_lanes.hpp>
 
 #include <cstdint>
 
@@ -52,13 +52,13 @@ class abs_range_lanes {
   static constexpr bool sees_codes = false;
 
   LOWP_FN void add(F const& x) {
-    U const a = lanes::magnitude(x);
+    U const a = lanes::hidden(lanes::magnitude(x));
     count_beyond(a);
     largest_ = lanes::max(largest_, a);
     least_ = lanes::min(least_, a);
   }
   LOWP_FN void add_where(M const& is_element, F const& x) {
-    U const a = lanes::magnitude(x);
+    U const a = lanes::hidden(lanes::magnitude(x));
     U const large = lanes::select(is_element, a, lanes::spread<U>(0));
     count_beyond(large);
     largest_ = lanes::max(largest_, large);

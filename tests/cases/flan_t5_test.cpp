@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cases/flan_t5.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+namespace {
+
+using cases::flan_t5::attempt;
+
+TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
+  const cases::flan_t5_case c = cases::run_flan_t5();
+  for (std::size_t b = 0; b < c.deviation.size(); ++b) {
+    EXPECT_NEAR(c.deviation[b], 4400, 4400 * 0.005);
+    EXPECT_GT(c.largest[b], 65504);
+    EXPECT_EQ(c.exponent[b], 3);
+    EXPECT_NEAR(std::ldexp(c.deviation[b], -c.exponent[b]), 550, 550 * 0.005);
+  }
+
+  ASSERT_EQ(c.attempts.size(), 5U);
+  const char* const found[] = {"block.0.layer.0.SelfAttention.scores",
+                               "block.0.layer.1.DenseReluDense.act",
+                               "block.0.layer.1.DenseReluDense.wo", "block.0.layer.1.residual"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const attempt& a = c.attempts[i];
+    ASSERT_TRUE(a.first.has_value()) << a.name;
+    EXPECT_EQ(a.first->name, found[i]) << a.name;
+    EXPECT_EQ(a.first->tensor, "output") << a.name;  // made there, not brought in
+    EXPECT_EQ(a.first->trouble, lowp::watch_trouble::infinite) << a.name;
+    EXPECT_GT(a.lost, 0.5) << a.name;  // only all four of them help
+  }
+  // A sequence that is nothing but padding is NaN where a mask has no head-room.
+  EXPECT_GT(c.attempts[0].padding_lost, c.attempts[1].padding_lost + 0.2);
+
+  const attempt& cured = c.attempts.back();
+  EXPECT_FALSE(cured.first.has_value());
+  EXPECT_EQ(cured.lost, 0);
+  EXPECT_EQ(cured.padding_lost, 0);
+  EXPECT_EQ(cured.scaling.overflowed, 0U);
+  EXPECT_FALSE(c.bf16.first.has_value());
+  EXPECT_EQ(c.bf16.lost, 0);
+  EXPECT_GT(cured.error, 0);
+  EXPECT_LT(cured.error, c.bf16.error / 4);
+  EXPECT_LT(c.bf16.error, 0.1);
+  // What goes into the product is scaled down; only what GELU made subnormal, or nearly, loses bits.
+  for (std::size_t b = 0; b < c.deviation.size(); ++b)
+    EXPECT_NEAR(cured.deviation[b], 550, 550 * 0.01);
+  EXPECT_LT(cured.inexact(), 0.05);
+}
+
+}  // namespace

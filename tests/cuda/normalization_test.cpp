@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// rms_norm and layer_norm by the GPU's kernel over rows: the bits of the processor's loop.
+#include <lowp/normalization.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "../row_support.hpp"
+#include "simulated_grid.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+template <lowp::element T>
+void expect_bits_of_host() {
+  for (const std::size_t columns : {1U, 7U, 8U, 65U, 256U, 300U, 1001U}) {
+    SCOPED_TRACE(columns);
+    std::mt19937 random(static_cast<unsigned>(columns));
+    std::vector<T> x;
+    for (std::size_t r = 0; r < 9; ++r) hard::append_row(x, columns, r % hard::kinds, random);
+    std::vector<T> weight;
+    std::vector<T> bias;
+    for (std::size_t i = 0; i < columns; ++i) {
+      weight.push_back(T(static_cast<float>(random() % 17) / 8));
+      bias.push_back(T(static_cast<float>(random() % 9) / 4 - 1));
+    }
+    std::vector<T> want(x.size());
+    std::vector<T> got(x.size());
+    simulated_grid grid(32, 3);
+    const lowp::cuda::on_grid<simulated_grid> where{grid};
+    const auto expect_same = [&] {
+      for (std::size_t i = 0; i < x.size(); ++i)
+        ASSERT_TRUE(has_bits(got[i], code_of(want[i]), x[i], i));
+    };
+    lowp::rms_norm(x, weight, want, columns, 1e-6F);
+    ASSERT_EQ(lowp::detail::rms_norm_on(where, x, weight, got, columns, 1e-6F), "");
+    expect_same();
+    lowp::layer_norm(x, weight, bias, want, columns, 1e-6F);
+    ASSERT_EQ(lowp::detail::layer_norm_on(where, x, weight, bias, got, columns, 1e-6F), "");
+    expect_same();
+  }
+}
+
+TEST(cuda_normalization, of_floats) { expect_bits_of_host<float>(); }
+TEST(cuda_normalization, of_float16) { expect_bits_of_host<lowp::float16>(); }
+TEST(cuda_normalization, of_bfloat16) { expect_bits_of_host<lowp::bfloat16>(); }
+
+TEST(cuda_normalization, refuses_what_lowp_refuses) {
+  std::vector<float> x(12);
+  simulated_grid grid(32);
+  const lowp::cuda::on_grid<simulated_grid> where{grid};
+  grid.out_of_reach = x.data();
+  const std::vector<float> weight(4);
+  std::vector<float> out(12);
+  EXPECT_EQ(lowp::detail::rms_norm_on(where, x, weight, out, 4, 1e-6F), "rms_norm: in is far away");
+  EXPECT_EQ(lowp::detail::layer_norm_on(where, out, weight, weight, x, 4, 1e-6F),
+            "layer_norm: out is far away");
+  EXPECT_EQ(grid.launches, 0);
+}
+
+}  // namespace

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Distances in ulps against counting codes, and what diff says and ends with.
+#include <difference.hpp>
+#include <distance.hpp>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "tool.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+const format_facts& facts(const std::string& name) { return target_named(name)->facts; }
+
+// A code's number on the line of all values, zero being 0.
+double rank(const oracle::facts& f, std::uint32_t code) {
+  const auto magnitude = static_cast<double>(code & f.magnitude_mask());
+  return (code & f.sign_mask()) != 0 ? -magnitude : magnitude;
+}
+
+TEST(model_distance, counts_the_steps_between_codes) {
+  for (const oracle::facts& f : oracle::all) {
+    if (!f.has_zero()) continue;
+    SCOPED_TRACE(f.name);
+    std::mt19937_64 random(1);
+    const auto codes = static_cast<std::uint32_t>(2 * f.sign_mask());
+    for (int i = 0; i < 20000; ++i) {
+      const auto a = static_cast<std::uint32_t>(random() % codes);
+      const auto b = i % 2 == 0 ? static_cast<std::uint32_t>(random() % codes)
+                                : (a + static_cast<std::uint32_t>(i % 7)) % codes;
+      const oracle::number x = oracle::decode(f, a), y = oracle::decode(f, b);
+      if (x.what != oracle::kind::finite || y.what != oracle::kind::finite) continue;
+      const double steps = std::fabs(rank(f, a) - rank(f, b));
+      EXPECT_EQ(distance(oracle_test::to_double(x), oracle_test::to_double(y), facts(f.name)),
+                steps)
+          << a << " and " << b;
+    }
+  }
+}
+
+TEST(model_distance, is_straight_between_codes) {
+  const format_facts& half = facts("float16");
+  EXPECT_EQ(distance(1, 1 + 0x1p-10, half), 1);
+  EXPECT_EQ(distance(1, 1 + 0x1p-12, half), 0.25);
+  EXPECT_EQ(distance(1, 1 - 0x1p-12, half), 0.5);
+  EXPECT_EQ(distance(1 - 0x1p-12, 1 + 0x1p-12, half), 0.75);
+  EXPECT_EQ(distance(0x1p-24, -0x1p-26, half), 1.25);
+  EXPECT_EQ(distance(0x1p-14, 0x1p-14 - 0x1p-25, half), 0.5);
+  EXPECT_EQ(distance(65504, 65520, half), 0.5);
+  EXPECT_EQ(distance(65504, 65536, half), 1);
+  EXPECT_EQ(distance(0, 1e-300, half), 1e-300 * 0x1p24);
+  EXPECT_EQ(distance(0.0, -0.0, half), 0);
+  const format_facts& wide = *facts_of(st::dtype::f64);
+  const double most = std::numeric_limits<double>::max();
+  EXPECT_EQ(distance(1, std::nextafter(1, 2), wide), 1);
+  EXPECT_EQ(distance(0, 5e-324, wide), 1);
+  EXPECT_EQ(distance(5e-324, -5e-324, wide), 2);
+  EXPECT_EQ(distance(most, 0, wide), static_cast<double>(0x7fefffffffffffff));
+  EXPECT_EQ(distance(most, -most, wide), 2 * static_cast<double>(0x7fefffffffffffff));
+}
+
+TEST(model_distance, names_the_place) {
+  EXPECT_EQ(place_in({}, 0), "[]");
+  EXPECT_EQ(place_in({7}, 5), "[5]");
+  EXPECT_EQ(place_in({2, 3, 4}, 23), "[1, 2, 3]");
+  EXPECT_EQ(place_in({2, 3, 4}, 13), "[1, 0, 1]");
+}
+
+class diff : public model_tool {
+ protected:
+  said differ(const std::vector<named_bytes>& a, const std::vector<named_bytes>& b,
+              std::vector<std::string> more = {},
+              const std::map<std::string, std::string>& text_a = {},
+              const std::map<std::string, std::string>& text_b = {}) {
+    write(model, a, text_a);
+    write(out, b, text_b);
+    more.insert(more.begin(), {"diff", model, out});
+    const said s = tool(more);
+    EXPECT_EQ(s.err, "");
+    return s;
+  }
+  const std::vector<float> w{1, 2, 3, 4, 5, 6};
+};
+
+TEST_F(diff, of_equal_files_is_none) {
+  const auto some = patterns(300'000, 8);  // NaN included: bits are compared
+  const said s = differ({of("b", some), of("a", w)}, {of("a", w), of("b", some)});
+  EXPECT_EQ(s.status, 0);
+  EXPECT_EQ(s.out, "2 of 2 tensors have equal bits\n");
+  EXPECT_EQ(differ({}, {}).out, "0 of 0 tensors have equal bits\n");
+}
+
+TEST_F(diff, says_how_far_and_where) {
+  std::vector<float> x = w;
+  x[4] = std::nextafter(std::nextafter(5.0F, 6.0F), 6.0F);
+  x[0] = std::nextafter(1.0F, 0.0F);
+  const said s = differ({of("w", w, {2, 3})}, {of("w", x, {2, 3})});
+  EXPECT_EQ(s.status, 1);
+  EXPECT_EQ(
+      s.out,
+      "'w': F32: 2 of 6 differ, by at most 2 ulps of F32 at [1, 1] (5 and 5.00000095), by 0.5 "
+      "in the mean\n0 of 1 tensors have equal bits; the others differ by at most 2 ulps\n");
+  EXPECT_EQ(differ({of("w", w)}, {of("w", x)}, {"--within", "2"}).status, 0);
+  EXPECT_EQ(differ({of("w", w)}, {of("w", x)}, {"--within", "1.999"}).status, 1);
+}
+
+TEST_F(diff, measures_in_the_narrower_type) {
+  const std::vector<lowp::bfloat16> narrow{lowp::bfloat16(1.0F), lowp::bfloat16(2.0F)};
+  const std::vector<double> wide{1 + 0x1p-9, 2 + 0x1p-7};
+  for (const said& s :
+       {differ({of("w", wide)}, {of("w", narrow)}), differ({of("w", narrow)}, {of("w", wide)})}) {
+    EXPECT_EQ(s.status, 1);
+    EXPECT_TRUE(has(s.out, "2 of 2 differ, by at most 0.5 ulps of BF16 at [1]"));
+    EXPECT_TRUE(has(s.out, "by 0.375 in the mean"));
+  }
+  // The same numbers in another type are equal numbers, not equal files.
+  const said s = differ({of("w", std::vector<float>{1, 2})}, {of("w", narrow)});
+  EXPECT_EQ(s.status, 1);
+  EXPECT_TRUE(has(s.out, "'w': F32 and BF16: equal numbers"));
+  EXPECT_EQ(
+      differ({of("w", std::vector<float>{1, 2})}, {of("w", narrow)}, {"--within", "0"}).status, 0);
+}
+
+TEST_F(diff, counts_scales_as_part_of_the_values) {
+  const std::vector<lowp::float16> codes{lowp::float16(4.0F), lowp::float16(6.0F)};
+  const std::vector<float> values{0.5F, 0.75F + 0x1p-13F};
+  const said s = differ({of("w", values)}, {of("w", codes)}, {}, {}, {{"scalar.w.scale", "8"}});
+  EXPECT_TRUE(has(s.out, "1 of 2 differ, by at most 0.25 ulps of F16 at [1]")) << s.out;
+  // The same bits with another scale are other values.
+  EXPECT_EQ(differ({of("w", codes)}, {of("w", codes)}, {}, {}, {{"scalar.w.scale", "8"}}).status,
+            1);
+  EXPECT_EQ(differ({of("w", codes)}, {of("w", codes)}, {}, {{"scalar.w.scale", "8"}},
+                   {{"scalar.w.scale", "8"}})
+                .status,
+            0);
+}
+
+TEST_F(diff, names_what_cannot_be_compared) {
+  const said s = differ({of("a", w), of("b", w), of("d", std::vector<std::int32_t>{1, 2}),
+                         of("e", w), of("f", std::vector<std::int32_t>{1, 2, 300})},
+                        {of("a", w, {3, 2}), of("c", w), of("d", std::vector<std::int64_t>{1, 2}),
+                         of("e", w), of("f", std::vector<std::int32_t>{1, 3, 7})});
+  EXPECT_EQ(s.status, 1);
+  for (const char* line : {"'a': F32 [6] and F32 [3, 2]\n", "'b': only in the first: F32 [6]\n",
+                           "'c': only in the second: F32 [6]\n", "'d': I32 [2] and I64 [2]\n",
+                           "'f': I32 [3]: 3 bytes differ\n", "1 of 6 tensors have equal bits\n"})
+    EXPECT_TRUE(has(s.out, line));
+  EXPECT_EQ(differ({of("b", w)}, {}, {"--within", "1e9"}).status, 1);
+  EXPECT_EQ(differ({of("b", w)}, {of("b", w, {2, 3})}, {"--within", "1e9"}).status, 1);
+}
+
+TEST_F(diff, finds_what_is_not_finite) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const said s = differ({of("w", std::vector<float>{NAN, infinity, NAN, 1, infinity})},
+                        {of("w", std::vector<float>{NAN, infinity, 1, infinity, -infinity})});
+  EXPECT_TRUE(has(s.out, "3 of 5 differ")) << s.out;
+  EXPECT_TRUE(has(s.out, "; 3 not finite in one, and other in the other"));
+  EXPECT_EQ(differ({of("w", std::vector<float>{NAN})}, {of("w", std::vector<float>{1})},
+                   {"--within", "1e300"})
+                .status,
+            1);
+}
+
+TEST_F(diff, tells_of_metadata) {
+  const said s = differ({of("w", w)}, {of("w", w)}, {}, {{"format", "pt"}, {"a", "1"}},
+                        {{"format", "np"}, {"a", "1"}, {"b", "2"}});
+  EXPECT_EQ(s.status, 1);
+  EXPECT_TRUE(has(s.out, "metadata 'format' differ\nmetadata 'b' differ\n"));
+  EXPECT_EQ(differ({of("w", w)}, {of("w", w)}, {"--within", "0"}, {{"a", "1"}}).status, 0);
+}
+
+TEST_F(diff, shows_the_worst_first) {
+  const auto at = [](float x) { return std::vector<float>{x}; };
+  const said s = differ({of("a", at(1)), of("b", at(1)), of("c", at(1))},
+                        {of("a", at(1.001F)), of("b", at(2)), of("c", at(1.01F))}, {"--top", "2"});
+  EXPECT_LT(s.out.find("'b'"), s.out.find("'c'"));
+  EXPECT_FALSE(has(s.out, "'a'"));
+  EXPECT_TRUE(has(s.out, "... and 1 more (--top 0)"));
+  EXPECT_TRUE(has(refusal({"diff", model}), "B"));
+  EXPECT_TRUE(has(refusal({"diff", model, out, "--within", "nan"}), "'nan'"));
+  EXPECT_TRUE(has(refusal({"diff", model, folder.file("none")}), "none"));
+}
+
+}  // namespace

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever lies in a file, the program ends with a status and one line; and it does so within bounds.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "tool.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+// The bytes of a file with that header, true or not.
+std::string file_of(const std::string& header, const std::string& data) {
+  std::string bytes(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
+  return bytes + header + data;
+}
+
+class hostile : public model_tool {
+ protected:
+  // What each way to use a file says of it.
+  std::vector<said> all_ways(const std::string& path, bool has_reports = true) {
+    std::vector<std::string> audit{"audit", path, "--to", "float8_e4m3fn"};
+    if (has_reports)
+      audit.insert(audit.end(), {"--json", folder.file("json"), "--html", folder.file("html")});
+    return {tool(audit),
+            tool({"convert", path, out, "--to", "float16", "--scale", "tensor", "--rounding",
+                  "stochastic"}),
+            tool({"diff", path, good}), tool({"diff", good, path})};
+  }
+  // The same, where all of them are refused.
+  std::string refusal_of_all_ways(const std::string& bytes) {
+    set_contents(model, bytes);
+    const auto before = folder.names().size();
+    std::string line;
+    for (const said& s : all_ways(model)) {
+      EXPECT_EQ(s.status, 2) << s.out << s.err;
+      EXPECT_EQ(s.out, "");
+      EXPECT_TRUE(line.empty() || line == s.err) << line << s.err;
+      line = s.err;
+    }
+    EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+    EXPECT_LT(line.size(), 700U) << line;
+    EXPECT_EQ(folder.names().size(), before);
+    return line;
+  }
+
+  void SetUp() override { write(good, {of("w", std::vector<float>{1, 2})}); }
+  const std::string good = folder.file("good.safetensors");
+};
+
+TEST_F(hostile, files_get_one_clear_line) {
+  const auto w = [](const std::string& type, const std::string& shape, const std::string& offsets) {
+    return R"("w":{"dtype":")" + type + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets +
+           "}";
+  };
+  const std::string data(8, '\1');
+  const std::string fine = w("F32", "[2]", "[0,8]");
+  EXPECT_TRUE(has(refusal_of_all_ways(""), "it has 0 bytes"));
+  EXPECT_TRUE(has(refusal_of_all_ways(std::string(8, '\xff') + "{}"), "and may have 100000000"));
+  EXPECT_TRUE(has(refusal_of_all_ways(file_of("{" + fine + "}", data).substr(0, 40)),
+                  "and the file only 40"));
+  EXPECT_TRUE(has(refusal_of_all_ways(file_of("{" + fine + "}", data + "x")),
+                  "have 8 bytes, and the data 9"));
+  EXPECT_TRUE(has(refusal_of_all_ways(file_of("{" + fine + "}", data.substr(1))),
+                  "reach beyond the data, 7 bytes"));
+  EXPECT_TRUE(has(refusal_of_all_ways(file_of("{" + fine + "," + fine + "}", data)), "twice"));
+  EXPECT_TRUE(has(refusal_of_all_ways(file_of("{" + w("F33", "[2]", "[0,8]") + "}", data)),
+                  "unknown dtype 'F33'"));
+  EXPECT_TRUE(has(refusal_of_all_ways(file_of("{" + w("F32", "[3]", "[0,8]") + "}", data)),
+                  "are 8 bytes, but F32 [3] has 12"));
+  EXPECT_TRUE(has(
+      refusal_of_all_ways(file_of("{" + w("F32", "[4294967296,4294967296]", "[0,8]") + "}", data)),
+      "more than 2^64 bits"));
+  EXPECT_TRUE(
+      has(refusal_of_all_ways(file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                                      R"("b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})",
+                                      data)),
+          "overlap"));
+  EXPECT_TRUE(
+      has(refusal_of_all_ways(file_of("{" + fine + "}" + std::string(1'000'000, '['), data)),
+          "no JSON"));
+  // No escape sequence of a name reaches the terminal, nor does a line of it.
+  const std::string line = refusal_of_all_ways(file_of(
+      R"({"\u001b[2J\nlowp-model: fine":{"dtype":"?","shape":[],"data_offsets":[0,8]}})", data));
+  EXPECT_TRUE(has(line, "\\x1b[2J\\x0alowp-model: fine"));
+  for (const char* scale : {"", "3", "0", "-2", "inf", "nan", "0x1p4", "1e999", "1e-39", "2 "})
+    EXPECT_TRUE(has(refusal_of_all_ways(file_of(R"({"__metadata__":{"scalar.w.scale":")" +
+                                                    std::string(scale) + "\"}," + fine + "}",
+                                                data)),
+                    "the scale of tensor 'w' is '" + std::string(scale) + "', not a power of two"));
+}
+
+TEST_F(hostile, indexes_get_one_clear_line) {
+  const std::string index = folder.file("model.json");
+  const auto said_of = [&](const std::string& text) {
+    set_contents(index, text);
+    std::string line;
+    for (const said& s : all_ways(index)) {
+      EXPECT_EQ(s.status, 2) << s.out << s.err;
+      line = s.err;
+    }
+    EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+    return line;
+  };
+  EXPECT_TRUE(has(said_of(""), "no JSON"));
+  EXPECT_TRUE(has(said_of("[]"), "it is no index"));
+  EXPECT_TRUE(has(said_of("{}"), "it is no index"));
+  EXPECT_TRUE(has(said_of(R"({"weight_map": 1})"), "it is no index"));
+  EXPECT_TRUE(has(said_of(R"({"weight_map": {"w": 1}})"), "1 is not the name of a file"));
+  EXPECT_TRUE(has(said_of(std::string(1'000'000, '[')), "too deep"));
+  for (const char* name : {"", ".", "..", "/etc/passwd", "../good.safetensors", "a/b", "a\\u0000b"})
+    EXPECT_TRUE(has(said_of(R"({"weight_map": {"w": ")" + std::string(name) + "\"}}"),
+                    "is not the name of a file beside the index"))
+        << name;
+  EXPECT_TRUE(has(said_of(R"({"weight_map": {"w": "none"}})"), "none': cannot open it"));
+  EXPECT_TRUE(has(said_of(R"({"weight_map": {"v": "good.safetensors"}})"),
+                  "tensor 'v' is not in '" + good + "'"));
+  write(folder.file("other"), {of("v", std::vector<float>{1}), of("w", std::vector<float>{1})});
+  EXPECT_TRUE(has(said_of(R"({"weight_map": {"v": "other", "w": "good.safetensors"}})"),
+                  "tensor 'w' is in '"));
+  std::string many = R"({"weight_map": {)";
+  for (int i = 0; i < 2000; ++i)
+    many += "\"" + std::to_string(i) + "\":\"" + std::to_string(i) + "\",";
+  EXPECT_TRUE(has(said_of(many + R"("w":"w"}})"), "more than 1000 files"));
+  std::filesystem::create_directory(folder.file("folder.json"));
+  EXPECT_TRUE(
+      has(refusal({"audit", folder.file("folder.json"), "--to", "float16"}), "no regular file"));
+}
+
+// A name of a megabyte, and a pattern with which a matcher that recurses would run out of stack.
+TEST_F(hostile, names_may_be_long) {
+  write(model, {of(std::string(1'000'000, 'a'), std::vector<float>{1e9F})});
+  const said s = tool({"audit", model, "--to", "float16", "--keep", "(a|b)*c"});
+  EXPECT_EQ(s.status, 1);
+  EXPECT_LT(s.out.size(), 2000U);
+  EXPECT_EQ(tool({"convert", model, out, "--to", "float16", "--keep", "^(a|b)*$"}).status, 0);
+  EXPECT_EQ(tool({"diff", model, out}).status, 0);
+}
+
+// Bits, bytes and pieces of files and of an index are changed, and every way to use them ends as it may.
+TEST_F(hostile, mutations_never_crash) {
+  write(model,
+        {of("layer.0.weight", patterns(40, 9), {5, 8}), of("layer.0.bias", patterns(8, 10)),
+         of("half", std::vector<lowp::float16>(6, lowp::float16(3.0F))),
+         of("wide", std::vector<double>{1, 1e300, -1e-300}),
+         of("ids", std::vector<std::int64_t>{1, 2})},
+        {{"format", "pt"}, {"scalar.half.scale", "4"}});
+  const std::string file = contents(model);
+  const std::string index_text =
+      R"({"metadata": {"total_size": 9}, "weight_map": {"w": "good.safetensors"}})";
+  const std::string index = folder.file("model.json");
+  std::mt19937_64 random(2024);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  const auto mutated = [&](std::string bytes) {
+    for (std::size_t changes = 1 + below(3); changes != 0; --changes) {
+      const std::size_t at = below(bytes.size()), length = 1 + below(9);
+      switch (below(6)) {
+        case 0:
+          bytes[at] = static_cast<char>(bytes[at] ^ 1 << below(8));
+          break;
+        case 1:
+          bytes[at] = static_cast<char>(random());
+          break;
+        case 2:
+          bytes.erase(at, length);
+          break;
+        case 3:
+          bytes.insert(at, bytes.substr(below(bytes.size()), length));
+          break;
+        case 4:
+          bytes.replace(at, 1, std::string(1, "0123456789[]{},:\"-.eE\\"[below(22)]));
+          break;
+        default:
+          bytes.resize(1 + at);
+      }
+      if (bytes.empty()) bytes = "{";
+    }
+    return bytes;
+  };
+  std::map<int, int> statuses;
+  for (int i = 0; i < 2000; ++i) {
+    const bool is_index = i % 4 == 0;
+    const std::string& path = is_index ? index : model;
+    const std::string bytes = mutated(is_index ? index_text : file);
+    set_contents(path, bytes);
+    // Each report waits for the disk.
+    for (const said& s : all_ways(path, i % 16 == 1)) {
+      ++statuses[s.status];
+      ASSERT_TRUE(s.status >= 0 && s.status <= 2) << i;
+      ASSERT_EQ(std::count(s.err.begin(), s.err.end(), '\n'), s.status == 2 ? 1 : 0) << i << s.err;
+      for (const char c : s.err.substr(0, s.err.size() - (s.err.empty() ? 0 : 1)))
+        ASSERT_GE(static_cast<unsigned char>(c), 0x20) << i << s.err;
+    }
+  }
+  // Both of what is refused and of what still is a file there are plenty.
+  EXPECT_GT(statuses[2], 2000);
+  EXPECT_GT(statuses[0] + statuses[1], 400);
+}
+
+std::uint64_t pages_in_use() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages;
+}
+
+// Runs it in a process that may have so many bytes more than this one.
+int status_within(std::uint64_t bytes, const std::function<int()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::uint64_t now = pages_in_use() * static_cast<std::uint64_t>(::getpagesize());
+    const rlimit limit{now + bytes, now + bytes};
+    ::_exit(::setrlimit(RLIMIT_AS, &limit) == 0 ? work() : 99);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// A gigabyte of zeros of which the disk holds none, in the memory of a thirtieth.
+TEST_F(hostile, memory_does_not_grow_with_the_file) {
+  constexpr std::uint64_t megabyte = 1 << 20, size = 1024 * megabyte, most = 32 * megabyte;
+  const std::string header = R"({"w":{"dtype":"F32","shape":[262144,1024],"data_offsets":[0,)" +
+                             std::to_string(size) + "]}}";
+  set_contents(model, file_of(header, ""));
+  std::filesystem::resize_file(model, 8 + header.size() + size);
+  ASSERT_EQ(status_within(most,
+                          [] {
+                            try {
+                              return std::vector<char>(most + megabyte).empty() ? 98 : 97;
+                            } catch (const std::bad_alloc&) {
+                              return 42;
+                            }
+                          }),
+            42)
+      << "the limit is none";
+  EXPECT_EQ(status_within(most, [&] { return tool({"audit", model, "--to", "float16"}).status; }),
+            0);
+  EXPECT_EQ(status_within(most,
+                          [&] {
+                            return tool({"convert", model, out, "--to", "float8_e4m3fn", "--scale",
+                                         "tensor", "--rounding", "stochastic"})
+                                .status;
+                          }),
+            0);
+  EXPECT_GT(std::filesystem::file_size(out), size / 4);
+  EXPECT_EQ(status_within(most, [&] { return tool({"diff", model, out, "--within", "0"}).status; }),
+            0);
+}
+
+}  // namespace
