@@ -190,8 +190,20 @@ inline void tour_of_storages(diary& diary) {
 #endif
 }
 
+// Five rows, in the first of which infinity and NaN are; then scores that e takes to subnormals.
+inline void tour_of_rows(diary& diary) {
+  std::vector<float> x = tour_numbers(13);
+  x.resize(100);
+  std::vector<lowp::bfloat16> p(x.size());
+  lowp::softmax(x, p, 20);
+  diary.note(p);
+  lowp::scale_mask_softmax(x, lowp::causal_mask{5}, x, 20, 123.0f);
+  diary.note(x);
+}
+
 inline std::vector<unsigned char> tour() {
   diary diary;
+  tour_of_rows(diary);
   tour_of<lowp::bfloat16>(diary);
   tour_of<lowp::float16>(diary);
   tour_of<lowp::float8_e4m3fn>(diary);
