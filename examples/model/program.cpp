@@ -61,8 +61,8 @@ status run(convert_options const& o, std::FILE* out, std::FILE* err) {
       o.out, report.converted, o.what.to->name, report.scaled, report.copied, report.bytes_after,
       report.bytes_before);
   if (report.overflow != 0 || report.flushed != 0)
-    fmt::print(out, "{} values overflowed, {} were flushed to zero; audit says where\n",
-               report.overflow, report.flushed);
+    fmt::print(out, "overflow: {}, flushed to zero: {}; audit says where\n", report.overflow,
+               report.flushed);
   return status::yes;
 }
 
