@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of the host side that needs nothing but the standard library: value types and rounding; cast,
 // scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and what they store;
-// gradients, sums, scales, loss scaling, advice, census; softmax, norms, gelu_tanh, clamp_overflow, mask
-// values; from_chars and to_chars. For less, include what you use.
+// gradients, sums, scales, loss scaling, advice, census, abs_range_of; softmax, norms, gelu_tanh,
+// clamp_overflow, mask values; from_chars and to_chars. For less, include what you use.
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/activation.hpp>
 #include <lowp/advice.hpp>
 #include <lowp/blocks.hpp>

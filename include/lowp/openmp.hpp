@@ -7,7 +7,6 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
-#include <lowp/abs_range.hpp>
 #include <lowp/lowp.hpp>
 #include <lowp/overflow_watch.hpp>
 
