@@ -103,7 +103,8 @@ struct log_softmax_rows : shifted_rows<Score> {
   }
   template <class F>
   LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
-    F const minus_log = lanes::sub(lanes::spread<F>(0), lanes::log(sum));
+    // Not a difference from zero, of which -ffast-math makes a change of sign: of zero, too.
+    F const minus_log = lanes::fma(lanes::log(sum), lanes::spread<F>(-1), lanes::spread<F>(0));
     s.total = this->if_finite(s.largest, lanes::select(lanes::is_zero(sum), sum, minus_log));
   }
   template <class F>

@@ -247,6 +247,28 @@ inline void note_storages(fingerprint& f) {
   for (const std::uint16_t x : half_low) f.note(std::uint64_t{x});
 }
 
+// Rows of 37; of one, where the result is a zero that must not lose its sign; with subnormal results.
+inline void note_rows(fingerprint& f) {
+  std::vector<float> x = numbers(50);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if ((std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffU) > 0x7f7fffffU)
+      x[i] = std::bit_cast<float>(i % 2 == 0 ? 0xc2b00000U : 0xff800000U);
+  std::vector<float> out(x.size());
+  std::vector<float16> narrow(x.size());
+  for (const std::size_t columns : {37U, 1U, 333U}) {
+    softmax(x, out, columns);
+    f.note(out);
+    log_softmax(x, out, columns);
+    f.note(out);
+    scale_mask_softmax(x, causal_mask{3}, narrow, columns == 333 ? 111 : columns,
+                       std::bit_cast<float>(0x42000001U));
+    f.note(narrow);
+  }
+  x[40] = std::bit_cast<float>(0xffc00001U);
+  softmax(x, out, 37);
+  f.note(out);
+}
+
 inline flags_test::conformance_result conformance() {
   fingerprint f;
   note_scalars<float16>(f);
@@ -277,6 +299,7 @@ inline flags_test::conformance_result conformance() {
   note_refusals(f);
   note_storages(f);
   note_pieces(f);
+  note_rows(f);
 
   // 16 ones and 600000 times 2^-53: a plain double would lose the second sum.
   std::vector<float> u(600016, std::bit_cast<float>((127U - 53) << 23));
