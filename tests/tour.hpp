@@ -190,8 +190,40 @@ inline void tour_of_storages(diary& diary) {
 #endif
 }
 
+// Five rows, in the first of which infinity and NaN are; then scores that e takes to subnormals.
+inline void tour_of_rows(diary& diary) {
+  std::vector<float> x = tour_numbers(13);
+  x.resize(100);
+  std::vector<lowp::bfloat16> p(x.size());
+  lowp::softmax(x, p, 20);
+  diary.note(p);
+  lowp::scale_mask_softmax(x, lowp::causal_mask{5}, x, 20, 123.0f);
+  diary.note(x);
+}
+
+inline void tour_of_pieces(diary& diary) {
+  const std::vector<float> x = tour_numbers(8);
+  std::vector<lowp::float16> half(x.size());
+  std::vector<lowp::bfloat16> y(x.size());
+  lowp::scaling_report scaling;
+  lowp::scale_by_power_of_two(x, half, 12, scaling);
+  diary.note(half);
+  diary.note(scaling.inexact);
+  diary.note(lowp::clamp_overflow(half).infinite);
+  lowp::gated_gelu_tanh(half, x, y);
+  diary.note(y);
+  std::vector<float> z(x.size());
+  lowp::layer_norm(half, y, y, z, x.size(), 1e-6f);
+  diary.note(z);
+  diary.note(lowp::mask_value<lowp::float16>);
+  lowp::sum_report sum;
+  lowp::dot(x, half, sum);
+  diary.note(sum.nan);
+}
+
 inline std::vector<unsigned char> tour() {
   diary diary;
+  tour_of_rows(diary);
   tour_of<lowp::bfloat16>(diary);
   tour_of<lowp::float16>(diary);
   tour_of<lowp::float8_e4m3fn>(diary);
@@ -202,6 +234,9 @@ inline std::vector<unsigned char> tour() {
   tour_of_steps<lowp::float8_e4m3fn>(diary);
   tour_of_scales(diary);
   tour_of_storages(diary);
+#if !defined(__CUDACC__)
+  tour_of_pieces(diary);
+#endif
   return diary.bytes();
 }
 

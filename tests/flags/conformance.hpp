@@ -188,6 +188,37 @@ inline void note_refusals(fingerprint& f) {
   }
 }
 
+// Rows, whose sums have an order and whose exponentials are chains; and what is not finite.
+inline void note_pieces(fingerprint& f) {
+  const std::vector<float> x = numbers(23, 300);
+  std::vector<float> y(x.size());
+  gelu_tanh(x, y);
+  f.note(y);
+  const std::vector<bfloat16> weight = codes<bfloat16>(24, 100);
+  std::vector<float16> z(x.size());
+  layer_norm(std::vector<bfloat16>(300, bfloat16(3)), weight, weight, z, 100, 1e-6f);
+  f.note(z);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    rms_norm(codes<float16>(25 + i, 300), weight, y, 100, 1e-6f);
+    f.note(y);
+  }
+  softmax(z, y, 100);
+  f.note(y);
+  sum_report sum;
+  dot(x, y, sum);
+  f.note(sum.nan);
+  f.note(sum.positive_infinite);
+  f.note(sum.negative_infinite);
+  scaling_report scaling;
+  scale_by_power_of_two(x, z, -20, scaling);
+  f.note(z);
+  f.note(scaling.overflowed);
+  f.note(scaling.inexact);
+  std::vector<float16> half = codes<float16>(28, 300);
+  f.note(clamp_overflow(half).clamped());
+  f.note(half);
+}
+
 // A compensation is what a compiler that believes in associativity would take for zero.
 inline void note_storages(fingerprint& f) {
   std::vector<bfloat16> value(257, bfloat16(1));
@@ -245,6 +276,7 @@ inline flags_test::conformance_result conformance() {
   note_quotients(f);
   note_refusals(f);
   note_storages(f);
+  note_pieces(f);
 
   // 16 ones and 600000 times 2^-53: a plain double would lose the second sum.
   std::vector<float> u(600016, std::bit_cast<float>((127U - 53) << 23));
