@@ -61,8 +61,8 @@ status run(convert_options const& o, std::FILE* out, std::FILE* err) {
       o.out, report.converted, o.what.to->name, report.scaled, report.copied, report.bytes_after,
       report.bytes_before);
   if (report.overflow != 0 || report.flushed != 0)
-    fmt::print(out, "{} values overflowed, {} were flushed to zero; audit says where\n",
-               report.overflow, report.flushed);
+    fmt::print(out, "overflow: {}, flushed to zero: {}; audit says where\n", report.overflow,
+               report.flushed);
   return status::yes;
 }
 
@@ -92,6 +92,12 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// By what does not throw, should there be nobody to tell.
+status complain(std::FILE* err, status what, char const* text) {
+  for (char const* part : {"lowp-model: ", text, "\n"}) std::fputs(part, err);
+  return what;
+}
+
 }  // namespace
 
 status run(std::vector<std::string> arguments, std::FILE* out, std::FILE* err) try {
@@ -105,12 +111,9 @@ status run(std::vector<std::string> arguments, std::FILE* out, std::FILE* err) t
     throw problem(fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
   return result;
 } catch (interruption const& e) {
-  fmt::print(err, "lowp-model: {}\n", e.what());
-  return status::interrupted;
+  return complain(err, status::interrupted, e.what());
 } catch (std::bad_alloc const&) {
-  fmt::print(err, "lowp-model: there is not enough memory\n");
-  return status::trouble;
+  return complain(err, status::trouble, "there is not enough memory");
 } catch (std::exception const& e) {
-  fmt::print(err, "lowp-model: {}\n", one_line(e.what()));
-  return status::trouble;
+  return complain(err, status::trouble, one_line(e.what()).c_str());
 }

@@ -48,8 +48,9 @@ void progress::draw() {
   std::string cells(width, '.');
   std::fill_n(cells.begin(), static_cast<std::size_t>(share * width), '#');
   // The label is short: 80 columns hold the line.
-  fmt::print(to_, "\r{} [{}] {:3.0f} % of {:.1f} MB\x1b[K", label_, cells, 100 * share,
-             static_cast<double>(all_) / 1e6);
+  std::string const line = fmt::format("\r{} [{}] {:3.0f} % of {:.1f} MB\x1b[K", label_, cells,
+                                       100 * share, static_cast<double>(all_) / 1e6);
+  std::fputs(line.c_str(), to_);
   std::fflush(to_);
   is_drawn_ = true;
 }

@@ -187,11 +187,11 @@ TEST_F(convert, keeps_nan_and_says_what_is_lost) {
   write(model, {of("w", std::vector<float>{NAN, INFINITY, 1e9F, 1e-9F, 1}),
                 of("x", std::vector<double>{1e300, 1e-300, 1, 3e-46})});
   const said s = tool({"convert", model, out, "--to", "float16"});
-  EXPECT_TRUE(has(s.out, "\n2 values overflowed, 3 were flushed to zero"));
+  EXPECT_TRUE(has(s.out, "\noverflow: 2, flushed to zero: 3; audit says where\n"));
   EXPECT_EQ(codes_in(out, "w"), (std::vector<std::uint32_t>{0x7e00, 0x7c00, 0x7c00, 0, 0x3c00}));
   // A narrower float is one too.
   const said t = tool({"convert", model, out, "--to", "float32"});
-  EXPECT_TRUE(has(t.out, "\n1 values overflowed, 2 were flushed to zero"));
+  EXPECT_TRUE(has(t.out, "\noverflow: 1, flushed to zero: 2; audit says where\n"));
 }
 
 // The bits of the whole model, whatever the shards.

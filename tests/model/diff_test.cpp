@@ -172,6 +172,22 @@ TEST_F(diff, tells_of_metadata) {
   EXPECT_EQ(differ({of("w", w)}, {of("w", w)}, {"--within", "0"}, {{"a", "1"}}).status, 0);
 }
 
+TEST_F(diff, writes_all_of_it_for_programs) {
+  const std::string path = folder.file("json");
+  differ({of("a", w), of("b", w), of("f", std::vector<std::int32_t>{1, 2})},
+         {of("a", std::vector<lowp::float16>{1, 2, 3, 4, 5, 7}), of("c", w),
+          of("f", std::vector<std::int32_t>{1, 3})},
+         {"--json", path}, {{"format", "pt"}});
+  const auto j = nlohmann::json::parse(contents(path));
+  EXPECT_EQ(j, nlohmann::json::parse(R"({"equal": 0, "metadata": ["format"], "tensors": [
+    {"name": "b", "differs_in": "only in the first"},
+    {"name": "f", "differs_in": "bytes", "bytes": 1},
+    {"name": "c", "differs_in": "only in the second"},
+    {"name": "a", "differs_in": "values", "count": 6, "unequal": 1, "ulps_of": "F16",
+     "largest": 256, "mean": 42.666666666666664, "at": 5, "values": [6, 7], "not_finite": 0}]})"));
+  EXPECT_TRUE(has(refusal({"diff", model, out, "--json", folder.file("no/j")}), "No such file"));
+}
+
 TEST_F(diff, shows_the_worst_first) {
   const auto at = [](float x) { return std::vector<float>{x}; };
   const said s = differ({of("a", at(1)), of("b", at(1)), of("c", at(1))},

@@ -53,6 +53,12 @@ if(EXISTS /dev/full AND (NOT status EQUAL 2 OR NOT err MATCHES "standard output:
   message(SEND_ERROR "a full standard output: ${status}\n${err}")
 endif()
 
+execute_process(COMMAND sh -c "${program} audit missing --to bfloat16 2>/dev/full"
+                WORKING_DIRECTORY ${SCRATCH} RESULT_VARIABLE status)
+if(EXISTS /dev/full AND NOT status EQUAL 2)
+  message(SEND_ERROR "a full standard error: ${status}")
+endif()
+
 # Two gigabytes of zeros take longer than it takes to stop.
 file_of(large 120 536870912 2147483648 "")
 execute_process(
