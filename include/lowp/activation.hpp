@@ -60,7 +60,8 @@ template <class Where, class Function, class Out, class R, class... In>
   must_be_span_rounding<R>();
   extent const to("out", out);
   problem wrong = unequal_sizes(name, {extent(in.name, in.range)..., to});
-  for (extent const& from : {extent(in.name, in.range)...})
+  extent const inputs[] = {extent(in.name, in.range)...};  // nvcc takes no pack in the loop's head
+  for (extent const& from : inputs)
     if (wrong.empty()) wrong = partial_overlap(name, from, to);
   if (wrong.empty()) wrong = out_of_reach(where, name, {extent(in.name, in.range)..., to});
   if (!wrong.empty()) return wrong;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: gradients and blocks have the bits of the processor, and reports the same counts. Without a
+// On a GPU: gradients and blocks have the bits of the processor, and reports the same counts and ranges. Without a
 // GPU every test here is skipped; the same kernel's text runs in gradients_test.cpp and
 // blocks_test.cpp.
 #include <gtest/gtest.h>
@@ -60,6 +60,10 @@ void expect_same(const lowp::gradient_report& got, const lowp::gradient_report& 
   EXPECT_NEAR(got.squares.value(), want.squares.value(), 0x1p-47 * want.squares.value());
 }
 
+void expect_same(const lowp::abs_range& got, const lowp::abs_range& want) {
+  EXPECT_EQ(std::memcmp(&got, &want, sizeof want), 0);
+}
+
 template <class T>
 void expect_same_gradients() {
   for (const std::size_t size : sizes) {
@@ -70,6 +74,9 @@ void expect_same_gradients() {
     const device_object<float> inverse(1.0F / 3);
     lowp::cuda::measure(nullptr, there, measured.data());
     expect_same(measured.get(), lowp::measure(g));
+    const device_object<lowp::abs_range_report<lowp::float8_e4m3fn>> range;
+    lowp::cuda::abs_range_of(nullptr, there, range.data());
+    expect_same(range.get(), lowp::abs_range_of<lowp::float8_e4m3fn>(g));
     lowp::gradient_report want;
     lowp::unscale(g, 1.0F / 3, want, random_bits);
     lowp::unscale(g, 0x1p-3F, want, random_bits);

@@ -42,7 +42,9 @@ class watch_error : public std::runtime_error {
 
 struct watch_policy {
   std::size_t frames = 21;  ///< how many of the last ones a report shows
-  std::uint64_t every = 1;  ///< steps whose number is no multiple of it are not watched
+  /// Steps whose number is no multiple of it are not watched: for steps of few examples, where looking at
+  /// all weights is no small part of the work (bench/watch.cpp).
+  std::uint64_t every = 1;
   /// Steps of which everything is written down instead of judged, as Hugging Face's trace_batch_nums.
   std::vector<std::uint64_t> traced{};
   /// Told of the first trouble of each watched step, instead of an exception.
