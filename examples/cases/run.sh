@@ -26,6 +26,7 @@ need_toolchain
 need libeigen3-dev eigen3/Eigen/Core Eigen/Core
 need libcli11-dev CLI/CLI.hpp
 need libfmt-dev fmt/core.h
+need nlohmann-json3-dev nlohmann/json.hpp
 wish gnuplot-nox gnuplot
 install_missing
 build_target examples -DLOWP_BUILD_EXAMPLES=ON

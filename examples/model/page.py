@@ -4,7 +4,7 @@
 
     page.py collect FOLDER          its results as one JSON
     page.py picture PAGE            the first picture of a page of `lowp-model audit --html`
-    page.py into FILE RESULTS       puts the tables between the marks in FILE
+    page.py into FILE RESULTS PART...   puts audits, conversions, tables or summary between its marks
 """
 import json
 import pathlib
@@ -91,15 +91,33 @@ def tables(results):
     return text
 
 
-def into(path, results):
+def summary(results):
+    def cell(found):
+        lost = found["as_it_is"]
+        what = [f"{number(lost[figure])} {figure}" for figure in ("overflow", "flushed")
+                if lost[figure]]
+        return ", ".join(what) or "fits"
+    lines = ["| weights | values | " + " | ".join(FORMATS) + " |", "|---" * (len(FORMATS) + 2) + "|"]
+    for model in MODELS:
+        formats = results[model]["formats"]
+        cells = [number(formats[FORMATS[0]]["as_it_is"]["count"])]
+        cells += [cell(formats[name]) for name in FORMATS]
+        lines.append(f"| {model} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def into(path, results, names):
     page = path.read_text()
-    for name, write in (("audits", audits), ("conversions", conversions), ("tables", tables)):
+    for name in names:
         begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
         if page.count(begin) != 1 or page.count(end) != 1:
-            sys.exit(f"page.py: {path} has not one place for the {name}")
+            sys.exit(f"page.py: {path} has not one place for {name}")
         head, rest = page.split(begin)
-        page = head + begin + write(results) + end + rest.split(end)[1]
+        page = head + begin + PARTS[name](results) + end + rest.split(end)[1]
     path.write_text(page)
+
+
+PARTS = {"audits": audits, "conversions": conversions, "tables": tables, "summary": summary}
 
 
 def picture(path):
@@ -110,13 +128,14 @@ def picture(path):
 
 
 def main(arguments):
-    paths = [pathlib.Path(a) for a in arguments[1:]]
-    if arguments[:1] == ["collect"] and len(paths) == 1:
+    paths = [pathlib.Path(a) for a in arguments[1:3]]
+    parts = arguments[3:]
+    if arguments[:1] == ["collect"] and len(arguments) == 2:
         sys.stdout.write(collect(*paths))
-    elif arguments[:1] == ["picture"] and len(paths) == 1:
+    elif arguments[:1] == ["picture"] and len(arguments) == 2:
         sys.stdout.write(picture(*paths))
-    elif arguments[:1] == ["into"] and len(paths) == 2:
-        into(paths[0], json.loads(paths[1].read_text()))
+    elif arguments[:1] == ["into"] and parts and set(parts) <= set(PARTS):
+        into(paths[0], json.loads(paths[1].read_text()), parts)
     else:
         sys.exit(__doc__)
 
