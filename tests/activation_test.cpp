@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "refusals.hpp"
 #include "update/support.hpp"
 
 namespace {
@@ -132,14 +133,6 @@ TEST(activation, in_place) {
 TEST(activation, refuses) {
   std::vector<float> x(8);
   std::vector<lowp::bfloat16> y(7);
-  const auto expect_refusal = [](const auto& call, const char* text) {
-    try {
-      call();
-      FAIL() << text;
-    } catch (const std::invalid_argument& refusal) {
-      EXPECT_STREQ(refusal.what(), text);
-    }
-  };
   expect_refusal([&] { lowp::gelu_tanh(x, y); },
                  "lowp::gelu_tanh: sizes differ: in has 8, out has 7");
   expect_refusal([&] { lowp::gated_gelu_tanh(x, y, x); },

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gradient_expectations.hpp"
+#include "refusals.hpp"
 #include "update/support.hpp"
 
 namespace {
@@ -21,15 +22,6 @@ using namespace lowp_test;
 using lowp::named;
 
 constexpr float inf = std::numeric_limits<float>::infinity();
-
-std::string refusal_of(const auto& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& refusal) {
-    return refusal.what();
-  }
-  return "not refused";
-}
 
 struct model {
   std::vector<float> a = std::vector(5, 3.0F);

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "refusals.hpp"
 #include "update/support.hpp"
 
 namespace {
@@ -183,14 +184,6 @@ TEST(power_of_two_scaling, of_a_projection_is_what_more_exponents_would_give) {
 TEST(power_of_two_scaling, refuses) {
   std::vector<float> x(4);
   std::vector<lowp::float16> y(3);
-  const auto expect_refusal = [](const auto& call, const char* text) {
-    try {
-      call();
-      FAIL() << text;
-    } catch (const std::invalid_argument& refusal) {
-      EXPECT_STREQ(refusal.what(), text);
-    }
-  };
   expect_refusal([&] { lowp::scale_by_power_of_two(x, y, 2); },
                  "lowp::scale_by_power_of_two: sizes differ: in has 4, out has 3");
   expect_refusal([&] { lowp::scale_by_power_of_two(x, x, -127); },

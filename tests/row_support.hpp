@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "refusals.hpp"
 #include "support.hpp"
 
 namespace lowp_test {
@@ -111,15 +112,5 @@ void append_row(std::vector<In>& to, std::size_t columns, std::size_t kind, std:
 }
 
 }  // namespace hard
-
-template <class Call>
-void expect_refusal(const Call& call, const std::string& text) {
-  try {
-    call();
-    ADD_FAILURE() << "not refused: " << text;
-  } catch (const std::invalid_argument& refusal) {
-    EXPECT_EQ(refusal.what(), text);
-  }
-}
 
 }  // namespace lowp_test

@@ -3,12 +3,8 @@
 # Builds and runs the tests. Arguments go to ctest: sh tests/run.sh -L exhaustive
 . "$(dirname -- "$0")/setup.sh"
 
-need_toolchain
+need_examples
 need libgtest-dev gtest/gtest.h
-need libfmt-dev fmt/core.h
-need libeigen3-dev eigen3/Eigen/Core Eigen/Core
-need libcli11-dev CLI/CLI.hpp
-need nlohmann-json3-dev nlohmann/json.hpp
 wish pkg-config pkg-config
 wish clang-format-19 clang-format-19
 install_missing

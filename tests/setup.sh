@@ -43,6 +43,15 @@ need_toolchain() {
   need ninja-build ninja make
 }
 
+# What examples/ is built with.
+need_examples() {
+  need_toolchain
+  need libeigen3-dev eigen3/Eigen/Core Eigen/Core
+  need libcli11-dev CLI/CLI.hpp
+  need libfmt-dev fmt/core.h
+  need nlohmann-json3-dev nlohmann/json.hpp
+}
+
 install_missing() {
   [ -n "$missing$wished" ] || return 0
   as_root=

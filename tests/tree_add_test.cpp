@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "refusals.hpp"
 #include "update/support.hpp"
 
 namespace {
@@ -100,15 +101,6 @@ TEST(tree_add, takes_any_storage) {
   lowp::tree_add(std::vector{named{"w", lowp::kahan{p, lost}}}, 1.0F, std::vector{named{"w", u}});
   EXPECT_EQ(p[8], bfloat16(1));
   EXPECT_EQ(lost[8], bfloat16(0x1p-12F));
-}
-
-std::string refusal_of(const auto& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& refusal) {
-    return refusal.what();
-  }
-  return "not refused";
 }
 
 TEST(tree_add, refuses_before_it_writes_and_names_the_tensor) {

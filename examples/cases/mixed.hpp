@@ -5,12 +5,11 @@
 
 #include <lowp/lowp.hpp>
 
-#include <array>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -22,11 +22,7 @@ done
 # shellcheck disable=SC2086 # a list of names
 [ $# -gt 0 ] || set -- $all
 
-need_toolchain
-need libeigen3-dev eigen3/Eigen/Core Eigen/Core
-need libcli11-dev CLI/CLI.hpp
-need libfmt-dev fmt/core.h
-need nlohmann-json3-dev nlohmann/json.hpp
+need_examples
 wish gnuplot-nox gnuplot
 install_missing
 build_target examples -DLOWP_BUILD_EXAMPLES=ON

@@ -14,11 +14,7 @@ case ${1:-} in
   *) die "there is no option '$1': sh examples/model/run.sh [--write]" ;;
 esac
 
-need_toolchain
-need libeigen3-dev eigen3/Eigen/Core Eigen/Core
-need libcli11-dev CLI/CLI.hpp
-need libfmt-dev fmt/core.h
-need nlohmann-json3-dev nlohmann/json.hpp
+need_examples
 need python3 python3
 need python3-pip pip3
 install_missing

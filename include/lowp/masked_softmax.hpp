@@ -128,12 +128,11 @@ template <class Where, class In, class T, class Out>
              columns,
              std::tuple(scores, simd::repeated<simd::byte_operand>{
                                     {reinterpret_cast<unsigned char const*>(mask.elements.data())},
-                                    mask.queries,
-                                    mask.heads}));
+                                    {mask.queries, mask.heads}}));
   else
     run_rows(where, softmax_rows<biased_score>{{{scale}}}, std::ranges::data(out), to.size, columns,
              std::tuple(scores, simd::repeated<simd::operand<T, simd::access::read>>{
-                                    {mask.elements.data()}, mask.queries, mask.heads}));
+                                    {mask.elements.data()}, {mask.queries, mask.heads}}));
   return {};
 }
 template <class Where, class In, class Out>

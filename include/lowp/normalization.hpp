@@ -44,25 +44,29 @@ struct row_scale {
   }
 };
 
+/// What both norms do first: the largest magnitude, then elements times what that is scaled by.
+struct scaled_rows {
+  row_scale scale;
+  float columns;
+
+  template <class State, class F>
+  LOWP_FN F value(fold::number<0>, State const&, F const& x) const {
+    return lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
+  }
+  template <class State, class F>
+  LOWP_FN F value(fold::number<1>, State const& s, F const& x) const {
+    return lanes::mul(x, s.scale);
+  }
+};
+
 /// Folds 0: the largest magnitude; 1: the squares of scaled elements.
-struct rms_norm_rows {
+struct rms_norm_rows : scaled_rows {
   using folds = std::tuple<fold::maximum, fold::sum>;
   template <class F>
   struct state {
     F scale, factor;
   };
 
-  row_scale scale;
-  float columns;
-
-  template <class F>
-  LOWP_FN F value(fold::number<0>, state<F> const&, F const& x) const {
-    return lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
-  }
-  template <class F>
-  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
-    return lanes::mul(x, s.scale);
-  }
   template <class F>
   LOWP_FN F term(fold::number<0>, F const& value) const {
     return value;
@@ -87,24 +91,14 @@ struct rms_norm_rows {
 
 /// Folds 0: the largest magnitude; 1: the elements, for their mean; 2: the differences from it, whose mean is
 /// what rounding left of the mean; 3: the squares of what differences then are.
-struct layer_norm_rows {
+struct layer_norm_rows : scaled_rows {
+  using scaled_rows::value;
   using folds = std::tuple<fold::maximum, fold::sum, fold::sum, fold::sum>;
   template <class F>
   struct state {
     F scale, mean, rest, factor;
   };
 
-  row_scale scale;
-  float columns;
-
-  template <class F>
-  LOWP_FN F value(fold::number<0>, state<F> const&, F const& x) const {
-    return lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
-  }
-  template <class F>
-  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
-    return lanes::mul(x, s.scale);
-  }
   template <class F>
   LOWP_FN F value(fold::number<2>, state<F> const& s, F const& x) const {
     return lanes::sub(lanes::mul(x, s.scale), s.mean);
@@ -171,7 +165,7 @@ template <class Where, class In, class Weight, class Out>
   if (wrong.empty()) wrong = out_of_reach(where, name, {from, with, to});
   if (!wrong.empty()) return wrong;
   using simd::access, simd::operand;
-  run_rows(where, rms_norm_rows{{eps}, static_cast<float>(columns)}, std::ranges::data(out),
+  run_rows(where, rms_norm_rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out),
            to.size, columns,
            std::tuple(operand<element_of<In>, access::read>{std::ranges::data(in)}),
            std::tuple(operand<element_of<Weight>, access::read>{std::ranges::data(weight)}));
@@ -198,7 +192,7 @@ template <class Where, class In, class Weight, class Bias, class Out>
   if (wrong.empty()) wrong = out_of_reach(where, name, {from, with, by, to});
   if (!wrong.empty()) return wrong;
   using simd::access, simd::operand;
-  run_rows(where, layer_norm_rows{{eps}, static_cast<float>(columns)}, std::ranges::data(out),
+  run_rows(where, layer_norm_rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out),
            to.size, columns,
            std::tuple(operand<element_of<In>, access::read>{std::ranges::data(in)}),
            std::tuple(operand<element_of<Weight>, access::read>{std::ranges::data(weight)},

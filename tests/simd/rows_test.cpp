@@ -108,7 +108,7 @@ struct matrix {
     using to = simd::operand<float, simd::access::write>;
     std::vector<float> out(x.size(), -1.0F);
     const std::tuple scores(in{x.data()},
-                            simd::repeated<simd::byte_operand>{{flags.data()}, period, repeats});
+                            simd::repeated<simd::byte_operand>{{flags.data()}, {period, repeats}});
     Isa::run(simd::row_call<folded_rows<Fold>, to, std::remove_const_t<decltype(scores)>,
                             std::tuple<in>>{operation, first, count, columns, to{out.data()},
                                             scores, std::tuple(in{weights.data()})});

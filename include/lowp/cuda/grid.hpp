@@ -147,21 +147,20 @@ template <class Operand>
 struct row_slot_of {
   using type = slot_of<Operand>;
   static row_slot<type> of(Operand const& o) {
-    return {slot_of_operand<Operand>::of(o, detail::nans::canonical), address_of(o.data), 1, 0};
+    return {slot_of_operand<Operand>::of(o, detail::nans::canonical), address_of(o.data), {}};
   }
 };
 template <>
 struct row_slot_of<simd::byte_operand> {
   using type = byte_slot;
-  static row_slot<type> of(simd::byte_operand const& o) { return {{}, address_of(o.data), 1, 0}; }
+  static row_slot<type> of(simd::byte_operand const& o) { return {{}, address_of(o.data), {}}; }
 };
 template <class Operand>
 struct row_slot_of<simd::repeated<Operand>> {
   using type = typename row_slot_of<Operand>::type;
   static row_slot<type> of(simd::repeated<Operand> const& o) {
     row_slot<type> s = row_slot_of<Operand>::of(o.operand);
-    s.period = o.period;
-    s.repeats = o.repeats;
+    s.rows = o.rows;
     return s;
   }
 };

@@ -7,6 +7,7 @@
 
 #include <lowp/cuda/kernel.hpp>
 #include <lowp/row_folds.hpp>
+#include <lowp/simd/row_call.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -76,22 +77,19 @@ class thread_fold<fold::sum> {
   float sums_[group_size] = {};
 };
 
-/// An operand of a row operation; of a repeated one, see simd::repeated, `repeats` is not 0.
+/// An operand of a row operation.
 template <class Slot>
 struct row_slot {
   Slot slot;
   void* data;
-  std::uint64_t period, repeats;
+  simd::row_repetition rows;
 
-  LOWP_FN std::uint64_t row(std::uint64_t r) const {
-    return repeats == 0 ? r : r / (period * repeats) * period + r % period;
-  }
   /// Elements from `first` on of row r, `count` of them.
   template <int Width, class Thread>
   LOWP_FN void load(Thread const& thread, std::uint64_t r, std::uint64_t columns,
                     std::uint64_t first, int count, float (&x)[group_size]) const {
     port<Slot, true, typename Thread::hardware, 1> p(slot, &data, 0);
-    p.template load<Width>(0, thread, row(r) * columns + first, count);
+    p.template load<Width>(0, thread, rows.row(r) * columns + first, count);
     p.decode(0, x);
   }
   template <int Width, class Thread>
@@ -111,16 +109,13 @@ template <>
 struct row_slot<byte_slot> {
   byte_slot slot;
   void* data;
-  std::uint64_t period, repeats;
+  simd::row_repetition rows;
 
-  LOWP_FN std::uint64_t row(std::uint64_t r) const {
-    return repeats == 0 ? r : r / (period * repeats) * period + r % period;
-  }
   template <int Width, class Thread>
   LOWP_FN void load(Thread const& thread, std::uint64_t r, std::uint64_t columns,
                     std::uint64_t first, int count, float (&x)[group_size]) const {
     using code = byte_slot::type;
-    code const* const at = static_cast<code const*>(data) + row(r) * columns + first;
+    code const* const at = static_cast<code const*>(data) + rows.row(r) * columns + first;
     group<code> bytes;
     if (count == group_size)
       bytes.template load<access_bytes<code>(Width)>(thread, at);

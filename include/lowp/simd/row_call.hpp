@@ -9,12 +9,23 @@
 
 namespace lowp::simd {
 
-/// An operand of which every `period` rows serve `repeats` times before the next ones do: (batch, head,
-/// query) rows of scores have (batch, query) rows of a mask with period = queries and repeats = heads.
+/// Every `period` rows serve `repeats` times before the next ones do: (batch, head, query) rows of scores
+/// have (batch, query) rows of a mask with period = queries and repeats = heads. With neither, every row
+/// has its own.
+struct row_repetition {
+  std::size_t period = 0, repeats = 0;
+
+  /// Which one serves row r.
+  LOWP_FN std::size_t row(std::size_t r) const {
+    return repeats == 0 ? r : r / (period * repeats) * period + r % period;
+  }
+};
+
+/// An operand whose rows serve several.
 template <class Operand>
 struct repeated {
   Operand operand;
-  std::size_t period, repeats;
+  row_repetition rows;
 };
 
 /// Bytes as words, of which an operation asks whether they are zero.

@@ -22,7 +22,7 @@ struct row_operand<repeated<Operand>> {
   using once = Operand;
   LOWP_HOST_FN static Operand const& of(repeated<Operand> const& o) { return o.operand; }
   LOWP_HOST_FN static std::size_t row(repeated<Operand> const& o, std::size_t r) {
-    return r / (o.period * o.repeats) * o.period + r % o.period;
+    return o.rows.row(r);
   }
 };
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call says when it refuses.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace lowp_test {
+
+template <class Call>
+std::string refusal_of(const Call& call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& refusal) {
+    return refusal.what();
+  }
+  return "not refused";
+}
+
+template <class Call>
+void expect_refusal(const Call& call, const std::string& text) {
+  EXPECT_EQ(refusal_of(call), text);
+}
+
+}  // namespace lowp_test
