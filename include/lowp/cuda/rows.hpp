@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel over rows: a warp a row, groups of eight elements a thread, so that thread t adds to the
-// sums 8 t to 8 t + 7 of fold::sum. Besides what kernel.hpp asks of a thread:
+// The kernel over rows, for teams of a warp and of a block. A row is read from memory once, in groups of
+// eight elements; what its folds want is kept in shared memory, until the results are written in groups
+// again. A row too long for that is read anew by each fold. Besides what row_team.hpp asks of a thread:
 //
-//     exchanged<Distance>(word)    the word of the thread whose number in the warp differs in that bit
+//     dynamic_memory()    the call's dynamic_bytes that a block shares, aligned to 16 bytes
 #pragma once
 
-#include <lowp/cuda/kernel.hpp>
-#include <lowp/row_folds.hpp>
-#include <lowp/simd/row_call.hpp>
+#include <lowp/cuda/row_memory.hpp>
+#include <lowp/cuda/row_slot.hpp>
+#include <lowp/cuda/row_team.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,225 +18,241 @@
 
 namespace lowp::cuda {
 
-inline constexpr unsigned warp_threads = 32;
-static_assert(warp_threads * group_size == fold::sums);
-
-/// What the threads of a warp fold, each some groups.
-template <class Fold>
-class thread_fold;
-
-template <>
-class thread_fold<fold::maximum> {
- public:
-  LOWP_FN void add(int, float x) { largest_.add(x); }
-  template <class Thread>
-  LOWP_FN float total(Thread const& thread) const {
-    return running::of_key(largest_among<warp_threads / 2>(thread, largest_.key()));
-  }
-
- private:
-  using running = detail::running_maximum<float>;
-  template <int Distance, class Thread>
-  LOWP_FN static std::uint32_t largest_among(Thread const& thread, std::uint32_t key) {
-    if constexpr (Distance == 0)
-      return key;
-    else
-      return largest_among<Distance / 2>(thread,
-                                         lanes::max(key, thread.template exchanged<Distance>(key)));
-  }
-  running largest_;
-};
-
-template <>
-class thread_fold<fold::sum> {
- public:
-  LOWP_FN void add(int k, float x) { sums_[k] = lanes::add(sums_[k], x); }
-  template <class Thread>
-  LOWP_FN float total(Thread const& thread) {
-    among<warp_threads / 2>(thread);
-    LOWP_UNROLL_ON_GPU
-    for (int half = group_size / 2; half != 0; half /= 2) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < half; ++k) sums_[k] = lanes::add(sums_[k], sums_[k + half]);
-    }
-    return sums_[0];
-  }
-
- private:
-  template <int Distance, class Thread>
-  LOWP_FN void among(Thread const& thread) {
-    if constexpr (Distance != 0) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k) {
-        float const other =
-            lanes::from_bits<float>(thread.template exchanged<Distance>(lanes::bits(sums_[k])));
-        sums_[k] = lanes::add(sums_[k], other);
-      }
-      among<Distance / 2>(thread);
-    }
-  }
-  float sums_[group_size] = {};
-};
-
-/// An operand of a row operation.
-template <class Slot>
-struct row_slot {
-  Slot slot;
-  void* data;
-  simd::row_repetition rows;
-
-  /// Elements from `first` on of row r, `count` of them.
-  template <int Width, class Thread>
-  LOWP_FN void load(Thread const& thread, std::uint64_t r, std::uint64_t columns,
-                    std::uint64_t first, int count, float (&x)[group_size]) const {
-    port<Slot, true, typename Thread::hardware, 1> p(slot, &data, 0);
-    p.template load<Width>(0, thread, rows.row(r) * columns + first, count);
-    p.decode(0, x);
-  }
-  template <int Width, class Thread>
-  LOWP_FN void store(Thread const& thread, std::uint64_t r, std::uint64_t columns,
-                     std::uint64_t first, int count, float const (&x)[group_size]) const {
-    port<Slot, true, typename Thread::hardware, 1> p(slot, &data, 0);
-    p.encode(thread, x, first, count);
-    p.template store<Width>(thread, r * columns + first, count);
-  }
-};
-
-/// Bytes that are loaded as words: see simd::byte_operand.
-struct byte_slot {
-  using type = float8_e4m3fn;  // any of its size
-};
-template <>
-struct row_slot<byte_slot> {
-  byte_slot slot;
-  void* data;
-  simd::row_repetition rows;
-
-  template <int Width, class Thread>
-  LOWP_FN void load(Thread const& thread, std::uint64_t r, std::uint64_t columns,
-                    std::uint64_t first, int count, float (&x)[group_size]) const {
-    using code = byte_slot::type;
-    code const* const at = static_cast<code const*>(data) + rows.row(r) * columns + first;
-    group<code> bytes;
-    if (count == group_size)
-      bytes.template load<access_bytes<code>(Width)>(thread, at);
-    else
-      bytes.load_first(count, thread, at);
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < group_size; ++k) x[k] = lanes::from_bits<float>(bytes.code(k));
-  }
-};
-
-/// Operands that are read.
-template <class Indices, class... Slot>
-struct row_slots;
-template <std::size_t... I, class... Slot>
-struct row_slots<std::index_sequence<I...>, Slot...> : indexed_slot<I, row_slot<Slot>>... {
-  static constexpr int size = sizeof...(I) == 0 ? 1 : sizeof...(I);
-  using indices = std::index_sequence<I...>;
-
-  template <int Width, class Thread>
-  LOWP_FN void load(Thread const& thread, std::uint64_t r, std::uint64_t columns,
-                    std::uint64_t first, int count, float (&x)[size][group_size]) const {
-    static_cast<void>(r + columns + first + static_cast<unsigned>(count));  // there may be none
-    (indexed_slot<I, row_slot<Slot>>::slot.template load<Width>(thread, r, columns, first, count,
-                                                                x[I]),
-     ...);
-  }
-};
+template <class Call, class Thread>
+class row_runner;
 
 /// simd::row_call for the threads of a grid.
-template <int Width, class Operation, class To, class Scores, class Columns>
+template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns>
 struct row_kernel_call {
-  static constexpr unsigned least_blocks = 0;
+  static constexpr unsigned least_blocks = 4, team_threads = TeamThreads;
   static constexpr bool is_collective = true;
-  using folds = typename Operation::folds;
-  using state = typename Operation::template state<float>;
-  static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
+  using operation_type = Operation;
+  using to_type = To;
+  using scores_type = Scores;
+  using columns_type = Columns;
 
   Operation operation;
   std::uint64_t rows, columns;
   row_slot<To> to;
   Scores scores;
   Columns per_column;
+  int width;  ///< how wide accesses may be
+  /// Floats that a team's shared memory has for each operand of a row, a multiple of its stride; 0 where
+  /// rows are read anew.
+  std::uint32_t room;
+  std::uint32_t dynamic_bytes;
   struct {
     std::uint64_t tiles;
   } table;  // the blocks that there is work for
 
   template <class Thread>
   LOWP_FN void run(Thread const& thread) const {
-    unsigned const warps = thread.threads() / warp_threads;
-    for (std::uint64_t r = thread.block() * warps + thread.thread() / warp_threads; r < rows;
-         r += thread.blocks() * warps) {
+    row_runner<row_kernel_call, Thread>(*this, thread).run();
+  }
+};
+
+/// What a team does with its rows, one after another.
+template <class Call, class Thread>
+class row_runner {
+  using team_type = row_team<Call::team_threads, Thread>;
+  using hardware = typename Thread::hardware;
+  using Operation = typename Call::operation_type;
+  using Scores = typename Call::scores_type;
+  using Columns = typename Call::columns_type;
+  using folds = typename Operation::folds;
+  using state = typename Operation::template state<float>;
+  template <int I>
+  using fold_type = team_fold<std::tuple_element_t<I, folds>, team_type>;
+
+  static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
+  static constexpr unsigned stride = team_type::stride;
+  /// Groups that a thread has on their way before it computes.
+  static constexpr int at_once = Scores::bytes_read <= 2 ? 4 : 2;
+  /// Whether fold 0 takes groups as they come.
+  static constexpr bool folds_groups = team_type::is_warp || !fold_type<0>::is_ordered;
+
+ public:
+  LOWP_FN row_runner(Call const& call, Thread const& thread)
+      : call_(call), thread_(thread), team_(thread) {}
+
+  LOWP_FN void run() {
+    unsigned const teams = team_type::is_warp ? thread_.threads() / team_type::threads : 1;
+    for (std::uint64_t r = thread_.block() * teams + team_.number(); r < call_.rows;
+         r += thread_.blocks() * teams) {
       state s{};
-      fold_row<0>(thread, r, s);
-      write_row(thread, r, s);
+      end_ = visible(r);
+      read_row(r, s);
+      fold_row<folds_groups ? 1 : 0>(r, s);
+      write_row(r, s);
     }
   }
 
  private:
   LOWP_FN std::uint64_t visible(std::uint64_t r) const {
-    if constexpr (requires { operation.visible(r, columns); })
-      return operation.visible(r, columns);
+    if constexpr (requires { call_.operation.visible(r, call_.columns); })
+      return call_.operation.visible(r, call_.columns);
     else
-      return columns;
+      return call_.columns;
   }
-  LOWP_FN static int within(std::uint64_t first, std::uint64_t end) {
-    return end - first < group_size ? static_cast<int>(end - first) : group_size;
+  LOWP_FN static int group_within(std::uint64_t first, std::uint64_t end) {
+    return end <= first ? 0 : end - first < group_size ? static_cast<int>(end - first) : group_size;
   }
-  template <class Thread>
-  LOWP_FN static std::uint64_t first_of(Thread const& thread) {
-    return std::uint64_t{thread.thread() % warp_threads} * group_size;
+  /// A warp's rows are short.
+  LOWP_FN bool is_kept() const { return team_type::is_warp || call_.room != 0; }
+  LOWP_FN row_memory kept(int operand) const {
+    float* const floats = reinterpret_cast<float*>(thread_.dynamic_memory());
+    return row_memory(floats + (team_.number() * Scores::size + static_cast<unsigned>(operand)) *
+                                   call_.room);
   }
 
-  template <int I, class Thread>
-  LOWP_FN void fold_row(Thread const& thread, std::uint64_t r, state& s) const {
-    thread_fold<std::tuple_element_t<I, folds>> folded;
-    std::uint64_t const end = visible(r);
-    for (std::uint64_t first = first_of(thread); first < end; first += fold::sums) {
-      int const count = within(first, end);
-      float x[Scores::size][group_size];
-      scores.template load<Width>(thread, r, columns, first, count, x);
+  /// Keeps the scores, and folds those that may be folded as they come.
+  LOWP_FN void read_row(std::uint64_t r, state& s) {
+    if constexpr (!folds_groups)
+      if (!is_kept()) return;
+    fold_type<0> folded;
+    row_ports<Scores, hardware, at_once> from(call_.scores, r, call_.columns);
+    for (std::uint64_t first = team_.first_of_group(); first < end_; first += at_once * stride) {
+      with_width(call_.width, [&](auto width) {
+        LOWP_UNROLL_ON_GPU
+        for (int i = 0; i < at_once; ++i) {
+          std::uint64_t const at = first + static_cast<unsigned>(i) * stride;
+          from.template load<width>(i, thread_, at, group_within(at, end_));
+        }
+      });
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k) {
-        float const term =
-            operation.term(fold::number<I>{}, value<I>(s, x, k, typename Scores::indices{}));
-        if (k < count) folded.add(k, term);
+      for (int i = 0; i < at_once; ++i) {
+        std::uint64_t const at = first + static_cast<unsigned>(i) * stride;
+        if (at < end_) take_group(i, at, from, folded, s);
       }
     }
-    operation.settle(fold::number<I>{}, s, folded.total(thread));
-    if constexpr (I < last_fold) fold_row<I + 1>(thread, r, s);
+    if constexpr (folds_groups)
+      call_.operation.settle(fold::number<0>{}, s, folded.total(team_));
+    else
+      team_.barrier();
+  }
+  template <class From, class Folded>
+  LOWP_FN void take_group(int i, std::uint64_t first, From const& from, Folded& folded,
+                          state const& s) {
+    float x[Scores::size][group_size], value[group_size];
+    from.decode(i, x);
+    if constexpr (folds_groups) fold_some<0>(s, x, value, group_within(first, end_), folded);
+    if (is_kept()) keep<1>(static_cast<unsigned>(first), x);
+    if constexpr (folds_groups && last_fold == 0)
+      if (is_kept()) kept(0).store_group(static_cast<unsigned>(first), value);
+  }
+  template <unsigned Step>
+  LOWP_FN void keep(unsigned first, float const (&x)[Scores::size][group_size]) const {
+    LOWP_UNROLL_ON_GPU
+    for (int j = 0; j < Scores::size; ++j) kept(j).template store<Step>(first, x[j]);
   }
 
-  template <class Thread>
-  LOWP_FN void write_row(Thread const& thread, std::uint64_t r, state const& s) const {
-    std::uint64_t const end = visible(r);
-    for (std::uint64_t first = first_of(thread); first < columns; first += fold::sums) {
-      int const count = within(first, columns);
-      float x[Scores::size][group_size], weight[Columns::size][group_size], out[group_size];
-      scores.template load<Width>(thread, r, columns, first, count, x);
-      per_column.template load<Width>(thread, 0, columns, first, count, weight);
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k) {
-        float v = value<last_fold>(s, x, k, typename Scores::indices{});
-        if (first + static_cast<unsigned>(k) >= end) v = 0;
-        out[k] = result(s, v, weight, k, typename Columns::indices{});
+  /// Folds from number I on, each of them of a thread's own elements.
+  template <int I>
+  LOWP_FN void fold_row(std::uint64_t r, state& s) {
+    if constexpr (I <= last_fold) {
+      fold_type<I> folded;
+      row_ports<Scores, hardware, 1> const from(call_.scores, r, call_.columns);
+      for (std::uint64_t first = team_.first_of_sums(); first < end_; first += stride) {
+        int const count = team_type::within(first, end_);
+        float x[Scores::size][group_size], value[group_size];
+        load_own(first, count, from, x);
+        fold_some<I>(s, x, value, count, folded);
+        if (I == last_fold && is_kept())
+          kept(0).template store<team_type::step>(static_cast<unsigned>(first), value);
       }
-      to.template store<Width>(thread, r, columns, first, count, out);
+      call_.operation.settle(fold::number<I>{}, s, folded.total(team_));
+      fold_row<I + 1>(r, s);
+    }
+  }
+  /// Of those that are kept, what lies behind the row, too.
+  template <class From>
+  LOWP_FN void load_own(std::uint64_t first, int count, From const& from,
+                        float (&x)[Scores::size][group_size]) const {
+    if (is_kept()) {
+      LOWP_UNROLL_ON_GPU
+      for (int j = 0; j < Scores::size; ++j)
+        kept(j).template load<team_type::step>(static_cast<unsigned>(first), x[j]);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < group_size; ++k)
+        if (k < count)
+          from.load_element(thread_, first + static_cast<unsigned>(k) * team_type::step, k, x);
+        else
+          for (int j = 0; j < Scores::size; ++j) x[j][k] = 0;
+    }
+  }
+  /// `count` of the elements that a thread takes at a time, and the values of all of them.
+  template <int I, class Folded>
+  LOWP_FN void fold_some(state const& s, float const (&x)[Scores::size][group_size],
+                         float (&value)[group_size], int count, Folded& folded) const {
+    values<I>(s, x, value);
+    float term[group_size];
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < group_size; ++k)
+      term[k] = call_.operation.term(fold::number<I>{}, value[k]);
+    if (count == group_size) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < group_size; ++k) folded.add(k, term[k]);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < group_size; ++k)
+        if (k < count) folded.add(k, term[k]);
     }
   }
 
+  LOWP_FN void write_row(std::uint64_t r, state const& s) const {
+    row_ports<Scores, hardware, 1> from(call_.scores, r, call_.columns);
+    row_ports<Columns, hardware, 1> with(call_.per_column, 0, call_.columns);
+    row_port<typename Call::to_type, hardware, 1> to(call_.to, r, call_.columns);
+    for (std::uint64_t first = team_.first_of_group(); first < call_.columns; first += stride) {
+      int const count = group_within(first, call_.columns);
+      float value[group_size], weight[Columns::size][group_size], out[group_size];
+      with_width(call_.width, [&](auto width) {
+        if (!is_kept()) from.template load<width>(0, thread_, first, count);
+        with.template load<width>(0, thread_, first, count);
+      });
+      if (is_kept()) {
+        kept(0).load_group(static_cast<unsigned>(first), value);
+      } else {
+        float x[Scores::size][group_size];
+        from.decode(0, x);
+        values<last_fold>(s, x, value);
+      }
+      with.decode(0, weight);
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < group_size; ++k) {
+        if constexpr (requires { call_.operation.visible(r, call_.columns); })
+          if (first + static_cast<unsigned>(k) >= end_) value[k] = 0;
+        out[k] = result(s, value[k], weight, k, typename Columns::indices{});
+      }
+      to.encode(thread_, out, first, count);
+      with_width(call_.width, [&](auto width) { to.template store<width>(thread_, first, count); });
+    }
+  }
+
+  template <int I>
+  LOWP_FN void values(state const& s, float const (&x)[Scores::size][group_size],
+                      float (&value)[group_size]) const {
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < group_size; ++k)
+      value[k] = value_at<I>(s, x, k, typename Scores::indices{});
+  }
   template <int I, std::size_t... J>
-  LOWP_FN float value(state const& s, float const (&x)[Scores::size][group_size], int k,
-                      std::index_sequence<J...>) const {
-    return operation.value(fold::number<I>{}, s, x[J][k]...);
+  LOWP_FN float value_at(state const& s, float const (&x)[Scores::size][group_size], int k,
+                         std::index_sequence<J...>) const {
+    return call_.operation.value(fold::number<I>{}, s, x[J][k]...);
   }
   template <std::size_t... J>
   LOWP_FN float result(state const& s, float const& value,
                        [[maybe_unused]] float const (&weight)[Columns::size][group_size],
                        [[maybe_unused]] int k, std::index_sequence<J...>) const {
-    return operation.result(s, value, weight[J][k]...);
+    return call_.operation.result(s, value, weight[J][k]...);
   }
+
+  Call const& call_;
+  Thread const& thread_;
+  team_type team_;
+  std::uint64_t end_ = 0;  ///< of the elements of a row that are folded
 };
 
 }  // namespace lowp::cuda

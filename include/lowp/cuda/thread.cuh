@@ -58,6 +58,12 @@ struct gpu_thread {
     return words;
   }
 
+  /// As much as the launch asks for, aligned to 16 bytes, uninitialized.
+  LOWP_FN unsigned char* dynamic_memory() const {
+    extern __shared__ uint4 lowp_dynamic_memory[];
+    return reinterpret_cast<unsigned char*>(lowp_dynamic_memory);
+  }
+
   template <class Make>
   LOWP_FN auto once(Make const& make) const {
     if constexpr (requires { make.is_costly; }) {
@@ -88,6 +94,7 @@ struct gpu_thread {
   T* shared() const;
   template <int N>
   std::uint32_t* counters() const;
+  unsigned char* dynamic_memory() const;
   template <class Make>
   auto once(Make const& make) const {
     return make();
