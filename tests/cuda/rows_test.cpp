@@ -113,9 +113,10 @@ void expect_same_in_blocks(std::size_t columns, std::size_t most_shared_bytes, c
   for (std::size_t i = 0; i < want.size(); ++i)
     ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i / columns, i % columns, columns));
   EXPECT_EQ(grid.team_threads, lowp::fold::sums);
-  EXPECT_EQ(grid.dynamic_bytes != 0, most_shared_bytes >= 4 * columns) << columns;
+  const bool is_kept = most_shared_bytes >= 4 * columns;
+  EXPECT_EQ(grid.dynamic_bytes, 4 * (is_kept ? (columns + 2047) / 2048 * 2048 : 2048)) << columns;
   EXPECT_EQ(grid.bytes_written, rows * columns * sizeof(Out));
-  if (grid.dynamic_bytes != 0) {
+  if (is_kept) {
     EXPECT_EQ(grid.bytes_read, rows * columns * sizeof(In));
   }
 }

@@ -146,6 +146,10 @@ struct simulated_thread {
   [[nodiscard]] unsigned char* dynamic_memory() const {
     return reinterpret_cast<unsigned char*>(state->dynamic.data());
   }
+  template <class T>
+  T* settled(T* shared) const {
+    return shared;
+  }
 
   struct atomics {
     std::uint32_t add(std::uint32_t& word, std::uint32_t x) const {

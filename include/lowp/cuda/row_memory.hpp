@@ -2,52 +2,56 @@
 // Rows of floats in a GPU's shared memory.
 #pragma once
 
-#include <lowp/cuda/group.hpp>
+#include <lowp/cuda/row_team.hpp>
 
 namespace lowp::cuda {
 
-/// Element e is at e ^ (e >> 3 & 4): every other four groups have their halves exchanged, so that neither
-/// eight threads that access a half of eight successive groups nor 32 that access successive elements
-/// want the same bank twice.
+/// A thread's elements in a row that its team shares. Element e is at e ^ (e >> 3 & 4): every other four
+/// groups have their halves exchanged, so that neither eight threads that access a half of eight
+/// successive groups nor 32 that access successive elements want the same bank twice. An offset is from
+/// the thread's first elements on, and a multiple of 64.
+template <class Team>
 class row_memory {
  public:
   /// floats: aligned to 16 bytes.
-  LOWP_FN explicit row_memory(float* floats) : floats_(floats) {}
+  template <class Thread>
+  LOWP_FN row_memory(Thread const& thread, float* floats, Team const& team)
+      : half_{thread.settled(floats + place(team.first_of_group())),
+              thread.settled(floats + place(team.first_of_group() + 4))},
+        own_(thread.settled(floats + place(team.first_of_sums()))) {}
 
-  /// The group from `first` on.
-  LOWP_FN void load_group(unsigned first, float (&x)[group_size]) const {
+  LOWP_FN void load_group(unsigned offset, float (&x)[group_size]) const {
     LOWP_UNROLL_ON_GPU
-    for (unsigned k = 0; k < group_size; k += 4) {
-      four const half = *half_at(first + k);
+    for (int half = 0; half < 2; ++half) {
+      four const some = *reinterpret_cast<four const*>(half_[half] + offset);
       LOWP_UNROLL_ON_GPU
-      for (unsigned j = 0; j < 4; ++j) x[k + j] = half.x[j];
+      for (int k = 0; k < 4; ++k) x[half * 4 + k] = some.x[k];
     }
   }
-  LOWP_FN void store_group(unsigned first, float const (&x)[group_size]) const {
+  LOWP_FN void store_group(unsigned offset, float const (&x)[group_size]) const {
     LOWP_UNROLL_ON_GPU
-    for (unsigned k = 0; k < group_size; k += 4)
-      *half_at(first + k) = {{x[k], x[k + 1], x[k + 2], x[k + 3]}};
-  }
-
-  /// Elements first, first + Step and so on; Step is 1, and `first` a group's, or a multiple of 64.
-  template <unsigned Step>
-  LOWP_FN void load(unsigned first, float (&x)[group_size]) const {
-    if constexpr (Step == 1) {
-      load_group(first, x);
-    } else {
-      float const* const from = floats_ + place(first);
+    for (int half = 0; half < 2; ++half) {
+      four some;
       LOWP_UNROLL_ON_GPU
-      for (unsigned k = 0; k < group_size; ++k) x[k] = from[k * Step];
+      for (int k = 0; k < 4; ++k) some.x[k] = x[half * 4 + k];
+      *reinterpret_cast<four*>(half_[half] + offset) = some;
     }
   }
-  template <unsigned Step>
-  LOWP_FN void store(unsigned first, float const (&x)[group_size]) const {
-    if constexpr (Step == 1) {
-      store_group(first, x);
+  /// Elements that the thread adds to its sums.
+  LOWP_FN void load_own(unsigned offset, float (&x)[group_size]) const {
+    if constexpr (Team::is_warp) {
+      load_group(offset, x);
     } else {
-      float* const to = floats_ + place(first);
       LOWP_UNROLL_ON_GPU
-      for (unsigned k = 0; k < group_size; ++k) to[k * Step] = x[k];
+      for (unsigned k = 0; k < group_size; ++k) x[k] = own_[offset + k * Team::step];
+    }
+  }
+  LOWP_FN void store_own(unsigned offset, float const (&x)[group_size]) const {
+    if constexpr (Team::is_warp) {
+      store_group(offset, x);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (unsigned k = 0; k < group_size; ++k) own_[offset + k * Team::step] = x[k];
     }
   }
 
@@ -56,9 +60,8 @@ class row_memory {
     float x[4];
   };
   LOWP_FN static unsigned place(unsigned e) { return e ^ (e >> 3 & 4); }
-  LOWP_FN four* half_at(unsigned e) const { return reinterpret_cast<four*>(floats_ + place(e)); }
 
-  float* floats_;
+  float *half_[2], *own_;
 };
 
 }  // namespace lowp::cuda

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -65,10 +66,10 @@ bool permits(int width, row_slots<std::index_sequence<I...>, Slot...> const& slo
 /// Floats that the rows of a block of warps take at most: 32 KB, which every device gives, several times.
 inline constexpr std::size_t floats_of_warps = 8192;
 
-/// Which team has rows of so many columns, and how much of its block's shared memory a row takes.
+/// Which team has rows of so many columns, and what of a row its shared memory has for each operand.
 struct row_plan {
-  bool is_warp;
-  std::size_t room;  ///< for each operand; 0 where a row does not fit
+  bool is_warp, is_kept;
+  std::size_t room;  ///< in floats
 
   /// `operands` that are read, on a grid with so many threads in a block, of which two have room for
   /// `most_bytes` each.
@@ -78,15 +79,19 @@ struct row_plan {
     std::size_t const warps = threads / warp_threads;
     std::size_t const short_room = (columns + of_warp - 1) / of_warp * of_warp;
     if (threads != fold::sums || short_room * operands * warps <= floats_of_warps)
-      return {true, short_room};
-    std::size_t const most = most_bytes / sizeof(float) / operands;
-    std::size_t const room = columns > most ? 0 : (columns + of_block - 1) / of_block * of_block;
-    return {false, room > most ? 0 : room};
+      return {true, true, short_room};
+    std::size_t const room = (columns + of_block - 1) / of_block * of_block;
+    bool const is_kept = room * operands * sizeof(float) <= most_bytes;
+    return {false, is_kept, is_kept ? room : of_block};
   }
 };
 
 template <class Grid, class Operation, class Out, class Scores, class Columns>
 void run_row_call(Grid& grid, simd::row_call<Operation, Out, Scores, Columns> const& call) {
+  if (call.columns > most_columns)
+    return grid.refuse("rows of " + std::to_string(call.columns) +
+                       " columns, of which a GPU's kernels take at most " +
+                       std::to_string(most_columns));
   auto const to = row_slot_of<Out>::of(call.out);
   auto const scores = row_slots_of(call.scores);
   auto const per_column = row_slots_of(call.per_column);
@@ -101,21 +106,22 @@ void run_row_call(Grid& grid, simd::row_call<Operation, Out, Scores, Columns> co
       row_plan::of(call.columns, scores.size, grid.threads(), grid.shared_bytes());
   auto const run = [&](auto threads) {
     std::size_t const teams = grid.threads() / threads;
-    auto const bytes = static_cast<std::uint32_t>(plan.room * scores.size * teams * sizeof(float));
     grid.template run<simd::no_report>(
         row_kernel_call<threads, Operation, typename row_slot_of<Out>::type,
                         std::remove_const_t<decltype(scores)>,
                         std::remove_const_t<decltype(per_column)>>{
-            call.operation,
-            call.rows,
-            call.columns,
-            to,
-            scores,
-            per_column,
-            width,
-            static_cast<std::uint32_t>(plan.room),
-            bytes,
-            {(call.rows + teams - 1) / teams}});
+            .operation = call.operation,
+            .rows = call.rows,
+            .columns = static_cast<std::uint32_t>(call.columns),
+            .to = to,
+            .scores = scores,
+            .per_column = per_column,
+            .width = width,
+            .is_kept = plan.is_kept,
+            .room = static_cast<std::uint32_t>(plan.room / fold::sums),
+            .dynamic_bytes =
+                static_cast<std::uint32_t>(plan.room * scores.size * teams * sizeof(float)),
+            .table = {(call.rows + teams - 1) / teams}});
   };
   if (plan.is_warp)
     run(std::integral_constant<unsigned, warp_threads>{});

@@ -42,12 +42,6 @@ class row_team {
   LOWP_FN unsigned first_of_group() const { return thread() * group_size; }
   /// The first element that it adds to a sum.
   LOWP_FN unsigned first_of_sums() const { return is_warp ? first_of_group() : thread(); }
-  /// How many of the group_size elements from `first` on, `step` apart, lie before `end`.
-  LOWP_FN static int within(std::uint64_t first, std::uint64_t end) {
-    std::uint64_t const left = (end - first + step - 1) / step;
-    return left < group_size ? static_cast<int>(left) : group_size;
-  }
-
   /// What one thread has written before, the others read after it.
   LOWP_FN void barrier() const {
     if constexpr (!is_warp) thread_.barrier();

@@ -18,6 +18,9 @@
 
 namespace lowp::cuda {
 
+/// So that no thread's next column is beyond the numbers of 32 bits.
+inline constexpr std::uint32_t most_columns = 0x7fffffff;
+
 template <class Call, class Thread>
 class row_runner;
 
@@ -32,13 +35,15 @@ struct row_kernel_call {
   using columns_type = Columns;
 
   Operation operation;
-  std::uint64_t rows, columns;
+  std::uint64_t rows;
+  std::uint32_t columns;  ///< at most most_columns
   row_slot<To> to;
   Scores scores;
   Columns per_column;
   int width;  ///< how wide accesses may be
-  /// Floats that a team's shared memory has for each operand of a row, a multiple of its stride; 0 where
-  /// rows are read anew.
+  /// Whether all of a row is in shared memory, or as much of it as a team takes at a time.
+  bool is_kept;
+  /// Times fold::sums: the floats of shared memory for each operand of a row, a multiple of the team's stride.
   std::uint32_t room;
   std::uint32_t dynamic_bytes;
   struct {
@@ -65,7 +70,9 @@ class row_runner {
   using fold_type = team_fold<std::tuple_element_t<I, folds>, team_type>;
 
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
-  static constexpr unsigned stride = team_type::stride;
+  static constexpr int step = team_type::step, stride = team_type::stride;
+  static constexpr bool has_visible =
+      requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
   /// Groups that a thread has on their way before it computes.
   static constexpr int at_once = Scores::bytes_read <= 2 ? 4 : 2;
   /// Whether fold 0 takes groups as they come.
@@ -73,7 +80,13 @@ class row_runner {
 
  public:
   LOWP_FN row_runner(Call const& call, Thread const& thread)
-      : call_(call), thread_(thread), team_(thread) {}
+      : call_(call),
+        thread_(thread),
+        team_(thread),
+        kept_(thread,
+              reinterpret_cast<float*>(thread.dynamic_memory()) +
+                  static_cast<unsigned>(Scores::size) * team_.number() * room(),
+              team_) {}
 
   LOWP_FN void run() {
     unsigned const teams = team_type::is_warp ? thread_.threads() / team_type::threads : 1;
@@ -88,42 +101,39 @@ class row_runner {
   }
 
  private:
-  LOWP_FN std::uint64_t visible(std::uint64_t r) const {
-    if constexpr (requires { call_.operation.visible(r, call_.columns); })
-      return call_.operation.visible(r, call_.columns);
+  LOWP_FN std::uint32_t visible(std::uint64_t r) const {
+    if constexpr (has_visible)
+      return static_cast<std::uint32_t>(call_.operation.visible(r, call_.columns));
     else
       return call_.columns;
   }
-  LOWP_FN static int group_within(std::uint64_t first, std::uint64_t end) {
-    return end <= first ? 0 : end - first < group_size ? static_cast<int>(end - first) : group_size;
-  }
   /// A warp's rows are short.
-  LOWP_FN bool is_kept() const { return team_type::is_warp || call_.room != 0; }
-  LOWP_FN row_memory kept(int operand) const {
-    float* const floats = reinterpret_cast<float*>(thread_.dynamic_memory());
-    return row_memory(floats + (team_.number() * Scores::size + static_cast<unsigned>(operand)) *
-                                   call_.room);
-  }
+  LOWP_FN bool is_kept() const { return team_type::is_warp || call_.is_kept; }
+  /// Where in shared memory a thread has what is so far from its first element. If rows are not kept, what
+  /// was there is overwritten.
+  LOWP_FN unsigned place_of(std::uint32_t offset) const { return is_kept() ? offset : 0; }
+  LOWP_FN unsigned room() const { return call_.room * static_cast<unsigned>(fold::sums); }
+  LOWP_FN static int within_group(int left) { return left < group_size ? left : group_size; }
 
   /// Keeps the scores, and folds those that may be folded as they come.
   LOWP_FN void read_row(std::uint64_t r, state& s) {
-    if constexpr (!folds_groups)
-      if (!is_kept()) return;
     fold_type<0> folded;
     row_ports<Scores, hardware, at_once> from(call_.scores, r, call_.columns);
-    for (std::uint64_t first = team_.first_of_group(); first < end_; first += at_once * stride) {
+    for (std::uint32_t first = team_.first_of_group(), offset = 0; first < end_;
+         first += at_once * stride, offset += at_once * stride) {
+      int const left = static_cast<int>(end_ - first);
       with_width(call_.width, [&](auto width) {
         LOWP_UNROLL_ON_GPU
-        for (int i = 0; i < at_once; ++i) {
-          std::uint64_t const at = first + static_cast<unsigned>(i) * stride;
-          from.template load<width>(i, thread_, at, group_within(at, end_));
-        }
+        for (int i = 0; i < at_once; ++i)
+          if (left > i * stride)
+            from.template load<width>(i, thread_, first + static_cast<unsigned>(i * stride),
+                                      within_group(left - i * stride));
       });
       LOWP_UNROLL_ON_GPU
-      for (int i = 0; i < at_once; ++i) {
-        std::uint64_t const at = first + static_cast<unsigned>(i) * stride;
-        if (at < end_) take_group(i, at, from, folded, s);
-      }
+      for (int i = 0; i < at_once; ++i)
+        if (left > i * stride)
+          take_group(i, place_of(offset + static_cast<unsigned>(i * stride)), left - i * stride,
+                     from, folded, s);
     }
     if constexpr (folds_groups)
       call_.operation.settle(fold::number<0>{}, s, folded.total(team_));
@@ -131,19 +141,17 @@ class row_runner {
       team_.barrier();
   }
   template <class From, class Folded>
-  LOWP_FN void take_group(int i, std::uint64_t first, From const& from, Folded& folded,
+  LOWP_FN void take_group(int i, unsigned place, int left, From const& from, Folded& folded,
                           state const& s) {
     float x[Scores::size][group_size], value[group_size];
     from.decode(i, x);
-    if constexpr (folds_groups) fold_some<0>(s, x, value, group_within(first, end_), folded);
-    if (is_kept()) keep<1>(static_cast<unsigned>(first), x);
-    if constexpr (folds_groups && last_fold == 0)
-      if (is_kept()) kept(0).store_group(static_cast<unsigned>(first), value);
-  }
-  template <unsigned Step>
-  LOWP_FN void keep(unsigned first, float const (&x)[Scores::size][group_size]) const {
-    LOWP_UNROLL_ON_GPU
-    for (int j = 0; j < Scores::size; ++j) kept(j).template store<Step>(first, x[j]);
+    if constexpr (folds_groups) fold_some<0, 1>(s, x, value, left, folded);
+    if constexpr (folds_groups && last_fold == 0) {
+      kept_.store_group(place, value);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (unsigned j = 0; j < Scores::size; ++j) kept_.store_group(place + j * room(), x[j]);
+    }
   }
 
   /// Folds from number I on, each of them of a thread's own elements.
@@ -152,51 +160,48 @@ class row_runner {
     if constexpr (I <= last_fold) {
       fold_type<I> folded;
       row_ports<Scores, hardware, 1> const from(call_.scores, r, call_.columns);
-      for (std::uint64_t first = team_.first_of_sums(); first < end_; first += stride) {
-        int const count = team_type::within(first, end_);
+      for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
+           first += stride, offset += stride) {
+        int const left = static_cast<int>(end_ - first);
+        unsigned const place = place_of(offset);
+        if (!is_kept()) read_own(from, first, left, place);
         float x[Scores::size][group_size], value[group_size];
-        load_own(first, count, from, x);
-        fold_some<I>(s, x, value, count, folded);
-        if (I == last_fold && is_kept())
-          kept(0).template store<team_type::step>(static_cast<unsigned>(first), value);
+        LOWP_UNROLL_ON_GPU
+        for (unsigned j = 0; j < Scores::size; ++j) kept_.load_own(place + j * room(), x[j]);
+        fold_some<I, step>(s, x, value, left, folded);
+        if constexpr (I == last_fold) kept_.store_own(place, value);
       }
       call_.operation.settle(fold::number<I>{}, s, folded.total(team_));
       fold_row<I + 1>(r, s);
     }
   }
-  /// Of those that are kept, what lies behind the row, too.
   template <class From>
-  LOWP_FN void load_own(std::uint64_t first, int count, From const& from,
-                        float (&x)[Scores::size][group_size]) const {
-    if (is_kept()) {
-      LOWP_UNROLL_ON_GPU
-      for (int j = 0; j < Scores::size; ++j)
-        kept(j).template load<team_type::step>(static_cast<unsigned>(first), x[j]);
-    } else {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k)
-        if (k < count)
-          from.load_element(thread_, first + static_cast<unsigned>(k) * team_type::step, k, x);
-        else
-          for (int j = 0; j < Scores::size; ++j) x[j][k] = 0;
-    }
+  LOWP_FN void read_own(From const& from, std::uint32_t first, int left, unsigned place) const {
+    float x[Scores::size][group_size] = {};
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < group_size; ++k)
+      if (left > k * step)
+        from.load_element(thread_, first + static_cast<unsigned>(k * step), k, x);
+    LOWP_UNROLL_ON_GPU
+    for (unsigned j = 0; j < Scores::size; ++j) kept_.store_own(place + j * room(), x[j]);
   }
-  /// `count` of the elements that a thread takes at a time, and the values of all of them.
-  template <int I, class Folded>
+  /// Values of eight elements, which are Step apart, and those of them that lie before the row's end
+  /// folded. What lies behind it may be anything.
+  template <int I, int Step, class Folded>
   LOWP_FN void fold_some(state const& s, float const (&x)[Scores::size][group_size],
-                         float (&value)[group_size], int count, Folded& folded) const {
+                         float (&value)[group_size], int left, Folded& folded) const {
     values<I>(s, x, value);
     float term[group_size];
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < group_size; ++k)
       term[k] = call_.operation.term(fold::number<I>{}, value[k]);
-    if (count == group_size) {
+    if (left > (group_size - 1) * Step) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k) folded.add(k, term[k]);
     } else {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k)
-        if (k < count) folded.add(k, term[k]);
+        if (left > k * Step) folded.add(k, term[k]);
     }
   }
 
@@ -204,24 +209,26 @@ class row_runner {
     row_ports<Scores, hardware, 1> from(call_.scores, r, call_.columns);
     row_ports<Columns, hardware, 1> with(call_.per_column, 0, call_.columns);
     row_port<typename Call::to_type, hardware, 1> to(call_.to, r, call_.columns);
-    for (std::uint64_t first = team_.first_of_group(); first < call_.columns; first += stride) {
-      int const count = group_within(first, call_.columns);
+    for (std::uint32_t first = team_.first_of_group(), offset = 0; first < call_.columns;
+         first += stride, offset += stride) {
+      int const count = within_group(static_cast<int>(call_.columns - first));
       float value[group_size], weight[Columns::size][group_size], out[group_size];
-      with_width(call_.width, [&](auto width) {
-        if (!is_kept()) from.template load<width>(0, thread_, first, count);
-        with.template load<width>(0, thread_, first, count);
-      });
       if (is_kept()) {
-        kept(0).load_group(static_cast<unsigned>(first), value);
+        kept_.load_group(offset, value);
       } else {
         float x[Scores::size][group_size];
+        with_width(call_.width,
+                   [&](auto width) { from.template load<width>(0, thread_, first, count); });
         from.decode(0, x);
         values<last_fold>(s, x, value);
       }
+      if constexpr (Columns::bytes_read != 0)
+        with_width(call_.width,
+                   [&](auto width) { with.template load<width>(0, thread_, first, count); });
       with.decode(0, weight);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k) {
-        if constexpr (requires { call_.operation.visible(r, call_.columns); })
+        if constexpr (has_visible)
           if (first + static_cast<unsigned>(k) >= end_) value[k] = 0;
         out[k] = result(s, value[k], weight, k, typename Columns::indices{});
       }
@@ -252,7 +259,8 @@ class row_runner {
   Call const& call_;
   Thread const& thread_;
   team_type team_;
-  std::uint64_t end_ = 0;  ///< of the elements of a row that are folded
+  row_memory<team_type> kept_;
+  std::uint32_t end_ = 0;  ///< of the elements of a row that are folded
 };
 
 }  // namespace lowp::cuda

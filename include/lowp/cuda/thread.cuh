@@ -64,6 +64,13 @@ struct gpu_thread {
     return reinterpret_cast<unsigned char*>(lowp_dynamic_memory);
   }
 
+  /// An address in shared memory that is kept in a register. Compilers would compute it anew at each use.
+  template <class T>
+  LOWP_FN T* settled(T* shared) const {
+    auto const address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+    return static_cast<T*>(__cvta_shared_to_generic(lanes::hidden(address)));
+  }
+
   template <class Make>
   LOWP_FN auto once(Make const& make) const {
     if constexpr (requires { make.is_costly; }) {
@@ -95,6 +102,8 @@ struct gpu_thread {
   template <int N>
   std::uint32_t* counters() const;
   unsigned char* dynamic_memory() const;
+  template <class T>
+  T* settled(T* shared) const;
   template <class Make>
   auto once(Make const& make) const {
     return make();
