@@ -28,22 +28,23 @@ HERE = pathlib.Path(__file__).parent
 NO = "**no**"
 
 
-def number(x):
-    return f"{x:.0f}" if x >= 20 else f"{x:.2f}"
+def number(x, digits=2):
+    return f"{x:.0f}" if x >= 20 else f"{x:.{digits}f}"
 
 
-def spread(values):
-    return f"{number(statistics.median(values))} [{number(min(values))} to {number(max(values))}]"
+def spread(values, digits=2):
+    middle, least, most = (number(f(values), digits) for f in (statistics.median, min, max))
+    return f"{middle} [{least} to {most}]"
 
 
-def measured(results, asked):
+def measured(results, asked, digits):
     """What was asked, the figure, and whether it is reached."""
-    text = "" if asked is None else number(asked)
+    text = "" if asked is None else number(asked, digits)
     if not results:
         return [text, "not measured", ""]
     values = [value for value, _ in results]
     answer = "" if asked is None else "yes" if statistics.median(values) >= asked else NO
-    return [text, spread(values), answer]
+    return [text, spread(values, digits), answer]
 
 
 def peer_name(results):
@@ -55,12 +56,12 @@ def peer_name(results):
 def cells_of_rival(figures, topic, row, rival):
     results = list(figures.of_rival(row, rival, topic.level))
     who = rival.name + (peer_name(results) if rival.peers in (LOOPS, NOT_OWN) else "")
-    return [who, *measured(results, rival.asked)]
+    return [who, *measured(results, rival.asked, topic.digits)]
 
 
-def cells_of_memory(figures, row):
+def cells_of_memory(figures, topic, row):
     results = list(figures.of_traffic(row))
-    cells = measured(results, row.memory)
+    cells = measured(results, row.memory, topic.digits)
     cells[1] += peer_name(results)
     return cells
 
@@ -82,7 +83,7 @@ def table(figures, topic, bounds):
     yield "|---" * len(head) + "|"
     missed = []
     for row in topic.rows:
-        memory = cells_of_memory(figures, row) if row.from_memory else [""] * 3
+        memory = cells_of_memory(figures, topic, row) if row.from_memory else [""] * 3
         rivals = [cells_of_rival(figures, topic, row, rival) for rival in row.rivals]
         if NO in [memory[-1], *(cells[-1] for cells in rivals)]:
             missed.append(row.name)
