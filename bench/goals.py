@@ -131,6 +131,9 @@ def softmaxes():
     yield row("PB-Relax, float16, 8192 columns", case,
               against("fp32 inside", "softmax/float16/8192"))
     for form in TYPES:
+        case = f"softmax/scale_mask/{form}/1024"
+        yield row(f"scale, mask and softmax in one, {form}, 1024 columns", case, fastest(case))
+    for form in TYPES:
         case = f"softmax/log/{form}/1024"
         yield row(f"log_softmax, {form}, 1024 columns", case, fastest(case))
 

@@ -42,9 +42,34 @@ def compare(name, form, found, exact, scale, more=0):
     check_close(name, found.to(torch.float64).numpy(), exact, allowed)
 
 
+def masked_softmax_case(form, size):
+    """Three calls for what is one of lowp's."""
+    import torch
+    columns, queries, scale = 1024, 64, 0.5
+    elements = elements_of(2 * size)
+    x, wide = input_of(form, elements, 3)
+    x, wide = x.view(-1, queries, columns), wide.reshape(-1, queries, columns)
+    mask = (torch.arange(queries * columns) % 4 == 0).view(queries, columns)
+    scores, out = torch.empty_like(x), torch.empty_like(x)
+
+    def run():
+        torch.mul(x, scale, out=scores)
+        scores.masked_fill_(mask, -math.inf)
+        torch.softmax(scores, -1, out=out)
+
+    run()
+    wide = numpy.where(mask.numpy(), -numpy.inf, wide * scale)
+    e = numpy.exp(wide - wide.max(axis=-1, keepdims=True))
+    exact = e / e.sum(axis=-1, keepdims=True)
+    name = f"softmax/scale_mask/{form}/{columns}/torch"
+    compare(name, form, out, exact, numpy.abs(exact))
+    return name, elements, run
+
+
 def softmax_cases():
     import torch
     for form, size in TYPES.items():
+        yield masked_softmax_case(form, size)
         for columns in (128, 1024, 8192):
             elements = elements_of(2 * size)
             x, wide = input_of(form, elements, 3)

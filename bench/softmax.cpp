@@ -3,21 +3,27 @@
 #include "main.hpp"
 #include "maps.hpp"
 
+#include <lowp/masked_softmax.hpp>
 #include <lowp/pb_relax.hpp>
 #include <lowp/softmax.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace {
 
 template <class In, class Out, class Run>
-void add_rows(bench::suite& cases, std::string const& name, std::size_t columns, Run run) {
+void add_rows(bench::suite& cases, std::string const& name, std::size_t columns, Run run,
+              std::size_t least = 0) {
+  least = std::max(least, columns);
   cases.add<bench::map_traffic<In, Out>>(
       name + "/" + std::to_string(columns),
-      bench::timed_map<In, Out>({bench::scores, columns},
+      bench::timed_map<In, Out>({bench::scores, least},
                                 [=](auto in, auto out) { run(in, out, columns); }),
-      columns);
+      least);
 }
 
 template <class In, class Out = In>
@@ -32,6 +38,21 @@ void add_log_softmax(bench::suite& cases, std::string const& name) {
   for (std::size_t const columns : bench::softmax_columns)
     add_rows<T, T>(cases, "log/" + name, columns,
                    [](auto in, auto out, std::size_t n) { lowp::log_softmax(in, out, n); });
+}
+
+// Every fourth score is masked. A mask of one sequence's queries serves all; its bytes are left out of the
+// traffic.
+template <class T>
+void add_masked(bench::suite& cases, std::string const& name) {
+  constexpr std::size_t columns = 1024;
+  std::vector<std::uint8_t> mask(64 * columns);
+  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 4 == 0;
+  add_rows<T, T>(
+      cases, "scale_mask/" + name, columns,
+      [mask](auto in, auto out, std::size_t n) {
+        lowp::scale_mask_softmax(in, mask, out, n, 0.5F);
+      },
+      mask.size());
 }
 
 // What those had who had nothing but 16 bits, without and with CogView's PB-Relax.
@@ -51,6 +72,9 @@ void add_cases(bench::suite& cases) {
   add_log_softmax<float>(cases, "float");
   add_log_softmax<lowp::bfloat16>(cases, "bfloat16");
   add_log_softmax<lowp::float16>(cases, "float16");
+  add_masked<float>(cases, "float");
+  add_masked<lowp::bfloat16>(cases, "bfloat16");
+  add_masked<lowp::float16>(cases, "float16");
   add_relaxed<lowp::float16>(cases, "all_in/float16", 1);
   add_relaxed<lowp::float16>(cases, "pb_relax/float16", 32);
   add_relaxed<lowp::bfloat16>(cases, "all_in/bfloat16", 1);
