@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a watch costs a training step: every tensor of every layer, forward and backward, at the default
 // and at every k-th step. Steps with and without it take turns, so that both meet the same neighbours
-// and clocks; of what a benchmark program takes, this one heeds --benchmark_min_time.
+// and clocks; of what a benchmark program takes, this one heeds --benchmark_min_time and --benchmark_out.
 #include "main.hpp"
+#include "recorder.hpp"
 #include "watched_models.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -51,7 +53,7 @@ seconds_of_step measure(Model& model, bench::watch& watch, double seconds) {
 }
 
 template <class Model, class... Size>
-void row(double seconds, std::string const& name, Size... size) {
+void row(bench::recorder& file, double seconds, std::string const& name, Size... size) {
   // No step but the 0th is looked at, and no trouble is expected.
   bench::watch watch({.every = std::uint64_t{1} << 62});
   Model model(watch, size...);
@@ -60,23 +62,35 @@ void row(double seconds, std::string const& name, Size... size) {
   std::printf("%-44s  %9.3f  %6.2f %%  %6.2f %%  %6.2f %%\n", name.c_str(), 1e3 * t.without,
               share(t.with), share((t.with + 9 * t.between) / 10), share(t.between));
   std::fflush(stdout);
+  auto const record = [&](char const* how, double step) {
+    file.add("watch/" + name + "/" + how + "/" + std::string(lowp::isa()) + "/step", step);
+  };
+  record("unwatched", t.without);
+  record("watched", t.with);
+  record("between watched ones", t.between);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   std::vector<std::string> const arguments(argv, argv + argc);
   double const least = std::atof(bench::value_of("--benchmark_min_time", arguments, "0.5").c_str());
   double const seconds = 20 * least;
+  bench::note_build();
+  bench::recorder file(bench::value_of("--benchmark_out", arguments, ""));
   std::printf("watch: %s, lowp %s, one thread, lower quartile of its time\n\n",
               bench::processor().c_str(), std::string(lowp::isa()).c_str());
   std::printf("%-44s  %9s  %8s  %8s  %8s\n", "training step", "ms", "default", "every 10",
               "others");
   for (std::size_t const examples : {16U, 64U, 256U, 1024U})
-    row<bench::watched_mlp>(seconds, "MLP, 3 layers of 512, batch " + std::to_string(examples),
+    row<bench::watched_mlp>(file, seconds,
+                            "MLP, 3 layers of 512, batch " + std::to_string(examples),
                             std::size_t{512}, examples);
   for (std::size_t const stretches : {2U, 8U})
     row<bench::watched_block>(
-        seconds, "transformer block of 256, " + std::to_string(128 * stretches) + " tokens",
+        file, seconds, "transformer block of 256, " + std::to_string(128 * stretches) + " tokens",
         std::size_t{256}, std::size_t{128}, stretches);
+} catch (std::exception const& error) {
+  std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
+  return 2;
 }

@@ -24,40 +24,39 @@ LOWP_FN F times_power_of_two(F const& a, F const& n, lanes::word<F> const& shift
   }
 }
 
-/// e^x for x in [-104, 104]; the sign of a zero does not matter.
-template <class F>
+inline constexpr int plus = 1, minus = -1;
+
+/// e^(Sign x) for x in [-104, 104] or NaN; the sign of a zero does not matter.
+template <int Sign, class F>
 LOWP_FN F bounded_exp(F const& x) {
-  // x = n ln 2 + r, where n is an integer and |r| is at most half of ln 2, or a little more. Added to
-  // 1.5 * 2^23, x / ln 2 is rounded to an integer that is in the low bits. n times the first part of
+  // Sign x = n ln 2 + Sign r, where n is an integer and |r| is at most half of ln 2, or a little more. Added
+  // to 1.5 * 2^23, Sign x / ln 2 is rounded to an integer that is in the low bits. n times the first part of
   // ln 2 is exact: W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980, chapter 6.
-  constexpr float rounder = 0x1.8p23f, log2_e = 0x1.715476p0f;
-  constexpr float minus_ln2_high = -0x1.62e4p-1f, minus_ln2_low = -0x1.7f7d1cp-20f;
+  constexpr float rounder = 0x1.8p23f, log2_e = Sign * 0x1.715476p0f;
+  constexpr float minus_ln2_high = -Sign * 0x1.62e4p-1f, minus_ln2_low = -Sign * 0x1.7f7d1cp-20f;
   F const rounded = lanes::fma(x, lanes::spread<F>(log2_e), lanes::spread<F>(rounder));
   F const n = lanes::sub(rounded, lanes::spread<F>(rounder));
   F const r = lanes::fma(n, lanes::spread<F>(minus_ln2_low),
                          lanes::fma(n, lanes::spread<F>(minus_ln2_high), x));
 
-  // 1 + r + r^2 q(r), q the polynomial of degree 4 whose greatest relative error in the result is
-  // least: 0.055 * 2^-24 with coefficients rounded to float.
+  // 1 + y + y^2 q(y) for y = Sign r, q the polynomial of degree 4 whose greatest relative error in the result
+  // is least: 0.055 * 2^-24 with coefficients rounded to float.
   F e = lanes::spread<F>(0x1.6ac36cp-10f);
-  e = lanes::fma(e, r, lanes::spread<F>(0x1.123da6p-7f));
+  e = lanes::fma(e, r, lanes::spread<F>(Sign * 0x1.123da6p-7f));
   e = lanes::fma(e, r, lanes::spread<F>(0x1.555858p-5f));
-  e = lanes::fma(e, r, lanes::spread<F>(0x1.55548cp-3f));
+  e = lanes::fma(e, r, lanes::spread<F>(Sign * 0x1.55548cp-3f));
   e = lanes::fma(e, r, lanes::spread<F>(0x1.fffffcp-2f));
-  e = lanes::fma(e, r, lanes::spread<F>(1.0f));
+  e = lanes::fma(e, r, lanes::spread<F>(Sign * 1.0f));
   e = lanes::fma(e, r, lanes::spread<F>(1.0f));
   return times_power_of_two(e, n, lanes::bits(rounded) - (0x4b400000u - 256u));
 }
 
-inline constexpr std::uint32_t exp_bound =
-    0x42d00000;  ///< 104: e^-104 rounds to 0, e^104 to infinity
+inline constexpr float exp_bound = 104;  ///< e^-104 rounds to 0, e^104 to infinity
 
-/// e^-x for x not negative and not NaN, infinity included.
+/// e^-x for x not negative, infinity included; NaN of NaN.
 template <class F>
 LOWP_FN F exp_of_minus(F const& x) {
-  using U = lanes::word<F>;
-  U const bounded = lanes::min(lanes::bits(x), lanes::spread<U>(exp_bound));
-  return bounded_exp(lanes::from_bits<F>(lanes::hidden(bounded | lanes::binary32_sign)));
+  return bounded_exp<minus>(lanes::smaller_or_nan(x, lanes::spread<F>(exp_bound)));
 }
 
 }  // namespace detail
@@ -69,9 +68,8 @@ namespace lanes {
 template <class F>
 LOWP_FN F exp(F const& x) {
   using U = word<F>;
-  U const m = magnitude(x);
-  U const bounded = min(m, spread<U>(detail::exp_bound)) | (bits(x) & binary32_sign);
-  return select(is_nan(x), x, detail::bounded_exp(from_bits<F>(bounded)));
+  U const m = min(magnitude(x), spread<U>(bits(detail::exp_bound))) | (bits(x) & binary32_sign);
+  return select(is_nan(x), x, detail::bounded_exp<detail::plus>(from_bits<F>(m)));
 }
 
 /// ln x for a normal positive x, within 0.84 units in the last place.

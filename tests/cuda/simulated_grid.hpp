@@ -143,6 +143,11 @@ struct simulated_thread {
     return state->counters.data();
   }
 
+  template <int N>
+  [[nodiscard]] float* shared_floats() const {
+    static_assert(N * sizeof(float) <= 4096 * sizeof(std::max_align_t));
+    return shared<float>();
+  }
   [[nodiscard]] unsigned char* dynamic_memory() const {
     return reinterpret_cast<unsigned char*>(state->dynamic.data());
   }

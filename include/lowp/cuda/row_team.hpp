@@ -8,6 +8,7 @@
 // Besides what kernel.hpp asks of a thread:
 //
 //     exchanged<Distance>(word)    the word of the thread whose number in the warp differs in that bit
+//     shared_floats<N>()           of a block
 #pragma once
 
 #include <lowp/cuda/kernel.hpp>
@@ -46,19 +47,22 @@ class row_team {
   LOWP_FN void barrier() const {
     if constexpr (!is_warp) thread_.barrier();
   }
-  /// fold::sums words that the team shares, to write before a barrier and to read after it. The next
+  /// fold::sums floats that the team shares, to write before a barrier and to read after it. The next
   /// ones are others, so that who is slow may still read.
-  LOWP_FN std::uint32_t* words() {
+  LOWP_FN float* words() {
     turn_ ^= 1;
-    return thread_.template counters<2 * fold::sums>() + turn_ * fold::sums;
+    return thread_.template shared_floats<2 * fold::sums>() + turn_ * fold::sums;
   }
-  /// fold(word, another thread's) over a warp's words: distances 16, 8, 4, 2, 1.
+  /// fold(x, another thread's) over those of a warp: distances 16, 8, 4, 2, 1.
   template <int Distance = warp_threads / 2, class Fold>
-  LOWP_FN std::uint32_t among_warp(std::uint32_t word, Fold const& fold) const {
-    if constexpr (Distance == 0)
-      return word;
-    else
-      return among_warp<Distance / 2>(fold(word, thread_.template exchanged<Distance>(word)), fold);
+  LOWP_FN float among_warp(float x, Fold const& fold) const {
+    if constexpr (Distance == 0) {
+      return x;
+    } else {
+      float const other =
+          lanes::from_bits<float>(thread_.template exchanged<Distance>(lanes::bits(x)));
+      return among_warp<Distance / 2>(fold(x, other), fold);
+    }
   }
 
  private:
@@ -75,28 +79,25 @@ class team_fold<fold::maximum, Team> {
  public:
   static constexpr bool is_ordered = false;
 
-  LOWP_FN void add(int, float x) { largest_.add(x); }
+  LOWP_FN void add(int, float x) { largest_ = lanes::larger(x, largest_); }
   LOWP_FN float total(Team& team) const {
-    std::uint32_t key = team.among_warp(largest_.key(), larger{});
+    float most = team.among_warp(largest_, larger{});
     if constexpr (!Team::is_warp) {
       constexpr unsigned warps = Team::threads / warp_threads;
-      std::uint32_t* const words = team.words();
-      if (team.thread() % warp_threads == 0) words[team.thread() / warp_threads] = key;
+      float* const words = team.words();
+      if (team.thread() % warp_threads == 0) words[team.thread() / warp_threads] = most;
       team.barrier();
       LOWP_UNROLL_ON_GPU
-      for (unsigned warp = 0; warp < warps; ++warp) key = larger{}(key, words[warp]);
+      for (unsigned warp = 0; warp < warps; ++warp) most = larger{}(words[warp], most);
     }
-    return running::of_key(key);
+    return most;
   }
 
  private:
-  using running = detail::running_maximum<float>;
   struct larger {
-    LOWP_FN std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
-      return lanes::max(a, b);
-    }
+    LOWP_FN float operator()(float a, float b) const { return lanes::larger(a, b); }
   };
-  running largest_;
+  float largest_ = detail::neutral<float>(fold::maximum{});
 };
 
 template <class Team>
@@ -112,30 +113,24 @@ class team_fold<fold::sum, Team> {
   LOWP_FN float total(Team& team) {
     if constexpr (Team::is_warp) {
       LOWP_UNROLL_ON_GPU
-      for (float& sum : sums_) sum = among_warp(team, sum);
+      for (float& sum : sums_) sum = team.among_warp(sum, added{});
       return halved(sums_);
     } else {
-      std::uint32_t* const words = team.words();
-      words[team.thread()] = lanes::bits(sums_[0]);
+      float* const words = team.words();
+      words[team.thread()] = sums_[0];
       team.barrier();
       unsigned const lane = team.thread() % warp_threads;
       float every_32nd[group_size];
       LOWP_UNROLL_ON_GPU
-      for (unsigned k = 0; k < group_size; ++k)
-        every_32nd[k] = lanes::from_bits<float>(words[lane + k * warp_threads]);
-      return among_warp(team, halved(every_32nd));
+      for (unsigned k = 0; k < group_size; ++k) every_32nd[k] = words[lane + k * warp_threads];
+      return team.among_warp(halved(every_32nd), added{});
     }
   }
 
  private:
   struct added {
-    LOWP_FN std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
-      return lanes::bits(lanes::add(lanes::from_bits<float>(a), lanes::from_bits<float>(b)));
-    }
+    LOWP_FN float operator()(float a, float b) const { return lanes::add(a, b); }
   };
-  LOWP_FN static float among_warp(Team const& team, float sum) {
-    return lanes::from_bits<float>(team.among_warp(lanes::bits(sum), added{}));
-  }
   LOWP_FN static float halved(float (&x)[group_size]) {
     LOWP_UNROLL_ON_GPU
     for (int half = group_size / 2; half != 0; half /= 2) {

@@ -4,6 +4,7 @@
 // again. A row too long for that is read anew by each fold. Besides what row_team.hpp asks of a thread:
 //
 //     dynamic_memory()    the call's dynamic_bytes that a block shares, aligned to 16 bytes
+//     settled(address)    in a register, where it is in shared memory
 #pragma once
 
 #include <lowp/cuda/row_memory.hpp>

@@ -58,6 +58,11 @@ struct gpu_thread {
     return words;
   }
 
+  template <int N>
+  LOWP_FN float* shared_floats() const {
+    __shared__ float floats[N];
+    return floats;
+  }
   /// As much as the launch asks for, aligned to 16 bytes, uninitialized.
   LOWP_FN unsigned char* dynamic_memory() const {
     extern __shared__ uint4 lowp_dynamic_memory[];
@@ -101,6 +106,8 @@ struct gpu_thread {
   T* shared() const;
   template <int N>
   std::uint32_t* counters() const;
+  template <int N>
+  float* shared_floats() const;
   unsigned char* dynamic_memory() const;
   template <class T>
   T* settled(T* shared) const;
