@@ -24,6 +24,9 @@ void check_sample() {
 }
 
 TEST(exponential, exp_is_close_and_has_the_same_bits_everywhere) { check_sample<exp_operation>(); }
+TEST(exponential, exp_of_minus_is_close_and_has_the_same_bits_everywhere) {
+  check_sample<exp_of_minus_operation>();
+}
 TEST(exponential, log_is_close_and_has_the_same_bits_everywhere) { check_sample<log_operation>(); }
 
 // What decides whether something over- or underflows.
@@ -33,6 +36,8 @@ TEST(exponential, exp_at_the_borders) {
     for (std::uint32_t d = 0; d < 64; ++d) patterns.push_back(float_bits(x) + d - 32);
   }
   EXPECT_TRUE(is_close_everywhere<exp_operation>(patterns));
+  for (std::uint32_t& each : patterns) each &= 0x7fffffffU;
+  EXPECT_TRUE(is_close_everywhere<exp_of_minus_operation>(patterns));
 }
 
 // A scalar computes as its caller's flags say, here with the C library's fma.
@@ -55,6 +60,7 @@ void check_scalar() {
 
 TEST(exponential, of_a_scalar_is_that_of_a_pack) {
   check_scalar<exp_operation>();
+  check_scalar<exp_of_minus_operation>();
   check_scalar<log_operation>();
 }
 

@@ -11,20 +11,31 @@ namespace lowp {
 
 namespace detail {
 
-/// a * 2^n, rounded once, for |a| in [1/2, 2) and a whole number n of at most 150 in magnitude.
-template <class F>
-LOWP_FN F times_power_of_two(F const& a, F const& n, lanes::word<F> const& shifted) {
+inline constexpr int plus = 1, minus = -1;
+
+/// What is added to a whole number n of at most 150 in magnitude to have n + bias in the low bits; even, so that
+/// it decides no tie.
+template <int Sign>
+inline constexpr std::uint32_t exponent_bias = Sign == minus ? 192 : 256;
+
+/// a * 2^n, rounded once, for |a| in [1/2, 2) and such an n, which is not positive if Sign is minus. `sum` is
+/// 1.5 * 2^23 + n + exponent_bias<Sign>.
+template <int Sign, class F>
+LOWP_FN F times_power_of_two(F const& a, F const& n, F const& sum) {
   if constexpr (requires { lane<F>::times_power_of_two(a, n); }) {
     return lane<F>::times_power_of_two(a, n);
+  } else if constexpr (Sign == minus) {
+    // 2^(n + 65) is normal, and so is the first product, which is exact.
+    F const product = lanes::mul(a, lanes::from_bits<F>(lanes::bits(sum) << 23));
+    return lanes::mul(product, lanes::spread<F>(0x1p-65f));
   } else {
-    // 2^n in two factors of half the exponent: the first product is exact. `shifted` is n + 256.
-    lanes::word<F> const half = shifted >> 1;
+    // In two factors of half the exponent: the first product is exact.
+    lanes::word<F> const biased = lanes::bits(sum) - 0x4b400000u;
+    lanes::word<F> const half = biased >> 1;
     F const product = lanes::mul(a, lanes::from_bits<F>((half - 1u) << 23));
-    return lanes::mul(product, lanes::from_bits<F>((shifted - half - 1u) << 23));
+    return lanes::mul(product, lanes::from_bits<F>((biased - half - 1u) << 23));
   }
 }
-
-inline constexpr int plus = 1, minus = -1;
 
 /// e^(Sign x) for x in [-104, 104] or NaN; the sign of a zero does not matter.
 template <int Sign, class F>
@@ -32,7 +43,7 @@ LOWP_FN F bounded_exp(F const& x) {
   // Sign x = n ln 2 + Sign r, where n is an integer and |r| is at most half of ln 2, or a little more. Added
   // to 1.5 * 2^23, Sign x / ln 2 is rounded to an integer that is in the low bits. n times the first part of
   // ln 2 is exact: W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980, chapter 6.
-  constexpr float rounder = 0x1.8p23f, log2_e = Sign * 0x1.715476p0f;
+  constexpr float rounder = 0x1.8p23f + exponent_bias<Sign>, log2_e = Sign * 0x1.715476p0f;
   constexpr float minus_ln2_high = -Sign * 0x1.62e4p-1f, minus_ln2_low = -Sign * 0x1.7f7d1cp-20f;
   F const rounded = lanes::fma(x, lanes::spread<F>(log2_e), lanes::spread<F>(rounder));
   F const n = lanes::sub(rounded, lanes::spread<F>(rounder));
@@ -48,7 +59,7 @@ LOWP_FN F bounded_exp(F const& x) {
   e = lanes::fma(e, r, lanes::spread<F>(0x1.fffffcp-2f));
   e = lanes::fma(e, r, lanes::spread<F>(Sign * 1.0f));
   e = lanes::fma(e, r, lanes::spread<F>(1.0f));
-  return times_power_of_two(e, n, lanes::bits(rounded) - (0x4b400000u - 256u));
+  return times_power_of_two<Sign>(e, n, rounded);
 }
 
 inline constexpr float exp_bound = 104;  ///< e^-104 rounds to 0, e^104 to infinity

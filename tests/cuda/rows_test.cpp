@@ -94,42 +94,6 @@ TYPED_TEST(cuda_rows, masked) {
   }
 }
 
-// Lengths from which a block works on a row, which is kept; and rows that are read anew, because the
-// device has no room for them.
-constexpr std::size_t of_a_block[] = {1025, 2048, 2049, 8191, 8192, 8193};
-
-template <class In, class Out, class Call>
-void expect_same_in_blocks(std::size_t columns, std::size_t most_shared_bytes, const Call& call) {
-  constexpr std::size_t rows = 3;
-  std::mt19937 random(static_cast<unsigned>(columns));
-  std::vector<In> in;
-  for (const std::size_t kind : {4U, 6U, 7U}) hard::append_row(in, columns, kind, random);
-  std::vector<Out> want(in.size());
-  std::vector<Out> got(in.size());
-  ASSERT_EQ(call(lowp::simd::this_thread{}, in, want), "");
-  simulated_grid grid(lowp::fold::sums, 2);
-  grid.most_shared_bytes = most_shared_bytes;
-  ASSERT_EQ(call(lowp::cuda::on_grid<simulated_grid>{grid}, in, got), "");
-  for (std::size_t i = 0; i < want.size(); ++i)
-    ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i / columns, i % columns, columns));
-  EXPECT_EQ(grid.team_threads, lowp::fold::sums);
-  const bool is_kept = most_shared_bytes >= 4 * columns;
-  EXPECT_EQ(grid.dynamic_bytes, 4 * (is_kept ? (columns + 2047) / 2048 * 2048 : 2048)) << columns;
-  EXPECT_EQ(grid.bytes_written, rows * columns * sizeof(Out));
-  if (is_kept) {
-    EXPECT_EQ(grid.bytes_read, rows * columns * sizeof(In));
-  }
-}
-
-TYPED_TEST(cuda_rows, in_blocks) {
-  for (const std::size_t columns : of_a_block)
-    for (const std::size_t most_shared_bytes : {80U << 10, 0U})
-      expect_same_in_blocks<typename TypeParam::in, typename TypeParam::out>(
-          columns, most_shared_bytes, [=](const auto& where, const auto& in, auto& out) {
-            return lowp::detail::softmax_on(where, in, out, columns);
-          });
-}
-
 TEST(cuda_pb_relax, in_float16) {
   expect_same<simulated_grid, in_and_out<lowp::float16, lowp::float16>>(
       8, 100, [](const auto& where, const auto& in, const auto& out) {

@@ -71,10 +71,10 @@ struct row_plan {
   bool is_warp, is_kept;
   std::size_t room;  ///< in floats
 
-  /// `operands` that are read, on a grid with so many threads in a block, of which two have room for
-  /// `most_bytes` each.
-  static row_plan of(std::size_t columns, std::size_t operands, unsigned threads,
-                     std::size_t most_bytes) {
+  /// `operands` that are read, so many groups at once by a thread, on a grid with so many threads in a block,
+  /// of which two have room for `most_bytes` each.
+  static row_plan of(std::size_t columns, std::size_t operands, std::size_t groups_at_once,
+                     unsigned threads, std::size_t most_bytes) {
     constexpr std::size_t of_warp = fold::sums, of_block = fold::sums * group_size;
     std::size_t const warps = threads / warp_threads;
     std::size_t const short_room = (columns + of_warp - 1) / of_warp * of_warp;
@@ -82,7 +82,7 @@ struct row_plan {
       return {true, true, short_room};
     std::size_t const room = (columns + of_block - 1) / of_block * of_block;
     bool const is_kept = room * operands * sizeof(float) <= most_bytes;
-    return {false, is_kept, is_kept ? room : of_block};
+    return {false, is_kept, is_kept ? room : of_block * groups_at_once};
   }
 };
 
@@ -103,7 +103,8 @@ void run_row_call(Grid& grid, simd::row_call<Operation, Out, Scores, Columns> co
   for (int const narrower : widths)
     if (!is_permitted(width)) width = narrower;
   row_plan const plan =
-      row_plan::of(call.columns, scores.size, grid.threads(), grid.shared_bytes());
+      row_plan::of(call.columns, scores.size, groups_at_once<decltype(row_slots_of(call.scores))>,
+                   grid.threads(), grid.shared_bytes());
   auto const run = [&](auto threads) {
     std::size_t const teams = grid.threads() / threads;
     grid.template run<simd::no_report>(

@@ -22,19 +22,29 @@ namespace lowp::cuda {
 /// So that no thread's next column is beyond the numbers of 32 bits.
 inline constexpr std::uint32_t most_columns = 0x7fffffff;
 
+/// Groups that a thread has on their way before it computes.
+template <class Scores>
+inline constexpr int groups_at_once = Scores::bytes_read <= 2   ? 4
+                                      : Scores::bytes_read <= 4 ? 2
+                                                                : 1;
+
 template <class Call, class Thread>
 class row_runner;
 
 /// simd::row_call for the threads of a grid.
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns>
 struct row_kernel_call {
-  static constexpr unsigned least_blocks = 4, team_threads = TeamThreads;
+  static constexpr bool has_visible =
+      requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
+  /// Blocks whose registers a multiprocessor is to have room for: five where that spills none.
+  static constexpr unsigned least_blocks =
+      Scores::size == 1 && Columns::bytes_read == 0 && !has_visible ? 5 : 4;
+  static constexpr unsigned team_threads = TeamThreads;
   static constexpr bool is_collective = true;
   using operation_type = Operation;
   using to_type = To;
   using scores_type = Scores;
   using columns_type = Columns;
-
   Operation operation;
   std::uint64_t rows;
   std::uint32_t columns;  ///< at most most_columns
@@ -44,7 +54,7 @@ struct row_kernel_call {
   int width;  ///< how wide accesses may be
   /// Whether all of a row is in shared memory, or as much of it as a team takes at a time.
   bool is_kept;
-  /// Times fold::sums: the floats of shared memory for each operand of a row, a multiple of the team's stride.
+  /// Times fold::sums: the floats of shared memory for each operand of a row, a multiple of what a team takes at once.
   std::uint32_t room;
   std::uint32_t dynamic_bytes;
   struct {
@@ -72,10 +82,8 @@ class row_runner {
 
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
   static constexpr int step = team_type::step, stride = team_type::stride;
-  static constexpr bool has_visible =
-      requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
-  /// Groups that a thread has on their way before it computes.
-  static constexpr int at_once = Scores::bytes_read <= 2 ? 4 : 2;
+  static constexpr bool has_visible = Call::has_visible;
+  static constexpr int at_once = groups_at_once<Scores>;
   /// Whether fold 0 takes groups as they come.
   static constexpr bool folds_groups = team_type::is_warp || !fold_type<0>::is_ordered;
 
@@ -123,23 +131,31 @@ class row_runner {
     for (std::uint32_t first = team_.first_of_group(), offset = 0; first < end_;
          first += at_once * stride, offset += at_once * stride) {
       int const left = static_cast<int>(end_ - first);
-      with_width(call_.width, [&](auto width) {
-        LOWP_UNROLL_ON_GPU
-        for (int i = 0; i < at_once; ++i)
-          if (left > i * stride)
-            from.template load<width>(i, thread_, first + static_cast<unsigned>(i * stride),
-                                      within_group(left - i * stride));
-      });
-      LOWP_UNROLL_ON_GPU
-      for (int i = 0; i < at_once; ++i)
-        if (left > i * stride)
-          take_group(i, place_of(offset + static_cast<unsigned>(i * stride)), left - i * stride,
-                     from, folded, s);
+      if (left >= (at_once - 1) * stride + group_size)
+        read_groups<true>(first, left, place_of(offset), from, folded, s);
+      else
+        read_groups<false>(first, left, place_of(offset), from, folded, s);
     }
     if constexpr (folds_groups)
       call_.operation.settle(fold::number<0>{}, s, folded.total(team_));
     else
       team_.barrier();
+  }
+  template <bool IsWhole, class From, class Folded>
+  LOWP_FN void read_groups(std::uint32_t first, int left, unsigned place, From& from,
+                           Folded& folded, state const& s) {
+    with_width(call_.width, [&](auto width) {
+      LOWP_UNROLL_ON_GPU
+      for (int i = 0; i < at_once; ++i)
+        if (IsWhole || left > i * stride)
+          from.template load<width>(i, thread_, first + static_cast<unsigned>(i * stride),
+                                    IsWhole ? group_size : within_group(left - i * stride));
+    });
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < at_once; ++i)
+      if (IsWhole || left > i * stride)
+        take_group(i, place + static_cast<unsigned>(i * stride),
+                   IsWhole ? group_size : left - i * stride, from, folded, s);
   }
   template <class From, class Folded>
   LOWP_FN void take_group(int i, unsigned place, int left, From const& from, Folded& folded,
