@@ -52,7 +52,7 @@ struct documented_conversions {
     first = one(pair);
     second = one(pair >> facts<T>.bits());
   }
-  static inline std::uint64_t used = 0;
+  static inline std::atomic<std::uint64_t> used = 0;
 };
 
 struct no_conversions {};

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel over rows, for teams of a warp and of a block. A row is read from memory once, in groups of
 // eight elements; what its folds want is kept in shared memory, until the results are written in groups
-// again. A row too long for that is read anew by each fold. Besides what row_team.hpp asks of a thread:
+// again. A row too long for that is read anew by each fold.
+//
+// So an element of a row that is kept is one read and one write of memory, and for each operand that is
+// read 4 bytes of shared memory, beside 2 KB of a block. tests/cuda/row_code_test.cmake counts what softmax
+// issues for it and holds it to what a GPU has time for: 31 instructions in bfloat16.
+//
+// Besides what row_team.hpp asks of a thread:
 //
 //     dynamic_memory()    the call's dynamic_bytes that a block shares, aligned to 16 bytes
 //     settled(address)    in a register, where it is in shared memory
@@ -45,6 +51,7 @@ struct row_kernel_call {
   using to_type = To;
   using scores_type = Scores;
   using columns_type = Columns;
+
   Operation operation;
   std::uint64_t rows;
   std::uint32_t columns;  ///< at most most_columns
@@ -54,7 +61,8 @@ struct row_kernel_call {
   int width;  ///< how wide accesses may be
   /// Whether all of a row is in shared memory, or as much of it as a team takes at a time.
   bool is_kept;
-  /// Times fold::sums: the floats of shared memory for each operand of a row, a multiple of what a team takes at once.
+  /// Times fold::sums: the floats of shared memory for each operand of a row, a multiple of what a team takes
+  /// at a time.
   std::uint32_t room;
   std::uint32_t dynamic_bytes;
   struct {
@@ -126,6 +134,8 @@ class row_runner {
 
   /// Keeps the scores, and folds those that may be folded as they come.
   LOWP_FN void read_row(std::uint64_t r, state& s) {
+    if constexpr (!folds_groups)
+      if (!is_kept()) return;
     fold_type<0> folded;
     row_ports<Scores, hardware, at_once> from(call_.scores, r, call_.columns);
     for (std::uint32_t first = team_.first_of_group(), offset = 0; first < end_;
