@@ -13,11 +13,13 @@
 #include <lowp/stall_watch.hpp>
 #include <lowp/watch/alarm.hpp>
 #include <lowp/watch/frames.hpp>
+#include <lowp/watch/weights.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,11 +43,12 @@ class overflow_watch {
  public:
   class frame;
 
-  /// @throws std::invalid_argument  policy.frames or policy.every is 0
+  /// @throws std::invalid_argument  policy.frames, .every or .weights_every is 0
   explicit overflow_watch(watch_policy policy = {})
-      : policy_(std::move(policy)), frames_(policy_.frames) {
+      : policy_(std::move(policy)), frames_(policy_.frames), weights_(policy_.weights_every) {
     if (policy_.frames == 0) detail::refuse_if("overflow_watch: policy.frames is 0");
     if (policy_.every == 0) detail::refuse_if("overflow_watch: policy.every is 0");
+    if (policy_.weights_every == 0) detail::refuse_if("overflow_watch: policy.weights_every is 0");
   }
 
   /// Names a place, and what it is, such as "Linear"; `where` may be a std::source_location. Returns its
@@ -107,11 +110,11 @@ class overflow_watch {
  private:
   frame begin(std::size_t place, watch_pass pass) {
     known(place);
-    if (!is_watched_) return {nullptr, 0};
+    if (!is_watched_) return frame(nullptr, 0);
     finish_traced();
     std::uint64_t const number = frames_.begin(place, pass, step_);
     if (is_traced_) being_traced_ = number;
-    return {this, number};
+    return frame(this, number);
   }
   void known(std::size_t place) const {
     if (place >= places_.size())
@@ -133,38 +136,80 @@ class overflow_watch {
     return report;
   }
 
-  void see(std::uint64_t number, watch_role role, std::string_view name, abs_range const& range) {
-    detail::watch_frame* const current = frames_.find(number);
-    if (current == nullptr)
+  detail::watch_frame& frame_of(std::uint64_t number) {
+    detail::watch_frame* const found = frames_.find(number);
+    if (found == nullptr)
       detail::refuse_if("overflow_watch: a frame was told of a tensor after " +
                         std::to_string(policy_.frames) + " later frames");
-    watched_place& place = places_[current->place];
-    detail::watch_line const line{role, number_of(place, *current, role, name), range};
-    current->lines.push_back(line);
-    if (range.is_sound() || is_traced_) return;
+    return *found;
+  }
+
+  template <class T>
+  void see(std::uint64_t number, watch_role role, T& values, detail::watch_postponed* postponed) {
+    detail::watch_frame& current = frame_of(number);
+    std::uint32_t const place_among = static_cast<std::uint32_t>(
+        std::ranges::count(current.lines, role, &detail::watch_line::role));
+    add(current, {role, place_among, range_of(values), {}}, postponed);
+  }
+  template <class T>
+  void see_weight(std::uint64_t number, std::string_view name, T& values,
+                  detail::watch_postponed* postponed) {
+    detail::watch_frame& current = frame_of(number);
+    detail::watch_line line{watch_role::weight, {}, {}, {}};
+    line.number = detail::watch_weights::number_of(places_[current.place], name);
+    detail::watch_weight& known = weights_.at(current, line.number);
+    if constexpr (readable<T>) {
+      bool const may_wait =
+          postponed != nullptr && postponed->has_room() && !is_traced_ && !has_alarmed_;
+      if (may_wait && detail::may_rest<To>(known, detail::extents_of("weight", values)[0].size)) {
+        --known.rest;
+        line.range = known.range;
+        line.as_of = known.step;
+        postponed->add({current.lines.size(), &read<T>, std::addressof(values)});
+        current.lines.push_back(line);
+        return;
+      }
+    }
+    line.range = range_of(values);
+    weights_.remember(known, line.range, step_);
+    add(current, line, postponed);
+  }
+  template <class T>
+  static abs_range read(void const* values) {
+    return range_of(*static_cast<T*>(const_cast<void*>(values)));
+  }
+
+  void add(detail::watch_frame& current, detail::watch_line const& line,
+           detail::watch_postponed* postponed) {
+    current.lines.push_back(line);
+    if (line.range.is_sound() || is_traced_) return;
+    if (postponed != nullptr) catch_up(current, *postponed);
+    judge(current, line);
+  }
+  /// Reads what was put off, all before any is judged, so that a report has their numbers.
+  void catch_up(detail::watch_frame& current, detail::watch_postponed& postponed) {
+    for (auto const& each : postponed) {
+      detail::watch_line& line = current.lines[each.line];
+      line.range = each.read(each.values);
+      line.as_of.reset();
+      weights_.remember(weights_.at(current, line.number), line.range, step_);
+    }
+    for (auto const& each : postponed)
+      if (!current.lines[each.line].range.is_sound()) judge(current, current.lines[each.line]);
+    postponed.clear();
+  }
+  void judge(detail::watch_frame const& current, detail::watch_line const& line) {
+    abs_range const& range = line.range;
+    watched_place& place = places_[current.place];
     if (range.nan != 0) ++place.nan;
     if (range.infinite != 0) ++place.infinite;
     if (range.overflow != 0) ++place.overflow;
+    std::string const label = detail::watch_frames::label(place, current, line);
     alarm(range.nan != 0        ? watch_trouble::nan
           : range.infinite != 0 ? watch_trouble::infinite
                                 : watch_trouble::overflow,
-          current->place, detail::watch_frames::label(place, *current, line), range, [&] {
-            return detail::watch_frames::label(place, *current, line) + ": " +
-                   amounts(range, *current, role);
-          });
-  }
-  static std::uint32_t number_of(watched_place& place, detail::watch_frame const& frame,
-                                 watch_role role, std::string_view name) {
-    if (role == watch_role::weight) {
-      auto const at = std::ranges::find(place.weights, name);
-      auto const number = static_cast<std::uint32_t>(at - place.weights.begin());
-      if (at == place.weights.end()) place.weights.emplace_back(name);
-      return number;
-    }
-    std::uint32_t number = 0;
-    for (detail::watch_line const& each : frame.lines)
-      if (each.role == role) ++number;
-    return number;
+          current.place, label, range,
+          [&] { return label + ": " + amounts(range, current, line.role); });
   }
 
   static std::string amount(std::uint64_t some, std::uint64_t all, char const* what) {
@@ -209,6 +254,7 @@ class overflow_watch {
 
   watch_policy policy_;
   detail::watch_frames frames_;
+  detail::watch_weights weights_;
   std::vector<watched_place> places_;
   std::optional<watch_alarm> first_;
   std::string trace_;
@@ -218,43 +264,67 @@ class overflow_watch {
 
 /// What a place did once. Tensors are spans and the like, of matrices std::span(m.data(), m.size()), or
 /// any struct of the folder storage; or an abs_range, as a GPU or another machine has found it.
-/// Each is looked at when it is told of, and not kept.
+///
+/// Each is looked at when it is told of, and not kept; but a weight told of in the expression that makes
+/// the frame is read according to policy.weights_every.
 ///
 /// @throws watch_error  at the first tensor with trouble in this step, where the policy is to throw
 template <census_target To, class Where>
 class overflow_watch<To, Where>::frame {
  public:
+  frame(frame const&) = delete;  // what was put off would outlive the expression
+  frame& operator=(frame const&) = delete;
+
   template <class T>
-  frame const& weight(T&& values) const {
-    return weight("weight", values);
+  frame&& weight(T&& values) && {
+    return std::move(*this).weight("weight", values);
   }
   template <class T>
-  frame const& weight(std::string_view name, T&& values) const {
-    return see(watch_role::weight, name, values);
+  frame&& weight(std::string_view name, T&& values) && {
+    if (watch_ != nullptr) watch_->see_weight(number_, name, values, &postponed_);
+    return std::move(*this);
   }
   /// Forward, x; backward, the gradient by x.
   template <class T>
-  frame const& input(T&& values) const {
-    return see(watch_role::input, {}, values);
+  frame&& input(T&& values) && {
+    if (watch_ != nullptr) watch_->see(number_, watch_role::input, values, &postponed_);
+    return std::move(*this);
   }
   /// Forward, y; backward, the gradient by y.
   template <class T>
-  frame const& output(T&& values) const {
-    return see(watch_role::output, {}, values);
+  frame&& output(T&& values) && {
+    if (watch_ != nullptr) watch_->see(number_, watch_role::output, values, &postponed_);
+    return std::move(*this);
+  }
+
+  /// The same of a frame that has a name.
+  template <class T>
+  frame const& weight(T&& values) const& {
+    return weight("weight", values);
+  }
+  template <class T>
+  frame const& weight(std::string_view name, T&& values) const& {
+    if (watch_ != nullptr) watch_->see_weight(number_, name, values, nullptr);
+    return *this;
+  }
+  template <class T>
+  frame const& input(T&& values) const& {
+    if (watch_ != nullptr) watch_->see(number_, watch_role::input, values, nullptr);
+    return *this;
+  }
+  template <class T>
+  frame const& output(T&& values) const& {
+    if (watch_ != nullptr) watch_->see(number_, watch_role::output, values, nullptr);
+    return *this;
   }
 
  private:
   friend overflow_watch;
   frame(overflow_watch* watch, std::uint64_t number) : watch_(watch), number_(number) {}
 
-  template <class T>
-  frame const& see(watch_role role, std::string_view name, T& values) const {
-    if (watch_ != nullptr) watch_->see(number_, role, name, range_of(values));
-    return *this;
-  }
-
   overflow_watch* watch_;  ///< null where the step is not watched
   std::uint64_t number_;
+  detail::watch_postponed postponed_;
 };
 
 }  // namespace LOWP_UNIT

@@ -42,9 +42,14 @@ class watch_error : public std::runtime_error {
 
 struct watch_policy {
   std::size_t frames = 21;  ///< how many of the last ones a report shows
-  /// Steps whose number is no multiple of it are not watched: for steps of few examples, where looking at
-  /// all weights is no small part of the work (bench/watch.cpp).
+  /// Steps whose number is no multiple of it are not watched.
   std::uint64_t every = 1;
+  /// A weight, or its gradient, that is told of in the expression which makes a frame is read in every so
+  /// many frames of its place; in between a report says of which step its numbers are. It is read at once
+  /// where it is new, was not sound or within 2^6 of overflowing, and when anything else of the frame has
+  /// trouble. 1 reads all of them always: where steps are of few examples, that is no small part of the
+  /// work (bench/watch.cpp).
+  std::uint64_t weights_every = 16;
   /// Steps of which everything is written down instead of judged, as Hugging Face's trace_batch_nums.
   std::vector<std::uint64_t> traced{};
   /// Told of the first trouble of each watched step, instead of an exception.

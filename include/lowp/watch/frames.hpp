@@ -16,6 +16,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,7 @@ struct watch_line {
   watch_role role;
   std::uint32_t number;  ///< among those of its role; of a weight, its name
   abs_range range;
+  std::optional<std::uint64_t> as_of{};  ///< the step in which it was read, if not for this frame
 };
 
 struct watch_frame {
@@ -129,7 +131,10 @@ class watch_frames {
     if (frame.pass == watch_pass::backward) text += " (backward)";
     text += '\n';
     for (watch_line const& line : frame.lines)
-      text.append(watch_numbers(line.range)).append(label(place, frame, line)).append("\n");
+      text.append(watch_numbers(line.range))
+          .append(label(place, frame, line))
+          .append(line.as_of ? " (as of batch_number=" + std::to_string(*line.as_of) + ")\n"
+                             : "\n");
     return text;
   }
 
