@@ -7,9 +7,15 @@
 //     each step:  watch.step(step);
 //                 ... watch.forward(fc1).weight(w).input(x).output(y);
 //                 ... watch.backward(fc1).output(dy).input(dx).weight(dw);
+//                 update_amax seen;
+//                 update(w, dw, m, v, optimizer, step, rounding, seen);
+//                 watch.update(fc1, seen);
+//
+// The first tensor with trouble is the one that is named: tell of a cause before what it causes.
 #pragma once
 
 #include <lowp/abs_range.hpp>
+#include <lowp/report/update_amax.hpp>
 #include <lowp/stall_watch.hpp>
 #include <lowp/watch/alarm.hpp>
 #include <lowp/watch/frames.hpp>
@@ -84,10 +90,19 @@ class overflow_watch {
     bool const is_lost = report.nonfinite != 0;
     ++(is_lost ? places_[place].nan : places_[place].overflow);
     alarm(is_lost ? watch_trouble::nan : watch_trouble::overflow, place, "update", {}, [&] {
-      return "update: " + (is_lost
-                               ? amount(report.nonfinite, report.count, "not finite")
-                               : amount(report.overflowed, report.count, "beyond what is stored"));
+      return "update: " +
+             (is_lost
+                  ? detail::watch_amount(report.nonfinite, report.count, "not finite")
+                  : detail::watch_amount(report.overflowed, report.count, "beyond what is stored"));
     });
+  }
+  /// In any step: that what an update took or made is not finite, or beyond `To`.
+  /// @param seen  of that update alone
+  void update(std::size_t place, update_amax const& seen) { update(place, "weight", seen); }
+  void update(std::size_t place, std::string_view weight, update_amax const& seen) {
+    known(place);
+    judge_update(place, std::string(weight) + ".grad", seen.gradient);
+    judge_update(place, std::string(weight), seen.weight);
   }
   /// In any step: that a stall_watch found weights of the place frozen.
   void stalled(std::size_t place, stall_alarm const& what) {
@@ -147,9 +162,9 @@ class overflow_watch {
   template <class T>
   void see(std::uint64_t number, watch_role role, T& values, detail::watch_postponed* postponed) {
     detail::watch_frame& current = frame_of(number);
-    std::uint32_t const place_among = static_cast<std::uint32_t>(
+    std::uint32_t const index = static_cast<std::uint32_t>(
         std::ranges::count(current.lines, role, &detail::watch_line::role));
-    add(current, {role, place_among, range_of(values), {}}, postponed);
+    add(current, {role, index, range_of(values), {}}, postponed);
   }
   template <class T>
   void see_weight(std::uint64_t number, std::string_view name, T& values,
@@ -157,7 +172,7 @@ class overflow_watch {
     detail::watch_frame& current = frame_of(number);
     detail::watch_line line{watch_role::weight, {}, {}, {}};
     line.number = detail::watch_weights::number_of(places_[current.place], name);
-    detail::watch_weight& known = weights_.at(current, line.number);
+    detail::watch_weight& known = weights_.at(current.place, current.pass, line.number);
     if constexpr (readable<T>) {
       bool const may_wait =
           postponed != nullptr && postponed->has_room() && !is_traced_ && !has_alarmed_;
@@ -192,42 +207,32 @@ class overflow_watch {
       detail::watch_line& line = current.lines[each.line];
       line.range = each.read(each.values);
       line.as_of.reset();
-      weights_.remember(weights_.at(current, line.number), line.range, step_);
+      weights_.remember(weights_.at(current.place, current.pass, line.number), line.range, step_);
     }
     for (auto const& each : postponed)
       if (!current.lines[each.line].range.is_sound()) judge(current, current.lines[each.line]);
     postponed.clear();
   }
   void judge(detail::watch_frame const& current, detail::watch_line const& line) {
-    abs_range const& range = line.range;
     watched_place& place = places_[current.place];
-    if (range.nan != 0) ++place.nan;
-    if (range.infinite != 0) ++place.infinite;
-    if (range.overflow != 0) ++place.overflow;
+    if (line.range.nan != 0) ++place.nan;
+    if (line.range.infinite != 0) ++place.infinite;
+    if (line.range.overflow != 0) ++place.overflow;
     std::string const label = detail::watch_frames::label(place, current, line);
-    alarm(range.nan != 0        ? watch_trouble::nan
-          : range.infinite != 0 ? watch_trouble::infinite
-                                : watch_trouble::overflow,
-          current.place, label, range,
-          [&] { return label + ": " + amounts(range, current, line.role); });
+    alarm(detail::watch_trouble_of(line.range.max_abs), current.place, label, line.range,
+          [&] { return label + ": " + detail::watch_amounts<To>(current, line); });
   }
-
-  static std::string amount(std::uint64_t some, std::uint64_t all, char const* what) {
-    return std::to_string(some) + " of " + std::to_string(all) + " " + what;
-  }
-  static std::string amounts(abs_range const& range, detail::watch_frame const& frame,
-                             watch_role role) {
-    std::string text;
-    auto const add = [&](std::uint64_t some, std::string const& what) {
-      if (some != 0) text += (text.empty() ? "" : ", ") + amount(some, range.count, what.c_str());
-    };
-    add(range.nan, "NaN");
-    add(range.infinite, "infinite");
-    add(range.overflow, "beyond " + detail::text_of(float{std::numeric_limits<To>::max()}));
-    // Were it the output of a watched place, that would have been found first.
-    bool const came_in =
-        frame.pass == watch_pass::forward ? role == watch_role::input : role == watch_role::output;
-    return came_in ? text + ", made by what is not watched" : text;
+  void judge_update(std::size_t place, std::string const& tensor, amax largest) {
+    if (largest.bits < detail::borders_of<To>.overflow) return;
+    watched_place& at = places_[place];
+    watch_trouble const trouble = detail::watch_trouble_of(largest);
+    ++(trouble == watch_trouble::nan        ? at.nan
+       : trouble == watch_trouble::infinite ? at.infinite
+                                            : at.overflow);
+    abs_range range;
+    range.max_abs = largest;
+    alarm(trouble, place, tensor, range,
+          [&] { return tensor + ": up to " + detail::text_of(largest.value()) + " in an update"; });
   }
 
   template <class Details>

@@ -3,6 +3,7 @@
 // that it names what a watch names which reads everything always.
 #include <gtest/gtest.h>
 #include <lowp/overflow_watch.hpp>
+#include <lowp/update.hpp>
 
 #include <array>
 #include <cstddef>
@@ -180,53 +181,103 @@ struct network {
   }
 };
 
-// The first alarm of a run in which an element becomes `bad` at a time of its own.
-std::optional<watch_alarm> first_alarm(unsigned seed, float bad, std::uint64_t weights_every) {
+// The first alarm of a run in which an element of a weight, of its gradient or of an input becomes `bad` at
+// a time of its own. Updates tell of what they see where `told`.
+std::optional<watch_alarm> first_alarm(unsigned seed, float bad, std::uint64_t weights_every,
+                                       bool told) {
   network n(seed);
   std::mt19937 random(seed + 1000);
   const std::uint64_t when = random() % 50;
   const std::size_t layer = random() % network::layers;
   const std::size_t element = random() % (network::width * network::width);
-  const bool is_input = random() % 4 == 0;  // else a weight
+  enum { weight, gradient, input } const where = std::array{weight, gradient, input}[random() % 3];
 
   overflow_watch<float16> watch({.weights_every = weights_every, .throws = false});
   for (std::size_t l = 0; l < network::layers; ++l)
     watch.add(std::string("layer.").append(std::to_string(l)));
+  std::array<float, network::width * network::width> g{};
   for (std::uint64_t step = 0; step < 60 && !watch.first(); ++step) {
-    if (step == when && !is_input) n.w[layer][element] = bad;
     watch.step(step);
     n.forward([&](std::size_t l) {
-      if (step == when && is_input && l + 1 == layer) n.x[layer][element % network::width] = bad;
+      if (step == when && where == input && l + 1 == layer)
+        n.x[layer][element % network::width] = bad;
       watch.forward(l).weight(n.w[l]).input(n.x[l]).output(n.x[l + 1]);
     });
     n.backward([&](std::size_t l) {
-      watch.backward(l).weight(n.dw[l]).output(n.dx[l + 1]).input(n.dx[l]);
+      if (step == when && where == gradient && l == layer) n.dw[l][element] = bad;
+      watch.backward(l).output(n.dx[l + 1]).input(n.dx[l]).weight(n.dw[l]);
     });
-    for (std::size_t l = 0; l < network::layers; ++l)
-      for (std::size_t i = 0; i < n.w[l].size(); ++i) n.w[l][i] += n.between(-1e-3F, 1e-3F);
+    for (std::size_t l = 0; l < network::layers; ++l) {
+      if (step == when && where == weight && l == layer) n.w[layer][element] = bad;
+      g = n.dw[l];
+      lowp::update_amax seen;
+      lowp::update(n.w[l], g, lowp::sgd{.lr = 1e-4}, step + 1, lowp::nearest_even{}, seen);
+      if (told) watch.update(l, seen);
+    }
   }
   return watch.first();
 }
 
-TEST(watch_weights, that_are_lost_are_named_in_the_step_in_which_that_happens) {
-  std::size_t weights = 0;
-  for (unsigned seed = 0; seed < 400; ++seed)
-    for (const float bad : {nan_value, inf, -inf, 7e4F}) {
-      const auto want = first_alarm(seed, bad, 1);
-      const auto got = first_alarm(seed, bad, 16);
-      ASSERT_EQ(got.has_value(), want.has_value()) << seed;
-      if (!want) continue;
-      EXPECT_EQ(got->step, want->step) << seed;
-      EXPECT_EQ(got->name, want->name) << seed;
-      EXPECT_EQ(got->tensor, want->tensor) << seed;
-      EXPECT_EQ(got->trouble, want->trouble) << seed;
-      EXPECT_EQ(got->range.max_abs.bits, want->range.max_abs.bits) << seed;
-      // The frame in which it happens has nothing of an earlier step.
-      const auto last = [](const std::string& text) { return text.substr(text.rfind("       ")); };
-      EXPECT_EQ(last(got->text), last(want->text)) << seed;
-      if (want->tensor == "weight") ++weights;
+// Of a run that reads everything, and of one that reads weights in turns.
+struct alarms {
+  std::optional<watch_alarm> want, got;
+};
+template <class Check>
+std::size_t for_each_run(const std::vector<float>& bad, bool told, const Check& check) {
+  std::size_t found = 0;
+  for (unsigned seed = 0; seed < 300; ++seed)
+    for (const float value : bad) {
+      SCOPED_TRACE(std::to_string(seed) + " " + std::to_string(value));
+      const auto want = first_alarm(seed, value, 1, false);
+      const auto got = first_alarm(seed, value, 16, told);
+      EXPECT_EQ(got.has_value(), want.has_value());
+      if (!want || !got) continue;
+      check(*got, *want);
+      ++found;
     }
-  EXPECT_GT(weights, 500U);
+  return found;
+}
+
+// All but a gradient, which no other tensor of its frame shows.
+TEST(watch_weights, that_are_lost_are_named_in_the_step_in_which_that_happens) {
+  std::size_t gradients = 0;
+  std::size_t weights = 0;
+  for_each_run({nan_value, inf, -inf}, false, [&](const watch_alarm& got, const watch_alarm& want) {
+    EXPECT_EQ(got.name, want.name);
+    if (want.tensor == "weight.grad" && got.tensor == "weight") {
+      EXPECT_EQ(got.step, want.step + 1);  // as the weight that it has made
+      ++gradients;
+      return;
+    }
+    EXPECT_EQ(got.step, want.step);
+    EXPECT_EQ(got.tensor, want.tensor);
+    EXPECT_EQ(got.trouble, want.trouble);
+    EXPECT_EQ(got.range.max_abs.bits, want.range.max_abs.bits);
+    // The frame in which it happens has nothing of an earlier step.
+    EXPECT_EQ(got.text.find("as of", got.text.rfind("       ")), std::string::npos);
+    EXPECT_EQ(got.text.substr(got.text.rfind('\n')), want.text.substr(want.text.rfind('\n')));
+    if (want.tensor == "weight") ++weights;
+  });
+  EXPECT_GT(gradients, 150U);
+  EXPECT_GT(weights, 150U);
+}
+
+// And where updates tell, a gradient too, a weight before it is used, and what only would overflow.
+TEST(watch_weights, whose_updates_tell_of_them_are_named_as_if_all_were_read) {
+  std::size_t gradients = 0;
+  std::size_t weights = 0;
+  const auto check = [&](const watch_alarm& got, const watch_alarm& want) {
+    EXPECT_EQ(got.step, want.tensor == "weight" ? want.step - 1 : want.step);
+    EXPECT_EQ(got.name, want.name);
+    EXPECT_EQ(got.tensor, want.tensor);
+    EXPECT_EQ(got.trouble, want.trouble);
+    EXPECT_EQ(got.range.max_abs.bits, want.range.max_abs.bits);
+    if (want.tensor == "weight.grad") ++gradients;
+    if (want.tensor == "weight") ++weights;
+  };
+  for_each_run({nan_value, inf, -inf, 7e4F}, true, check);
+  EXPECT_GT(gradients, 150U);
+  EXPECT_GT(weights, 150U);
 }
 
 }  // namespace

@@ -31,11 +31,11 @@ class watch_weights {
  public:
   explicit watch_weights(std::uint64_t every) : every_(every) {}
 
-  watch_weight& at(watch_frame const& frame, std::uint32_t number) {
-    std::size_t const place = 2 * frame.place + (frame.pass == watch_pass::backward ? 1 : 0);
-    if (place >= of_.size()) of_.resize(place + 1);
-    if (number >= of_[place].size()) of_[place].resize(number + 1);
-    return of_[place][number];
+  watch_weight& at(std::size_t place, watch_pass pass, std::uint32_t number) {
+    std::size_t const row = 2 * place + (pass == watch_pass::backward ? 1 : 0);
+    if (row >= of_.size()) of_.resize(row + 1);
+    if (number >= of_[row].size()) of_[row].resize(number + 1);
+    return of_[row][number];
   }
 
   /// Weights are read in turns, so that each step reads about as many.
