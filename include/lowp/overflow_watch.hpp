@@ -19,6 +19,7 @@
 #include <lowp/stall_watch.hpp>
 #include <lowp/watch/alarm.hpp>
 #include <lowp/watch/frames.hpp>
+#include <lowp/watch/told_frame.hpp>
 #include <lowp/watch/weights.hpp>
 
 #include <algorithm>
@@ -47,7 +48,7 @@ inline namespace LOWP_UNIT {
 template <census_target To = float, class Where = simd::this_thread>
 class overflow_watch {
  public:
-  class frame;
+  using frame = watch_told_frame<overflow_watch>;
 
   /// @throws std::invalid_argument  policy.frames, .every or .weights_every is 0
   explicit overflow_watch(watch_policy policy = {})
@@ -123,6 +124,8 @@ class overflow_watch {
   }
 
  private:
+  friend frame;
+
   frame begin(std::size_t place, watch_pass pass) {
     known(place);
     if (!is_watched_) return frame(nullptr, 0);
@@ -265,71 +268,6 @@ class overflow_watch {
   std::string trace_;
   std::uint64_t step_ = 0, being_traced_ = 0;
   bool is_watched_ = true, is_traced_ = false, has_alarmed_ = false;
-};
-
-/// What a place did once. Tensors are spans and the like, of matrices std::span(m.data(), m.size()), or
-/// any struct of the folder storage; or an abs_range, as a GPU or another machine has found it.
-///
-/// Each is looked at when it is told of, and not kept; but a weight told of in the expression that makes
-/// the frame is read according to policy.weights_every.
-///
-/// @throws watch_error  at the first tensor with trouble in this step, where the policy is to throw
-template <census_target To, class Where>
-class overflow_watch<To, Where>::frame {
- public:
-  frame(frame const&) = delete;  // what was put off would outlive the expression
-  frame& operator=(frame const&) = delete;
-
-  template <class T>
-  frame&& weight(T&& values) && {
-    return std::move(*this).weight("weight", values);
-  }
-  template <class T>
-  frame&& weight(std::string_view name, T&& values) && {
-    if (watch_ != nullptr) watch_->see_weight(number_, name, values, &postponed_);
-    return std::move(*this);
-  }
-  /// Forward, x; backward, the gradient by x.
-  template <class T>
-  frame&& input(T&& values) && {
-    if (watch_ != nullptr) watch_->see(number_, watch_role::input, values, &postponed_);
-    return std::move(*this);
-  }
-  /// Forward, y; backward, the gradient by y.
-  template <class T>
-  frame&& output(T&& values) && {
-    if (watch_ != nullptr) watch_->see(number_, watch_role::output, values, &postponed_);
-    return std::move(*this);
-  }
-
-  /// The same of a frame that has a name.
-  template <class T>
-  frame const& weight(T&& values) const& {
-    return weight("weight", values);
-  }
-  template <class T>
-  frame const& weight(std::string_view name, T&& values) const& {
-    if (watch_ != nullptr) watch_->see_weight(number_, name, values, nullptr);
-    return *this;
-  }
-  template <class T>
-  frame const& input(T&& values) const& {
-    if (watch_ != nullptr) watch_->see(number_, watch_role::input, values, nullptr);
-    return *this;
-  }
-  template <class T>
-  frame const& output(T&& values) const& {
-    if (watch_ != nullptr) watch_->see(number_, watch_role::output, values, nullptr);
-    return *this;
-  }
-
- private:
-  friend overflow_watch;
-  frame(overflow_watch* watch, std::uint64_t number) : watch_(watch), number_(number) {}
-
-  overflow_watch* watch_;  ///< null where the step is not watched
-  std::uint64_t number_;
-  detail::watch_postponed postponed_;
 };
 
 }  // namespace LOWP_UNIT

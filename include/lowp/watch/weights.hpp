@@ -64,28 +64,6 @@ bool may_rest(watch_weight const& weight, std::size_t count) {
          weight.range.max_abs.bits < watch_margin<To>;
 }
 
-/// Tensors that a frame did not read, in case something that it reads is not sound. Valid as long as
-/// these are: within the expression that makes the frame.
-class watch_postponed {
- public:
-  struct tensor {
-    std::size_t line;
-    abs_range (*read)(void const*);
-    void const* values;
-  };
-
-  [[nodiscard]] bool has_room() const { return count_ < most; }
-  void add(tensor const& one) { all_[count_++] = one; }
-  void clear() { count_ = 0; }
-  [[nodiscard]] tensor const* begin() const { return all_; }
-  [[nodiscard]] tensor const* end() const { return all_ + count_; }
-
- private:
-  static constexpr std::size_t most = 8;
-  std::size_t count_ = 0;
-  tensor all_[most];
-};
-
 }  // namespace LOWP_UNIT
 
 }  // namespace lowp::detail
