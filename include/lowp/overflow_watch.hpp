@@ -112,6 +112,8 @@ class overflow_watch {
     alarm(watch_trouble::stalled, place, what.state.name, {}, [&] { return what.text(); });
   }
 
+  /// Whether this step is.
+  [[nodiscard]] bool is_watched() const { return is_watched_; }
   [[nodiscard]] std::vector<watched_place> const& places() const { return places_; }
   /// The first trouble of all.
   [[nodiscard]] std::optional<watch_alarm> const& first() const { return first_; }
