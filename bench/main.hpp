@@ -37,6 +37,17 @@ inline std::string processor() {
   return facts["model name"] + ", family" + facts["cpu family"] + ", model" + facts["model"];
 }
 
+/// For the table's reader, in the JSON.
+inline void note_build() {
+  benchmark::AddCustomContext("lowp_isa", std::string(lowp::isa()));
+  benchmark::AddCustomContext("cpu", processor());
+#if defined(__clang__)
+  benchmark::AddCustomContext("compiler", __VERSION__);
+#else
+  benchmark::AddCustomContext("compiler", "g++ " __VERSION__);
+#endif
+}
+
 /// Runs the cases that `add_cases` puts into a suite, and prints their table.
 template <class AddCases>
 int run_suite(char const* operation, int argc, char** argv, AddCases add_cases) try {
@@ -56,13 +67,7 @@ int run_suite(char const* operation, int argc, char** argv, AddCases add_cases) 
   flags.push_back(nullptr);
   benchmark::Initialize(&count, flags.data());
   if (benchmark::ReportUnrecognizedArguments(count, flags.data())) return 2;
-  benchmark::AddCustomContext("lowp_isa", std::string(lowp::isa()));
-  benchmark::AddCustomContext("cpu", processor());
-#if defined(__clang__)
-  benchmark::AddCustomContext("compiler", __VERSION__);
-#else
-  benchmark::AddCustomContext("compiler", "g++ " __VERSION__);
-#endif
+  note_build();
 
   suite cases(operation);
   add_cases(cases);

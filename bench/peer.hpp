@@ -113,6 +113,24 @@ std::string difference(std::span<T const> found, std::span<T const> expected, ow
   return "";
 }
 
+/// How far a peer's result may be from the library's: `relative` of the magnitude, and `absolute`.
+struct tolerance {
+  double relative, absolute;
+};
+
+/// "element 5 is 0.25, not 0.125", or nothing.
+template <class T>
+std::string distance(std::span<T const> found, std::span<T const> expected, tolerance allowed) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    double const f = static_cast<float>(found[i]), e = static_cast<float>(expected[i]);
+    if (std::abs(f - e) <= allowed.relative * std::abs(e) + allowed.absolute) continue;
+    char text[96];
+    std::snprintf(text, sizeof(text), "element %zu is %.9g, not %.9g", i, f, e);
+    return text;
+  }
+  return "";
+}
+
 /// `run`, unless `find_difference()`, asked once, has something to say.
 template <class FindDifference, class Run>
 auto verified(FindDifference find_difference, Run run) {

@@ -1,254 +1,206 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes bench/README.md from the JSON of the benchmark programs.
+"""Writes bench/README.md from what was measured.
 
-    python3 bench/table.py ROUND... > bench/README.md   a folder of JSON files for each round
-    python3 bench/table.py --filter PROGRAM LEVEL       the cases that the table needs at L2, DRAM,
-                                                        or "avx2", for a run capped to that
+    python3 bench/table.py [FOLDER]                    the page, of bench/results or another folder
+    python3 bench/table.py --programs                  the programs that it tells of
+    python3 bench/table.py --filter PROGRAM LEVEL      the cases that it needs at L2, DRAM or "avx2",
+                                                       for a run capped to that
+    python3 bench/table.py --collect PROGRAM ROUND...  what to keep of a program's JSON, which lies in
+                                                       a folder for each round
 
-A figure of a round is the median over its repetitions; a ratio is taken within a round; the table
-has the median of the rounds and, in brackets, the least and the greatest. bounds.json says, by the
-name of a row, what bounds one that is not reached: {"float16 to float": "..."}.
+goals.py has the rows. A figure of a round is the median over its repetitions; a ratio is taken within
+a round; the table has the median of the rounds and, in brackets, the least and the greatest.
+bounds.json says, by the name of a row, what bounds one that is not reached: {"float16 to float": "..."}.
 """
 import json
 import pathlib
 import re
 import statistics
 import sys
+import textwrap
 
-OWN = "(portable|avx2|avx512|avx512_bf16)"
-LIBRARIES = ("Eigen", "Highway", "oneDNN")  # as peers/ name them
-NOT_OWN = "(?!" + OWN + "/).*"
+sys.dont_write_bytecode = True  # beside the sources
+from figures import Figures, collect, program_of
+from goals import LOOPS, NOT_OWN, PROGRAMS, TOPICS, pattern
+
+HERE = pathlib.Path(__file__).parent
 NO = "**no**"
-LOOPS = "(gcc|clang)[0-9]+_loop_[a-z0-9]+"
-NEAREST, STOCHASTIC = "cast/float->{}/nearest_even", "cast/float->{}/stochastic"
-UP = "cast/{}->float/exact"
-ADAMW = "update/adamw/bfloat16,bfloat16,float,float/stochastic"
-FLOATS = "update/adamw/float,float,float,float/nearest_even"
-ADD = "fused_add/bfloat16,float/"
-BFLOAT16, FLOAT8 = "bfloat16", ("float8_e4m3fn", "float8_e5m2")
 
 
-def against(name, case, ratio, peers=OWN):
-    return {"name": name, "case": case, "asked": ratio, "peers": peers}
+def number(x, digits=2):
+    return f"{x:.0f}" if x >= 20 else f"{x:.{digits}f}"
 
 
-def compiled(case, ratio):
-    return against("best compiled loop", case, ratio, LOOPS)
+def spread(values, digits=2):
+    middle, least, most = (number(f(values), digits) for f in (statistics.median, min, max))
+    return f"{middle} [{least} to {most}]"
 
 
-def fastest(case, ratio):
-    return against("fastest peer", case, ratio, NOT_OWN)
-
-
-def row(name, case, memory, *rivals):
-    return {"name": name, "case": case, "memory": memory, "rivals": rivals}
-
-
-def rows():
-    """The table of issue 3."""
-    case = NEAREST.format(BFLOAT16)
-    yield row("float to bfloat16, nearest", case, 0.95, compiled(case, 1.5),
-              against("Eigen", case, 2.3, "eigen"))
-    yield row("bfloat16 to float", UP.format(BFLOAT16), 0.95, fastest(UP.format(BFLOAT16), 0.95))
-    for name, case in (("float to float16, nearest", NEAREST), ("float16 to float", UP)):
-        case = case.format("float16")
-        yield row(name, case, 0.95, fastest(case, 0.95))
-    for form in FLOAT8:
-        case = NEAREST.format(form)
-        yield row(f"float to {form}, nearest", case, 0.95,
-                  against("clang's loop", case, 1.7, "clang[0-9]+_loop_[a-z0-9]+"),
-                  against("ml_dtypes", case, 50, "ml_dtypes"))
-    for form in FLOAT8:
-        case = UP.format(form)
-        yield row(f"{form} to float", case, 0.95, against("PyTorch", case, 3, "torch"))
-    case = STOCHASTIC.format(BFLOAT16)
-    yield row("float to bfloat16, stochastic", case, 0.95, compiled(case, 2.5),
-              against("own nearest", NEAREST.format(BFLOAT16), 1 / 3))
-    for form in ("float16", *FLOAT8):
-        yield row(f"float to {form}, stochastic", STOCHASTIC.format(form), 0.9,
-                  against("own bfloat16, stochastic", STOCHASTIC.format(BFLOAT16), 0.5))
-    case = ADD + "nearest_even"
-    yield row("fused_add, bfloat16 += float, nearest", case, 0.95, compiled(case, 1.35),
-              against("PyTorch", case, 7, "torch"))
-    yield row("fused_add, bfloat16 += float, stochastic", ADD + "stochastic", 0.95,
-              against("own nearest", ADD + "nearest_even", 0.45))
-    yield row("AdamW, bfloat16 p and g, float moments, stochastic", ADAMW, 0.95,
-              against("best compiled loop, all float", FLOATS, 0.75, LOOPS))
-    yield row("the same with `update_report`", ADAMW + ",report", 0.9,
-              against("best compiled loop, all float", FLOATS, 0.6, LOOPS),
-              against("without", ADAMW, 0.6))
-    yield row("AVX2: float to bfloat16, stochastic", "avx2:" + STOCHASTIC.format(BFLOAT16), None,
-              against("own fastest", STOCHASTIC.format(BFLOAT16), 0.55))
-
-
-def pattern(program, level):
-    """The cases of the rows, from memory lowp's only. Traffic loops come by themselves."""
-    if level == "avx2":
-        return f"^({'|'.join(r['case'][5:] for r in rows() if r['case'].startswith('avx2:'))})/avx2/L2$"
-    every = {r["case"] for r in rows()} | {v["case"] for r in rows() for v in r["rivals"]}
-    cases = sorted(case for case in every if case.startswith(program + "/"))
-    return f"^({'|'.join(cases)})/{OWN if level == 'DRAM' else '[^/]+'}/{level}$"
-
-
-class Round:
-    """Medians by name; traffic loops by the bytes they move; those of LOWP_ISA=avx2 as avx2:NAME."""
-
-    def __init__(self, folder):
-        self.context, self.versions = {}, {}
-        samples, self.traffic_of = {}, {}
-        for path in sorted(pathlib.Path(folder).glob("*.json")):
-            data = json.loads(path.read_text())
-            context = data["context"]
-            self.versions.update(context.get("versions", {}))
-            self.versions.update({k: context[k] for k in LIBRARIES if k in context})
-            if "lowp_isa" in context and not path.stem.endswith("-avx2"):
-                self.context = context
-            prefix = "avx2:" if path.stem.endswith("-avx2") else ""
-            for run in data["benchmarks"]:
-                if run["run_type"] == "iteration" and "items_per_second" in run:
-                    name = prefix + run["run_name"]
-                    if prefix and "/traffic/" in name:
-                        continue
-                    samples.setdefault(name, []).append(run["items_per_second"] * 1e-9)
-                    self.traffic_of[name] = run.get("label", "")
-        self.speed = {name: statistics.median(values) for name, values in samples.items()}
-
-    def best(self, case, peers, level):
-        """The speed and name of the fastest that matches."""
-        whole = re.compile(re.escape(case) + "/" + peers + "/" + level)
-        found = [(speed, name) for name, speed in self.speed.items() if whole.fullmatch(name)]
-        return max(found, default=(None, None))
-
-    def of_rival(self, r, rival):
-        own, _ = self.best(r["case"], OWN, "L2")
-        other, name = self.best(rival["case"], rival["peers"], "L2")
-        return (own / other, name) if own and other else None
-
-    def of_traffic(self, r):
-        own, name = self.best(r["case"], OWN, "DRAM")
-        if not own:
-            return None
-        program = name.split("/")[0]
-        loop, loop_name = self.best(f"{program}/traffic/{self.traffic_of[name]}", "[a-z]+", "DRAM")
-        return (own / loop, loop_name) if loop else None
-
-
-def number(x):
-    return f"{x:.0f}" if x >= 20 else f"{x:.2f}"
-
-
-def spread(values):
-    return f"{number(statistics.median(values))} [{number(min(values))} to {number(max(values))}]"
-
-
-def measured(results, asked):
-    """Two cells: the figure, and whether it is what was asked."""
-    results = [result for result in results if result is not None]
+def measured(results, asked, digits):
+    """What was asked, the figure, and whether it is reached."""
+    text = "" if asked is None else number(asked, digits)
     if not results:
-        return "not measured", ""
+        return [text, "not measured", ""]
     values = [value for value, _ in results]
-    return spread(values), "yes" if statistics.median(values) >= asked else NO
+    answer = "" if asked is None else "yes" if statistics.median(values) >= asked else NO
+    return [text, spread(values, digits), answer]
 
 
 def peer_name(results):
     """In which loop or library that was, mostly."""
-    names = [result[1].split("/")[-2] for result in results if result is not None]
+    names = [name.split("/")[-2] for _, name in results]
     return f" ({max(sorted(set(names)), key=names.count)})" if names else ""
 
 
-def table(rounds, bounds):
-    yield "| operation | in L2, against | asked | measured | | from DRAM, of traffic: asked | measured | |"
-    yield "|---|---|---|---|---|---|---|---|"
+def cells_of_rival(figures, topic, row, rival):
+    results = list(figures.of_rival(row, rival, topic.level))
+    who = rival.name + (peer_name(results) if rival.peers in (LOOPS, NOT_OWN) else "")
+    return [who, *measured(results, rival.asked, topic.digits)]
+
+
+def cells_of_memory(figures, topic, row):
+    results = list(figures.of_traffic(row))
+    cells = measured(results, row.memory, topic.digits)
+    cells[1] += peer_name(results)
+    return cells
+
+
+def line(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(figures, topic, bounds):
+    """Of a row the first line has its name and the memory; each rival is a line."""
+    has_rivals = any(row.rivals for row in topic.rows)
+    has_memory = any(row.from_memory for row in topic.rows)
+    head = ["operation"]
+    if has_rivals:
+        head += [("in L2, " if topic.level == "L2" else "") + "against", "asked", "measured", ""]
+    if has_memory:
+        head += ["from DRAM, of traffic: asked", "measured", ""]
+    yield "| " + " | ".join(head).replace("|  |", "| |").rstrip() + " |"
+    yield "|---" * len(head) + "|"
     missed = []
-    for r in rows():
-        name, memory, reached = r["name"], ["", "", ""], []
-        if r["memory"] is not None:
-            results = [one.of_traffic(r) for one in rounds]
-            figure, answer = measured(results, r["memory"])
-            memory = [number(r["memory"]), figure + peer_name(results), answer]
-        for rival in r["rivals"]:
-            results = [one.of_rival(r, rival) for one in rounds]
-            who = rival["name"]
-            if rival["peers"] in (LOOPS, NOT_OWN):
-                who += peer_name(results)
-            cells = [name, who, number(rival["asked"]), *measured(results, rival["asked"])]
-            yield "| " + " | ".join(cells + memory) + " |"
-            reached += [cells[4], memory[2]]
-            name, memory = "", ["", "", ""]
-        if NO in reached:
-            missed.append(r["name"])
+    for row in topic.rows:
+        memory = cells_of_memory(figures, topic, row) if row.from_memory else [""] * 3
+        rivals = [cells_of_rival(figures, topic, row, rival) for rival in row.rivals]
+        if NO in [memory[-1], *(cells[-1] for cells in rivals)]:
+            missed.append(row.name)
+        for index, cells in enumerate(rivals or [[""] * 4]):
+            yield line([row.name if index == 0 else ""] + cells * has_rivals +
+                       (memory if index == 0 else [""] * 3) * has_memory)
     if missed:
-        yield ""
-        yield "What bounds the rows that are not reached:"
-        yield ""
+        yield "\nWhat bounds the rows that are not reached:\n"
         for name in missed:
             yield f"- **{name}**: {bounds.get(name, 'not analysed.')}"
 
 
-def speeds(rounds):
-    yield "| case | L2 | DRAM |"
-    yield "|---|---|---|"
-    cases = {}
-    for name in sorted(set().union(*(one.speed for one in rounds))):
+def section(figures, topic, bounds):
+    yield f"## {topic.title}\n"
+    if topic.about:
+        yield textwrap.fill(topic.about, 108) + "\n"
+    yield from table(figures, topic, bounds)
+    yield ""
+
+
+def speeds(figures, topic):
+    """Every case of a topic, a column for each level."""
+    cases, levels = {}, {}
+    for name, values in figures.speeds.items():
         case, level = name.rsplit("/", 1)
-        values = [one.speed[name] for one in rounds if name in one.speed]
-        cases.setdefault(case, {})[level] = spread(values)
-    for case, levels in cases.items():
-        yield f"| `{case}` | {levels.get('L2', '')} | {levels.get('DRAM', '')} |"
+        if program_of(case) in topic.programs:
+            values = [value * topic.scale for value in values if value is not None]
+            cases.setdefault(case, {})[level] = spread(values)
+            levels[level] = None
+    if not cases:
+        return
+    order = sorted(levels, reverse=True)  # L2 before DRAM
+    yield f"### {topic.title}\n"
+    yield f"{topic.unit}.\n"
+    yield line(["case", *order])
+    yield "|---" * (1 + len(order)) + "|"
+    for case in sorted(cases):
+        yield line([f"`{case}`", *(cases[case].get(level, "") for level in order)])
+    yield ""
+
+
+def by_program(contexts, fact):
+    """A fact that all share, or what it is for which."""
+    values = {}
+    for program in PROGRAMS:
+        if program in contexts and (value := fact(contexts[program])) is not None:
+            values.setdefault(value, []).append(program)
+    if len(values) == 1:
+        return next(iter(values))
+    return "; ".join(f"{value} ({', '.join(programs)})" for value, programs in values.items())
+
+
+def facts(figures):
+    contexts = figures.contexts
+    for name in ("machine", "backend", "compiler", "date"):
+        yield name, by_program(contexts, lambda c: c[name])
+    yield "rounds", by_program(contexts, lambda c: str(len(c["load"])))
+    loads = [load for context in contexts.values() for load in context["load"]]
+    yield "load when a program began", f"{min(loads):.1f} to {max(loads):.1f}" if loads else ""
+    libraries = sorted({library for c in contexts.values() for library in c["versions"]})
+    yield "peers", ", ".join(library + " " + by_program(contexts, lambda c: c["versions"].get(library))
+                             for library in libraries)
 
 
 PAGE = """\
 # Speed, as last measured
 
-Written by [table.py](table.py); `sh bench/table.sh` measures again and rewrites it.
+Written by [table.py](table.py) from [results](results); `sh bench/table.sh` measures again and rewrites
+both, `sh bench/table.sh 5 softmax census` those two programs only, in 5 rounds.
 
-{machine}
+| | |
+|---|---|
+{facts}
 
 - Everything runs on one thread. The cases of one program take turns within a round, programs take
   turns from round to round. A figure of a round is the median of its repetitions; a ratio is taken
-  within a round; the table has the median, the least and the greatest of {rounds} rounds.
+  within a round; the tables have the median, the least and the greatest of the rounds.
+- Against others: their time over lowp's, so that 2 is twice as fast. Where nothing was asked there is
+  the figure alone.
 - *Best compiled loop*: the fastest of the loops in [loops](loops), compiled with `-O3` by {compilers},
   for AVX2 and for AVX-512 registers. The peers are in [peers](peers) and [peers.py](peers.py). Each has
-  shown before it was timed that its results are lowp's; where they differ, its file says how. A new
-  one is a file in peers and a line in CMakeLists.txt.
+  shown before it was timed that its results are lowp's, or as close as its file says; where they differ,
+  it says how. A new one is a file in peers and a line in CMakeLists.txt.
 - *Of traffic*: of the fastest loop that moves the same bytes and computes nothing
   ([roofline.hpp](roofline.hpp)): with plain stores, with prefetching, or with streaming stores.
-- L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 64 Mi elements.
+- L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 32 to 64 Mi elements, at most 1 GiB.
+- A new operation is a line in [goals.py](goals.py).
 
-{table}
-
+{topics}
 ## All figures
 
-Elements per nanosecond.
-
-{speeds}
-"""
+{speeds}"""
 
 
-def page(rounds):
-    context = rounds[0].context
-    versions = rounds[0].versions
-    bounds = json.loads((pathlib.Path(__file__).parent / "bounds.json").read_text())
-    caches = ", ".join(f"L{c['level']} {c['type'].lower()} {c['size'] >> 10} KiB"
-                       for c in context["caches"])
-    facts = [("machine", f"{context['cpu'].strip()}; {context['num_cpus']} processors; {caches}"),
-             ("backend", context["lowp_isa"]),
-             ("compiler", context["compiler"]),
-             ("date", context["date"][:10]),
-             ("load before each round", ", ".join(f"{one.context['load_avg'][0]:.1f}"
-                                                  for one in rounds))]
-    if versions:
-        facts.append(("peers", ", ".join(f"{k} {v}" for k, v in sorted(versions.items()))))
-    compilers = {" ".join(found.groups()) for name in rounds[0].speed
+def page(folder):
+    figures = Figures(folder)
+    bounds = json.loads((HERE / "bounds.json").read_text())
+    names = [row.name for topic in TOPICS for row in topic.rows]
+    for name in {*bounds} - {*names}:
+        sys.exit(f"table.py: bounds.json has '{name}', which is no row of goals.py")
+    for name in names:
+        if names.count(name) > 1:
+            sys.exit(f"table.py: goals.py has two rows '{name}'")
+    compilers = {" ".join(found.groups()) for name in figures.speeds
                  if (found := re.search("/(gcc|clang)([0-9]+)_loop_", name))}
+    topics = (text for topic in TOPICS for text in section(figures, topic, bounds))
     return PAGE.format(
-        machine="| | |\n|---|---|\n" + "\n".join(f"| {k} | {v} |" for k, v in facts),
-        rounds=len(rounds), compilers=" and ".join(sorted(compilers)),
-        table="\n".join(table(rounds, bounds)), speeds="\n".join(speeds(rounds)))
+        facts="\n".join(line(fact) for fact in facts(figures)),
+        compilers=" and ".join(sorted(compilers)), topics="\n".join(topics),
+        speeds="\n".join(text for topic in TOPICS for text in speeds(figures, topic)))
 
 
-if sys.argv[1:2] == ["--filter"]:
+if sys.argv[1:2] == ["--programs"]:
+    print(*PROGRAMS)
+elif sys.argv[1:2] == ["--filter"]:
     print(pattern(*sys.argv[2:]))
+elif sys.argv[1:2] == ["--collect"]:
+    print(collect(sys.argv[2], sys.argv[3:]), end="")
 else:
-    print(page([Round(folder) for folder in sys.argv[1:]]), end="")
+    print(page(sys.argv[1] if len(sys.argv) > 1 else HERE / "results"), end="")

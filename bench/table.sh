@@ -1,26 +1,52 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Measures what bench/README.md tells, in 5 rounds or as many as are named, and rewrites it. PyTorch
-# and ml_dtypes are measured where PYTHON, by default python3, has them.
-#   PYTHON=venv/bin/python sh bench/table.sh 3
+# Measures what bench/README.md tells, or of that the programs that are named, in 5 rounds or as many as
+# are named first; keeps the figures in bench/results and rewrites the page. What is not measured now
+# stays as it was, with its date. PyTorch and ml_dtypes are measured where PYTHON, by default python3,
+# has them.
+#   PYTHON=venv/bin/python sh bench/table.sh
+#   sh bench/table.sh 3 softmax census
 . "$(dirname -- "$0")/../tests/setup.sh"
 . "$root/bench/build.sh"
 
 python=${PYTHON:-python3}
-rounds=${1:-5}
 [ -n "${PYTHON:-}" ] || need python3 python3
 wish clang clang++
 build_benches
 has_program "$python" || die "there is no $python"
+table() { "$python" "$root/bench/table.py" "$@"; }
 
-# measure PROGRAM LEVEL OPTION...: into the folder of the round.
-measure() {
+rounds=5
+case ${1:-} in
+  *[!0-9]* | "") ;;
+  *) rounds=$1 && shift ;;
+esac
+[ "$rounds" -gt 0 ] || die "$rounds rounds measure nothing"
+known=$(table --programs)
+for program; do
+  case " $known " in
+    *" $program "*) [ -x "$build/bench/$program" ] || die "$program is not built" ;;
+    *) die "$program is none of $known" ;;
+  esac
+done
+if [ $# -eq 0 ]; then
+  for program in $known; do
+    if [ -x "$build/bench/$program" ]; then set -- "$@" "$program"; fi
+  done
+fi
+
+# run PROGRAM LEVEL OPTION...: into the folder of the round.
+run() {
   program=$1 level=$2
   shift 2
   say "round $round of $rounds: $program, $level"
-  "$build/bench/$program" --benchmark_out="$out/$program-$level.json" \
-    --benchmark_filter="$("$python" "$root/bench/table.py" --filter "$program" "$level")" "$@" \
-    >"$out/log" 2>&1 || die "$(cat "$out/log")"
+  "$build/bench/$program" --benchmark_out="$out/$program-$level.json" "$@" >"$out/log" 2>&1 ||
+    die "$(cat "$out/log")"
+}
+# measure PROGRAM LEVEL OPTION...: the cases that the page needs there.
+measure() {
+  cases=$(table --filter "$1" "$2")
+  run "$@" --benchmark_filter="$cases"
 }
 
 all=$build/bench/rounds
@@ -30,19 +56,29 @@ while [ "$round" -lt "$rounds" ]; do
   round=$((round + 1))
   out=$all/$round
   mkdir -p "$out"
-  for program in cast fused_add update; do
+  for program; do
+    if [ "$program" = watch ]; then
+      run watch step --benchmark_min_time=0.1
+      continue
+    fi
     measure "$program" L2 --benchmark_repetitions=5 --benchmark_min_time=0.02
     measure "$program" DRAM --benchmark_repetitions=3 --benchmark_min_time=0.05
+    if [ "$program" = cast ] && grep -qw avx2 /proc/cpuinfo; then
+      # A process chooses its backend once.
+      (
+        export LOWP_ISA=avx2
+        measure cast avx2 --benchmark_repetitions=5 --benchmark_min_time=0.02
+      )
+    fi
+    peers=$out/$program-peers.json
+    "$python" "$root/bench/peers.py" "$program" >"$peers" || rm "$peers"
   done
-  if grep -qw avx2 /proc/cpuinfo; then
-    # A process chooses its backend once.
-    (
-      export LOWP_ISA=avx2
-      measure cast avx2 --benchmark_repetitions=5 --benchmark_min_time=0.02
-    )
-  fi
-  "$python" "$root/bench/peers.py" >"$out/peers.json" || rm "$out/peers.json"
 done
-"$python" "$root/bench/table.py" "$all"/* >"$all/table.md"
+mkdir -p "$root/bench/results"
+for program; do
+  table --collect "$program" "$all"/* >"$all/figures"
+  mv "$all/figures" "$root/bench/results/$program.json"
+done
+table >"$all/table.md"
 mv "$all/table.md" "$root/bench/README.md"
 say "bench/README.md is written"

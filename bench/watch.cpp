@@ -4,8 +4,9 @@
 // does not look at. The fewer the examples, the more of a step is reading weights: one is the worst case.
 //
 // Steps of all kinds take turns, so that they meet the same neighbours and clocks; of what a benchmark
-// program takes, this one heeds --benchmark_min_time.
+// program takes, this one heeds --benchmark_min_time and --benchmark_out.
 #include "main.hpp"
+#include "recorder.hpp"
 #include "watched_models.hpp"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -63,7 +65,7 @@ std::array<double, kinds> measure(Model& model, std::array<bench::watch, kinds -
 }
 
 template <class Model, class... Size>
-void row(double seconds, std::string const& name, Size... size) {
+void row(bench::recorder& file, double seconds, std::string const& name, Size... size) {
   std::array<bench::watch, kinds - 1> watches{bench::watch(), bench::watch(),
                                               bench::watch({.weights_every = 1}),
                                               bench::watch({.every = std::uint64_t{1} << 62})};
@@ -76,23 +78,34 @@ void row(double seconds, std::string const& name, Size... size) {
     std::printf("  %8.2f %%", 100 * (t[kind] / t[0] - 1));
   std::printf("\n");
   std::fflush(stdout);
+  constexpr char const* names[kinds] = {"unwatched", "watched", "told by updates", "all weights",
+                                        "between watched ones"};
+  for (std::size_t kind = 0; kind < kinds; ++kind)
+    file.add("watch/" + name + "/" + names[kind] + "/" + std::string(lowp::isa()) + "/step",
+             t[kind]);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   std::vector<std::string> const arguments(argv, argv + argc);
   double const least = std::atof(bench::value_of("--benchmark_min_time", arguments, "0.5").c_str());
   double const seconds = 20 * least;
+  bench::note_build();
+  bench::recorder file(bench::value_of("--benchmark_out", arguments, ""));
   std::printf("watch: %s, lowp %s, one thread, lower quartile of its time\n\n",
               bench::processor().c_str(), std::string(lowp::isa()).c_str());
   std::printf("%-44s  %9s  %10s  %10s  %10s  %10s\n", "training step", "ms", "default", "told",
               "all weights", "others");
   for (std::size_t const examples : {1U, 4U, 16U, 64U, 256U, 1024U})
-    row<bench::watched_mlp>(seconds, "MLP, 3 layers of 512, batch " + std::to_string(examples),
+    row<bench::watched_mlp>(file, seconds,
+                            "MLP, 3 layers of 512, batch " + std::to_string(examples),
                             std::size_t{512}, examples);
   for (std::size_t const stretches : {2U, 8U})
     row<bench::watched_block>(
-        seconds, "transformer block of 256, " + std::to_string(128 * stretches) + " tokens",
+        file, seconds, "transformer block of 256, " + std::to_string(128 * stretches) + " tokens",
         std::size_t{256}, std::size_t{128}, stretches);
+} catch (std::exception const& error) {
+  std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
+  return 2;
 }

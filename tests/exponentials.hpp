@@ -30,6 +30,19 @@ struct exp_operation {
   }
 };
 
+// What softmax and GELU take of numbers that are not negative.
+struct exp_of_minus_operation {
+  static constexpr double bound = 0.90;
+  static bool takes(std::uint32_t bits) { return bits <= 0x7f800000U; }
+  static double exact(double x) { return std::exp(-x); }
+  template <class F>
+  LOWP_HOST_FN static lowp::lanes::word<F> on(const lowp::lanes::word<F>& a,
+                                              const lowp::lanes::word<F>&,
+                                              const lowp::lanes::word<F>&) {
+    return lowp::lanes::bits(lowp::detail::exp_of_minus(lowp::lanes::from_bits<F>(a)));
+  }
+};
+
 struct log_operation {
   static constexpr double bound = 0.84;
   static bool takes(std::uint32_t bits) { return bits >= 0x00800000U && bits < 0x7f800000U; }

@@ -11,53 +11,65 @@ namespace lowp {
 
 namespace detail {
 
-/// a * 2^n, rounded once, for |a| in [1/2, 2) and a whole number n of at most 150 in magnitude.
-template <class F>
-LOWP_FN F times_power_of_two(F const& a, F const& n, lanes::word<F> const& shifted) {
-  if constexpr (requires { lane<F>::times_power_of_two(a, n); }) {
-    return lane<F>::times_power_of_two(a, n);
+inline constexpr int plus = 1, minus = -1;
+inline constexpr float exp_rounder = 0x1.8p23f;  ///< has 0 in its 9 lowest bits
+
+/// e * 2^n, rounded once, for e in [1/2, 2) and a whole number n, from -150 to 150 or, for Sign = minus, to 0.
+/// Of NaN, NaN.
+///
+/// @param rounded  n + exp_rounder, which has n in its low bits
+/// @param r        any finite number, or NaN if e is
+template <int Sign, class F>
+LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded, F const& r) {
+  if constexpr (requires { lane<F>::times_power_of_two(e, n); }) {
+    return lane<F>::times_power_of_two(e, n);
+  } else if constexpr (Sign == minus) {
+    // The exponent plus n + 64 is that of a normal number. 0 r is 0, or else NaN, whose bits the sum may
+    // have lost.
+    constexpr std::uint32_t up = 64;
+    F const above = lanes::from_bits<F>(
+        lanes::hidden(lanes::bits(e) + (lanes::bits(rounded) << 23) + (up << 23)));
+    return lanes::fma(above, lanes::spread<F>(0x1p-64f), lanes::mul(r, lanes::spread<F>(0)));
   } else {
-    // 2^n in two factors of half the exponent: the first product is exact. `shifted` is n + 256.
-    lanes::word<F> const half = shifted >> 1;
-    F const product = lanes::mul(a, lanes::from_bits<F>((half - 1u) << 23));
+    // 2^n in two factors of half the exponent: the first product is exact.
+    auto const shifted = lanes::bits(rounded) - (lanes::bits(exp_rounder) - 256u);
+    auto const half = shifted >> 1;
+    F const product = lanes::mul(e, lanes::from_bits<F>((half - 1u) << 23));
     return lanes::mul(product, lanes::from_bits<F>((shifted - half - 1u) << 23));
   }
 }
 
-/// e^x for x in [-104, 104]; the sign of a zero does not matter.
-template <class F>
+/// e^(Sign x) for x in [-104, 104] or NaN; the sign of a zero does not matter.
+template <int Sign, class F>
 LOWP_FN F bounded_exp(F const& x) {
-  // x = n ln 2 + r, where n is an integer and |r| is at most half of ln 2, or a little more. Added to
-  // 1.5 * 2^23, x / ln 2 is rounded to an integer that is in the low bits. n times the first part of
+  // Sign x = n ln 2 + Sign r, where n is an integer and |r| is at most half of ln 2, or a little more. Added
+  // to 1.5 * 2^23, Sign x / ln 2 is rounded to an integer that is in the low bits. n times the first part of
   // ln 2 is exact: W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980, chapter 6.
-  constexpr float rounder = 0x1.8p23f, log2_e = 0x1.715476p0f;
-  constexpr float minus_ln2_high = -0x1.62e4p-1f, minus_ln2_low = -0x1.7f7d1cp-20f;
-  F const rounded = lanes::fma(x, lanes::spread<F>(log2_e), lanes::spread<F>(rounder));
-  F const n = lanes::sub(rounded, lanes::spread<F>(rounder));
+  constexpr float log2_e = Sign * 0x1.715476p0f;
+  constexpr float minus_ln2_high = -Sign * 0x1.62e4p-1f, minus_ln2_low = -Sign * 0x1.7f7d1cp-20f;
+  F const rounded = lanes::fma(x, lanes::spread<F>(log2_e), lanes::spread<F>(exp_rounder));
+  F const n = lanes::sub(rounded, lanes::spread<F>(exp_rounder));
   F const r = lanes::fma(n, lanes::spread<F>(minus_ln2_low),
                          lanes::fma(n, lanes::spread<F>(minus_ln2_high), x));
 
-  // 1 + r + r^2 q(r), q the polynomial of degree 4 whose greatest relative error in the result is
-  // least: 0.055 * 2^-24 with coefficients rounded to float.
+  // 1 + y + y^2 q(y) for y = Sign r, q the polynomial of degree 4 whose greatest relative error in the result
+  // is least: 0.055 * 2^-24 with coefficients rounded to float.
   F e = lanes::spread<F>(0x1.6ac36cp-10f);
-  e = lanes::fma(e, r, lanes::spread<F>(0x1.123da6p-7f));
+  e = lanes::fma(e, r, lanes::spread<F>(Sign * 0x1.123da6p-7f));
   e = lanes::fma(e, r, lanes::spread<F>(0x1.555858p-5f));
-  e = lanes::fma(e, r, lanes::spread<F>(0x1.55548cp-3f));
+  e = lanes::fma(e, r, lanes::spread<F>(Sign * 0x1.55548cp-3f));
   e = lanes::fma(e, r, lanes::spread<F>(0x1.fffffcp-2f));
+  e = lanes::fma(e, r, lanes::spread<F>(Sign * 1.0f));
   e = lanes::fma(e, r, lanes::spread<F>(1.0f));
-  e = lanes::fma(e, r, lanes::spread<F>(1.0f));
-  return times_power_of_two(e, n, lanes::bits(rounded) - (0x4b400000u - 256u));
+  return times_power_of_two<Sign>(e, n, rounded, r);
 }
 
-inline constexpr std::uint32_t exp_bound =
-    0x42d00000;  ///< 104: e^-104 rounds to 0, e^104 to infinity
+inline constexpr float exp_bound = 104;  ///< e^-104 rounds to 0, e^104 to infinity
 
-/// e^-x for x not negative and not NaN, infinity included.
+/// e^-x for x not negative, infinity included; NaN of NaN.
 template <class F>
 LOWP_FN F exp_of_minus(F const& x) {
-  using U = lanes::word<F>;
-  U const bounded = lanes::min(lanes::bits(x), lanes::spread<U>(exp_bound));
-  return bounded_exp(lanes::from_bits<F>(lanes::hidden(bounded | lanes::binary32_sign)));
+  return bounded_exp<minus>(lanes::smaller_or_nan(x, lanes::spread<F>(exp_bound)));
 }
 
 }  // namespace detail
@@ -69,9 +81,8 @@ namespace lanes {
 template <class F>
 LOWP_FN F exp(F const& x) {
   using U = word<F>;
-  U const m = magnitude(x);
-  U const bounded = min(m, spread<U>(detail::exp_bound)) | (bits(x) & binary32_sign);
-  return select(is_nan(x), x, detail::bounded_exp(from_bits<F>(bounded)));
+  U const m = min(magnitude(x), spread<U>(bits(detail::exp_bound))) | (bits(x) & binary32_sign);
+  return select(is_nan(x), x, detail::bounded_exp<detail::plus>(from_bits<F>(m)));
 }
 
 /// ln x for a normal positive x, within 0.84 units in the last place.

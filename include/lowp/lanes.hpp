@@ -185,6 +185,29 @@ template <class F>
 LOWP_FN constexpr F canonical(F const& a) {
   return from_bits<F>(select(is_nan(a), spread<word<F>>(binary32_nan), bits(a)));
 }
+/// An integer that orders as the number does, but for zeros and NaN.
+template <class F>
+LOWP_FN constexpr word<F> order(F const& a) {
+  word<F> const sign = bits(a) >> 31;
+  return bits(a) ^ ((spread<word<F>>(0) - sign) & (binary32_sign - 1));
+}
+/// The larger of x, which may be NaN, and a number: the number if x is NaN. Which of two zeros is
+/// unspecified.
+template <class F>
+LOWP_FN F larger(F const& x, F const& number) {
+  if constexpr (requires { lane<F>::larger(x, number); })
+    return lane<F>::larger(x, number);
+  else
+    return select(both(negate(is_nan(x)), greater(order(x), order(number))), x, number);
+}
+/// The smaller of x, which may be NaN, and a number: NaN if x is. Which of two zeros is unspecified.
+template <class F>
+LOWP_FN F smaller_or_nan(F const& x, F const& number) {
+  if constexpr (requires { lane<F>::smaller_or_nan(x, number); })
+    return lane<F>::smaller_or_nan(x, number);
+  else
+    return select(both(negate(is_nan(x)), greater(order(x), order(number))), number, x);
+}
 
 }  // namespace lanes
 

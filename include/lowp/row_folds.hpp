@@ -13,7 +13,7 @@ namespace lowp {
 
 namespace fold {
 
-/// The largest; NaN if one of them is. Which zero is unspecified.
+/// The largest number, -inf if there is none; a NaN is none. Which zero is unspecified.
 struct maximum {};
 
 /// Element e is added to sum number e % 256 of 256, in the order of the elements; then sum i + 128 is
@@ -30,42 +30,6 @@ using number = std::integral_constant<int, I>;
 }  // namespace fold
 
 namespace detail {
-
-/// The largest of numbers, found among integers: the greatest of positive patterns, the least of
-/// negative ones, and the greatest magnitude, which tells of a NaN.
-template <class F>
-class running_maximum {
-  using U = lanes::word<F>;
-  static constexpr std::uint32_t minus_infinity = lanes::binary32_infinity | lanes::binary32_sign;
-
- public:
-  /// As integers a key orders as its number does; above all is NaN's.
-  static constexpr std::uint32_t nan_key = 0x7fffffff;
-
-  LOWP_FN void add(F const& x) {
-    U const bits = lanes::bits(x);
-    greatest_ = lanes::max(greatest_, bits);
-    least_ = lanes::min(least_, bits);
-    magnitude_ = lanes::max(magnitude_, lanes::magnitude(x));
-  }
-  LOWP_FN U key() const {
-    auto const has_positive = is_positive(greatest_);
-    U const key = lanes::select(has_positive, greatest_, least_ ^ nan_key);
-    return lanes::select(lanes::greater(magnitude_, lanes::spread<U>(lanes::binary32_infinity)),
-                         lanes::spread<U>(nan_key), key);
-  }
-  LOWP_FN static F of_key(U const& key) {
-    return lanes::from_bits<F>(lanes::select(is_positive(key), key, key ^ nan_key));
-  }
-
- private:
-  LOWP_FN static auto is_positive(U const& bits) {
-    return lanes::greater(bits, lanes::spread<U>(0xffffffff));
-  }
-
-  U greatest_ = lanes::spread<U>(minus_infinity), least_ = lanes::spread<U>(minus_infinity),
-    magnitude_ = lanes::spread<U>(0);
-};
 
 /// What changes no fold.
 template <class F>

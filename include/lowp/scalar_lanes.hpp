@@ -109,6 +109,18 @@ struct lane<float> {
     asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
     return r;
   }
+  LOWP_FN static float larger(float x, float number) {
+    float r;
+    asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(number));
+    return r;
+  }
+#if __CUDA_ARCH__ >= 800
+  LOWP_FN static float smaller_or_nan(float x, float number) {
+    float r;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(number));
+    return r;
+  }
+#endif
   LOWP_FN static word to_word(float x) {
     word r;
     asm("cvt.rzi.u32.f32 %0, %1;" : "=r"(r) : "f"(x));

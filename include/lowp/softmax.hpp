@@ -21,7 +21,7 @@ struct plain_score {
 };
 
 /// d = max - score, and the sum of e^-d. Where every score is -inf the maximum is taken as 0, so that
-/// each d is infinite and the sum 0.
+/// each d is infinite and the sum 0. A NaN is d's too, and so is one of +inf - +inf, and then the sum's.
 template <class Score>
 struct shifted_rows {
   using folds = std::tuple<fold::maximum, fold::sum>;
@@ -46,14 +46,6 @@ struct shifted_rows {
         lanes::equal(lanes::bits(largest), lanes::bits(neutral<F>(fold::maximum{})));
     s.largest = lanes::select(is_hidden, lanes::spread<F>(0), largest);
   }
-
- protected:
-  /// NaN where the maths gives that for all of a row: one score is NaN or +inf.
-  template <class F>
-  LOWP_FN static F if_finite(F const& largest, F const& x) {
-    F const nan = lanes::from_bits<F>(lanes::spread<lanes::word<F>>(lanes::binary32_nan));
-    return lanes::select(lanes::is_finite(largest), x, nan);
-  }
 };
 
 /// e^-d / sum, as a product with the sum's reciprocal.
@@ -75,8 +67,7 @@ struct softmax_rows : shifted_rows<Score> {
   }
   template <class F>
   LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
-    F const factor = lanes::select(lanes::is_zero(sum), sum, lanes::div(lanes::spread<F>(1), sum));
-    s.total = this->if_finite(s.largest, factor);
+    s.total = lanes::select(lanes::is_zero(sum), sum, lanes::div(lanes::spread<F>(1), sum));
   }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& value) const {
@@ -105,7 +96,8 @@ struct log_softmax_rows : shifted_rows<Score> {
   LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
     // Not a difference from zero, of which -ffast-math makes a change of sign: of zero, too.
     F const minus_log = lanes::fma(lanes::log(sum), lanes::spread<F>(-1), lanes::spread<F>(0));
-    s.total = this->if_finite(s.largest, lanes::select(lanes::is_zero(sum), sum, minus_log));
+    s.total = lanes::select(lanes::both(lanes::is_finite(sum), lanes::negate(lanes::is_zero(sum))),
+                            minus_log, sum);
   }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& value) const {

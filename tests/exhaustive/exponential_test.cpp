@@ -24,6 +24,7 @@ void check_all() {
 }
 
 TEST(exponential_of_all_floats, exp) { check_all<exp_operation>(); }
+TEST(exponential_of_all_floats, exp_of_minus) { check_all<exp_of_minus_operation>(); }
 TEST(exponential_of_all_floats, log) { check_all<log_operation>(); }
 
 }  // namespace

@@ -33,6 +33,14 @@ LOWP_HOST_FN F real(const word<F>& bits) {
 }
 
 bool above(u32 a, u32 b) { return std::bit_cast<int>(a) > std::bit_cast<int>(b); }
+bool is_any_nan(u32 a) { return (a & 0x7fffffffU) > 0x7f800000U; }
+u32 number(u32 a) { return is_any_nan(a) ? 1 : a; }
+u32 positive_zero(u32 a) { return a == 0x80000000U ? 0 : a; }
+bool is_larger(u32 a, u32 b) { return std::bit_cast<float>(a) > std::bit_cast<float>(b); }
+template <class F>
+LOWP_HOST_FN F number_of(const word<F>& a) {
+  return lanes::select(lanes::is_nan(real<F>(a)), real<F>(lanes::spread<word<F>>(1)), real<F>(a));
+}
 u32 float_from(u32 integer) {
   return oracle::encode(oracle::binary32, oracle::from(integer), oracle::mode::nearest_even,
                         oracle::policy::infinity);
@@ -64,6 +72,12 @@ REAL_OPERATION(add_sub, lanes::sub(lanes::add(real<F>(a), real<F>(b)), real<F>(a
                oracle::f32_sub(oracle::f32_add(a, b), a));
 REAL_OPERATION(div_root, lanes::div(real<F>(a), lanes::sqrt(real<F>(b))),
                oracle::f32_div(a, oracle::f32_sqrt(b)));
+// Either zero may be the larger; adding zero to both makes them one.
+REAL_OPERATION(larger, lanes::add(lanes::larger(real<F>(a), number_of<F>(b)), lanes::spread<F>(0)),
+               positive_zero(is_larger(a, number(b)) ? a : number(b)));
+REAL_OPERATION(smaller_or_nan,
+               lanes::add(lanes::smaller_or_nan(real<F>(a), number_of<F>(b)), lanes::spread<F>(0)),
+               is_any_nan(a) ? any_nan(a) : positive_zero(is_larger(a, number(b)) ? number(b) : a));
 #undef REAL_OPERATION
 
 #define WORD_OPERATION(name, expression, reference)                                              \
@@ -122,10 +136,11 @@ struct list {
     (fn(std::type_identity<Op>{}, Op::is_real), ...);
   }
 };
-using operations = list<add, sub, mul, div, sqrt, fma, mul_add, add_sub, div_root, plus, minus,
-                        bit_and, bit_or, bit_xor, shifts, shifts_by_lane, equal, greater, max, min,
-                        select_words, select_reals, masks, spread, spread_real, to_real, bits,
-                        negative, absolute, magnitude, is_nan, is_finite, is_zero, canonical>;
+using operations =
+    list<add, sub, mul, div, sqrt, fma, mul_add, add_sub, div_root, larger, smaller_or_nan, plus,
+         minus, bit_and, bit_or, bit_xor, shifts, shifts_by_lane, equal, greater, max, min,
+         select_words, select_reals, masks, spread, spread_real, to_real, bits, negative, absolute,
+         magnitude, is_nan, is_finite, is_zero, canonical>;
 
 // Every pair of special values, then random ones that reach the corners.
 const operands& inputs() {

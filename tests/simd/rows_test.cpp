@@ -65,10 +65,8 @@ float total_of(fold::sum /*fold*/, const std::vector<float>& row) {
 }
 float total_of(fold::maximum /*fold*/, const std::vector<float>& row) {
   float largest = -HUGE_VALF;
-  for (const float x : row) {
-    if (std::isnan(x)) return x;
-    largest = std::max(largest, x);
-  }
+  for (const float x : row)
+    if (!std::isnan(x)) largest = std::max(largest, x);
   return largest;
 }
 
@@ -154,6 +152,10 @@ TYPED_TEST(rows, know_their_maximum) {
                                       : i % 3 == 1 ? 0x7f800001U
                                                    : 0x7f800000U);
   }
+  check<TypeParam>(negative, folded_rows<fold::maximum>{});
+  for (std::size_t i = 0; i < 40; ++i)  // or nothing but NaN
+    std::fill_n(negative.x.begin() + 40 * static_cast<std::ptrdiff_t>(i), 40,
+                float_of(i % 2 == 0 ? 0xffc00000U : 0x7f800001U));
   check<TypeParam>(negative, folded_rows<fold::maximum>{});
   for (float& x : negative.x) x = -HUGE_VALF;
   check<TypeParam>(negative, folded_rows<fold::maximum>{});

@@ -10,22 +10,41 @@
 #include <span>
 #include <vector>
 
+#include "support.hpp"
+
 namespace {
 
 constexpr std::size_t bytes = std::size_t{17} << 20;
 
-TEST(streaming, copies_bytes) {
+template <class Isa>
+class streaming_on : public lowp_test::on_backend<Isa> {};
+TYPED_TEST_SUITE(streaming_on, lowp_test::backends, lowp_test::by_backend);
+
+struct streaming_kernel {
+  unsigned char* to;
+  const unsigned char* from;
+  std::size_t size;
+  template <class Isa>
+  LOWP_HOST_FN void run() const {
+    lowp::simd::stream<typename Isa::registers>(to, from, size);
+    lowp::simd::finish_streaming();
+  }
+};
+
+// In wide stores and in narrow ones.
+TYPED_TEST(streaming_on, copies_bytes) {
   std::vector<unsigned char> from(4096);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 7 + 3);
-  alignas(16) unsigned char to[4096 + 32];
-  std::memset(to, 0xee, sizeof to);
-  lowp::simd::stream(to + 16, from.data(), from.size());
-  lowp::simd::finish_streaming();
-  EXPECT_TRUE(std::equal(from.begin(), from.end(), to + 16));
-  for (int i = 0; i < 16; ++i) {
-    EXPECT_EQ(to[i], 0xee);
-    EXPECT_EQ(to[4096 + 16 + i], 0xee);
-  }
+  for (const std::size_t size :
+       {std::size_t{4096}, std::size_t{4080}, std::size_t{96}, std::size_t{16}})
+    for (const std::size_t lead : {16U, 32U, 48U, 64U}) {
+      alignas(64) unsigned char to[64 + 4096 + 16];
+      std::memset(to, 0xee, sizeof to);
+      TypeParam::run(streaming_kernel{to + lead, from.data(), size});
+      for (std::size_t i = 0; i < sizeof to; ++i)
+        ASSERT_EQ(to[i], i < lead || i >= lead + size ? 0xee : from[i - lead])
+            << size << ' ' << lead;
+    }
 }
 
 TEST(streaming, is_for_aligned_spans_that_no_cache_holds) {

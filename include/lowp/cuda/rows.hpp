@@ -27,23 +27,24 @@ class thread_fold;
 template <>
 class thread_fold<fold::maximum> {
  public:
-  LOWP_FN void add(int, float x) { largest_.add(x); }
+  LOWP_FN void add(int, float x) { largest_ = lanes::larger(x, largest_); }
   template <class Thread>
   LOWP_FN float total(Thread const& thread) const {
-    return running::of_key(largest_among<warp_threads / 2>(thread, largest_.key()));
+    return largest_among<warp_threads / 2>(thread, largest_);
   }
 
  private:
-  using running = detail::running_maximum<float>;
   template <int Distance, class Thread>
-  LOWP_FN static std::uint32_t largest_among(Thread const& thread, std::uint32_t key) {
-    if constexpr (Distance == 0)
-      return key;
-    else
-      return largest_among<Distance / 2>(thread,
-                                         lanes::max(key, thread.template exchanged<Distance>(key)));
+  LOWP_FN static float largest_among(Thread const& thread, float x) {
+    if constexpr (Distance == 0) {
+      return x;
+    } else {
+      float const other =
+          lanes::from_bits<float>(thread.template exchanged<Distance>(lanes::bits(x)));
+      return largest_among<Distance / 2>(thread, lanes::larger(x, other));
+    }
   }
-  running largest_;
+  float largest_ = detail::neutral<float>(fold::maximum{});
 };
 
 template <>

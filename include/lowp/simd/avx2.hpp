@@ -58,6 +58,8 @@ struct avx2 : vector_masks<avx2> {
   LOWP_INSTRUCTION(max, words, "vpmaxsd")
   LOWP_INSTRUCTION(min, words, "vpminsd")
   LOWP_INSTRUCTION(div, reals, "vdivps")
+  LOWP_INSTRUCTION(larger_or_second, reals, "vmaxps")
+  LOWP_INSTRUCTION(smaller_or_second, reals, "vminps")
 #undef LOWP_INSTRUCTION
 
   template <class V>
@@ -173,6 +175,12 @@ struct avx2 : vector_masks<avx2> {
     reals::vector r;
     asm("vblendvps %3, %2, %1, %0" : "=x"(r) : "x"(x.v), "x"(nan.v), "x"(nans(x).v));
     result.v = r;
+  }
+  /// A register's bytes, around the caches, to where they are aligned.
+  LOWP_TARGET inline static void stream(void* to, void const* from) {
+    reals::vector r;
+    __builtin_memcpy(&r, from, sizeof(r));
+    asm("vmovntps %1, %0" : "=m"(*static_cast<reals::vector*>(to)) : "x"(r));
   }
   LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
     reals::vector r;

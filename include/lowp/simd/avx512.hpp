@@ -74,6 +74,8 @@ struct avx512 {
   LOWP_INSTRUCTION(both,    bitmask, "k", bitmask, "k", "kandw")
   LOWP_INSTRUCTION(either,  bitmask, "k", bitmask, "k", "korw")
   LOWP_INSTRUCTION(div,     reals,   "v", reals,   "v", "vdivps")
+  LOWP_INSTRUCTION(larger_or_second,  reals, "v", reals, "v", "vmaxps")
+  LOWP_INSTRUCTION(smaller_or_second, reals, "v", reals, "v", "vminps")
 // clang-format on
 #undef LOWP_INSTRUCTION
 
@@ -210,6 +212,12 @@ struct avx512 {
     reals::vector r = (reals::vector)nan.v;
     asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(x.v), "v"(table.v));
     result.v = r;
+  }
+  /// A register's bytes, around the caches, to where they are aligned.
+  LOWP_TARGET inline static void stream(void* to, void const* from) {
+    reals::vector r;
+    __builtin_memcpy(&r, from, sizeof(r));
+    asm("vmovntps %1, %0" : "=m"(*static_cast<reals::vector*>(to)) : "v"(r));
   }
   LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
     reals::vector r;

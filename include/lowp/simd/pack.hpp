@@ -253,6 +253,21 @@ struct lane<simd::pack<float, Isa>> {
     Isa::fma(r, a, b, c);
     return r;
   }
+  // MAXPS and MINPS give their second operand where one is NaN, Intel SDM volume 2.
+  LOWP_HOST_FN static F larger(F const& x, F const& number)
+    requires requires(F r) { Isa::larger_or_second(r, r, r); }
+  {
+    F r;
+    Isa::larger_or_second(r, x, number);
+    return r;
+  }
+  LOWP_HOST_FN static F smaller_or_nan(F const& x, F const& number)
+    requires requires(F r) { Isa::smaller_or_second(r, r, r); }
+  {
+    F r;
+    Isa::smaller_or_second(r, number, x);
+    return r;
+  }
   /// a * 2^n for a whole number n, where there is an instruction for it.
   LOWP_HOST_FN static F times_power_of_two(F const& a, F const& n)
     requires requires(F r) { Isa::times_power_of_two(r, r, r); }

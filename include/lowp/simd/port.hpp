@@ -76,7 +76,7 @@ class port {
       if (has_part_of_pack(valid))
         __builtin_memcpy(static_cast<void*>(operand_.data + first), staged_, valid * sizeof(T));
       else if (is_streamed_now(valid))
-        stream(operand_.data + first, staged_, batch<Isa> * sizeof(T));
+        stream<registers>(operand_.data + first, staged_, valid * sizeof(T));
     }
   }
   LOWP_HOST_FN void finish() const {
@@ -181,7 +181,8 @@ class port {
 
   LOWP_HOST_FN static bool has_part_of_pack(std::size_t valid) { return valid % Isa::lanes != 0; }
   LOWP_HOST_FN bool is_streamed_now(std::size_t valid) const {
-    return streams_ && valid == batch<Isa>;
+    constexpr std::size_t least = 16;
+    return streams_ && valid * sizeof(T) % least == 0;
   }
 
   // Not where random bits take longer than memory.

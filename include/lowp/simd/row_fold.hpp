@@ -19,11 +19,11 @@ LOWP_HOST_FN pack<T, Isa> exchanged(pack<T, Isa> const& x) {
   return r;
 }
 
-/// The largest of all lanes, in every lane.
-template <int Bit, class U>
-LOWP_HOST_FN U largest_lane(U x) {
+/// The largest of all lanes, none of which is NaN, in every lane.
+template <int Bit, class F>
+LOWP_HOST_FN F largest_lane(F x) {
   if constexpr (Bit != 0)
-    return largest_lane<Bit / 2>(lanes::max(x, exchanged<Bit>(x)));
+    return largest_lane<Bit / 2>(lanes::larger(x, exchanged<Bit>(x)));
   else
     return x;
 }
@@ -42,46 +42,60 @@ class row_fold;
 template <class F>
 class row_fold<fold::maximum, F> {
  public:
+  static constexpr bool has_no_order = true;
+  LOWP_HOST_FN static F of_two(F const& a, F const& b) { return lanes::larger(a, b); }
   LOWP_HOST_FN explicit row_fold(std::size_t) {}
-  LOWP_HOST_FN void add(std::size_t, F const& x) { largest_.add(x); }
-  LOWP_HOST_FN F total() const {
-    return running::of_key(largest_lane<F::lanes / 2>(largest_.key()));
+  template <bool IsFirst>
+  LOWP_HOST_FN void add(std::size_t, F const& x) {
+    largest_ = lanes::larger(x, largest_);
   }
+  LOWP_HOST_FN F total() const { return largest_lane<F::lanes / 2>(largest_); }
 
  private:
-  using running = detail::running_maximum<F>;
-  running largest_;
+  F largest_ = detail::neutral<F>(fold::maximum{});
 };
 
 template <class F>
 class row_fold<fold::sum, F> {
   static constexpr std::size_t lanes_in_pack = F::lanes;
+  static constexpr std::size_t most_packs = fold::sums / lanes_in_pack;
 
  public:
-  LOWP_HOST_FN explicit row_fold(std::size_t columns)
-      : used_(columns == 0           ? lanes_in_pack
-              : columns < fold::sums ? (columns + lanes_in_pack - 1) / lanes_in_pack * lanes_in_pack
-                                     : fold::sums) {
+  static constexpr bool has_no_order = false;
+  /// Sums that no element is added to are zero, and adding those changes nothing: a power of two of packs
+  /// is enough.
+  LOWP_HOST_FN explicit row_fold(std::size_t columns) {
+    std::size_t const used = (columns + lanes_in_pack - 1) / lanes_in_pack;
+    while (packs_ < used && packs_ < most_packs) packs_ *= 2;
     F const zero = lanes::spread<F>(0);
-    for (std::size_t i = 0; i < used_; i += lanes_in_pack) zero.store(sums_ + i);
+    for (std::size_t i = used; i < packs_; ++i) zero.store(sums_ + i * lanes_in_pack);
   }
-  /// Elements from number e on.
+  /// Elements from number e on; each sum's first is added to zero.
+  template <bool IsFirst>
   LOWP_HOST_FN void add(std::size_t e, F const& x) {
     float* const at = sums_ + e % fold::sums;
-    lanes::add(F::load(at), x).store(at);
+    F const sum = IsFirst ? lanes::spread<F>(0) : F::load(at);
+    lanes::add(sum, x).store(at);
   }
-  /// Sums that no element was added to are zero, and adding those changes nothing.
-  LOWP_HOST_FN F total() {
-    for (std::size_t half = fold::sums / 2; half >= lanes_in_pack; half /= 2) {
-      for (std::size_t i = half; i < used_; i += lanes_in_pack)
-        lanes::add(F::load(sums_ + i - half), F::load(sums_ + i)).store(sums_ + i - half);
-      if (used_ > half) used_ = half;
-    }
-    return sum_of_lanes<F::lanes / 2>(F::load(sums_));
-  }
+  LOWP_HOST_FN F total() const { return sum_of_lanes<F::lanes / 2>(sum_of_packs<most_packs>()); }
 
  private:
-  std::size_t used_;
+  template <std::size_t Packs>
+  LOWP_HOST_FN F sum_of_packs() const {
+    if constexpr (Packs > 1)
+      if (packs_ < Packs) return sum_of_packs<Packs / 2>();
+    return every<1, Packs>(0);
+  }
+  /// The sum of packs `from`, from + Step, from + 2 Step, ...
+  template <std::size_t Step, std::size_t Packs>
+  LOWP_HOST_FN F every(std::size_t from) const {
+    if constexpr (Step == Packs)
+      return F::load(sums_ + from * lanes_in_pack);
+    else
+      return lanes::add(every<2 * Step, Packs>(from), every<2 * Step, Packs>(from + Step));
+  }
+
+  std::size_t packs_ = 1;
   alignas(64) float sums_[fold::sums];
 };
 

@@ -55,10 +55,13 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   }
 
  private:
-  /// Values that are kept take half of the smallest second-level caches.
-  static constexpr std::size_t most_kept = 8192, most_at_once = 16;
+  /// Values that are kept take half of the smallest second-level caches; of so many rows together, little
+  /// of the first.
+  static constexpr std::size_t most_kept = 8192, most_together = 2048, most_at_once = 16;
   using folds = typename Operation::folds;
   using F = pack<float, typename Isa::registers>;
+  template <int I>
+  using folded = row_fold<std::tuple_element_t<I, folds>, F>;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
 
   /// Elements for which streaming pays and its alignment holds in every row.
@@ -70,6 +73,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   /// As much of the rest of a row as a port takes at once: whole packs, or less than one.
   LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
     constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
+    static_assert(fold::sums % most == 0);  // so that each adds first elements alone, or none
     return left >= most            ? most
            : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack
                                    : left;
@@ -78,7 +82,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   /// Short rows go through each pass together, because what ends a fold takes longer than the elements:
   /// it waits for the last of them, for every step of a tree, for a quotient.
   LOWP_HOST_FN std::size_t rows_at_once() const {
-    std::size_t const fit = most_kept / room();
+    std::size_t const fit = most_together / room();
     return fit == 0 ? 1 : fit < most_at_once ? fit : most_at_once;
   }
   LOWP_HOST_FN std::size_t visible(std::size_t row) const {
@@ -117,25 +121,45 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   template <int I, class From, class State>
   LOWP_HOST_FN void fold_row(From& from, State& state, float* kept, std::size_t visible,
                              std::size_t fetched) const {
-    using Fold = std::tuple_element_t<I, folds>;
-    row_fold<Fold, F> folded(visible);
+    folded<I> total(visible);
     for (std::size_t first = 0, valid; first < visible; first += valid) {
       valid = stretch(visible - first);
       from.begin(first, valid);
       if (I == last_fold && fetched != 0) from.fetch(fetched + first, valid);
-      auto const left = static_cast<int>(valid);
-      for (int k = 0; k < left; k += Isa::lanes) {
-        std::size_t const e = first + static_cast<std::size_t>(k);
-        F const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
-        if (I == last_fold && columns_ <= most_kept) value.store(kept + e);
-        F term = operation_.term(fold::number<I>{}, value);
-        if (left - k < Isa::lanes)
-          term = lanes::select(first_lanes<typename Isa::registers>(left - k), term,
-                               detail::neutral<F>(Fold{}));
-        folded.add(e, term);
-      }
+      if (first < fold::sums)
+        fold_stretch<I, true>(from, state, kept, first, valid, total);
+      else
+        fold_stretch<I, false>(from, state, kept, first, valid, total);
     }
-    operation_.settle(fold::number<I>{}, state, folded.total());
+    operation_.settle(fold::number<I>{}, state, total.total());
+  }
+
+  /// Whole packs, or less than one.
+  template <int I, bool IsFirst, class From, class State>
+  LOWP_HOST_FN void fold_stretch(From& from, State const& state, float* kept, std::size_t first,
+                                 std::size_t valid, folded<I>& total) const {
+    for (int k = 0; k < static_cast<int>(valid); k += Isa::lanes) {
+      std::size_t const e = first + static_cast<std::size_t>(k);
+      F term = term_at<I>(from, state, kept, e, k);
+      if constexpr (folded<I>::has_no_order) {
+        // One step of the chain for two packs.
+        if (k + Isa::lanes < static_cast<int>(valid)) {
+          k += Isa::lanes;
+          term = folded<I>::of_two(term, term_at<I>(from, state, kept, e + Isa::lanes, k));
+        }
+      }
+      if (valid < Isa::lanes)
+        term = lanes::select(first_lanes<typename Isa::registers>(static_cast<int>(valid)), term,
+                             detail::neutral<F>(std::tuple_element_t<I, folds>{}));
+      total.template add<IsFirst>(e, term);
+    }
+  }
+  template <int I, class From, class State>
+  LOWP_HOST_FN F term_at(From& from, State const& state, float* kept, std::size_t e, int k) const {
+    F const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
+    // Of a long row a stretch's values take the place of another's.
+    if (I == last_fold) value.store(kept + e % most_kept);
+    return operation_.term(fold::number<I>{}, value);
   }
 
   template <class To, class From, class With, class State>

@@ -26,8 +26,18 @@ inline bool is_streamed([[maybe_unused]] void const* to, [[maybe_unused]] std::s
 
 }  // namespace LOWP_UNIT
 
-/// Copies a multiple of 16 bytes to where `is_streamed` said so.
+/// Copies a multiple of 16 bytes to where `is_streamed` said so, in stores as wide as its alignment lets
+/// them be: a store that waits for memory has a place in a queue that all stores go through.
+template <class Isa>
 LOWP_HOST_FN void stream(void* to, void const* from, std::size_t bytes) {
+  if constexpr (requires { Isa::stream(to, from); }) {
+    constexpr std::size_t width = sizeof(float) * Isa::lanes;
+    if ((reinterpret_cast<std::uintptr_t>(to) | bytes) % width == 0) {
+      for (std::size_t i = 0; i < bytes; i += width)
+        Isa::stream(static_cast<char*>(to) + i, static_cast<char const*>(from) + i);
+      return;
+    }
+  }
 #if defined(__SSE2__)
   typedef long long block __attribute__((vector_size(16)));
   LOWP_UNROLL

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a program, round by round: collected from its JSON, kept in results/PROGRAM.json."""
+import json
+import pathlib
+import re
+import statistics
+
+from goals import AVX2, OWN
+
+LIBRARIES = ("Eigen", "Highway", "oneDNN")  # as peers/ name them
+
+
+def medians(folder, program):
+    """Of a round: context, versions, medians of items a second and traffic by name. Traffic loops have
+    the name of the bytes they move; what ran with LOWP_ISA=avx2 has avx2: before it."""
+    context, versions, samples, traffic = {}, {}, {}, {}
+    for path in sorted(folder.glob(f"{program}-*.json")):
+        data = json.loads(path.read_text())
+        versions.update(data["context"].get("versions", {}))
+        versions.update({k: data["context"][k] for k in LIBRARIES if k in data["context"]})
+        prefix = AVX2 if path.stem.endswith("-avx2") else ""
+        if "lowp_isa" in data["context"] and not prefix:
+            context = context or data["context"]
+        for run in data["benchmarks"]:
+            if run["run_type"] == "iteration" and "items_per_second" in run:
+                name = prefix + run["run_name"]
+                if prefix and "/traffic/" in name:
+                    continue
+                samples.setdefault(name, []).append(run["items_per_second"])
+                if run.get("label"):
+                    traffic[name] = run["label"]
+    return context, versions, {k: statistics.median(v) for k, v in samples.items()}, traffic
+
+
+def collect(program, folders):
+    """The text of results/PROGRAM.json: a line for each case, in items a second."""
+    rounds = [medians(pathlib.Path(folder), program) for folder in folders]
+    first, versions, _, _ = rounds[0]
+    caches = ", ".join(f"L{c['level']} {c['type'].lower()} {c['size'] >> 10} KiB"
+                       for c in first["caches"])
+    context = {
+        "machine": f"{first['cpu'].strip()}; {first['num_cpus']} processors; {caches}",
+        "backend": first["lowp_isa"],
+        "compiler": first["compiler"],
+        "date": first["date"][:10],
+        "load": [round(one[0]["load_avg"][0], 2) for one in rounds],
+        "versions": versions,
+    }
+    traffic = {name: label for one in rounds for name, label in one[3].items()}
+    lines = []
+    for name in sorted(set().union(*(one[2] for one in rounds))):
+        speeds = ", ".join(f"{one[2][name]:.6g}" if name in one[2] else "null" for one in rounds)
+        label = f', "traffic": {json.dumps(traffic[name])}' if name in traffic else ""
+        lines.append(f'{json.dumps(name)}: {{"speeds": [{speeds}]{label}}}')
+    return "".join(['{"context": ', json.dumps(context), ',\n"cases": {\n', ",\n".join(lines), "\n}}\n"])
+
+
+class Figures:
+    """Of all programs that have been measured."""
+
+    def __init__(self, folder):
+        self.contexts, self.speeds, self.traffic = {}, {}, {}
+        for path in sorted(pathlib.Path(folder).glob("*.json")):
+            data = json.loads(path.read_text())
+            self.contexts[path.stem] = data["context"]
+            for name, case in data["cases"].items():
+                self.speeds[name] = case["speeds"]
+                self.traffic[name] = case.get("traffic")
+
+    def rounds(self, program):
+        return len(self.contexts[program]["load"]) if program in self.contexts else 0
+
+    def best(self, case, peers, level, number):
+        """The speed and name of the fastest that matches, in a round."""
+        whole = re.compile(re.escape(case) + "/" + peers + "/" + level)
+        found = [(speeds[number], name) for name, speeds in self.speeds.items()
+                 if whole.fullmatch(name) and speeds[number] is not None]
+        return max(found, default=(None, None))
+
+    def of_rival(self, row, rival, level):
+        """Ratio and the rival's name for every round that has both."""
+        for number in range(self.rounds(program_of(row.case))):
+            own, _ = self.best(row.case, OWN, level, number)
+            other, name = self.best(rival.case, rival.peers, level, number)
+            if own and other:
+                yield own / other, name
+
+    def of_traffic(self, row):
+        """Ratio and the loop's name, from DRAM."""
+        for number in range(self.rounds(program_of(row.case))):
+            own, name = self.best(row.case, OWN, "DRAM", number)
+            loops = f"{program_of(row.case)}/traffic/{self.traffic.get(name)}"
+            loop, loop_name = self.best(loops, "[a-z]+", "DRAM", number)
+            if own and loop:
+                yield own / loop, loop_name
+
+
+def program_of(case):
+    return case.removeprefix(AVX2).split("/")[0]

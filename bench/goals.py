@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What README.md tells: the rows of its tables by topic, whom each is held against, what is asked.
+
+A row is a case of a program, by the name that the program gives it, without who ran it and where:
+"cast/float->bfloat16/nearest_even/avx512/L2" is the case "cast/float->bfloat16/nearest_even". Its
+name also finds in bounds.json what bounds it. A new one is a line here.
+"""
+import re
+from typing import NamedTuple, Optional
+
+OWN = "(portable|avx2|avx512|avx512_bf16)"
+ANYONE = "[^/]+"
+NOT_OWN = "(?!" + OWN + "/).*"
+LOOPS = "(gcc|clang)[0-9]+_loop_[a-z0-9]+"
+AVX2 = "avx2:"  # before a case: with LOWP_ISA=avx2
+
+
+class Rival(NamedTuple):
+    """Somebody, or another case, that the row's case is to be `asked` times as fast as."""
+    name: str
+    case: str
+    peers: str
+    asked: Optional[float]
+
+
+class Row(NamedTuple):
+    name: str
+    case: str
+    rivals: tuple
+    memory: Optional[float]  # asked of the traffic from DRAM
+    from_memory: bool  # whether that is measured
+
+
+class Topic(NamedTuple):
+    title: str
+    programs: tuple
+    about: str
+    rows: tuple
+    level: str = "L2"  # where rivals are met
+    unit: str = "Elements per nanosecond"
+    scale: float = 1e-9
+    digits: int = 2  # of ratios
+
+
+def row(name, case, *rivals, memory=None, from_memory=True):
+    return Row(name, case, rivals, memory, from_memory)
+
+
+def against(name, case, asked=None, peers=OWN):
+    return Rival(name, case, peers, asked)
+
+
+def compiled(case, asked):
+    return against("best compiled loop", case, asked, LOOPS)
+
+
+def fastest(case, asked=None):
+    return against("fastest peer", case, asked, NOT_OWN)
+
+
+NEAREST, STOCHASTIC = "cast/float->{}/nearest_even", "cast/float->{}/stochastic"
+UP = "cast/{}->float/exact"
+BFLOAT16, FLOAT8 = "bfloat16", ("float8_e4m3fn", "float8_e5m2")
+SIXTEEN = (BFLOAT16, "float16")
+TYPES = ("float", *SIXTEEN)
+
+
+def casts():
+    case = NEAREST.format(BFLOAT16)
+    yield row("float to bfloat16, nearest", case, compiled(case, 1.5),
+              against("Eigen", case, 2.3, "eigen"), memory=0.95)
+    case = UP.format(BFLOAT16)
+    yield row("bfloat16 to float", case, fastest(case, 0.95), memory=0.95)
+    for name, case in (("float to float16, nearest", NEAREST), ("float16 to float", UP)):
+        case = case.format("float16")
+        yield row(name, case, fastest(case, 0.95), memory=0.95)
+    for form in FLOAT8:
+        case = NEAREST.format(form)
+        yield row(f"float to {form}, nearest", case,
+                  against("clang's loop", case, 1.7, "clang[0-9]+_loop_[a-z0-9]+"),
+                  against("ml_dtypes", case, 50, "ml_dtypes"), memory=0.95)
+    for form in FLOAT8:
+        case = UP.format(form)
+        yield row(f"{form} to float", case, against("PyTorch", case, 3, "torch"), memory=0.95)
+    case = STOCHASTIC.format(BFLOAT16)
+    yield row("float to bfloat16, stochastic", case, compiled(case, 2.5),
+              against("own nearest", NEAREST.format(BFLOAT16), 1 / 3), memory=0.95)
+    for form in ("float16", *FLOAT8):
+        yield row(f"float to {form}, stochastic", STOCHASTIC.format(form),
+                  against("own bfloat16, stochastic", case, 0.5), memory=0.9)
+    yield row("AVX2: float to bfloat16, stochastic", AVX2 + case, against("own fastest", case, 0.55),
+              from_memory=False)
+
+
+def updates():
+    add = "fused_add/bfloat16,float/"
+    case = add + "nearest_even"
+    yield row("fused_add, bfloat16 += float, nearest", case, compiled(case, 1.35),
+              against("PyTorch", case, 7, "torch"), memory=0.95)
+    yield row("fused_add, bfloat16 += float, stochastic", add + "stochastic",
+              against("own nearest", case, 0.45), memory=0.95)
+    adamw = "update/adamw/bfloat16,bfloat16,float,float/stochastic"
+    floats = against("best compiled loop, all float",
+                     "update/adamw/float,float,float,float/nearest_even", 0.75, LOOPS)
+    yield row("AdamW, bfloat16 p and g, float moments, stochastic", adamw, floats, memory=0.95)
+    yield row("the same with `update_report`", adamw + ",report", floats._replace(asked=0.6),
+              against("without", adamw, 0.6), memory=0.9)
+    for name, case in (
+            ("Kahan, bfloat16 and bfloat16", "kahan(bfloat16,bfloat16)/nearest_even"),
+            ("master, float and bfloat16", "master(float,bfloat16)/nearest_even"),
+            ("split master, bfloat16 and 16 bits", "split_master(bfloat16,16)/nearest_even"),
+            ("split master, float16 and 16 bits", "split_master(float16,16)/nearest_even"),
+            ("split master, bfloat16 and 8 bits, stochastic", "split_master(bfloat16,8)/stochastic"),
+            ("bfloat16, moments of 8 bits in blocks of 128",
+             "bfloat16,blocks(float8_e4m3fn),blocks(float8_e5m2)/nearest_even"),
+            ("the same, stochastic",
+             "bfloat16,blocks(float8_e4m3fn),blocks(float8_e5m2)/stochastic")):
+        yield row(f"AdamW on {name}", "storage/" + case)
+
+
+def softmaxes():
+    for form in TYPES:
+        for columns in (128, 1024, 8192):
+            case = f"softmax/{form}/{columns}"
+            narrow = [against("all in 16 bits", f"softmax/all_in/{form}/{columns}", 0.95)
+                      ] if form in SIXTEEN else []
+            yield row(f"softmax, {form}, {columns} columns", case, *narrow, fastest(case),
+                      memory=0.85)
+    yield row("softmax, float to float16, 8192 columns", "softmax/float->float16/8192", memory=0.85)
+    case = "softmax/pb_relax/float16/8192"
+    yield row("PB-Relax, float16, 8192 columns", case,
+              against("fp32 inside", "softmax/float16/8192"))
+    for form in TYPES:
+        case = f"softmax/scale_mask/{form}/1024"
+        yield row(f"scale, mask and softmax in one, {form}, 1024 columns", case, fastest(case))
+    for form in TYPES:
+        case = f"softmax/log/{form}/1024"
+        yield row(f"log_softmax, {form}, 1024 columns", case, fastest(case))
+
+
+def pieces():
+    for name, case in (("GELU in its tanh form", "gelu_tanh"), ("layer norm", "layer_norm"),
+                       ("RMS norm", "rms_norm"), ("sum", "sum")):
+        for form in TYPES:
+            yield row(f"{name}, {form}", f"pieces/{case}/{form}", fastest(f"pieces/{case}/{form}"))
+    for name, case in (("scaling by a power of two, with its report",
+                        "scale_by_power_of_two, reported"),
+                       ("clamp of what has not overflowed", "clamp_overflow of nothing")):
+        for form in TYPES:
+            yield row(f"{name}, {form}", f"pieces/{case}/{form}")
+
+
+def readings():
+    for name in ("float->bfloat16", "float->float16", "float->float8_e4m3fn", "bfloat16->float16",
+                 "bfloat16->float8_e4m3fn", "float16->float8_e4m3fn"):
+        yield row("census, " + name.replace("->", " to "), "census/" + name, memory=0.95)
+    for name in ("float->float16", "bfloat16->float16"):
+        yield row("range, " + name.replace("->", " to "), "census/abs_range/" + name, memory=0.95)
+    for name in ("float", "bfloat16"):
+        yield row(f"measure: norm, largest and what is not finite, {name}", "census/measure/" + name)
+
+
+def watches():
+    for model in (*(f"MLP, 3 layers of 512, batch {n}" for n in (1, 4, 16, 64, 256, 1024)),
+                  *(f"transformer block of 256, {n} tokens" for n in (256, 1024))):
+        yield row(model, f"watch/{model}/watched",
+                  against("unwatched", f"watch/{model}/unwatched", 1 / 1.03), from_memory=False)
+
+
+TOPICS = (
+    Topic("Casts", ("cast",), "", tuple(casts())),
+    Topic("Updates", ("fused_add", "update", "storage"),
+          "Storages: gradients and moments are float but where they are said to lie in blocks.",
+          tuple(updates())),
+    Topic("Softmax", ("softmax",),
+          "In float inside, whatever the elements are. *All in 16 bits*: every step but the sum is "
+          "rounded to the format.", tuple(softmaxes())),
+    Topic("GELU, norms, sums, scaling, clamp", ("pieces",), "Rows of the norms have 1024 columns.",
+          tuple(pieces())),
+    Topic("Census and ranges", ("census",), "", tuple(readings())),
+    Topic("Watch", ("watch",),
+          "A training step of which a watch is told of every tensor of every layer, forward and "
+          "backward, and reads weights in turns, which is the default, against one without: at most "
+          "3 % slower is 0.971 of the speed. The fewer the examples, the more of a step is reading "
+          "weights. Lower quartile of the thread's own time, steps with and without in turns.",
+          tuple(watches()), "step", "Steps per second", 1, 3),
+)
+PROGRAMS = tuple(program for topic in TOPICS for program in topic.programs)
+
+
+def pattern(program, level):
+    """What --benchmark_filter is to select for the rows; traffic loops come by themselves."""
+    rows = [r for topic in TOPICS for r in topic.rows]
+    if level == "avx2":
+        cases = {r.case[len(AVX2):] for r in rows if r.case.startswith(AVX2)}
+    elif level == "DRAM":
+        cases = {r.case for r in rows if r.from_memory}
+    else:
+        cases = {r.case for r in rows} | {rival.case for r in rows for rival in r.rivals}
+    found = sorted(re.sub(r"([][().*+?{}|^$\\])", r"\\\1", case)
+                   for case in cases if case.startswith(program + "/"))
+    who, where = {"avx2": ("avx2", "L2"), "DRAM": (OWN, "DRAM")}.get(level, (ANYONE, level))
+    return f"^({'|'.join(found)})/{who}/{where}$" if found else ""

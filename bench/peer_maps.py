@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's softmax, GELU, norms and sums, on what maps.hpp gives lowp's.
+
+Each is compared with the same formula in double precision, from which lowp's tests hold lowp: within
+RELATIVE of the magnitudes that float rounds on the way, and one unit in the last place of the result's
+format, because what is rounded may lie on the other side of a tie. PyTorch's log_softmax also rounds the
+sum to that format, of which the logarithm is taken.
+"""
+import math
+
+import numpy
+from peer_casts import tensor_of
+from peer_formats import FORMATS, elements_of, random_floats, check_close
+
+TYPES = {"float": 4, "bfloat16": 2, "float16": 2}
+SIGNIFICANT_BITS = {"float": 24, "bfloat16": 8, "float16": 11}
+SMALLEST = {"float": 2.0**-149, "bfloat16": 2.0**-133, "float16": 2.0**-24}
+RELATIVE = 2.0**-17
+NORM_COLUMNS, NORM_EPS = 1024, 1e-6
+
+
+def input_of(form, elements, deviation):
+    """A tensor of normal numbers, and the same in double precision."""
+    import torch
+    floats = random_floats(4, elements) * numpy.float32(deviation)
+    if form == "float":
+        return torch.from_numpy(floats), floats.astype(numpy.float64)
+    codes = FORMATS[form].encode(floats)
+    return (tensor_of(codes, getattr(torch, form)),
+            FORMATS[form].decode(codes).astype(numpy.float64))
+
+
+def unit_of(form, x):
+    """In the last place, or twice that."""
+    return numpy.maximum(numpy.abs(x) * 2.0**(1 - SIGNIFICANT_BITS[form]), SMALLEST[form])
+
+
+def compare(name, form, found, exact, scale, more=0):
+    """`scale` is the magnitude of what float rounds on the way; `more` is allowed too."""
+    import torch
+    allowed = RELATIVE * scale + unit_of(form, exact) + more
+    check_close(name, found.to(torch.float64).numpy(), exact, allowed)
+
+
+def masked_softmax_case(form, size):
+    """Three calls for what is one of lowp's."""
+    import torch
+    columns, queries, scale = 1024, 64, 0.5
+    elements = elements_of(2 * size)
+    x, wide = input_of(form, elements, 3)
+    x, wide = x.view(-1, queries, columns), wide.reshape(-1, queries, columns)
+    mask = (torch.arange(queries * columns) % 4 == 0).view(queries, columns)
+    scores, out = torch.empty_like(x), torch.empty_like(x)
+
+    def run():
+        torch.mul(x, scale, out=scores)
+        scores.masked_fill_(mask, -math.inf)
+        torch.softmax(scores, -1, out=out)
+
+    run()
+    wide = numpy.where(mask.numpy(), -numpy.inf, wide * scale)
+    e = numpy.exp(wide - wide.max(axis=-1, keepdims=True))
+    exact = e / e.sum(axis=-1, keepdims=True)
+    name = f"softmax/scale_mask/{form}/{columns}/torch"
+    compare(name, form, out, exact, numpy.abs(exact))
+    return name, elements, run
+
+
+def softmax_cases():
+    import torch
+    for form, size in TYPES.items():
+        yield masked_softmax_case(form, size)
+        for columns in (128, 1024, 8192):
+            elements = elements_of(2 * size)
+            x, wide = input_of(form, elements, 3)
+            x, wide = x.view(-1, columns), wide.reshape(-1, columns)
+            out = torch.empty_like(x)
+            shifted = wide - wide.max(axis=1, keepdims=True)
+            total = numpy.exp(shifted).sum(axis=1, keepdims=True)
+            for path, function, exact, more in (
+                    ("", torch.softmax, numpy.exp(shifted) / total, 0),
+                    ("log/", torch.log_softmax, shifted - numpy.log(total), unit_of(form, 1))):
+                name = f"softmax/{path}{form}/{columns}/torch"
+
+                def run(function=function, x=x, out=out):
+                    function(x, -1, out=out)
+
+                run()
+                compare(name, form, out, exact, numpy.abs(exact), more)
+                yield name, elements, run
+
+
+def gelu_cases(form, x, wide):
+    import torch
+    out = torch.empty_like(x)
+
+    def run():
+        torch._C._nn.gelu(x, approximate="tanh", out=out)
+
+    run()
+    u = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3)
+    yield "gelu_tanh", run, out, wide / 2 * (1 + numpy.tanh(u)), numpy.abs(wide)
+
+
+def norm_cases(form, x, wide):
+    import torch
+    x, wide = x.view(-1, NORM_COLUMNS), wide.reshape(-1, NORM_COLUMNS)
+    ramp = torch.arange(NORM_COLUMNS) / NORM_COLUMNS
+    weight, bias = (1 + ramp).to(x.dtype), (ramp - 0.5).to(x.dtype)
+    w, b = (t.to(torch.float64).numpy() for t in (weight, bias))
+    functional = torch.nn.functional
+
+    def layer_norm():
+        return functional.layer_norm(x, (NORM_COLUMNS,), weight, bias, NORM_EPS)
+
+    def rms_norm():
+        return functional.rms_norm(x, (NORM_COLUMNS,), weight, NORM_EPS)
+
+    centred = wide - wide.mean(axis=1, keepdims=True)
+    root = numpy.sqrt((centred**2).mean(axis=1, keepdims=True) + NORM_EPS)
+    y = centred / root * w
+    yield "layer_norm", layer_norm, layer_norm(), y + b, numpy.abs(y) + numpy.abs(b)
+    y = wide / numpy.sqrt((wide**2).mean(axis=1, keepdims=True) + NORM_EPS) * w
+    yield "rms_norm", rms_norm, rms_norm(), y, numpy.abs(y)
+
+
+def sum_case(form, elements):
+    """In float, whatever the elements are; lowp's sum is double's."""
+    import torch
+    x, wide = input_of(form, elements, 2)
+
+    def run():
+        return torch.sum(x, dtype=torch.float32)
+
+    name = f"pieces/sum/{form}/torch"
+    compare(name, "float", run(), wide.sum(), numpy.abs(wide).sum())
+    return name, elements, run
+
+
+def piece_cases():
+    for form, size in TYPES.items():
+        elements = elements_of(2 * size)
+        x, wide = input_of(form, elements, 2)
+        for cases in (gelu_cases, norm_cases):
+            for case, run, found, exact, scale in cases(form, x, wide):
+                name = f"pieces/{case}/{form}/torch"
+                compare(name, form, found.view(-1), exact.reshape(-1), scale.reshape(-1))
+                yield name, elements, run
+        yield sum_case(form, elements_of(size))
