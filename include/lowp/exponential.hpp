@@ -11,10 +11,11 @@ namespace lowp {
 
 namespace detail {
 
-inline constexpr int plus = 1, minus = -1;
+/// What e^x and e^-x are asked for with.
+inline constexpr int of_plus = 1, of_minus = -1;
 inline constexpr float exp_rounder = 0x1.8p23f;  ///< has 0 in its 9 lowest bits
 
-/// e * 2^n, rounded once, for e in [1/2, 2) and a whole number n, from -150 to 150 or, for Sign = minus, to 0.
+/// e * 2^n, rounded once, for e in [1/2, 2) and a whole number n, from -150 to 150 or, for Sign = of_minus, to 0.
 /// Of NaN, NaN.
 ///
 /// @param rounded  n + exp_rounder, which has n in its low bits
@@ -23,7 +24,7 @@ template <int Sign, class F>
 LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded, F const& r) {
   if constexpr (requires { lane<F>::times_power_of_two(e, n); }) {
     return lane<F>::times_power_of_two(e, n);
-  } else if constexpr (Sign == minus) {
+  } else if constexpr (Sign == of_minus) {
     // The exponent plus n + 64 is that of a normal number. 0 r is 0, or else NaN, whose bits the sum may
     // have lost.
     constexpr std::uint32_t up = 64;
@@ -69,7 +70,7 @@ inline constexpr float exp_bound = 104;  ///< e^-104 rounds to 0, e^104 to infin
 /// e^-x for x not negative, infinity included; NaN of NaN.
 template <class F>
 LOWP_FN F exp_of_minus(F const& x) {
-  return bounded_exp<minus>(lanes::smaller_or_nan(x, lanes::spread<F>(exp_bound)));
+  return bounded_exp<of_minus>(lanes::smaller_or_nan(x, lanes::spread<F>(exp_bound)));
 }
 
 }  // namespace detail
@@ -82,7 +83,7 @@ template <class F>
 LOWP_FN F exp(F const& x) {
   using U = word<F>;
   U const m = min(magnitude(x), spread<U>(bits(detail::exp_bound))) | (bits(x) & binary32_sign);
-  return select(is_nan(x), x, detail::bounded_exp<detail::plus>(from_bits<F>(m)));
+  return select(is_nan(x), x, detail::bounded_exp<detail::of_plus>(from_bits<F>(m)));
 }
 
 /// ln x for a normal positive x, within 0.84 units in the last place.
