@@ -36,8 +36,25 @@ TEST(exponential, exp_at_the_borders) {
     for (std::uint32_t d = 0; d < 64; ++d) patterns.push_back(float_bits(x) + d - 32);
   }
   EXPECT_TRUE(is_close_everywhere<exp_operation>(patterns));
-  for (std::uint32_t& each : patterns) each &= 0x7fffffffU;
-  EXPECT_TRUE(is_close_everywhere<exp_of_minus_operation>(patterns));
+}
+
+template <class Isa>
+class exponential_on : public on_backend<Isa> {};
+TYPED_TEST_SUITE(exponential_on, backends, by_backend);
+
+TYPED_TEST(exponential_on, nan_stays_nan) {
+  operands in;
+  for (std::uint32_t bit = 1; bit < 0x00800000U; bit *= 2)
+    for (const std::uint32_t nan : {0x7f800000U, 0xff800000U}) {
+      in.add(nan | bit, 0, 0);
+      in.add(nan | bit | 0x00400000U, 0, 0);
+      in.add(nan | (0x007fffffU ^ bit), 0, 0);
+    }
+  while (in.size() % 16 != 0) in.add(0x7fc00000U, 0, 0);
+  for (const std::uint32_t each : on_packs<TypeParam, exp_of_minus_operation>(in))
+    EXPECT_TRUE(std::isnan(float_of(each)));
+  for (const std::uint32_t each : in.a)
+    EXPECT_TRUE(std::isnan(float_of(exp_of_minus_operation::on<float>(each, 0, 0))));
 }
 
 // A scalar computes as its caller's flags say, here with the C library's fma.

@@ -19,7 +19,7 @@ from peer_case import REPLAYS, Case
 
 # The module that has measure(case), and the seconds that a family may take.
 FAMILIES = {
-    "torch": ("torch_timing", 120),
+    "torch": ("torch_timing", 180),
     "torch_compile": ("torch_timing", 120),
     "triton": ("torch_timing", 45),
     "jax": ("jax_timing", 75),
@@ -39,6 +39,9 @@ def cases_of(family, folder):
         yield Case(add + "nearest_even/torch", 6)
         yield Case("update/adamw/bfloat16,bfloat16,bfloat16,bfloat16/nearest_even/torch_fused", 14)
         yield from lists_of(folder)
+        for form, size in (("float", 4), ("bfloat16", 2), ("float16", 2)):
+            for columns in (128, 1024, 8192):
+                yield Case(f"softmax/{form}/{columns}/torch", 2 * size)
         yield Case(stochastic + "torch_eager", 6)
         yield Case(add + "stochastic/torch_eager", 6)
         yield Case(scaled + "torch_eager", 3)

@@ -64,6 +64,18 @@ def goals():
     yield "", "PyTorch, fused", 1.0, case, LIST.format("nearest_even") + "torch_fused"
 
 
+    for form in ("float", "bfloat16", "float16"):
+        for columns in (128, 1024, 8192):
+            case = f"softmax/{form}/{columns}/"
+            yield (f"softmax, {form}, {columns} columns", copy, 0.85, case + "lowp", None)
+            yield "", torch, 1.0, case + "lowp", case + "torch"
+            if form != "float":
+                yield "", "all in 16 bits", 0.95, case + "lowp", case + "all_in_16_bits"
+    for name, case in (("census", "census/"), ("range", "abs_range/")):
+        for types in ("float->float16", "bfloat16->float16", "bfloat16->float8_e4m3fn"):
+            yield (f"{name}, {types.replace('->', ' to ')}", copy, 0.95, f"{case}{types}/lowp", None)
+
+
 class Run:
     def __init__(self, folder):
         self.context, self.versions, self.rows, self.samples = {}, {}, [], []

@@ -168,6 +168,24 @@ def adamw(case):
     return launch
 
 
+def softmax(case):
+    form, columns = case.name.split("/")[1:3]
+    dtype = getattr(torch, {"float": "float32"}.get(form, form))
+    x = [each.view(-1, int(columns)) for each in normal(dtype, 3.0)]
+    y = [each.view(-1, int(columns)) for each in empty(dtype)]
+
+    def launch(i):
+        torch.softmax(x[i % SETS], -1, out=y[i % SETS])
+
+    launch(0)
+    rows = CHECKED // int(columns)
+    exact = torch.softmax(x[0][:rows].double(), -1)
+    # The last place of the smallest numbers, too.
+    near = exact * 2 ** (-17 if dtype == torch.float32 else -7) + torch.finfo(dtype).smallest_normal
+    expect(((y[0][:rows].double() - exact).abs() <= near).all(), "not the softmax")
+    return launch
+
+
 def triton_cast(case):
     import triton_cast as kernel
 
@@ -210,4 +228,6 @@ BUILDERS = {
 
 def build(case):
     """launch(i), which has shown that it computes what it says."""
+    if case.name.startswith("softmax/"):
+        return softmax(case)
     return (adamw if case.name.endswith("/torch_fused") else BUILDERS[case.name])(case)

@@ -4,6 +4,7 @@
 // normalization_test.cpp and census_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
+#include <lowp/cuda/pb_relax.cuh>
 
 #include <cmath>
 #include <cstddef>
@@ -77,6 +78,9 @@ void expect_same_rows() {
     expect(
         "log_softmax", [&](auto& out) { lowp::log_softmax(x, out, columns); },
         [&](const auto& out) { lowp::cuda::log_softmax(nullptr, in, out, columns); });
+    expect(
+        "pb_relax", [&](auto& out) { lowp::softmax_pb_relax(x, out, columns, 4.0F); },
+        [&](const auto& out) { lowp::cuda::softmax_pb_relax(nullptr, in, out, columns, 4.0F); });
     expect(
         "causal",
         [&](auto& out) { lowp::scale_mask_softmax(x, lowp::causal_mask{3}, out, columns, 0.3F); },

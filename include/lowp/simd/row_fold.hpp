@@ -58,12 +58,18 @@ class row_fold<fold::maximum, F> {
 template <class F>
 class row_fold<fold::sum, F> {
   static constexpr std::size_t lanes_in_pack = F::lanes;
+  static constexpr std::size_t most_packs = fold::sums / lanes_in_pack;
 
  public:
   static constexpr bool has_no_order = false;
-  LOWP_HOST_FN explicit row_fold(std::size_t columns)
-      : used_(columns < fold::sums ? (columns + lanes_in_pack - 1) / lanes_in_pack * lanes_in_pack
-                                   : fold::sums) {}
+  /// Sums that no element is added to are zero, and adding those changes nothing: a power of two of packs
+  /// is enough.
+  LOWP_HOST_FN explicit row_fold(std::size_t columns) {
+    std::size_t const used = (columns + lanes_in_pack - 1) / lanes_in_pack;
+    while (packs_ < used && packs_ < most_packs) packs_ *= 2;
+    F const zero = lanes::spread<F>(0);
+    for (std::size_t i = used; i < packs_; ++i) zero.store(sums_ + i * lanes_in_pack);
+  }
   /// Elements from number e on; each sum's first is added to zero.
   template <bool IsFirst>
   LOWP_HOST_FN void add(std::size_t e, F const& x) {
@@ -71,19 +77,25 @@ class row_fold<fold::sum, F> {
     F const sum = IsFirst ? lanes::spread<F>(0) : F::load(at);
     lanes::add(sum, x).store(at);
   }
-  /// Sums that no element was added to are zero, and adding those changes nothing.
-  LOWP_HOST_FN F total() {
-    if (used_ == 0) return lanes::spread<F>(0);
-    for (std::size_t half = fold::sums / 2; half >= lanes_in_pack; half /= 2) {
-      for (std::size_t i = half; i < used_; i += lanes_in_pack)
-        lanes::add(F::load(sums_ + i - half), F::load(sums_ + i)).store(sums_ + i - half);
-      if (used_ > half) used_ = half;
-    }
-    return sum_of_lanes<F::lanes / 2>(F::load(sums_));
-  }
+  LOWP_HOST_FN F total() const { return sum_of_lanes<F::lanes / 2>(sum_of_packs<most_packs>()); }
 
  private:
-  std::size_t used_;
+  template <std::size_t Packs>
+  LOWP_HOST_FN F sum_of_packs() const {
+    if constexpr (Packs > 1)
+      if (packs_ < Packs) return sum_of_packs<Packs / 2>();
+    return every<1, Packs>(0);
+  }
+  /// The sum of packs `from`, from + Step, from + 2 Step, ...
+  template <std::size_t Step, std::size_t Packs>
+  LOWP_HOST_FN F every(std::size_t from) const {
+    if constexpr (Step == Packs)
+      return F::load(sums_ + from * lanes_in_pack);
+    else
+      return lanes::add(every<2 * Step, Packs>(from), every<2 * Step, Packs>(from + Step));
+  }
+
+  std::size_t packs_ = 1;
   alignas(64) float sums_[fold::sums];
 };
 

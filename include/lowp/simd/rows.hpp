@@ -73,6 +73,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   /// As much of the rest of a row as a port takes at once: whole packs, or less than one.
   LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
     constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
+    static_assert(fold::sums % most == 0);  // so that each adds first elements alone, or none
     return left >= most            ? most
            : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack
                                    : left;
