@@ -23,6 +23,7 @@
 #include <lowp/watch/weights.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -30,6 +31,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -154,6 +156,15 @@ class overflow_watch {
     abs_range_report<To> report;
     detail::refuse_if(detail::abs_range_on(Where{}, values, report));
     return report;
+  }
+
+  template <class S>
+    requires(!readable<S> && !std::derived_from<std::remove_cvref_t<S>, abs_range>)
+  static abs_range range_of(S&&) {
+    static_assert(readable<S>,
+                  "a watch is told of ranges of float or a narrow type, such as std::span(pointer, "
+                  "count), of a struct of the folder storage or of an abs_range");
+    return {};
   }
 
   detail::watch_frame& frame_of(std::uint64_t number) {
