@@ -2,6 +2,7 @@
 // census of floats against the oracle: where a format changes its mind, at all magnitudes, in any
 // number and order.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -122,6 +123,39 @@ TEST(census, of_few_and_of_many_exponents) {
       expect_oracle<lowp::bfloat16>(tensor_of(bits));
       ASSERT_FALSE(testing::Test::HasFailure()) << kinds << " from " << first;
     }
+}
+
+// A few hundred of one kind, then of another: what is looked for once in many elements is there in some
+// of them, and what was found before is remembered.
+template <lowp::element To>
+void expect_runs() {
+  std::mt19937_64 random(5);
+  std::vector<std::uint32_t> bits;
+  for (int run = 0; run < 150; ++run) {
+    const std::uint64_t kind = random() % 8;
+    const std::uint64_t size = 1 + random() % 900;
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const auto sign_and_significand = static_cast<std::uint32_t>(random() & 0x807fffffU);
+      const auto near = static_cast<std::uint32_t>(random() % 8);
+      const std::array<std::uint32_t, 8> choices{
+          0,                                               // zeros
+          (120 + near) << 23 | sign_and_significand,       // normal everywhere
+          (120 + near) << 23 | near << 20,                 // and exact
+          (100 + 4 * near) << 23 | sign_and_significand,   // subnormal and flushed
+          (112 + near) << 23 | near << 19,                 // subnormal and exact
+          (135 + 17 * near) << 23 | sign_and_significand,  // overflow, infinities and NaN
+          sign_and_significand,                            // subnormal as floats
+          static_cast<std::uint32_t>(random())};           // anything
+      bits.push_back(choices[kind]);
+    }
+  }
+  expect_oracle<To>(tensor_of(bits), 3);
+}
+TEST(census, of_runs_of_each_kind) {
+  expect_runs<lowp::float16>();
+  expect_runs<lowp::bfloat16>();
+  expect_runs<lowp::float8_e4m3fn>();
+  expect_runs<lowp::float8_e5m2>();
 }
 
 // Cut at multiples of a block, in any order: not a bit changes.

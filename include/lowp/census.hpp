@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/gradients.hpp>
-#include <lowp/report/census_lanes.hpp>
+#include <lowp/report/census_groups.hpp>
 
 namespace lowp {
 

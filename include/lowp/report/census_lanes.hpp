@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A census in lanes.
+// A census in lanes, of one pack at a time.
 #pragma once
 
 #include <lowp/codec.hpp>
 #include <lowp/report/census_report.hpp>
 #include <lowp/report/lanes.hpp>
-#if !defined(__CUDA_ARCH__)
-#include <lowp/simd/exponent_tally.hpp>
-#endif
+#include <lowp/report/magnitude_range.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -89,44 +87,102 @@ LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
   }
 }
 
+/// Of packs that do not overflow.
+template <census_target To>
+struct small_counts {
+  std::uint32_t flushed = 0, below_normal = 0;  ///< once rounded; other than zero before
+
+  template <class U>
+  LOWP_FN void add(U const& a) {
+    add_unflushed(a);
+    flushed += magnitude_range<U>::count_below(borders_of<To>.kept, a);
+  }
+  /// Where none is flushed.
+  template <class U>
+  LOWP_FN void add_unflushed(U const& a) {
+    below_normal += magnitude_range<U>::count_below(borders_of<To>.normal, a);
+  }
+};
+
 /// Of elements in lanes F, all but their exponents.
 template <census_target To, class F>
 class census_lanes {
   using U = lanes::word<F>;
   using M = lanes::mask<F>;
   using D = lanes::wide<F>;
+  using range = magnitude_range<U>;
   static constexpr census_borders<To> borders = borders_of<To>;
-  static constexpr std::uint32_t min_normal = 1u << 23;  // of floats
 
  public:
   static constexpr bool sees_codes = false;
+  static constexpr std::uint32_t min_normal = 1u << 23;  ///< of floats
 
   LOWP_FN void add(F const& x) { add_magnitude(lanes::magnitude(x)); }
   LOWP_FN void add_where(M const& is_element, F const& x) {
     add(lanes::select(is_element, x, lanes::spread<F>(0)));
   }
 
+  /// Of any kind.
   LOWP_FN void add_magnitude(U a) {
     // One comparison: below the normal ones, subtraction wraps to what is large.
     constexpr std::uint32_t least = borders.normal > min_normal ? borders.normal : min_normal;
     constexpr std::uint32_t origin = least + lanes::binary32_sign;
     if (lanes::any(lanes::greater(a - origin, lanes::spread<U>(borders.overflow - 1 - origin)))) {
       a = count_beyond(a);
-      count_small(a);
+      small_counts<To> small;
+      small.add(a);
+      add_small(small);
+      if (small.flushed != 0) expect_flushed();
+      tiny_ += range::count_below(min_normal, a);
     }
-    largest_ = lanes::max(largest_, a);
-    least_ = lanes::min(least_, (a - 1) & (lanes::binary32_sign - 1));
+    range_.add(a);
 
-    F const exact = lanes::from_bits<F>(a);
-    F const error = lanes::sub(exact, rounded_magnitude<To, F>(a));
+    F const error = error_of(a);
     if (!lanes::any(lanes::negate(lanes::is_zero(error)))) return;
-    D const wide = lanes::widen(error);  // so that the square is exact
-    squares_ = lanes::add_product(squares_, wide, wide);
-    // Exactly where the quotient is larger: an fma has the sign of its exact value.
-    F const magnitude = lanes::absolute(error);
-    if (lanes::any(is_negative(lanes::fma(relative_, exact, lanes::negative(magnitude)))))
-      relative_ = larger(relative_, quotient(magnitude, exact));
+    add_square(squares_, error);
+    compare_error(a);
   }
+
+  // What is known to be zero or to stay finite may be added a part at a time.
+
+  LOWP_FN void add_range(range const& of_many) { range_.add(of_many); }
+  LOWP_FN void add_small(small_counts<To> const& small) {
+    flushed_ += small.flushed;
+    subnormal_ += small.below_normal - small.flushed;
+  }
+  LOWP_FN void expect_flushed() { relative_ = lanes::spread<F>(beyond_any_relative_error); }
+  /// Errors up to this one need not be looked at.
+  LOWP_FN void expect_error(amax const& of_others) {
+    relative_ = lanes::from_bits<F>(lanes::spread<U>(of_others.bits));
+  }
+  LOWP_FN bool has_largest_error() const {
+    return lane<U>::at(lanes::bits(relative_), 0) >= lanes::bits(largest_relative_error);
+  }
+
+  LOWP_FN static F error_of(U const& a) {
+    return lanes::sub(lanes::from_bits<F>(a), rounded_magnitude<To, F>(a));
+  }
+  LOWP_FN F const& relative() const { return relative_; }
+  LOWP_FN void add_squares(D const& squares) { squares_ = lanes::add(squares_, squares); }
+  LOWP_FN static void add_square(D& squares, F const& error) {
+    D const wide = lanes::widen(error);  // so that the square is exact
+    squares = lanes::add_product(squares, wide, wide);
+  }
+  /// Has a sign where the error of `a` is relatively larger: an fma has the sign of its exact value.
+  LOWP_FN static F less_than_error(F const& relative, U const& a, F const& error) {
+    F const minus = lanes::from_bits<F>(lanes::bits(error) | lanes::binary32_sign);
+    return lanes::fma(relative, lanes::from_bits<F>(a), minus);
+  }
+  LOWP_FN static M is_negative(F const& x) {
+    return lanes::greater(lanes::spread<U>(0), lanes::bits(x));
+  }
+  LOWP_FN void compare_error(U const& a) {
+    F const error = error_of(a);
+    if (lanes::any(is_negative(less_than_error(relative_, a, error))))
+      relative_ = larger(relative_, quotient(lanes::absolute(error), lanes::from_bits<F>(a)));
+  }
+  /// What one lane has seen, the others need not look for.
+  LOWP_FN void share_largest_error() { relative_ = lanes::spread<F>(largest_error()); }
 
   /// After every few packs, as of a gradient_report.
   LOWP_FN void fold() {
@@ -142,13 +198,8 @@ class census_lanes {
     part.overflow = overflow_;
     part.subnormal = subnormal_;
     part.flushed = flushed_;
-    for (int i = 0; i < lane<U>::lanes; ++i) {
-      part.max_abs += amax{lane<U>::at(largest_, i)};
-      std::uint32_t const least = lane<U>::at(least_, i);
-      if (least < lanes::binary32_infinity)
-        part.min_abs += amin{lanes::binary32_infinity - 1 - least};
-      part.max_relative_error += amax{lane<U>::at(lanes::bits(relative_), i)};
-    }
+    range_.add_to(part.max_abs, part.min_abs);
+    part.max_relative_error.bits = lanes::bits(largest_error());
     amax const largest{lanes::bits(largest_relative_error)};
     if (part.max_relative_error.bits > largest.bits) part.max_relative_error = largest;
     all_squares_.add_to(part.squared_error);
@@ -161,8 +212,11 @@ class census_lanes {
   // Where zero is a value, rounding moves no number by more than itself.
   static constexpr float largest_relative_error = 1, beyond_any_relative_error = 2;
 
-  LOWP_FN static M is_negative(F const& x) {
-    return lanes::greater(lanes::spread<U>(0), lanes::bits(x));
+  LOWP_FN float largest_error() const {
+    std::uint32_t most = 0;
+    for (int i = 0; i < lane<U>::lanes; ++i)
+      most = lanes::max(most, lane<U>::at(lanes::bits(relative_), i));
+    return lanes::from_bits<float>(most);
   }
   LOWP_FN static F larger(F const& a, F const& b) {
     return lanes::from_bits<F>(lanes::max(lanes::bits(a), lanes::bits(b)));
@@ -187,22 +241,11 @@ class census_lanes {
     infinite_ += specials - nans;
     overflow_ += lanes::count(beyond) - specials;
     U const zero = lanes::spread<U>(0);
-    U const finite = lanes::select(special, zero, a);
-    largest_ = lanes::max(largest_, finite);
-    least_ = lanes::min(least_, (finite - 1) & (lanes::binary32_sign - 1));
+    range_.add(lanes::select(special, zero, a));
     return lanes::select(beyond, zero, a);
   }
-  LOWP_FN void count_small(U const& a) {
-    M const zero = lanes::equal(a, lanes::spread<U>(0));
-    std::uint32_t const zeros = lanes::count(zero);
-    std::uint32_t const lost = lanes::count(lanes::greater(lanes::spread<U>(borders.kept), a));
-    flushed_ += lost - zeros;
-    if (lost != zeros) relative_ = lanes::spread<F>(beyond_any_relative_error);
-    subnormal_ += lanes::count(lanes::greater(lanes::spread<U>(borders.normal), a)) - lost;
-    tiny_ += lanes::count(lanes::greater(lanes::spread<U>(min_normal), a)) - zeros;
-  }
 
-  U largest_ = lanes::spread<U>(0), least_ = lanes::spread<U>(lanes::binary32_sign - 1);
+  range range_;
   F relative_ = lanes::spread<F>(0);
   D squares_ = lanes::spread<D>(0);
   compensated_lanes<D> all_squares_;
@@ -228,53 +271,6 @@ struct lanes_of_report<census_report<To>, float> {
   using type = census_of_thread<To>;
   using part = partial_census;
 };
-
-#if !defined(__CUDA_ARCH__)
-
-/// With the exponents, of packs of lanes.
-template <census_target To, class Isa>
-class census_lanes_with_exponents {
-  using F = simd::pack<float, Isa>;
-  using tally = simd::exponent_tally<Isa>;
-
- public:
-  static constexpr bool sees_codes = false;
-  using room = typename tally::room;
-
-  LOWP_FN explicit census_lanes_with_exponents(room& r) : exponents_(r) {}
-
-  LOWP_FN void add(F const& x) {
-    auto const a = lanes::magnitude(x);
-    exponents_.add(a);
-    lanes_.add_magnitude(a);
-  }
-  LOWP_FN void add_where(lanes::mask<F> const& is_element, F const& x) {
-    add(lanes::select(is_element, x, lanes::spread<F>(0)));
-  }
-  LOWP_FN void fold() {
-    lanes_.fold();
-    exponents_.fold();
-  }
-  LOWP_FN range_census total(std::uint64_t count) {
-    range_census all;
-    all.add(lanes_.total(count));
-    exponents_.add_to(all.exponents.counts);
-    all.exponents.counts[0] = lanes_.tiny();
-    return all;
-  }
-
- private:
-  census_lanes<To, F> lanes_;
-  tally exponents_;
-};
-
-template <census_target To, class Isa>
-struct lanes_of_report<census_report<To>, simd::pack<float, Isa>> {
-  using type = census_lanes_with_exponents<To, Isa>;
-  using part = range_census;
-};
-
-#endif
 
 }  // namespace detail
 

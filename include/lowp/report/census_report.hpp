@@ -126,9 +126,7 @@ struct range_census {
     return *this;
   }
 
-  /// Adds what one loop has seen.
-  LOWP_FN void add(range_census const& part) { *this += part; }
-  /// Adds what one thread of a GPU has seen, beside others, but for the exponents.
+  /// Adds what one loop, or one thread of a GPU, has seen, but for the exponents: alone or beside others.
   template <class Atomics = detail::alone>
   LOWP_FN void add(detail::partial_census const& part, Atomics const& atomics = {}) {
     atomics.add(count, part.count);

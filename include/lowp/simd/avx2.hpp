@@ -74,6 +74,15 @@ struct avx2 : vector_masks<avx2> {
     high = h;
   }
 
+  /// 2^n, and 0 where n is 32 or more.
+  LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
+    words one;
+    spread(one.v, 1u);
+    words::vector r;
+    asm("vpsllvd %2, %1, %0" : "=x"(r) : "x"(one.v), "x"(n.v));
+    power.v = r;
+  }
+
   template <class V>
   LOWP_TARGET inline static void add_product(V& result, V const& sum, V const& a, V const& b) {
     V r = sum;

@@ -106,6 +106,24 @@ struct avx512 {
     high = h;
   }
 
+  /// 2^n, and 0 where n is 32 or more.
+  LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
+    words one;
+    spread(one.v, 1u);
+    words::vector r;
+    asm("vpsllvd %2, %1, %0" : "=v"(r) : "v"(one.v), "v"(n.v));
+    power.v = r;
+  }
+  /// As in vector_masks: the tables are those of an exclusive or of three and of the majority.
+  LOWP_TARGET inline static void add_bits(words& sum, words& carry, words const& a,
+                                          words const& b) {
+    words::vector s = sum.v, c = sum.v;
+    asm("vpternlogd $0x96, %2, %1, %0" : "+v"(s) : "v"(a.v), "v"(b.v));
+    asm("vpternlogd $0xe8, %2, %1, %0" : "+v"(c) : "v"(a.v), "v"(b.v));
+    sum.v = s;
+    carry.v = c;
+  }
+
   template <class V>
   LOWP_TARGET inline static void add_product(V& result, V const& sum, V const& a, V const& b) {
     V r = sum;

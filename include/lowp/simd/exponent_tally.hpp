@@ -1,120 +1,191 @@
 // SPDX-License-Identifier: Apache-2.0
-// A histogram of exponents at the speed of memory. Exponents are laid aside as bytes; of a few
-// thousand, which are rarely of more than twenty kinds, each kind is counted by comparing as many
-// bytes at once as a register holds. Adding to a counter in memory for each is several times slower.
+// A histogram of exponents at a few instructions a pack. An exponent becomes one bit of a word, and a
+// lane's words are added bit by bit, into planes that hold the digits of 31 counters: a positional
+// population count (M. Klarqvist, W. Mula, D. Lemire, Concurrency and Computation 33 (17), 2021).
 #pragma once
 
 #include <lowp/simd/pack.hpp>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace lowp::simd {
 
-/// As many T as a register has room for.
-template <class T, class Isa>
-struct filled_register {
-  typedef T vector __attribute__((vector_size((Isa::lanes < 8 ? 16 : 32) / sizeof(T) * sizeof(T))));
-};
-
 /// Of the exponent fields of binary32, but those of all zeros or ones: those are the caller's.
 template <class Isa>
 class exponent_tally {
+  using U = word<Isa>;
+
  public:
-  static constexpr int kinds = 256;
+  static constexpr int packs = 32;  ///< of a group: so many are counted at once
+  using group = std::uint32_t[packs * Isa::lanes];
+
+  /// Outside, because registers whose neighbours in memory are written through pointers would be kept
+  /// there too.
   struct room;
 
-  LOWP_HOST_FN explicit exponent_tally(room& r) : bytes_(r.bytes), tables_(r.tables) {}
-
-  LOWP_HOST_FN void add(word<Isa> const& magnitude) {
-    (magnitude >> 23).store(bytes_ + filled_);
-    filled_ += Isa::lanes;
-  }
-  /// After every batch.
-  LOWP_HOST_FN void fold() {
-    if (filled_ == size) count();
-  }
   /// counts[i] += how many had the exponent field i, of 1 to 254.
-  LOWP_HOST_FN void add_to(std::uint64_t* counts) {
-    count_each(filled_);
-    for (int t = 0; t < copies; ++t)
-      for (int i = 1; i < kinds - 1; ++i) counts[i] += tables_[t][i];
+  LOWP_HOST_FN exponent_tally(room& r, std::uint64_t* counts) : room_(r), counts_(counts) {}
+
+  /// The magnitudes of a group and their magnitude_range: counts those whose exponents are expected.
+  /// `add_rest` is to follow, with the same. Each pack is handed to `visit`, so that it need not be read
+  /// again.
+  template <class Range, class Visit>
+  LOWP_HOST_FN void add(group const& magnitudes, Range const& range, Visit& visit) {
+    if (!is_chosen_) choose_window(range.largest());
+    add_to(chosen_, magnitudes, visit);
+    is_counted_ = true;
+  }
+  /// The magnitudes of a group, but those that `add` has counted.
+  template <class Range>
+  LOWP_HOST_FN void add_rest(group const& magnitudes, Range const& range) {
+    if (!is_chosen_) choose_window(range.largest());
+    int const least = has_below(range, chosen_) ? 0 : chosen_;
+    int const end = has_above(range, chosen_) ? windows : chosen_ + 1;
+    for (int i = least; i < end; ++i)
+      if (i == chosen_ ? !is_counted_ : has_below(range, i + 1) && has_above(range, i - 1)) {
+        visit_nothing nothing;
+        add_to(i, magnitudes, nothing);
+      }
+    is_counted_ = false;
+    ++groups_;
+  }
+  /// To be called when all groups were added, and when it is full.
+  LOWP_HOST_FN bool is_full() const { return groups_ == most_groups; }
+  LOWP_HOST_FN void count() {
+    for (int i = 0; i < windows; ++i)
+      if (room_.groups[i] != 0) count(i);
+    groups_ = 0;
   }
 
  private:
-  // So few that a byte holds how often a lane has seen one kind.
-  static constexpr int width = Isa::lanes < 8 ? 16 : 32, size = 128 * width, at_once = 4,
-                       copies = 4;
-  using vector = typename filled_register<std::uint8_t, Isa>::vector;
-  using sums = typename filled_register<std::uint64_t, Isa>::vector;
-  static_assert(size % width == 0 && size / width < 256);
+  // A window has a bit for each of so many exponents. Most tensors need one window.
+  static constexpr int width = 31, fields = 256, windows = (fields + width - 2) / width + 1;
+  static constexpr int low_digits = 5, high_digits = 10, most_groups = (1 << high_digits) - 1;
+  static_assert(packs == 1 << low_digits);
 
  public:
-  /// Outside, because registers whose neighbours in memory are written through pointers would be kept
-  /// there too.
   struct room {
-    alignas(64) std::uint8_t bytes[size];
-    std::uint64_t tables[copies][kinds] = {};
+    struct {
+      U digits[low_digits + high_digits];
+    } window[windows];
+    int groups[windows] = {};  ///< that were added to each
   };
 
  private:
-  LOWP_HOST_FN static void load(vector& v, std::uint8_t const* from) {
-    __builtin_memcpy(&v, from, sizeof(v));
+  /// The exponent field of the window's first bit, which may be below zero.
+  LOWP_HOST_FN int first(int window) const { return offset_ + (window - 1) * width; }
+  LOWP_HOST_FN static std::uint32_t magnitude(int field) {
+    return static_cast<std::uint32_t>(field) << 23;
+  }
+  template <class Range>
+  LOWP_HOST_FN bool has_below(Range const& range, int window) const {
+    int const field = first(window);
+    return field > 0 && range.has_below(magnitude(field < fields ? field : fields));
+  }
+  template <class Range>
+  LOWP_HOST_FN bool has_above(Range const& range, int window) const {
+    int const field = first(window + 1);
+    return field < fields && (field <= 0 || range.has_from(magnitude(field)));
   }
 
-  LOWP_HOST_FN void count() {
-    filled_ = 0;
-    vector most = {}, least = most - 1;
-    for (int i = 0; i < size; i += width) {
-      vector x;
-      load(x, bytes_ + i);
-      vector const one_less = x - 1;  // where zero comes last
-      most = x > most ? x : most;
-      least = one_less < least ? one_less : least;
+  /// Of the tensor it is known only how it begins. Elsewhere it has larger numbers rather than much
+  /// larger ones, and always smaller ones.
+  LOWP_HOST_FN void choose_window(U largest) {
+    constexpr int above = 6;
+    std::uint32_t most = 0;
+    for (int i = 0; i < Isa::lanes; ++i) {
+      std::uint32_t const x = lane<U>::at(largest, i);
+      if (x < lanes::binary32_infinity) most = lanes::max(most, x);
     }
-    int first = kinds - 1, last = 0;
-    for (int i = 0; i < width; ++i) {
-      first = least[i] + 1 < first ? least[i] + 1 : first;
-      last = most[i] > last ? most[i] : last;
-    }
-    if (last == kinds - 1 || last - first >= width)
-      count_each(size);
-    else
-      for (int kind = first; kind <= last; kind += at_once) count_kinds(kind);
+    int const end = static_cast<int>(most >> 23) + above + 1;
+    offset_ = end % width;
+    chosen_ = end / width;
+    is_chosen_ = true;
   }
 
-  LOWP_HOST_FN void count_kinds(int first) {
-    vector seen[at_once] = {}, kind[at_once];
-    for (int k = 0; k < at_once; ++k)
-      Isa::spread(kind[k], static_cast<std::uint8_t>(first + k < kinds ? first + k : 0));
-    for (int i = 0; i < size; i += width) {
-      vector x;
-      load(x, bytes_ + i);
+  struct visit_nothing {
+    LOWP_HOST_FN void operator()(U const&) const {}
+  };
+  template <class Visit>
+  LOWP_HOST_FN void add_to(int window, group const& magnitudes, Visit& visit) {
+    U* const digits = room_.window[window].digits;
+    if (room_.groups[window] == 0)
+      for (int i = 0; i < low_digits + high_digits; ++i) digits[i] = lanes::spread<U>(0);
+    U const from = lanes::spread<U>(magnitude(first(window)));
+    // Not an array, so that they stay in registers.
+    U ones = digits[0], twos = digits[1];
+    constexpr int fours = packs / 4;
+    U carry[fours];
+    for (int i = 0; i < fours; ++i)
+      carry[i] = carry_of_four(ones, twos, magnitudes + i * 4 * Isa::lanes, from, visit);
+    digits[0] = ones;
+    digits[1] = twos;
+    add_pairs<fours / 2>(digits + 2, carry);
+    U* digit = digits + low_digits;
+    int const groups = ++room_.groups[window];
+    for (int i = 0; groups >> i != 0; ++i, ++digit) {
+      U const both = *digit & carry[0];
+      *digit = *digit ^ carry[0];
+      carry[0] = both;
+    }
+  }
+  /// Adds all to a digit, what that carries to the next, and so on; what is left is carry[0].
+  template <int Pairs>
+  LOWP_HOST_FN static void add_pairs(U* digit, U* carry) {
+    if constexpr (Pairs != 0) {
+      U sum = *digit;
       LOWP_UNROLL
-      for (int k = 0; k < at_once; ++k) seen[k] -= (vector)(x == kind[k]);
+      for (int i = 0; i < Pairs; ++i) carry[i] = added(sum, carry[2 * i], carry[2 * i + 1]);
+      *digit = sum;
+      add_pairs<Pairs / 2>(digit + 1, carry);
     }
-    for (int k = 0; k < at_once; ++k)
-      if (first + k < kinds) tables_[0][first + k] += total(seen[k]);
   }
-  LOWP_HOST_FN static std::uint64_t total(vector const& bytes) {
-    constexpr std::uint64_t low_halves = 0x00ff00ff00ff00ff, ones = 0x0001000100010001;
-    auto const wide = (sums)bytes;
-    sums const pairs = (wide & low_halves) + (wide >> 8 & low_halves);
-    std::uint64_t sum = 0;
-    for (int i = 0; i < width / 8; ++i) sum += pairs[i];
-    return sum * ones >> 48;
+  template <class Visit>
+  LOWP_HOST_FN static U carry_of_four(U& ones, U& twos, std::uint32_t const* magnitudes,
+                                      U const& from, Visit& visit) {
+    U const first = carry_of_two(ones, magnitudes, from, visit);
+    U const second = carry_of_two(ones, magnitudes + 2 * Isa::lanes, from, visit);
+    return added(twos, first, second);
   }
+  template <class Visit>
+  LOWP_HOST_FN static U carry_of_two(U& ones, std::uint32_t const* magnitudes, U const& from,
+                                     Visit& visit) {
+    U const first = bit_of(magnitudes, from, visit);
+    U const second = bit_of(magnitudes + Isa::lanes, from, visit);
+    return added(ones, first, second);
+  }
+  template <class Visit>
+  LOWP_HOST_FN static U bit_of(std::uint32_t const* magnitudes, U const& from, Visit& visit) {
+    U const a = U::load(magnitudes);
+    visit(a);
+    U bit;
+    Isa::power_of_two(bit, (a - from) >> 23);
+    return bit;
+  }
+  LOWP_HOST_FN static U added(U& digit, U const& a, U const& b) {
+    U carry;
+    Isa::add_bits(digit, carry, a, b);
+    return carry;
+  }
+  LOWP_HOST_FN void count(int window) {
+    int const digits = low_digits + 32 - __builtin_clz(static_cast<unsigned>(room_.groups[window]));
+    U const* const digit = room_.window[window].digits;
+    U seen = digit[0];
+    for (int i = 1; i < digits; ++i) seen = seen | digit[i];
+    for (int bit = 0; bit < width; ++bit) {
+      int const field = first(window) + bit, up = 31 - bit;
+      if (field < 1 || field >= fields - 1 || !lanes::any(has_sign(seen << up))) continue;
+      for (int i = 0; i < digits; ++i)
+        counts_[field] += std::uint64_t{lanes::count(has_sign(digit[i] << up))} << i;
+    }
+    room_.groups[window] = 0;
+  }
+  LOWP_HOST_FN static auto has_sign(U const& a) { return lanes::greater(lanes::spread<U>(0), a); }
 
-  /// Several tables, because equal exponents in a row would wait for each other.
-  LOWP_HOST_FN void count_each(int count) {
-    static_assert(Isa::lanes % copies == 0);
-    for (int i = 0; i < count; i += copies)
-      for (int t = 0; t < copies; ++t) ++tables_[t][bytes_[i + t]];
-  }
-
-  std::uint8_t* bytes_;
-  std::uint64_t (*tables_)[kinds];
-  int filled_ = 0;
+  room& room_;
+  std::uint64_t* counts_;
+  int offset_ = 0, chosen_ = 0, groups_ = 0;
+  bool is_chosen_ = false, is_counted_ = false;
 };
 
 }  // namespace lowp::simd

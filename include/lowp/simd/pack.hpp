@@ -111,6 +111,12 @@ struct vector_masks {
     greater(m, a, b);
     select(u, m, b, a);
   }
+  /// Of each bit: sum + a + b = sum' + 2 * carry.
+  LOWP_HOST_FN static void add_bits(U& sum, U& carry, U const& a, U const& b) {
+    U const differs = a ^ b, was = sum;
+    sum = differs ^ was;
+    carry = (a & b) | (differs & was);
+  }
 };
 
 /// 0, 1, 2, ... in the lanes.

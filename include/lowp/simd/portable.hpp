@@ -36,6 +36,14 @@ struct portable : vector_masks<portable> {
   LOWP_HOST_FN static void spread(V& v, T x) {
     v = V{} + x;
   }
+  /// 2^n, and 0 where n is 31 or more: by way of a float, because SSE2 shifts all lanes by the same.
+  LOWP_HOST_FN static void power_of_two(word<portable>& power, word<portable> const& n) {
+    using integers = integer<portable>::vector;
+    using U = word<portable>::vector;
+    typedef float reals __attribute__((vector_size(16)));
+    U const exponent = (n.v + 127) & (U)((integers)n.v < 31);
+    power.v = (U) __builtin_convertvector((reals)(exponent << 23), integers);
+  }
   /// Of every lane the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_HOST_FN static void exchange(V& v, V const& from) {

@@ -44,7 +44,7 @@ struct call {
   LOWP_HOST_FN void loop(Function const& function, Port&&... ports) const {
     using totals_type = typename totals_of<pack<float, typename Isa::registers>>::type;
     room_of<totals_type> room;  // apart, so that what is written there does not touch the rest
-    auto totals = made_in<totals_type>(room);
+    auto totals = made_in<totals_type>(room, report);
     constexpr std::size_t step = batch<Isa>;
     for (std::size_t first = 0; first < count; first += step) {
       std::size_t const valid = count - first < step ? count - first : step;
@@ -53,10 +53,16 @@ struct call {
       for (int k = 0; k < left; k += Isa::lanes)
         elements<Isa>(function, k, left, totals, std::index_sequence_for<Port...>{}, ports...);
       (ports.end(first, valid), ...);
-      if constexpr (is_reported) totals.fold();
+      if constexpr (requires { totals.fold(true); })
+        totals.fold(count - first <= step);
+      else if constexpr (is_reported)
+        totals.fold();
     }
     (ports.finish(), ...);
-    if constexpr (is_reported) report->add(totals.total(count));
+    if constexpr (requires { totals.finish(count); })
+      totals.finish(count);
+    else if constexpr (is_reported)
+      report->add(totals.total(count));
   }
 
   template <class Isa, class Function, class Totals, std::size_t... I, class Parameter,
@@ -101,7 +107,7 @@ struct call {
 
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
 
-  // Totals that need memory say so.
+  // Totals that need memory say so, and add themselves to the report.
   struct no_room {};
   template <class Totals>
   struct room_for : std::type_identity<no_room> {};
@@ -111,9 +117,9 @@ struct call {
   template <class Totals>
   using room_of = typename room_for<Totals>::type;
   template <class Totals>
-  LOWP_HOST_FN static Totals made_in(room_of<Totals>& room) {
+  LOWP_HOST_FN static Totals made_in(room_of<Totals>& room, [[maybe_unused]] Report* report) {
     if constexpr (requires { typename Totals::room; })
-      return Totals(room);
+      return Totals(room, *report);
     else
       return {};
   }
