@@ -28,7 +28,8 @@ class device_pieces : public testing::Test {
   }
 };
 
-constexpr std::size_t lengths[] = {1, 5, 32, 100, 257, 1024, 8192, 10007};
+// Of a warp up to 1024, then of a block, which keeps all but the last on the chip.
+constexpr std::size_t lengths[] = {1, 5, 32, 100, 257, 1024, 1025, 8191, 8192, 8193, 10007, 70001};
 constexpr std::size_t rows = 12;
 
 // Of all magnitudes; one row has an infinity, and one a NaN.
