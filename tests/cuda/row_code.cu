@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <span>
 
-void softmax(cudaStream_t stream, std::span<const lowp::bfloat16> in,
-             std::span<lowp::bfloat16> out, std::size_t columns);
-void softmax(cudaStream_t stream, std::span<const lowp::bfloat16> in,
-             std::span<lowp::bfloat16> out, std::size_t columns) {
+void softmax(cudaStream_t stream, std::span<const lowp::bfloat16> in, std::span<lowp::bfloat16> out,
+             std::size_t columns);
+void softmax(cudaStream_t stream, std::span<const lowp::bfloat16> in, std::span<lowp::bfloat16> out,
+             std::size_t columns) {
   lowp::cuda::softmax(stream, in, out, columns);
 }
 void softmax(cudaStream_t stream, std::span<const float> in, std::span<float> out,

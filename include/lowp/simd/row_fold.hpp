@@ -68,6 +68,7 @@ class row_fold<fold::sum, F> {
     std::size_t const used = (columns + lanes_in_pack - 1) / lanes_in_pack;
     while (packs_ < used && packs_ < most_packs) packs_ *= 2;
     F const zero = lanes::spread<F>(0);
+    zero.store(sums_);  // g++ 12 does not see that a first element is, and warns
     for (std::size_t i = used; i < packs_; ++i) zero.store(sums_ + i * lanes_in_pack);
   }
   /// Elements from number e on; each sum's first is added to zero.
