@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a watch costs a training step: every tensor of every layer, forward and backward, at the default
-// and at every k-th step. Steps with and without it take turns, so that both meet the same neighbours
-// and clocks; of what a benchmark program takes, this one heeds --benchmark_min_time and --benchmark_out.
+// What a watch costs a training step that tells it of every tensor of every layer, forward and backward:
+// at the default, where it reads weights in turns; where it reads all of them always; and in steps that it
+// does not look at. The fewer the examples, the more of a step is reading weights: one is the worst case.
+//
+// Steps of all kinds take turns, so that they meet the same neighbours and clocks; of what a benchmark
+// program takes, this one heeds --benchmark_min_time and --benchmark_out.
 #include "main.hpp"
 #include "recorder.hpp"
 #include "watched_models.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -31,43 +35,54 @@ double lower_quartile(std::vector<double>& times) {
   return *at;
 }
 
-struct seconds_of_step {
-  double without, with, between;  ///< a watch; one that does not look at this step
-};
+/// Kinds of steps: without a watch, at the default, with updates that tell the watch of the weights,
+/// reading all, not looked at.
+constexpr std::size_t kinds = 5, told = 2;
 
+/// Of a step of each kind: the mean over as many steps as it takes to read every weight.
 template <class Model>
-seconds_of_step measure(Model& model, bench::watch& watch, double seconds) {
-  std::vector<double> times[3];
+std::array<double, kinds> measure(Model& model, std::array<bench::watch, kinds - 1>& watches,
+                                  double seconds) {
+  std::size_t const turn = lowp::watch_policy{}.weights_every;
+  std::array<std::vector<std::vector<double>>, kinds> times;
+  times.fill(std::vector<std::vector<double>>(turn));
   double const begin = now();
   std::uint64_t number = 0;
-  // The first rounds bring memory and clocks up.
-  for (int round = 0; round < 5 || now() - begin < seconds; ++round)
-    for (std::size_t kind = 0; kind < 3; ++kind) {
-      ++number;
+  // The first steps bring memory and clocks up.
+  for (std::size_t step = 1; step < turn + 4 || now() - begin < seconds; ++step)
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+      bench::watch* const watch = kind == 0 ? nullptr : &watches[kind - 1];
       double const start = now();
-      if (kind != 0) watch.step(kind == 1 ? 0 : 1);
-      model.step(kind == 0 ? nullptr : &watch, number);
-      if (round >= 3) times[kind].push_back(now() - start);
+      if (watch != nullptr) watch->step(step);
+      model.step(watch, kind == told ? watch : nullptr, ++number);
+      if (step >= 4) times[kind][step % turn].push_back(now() - start);
     }
-  return {lower_quartile(times[0]), lower_quartile(times[1]), lower_quartile(times[2])};
+  std::array<double, kinds> means{};
+  for (std::size_t kind = 0; kind < kinds; ++kind)
+    for (std::vector<double>& each : times[kind])
+      means[kind] += lower_quartile(each) / static_cast<double>(turn);
+  return means;
 }
 
 template <class Model, class... Size>
 void row(bench::recorder& file, double seconds, std::string const& name, Size... size) {
-  // No step but the 0th is looked at, and no trouble is expected.
-  bench::watch watch({.every = std::uint64_t{1} << 62});
-  Model model(watch, size...);
-  seconds_of_step const t = measure(model, watch, seconds);
-  auto const share = [&](double with) { return 100 * (with / t.without - 1); };
-  std::printf("%-44s  %9.3f  %6.2f %%  %6.2f %%  %6.2f %%\n", name.c_str(), 1e3 * t.without,
-              share(t.with), share((t.with + 9 * t.between) / 10), share(t.between));
+  std::array<bench::watch, kinds - 1> watches{bench::watch(), bench::watch(),
+                                              bench::watch({.weights_every = 1}),
+                                              bench::watch({.every = std::uint64_t{1} << 62})};
+  for (bench::watch& each : watches) Model(each, size...);  // names its places
+  bench::watch named;
+  Model model(named, size...);
+  auto const t = measure(model, watches, seconds);
+  std::printf("%-44s  %9.3f", name.c_str(), 1e3 * t[0]);
+  for (std::size_t kind = 1; kind < kinds; ++kind)
+    std::printf("  %8.2f %%", 100 * (t[kind] / t[0] - 1));
+  std::printf("\n");
   std::fflush(stdout);
-  auto const record = [&](char const* how, double step) {
-    file.add("watch/" + name + "/" + how + "/" + std::string(lowp::isa()) + "/step", step);
-  };
-  record("unwatched", t.without);
-  record("watched", t.with);
-  record("between watched ones", t.between);
+  constexpr char const* names[kinds] = {"unwatched", "watched", "told by updates", "all weights",
+                                        "between watched ones"};
+  for (std::size_t kind = 0; kind < kinds; ++kind)
+    file.add("watch/" + name + "/" + names[kind] + "/" + std::string(lowp::isa()) + "/step",
+             t[kind]);
 }
 
 }  // namespace
@@ -80,9 +95,9 @@ int main(int argc, char** argv) try {
   bench::recorder file(bench::value_of("--benchmark_out", arguments, ""));
   std::printf("watch: %s, lowp %s, one thread, lower quartile of its time\n\n",
               bench::processor().c_str(), std::string(lowp::isa()).c_str());
-  std::printf("%-44s  %9s  %8s  %8s  %8s\n", "training step", "ms", "default", "every 10",
-              "others");
-  for (std::size_t const examples : {16U, 64U, 256U, 1024U})
+  std::printf("%-44s  %9s  %10s  %10s  %10s  %10s\n", "training step", "ms", "default", "told",
+              "all weights", "others");
+  for (std::size_t const examples : {1U, 4U, 16U, 64U, 256U, 1024U})
     row<bench::watched_mlp>(file, seconds,
                             "MLP, 3 layers of 512, batch " + std::to_string(examples),
                             std::size_t{512}, examples);

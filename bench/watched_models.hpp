@@ -40,11 +40,16 @@ struct learned {
   auto gradient_view() {
     return Eigen::Map<matrix>(gradient.data(), gradient.rows(), gradient.cols());
   }
-  void update(std::uint64_t step) {
+  void update(std::uint64_t step, lowp::update_amax* seen) {
     auto const all = [](matrix& x) {
       return std::span<float>(x.data(), static_cast<std::size_t>(x.size()));
     };
-    lowp::update(all(weight), all(gradient), all(m), all(v), lowp::adamw{.lr = 1e-4}, step);
+    lowp::adamw const adamw{.lr = 1e-4};
+    if (seen == nullptr)
+      lowp::update(all(weight), all(gradient), all(m), all(v), adamw, step);
+    else
+      lowp::update(all(weight), all(gradient), all(m), all(v), adamw, step, lowp::nearest_even{},
+                   *seen);
   }
 };
 
@@ -75,9 +80,18 @@ struct watched_layer {
           .weight("bias", values(bias.gradient));
     return dx;
   }
-  void update(std::uint64_t step) {
-    weight.update(step);
-    bias.update(step);
+  /// The update tells the watch of the weights where there is `told`.
+  void update(watch* told, std::uint64_t step) {
+    for (auto& [name, each] :
+         {std::pair<char const*, learned*>("weight", &weight), {"bias", &bias}}) {
+      if (told == nullptr) {
+        each->update(step, nullptr);
+      } else {
+        lowp::update_amax seen;
+        each->update(step, &seen);
+        told->update(place, name, seen);
+      }
+    }
   }
 };
 using dense = watched_layer<training::dense<float>>;
@@ -102,7 +116,8 @@ class watched_mlp {
       layers_.push_back(make_dense(w, "layer." + std::to_string(i), width, width));
   }
 
-  void step(watch* w, std::uint64_t number) {
+  /// `told`, where it is not null, is `w`, and learns of weights from their updates.
+  void step(watch* w, watch* told, std::uint64_t number) {
     std::vector<matrix> seen{x_};
     for (dense const& each : layers_) {
       matrix y = each.layer().forward(seen.back());
@@ -114,7 +129,7 @@ class watched_mlp {
       d.array() *= 1 - seen[i + 1].array().square();
       d = layers_[i].backward(w, seen[i], d);
     }
-    for (dense& each : layers_) each.update(number);
+    for (dense& each : layers_) each.update(told, number);
   }
 
  private:
@@ -136,7 +151,8 @@ class watched_block {
         up_(make_dense(w, "up", 4 * width, width)),
         down_(make_dense(w, "down", width, 4 * width)) {}
 
-  void step(watch* w, std::uint64_t number) {
+  /// `told`, where it is not null, is `w`, and learns of weights from their updates.
+  void step(watch* w, watch* told, std::uint64_t number) {
     auto const a1 = norm1_.layer().forward(x_);
     norm1_.see(w, x_, a1.result);
     matrix const qkv = qkv_.layer().forward(a1.result);
@@ -165,8 +181,8 @@ class watched_block {
     if (w != nullptr) w->backward(attention_place_).output(values(branch)).input(values(d_qkv));
     branch = qkv_.backward(w, a1.result, d_qkv);
     d += norm1_.backward(w, a1, branch);
-    for (dense* each : {&qkv_, &attended_, &up_, &down_}) each->update(number);
-    for (norm* each : {&norm1_, &norm2_}) each->update(number);
+    for (dense* each : {&qkv_, &attended_, &up_, &down_}) each->update(told, number);
+    for (norm* each : {&norm1_, &norm2_}) each->update(told, number);
   }
 
  private:

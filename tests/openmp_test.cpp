@@ -108,6 +108,21 @@ TEST(openmp, abs_range_of) {
   });
 }
 
+TEST(openmp, update_amax) {
+  for_each_size_and_team([](std::size_t size) {
+    auto p = numbers<lowp::bfloat16>(size, 1);
+    auto q = p;
+    const auto g = numbers<float>(size, 2);
+    lowp::update_amax alone;
+    lowp::update_amax shared;
+    lowp::update(p, g, lowp::sgd{.lr = 0.5}, 1, random_bits, alone);
+    lowp::openmp::update(q, g, lowp::sgd{.lr = 0.5}, 1, random_bits, shared);
+    EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
+    EXPECT_EQ(shared.weight.bits, lowp::abs_range_of(p).max_abs.bits);
+    EXPECT_EQ(shared.gradient.bits, lowp::abs_range_of(g).max_abs.bits);
+  });
+}
+
 TEST(openmp, overflow_watch) {
   for_each_size_and_team([](std::size_t size) {
     const auto x = numbers<float>(size, 1);

@@ -340,6 +340,33 @@ TEST(overflow_watch, names_updates_that_overflow_and_tensors_that_stand_still) {
   EXPECT_EQ(watch.places()[norm].stalled, 1U);
 }
 
+TEST(overflow_watch, names_what_an_update_saw) {
+  overflow_watch<float16> watch({.every = 100});
+  const std::size_t a = watch.add("a", "Linear");
+  const auto after = [&](float gradient, float weight) {
+    return lowp::update_amax{{lowp_test::float_bits(gradient)}, {lowp_test::float_bits(weight)}};
+  };
+  watch.step(0);
+  watch.update(a, after(65519, 65519));  // rounds to 65504
+  watch.step(7);                         // in any step
+  lowp::watch_alarm alarm = alarm_of([&] { watch.update(a, after(1, 65520)); });
+  EXPECT_EQ(alarm.trouble, watch_trouble::overflow);
+  EXPECT_EQ(alarm.tensor, "weight");
+  EXPECT_EQ(alarm.step, 7U);
+  EXPECT_EQ(alarm.range.max_abs.value(), 65520);
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): weight: up to 65520 in an update");
+  watch.step(8);
+  alarm = alarm_of([&] { watch.update(a, "bias", after(inf, nan_value)); });
+  EXPECT_EQ(alarm.trouble, watch_trouble::infinite);
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): bias.grad: up to inf in an update");
+  watch.step(9);
+  alarm = alarm_of([&] { watch.update(a, "bias", after(0, nan_value)); });
+  EXPECT_EQ(alarm.trouble, watch_trouble::nan);
+  EXPECT_EQ(watch.places()[a].overflow, 1U);
+  EXPECT_EQ(watch.places()[a].infinite, 1U);
+  EXPECT_EQ(watch.places()[a].nan, 1U);
+}
+
 TEST(overflow_watch, takes_all_that_can_be_read_and_what_was_seen_elsewhere) {
   overflow_watch<float16> watch;
   const std::size_t a = watch.add("a");
@@ -375,10 +402,12 @@ TEST(overflow_watch, refuses_what_makes_no_sense) {
             "lowp::overflow_watch: policy.frames is 0");
   EXPECT_EQ(refusal([] { overflow_watch({.every = 0}); }),
             "lowp::overflow_watch: policy.every is 0");
+  EXPECT_EQ(refusal([] { overflow_watch({.weights_every = 0}); }),
+            "lowp::overflow_watch: policy.weights_every is 0");
   overflow_watch watch({.frames = 2});
   EXPECT_EQ(refusal([&] { watch.forward(0); }), "lowp::overflow_watch: there is no place 0 of 0");
   const std::size_t a = watch.add("a");
-  EXPECT_EQ(refusal([&] { watch.update(3, {}); }),
+  EXPECT_EQ(refusal([&] { watch.update(3, lowp::update_report{}); }),
             "lowp::overflow_watch: there is no place 3 of 1");
   const auto old = watch.forward(a);
   watch.forward(a);

@@ -11,10 +11,31 @@ void tell(cases::flan_t5::attempt const& a) {
              a.first ? a.first->name : "none");
 }
 
+/// "scores" of "block.0.layer.0.SelfAttention.scores"
+std::string last_part(std::string const& name) { return name.substr(name.rfind('.') + 1); }
+
+/// Three tables: cells (column, row, percent lost), rows (row, name, tokens lost, error), columns.
+void tell_picture(cases::flan_t5_case const& c, cases::csv& csv) {
+  auto attempts = c.attempts;
+  attempts.push_back(c.bf16);
+  csv.line("column,row,percent");
+  for (std::size_t row = 0; row < attempts.size(); ++row)
+    for (std::size_t i = 0; i < attempts[row].sites.size(); ++i)
+      if (auto const lost = attempts[row].sites[i].lost)
+        csv.line("{},{},{:.3g}", i, row, 100 * *lost);
+  csv.line("\n\nrow,name,tokens,error");
+  for (std::size_t row = 0; row < attempts.size(); ++row)
+    csv.line("{},{},{:.0f} %,{:.1g}", row, attempts[row].name, 100 * attempts[row].lost,
+             attempts[row].error);
+  csv.line("\n\ncolumn,name");
+  for (std::size_t i = 0; i < c.bf16.sites.size(); ++i)
+    csv.line("{},{}", i, last_part(c.bf16.sites[i].name));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return cases::run_program(argc, argv, [](cases::csv&) {
+  return cases::run_program(argc, argv, [](cases::csv& csv) {
     cases::flan_t5_case const c = cases::run_flan_t5();
     fmt::print("Down-projections of {} encoder blocks, and what a power of two makes of them:\n\n",
                c.deviation.size());
@@ -32,5 +53,6 @@ int main(int argc, char** argv) {
                100 * c.attempts.back().inexact());
     fmt::print("\nThe first report of the watch, without a cure:\n\n{}\n",
                c.attempts.front().first->text);
+    tell_picture(c, csv);
   });
 }

@@ -74,6 +74,12 @@ inline model make_model() {
   return m;
 }
 
+/// A watched place, and how much of what it made is infinite or NaN.
+struct site {
+  std::string name;
+  std::optional<double> lost;  ///< share; none where a cure has removed the place
+};
+
 /// One run, and how it compares with fp32's.
 struct attempt {
   std::string name;
@@ -84,6 +90,7 @@ struct attempt {
       error;  ///< root mean square of the difference from fp32's states, over theirs; tokens not lost
   std::array<double, blocks> deviation;  ///< of the down-projections as computed
   lowp::scaling_report scaling;
+  std::vector<site> sites;  ///< in the order in which they are gone through
 
   /// Share of what was scaled that lost bits.
   double inexact() const {
@@ -92,9 +99,15 @@ struct attempt {
 };
 
 template <class Stream>
-attempt judge(std::string name, places::watch_type const& watch, run<Stream> const& r,
-              matrix const& exact) {
-  attempt a{std::move(name), watch.first(), 0, 0, 0, r.deviation, r.lost};
+attempt judge(std::string name, places const& at, run<Stream> const& r, matrix const& exact) {
+  attempt a{std::move(name), at.watch.first(), 0, 0, 0, r.deviation, r.lost, {}};
+  for (std::size_t i = 0; i < at.made.size(); ++i) {
+    lowp::abs_range const& made = at.made[i];
+    a.sites.push_back({at.watch.places()[i].name, std::nullopt});
+    if (made.count != 0)
+      a.sites.back().lost =
+          static_cast<double>(made.nan + made.infinite) / static_cast<double>(made.count);
+  }
   double difference = 0, whole = 0, real = 0, pads = 0;
   for (int i = 0; i < columns; ++i) {
     bool const is_padding = i % tokens >= lengths[static_cast<std::size_t>(i / tokens)];
@@ -129,15 +142,16 @@ inline flan_t5_case run_flan_t5() {
   model m = make_model();
   lowp::watch_policy const count{.throws = false};
 
+  std::vector<lowp::abs_range> made;
   // Each block's wo so that its output has that deviation.
   for (std::size_t b = 0; b < blocks; ++b) {
     places::watch_type watch(count);
-    places const at(watch);
+    places const at(watch, made);
     auto const r = encoder<float>(m, {}, at).forward<float>();
     m.block[b].wo = kept(m.block[b].wo * static_cast<float>(down_deviation / r.deviation[b]));
   }
   places::watch_type watch(count);
-  places const at(watch);
+  places const at(watch, made);
   auto const exact = encoder<float>(m, {}, at).forward<float>();
   c.deviation = exact.deviation;
   for (std::size_t b = 0; b < blocks; ++b) {
@@ -148,9 +162,10 @@ inline flan_t5_case run_flan_t5() {
   auto const try_with = [&]<class T, class Stream>(std::string name, cures const& cured, T,
                                                    Stream) {
     places::watch_type seen(count);
-    places const here(seen);
+    made.clear();
+    places const here(seen, made);
     auto const r = encoder<T>(m, cured, here).template forward<Stream>();
-    return judge(std::move(name), seen, r, exact.states);
+    return judge(std::move(name), here, r, exact.states);
   };
   using lowp::float16, lowp::bfloat16;
   cures cured{.exponent = c.exponent};

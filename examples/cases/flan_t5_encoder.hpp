@@ -93,11 +93,11 @@ struct cures {
   std::array<int, blocks> exponent{};  ///< of the projection's scale
 };
 
-/// Where a watch sees the blocks.
+/// Where a watch sees the blocks, and what each place made: nothing where it was not gone through.
 struct places {
   using watch_type = lowp::overflow_watch<>;
 
-  explicit places(watch_type& w) : watch(w) {
+  places(watch_type& w, std::vector<lowp::abs_range>& outputs) : watch(w), made(outputs) {
     for (std::size_t b = 0; b < blocks; ++b) {
       std::string const name = "block." + std::to_string(b) + ".layer.";
       scores[b] = w.add(name + "0.SelfAttention.scores", "Add");
@@ -111,14 +111,19 @@ struct places {
       down[b] = w.add(name + "1.DenseReluDense.wo", "Linear");
       second[b] = w.add(name + "1.residual", "Add");
     }
+    made.resize(w.places().size());
   }
   watch_type& watch;
+  std::vector<lowp::abs_range>& made;
   std::array<std::size_t, blocks> scores{}, softmax{}, attention{}, first{}, gate{}, up{}, cube{},
       gated{}, down{}, second{};
 
-  template <class In, class Out>
-  void see(std::size_t place, In const& in, Out const& out) const {
-    watch.forward(place).input(in).output(out);
+  template <class Out, class... In>
+  void see(std::size_t place, Out const& out, In const&... in) const {
+    auto const frame = watch.forward(place);
+    (frame.input(in), ...);
+    frame.output(out);
+    made[place] = lowp::abs_range_of(out);
   }
 };
 
@@ -189,7 +194,7 @@ class encoder {
   void add(std::size_t place, tensor<Stream>& stream, tensor<T> const& y, int exponent) const {
     tensor<Stream> const before = stream;
     lowp::fused_add(stream.values(), std::ldexp(1.0f, exponent), y.values());
-    at_.watch.forward(place).input(before.values()).input(y.values()).output(stream.values());
+    at_.see(place, stream.values(), before.values(), y.values());
   }
 
   tensor<T> attended(std::size_t b, tensor<T> const& x) const {
@@ -215,9 +220,9 @@ class encoder {
             scores(j, at + i) = before(j, at + i) + (bias + mask);
           }
       }
-    at_.see(at_.scores[b], before.values(), scores.values());
+    at_.see(at_.scores[b], scores.values(), before.values());
     share_out(scores, shares);
-    at_.see(at_.softmax[b], scores.values(), shares.values());
+    at_.see(at_.softmax[b], shares.values(), scores.values());
     matrix const weights = shares.floats();
     for (int s = 0; s < sequences; ++s)
       for (int h = 0; h < heads; ++h) {
@@ -227,7 +232,7 @@ class encoder {
           for (int c = 0; c < key_width; ++c) mixed(h * key_width + c, s * tokens + i) = head(c, i);
       }
     tensor<T> y = product(w.o, mixed);
-    at_.see(at_.attention[b], mixed.values(), y.values());
+    at_.see(at_.attention[b], y.values(), mixed.values());
     return y;
   }
   void share_out(tensor<T> const& scores, tensor<T>& shares) const {
@@ -247,19 +252,19 @@ class encoder {
   tensor<T> projected(std::size_t b, tensor<T> const& x, int exponent, Run& r) const {
     block_weights const& w = model_.block[b];
     tensor<T> const gate = product(w.wi_0, x), up = product(w.wi_1, x);
-    at_.see(at_.gate[b], x.values(), gate.values());
-    at_.see(at_.up[b], x.values(), up.values());
+    at_.see(at_.gate[b], gate.values(), x.values());
+    at_.see(at_.up[b], up.values(), x.values());
     tensor<T> gated(hidden, columns);
     if (cured_.gelu) {
       lowp::gated_gelu_tanh(gate.values(), up.values(), gated.values());
     } else {
       tensor<T> cube(hidden, columns);
       tensor<T> const activated = usual_gelu(gate, cube);
-      at_.see(at_.cube[b], gate.values(), cube.values());
+      at_.see(at_.cube[b], cube.values(), gate.values());
       for (std::size_t i = 0; i < gated.values().size(); ++i)
         gated.values()[i] = activated.values()[i] * up.values()[i];
     }
-    at_.see(at_.gated[b], gate.values(), gated.values());
+    at_.see(at_.gated[b], gated.values(), gate.values());
     lowp::scale_by_power_of_two(gated.values(), gated.values(), -exponent, r.lost);
     matrix const exact = w.wo * gated.floats();
     r.down[b] = lowp::measure(span_of(exact)).largest;
@@ -268,7 +273,7 @@ class encoder {
         std::sqrt(lowp::dot(span_of(exact), span_of(exact)) / static_cast<double>(exact.size()) -
                   mean * mean);
     tensor<T> y(exact);
-    at_.see(at_.down[b], gated.values(), y.values());
+    at_.see(at_.down[b], y.values(), gated.values());
     return y;
   }
 

@@ -11,28 +11,29 @@ namespace lowp {
 
 namespace detail {
 
-inline constexpr int plus = 1, minus = -1;
-inline constexpr float exp_rounder = 0x1.8p23f;  ///< has 0 in its 9 lowest bits
+/// What e^x and e^-x are asked for with.
+inline constexpr int of_plus = 1, of_minus = -1;
+/// Where it is 2^n of e^-x, n is 0 at most, and 2^(n + 65) a normal number, whose exponent field is n + 192.
+inline constexpr std::uint32_t minus_exp_bias = 192;
+/// Has 0 in its 9 lowest bits, or else that; both are even, so that neither decides a tie.
+template <int Sign>
+inline constexpr float exp_rounder = 0x1.8p23f + (Sign == of_minus ? minus_exp_bias : 0);
 
-/// e * 2^n, rounded once, for e in [1/2, 2) and a whole number n, from -150 to 150 or, for Sign = minus, to 0.
+/// e * 2^n, rounded once, for e in [1/2, 2) and a whole number n, from -150 to 150 or, for Sign = of_minus, to 0.
 /// Of NaN, NaN.
 ///
-/// @param rounded  n + exp_rounder, which has n in its low bits
-/// @param r        any finite number, or NaN if e is
+/// @param rounded  n + exp_rounder<Sign>
 template <int Sign, class F>
-LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded, F const& r) {
+LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded) {
   if constexpr (requires { lane<F>::times_power_of_two(e, n); }) {
     return lane<F>::times_power_of_two(e, n);
-  } else if constexpr (Sign == minus) {
-    // The exponent plus n + 64 is that of a normal number. 0 r is 0, or else NaN, whose bits the sum may
-    // have lost.
-    constexpr std::uint32_t up = 64;
-    F const above = lanes::from_bits<F>(
-        lanes::hidden(lanes::bits(e) + (lanes::bits(rounded) << 23) + (up << 23)));
-    return lanes::fma(above, lanes::spread<F>(0x1p-64f), lanes::mul(r, lanes::spread<F>(0)));
+  } else if constexpr (Sign == of_minus) {
+    // The first product is exact.
+    F const product = lanes::mul(e, lanes::from_bits<F>(lanes::bits(rounded) << 23));
+    return lanes::mul(product, lanes::spread<F>(0x1p-65f));
   } else {
     // 2^n in two factors of half the exponent: the first product is exact.
-    auto const shifted = lanes::bits(rounded) - (lanes::bits(exp_rounder) - 256u);
+    auto const shifted = lanes::bits(rounded) - (lanes::bits(exp_rounder<Sign>) - 256u);
     auto const half = shifted >> 1;
     F const product = lanes::mul(e, lanes::from_bits<F>((half - 1u) << 23));
     return lanes::mul(product, lanes::from_bits<F>((shifted - half - 1u) << 23));
@@ -47,8 +48,8 @@ LOWP_FN F bounded_exp(F const& x) {
   // ln 2 is exact: W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980, chapter 6.
   constexpr float log2_e = Sign * 0x1.715476p0f;
   constexpr float minus_ln2_high = -Sign * 0x1.62e4p-1f, minus_ln2_low = -Sign * 0x1.7f7d1cp-20f;
-  F const rounded = lanes::fma(x, lanes::spread<F>(log2_e), lanes::spread<F>(exp_rounder));
-  F const n = lanes::sub(rounded, lanes::spread<F>(exp_rounder));
+  F const rounded = lanes::fma(x, lanes::spread<F>(log2_e), lanes::spread<F>(exp_rounder<Sign>));
+  F const n = lanes::sub(rounded, lanes::spread<F>(exp_rounder<Sign>));
   F const r = lanes::fma(n, lanes::spread<F>(minus_ln2_low),
                          lanes::fma(n, lanes::spread<F>(minus_ln2_high), x));
 
@@ -61,7 +62,7 @@ LOWP_FN F bounded_exp(F const& x) {
   e = lanes::fma(e, r, lanes::spread<F>(0x1.fffffcp-2f));
   e = lanes::fma(e, r, lanes::spread<F>(Sign * 1.0f));
   e = lanes::fma(e, r, lanes::spread<F>(1.0f));
-  return times_power_of_two<Sign>(e, n, rounded, r);
+  return times_power_of_two<Sign>(e, n, rounded);
 }
 
 inline constexpr float exp_bound = 104;  ///< e^-104 rounds to 0, e^104 to infinity
@@ -69,7 +70,7 @@ inline constexpr float exp_bound = 104;  ///< e^-104 rounds to 0, e^104 to infin
 /// e^-x for x not negative, infinity included; NaN of NaN.
 template <class F>
 LOWP_FN F exp_of_minus(F const& x) {
-  return bounded_exp<minus>(lanes::smaller_or_nan(x, lanes::spread<F>(exp_bound)));
+  return bounded_exp<of_minus>(lanes::smaller_or_nan(x, lanes::spread<F>(exp_bound)));
 }
 
 }  // namespace detail
@@ -82,7 +83,7 @@ template <class F>
 LOWP_FN F exp(F const& x) {
   using U = word<F>;
   U const m = min(magnitude(x), spread<U>(bits(detail::exp_bound))) | (bits(x) & binary32_sign);
-  return select(is_nan(x), x, detail::bounded_exp<detail::plus>(from_bits<F>(m)));
+  return select(is_nan(x), x, detail::bounded_exp<detail::of_plus>(from_bits<F>(m)));
 }
 
 /// ln x for a normal positive x, within 0.84 units in the last place.

@@ -56,7 +56,8 @@ template <class Where, class P, class Make, class U, class R = nearest_even, cla
 ///
 /// @param p        n elements
 /// @param u        n elements; may be the storage of p where elements have equal size
-/// @param outcome  optionally an overflow policy, then optionally an update_report to add to
+/// @param outcome  optionally an overflow policy, then optionally an update_report or an
+///                 update_amax, whose gradient is u, to add to
 /// @throws std::invalid_argument  sizes differ, or p and u overlap in another way
 template <storage P, readable U, span_rounding R = nearest_even, class... Outcome>
   requires policy_then_report<Outcome...>

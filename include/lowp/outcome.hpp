@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/basic_float.hpp>
+#include <lowp/report/update_amax.hpp>
 #include <lowp/report/update_report.hpp>
 #include <lowp/simd/operand.hpp>
 
@@ -12,23 +13,31 @@
 namespace lowp {
 
 namespace detail {
+template <class T>
+inline constexpr bool reports_update = false;
+template <>
+inline constexpr bool reports_update<update_report> = true;
+template <>
+inline constexpr bool reports_update<update_amax> = true;
+
 template <class... T>
 inline constexpr bool is_outcome = false;
 template <>
 inline constexpr bool is_outcome<> = true;
 template <>
 inline constexpr bool is_outcome<overflow> = true;
-template <>
-inline constexpr bool is_outcome<update_report> = true;
-template <>
-inline constexpr bool is_outcome<overflow, update_report> = true;
+template <class Report>
+inline constexpr bool is_outcome<Report> = reports_update<Report>;
+template <class Report>
+inline constexpr bool is_outcome<overflow, Report> = reports_update<Report>;
 
 template <class T>
 concept report_is_lvalue =
-    !std::same_as<std::remove_cvref_t<T>, update_report> || std::same_as<T, update_report&>;
+    !reports_update<std::remove_cvref_t<T>> || std::same_as<T, std::remove_cvref_t<T>&>;
 }  // namespace detail
 
-/// `()`, `(overflow)`, `(update_report&)` or `(overflow, update_report&)`.
+/// `()`, `(overflow)`, `(report&)` or `(overflow, report&)`, the report being an update_report or an
+/// update_amax.
 template <class... T>
 concept policy_then_report =
     detail::is_outcome<std::remove_cvref_t<T>...> && (detail::report_is_lvalue<T> && ...);
@@ -44,16 +53,23 @@ template <element T, class... Rest>
 LOWP_FN constexpr overflow policy_among(overflow policy, Rest const&...) {
   return policy;
 }
-template <element T>
-LOWP_FN constexpr overflow policy_among(update_report const&) {
+template <element T, class Report>
+  requires reports_update<Report>
+LOWP_FN constexpr overflow policy_among(Report const&) {
   return default_overflow<T>;
 }
 
 // The report that was given; a null no_report otherwise.
 LOWP_HOST_FN simd::no_report* report_among() { return nullptr; }
 LOWP_HOST_FN simd::no_report* report_among(overflow) { return nullptr; }
-LOWP_HOST_FN update_report* report_among(update_report& report) { return &report; }
-LOWP_HOST_FN update_report* report_among(overflow, update_report& report) { return &report; }
+template <class Report>
+LOWP_HOST_FN Report* report_among(Report& report) {
+  return &report;
+}
+template <class Report>
+LOWP_HOST_FN Report* report_among(overflow, Report& report) {
+  return &report;
+}
 
 }  // namespace detail
 

@@ -7,20 +7,31 @@
 //     each step:  watch.step(step);
 //                 ... watch.forward(fc1).weight(w).input(x).output(y);
 //                 ... watch.backward(fc1).output(dy).input(dx).weight(dw);
+//                 update_amax seen;
+//                 update(w, dw, m, v, optimizer, step, rounding, seen);
+//                 watch.update(fc1, seen);
+//
+// The first tensor with trouble is the one that is named: tell of a cause before what it causes.
 #pragma once
 
 #include <lowp/abs_range.hpp>
+#include <lowp/report/update_amax.hpp>
 #include <lowp/stall_watch.hpp>
 #include <lowp/watch/alarm.hpp>
 #include <lowp/watch/frames.hpp>
+#include <lowp/watch/told_frame.hpp>
+#include <lowp/watch/weights.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,13 +50,14 @@ inline namespace LOWP_UNIT {
 template <census_target To = float, class Where = simd::this_thread>
 class overflow_watch {
  public:
-  class frame;
+  using frame = watch_told_frame<overflow_watch>;
 
-  /// @throws std::invalid_argument  policy.frames or policy.every is 0
+  /// @throws std::invalid_argument  policy.frames, .every or .weights_every is 0
   explicit overflow_watch(watch_policy policy = {})
-      : policy_(std::move(policy)), frames_(policy_.frames) {
+      : policy_(std::move(policy)), frames_(policy_.frames), weights_(policy_.weights_every) {
     if (policy_.frames == 0) detail::refuse_if("overflow_watch: policy.frames is 0");
     if (policy_.every == 0) detail::refuse_if("overflow_watch: policy.every is 0");
+    if (policy_.weights_every == 0) detail::refuse_if("overflow_watch: policy.weights_every is 0");
   }
 
   /// Names a place, and what it is, such as "Linear"; `where` may be a std::source_location. Returns its
@@ -81,10 +93,19 @@ class overflow_watch {
     bool const is_lost = report.nonfinite != 0;
     ++(is_lost ? places_[place].nan : places_[place].overflow);
     alarm(is_lost ? watch_trouble::nan : watch_trouble::overflow, place, "update", {}, [&] {
-      return "update: " + (is_lost
-                               ? amount(report.nonfinite, report.count, "not finite")
-                               : amount(report.overflowed, report.count, "beyond what is stored"));
+      return "update: " +
+             (is_lost
+                  ? detail::watch_amount(report.nonfinite, report.count, "not finite")
+                  : detail::watch_amount(report.overflowed, report.count, "beyond what is stored"));
     });
+  }
+  /// In any step: that what an update took or made is not finite, or beyond `To`.
+  /// @param seen  of that update alone
+  void update(std::size_t place, update_amax const& seen) { update(place, "weight", seen); }
+  void update(std::size_t place, std::string_view weight, update_amax const& seen) {
+    known(place);
+    judge_update(place, std::string(weight) + ".grad", seen.gradient);
+    judge_update(place, std::string(weight), seen.weight);
   }
   /// In any step: that a stall_watch found weights of the place frozen.
   void stalled(std::size_t place, stall_alarm const& what) {
@@ -93,6 +114,8 @@ class overflow_watch {
     alarm(watch_trouble::stalled, place, what.state.name, {}, [&] { return what.text(); });
   }
 
+  /// Whether this step is.
+  [[nodiscard]] bool is_watched() const { return is_watched_; }
   [[nodiscard]] std::vector<watched_place> const& places() const { return places_; }
   /// The first trouble of all.
   [[nodiscard]] std::optional<watch_alarm> const& first() const { return first_; }
@@ -105,13 +128,15 @@ class overflow_watch {
   }
 
  private:
+  friend frame;
+
   frame begin(std::size_t place, watch_pass pass) {
     known(place);
-    if (!is_watched_) return {nullptr, 0};
+    if (!is_watched_) return frame(nullptr, 0);
     finish_traced();
     std::uint64_t const number = frames_.begin(place, pass, step_);
     if (is_traced_) being_traced_ = number;
-    return {this, number};
+    return frame(this, number);
   }
   void known(std::size_t place) const {
     if (place >= places_.size())
@@ -133,56 +158,97 @@ class overflow_watch {
     return report;
   }
 
-  void see(std::uint64_t number, watch_role role, std::string_view name, abs_range const& range) {
-    detail::watch_frame* const current = frames_.find(number);
-    if (current == nullptr)
-      detail::refuse_if("overflow_watch: a frame was told of a tensor after " +
-                        std::to_string(policy_.frames) + " later frames");
-    watched_place& place = places_[current->place];
-    detail::watch_line const line{role, number_of(place, *current, role, name), range};
-    current->lines.push_back(line);
-    if (range.is_sound() || is_traced_) return;
-    if (range.nan != 0) ++place.nan;
-    if (range.infinite != 0) ++place.infinite;
-    if (range.overflow != 0) ++place.overflow;
-    alarm(range.nan != 0        ? watch_trouble::nan
-          : range.infinite != 0 ? watch_trouble::infinite
-                                : watch_trouble::overflow,
-          current->place, detail::watch_frames::label(place, *current, line), range, [&] {
-            return detail::watch_frames::label(place, *current, line) + ": " +
-                   amounts(range, *current, role);
-          });
-  }
-  static std::uint32_t number_of(watched_place& place, detail::watch_frame const& frame,
-                                 watch_role role, std::string_view name) {
-    if (role == watch_role::weight) {
-      auto const at = std::ranges::find(place.weights, name);
-      auto const number = static_cast<std::uint32_t>(at - place.weights.begin());
-      if (at == place.weights.end()) place.weights.emplace_back(name);
-      return number;
-    }
-    std::uint32_t number = 0;
-    for (detail::watch_line const& each : frame.lines)
-      if (each.role == role) ++number;
-    return number;
+  template <class S>
+    requires(!readable<S> && !std::derived_from<std::remove_cvref_t<S>, abs_range>)
+  static abs_range range_of(S&&) {
+    static_assert(readable<S>,
+                  "a watch is told of ranges of float or a narrow type, such as std::span(pointer, "
+                  "count), of a struct of the folder storage or of an abs_range");
+    return {};
   }
 
-  static std::string amount(std::uint64_t some, std::uint64_t all, char const* what) {
-    return std::to_string(some) + " of " + std::to_string(all) + " " + what;
+  detail::watch_frame& frame_of(std::uint64_t number) {
+    detail::watch_frame* const found = frames_.find(number);
+    if (found == nullptr)
+      detail::refuse_if("overflow_watch: a frame was told of a tensor after " +
+                        std::to_string(policy_.frames) + " later frames");
+    return *found;
   }
-  static std::string amounts(abs_range const& range, detail::watch_frame const& frame,
-                             watch_role role) {
-    std::string text;
-    auto const add = [&](std::uint64_t some, std::string const& what) {
-      if (some != 0) text += (text.empty() ? "" : ", ") + amount(some, range.count, what.c_str());
-    };
-    add(range.nan, "NaN");
-    add(range.infinite, "infinite");
-    add(range.overflow, "beyond " + detail::text_of(float{std::numeric_limits<To>::max()}));
-    // Were it the output of a watched place, that would have been found first.
-    bool const came_in =
-        frame.pass == watch_pass::forward ? role == watch_role::input : role == watch_role::output;
-    return came_in ? text + ", made by what is not watched" : text;
+
+  template <class T>
+  void see(std::uint64_t number, watch_role role, T& values, detail::watch_postponed* postponed) {
+    detail::watch_frame& current = frame_of(number);
+    std::uint32_t const index = static_cast<std::uint32_t>(
+        std::ranges::count(current.lines, role, &detail::watch_line::role));
+    add(current, {role, index, range_of(values), {}}, postponed);
+  }
+  template <class T>
+  void see_weight(std::uint64_t number, std::string_view name, T& values,
+                  detail::watch_postponed* postponed) {
+    detail::watch_frame& current = frame_of(number);
+    detail::watch_line line{watch_role::weight, {}, {}, {}};
+    line.number = detail::watch_weights::number_of(places_[current.place], name);
+    detail::watch_weight& known = weights_.at(current.place, current.pass, line.number);
+    if constexpr (readable<T>) {
+      bool const may_wait =
+          postponed != nullptr && postponed->has_room() && !is_traced_ && !has_alarmed_;
+      if (may_wait && detail::may_rest<To>(known, detail::extents_of("weight", values)[0].size)) {
+        --known.rest;
+        line.range = known.range;
+        line.as_of = known.step;
+        postponed->add({current.lines.size(), &read<T>, std::addressof(values)});
+        current.lines.push_back(line);
+        return;
+      }
+    }
+    line.range = range_of(values);
+    weights_.remember(known, line.range, step_);
+    add(current, line, postponed);
+  }
+  template <class T>
+  static abs_range read(void const* values) {
+    return range_of(*static_cast<T*>(const_cast<void*>(values)));
+  }
+
+  void add(detail::watch_frame& current, detail::watch_line const& line,
+           detail::watch_postponed* postponed) {
+    current.lines.push_back(line);
+    if (line.range.is_sound() || is_traced_) return;
+    if (postponed != nullptr) catch_up(current, *postponed);
+    judge(current, line);
+  }
+  /// Reads what was put off, all before any is judged, so that a report has their numbers.
+  void catch_up(detail::watch_frame& current, detail::watch_postponed& postponed) {
+    for (auto const& each : postponed) {
+      detail::watch_line& line = current.lines[each.line];
+      line.range = each.read(each.values);
+      line.as_of.reset();
+      weights_.remember(weights_.at(current.place, current.pass, line.number), line.range, step_);
+    }
+    for (auto const& each : postponed)
+      if (!current.lines[each.line].range.is_sound()) judge(current, current.lines[each.line]);
+    postponed.clear();
+  }
+  void judge(detail::watch_frame const& current, detail::watch_line const& line) {
+    watched_place& place = places_[current.place];
+    if (line.range.nan != 0) ++place.nan;
+    if (line.range.infinite != 0) ++place.infinite;
+    if (line.range.overflow != 0) ++place.overflow;
+    std::string const label = detail::watch_frames::label(place, current, line);
+    alarm(detail::watch_trouble_of(line.range.max_abs), current.place, label, line.range,
+          [&] { return label + ": " + detail::watch_amounts<To>(current, line); });
+  }
+  void judge_update(std::size_t place, std::string const& tensor, amax largest) {
+    if (largest.bits < detail::borders_of<To>.overflow) return;
+    watched_place& at = places_[place];
+    watch_trouble const trouble = detail::watch_trouble_of(largest);
+    ++(trouble == watch_trouble::nan        ? at.nan
+       : trouble == watch_trouble::infinite ? at.infinite
+                                            : at.overflow);
+    abs_range range;
+    range.max_abs = largest;
+    alarm(trouble, place, tensor, range,
+          [&] { return tensor + ": up to " + detail::text_of(largest.value()) + " in an update"; });
   }
 
   template <class Details>
@@ -209,52 +275,12 @@ class overflow_watch {
 
   watch_policy policy_;
   detail::watch_frames frames_;
+  detail::watch_weights weights_;
   std::vector<watched_place> places_;
   std::optional<watch_alarm> first_;
   std::string trace_;
   std::uint64_t step_ = 0, being_traced_ = 0;
   bool is_watched_ = true, is_traced_ = false, has_alarmed_ = false;
-};
-
-/// What a place did once. Tensors are spans and the like, of matrices std::span(m.data(), m.size()), or
-/// any struct of the folder storage; or an abs_range, as a GPU or another machine has found it.
-/// Each is looked at when it is told of, and not kept.
-///
-/// @throws watch_error  at the first tensor with trouble in this step, where the policy is to throw
-template <census_target To, class Where>
-class overflow_watch<To, Where>::frame {
- public:
-  template <class T>
-  frame const& weight(T&& values) const {
-    return weight("weight", values);
-  }
-  template <class T>
-  frame const& weight(std::string_view name, T&& values) const {
-    return see(watch_role::weight, name, values);
-  }
-  /// Forward, x; backward, the gradient by x.
-  template <class T>
-  frame const& input(T&& values) const {
-    return see(watch_role::input, {}, values);
-  }
-  /// Forward, y; backward, the gradient by y.
-  template <class T>
-  frame const& output(T&& values) const {
-    return see(watch_role::output, {}, values);
-  }
-
- private:
-  friend overflow_watch;
-  frame(overflow_watch* watch, std::uint64_t number) : watch_(watch), number_(number) {}
-
-  template <class T>
-  frame const& see(watch_role role, std::string_view name, T& values) const {
-    if (watch_ != nullptr) watch_->see(number_, role, name, range_of(values));
-    return *this;
-  }
-
-  overflow_watch* watch_;  ///< null where the step is not watched
-  std::uint64_t number_;
 };
 
 }  // namespace LOWP_UNIT

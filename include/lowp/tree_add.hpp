@@ -117,8 +117,8 @@ template <class Where, class Model, class Updates, class R = nearest_even, class
 /// @param rounding  a stochastic mode is of_tensor(i) for tensor number i, so that each has a stream of
 ///                  its own; a model whose tensors are of several types is several lists, and the
 ///                  second takes rounding.of_tensor(size of the first)
-/// @param outcome   optionally an overflow policy, then optionally an update_report& of all tensors or
-///                  a range of as many update_reports to add to
+/// @param outcome   optionally an overflow policy, then optionally an update_report& or
+///                  update_amax& of all tensors or a range of as many update_reports to add to
 /// @throws std::invalid_argument  what fused_add refuses, with the tensor's name; the lists differ in
 ///                  length or names; two tensors share memory of which one is written
 template <tensor_list Model, tensor_list Updates, span_rounding R = nearest_even, class... Outcome>

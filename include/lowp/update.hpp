@@ -119,9 +119,10 @@ LOWP_HOST_FN auto slot(S& storage, R const& rounding, When const& when, Outcome 
 }
 
 template <class T>
-concept update_argument = moment_storage<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
-                          update_rounding<std::remove_cvref_t<T>> ||
-                          one_of<std::remove_cvref_t<T>, sgd, adamw, overflow, update_report>;
+concept update_argument =
+    moment_storage<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
+    update_rounding<std::remove_cvref_t<T>> || reports_update<std::remove_cvref_t<T>> ||
+    one_of<std::remove_cvref_t<T>, sgd, adamw, overflow>;
 
 template <class P, class G, class... Rest>
 concept update_arguments = storage<P> && readable<G> && (update_argument<Rest> && ...);
@@ -194,7 +195,8 @@ template <class Where, class P, class G, class M, class V, class R = nearest_eve
 /// @param step      counts from 1
 /// @param rounding  one mode for all narrow slots, or per_slot; a stochastic one gets `step` into
 ///                  the low half of its stream and gives each slot its own draw
-/// @param outcome   optionally an overflow policy, then optionally an update_report to add to
+/// @param outcome   optionally an overflow policy, then optionally an update_report or an
+///                  update_amax to add to
 /// @throws std::invalid_argument  sizes differ; a written range overlaps another range; step 0; a
 ///                  hyper-parameter that is not finite or outside its range. Nothing is written.
 template <storage P, readable G, update_rounding R = nearest_even, class... Outcome>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -10,6 +11,10 @@
 namespace {
 
 using cases::flan_t5::attempt;
+using cases::flan_t5::site;
+
+// Of what each place made; a place that is gone lost nothing.
+double lost_at(const site& s) { return s.lost.value_or(0); }
 
 TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
   const cases::flan_t5_case c = cases::run_flan_t5();
@@ -31,6 +36,11 @@ TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
     EXPECT_EQ(a.first->tensor, "output") << a.name;  // made there, not brought in
     EXPECT_EQ(a.first->trouble, lowp::watch_trouble::infinite) << a.name;
     EXPECT_GT(a.lost, 0.5) << a.name;  // only all four of them help
+    const auto first = std::ranges::find_if(a.sites, [](const site& s) { return lost_at(s) > 0; });
+    EXPECT_EQ(first->name, found[i]) << a.name;
+    if (i < 2) continue;
+    EXPECT_LT(lost_at(*first), 0.001) << a.name;  // and attention spreads it
+    EXPECT_NEAR(lost_at(a.sites.back()), 2.0 / 3, 0.01) << a.name;
   }
   // A sequence that is nothing but padding is NaN where a mask has no head-room.
   EXPECT_GT(c.attempts[0].padding_lost, c.attempts[1].padding_lost + 0.2);
@@ -39,6 +49,11 @@ TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
   EXPECT_FALSE(cured.first.has_value());
   EXPECT_EQ(cured.lost, 0);
   EXPECT_EQ(cured.padding_lost, 0);
+  for (const attempt* each : {&cured, &c.bf16})
+    for (const site& s : each->sites) EXPECT_EQ(lost_at(s), 0) << s.name;
+  const std::size_t act = 6;
+  EXPECT_TRUE(c.attempts[1].sites[act].lost.has_value());
+  EXPECT_FALSE(c.attempts[2].sites[act].lost.has_value());
   EXPECT_EQ(cured.scaling.overflowed, 0U);
   EXPECT_FALSE(c.bf16.first.has_value());
   EXPECT_EQ(c.bf16.lost, 0);

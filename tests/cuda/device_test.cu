@@ -240,6 +240,19 @@ TEST_F(gpu, reports_on_more_tiles_than_blocks) {
   EXPECT_EQ(std::memcmp(&seen[0], &seen[1], sizeof seen[0]), 0);
 }
 
+TEST_F(gpu, amax_of_an_update) {
+  trained want(1'000'001);
+  const trained_on_device got(want);
+  const device_object<lowp::update_amax> seen;
+  lowp::update_amax expected;
+  lowp::update(want.p, want.g, want.m, want.v, lowp::adamw{}, 1, lowp::stochastic{4}, expected);
+  lowp::cuda::update(nullptr, got.p, got.g, got.m, got.v, lowp::adamw{}, 1, lowp::stochastic{4},
+                     seen.data());
+  EXPECT_TRUE(got.equals(want));
+  const lowp::update_amax there = seen.get();
+  EXPECT_EQ(std::memcmp(&there, &expected, sizeof there), 0);
+}
+
 TEST_F(gpu, list_of_tensors) {
   std::vector<trained> want;
   std::vector<std::unique_ptr<trained_on_device>> tensors;

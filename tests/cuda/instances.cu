@@ -104,6 +104,8 @@ void censuses(cudaStream_t stream, const memory& a, const memory& b, const memor
                            static_cast<lowp::abs_range_report<lowp::float16>*>(other.data));
   lowp::cuda::abs_range_of(stream, b.of<lowp::bfloat16>(),
                            static_cast<lowp::abs_range_report<float>*>(other.data));
+  lowp::cuda::update(stream, a.of<float>(), b.of<lowp::bfloat16>(), lowp::sgd{.lr = 1}, 1,
+                     lowp::nearest_even{}, static_cast<lowp::update_amax*>(other.data));
 }
 
 void activations(cudaStream_t stream, const memory& a, const memory& b, const memory& c) {

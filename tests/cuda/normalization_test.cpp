@@ -13,13 +13,15 @@ namespace {
 
 using namespace lowp_test;
 
+// Blocks of `threads`, of which two may have so much shared memory each.
 template <lowp::element T>
-void expect_bits_of_host() {
-  for (const std::size_t columns : {1U, 7U, 8U, 65U, 256U, 300U, 1001U}) {
+void expect_bits_of_host(const std::vector<std::size_t>& lengths, std::size_t rows,
+                         unsigned threads = 32, std::size_t most_shared_bytes = 1U << 16) {
+  for (const std::size_t columns : lengths) {
     SCOPED_TRACE(columns);
     std::mt19937 random(static_cast<unsigned>(columns));
     std::vector<T> x;
-    for (std::size_t r = 0; r < 9; ++r) hard::append_row(x, columns, r % hard::kinds, random);
+    for (std::size_t r = 0; r < rows; ++r) hard::append_row(x, columns, r % hard::kinds, random);
     std::vector<T> weight;
     std::vector<T> bias;
     for (std::size_t i = 0; i < columns; ++i) {
@@ -28,7 +30,8 @@ void expect_bits_of_host() {
     }
     std::vector<T> want(x.size());
     std::vector<T> got(x.size());
-    simulated_grid grid(32, 3);
+    simulated_grid grid(threads, 3);
+    grid.most_shared_bytes = most_shared_bytes;
     const lowp::cuda::on_grid<simulated_grid> where{grid};
     const auto expect_same = [&] {
       for (std::size_t i = 0; i < x.size(); ++i)
@@ -43,9 +46,23 @@ void expect_bits_of_host() {
   }
 }
 
-TEST(cuda_normalization, of_floats) { expect_bits_of_host<float>(); }
-TEST(cuda_normalization, of_float16) { expect_bits_of_host<lowp::float16>(); }
-TEST(cuda_normalization, of_bfloat16) { expect_bits_of_host<lowp::bfloat16>(); }
+const std::vector<std::size_t> short_rows{1, 7, 8, 65, 256, 300, 1001};
+
+TEST(cuda_normalization, of_floats) { expect_bits_of_host<float>(short_rows, 9); }
+TEST(cuda_normalization, of_float16) { expect_bits_of_host<lowp::float16>(short_rows, 9); }
+TEST(cuda_normalization, of_bfloat16) { expect_bits_of_host<lowp::bfloat16>(short_rows, 9); }
+
+TEST(cuda_normalization, of_a_row_for_each_warp_of_a_block) {
+  expect_bits_of_host<lowp::bfloat16>({255, 1024}, 9, 256);
+}
+TEST(cuda_normalization, of_a_row_for_a_block) {
+  expect_bits_of_host<lowp::bfloat16>({1025, 8192}, 5, 256);
+  expect_bits_of_host<float>({4099}, 5, 256);
+}
+TEST(cuda_normalization, of_rows_that_are_read_anew) {
+  expect_bits_of_host<lowp::bfloat16>({1025, 8192}, 5, 256, 0);
+  expect_bits_of_host<float>({4099}, 5, 256, 0);
+}
 
 TEST(cuda_normalization, refuses_what_lowp_refuses) {
   std::vector<float> x(12);

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <string>
 #include <thread>
@@ -51,19 +52,32 @@ struct documented_conversions {
     first = one(pair);
     second = one(pair >> facts<T>.bits());
   }
-  static inline std::uint64_t used = 0;
+  static inline std::atomic<std::uint64_t> used = 0;
 };
 
 struct no_conversions {};
 
 // What the threads of a block share.
 struct block_state {
-  explicit block_state(unsigned threads) : arrived(static_cast<std::ptrdiff_t>(threads)) {}
+  static constexpr unsigned warp = 32;
+  static constexpr std::uint32_t uninitialized = 0xdeadbeef;
+
+  block_state(unsigned threads, std::size_t dynamic_bytes)
+      : arrived(static_cast<std::ptrdiff_t>(threads)), dynamic(dynamic_bytes / 16, quad{}) {
+    for (unsigned first = 0; first < threads; first += warp)
+      warp_arrived.emplace_back(static_cast<std::ptrdiff_t>(std::min(warp, threads - first)));
+  }
   std::barrier<> arrived;
+  std::deque<std::barrier<>> warp_arrived;
   std::vector<std::max_align_t> memory = std::vector<std::max_align_t>(4096);
   std::vector<std::uint32_t> words = std::vector<std::uint32_t>(1024);
   // As uninitialized as a GPU's.
-  std::vector<std::uint32_t> counters = std::vector<std::uint32_t>(1024, 0xdeadbeef);
+  std::vector<std::uint32_t> counters = std::vector<std::uint32_t>(1024, uninitialized);
+  struct alignas(16) quad {
+    std::array<std::uint32_t, 4> words{uninitialized, uninitialized, uninitialized, uninitialized};
+  };
+  std::vector<quad> dynamic;
+  std::atomic<std::uint64_t> bytes_read = 0, bytes_written = 0;
 };
 
 template <class Conversions>
@@ -81,6 +95,7 @@ struct simulated_thread {
   template <class T>
   T read(const unsigned char* at) const {
     expect_aligned(at, sizeof(T));
+    state->bytes_read.fetch_add(sizeof(T), std::memory_order_relaxed);
     T x;
     std::memcpy(&x, at, sizeof x);
     return x;
@@ -88,6 +103,7 @@ struct simulated_thread {
   template <class T>
   void write(unsigned char* at, const T& x) const {
     expect_aligned(at, sizeof(T));
+    state->bytes_written.fetch_add(sizeof(T), std::memory_order_relaxed);
     std::memcpy(at, &x, sizeof x);
   }
   template <class Make>
@@ -109,10 +125,11 @@ struct simulated_thread {
   template <int Distance>
   [[nodiscard]] std::uint32_t exchanged(std::uint32_t x) const {
     std::uint32_t* const all = state->words.data();
+    std::barrier<>& warp = state->warp_arrived[thread_ / block_state::warp];
     all[thread_] = x;
-    barrier();
+    warp.arrive_and_wait();
     const std::uint32_t other = all[thread_ ^ Distance];
-    barrier();
+    warp.arrive_and_wait();
     return other;
   }
   template <class T>
@@ -124,6 +141,19 @@ struct simulated_thread {
   [[nodiscard]] std::uint32_t* counters() const {
     static_assert(N <= 1024);
     return state->counters.data();
+  }
+
+  template <int N>
+  [[nodiscard]] float* shared_floats() const {
+    static_assert(N * sizeof(float) <= 4096 * sizeof(std::max_align_t));
+    return shared<float>();
+  }
+  [[nodiscard]] unsigned char* dynamic_memory() const {
+    return reinterpret_cast<unsigned char*>(state->dynamic.data());
+  }
+  template <class T>
+  T* settled(T* shared) const {
+    return shared;
   }
 
   struct atomics {
@@ -158,14 +188,19 @@ class grid_with {
       : threads_(block_threads), most_blocks_(most_blocks) {}
 
   [[nodiscard]] unsigned threads() const { return threads_; }
+  [[nodiscard]] std::size_t shared_bytes() const { return most_shared_bytes; }
 
   template <class Report, class Call>
   void run(const Call& call) {
     ++launches;
+    if constexpr (requires { call.dynamic_bytes; }) {
+      dynamic_bytes = call.dynamic_bytes;
+      team_threads = Call::team_threads;
+    }
     parameter_bytes = std::max(parameter_bytes, sizeof call);
     const std::uint64_t blocks = std::min(call.table.tiles, most_blocks_);
     for (std::uint64_t block = 0; block < blocks; ++block) {
-      block_state state(threads_);
+      block_state state(threads_, dynamic_bytes);
       const auto run_one = [&](unsigned thread) {
         call.run(simulated_thread<Conversions>{thread, threads_, block, blocks, &state});
       };
@@ -176,6 +211,8 @@ class grid_with {
       } else {
         for (unsigned thread = threads_; thread-- > 0;) run_one(thread);
       }
+      bytes_read += state.bytes_read;
+      bytes_written += state.bytes_written;
     }
   }
   void copy(void* to, const void* from, std::size_t bytes) {
@@ -191,6 +228,12 @@ class grid_with {
   std::string refused;
   int launches = 0;
   std::size_t parameter_bytes = 0;
+  // Of what the kernels have read and written through their threads.
+  std::uint64_t bytes_read = 0, bytes_written = 0;
+  // Of the last kernel over rows.
+  std::size_t dynamic_bytes = 0;
+  unsigned team_threads = 0;
+  std::size_t most_shared_bytes = std::size_t{80} << 10;  // for a test to set
 
  private:
   unsigned threads_;

@@ -26,8 +26,9 @@ namespace lowp::cuda {
 
 template <class T>
 inline constexpr bool is_report_pointer =
-    std::same_as<T, update_report*> || std::same_as<T, gradient_report*> ||
-    std::same_as<T, sum_report*> || std::same_as<T, scaling_report*> || std::same_as<T, amax*>;
+    std::same_as<T, update_report*> || std::same_as<T, update_amax*> ||
+    std::same_as<T, gradient_report*> || std::same_as<T, sum_report*> ||
+    std::same_as<T, scaling_report*> || std::same_as<T, amax*>;
 template <class To>
 inline constexpr bool is_report_pointer<census_report<To>*> = true;
 template <class To>

@@ -5,6 +5,7 @@
 #include <lowp/basic_float.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
 namespace lowp::cuda {
@@ -17,6 +18,24 @@ template <element T>
 LOWP_FN constexpr int access_bytes(int width) {
   constexpr int element = sizeof(T), all = group_size * element;
   return width < element ? element : width < all ? width : all;
+}
+
+/// The widths that kernels have code for; the least means element by element.
+inline constexpr int widths[] = {16, 4, 1};
+
+/// body(std::integral_constant<int, width>{}), of the host's code or of a kernel's.
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable
+#endif
+template <int I = 0, class Body>
+LOWP_FN void with_width(int width, Body const& body) {
+  using candidate = std::integral_constant<int, widths[I]>;
+  if constexpr (I + 1 == std::size(widths))
+    body(candidate{});
+  else if (width == candidate::value)
+    body(candidate{});
+  else
+    with_width<I + 1>(width, body);
 }
 
 /// Eight codes in registers:
@@ -47,6 +66,7 @@ class group {
   /// All eight, with accesses of Bytes bytes.
   template <int Bytes, class Thread>
   LOWP_FN void load(Thread const& thread, T const* at) {
+    *this = {};
     LOWP_UNROLL_ON_GPU
     for (int i = 0; i < group_size * element_bytes / Bytes; ++i) {
       auto const bytes = thread.template read<access<Bytes>>(bytes_of(at) + i * Bytes);
@@ -76,6 +96,7 @@ class group {
   /// The first `count` elements only; the others are zero, and are not stored.
   template <class Thread>
   LOWP_FN void load_first(int count, Thread const& thread, T const* at) {
+    *this = {};
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < group_size; ++k)
       if (k < count) set(k, thread.template read<whole>(bytes_of(at + k)));

@@ -175,7 +175,7 @@ class tile_runner {
         auto const now = p.set(k, x[0][k], random(k));
         if (k < count)
           totals_.add(u, p.code(row, k), now.code, old, Parameter::decoded(now.code),
-                      now.overflowed);
+                      now.overflowed, x[1][k]);
       }
     } else {
       LOWP_UNROLL_ON_GPU

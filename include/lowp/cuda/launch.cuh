@@ -27,6 +27,21 @@ class gpu_grid {
 
   static constexpr unsigned threads() { return block_threads; }
 
+  /// Shared memory of a block of which a multiprocessor has room for two, beside what kernels have in any
+  /// case.
+  [[nodiscard]] std::size_t shared_bytes() {
+    int device = 0, of_block = 0, of_multiprocessor = 0;
+    cudaError_t code = cudaGetDevice(&device);
+    if (code == cudaSuccess)
+      code = cudaDeviceGetAttribute(&of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (code == cudaSuccess)
+      code = cudaDeviceGetAttribute(&of_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+                                    device);
+    if (outcome_.ok()) outcome_ = status("cudaDeviceGetAttribute", code);
+    int const most = of_block < of_multiprocessor / 2 ? of_block : of_multiprocessor / 2;
+    return most > other_shared_bytes ? static_cast<std::size_t>(most - other_shared_bytes) : 0;
+  }
+
   template <class Report, class Call>
   void run(Call const& call) {
     static_assert(sizeof(Call) <= parameter_bytes);
@@ -38,6 +53,16 @@ class gpu_grid {
     config.gridDim = dim3(static_cast<unsigned>(blocks));
     config.blockDim = dim3(block_threads);
     config.stream = stream_;
+    if constexpr (requires { call.dynamic_bytes; }) {
+      constexpr std::uint32_t always_allowed = (48 << 10) - other_shared_bytes;
+      config.dynamicSmemBytes = call.dynamic_bytes;
+      if (call.dynamic_bytes > always_allowed)
+        outcome_ =
+            status("cudaFuncSetAttribute",
+                   cudaFuncSetAttribute(kernel<Call>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(call.dynamic_bytes)));
+      if (!outcome_.ok()) return;
+    }
     outcome_ = status("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel<Call>, call));
   }
 
@@ -68,6 +93,9 @@ class gpu_grid {
   [[nodiscard]] status const& outcome() const { return outcome_; }
 
  private:
+  /// What a row kernel has beside the dynamic part, and CUDA keeps for itself, is less.
+  static constexpr int other_shared_bytes = 4 << 10;
+
   cudaStream_t stream_;
   status outcome_;
 };

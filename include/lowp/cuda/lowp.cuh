@@ -41,6 +41,8 @@
 //
 // There a std::span<update_report> in device memory may stand for the report: one a tensor.
 //
+// overflow_watch.cuh has an overflow_watch of device memory.
+//
 // Each is also there as try_cast and so on, which return a status instead of throwing: try.cuh.
 #pragma once
 

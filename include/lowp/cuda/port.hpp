@@ -109,23 +109,24 @@ class port {
     if constexpr (is_written) {
       after_ = {};
       group_bits const random = bits(first);
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; k += 2) {
-        if constexpr (encodes || encodes_randomly) {
-          std::uint32_t const larger =
-              lanes::max(lanes::magnitude(x[k]), lanes::magnitude(x[k + 1]));
-          if (larger <= slot_.limit) {
+      if constexpr (encodes || encodes_randomly) {
+        std::uint32_t largest = 0;
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < group_size; ++k) largest = lanes::max(largest, lanes::magnitude(x[k]));
+        if (largest <= slot_.limit) {
+          LOWP_UNROLL_ON_GPU
+          for (int k = 0; k < group_size; k += 2) {
             if constexpr (encodes)
               after_.set_pair(k, Hardware::encode(tag{}, x[k], x[k + 1]));
             else
               after_.set_pair(
                   k, Hardware::encode(tag{}, x[k], x[k + 1], random(k + 1) << 16 | random(k)));
-            continue;
           }
+          return;
         }
-        set(k, x[k], random(k));
-        set(k + 1, x[k + 1], random(k + 1));
       }
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < group_size; ++k) set(k, x[k], random(k));
     }
   }
 

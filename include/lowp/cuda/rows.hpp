@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel over rows: a warp a row, groups of eight elements a thread, so that thread t adds to the
-// sums 8 t to 8 t + 7 of fold::sum. Besides what kernel.hpp asks of a thread:
+// The kernel over rows, for teams of a warp and of a block. A row is read from memory once, in groups of
+// eight elements; what its folds want is kept in shared memory, until the results are written in groups
+// again. A row too long for that is read anew by each fold.
 //
-//     exchanged<Distance>(word)    the word of the thread whose number in the warp differs in that bit
+// So an element of a row that is kept is one read and one write of memory, and for each operand that is
+// read 4 bytes of shared memory, beside 2 KB of a block. tests/cuda/row_code_test.cmake counts what softmax
+// issues for it and holds it to what a GPU has time for: 31 instructions in bfloat16.
+//
+// Besides what row_team.hpp asks of a thread:
+//
+//     dynamic_memory()    the call's dynamic_bytes that a block shares, aligned to 16 bytes
+//     settled(address)    in a register, where it is in shared memory
 #pragma once
 
-#include <lowp/cuda/kernel.hpp>
-#include <lowp/row_folds.hpp>
-#include <lowp/simd/row_call.hpp>
+#include <lowp/cuda/row_memory.hpp>
+#include <lowp/cuda/row_slot.hpp>
+#include <lowp/cuda/row_team.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,226 +25,269 @@
 
 namespace lowp::cuda {
 
-inline constexpr unsigned warp_threads = 32;
-static_assert(warp_threads * group_size == fold::sums);
+/// So that no thread's next column is beyond the numbers of 32 bits.
+inline constexpr std::uint32_t most_columns = 0x7fffffff;
 
-/// What the threads of a warp fold, each some groups.
-template <class Fold>
-class thread_fold;
+/// Groups that a thread has on their way before it computes.
+template <class Scores>
+inline constexpr int groups_at_once = Scores::bytes_read <= 2   ? 4
+                                      : Scores::bytes_read <= 4 ? 2
+                                                                : 1;
 
-template <>
-class thread_fold<fold::maximum> {
- public:
-  LOWP_FN void add(int, float x) { largest_ = lanes::larger(x, largest_); }
-  template <class Thread>
-  LOWP_FN float total(Thread const& thread) const {
-    return largest_among<warp_threads / 2>(thread, largest_);
-  }
-
- private:
-  template <int Distance, class Thread>
-  LOWP_FN static float largest_among(Thread const& thread, float x) {
-    if constexpr (Distance == 0) {
-      return x;
-    } else {
-      float const other =
-          lanes::from_bits<float>(thread.template exchanged<Distance>(lanes::bits(x)));
-      return largest_among<Distance / 2>(thread, lanes::larger(x, other));
-    }
-  }
-  float largest_ = detail::neutral<float>(fold::maximum{});
-};
-
-template <>
-class thread_fold<fold::sum> {
- public:
-  LOWP_FN void add(int k, float x) { sums_[k] = lanes::add(sums_[k], x); }
-  template <class Thread>
-  LOWP_FN float total(Thread const& thread) {
-    among<warp_threads / 2>(thread);
-    LOWP_UNROLL_ON_GPU
-    for (int half = group_size / 2; half != 0; half /= 2) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < half; ++k) sums_[k] = lanes::add(sums_[k], sums_[k + half]);
-    }
-    return sums_[0];
-  }
-
- private:
-  template <int Distance, class Thread>
-  LOWP_FN void among(Thread const& thread) {
-    if constexpr (Distance != 0) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k) {
-        float const other =
-            lanes::from_bits<float>(thread.template exchanged<Distance>(lanes::bits(sums_[k])));
-        sums_[k] = lanes::add(sums_[k], other);
-      }
-      among<Distance / 2>(thread);
-    }
-  }
-  float sums_[group_size] = {};
-};
-
-/// An operand of a row operation.
-template <class Slot>
-struct row_slot {
-  Slot slot;
-  void* data;
-  simd::row_repetition rows;
-
-  /// Elements from `first` on of row r, `count` of them.
-  template <int Width, class Thread>
-  LOWP_FN void load(Thread const& thread, std::uint64_t r, std::uint64_t columns,
-                    std::uint64_t first, int count, float (&x)[group_size]) const {
-    port<Slot, true, typename Thread::hardware, 1> p(slot, &data, 0);
-    p.template load<Width>(0, thread, rows.row(r) * columns + first, count);
-    p.decode(0, x);
-  }
-  template <int Width, class Thread>
-  LOWP_FN void store(Thread const& thread, std::uint64_t r, std::uint64_t columns,
-                     std::uint64_t first, int count, float const (&x)[group_size]) const {
-    port<Slot, true, typename Thread::hardware, 1> p(slot, &data, 0);
-    p.encode(thread, x, first, count);
-    p.template store<Width>(thread, r * columns + first, count);
-  }
-};
-
-/// Bytes that are loaded as words: see simd::byte_operand.
-struct byte_slot {
-  using type = float8_e4m3fn;  // any of its size
-};
-template <>
-struct row_slot<byte_slot> {
-  byte_slot slot;
-  void* data;
-  simd::row_repetition rows;
-
-  template <int Width, class Thread>
-  LOWP_FN void load(Thread const& thread, std::uint64_t r, std::uint64_t columns,
-                    std::uint64_t first, int count, float (&x)[group_size]) const {
-    using code = byte_slot::type;
-    code const* const at = static_cast<code const*>(data) + rows.row(r) * columns + first;
-    group<code> bytes;
-    if (count == group_size)
-      bytes.template load<access_bytes<code>(Width)>(thread, at);
-    else
-      bytes.load_first(count, thread, at);
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < group_size; ++k) x[k] = lanes::from_bits<float>(bytes.code(k));
-  }
-};
-
-/// Operands that are read.
-template <class Indices, class... Slot>
-struct row_slots;
-template <std::size_t... I, class... Slot>
-struct row_slots<std::index_sequence<I...>, Slot...> : indexed_slot<I, row_slot<Slot>>... {
-  static constexpr int size = sizeof...(I) == 0 ? 1 : sizeof...(I);
-  using indices = std::index_sequence<I...>;
-
-  template <int Width, class Thread>
-  LOWP_FN void load(Thread const& thread, std::uint64_t r, std::uint64_t columns,
-                    std::uint64_t first, int count, float (&x)[size][group_size]) const {
-    static_cast<void>(r + columns + first + static_cast<unsigned>(count));  // there may be none
-    (indexed_slot<I, row_slot<Slot>>::slot.template load<Width>(thread, r, columns, first, count,
-                                                                x[I]),
-     ...);
-  }
-};
+template <class Call, class Thread>
+class row_runner;
 
 /// simd::row_call for the threads of a grid.
-template <int Width, class Operation, class To, class Scores, class Columns>
+template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns>
 struct row_kernel_call {
-  static constexpr unsigned least_blocks = 0;
+  static constexpr bool has_visible =
+      requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
+  /// Blocks whose registers a multiprocessor is to have room for: five where that spills none.
+  static constexpr unsigned least_blocks =
+      Scores::size == 1 && Columns::bytes_read == 0 && !has_visible ? 5 : 4;
+  static constexpr unsigned team_threads = TeamThreads;
   static constexpr bool is_collective = true;
-  using folds = typename Operation::folds;
-  using state = typename Operation::template state<float>;
-  static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
+  using operation_type = Operation;
+  using to_type = To;
+  using scores_type = Scores;
+  using columns_type = Columns;
 
   Operation operation;
-  std::uint64_t rows, columns;
+  std::uint64_t rows;
+  std::uint32_t columns;  ///< at most most_columns
   row_slot<To> to;
   Scores scores;
   Columns per_column;
+  int width;  ///< how wide accesses may be
+  /// Whether all of a row is in shared memory, or as much of it as a team takes at a time.
+  bool is_kept;
+  /// Times fold::sums: the floats of shared memory for each operand of a row, a multiple of what a team takes
+  /// at a time.
+  std::uint32_t room;
+  std::uint32_t dynamic_bytes;
   struct {
     std::uint64_t tiles;
   } table;  // the blocks that there is work for
 
   template <class Thread>
   LOWP_FN void run(Thread const& thread) const {
-    unsigned const warps = thread.threads() / warp_threads;
-    for (std::uint64_t r = thread.block() * warps + thread.thread() / warp_threads; r < rows;
-         r += thread.blocks() * warps) {
+    row_runner<row_kernel_call, Thread>(*this, thread).run();
+  }
+};
+
+/// What a team does with its rows, one after another.
+template <class Call, class Thread>
+class row_runner {
+  using team_type = row_team<Call::team_threads, Thread>;
+  using hardware = typename Thread::hardware;
+  using Operation = typename Call::operation_type;
+  using Scores = typename Call::scores_type;
+  using Columns = typename Call::columns_type;
+  using folds = typename Operation::folds;
+  using state = typename Operation::template state<float>;
+  template <int I>
+  using fold_type = team_fold<std::tuple_element_t<I, folds>, team_type>;
+
+  static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
+  static constexpr int step = team_type::step, stride = team_type::stride;
+  static constexpr bool has_visible = Call::has_visible;
+  static constexpr int at_once = groups_at_once<Scores>;
+  /// Whether fold 0 takes groups as they come.
+  static constexpr bool folds_groups = team_type::is_warp || !fold_type<0>::is_ordered;
+
+ public:
+  LOWP_FN row_runner(Call const& call, Thread const& thread)
+      : call_(call),
+        thread_(thread),
+        team_(thread),
+        kept_(thread,
+              reinterpret_cast<float*>(thread.dynamic_memory()) +
+                  static_cast<unsigned>(Scores::size) * team_.number() * room(),
+              team_) {}
+
+  LOWP_FN void run() {
+    unsigned const teams = team_type::is_warp ? thread_.threads() / team_type::threads : 1;
+    for (std::uint64_t r = thread_.block() * teams + team_.number(); r < call_.rows;
+         r += thread_.blocks() * teams) {
       state s{};
-      fold_row<0>(thread, r, s);
-      write_row(thread, r, s);
+      end_ = visible(r);
+      read_row(r, s);
+      fold_row<folds_groups ? 1 : 0>(r, s);
+      write_row(r, s);
     }
   }
 
  private:
-  LOWP_FN std::uint64_t visible(std::uint64_t r) const {
-    if constexpr (requires { operation.visible(r, columns); })
-      return operation.visible(r, columns);
+  LOWP_FN std::uint32_t visible(std::uint64_t r) const {
+    if constexpr (has_visible)
+      return static_cast<std::uint32_t>(call_.operation.visible(r, call_.columns));
     else
-      return columns;
+      return call_.columns;
   }
-  LOWP_FN static int within(std::uint64_t first, std::uint64_t end) {
-    return end - first < group_size ? static_cast<int>(end - first) : group_size;
+  /// A warp's rows are short.
+  LOWP_FN bool is_kept() const { return team_type::is_warp || call_.is_kept; }
+  /// Where in shared memory a thread has what is so far from its first element. If rows are not kept, what
+  /// was there is overwritten.
+  LOWP_FN unsigned place_of(std::uint32_t offset) const { return is_kept() ? offset : 0; }
+  LOWP_FN unsigned room() const { return call_.room * static_cast<unsigned>(fold::sums); }
+  LOWP_FN static int within_group(int left) { return left < group_size ? left : group_size; }
+
+  /// Keeps the scores, and folds those that may be folded as they come.
+  LOWP_FN void read_row(std::uint64_t r, state& s) {
+    if constexpr (!folds_groups)
+      if (!is_kept()) return;
+    fold_type<0> folded;
+    row_ports<Scores, hardware, at_once> from(call_.scores, r, call_.columns);
+    for (std::uint32_t first = team_.first_of_group(), offset = 0; first < end_;
+         first += at_once * stride, offset += at_once * stride) {
+      int const left = static_cast<int>(end_ - first);
+      if (left >= (at_once - 1) * stride + group_size)
+        read_groups<true>(first, left, place_of(offset), from, folded, s);
+      else
+        read_groups<false>(first, left, place_of(offset), from, folded, s);
+    }
+    if constexpr (folds_groups)
+      call_.operation.settle(fold::number<0>{}, s, folded.total(team_));
+    else
+      team_.barrier();
   }
-  template <class Thread>
-  LOWP_FN static std::uint64_t first_of(Thread const& thread) {
-    return std::uint64_t{thread.thread() % warp_threads} * group_size;
+  template <bool IsWhole, class From, class Folded>
+  LOWP_FN void read_groups(std::uint32_t first, int left, unsigned place, From& from,
+                           Folded& folded, state const& s) {
+    with_width(call_.width, [&](auto width) {
+      LOWP_UNROLL_ON_GPU
+      for (int i = 0; i < at_once; ++i)
+        if (IsWhole || left > i * stride)
+          from.template load<width>(i, thread_, first + static_cast<unsigned>(i * stride),
+                                    IsWhole ? group_size : within_group(left - i * stride));
+    });
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < at_once; ++i)
+      if (IsWhole || left > i * stride)
+        take_group(i, place + static_cast<unsigned>(i * stride),
+                   IsWhole ? group_size : left - i * stride, from, folded, s);
+  }
+  template <class From, class Folded>
+  LOWP_FN void take_group(int i, unsigned place, int left, From const& from, Folded& folded,
+                          state const& s) {
+    float x[Scores::size][group_size], value[group_size];
+    from.decode(i, x);
+    if constexpr (folds_groups) fold_some<0, 1>(s, x, value, left, folded);
+    if constexpr (folds_groups && last_fold == 0) {
+      kept_.store_group(place, value);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (unsigned j = 0; j < Scores::size; ++j) kept_.store_group(place + j * room(), x[j]);
+    }
   }
 
-  template <int I, class Thread>
-  LOWP_FN void fold_row(Thread const& thread, std::uint64_t r, state& s) const {
-    thread_fold<std::tuple_element_t<I, folds>> folded;
-    std::uint64_t const end = visible(r);
-    for (std::uint64_t first = first_of(thread); first < end; first += fold::sums) {
-      int const count = within(first, end);
-      float x[Scores::size][group_size];
-      scores.template load<Width>(thread, r, columns, first, count, x);
+  /// Folds from number I on, each of them of a thread's own elements.
+  template <int I>
+  LOWP_FN void fold_row(std::uint64_t r, state& s) {
+    if constexpr (I <= last_fold) {
+      fold_type<I> folded;
+      row_ports<Scores, hardware, 1> const from(call_.scores, r, call_.columns);
+      for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
+           first += stride, offset += stride) {
+        int const left = static_cast<int>(end_ - first);
+        unsigned const place = place_of(offset);
+        if (!is_kept()) read_own(from, first, left, place);
+        float x[Scores::size][group_size], value[group_size];
+        LOWP_UNROLL_ON_GPU
+        for (unsigned j = 0; j < Scores::size; ++j) kept_.load_own(place + j * room(), x[j]);
+        fold_some<I, step>(s, x, value, left, folded);
+        if constexpr (I == last_fold) kept_.store_own(place, value);
+      }
+      call_.operation.settle(fold::number<I>{}, s, folded.total(team_));
+      fold_row<I + 1>(r, s);
+    }
+  }
+  template <class From>
+  LOWP_FN void read_own(From const& from, std::uint32_t first, int left, unsigned place) const {
+    float x[Scores::size][group_size] = {};
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < group_size; ++k)
+      if (left > k * step)
+        from.load_element(thread_, first + static_cast<unsigned>(k * step), k, x);
+    LOWP_UNROLL_ON_GPU
+    for (unsigned j = 0; j < Scores::size; ++j) kept_.store_own(place + j * room(), x[j]);
+  }
+  /// Values of eight elements, which are Step apart, and those of them that lie before the row's end
+  /// folded. What lies behind it may be anything.
+  template <int I, int Step, class Folded>
+  LOWP_FN void fold_some(state const& s, float const (&x)[Scores::size][group_size],
+                         float (&value)[group_size], int left, Folded& folded) const {
+    values<I>(s, x, value);
+    float term[group_size];
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < group_size; ++k)
+      term[k] = call_.operation.term(fold::number<I>{}, value[k]);
+    if (left > (group_size - 1) * Step) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < group_size; ++k) folded.add(k, term[k]);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < group_size; ++k)
+        if (left > k * Step) folded.add(k, term[k]);
+    }
+  }
+
+  LOWP_FN void write_row(std::uint64_t r, state const& s) const {
+    row_ports<Scores, hardware, 1> from(call_.scores, r, call_.columns);
+    row_ports<Columns, hardware, 1> with(call_.per_column, 0, call_.columns);
+    row_port<typename Call::to_type, hardware, 1> to(call_.to, r, call_.columns);
+    for (std::uint32_t first = team_.first_of_group(), offset = 0; first < call_.columns;
+         first += stride, offset += stride) {
+      int const count = within_group(static_cast<int>(call_.columns - first));
+      float value[group_size], weight[Columns::size][group_size], out[group_size];
+      if (is_kept()) {
+        kept_.load_group(offset, value);
+      } else {
+        float x[Scores::size][group_size];
+        with_width(call_.width,
+                   [&](auto width) { from.template load<width>(0, thread_, first, count); });
+        from.decode(0, x);
+        values<last_fold>(s, x, value);
+      }
+      if constexpr (Columns::bytes_read != 0)
+        with_width(call_.width,
+                   [&](auto width) { with.template load<width>(0, thread_, first, count); });
+      with.decode(0, weight);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < group_size; ++k) {
-        float const term =
-            operation.term(fold::number<I>{}, value<I>(s, x, k, typename Scores::indices{}));
-        if (k < count) folded.add(k, term);
+        if constexpr (has_visible)
+          if (first + static_cast<unsigned>(k) >= end_) value[k] = 0;
+        out[k] = result(s, value[k], weight, k, typename Columns::indices{});
       }
-    }
-    operation.settle(fold::number<I>{}, s, folded.total(thread));
-    if constexpr (I < last_fold) fold_row<I + 1>(thread, r, s);
-  }
-
-  template <class Thread>
-  LOWP_FN void write_row(Thread const& thread, std::uint64_t r, state const& s) const {
-    std::uint64_t const end = visible(r);
-    for (std::uint64_t first = first_of(thread); first < columns; first += fold::sums) {
-      int const count = within(first, columns);
-      float x[Scores::size][group_size], weight[Columns::size][group_size], out[group_size];
-      scores.template load<Width>(thread, r, columns, first, count, x);
-      per_column.template load<Width>(thread, 0, columns, first, count, weight);
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k) {
-        float v = value<last_fold>(s, x, k, typename Scores::indices{});
-        if (first + static_cast<unsigned>(k) >= end) v = 0;
-        out[k] = result(s, v, weight, k, typename Columns::indices{});
-      }
-      to.template store<Width>(thread, r, columns, first, count, out);
+      to.encode(thread_, out, first, count);
+      with_width(call_.width, [&](auto width) { to.template store<width>(thread_, first, count); });
     }
   }
 
+  template <int I>
+  LOWP_FN void values(state const& s, float const (&x)[Scores::size][group_size],
+                      float (&value)[group_size]) const {
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < group_size; ++k)
+      value[k] = value_at<I>(s, x, k, typename Scores::indices{});
+  }
   template <int I, std::size_t... J>
-  LOWP_FN float value(state const& s, float const (&x)[Scores::size][group_size], int k,
-                      std::index_sequence<J...>) const {
-    return operation.value(fold::number<I>{}, s, x[J][k]...);
+  LOWP_FN float value_at(state const& s, float const (&x)[Scores::size][group_size], int k,
+                         std::index_sequence<J...>) const {
+    return call_.operation.value(fold::number<I>{}, s, x[J][k]...);
   }
   template <std::size_t... J>
   LOWP_FN float result(state const& s, float const& value,
                        [[maybe_unused]] float const (&weight)[Columns::size][group_size],
                        [[maybe_unused]] int k, std::index_sequence<J...>) const {
-    return operation.result(s, value, weight[J][k]...);
+    return call_.operation.result(s, value, weight[J][k]...);
   }
+
+  Call const& call_;
+  Thread const& thread_;
+  team_type team_;
+  row_memory<team_type> kept_;
+  std::uint32_t end_ = 0;  ///< of the elements of a row that are folded
 };
 
 }  // namespace lowp::cuda

@@ -58,6 +58,24 @@ struct gpu_thread {
     return words;
   }
 
+  template <int N>
+  LOWP_FN float* shared_floats() const {
+    __shared__ float floats[N];
+    return floats;
+  }
+  /// As much as the launch asks for, aligned to 16 bytes, uninitialized.
+  LOWP_FN unsigned char* dynamic_memory() const {
+    extern __shared__ uint4 lowp_dynamic_memory[];
+    return reinterpret_cast<unsigned char*>(lowp_dynamic_memory);
+  }
+
+  /// An address in shared memory that is kept in a register. Compilers would compute it anew at each use.
+  template <class T>
+  LOWP_FN T* settled(T* shared) const {
+    auto const address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+    return static_cast<T*>(__cvta_shared_to_generic(lanes::hidden(address)));
+  }
+
   template <class Make>
   LOWP_FN auto once(Make const& make) const {
     if constexpr (requires { make.is_costly; }) {
@@ -88,6 +106,11 @@ struct gpu_thread {
   T* shared() const;
   template <int N>
   std::uint32_t* counters() const;
+  template <int N>
+  float* shared_floats() const;
+  unsigned char* dynamic_memory() const;
+  template <class T>
+  T* settled(T* shared) const;
   template <class Make>
   auto once(Make const& make) const {
     return make();

@@ -48,9 +48,10 @@ class report_lanes {
   static constexpr bool sees_codes = true;
 
   /// One pack: parameters went from the codes before to the codes after, that is from `old` to
-  /// `now`, where u was asked for.
+  /// `now`, where u was asked for because of a gradient, which other reports look at.
   LOWP_FN void add(F u, U const& before, U const& after, F const& old, F const& now,
-                   M const& overflowed) {
+                   M const& overflowed, F const& gradient) {
+    static_cast<void>(gradient);
     M const no_wish = lanes::is_zero(u);
     stalled_ += lanes::count(lanes::both(lanes::equal(before, after), lanes::negate(no_wish)));
     F step = lanes::sub(now, old);
@@ -72,10 +73,10 @@ class report_lanes {
 
   /// The same where only some lanes are elements.
   LOWP_FN void add_where(M const& is_element, F const& u, U const& before, U const& after,
-                         F const& old, F const& now, M const& overflowed) {
+                         F const& old, F const& now, M const& overflowed, F const& gradient) {
     F const zero = lanes::spread<F>(0);
     add(lanes::select(is_element, u, zero), before, after, lanes::select(is_element, old, zero),
-        lanes::select(is_element, now, zero), lanes::both(is_element, overflowed));
+        lanes::select(is_element, now, zero), lanes::both(is_element, overflowed), gradient);
   }
 
   /// After every few packs: a plain sum of n terms is wrong by n * 2^-53 of them, so it is kept short

@@ -18,7 +18,7 @@ LOWP_EXACT_BEGIN
 
 /// A call: `make_function()` gives the element function, which takes the operands' lanes by
 /// reference, in order, changes those that are written and, if there is a report, returns the
-/// update that was asked for. Operand 0 is the one reported on.
+/// update that was asked for. Operand 0 is the one reported on, operand 1 what the update comes from.
 template <class MakeFunction, class Report, class... Operand>
 struct call {
   MakeFunction make_function;
@@ -84,9 +84,9 @@ struct call {
       F const after = Parameter::decoded(now.code);
       if (left - k < Isa::lanes)
         totals.add_where(first_lanes<registers>(left - k), u, before, now.code, old, after,
-                         now.overflowed);
+                         now.overflowed, value[1]);
       else
-        totals.add(u, before, now.code, old, after, now.overflowed);
+        totals.add(u, before, now.code, old, after, now.overflowed, value[1]);
     } else {
       auto const seen = function(value[I]...);
       store<false>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);

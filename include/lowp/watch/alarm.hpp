@@ -28,7 +28,7 @@ struct watch_alarm {
   source_place where;      ///< where it was named
   std::string tensor;      ///< "input[0]", "weight", "output"; "update"
   std::uint64_t step;
-  abs_range range;   ///< of the tensor; of stalled ones and of updates, nothing
+  abs_range range;   ///< of the tensor; of an update at most max_abs, of stalled ones nothing
   std::string text;  ///< the whole report, for people
 };
 
@@ -42,9 +42,17 @@ class watch_error : public std::runtime_error {
 
 struct watch_policy {
   std::size_t frames = 21;  ///< how many of the last ones a report shows
-  /// Steps whose number is no multiple of it are not watched: for steps of few examples, where looking at
-  /// all weights is no small part of the work (bench/watch.cpp).
+  /// Steps whose number is no multiple of it are not watched.
   std::uint64_t every = 1;
+  /// A weight, or the gradient of one, that is told of in the expression which makes a frame, is read in
+  /// every so many frames of its place; in between a report says of which step its numbers are. It is read
+  /// at once where it is new, was not sound, or was within 2^6 of overflowing, and when a later tensor of
+  /// its frame has trouble. So a weight that is not finite is named in the frame whose output shows it;
+  /// what no other tensor shows, such as a sum in a gradient that overflows, is found by its update
+  /// (`update` of an overflow_watch), else as the weight that it has made, one step later.
+  ///
+  /// 1 reads all of them always, which is no small part of a step of few examples (bench/watch.cpp).
+  std::uint64_t weights_every = 16;
   /// Steps of which everything is written down instead of judged, as Hugging Face's trace_batch_nums.
   std::vector<std::uint64_t> traced{};
   /// Told of the first trouble of each watched step, instead of an exception.
@@ -54,5 +62,14 @@ struct watch_policy {
 };
 
 }  // namespace LOWP_UNIT
+
+namespace detail {
+/// What is wrong with a tensor whose largest magnitude overflows.
+LOWP_FN constexpr watch_trouble watch_trouble_of(amax const& largest) {
+  return largest.bits > lanes::binary32_infinity    ? watch_trouble::nan
+         : largest.bits == lanes::binary32_infinity ? watch_trouble::infinite
+                                                    : watch_trouble::overflow;
+}
+}  // namespace detail
 
 }  // namespace lowp

@@ -10,12 +10,15 @@
 #pragma once
 
 #include <lowp/report/abs_range_report.hpp>
+#include <lowp/text.hpp>
 #include <lowp/watch/source_place.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +55,7 @@ struct watch_line {
   watch_role role;
   std::uint32_t number;  ///< among those of its role; of a weight, its name
   abs_range range;
+  std::optional<std::uint64_t> as_of{};  ///< the step in which it was read, if not for this frame
 };
 
 struct watch_frame {
@@ -76,6 +80,28 @@ inline std::string watch_numbers(abs_range const& range) {
   return (watch_number(range.nan != 0 ? nan : range.min_abs.value()) + " ")
       .append(watch_number(range.max_abs.value()))
       .append(" ");
+}
+
+/// "3 of 8 infinite"
+inline std::string watch_amount(std::uint64_t some, std::uint64_t all, std::string const& what) {
+  return std::to_string(some).append(" of ").append(std::to_string(all)).append(" ").append(what);
+}
+/// "1 of 8 NaN, 3 of 8 beyond 65504"
+template <census_target To>
+std::string watch_amounts(watch_frame const& frame, watch_line const& line) {
+  abs_range const& range = line.range;
+  std::string text;
+  auto const add = [&](std::uint64_t some, std::string const& what) {
+    if (some != 0)
+      text.append(text.empty() ? "" : ", ").append(watch_amount(some, range.count, what));
+  };
+  add(range.nan, "NaN");
+  add(range.infinite, "infinite");
+  add(range.overflow, "beyond " + text_of(float{std::numeric_limits<To>::max()}));
+  // Were it the output of a watched place, that would have been found first.
+  bool const came_in =
+      line.role == (frame.pass == watch_pass::forward ? watch_role::input : watch_role::output);
+  return came_in ? text + ", made by what is not watched" : text;
 }
 
 inline constexpr std::string_view watch_header = "abs min  abs max  metadata\n";
@@ -129,7 +155,10 @@ class watch_frames {
     if (frame.pass == watch_pass::backward) text += " (backward)";
     text += '\n';
     for (watch_line const& line : frame.lines)
-      text.append(watch_numbers(line.range)).append(label(place, frame, line)).append("\n");
+      text.append(watch_numbers(line.range))
+          .append(label(place, frame, line))
+          .append(line.as_of ? " (as of batch_number=" + std::to_string(*line.as_of) + ")\n"
+                             : "\n");
     return text;
   }
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// An overflow_watch of tensors in device memory: each is looked at on the stream, and judged when the
+// stream is waited for.
+//
+//     lowp::overflow_watch<float16> watch;
+//     thrust::device_vector<lowp::abs_range_report<float16>> room(200);
+//     lowp::cuda::overflow_watch gpu(watch, view(room.data(), room.size()), stream);
+//     each step:  watch.step(step);
+//                 ... gpu.forward(fc1).weight(w).input(x).output(y);    // launches
+//                 gpu.tell();                                           // waits, and throws
+#pragma once
+
+#include <lowp/cuda/try.cuh>
+#include <lowp/overflow_watch.hpp>
+#include <lowp/watch/queue.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lowp::cuda {
+
+/// Tells a watch of the host of tensors that a stream computes. Every tensor that it is told of is read in
+/// one launch of its own, on the stream, in which nothing else synchronizes or allocates device memory.
+template <census_target To>
+class overflow_watch {
+ public:
+  class frame;
+
+  /// @param watch   has the places, the policy and the reports; it must live as long
+  /// @param room    device memory, a range for each tensor that is told of between two calls of `tell`
+  /// @throws lowp::cuda::error  what CUDA refuses
+  overflow_watch(lowp::overflow_watch<To>& watch, std::span<abs_range_report<To>> room,
+                 cudaStream_t stream = nullptr)
+      : watch_(watch), room_(room), stream_(stream) {
+    clear(room.size());
+  }
+
+  /// As those of lowp::overflow_watch; in a step that is not watched nothing is launched.
+  frame forward(std::size_t place) { return begin(place, watch_pass::forward); }
+  frame backward(std::size_t place) { return begin(place, watch_pass::backward); }
+
+  /// Waits for the stream and tells the watch of all frames, in the step in which it is.
+  /// @throws watch_error        at the first trouble, where the policy of the watch is to throw
+  /// @throws lowp::cuda::error  what CUDA refuses
+  void tell() {
+    std::size_t const count = queue_.size();
+    std::vector<abs_range_report<To>> seen(count);
+    if (count != 0) {
+      status("cudaMemcpyAsync",
+             cudaMemcpyAsync(seen.data(), room_.data(), seen.size() * sizeof seen[0],
+                             cudaMemcpyDeviceToHost, stream_))
+          .or_throw();
+      clear(count);
+      status("cudaStreamSynchronize", cudaStreamSynchronize(stream_)).or_throw();
+    }
+    std::vector<abs_range> const ranges(seen.begin(), seen.end());
+    queue_.tell(watch_, ranges);
+  }
+
+ private:
+  frame begin(std::size_t place, watch_pass pass) {
+    bool const is_watched = watch_.is_watched();
+    return frame(is_watched ? this : nullptr, is_watched ? queue_.begin(place, pass) : 0);
+  }
+  template <class T>
+  void see(std::size_t number, watch_role role, std::string_view name, T const& values) {
+    if (queue_.size() == room_.size())
+      detail::refuse_if("cuda::overflow_watch: there is room for " + std::to_string(room_.size()) +
+                        " tensors between two calls of tell()");
+    try_abs_range_of(stream_, values, room_.data() + queue_.size()).or_throw();
+    queue_.add(number, role, name);
+  }
+  void clear(std::size_t count) {
+    status("cudaMemsetAsync", cudaMemsetAsync(room_.data(), 0, count * sizeof room_[0], stream_))
+        .or_throw();
+  }
+
+  lowp::overflow_watch<To>& watch_;
+  std::span<abs_range_report<To>> room_;
+  cudaStream_t stream_;
+  detail::watch_queue queue_;
+};
+
+/// What a place did once: ranges of device memory, as the operations of this folder take them.
+/// @throws std::invalid_argument  more tensors than there is room for; memory that the device cannot reach
+template <census_target To>
+class overflow_watch<To>::frame {
+ public:
+  template <class T>
+  frame const& weight(T const& values) const {
+    return weight("weight", values);
+  }
+  template <class T>
+  frame const& weight(std::string_view name, T const& values) const {
+    return see(watch_role::weight, name, values);
+  }
+  template <class T>
+  frame const& input(T const& values) const {
+    return see(watch_role::input, {}, values);
+  }
+  template <class T>
+  frame const& output(T const& values) const {
+    return see(watch_role::output, {}, values);
+  }
+
+ private:
+  friend overflow_watch;
+  frame(overflow_watch* watch, std::size_t number) : watch_(watch), number_(number) {}
+
+  template <class T>
+  frame const& see(watch_role role, std::string_view name, T const& values) const {
+    if (watch_ != nullptr) watch_->see(number_, role, name, values);
+    return *this;
+  }
+
+  overflow_watch* watch_;
+  std::size_t number_;
+};
+
+}  // namespace lowp::cuda

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pointer does not say how many.
+// expect-first: a watch is told of ranges of float or a narrow type, such as std::span\(pointer, count\)
+#include <lowp/overflow_watch.hpp>
+
+#include <span>
+
+void look(lowp::overflow_watch<>& watch, const float* x) {
+#ifdef CONTROL
+  watch.forward(0).input(std::span(x, 3));
+#else
+  watch.forward(0).input(x);
+#endif
+}

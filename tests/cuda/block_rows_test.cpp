@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GPU's kernel over rows, without a GPU, in the blocks of 256 threads that a GPU has: the bits of the
+// processor's loop, and what is read and written for them.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "../row_support.hpp"
+#include "simulated_grid.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+template <class Pair>
+class block_rows : public testing::Test {};
+using pairs = testing::Types<in_and_out<float, float>, in_and_out<lowp::bfloat16, lowp::bfloat16>>;
+TYPED_TEST_SUITE(block_rows, pairs);
+
+TYPED_TEST(block_rows, a_row_for_each_warp_of_a_block) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  for (const std::size_t columns : {255U, 256U, 257U, 1023U, 1024U}) {
+    constexpr std::size_t rows = 19;  // two blocks and three warps
+    std::mt19937 random(static_cast<unsigned>(columns));
+    std::vector<In> in;
+    for (std::size_t r = 0; r < rows; ++r) hard::append_row(in, columns, r % hard::kinds, random);
+    std::vector<Out> want(in.size());
+    std::vector<Out> got(in.size());
+    lowp::softmax(in, want, columns);
+    simulated_grid grid(256, 2);
+    ASSERT_EQ(lowp::detail::softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, in, got, columns),
+              "");
+    for (std::size_t i = 0; i < want.size(); ++i)
+      ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i / columns, i % columns, columns));
+    EXPECT_EQ(grid.team_threads, 32U);
+    EXPECT_EQ(grid.dynamic_bytes, 8 * ((columns + 255) / 256 * 256) * sizeof(float));
+    EXPECT_EQ(grid.bytes_read, in.size() * sizeof(In));
+    EXPECT_EQ(grid.bytes_written, in.size() * sizeof(Out));
+  }
+}
+
+// Rows of a block, which are kept; and rows that are read anew, because the device has no room for them.
+constexpr std::size_t of_a_block[] = {1025, 2048, 2049, 8191, 8192, 8193};
+constexpr std::size_t kept_bytes = std::size_t{80} << 10;
+constexpr std::size_t longer_than_kept = kept_bytes / sizeof(float) + 3;
+
+// For 6 rows; `operands` with so many bytes an element are read.
+template <class In, class Out, class Call>
+void expect_same_in_blocks(std::size_t columns, std::size_t most_shared_bytes, std::size_t operands,
+                           std::size_t operand_bytes, const Call& call) {
+  constexpr std::size_t rows = 6;
+  std::mt19937 random(static_cast<unsigned>(columns));
+  std::vector<In> in;
+  for (std::size_t r = 0; r < rows; ++r) hard::append_row(in, columns, r + 2, random);
+  std::vector<Out> want(in.size());
+  std::vector<Out> got(in.size());
+  ASSERT_EQ(call(lowp::simd::this_thread{}, in, want), "");
+  simulated_grid grid(256, 4);
+  grid.most_shared_bytes = most_shared_bytes;
+  ASSERT_EQ(call(lowp::cuda::on_grid<simulated_grid>{grid}, in, got), "");
+  for (std::size_t i = 0; i < want.size(); ++i)
+    ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i / columns, i % columns, columns));
+  EXPECT_EQ(grid.team_threads, 256U);
+  const std::size_t needed = (columns + 2047) / 2048 * 2048 * sizeof(float) * operands;
+  EXPECT_EQ(grid.bytes_written, rows * columns * sizeof(Out));
+  if (needed <= most_shared_bytes) {
+    EXPECT_EQ(grid.dynamic_bytes, needed) << columns;
+    EXPECT_EQ(grid.bytes_read, rows * columns * operand_bytes) << columns;
+  } else {
+    EXPECT_LT(grid.dynamic_bytes, 33U << 10);
+    EXPECT_EQ(grid.bytes_read, 3 * rows * columns * operand_bytes) << columns;
+  }
+}
+
+TYPED_TEST(block_rows, a_row_for_a_block) {
+  const auto check = [](std::size_t columns, std::size_t most_shared_bytes) {
+    expect_same_in_blocks<typename TypeParam::in, typename TypeParam::out>(
+        columns, most_shared_bytes, 1, sizeof(typename TypeParam::in),
+        [=](const auto& where, const auto& in, auto& out) {
+          return lowp::detail::softmax_on(where, in, out, columns);
+        });
+  };
+  for (const std::size_t columns : of_a_block) check(columns, kept_bytes);
+  check(1025, 0);
+  check(8192, 0);
+  check(longer_than_kept, kept_bytes);
+}
+
+TEST(block_rows_with, masked) {
+  for (const std::size_t columns : {1030U, 2056U}) {
+    std::mt19937 random(4);
+    std::vector<std::uint8_t> flags(3 * columns);
+    for (auto& each : flags) each = static_cast<std::uint8_t>(random() % 3 * 0x7f);
+    std::vector<lowp::bfloat16> bias(3 * columns);
+    for (auto& each : bias) each = lowp::bfloat16(static_cast<float>(random() % 9) / -4);
+    for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}}) {
+      expect_same_in_blocks<lowp::float16, lowp::float16>(
+          columns, most_shared_bytes, 2, 3, [&](const auto& where, const auto& in, auto& out) {
+            return lowp::detail::scale_mask_softmax_on(
+                where, in, lowp::attention_mask<std::uint8_t>{flags, 3, 2}, out, columns, 0.3F);
+          });
+      expect_same_in_blocks<lowp::bfloat16, float>(
+          columns, most_shared_bytes, 2, 4, [&](const auto& where, const auto& in, auto& out) {
+            return lowp::detail::scale_mask_softmax_on(where, in, bias, out, columns, 0.3F);
+          });
+    }
+  }
+}
+
+// Columns that a query does not see are not read: the first six of a sequence see one column, two and so on.
+TEST(block_rows_with, causal) {
+  constexpr std::size_t columns = 3072;
+  std::vector<float> in(6 * columns);
+  std::mt19937 random(4);
+  for (float& each : in) each = static_cast<float>(random() % 1000) / 100;
+  std::vector<float> want(in.size());
+  std::vector<float> got(in.size());
+  for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}}) {
+    simulated_grid grid(256, 4);
+    grid.most_shared_bytes = most_shared_bytes;
+    const auto where = lowp::cuda::on_grid<simulated_grid>{grid};
+    const auto run = [&](const auto& on, auto& out) {
+      using operand = lowp::simd::operand<float, lowp::simd::access::read>;
+      lowp::detail::causal_rows rows{{{{0.5F}}}, columns};
+      on.rows(lowp::simd::row_call<lowp::detail::causal_rows,
+                                   lowp::simd::operand<float, lowp::simd::access::write>,
+                                   std::tuple<operand>, std::tuple<>>{
+          rows, 0, 6, columns, {out.data()}, {operand{in.data()}}, {}});
+    };
+    run(lowp::simd::this_thread{}, want);
+    run(where, got);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i));
+    EXPECT_EQ(grid.team_threads, 256U);
+    const std::uint64_t seen = 1 + 2 + 3 + 4 + 5 + 6;
+    if (most_shared_bytes != 0) {
+      EXPECT_EQ(grid.bytes_read, seen * sizeof(float));
+    }
+  }
+}
+
+TEST(block_rows_with, log_softmax) {
+  for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}})
+    expect_same_in_blocks<lowp::bfloat16, float>(
+        1500, most_shared_bytes, 1, 2, [](const auto& where, const auto& in, auto& out) {
+          return lowp::detail::log_softmax_on(where, in, out, 1500);
+        });
+}
+
+// The first fold is an ordered one, and the only one.
+struct shares {
+  using folds = std::tuple<lowp::fold::sum>;
+  template <class F>
+  struct state {
+    F total;
+  };
+  template <class State, class F>
+  LOWP_HOST_DEVICE F value(lowp::fold::number<0>, const State&, const F& x) const {
+    return lowp::lanes::add(x, x);
+  }
+  template <class F>
+  LOWP_HOST_DEVICE F term(lowp::fold::number<0>, const F& value) const {
+    return value;
+  }
+  template <class F>
+  LOWP_HOST_DEVICE void settle(lowp::fold::number<0>, state<F>& s, const F& sum) const {
+    s.total = sum;
+  }
+  template <class F>
+  LOWP_HOST_DEVICE F result(const state<F>& s, const F& value) const {
+    return lowp::lanes::sub(value, s.total);
+  }
+};
+// The first is unordered, and the only one.
+struct distances : shares {
+  using folds = std::tuple<lowp::fold::maximum>;
+};
+
+template <class Operation>
+void expect_same_of_one_fold() {
+  for (const std::size_t columns : {300U, 1900U}) {
+    std::mt19937 random(static_cast<unsigned>(columns));
+    std::vector<float> in;
+    for (std::size_t r = 0; r < 3; ++r) hard::append_row(in, columns, 4, random);
+    std::vector<float> want(in.size());
+    std::vector<float> got(in.size());
+    for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}}) {
+      simulated_grid grid(256);
+      grid.most_shared_bytes = most_shared_bytes;
+      ASSERT_EQ(
+          lowp::detail::row_map_on(lowp::simd::this_thread{}, "f", in, want, columns, Operation{}),
+          "");
+      ASSERT_EQ(lowp::detail::row_map_on(lowp::cuda::on_grid<simulated_grid>{grid}, "f", in, got,
+                                         columns, Operation{}),
+                "");
+      for (std::size_t i = 0; i < want.size(); ++i)
+        ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i, columns));
+    }
+  }
+}
+
+TEST(block_rows_of_one_fold, that_is_a_sum) { expect_same_of_one_fold<shares>(); }
+TEST(block_rows_of_one_fold, that_is_a_maximum) { expect_same_of_one_fold<distances>(); }
+
+TEST(block_rows_special, rows_too_long_to_count_are_refused) {
+  using operand = lowp::simd::operand<float, lowp::simd::access::read>;
+  simulated_grid grid(256);
+  const lowp::cuda::on_grid<simulated_grid> where{grid};
+  where.rows(lowp::simd::row_call<lowp::detail::softmax_rows<lowp::detail::plain_score>,
+                                  lowp::simd::operand<float, lowp::simd::access::write>,
+                                  std::tuple<operand>, std::tuple<>>{
+      {}, 0, 1, std::size_t{1} << 31, {nullptr}, {operand{nullptr}}, {}});
+  EXPECT_EQ(grid.refused,
+            "rows of 2147483648 columns, of which a GPU's kernels take at most 2147483647");
+  EXPECT_EQ(grid.launches, 0);
+}
+
+}  // namespace

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a team's threads have the elements of a row in shared memory: each in one place, and no two threads
+// that a GPU serves together in the same of its 32 banks of four bytes (CUDA C++ Programming Guide, "Shared
+// Memory": of accesses of 16 bytes those of eight threads, of 4 bytes those of 32).
+#include <gtest/gtest.h>
+#include <lowp/cuda/row_memory.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <vector>
+
+namespace {
+
+struct numbered_thread {
+  unsigned number;
+  [[nodiscard]] unsigned thread() const { return number; }
+  template <class T>
+  T* settled(T* shared) const {
+    return shared;
+  }
+};
+
+constexpr unsigned rounds = 2, group = lowp::cuda::group_size;
+constexpr unsigned banks = 32;
+
+template <unsigned Threads>
+class places {
+  using team = lowp::cuda::row_team<Threads, numbered_thread>;
+
+ public:
+  static constexpr unsigned room = rounds * team::stride;
+  static constexpr unsigned step = team::step;
+
+  // What every word holds is its place.
+  places() : words_(room) { std::iota(words_.begin(), words_.end(), 0.0F); }
+
+  // In the order of elements: those of a group, or those that a thread adds to its sums.
+  std::vector<unsigned> of_groups() {
+    return collect(
+        [](const team& t) { return t.first_of_group(); }, 1,
+        [](const auto& memory, unsigned offset, auto& x) { memory.load_group(offset, x); });
+  }
+  std::vector<unsigned> of_sums() {
+    return collect(
+        [](const team& t) { return t.first_of_sums(); }, step,
+        [](const auto& memory, unsigned offset, auto& x) { memory.load_own(offset, x); });
+  }
+  // Every element is stored as its number, by groups or by threads' own; what is then in the words.
+  template <bool ByGroups>
+  std::vector<float> after_stores() {
+    for (unsigned n = 0; n < Threads; ++n) {
+      const numbered_thread thread{n};
+      const team t(thread);
+      const lowp::cuda::row_memory<team> memory(thread, words_.data(), t);
+      for (unsigned offset = 0; offset < room; offset += team::stride) {
+        float x[group];
+        const unsigned first = offset + (ByGroups ? t.first_of_group() : t.first_of_sums());
+        for (unsigned k = 0; k < group; ++k)
+          x[k] = static_cast<float>(first + k * (ByGroups ? 1 : step));
+        if constexpr (ByGroups)
+          memory.store_group(offset, x);
+        else
+          memory.store_own(offset, x);
+      }
+    }
+    return words_;
+  }
+
+ private:
+  template <class First, class Load>
+  std::vector<unsigned> collect(const First& first, unsigned distance, const Load& load) {
+    std::vector<unsigned> found(room, ~0U);
+    for (unsigned n = 0; n < Threads; ++n) {
+      const numbered_thread thread{n};
+      const team t(thread);
+      const lowp::cuda::row_memory<team> memory(thread, words_.data(), t);
+      for (unsigned offset = 0; offset < room; offset += team::stride) {
+        float x[group];
+        load(memory, offset, x);
+        for (unsigned k = 0; k < group; ++k)
+          found[first(t) + offset + k * distance] = static_cast<unsigned>(x[k]);
+      }
+    }
+    return found;
+  }
+  std::vector<float> words_;
+};
+
+template <unsigned Threads>
+void check() {
+  const auto of_groups = places<Threads>().of_groups();
+  EXPECT_EQ(of_groups, places<Threads>().of_sums());
+  EXPECT_EQ(std::set<unsigned>(of_groups.begin(), of_groups.end()).size(), places<Threads>::room);
+  EXPECT_EQ(*std::max_element(of_groups.begin(), of_groups.end()), places<Threads>::room - 1);
+  const auto stored = places<Threads>().template after_stores<true>();
+  EXPECT_EQ(stored, places<Threads>().template after_stores<false>());
+  for (unsigned e = 0; e < places<Threads>::room; ++e)
+    ASSERT_EQ(stored[of_groups[e]], static_cast<float>(e));
+
+  // Halves of groups: four words at a place that 16 divides, of eight threads with groups in a row.
+  for (unsigned first = 0; first < places<Threads>::room; first += 8 * group)
+    for (unsigned half = 0; half < group; half += 4) {
+      std::set<unsigned> used;
+      for (unsigned thread = 0; thread < 8; ++thread) {
+        const unsigned e = first + thread * group + half;
+        EXPECT_EQ(of_groups[e] % 4, 0U);
+        for (unsigned k = 0; k < 4; ++k) {
+          EXPECT_EQ(of_groups[e + k], of_groups[e] + k);
+          used.insert((of_groups[e] + k) % banks);
+        }
+      }
+      ASSERT_EQ(used.size(), banks) << first;
+    }
+  // A block's threads have successive elements.
+  if (places<Threads>::step != 1)
+    for (unsigned first = 0; first < places<Threads>::room; first += 32) {
+      std::set<unsigned> used;
+      for (unsigned e = first; e < first + 32; ++e) used.insert(of_groups[e] % banks);
+      ASSERT_EQ(used.size(), banks) << first;
+    }
+}
+
+TEST(row_memory, of_a_warp) { check<32>(); }
+TEST(row_memory, of_a_block) { check<256>(); }
+
+}  // namespace

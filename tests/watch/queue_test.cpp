@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames that are told of later: the watch hears what it would have heard at once.
+#include <gtest/gtest.h>
+#include <lowp/overflow_watch.hpp>
+#include <lowp/watch/queue.hpp>
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace {
+
+using lowp::watch_pass;
+using lowp::watch_role;
+using numbers = std::vector<float>;
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+
+struct model {
+  explicit model(bool throws) : watch({.throws = throws}) {
+    place = {watch.add("a", "", {"x.cpp", 1}), watch.add("b", "", {"x.cpp", 2})};
+  }
+  lowp::overflow_watch<lowp::float16> watch;
+  std::array<std::size_t, 2> place{};
+};
+
+// A frame that is told of a tensor when the next one has begun, one without tensors, and two passes.
+struct queued {
+  lowp::detail::watch_queue queue;
+  std::vector<lowp::abs_range> ranges;
+
+  void see(std::size_t frame, watch_role role, const char* name, const numbers& values) {
+    queue.add(frame, role, name);
+    ranges.push_back(lowp::abs_range_of<lowp::float16>(values));
+  }
+  explicit queued(float last) {
+    const std::size_t a = queue.begin(0, watch_pass::forward);
+    see(a, watch_role::weight, "k", {1});
+    see(a, watch_role::input, "", {2, 3});
+    const std::size_t b = queue.begin(1, watch_pass::forward);
+    see(b, watch_role::input, "", {4});
+    see(a, watch_role::output, "", {4});
+    see(b, watch_role::output, "", {5});
+    queue.begin(1, watch_pass::backward);
+    const std::size_t c = queue.begin(0, watch_pass::backward);
+    see(c, watch_role::output, "", {6});
+    see(c, watch_role::weight, "k", {last});
+    EXPECT_EQ(queue.size(), 7U);
+  }
+};
+void tell_at_once(model& m, float last) {
+  m.watch.forward(0).weight("k", numbers{1}).input(numbers{2, 3}).output(numbers{4});
+  m.watch.forward(1).input(numbers{4}).output(numbers{5});
+  m.watch.backward(1);
+  m.watch.backward(0).output(numbers{6}).weight("k", numbers{last});
+}
+
+TEST(watch_queue, tells_frames_in_their_order) {
+  model want(true);
+  model got(true);
+  tell_at_once(want, 7);
+  queued q(7);
+  q.queue.tell(got.watch, q.ranges);
+  EXPECT_EQ(got.watch.text(), want.watch.text());
+  EXPECT_EQ(q.queue.size(), 0U);
+  q.queue.tell(got.watch, {});
+  EXPECT_EQ(got.watch.text(), want.watch.text());
+}
+
+TEST(watch_queue, forgets_what_it_told_also_of_trouble) {
+  model want(false);
+  model got(true);
+  tell_at_once(want, inf);
+  queued q(inf);
+  try {
+    q.queue.tell(got.watch, q.ranges);
+    FAIL() << "nothing was thrown";
+  } catch (const lowp::watch_error& error) {
+    EXPECT_EQ(error.alarm.text, want.watch.first()->text);
+    EXPECT_EQ(error.alarm.tensor, "k.grad");
+  }
+  EXPECT_EQ(q.queue.size(), 0U);
+}
+
+}  // namespace
