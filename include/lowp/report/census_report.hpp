@@ -54,36 +54,9 @@ struct exponent_histogram {
   }
 };
 
-namespace detail {
-
-/// What one loop, or one thread of a GPU, has seen, but for the exponents.
-struct partial_census {
-  std::uint64_t count = 0, nan = 0, infinite = 0, overflow = 0, subnormal = 0, flushed = 0;
-  amax max_abs, max_relative_error;
-  amin min_abs;
-  compensated_sum squared_error;
-
-  LOWP_FN partial_census& operator+=(partial_census const& other) {
-    count += other.count;
-    nan += other.nan;
-    infinite += other.infinite;
-    overflow += other.overflow;
-    subnormal += other.subnormal;
-    flushed += other.flushed;
-    max_abs += other.max_abs;
-    max_relative_error += other.max_relative_error;
-    min_abs += other.min_abs;
-    squared_error += other.squared_error;
-    return *this;
-  }
-};
-
-}  // namespace detail
-
-/// Counts, range and rounding errors of the elements of one or more tensors, were they rounded to
-/// nearest even in the format that the census was taken for. All counts are exact, and the same
-/// wherever they are taken. All zero bytes are a census of nothing.
-struct range_census {
+/// The counts of a census, but for the exponents.
+template <class Sum>
+struct basic_census {
   std::uint64_t count = 0;      ///< elements seen
   std::uint64_t nan = 0;        ///< NaN
   std::uint64_t infinite = 0;   ///< of either sign
@@ -95,51 +68,51 @@ struct range_census {
   /// The largest |rounded - x| / |x|, rounded up to a float, of the elements that stay finite and are not
   /// zero: 1 where any was flushed.
   amax max_relative_error;
-  exact_square_sum squared_error;  ///< of the elements that stay finite, within a relative 2^-48
-  exponent_histogram exponents;    ///< of the finite elements that are not zero
+  Sum squared_error;  ///< of the elements that stay finite, within a relative 2^-48
 
-  /// Zeros of either sign.
-  LOWP_FN constexpr std::uint64_t zeros() const {
-    return count - nan - infinite - exponents.total();
-  }
   /// The elements that stay finite once rounded, zeros among them.
   LOWP_FN constexpr std::uint64_t kept() const { return count - nan - infinite - overflow; }
-
   /// Mean of (rounded - x)^2 over those; 0 where there are none.
   LOWP_FN double mean_square_error() const {
     return kept() == 0 ? 0 : squared_error.value() / static_cast<double>(kept());
   }
 
-  /// Merges the census of another shard or tensor.
-  LOWP_FN range_census& operator+=(range_census const& other) {
-    count += other.count;
-    nan += other.nan;
-    infinite += other.infinite;
-    overflow += other.overflow;
-    subnormal += other.subnormal;
-    flushed += other.flushed;
-    max_abs += other.max_abs;
-    min_abs += other.min_abs;
-    max_relative_error += other.max_relative_error;
-    squared_error += other.squared_error;
-    exponents += other.exponents;
+  LOWP_FN basic_census& operator+=(basic_census const& other) {
+    add(other);
     return *this;
   }
+  /// Adds what one loop has seen, beside other threads or alone.
+  template <class Other, class Atomics = detail::alone>
+  LOWP_FN void add(basic_census<Other> const& other, Atomics const& atomics = {}) {
+    atomics.add(count, other.count);
+    atomics.add(nan, other.nan);
+    atomics.add(infinite, other.infinite);
+    atomics.add(overflow, other.overflow);
+    atomics.add(subnormal, other.subnormal);
+    atomics.add(flushed, other.flushed);
+    max_abs.add(other.max_abs, atomics);
+    min_abs.add(other.min_abs, atomics);
+    max_relative_error.add(other.max_relative_error, atomics);
+    detail::merge(squared_error, other.squared_error, atomics);
+  }
+};
 
-  /// Adds what one loop, or one thread of a GPU, has seen, but for the exponents: alone or beside others.
-  template <class Atomics = detail::alone>
-  LOWP_FN void add(detail::partial_census const& part, Atomics const& atomics = {}) {
-    atomics.add(count, part.count);
-    atomics.add(nan, part.nan);
-    atomics.add(infinite, part.infinite);
-    atomics.add(overflow, part.overflow);
-    atomics.add(subnormal, part.subnormal);
-    atomics.add(flushed, part.flushed);
-    max_abs.add(part.max_abs, atomics);
-    min_abs.add(part.min_abs, atomics);
-    max_relative_error.add(part.max_relative_error, atomics);
-    squared_error.add(part.squared_error.high, atomics);
-    squared_error.add(part.squared_error.low, atomics);
+/// Counts, range and rounding errors of the elements of one or more tensors, were they rounded to
+/// nearest even in the format that the census was taken for. All counts are exact, and the same
+/// wherever they are taken. All zero bytes are a census of nothing.
+struct range_census : basic_census<exact_square_sum> {
+  exponent_histogram exponents;  ///< of the finite elements that are not zero
+
+  /// Zeros of either sign.
+  LOWP_FN constexpr std::uint64_t zeros() const {
+    return count - nan - infinite - exponents.total();
+  }
+
+  /// Merges the census of another shard or tensor.
+  LOWP_FN range_census& operator+=(range_census const& other) {
+    add(other);
+    exponents += other.exponents;
+    return *this;
   }
   /// To the histogram, whose exponents are counted apart.
   template <class Atomics>
@@ -147,5 +120,10 @@ struct range_census {
     atomics.add(exponents.counts[bin], many);
   }
 };
+
+namespace detail {
+/// What one loop, or one thread of a GPU, has seen.
+using partial_census = basic_census<compensated_sum>;
+}  // namespace detail
 
 }  // namespace lowp

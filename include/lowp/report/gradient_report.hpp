@@ -10,33 +10,15 @@
 
 namespace lowp {
 
-namespace detail {
-
-/// What one loop, or one thread of a GPU, has seen.
-struct partial_gradients {
-  std::uint64_t count = 0, nonfinite = 0;
-  amax largest;
-  compensated_sum squares;
-
-  LOWP_FN partial_gradients& operator+=(partial_gradients const& other) {
-    count += other.count;
-    nonfinite += other.nonfinite;
-    largest += other.largest;
-    squares += other.squares;
-    return *this;
-  }
-};
-
-}  // namespace detail
-
 /// Counts, largest magnitude and sum of squares over the elements of one or more gradients. All zero
 /// bytes are an empty report.
-struct gradient_report {
+template <class Sum>
+struct basic_gradient_report {
   std::uint64_t count = 0;  ///< elements seen
-  std::uint64_t nonfinite =
-      0;                     ///< infinite or NaN; not in `squares`. A step with any is best skipped
-  amax largest;              ///< magnitude; infinity and NaN count, see amax
-  exact_square_sum squares;  ///< of the finite elements, within a relative 2^-48
+  /// Infinite or NaN; not in `squares`. A step with any is best skipped.
+  std::uint64_t nonfinite = 0;
+  amax largest;  ///< magnitude; infinity and NaN count, see amax
+  Sum squares;   ///< of the finite elements, within a relative 2^-48
 
   /// The Euclidean norm, within a relative 2^-48; as PyTorch's, NaN where an element is NaN, infinite
   /// where one is infinite.
@@ -46,26 +28,26 @@ struct gradient_report {
   }
 
   /// Merges the report of another shard or tensor.
-  LOWP_FN gradient_report& operator+=(gradient_report const& other) {
-    count += other.count;
-    nonfinite += other.nonfinite;
-    largest += other.largest;
-    squares += other.squares;
+  LOWP_FN basic_gradient_report& operator+=(basic_gradient_report const& other) {
+    add(other);
     return *this;
   }
 
   /// Adds what one loop has seen, beside other threads or alone.
-  template <class Atomics = detail::alone>
-  LOWP_FN void add(detail::partial_gradients const& part, Atomics const& atomics = {}) {
-    atomics.add(count, part.count);
-    atomics.add(nonfinite, part.nonfinite);
-    largest.add(part.largest, atomics);
-    squares.add(part.squares.high, atomics);
-    squares.add(part.squares.low, atomics);
+  template <class Other, class Atomics = detail::alone>
+  LOWP_FN void add(basic_gradient_report<Other> const& other, Atomics const& atomics = {}) {
+    atomics.add(count, other.count);
+    atomics.add(nonfinite, other.nonfinite);
+    largest.add(other.largest, atomics);
+    detail::merge(squares, other.squares, atomics);
   }
 };
+using gradient_report = basic_gradient_report<exact_square_sum>;
 
 namespace detail {
+
+/// What one loop, or one thread of a GPU, has seen.
+using partial_gradients = basic_gradient_report<compensated_sum>;
 
 LOWP_EXACT_BEGIN
 

@@ -9,33 +9,15 @@
 
 namespace lowp {
 
-namespace detail {
-
-/// What one loop, or one thread of a GPU, has seen.
-struct partial_sum {
-  std::uint64_t count = 0, nan = 0, positive_infinite = 0, negative_infinite = 0;
-  compensated_sum finite;
-
-  LOWP_FN partial_sum& operator+=(partial_sum const& other) {
-    count += other.count;
-    nan += other.nan;
-    positive_infinite += other.positive_infinite;
-    negative_infinite += other.negative_infinite;
-    finite += other.finite;
-    return *this;
-  }
-};
-
-}  // namespace detail
-
 /// The sum of the terms of one or more ranges, or of products of two. All zero bytes are the sum of
 /// nothing.
-struct sum_report {
+template <class Sum>
+struct basic_sum_report {
   std::uint64_t count = 0;              ///< terms seen
   std::uint64_t nan = 0;                ///< terms that are NaN: of NaN, or of infinity times zero
   std::uint64_t positive_infinite = 0;  ///< terms that are +infinity
   std::uint64_t negative_infinite = 0;  ///< or -infinity
-  exact_square_sum finite;  ///< of the other terms, within 2^-49 of the sum of their magnitudes
+  Sum finite;  ///< of the other terms, within 2^-49 of the sum of their magnitudes
 
   /// As mathematics has it: NaN where a term is NaN or both infinities are among them, infinite where one
   /// is. A sum of finite terms is finite, and +0 where they cancel or there are none. Within 2^-48
@@ -53,24 +35,19 @@ struct sum_report {
   }
 
   /// Merges the sum of another shard or tensor.
-  LOWP_FN sum_report& operator+=(sum_report const& other) {
-    count += other.count;
-    nan += other.nan;
-    positive_infinite += other.positive_infinite;
-    negative_infinite += other.negative_infinite;
-    finite += other.finite;
+  LOWP_FN basic_sum_report& operator+=(basic_sum_report const& other) {
+    add(other);
     return *this;
   }
 
   /// Adds what one loop has seen, beside other threads or alone.
-  template <class Atomics = detail::alone>
-  LOWP_FN void add(detail::partial_sum const& part, Atomics const& atomics = {}) {
-    atomics.add(count, part.count);
-    atomics.add(nan, part.nan);
-    atomics.add(positive_infinite, part.positive_infinite);
-    atomics.add(negative_infinite, part.negative_infinite);
-    finite.add(part.finite.high, atomics);
-    finite.add(part.finite.low, atomics);
+  template <class Other, class Atomics = detail::alone>
+  LOWP_FN void add(basic_sum_report<Other> const& other, Atomics const& atomics = {}) {
+    atomics.add(count, other.count);
+    atomics.add(nan, other.nan);
+    atomics.add(positive_infinite, other.positive_infinite);
+    atomics.add(negative_infinite, other.negative_infinite);
+    detail::merge(finite, other.finite, atomics);
   }
 
  private:
@@ -80,7 +57,12 @@ struct sum_report {
   }
 };
 
+using sum_report = basic_sum_report<exact_square_sum>;
+
 namespace detail {
+
+/// What one loop, or one thread of a GPU, has seen.
+using partial_sum = basic_sum_report<compensated_sum>;
 
 /// A term of a sum, as what it is the product of: in double precision that is exact.
 template <class F>

@@ -40,33 +40,35 @@ struct compensated_sum {
   }
 };
 
-/// What one loop, or one thread of a GPU, has seen.
-struct partial_report {
-  std::uint64_t count = 0, stalled = 0, overflowed = 0, nonfinite = 0;
-  compensated_sum applied, requested;
-
-  LOWP_FN partial_report& operator+=(partial_report const& other) {
-    count += other.count;
-    stalled += other.stalled;
-    overflowed += other.overflowed;
-    nonfinite += other.nonfinite;
-    applied += other.applied;
-    requested += other.requested;
-    return *this;
-  }
-};
+// What one loop or one thread of a GPU has summed up, and what is made of all of these, differ in how
+// they hold a sum: see the reports.
+LOWP_FN void merge(compensated_sum& sum, compensated_sum const& other, alone const&) {
+  sum += other;
+}
+template <int Unit, int Words>
+LOWP_FN void merge(basic_exact_sum<Unit, Words>& sum, basic_exact_sum<Unit, Words> const& other,
+                   alone const&) {
+  sum += other;
+}
+template <int Unit, int Words, class Atomics>
+LOWP_FN void merge(basic_exact_sum<Unit, Words>& sum, compensated_sum const& other,
+                   Atomics const& atomics) {
+  sum.add(other.high, atomics);
+  sum.add(other.low, atomics);
+}
 
 }  // namespace detail
 
 /// Counts and sums over the elements of one or more updates, each of which wanted to add u to a
 /// parameter and took it from `old` to `new`. All zero bytes are an empty report.
-struct update_report {
+template <class Sum>
+struct basic_update_report {
   std::uint64_t count = 0;       ///< elements seen
   std::uint64_t stalled = 0;     ///< u is not zero and the stored code did not change
   std::uint64_t overflowed = 0;  ///< a finite result, once rounded, was beyond the largest finite
   std::uint64_t nonfinite = 0;   ///< u, old or new is infinite or NaN; in no sum below
-  exact_sum applied;             ///< of sign(u) * (new - old)
-  exact_sum requested;           ///< of |u|
+  Sum applied;                   ///< of sign(u) * (new - old)
+  Sum requested;                 ///< of |u|
 
   /// 1 is faithful, 0 is frozen; 1 where nothing was to be applied.
   LOWP_FN double applied_ratio() const {
@@ -75,28 +77,27 @@ struct update_report {
   }
 
   /// Merges the report of another shard or tensor.
-  LOWP_FN update_report& operator+=(update_report const& other) {
-    count += other.count;
-    stalled += other.stalled;
-    overflowed += other.overflowed;
-    nonfinite += other.nonfinite;
-    applied += other.applied;
-    requested += other.requested;
+  LOWP_FN basic_update_report& operator+=(basic_update_report const& other) {
+    add(other);
     return *this;
   }
 
   /// Adds what one loop has seen, beside other threads or alone.
-  template <class Atomics = detail::alone>
-  LOWP_FN void add(detail::partial_report const& part, Atomics const& atomics = {}) {
-    atomics.add(count, part.count);
-    atomics.add(stalled, part.stalled);
-    atomics.add(overflowed, part.overflowed);
-    atomics.add(nonfinite, part.nonfinite);
-    applied.add(part.applied.high, atomics);
-    applied.add(part.applied.low, atomics);
-    requested.add(part.requested.high, atomics);
-    requested.add(part.requested.low, atomics);
+  template <class Other, class Atomics = detail::alone>
+  LOWP_FN void add(basic_update_report<Other> const& other, Atomics const& atomics = {}) {
+    atomics.add(count, other.count);
+    atomics.add(stalled, other.stalled);
+    atomics.add(overflowed, other.overflowed);
+    atomics.add(nonfinite, other.nonfinite);
+    detail::merge(applied, other.applied, atomics);
+    detail::merge(requested, other.requested, atomics);
   }
 };
+using update_report = basic_update_report<exact_sum>;
+
+namespace detail {
+/// What one loop, or one thread of a GPU, has seen.
+using partial_report = basic_update_report<compensated_sum>;
+}  // namespace detail
 
 }  // namespace lowp
