@@ -117,7 +117,7 @@ class census_lanes {
   static constexpr bool sees_codes = false;
   static constexpr std::uint32_t min_normal = 1u << 23;  ///< of floats
 
-  LOWP_FN void add(F const& x) { add_magnitude(lanes::magnitude(x)); }
+  LOWP_FN void add(F const& x) { add_magnitude(lanes::hidden(lanes::magnitude(x))); }
   LOWP_FN void add_where(M const& is_element, F const& x) {
     add(lanes::select(is_element, x, lanes::spread<F>(0)));
   }
@@ -170,7 +170,8 @@ class census_lanes {
   }
   /// Has a sign where the error of `a` is relatively larger: an fma has the sign of its exact value.
   LOWP_FN static F less_than_error(F const& relative, U const& a, F const& error) {
-    F const minus = lanes::from_bits<F>(lanes::bits(error) | lanes::binary32_sign);
+    U const bits = lanes::hidden(lanes::bits(error));
+    F const minus = lanes::from_bits<F>(lanes::hidden(bits | lanes::binary32_sign));
     return lanes::fma(relative, lanes::from_bits<F>(a), minus);
   }
   LOWP_FN static M is_negative(F const& x) {
@@ -178,8 +179,10 @@ class census_lanes {
   }
   LOWP_FN void compare_error(U const& a) {
     F const error = error_of(a);
-    if (lanes::any(is_negative(less_than_error(relative_, a, error))))
-      relative_ = larger(relative_, quotient(lanes::absolute(error), lanes::from_bits<F>(a)));
+    if (lanes::any(is_negative(less_than_error(relative_, a, error)))) {
+      F const magnitude = lanes::from_bits<F>(lanes::hidden(lanes::magnitude(error)));
+      relative_ = larger(relative_, quotient(magnitude, lanes::from_bits<F>(a)));
+    }
   }
   /// What one lane has seen, the others need not look for.
   LOWP_FN void share_largest_error() { relative_ = lanes::spread<F>(largest_error()); }
@@ -262,7 +265,7 @@ class census_of_thread : public census_lanes<To, float> {
 
   /// Where x is counted in the histogram; negative if it is not.
   LOWP_FN static int bin(float x) {
-    std::uint32_t const a = lanes::magnitude(x);
+    std::uint32_t const a = lanes::hidden(lanes::magnitude(x));
     return a == 0 || a >= lanes::binary32_infinity ? -1 : static_cast<int>(a >> 23);
   }
 };
