@@ -43,7 +43,7 @@ struct shifted_rows {
   template <class F>
   LOWP_FN void settle(fold::number<0>, state<F>& s, F const& largest) const {
     auto const is_hidden =
-        lanes::equal(lanes::bits(largest), lanes::bits(neutral<F>(fold::maximum{})));
+        lanes::equal(lanes::hidden(lanes::bits(largest)), lanes::bits(neutral<F>(fold::maximum{})));
     s.largest = lanes::select(is_hidden, lanes::spread<F>(0), largest);
   }
 };
