@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "block_expectations.hpp"
+#include "refusals.hpp"
 #include "update/support.hpp"
 
 namespace {
@@ -128,16 +128,6 @@ TEST(blocks_of_fp8, in_place) {
   lowp::block_cast(x.span(), lowp::blocks_of<256>(there, scales));
   for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(there[i].bits(), want[i].bits());
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(scales[i].bits(), want_scales[i].bits());
-}
-
-template <class Call>
-std::string refusal_of(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& refusal) {
-    return refusal.what();
-  }
-  return "not refused";
 }
 
 TEST(blocks_of_fp8, refuses_by_name_and_size) {

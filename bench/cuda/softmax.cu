@@ -26,26 +26,29 @@ void measure_rows(bench::suite& all, std::string const& name, Device const& devi
   });
 }
 
-template <class T>
-void measure(bench::suite& all, std::string const& type) {
+/// Rows of several lengths: device and host take the number of columns, too.
+template <class T, class Device, class Host>
+void measure_lengths(bench::suite& all, std::string const& type, std::string const& who,
+                     Device const& device, Host const& host) {
   for (std::size_t const columns : {128, 1024, 8192})
     measure_rows<T>(
-        all, "softmax/" + type + "/" + std::to_string(columns) + "/lowp",
+        all, "softmax/" + type + "/" + std::to_string(columns) + "/" + who,
         [=](cudaStream_t stream, std::span<T> in, std::span<T> out) {
-          lowp::cuda::softmax(stream, in, out, columns);
+          device(stream, in, out, columns);
         },
-        [=](std::span<T> in, std::span<T> out) { lowp::softmax(in, out, columns); });
+        [=](std::span<T> in, std::span<T> out) { host(in, out, columns); });
 }
 
 template <class T>
-void measure_narrow(bench::suite& all, std::string const& type) {
-  for (std::size_t const columns : {128, 1024, 8192})
-    measure_rows<T>(
-        all, "softmax/" + type + "/" + std::to_string(columns) + "/all_in_16_bits",
-        [=](cudaStream_t stream, std::span<T> in, std::span<T> out) {
-          lowp::cuda::softmax_pb_relax(stream, in, out, columns, 1);
-        },
-        [=](std::span<T> in, std::span<T> out) { lowp::softmax_pb_relax(in, out, columns, 1); });
+void measure(bench::suite& all, std::string const& type) {
+  measure_lengths<T>(
+      all, type, "lowp", [](auto... arguments) { lowp::cuda::softmax(arguments...); },
+      [](auto... arguments) { lowp::softmax(arguments...); });
+  if constexpr (lowp::narrow<T>)
+    measure_lengths<T>(
+        all, type, "all_in_16_bits",
+        [](auto... arguments) { lowp::cuda::softmax_pb_relax(arguments..., 1); },
+        [](auto... arguments) { lowp::softmax_pb_relax(arguments..., 1); });
 }
 
 }  // namespace
@@ -55,7 +58,5 @@ int main(int argc, char** argv) {
     measure<float>(all, "float");
     measure<bfloat16>(all, "bfloat16");
     measure<float16>(all, "float16");
-    measure_narrow<bfloat16>(all, "bfloat16");
-    measure_narrow<float16>(all, "float16");
   });
 }

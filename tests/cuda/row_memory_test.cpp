@@ -49,39 +49,39 @@ class places {
   // Every element is stored as its number, by groups or by threads' own; what is then in the words.
   template <bool ByGroups>
   std::vector<float> after_stores() {
-    for (unsigned n = 0; n < Threads; ++n) {
-      const numbered_thread thread{n};
-      const team t(thread);
-      const lowp::cuda::row_memory<team> memory(thread, words_.data(), t);
-      for (unsigned offset = 0; offset < room; offset += team::stride) {
-        float x[group];
-        const unsigned first = offset + (ByGroups ? t.first_of_group() : t.first_of_sums());
-        for (unsigned k = 0; k < group; ++k)
-          x[k] = static_cast<float>(first + k * (ByGroups ? 1 : step));
-        if constexpr (ByGroups)
-          memory.store_group(offset, x);
-        else
-          memory.store_own(offset, x);
-      }
-    }
+    for_each([](const auto& memory, const team& t, unsigned offset) {
+      float x[group];
+      const unsigned first = offset + (ByGroups ? t.first_of_group() : t.first_of_sums());
+      for (unsigned k = 0; k < group; ++k)
+        x[k] = static_cast<float>(first + k * (ByGroups ? 1 : step));
+      if constexpr (ByGroups)
+        memory.store_group(offset, x);
+      else
+        memory.store_own(offset, x);
+    });
     return words_;
   }
 
  private:
-  template <class First, class Load>
-  std::vector<unsigned> collect(const First& first, unsigned distance, const Load& load) {
-    std::vector<unsigned> found(room, ~0U);
+  // body(memory, team, offset) for all that every thread has.
+  template <class Body>
+  void for_each(const Body& body) {
     for (unsigned n = 0; n < Threads; ++n) {
       const numbered_thread thread{n};
       const team t(thread);
       const lowp::cuda::row_memory<team> memory(thread, words_.data(), t);
-      for (unsigned offset = 0; offset < room; offset += team::stride) {
-        float x[group];
-        load(memory, offset, x);
-        for (unsigned k = 0; k < group; ++k)
-          found[first(t) + offset + k * distance] = static_cast<unsigned>(x[k]);
-      }
+      for (unsigned offset = 0; offset < room; offset += team::stride) body(memory, t, offset);
     }
+  }
+  template <class First, class Load>
+  std::vector<unsigned> collect(const First& first, unsigned distance, const Load& load) {
+    std::vector<unsigned> found(room, ~0U);
+    for_each([&](const auto& memory, const team& t, unsigned offset) {
+      float x[group];
+      load(memory, offset, x);
+      for (unsigned k = 0; k < group; ++k)
+        found[first(t) + offset + k * distance] = static_cast<unsigned>(x[k]);
+    });
     return found;
   }
   std::vector<float> words_;

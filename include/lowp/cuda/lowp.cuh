@@ -41,7 +41,7 @@
 //
 // There a std::span<update_report> in device memory may stand for the report: one a tensor.
 //
-// overflow_watch.cuh has an overflow_watch of device memory.
+// overflow_watch.cuh has an overflow_watch of device memory, pb_relax.cuh softmax_pb_relax.
 //
 // Each is also there as try_cast and so on, which return a status instead of throwing: try.cuh.
 #pragma once

@@ -215,7 +215,7 @@ template <class Function, class R, class Out, class... In>
   });
 }
 
-/// As lowp::rms_norm and lowp::layer_norm: a warp a row.
+/// As lowp::rms_norm and lowp::layer_norm: a warp a row, or a block a long one.
 template <class In, class Weight, class Out>
 [[nodiscard]] status try_rms_norm(cudaStream_t stream, In&& in, Weight&& weight, Out&& out,
                                   std::size_t columns, float eps) {
@@ -232,7 +232,7 @@ template <class In, class Weight, class Bias, class Out>
   });
 }
 
-/// As lowp::softmax and lowp::log_softmax: a warp a row.
+/// As lowp::softmax and lowp::log_softmax: a warp a row, or a block a long one.
 template <class In, class Out>
 [[nodiscard]] status try_softmax(cudaStream_t stream, In&& in, Out&& out, std::size_t columns) {
   return run_on(stream, [&](auto const& where) {
