@@ -71,6 +71,12 @@ class row_fold<fold::sum, F> {
     zero.store(sums_);  // g++ 12 does not see that a first element is, and warns
     for (std::size_t i = used; i < packs_; ++i) zero.store(sums_ + i * lanes_in_pack);
   }
+  /// Packs whose sums are in registers at a time.
+  static constexpr std::size_t packs_at_once = 4;
+  /// The sums that begin with number e.
+  LOWP_HOST_FN void set(std::size_t e, F const (&sums)[packs_at_once]) {
+    for (std::size_t i = 0; i < packs_at_once; ++i) sums[i].store(sums_ + e + i * lanes_in_pack);
+  }
   /// Elements from number e on; each sum's first is added to zero.
   template <bool IsFirst>
   LOWP_HOST_FN void add(std::size_t e, F const& x) {

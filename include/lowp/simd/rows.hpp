@@ -122,7 +122,11 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   LOWP_HOST_FN void fold_row(From& from, State& state, float* kept, std::size_t visible,
                              std::size_t fetched) const {
     folded<I> total(visible);
-    for (std::size_t first = 0, valid; first < visible; first += valid) {
+    std::size_t first = 0;
+    if constexpr (!folded<I>::has_no_order)
+      if (visible >= 2 * fold::sums)
+        first = fold_strips<I>(from, state, kept, visible, fetched, total);
+    for (std::size_t valid; first < visible; first += valid) {
       valid = stretch(visible - first);
       from.begin(first, valid);
       if (I == last_fold && fetched != 0) from.fetch(fetched + first, valid);
@@ -132,6 +136,34 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
         fold_stretch<I, false>(from, state, kept, first, valid, total);
     }
     operation_.settle(fold::number<I>{}, state, total.total());
+  }
+
+  /// A row in strips: some packs of every 256 elements, whose sums stay in registers meanwhile. Returns where
+  /// what is left of the row begins.
+  template <int I, class From, class State>
+  LOWP_HOST_FN std::size_t fold_strips(From& from, State const& state, float* kept,
+                                       std::size_t visible, std::size_t fetched,
+                                       folded<I>& total) const {
+    constexpr std::size_t packs = folded<I>::packs_at_once, width = packs * Isa::lanes;
+    static_assert(fold::sums % width == 0);
+    std::size_t const end = visible / width * width;
+    for (std::size_t strip = 0; strip < fold::sums && strip < end; strip += width) {
+      F sums[packs];
+      LOWP_UNROLL
+      for (std::size_t i = 0; i < packs; ++i) sums[i] = lanes::spread<F>(0);
+      for (std::size_t first = strip; first < end; first += fold::sums) {
+        from.begin(first, width);
+        if (I == last_fold && fetched != 0) from.fetch(fetched + first, width);
+        LOWP_UNROLL
+        for (std::size_t i = 0; i < packs; ++i) {
+          std::size_t const k = i * Isa::lanes;
+          sums[i] =
+              lanes::add(sums[i], term_at<I>(from, state, kept, first + k, static_cast<int>(k)));
+        }
+      }
+      total.set(strip, sums);
+    }
+    return end;
   }
 
   /// Whole packs, or less than one.
