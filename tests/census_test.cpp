@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <span>
 #include <vector>
@@ -187,6 +188,20 @@ TEST(census, of_the_ends_of_float16) {
   EXPECT_EQ(all.subnormal, 2U);
   EXPECT_EQ(all.max_abs.value(), 65520.0F);
   EXPECT_EQ(all.min_abs.value(), 0x1p-25F);
+}
+
+TEST(census, has_a_text) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> x{98304.0F, -infinity, nan, -nan, 0.0F, -0.0F, 0x1p-20F, 0x1p-30F, 1.0F};
+  EXPECT_EQ(text(lowp::census<lowp::float16>(x)),
+            "9 elements, 2 of them 0; magnitudes from 9.31e-10 to 9.83e+04\n"
+            "overflow 1, flushed 1, subnormal 1; already infinite 1, NaN 2\n"
+            "relative error up to 1, mean square error 1.73e-19\n");
+  EXPECT_EQ(text(lowp::range_census{}),
+            "0 elements, 0 of them 0\n"
+            "overflow 0, flushed 0, subnormal 0; already infinite 0, NaN 0\n"
+            "relative error up to 0, mean square error 0\n");
 }
 
 }  // namespace

@@ -75,8 +75,8 @@ TYPED_TEST(masked, by_flags_for_each_query_of_a_sequence) {
     for (auto& each : mask)
       each = random() % 3 == 0 ? static_cast<std::uint8_t>(1U << random() % 8) : 0;
     std::vector<Out> out(scores.size());
-    lowp::scale_mask_softmax(scores, lowp::attention_mask<std::uint8_t>{mask, s.queries, s.heads},
-                             out, s.keys, scale);
+    lowp::scale_mask_softmax(scores, lowp::attention_mask{mask, s.queries, s.heads}, out, s.keys,
+                             scale);
     EXPECT_TRUE(same(out, masked_before<Out>(scores, s, [&](std::size_t r, std::size_t c) {
                        return mask[(s.sequence_of(r) * s.queries + s.query_of(r)) * s.keys + c] !=
                               0;
@@ -92,8 +92,7 @@ TYPED_TEST(masked, by_padded_keys) {
     std::vector<std::uint8_t> mask(s.batch * s.keys);
     for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % s.keys > s.keys / 2 ? 255 : 0;
     std::vector<Out> out(scores.size());
-    lowp::scale_mask_softmax(scores,
-                             lowp::attention_mask<std::uint8_t>{mask, 1, s.heads * s.queries}, out,
+    lowp::scale_mask_softmax(scores, lowp::attention_mask{mask, 1, s.heads * s.queries}, out,
                              s.keys, scale);
     EXPECT_TRUE(same(out, masked_before<Out>(scores, s, [&](std::size_t /*r*/, std::size_t c) {
                        return c > s.keys / 2;

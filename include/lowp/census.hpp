@@ -4,6 +4,7 @@
 
 #include <lowp/gradients.hpp>
 #include <lowp/report/census_groups.hpp>
+#include <lowp/report/census_text.hpp>
 
 namespace lowp {
 
@@ -29,7 +30,7 @@ template <class Where, class In, census_target To>
 /// 65520 does, whatever would be stored for it: also where To has no infinity or saturates.
 ///
 ///     range_census const all = census<float16>(weights);
-///     if (all.overflow != 0) scale(...);
+///     if (all.overflow != 0) std::puts(text(all).c_str());
 ///
 /// @return     merges with that of other ranges by +=. The bits of its sum do not depend on how a range is
 ///             cut into shards where all but the last are multiples of 2^14 elements

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <string>
 #include <tuple>
@@ -21,12 +22,15 @@ namespace lowp {
 /// of (query) rows wants.
 ///
 /// Elements are bool or std::uint8_t, not zero where a score is masked; or float or a narrow type, and
-/// then are added to the scaled score.
+/// then are added to the scaled score. A std::vector<bool> has no elements in memory: take std::uint8_t.
 template <class T>
 struct attention_mask {
   std::span<T const> elements;
   std::size_t queries = 0, heads = 0;
 };
+template <std::ranges::contiguous_range Mask>
+attention_mask(Mask&&, std::size_t = 0, std::size_t = 0)
+    -> attention_mask<std::ranges::range_value_t<Mask>>;
 
 /// Query q of a sequence's last `queries` sees the keys up to its own: with as many keys as queries,
 /// column j of row q is masked for j > q; with more, the last column is the last query's.

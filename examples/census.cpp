@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What float16 would do to activations, found without storing them.
+#include <lowp/census.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+int main() {
+  std::vector<float> x(10'000);
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal(2, 4);
+  for (auto& each : x) each = std::exp(normal(random));
+
+  lowp::range_census const all = lowp::census<lowp::float16>(x);
+  std::fputs(text(all).c_str(), stdout);
+  std::printf("%d of them are in [2^16, 2^17)\n", static_cast<int>(all.exponents[16]));
+}
