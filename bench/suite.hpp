@@ -83,7 +83,7 @@ class suite {
   void keep(std::string filter) {
     bool const inverted = !filter.empty() && filter[0] == '-';
     if (inverted) filter.erase(0, 1);
-    if (filter.empty() || filter == "all") filter = ".";
+    if (filter.empty() || filter == "all") filter.assign(1, '.');
     std::regex const pattern(filter, std::regex::extended);
     auto const matches = [&](entry const& e) {
       return std::regex_search(e.full_name(operation_), pattern) != inverted;

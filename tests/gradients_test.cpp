@@ -134,6 +134,21 @@ TEST(gradients_of_floats, of_one_nonfinite_element_anywhere) {
   }
 }
 
+TEST(gradients_of_floats, of_two_nonfinite_elements_anywhere) {
+  std::vector<float> g(600, 2.0F);
+  for (const std::size_t distance : {1U, 8U, 16U, 32U, 256U})
+    for (std::size_t i = 0; i + distance < g.size(); ++i)
+      for (const float bad : {-inf, std::numeric_limits<float>::quiet_NaN()}) {
+        g[i] = inf;
+        g[i + distance] = bad;
+        const lowp::gradient_report report = lowp::measure(g);
+        g[i] = g[i + distance] = 2.0F;
+        ASSERT_EQ(report.nonfinite, 2U) << i;
+        ASSERT_EQ(report.squares.value(), 4.0 * 598);
+        ASSERT_EQ(std::isnan(report.norm()), std::isnan(bad));
+      }
+}
+
 // As the values that they stand for.
 TEST(gradients_in_storages, are_unscaled_and_measured) {
   const tensor in = random_tensor<lowp::float8_e4m3fn>(20000, 1, values::training);

@@ -148,6 +148,75 @@ TEST(sums, see_one_special_element_anywhere) {
   }
 }
 
+// Several of them in one batch of packs, in one lane too, where infinities would cancel to NaN.
+template <lowp::element T>
+void expect_two_anywhere() {
+  std::vector<T> x(600, T(2));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::size_t distance : {1U, 4U, 8U, 16U, 32U, 256U, 300U})
+    for (std::size_t i = 0; i + distance < x.size(); ++i)
+      for (const float second : {inf, -inf, nan}) {
+        x[i] = T(inf);
+        x[i + distance] = T(second);
+        for (const bool is_dot : {false, true}) {
+          lowp::sum_report report;
+          if (is_dot)
+            lowp::dot(x, std::vector<T>(600, T(1)), report);
+          else
+            lowp::sum(x, report);
+          ASSERT_EQ(report.positive_infinite, second == inf ? 2U : 1U) << i;
+          ASSERT_EQ(report.negative_infinite, second == -inf ? 1U : 0U) << i;
+          ASSERT_EQ(report.nan, std::isnan(second) ? 1U : 0U) << i;
+          ASSERT_EQ(report.finite.value(), 2.0 * 598) << i;
+        }
+        x[i] = x[i + distance] = T(2);
+      }
+}
+TEST(sums, see_two_special_elements_anywhere) {
+  expect_two_anywhere<float>();
+  expect_two_anywhere<lowp::bfloat16>();
+  expect_two_anywhere<lowp::float16>();
+}
+
+// Of narrow numbers that float cannot add: one that is little beside the rest, anywhere, some at the
+// start or many, and sums that float cannot hold.
+TEST(sums, of_narrow_numbers_are_as_wide_as_any) {
+  std::vector<lowp::bfloat16> x(700, lowp::bfloat16(1));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = lowp::bfloat16(0x1p-40F);
+    ASSERT_EQ(lowp::sum(x), 699 + 0x1p-40) << i;
+    x[i] = lowp::bfloat16(1);
+  }
+  std::vector<lowp::bfloat16> y(20000, lowp::bfloat16(1));
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (i < 5000 || i % 3 == 0) y[i] = lowp::bfloat16(i % 2 == 0 ? 0x1.8p-30F : -0x1p-33F);
+  }
+  double exact = 0;  // a multiple of 2^-33, below 2^20
+  for (const lowp::bfloat16 each : y) exact += double{float{each}};
+  EXPECT_EQ(lowp::sum(y), exact);
+
+  const auto largest = std::numeric_limits<lowp::bfloat16>::max();
+  EXPECT_EQ(lowp::sum(std::vector<lowp::bfloat16>(5000, largest)), 5000 * double{float{largest}});
+  const auto least = std::numeric_limits<lowp::bfloat16>::denorm_min();
+  EXPECT_EQ(lowp::sum(std::vector<lowp::bfloat16>(5000, least)), 5000 * double{float{least}});
+}
+
+// What tells that sums were exact.
+TEST(sums, hardware_says_that_it_has_rounded) {
+  if (!lowp::simd::rounding_flag::is_there) GTEST_SKIP();
+  struct {
+    float v;
+  } x{1};
+  using flag = lowp::simd::rounding_flag;
+  const lowp::detail::default_environment environment;
+  for (const bool rounds : {false, true, false}) {
+    x.v = 1;
+    x = flag::clear(x);
+    x.v += rounds ? 0x1p-30F : 0x1p-20F;
+    EXPECT_EQ(flag::is_set_by(x, x), rounds);
+  }
+}
+
 TEST(sums, of_nothing) {
   const std::vector<float> none;
   EXPECT_EQ(lowp::sum(none), 0.0);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <lowp/environment.hpp>
+#include <lowp/report/batch_sums.hpp>
 #include <lowp/report/gradient_report.hpp>
 #include <lowp/scaled_cast.hpp>
 #include <lowp/storage.hpp>

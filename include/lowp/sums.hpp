@@ -4,6 +4,7 @@
 #pragma once
 
 #include <lowp/gradients.hpp>
+#include <lowp/report/batch_sums.hpp>
 #include <lowp/report/sum_report.hpp>
 
 namespace lowp {
@@ -13,8 +14,8 @@ namespace detail {
 /// Terms that are elements, or products of two.
 struct adding {
   template <class F>
-  LOWP_FN factors<F> operator()(F const& x) const {
-    return {x, lanes::spread<F>(1)};
+  LOWP_FN F operator()(F const& x) const {
+    return x;
   }
   template <class F>
   LOWP_FN factors<F> operator()(F const& a, F const& b) const {

@@ -38,6 +38,7 @@ class amax_lanes {
   static constexpr bool sees_codes = false;
 
   LOWP_FN void add(F const& x) { largest_ = lanes::max(largest_, lanes::magnitude(x)); }
+  LOWP_FN void add(amax_lanes const& other) { largest_ = lanes::max(largest_, other.largest_); }
   LOWP_FN void add_where(lanes::mask<F> const& is_element, F const& x) {
     add(lanes::select(is_element, x, lanes::spread<F>(0)));
   }

@@ -88,6 +88,9 @@ class gradient_lanes {
     return part;
   }
 
+ protected:
+  LOWP_FN void add_largest(amax_lanes<F> const& other) { largest_.add(other); }
+
  private:
   amax_lanes<F> largest_;
   D squares_ = lanes::spread<D>(0);

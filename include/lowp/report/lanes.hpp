@@ -29,11 +29,26 @@ class compensated_lanes {
     high_ = total;
   }
   LOWP_FN void add_to(compensated_sum& total) const {
-    for (int i = 0; i < lane<D>::lanes; ++i)
-      total += compensated_sum{lane<D>::at(high_, i), lane<D>::at(low_, i)};
+    compensated_lanes all = *this;
+    all.template add_lanes<lane<D>::lanes / 2>();
+    total += compensated_sum{lane<D>::at(all.high_, 0), lane<D>::at(all.low_, 0)};
   }
 
  private:
+  /// To each lane the one whose number differs in this bit, and so on: half as many additions wait for
+  /// To each lane the one whose number differs in this bit, then in the next lower one: each addition
+  /// is one of all lanes.
+  template <int Bit>
+  LOWP_FN void add_lanes() {
+    if constexpr (Bit != 0) {
+      D const high = lane<D>::template exchanged<Bit>(high_);
+      D const low = lane<D>::template exchanged<Bit>(low_);
+      add(high);
+      low_ = lanes::add(low_, low);
+      add_lanes<Bit / 2>();
+    }
+  }
+
   D high_ = lanes::spread<D>(0), low_ = lanes::spread<D>(0);
 };
 

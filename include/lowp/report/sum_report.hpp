@@ -64,7 +64,7 @@ namespace detail {
 /// What one loop, or one thread of a GPU, has seen.
 using partial_sum = basic_sum_report<compensated_sum>;
 
-/// A term of a sum, as what it is the product of: in double precision that is exact.
+/// A term that is a product, which in double precision is exact.
 template <class F>
 struct factors {
   F a, b;
@@ -80,6 +80,14 @@ class sum_lanes {
  public:
   static constexpr bool sees_codes = false;
 
+  LOWP_FN void add(F x) {
+    auto const is_special = lanes::negate(lanes::is_finite(x));
+    if (lanes::any(is_special)) {
+      count_special(x, is_special);
+      x = lanes::select(is_special, lanes::spread<F>(0), x);
+    }
+    sum_ = lanes::add(sum_, lanes::widen(x));
+  }
   LOWP_FN void add(factors<F> x) {
     auto const is_finite = lanes::both(lanes::is_finite(x.a), lanes::is_finite(x.b));
     if (lanes::any(lanes::negate(is_finite))) {
@@ -89,12 +97,15 @@ class sum_lanes {
     }
     sum_ = lanes::add_product(sum_, lanes::widen(x.a), lanes::widen(x.b));
   }
+  LOWP_FN void add_where(lanes::mask<F> const& is_element, F const& x) {
+    add(lanes::select(is_element, x, lanes::spread<F>(0)));
+  }
   LOWP_FN void add_where(lanes::mask<F> const& is_element, factors<F> const& x) {
     F const zero = lanes::spread<F>(0);
     add({lanes::select(is_element, x.a, zero), lanes::select(is_element, x.b, zero)});
   }
 
-  /// After at most eight packs: that many terms are added with an error below 8 * 2^-53 of their
+  /// After at most 16 packs: that many terms are added with an error below 16 * 2^-53 of their
   /// magnitudes.
   LOWP_FN void fold() {
     all_.add(sum_);

@@ -47,7 +47,9 @@ struct portable : vector_masks<portable> {
   /// Of every lane the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_HOST_FN static void exchange(V& v, V const& from) {
-    v = V{from[0 ^ Bit], from[1 ^ Bit], from[2 ^ Bit], from[3 ^ Bit]};
+    using words = word<portable>::vector;
+    words const w = (words)from;
+    v = (V)words{w[0 ^ Bit], w[1 ^ Bit], w[2 ^ Bit], w[3 ^ Bit]};
   }
   template <class V>
   LOWP_HOST_FN static void hide(V& v) {

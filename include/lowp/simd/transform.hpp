@@ -16,6 +16,42 @@ namespace lowp::simd {
 
 LOWP_EXACT_BEGIN
 
+/// Whether what an operand holds are numbers of a narrow format, as they are.
+template <class Operand>
+inline constexpr bool holds_narrow = false;
+template <element_operand Operand>
+inline constexpr bool holds_narrow<Operand> = narrow<typename Operand::type>;
+
+/// A whole batch of operands that are only read, so that it can be gone through more than once: what the
+/// element function says of its packs, two at a time.
+template <class Isa, class Function, class... Port>
+class read_batch {
+  using F = pack<float, typename Isa::registers>;
+
+ public:
+  using seen = decltype(std::declval<Function const&>()(std::declval<typename Port::F&>()...));
+
+  LOWP_HOST_FN read_batch(Function const& function, Port const&... ports)
+      : function_(function), ports_(ports...) {}
+  template <class Sums>
+  LOWP_HOST_FN void add_to(Sums& sums) const {
+    for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
+      auto const first = at(k, std::index_sequence_for<Port...>{});
+      sums.add(first, at(k + Isa::lanes, std::index_sequence_for<Port...>{}));
+    }
+  }
+
+ private:
+  template <std::size_t... I>
+  LOWP_HOST_FN seen at(int k, std::index_sequence<I...>) const {
+    F value[] = {std::get<I>(ports_).load(k)...};
+    return function_(value[I]...);
+  }
+
+  Function const& function_;
+  std::tuple<Port const&...> ports_;
+};
+
 /// A call: `make_function()` gives the element function, which takes the operands' lanes by
 /// reference, in order, changes those that are written and, if there is a report, returns the
 /// update that was asked for. Operand 0 is the one reported on, operand 1 what the update comes from.
@@ -49,6 +85,11 @@ struct call {
     for (std::size_t first = 0; first < count; first += step) {
       std::size_t const valid = count - first < step ? count - first : step;
       (ports.template begin<(Operand::is_random || ...)>(first, valid), ...);
+      if constexpr (may_add_batch<totals_type>) {
+        if (valid == step && totals.template add_batch<(holds_narrow<Operand> && ...)>(
+                                 read_batch<Isa, Function, Port...>(function, ports...)))
+          continue;
+      }
       auto const left = static_cast<int>(valid);
       for (int k = 0; k < left; k += Isa::lanes)
         elements<Isa>(function, k, left, totals, std::index_sequence_for<Port...>{}, ports...);
@@ -106,6 +147,11 @@ struct call {
   }
 
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
+
+  // Totals that take batches say so, and false where `add` is to take one's packs.
+  template <class Totals>
+  static constexpr bool may_add_batch =
+      requires { typename Totals::of_batches; } && !(Operand::is_written || ...);
 
   // Totals that need memory say so, and add themselves to the report.
   struct no_room {};

@@ -59,6 +59,18 @@ struct lane<simd::wide<Isa>> {
     for (int i = 0; i < 2; ++i) Isa::add_product(d.v[i], sum.v[i], a.v[i], b.v[i]);
     return hidden(d);
   }
+  /// Of every lane the one whose number differs in this bit.
+  template <int Bit>
+  LOWP_HOST_FN static D exchanged(D const& x) {
+    D d;
+    for (int i = 0; i < 2; ++i) {
+      if constexpr (Bit == lanes / 2)
+        d.v[i] = x.v[1 - i];
+      else
+        Isa::template exchange<2 * Bit>(d.v[i], x.v[i]);
+    }
+    return d;
+  }
 
  private:
   LOWP_HOST_FN static D hidden(D d) {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether hardware has rounded: what tells that sums in float were exact, at no cost to any of them.
+#pragma once
+
+#include <lowp/config.hpp>
+
+#include <cstdint>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+/// The precision flag of MXCSR, Intel SDM volume 1, 10.2.3.1. In a kernel, which has set MXCSR and will
+/// put the caller's back. Operations on what `clear` has returned come after it and those that lead to
+/// what `is_set_by` is given before it, because both go by way of memory; others may come in between,
+/// so that a flag may be set without need, but none that was to be set is missing.
+class rounding_flag {
+ public:
+#if defined(__SSE__)
+  static constexpr bool is_there = true;
+
+  template <class V>
+  LOWP_HOST_FN static V clear(V x) {
+    std::uint32_t const masked = 0x1f80;
+    asm volatile("ldmxcsr %1" : "+m"(x.v) : "m"(masked));
+    return x;
+  }
+  template <class V>
+  LOWP_HOST_FN static bool is_set_by(V const& a, V const& b) {
+    std::uint32_t state;
+    asm volatile("stmxcsr %0" : "=m"(state) : "m"(a.v), "m"(b.v));
+    return (state & precision) != 0;
+  }
+
+ private:
+  static constexpr std::uint32_t precision = 0x20;
+#else
+  static constexpr bool is_there = false;
+
+  template <class V>
+  LOWP_HOST_FN static V clear(V const& x) {
+    return x;
+  }
+  template <class V>
+  LOWP_HOST_FN static bool is_set_by(V const&, V const&) {
+    return true;
+  }
+#endif
+};
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd
