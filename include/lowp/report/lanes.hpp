@@ -35,7 +35,6 @@ class compensated_lanes {
   }
 
  private:
-  /// To each lane the one whose number differs in this bit, and so on: half as many additions wait for
   /// To each lane the one whose number differs in this bit, then in the next lower one: each addition
   /// is one of all lanes.
   template <int Bit>
