@@ -270,6 +270,45 @@ TEST(overflow_watch, throws_once_a_step) {
   EXPECT_EQ(watch.places()[a].infinite, 4U);
 }
 
+// Of batches whose steps nobody counts: each bad one is skipped, and the watch hears of the next.
+TEST(overflow_watch, throws_anew_where_no_step_was_ever_begun) {
+  overflow_watch watch;
+  const std::size_t a = watch.add("a");
+  const std::size_t b = watch.add("b");
+  std::string thrown;
+  const auto batch = [&](float of_a, float of_b) {
+    try {
+      watch.forward(a).weight(numbers{1}).output(numbers{of_a});
+      watch.forward(b).output(numbers{of_b});
+      thrown += "- ";
+    } catch (const lowp::watch_error& error) {
+      EXPECT_EQ(error.alarm.step, 0U);
+      thrown += error.alarm.name + " ";
+    }
+  };
+  batch(inf, inf);
+  batch(1, 1);
+  batch(1, nan_value);
+  batch(inf, 1);
+  EXPECT_EQ(thrown, "a - b a ");
+  EXPECT_EQ(watch.first()->trouble, watch_trouble::infinite);
+  EXPECT_EQ(watch.places()[a].infinite, 2U);
+  watch.step(0);  // from now on, once a step
+  batch(inf, 1);
+  batch(inf, nan_value);
+  watch.step(0);
+  batch(1, nan_value);
+  EXPECT_EQ(thrown, "a - b a a - b ");
+}
+TEST(overflow_watch, calls_back_once_where_no_step_was_ever_begun) {
+  int told = 0;
+  overflow_watch watch({.call_back = [&](const lowp::watch_alarm&) { ++told; }});
+  const std::size_t a = watch.add("a");
+  for (int i = 0; i < 3; ++i) watch.forward(a).output(numbers{inf});
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(watch.places()[a].infinite, 3U);
+}
+
 TEST(overflow_watch, looks_at_every_kth_step_only) {
   overflow_watch watch({.every = 4, .throws = false});
   const std::size_t a = watch.add("a");

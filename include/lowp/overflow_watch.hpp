@@ -68,10 +68,15 @@ class overflow_watch {
     return places_.size() - 1;
   }
 
-  /// A step begins; without one, all is step 0. Returns whether it is watched.
+  /// A step begins: its number is the batch_number of what is found in it, of which the first is told.
+  ///
+  /// Without a call of this all is one step, number 0, and what throws has left it: a batch that is skipped
+  /// then does not silence the watch for the next. A call_back, which leaves nothing, is told once.
+  /// @return  whether the step is watched
   bool step(std::uint64_t number) {
     finish_traced();
     step_ = number;
+    has_begun_ = true;
     is_traced_ = std::ranges::find(policy_.traced, number) != policy_.traced.end();
     is_watched_ = is_traced_ || number % policy_.every == 0;
     has_alarmed_ = false;
@@ -267,10 +272,9 @@ class overflow_watch {
                  at.where.text() + "): " + details();
     if (!first_) first_ = found;
     if (!is_told) return;
-    if (policy_.call_back)
-      policy_.call_back(found);
-    else
-      detail::raise<watch_error>(found);
+    if (policy_.call_back) return policy_.call_back(found);
+    has_alarmed_ = has_begun_;
+    detail::raise<watch_error>(found);
   }
 
   watch_policy policy_;
@@ -280,6 +284,7 @@ class overflow_watch {
   std::optional<watch_alarm> first_;
   std::string trace_;
   std::uint64_t step_ = 0, being_traced_ = 0;
+  bool has_begun_ = false;  ///< a step, ever
   bool is_watched_ = true, is_traced_ = false, has_alarmed_ = false;
 };
 

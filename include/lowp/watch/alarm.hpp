@@ -55,9 +55,10 @@ struct watch_policy {
   std::uint64_t weights_every = 16;
   /// Steps of which everything is written down instead of judged, as Hugging Face's trace_batch_nums.
   std::vector<std::uint64_t> traced{};
-  /// Told of the first trouble of each watched step, instead of an exception.
+  /// Told of the first trouble of each step, instead of an exception.
   std::function<void(watch_alarm const&)> call_back{};
-  /// Without a call_back: whether trouble is thrown, or only counted.
+  /// Without a call_back: whether the first trouble of each step is thrown, or all is only counted. Where
+  /// the program says of no step that it begins, each is thrown.
   bool throws = true;
 };
 

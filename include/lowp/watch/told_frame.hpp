@@ -50,7 +50,8 @@ inline namespace LOWP_UNIT {
 /// Each is looked at when it is told of, and not kept; but a weight told of in the expression that makes
 /// the frame is read according to policy.weights_every.
 ///
-/// @throws watch_error  at the first tensor with trouble in this step, where the policy is to throw
+/// @throws watch_error  at the first tensor with trouble in this step, where the policy is to throw; where
+///                      no step was ever begun, at each
 template <class Watch>
 class watch_told_frame {
  public:
