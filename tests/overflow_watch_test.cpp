@@ -322,6 +322,60 @@ TEST(overflow_watch, looks_at_every_kth_step_only) {
   EXPECT_EQ(watch.first()->step, 0U);
 }
 
+// What overflowed is `a`; the update of `b` is told of first.
+TEST(overflow_watch, says_of_a_step_that_is_not_watched_that_it_does_not_know_the_cause) {
+  overflow_watch watch({.every = 3});
+  const std::size_t a = watch.add("a", "", {"x.cpp", 1});
+  const std::size_t b = watch.add("b", "", {"x.cpp", 2});
+  const lowp::update_amax lost{{lowp_test::float_bits(nan_value)}, {0}};
+  const auto step = [&](unsigned number, float made) {
+    watch.step(number);
+    watch.forward(a).output(numbers{made});
+    watch.forward(b).input(numbers{made});
+  };
+  const std::string cause =
+      ", not necessarily where it began: watch each step, or trace this one (policy.traced), to "
+      "see";
+  step(1, inf);
+  lowp::watch_alarm alarm = alarm_of([&] { watch.update(b, report_of(4, 0, 0, 1)); });
+  EXPECT_EQ(alarm.text,
+            "Detected inf/nan during batch_number=1\n"
+            "Last 0 forward frames:\n"
+            "abs min  abs max  metadata\n"
+            "b (x.cpp:2): update: 1 of 4 not finite\n"
+            "batch_number=1 was not watched (policy.every = 3), and no frame was seen before it; "
+            "this is the first update found not finite" +
+                cause);
+  step(3, 2);
+  step(4, inf);
+  alarm = alarm_of([&] { watch.update(b, lost); });
+  EXPECT_EQ(alarm.text.substr(0, 64),
+            "Detected inf/nan during batch_number=4\nLast 2 forward frames:\nab");
+  EXPECT_EQ(alarm.text.substr(alarm.text.rfind('\n')),
+            "\nbatch_number=4 was not watched (policy.every = 3), and the frames above are of "
+            "batch_number=3 and before; this is the first update found not finite" +
+                cause);
+  step(5, 1);
+  alarm = alarm_of([&] { watch.update(b, report_of(4, 0, 1, 0)); });
+  EXPECT_NE(alarm.text.find("this is the first update found to overflow" + cause),
+            std::string::npos);
+  // Who stands still is known, the frames are old nonetheless.
+  step(5, 1);
+  alarm = alarm_of([&] { watch.stalled(b, {}); });
+  EXPECT_EQ(alarm.text.substr(alarm.text.rfind('\n')),
+            "\nbatch_number=5 was not watched (policy.every = 3), and the frames above are of "
+            "batch_number=3 and before");
+  // In a watched step there is nothing to say.
+  step(6, 1);
+  alarm = alarm_of([&] { watch.update(b, lost); });
+  EXPECT_EQ(alarm.text.find("not watched"), std::string::npos);
+  // Where each step is watched, the cause is named.
+  overflow_watch each;
+  each.step(4);
+  alarm = alarm_of([&] { each.forward(each.add("a")).output(numbers{inf}); });
+  EXPECT_EQ(alarm.name, "a");
+}
+
 TEST(overflow_watch, writes_traced_steps_down) {
   overflow_watch watch({.frames = 2, .every = 100, .traced = {1, 3}});
   const std::size_t a = watch.add("a");
@@ -385,6 +439,10 @@ TEST(overflow_watch, names_what_an_update_saw) {
   const auto after = [&](float gradient, float weight) {
     return lowp::update_amax{{lowp_test::float_bits(gradient)}, {lowp_test::float_bits(weight)}};
   };
+  const auto verdict = [](const lowp::watch_alarm& alarm) {
+    const std::size_t begin = alarm.text.find("): ");
+    return alarm.text.substr(begin, alarm.text.find('\n', begin) - begin);
+  };
   watch.step(0);
   watch.update(a, after(65519, 65519));  // rounds to 65504
   watch.step(7);                         // in any step
@@ -393,11 +451,11 @@ TEST(overflow_watch, names_what_an_update_saw) {
   EXPECT_EQ(alarm.tensor, "weight");
   EXPECT_EQ(alarm.step, 7U);
   EXPECT_EQ(alarm.range.max_abs.value(), 65520);
-  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): weight: up to 65520 in an update");
+  EXPECT_EQ(verdict(alarm), "): weight: up to 65520 in an update");
   watch.step(8);
   alarm = alarm_of([&] { watch.update(a, "bias", after(inf, nan_value)); });
   EXPECT_EQ(alarm.trouble, watch_trouble::infinite);
-  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): bias.grad: up to inf in an update");
+  EXPECT_EQ(verdict(alarm), "): bias.grad: up to inf in an update");
   watch.step(9);
   alarm = alarm_of([&] { watch.update(a, "bias", after(0, nan_value)); });
   EXPECT_EQ(alarm.trouble, watch_trouble::nan);

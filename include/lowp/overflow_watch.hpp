@@ -90,7 +90,8 @@ class overflow_watch {
   /// The same of their gradients.
   frame backward(std::size_t place) { return begin(place, watch_pass::backward); }
 
-  /// In any step: that an update of the place's weights was, or stored, what is not finite.
+  /// In any step: that an update of the place's weights was, or stored, what is not finite. In one that is
+  /// not watched the place may be innocent, and the report says so.
   /// @param report  of that update alone
   void update(std::size_t place, update_report const& report) {
     known(place);
@@ -270,6 +271,8 @@ class overflow_watch {
                                                        : "inf/nan") +
                  " during batch_number=" + std::to_string(step_) + "\n" + text() + at.name + " (" +
                  at.where.text() + "): " + details();
+    if (!is_watched_)
+      found.text += detail::watch_unseen(trouble, step_, policy_.every, frames_.step());
     if (!first_) first_ = found;
     if (!is_told) return;
     if (policy_.call_back) return policy_.call_back(found);

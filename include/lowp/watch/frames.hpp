@@ -132,6 +132,11 @@ class watch_frames {
   void clear() {
     for (watch_frame& each : ring_) each.number = 0;
   }
+  /// That of the last frame.
+  [[nodiscard]] std::optional<std::uint64_t> step() const {
+    if (next_ == 0) return {};
+    return ring_[(next_ - 1) % ring_.size()].step;
+  }
 
   /// "input[0]", "output" where there is one and "output[1]" where there are several; gradients as the
   /// backward hooks of torch.nn.Module call them.
