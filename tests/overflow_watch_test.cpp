@@ -184,6 +184,7 @@ TEST(overflow_watch, writes_backward_frames_several_outputs_empty_ones_and_nan) 
   EXPECT_EQ(watch.text(),
             "Last 3 frames:\n"
             "abs min  abs max  metadata\n"
+            "                  *** batch number=0 ***\n"
             "                  a Attention\n"
             "1.00e+00 2.00e+00 q\n"
             "3.00e+00 3.00e+00 k\n"
@@ -226,6 +227,26 @@ TEST(overflow_watch, remembers_the_last_frames) {
   const std::size_t place = by_default.add("p");
   for (int i = 1; i <= 30; ++i) by_default.forward(place).output(numbers{static_cast<float>(i)});
   EXPECT_EQ(by_default.text(), frames_of(10, 30));
+}
+
+TEST(overflow_watch, says_of_which_step_the_first_frames_are_where_there_are_several) {
+  overflow_watch watch({.frames = 2});
+  const std::size_t a = watch.add("a");
+  const auto one = [&](unsigned step) {
+    watch.step(step);
+    watch.forward(a).output(numbers{1});
+  };
+  const std::string header = "abs min  abs max  metadata\n";
+  const std::string frame = "                  a\n1.00e+00 1.00e+00 output\n";
+  one(7);
+  one(7);
+  EXPECT_EQ(watch.text(), "Last 2 forward frames:\n" + header + frame + frame);
+  one(8);
+  EXPECT_EQ(watch.text(),
+            "Last 2 forward frames:\n" + header + "                  *** batch number=7 ***\n" +
+                frame + "\n\n                  *** Starting batch number=8 ***\n" + header + frame);
+  one(8);
+  EXPECT_EQ(watch.text(), "Last 2 forward frames:\n" + header + frame + frame);
 }
 
 // Only the first of a step is told; all are counted.
