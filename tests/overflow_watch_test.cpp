@@ -452,6 +452,12 @@ TEST(overflow_watch, names_updates_that_overflow_and_tensors_that_stand_still) {
             std::string::npos);
   EXPECT_NE(alarm.text.find("): norm.weight is frozen at step "), std::string::npos);
   EXPECT_EQ(watch.places()[norm].stalled, 1U);
+  // A tensor that is called as its place is named once.
+  lowp::stall_alarm same{0, 5, 1e-4, {.name = "norm"}};
+  watch.step(3);
+  alarm = alarm_of([&] { watch.stalled(norm, same); });
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): " + same.verdict());
+  EXPECT_EQ(same.verdict().substr(0, 17), "frozen at step 5:");
 }
 
 TEST(overflow_watch, names_what_an_update_saw) {
@@ -476,10 +482,11 @@ TEST(overflow_watch, names_what_an_update_saw) {
   watch.step(8);
   alarm = alarm_of([&] { watch.update(a, "bias", after(inf, nan_value)); });
   EXPECT_EQ(alarm.trouble, watch_trouble::infinite);
-  EXPECT_EQ(verdict(alarm), "): bias.grad: up to inf in an update");
+  EXPECT_EQ(verdict(alarm), "): bias.grad: infinite in an update");
   watch.step(9);
   alarm = alarm_of([&] { watch.update(a, "bias", after(0, nan_value)); });
   EXPECT_EQ(alarm.trouble, watch_trouble::nan);
+  EXPECT_EQ(verdict(alarm), "): bias: NaN in an update");
   EXPECT_EQ(watch.places()[a].overflow, 1U);
   EXPECT_EQ(watch.places()[a].infinite, 1U);
   EXPECT_EQ(watch.places()[a].nan, 1U);

@@ -117,7 +117,8 @@ class overflow_watch {
   void stalled(std::size_t place, stall_alarm const& what) {
     known(place);
     ++places_[place].stalled;
-    alarm(watch_trouble::stalled, place, what.state.name, {}, [&] { return what.text(); });
+    alarm(watch_trouble::stalled, place, what.state.name, {},
+          [&] { return what.state.name == places_[place].name ? what.verdict() : what.text(); });
   }
 
   /// Whether this step is.
@@ -254,7 +255,7 @@ class overflow_watch {
     abs_range range;
     range.max_abs = largest;
     alarm(trouble, place, tensor, range,
-          [&] { return tensor + ": up to " + detail::text_of(largest.value()) + " in an update"; });
+          [&] { return tensor + ": " + detail::watch_largest(largest) + " in an update"; });
   }
 
   template <class Details>

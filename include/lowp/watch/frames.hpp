@@ -104,6 +104,13 @@ std::string watch_amounts(watch_frame const& frame, watch_line const& line) {
   return came_in ? text + ", made by what is not watched" : text;
 }
 
+/// "NaN", "infinite", "up to 65520"
+inline std::string watch_largest(amax const& largest) {
+  return largest.bits > lanes::binary32_infinity    ? "NaN"
+         : largest.bits == lanes::binary32_infinity ? "infinite"
+                                                    : "up to " + text_of(largest.value());
+}
+
 inline constexpr std::string_view watch_header = "abs min  abs max  metadata\n";
 inline constexpr std::string_view watch_indent = "                  ";
 
