@@ -135,7 +135,7 @@ class overflow_watch {
   }
 
  private:
-  friend frame;
+  friend watch_telling<overflow_watch>;
 
   frame begin(std::size_t place, watch_pass pass) {
     known(place);
