@@ -27,21 +27,24 @@ tensor centred(tensor x) {
 
 int main() {
   std::vector<block> blocks;
-  lowp::overflow_watch watch;
+  lowp::overflow_watch watch({.frames = 3});
   for (char const* name : {"block.0", "block.1", "block.2", "block.3"})
     blocks.push_back({tensor(4, lowp::float16(0.7f)), watch.add(name, "Gated")});
   std::size_t const norm = watch.add("norm", "Centred");
 
   try {
-    tensor x{lowp::float16(1), lowp::float16(-2.5f), lowp::float16(4), lowp::float16(6)};
-    for (block const& b : blocks) {
-      tensor const y = gated(b.weight, x);
-      watch.forward(b.place).weight(b.weight).input(x).output(y);
-      x = y;
+    for (unsigned step = 0; step < 2; ++step) {
+      watch.step(step);
+      tensor x{lowp::float16(1), lowp::float16(-2.5f), lowp::float16(2), lowp::float16(6 * step)};
+      for (block const& b : blocks) {
+        tensor const y = gated(b.weight, x);
+        watch.forward(b.place).weight(b.weight).input(x).output(y);
+        x = y;
+      }
+      tensor const y = centred(x);  // infinity less infinity: what is seen without a watch
+      watch.forward(norm).input(x).output(y);
+      std::printf("loss %g\n", static_cast<double>(y[0]));
     }
-    tensor const y = centred(x);  // infinity less infinity: what is seen without a watch
-    watch.forward(norm).input(x).output(y);
-    std::printf("loss %g\n", static_cast<double>(y[0]));
   } catch (lowp::watch_error const& error) {
     std::puts(error.what());
   }

@@ -184,6 +184,7 @@ TEST(overflow_watch, writes_backward_frames_several_outputs_empty_ones_and_nan) 
   EXPECT_EQ(watch.text(),
             "Last 3 frames:\n"
             "abs min  abs max  metadata\n"
+            "                  *** batch number=0 ***\n"
             "                  a Attention\n"
             "1.00e+00 2.00e+00 q\n"
             "3.00e+00 3.00e+00 k\n"
@@ -228,6 +229,26 @@ TEST(overflow_watch, remembers_the_last_frames) {
   EXPECT_EQ(by_default.text(), frames_of(10, 30));
 }
 
+TEST(overflow_watch, says_of_which_step_the_first_frames_are_where_there_are_several) {
+  overflow_watch watch({.frames = 2});
+  const std::size_t a = watch.add("a");
+  const auto one = [&](unsigned step) {
+    watch.step(step);
+    watch.forward(a).output(numbers{1});
+  };
+  const std::string header = "abs min  abs max  metadata\n";
+  const std::string frame = "                  a\n1.00e+00 1.00e+00 output\n";
+  one(7);
+  one(7);
+  EXPECT_EQ(watch.text(), "Last 2 forward frames:\n" + header + frame + frame);
+  one(8);
+  EXPECT_EQ(watch.text(),
+            "Last 2 forward frames:\n" + header + "                  *** batch number=7 ***\n" +
+                frame + "\n\n                  *** Starting batch number=8 ***\n" + header + frame);
+  one(8);
+  EXPECT_EQ(watch.text(), "Last 2 forward frames:\n" + header + frame + frame);
+}
+
 // Only the first of a step is told; all are counted.
 TEST(overflow_watch, calls_back_once_a_step) {
   std::vector<std::string> told;
@@ -270,6 +291,45 @@ TEST(overflow_watch, throws_once_a_step) {
   EXPECT_EQ(watch.places()[a].infinite, 4U);
 }
 
+// Of batches whose steps nobody counts: each bad one is skipped, and the watch hears of the next.
+TEST(overflow_watch, throws_anew_where_no_step_was_ever_begun) {
+  overflow_watch watch;
+  const std::size_t a = watch.add("a");
+  const std::size_t b = watch.add("b");
+  std::string thrown;
+  const auto batch = [&](float of_a, float of_b) {
+    try {
+      watch.forward(a).weight(numbers{1}).output(numbers{of_a});
+      watch.forward(b).output(numbers{of_b});
+      thrown += "- ";
+    } catch (const lowp::watch_error& error) {
+      EXPECT_EQ(error.alarm.step, 0U);
+      thrown += error.alarm.name + " ";
+    }
+  };
+  batch(inf, inf);
+  batch(1, 1);
+  batch(1, nan_value);
+  batch(inf, 1);
+  EXPECT_EQ(thrown, "a - b a ");
+  EXPECT_EQ(watch.first()->trouble, watch_trouble::infinite);
+  EXPECT_EQ(watch.places()[a].infinite, 2U);
+  watch.step(0);  // from now on, once a step
+  batch(inf, 1);
+  batch(inf, nan_value);
+  watch.step(0);
+  batch(1, nan_value);
+  EXPECT_EQ(thrown, "a - b a a - b ");
+}
+TEST(overflow_watch, calls_back_once_where_no_step_was_ever_begun) {
+  int told = 0;
+  overflow_watch watch({.call_back = [&](const lowp::watch_alarm&) { ++told; }});
+  const std::size_t a = watch.add("a");
+  for (int i = 0; i < 3; ++i) watch.forward(a).output(numbers{inf});
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(watch.places()[a].infinite, 3U);
+}
+
 TEST(overflow_watch, looks_at_every_kth_step_only) {
   overflow_watch watch({.every = 4, .throws = false});
   const std::size_t a = watch.add("a");
@@ -281,6 +341,60 @@ TEST(overflow_watch, looks_at_every_kth_step_only) {
   EXPECT_EQ(watch.places()[a].infinite, 3U);
   EXPECT_EQ(watch.places()[a].nan, 12U);
   EXPECT_EQ(watch.first()->step, 0U);
+}
+
+// What overflowed is `a`; the update of `b` is told of first.
+TEST(overflow_watch, says_of_a_step_that_is_not_watched_that_it_does_not_know_the_cause) {
+  overflow_watch watch({.every = 3});
+  const std::size_t a = watch.add("a", "", {"x.cpp", 1});
+  const std::size_t b = watch.add("b", "", {"x.cpp", 2});
+  const lowp::update_amax lost{{lowp_test::float_bits(nan_value)}, {0}};
+  const auto step = [&](unsigned number, float made) {
+    watch.step(number);
+    watch.forward(a).output(numbers{made});
+    watch.forward(b).input(numbers{made});
+  };
+  const std::string cause =
+      ", not necessarily where it began: watch each step, or trace this one (policy.traced), to "
+      "see";
+  step(1, inf);
+  lowp::watch_alarm alarm = alarm_of([&] { watch.update(b, report_of(4, 0, 0, 1)); });
+  EXPECT_EQ(alarm.text,
+            "Detected inf/nan during batch_number=1\n"
+            "Last 0 forward frames:\n"
+            "abs min  abs max  metadata\n"
+            "b (x.cpp:2): update: 1 of 4 not finite\n"
+            "batch_number=1 was not watched (policy.every = 3), and no frame was seen before it; "
+            "this is the first update found not finite" +
+                cause);
+  step(3, 2);
+  step(4, inf);
+  alarm = alarm_of([&] { watch.update(b, lost); });
+  EXPECT_EQ(alarm.text.substr(0, 64),
+            "Detected inf/nan during batch_number=4\nLast 2 forward frames:\nab");
+  EXPECT_EQ(alarm.text.substr(alarm.text.rfind('\n')),
+            "\nbatch_number=4 was not watched (policy.every = 3), and the frames above are of "
+            "batch_number=3 and before; this is the first update found not finite" +
+                cause);
+  step(5, 1);
+  alarm = alarm_of([&] { watch.update(b, report_of(4, 0, 1, 0)); });
+  EXPECT_NE(alarm.text.find("this is the first update found to overflow" + cause),
+            std::string::npos);
+  // Who stands still is known, the frames are old nonetheless.
+  step(5, 1);
+  alarm = alarm_of([&] { watch.stalled(b, {}); });
+  EXPECT_EQ(alarm.text.substr(alarm.text.rfind('\n')),
+            "\nbatch_number=5 was not watched (policy.every = 3), and the frames above are of "
+            "batch_number=3 and before");
+  // In a watched step there is nothing to say.
+  step(6, 1);
+  alarm = alarm_of([&] { watch.update(b, lost); });
+  EXPECT_EQ(alarm.text.find("not watched"), std::string::npos);
+  // Where each step is watched, the cause is named.
+  overflow_watch each;
+  each.step(4);
+  alarm = alarm_of([&] { each.forward(each.add("a")).output(numbers{inf}); });
+  EXPECT_EQ(alarm.name, "a");
 }
 
 TEST(overflow_watch, writes_traced_steps_down) {
@@ -338,6 +452,12 @@ TEST(overflow_watch, names_updates_that_overflow_and_tensors_that_stand_still) {
             std::string::npos);
   EXPECT_NE(alarm.text.find("): norm.weight is frozen at step "), std::string::npos);
   EXPECT_EQ(watch.places()[norm].stalled, 1U);
+  // A tensor that is called as its place is named once.
+  lowp::stall_alarm same{0, 5, 1e-4, {.name = "norm"}};
+  watch.step(3);
+  alarm = alarm_of([&] { watch.stalled(norm, same); });
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): " + same.verdict());
+  EXPECT_EQ(same.verdict().substr(0, 17), "frozen at step 5:");
 }
 
 TEST(overflow_watch, names_what_an_update_saw) {
@@ -345,6 +465,10 @@ TEST(overflow_watch, names_what_an_update_saw) {
   const std::size_t a = watch.add("a", "Linear");
   const auto after = [&](float gradient, float weight) {
     return lowp::update_amax{{lowp_test::float_bits(gradient)}, {lowp_test::float_bits(weight)}};
+  };
+  const auto verdict = [](const lowp::watch_alarm& alarm) {
+    const std::size_t begin = alarm.text.find("): ");
+    return alarm.text.substr(begin, alarm.text.find('\n', begin) - begin);
   };
   watch.step(0);
   watch.update(a, after(65519, 65519));  // rounds to 65504
@@ -354,14 +478,15 @@ TEST(overflow_watch, names_what_an_update_saw) {
   EXPECT_EQ(alarm.tensor, "weight");
   EXPECT_EQ(alarm.step, 7U);
   EXPECT_EQ(alarm.range.max_abs.value(), 65520);
-  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): weight: up to 65520 in an update");
+  EXPECT_EQ(verdict(alarm), "): weight: up to 65520 in an update");
   watch.step(8);
   alarm = alarm_of([&] { watch.update(a, "bias", after(inf, nan_value)); });
   EXPECT_EQ(alarm.trouble, watch_trouble::infinite);
-  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): bias.grad: up to inf in an update");
+  EXPECT_EQ(verdict(alarm), "): bias.grad: infinite in an update");
   watch.step(9);
   alarm = alarm_of([&] { watch.update(a, "bias", after(0, nan_value)); });
   EXPECT_EQ(alarm.trouble, watch_trouble::nan);
+  EXPECT_EQ(verdict(alarm), "): bias: NaN in an update");
   EXPECT_EQ(watch.places()[a].overflow, 1U);
   EXPECT_EQ(watch.places()[a].infinite, 1U);
   EXPECT_EQ(watch.places()[a].nan, 1U);

@@ -78,6 +78,22 @@ TEST(stall_watch, names_the_tensor_that_freezes) {
   EXPECT_LT(moved, then.size() / 10);
 }
 
+TEST(stall_watch, writes_shares_as_percentages) {
+  lowp::stall_alarm alarm{0, 812, 0.5, {.name = "norm.weight", .largest_gap = 2, .silent = 3}};
+  alarm.state.applied = 1;
+  alarm.state.requested = 81;
+  alarm.state.stalled = alarm.state.count = 81;
+  EXPECT_EQ(alarm.text(),
+            "norm.weight is frozen at step 812: 1.23 % of recent updates was applied, 100 % of "
+            "elements stalled, nothing changed for 3 steps; lr is 0.5, and rounded to nearest the "
+            "largest weights stop below 1");
+  EXPECT_EQ(alarm.text(), "norm.weight is " + alarm.verdict());
+  alarm.state.applied = 0;
+  alarm.state.stalled = 40.5;
+  EXPECT_NE(alarm.text().find(": 0 % of recent updates was applied, 50 % of elements stalled, "),
+            std::string::npos);
+}
+
 // Half the gap of the largest weight: 2^-8 at 1. Below it nothing goes up, above it everything does.
 TEST(stall_watch, knows_the_rate_that_freezes) {
   lowp::stall_watch watch;

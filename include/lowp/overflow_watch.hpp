@@ -68,10 +68,15 @@ class overflow_watch {
     return places_.size() - 1;
   }
 
-  /// A step begins; without one, all is step 0. Returns whether it is watched.
+  /// A step begins: its number is the batch_number of what is found in it, of which the first is told.
+  ///
+  /// Without a call of this all is one step, number 0, and what throws has left it: a batch that is skipped
+  /// then does not silence the watch for the next. A call_back, which leaves nothing, is told once.
+  /// @return  whether the step is watched
   bool step(std::uint64_t number) {
     finish_traced();
     step_ = number;
+    has_begun_ = true;
     is_traced_ = std::ranges::find(policy_.traced, number) != policy_.traced.end();
     is_watched_ = is_traced_ || number % policy_.every == 0;
     has_alarmed_ = false;
@@ -85,7 +90,8 @@ class overflow_watch {
   /// The same of their gradients.
   frame backward(std::size_t place) { return begin(place, watch_pass::backward); }
 
-  /// In any step: that an update of the place's weights was, or stored, what is not finite.
+  /// In any step: that an update of the place's weights was, or stored, what is not finite. In one that is
+  /// not watched the place may be innocent, and the report says so.
   /// @param report  of that update alone
   void update(std::size_t place, update_report const& report) {
     known(place);
@@ -111,7 +117,8 @@ class overflow_watch {
   void stalled(std::size_t place, stall_alarm const& what) {
     known(place);
     ++places_[place].stalled;
-    alarm(watch_trouble::stalled, place, what.state.name, {}, [&] { return what.text(); });
+    alarm(watch_trouble::stalled, place, what.state.name, {},
+          [&] { return what.state.name == places_[place].name ? what.verdict() : what.text(); });
   }
 
   /// Whether this step is.
@@ -128,7 +135,7 @@ class overflow_watch {
   }
 
  private:
-  friend frame;
+  friend watch_telling<overflow_watch>;
 
   frame begin(std::size_t place, watch_pass pass) {
     known(place);
@@ -248,7 +255,7 @@ class overflow_watch {
     abs_range range;
     range.max_abs = largest;
     alarm(trouble, place, tensor, range,
-          [&] { return tensor + ": up to " + detail::text_of(largest.value()) + " in an update"; });
+          [&] { return tensor + ": " + detail::watch_largest(largest) + " in an update"; });
   }
 
   template <class Details>
@@ -265,12 +272,13 @@ class overflow_watch {
                                                        : "inf/nan") +
                  " during batch_number=" + std::to_string(step_) + "\n" + text() + at.name + " (" +
                  at.where.text() + "): " + details();
+    if (!is_watched_)
+      found.text += detail::watch_unseen(trouble, step_, policy_.every, frames_.step());
     if (!first_) first_ = found;
     if (!is_told) return;
-    if (policy_.call_back)
-      policy_.call_back(found);
-    else
-      detail::raise<watch_error>(found);
+    if (policy_.call_back) return policy_.call_back(found);
+    has_alarmed_ = has_begun_;
+    detail::raise<watch_error>(found);
   }
 
   watch_policy policy_;
@@ -280,6 +288,7 @@ class overflow_watch {
   std::optional<watch_alarm> first_;
   std::string trace_;
   std::uint64_t step_ = 0, being_traced_ = 0;
+  bool has_begun_ = false;  ///< a step, ever
   bool is_watched_ = true, is_traced_ = false, has_alarmed_ = false;
 };
 

@@ -98,14 +98,16 @@ struct stall_alarm {
   double lr;
   watched_tensor state;  ///< as it was then
 
-  /// "norm.weight is frozen at step 812: ..."
-  [[nodiscard]] std::string text() const {
-    using detail::text_of;
+  /// "norm.weight is frozen at step 812: 0 % of recent updates was applied, ..."
+  [[nodiscard]] std::string text() const { return state.name + " is " + verdict(); }
+  /// The same without the name.
+  [[nodiscard]] std::string verdict() const {
+    using detail::percent_of, detail::text_of;
     auto const number = [](double x) { return text_of(lane<float>::narrowed(x)); };
-    return state.name + " is frozen at step " + std::to_string(step) + ": " +
-           number(state.applied_ratio()) + " of recent updates was applied, " +
-           number(state.stalled_share()) + " of elements stalled, nothing changed for " +
-           std::to_string(state.silent) + " steps; lr is " + number(lr) +
+    return "frozen at step " + std::to_string(step) + ": " + percent_of(state.applied_ratio()) +
+           " of recent updates was applied, " + percent_of(state.stalled_share()) +
+           " of elements stalled, nothing changed for " + std::to_string(state.silent) +
+           " steps; lr is " + number(lr) +
            ", and rounded to nearest the largest weights stop below " + number(state.freezing_lr());
   }
 };

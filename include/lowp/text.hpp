@@ -18,6 +18,14 @@ std::string text_of(T value) {
   return {text, std::to_chars(text, text + sizeof(text), value).ptr};
 }
 
+/// "12.3 %" of 0.12345
+inline std::string percent_of(double share) {
+  char text[32];
+  auto const end =
+      std::to_chars(text, text + sizeof(text), 100 * share, std::chars_format::general, 3).ptr;
+  return std::string(text, end) + " %";
+}
+
 }  // namespace LOWP_UNIT
 
 }  // namespace lowp::detail

@@ -78,6 +78,19 @@ TEST_F(device_watch, throws_when_it_is_told) {
   EXPECT_NO_THROW(gpu.tell());
 }
 
+// Also as what came of the expression that made it.
+TEST_F(device_watch, has_frames_that_may_be_named) {
+  layer l;
+  lowp::cuda::overflow_watch gpu(l.watch, l.room);
+  lowp::overflow_watch<float16> want;
+  want.forward(want.add("fc1", "Linear")).weight(l.w.read()).input(l.x.read()).output(l.y.read());
+  auto&& frame = gpu.forward(l.place).weight(l.w);
+  const auto copy = frame.input(l.x);
+  copy.output(l.y);
+  gpu.tell();
+  EXPECT_EQ(l.watch.text(), want.text());
+}
+
 TEST_F(device_watch, says_that_there_is_no_room) {
   layer l;
   lowp::cuda::overflow_watch gpu(l.watch, l.room.first(1));

@@ -86,25 +86,26 @@ class overflow_watch {
   detail::watch_queue queue_;
 };
 
-/// What a place did once: ranges of device memory, as the operations of this folder take them.
+/// What a place did once: ranges of device memory, as the operations of this folder take them. It may be
+/// copied, and refers to the watch alone.
 /// @throws std::invalid_argument  more tensors than there is room for; memory that the device cannot reach
 template <census_target To>
 class overflow_watch<To>::frame {
  public:
   template <class T>
-  frame const& weight(T const& values) const {
+  frame weight(T const& values) const {
     return weight("weight", values);
   }
   template <class T>
-  frame const& weight(std::string_view name, T const& values) const {
+  frame weight(std::string_view name, T const& values) const {
     return see(watch_role::weight, name, values);
   }
   template <class T>
-  frame const& input(T const& values) const {
+  frame input(T const& values) const {
     return see(watch_role::input, {}, values);
   }
   template <class T>
-  frame const& output(T const& values) const {
+  frame output(T const& values) const {
     return see(watch_role::output, {}, values);
   }
 
@@ -113,7 +114,7 @@ class overflow_watch<To>::frame {
   frame(overflow_watch* watch, std::size_t number) : watch_(watch), number_(number) {}
 
   template <class T>
-  frame const& see(watch_role role, std::string_view name, T const& values) const {
+  frame see(watch_role role, std::string_view name, T const& values) const {
     if (watch_ != nullptr) watch_->see(number_, role, name, values);
     return *this;
   }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -42,7 +43,7 @@ class watch_error : public std::runtime_error {
 
 struct watch_policy {
   std::size_t frames = 21;  ///< how many of the last ones a report shows
-  /// Steps whose number is no multiple of it are not watched.
+  /// Steps whose number is no multiple of it are not watched: there a watch hears of updates alone.
   std::uint64_t every = 1;
   /// A weight, or the gradient of one, that is told of in the expression which makes a frame, is read in
   /// every so many frames of its place; in between a report says of which step its numbers are. It is read
@@ -55,9 +56,10 @@ struct watch_policy {
   std::uint64_t weights_every = 16;
   /// Steps of which everything is written down instead of judged, as Hugging Face's trace_batch_nums.
   std::vector<std::uint64_t> traced{};
-  /// Told of the first trouble of each watched step, instead of an exception.
+  /// Told of the first trouble of each step, instead of an exception.
   std::function<void(watch_alarm const&)> call_back{};
-  /// Without a call_back: whether trouble is thrown, or only counted.
+  /// Without a call_back: whether the first trouble of each step is thrown, or all is only counted. Where
+  /// the program says of no step that it begins, each is thrown.
   bool throws = true;
 };
 
@@ -70,6 +72,28 @@ LOWP_FN constexpr watch_trouble watch_trouble_of(amax const& largest) {
          : largest.bits == lanes::binary32_infinity ? watch_trouble::infinite
                                                     : watch_trouble::overflow;
 }
+
+inline namespace LOWP_UNIT {
+
+/// The last line of a report in a step without frames. A layer that did nothing wrong may have the first
+/// update that is not finite: an infinity in another makes the loss NaN, and so the gradients of all.
+/// @param seen  the step of the last frame
+inline std::string watch_unseen(watch_trouble trouble, std::uint64_t step, std::uint64_t every,
+                                std::optional<std::uint64_t> const& seen) {
+  std::string text =
+      "\nbatch_number=" + std::to_string(step) +
+      " was not watched (policy.every = " + std::to_string(every) + "), and " +
+      (seen ? "the frames above are of batch_number=" + std::to_string(*seen) + " and before"
+            : "no frame was seen before it");
+  if (trouble == watch_trouble::stalled) return text;
+  return text.append("; this is the first update found ")
+      .append(trouble == watch_trouble::overflow ? "to overflow" : "not finite")
+      .append(", not necessarily where it began: watch each step, or trace this one ")
+      .append("(policy.traced), to see");
+}
+
+}  // namespace LOWP_UNIT
+
 }  // namespace detail
 
 }  // namespace lowp

@@ -104,6 +104,13 @@ std::string watch_amounts(watch_frame const& frame, watch_line const& line) {
   return came_in ? text + ", made by what is not watched" : text;
 }
 
+/// "NaN", "infinite", "up to 65520"
+inline std::string watch_largest(amax const& largest) {
+  return largest.bits > lanes::binary32_infinity    ? "NaN"
+         : largest.bits == lanes::binary32_infinity ? "infinite"
+                                                    : "up to " + text_of(largest.value());
+}
+
 inline constexpr std::string_view watch_header = "abs min  abs max  metadata\n";
 inline constexpr std::string_view watch_indent = "                  ";
 
@@ -131,6 +138,11 @@ class watch_frames {
   }
   void clear() {
     for (watch_frame& each : ring_) each.number = 0;
+  }
+  /// That of the last frame.
+  [[nodiscard]] std::optional<std::uint64_t> step() const {
+    if (next_ == 0) return {};
+    return ring_[(next_ - 1) % ring_.size()].step;
   }
 
   /// "input[0]", "output" where there is one and "output[1]" where there are several; gradients as the
@@ -169,15 +181,22 @@ class watch_frames {
         .append(watch_header);
   }
 
-  /// All frames, the oldest first.
+  /// All frames, the oldest first. Those of a step follow the header that Hugging Face gives it; the first
+  /// of several steps, of which frames may be gone, a line with its number.
   [[nodiscard]] std::string text(std::vector<watched_place> const& places) const {
     std::string body;
     std::size_t count = 0, backward = 0;
-    std::uint64_t step = 0;
+    std::uint64_t first = 0, step = 0;
+    bool is_one_step = true;
     for (std::size_t i = 0; i < ring_.size(); ++i) {
       watch_frame const& frame = ring_[(next_ + i) % ring_.size()];
       if (frame.number == 0) continue;
-      if (count != 0 && frame.step != step) body += text_of_step(frame.step);
+      if (count == 0) {
+        first = frame.step;
+      } else if (frame.step != step) {
+        body += text_of_step(frame.step);
+        is_one_step = false;
+      }
       step = frame.step;
       ++count;
       if (frame.pass == watch_pass::backward) ++backward;
@@ -185,7 +204,12 @@ class watch_frames {
     }
     std::string text = "Last " + std::to_string(count);
     text += backward == 0 ? " forward" : backward == count ? " backward" : "";
-    return text.append(" frames:\n").append(watch_header).append(body);
+    text.append(" frames:\n").append(watch_header);
+    if (!is_one_step)
+      text.append(watch_indent)
+          .append("*** batch number=")
+          .append(std::to_string(first) + " ***\n");
+    return text += body;
   }
 
  private:
