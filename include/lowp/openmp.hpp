@@ -11,7 +11,9 @@
 #include <lowp/overflow_watch.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -68,6 +70,15 @@ struct openmp_team {
   }
 };
 
+/// The number of a step, which may be a literal; all else as it is.
+template <class T>
+LOWP_HOST_FN decltype(auto) number_or_same(T&& x) {
+  if constexpr (std::signed_integral<std::remove_cvref_t<T>>)
+    return static_cast<std::uint64_t>(x);
+  else
+    return std::forward<T>(x);
+}
+
 }  // namespace LOWP_UNIT
 
 }  // namespace detail
@@ -121,7 +132,8 @@ template <class P, class G, class... Rest>
 LOWP_HOST_FN void update(P&& p, G&& g, Rest&&... rest) {
   if constexpr (detail::update_arguments<P, G, Rest...>)
     detail::refuse_if(detail::update_on(detail::openmp_team{}, std::forward<P>(p),
-                                        std::forward<G>(g), std::forward<Rest>(rest)...));
+                                        std::forward<G>(g),
+                                        detail::number_or_same(std::forward<Rest>(rest))...));
   else
     lowp::update(std::forward<P>(p), std::forward<G>(g), std::forward<Rest>(rest)...);
 }
