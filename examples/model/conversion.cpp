@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conversion.hpp"
 
-#include <fmt/core.h>
-
 #include <cmath>
 #include <lowp/random.hpp>
 #include <lowp/safetensors/writer.hpp>
 #include <lowp/text.hpp>
 
-#include "problem.hpp"
 #include "reader.hpp"
 #include "selection.hpp"
 
@@ -112,8 +109,8 @@ void round(model const& from, piece_of_work const& work, target const& to,
 }  // namespace
 
 conversion_report convert(model const& from, convert_options const& o, progress& bar) {
-  if (from.has_shard_at(o.out))
-    throw problem(fmt::format("'{}' is a part of '{}': name another file", o.out, from.path()));
+  // One file may be replaced by itself in another format; one of several would leave a model in pieces.
+  if (from.is_sharded()) from.spare(o.out);
   target const& to = *o.what.to;
   auto const work = plan_work(from, o.what, bar);
   st::writer out(o.out, tensors_of(work, to), metadata_of(from, work));

@@ -6,9 +6,12 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <initializer_list>
 #include <lowp/atomic_file.hpp>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "audit.hpp"
 #include "conversion.hpp"
@@ -29,11 +32,26 @@ void write_whole(std::string const& path, std::string_view text) {
   file.commit();
 }
 
+// Whether one would replace the other: under another spelling, through a link, there or not yet.
+bool are_one_file(std::string const& a, std::string const& b) {
+  namespace fs = std::filesystem;
+  std::error_code not_there;
+  return fs::equivalent(a, b, not_there) ||
+         fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
+}
+
+// What cannot be written, or would replace what is read, is refused before the work.
+void probe_report(std::string const& path, std::initializer_list<model const*> read) {
+  if (path.empty()) return;
+  for (model const* const each : read) each->spare(path);
+  lowp::atomic_file const probe(path);
+}
+
 status run(audit_options const& o, std::FILE* out, std::FILE* err) {
   model const of(o.what.model);
-  // What cannot be written is refused before the work.
-  for (std::string const& path : {o.json, o.html})
-    if (!path.empty()) lowp::atomic_file const probe(path);
+  if (!o.json.empty() && !o.html.empty() && are_one_file(o.json, o.html))
+    throw problem(fmt::format("--json '{}' and --html '{}' are one file", o.json, o.html));
+  for (std::string const& path : {o.json, o.html}) probe_report(path, {&of});
   audit a;
   {
     progress bar(err, "audit");
@@ -68,7 +86,7 @@ status run(convert_options const& o, std::FILE* out, std::FILE* err) {
 
 status run(diff_options const& o, std::FILE* out, std::FILE* err) {
   model const a(o.a), b(o.b);
-  if (!o.json.empty()) lowp::atomic_file const probe(o.json);
+  probe_report(o.json, {&a, &b});
   difference d;
   {
     progress bar(err, "diff");

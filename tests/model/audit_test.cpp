@@ -3,6 +3,7 @@
 // and the page; its verdict is its status.
 #include <bit>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "census_expectations.hpp"
@@ -224,6 +225,44 @@ TEST_F(audit, draws_a_page) {
     const std::string open = std::string("<") + tag, close = std::string("</") + tag + ">";
     EXPECT_EQ(count(open + " ") + count(open + ">"), count(close)) << tag;
   }
+}
+
+// No report replaces the model, nor the other report, under whatever name.
+TEST_F(audit, spares_what_it_reads) {
+  write(model, {of("w", std::vector<float>{1})});
+  const std::string link = folder.file("link"), hard = folder.file("hard");
+  std::filesystem::create_symlink("model.safetensors", link);
+  std::filesystem::create_hard_link(model, hard);
+  const std::string index = folder.file("m.index.json");
+  const std::string index_text = R"({"weight_map": {"w": "model.safetensors"}})";
+  set_contents(index, index_text);
+  const std::string before = contents(model);
+  const std::string other_way =
+      folder.file("../") +
+      std::filesystem::path(folder.file("")).parent_path().filename().string() +
+      "/./model.safetensors";
+  for (const std::string& path : {model, link, hard, other_way})
+    for (const char* report : {"--json", "--html"}) {
+      EXPECT_TRUE(
+          has(refusal({"audit", model, "--to", "float16", report, path}), "is the model '"));
+      EXPECT_TRUE(has(refusal({"audit", link, "--to", "float16", report, path}), "is the model '"));
+      EXPECT_TRUE(
+          has(refusal({"audit", index, "--to", "float16", report, path}), "is a part of '"));
+    }
+  EXPECT_TRUE(has(refusal({"audit", index, "--to", "float16", "--json", index}), "is a part of '"));
+  const auto both = [&](const std::string& a, const std::string& b) {
+    return refusal({"audit", model, "--to", "float16", "--json", a, "--html", b});
+  };
+  EXPECT_TRUE(has(both(folder.file("x"), folder.file("x")), "are one file"));
+  EXPECT_TRUE(has(both(folder.file("x"), folder.file("./x")), "are one file"));
+  EXPECT_EQ(folder.names().size(), 4U);
+  set_contents(folder.file("x"), "x");
+  std::filesystem::create_symlink("x", folder.file("y"));
+  EXPECT_TRUE(has(both(folder.file("x"), folder.file("y")), "are one file"));
+  EXPECT_EQ(contents(folder.file("x")), "x");
+  EXPECT_EQ(contents(index), index_text);
+  EXPECT_TRUE(contents(model) == before);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
 }
 
 TEST_F(audit, refuses) {

@@ -188,6 +188,18 @@ TEST_F(diff, writes_all_of_it_for_programs) {
   EXPECT_TRUE(has(refusal({"diff", model, out, "--json", folder.file("no/j")}), "No such file"));
 }
 
+TEST_F(diff, spares_what_it_reads) {
+  write(model, {of("w", w)});
+  write(out, {of("w", w)});
+  const std::string before = contents(model), index = folder.file("m.index.json");
+  set_contents(index, R"({"weight_map": {"w": "out.safetensors"}})");
+  for (const std::string& path : {model, out})
+    EXPECT_TRUE(has(refusal({"diff", model, out, "--json", path}), "is the model '"));
+  for (const std::string& path : {index, out})
+    EXPECT_TRUE(has(refusal({"diff", model, index, "--json", path}), "is a part of '"));
+  EXPECT_TRUE(contents(model) == before && contents(out) == before);
+}
+
 TEST_F(diff, shows_the_worst_first) {
   const auto at = [](float x) { return std::vector<float>{x}; };
   const said s = differ({of("a", at(1)), of("b", at(1)), of("c", at(1))},
