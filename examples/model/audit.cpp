@@ -9,14 +9,14 @@
 namespace {
 
 struct totals {
-  lowp::range_census as_it_is, with_scale;
+  tensor_census as_it_is, with_scale;
 };
 
 tensor_audit take(model const& from, model::entry const& of, target const& to, totals& all,
                   progress& bar) {
-  lowp::range_census const plain = census_of(from, of, to, 1, bar);
-  float const scale = may_gain(plain) ? to.scale(plain.max_abs) : 1;
-  lowp::range_census scaled = plain;
+  tensor_census const plain = census_of(from, of, to, 1, bar);
+  float const scale = may_gain(plain.counts) ? to.scale(plain.counts.max_abs) : 1;
+  tensor_census scaled = plain;
   if (scale != 1) {
     bar.expect(of.bytes());
     scaled = census_of(from, of, to, scale, bar);

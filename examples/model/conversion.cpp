@@ -32,7 +32,7 @@ std::vector<piece_of_work> plan_work(model const& from, plan const& what, progre
   if (!what.is_scaled) return work;
   for (piece_of_work& each : work) {
     if (!each.is_rounded) continue;
-    auto const census = census_of(from, *each.from, *what.to, 1, bar);
+    auto const census = census_of(from, *each.from, *what.to, 1, bar).counts;
     if (may_gain(census)) each.scale = what.to->scale(census.max_abs);
   }
   return work;

@@ -48,9 +48,13 @@ json json_of(tensor_difference const& t) {
               {"ulps_of", name_of(t.ulps_of)},
               {"largest", t.largest},
               {"mean", t.mean},
-              {"at", t.at},
-              {"values", {t.value_a, t.value_b}},
+              {"at", nullptr},
+              {"values", nullptr},
               {"not_finite", t.not_finite}});
+  if (t.finite_unequal() != 0) {
+    all["at"] = t.at;
+    all["values"] = {t.value_a, t.value_b};
+  }
   return all;
 }
 

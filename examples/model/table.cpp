@@ -13,6 +13,8 @@ constexpr std::size_t name_width = 48;
 
 std::string shown_scale(tensor_audit const& t) {
   std::string text = shown_power(t.scale);
+  if (t.scale != 1 && t.with_scale.overflow != 0)
+    text += fmt::format(", {} overflow", t.with_scale.overflow);
   if (t.with_scale.flushed != 0) text += fmt::format(", {} flushed", t.with_scale.flushed);
   return text;
 }

@@ -142,6 +142,30 @@ TEST_F(audit, rounds_doubles_once) {
   EXPECT_EQ(tensor_of(j, "lost")["as_it_is"]["flushed"], 2);
 }
 
+// A range is that of the doubles, though no float has it, and a scale that is not enough says so.
+TEST_F(audit, shows_the_range_of_doubles) {
+  write(model, {of("w", std::vector<double>{1e300, -1e-300, 0, INFINITY, NAN})});
+  const json j = audited(model, "float16");
+  const json& w = tensor_of(j, "w");
+  for (const json& figures : {w["as_it_is"], j["as_it_is"]}) {
+    EXPECT_EQ(figures["min_abs"], 1e-300);
+    EXPECT_EQ(figures["max_abs"], 1e300);
+    EXPECT_EQ(figures["zeros"], 1);
+  }
+  EXPECT_EQ(w["scale"], 0x1p-113);
+  // 1e-300 * 2^-113 is no double.
+  EXPECT_EQ(w["with_scale"]["flushed"], 1);
+  EXPECT_EQ(w["with_scale"]["zeros"], 1);
+  EXPECT_EQ(w["with_scale"]["overflow"], 1);
+  EXPECT_EQ(w["with_scale"]["max_abs"], 1e300 * 0x1p-113);
+  const std::string page = folder.file("page");
+  const said s = tool({"audit", model, "--to", "float16", "--html", page});
+  EXPECT_TRUE(has(s.out, " 1e-300 "));
+  EXPECT_TRUE(has(s.out, " 1e+300 "));
+  EXPECT_TRUE(has(s.out, " 2^-113, 1 overflow, 1 flushed\n"));
+  EXPECT_TRUE(has(contents(page), "from 1e-300 to 1e+300"));
+}
+
 TEST_F(audit, says_whether_it_fits) {
   const auto verdict = [&](const std::vector<float>& values, const std::string& to,
                            const std::vector<std::string>& more = {}) {

@@ -157,11 +157,33 @@ TEST_F(diff, finds_what_is_not_finite) {
   const said s = differ({of("w", std::vector<float>{NAN, infinity, NAN, 1, infinity})},
                         {of("w", std::vector<float>{NAN, infinity, 1, infinity, -infinity})});
   EXPECT_TRUE(has(s.out, "3 of 5 differ")) << s.out;
-  EXPECT_TRUE(has(s.out, "; 3 not finite in one, and other in the other"));
+  EXPECT_TRUE(has(
+      s.out,
+      "3 of 5 differ; 2 not finite in one file only; 1 not finite in both, and not the same\n"));
   EXPECT_EQ(differ({of("w", std::vector<float>{NAN})}, {of("w", std::vector<float>{1})},
                    {"--within", "1e300"})
                 .status,
             1);
+}
+
+// 1e300 is infinite there; 1e-300 times the scale is not even a double, and is where the finite differ.
+TEST_F(diff, names_a_place_where_finite_numbers_differ) {
+  const std::vector<double> wide{1e300, 1e-300};
+  const std::vector<lowp::float16> codes{lowp::float16(INFINITY), lowp::float16(0.0F)};
+  const std::string scale = "9.62964972193618e-35";  // 2^-113
+  const std::string path = folder.file("json");
+  const said s =
+      differ({of("w", wide)}, {of("w", codes)}, {"--json", path}, {}, {{"scalar.w.scale", scale}});
+  EXPECT_TRUE(has(s.out,
+                  "2 of 2 differ, by at most 0 ulps of F16 at [1] (1e-300 and 0), by 0 in "
+                  "the mean; 1 not finite in one file only\n"));
+  const auto j = nlohmann::json::parse(contents(path));
+  EXPECT_EQ(j["tensors"][0]["at"], 1);
+  EXPECT_EQ(j["tensors"][0]["values"], (std::vector<double>{1e-300, 0}));
+  const said none = differ({of("w", std::vector<double>{1e300, 1})},
+                           {of("w", std::vector<double>{INFINITY, 1})}, {"--json", path});
+  EXPECT_TRUE(has(none.out, "'w': F64: 1 of 2 differ; 1 not finite in one file only\n"));
+  EXPECT_EQ(nlohmann::json::parse(contents(path))["tensors"][0]["at"], nullptr);
 }
 
 TEST_F(diff, tells_of_metadata) {
