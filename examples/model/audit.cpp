@@ -38,7 +38,7 @@ auto badness(tensor_audit const& t) {
 
 audit take_audit(model const& of, plan const& what, progress& bar) {
   selection const chosen(what);
-  audit result{what.to, of.path(), {}, 0, {}, {}};
+  audit result{what.to, of.path(), {}, {}, {}, {}};
   totals all;
   for (model::entry const& each : of.entries())
     if (chosen.has(each)) bar.expect(each.bytes());
@@ -46,7 +46,7 @@ audit take_audit(model const& of, plan const& what, progress& bar) {
     if (chosen.has(each))
       result.tensors.push_back(take(of, each, *what.to, all, bar));
     else
-      ++result.others;
+      result.others.push_back(each.name());
   }
   std::stable_sort(result.tensors.begin(), result.tensors.end(),
                    [](auto& a, auto& b) { return badness(a) > badness(b); });

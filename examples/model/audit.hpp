@@ -32,7 +32,7 @@ struct audit {
   target const* to = nullptr;
   std::string path;
   std::vector<tensor_audit> tensors;  ///< worst first, by what is lost as it is
-  std::uint64_t others = 0;           ///< tensors that would stay as they are
+  std::vector<std::string> others;    ///< names of those that would stay as they are
   figures as_it_is, with_scale;       ///< of all
 
   [[nodiscard]] figures const& chosen(bool is_scaled) const {

@@ -227,9 +227,11 @@ std::string report_of(difference const& d, std::size_t top) {
     text += fmt::format("... and {} more (--top 0)\n", d.tensors.size() - shown);
   for (std::string const& name : d.metadata)
     text += fmt::format("metadata {} differ\n", st::detail::shown(name));
+  std::uint64_t const all = d.equal + d.tensors.size();
   double largest = 0;
   for (tensor_difference const& each : d.tensors) largest = std::max(largest, each.largest);
-  text += fmt::format("{} of {} tensors have equal bits", d.equal, d.equal + d.tensors.size());
+  text += fmt::format("{} of {} {} equal bits", d.equal, counted(all, "tensor"),
+                      all == 1 ? "has" : "have");
   if (largest != 0) text += fmt::format("; the others differ by at most {:.4g} ulps", largest);
   return text + '\n';
 }

@@ -73,7 +73,8 @@ std::string json_of(audit const& a, verdict const& v, bool is_scaled) {
                     {"scaled", is_scaled},
                     {"fits", v.fits},
                     {"verdict", v.text},
-                    {"others", a.others},
+                    {"others", a.others.size()},
+                    {"names_of_others", a.others},
                     {"as_it_is", json_of(a.as_it_is)},
                     {"with_scale", json_of(a.with_scale)},
                     {"tensors", std::move(tensors)}};

@@ -69,8 +69,8 @@ std::string page_of(audit const& a, verdict const& v) {
       "<span style=\"background:#f8e7b5\">subnormal</span>"
       "<span style=\"background:#d9ecd9\">normal</span>"
       "<span style=\"background:#e8b4c8\">overflow</span></p>\n",
-      shown(a.path), a.to->name, style, v.fits ? "yes" : "no", shown(v.text));
-  html += section(fmt::format("all {} tensors", a.tensors.size()), "", a.as_it_is, *a.to, exponents,
+      shown(a.path), a.to->name, style, v.fits ? "yes" : "no", escaped(v.text));
+  html += section("all " + counted(a.tensors.size(), "tensor"), "", a.as_it_is, *a.to, exponents,
                   "all tensors");
   for (tensor_audit const& t : a.tensors)
     html += section(shown(t.name) + " " + shown(lowp::safetensors::detail::shown(t.type, t.shape)),

@@ -22,6 +22,7 @@
 #include "problem.hpp"
 #include "table.hpp"
 #include "targets.hpp"
+#include "text.hpp"
 #include "verdict.hpp"
 
 namespace {
@@ -73,11 +74,9 @@ status run(convert_options const& o, std::FILE* out, std::FILE* err) {
     progress bar(err, "convert");
     report = convert(from, o, bar);
   }
-  fmt::print(
-      out,
-      "{}: {} tensors converted to {}, {} of them with a scale, {} copied; {} bytes, were {}\n",
-      o.out, report.converted, o.what.to->name, report.scaled, report.copied, report.bytes_after,
-      report.bytes_before);
+  fmt::print(out, "{}: {} converted to {}, {} of them with a scale, {} copied; {} bytes, were {}\n",
+             o.out, counted(report.converted, "tensor"), o.what.to->name, report.scaled,
+             report.copied, report.bytes_after, report.bytes_before);
   if (report.overflow != 0 || report.flushed != 0)
     fmt::print(out, "overflow: {}, flushed to zero: {}; audit says where\n", report.overflow,
                report.flushed);

@@ -23,6 +23,17 @@ std::string shown_number(double x) { return x == 0 ? "-" : fmt::format("{:.4g}",
 
 std::string shown_count(std::uint64_t many) { return many == 0 ? "-" : fmt::format("{}", many); }
 
+std::string counted(std::uint64_t many, std::string_view what) {
+  return fmt::format("{} {}{}", many, what, many == 1 ? "" : "s");
+}
+
+std::string shown_names(std::vector<std::string> const& names, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i)
+    text.append(i == 0 ? "" : ", ").append(shown_name(names[i], name_width));
+  return names.size() > most ? fmt::format("{} and {} more", text, names.size() - most) : text;
+}
+
 std::string aligned(std::vector<std::vector<std::string>> const& rows) {
   std::vector<std::size_t> widths;
   for (auto const& row : rows) {

@@ -175,9 +175,10 @@ TEST_F(audit, says_whether_it_fits) {
   };
   EXPECT_EQ(verdict({1, 2}, "float16"),
             std::pair(true, std::string("fits float16: overflow none, flushed to zero none")));
-  EXPECT_EQ(verdict({1, 65520, 1e-9F}, "float16"),
-            std::pair(false, std::string("does not fit float16: overflow 1 of 1 tensor, flushed to "
-                                         "zero 1 of 1 tensor (at most 0.33 of a tensor)")));
+  EXPECT_EQ(
+      verdict({1, 65520, 1e-9F}, "float16"),
+      std::pair(false, std::string("does not fit float16: overflow 1 value in 1 tensor, flushed to "
+                                   "zero 1 value in 1 tensor (at most 0.33 of a tensor)")));
   EXPECT_TRUE(verdict({1, 65519}, "float16").first);
   EXPECT_TRUE(verdict({0x1.000002p-25F, 1}, "float16").first);
   EXPECT_FALSE(verdict({0x1p-25F, 1}, "float16").first);
@@ -195,10 +196,14 @@ TEST_F(audit, says_whether_it_fits) {
   EXPECT_TRUE(verdict({infinity, NAN}, "float16").first);
   EXPECT_FALSE(verdict({infinity}, "float8_e4m3fn").first);
   EXPECT_TRUE(verdict({NAN}, "float8_e4m3fn").first);
-  EXPECT_EQ(verdict({NAN}, "float4_e2m1fn").second,
-            "does not fit float4_e2m1fn: overflow none, flushed to zero none, NaN already 1 of 1 "
-            "tensor, which the format lacks");
+  EXPECT_EQ(
+      verdict({NAN}, "float4_e2m1fn").second,
+      "does not fit float4_e2m1fn: overflow none, flushed to zero none, NaN already 1 value in "
+      "1 tensor, which the format lacks");
   EXPECT_TRUE(verdict({}, "float4_e2m1fn").first);
+  write(model, {of("a", std::vector<float>{1e9F, 1e9F, 1e9F}), of("b", std::vector<float>{1e9F})});
+  EXPECT_TRUE(
+      has(tool({"audit", model, "--to", "float16"}).out, "overflow 4 values in 2 tensors,"));
 }
 
 TEST_F(audit, lists_the_worst_first_and_not_what_is_kept) {
@@ -218,6 +223,35 @@ TEST_F(audit, lists_the_worst_first_and_not_what_is_kept) {
   EXPECT_TRUE(has(s.out, "\n... and 5 more (--top 0)\n"));
   EXPECT_TRUE(has(s.out, "\nall 6 "));
   EXPECT_TRUE(has(s.out, "does not fit float16 with a scale for each tensor"));
+}
+
+TEST_F(audit, says_where_values_are_infinite_or_nan_already) {
+  write(model, {of("a", std::vector<float>{1, NAN, NAN}), of("b", std::vector<float>{1, 2})});
+  const auto table = [&] { return tool({"audit", model, "--to", "float16"}).out; };
+  EXPECT_TRUE(has(table(), "subnormal  NaN "));
+  EXPECT_FALSE(has(table(), "subnormal  infinite"));
+  EXPECT_TRUE(has(table(), "-    2      -      1\n"));
+  write(model, {of("a", std::vector<float>{infinity}), of("b", std::vector<float>{NAN})});
+  EXPECT_TRUE(has(table(), "subnormal  infinite  NaN  error"));
+  EXPECT_TRUE(
+      has(table(), "infinite already 1 value in 1 tensor, NaN already 1 value in 1 tensor"));
+  write(model, {of("b", std::vector<float>{1, 2})});
+  EXPECT_TRUE(has(table(), "subnormal  error"));
+}
+
+TEST_F(audit, names_what_stays_as_it_is) {
+  const std::vector<std::int64_t> ids{1};
+  std::vector<named_bytes> tensors{of("w", std::vector<float>{1}), of("a", ids)};
+  write(model, tensors);
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out, "\n1 tensor stays as it is\n"));
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out, "\nas they are: a\n"));
+  for (const char* name : {"b", "c", "d", "e", "f", "g"}) tensors.push_back(of(name, ids));
+  write(model, tensors);
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out, "\n7 tensors stay as they are\n"));
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out,
+                  "\nas they are: a, b, c, d, e and 2 more\n"));
+  EXPECT_EQ(audited(model, "float16")["names_of_others"],
+            (std::vector<std::string>{"a", "b", "c", "d", "e", "f", "g"}));
 }
 
 // Well-formed as far as tags go, with a picture for each tensor; what a name says is no markup.

@@ -102,7 +102,7 @@ TEST_F(diff, says_how_far_and_where) {
   EXPECT_EQ(
       s.out,
       "'w': F32: 2 of 6 differ, by at most 2 ulps of F32 at [1, 1] (5 and 5.00000095), by 0.5 "
-      "in the mean\n0 of 1 tensors have equal bits; the others differ by at most 2 ulps\n");
+      "in the mean\n0 of 1 tensor has equal bits; the others differ by at most 2 ulps\n");
   EXPECT_EQ(differ({of("w", w)}, {of("w", x)}, {"--within", "2"}).status, 0);
   EXPECT_EQ(differ({of("w", w)}, {of("w", x)}, {"--within", "1.999"}).status, 1);
 }
