@@ -25,6 +25,10 @@ std::string shown(std::string const& text) {
   return escaped(lowp::safetensors::detail::printable(text));
 }
 
+std::string shown_heading(std::string const& name) {
+  return name.empty() ? escaped("\"\"") : shown(name);
+}
+
 std::string lost(figures const& f) {
   std::string words;
   auto const add = [&](std::uint64_t many, char const* what) {
@@ -73,8 +77,8 @@ std::string page_of(audit const& a, verdict const& v) {
   html += section("all " + counted(a.tensors.size(), "tensor"), "", a.as_it_is, *a.to, exponents,
                   "all tensors");
   for (tensor_audit const& t : a.tensors)
-    html += section(shown(t.name) + " " + shown(lowp::safetensors::detail::shown(t.type, t.shape)),
-                    about_scale(t), t.as_it_is, *a.to, exponents,
-                    lowp::safetensors::detail::printable(t.name));
+    html += section(
+        shown_heading(t.name) + " " + shown(lowp::safetensors::detail::shown(t.type, t.shape)),
+        about_scale(t), t.as_it_is, *a.to, exponents, lowp::safetensors::detail::printable(t.name));
   return html + "</body>\n</html>\n";
 }

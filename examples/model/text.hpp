@@ -10,7 +10,7 @@
 /// Columns that a name has in a table.
 inline constexpr std::size_t name_width = 48;
 
-/// A name out of a file, fit for a terminal, at most `width` columns wide.
+/// A name out of a file, fit for a terminal, at most `width` columns wide; "" in quotes if it is empty.
 std::string shown_name(std::string_view name, std::size_t width);
 /// "2^-4", "1"
 std::string shown_power(float power_of_two);

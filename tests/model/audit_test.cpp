@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <text.hpp>
 
 #include "census_expectations.hpp"
 #include "tool.hpp"
@@ -321,6 +322,57 @@ TEST_F(audit, spares_what_it_reads) {
   EXPECT_EQ(contents(index), index_text);
   EXPECT_TRUE(contents(model) == before);
   EXPECT_TRUE(std::filesystem::is_symlink(link));
+}
+
+// As it is where that can be seen; cut between characters and escapes, and in columns.
+TEST_F(audit, shows_names_in_their_script) {
+  using namespace std::string_literals;
+  const std::string gewicht =
+                        "schicht.gr\xc3\xb6\xc3\x9f"
+                        "e",
+                    layer = "\xe5\xb1\x82.0";
+  write(model, {of(gewicht, std::vector<float>{1}), of(layer, std::vector<float>{1}),
+                of("", std::vector<float>{1}), of("a\x1b[2J\xe2\x80\xae", std::vector<float>{1}),
+                of("ids.\xc3\xa4", std::vector<std::int64_t>{1})});
+  const std::string page = folder.file("page");
+  const said s = tool({"audit", model, "--to", "float16", "--html", page});
+  EXPECT_TRUE(has(s.out, "\n" + gewicht + "          F32 ")) << "20 columns, of which it has 13";
+  EXPECT_TRUE(has(s.out, "\n" + layer));
+  EXPECT_TRUE(has(s.out, "\n\"\" "));
+  EXPECT_TRUE(has(s.out, "\na\\x1b[2J\\xe2\\x80\\xae   F32 "));
+  EXPECT_TRUE(has(s.out, "as they are: ids.\xc3\xa4\n"));
+  EXPECT_TRUE(has(contents(page), "<h2>" + gewicht));
+  EXPECT_TRUE(has(contents(page), "<h2>&quot;&quot; F32"));
+  EXPECT_EQ(audited(model, "float16")["tensors"].size(), 4U);
+
+  for (const auto& [piece, columns] : std::map<std::string, int>{{"\xc3\xa4", 1},
+                                                                 {"\xe5\xb1\x82", 1},
+                                                                 {"\xf0\x9f\x98\x80", 1},
+                                                                 {"\x1b", 4},
+                                                                 {"\xe2\x80\xae", 12},
+                                                                 {"\xff", 4},
+                                                                 {"\x80", 4}})
+    for (std::size_t many = 1; many < 300; ++many)
+      for (const std::string& more : {""s, "a"s, "ab"s}) {
+        std::string name = more;
+        for (std::size_t i = 0; i < many; ++i) name += piece;
+        name += more;
+        const auto shown_piece = st::detail::printable(piece);
+        std::string shown = shown_name(name, 48);
+        const std::size_t all = many * static_cast<std::size_t>(columns) + 2 * more.size();
+        ASSERT_EQ(has(shown, "..."), all > 48) << shown;
+        ASSERT_TRUE(shown.starts_with(more) && shown.ends_with(more));
+        // What is left is whole pieces on either side.
+        std::size_t pieces = 0;
+        for (auto at = shown.find(shown_piece); at != shown.npos; at = shown.find(shown_piece)) {
+          shown.erase(at, shown_piece.size());
+          ++pieces;
+        }
+        ASSERT_EQ(shown, all > 48 ? more + "..." + more : more + more);
+        const std::size_t width = pieces * static_cast<std::size_t>(columns) + shown.size();
+        ASSERT_LE(width, 48U);
+        ASSERT_GT(width + 2 * static_cast<std::size_t>(columns), std::min<std::size_t>(all, 48U));
+      }
 }
 
 TEST_F(audit, refuses) {
