@@ -109,6 +109,13 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// The library's errors say that they are the library's, which is no news to whoever uses the program.
+std::string without_library(std::string text) {
+  for (std::string_view const name : {"lowp::safetensors: ", "lowp::atomic_file: "})
+    if (text.starts_with(name)) return text.substr(name.size());
+  return text;
+}
+
 // By what does not throw, should there be nobody to tell.
 status complain(std::FILE* err, status what, char const* text) {
   for (char const* part : {"lowp-model: ", text, "\n"}) std::fputs(part, err);
@@ -132,5 +139,5 @@ status run(std::vector<std::string> arguments, std::FILE* out, std::FILE* err) t
 } catch (std::bad_alloc const&) {
   return complain(err, status::trouble, "there is not enough memory");
 } catch (std::exception const& e) {
-  return complain(err, status::trouble, one_line(e.what()).c_str());
+  return complain(err, status::trouble, one_line(without_library(e.what())).c_str());
 }
