@@ -77,9 +77,7 @@ status run(convert_options const& o, std::FILE* out, std::FILE* err) {
   fmt::print(out, "{}: {} converted to {}, {} of them with a scale, {} copied; {} bytes, were {}\n",
              o.out, counted(report.converted, "tensor"), o.what.to->name, report.scaled,
              report.copied, report.bytes_after, report.bytes_before);
-  if (report.overflow != 0 || report.flushed != 0)
-    fmt::print(out, "overflow: {}, flushed to zero: {}; audit says where\n", report.overflow,
-               report.flushed);
+  std::fputs(losses_of(report).c_str(), out);
   return status::yes;
 }
 
