@@ -27,7 +27,14 @@
 
 namespace {
 
-void write_whole(std::string const& path, std::string_view text) {
+// What a report goes to instead of a file, and then nothing else does.
+constexpr std::string_view standard_output = "-";
+
+void write_report(std::string const& path, std::string_view text, std::FILE* out) {
+  if (path == standard_output) {
+    std::fwrite(text.data(), 1, text.size(), out);
+    return;
+  }
   lowp::atomic_file file(path);
   file.write_at(0, std::as_bytes(std::span(text)));
   file.commit();
@@ -36,6 +43,7 @@ void write_whole(std::string const& path, std::string_view text) {
 // Whether one would replace the other: under another spelling, through a link, there or not yet.
 bool are_one_file(std::string const& a, std::string const& b) {
   namespace fs = std::filesystem;
+  if (a == standard_output || b == standard_output) return a == b;
   std::error_code not_there;
   return fs::equivalent(a, b, not_there) ||
          fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
@@ -43,7 +51,7 @@ bool are_one_file(std::string const& a, std::string const& b) {
 
 // What cannot be written, or would replace what is read, is refused before the work.
 void probe_report(std::string const& path, std::initializer_list<model const*> read) {
-  if (path.empty()) return;
+  if (path.empty() || path == standard_output) return;
   for (model const* const each : read) each->spare(path);
   lowp::atomic_file const probe(path);
 }
@@ -59,12 +67,14 @@ status run(audit_options const& o, std::FILE* out, std::FILE* err) {
     a = take_audit(of, o.what, bar);
   }
   verdict const v = verdict_on(a, o.what.is_scaled, o.flushed);
-  if (!o.json.empty()) write_whole(o.json, json_of(a, v, o.what.is_scaled));
-  if (!o.html.empty()) write_whole(o.html, page_of(a, v));
+  if (!o.json.empty()) write_report(o.json, json_of(a, v, o.what.is_scaled), out);
+  if (!o.html.empty()) write_report(o.html, page_of(a, v), out);
+  status const result = v.fits ? status::yes : status::no;
+  if (o.json == standard_output || o.html == standard_output) return result;
   fmt::print(out, "{}\nverdict: {}\n", table_of(a, o.top), v.text);
   if (verdict const other = verdict_on(a, true, o.flushed); !v.fits && !o.what.is_scaled)
     fmt::print(out, "         {}\n", other.text);
-  return v.fits ? status::yes : status::no;
+  return result;
 }
 
 status run(convert_options const& o, std::FILE* out, std::FILE* err) {
@@ -89,8 +99,8 @@ status run(diff_options const& o, std::FILE* out, std::FILE* err) {
     progress bar(err, "diff");
     d = compare(a, b, bar);
   }
-  if (!o.json.empty()) write_whole(o.json, json_of(d));
-  std::fputs(report_of(d, o.top).c_str(), out);
+  if (!o.json.empty()) write_report(o.json, json_of(d), out);
+  if (o.json != standard_output) std::fputs(report_of(d, o.top).c_str(), out);
   bool is_equal = d.tensors.empty() && d.metadata.empty();
   if (o.within) {
     is_equal = true;

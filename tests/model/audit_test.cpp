@@ -255,6 +255,21 @@ TEST_F(audit, names_what_stays_as_it_is) {
             (std::vector<std::string>{"a", "b", "c", "d", "e", "f", "g"}));
 }
 
+TEST_F(audit, writes_to_the_standard_output_for_a_dash) {
+  write(model, {of("w", std::vector<float>{1, 1e9F})});
+  const std::string path = folder.file("json"), page = folder.file("page");
+  EXPECT_EQ(tool({"audit", model, "--to", "float16", "--json", path, "--html", page}).status, 1);
+  const said s = tool({"audit", model, "--to", "float16", "--json", "-"});
+  EXPECT_EQ(s.status, 1);
+  EXPECT_EQ(s.out, contents(path));
+  EXPECT_EQ(s.err, "");
+  EXPECT_EQ(tool({"audit", model, "--to", "float16", "--html", "-"}).out, contents(page));
+  EXPECT_EQ(tool({"audit", model, "--to", "bfloat16", "--json=-"}).status, 0);
+  EXPECT_TRUE(has(refusal({"audit", model, "--to", "float16", "--json", "-", "--html", "-"}),
+                  "are one file"));
+  EXPECT_FALSE(std::filesystem::exists("-"));
+}
+
 // Well-formed as far as tags go, with a picture for each tensor; what a name says is no markup.
 TEST_F(audit, draws_a_page) {
   const std::string name = "<script>alert(\"&1\")</script>\x7f";
@@ -398,6 +413,8 @@ TEST_F(audit, refuses) {
   EXPECT_EQ(folder.names().size(), 1U);
   EXPECT_EQ(tool({"audit", "--help"}).status, 0);
   EXPECT_TRUE(has(tool({"--help"}).out, "convert"));
+  for (const std::string name : {"audit", "convert", "diff"})
+    EXPECT_TRUE(has(tool({name, "--help"}).out, "Usage: lowp-model " + name + " "));
 }
 
 }  // namespace

@@ -207,6 +207,7 @@ TEST_F(diff, writes_all_of_it_for_programs) {
     {"name": "c", "differs_in": "only in the second"},
     {"name": "a", "differs_in": "values", "count": 6, "unequal": 1, "ulps_of": "F16",
      "largest": 256, "mean": 42.666666666666664, "at": 5, "values": [6, 7], "not_finite": 0}]})"));
+  EXPECT_EQ(tool({"diff", model, out, "--json", "-"}).out, contents(path));
   EXPECT_TRUE(has(refusal({"diff", model, out, "--json", folder.file("no/j")}), "No such file"));
 }
 
