@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <numeric>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -138,7 +140,8 @@ TEST_F(safetensors_file, refuses_a_lying_length) {
   EXPECT_TRUE(says(refusal(std::string("\x03\0\0\0\0\0\0\0{}", 10)),
                    "its header has 3 bytes, and the file only 10"));
   EXPECT_TRUE(
-      says(refusal(std::string(8, '\xff') + "{}"), "18446744073709551615 bytes, and may have 1"));
+      says(refusal(std::string(8, '\xff') + "{}"),
+           "18446744073709551615 bytes, and may have 100000000: is it a safetensors file?"));
   EXPECT_TRUE(says(refusal(std::string("\1\xe1\xf5\5\0\0\0\0", 8) + std::string(100, ' ')),
                    "100000001 bytes, and may have 100000000"));
   EXPECT_TRUE(says(refusal(std::string(8, '\0')), "does not begin with {"));
@@ -279,6 +282,79 @@ TEST_F(safetensors_file, says_names_without_their_tricks) {
       refusal(file_of("{\"w\":{\"shape\":[0." + std::string(100'000, '1') + "]}}", "")).size(),
       500U);
   EXPECT_LT(refusal(file_of("{\"w\":\"" + std::string(100'000, 'n'), "")).size(), 500U);
+}
+
+// Every code point, and every sequence of up to three bytes whose first two are not plain text, against
+// what UTF-8 makes of a code point.
+TEST(safetensors_printable, shows_utf8_and_no_more) {
+  const auto utf8 = [](char32_t c) {
+    const auto byte = [](char32_t x) { return static_cast<char>(static_cast<unsigned char>(x)); };
+    const auto rest = [&](int shift) {
+      return [=](char32_t x) { return byte(0x80 | (x >> shift & 0x3f)); };
+    };
+    if (c < 0x80) return std::string{byte(c)};
+    if (c < 0x800) return std::string{byte(0xc0 | c >> 6), rest(0)(c)};
+    if (c < 0x10000) return std::string{byte(0xe0 | c >> 12), rest(6)(c), rest(0)(c)};
+    return std::string{byte(0xf0 | c >> 18), rest(12)(c), rest(6)(c), rest(0)(c)};
+  };
+  const auto escaped = [](const std::string& bytes) {
+    std::string text;
+    char piece[8];
+    for (const char c : bytes) {
+      std::snprintf(piece, sizeof piece, "\\x%02x",
+                    static_cast<unsigned>(static_cast<unsigned char>(c)));
+      text += piece;
+    }
+    return text;
+  };
+  const auto is_hidden = [](char32_t c) {
+    const auto within = [&](char32_t first, char32_t last) { return c >= first && c <= last; };
+    return within(0, 0x1f) || within(0x7f, 0x9f) || within(0x200b, 0x200f) ||
+           within(0x2028, 0x202e) || within(0x2060, 0x206f) || within(0xe0000, 0xe0fff) ||
+           within(0xfff9, 0xfffb) || c == 0xfeff || c == 0x61c || c == 0x180e;
+  };
+  std::set<std::string> valid;
+  for (char32_t c = 0; c < 0x110000; ++c) {
+    if (c >= 0xd800 && c < 0xe000) continue;
+    const std::string text = utf8(c);
+    if (c < 0x10000) valid.insert(text);
+    ASSERT_EQ(st::detail::printable(text), is_hidden(c) ? escaped(text) : text) << std::uint32_t{c};
+    ASSERT_EQ(st::detail::printable_pieces(text).size(), 1U);
+  }
+  for (unsigned a = 0x80; a < 0xf0; ++a) {
+    for (unsigned b = 0x80; b < 0x100; ++b) {
+      const std::string two{static_cast<char>(a), static_cast<char>(b)};
+      if (!valid.contains(two)) {
+        ASSERT_EQ(st::detail::printable(two), escaped(two));
+      }
+      for (unsigned c = 0x80; c < 0x100 && a >= 0xe0; ++c) {
+        const std::string three = two + static_cast<char>(c);
+        if (!valid.contains(three) && !valid.contains(three.substr(1))) {
+          ASSERT_EQ(st::detail::printable(three), escaped(three));
+        }
+      }
+    }
+  }
+  // Surrogates, too long for what they say, beyond the last, and cut off.
+  for (const std::string text : {"\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf",
+                                 "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf0\x9f\x98", "\xff"})
+    EXPECT_EQ(st::detail::printable(text), escaped(text));
+  EXPECT_EQ(st::detail::printable("\xc3(\xc3\xa4"), "\\xc3(\xc3\xa4");
+}
+
+TEST(safetensors_printable, is_not_cut_inside_a_character) {
+  const std::string smile = "\xf0\x9f\x98\x80";
+  for (std::size_t plain = 190; plain <= 200; ++plain) {
+    std::string text(plain, 'a');
+    for (int i = 0; i < 5; ++i) text += smile;
+    const std::string shown = st::detail::printable(text);
+    EXPECT_TRUE(shown.ends_with("...")) << shown;
+    EXPECT_EQ(shown.find('\\'), shown.npos) << shown;
+    EXPECT_EQ((shown.size() - 3 - plain) % 4, 0U);
+    EXPECT_GT(shown.size(), 199U);
+  }
+  EXPECT_EQ(st::detail::printable(std::string(200, 'a')), std::string(200, 'a'));
+  EXPECT_LT(st::detail::printable(std::string(1000, '\x80')).size(), 805U);
 }
 
 // A file with a little of everything.

@@ -9,14 +9,14 @@
 namespace {
 
 struct totals {
-  lowp::range_census as_it_is, with_scale;
+  tensor_census as_it_is, with_scale;
 };
 
 tensor_audit take(model const& from, model::entry const& of, target const& to, totals& all,
                   progress& bar) {
-  lowp::range_census const plain = census_of(from, of, to, 1, bar);
-  float const scale = may_gain(plain) ? to.scale(plain.max_abs) : 1;
-  lowp::range_census scaled = plain;
+  tensor_census const plain = census_of(from, of, to, 1, bar);
+  float const scale = may_gain(plain.counts) ? to.scale(plain.counts.max_abs) : 1;
+  tensor_census scaled = plain;
   if (scale != 1) {
     bar.expect(of.bytes());
     scaled = census_of(from, of, to, scale, bar);
@@ -38,7 +38,7 @@ auto badness(tensor_audit const& t) {
 
 audit take_audit(model const& of, plan const& what, progress& bar) {
   selection const chosen(what);
-  audit result{what.to, of.path(), {}, 0, {}, {}};
+  audit result{what.to, of.path(), {}, {}, {}, {}};
   totals all;
   for (model::entry const& each : of.entries())
     if (chosen.has(each)) bar.expect(each.bytes());
@@ -46,7 +46,7 @@ audit take_audit(model const& of, plan const& what, progress& bar) {
     if (chosen.has(each))
       result.tensors.push_back(take(of, each, *what.to, all, bar));
     else
-      ++result.others;
+      result.others.push_back(each.name());
   }
   std::stable_sort(result.tensors.begin(), result.tensors.end(),
                    [](auto& a, auto& b) { return badness(a) > badness(b); });

@@ -18,7 +18,8 @@ struct tensor_audit {
   std::vector<std::uint64_t> shape;
   figures as_it_is;
   /// 1 where nothing overflows, is flushed or becomes subnormal without one; else the largest power of
-  /// two with which nothing overflows, so with which least is lost at the other end.
+  /// two with which nothing overflows, so with which least is lost at the other end. A float's range has
+  /// the last word: what is beyond it, as a value of F64 may be, still overflows.
   float scale = 1;
   figures with_scale;  ///< of the values times `scale`; the same where it is 1
 
@@ -31,7 +32,7 @@ struct audit {
   target const* to = nullptr;
   std::string path;
   std::vector<tensor_audit> tensors;  ///< worst first, by what is lost as it is
-  std::uint64_t others = 0;           ///< tensors that would stay as they are
+  std::vector<std::string> others;    ///< names of those that would stay as they are
   figures as_it_is, with_scale;       ///< of all
 
   [[nodiscard]] figures const& chosen(bool is_scaled) const {

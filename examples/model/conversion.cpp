@@ -3,14 +3,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <lowp/random.hpp>
 #include <lowp/safetensors/writer.hpp>
 #include <lowp/text.hpp>
 
-#include "problem.hpp"
 #include "reader.hpp"
 #include "selection.hpp"
+#include "text.hpp"
 
 namespace {
 
@@ -35,7 +36,7 @@ std::vector<piece_of_work> plan_work(model const& from, plan const& what, progre
   if (!what.is_scaled) return work;
   for (piece_of_work& each : work) {
     if (!each.is_rounded) continue;
-    auto const census = census_of(from, *each.from, *what.to, 1, bar);
+    auto const census = census_of(from, *each.from, *what.to, 1, bar).counts;
     if (may_gain(census)) each.scale = what.to->scale(census.max_abs);
   }
   return work;
@@ -78,17 +79,17 @@ void copy(model const& from, model::entry const& of, st::writer& to, progress& b
 
 // A census for float would not see what is lost of a double: rounded to odd it is finite and not zero.
 void add_losses_of_doubles(std::span<double const> in, std::span<std::byte const> out,
-                           conversion_report& report) {
+                           losses& lost) {
   auto const* const to = reinterpret_cast<float const*>(out.data());
   for (std::size_t i = 0; i < in.size(); ++i) {
-    report.overflow += std::isfinite(in[i]) && !std::isfinite(to[i]) ? 1 : 0;
-    report.flushed += in[i] != 0 && to[i] == 0 ? 1 : 0;
+    lost.overflow += std::isfinite(in[i]) && !std::isfinite(to[i]) ? 1 : 0;
+    lost.flushed += in[i] != 0 && to[i] == 0 ? 1 : 0;
   }
 }
 
-void round(model const& from, piece_of_work const& work, target const& to,
-           rounding_of_tensor const& how, st::writer& out, conversion_report& report,
-           progress& bar) {
+losses round(model const& from, piece_of_work const& work, target const& to,
+             rounding_of_tensor const& how, st::writer& out, progress& bar) {
+  losses sum;
   std::size_t const element_bytes = bits_of(*to.type) / 8;
   std::vector<std::byte> bytes;
   for (reader pieces(from, *work.from, work.scale); pieces.next(); bar.add(pieces.bytes())) {
@@ -100,20 +101,21 @@ void round(model const& from, piece_of_work const& work, target const& to,
       to.round(floats, pieces.first(), how, bytes);
     out.append_bytes(work.from->name(), bytes);
     if (pieces.is_double() && to.type == st::dtype::f32) {
-      add_losses_of_doubles(pieces.doubles(), bytes, report);
+      add_losses_of_doubles(pieces.doubles(), bytes, sum);
     } else {
       auto const lost = to.census(floats);
-      report.overflow += lost.overflow;
-      report.flushed += lost.flushed;
+      sum.overflow += lost.overflow;
+      sum.flushed += lost.flushed;
     }
   }
+  return sum;
 }
 
 }  // namespace
 
 conversion_report convert(model const& from, convert_options const& o, progress& bar) {
-  if (from.has_shard_at(o.out))
-    throw problem(fmt::format("'{}' is a part of '{}': name another file", o.out, from.path()));
+  // One file may be replaced by itself in another format; one of several would leave a model in pieces.
+  if (from.is_sharded()) from.spare(o.out);
   target const& to = *o.what.to;
   auto const work = plan_work(from, o.what, bar);
   st::writer out(o.out, tensors_of(work, to), metadata_of(from, work));
@@ -133,8 +135,31 @@ conversion_report convert(model const& from, convert_options const& o, progress&
                                  .seed = o.seed,
                                  .stream = lowp::stream_of(static_cast<std::uint32_t>(i), 0),
                                  .overflow = o.overflow};
-    round(from, each, to, how, out, report, bar);
+    losses const lost = round(from, each, to, how, out, bar);
+    report.lost.overflow += lost.overflow;
+    report.lost.flushed += lost.flushed;
+    if (lost.are_some())
+      report.losing.push_back({each.from->name(), each.scale, each.from->count(), lost});
   }
   out.finish();
+  std::stable_sort(report.losing.begin(), report.losing.end(), [](auto& a, auto& b) {
+    return a.lost.overflow + a.lost.flushed > b.lost.overflow + b.lost.flushed;
+  });
   return report;
+}
+
+std::string losses_of(conversion_report const& r) {
+  constexpr std::size_t most = 10;
+  if (!r.lost.are_some()) return "";
+  std::string text = fmt::format("overflow: {}, flushed to zero: {}; audit says more\n",
+                                 r.lost.overflow, r.lost.flushed);
+  for (std::size_t i = 0; i < std::min(most, r.losing.size()); ++i) {
+    tensor_losses const& t = r.losing[i];
+    std::string const scale = t.scale == 1 ? "" : ", scale " + shown_power(t.scale);
+    text += fmt::format("  {}: of {}{}: overflow {}, flushed to zero {}\n",
+                        shown_name(t.name, name_width), counted(t.count, "value"), scale,
+                        shown_count(t.lost.overflow), shown_count(t.lost.flushed));
+  }
+  if (r.losing.size() > most) text += fmt::format("  and {} more\n", r.losing.size() - most);
+  return text;
 }

@@ -3,17 +3,38 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "model.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 
+/// What rounding to nearest loses of values; of one tensor or of all.
+struct losses {
+  std::uint64_t overflow = 0, flushed = 0;
+
+  [[nodiscard]] bool are_some() const { return overflow != 0 || flushed != 0; }
+};
+
+/// A tensor that loses some.
+struct tensor_losses {
+  std::string name;
+  float scale = 1;
+  std::uint64_t count = 0;
+  losses lost;
+};
+
 struct conversion_report {
   std::uint64_t converted = 0, copied = 0, scaled = 0;  ///< tensors
-  std::uint64_t overflow = 0, flushed = 0;              ///< values, as rounding to nearest has them
+  losses lost;                                          ///< of all
+  std::vector<tensor_losses> losing;                    ///< most values first
   std::uint64_t bytes_before = 0, bytes_after = 0;      ///< of all tensors
 };
 
 /// Writes o.out, whole or not at all; a sharded model becomes one file. The bits do not depend on how
 /// a model is sharded: a tensor's random bits are those of its number among all names in order.
 conversion_report convert(model const& from, convert_options const& o, progress& bar);
+
+/// What is lost, in lines; nothing where nothing is.
+std::string losses_of(conversion_report const& r);

@@ -45,12 +45,15 @@ class measuring {
     bool const is_nan = std::isnan(x) && std::isnan(y);
     to_.unequal += is_nan ? 0 : 1;
     if (!std::isfinite(x) || !std::isfinite(y)) {
+      bool const is_both = !std::isfinite(x) && !std::isfinite(y);
       to_.not_finite += is_nan ? 0 : 1;
+      to_.not_finite_in_both += is_nan || !is_both ? 0 : 1;
       return;
     }
     double const ulps = distance(x * scale_, y * scale_, in_);
     sum_ += ulps;
-    if (ulps <= to_.largest) return;
+    // Two numbers may be so near to zero that their distance rounds to it.
+    if (ulps <= to_.largest && to_.finite_unequal() != 1) return;
     to_.largest = ulps;
     to_.at = element;
     to_.value_a = x;
@@ -158,13 +161,16 @@ std::string line_of(tensor_difference const& d) {
                                 : fmt::format("{} and {}", name_of(d.a->type), name_of(d.b->type));
   std::string text = fmt::format("{}: {}: ", name, types);
   if (d.unequal == 0) return text + "equal numbers\n";
-  text += fmt::format(
-      "{} of {} differ, by at most {:.4g} ulps of {} at {} ({:.9g} and {:.9g}), "
-      "by {:.4g} in the mean",
-      d.unequal, element_count(*d.a), d.largest, name_of(d.ulps_of), place_in(d.a->shape, d.at),
-      d.value_a, d.value_b, d.mean);
-  if (d.not_finite != 0)
-    text += fmt::format("; {} not finite in one, and other in the other", d.not_finite);
+  text += fmt::format("{} of {} differ", d.unequal, element_count(*d.a));
+  if (d.finite_unequal() != 0)
+    text += fmt::format(
+        ", by at most {:.4g} ulps of {} at {} ({:.9g} and {:.9g}), by {:.4g} in the mean",
+        d.largest, name_of(d.ulps_of), place_in(d.a->shape, d.at), d.value_a, d.value_b, d.mean);
+  auto const add = [&](std::uint64_t many, char const* what) {
+    if (many != 0) text += fmt::format("; {} not finite in {}", many, what);
+  };
+  add(d.not_finite - d.not_finite_in_both, "one file only");
+  add(d.not_finite_in_both, "both, and not the same");
   return text + '\n';
 }
 
@@ -221,9 +227,11 @@ std::string report_of(difference const& d, std::size_t top) {
     text += fmt::format("... and {} more (--top 0)\n", d.tensors.size() - shown);
   for (std::string const& name : d.metadata)
     text += fmt::format("metadata {} differ\n", st::detail::shown(name));
+  std::uint64_t const all = d.equal + d.tensors.size();
   double largest = 0;
   for (tensor_difference const& each : d.tensors) largest = std::max(largest, each.largest);
-  text += fmt::format("{} of {} tensors have equal bits", d.equal, d.equal + d.tensors.size());
+  text += fmt::format("{} of {} {} equal bits", d.equal, counted(all, "tensor"),
+                      all == 1 ? "has" : "have");
   if (largest != 0) text += fmt::format("; the others differ by at most {:.4g} ulps", largest);
   return text + '\n';
 }

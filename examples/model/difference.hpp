@@ -32,7 +32,10 @@ struct tensor_difference {
   std::uint64_t unequal = 0;  ///< elements that are no equal numbers; elsewhere bytes that differ
   /// NaN or infinite in one and not, or not the same, in the other; they have no distance.
   std::uint64_t not_finite = 0;
+  std::uint64_t not_finite_in_both = 0;  ///< of these
 
+  /// Elements that have a distance: where there are none, `at` is no place.
+  [[nodiscard]] std::uint64_t finite_unequal() const { return unequal - not_finite; }
   [[nodiscard]] bool is_within(double ulps) const;
 };
 

@@ -40,8 +40,10 @@ json parsed(std::string const& path) {
       if (depth > most_depth) refuse(path, "it is no index: it is too deep");
       return true;
     });
-  } catch (json::exception const& e) {
-    refuse(path, "it is no JSON: " + printable(e.what()));
+  } catch (json::parse_error const& e) {
+    refuse(path, fmt::format("it is no JSON at byte {}", e.byte));
+  } catch (json::exception const&) {
+    refuse(path, "it is no JSON that an index could have");  // such as a number beyond a double's
   }
 }
 

@@ -48,9 +48,13 @@ json json_of(tensor_difference const& t) {
               {"ulps_of", name_of(t.ulps_of)},
               {"largest", t.largest},
               {"mean", t.mean},
-              {"at", t.at},
-              {"values", {t.value_a, t.value_b}},
+              {"at", nullptr},
+              {"values", nullptr},
               {"not_finite", t.not_finite}});
+  if (t.finite_unequal() != 0) {
+    all["at"] = t.at;
+    all["values"] = {t.value_a, t.value_b};
+  }
   return all;
 }
 
@@ -69,7 +73,8 @@ std::string json_of(audit const& a, verdict const& v, bool is_scaled) {
                     {"scaled", is_scaled},
                     {"fits", v.fits},
                     {"verdict", v.text},
-                    {"others", a.others},
+                    {"others", a.others.size()},
+                    {"names_of_others", a.others},
                     {"as_it_is", json_of(a.as_it_is)},
                     {"with_scale", json_of(a.with_scale)},
                     {"tensors", std::move(tensors)}};

@@ -89,11 +89,17 @@ std::uint64_t model::bytes() const {
   return sum;
 }
 
-bool model::has_shard_at(std::string const& path) const {
+bool model::has_file_at(std::string const& path) const {
   std::error_code not_there;
   auto const is_at = [&](std::string const& other) {
     return std::filesystem::equivalent(path, other, not_there);
   };
-  return is_sharded_ && (is_at(path_) || std::any_of(shards_.begin(), shards_.end(),
-                                                     [&](auto& f) { return is_at(f.path()); }));
+  return is_at(path_) ||
+         std::any_of(shards_.begin(), shards_.end(), [&](auto& f) { return is_at(f.path()); });
+}
+
+void model::spare(std::string const& path) const {
+  if (has_file_at(path))
+    throw problem(fmt::format("'{}' is {} '{}': name another file", path,
+                              is_sharded_ ? "a part of" : "the model", path_));
 }

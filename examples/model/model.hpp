@@ -43,8 +43,9 @@ class model {
   /// Of all shards: where two differ, what the first says.
   [[nodiscard]] std::map<std::string, std::string> const& metadata() const { return metadata_; }
   [[nodiscard]] std::uint64_t bytes() const;
-  /// Whether writing to `path` would replace a part of a sharded model.
-  [[nodiscard]] bool has_shard_at(std::string const& path) const;
+  [[nodiscard]] bool is_sharded() const { return is_sharded_; }
+  /// @throws problem  writing to `path` would replace the model or a part of it
+  void spare(std::string const& path) const;
 
   void read(entry const& of, std::uint64_t first, std::span<std::byte> out) const {
     shards_[of.shard].read_bytes(*of.tensor, first, out);
@@ -52,6 +53,7 @@ class model {
 
  private:
   void open_shards();
+  [[nodiscard]] bool has_file_at(std::string const& path) const;
   void read_scale(entry& of) const;
 
   std::string path_;

@@ -110,8 +110,11 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
       ->check(is_not_negative)
       ->type_name("SHARE");
   add_top(a, audit.top);
-  a.add_option("--json", audit.json, "Write all of it for programs")->type_name("FILE");
-  a.add_option("--html", audit.html, "Write a page with a histogram of exponents for each tensor")
+  a.add_option("--json", audit.json,
+               "Write all of it for programs; -: to the standard output, and no table")
+      ->type_name("FILE");
+  a.add_option("--html", audit.html,
+               "Write a page with a histogram of exponents for each tensor; -: as of --json")
       ->type_name("FILE");
   a.footer(
       "Ends with 0 if the model fits: nothing overflows and no more than --flushed is flushed to\n"
@@ -151,7 +154,9 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
       ->check(is_not_negative)
       ->type_name("ULPS");
   add_top(d, diff.top);
-  d.add_option("--json", diff.json, "Write all of it for programs")->type_name("FILE");
+  d.add_option("--json", diff.json,
+               "Write all of it for programs; -: to the standard output, and no table")
+      ->type_name("FILE");
   d.footer(
       "Ends as diff(1): with 0 if they are equal, with 1 if not, with 2 if there is an error.");
 
@@ -162,7 +167,7 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
     if (c.parsed()) return finish(convert, n_convert), convert;
     return diff;
   } catch (CLI::CallForHelp const&) {
-    return a.parsed() ? a.help() : c.parsed() ? c.help() : d.parsed() ? d.help() : app.help();
+    return app.help();  // or that of a subcommand, with the program's name before its own
   } catch (CLI::CallForAllHelp const&) {
     return app.help("", CLI::AppFormatMode::All);
   } catch (CLI::ParseError const& e) {

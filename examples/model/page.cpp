@@ -25,6 +25,10 @@ std::string shown(std::string const& text) {
   return escaped(lowp::safetensors::detail::printable(text));
 }
 
+std::string shown_heading(std::string const& name) {
+  return name.empty() ? escaped("\"\"") : shown(name);
+}
+
 std::string lost(figures const& f) {
   std::string words;
   auto const add = [&](std::uint64_t many, char const* what) {
@@ -69,12 +73,12 @@ std::string page_of(audit const& a, verdict const& v) {
       "<span style=\"background:#f8e7b5\">subnormal</span>"
       "<span style=\"background:#d9ecd9\">normal</span>"
       "<span style=\"background:#e8b4c8\">overflow</span></p>\n",
-      shown(a.path), a.to->name, style, v.fits ? "yes" : "no", shown(v.text));
-  html += section(fmt::format("all {} tensors", a.tensors.size()), "", a.as_it_is, *a.to, exponents,
+      shown(a.path), a.to->name, style, v.fits ? "yes" : "no", escaped(v.text));
+  html += section("all " + counted(a.tensors.size(), "tensor"), "", a.as_it_is, *a.to, exponents,
                   "all tensors");
   for (tensor_audit const& t : a.tensors)
-    html += section(shown(t.name) + " " + shown(lowp::safetensors::detail::shown(t.type, t.shape)),
-                    about_scale(t), t.as_it_is, *a.to, exponents,
-                    lowp::safetensors::detail::printable(t.name));
+    html += section(
+        shown_heading(t.name) + " " + shown(lowp::safetensors::detail::shown(t.type, t.shape)),
+        about_scale(t), t.as_it_is, *a.to, exponents, lowp::safetensors::detail::printable(t.name));
   return html + "</body>\n</html>\n";
 }

@@ -6,9 +6,12 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <initializer_list>
 #include <lowp/atomic_file.hpp>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "audit.hpp"
 #include "conversion.hpp"
@@ -19,33 +22,59 @@
 #include "problem.hpp"
 #include "table.hpp"
 #include "targets.hpp"
+#include "text.hpp"
 #include "verdict.hpp"
 
 namespace {
 
-void write_whole(std::string const& path, std::string_view text) {
+// What a report goes to instead of a file, and then nothing else does.
+constexpr std::string_view standard_output = "-";
+
+void write_report(std::string const& path, std::string_view text, std::FILE* out) {
+  if (path == standard_output) {
+    std::fwrite(text.data(), 1, text.size(), out);
+    return;
+  }
   lowp::atomic_file file(path);
   file.write_at(0, std::as_bytes(std::span(text)));
   file.commit();
 }
 
+// Whether one would replace the other: under another spelling, through a link, there or not yet.
+bool are_one_file(std::string const& a, std::string const& b) {
+  namespace fs = std::filesystem;
+  if (a == standard_output || b == standard_output) return a == b;
+  std::error_code not_there;
+  return fs::equivalent(a, b, not_there) ||
+         fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
+}
+
+// What cannot be written, or would replace what is read, is refused before the work.
+void probe_report(std::string const& path, std::initializer_list<model const*> read) {
+  if (path.empty() || path == standard_output) return;
+  for (model const* const each : read) each->spare(path);
+  lowp::atomic_file const probe(path);
+}
+
 status run(audit_options const& o, std::FILE* out, std::FILE* err) {
   model const of(o.what.model);
-  // What cannot be written is refused before the work.
-  for (std::string const& path : {o.json, o.html})
-    if (!path.empty()) lowp::atomic_file const probe(path);
+  if (!o.json.empty() && !o.html.empty() && are_one_file(o.json, o.html))
+    throw problem(fmt::format("--json '{}' and --html '{}' are one file", o.json, o.html));
+  for (std::string const& path : {o.json, o.html}) probe_report(path, {&of});
   audit a;
   {
     progress bar(err, "audit");
     a = take_audit(of, o.what, bar);
   }
   verdict const v = verdict_on(a, o.what.is_scaled, o.flushed);
-  if (!o.json.empty()) write_whole(o.json, json_of(a, v, o.what.is_scaled));
-  if (!o.html.empty()) write_whole(o.html, page_of(a, v));
+  if (!o.json.empty()) write_report(o.json, json_of(a, v, o.what.is_scaled), out);
+  if (!o.html.empty()) write_report(o.html, page_of(a, v), out);
+  status const result = v.fits ? status::yes : status::no;
+  if (o.json == standard_output || o.html == standard_output) return result;
   fmt::print(out, "{}\nverdict: {}\n", table_of(a, o.top), v.text);
   if (verdict const other = verdict_on(a, true, o.flushed); !v.fits && !o.what.is_scaled)
     fmt::print(out, "         {}\n", other.text);
-  return v.fits ? status::yes : status::no;
+  return result;
 }
 
 status run(convert_options const& o, std::FILE* out, std::FILE* err) {
@@ -55,27 +84,23 @@ status run(convert_options const& o, std::FILE* out, std::FILE* err) {
     progress bar(err, "convert");
     report = convert(from, o, bar);
   }
-  fmt::print(
-      out,
-      "{}: {} tensors converted to {}, {} of them with a scale, {} copied; {} bytes, were {}\n",
-      o.out, report.converted, o.what.to->name, report.scaled, report.copied, report.bytes_after,
-      report.bytes_before);
-  if (report.overflow != 0 || report.flushed != 0)
-    fmt::print(out, "overflow: {}, flushed to zero: {}; audit says where\n", report.overflow,
-               report.flushed);
+  fmt::print(out, "{}: {} converted to {}, {} of them with a scale, {} copied; {} bytes, were {}\n",
+             o.out, counted(report.converted, "tensor"), o.what.to->name, report.scaled,
+             report.copied, report.bytes_after, report.bytes_before);
+  std::fputs(losses_of(report).c_str(), out);
   return status::yes;
 }
 
 status run(diff_options const& o, std::FILE* out, std::FILE* err) {
   model const a(o.a), b(o.b);
-  if (!o.json.empty()) lowp::atomic_file const probe(o.json);
+  probe_report(o.json, {&a, &b});
   difference d;
   {
     progress bar(err, "diff");
     d = compare(a, b, bar);
   }
-  if (!o.json.empty()) write_whole(o.json, json_of(d));
-  std::fputs(report_of(d, o.top).c_str(), out);
+  if (!o.json.empty()) write_report(o.json, json_of(d), out);
+  if (o.json != standard_output) std::fputs(report_of(d, o.top).c_str(), out);
   bool is_equal = d.tensors.empty() && d.metadata.empty();
   if (o.within) {
     is_equal = true;
@@ -89,6 +114,13 @@ status run(diff_options const& o, std::FILE* out, std::FILE* err) {
 std::string one_line(std::string text) {
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';
+  return text;
+}
+
+// The library's errors say that they are the library's, which is no news to whoever uses the program.
+std::string without_library(std::string text) {
+  for (std::string_view const name : {"lowp::safetensors: ", "lowp::atomic_file: "})
+    if (text.starts_with(name)) return text.substr(name.size());
   return text;
 }
 
@@ -115,5 +147,5 @@ status run(std::vector<std::string> arguments, std::FILE* out, std::FILE* err) t
 } catch (std::bad_alloc const&) {
   return complain(err, status::trouble, "there is not enough memory");
 } catch (std::exception const& e) {
-  return complain(err, status::trouble, one_line(e.what()).c_str());
+  return complain(err, status::trouble, one_line(without_library(e.what())).c_str());
 }

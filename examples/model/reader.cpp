@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <lowp/cast.hpp>
 #include <lowp/scaled_cast.hpp>
 #include <stdexcept>
@@ -71,7 +72,12 @@ void reader::decode() {
     std::memcpy(doubles_.data(), bytes.data(), bytes.size());
     double const factor = static_cast<double>(factor_) / static_cast<double>(of_.scale);
     if (factor != 1)
-      for (double& x : doubles_) x *= factor;
+      for (double& x : doubles_) {
+        double const scaled = x * factor;
+        // Not zero, or a value that a scale has flushed would count as none.
+        x = scaled == 0 && x != 0 ? std::copysign(std::numeric_limits<double>::denorm_min(), x)
+                                  : scaled;
+      }
     return;
   }
   auto const out = std::span(floats_).first(size_);

@@ -5,6 +5,8 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 
 #include "problem.hpp"
 #include "reader.hpp"
@@ -40,11 +42,36 @@ bool selection::has(model::entry const& e) const {
          std::none_of(keep_.begin(), keep_.end(), [&](auto& p) { return p->is_in(e.name()); });
 }
 
-lowp::range_census census_of(model const& from, model::entry const& of, target const& to,
-                             float factor, progress& bar) {
-  lowp::range_census sum;
-  for (reader pieces(from, of, factor); pieces.next(); bar.add(pieces.bytes()))
-    sum += to.census(pieces.floats());
+namespace {
+void add_range(std::span<double const> in, tensor_census& to) {
+  for (double const x : in) {
+    if (x == 0 || !std::isfinite(x)) continue;
+    to.min_abs = std::min(to.min_abs, std::fabs(x));
+    to.max_abs = std::max(to.max_abs, std::fabs(x));
+  }
+}
+}  // namespace
+
+tensor_census& tensor_census::operator+=(tensor_census const& other) {
+  counts += other.counts;
+  min_abs = std::min(min_abs, other.min_abs);
+  max_abs = std::max(max_abs, other.max_abs);
+  return *this;
+}
+
+tensor_census census_of(model const& from, model::entry const& of, target const& to, float factor,
+                        progress& bar) {
+  tensor_census sum;
+  for (reader pieces(from, of, factor); pieces.next(); bar.add(pieces.bytes())) {
+    tensor_census piece{to.census(pieces.floats())};
+    if (pieces.is_double()) {
+      add_range(pieces.doubles(), piece);
+    } else {
+      piece.min_abs = static_cast<double>(piece.counts.min_abs.value());
+      piece.max_abs = static_cast<double>(piece.counts.max_abs.value());
+    }
+    sum += piece;
+  }
   return sum;
 }
 

@@ -2,6 +2,7 @@
 // Which tensors a plan is about, and with what scale each is rounded.
 #pragma once
 
+#include <limits>
 #include <lowp/report/census_report.hpp>
 #include <memory>
 #include <string>
@@ -28,9 +29,17 @@ class selection {
   std::vector<std::unique_ptr<pattern>> keep_;
 };
 
-/// A census of all of a tensor's values times `factor`.
-lowp::range_census census_of(model const& from, model::entry const& of, target const& to,
-                             float factor, progress& bar);
+/// A census, and its range as doubles: no float is as large, or as small, as a value of F64 may be.
+struct tensor_census {
+  lowp::range_census counts;
+  double min_abs = std::numeric_limits<double>::infinity(), max_abs = 0;
+
+  tensor_census& operator+=(tensor_census const& other);
+};
+
+/// Of all of a tensor's values times `factor`.
+tensor_census census_of(model const& from, model::entry const& of, target const& to, float factor,
+                        progress& bar);
 
 /// Whether a scale may save something: values that the format cannot hold or that lose bits at its
 /// lower end.

@@ -5,14 +5,39 @@
 
 #include <algorithm>
 #include <cmath>
-#include <lowp/safetensors/header.hpp>
+#include <lowp/safetensors/printable.hpp>
+
+using lowp::safetensors::detail::printable_pieces;
+
+namespace {
+// What a terminal shows of a text without control characters: all but the bytes that go on with a
+// character of UTF-8. Some characters are two columns wide.
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+}  // namespace
 
 std::string shown_name(std::string_view name, std::size_t width) {
-  std::string text = lowp::safetensors::detail::printable(name);
-  if (text.size() <= width) return text;
+  if (name.empty()) return "\"\"";
+  // A character has at most four bytes, and at least a column: nothing beyond these is seen.
+  std::size_t const most_bytes = 4 * width;
+  auto const front = printable_pieces(name.substr(0, most_bytes));
+  std::string text;
+  for (std::string const& piece : front) text += piece;
+  if (name.size() <= most_bytes && columns(text) <= width) return text;
+
   // The end tells layers apart, and so does the beginning.
-  std::size_t const begin = (width - 3) / 2;
-  return text.substr(0, begin) + "..." + text.substr(text.size() - (width - 3 - begin));
+  std::size_t const begin = (width - 3) / 2, end = width - 3 - begin;
+  std::string_view rest = name.substr(name.size() - std::min(name.size(), most_bytes));
+  for (int i = 0; i < 3 && rest.size() < name.size() && columns(rest.substr(0, 1)) == 0; ++i)
+    rest.remove_prefix(1);
+  auto const back = printable_pieces(rest);
+  std::string first, last;
+  for (auto piece = front.begin(); columns(first + *piece) <= begin; ++piece) first += *piece;
+  for (auto piece = back.rbegin(); columns(*piece + last) <= end; ++piece) last.insert(0, *piece);
+  return first + "..." + last;
 }
 
 std::string shown_power(float power_of_two) {
@@ -23,17 +48,30 @@ std::string shown_number(double x) { return x == 0 ? "-" : fmt::format("{:.4g}",
 
 std::string shown_count(std::uint64_t many) { return many == 0 ? "-" : fmt::format("{}", many); }
 
+std::string counted(std::uint64_t many, std::string_view what) {
+  return fmt::format("{} {}{}", many, what, many == 1 ? "" : "s");
+}
+
+std::string shown_names(std::vector<std::string> const& names, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i)
+    text.append(i == 0 ? "" : ", ").append(shown_name(names[i], name_width));
+  return names.size() > most ? fmt::format("{} and {} more", text, names.size() - most) : text;
+}
+
 std::string aligned(std::vector<std::vector<std::string>> const& rows) {
   std::vector<std::size_t> widths;
   for (auto const& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
   }
   std::string text;
   for (auto const& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i)
-      text += i == 0 ? fmt::format("{:<{}}", row[i], widths[i])
-                     : fmt::format("  {:>{}}", row[i], widths[i]);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      // Not fmt's own filling, by which a column has other widths than here.
+      std::string const space(widths[i] - columns(row[i]), ' ');
+      text += i == 0 ? row[i] + space : "  " + space + row[i];
+    }
     text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';
   }

@@ -7,7 +7,10 @@
 #include <string_view>
 #include <vector>
 
-/// A name out of a file, fit for a terminal, at most `width` columns wide.
+/// Columns that a name has in a table.
+inline constexpr std::size_t name_width = 48;
+
+/// A name out of a file, fit for a terminal, at most `width` columns wide; "" in quotes if it is empty.
 std::string shown_name(std::string_view name, std::size_t width);
 /// "2^-4", "1"
 std::string shown_power(float power_of_two);
@@ -15,6 +18,11 @@ std::string shown_power(float power_of_two);
 std::string shown_number(double x);
 /// "-" for none.
 std::string shown_count(std::uint64_t many);
+
+/// "1 tensor", "3 tensors"
+std::string counted(std::uint64_t many, std::string_view what);
+/// "a, b and 3 more": names out of a file, of which `most` are shown.
+std::string shown_names(std::vector<std::string> const& names, std::size_t most);
 
 /// Columns as wide as their widest cell, the first flush left.
 std::string aligned(std::vector<std::vector<std::string>> const& rows);

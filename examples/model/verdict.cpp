@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "text.hpp"
+
 namespace {
 
 struct loss {
@@ -19,7 +21,7 @@ struct loss {
 
 std::string words(char const* what, loss const& l) {
   if (l.values == 0) return fmt::format("{} none", what);
-  return fmt::format("{} {} of {} tensor{}", what, l.values, l.tensors, l.tensors == 1 ? "" : "s");
+  return fmt::format("{} {} in {}", what, counted(l.values, "value"), counted(l.tensors, "tensor"));
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 // and the page; its verdict is its status.
 #include <bit>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <text.hpp>
 
 #include "census_expectations.hpp"
 #include "tool.hpp"
@@ -141,6 +143,30 @@ TEST_F(audit, rounds_doubles_once) {
   EXPECT_EQ(tensor_of(j, "lost")["as_it_is"]["flushed"], 2);
 }
 
+// A range is that of the doubles, though no float has it, and a scale that is not enough says so.
+TEST_F(audit, shows_the_range_of_doubles) {
+  write(model, {of("w", std::vector<double>{1e300, -1e-300, 0, INFINITY, NAN})});
+  const json j = audited(model, "float16");
+  const json& w = tensor_of(j, "w");
+  for (const json& figures : {w["as_it_is"], j["as_it_is"]}) {
+    EXPECT_EQ(figures["min_abs"], 1e-300);
+    EXPECT_EQ(figures["max_abs"], 1e300);
+    EXPECT_EQ(figures["zeros"], 1);
+  }
+  EXPECT_EQ(w["scale"], 0x1p-113);
+  // 1e-300 * 2^-113 is no double.
+  EXPECT_EQ(w["with_scale"]["flushed"], 1);
+  EXPECT_EQ(w["with_scale"]["zeros"], 1);
+  EXPECT_EQ(w["with_scale"]["overflow"], 1);
+  EXPECT_EQ(w["with_scale"]["max_abs"], 1e300 * 0x1p-113);
+  const std::string page = folder.file("page");
+  const said s = tool({"audit", model, "--to", "float16", "--html", page});
+  EXPECT_TRUE(has(s.out, " 1e-300 "));
+  EXPECT_TRUE(has(s.out, " 1e+300 "));
+  EXPECT_TRUE(has(s.out, " 2^-113, 1 overflow, 1 flushed\n"));
+  EXPECT_TRUE(has(contents(page), "from 1e-300 to 1e+300"));
+}
+
 TEST_F(audit, says_whether_it_fits) {
   const auto verdict = [&](const std::vector<float>& values, const std::string& to,
                            const std::vector<std::string>& more = {}) {
@@ -150,9 +176,10 @@ TEST_F(audit, says_whether_it_fits) {
   };
   EXPECT_EQ(verdict({1, 2}, "float16"),
             std::pair(true, std::string("fits float16: overflow none, flushed to zero none")));
-  EXPECT_EQ(verdict({1, 65520, 1e-9F}, "float16"),
-            std::pair(false, std::string("does not fit float16: overflow 1 of 1 tensor, flushed to "
-                                         "zero 1 of 1 tensor (at most 0.33 of a tensor)")));
+  EXPECT_EQ(
+      verdict({1, 65520, 1e-9F}, "float16"),
+      std::pair(false, std::string("does not fit float16: overflow 1 value in 1 tensor, flushed to "
+                                   "zero 1 value in 1 tensor (at most 0.33 of a tensor)")));
   EXPECT_TRUE(verdict({1, 65519}, "float16").first);
   EXPECT_TRUE(verdict({0x1.000002p-25F, 1}, "float16").first);
   EXPECT_FALSE(verdict({0x1p-25F, 1}, "float16").first);
@@ -170,10 +197,14 @@ TEST_F(audit, says_whether_it_fits) {
   EXPECT_TRUE(verdict({infinity, NAN}, "float16").first);
   EXPECT_FALSE(verdict({infinity}, "float8_e4m3fn").first);
   EXPECT_TRUE(verdict({NAN}, "float8_e4m3fn").first);
-  EXPECT_EQ(verdict({NAN}, "float4_e2m1fn").second,
-            "does not fit float4_e2m1fn: overflow none, flushed to zero none, NaN already 1 of 1 "
-            "tensor, which the format lacks");
+  EXPECT_EQ(
+      verdict({NAN}, "float4_e2m1fn").second,
+      "does not fit float4_e2m1fn: overflow none, flushed to zero none, NaN already 1 value in "
+      "1 tensor, which the format lacks");
   EXPECT_TRUE(verdict({}, "float4_e2m1fn").first);
+  write(model, {of("a", std::vector<float>{1e9F, 1e9F, 1e9F}), of("b", std::vector<float>{1e9F})});
+  EXPECT_TRUE(
+      has(tool({"audit", model, "--to", "float16"}).out, "overflow 4 values in 2 tensors,"));
 }
 
 TEST_F(audit, lists_the_worst_first_and_not_what_is_kept) {
@@ -193,6 +224,50 @@ TEST_F(audit, lists_the_worst_first_and_not_what_is_kept) {
   EXPECT_TRUE(has(s.out, "\n... and 5 more (--top 0)\n"));
   EXPECT_TRUE(has(s.out, "\nall 6 "));
   EXPECT_TRUE(has(s.out, "does not fit float16 with a scale for each tensor"));
+}
+
+TEST_F(audit, says_where_values_are_infinite_or_nan_already) {
+  write(model, {of("a", std::vector<float>{1, NAN, NAN}), of("b", std::vector<float>{1, 2})});
+  const auto table = [&] { return tool({"audit", model, "--to", "float16"}).out; };
+  EXPECT_TRUE(has(table(), "subnormal  NaN "));
+  EXPECT_FALSE(has(table(), "subnormal  infinite"));
+  EXPECT_TRUE(has(table(), "-    2      -      1\n"));
+  write(model, {of("a", std::vector<float>{infinity}), of("b", std::vector<float>{NAN})});
+  EXPECT_TRUE(has(table(), "subnormal  infinite  NaN  error"));
+  EXPECT_TRUE(
+      has(table(), "infinite already 1 value in 1 tensor, NaN already 1 value in 1 tensor"));
+  write(model, {of("b", std::vector<float>{1, 2})});
+  EXPECT_TRUE(has(table(), "subnormal  error"));
+}
+
+TEST_F(audit, names_what_stays_as_it_is) {
+  const std::vector<std::int64_t> ids{1};
+  std::vector<named_bytes> tensors{of("w", std::vector<float>{1}), of("a", ids)};
+  write(model, tensors);
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out, "\n1 tensor stays as it is\n"));
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out, "\nas they are: a\n"));
+  for (const char* name : {"b", "c", "d", "e", "f", "g"}) tensors.push_back(of(name, ids));
+  write(model, tensors);
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out, "\n7 tensors stay as they are\n"));
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out,
+                  "\nas they are: a, b, c, d, e and 2 more\n"));
+  EXPECT_EQ(audited(model, "float16")["names_of_others"],
+            (std::vector<std::string>{"a", "b", "c", "d", "e", "f", "g"}));
+}
+
+TEST_F(audit, writes_to_the_standard_output_for_a_dash) {
+  write(model, {of("w", std::vector<float>{1, 1e9F})});
+  const std::string path = folder.file("json"), page = folder.file("page");
+  EXPECT_EQ(tool({"audit", model, "--to", "float16", "--json", path, "--html", page}).status, 1);
+  const said s = tool({"audit", model, "--to", "float16", "--json", "-"});
+  EXPECT_EQ(s.status, 1);
+  EXPECT_EQ(s.out, contents(path));
+  EXPECT_EQ(s.err, "");
+  EXPECT_EQ(tool({"audit", model, "--to", "float16", "--html", "-"}).out, contents(page));
+  EXPECT_EQ(tool({"audit", model, "--to", "bfloat16", "--json=-"}).status, 0);
+  EXPECT_TRUE(has(refusal({"audit", model, "--to", "float16", "--json", "-", "--html", "-"}),
+                  "are one file"));
+  EXPECT_FALSE(std::filesystem::exists("-"));
 }
 
 // Well-formed as far as tags go, with a picture for each tensor; what a name says is no markup.
@@ -226,6 +301,95 @@ TEST_F(audit, draws_a_page) {
   }
 }
 
+// No report replaces the model, nor the other report, under whatever name.
+TEST_F(audit, spares_what_it_reads) {
+  write(model, {of("w", std::vector<float>{1})});
+  const std::string link = folder.file("link"), hard = folder.file("hard");
+  std::filesystem::create_symlink("model.safetensors", link);
+  std::filesystem::create_hard_link(model, hard);
+  const std::string index = folder.file("m.index.json");
+  const std::string index_text = R"({"weight_map": {"w": "model.safetensors"}})";
+  set_contents(index, index_text);
+  const std::string before = contents(model);
+  const std::string other_way =
+      folder.file("../") +
+      std::filesystem::path(folder.file("")).parent_path().filename().string() +
+      "/./model.safetensors";
+  for (const std::string& path : {model, link, hard, other_way})
+    for (const char* report : {"--json", "--html"}) {
+      EXPECT_TRUE(
+          has(refusal({"audit", model, "--to", "float16", report, path}), "is the model '"));
+      EXPECT_TRUE(has(refusal({"audit", link, "--to", "float16", report, path}), "is the model '"));
+      EXPECT_TRUE(
+          has(refusal({"audit", index, "--to", "float16", report, path}), "is a part of '"));
+    }
+  EXPECT_TRUE(has(refusal({"audit", index, "--to", "float16", "--json", index}), "is a part of '"));
+  const auto both = [&](const std::string& a, const std::string& b) {
+    return refusal({"audit", model, "--to", "float16", "--json", a, "--html", b});
+  };
+  EXPECT_TRUE(has(both(folder.file("x"), folder.file("x")), "are one file"));
+  EXPECT_TRUE(has(both(folder.file("x"), folder.file("./x")), "are one file"));
+  EXPECT_EQ(folder.names().size(), 4U);
+  set_contents(folder.file("x"), "x");
+  std::filesystem::create_symlink("x", folder.file("y"));
+  EXPECT_TRUE(has(both(folder.file("x"), folder.file("y")), "are one file"));
+  EXPECT_EQ(contents(folder.file("x")), "x");
+  EXPECT_EQ(contents(index), index_text);
+  EXPECT_TRUE(contents(model) == before);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+}
+
+// As it is where that can be seen; cut between characters and escapes, and in columns.
+TEST_F(audit, shows_names_in_their_script) {
+  using namespace std::string_literals;
+  const std::string gewicht =
+                        "schicht.gr\xc3\xb6\xc3\x9f"
+                        "e",
+                    layer = "\xe5\xb1\x82.0";
+  write(model, {of(gewicht, std::vector<float>{1}), of(layer, std::vector<float>{1}),
+                of("", std::vector<float>{1}), of("a\x1b[2J\xe2\x80\xae", std::vector<float>{1}),
+                of("ids.\xc3\xa4", std::vector<std::int64_t>{1})});
+  const std::string page = folder.file("page");
+  const said s = tool({"audit", model, "--to", "float16", "--html", page});
+  EXPECT_TRUE(has(s.out, "\n" + gewicht + "          F32 ")) << "20 columns, of which it has 13";
+  EXPECT_TRUE(has(s.out, "\n" + layer));
+  EXPECT_TRUE(has(s.out, "\n\"\" "));
+  EXPECT_TRUE(has(s.out, "\na\\x1b[2J\\xe2\\x80\\xae   F32 "));
+  EXPECT_TRUE(has(s.out, "as they are: ids.\xc3\xa4\n"));
+  EXPECT_TRUE(has(contents(page), "<h2>" + gewicht));
+  EXPECT_TRUE(has(contents(page), "<h2>&quot;&quot; F32"));
+  EXPECT_EQ(audited(model, "float16")["tensors"].size(), 4U);
+
+  for (const auto& [piece, columns] : std::map<std::string, int>{{"\xc3\xa4", 1},
+                                                                 {"\xe5\xb1\x82", 1},
+                                                                 {"\xf0\x9f\x98\x80", 1},
+                                                                 {"\x1b", 4},
+                                                                 {"\xe2\x80\xae", 12},
+                                                                 {"\xff", 4},
+                                                                 {"\x80", 4}})
+    for (std::size_t many = 1; many < 300; ++many)
+      for (const std::string& more : {""s, "a"s, "ab"s}) {
+        std::string name = more;
+        for (std::size_t i = 0; i < many; ++i) name += piece;
+        name += more;
+        const auto shown_piece = st::detail::printable(piece);
+        std::string shown = shown_name(name, 48);
+        const std::size_t all = many * static_cast<std::size_t>(columns) + 2 * more.size();
+        ASSERT_EQ(has(shown, "..."), all > 48) << shown;
+        ASSERT_TRUE(shown.starts_with(more) && shown.ends_with(more));
+        // What is left is whole pieces on either side.
+        std::size_t pieces = 0;
+        for (auto at = shown.find(shown_piece); at != shown.npos; at = shown.find(shown_piece)) {
+          shown.erase(at, shown_piece.size());
+          ++pieces;
+        }
+        ASSERT_EQ(shown, all > 48 ? more + "..." + more : more + more);
+        const std::size_t width = pieces * static_cast<std::size_t>(columns) + shown.size();
+        ASSERT_LE(width, 48U);
+        ASSERT_GT(width + 2 * static_cast<std::size_t>(columns), std::min<std::size_t>(all, 48U));
+      }
+}
+
 TEST_F(audit, refuses) {
   write(model, {of("w", std::vector<float>{1})});
   EXPECT_TRUE(has(refusal({"audit", model, "--to", "float17"}),
@@ -249,6 +413,8 @@ TEST_F(audit, refuses) {
   EXPECT_EQ(folder.names().size(), 1U);
   EXPECT_EQ(tool({"audit", "--help"}).status, 0);
   EXPECT_TRUE(has(tool({"--help"}).out, "convert"));
+  for (const std::string name : {"audit", "convert", "diff"})
+    EXPECT_TRUE(has(tool({name, "--help"}).out, "Usage: lowp-model " + name + " "));
 }
 
 }  // namespace

@@ -187,11 +187,34 @@ TEST_F(convert, keeps_nan_and_says_what_is_lost) {
   write(model, {of("w", std::vector<float>{NAN, INFINITY, 1e9F, 1e-9F, 1}),
                 of("x", std::vector<double>{1e300, 1e-300, 1, 3e-46})});
   const said s = tool({"convert", model, out, "--to", "float16"});
-  EXPECT_TRUE(has(s.out, "\noverflow: 2, flushed to zero: 3; audit says where\n"));
+  EXPECT_TRUE(has(s.out,
+                  "\noverflow: 2, flushed to zero: 3; audit says more\n"
+                  "  x: of 4 values: overflow 1, flushed to zero 2\n"
+                  "  w: of 5 values: overflow 1, flushed to zero 1\n"));
   EXPECT_EQ(codes_in(out, "w"), (std::vector<std::uint32_t>{0x7e00, 0x7c00, 0x7c00, 0, 0x3c00}));
   // A narrower float is one too.
   const said t = tool({"convert", model, out, "--to", "float32"});
-  EXPECT_TRUE(has(t.out, "\noverflow: 1, flushed to zero: 2; audit says where\n"));
+  EXPECT_TRUE(has(t.out, "\noverflow: 1, flushed to zero: 2; audit says more\n"));
+
+  // A scale saves the largest at the expense of the others.
+  std::vector<lowp::bfloat16> wide;
+  for (const float x : {1.0F, -2.0F, 70000.0F, 4.0F, 5.0F, 6.0F, 7.0F, 3e38F}) wide.emplace_back(x);
+  write(model, {of("w", wide)});
+  EXPECT_TRUE(has(tool({"convert", model, out, "--to", "float16"}).out,
+                  "\n  w: of 8 values: overflow 2, flushed to zero -\n"));
+  EXPECT_TRUE(has(tool({"convert", model, out, "--to", "float16", "--scale", "tensor"}).out,
+                  "\n  w: of 8 values, scale 2^-112: overflow -, flushed to zero 7\n"));
+  EXPECT_EQ(tool({"convert", model, out, "--to", "bfloat16"}).out.find("overflow"),
+            std::string::npos);
+
+  std::vector<named_bytes> many;
+  for (char name = 'a'; name < 'a' + 13; ++name)
+    many.push_back(of({name}, std::vector<float>(name == 'm' ? 2 : 1, 1e9F)));
+  write(model, many);
+  const said all = tool({"convert", model, out, "--to", "float16"});
+  EXPECT_TRUE(has(all.out, "more\n  m: of 2 values: overflow 2,"));
+  EXPECT_TRUE(has(all.out, "\n  a: of 1 value: overflow 1, flushed to zero -\n"));
+  EXPECT_TRUE(has(all.out, "\n  and 3 more\n"));
 }
 
 // The bits of the whole model, whatever the shards.

@@ -102,7 +102,7 @@ TEST_F(diff, says_how_far_and_where) {
   EXPECT_EQ(
       s.out,
       "'w': F32: 2 of 6 differ, by at most 2 ulps of F32 at [1, 1] (5 and 5.00000095), by 0.5 "
-      "in the mean\n0 of 1 tensors have equal bits; the others differ by at most 2 ulps\n");
+      "in the mean\n0 of 1 tensor has equal bits; the others differ by at most 2 ulps\n");
   EXPECT_EQ(differ({of("w", w)}, {of("w", x)}, {"--within", "2"}).status, 0);
   EXPECT_EQ(differ({of("w", w)}, {of("w", x)}, {"--within", "1.999"}).status, 1);
 }
@@ -157,11 +157,33 @@ TEST_F(diff, finds_what_is_not_finite) {
   const said s = differ({of("w", std::vector<float>{NAN, infinity, NAN, 1, infinity})},
                         {of("w", std::vector<float>{NAN, infinity, 1, infinity, -infinity})});
   EXPECT_TRUE(has(s.out, "3 of 5 differ")) << s.out;
-  EXPECT_TRUE(has(s.out, "; 3 not finite in one, and other in the other"));
+  EXPECT_TRUE(has(
+      s.out,
+      "3 of 5 differ; 2 not finite in one file only; 1 not finite in both, and not the same\n"));
   EXPECT_EQ(differ({of("w", std::vector<float>{NAN})}, {of("w", std::vector<float>{1})},
                    {"--within", "1e300"})
                 .status,
             1);
+}
+
+// 1e300 is infinite there; 1e-300 times the scale is not even a double, and is where the finite differ.
+TEST_F(diff, names_a_place_where_finite_numbers_differ) {
+  const std::vector<double> wide{1e300, 1e-300};
+  const std::vector<lowp::float16> codes{lowp::float16(INFINITY), lowp::float16(0.0F)};
+  const std::string scale = "9.62964972193618e-35";  // 2^-113
+  const std::string path = folder.file("json");
+  const said s =
+      differ({of("w", wide)}, {of("w", codes)}, {"--json", path}, {}, {{"scalar.w.scale", scale}});
+  EXPECT_TRUE(has(s.out,
+                  "2 of 2 differ, by at most 0 ulps of F16 at [1] (1e-300 and 0), by 0 in "
+                  "the mean; 1 not finite in one file only\n"));
+  const auto j = nlohmann::json::parse(contents(path));
+  EXPECT_EQ(j["tensors"][0]["at"], 1);
+  EXPECT_EQ(j["tensors"][0]["values"], (std::vector<double>{1e-300, 0}));
+  const said none = differ({of("w", std::vector<double>{1e300, 1})},
+                           {of("w", std::vector<double>{INFINITY, 1})}, {"--json", path});
+  EXPECT_TRUE(has(none.out, "'w': F64: 1 of 2 differ; 1 not finite in one file only\n"));
+  EXPECT_EQ(nlohmann::json::parse(contents(path))["tensors"][0]["at"], nullptr);
 }
 
 TEST_F(diff, tells_of_metadata) {
@@ -185,7 +207,20 @@ TEST_F(diff, writes_all_of_it_for_programs) {
     {"name": "c", "differs_in": "only in the second"},
     {"name": "a", "differs_in": "values", "count": 6, "unequal": 1, "ulps_of": "F16",
      "largest": 256, "mean": 42.666666666666664, "at": 5, "values": [6, 7], "not_finite": 0}]})"));
+  EXPECT_EQ(tool({"diff", model, out, "--json", "-"}).out, contents(path));
   EXPECT_TRUE(has(refusal({"diff", model, out, "--json", folder.file("no/j")}), "No such file"));
+}
+
+TEST_F(diff, spares_what_it_reads) {
+  write(model, {of("w", w)});
+  write(out, {of("w", w)});
+  const std::string before = contents(model), index = folder.file("m.index.json");
+  set_contents(index, R"({"weight_map": {"w": "out.safetensors"}})");
+  for (const std::string& path : {model, out})
+    EXPECT_TRUE(has(refusal({"diff", model, out, "--json", path}), "is the model '"));
+  for (const std::string& path : {index, out})
+    EXPECT_TRUE(has(refusal({"diff", model, index, "--json", path}), "is a part of '"));
+  EXPECT_TRUE(contents(model) == before && contents(out) == before);
 }
 
 TEST_F(diff, shows_the_worst_first) {

@@ -63,6 +63,16 @@ TEST_F(hostile, files_get_one_clear_line) {
   const std::string fine = w("F32", "[2]", "[0,8]");
   EXPECT_TRUE(has(refusal_of_all_ways(""), "it has 0 bytes"));
   EXPECT_TRUE(has(refusal_of_all_ways(std::string(8, '\xff') + "{}"), "and may have 100000000"));
+  // What is no such file at all: a text, an archive, a pickle. The program speaks for itself alone.
+  for (const std::string other :
+       {"It was a dark and stormy night.", "PK\x03\x04\x14\x00\x08\x08\x08\x00",
+        "\x80\x02}q\x00(X\x06\x00\x00\x00weight"}) {
+    const std::string line = refusal_of_all_ways(other + std::string(20, 'x'));
+    EXPECT_TRUE(has(line, "is it a safetensors file?"));
+    EXPECT_TRUE(line.starts_with("lowp-model: '" + model + "': its header has ")) << line;
+  }
+  EXPECT_TRUE(
+      has(refusal_of_all_ways(file_of("{" + fine + "x}", data)), "its header is no JSON at byte "));
   EXPECT_TRUE(has(refusal_of_all_ways(file_of("{" + fine + "}", data).substr(0, 40)),
                   "and the file only 40"));
   EXPECT_TRUE(has(refusal_of_all_ways(file_of("{" + fine + "}", data + "x")),
@@ -108,7 +118,8 @@ TEST_F(hostile, indexes_get_one_clear_line) {
     EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
     return line;
   };
-  EXPECT_TRUE(has(said_of(""), "no JSON"));
+  EXPECT_TRUE(has(said_of(""), "model.json': it is no JSON at byte 1\n"));
+  EXPECT_TRUE(has(said_of(R"({"weight_map": 1e999})"), "no JSON that an index could have"));
   EXPECT_TRUE(has(said_of("[]"), "it is no index"));
   EXPECT_TRUE(has(said_of("{}"), "it is no index"));
   EXPECT_TRUE(has(said_of(R"({"weight_map": 1})"), "it is no index"));

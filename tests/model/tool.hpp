@@ -60,7 +60,7 @@ inline said tool(std::vector<std::string> arguments) {
 inline std::string refusal(std::vector<std::string> arguments) {
   const said s = tool(std::move(arguments));
   EXPECT_EQ(s.status, 2) << s.out;
-  EXPECT_TRUE(s.err.starts_with("lowp-model: ")) << s.err;
+  EXPECT_TRUE(s.err.starts_with("lowp-model: ") && !s.err.starts_with("lowp-model: lowp")) << s.err;
   EXPECT_EQ(s.err.find('\n'), s.err.size() - 1) << s.err;
   return s.err;
 }

@@ -122,7 +122,7 @@ class file {
     pread_all(0, std::as_writable_bytes(std::span(&length, 1)), "the length of its header");
     if (length > most_header_bytes)
       refuse("its header has " + std::to_string(length) + " bytes, and may have " +
-             std::to_string(most_header_bytes));
+             std::to_string(most_header_bytes) + ": is it a safetensors file?");
     if (length > size - length_bytes)
       refuse("its header has " + std::to_string(length) + " bytes, and the file only " +
              std::to_string(size));

@@ -4,6 +4,7 @@
 
 #include <lowp/ranges.hpp>
 #include <lowp/safetensors/dtype.hpp>
+#include <lowp/safetensors/printable.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -53,20 +54,6 @@ inline namespace LOWP_UNIT {
 
 using lowp::detail::problem;
 
-/// Text out of a file that nobody vouches for, fit for a terminal.
-inline std::string printable(std::string_view text) {
-  constexpr std::size_t most = 200;
-  constexpr char digit[] = "0123456789abcdef";
-  std::string out;
-  for (char const c : text.substr(0, most)) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f)
-      out += c;
-    else
-      (out += "\\x") += {digit[byte >> 4], digit[byte & 15]};
-  }
-  return out + (text.size() > most ? "..." : "");
-}
 // Appended, because g++ 12 at -O3 makes up a -Wrestrict for "'" + text.
 inline std::string shown(std::string_view name) {
   return std::string("'").append(printable(name)).append("'");

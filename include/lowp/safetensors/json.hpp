@@ -89,8 +89,10 @@ class header_reader {
     return unexpected("the number " + printable(text));
   }
   bool binary(std::vector<std::uint8_t>&) { return unexpected("bytes"); }
-  bool parse_error(std::size_t, std::string const&, nlohmann::detail::exception const& error) {
-    return refuse("its header is no JSON: " + printable(error.what()));
+  // Of the library's own words there is nothing that the place does not say.
+  bool parse_error(std::size_t position, std::string const& last,
+                   nlohmann::detail::exception const&) {
+    return refuse("its header is no JSON at byte " + std::to_string(position) + ": " + shown(last));
   }
 
  private:

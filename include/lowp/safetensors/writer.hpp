@@ -101,8 +101,8 @@ class writer {
     std::string text;
     try {
       text = detail::to_json(header_);
-    } catch (nlohmann::json::exception const& error) {
-      refuse("a name or a text of its metadata is no UTF-8: " + detail::printable(error.what()));
+    } catch (nlohmann::json::exception const&) {
+      refuse("a name or a text of its metadata is no UTF-8");
     }
     if (text.size() > most_header_bytes)
       refuse("its header would have " + std::to_string(text.size()) + " bytes, and may have " +
