@@ -147,13 +147,15 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     constexpr std::size_t packs = folded<I>::packs_at_once, width = packs * Isa::lanes;
     static_assert(fold::sums % width == 0);
     std::size_t const end = visible / width * width;
+    std::size_t ahead = fetched;
     for (std::size_t strip = 0; strip < fold::sums && strip < end; strip += width) {
       F sums[packs];
       LOWP_UNROLL
       for (std::size_t i = 0; i < packs; ++i) sums[i] = lanes::spread<F>(0);
       for (std::size_t first = strip; first < end; first += fold::sums) {
         from.begin(first, width);
-        if (I == last_fold && fetched != 0) from.fetch(fetched + first, width);
+        if (I == last_fold && fetched != 0) from.fetch(ahead, width);
+        ahead += width;
         LOWP_UNROLL
         for (std::size_t i = 0; i < packs; ++i) {
           std::size_t const k = i * Isa::lanes;
