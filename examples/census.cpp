@@ -14,6 +14,6 @@ int main() {
   for (auto& each : x) each = std::exp(normal(random));
 
   lowp::range_census const all = lowp::census<lowp::float16>(x);
-  std::fputs(text(all).c_str(), stdout);
+  std::puts(text(all).c_str());
   std::printf("%d of them are in [2^16, 2^17)\n", static_cast<int>(all.exponents[16]));
 }

@@ -197,11 +197,11 @@ TEST(census, has_a_text) {
   EXPECT_EQ(text(lowp::census<lowp::float16>(x)),
             "9 elements, 2 of them 0; magnitudes from 9.31e-10 to 9.83e+04\n"
             "overflow 1, flushed 1, subnormal 1; already infinite 1, NaN 2\n"
-            "relative error up to 1, mean square error 1.73e-19\n");
+            "relative error up to 1, mean square error 1.73e-19");
   EXPECT_EQ(text(lowp::range_census{}),
             "0 elements, 0 of them 0\n"
             "overflow 0, flushed 0, subnormal 0; already infinite 0, NaN 0\n"
-            "relative error up to 0, mean square error 0\n");
+            "relative error up to 0, mean square error 0");
 }
 
 }  // namespace

@@ -50,8 +50,7 @@ inline namespace LOWP_UNIT {
   return lines.append("\nrelative error up to ")
       .append(detail::rough_text_of(all.max_relative_error.value()))
       .append(", mean square error ")
-      .append(detail::rough_text_of(all.mean_square_error()))
-      .append("\n");
+      .append(detail::rough_text_of(all.mean_square_error()));
 }
 
 }  // namespace LOWP_UNIT
