@@ -14,11 +14,13 @@ namespace lowp::detail {
 class default_environment {
  public:
 #if defined(__SSE__)
-  // MXCSR, Intel SDM volume 1, 10.2.3: all exceptions masked, everything else clear.
+  /// MXCSR, Intel SDM volume 1, 10.2.3: all exceptions masked, everything else clear.
+  static constexpr std::uint32_t mxcsr = 0x1f80;
+
   LOWP_HOST_FN default_environment() {
     asm volatile("stmxcsr %0" : "=m"(callers_)::"memory");
-    std::uint32_t const masked = 0x1f80;
-    asm volatile("ldmxcsr %0" ::"m"(masked) : "memory");
+    std::uint32_t const clear = mxcsr;
+    asm volatile("ldmxcsr %0" ::"m"(clear) : "memory");
   }
   LOWP_HOST_FN ~default_environment() { asm volatile("ldmxcsr %0" ::"m"(callers_) : "memory"); }
 

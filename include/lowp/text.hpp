@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in the text of errors.
+// Numbers in the text of errors and reports.
 #pragma once
 
 #include <lowp/config.hpp>
@@ -18,13 +18,13 @@ std::string text_of(T value) {
   return {text, std::to_chars(text, text + sizeof(text), value).ptr};
 }
 
-/// "12.3 %" of 0.12345
-inline std::string percent_of(double share) {
+/// Three digits of a number that few are enough of.
+inline std::string rough_text_of(double value) {
   char text[32];
-  auto const end =
-      std::to_chars(text, text + sizeof(text), 100 * share, std::chars_format::general, 3).ptr;
-  return std::string(text, end) + " %";
+  return {text, std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 3).ptr};
 }
+/// "12.3 %" of 0.12345
+inline std::string percent_of(double share) { return rough_text_of(100 * share) + " %"; }
 
 }  // namespace LOWP_UNIT
 

@@ -5,15 +5,13 @@
 
 #include <lowp/report/gradient_report.hpp>
 #include <lowp/report/sum_report.hpp>
-#if !defined(__CUDA_ARCH__)
-#include <lowp/simd/pack.hpp>
-#include <lowp/simd/rounding_flag.hpp>
-#endif
 
 #include <concepts>
 #include <cstdint>
 
 #if !defined(__CUDA_ARCH__)
+#include <lowp/simd/pack.hpp>
+#include <lowp/simd/rounding_flag.hpp>
 
 namespace lowp::detail {
 

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <lowp/report/census_lanes.hpp>
-#if !defined(__CUDA_ARCH__)
-#include <lowp/simd/exponent_tally.hpp>
-#endif
 
 #include <concepts>
 #include <cstdint>
 
 #if !defined(__CUDA_ARCH__)
+#include <lowp/simd/exponent_tally.hpp>
 
 namespace lowp::detail {
 

@@ -3,26 +3,12 @@
 #pragma once
 
 #include <lowp/report/census_report.hpp>
+#include <lowp/text.hpp>
 
-#include <charconv>
 #include <cstdint>
 #include <string>
 
 namespace lowp {
-
-namespace detail {
-
-inline namespace LOWP_UNIT {
-
-/// Of a number that few digits are enough of.
-inline std::string rough_text_of(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 3).ptr};
-}
-
-}  // namespace LOWP_UNIT
-
-}  // namespace detail
 
 inline namespace LOWP_UNIT {
 

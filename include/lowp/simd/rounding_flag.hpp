@@ -2,7 +2,7 @@
 // Whether hardware has rounded: what tells that sums in float were exact, at no cost to any of them.
 #pragma once
 
-#include <lowp/config.hpp>
+#include <lowp/environment.hpp>
 
 #include <cstdint>
 
@@ -21,8 +21,8 @@ class rounding_flag {
 
   template <class V>
   LOWP_HOST_FN static V clear(V x) {
-    std::uint32_t const masked = 0x1f80;
-    asm volatile("ldmxcsr %1" : "+m"(x.v) : "m"(masked));
+    std::uint32_t const state = detail::default_environment::mxcsr;
+    asm volatile("ldmxcsr %1" : "+m"(x.v) : "m"(state));
     return x;
   }
   template <class V>
