@@ -17,6 +17,10 @@
 #define LOWP_FN LOWP_HOST_DEVICE inline __attribute__((always_inline))
 #define LOWP_HOST_FN inline __attribute__((always_inline))
 
+// Code that runs only if something is wrong. Inlined, it would be most of what a caller's compiler
+// works on.
+#define LOWP_COLD __attribute__((noinline, cold))
+
 // A call that no optimiser moves floating-point work across.
 #if defined(__clang__)
 #define LOWP_OPAQUE __attribute__((noinline))

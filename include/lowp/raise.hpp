@@ -10,7 +10,7 @@ inline namespace LOWP_UNIT {
 /// Throws Exception(arguments...); where exceptions are switched off, ends the program as the
 /// standard library does.
 template <class Exception, class... Argument>
-[[noreturn]] inline void raise(Argument const&... arguments) {
+[[noreturn]] LOWP_COLD inline void raise(Argument const&... arguments) {
 #if defined(__cpp_exceptions)
   throw Exception(arguments...);
 #else

@@ -3,14 +3,13 @@
 #pragma once
 
 #include <lowp/basic_float.hpp>
-#include <lowp/raise.hpp>
+#include <lowp/problem.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <ranges>
-#include <stdexcept>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -74,26 +73,24 @@ struct extent {
 
 inline namespace LOWP_UNIT {
 
-/// What is wrong with the arguments of a call; empty if nothing is. Text and not an exception,
-/// because some callers build without those.
-using problem = std::string;
-
-inline void refuse_if(problem const& what) {
-  if (!what.empty()) raise<std::invalid_argument>("lowp::" + what);
+LOWP_COLD inline std::string name_of(extent const& range) {
+  return joined_text({range.name, range.part});
 }
 
-inline std::string name_of(extent const& range) { return std::string(range.name) + range.part; }
+LOWP_COLD inline std::string unequal_sizes_text(char const* function, extent const* ranges,
+                                                std::size_t count) {
+  std::string text = joined_text({function, ": sizes differ: "});
+  for (std::size_t i = 0; i < count; ++i)
+    text +=
+        joined_text({i == 0 ? "" : ", ", ranges[i].name, ranges[i].part, " has ", ranges[i].size});
+  return text;
+}
 
 template <class Extents = std::initializer_list<extent>>
 problem unequal_sizes(char const* function, Extents const& ranges) {
-  for (extent const& r : ranges) {
-    if (r.size == ranges.begin()->size || r.per_entry != 1) continue;
-    std::string sizes;
-    for (extent const& each : ranges)
-      sizes.append(sizes.empty() ? "" : ", ").append(name_of(each)).append(" has ") +=
-          std::to_string(each.size);
-    return std::string(function) + ": sizes differ: " + sizes;
-  }
+  for (extent const& r : ranges)
+    if (r.size != ranges.begin()->size && r.per_entry == 1)
+      return unequal_sizes_text(function, &*ranges.begin(), ranges.size());
   return {};
 }
 
@@ -106,10 +103,10 @@ inline problem overlap(char const* function, extent const& a, extent const& b) {
   auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
   std::size_t const a_bytes = a.size * a.element_size, b_bytes = b.size * b.element_size;
   if (a_bytes == 0 || b_bytes == 0 || a0 + a_bytes <= b0 || b0 + b_bytes <= a0) return {};
-  return std::string(function) + ": " + name_of(a) + " (" + std::to_string(a_bytes) +
-         " bytes) and " + name_of(b) + " (" + std::to_string(b_bytes) +
-         " bytes) overlap: " + name_of(a0 < b0 ? b : a) + " starts " +
-         std::to_string(a0 < b0 ? b0 - a0 : a0 - b0) + " bytes into " + name_of(a0 < b0 ? a : b);
+  extent const &low = a0 < b0 ? a : b, &high = a0 < b0 ? b : a;
+  return joined_text({function, ": ", a.name, a.part, " (", a_bytes, " bytes) and ", b.name, b.part,
+                      " (", b_bytes, " bytes) overlap: ", high.name, high.part, " starts ",
+                      a0 < b0 ? b0 - a0 : a0 - b0, " bytes into ", low.name, low.part});
 }
 
 /// What `where` cannot reach, as a GPU the host's memory.

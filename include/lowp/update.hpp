@@ -67,7 +67,8 @@ problem unfit(Where const& where, std::array<extent, N> const& slots) {
   for (std::size_t a = 0; a < N; ++a)
     for (std::size_t b = a + 1; b < N && wrong.empty(); ++b)
       wrong = overlap("update", slots[a], slots[b]);
-  return wrong.empty() ? out_of_reach(where, "update", slots) : wrong;
+  if (wrong.empty()) wrong = out_of_reach(where, "update", slots);
+  return wrong;
 }
 
 }  // namespace LOWP_UNIT

@@ -97,7 +97,7 @@ struct on_grid {
   [[nodiscard]] detail::problem out_of_reach(std::string const& name, void const* address) const {
     detail::problem const why =
         address == nullptr ? "is a null pointer" : grid.unreachable(address);
-    return why.empty() ? why : name + " " + why;
+    return why.empty() ? detail::problem() : detail::problem(name + " " + why);
   }
   /// What an argument keeps in device memory.
   template <class T>

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <lowp/simd/avx512.hpp>
+#include <lowp/simd/operand.hpp>
+
+#include <concepts>
 
 namespace lowp::simd {
 
@@ -19,6 +22,12 @@ struct avx512_bf16 : avx512 {
 #else
 #define LOWP_TARGET __attribute__((target(LOWP_AVX512 ",avx512bf16")))
 #endif
+
+  /// Kernels without such an operand are those of avx512.
+  using base = avx512;
+  template <class Operand>
+  static constexpr bool converts = std::same_as<Operand, operand<bfloat16, access::write>> ||
+                                   std::same_as<Operand, operand<bfloat16, access::read_write>>;
 
   template <class Kernel>
   LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void run(Kernel const& kernel) {

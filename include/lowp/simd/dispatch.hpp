@@ -23,6 +23,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace lowp {
 
@@ -39,6 +40,21 @@ void run(Call const&);
 std::string_view chosen_name();
 
 #else
+
+/// Whether a backend has an instruction of its own for one of these: an operand or whatever has some.
+template <class Isa, class T>
+inline constexpr bool gains = requires { requires Isa::template converts<T>; };
+template <class Isa, template <class...> class Of, class... T>
+inline constexpr bool gains<Isa, Of<T...>> = (gains<Isa, T> || ...);
+
+/// The backend whose kernel runs: what it is derived from if that would give the same machine code.
+template <class Isa, class Call>
+struct kernels_of_backend : std::type_identity<Isa> {};
+template <class Isa, class Call>
+  requires(!gains<Isa, Call> && requires { typename Isa::base; })
+struct kernels_of_backend<Isa, Call> : std::type_identity<typename Isa::base> {};
+template <class Isa, class Call>
+using kernels_of = typename kernels_of_backend<Isa, Call>::type;
 
 template <class... Isa>
 struct isa_list {
@@ -65,7 +81,7 @@ struct isa_list {
   template <class Call>
   static void run(std::size_t chosen, Call const& call) {
     std::size_t i = 0;
-    ((i++ == chosen ? Isa::run(call) : void()), ...);
+    ((i++ == chosen ? kernels_of<Isa, Call>::run(call) : void()), ...);
   }
 };
 

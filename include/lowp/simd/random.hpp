@@ -131,7 +131,8 @@ class random_batches {
         keys_(source.keys()),
         shift_(static_cast<int>(index % batch<Isa>)),
         index_(index - shift()) {
-    if (shift_ != 0) refill();
+    // A call: a second copy of Philox in every kernel would take as long to compile as the kernel.
+    if (shift_ != 0) Isa::run(first_refill{*this});
   }
 
   /// Bits of the next batch<Isa> elements.
@@ -142,6 +143,13 @@ class random_batches {
   }
 
  private:
+  struct first_refill {
+    random_batches& batches;
+    template <class>
+    LOWP_HOST_FN void run() const {
+      batches.refill();
+    }
+  };
   LOWP_HOST_FN std::uint64_t shift() const { return static_cast<std::uint64_t>(shift_); }
   LOWP_HOST_FN void refill() {
     random_batch<Isa>(source_, keys_, index_, bits_ + batch<Isa>);

@@ -3,7 +3,6 @@
 
 #include <lowp/storage/part.hpp>
 
-#include <ranges>
 #include <span>
 #include <tuple>
 

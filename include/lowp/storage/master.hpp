@@ -4,7 +4,6 @@
 #include <lowp/storage/part.hpp>
 
 #include <concepts>
-#include <ranges>
 #include <span>
 #include <tuple>
 

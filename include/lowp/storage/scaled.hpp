@@ -5,7 +5,6 @@
 #include <lowp/text.hpp>
 
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <string>
 #include <tuple>

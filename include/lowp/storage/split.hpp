@@ -5,7 +5,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <tuple>
 #include <type_traits>
