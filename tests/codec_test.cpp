@@ -11,7 +11,8 @@ using namespace lowp_test;
 
 template <class T>
 class codec : public testing::Test {};
-TYPED_TEST_SUITE(codec, every_format, by_format);
+using coded_formats = joined<kernel_formats, some_or_all<testing::Types<user_e6m9>, user_formats>>::type;
+TYPED_TEST_SUITE(codec, coded_formats, by_format);
 
 TYPED_TEST(codec, decodes_every_code) {
   using T = TypeParam;
@@ -47,7 +48,7 @@ TYPED_TEST(codec, rounds_floats_to_nearest_even_at_every_boundary) {
 
 template <class T>
 class codec_in_every_mode : public testing::Test {};
-TYPED_TEST_SUITE(codec_in_every_mode, all_formats, by_format);
+TYPED_TEST_SUITE(codec_in_every_mode, kernel_formats, by_format);
 
 TYPED_TEST(codec_in_every_mode, rounds_floats_at_every_boundary) {
   for_each_mode([](const auto& m) {

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <lowp/basic_float.hpp>
 
+#include <cstddef>
 #include <string>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "oracle/facts.hpp"
 
@@ -82,6 +85,31 @@ struct joined<testing::Types<A...>, testing::Types<B...>> {
 using all_formats = joined<wide_formats, byte_formats>::type;
 using user_formats = testing::Types<user_e6m9, user_e2m13, user_e5m4, user_e3m2fn, user_e2m1fnuz>;
 using every_format = joined<all_formats, user_formats>::type;
+
+// Kernels take long to compile, each for every backend. The default tests compile them for formats that
+// differ in kind; `tests/run.sh --all` compiles them for all. Scalars are tested in every format by both.
+#if LOWP_TEST_ALL
+inline constexpr bool tests_all = true;
+#else
+inline constexpr bool tests_all = false;
+#endif
+template <class Some, class All>
+using some_or_all = std::conditional_t<tests_all, All, Some>;
+template <std::size_t Some, class All>
+struct some_of;
+template <std::size_t Some, class... T>
+struct some_of<Some, testing::Types<T...>> {
+  template <std::size_t... I>
+  static auto pick(std::index_sequence<I...>)
+      -> testing::Types<std::tuple_element_t<I, std::tuple<T...>>...>;
+  using type = decltype(pick(std::make_index_sequence<Some>()));
+};
+template <std::size_t Some, class All>
+using first_or_all = some_or_all<typename some_of<Some, All>::type, All>;
+using kernel_formats =
+    some_or_all<testing::Types<lowp::bfloat16, lowp::float8_e4m3fn, lowp::float16,
+                               lowp::float8_e8m0fnu, lowp::float8_e5m2fnuz, lowp::float6_e2m3fn>,
+                all_formats>;
 
 // The last argument of TYPED_TEST_SUITE: tests are called by their format.
 struct by_format {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every format is in one of PARTS programs; all in one would take minutes and gigabytes to compile.
-// This one takes every PARTS-th, from number PART on.
+// Every kernel format is in one of PARTS programs; all in one would take minutes and gigabytes to
+// compile. This one takes every PARTS-th, from number PART on.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct part_of<testing::Types<T...>> {
   using type =
       decltype(pick(std::make_index_sequence<(sizeof...(T) + PARTS - 1 - PART) / PARTS>()));
 };
-using formats_of_this_part = part_of<all_formats>::type;
+using formats_of_this_part = part_of<kernel_formats>::type;
 
 // What elements of T were before an in-place cast: another type of the same size.
 template <lowp::narrow T>

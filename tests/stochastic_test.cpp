@@ -53,7 +53,7 @@ testing::AssertionResult moves_as_often(X x, std::uint32_t lower, std::uint32_t 
 
 template <class T>
 class stochastic : public testing::Test {};
-TYPED_TEST_SUITE(stochastic, all_formats, by_format);
+TYPED_TEST_SUITE(stochastic, kernel_formats, by_format);
 
 TYPED_TEST(stochastic, moves_as_many_draws_as_the_fraction_says) {
   using T = TypeParam;

@@ -138,12 +138,14 @@ inline void note_optimizers(fingerprint& f) {
   for (std::uint64_t step = 1; step <= 4; ++step) {
     const auto g = codes<float8_e5m2>(static_cast<std::uint32_t>(16 + step));
     update(p, g, m, v, adamw{.lr = 0.013}, step, per_slot{random, random, upward{}}, report);
-    update(p, g, m, sgd{.lr = 0.1, .momentum = 0.9, .dampening = 0.3}, step, random, report);
     update(p, g, m, sgd{.lr = 0.1, .momentum = 0.7, .weight_decay = 0.03, .nesterov = true}, step);
+#if LOWP_TEST_ALL
+    update(p, g, m, sgd{.lr = 0.1, .momentum = 0.9, .dampening = 0.3}, step, random, report);
+#endif
   }
   // Not 0, whatever the caller thinks of subnormals.
   const double tiny = std::bit_cast<double>(std::uint64_t{1});
-  update(p, numbers(19), m, sgd{.lr = 0.1, .momentum = tiny}, 5, nearest_even{}, report);
+  update(p, codes<float8_e5m2>(19), m, sgd{.lr = 0.1, .momentum = tiny}, 5);
   f.note(p);
   f.note(m);
   f.note(v);
@@ -151,8 +153,7 @@ inline void note_optimizers(fingerprint& f) {
   std::vector<float> first(q.size());
   std::vector<float> second(q.size());
   for (std::uint64_t step = 1; step <= 3; ++step)
-    update(q, numbers(18), first, second, adamw{.lr = 1e-2, .eps = 0}, step, nearest_even{},
-           report);
+    update(q, numbers(18), first, second, adamw{.lr = 1e-2, .eps = 0}, step);
   f.note(q);
   f.note(first);
   f.note(second);
@@ -194,6 +195,7 @@ inline void note_pieces(fingerprint& f) {
   std::vector<float> y(x.size());
   gelu_tanh(x, y);
   f.note(y);
+#if LOWP_TEST_ALL
   const std::vector<bfloat16> weight = codes<bfloat16>(24, 100);
   std::vector<float16> z(x.size());
   layer_norm(std::vector<bfloat16>(300, bfloat16(3)), weight, weight, z, 100, 1e-6f);
@@ -217,6 +219,7 @@ inline void note_pieces(fingerprint& f) {
   std::vector<float16> half = codes<float16>(28, 300);
   f.note(clamp_overflow(half).clamped());
   f.note(half);
+#endif
 }
 
 // A compensation is what a compiler that believes in associativity would take for zero.
@@ -233,9 +236,11 @@ inline void note_storages(fingerprint& f) {
   for (std::uint64_t step = 1; step <= 3; ++step) {
     const std::span used(g.data(), value.size());
     update(kahan{value, rest}, used, sgd{.lr = 1e-4}, step);
+    fused_add(split_master{half, half_low}, std::bit_cast<float>(0xb5000000U), used);
+#if LOWP_TEST_ALL
     update(split_master{high, low}, used, blocks_of<128>(codes, scales),
            sgd{.lr = 1e-4, .momentum = 0.5}, step, stochastic{.seed = 23});
-    fused_add(split_master{half, half_low}, std::bit_cast<float>(0xb5000000U), used);
+#endif
   }
   f.note(value);
   f.note(rest);
@@ -258,17 +263,20 @@ inline void note_rows(fingerprint& f) {
   for (const std::size_t columns : {37U, 1U, 333U}) {
     softmax(x, out, columns);
     f.note(out);
+#if LOWP_TEST_ALL
     log_softmax(x, out, columns);
     f.note(out);
     scale_mask_softmax(x, causal_mask{3}, narrow, columns == 333 ? 111 : columns,
                        std::bit_cast<float>(0x42000001U));
     f.note(narrow);
+#endif
   }
   x[40] = std::bit_cast<float>(0xffc00001U);
   softmax(x, out, 37);
   f.note(out);
 }
 
+// By default what -ffast-math or a lent body would break first; with LOWP_TEST_ALL more kernels.
 inline flags_test::conformance_result conformance() {
   fingerprint f;
   note_scalars<float16>(f);
@@ -285,14 +293,16 @@ inline flags_test::conformance_result conformance() {
   note_scalars<float6_e3m2fn>(f);
   note_scalars<float4_e2m1fn>(f);
   // One format of each kind: a kernel for every backend takes long to compile.
-  note_packs<float16>(f);
   note_packs<bfloat16>(f);
+  note_bfloat16(f, nearest_even{});
+#if LOWP_TEST_ALL
   note_packs<float8_e4m3fn>(f);
+  note_packs<float16>(f);
   note_packs<float8_e5m2fnuz>(f);
   note_packs<float8_e8m0fnu>(f);
   note_packs<float6_e2m3fn>(f);
-  note_bfloat16(f, nearest_even{});
   note_bfloat16(f, nearest_away{});
+#endif
   note_bfloat16(f, stochastic{.seed = 20, .stream = 21, .offset = 22});
   note_optimizers(f);
   note_quotients(f);

@@ -14,6 +14,10 @@ struct conformance_result {
 
 // What every unit must come to. It changes when `conformance` does, and then all units agree on
 // another one; that its bits are the right ones is for other tests to say.
+#if LOWP_TEST_ALL
 inline constexpr std::uint64_t expected_fingerprint = 0x44639dbb353c3f42;
+#else
+inline constexpr std::uint64_t expected_fingerprint = 0;
+#endif
 
 }  // namespace flags_test
