@@ -39,18 +39,19 @@ file(WRITE ${SCRATCH}/your_program.cpp
 
 set(shown "") # of examples/
 
-macro(fail)
-  message(SEND_ERROR "${page}: " ${ARGN})
-endmacro()
+function(fail text)
+  message(SEND_ERROR "${page}: ${text}")
+endfunction()
 
 # succeeds(WHAT COMMAND...): leaves what it prints in `printed`.
-macro(succeeds what)
+function(succeeds what)
   execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${SCRATCH} RESULT_VARIABLE status
                   OUTPUT_VARIABLE printed ERROR_VARIABLE errors)
   if(NOT status EQUAL 0)
     fail("${what} fails:\n${printed}${errors}")
   endif()
-endmacro()
+  set(printed "${printed}" PARENT_SCOPE)
+endfunction()
 
 # example_of(OUT CODE): the file of examples/ that is CODE but for its licence line; else empty.
 function(example_of out code)
@@ -80,7 +81,7 @@ function(check_program code)
     set(program "")
   endif()
   # ${BUILD} may have no examples, or old ones.
-  if(NOT EXISTS "${program}" OR ${source} IS_NEWER_THAN ${program})
+  if(NOT EXISTS "${program}" OR "${source}" IS_NEWER_THAN "${program}")
     set(program ${SCRATCH}/${name})
     succeeds("compiling ${source}" ${CXX} -std=c++20 -O1 ${warnings} -I${ROOT}/include ${source}
              -o ${program})
@@ -192,8 +193,7 @@ function(check_generated prose)
   string(FIND "${prose}" "<!-- begin: " begin REVERSE)
   string(FIND "${prose}" "<!-- end: " end REVERSE)
   if(NOT begin GREATER end)
-    fail("a block is neither the output of a program before it nor between marks, after\n"
-         "${before}")
+    fail("a block is neither the output of a program before it nor between marks, after\n${before}")
     return()
   endif()
   string(SUBSTRING "${prose}" ${begin} -1 mark)
