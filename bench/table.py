@@ -181,8 +181,9 @@ def facts(figures):
 PAGE = """\
 # Speed, as last measured
 
-Written by [table.py](table.py) from [results](results); `sh bench/table.sh` measures again and rewrites
-both, `sh bench/table.sh 5 softmax census` those two programs only, in 5 rounds.
+`sh bench/table.sh` measures all of this and rewrites the page; `sh bench/table.sh 5 softmax census` measures two
+programs, in 5 rounds. [table.py](table.py) writes the page from [results](results). `sh bench/run.sh` shows the
+speed on your machine and writes nothing.
 
 | | |
 |---|---|
@@ -191,16 +192,15 @@ both, `sh bench/table.sh 5 softmax census` those two programs only, in 5 rounds.
 - Everything runs on one thread. The cases of one program take turns within a round, programs take
   turns from round to round. A figure of a round is the median of its repetitions; a ratio is taken
   within a round; the tables have the median, the least and the greatest of the rounds.
-- Against others: their time over lowp's, so that 2 is twice as fast. Where nothing was asked there is
-  the figure alone.
+- *Against*: the other's time over lowp's; 2 is twice as fast. *Asked*: our own goal, if there is one.
 - *Best compiled loop*: the fastest of the loops in [loops](loops), compiled with `-O3` by {compilers},
   for AVX2 and for AVX-512 registers. The peers are in [peers](peers) and [peers.py](peers.py). Each has
-  shown before it was timed that its results are lowp's, or as close as its file says; where they differ,
-  it says how. A new one is a file in peers and a line in CMakeLists.txt.
+  shown before it was timed that its results are lowp's, or as close as its file says. To add one, add a
+  file to peers and a line to CMakeLists.txt.
 - *Of traffic*: of the fastest loop that moves the same bytes and computes nothing
   ([roofline.hpp](roofline.hpp)): with plain stores, with prefetching, or with streaming stores.
 - L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 32 to 64 Mi elements, at most 1 GiB.
-- A new operation is a line in [goals.py](goals.py).
+- To add an operation, add a line to [goals.py](goals.py).
 
 ## Against other libraries
 

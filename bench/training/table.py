@@ -352,7 +352,7 @@ def scaling_table(results):
 PAGE = """\
 # Which storage to choose, as last measured
 
-Written by [table.py](table.py) from [results](results), which `sh bench/training/run.sh` writes anew:
+`sh bench/training/run.sh` measures every cell again. [table.py](table.py) writes this page from [results](results):
 
 | | |
 |---|---|
