@@ -3,6 +3,8 @@
 """Writes bench/README.md from what was measured.
 
     python3 bench/table.py [FOLDER]                    the page, of bench/results or another folder
+    python3 bench/table.py --into FILE [FOLDER]        puts the times of other libraries between the
+                                                       marks in FILE
     python3 bench/table.py --programs                  the programs that it tells of
     python3 bench/table.py --filter PROGRAM LEVEL      the cases that it needs at L2, DRAM or "avx2",
                                                        for a run capped to that
@@ -22,10 +24,17 @@ import textwrap
 
 sys.dont_write_bytecode = True  # beside the sources
 from figures import Figures, collect, program_of
-from goals import LOOPS, NOT_OWN, PROGRAMS, TOPICS, pattern
+from goals import LOOPS, NOT_OWN, PROGRAMS, TOPICS, against, pattern
 
 HERE = pathlib.Path(__file__).parent
 NO = "**no**"
+LIBRARIES = {"PyTorch": "torch", "ml_dtypes": "ml_dtypes", "oneDNN": "onednn", "Eigen": "eigen",
+             "Highway": "highway"}
+# The project's README.md shows these.
+BRIEF = ("float to bfloat16, nearest", "float to float16, nearest", "float to float8_e4m3fn, nearest",
+         "float8_e4m3fn to float", "fused_add, bfloat16 += float, nearest",
+         "softmax, bfloat16, 1024 columns", "RMS norm, bfloat16", "layer norm, float")
+BEGIN, END = "<!-- begin: bench/table.py -->\n", "<!-- end: bench/table.py -->\n"
 
 
 def number(x, digits=2):
@@ -96,6 +105,27 @@ def table(figures, topic, bounds):
             yield f"- **{name}**: {bounds.get(name, 'not analysed.')}"
 
 
+def libraries(figures, names=None):
+    """The time of other libraries over lowp's, in L2; of all rows that one of them has, or of these."""
+    yield line(["operation", *LIBRARIES])
+    yield "|---" * (1 + len(LIBRARIES)) + "|"
+    for row in (row for topic in TOPICS for row in topic.rows):
+        cells = []
+        for peers in LIBRARIES.values():
+            ratios = [ratio for ratio, _ in figures.of_rival(row, against("", row.case, None, peers), "L2")]
+            cells.append(number(statistics.median(ratios)) if ratios else "")
+        if any(cells) and (names is None or row.name in names):
+            yield line([row.name, *cells])
+
+
+def put_into(path, figures):
+    text = path.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        sys.exit(f"table.py: {path} does not have {BEGIN.strip()} and {END.strip()} once each")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    path.write_text(before + BEGIN + "\n".join(libraries(figures, BRIEF)) + "\n" + END + after)
+
+
 def section(figures, topic, bounds):
     yield f"## {topic.title}\n"
     if topic.about:
@@ -151,8 +181,9 @@ def facts(figures):
 PAGE = """\
 # Speed, as last measured
 
-Written by [table.py](table.py) from [results](results); `sh bench/table.sh` measures again and rewrites
-both, `sh bench/table.sh 5 softmax census` those two programs only, in 5 rounds.
+`sh bench/table.sh` measures all of this and rewrites the page; `sh bench/table.sh 5 softmax census` measures two
+programs, in 5 rounds. [table.py](table.py) writes the page from [results](results). `sh bench/run.sh` shows the
+speed on your machine and writes nothing.
 
 | | |
 |---|---|
@@ -161,16 +192,22 @@ both, `sh bench/table.sh 5 softmax census` those two programs only, in 5 rounds.
 - Everything runs on one thread. The cases of one program take turns within a round, programs take
   turns from round to round. A figure of a round is the median of its repetitions; a ratio is taken
   within a round; the tables have the median, the least and the greatest of the rounds.
-- Against others: their time over lowp's, so that 2 is twice as fast. Where nothing was asked there is
-  the figure alone.
+- *Against*: the other's time over lowp's; 2 is twice as fast. *Asked*: our own goal, if there is one.
 - *Best compiled loop*: the fastest of the loops in [loops](loops), compiled with `-O3` by {compilers},
   for AVX2 and for AVX-512 registers. The peers are in [peers](peers) and [peers.py](peers.py). Each has
-  shown before it was timed that its results are lowp's, or as close as its file says; where they differ,
-  it says how. A new one is a file in peers and a line in CMakeLists.txt.
+  shown before it was timed that its results are lowp's, or as close as its file says. To add one, add a
+  file to peers and a line to CMakeLists.txt.
 - *Of traffic*: of the fastest loop that moves the same bytes and computes nothing
   ([roofline.hpp](roofline.hpp)): with plain stores, with prefetching, or with streaming stores.
 - L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 32 to 64 Mi elements, at most 1 GiB.
-- A new operation is a line in [goals.py](goals.py).
+- To add an operation, add a line to [goals.py](goals.py).
+
+## Against other libraries
+
+Their time over lowp's in L2, the median of the rounds: 2 is twice as fast, less than 1 is slower. An empty
+cell: the library lacks that operation, or was not measured.
+
+{libraries}
 
 {topics}
 ## All figures
@@ -192,6 +229,7 @@ def page(folder):
     topics = (text for topic in TOPICS for text in section(figures, topic, bounds))
     return PAGE.format(
         facts="\n".join(line(fact) for fact in facts(figures)),
+        libraries="\n".join(libraries(figures)),
         compilers=" and ".join(sorted(compilers)), topics="\n".join(topics),
         speeds="\n".join(text for topic in TOPICS for text in speeds(figures, topic)))
 
@@ -200,6 +238,8 @@ if sys.argv[1:2] == ["--programs"]:
     print(*PROGRAMS)
 elif sys.argv[1:2] == ["--filter"]:
     print(pattern(*sys.argv[2:]))
+elif sys.argv[1:2] == ["--into"]:
+    put_into(pathlib.Path(sys.argv[2]), Figures(sys.argv[3] if len(sys.argv) > 3 else HERE / "results"))
 elif sys.argv[1:2] == ["--collect"]:
     print(collect(sys.argv[2], sys.argv[3:]), end="")
 else:

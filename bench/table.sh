@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Measures what bench/README.md tells, or of that the programs that are named, in 5 rounds or as many as
-# are named first; keeps the figures in bench/results and rewrites the page. What is not measured now
+# Measures the programs of bench/README.md, or those that are named, in 5 rounds or as many as are named
+# first; keeps the figures in bench/results, rewrites the page and the short table in README.md. What is not measured now
 # stays as it was, with its date. PyTorch and ml_dtypes are measured where PYTHON, by default python3,
 # has them.
 #   PYTHON=venv/bin/python sh bench/table.sh
@@ -81,4 +81,5 @@ for program; do
 done
 table >"$all/table.md"
 mv "$all/table.md" "$root/bench/README.md"
-say "bench/README.md is written"
+table --into "$root/README.md"
+say "bench/README.md and the table in README.md are written"

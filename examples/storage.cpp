@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same 1000 weights, the same 500 small steps, kept in six ways: choosing one is choosing a type.
 #include <lowp/lowp.hpp>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The README's table of formats is what the types say of themselves.
+// The tables of formats in include/lowp/README.md are what the types say of themselves.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -33,29 +34,32 @@ std::string nan_codes() {
   return text.empty() ? "none" : text;
 }
 
+/// The row of a type in each table.
 template <class T>
-std::string row(const char* name) {
+std::array<std::string, 2> rows(const char* name) {
   using limits = std::numeric_limits<T>;
   constexpr format F = T::descriptor;
-  return fmt::format("| `{}` | {}-{}-{} | {:.8g} | {:.4g} | {:.4g} | {:.4g} | {} | {} |\n", name,
-                     F.has_sign ? 1 : 0, F.exponent_bits, F.significand_bits,
-                     double{float{limits::max()}}, double{float{limits::min()}},
-                     double{float{limits::denorm_min()}}, double{float{limits::epsilon()}},
-                     limits::has_infinity ? "yes" : "no", nan_codes<T>());
+  return {fmt::format("| `{}` | {}-{}-{} | {:.8g} | {:.4g} | {:.4g} | {:.4g} |\n", name,
+                      F.has_sign ? 1 : 0, F.exponent_bits, F.significand_bits,
+                      double{float{limits::max()}}, double{float{limits::min()}},
+                      double{float{limits::denorm_min()}}, double{float{limits::epsilon()}}),
+          fmt::format("| `{}` | {} | {} |\n", name, limits::has_infinity ? "yes" : "no",
+                      nan_codes<T>())};
 }
 
 TEST(readme, formats) {
-  std::ifstream file(LOWP_TESTS "/../README.md");
+  std::ifstream file(LOWP_TESTS "/../include/lowp/README.md");
   std::string const readme{std::istreambuf_iterator<char>(file), {}};
   ASSERT_FALSE(readme.empty());
-  for (std::string const& line :
-       {row<float16>("float16"), row<bfloat16>("bfloat16"), row<float8_e5m2>("float8_e5m2"),
-        row<float8_e4m3fn>("float8_e4m3fn"), row<float8_e4m3>("float8_e4m3"),
-        row<float8_e3m4>("float8_e3m4"), row<float8_e4m3fnuz>("float8_e4m3fnuz"),
-        row<float8_e5m2fnuz>("float8_e5m2fnuz"), row<float8_e4m3b11fnuz>("float8_e4m3b11fnuz"),
-        row<float8_e8m0fnu>("float8_e8m0fnu"), row<float6_e2m3fn>("float6_e2m3fn"),
-        row<float6_e3m2fn>("float6_e3m2fn"), row<float4_e2m1fn>("float4_e2m1fn")})
-    EXPECT_NE(readme.find("\n" + line), readme.npos) << "README.md lacks this row:\n" << line;
+  for (auto const& of_type :
+       {rows<float16>("float16"), rows<bfloat16>("bfloat16"), rows<float8_e5m2>("float8_e5m2"),
+        rows<float8_e4m3fn>("float8_e4m3fn"), rows<float8_e4m3>("float8_e4m3"),
+        rows<float8_e3m4>("float8_e3m4"), rows<float8_e4m3fnuz>("float8_e4m3fnuz"),
+        rows<float8_e5m2fnuz>("float8_e5m2fnuz"), rows<float8_e4m3b11fnuz>("float8_e4m3b11fnuz"),
+        rows<float8_e8m0fnu>("float8_e8m0fnu"), rows<float6_e2m3fn>("float6_e2m3fn"),
+        rows<float6_e3m2fn>("float6_e3m2fn"), rows<float4_e2m1fn>("float4_e2m1fn")})
+    for (std::string const& line : of_type)
+      EXPECT_NE(readme.find("\n" + line), readme.npos) << "The page lacks this row:\n" << line;
 }
 
 }  // namespace

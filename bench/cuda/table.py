@@ -203,7 +203,9 @@ PAGE = """\
 
 Written by [table.py](table.py) from what [run.sh](run.sh) measures:
 
-    sh bench/cuda/run.sh FOLDER
+```sh
+sh bench/cuda/run.sh FOLDER
+```
 
 needs `nvcc`, a GPU and nothing from a network; `FOLDER` then has the JSON, the samples of the clocks and
 this page. Copied to `bench/cuda/measured`, they are what `python3 bench/cuda/table.py` makes this page of.

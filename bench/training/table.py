@@ -3,8 +3,8 @@
 """Writes what results/*.csv say.
 
     python3 bench/training/table.py             > bench/training/README.md
-    python3 bench/training/table.py --short         the short table
-    python3 bench/training/table.py --into FILE     puts it between the marks in FILE
+    python3 bench/training/table.py --brief         six storages, for the project's README.md
+    python3 bench/training/table.py --into FILE     puts them between the marks in FILE
     python3 bench/training/table.py --figures       results/*.svg, by gnuplot
 
 A last argument is another folder of results.
@@ -44,6 +44,8 @@ SHORT = {
     "bf16-sr+fp8": "bf16, stochastic; fp8 moments",
     "fp8-lm-sr": "FP8-LM's formats, stochastic",
 }
+# The project's README.md shows these.
+BRIEF = ("fp32", "master", "bf16+bf16-nearest", "bf16-kahan-sr+bf16", "bf16-sr+bf16", "bf16-sr+fp8")
 # The storages that the claim is about, by bytes for each parameter; then others of few bytes.
 CLAIMED = {6: ("bf16-sr+bf16", "bf16-kahan-sr+fp8"), 4: ("bf16-sr+fp8",)}
 CLAIMED_MORE = {8: ("bf16-kahan-sr+bf16",), 7: ("split8-sr+bf16",), 5: ("split8-sr+fp8",)}
@@ -198,11 +200,28 @@ def tally(cells):
     return text + (f", {lower} lower" if lower else "")
 
 
+def farthest_kept(small):
+    if not all(c.is_finite for c in small):
+        return "diverges"
+    return percent(min((c.kept for c in small), key=lambda x: -abs(x - 1)))
+
+
+def brief_table(results):
+    yield "| weights; moments | bytes a weight | improvement kept | within one deviation | ns a weight |"
+    yield "|---|---|---|---|---|"
+    for name in BRIEF:
+        cells = results.cells(name)
+        if cells:
+            yield " | ".join([
+                f"| {SHORT[name]}", number(cells[0].of("bytes")),
+                farthest_kept(results.cells(name, ["small"])),
+                "" if name == REFERENCE else tally(cells), f"{nanoseconds(results, name):.1f} |"])
+
+
 def short_table(results):
-    yield ("| storage | bytes a weight, moments included | with its gradient | normal rate: "
-           "worst difference | small rate: least improvement kept | updates applied | "
-           "within one deviation | ns a weight |")
-    yield "|---|---|---|---|---|---|---|---|"
+    yield ("| weights; moments | bytes | normal rate: worst difference | small rate: improvement kept, "
+           "farthest from 100 % | within one deviation | ns a weight |")
+    yield "|---|---|---|---|---|---|"
     for name, label in SHORT.items():
         cells = results.cells(name)
         if not cells:
@@ -211,14 +230,12 @@ def short_table(results):
         finite = all(c.is_finite for c in cells)
         worst = max(normal, key=lambda c: abs(c.deviations)) if finite else None
         yield " | ".join([
-            f"| {label}", number(cells[0].of("bytes")),
-            number(cells[0].of("bytes") + cells[0].of("gradient_bytes")),
+            f"| {label}",
+            f"{number(cells[0].of('bytes'))} + {number(cells[0].of('gradient_bytes'))}",
             "" if name == REFERENCE else
             f"{signed(mean(worst.differences))} ({deviations(worst.deviations)} sd)"
             if finite else "diverges",
-            percent(min((c.kept for c in small), key=lambda x: -abs(x - 1)))
-            if all(c.is_finite for c in small) else "diverges",
-            percent(min(c.of("applied_ratio") for c in small)),
+            farthest_kept(small),
             "" if name == REFERENCE else tally(cells),
             f"{nanoseconds(results, name):.1f} |"])
 
@@ -335,7 +352,7 @@ def scaling_table(results):
 PAGE = """\
 # Which storage to choose, as last measured
 
-Written by [table.py](table.py) from [results](results), which `sh bench/training/run.sh` writes anew:
+`sh bench/training/run.sh` measures every cell again. [table.py](table.py) writes this page from [results](results):
 
 | | |
 |---|---|
@@ -516,12 +533,12 @@ def put_into(path, results):
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         sys.exit(f"{path} does not have the marks {BEGIN.strip()} and {END.strip()} once each")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    path.write_text(before + BEGIN + "\n".join(short_table(results)) + "\n" + END + after)
+    path.write_text(before + BEGIN + "\n".join(brief_table(results)) + "\n" + END + after)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--brief", action="store_true")
     parser.add_argument("--figures", action="store_true")
     parser.add_argument("--into", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path, nargs="?", default=HERE / "results")
@@ -532,8 +549,8 @@ def main():
         by_bytes(results)
     elif options.into:
         put_into(options.into, results)
-    elif options.short:
-        print("\n".join(short_table(results)))
+    elif options.brief:
+        print("\n".join(brief_table(results)))
     else:
         print(page(results), end="")
 

