@@ -179,7 +179,7 @@ struct model {
 
 template <class Model>
 class resume : public testing::Test {};
-using models = first_or_all<4, testing::Types<
+using models = first_or_all<2, testing::Types<
                               model<in_kahan, plain<bfloat16>, in_blocks<float8_e4m3fn, 128>>,
                               model<in_master, with_scale<float8_e4m3fn>, with_scale<float16>>,
                               model<in_halves<bfloat16, std::uint16_t>, plain<bfloat16>>,

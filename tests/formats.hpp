@@ -88,10 +88,10 @@ using every_format = joined<all_formats, user_formats>::type;
 
 // Kernels take long to compile, each for every backend. The default tests compile them for formats that
 // differ in kind; `tests/run.sh --all` compiles them for all. Scalars are tested in every format by both.
-#if LOWP_TEST_ALL
-inline constexpr bool tests_all = true;
-#else
+#ifdef LOWP_TEST_SOME
 inline constexpr bool tests_all = false;
+#else
+inline constexpr bool tests_all = true;
 #endif
 template <class Some, class All>
 using some_or_all = std::conditional_t<tests_all, All, Some>;

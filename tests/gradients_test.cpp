@@ -29,7 +29,8 @@ constexpr float inf = std::numeric_limits<float>::infinity();
 
 template <class T>
 class gradients : public testing::Test {};
-using gradient_formats = testing::Types<lowp::bfloat16, lowp::float16, lowp::float8_e5m2>;
+using gradient_formats =
+    first_or_all<2, testing::Types<lowp::bfloat16, lowp::float8_e5m2, lowp::float16>>;
 TYPED_TEST_SUITE(gradients, gradient_formats, by_format);
 
 template <lowp::element T, class R>

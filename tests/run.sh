@@ -1,15 +1,44 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds and runs the tests. Arguments go to ctest: sh tests/run.sh -L exhaustive
+# Builds and runs the tests.
+#   sh tests/run.sh           every operation, on every backend that this machine has
+#   sh tests/run.sh --quick   does the library work here?
+#   sh tests/run.sh --all     every format, other compilers, CUDA, Python's packages, the examples
+# Other arguments go to ctest: sh tests/run.sh --all -L exhaustive
 . "$(dirname -- "$0")/setup.sh"
 
-need_examples
+level=
+case ${1:-} in
+  --quick | --all) level=$1 && shift ;;
+  --help | -h) sed -n '3,7s/^# //p' "$0" && exit 0 ;;
+esac
+
+need_toolchain
 need libgtest-dev gtest/gtest.h
-wish pkg-config pkg-config
-wish clang-format-19 clang-format-19
+target=tests
+all=OFF
+case $level in
+  --quick)
+    target=tests_quick
+    set -- -L quick "$@"
+    ;;
+  --all)
+    need_examples
+    wish pkg-config pkg-config
+    wish clang clang++
+    wish clang-format-19 clang-format-19
+    target=all
+    all=ON
+    ;;
+  *)
+    wish libfmt-dev fmt/core.h
+    wish nlohmann-json3-dev nlohmann/json.hpp
+    ;;
+esac
 install_missing
 
-build_target all -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_BUILD_TRAINING=ON
+build_target $target -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_TEST_ALL=$all \
+  -DLOWP_BUILD_TRAINING=$all
 
 # The exhaustive tests take longer than all others: only when labels are asked for.
 labels=
@@ -17,4 +46,8 @@ for argument; do
   case $argument in -L* | --label*) labels=asked ;; esac
 done
 [ -n "$labels" ] || set -- -LE exhaustive "$@"
-exec ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(job_count)" "$@"
+status=0
+followed testing ctest --test-dir "$build" --output-on-failure --no-tests=error \
+  -j "$(job_count)" "$@" || status=$?
+awk -f "$root/tests/summary.awk" "$build/Testing/Temporary/LastTest.log"
+exit $status

@@ -43,13 +43,16 @@ need_toolchain() {
   need ninja-build ninja make
 }
 
-# What examples/ is built with.
+# What all of examples/ is built with.
 need_examples() {
+  need_training
+  need nlohmann-json3-dev nlohmann/json.hpp
+}
+need_training() {
   need_toolchain
   need libeigen3-dev eigen3/Eigen/Core Eigen/Core
   need libcli11-dev CLI/CLI.hpp
   need libfmt-dev fmt/core.h
-  need nlohmann-json3-dev nlohmann/json.hpp
 }
 
 install_missing() {
@@ -84,14 +87,31 @@ job_count() {
   echo "$fit"
 }
 
+# What `cmake --build` or `ctest` prints, less its lines about what went well: on a terminal one line that
+# is rewritten, elsewhere one for every tenth. `followed WHAT COMMAND...` has the command's exit status.
+followed() {
+  what=$1
+  shift
+  status_file=$(mktemp)
+  { "$@" 2>&1 && echo 0 >"$status_file" || echo $? >"$status_file"; } |
+    awk -v what="$what" -v tty="$([ -t 1 ] && echo 1 || echo 0)" -f "$root/tests/progress.awk"
+  status=$(cat "$status_file")
+  rm -f "$status_file"
+  return "$status"
+}
+
 # build_target TARGET OPTION...: one tree serves the three commands; each switches on what it needs.
 build_target() {
   target=$1
   shift
-  if [ ! -f "$build/CMakeCache.txt" ]; then
-    set -- -DLOWP_BUILD_TESTS=OFF -DLOWP_BUILD_EXAMPLES=OFF -DLOWP_BUILD_BENCH=OFF "$@"
-    if has_program ninja; then set -- -G Ninja "$@"; fi
-  fi
-  cmake -S "$root" -B "$build" "$@"
-  cmake --build "$build" --target "$target" -j "$(job_count)"
+  if [ ! -f "$build/CMakeCache.txt" ] && has_program ninja; then set -- -G Ninja "$@"; fi
+  log=$(mktemp)
+  cmake -S "$root" -B "$build" "$@" >"$log" 2>&1 || {
+    cat "$log" >&2
+    rm -f "$log"
+    exit 1
+  }
+  grep -E '(not tested|not built|no loops|no [a-z0-9]+, which)' "$log" || :
+  rm -f "$log"
+  NINJA_STATUS='[%f/%t] ' followed building cmake --build "$build" --target "$target" -j "$(job_count)"
 }

@@ -21,7 +21,8 @@ using namespace lowp_test;
 
 template <class Pair>
 class block_rows : public testing::Test {};
-using pairs = testing::Types<in_and_out<float, float>, in_and_out<lowp::bfloat16, lowp::bfloat16>>;
+using pairs = first_or_all<
+    1, testing::Types<in_and_out<float, float>, in_and_out<lowp::bfloat16, lowp::bfloat16>>>;
 TYPED_TEST_SUITE(block_rows, pairs);
 
 TYPED_TEST(block_rows, a_row_for_each_warp_of_a_block) {

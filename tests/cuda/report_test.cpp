@@ -36,7 +36,8 @@ void for_each_shape(Body body) {
 
 template <class T>
 class cuda_report : public testing::Test {};
-using parameters = testing::Types<lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn>;
+using parameters =
+    first_or_all<1, testing::Types<lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn>>;
 TYPED_TEST_SUITE(cuda_report, parameters, by_format);
 
 TYPED_TEST(cuda_report, of_adamw) {

@@ -139,7 +139,7 @@ inline void note_optimizers(fingerprint& f) {
     const auto g = codes<float8_e5m2>(static_cast<std::uint32_t>(16 + step));
     update(p, g, m, v, adamw{.lr = 0.013}, step, per_slot{random, random, upward{}}, report);
     update(p, g, m, sgd{.lr = 0.1, .momentum = 0.7, .weight_decay = 0.03, .nesterov = true}, step);
-#if LOWP_TEST_ALL
+#ifndef LOWP_TEST_SOME
     update(p, g, m, sgd{.lr = 0.1, .momentum = 0.9, .dampening = 0.3}, step, random, report);
 #endif
   }
@@ -195,7 +195,7 @@ inline void note_pieces(fingerprint& f) {
   std::vector<float> y(x.size());
   gelu_tanh(x, y);
   f.note(y);
-#if LOWP_TEST_ALL
+#ifndef LOWP_TEST_SOME
   const std::vector<bfloat16> weight = codes<bfloat16>(24, 100);
   std::vector<float16> z(x.size());
   layer_norm(std::vector<bfloat16>(300, bfloat16(3)), weight, weight, z, 100, 1e-6f);
@@ -237,7 +237,7 @@ inline void note_storages(fingerprint& f) {
     const std::span used(g.data(), value.size());
     update(kahan{value, rest}, used, sgd{.lr = 1e-4}, step);
     fused_add(split_master{half, half_low}, std::bit_cast<float>(0xb5000000U), used);
-#if LOWP_TEST_ALL
+#ifndef LOWP_TEST_SOME
     update(split_master{high, low}, used, blocks_of<128>(codes, scales),
            sgd{.lr = 1e-4, .momentum = 0.5}, step, stochastic{.seed = 23});
 #endif
@@ -263,7 +263,7 @@ inline void note_rows(fingerprint& f) {
   for (const std::size_t columns : {37U, 1U, 333U}) {
     softmax(x, out, columns);
     f.note(out);
-#if LOWP_TEST_ALL
+#ifndef LOWP_TEST_SOME
     log_softmax(x, out, columns);
     f.note(out);
     scale_mask_softmax(x, causal_mask{3}, narrow, columns == 333 ? 111 : columns,
@@ -276,7 +276,7 @@ inline void note_rows(fingerprint& f) {
   f.note(out);
 }
 
-// By default what -ffast-math or a lent body would break first; with LOWP_TEST_ALL more kernels.
+// By default what -ffast-math or a lent body would break first; without LOWP_TEST_SOME more kernels.
 inline flags_test::conformance_result conformance() {
   fingerprint f;
   note_scalars<float16>(f);
@@ -295,7 +295,7 @@ inline flags_test::conformance_result conformance() {
   // One format of each kind: a kernel for every backend takes long to compile.
   note_packs<bfloat16>(f);
   note_bfloat16(f, nearest_even{});
-#if LOWP_TEST_ALL
+#ifndef LOWP_TEST_SOME
   note_packs<float8_e4m3fn>(f);
   note_packs<float16>(f);
   note_packs<float8_e5m2fnuz>(f);

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Counts what ctest's log says: in a program of GoogleTest its tests, in a script or an example one. The
+# last line has how many passed, failed and were skipped, and why.
+function reason(text, count) {
+  sub(/^.*SKIPPED: /, "", text)
+  sub(/^lowp: LOWP_ISA=[a-z0-9_]+ is not a backend here.*/, "a backend that this machine lacks", text)
+  if (!(text in skips)) order[++reasons] = text
+  skips[text] += count
+  skipped += count
+}
+/^[0-9]+\/[0-9]+ Test: / { ran = passes = fails = 0; why = "" }
+/^SKIPPED: / || /: SKIPPED: / { if (why == "") why = $0 }
+next_is_reason { own[++owns] = $0; next_is_reason = 0 }
+/: Skipped$/ { next_is_reason = 1 }
+/^\[==========\] [0-9]+ tests? from .* ran\./ { ran = $2 }
+/^\[  PASSED  \] [0-9]+ tests?\./ { passes = $4 }
+/^\[  FAILED  \] [0-9]+ tests?, listed below/ { fails = $4 }
+/^Test (Passed|Failed|Skipped|Not Run|timeout)/ || /^Test Timeout/ {
+  if (why != "") {
+    reason(why, 1)
+  } else if (ran > 0) {
+    passed += passes
+    failed += fails
+    for (i = 1; i <= owns; ++i) reason(own[i], 1)
+    if ($0 !~ /^Test Passed/ && fails == 0) ++failed
+  } else if ($0 ~ /^Test Passed/) {
+    ++passed
+  } else {
+    ++failed
+  }
+  owns = 0
+}
+END {
+  printf "lowp: %d passed, %d failed, %d skipped", passed, failed, skipped
+  for (i = 1; i <= reasons; ++i) printf "%s %s: %d", i == 1 ? " (" : ";", order[i], skips[order[i]]
+  print reasons > 0 ? ")" : ""
+}
