@@ -1,19 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file appears whole or not at all: whatever is refused and whenever the process dies.
+#include <fcntl.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <lowp/atomic_file.hpp>
 
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "killed.hpp"
 #include "scratch.hpp"
+
+namespace {
+// What the calls below were made with, in their order.
+std::vector<std::string> calls;
+}  // namespace
+
+// The program's own definitions go before the C library's.
+extern "C" int fsync(int descriptor) {
+  struct stat what {};
+  ::fstat(descriptor, &what);
+  calls.emplace_back(S_ISDIR(what.st_mode) ? "fsync folder" : "fsync file");
+  return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
+extern "C" int rename(const char* from, const char* to) noexcept {
+  calls.emplace_back("rename");
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
 
 namespace {
 
@@ -91,6 +112,83 @@ TEST(atomic_file, keeps_permissions_and_links) {
             fs::perms::owner_read | fs::perms::owner_write);
 }
 
+// After a power failure there is either file, whole: its bytes are on the disk before it has the name,
+// and the name is, before commit() returns.
+TEST(atomic_file, is_on_the_disk_before_it_has_the_name) {
+  const scratch_folder folder;
+  set_contents(folder.file("a"), old_text);
+  calls.clear();
+  save(folder.file("a"));
+  EXPECT_EQ(calls, (std::vector<std::string>{"fsync file", "rename", "fsync folder"}));
+}
+
+TEST(atomic_file, is_private_until_it_has_the_name) {
+  namespace fs = std::filesystem;
+  const scratch_folder folder;
+  const std::string path = folder.file("a");
+  const auto before = ::umask(022);
+  for (const auto mode : {0600U, 0640U, 0644U, 0666U, 0755U}) {
+    set_contents(path, old_text);
+    fs::permissions(path, static_cast<fs::perms>(mode));
+    {
+      lowp::atomic_file file(path);
+      for (const std::string& name : folder.names())
+        if (name != "a") {
+          EXPECT_EQ(fs::status(folder.file(name)).permissions(), static_cast<fs::perms>(0600));
+        }
+      file.commit();
+    }
+    EXPECT_EQ(fs::status(path).permissions(), static_cast<fs::perms>(mode));
+  }
+  save(folder.file("new"));
+  EXPECT_EQ(fs::status(folder.file("new")).permissions(), static_cast<fs::perms>(0644));
+  ::umask(before);
+}
+
+TEST(atomic_file, follows_links_to_where_no_file_is) {
+  namespace fs = std::filesystem;
+  const scratch_folder folder;
+  fs::create_directory(folder.file("sub"));
+  fs::create_symlink("sub/second", folder.file("first"));
+  fs::create_symlink("../a", folder.file("sub/second"));
+  save(folder.file("first"));
+  EXPECT_TRUE(fs::is_symlink(folder.file("first")));
+  EXPECT_TRUE(fs::is_symlink(folder.file("sub/second")));
+  EXPECT_FALSE(fs::is_symlink(folder.file("a")));
+  EXPECT_EQ(contents(folder.file("a")), new_text);
+
+  fs::create_symlink("nowhere/a", folder.file("lost"));
+  EXPECT_NE(refusal_of(folder.file("lost")).find("No such file"), std::string::npos);
+  EXPECT_TRUE(fs::is_symlink(folder.file("lost")));
+  fs::create_symlink("circle", folder.file("circle"));
+  EXPECT_NE(refusal_of(folder.file("circle")).find("symbolic links"), std::string::npos);
+  EXPECT_TRUE(fs::is_symlink(folder.file("circle")));
+}
+
+TEST(atomic_file, takes_names_of_any_length) {
+  const scratch_folder folder;
+  for (const std::size_t size : {200U, 236U, 240U, 252U, 255U}) {
+    const std::string name(size, 'n');
+    save(folder.file(name));
+    EXPECT_EQ(contents(folder.file(name)), new_text) << size;
+    std::string wide;  // characters of three bytes
+    while (wide.size() + 3 <= size) wide += "\u2014";
+    {
+      lowp::atomic_file file(folder.file(wide));
+      for (const std::string& found : folder.names()) {
+        if (!found.starts_with("\u2014")) continue;
+        EXPECT_EQ(found.find(".part-") % 3, 0U) << found;
+      }
+      file.commit();
+    }
+    EXPECT_TRUE(std::filesystem::exists(folder.file(wide))) << size;
+  }
+  EXPECT_EQ(folder.names().size(), 10U);
+  EXPECT_NE(refusal_of(folder.file(std::string(256, 'n'))).find("name too long"),
+            std::string::npos);
+  EXPECT_EQ(folder.names().size(), 10U);
+}
+
 TEST(atomic_file, in_the_current_folder) {
   const scratch_folder folder;
   const auto before = std::filesystem::current_path();
@@ -113,13 +211,37 @@ TEST(atomic_file, refuses_by_name_what_cannot_be_replaced) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"pipe"});
 }
 
+// Root may write every file, so somebody else tries. The folder is everybody's: a rename would do it.
 TEST(atomic_file, refuses_a_file_that_may_not_be_written) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write every file";
+  namespace fs = std::filesystem;
   const scratch_folder folder;
-  set_contents(folder.file("a"), old_text);
-  std::filesystem::permissions(folder.file("a"), std::filesystem::perms::owner_read);
-  EXPECT_NE(refusal_of(folder.file("a")).find("Permission denied"), std::string::npos);
-  EXPECT_EQ(contents(folder.file("a")), old_text);
+  const std::string path = folder.file("a");
+  set_contents(path, old_text);
+  fs::permissions(folder.file(""), fs::perms::all);
+  const auto save_as_somebody = [&](bool only_in_effect) {
+    const pid_t child = ::fork();
+    if (child != 0) return end_of(child);
+    constexpr unsigned nobody = 65534;
+    const bool changed =
+        ::geteuid() != 0 || (::setgroups(0, nullptr) == 0 && ::setegid(nobody) == 0 &&
+                             (only_in_effect ? ::seteuid(nobody) : ::setuid(nobody)) == 0);
+    if (!changed) ::_exit(2);
+    save_and_exit([&] {
+      if (refusal_of(path).find("Permission denied") != std::string::npos)
+        throw std::runtime_error("refused");
+    });
+  };
+  fs::permissions(path, fs::perms::owner_read);
+  for (const bool only_in_effect : {false, true}) {
+    const end how = save_as_somebody(only_in_effect);
+    if (how == end::unknown) GTEST_SKIP() << "nobody else can be asked here";
+    EXPECT_EQ(how, end::refused);
+    EXPECT_EQ(contents(path), old_text);
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+  }
+  fs::permissions(path, static_cast<fs::perms>(0666));
+  EXPECT_EQ(save_as_somebody(false), end::saved);
+  EXPECT_EQ(contents(path), new_text);
 }
 
 TEST(atomic_file, killed_or_refused_at_any_byte) {

@@ -4,8 +4,10 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
+#include <lowp/io.hpp>
 
 #include <cstring>
+#include <sstream>
 #include <stdexcept>
 
 namespace {
@@ -144,6 +146,64 @@ struct conversions {
            equal(widened, other.widened);
   }
 };
+
+// A8's functions of scalars, and decimal text.
+template <class T>
+struct scalars {
+  std::vector<T> roots = std::vector<T>(data().x.size()), fused = roots, least = roots,
+                 largest = roots, next = roots, parsed = roots;
+  std::vector<double> shortest = std::vector<double>(data().x.size());
+  std::vector<std::array<char, 32>> text = std::vector<std::array<char, 32>>(data().x.size());
+
+  __attribute__((noinline)) void run() {
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      const T x = of_code<T>(static_cast<std::uint32_t>(i * 23) % code_count<T>);
+      const T y = of_code<T>(static_cast<std::uint32_t>(i * i) % code_count<T>);
+      // Neighbours of x are what flushing subnormals makes equal to it.
+      const T z = of_code<T>(x.bits() ^ 1U);
+      roots[i] = sqrt(x);
+      fused[i] = fma(x, i % 2 == 0 ? T(1) : z, i % 3 == 0 ? T(0) : y);
+      least[i] = fmin(x, i % 2 == 0 ? y : z);
+      largest[i] = fmax(x, i % 2 == 0 ? y : z);
+      next[i] = nextafter(x, i % 2 == 0 ? y : z);
+      shortest[i] = lowp::shortest(x);
+      char* const end = to_chars(text[i].data(), text[i].data() + text[i].size(), x).ptr;
+      from_chars(text[i].data(), end, parsed[i]);
+    }
+  }
+  bool operator==(const scalars& other) const {
+    return equal(roots, other.roots) && equal(fused, other.fused) && equal(least, other.least) &&
+           equal(largest, other.largest) && equal(next, other.next) &&
+           equal(parsed, other.parsed) && equal(shortest, other.shortest) && text == other.text;
+  }
+};
+
+TYPED_TEST(environment_of, scalars_does_not_matter) { check_states(scalars<TypeParam>{}); }
+
+// A stream's own arithmetic is the standard library's: what it is given is exact.
+struct streams {
+  std::string text;
+  void run() {
+    std::ostringstream out;
+    for (std::uint32_t code = 1; code < 0x80; code += 9)
+      out << of_code<lowp::bfloat16>(code) << ' ';
+    text = out.str();
+  }
+  bool operator==(const streams&) const = default;
+};
+
+TEST_F(environment, of_streams_does_not_matter) {
+  streams expected;
+  expected.run();
+  EXPECT_TRUE(expected.text.starts_with("9.18355e-41 ")) << expected.text;
+  for (const unsigned flush : {0x8000U, 0x0040U, 0x8040U}) {
+    streams got;
+    _mm_setcsr(default_state | flush);
+    got.run();
+    _mm_setcsr(default_state);
+    EXPECT_EQ(got.text, expected.text) << hex(flush, 4);
+  }
+}
 
 TYPED_TEST(environment_of, conversions_does_not_matter) { check_states(conversions<TypeParam>{}); }
 

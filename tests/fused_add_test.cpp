@@ -40,9 +40,9 @@ using combinations = some_or_all<
                    slots<lowp::float6_e2m3fn, lowp::float8_e4m3fnuz>>,
     every_combination>;
 
-constexpr std::array<std::uint32_t, 15> alphas{
-    0x3f800000, 0xbdcccccd, 0x3f000000, 0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x3a83126f,
-    0xbf800001, 0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x41200000};
+constexpr std::array<std::uint32_t, 11> alphas{0x3f800000, 0xbdcccccd, 0x3f000000, 0x00000000,
+                                               0x80000000, 0x00000001, 0x807fffff, 0x3a83126f,
+                                               0xbf800001, 0x7f7fffff, 0x41200000};
 
 template <class Slots, class Rounding>
 void check(std::uint64_t seed, std::size_t size, float alpha, const Rounding& rounding,

@@ -84,6 +84,9 @@ TEST(gradient_list, is_clipped_by_the_norm_of_all) {
   EXPECT_EQ(m.a, std::vector(5, 3.0F * factor));
   EXPECT_EQ(m.b, std::vector(100, 0.5F * factor));
   EXPECT_NEAR(lowp::measure(m.list()).norm(), 2.0, 1e-5);
+  lowp::clip(m.list(), 0);  // a factor of 0 is no scale, and yet allowed
+  EXPECT_EQ(m.a, std::vector(5, 0.0F));
+  EXPECT_EQ(m.b, std::vector(100, 0.0F));
 }
 
 TEST(gradient_list, that_is_not_finite_is_not_clipped) {

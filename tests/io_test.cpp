@@ -29,14 +29,19 @@ TEST(streams, read_with_one_rounding) {
   EXPECT_EQ(d, 4);
   EXPECT_TRUE(in.eof());
   EXPECT_FALSE(in.fail());
+  std::istringstream far("1e9223372036854775807 0.01e-9223372036854775808");
+  far >> a >> b;
+  EXPECT_EQ(a.bits(), 0x7f80);
+  EXPECT_EQ(b.bits(), 0);
 }
 
 TEST(streams, fail_where_there_is_no_number) {
-  for (std::string const text : {"", "x", "-", "1e5e5", "--1"}) {
+  for (std::string const text : {"", "x", "-", "+", "1e5e5", "--1", "+-5", "-+5", "++5", "1e5f"}) {
     std::istringstream in(text);
     bfloat16 x(7);
     in >> x;
     EXPECT_TRUE(in.fail()) << text;
+    EXPECT_EQ(x, 7) << text;
   }
 }
 

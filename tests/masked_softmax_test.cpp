@@ -181,7 +181,10 @@ TEST(masked_rows, of_wrong_sizes_are_refused) {
   expect_refusal(call(lowp::causal_mask{0}, 4),
                  "lowp::scale_mask_softmax: in has 6 rows, which are not sequences of 0 queries");
   mask.resize(24);
-  expect_refusal(call(mask, 4, HUGE_VALF), "lowp::scale_mask_softmax: scale is inf");
+  expect_refusal(call(mask, 4, HUGE_VALF),
+                 "lowp::scale_mask_softmax: scale is inf, not finite and other than 0");
+  expect_refusal(call(mask, 4, 0),
+                 "lowp::scale_mask_softmax: scale is 0, not finite and other than 0");
   expect_refusal(call(mask, 0), "lowp::scale_mask_softmax: columns is 0");
   expect_refusal(
       [&] { lowp::scale_mask_softmax(x, out, out, 4, 1.0F); },

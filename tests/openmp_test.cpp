@@ -435,6 +435,10 @@ TEST(openmp, refuses_what_lowp_refuses) {
   EXPECT_THROW(lowp::openmp::fused_add(all.first(2 * shard), 1.0F, all.last(2 * shard)),
                std::invalid_argument);
   EXPECT_THROW(lowp::openmp::update(p, p, lowp::sgd{.lr = 1}, 0), std::invalid_argument);
+  const std::vector<float> u(p.size(), 1.0F);
+  EXPECT_THROW(lowp::openmp::fused_add(p, HUGE_VALF, u), std::invalid_argument);
+  EXPECT_THROW(lowp::openmp::scaled_cast(u, p, 0.0F), std::invalid_argument);
+  EXPECT_THROW(lowp::openmp::update(p, u, lowp::sgd{.lr = 1}, -1), std::invalid_argument);
   EXPECT_TRUE(same_bits(before, p));
 }
 

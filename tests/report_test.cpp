@@ -152,12 +152,25 @@ TEST(report_padding, is_never_counted) {
     EXPECT_EQ(got.nonfinite, 0U);
     EXPECT_EQ(got.stalled, 0U);
     EXPECT_EQ(got.overflowed, 0U);
+  }
+}
 
-    got = {};
-    lowp::fused_add(p, std::numeric_limits<float>::infinity(), m, lowp::nearest_even{},
-                    got);  // inf * padding is NaN
-    EXPECT_EQ(got.nonfinite, size);
-    EXPECT_EQ(got.stalled, 0U);
+// Old, new and u are finite, and yet rounding makes the step larger than any float.
+TEST(report_of_fused_add, counts_a_difference_that_overflows_as_nonfinite) {
+  const auto code = [](float x) { return std::uint32_t{lowp::bfloat16(x).bits()}; };
+  for (const std::size_t size : lengths) {
+    tensor p{oracle::bfloat16, std::vector<std::uint32_t>(size, code(1))};
+    tensor u{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(0.5F))};
+    for (std::size_t i = 0; i < size; i += 3) {
+      p.codes[i] = code(-2e38F);
+      u.codes[i] = float_bits(3.4e38F);
+    }
+    guarded<lowp::bfloat16> mine(p, 0);
+    lowp::update_report got;
+    lowp::fused_add(mine.span(), 1.0F, guarded<float>(u, 0).span(), lowp::upward{}, got);
+    EXPECT_TRUE(agrees(got, oracle_fused_add(p, 1.0F, u, {oracle::mode::upward}, {})));
+    EXPECT_EQ(got.nonfinite, (size + 2) / 3);
+    EXPECT_EQ(got.applied_ratio(), 1.0);
   }
 }
 

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "refusals.hpp"
 #include "update/support.hpp"
 
 namespace {
@@ -106,6 +108,24 @@ TEST(amax, of_shards_is_that_of_the_whole) {
                       shards);
   }
   EXPECT_EQ(whole.bits, shards.bits);
+}
+
+TEST(scaled_cast_scale, refuses_what_is_none) {
+  const std::vector<float> x(8, 1.0F);
+  std::vector<lowp::bfloat16> y(8, lowp::bfloat16(7));
+  lowp::amax largest{};
+  for (const std::uint32_t bits :
+       {0U, 0x80000000U, 0x7f800000U, 0xff800000U, 0x7fc00000U, 0xffc00000U, 0x7f800001U}) {
+    const std::string start = "lowp::scaled_cast: scale is ";
+    EXPECT_EQ(refusal_of([&] { lowp::scaled_cast(x, y, float_of(bits)); }).find(start), 0U);
+    EXPECT_EQ(refusal_of([&] { lowp::scaled_cast(x, y, float_of(bits), largest); }).find(start),
+              0U);
+  }
+  expect_refusal([&] { lowp::scaled_cast(x, y, -0.0F); },
+                 "lowp::scaled_cast: scale is -0, not finite and other than 0");
+  EXPECT_EQ(y, std::vector<lowp::bfloat16>(8, lowp::bfloat16(7)));
+  EXPECT_EQ(largest.bits, 0U);
+  EXPECT_NO_THROW(lowp::scaled_cast(x, y, -0x1p-149F));
 }
 
 TEST(scaled_cast_ranges, refuses_what_cast_refuses) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <lowp/tree_add.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -112,6 +113,10 @@ TEST(tree_add, refuses_before_it_writes_and_names_the_tensor) {
     return refusal_of([&] { lowp::tree_add(model, 1.0F, updates, lowp::nearest_even{}, rest...); });
   };
   const std::vector model{named{"a", a}, named{"b", b}};
+  EXPECT_EQ(refusal_of([&] {
+              lowp::tree_add(model, HUGE_VALF, std::vector{named{"a", u}, named{"b", v}});
+            }),
+            "lowp::tree_add: alpha is inf, not finite");
   EXPECT_EQ(add(model, std::vector{named{"a", u}}),
             "lowp::tree_add: the model has 2 tensors, the updates have 1");
   EXPECT_EQ(add(model, std::vector{named{"a", u}, named{"c", v}}),

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -27,27 +28,25 @@ inline namespace LOWP_UNIT {
 /// Bytes go to a neighbour of `path`, which commit() gives its name (rename, POSIX.1-2017: whoever
 /// opens the name finds the old file or the new one). Until then, whatever happens, the old file is
 /// as it was. Without commit() the neighbour is removed; a process that is killed leaves it behind,
-/// as `path.part-PROCESS-NUMBER`.
+/// as `path.part-PROCESS-NUMBER`, where a name that leaves no room for that is cut.
 ///
-/// An existing file's permissions are kept, a symbolic link is followed. What is no regular file
+/// An existing file's permissions are kept, and nobody but its owner may read the neighbour. A symbolic
+/// link is followed, also to where no file is yet. What is no regular file
 /// cannot be replaced, and is refused, as is a file that this process may not write.
 /// Every function throws std::system_error (a std::runtime_error) that names the path.
 class atomic_file {
  public:
   explicit atomic_file(std::string path) : path_(std::move(path)), target_(path_) {
-    // The file that a link leads to, so that the link stays.
-    std::error_code not_there;
-    if (std::filesystem::is_symlink(path_, not_there)) {
-      auto const resolved = std::filesystem::canonical(path_, not_there);
-      if (!not_there) target_ = resolved.string();
-    }
+    follow_links();
     struct stat old{};
     bool const exists = ::stat(target_.c_str(), &old) == 0;
+    if (!exists && errno != ENOENT) fail(errno);
     if (exists && S_ISDIR(old.st_mode)) fail(EISDIR);
     if (exists && !S_ISREG(old.st_mode)) fail(EINVAL);
-    if (exists && ::access(target_.c_str(), W_OK) != 0) fail(errno);
-    create();
-    if (exists) static_cast<void>(::fchmod(descriptor_, old.st_mode & 07777));
+    if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
+    // Until it has the permissions of the file that it replaces, nobody else may read it.
+    if (exists) permissions_ = old.st_mode & 07777;
+    create(exists ? 0600 : 0666);
   }
   atomic_file(atomic_file const&) = delete;
   atomic_file& operator=(atomic_file const&) = delete;
@@ -71,6 +70,7 @@ class atomic_file {
   /// for one case: the new file is in its place and its directory could not be synchronized, so that
   /// after a power failure either may be found.
   void commit() {
+    if (permissions_) static_cast<void>(::fchmod(descriptor_, *permissions_));
     if (::fsync(descriptor_) != 0) fail(errno);
     if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
     if (std::rename(neighbour_.c_str(), target_.c_str()) != 0) fail(errno);
@@ -85,16 +85,44 @@ class atomic_file {
                                      "lowp::atomic_file: cannot write '" + path_ + "'");
   }
 
-  void create() {
+  /// To the file that a link leads to, be it there or not, so that the link stays.
+  void follow_links() {
+    constexpr int most_links = 40;  // as Linux
+    std::error_code not_there;
+    for (int i = 0; std::filesystem::is_symlink(target_, not_there); ++i) {
+      if (i == most_links) fail(ELOOP);
+      auto const next = std::filesystem::read_symlink(target_, not_there);
+      if (not_there) fail(not_there.value());
+      target_ = (std::filesystem::path(target_).parent_path() / next).string();
+    }
+  }
+
+  void create(::mode_t permissions) {
     // Another thread's, or what a killed process left.
     constexpr int most_neighbours = 10000;
     for (int i = 0; i < most_neighbours; ++i) {
-      std::string name = target_ + ".part-" + std::to_string(::getpid()) + "-" + std::to_string(i);
-      descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      std::string name = neighbour(".part-" + std::to_string(::getpid()) + "-" + std::to_string(i));
+      descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
       if (descriptor_ >= 0) neighbour_ = std::move(name);
       if (descriptor_ >= 0 || errno != EEXIST) break;
     }
     if (descriptor_ < 0) fail(errno);
+  }
+  /// The target's path and `suffix`, but no more of its name than leaves room for that; characters of
+  /// UTF-8 stay whole.
+  [[nodiscard]] std::string neighbour(std::string const& suffix) const {
+    long const found = ::pathconf(directory().c_str(), _PC_NAME_MAX);
+    std::size_t const longest = found > 0 ? static_cast<std::size_t>(found) : 255;
+    std::size_t const folder = target_.rfind('/') + 1;  // npos + 1 is 0
+    std::size_t const name = target_.size() - folder;
+    if (name + suffix.size() <= longest) return target_ + suffix;
+    std::size_t end = folder + (suffix.size() < longest ? longest - suffix.size() : 0);
+    while (end > folder && (target_[end] & 0xc0) == 0x80) --end;
+    return target_.substr(0, end) + suffix;
+  }
+  [[nodiscard]] std::string directory() const {
+    auto const parent = std::filesystem::path(target_).parent_path();
+    return parent.empty() ? "." : parent.string();
   }
 
   void discard() {
@@ -104,9 +132,7 @@ class atomic_file {
   }
 
   void synchronize_directory() {
-    auto const directory = std::filesystem::path(target_).parent_path();
-    int const opened =
-        ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int const opened = ::open(directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened < 0) return;  // a directory that may be written and not read
     int const reason = ::fsync(opened) == 0 ? 0 : errno;
     ::close(opened);
@@ -114,6 +140,7 @@ class atomic_file {
   }
 
   std::string path_, target_, neighbour_;
+  std::optional<::mode_t> permissions_;  ///< of the file that is replaced
   int descriptor_ = -1;
 };
 

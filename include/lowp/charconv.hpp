@@ -2,12 +2,12 @@
 // Decimal text to values and back, as <charconv> does it: no locale, one rounding, shortest text.
 #pragma once
 
+#include <lowp/decimal.hpp>
 #include <lowp/value.hpp>
 
-#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -17,115 +17,207 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// The number 0.digits * 10^exponent, its digits with neither leading nor trailing zeros.
-struct decimal {
-  std::string digits;
-  long exponent = 0;
+/// What a prefix of a text says, and where that prefix ends: at the beginning if there is no number.
+struct scanned {
+  unpacked value;
+  char const* end;
+};
 
-  /// `text` is what std::from_chars accepted, its sign included.
-  explicit decimal(std::string_view text) {
-    std::size_t const e = std::min(text.find_first_of("eE"), text.size());
-    bool in_fraction = false;
-    for (char const c : text.substr(0, e)) {
-      if (c == '.') in_fraction = true;
-      if (c < '0' || c > '9') continue;
-      if (c != '0' || !digits.empty()) digits += c;
-      if (in_fraction && digits.empty()) --exponent;
-      if (!in_fraction && !digits.empty()) ++exponent;
+/// Reads characters as std::from_chars does for chars_format::general.
+class scanner {
+ public:
+  scanner(char const* first, char const* last) : at_(first), last_(last) {}
+
+  scanned number() {
+    char const* const first = at_;
+    bool const negative = takes('-');
+    unpacked value{.negative = negative};
+    if (takes_word("inf")) {
+      takes_word("inity");
+      value.infinite = true;
+    } else if (takes_word("nan")) {
+      take_characters_of_nan();
+      value.nan = true;
+      value.payload = 0x8000;
+    } else {
+      decimal d;
+      d.negative = negative;
+      if (!take_digits(d)) return {value, first};
+      d.point += exponent();
+      value = unpack_decimal(d);
     }
-    digits.erase(digits.find_last_not_of('0') + 1);
-    if (e != text.size()) exponent += exponent_field(text.substr(e + 1));
-  }
-
-  bool operator==(decimal const&) const = default;
-  bool operator<(decimal const& other) const {
-    if (digits.empty() || other.digits.empty()) return digits.size() < other.digits.size();
-    return exponent != other.exponent ? exponent < other.exponent : digits < other.digits;
+    return {value, at_};
   }
 
  private:
-  static long exponent_field(std::string_view text) {
-    if (text.starts_with('+')) text.remove_prefix(1);
-    long value = 0;
-    auto const read = std::from_chars(text.data(), text.data() + text.size(), value);
-    // Either way no format can hold it.
-    if (read.ec == std::errc::result_out_of_range)
-      return text.starts_with('-') ? -1000000 : 1000000;
-    return value;
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  static char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+  bool takes(char c) {
+    if (at_ == last_ || lower(*at_) != c) return false;
+    ++at_;
+    return true;
   }
+  bool takes_word(std::string_view word) {
+    char const* const before = at_;
+    for (char const c : word) {
+      if (takes(c)) continue;
+      at_ = before;
+      return false;
+    }
+    return true;
+  }
+  /// Those that may stand in parentheses after "nan"; they say nothing here.
+  void take_characters_of_nan() {
+    char const* const before = at_;
+    if (!takes('(')) return;
+    while (at_ != last_ &&
+           (is_digit(*at_) || *at_ == '_' || (lower(*at_) >= 'a' && lower(*at_) <= 'z')))
+      ++at_;
+    if (!takes(')')) at_ = before;
+  }
+  bool take_digits(decimal& d) {
+    bool any = false, in_fraction = false;
+    for (; at_ != last_; ++at_) {
+      if (*at_ == '.' && !in_fraction) {
+        in_fraction = true;
+        continue;
+      }
+      if (!is_digit(*at_)) break;
+      any = true;
+      auto const digit = static_cast<std::uint8_t>(*at_ - '0');
+      if (digit != 0 || d.size != 0) {
+        d.append(digit);
+        if (!in_fraction) ++d.point;
+      } else if (in_fraction) {
+        --d.point;
+      }
+    }
+    return any;
+  }
+  /// 0 if there is none. Stops at what no number of digits in memory makes up for.
+  std::int64_t exponent() {
+    constexpr std::int64_t enough = std::int64_t{1} << 58;
+    char const* const before = at_;
+    if (!takes('e')) return 0;
+    bool const negative = takes('-');
+    if (!negative) takes('+');
+    if (at_ == last_ || !is_digit(*at_)) {
+      at_ = before;
+      return 0;
+    }
+    std::int64_t value = 0;
+    for (; at_ != last_ && is_digit(*at_); ++at_)
+      if (value < enough) value = 10 * value + (*at_ - '0');
+    return negative ? -value : value;
+  }
+
+  char const* at_;
+  char const* const last_;
 };
 
-/// The decimal number that a double is, exactly.
-inline decimal exact_decimal(double x) {
-  char text[800];  // 767 digits at most
-  auto const end = std::to_chars(text, text + sizeof(text), x, std::chars_format::scientific, 770);
-  return decimal({text, static_cast<std::size_t>(end.ptr - text)});
-}
-
-/// Half way between two values of the format, where the text decides and not its nearest double.
+/// The code of the magnitude that is nearest to u, where the grid continues beyond the largest.
 template <format F>
-bool is_tie(unpacked const& u) {
-  return locate<F>(u).fraction == half<63, std::uint64_t>;
+std::uint64_t nearest_magnitude(unpacked const& u) {
+  position const p = locate<F>(u);
+  return p.lower +
+         ((p.fraction + nearest_even{}.increment<63>(p.lower & 1, false, std::uint64_t{0})) >> 63);
 }
 
+/// The shortest decimal that reads back to the magnitude of `value`, which is finite and not zero. What
+/// only saturates to the largest value is no text for it.
 template <narrow T>
-T nearest(std::string_view text, double nearest_double, bool is_out_of_range) {
-  constexpr format F = T::descriptor;
-  unpacked u = unpack(nearest_double);
-  if (is_out_of_range) {  // of double, hence of every format
-    u = unpacked{.negative = text.starts_with('-')};
-    u.infinite = decimal(text).exponent > 0;
-  } else if (!u.nan && !u.infinite && u.significand != 0 && is_tie<F>(u)) {
-    decimal const wanted(text), half_way = exact_decimal(nearest_double);
-    if (half_way < wanted) u.significand += 1;
-    if (wanted < half_way) u.significand -= 1;
+short_decimal shortest_decimal(T value) {
+  decimal const exact = exact_decimal(unpack(abs(value)));
+  for (int digits = 1;; ++digits) {
+    short_decimal const nearest = rounded(exact, digits);
+    // The nearest decimals of so many digits: the interval of texts that read back may be wider on
+    // one side than on the other.
+    for (std::uint64_t const step : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
+      short_decimal candidate{nearest.digits + step, nearest.exponent};
+      if (candidate.digits == 0 ||
+          nearest_magnitude<T::descriptor>(unpack_decimal(candidate)) != magnitude(value))
+        continue;
+      for (; candidate.digits % 10 == 0; candidate.digits /= 10) ++candidate.exponent;
+      return candidate;
+    }
   }
-  auto const results = special_results_of<F>(nearest_even{}, default_overflow<T>);
-  return from_code<T>(encode<F>(u, 0, nearest_even{}, results));
-}
-
-template <narrow T>
-std::from_chars_result parse(char const* first, char const* last, T& value) {
-  double x = 0;
-  auto const read = std::from_chars(first, last, x);
-  if (read.ec == std::errc::invalid_argument) return read;
-  value = nearest<T>({first, static_cast<std::size_t>(read.ptr - first)}, x,
-                     read.ec == std::errc::result_out_of_range);
-  return {read.ptr, {}};
 }
 
 template <narrow T>
 double shortest(T value) {
-  double const exact = double{float{value}};
-  if (!isfinite(value) || exact == 0) return exact;
-  for (int digits = 1; digits < 17; ++digits) {
-    // The nearest decimals of so many digits: the interval of texts that read back may be wider on
-    // one side than on the other.
-    char text[40];
-    auto const end =
-        std::to_chars(text, text + sizeof(text), exact, std::chars_format::scientific, digits - 1);
-    decimal const d({text, static_cast<std::size_t>(end.ptr - text)});
-    std::int64_t leading = 0;
-    std::from_chars(d.digits.data(), d.digits.data() + d.digits.size(), leading);
-    for (auto n = static_cast<int>(d.digits.size()); n < digits; ++n) leading *= 10;
-    for (std::int64_t const step : {0, 1, -1}) {
-      std::string candidate(exact < 0 ? "-" : "");
-      candidate.append(std::to_string(leading + step)).append("e");
-      candidate.append(std::to_string(d.exponent - digits));
-      T back;
-      double decimal_value = 0;
-      parse(candidate.data(), candidate.data() + candidate.size(), back);
-      std::from_chars(candidate.data(), candidate.data() + candidate.size(), decimal_value);
-      // What only saturates to the largest value is no text for it.
-      double const distance = std::max(decimal_value - exact, exact - decimal_value) * 2;
-      bool const is_near = magnitude(value) == T::descriptor.max_code()
-                               ? distance < double{ulp(value)}
-                               : distance <= double{ulp(value)};
-      if (is_near && back.bits() == value.bits()) return decimal_value;
+  unpacked u = unpack(value);
+  if (u.nan || u.infinite || u.significand == 0) return nearest<double>(u);
+  u = unpack_decimal(shortest_decimal(value));
+  u.negative = signbit(value);
+  return nearest<double>(u);
+}
+
+/// Characters for one number; there is room for the longest.
+class short_text {
+ public:
+  template <narrow T>
+  explicit short_text(T value) {
+    if (signbit(value)) append("-");
+    if (isnan(value))
+      append("nan");
+    else if (isinf(value))
+      append("inf");
+    else if (unpack(value).significand == 0)
+      append("0");
+    else
+      append(shortest_decimal(value));
+  }
+  [[nodiscard]] std::string_view view() const { return {text_, size_}; }
+
+ private:
+  void append(std::string_view text) {
+    for (char const c : text) text_[size_++] = c;
+  }
+  void append_zeros(int n) {
+    for (; n > 0; --n) append("0");
+  }
+
+  /// In the fixed or the scientific notation, whichever is shorter; fixed if both are.
+  void append(short_decimal const& number) {
+    char digits[20];
+    auto const end = std::to_chars(digits, digits + sizeof(digits), number.digits).ptr;
+    std::string_view const all(digits, static_cast<std::size_t>(end - digits));
+    auto const size = static_cast<int>(all.size());
+    bool const has_one = size == 1;  // and no point in the scientific notation
+    int const least = has_one ? -3 : -size - 3, most = has_one ? 4 : 5;
+    if (number.exponent < least || number.exponent > most) {
+      append(all.substr(0, 1));
+      if (!has_one) append(".");
+      append(all.substr(1));
+      append_exponent(number.exponent + size - 1);
+    } else if (number.exponent >= 0) {
+      append(all);
+      append_zeros(number.exponent);
+    } else {
+      int const whole = size + number.exponent;
+      if (whole <= 0) {
+        append("0.");
+        append_zeros(-whole);
+        append(all);
+      } else {
+        append(all.substr(0, static_cast<std::size_t>(whole)));
+        append(".");
+        append(all.substr(static_cast<std::size_t>(whole)));
+      }
     }
   }
-  return exact;
-}
+  void append_exponent(int exponent) {
+    append(exponent < 0 ? "e-" : "e+");
+    int const size = exponent < 0 ? -exponent : exponent;
+    if (size < 10) append("0");
+    size_ = static_cast<std::size_t>(std::to_chars(text_ + size_, text_ + sizeof(text_), size).ptr -
+                                     text_);
+  }
+
+  char text_[40];
+  std::size_t size_ = 0;
+};
 
 }  // namespace LOWP_UNIT
 
@@ -136,7 +228,13 @@ double shortest(T value) {
 /// std::errc::invalid_argument.
 template <narrow T>
 LOWP_HOST_FN std::from_chars_result from_chars(char const* first, char const* last, T& value) {
-  return detail::parse(first, last, value);
+  constexpr format F = T::descriptor;
+  auto const [number, end] = detail::scanner(first, last).number();
+  if (end == first) return {first, std::errc::invalid_argument};
+  value = detail::from_code<T>(
+      detail::encode<F>(number, 0, nearest_even{},
+                        detail::special_results_of<F>(nearest_even{}, default_overflow<T>)));
+  return {end, {}};
 }
 
 /// The double whose shortest text is the shortest decimal that reads back to `value`.
@@ -148,7 +246,12 @@ LOWP_HOST_FN double shortest(T value) {
 /// Writes that text; std::errc::value_too_large where there is no room.
 template <narrow T>
 LOWP_HOST_FN std::to_chars_result to_chars(char* first, char* last, T value) {
-  return std::to_chars(first, last, detail::shortest(value));
+  detail::short_text const made(value);
+  std::string_view const text = made.view();
+  if (static_cast<std::size_t>(last - first) < text.size())
+    return {last, std::errc::value_too_large};
+  __builtin_memcpy(first, text.data(), text.size());
+  return {first + text.size(), {}};
 }
 
 }  // namespace lowp

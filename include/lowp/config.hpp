@@ -2,6 +2,11 @@
 // The library's macros, and nothing else.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "lowp needs C++20: compile with -std=c++20, in CMake target_compile_features(... PRIVATE cxx_std_20)"
+#include <lowp-needs-std=c++20>  // A compiler goes on after an error, but not without a file.
+#endif
+
 #define LOWP_VERSION_MAJOR 0
 #define LOWP_VERSION_MINOR 1
 #define LOWP_VERSION_PATCH 0

@@ -44,7 +44,7 @@ struct fmt::formatter<lowp::basic_float<F>> {
       case 's':
         return number_.format(lowp::shortest(value), context);
       default:
-        return number_.format(double{float{value}}, context);
+        return number_.format(lowp::detail::nearest<double>(lowp::detail::unpack(value)), context);
     }
   }
 

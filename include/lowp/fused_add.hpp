@@ -3,8 +3,12 @@
 
 #include <lowp/outcome.hpp>
 #include <lowp/ranges.hpp>
+#include <lowp/scaled_cast.hpp>
 #include <lowp/simd/dispatch.hpp>
 #include <lowp/storage.hpp>
+#include <lowp/text.hpp>
+
+#include <string>
 
 namespace lowp {
 
@@ -22,10 +26,20 @@ struct scaled_addition {
   }
 };
 
+inline namespace LOWP_UNIT {
+inline problem unfit_alpha(char const* function, float alpha) {
+  if (lanes::is_finite(alpha)) return {};
+  return std::string(function) + ": alpha is " + text_of(alpha) + ", not finite";
+}
+}  // namespace LOWP_UNIT
+
 /// An alpha that the caller knows.
 struct make_scaled_addition {
   float alpha;
   LOWP_FN scaled_addition operator()() const { return {alpha}; }
+  [[nodiscard]] LOWP_HOST_FN problem unfit(char const* function) const {
+    return unfit_alpha(function, alpha);
+  }
 };
 
 /// `fused_add`, where `where` says.
@@ -38,7 +52,8 @@ template <class Where, class P, class Make, class U, class R = nearest_even, cla
   auto const to = extents_of("p", p);
   auto const from = extents_of("u", u);
   auto const all = joined(to, from);
-  problem wrong = invalid_among("fused_add", {"p", "u"}, p, u);
+  problem wrong = unfit_number("fused_add", make);
+  if (wrong.empty()) wrong = invalid_among("fused_add", {"p", "u"}, p, u);
   if (wrong.empty()) wrong = unequal_sizes("fused_add", all);
   if (wrong.empty()) wrong = overlap_among("fused_add", to, from);
   if (wrong.empty()) wrong = out_of_reach(where, "fused_add", all);
@@ -55,10 +70,12 @@ template <class Where, class P, class Make, class U, class R = nearest_even, cla
 /// format. A NaN result is the canonical one.
 ///
 /// @param p        n elements
+/// @param alpha    finite
 /// @param u        n elements; may be the storage of p where elements have equal size
 /// @param outcome  optionally an overflow policy, then optionally an update_report or an
 ///                 update_amax, whose gradient is u, to add to
-/// @throws std::invalid_argument  sizes differ, or p and u overlap in another way
+/// @throws std::invalid_argument  `alpha` is infinite or NaN, sizes differ, or p and u overlap in another
+///                                way
 template <storage P, readable U, span_rounding R = nearest_even, class... Outcome>
   requires policy_then_report<Outcome...>
 LOWP_HOST_FN void fused_add(P&& p, float alpha, U&& u, R rounding = {}, Outcome&&... outcome) {

@@ -61,6 +61,12 @@ LOWP_HOST_FN gradient_report measure_list_on(Where const& where, List const& gra
   return all;
 }
 
+/// Of a factor, which unlike a scale may be 0.
+struct make_clipping {
+  float factor;
+  LOWP_FN scaling operator()() const { return {factor}; }
+};
+
 /// Blocks are for the sums, shards for the threads: `where` is to measure in, `writer` to scale in.
 template <class Where, class Writer, class List, class R>
 [[nodiscard]] LOWP_HOST_FN problem clip_on(Where const& where, Writer const& writer,
@@ -77,7 +83,7 @@ template <class Where, class Writer, class List, class R>
   if (own.nonfinite != 0 || lanes::bits(factor) == lanes::bits(1.0f)) return {};
   std::uint32_t number = 0;
   for (auto const& t : gradients) {
-    wrong = scaled_cast_on(writer, t.values, t.values, make_scaling{factor},
+    wrong = scaled_cast_on(writer, t.values, t.values, make_clipping{factor},
                            rounding_of_tensor(rounding, number++));
     if (!wrong.empty()) return wrong;
   }

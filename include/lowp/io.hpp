@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams. Output is float's, manipulators and all; input rounds the text once.
+// Streams. Output is float's, manipulators and all, of the exact value; input rounds the text once.
 #pragma once
 
 #include <lowp/charconv.hpp>
@@ -7,15 +7,19 @@
 #include <istream>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 namespace lowp {
 
 template <class Traits, narrow T>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, T value) {
-  return out << float{value};
+  // A stream widens a float itself, and flushes subnormals if the processor does.
+  return out << detail::nearest<double>(detail::unpack(value));
 }
 
-/// Reads the longest run of characters that numbers are made of; failbit if it is not a number.
+/// Reads the longest run of characters that numbers are made of. If it is not a number, sets failbit and
+/// leaves `value` as it was.
 template <class Traits, narrow T>
 std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& in, T& value) {
   typename std::basic_istream<char, Traits>::sentry const ready(in);
@@ -27,10 +31,15 @@ std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& i
        next = in.rdbuf()->snextc())
     text += Traits::to_char_type(next);
   if (next == Traits::eof()) in.setstate(std::ios_base::eofbit);
-  char const* const first = text.data() + (text.starts_with('+') ? 1 : 0);
+  char const* const first =
+      text.data() + (text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
   char const* const last = text.data() + text.size();
-  auto const read = from_chars(first, last, value);
-  if (read.ec != std::errc{} || read.ptr != last) in.setstate(std::ios_base::failbit);
+  T number;
+  auto const read = from_chars(first, last, number);
+  if (read.ec == std::errc{} && read.ptr == last)
+    value = number;
+  else
+    in.setstate(std::ios_base::failbit);
   return in;
 }
 

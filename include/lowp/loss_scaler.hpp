@@ -76,7 +76,7 @@ struct loss_scaler {
   /// Ends a step: aten's _amp_update_scale_. After one that overflowed the scale is multiplied by
   /// backoff_factor; after growth_interval ones in a row that did not, by growth_factor, unless that
   /// is infinite. Products are of double, rounded to float.
-  /// @throws std::invalid_argument  a factor is out of its range, as there
+  /// @throws std::invalid_argument  a factor is out of its range, as there; the scale is negative or not finite
   LOWP_HOST_FN void update() { update(found_nonfinite()); }
   LOWP_HOST_FN void update(bool found_nonfinite) {
     detail::refuse_if(invalid());
@@ -92,8 +92,12 @@ struct loss_scaler {
     }
   }
 
-  /// What is wrong with the factors; empty if nothing is.
+  /// What is wrong with factors and scale; empty if nothing is.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+    // Overflow after overflow leads to 0, which is no mistake of the caller's.
+    bool const is_negative = lanes::bits(scale) > lanes::binary32_sign;
+    if (is_negative || !lanes::is_finite(scale))
+      return "loss_scaler: scale is " + detail::text_of(scale) + ", not finite and at least 0";
     detail::unpacked const growth = detail::unpack(growth_factor);
     detail::unpacked const backoff = detail::unpack(backoff_factor);
     bool const is_one = growth.exponent == 0 && growth.significand == std::uint64_t{1} << 61;

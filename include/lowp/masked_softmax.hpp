@@ -2,6 +2,7 @@
 // Scale, mask and softmax of attention scores in one pass over memory.
 #pragma once
 
+#include <lowp/scaled_cast.hpp>
 #include <lowp/softmax.hpp>
 #include <lowp/text.hpp>
 
@@ -81,11 +82,6 @@ struct causal_rows : softmax_rows<scaled_score> {
 };
 
 inline namespace LOWP_UNIT {
-
-inline problem unfit_scale(char const* function, float scale) {
-  if (lanes::is_finite(scale)) return {};
-  return std::string(function) + ": scale is " + text_of(scale);
-}
 
 /// Whether a mask of so many rows goes with the scores, and what its rows do.
 inline problem unfit_mask(char const* function, std::size_t rows, std::size_t mask_rows,
@@ -187,7 +183,7 @@ concept score_mask = detail::is_mask<std::remove_cvref_t<M>>;
 /// @param out      as many elements as in; may be the storage of `in` where elements have equal size
 /// @param columns  elements of a row, at least 1
 /// @param scale    finite
-/// @throws std::invalid_argument  sizes that do not go together, a scale that is not finite, overlap
+/// @throws std::invalid_argument  sizes that do not go together, a scale that is 0 or not finite, overlap
 template <input In, score_mask Mask, output Out>
 LOWP_HOST_FN void scale_mask_softmax(In&& in, Mask&& mask, Out&& out, std::size_t columns,
                                      float scale) {

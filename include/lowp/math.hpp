@@ -5,7 +5,6 @@
 #include <lowp/arithmetic.hpp>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace lowp {
 
@@ -26,6 +25,19 @@ LOWP_FN constexpr T from_code(std::uint32_t code) {
 template <narrow T>
 LOWP_FN constexpr T canonical_nan() {
   return from_code<T>(T::descriptor.nan_code());
+}
+
+template <narrow T>
+LOWP_FN constexpr unpacked unpack(T x) {
+  return unpack_binary32(decode<T::descriptor>(std::uint32_t{x.bits()}));
+}
+
+/// Numbers in the order of the values that are no NaN. Unlike the comparison of floats it knows
+/// subnormals whatever the unit does to them.
+template <narrow T>
+LOWP_FN constexpr int rank(T x) {
+  auto const m = static_cast<int>(magnitude(x));
+  return sign(x) != 0 ? -m : m;
 }
 
 /// 2^exponent for -149 <= exponent <= 127, whatever the unit does to subnormals.
@@ -88,8 +100,8 @@ template <narrow T>
 LOWP_FN constexpr T nextafter(T x, T y) {
   constexpr format F = T::descriptor;
   if (isnan(x) || isnan(y)) return detail::canonical_nan<T>();
-  if (x == y) return y;
-  bool const up = x < y;
+  if (detail::rank(x) == detail::rank(y)) return y;
+  bool const up = detail::rank(x) < detail::rank(y);
   bool const negative = signbit(x);
   if (F.has_zero() && detail::magnitude(x) == 0)
     return detail::from_code<T>(up ? 1 : F.sign_mask() | 1);
@@ -105,19 +117,14 @@ LOWP_FN constexpr T sqrt(T x) {
   if (isnan(x) || (signbit(x) && detail::magnitude(x) != 0)) return detail::canonical_nan<T>();
   if (F.has_zero() && detail::magnitude(x) == 0) return x;
   if (isinf(x)) return x;
-  if (!__builtin_is_constant_evaluated()) {
-    if constexpr (std::is_same_v<detail::wide<T>, float>)
-      return convert<T>(__builtin_sqrtf(float{x}));
-    else
-      return convert<T>(__builtin_sqrt(double{float{x}}));
-  }
-  // An integer root of 31 bits, and a bit for "not exact" below them.
-  auto const u = detail::unpack(double{float{x}});
+  // The leading bits of an integer root, and below them a bit for "not exact".
+  auto const u = detail::unpack(x);
   int const scale = u.exponent - 61;
   bool const odd = scale % 2 != 0;
   std::uint64_t const square = u.significand << (odd ? 1 : 0);
+  constexpr std::uint64_t highest = std::uint64_t{1} << 31, lowest = highest >> (F.precision() + 2);
   std::uint64_t root = 0;
-  for (std::uint64_t bit = std::uint64_t{1} << 31; bit != 0; bit >>= 1)
+  for (std::uint64_t bit = highest; bit >= lowest; bit >>= 1)
     if ((root | bit) * (root | bit) <= square) root |= bit;
   auto const r = detail::normalized(false, root << 1 | (root * root != square),
                                     (scale - (odd ? 1 : 0)) / 2 - 1);
@@ -131,9 +138,9 @@ template <narrow T>
 LOWP_FN constexpr T fma(T a, T b, T c) {
   constexpr format F = T::descriptor;
   auto const results = detail::special_results_of<F>(nearest_even{}, default_overflow<T>);
-  auto const x = detail::unpack(double{float{a}});
-  auto const y = detail::unpack(double{float{b}});
-  auto z = detail::unpack(double{float{c}});
+  auto const x = detail::unpack(a);
+  auto const y = detail::unpack(b);
+  auto z = detail::unpack(c);
   bool const infinite = x.infinite || y.infinite;
   bool const zero = (x.significand == 0 && !x.infinite) || (y.significand == 0 && !y.infinite);
   bool const negative = x.negative != y.negative;
@@ -172,13 +179,17 @@ LOWP_FN constexpr T fma(T a, T b, T c) {
 template <narrow T>
 LOWP_FN constexpr T fmin(T x, T y) {
   if (isnan(x)) return isnan(y) ? detail::canonical_nan<T>() : y;
-  return isnan(y) || x < y || (x == y && signbit(x)) ? x : y;
+  if (isnan(y)) return x;
+  int const difference = detail::rank(x) - detail::rank(y);
+  return difference < 0 || (difference == 0 && signbit(x)) ? x : y;
 }
 /// The larger value; the other one where one is NaN; +0 is above -0.
 template <narrow T>
 LOWP_FN constexpr T fmax(T x, T y) {
   if (isnan(x)) return isnan(y) ? detail::canonical_nan<T>() : y;
-  return isnan(y) || x > y || (x == y && signbit(y)) ? x : y;
+  if (isnan(y)) return x;
+  int const difference = detail::rank(x) - detail::rank(y);
+  return difference > 0 || (difference == 0 && signbit(y)) ? x : y;
 }
 
 /// The distance from |x| to the next larger magnitude; at the largest finite value to where the

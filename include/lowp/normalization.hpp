@@ -206,9 +206,12 @@ template <class Where, class In, class Weight, class Bias, class Out>
 /// Normalization", arXiv:1910.07467, and T5LayerNorm, but that nothing is rounded to the format of `weight`
 /// in between. In float, of elements times a power of two, so that squares neither overflow nor vanish.
 ///
-/// Before it is rounded to the format of `out`, a result is within a relative 2^-24 (n / 512 + 9) of the exact
-/// one, n being columns, and where it is subnormal or a hundred binades below the row's largest element within
-/// 2^-140 more. A row with NaN is NaN; in a row with infinity that is NaN, and finite elements become 0. With
+/// Before it is rounded to the format of `out`, a result is within
+///
+///     2^-24 (n / 512 + 9) |result| + 2^-149 (1 + sqrt(n) |weight|)
+///
+/// of the exact one: n is columns. The second part matters in subnormal results, and in elements a hundred
+/// binades below the row's largest. A row with NaN is NaN; in a row with infinity that is NaN, and finite elements become 0. With
 /// eps 0 a row of zeros is NaN.
 ///
 /// @param in       rows of `columns` elements
@@ -231,7 +234,7 @@ LOWP_HOST_FN void rms_norm(In&& in, Weight&& weight, Out&& out, std::size_t colu
 ///
 /// Before it is rounded to the format of `out`, a result is within
 ///
-///     2^-24 ((n / 256 + 16) (1 + |y|) |weight| + |bias|) + 2^-45 (n / 256 + 9)^2 |weight| largest / root
+///     2^-24 ((n / 256 + 16) (1 + |y|) |weight| + |bias|) + 2^-45 (n / 256 + 9)^2 |weight| largest / root + 2^-150
 ///
 /// of the exact one: n is columns, root that of variance + eps, largest the largest magnitude of the row, and y
 /// what is multiplied by the weight. The second part matters where elements differ by less than 2^-20 of their

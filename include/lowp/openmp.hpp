@@ -3,6 +3,7 @@
 // the same bits for any number of threads, sums of a report included.
 #pragma once
 
+#include <lowp/config.hpp>
 #if !defined(_OPENMP)
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif

@@ -4,6 +4,9 @@
 #include <lowp/ranges.hpp>
 #include <lowp/report/amax.hpp>
 #include <lowp/simd/dispatch.hpp>
+#include <lowp/text.hpp>
+
+#include <string>
 
 namespace lowp {
 
@@ -20,10 +23,32 @@ struct scaling {
   }
 };
 
+inline namespace LOWP_UNIT {
+
+inline problem unfit_scale(char const* function, float scale) {
+  if (lanes::is_finite(scale) && lanes::magnitude(scale) != 0) return {};
+  return std::string(function) + ": scale is " + text_of(scale) + ", not finite and other than 0";
+}
+
+/// What is wrong with the number that an element function is made of; one that lies in device memory cannot
+/// be asked.
+template <class Make>
+problem unfit_number(char const* function, Make const& make) {
+  if constexpr (requires { make.unfit(function); })
+    return make.unfit(function);
+  else
+    return {};
+}
+
+}  // namespace LOWP_UNIT
+
 /// A scale that the caller knows.
 struct make_scaling {
   float scale;
   LOWP_FN scaling operator()() const { return {scale}; }
+  [[nodiscard]] LOWP_HOST_FN problem unfit(char const* function) const {
+    return unfit_scale(function, scale);
+  }
 };
 
 template <class Where, class In, class Out, class Make, class Report, class R>
@@ -34,7 +59,8 @@ template <class Where, class In, class Out, class Make, class Report, class R>
   must_be_output<Out&>();
   must_be_span_rounding<R>();
   extent const from("in", in), to("out", out);
-  problem wrong = unequal_sizes("scaled_cast", {from, to});
+  problem wrong = unfit_number("scaled_cast", make);
+  if (wrong.empty()) wrong = unequal_sizes("scaled_cast", {from, to});
   if (wrong.empty()) wrong = partial_overlap("scaled_cast", from, to);
   if (wrong.empty()) wrong = out_of_reach(where, "scaled_cast", {from, to});
   if (!wrong.empty()) return wrong;
@@ -68,8 +94,10 @@ scaled_cast_on(Where const& where, In&& in, Out&& out, Make const& make, amax& l
 ///
 /// @param in       n elements
 /// @param out      n elements; may be the storage of `in` where elements have equal size
+/// @param scale    finite and not 0
 /// @param largest  optional: the largest |in[i]| is merged into it in the same pass
-/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
+/// @throws std::invalid_argument  `scale` is not such a number, sizes differ, or the ranges overlap in
+///                                another way
 template <input In, output Out, span_rounding R = nearest_even>
 LOWP_HOST_FN void scaled_cast(In&& in, Out&& out, float scale, R rounding = {},
                               overflow policy = default_overflow<element_of<Out>>) {

@@ -92,7 +92,8 @@ template <class Where, class Model, class Updates, class R = nearest_even, class
 [[nodiscard]] LOWP_HOST_FN problem tree_add_on(Where const& where, Model const& model, float alpha,
                                                Updates const& updates, R rounding = {},
                                                Outcome&&... outcome) {
-  problem wrong = unlike(model, updates);
+  problem wrong = unfit_alpha("tree_add", alpha);
+  if (wrong.empty()) wrong = unlike(model, updates);
   [[maybe_unused]] auto const tensors = static_cast<std::size_t>(std::ranges::distance(model));
   ((wrong = wrong.empty() ? too_few_reports(outcome, tensors) : wrong), ...);
   if (wrong.empty()) wrong = add_each(nowhere{}, model, alpha, updates, rounding, outcome...);

@@ -60,6 +60,20 @@ LOWP_FN constexpr unpacked unpack(double x) {
                     (field ? field : 1) - 1075);
 }
 
+/// A float's pattern. No instruction touches the value, so that flushing subnormals does not either.
+LOWP_FN constexpr unpacked unpack_binary32(std::uint32_t b) {
+  bool const negative = b >> 31;
+  auto const field = static_cast<int>(b >> 23 & 0xff);
+  std::uint32_t const significand = b & 0x7fffff;
+  if (field == 0xff)
+    return {.negative = negative,
+            .infinite = significand == 0,
+            .nan = significand != 0,
+            .payload = significand >> 7};
+  return normalized(negative, field ? significand | 1u << 23 : significand,
+                    (field ? field : 1) - 150);
+}
+
 /// The x87 format has a 64-bit significand, which needs no more than its storage; every other
 /// long double, and constant evaluation, goes by arithmetic.
 inline constexpr bool long_double_is_x87 = std::numeric_limits<long double>::digits == 64;

@@ -31,6 +31,9 @@ struct hyper_parameter {
 inline problem invalid(char const* optimizer, std::uint64_t step,
                        std::initializer_list<hyper_parameter> parameters) {
   if (step == 0) return std::string("update: ") + optimizer + ": step is 0, and counts from 1";
+  if (step > std::uint64_t{1} << 63)
+    return std::string("update: ") + optimizer + ": step is " + text_of(step) + ", or " +
+           text_of(static_cast<std::int64_t>(step)) + ", and counts from 1";
   for (hyper_parameter const& h : parameters) {
     unpacked const value = unpack(h.value);  // -ffast-math believes in neither NaN nor infinity
     bool const is_number = !value.nan && !value.infinite;
@@ -198,7 +201,7 @@ template <class Where, class P, class G, class M, class V, class R = nearest_eve
 ///                  the low half of its stream and gives each slot its own draw
 /// @param outcome   optionally an overflow policy, then optionally an update_report or an
 ///                  update_amax to add to
-/// @throws std::invalid_argument  sizes differ; a written range overlaps another range; step 0; a
+/// @throws std::invalid_argument  sizes differ; a written range overlaps another range; step 0 or above 2^63; a
 ///                  hyper-parameter that is not finite or outside its range. Nothing is written.
 template <storage P, readable G, update_rounding R = nearest_even, class... Outcome>
   requires policy_then_report<Outcome...>

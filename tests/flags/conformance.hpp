@@ -9,7 +9,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "result.hpp"
@@ -186,6 +189,19 @@ inline void note_refusals(fingerprint& f) {
       refused = true;
     }
     f.note(refused ? 1 : 0);
+  }
+  for (const std::uint32_t bits : {0x7fc00000U, 0xffc00000U, 0x7f800000U, 0xff800000U}) {
+    const auto no_number = std::bit_cast<float>(bits);
+    for (const auto& call : std::initializer_list<std::function<void()>>{
+             [&] { fused_add(p, no_number, g); }, [&] { scaled_cast(g, p, no_number); },
+             [&] { scaled_cast(g, p, std::bit_cast<float>(bits & 0x80000000U)); },
+             [&] { loss_scaler{.scale = no_number}.update(false); }}) {
+      try {
+        call();
+        f.note(bits);
+      } catch (const std::invalid_argument&) {  // as it must be, and nothing to note
+      }
+    }
   }
 }
 

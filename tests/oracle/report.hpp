@@ -102,14 +102,14 @@ struct report {
     const auto infinite_or_nan = [](const number& x) {
       return x.what == kind::infinity || x.what == kind::nan;
     };
+    const std::uint32_t moved =
+        f32_sub(decode_to_float_bits(f, new_code), decode_to_float_bits(f, old_code));
     if (infinite_or_nan(update) || infinite_or_nan(decode(f, old_code)) ||
-        infinite_or_nan(decode(f, new_code))) {
+        infinite_or_nan(decode(f, new_code)) || infinite_or_nan(from_float_bits(moved))) {
       ++nonfinite;
       return new_code;
     }
     if (update.what == kind::zero) return new_code;
-    const std::uint32_t moved =
-        f32_sub(decode_to_float_bits(f, new_code), decode_to_float_bits(f, old_code));
     applied.add(update.negative ? moved ^ 0x80000000U : moved);
     wanted.add(u & 0x7fffffffU);
     return new_code;

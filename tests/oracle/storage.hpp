@@ -80,11 +80,25 @@ struct split {
   [[nodiscard]] constexpr std::uint32_t value(const std::array<std::uint32_t, 2>& codes) const {
     const std::uint64_t sign = codes[0] & high.sign_mask();
     const std::uint64_t magnitude = codes[0] & high.magnitude_mask();
-    if (magnitude > high.max_code() + 1) return decode_to_float_bits(high, codes[0]) | 0x00400000U;
+    if (magnitude > high.max_code() + 1) {
+      const std::uint64_t payload = codes[1] & ((1U << low_bits) - 1);
+      return decode_to_float_bits(wide, std::uint64_t{codes[0]} << low_bits | payload) |
+             0x00400000U;
+    }
     const std::uint32_t top = (low_mask_ >> 1) + 1;
     const std::int64_t low = std::int64_t{codes[1] & (top - 1)} - std::int64_t{codes[1] & top};
     const std::int64_t whole = (static_cast<std::int64_t>(magnitude) << low_bits) + low;
     return decode_to_float_bits(wide, sign << low_bits | static_cast<std::uint64_t>(whole));
+  }
+  // Of a conversion: a computed NaN has no payload, and another keeps what fits the master.
+  [[nodiscard]] constexpr kept convert(std::uint32_t w) const {
+    const number x = from_float_bits(w);
+    if (x.what != kind::nan) return store(w, {});
+    const std::uint32_t code = encode(wide, x, mode::nearest_even, policy::infinity);
+    kept k;
+    k.codes[0] = code >> low_bits;
+    k.codes[1] = code & ((1U << low_bits) - 1);
+    return k;
   }
   [[nodiscard]] constexpr kept store(std::uint32_t w, const rounding_of_value& r) const {
     kept k;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -135,6 +136,39 @@ TEST(refusal, step_0) {
                    {"step is 0"}));
   EXPECT_TRUE(state.is_untouched());
   EXPECT_NO_THROW(state.step(lowp::adamw{}, std::uint64_t{1} << 32));  // its low half is 0
+}
+
+// What a negative number becomes.
+TEST(refusal, step_above_2_to_the_63rd) {
+  constexpr std::uint64_t largest = std::uint64_t{1} << 63;
+  for (const std::int64_t step : {std::int64_t{-1}, std::int64_t{-1000}, INT64_MIN + 1}) {
+    training_state state;
+    const auto number = static_cast<std::uint64_t>(step);
+    const std::vector<std::string> named{"step is " + std::to_string(number), std::to_string(step)};
+    EXPECT_TRUE(says(refusal_of([&] { state.step(lowp::adamw{}, number); }), named));
+    EXPECT_TRUE(says(refusal_of([&] { state.step(lowp::sgd{.lr = 1}, number); }), named));
+    EXPECT_TRUE(says(
+        refusal_of([&] { lowp::update(state.p, state.g, lowp::sgd{.lr = 1}, number); }), named));
+    EXPECT_TRUE(state.is_untouched());
+  }
+  training_state state;
+  EXPECT_NO_THROW(state.step(lowp::adamw{}, largest));
+}
+
+TEST(refusal, alpha_that_is_not_finite) {
+  for (const double alpha : {nan, -nan, inf, -inf}) {
+    training_state state;
+    const auto call = [&] {
+      lowp::fused_add(state.p, static_cast<float>(alpha), state.g, lowp::nearest_even{},
+                      state.report);
+    };
+    const std::string text = refusal_of(call);
+    EXPECT_TRUE(says(text, {"lowp::fused_add: alpha is "}));
+    EXPECT_TRUE(names_value(text, "alpha", alpha));
+    EXPECT_TRUE(state.is_untouched());
+    std::vector<float> none;
+    refusal_of([&] { lowp::fused_add(none, static_cast<float>(alpha), none); });
+  }
 }
 
 TEST(refusal, momentum_without_a_range_for_it) {

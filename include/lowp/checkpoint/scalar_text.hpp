@@ -2,8 +2,8 @@
 // Numbers as text that reads back to the same bits.
 #pragma once
 
+#include <lowp/charconv.hpp>
 #include <lowp/text.hpp>
-#include <lowp/unpack.hpp>
 
 #include <charconv>
 #include <concepts>
@@ -71,8 +71,13 @@ bool parse_scalar(std::string_view text, T* to) {
     value = __builtin_bit_cast(T, bits);
     if (!unpack(double{value}).nan) return false;
   } else {
-    auto const read = std::from_chars(text.data(), end, value);
-    if (read.ec != std::errc() || read.ptr != end || unpack(double{value}).nan) return false;
+    auto const [number, stop] = scanner(text.data(), end).number();
+    if (stop != end || text.empty() || number.nan) return false;
+    value = nearest<T>(number);
+    auto const magnitude = __builtin_bit_cast(bits_of_scalar<T>, value) << 1;
+    bool const is_out_of_range = unpack(double{value}).infinite != number.infinite ||
+                                 (magnitude == 0) != (number.significand == 0 && !number.infinite);
+    if (is_out_of_range) return false;
   }
   if (to != nullptr) *to = value;
   return true;

@@ -69,8 +69,8 @@ class report_lanes {
     M const no_wish = lanes::is_zero(u);
     stalled_ += lanes::count(lanes::both(lanes::equal(before, after), lanes::negate(no_wish)));
     F step = lanes::sub(now, old);
-    U const largest =
-        lanes::max(lanes::magnitude(u), lanes::max(lanes::magnitude(old), lanes::magnitude(now)));
+    // The step is infinite or NaN if `old` or `now` is, or if it overflows.
+    U const largest = lanes::max(lanes::magnitude(u), lanes::magnitude(step));
     M const nonfinite = lanes::greater(largest, lanes::spread<U>(lanes::binary32_infinity - 1));
     F const zero = lanes::spread<F>(0);
     if (lanes::any(lanes::either(overflowed, nonfinite))) {

@@ -66,7 +66,7 @@ struct basic_update_report {
   std::uint64_t count = 0;       ///< elements seen
   std::uint64_t stalled = 0;     ///< u is not zero and the stored code did not change
   std::uint64_t overflowed = 0;  ///< a finite result, once rounded, was beyond the largest finite
-  std::uint64_t nonfinite = 0;   ///< u, old or new is infinite or NaN; in no sum below
+  std::uint64_t nonfinite = 0;   ///< u, old, new or new - old is infinite or NaN; in no sum below
   Sum applied;                   ///< of sign(u) * (new - old)
   Sum requested;                 ///< of |u|
 

@@ -62,7 +62,8 @@ struct split_layout {
       U const high = codes[0] & narrow_format.magnitude_mask();
       U const low = ((codes[1] & low_mask) ^ low_sign) - low_sign;
       auto const nan = lanes::greater(high, lanes::spread<U>(infinity >> low_bits));
-      U const magnitude = lanes::select(nan, (high << low_bits) | quiet, (high << low_bits) + low);
+      U const magnitude = lanes::select(nan, (high << low_bits) | (codes[1] & payload_mask) | quiet,
+                                        (high << low_bits) + low);
       U const sign = (codes[0] << (32 - narrow_format.bits())) & lanes::binary32_sign;
       return lanes::from_bits<F>(widened<F>(magnitude) | sign);
     }
@@ -72,14 +73,16 @@ struct split_layout {
       U const sign = lanes::bits(w) & lanes::binary32_sign;
       auto const nan = lanes::greater(a, lanes::spread<U>(lanes::binary32_infinity));
       U const exact = narrowed<F>(a, sign, random, rounding);
-      U const magnitude = lanes::min(exact, lanes::spread<U>(largest_));
       U const payload = canonical_ ? lanes::spread<U>(0) : a & 0x007fffff;
-      U const high = lanes::select(
-          nan, (payload >> (23 - narrow_format.significand_bits)) | (infinity | quiet) >> low_bits,
-          (magnitude + half) >> low_bits);
+      U const magnitude =
+          lanes::select(nan, (payload >> (23 - wide.significand_bits)) | (infinity | quiet),
+                        lanes::min(exact, lanes::spread<U>(largest_)));
+      // A NaN's payload is cut in two and not rounded.
+      U const rounding_up = lanes::select(nan, lanes::spread<U>(0), lanes::spread<U>(half));
+      U const high = (magnitude + rounding_up) >> low_bits;
       U const kept_sign = canonical_ ? lanes::select(nan, lanes::spread<U>(0), sign) : sign;
       codes[0] = high | kept_sign >> (32 - narrow_format.bits());
-      codes[1] = lanes::select(nan, lanes::spread<U>(0), magnitude - (high << low_bits)) & low_mask;
+      codes[1] = (magnitude - (high << low_bits)) & low_mask;
       return lanes::both(
           lanes::is_finite(w),
           lanes::greater((exact + half) >> low_bits, lanes::spread<U>(narrow_format.max_code())));
@@ -90,6 +93,7 @@ struct split_layout {
     static constexpr std::uint32_t quiet = std::uint32_t{1} << (wide.significand_bits - 1);
     static constexpr std::uint32_t half = std::uint32_t{1} << (low_bits - 1);
     static constexpr std::uint32_t low_mask = (std::uint32_t{1} << stored_bits) - 1;
+    static constexpr std::uint32_t payload_mask = (std::uint32_t{1} << low_bits) - 1;
     static constexpr std::uint32_t low_sign = std::uint32_t{1} << (stored_bits - 1);
     /// Of the codes whose high half is finite.
     static constexpr std::uint32_t largest = (narrow_format.max_code() << low_bits) + half - 1;
@@ -152,7 +156,7 @@ struct split_layout {
 /// The high half is the master rounded to nearest, ties away from zero: with ties to even 65537 floats
 /// would share a code, and none could be told from another. It may be infinite where the master is
 /// finite; where the policy saturates, the master ends where the high half does. Of a NaN the low half
-/// is 0 and not looked at.
+/// is the rest of its payload; it comes back quiet and otherwise the same.
 ///
 /// @tparam H  a narrow type with IEEE specials
 /// @tparam L  std::uint16_t or std::uint8_t: a two's complement number in units of the master's last bit
