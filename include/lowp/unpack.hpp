@@ -11,6 +11,17 @@
 
 namespace lowp::detail {
 
+/// The integers that every dialect of the compiler has, be they `std::integral` there or not.
+#if defined(__SIZEOF_INT128__)
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+template <class I>
+concept integer = std::integral<I> || std::same_as<I, int128> || std::same_as<I, uint128>;
+#else
+template <class I>
+concept integer = std::integral<I>;
+#endif
+
 /// (-1)^negative * significand * 2^(exponent - 61), the significand's top bit being bit 61. Below
 /// bit 0 nothing but "not zero" is kept: bit 0 is set if anything non-zero was dropped.
 struct unpacked {
@@ -105,14 +116,14 @@ LOWP_FN constexpr unpacked unpack(long double x) {
 #endif
 }
 
-template <std::integral I>
+template <integer I>
 LOWP_FN constexpr unpacked unpack(I x) {
   bool const negative = x < I{0};
   if constexpr (sizeof(I) <= 8) {
     auto const bits = static_cast<std::uint64_t>(x);
     return normalized(negative, negative ? 0 - bits : bits, 0);
-  } else {  // __int128, where the dialect counts it among the integers
-    auto bits = static_cast<std::make_unsigned_t<I>>(x);
+  } else {
+    auto bits = static_cast<uint128>(x);
     if (negative) bits = 0 - bits;
     int scale = 0;
     for (; bits >> 64 != 0; ++scale) bits = bits >> 1 | (bits & 1);
