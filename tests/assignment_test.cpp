@@ -59,7 +59,8 @@ constexpr bool takes_part_as_float_does() {
 static_assert(takes_part_as_float_does<bfloat16>() && takes_part_as_float_does<float8_e4m3fn>());
 
 // Two formats do not mix.
-static_assert(!std::is_assignable_v<bfloat16&, float16> && !std::is_convertible_v<float16, bfloat16>);
+static_assert(!std::is_assignable_v<bfloat16&, float16> &&
+              !std::is_convertible_v<float16, bfloat16>);
 static_assert(std::is_constructible_v<bfloat16, float16>);
 
 #if defined(__FLT16_MANT_DIG__)
@@ -103,7 +104,7 @@ TEST(assignment, is_what_code_written_for_float_needs) {
   bfloat16 sum;
   sum = std::accumulate(values.begin(), values.end(), 0.0F);
   EXPECT_EQ(sum, 300);  // 256 if the sum itself were narrow
-  y = true ? y : 0.0F;  // of T and an integer the language cannot choose: each converts to the other
+  y = true ? y : 0.0F;  // with 0 the language cannot choose: each converts to the other
   EXPECT_EQ(y, 1.5F);
   (y = 2.0F) = 3.0;
   EXPECT_EQ(y, 3);
