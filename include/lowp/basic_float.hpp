@@ -55,7 +55,7 @@ LOWP_FN constexpr auto number_of(X const& x) {
 }
 }  // namespace detail
 
-template <element T>
+template <class T>
 inline constexpr overflow default_overflow = overflow::infinity;
 template <format F>
 inline constexpr overflow default_overflow<basic_float<F>> = default_overflow_of(F);
@@ -63,7 +63,6 @@ inline constexpr overflow default_overflow<basic_float<F>> = default_overflow_of
 /// `x` as a `To`, rounded once from its exact value. `rounding` may be `stochastic`, which takes
 /// the random bits of element `offset`, or `stochastic_bits`.
 template <element To, number From, value_rounding R = nearest_even>
-  requires(narrow<To> || narrow<From> || std::same_as<From, float>)
 LOWP_FN constexpr To convert(From x, R rounding = {}, overflow policy = default_overflow<To>);
 
 /// One value of the format F, stored as its code in the low bits of 8 or 16. Drops in for `float`
@@ -136,16 +135,19 @@ LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
 }  // namespace detail
 
 template <element To, number From, value_rounding R>
-  requires(narrow<To> || narrow<From> || std::same_as<From, float>)
 LOWP_FN constexpr To convert(From x, R rounding, overflow policy) {
   if constexpr (std::same_as<To, From>) {
     return x;
-  } else if constexpr (std::same_as<To, float>) {
+  } else if constexpr (std::same_as<To, float> && narrow<From>) {
     return __builtin_bit_cast(float, detail::decode<From::descriptor>(std::uint32_t{x.bits()}));
   } else if constexpr (narrow<From>) {
     return convert<To>(convert<float>(x), rounding, policy);  // widening is exact
   } else if constexpr (detail::widens_to_float<From> && !std::same_as<From, float>) {
     return convert<To>(float{x}, rounding, policy);
+  } else if constexpr (std::same_as<To, float>) {
+    return __builtin_bit_cast(
+        float, detail::encode_binary32(detail::unpack(x), detail::random_bits_of(rounding),
+                                       rounding, policy));
   } else {
     constexpr format F = To::descriptor;
     auto const results = detail::special_results_of<F>(rounding, policy);
