@@ -94,6 +94,17 @@ struct avx512 {
     return static_cast<std::uint32_t>(__builtin_popcount(m.v));
   }
 
+  /// Of two registers in a row the words with even numbers, and those with odd.
+  LOWP_TARGET inline static void even_and_odd(words& even, words& odd, words const& a,
+                                              words const& b) {
+    words::vector const number = lane_numbers<avx512>().v;
+    words::vector e = number + number, o = e + 1;
+    asm("vpermi2d %2, %1, %0" : "+v"(e) : "v"(a.v), "v"(b.v));
+    asm("vpermi2d %2, %1, %0" : "+v"(o) : "v"(a.v), "v"(b.v));
+    even.v = e;
+    odd.v = o;
+  }
+
   /// Halves of what has just been loaded g++ loads by themselves, which is faster than to take a register
   /// apart.
   template <class V>
