@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// double and integers in lanes of words: taken apart, and rounded once to float in any mode that draws no
-// random bits. Rounded to odd, a float keeps at least two digits more than any narrow format has, so
+// double in lanes of words: taken apart, and rounded once to float in any mode that draws no random bits.
+// Rounded to odd, a float keeps at least two digits more than any narrow format has, so
 // that a second rounding gives what one would have (S. Boldo, G. Melquiond, IEEE TC 57, 2008).
 #pragma once
 
@@ -35,34 +35,19 @@ LOWP_FN constexpr magnitude_parts<U> parts_of_binary64(U const& high, U const& l
   return {lanes::select(lanes::equal(high | low, zero), zero, significand), (high >> 20) - 1023};
 }
 
-/// Of high * 2^32 + low.
+/// All of these binary32 magnitudes are normal: below the least, subtraction wraps to what is large.
 template <class U>
-LOWP_FN constexpr magnitude_parts<U> parts_of_integer(U const& high, U const& low) {
-  using namespace lanes;
-  U const zero = spread<U>(0);
-  auto const is_short = equal(high, zero);
-  U const leading = select(is_short, low, high), trailing = select(is_short, zero, low);
-  // Where the leading one is, says the exponent of a float that has 16 of the bits.
-  U const upper = leading >> 16;
-  auto const is_half = equal(upper, zero);
-  U const log2 = (bits(to_real(select(is_half, leading, upper))) >> 23) - 127;
-  U const top = select(is_half, log2, log2 + 16);
-  U const shift = min(spread<U>(31) - top, spread<U>(31));
-  // By two shifts, because one by all bits of a word is undefined.
-  U const significand = (leading << shift) | ((trailing >> 1) >> (spread<U>(31) - shift));
-  U const dropped = (significand & 1) | (trailing << shift);
-  return {(significand >> 1) | is_set(dropped), select(is_short, top, top + 32)};
+LOWP_FN constexpr bool are_normal(U const& a) {
+  constexpr std::uint32_t least = 1u << 23, origin = least + lanes::binary32_sign;
+  return !lanes::any(
+      lanes::greater(a - origin, lanes::spread<U>(lanes::binary32_infinity - 1 - origin)));
 }
 
-/// The pattern of what is too large for binary32.
-template <class U, class M, class R>
-LOWP_FN constexpr U beyond_binary32(M const& negative, R const& rounding, overflow policy) {
-  using namespace lanes;
-  bool const saturates = policy == overflow::saturate;
-  auto const pattern = [&](bool is_negative) {
-    return spread<U>(binary32_infinity - (saturates || rounding.inward(is_negative) ? 1 : 0));
-  };
-  return select(negative, pattern(true), pattern(false));
+/// What is too large for binary32 becomes infinity, or the finite value before it.
+template <class U, class R>
+LOWP_FN constexpr U beyond_binary32(bool negative, R const& rounding, overflow policy) {
+  bool const is_finite = policy == overflow::saturate || rounding.inward(negative);
+  return lanes::spread<U>(lanes::binary32_infinity - (is_finite ? 1 : 0));
 }
 
 /// The binary32 pattern of the magnitude, rounded.
@@ -81,7 +66,8 @@ LOWP_FN constexpr U round_to_binary32(magnitude_parts<U> const& x, M const& nega
   }
   U const odd = (significand >> dropped) & 1;
   U const increment = rounding.template increment<dropped>(odd, negative, zero);
-  U const beyond = beyond_binary32<U>(negative, rounding, policy);
+  U const beyond = select(negative, beyond_binary32<U>(true, rounding, policy),
+                          beyond_binary32<U>(false, rounding, policy));
   U const magnitude = ((exponent - least) << 23) + ((significand + increment) >> dropped);
   return select(greater(exponent, spread<U>(127)), beyond, min(magnitude, beyond));
 }
@@ -103,14 +89,6 @@ LOWP_FN constexpr U binary64_to_binary32(U const& high, U const& low, R const& r
     rounded = select(special, select(is_infinite, infinite, payload | binary32_nan), rounded);
   }
   return rounded | sign;
-}
-
-/// An integer's sign, in the top bit, and magnitude to binary32 patterns.
-template <class U, class R>
-LOWP_FN constexpr U integer_to_binary32(U const& sign, U const& high, U const& low,
-                                        R const& rounding, overflow policy) {
-  auto const negative = lanes::greater(lanes::spread<U>(0), sign);
-  return round_to_binary32(parts_of_integer(high, low), negative, rounding, policy) | sign;
 }
 
 }  // namespace lowp::detail

@@ -87,6 +87,17 @@ struct avx2 : vector_masks<avx2> {
     high = h;
   }
 
+  template <class V>
+  LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
+    typedef float half __attribute__((vector_size(16)));
+    half l, h;
+    asm("vcvtpd2ps %1, %0" : "=x"(l) : "x"(low));
+    asm("vcvtpd2ps %1, %0" : "=x"(h) : "x"(high));
+    reals::vector r;
+    asm("vinsertf128 $1, %2, %t1, %0" : "=x"(r) : "x"(l), "x"(h));
+    x.v = r;
+  }
+
   /// 2^n, and 0 where n is 32 or more.
   LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
     words one;

@@ -120,6 +120,17 @@ struct avx512 {
     high = h;
   }
 
+  template <class V>
+  LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
+    typedef float half __attribute__((vector_size(32)));
+    half l, h;
+    asm("vcvtpd2ps %1, %0" : "=v"(l) : "v"(low));
+    asm("vcvtpd2ps %1, %0" : "=v"(h) : "v"(high));
+    reals::vector r;
+    asm("vinsertf32x8 $1, %2, %g1, %0" : "=v"(r) : "v"(l), "v"(h));
+    x.v = r;
+  }
+
   /// 2^n, and 0 where n is 32 or more.
   LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
     words one;

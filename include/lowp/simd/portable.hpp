@@ -71,6 +71,12 @@ struct portable : vector_masks<portable> {
     low = V{x.v[0], x.v[1]};
     high = V{x.v[2], x.v[3]};
   }
+  template <class F, class V>
+  LOWP_HOST_FN static void narrow(F& x, V const& low, V const& high) {
+    typedef float half __attribute__((vector_size(8)));
+    half const l = __builtin_convertvector(low, half), h = __builtin_convertvector(high, half);
+    x.v = typename F::vector{l[0], l[1], h[0], h[1]};
+  }
   template <class V>
   LOWP_HOST_FN static void add_product(V& result, V const& sum, V const& a, V const& b) {
     result = sum + a * b;
