@@ -31,9 +31,31 @@ template <class T>
 concept element = narrow<T> || std::same_as<T, float>;
 /// What a narrow value can be made from.
 template <class T>
-concept number = narrow<T> || std::floating_point<T> || std::integral<T>;
+concept number = narrow<T> || std::floating_point<T> || detail::integer<T>;
 
-template <element T>
+namespace detail {
+/// Every value is a float: a list-initialisation refuses to narrow.
+template <class X>
+concept widens_to_float = requires(X const& x) { float{x}; };
+
+/// A floating type of the language, `_Float16` too.
+template <class X>
+concept floating = std::floating_point<X> || (widens_to_float<X> && !std::is_class_v<X>);
+
+/// An enumeration, `_Float16`, or a class that converts to float, as 16-bit types of other libraries do.
+template <class X>
+concept number_like = !number<X> && (std::is_enum_v<X> || widens_to_float<X>);
+
+template <number_like X>
+LOWP_FN constexpr auto number_of(X const& x) {
+  if constexpr (std::is_enum_v<X>)
+    return static_cast<std::underlying_type_t<X>>(x);
+  else
+    return float{x};
+}
+}  // namespace detail
+
+template <class T>
 inline constexpr overflow default_overflow = overflow::infinity;
 template <format F>
 inline constexpr overflow default_overflow<basic_float<F>> = default_overflow_of(F);
@@ -41,12 +63,11 @@ inline constexpr overflow default_overflow<basic_float<F>> = default_overflow_of
 /// `x` as a `To`, rounded once from its exact value. `rounding` may be `stochastic`, which takes
 /// the random bits of element `offset`, or `stochastic_bits`.
 template <element To, number From, value_rounding R = nearest_even>
-  requires(narrow<To> || narrow<From> || std::same_as<From, float>)
 LOWP_FN constexpr To convert(From x, R rounding = {}, overflow policy = default_overflow<To>);
 
 /// One value of the format F, stored as its code in the low bits of 8 or 16. Drops in for `float`
 /// as C++23's std::bfloat16_t does: widens implicitly, narrows explicitly (nearest even, default
-/// overflow), takes integers implicitly.
+/// overflow), takes integers implicitly. An assignment narrows without a cast: `y = 0.5f * y`.
 template <format F>
   requires(F.is_valid())
 class basic_float {
@@ -56,13 +77,20 @@ class basic_float {
 
   basic_float() = default;  // indeterminate, as a float is
 
-  template <std::integral I>
+  template <detail::integer I>
   LOWP_FN constexpr basic_float(I x) : basic_float(convert<basic_float>(x)) {}
   template <std::floating_point X>
   LOWP_FN explicit constexpr basic_float(X x) : basic_float(convert<basic_float>(x)) {}
   template <format G>
     requires(G != F)
   LOWP_FN explicit constexpr basic_float(basic_float<G> x) : basic_float(convert<basic_float>(x)) {}
+  template <detail::number_like X>
+  LOWP_FN explicit constexpr basic_float(X const& x) : basic_float(detail::number_of(x)) {}
+
+  template <detail::floating X>
+  LOWP_FN constexpr basic_float& operator=(X x) {
+    return *this = basic_float(x);
+  }
 
   LOWP_FN constexpr operator float() const { return convert<float>(*this); }
 
@@ -107,14 +135,19 @@ LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
 }  // namespace detail
 
 template <element To, number From, value_rounding R>
-  requires(narrow<To> || narrow<From> || std::same_as<From, float>)
 LOWP_FN constexpr To convert(From x, R rounding, overflow policy) {
   if constexpr (std::same_as<To, From>) {
     return x;
-  } else if constexpr (std::same_as<To, float>) {
+  } else if constexpr (std::same_as<To, float> && narrow<From>) {
     return __builtin_bit_cast(float, detail::decode<From::descriptor>(std::uint32_t{x.bits()}));
   } else if constexpr (narrow<From>) {
     return convert<To>(convert<float>(x), rounding, policy);  // widening is exact
+  } else if constexpr (detail::widens_to_float<From> && !std::same_as<From, float>) {
+    return convert<To>(float{x}, rounding, policy);
+  } else if constexpr (std::same_as<To, float>) {
+    return __builtin_bit_cast(
+        float, detail::encode_binary32(detail::unpack(x), detail::random_bits_of(rounding),
+                                       rounding, policy));
   } else {
     constexpr format F = To::descriptor;
     auto const results = detail::special_results_of<F>(rounding, policy);

@@ -91,7 +91,7 @@ namespace openmp {
 /// As lowp::cast.
 template <class In, class Out, class... Rest>
 LOWP_HOST_FN void cast(In&& in, Out&& out, Rest&&... rest) {
-  if constexpr (input<In> && output<Out>)
+  if constexpr (castable<In, Out>)
     detail::refuse_if(detail::cast_on(detail::openmp_team{}, std::forward<In>(in),
                                       std::forward<Out>(out), rest...));
   else

@@ -11,13 +11,24 @@
 
 namespace lowp::detail {
 
+/// The integers that every dialect of the compiler has, be they `std::integral` there or not.
+#if defined(__SIZEOF_INT128__)
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+template <class I>
+concept integer = std::integral<I> || std::same_as<I, int128> || std::same_as<I, uint128>;
+#else
+template <class I>
+concept integer = std::integral<I>;
+#endif
+
 /// (-1)^negative * significand * 2^(exponent - 61), the significand's top bit being bit 61. Below
 /// bit 0 nothing but "not zero" is kept: bit 0 is set if anything non-zero was dropped.
 struct unpacked {
   bool negative = false, infinite = false, nan = false;
   int exponent = -100000;  // of zero: below every grid
   std::uint64_t significand = 0;
-  std::uint32_t payload = 0;  // of a NaN: the leading 16 bits of its significand field
+  std::uint32_t payload = 0;  // of a NaN: the leading 32 bits of its significand field
 
   static constexpr int precision = 62;
 };
@@ -55,7 +66,7 @@ LOWP_FN constexpr unpacked unpack(double x) {
     return {.negative = negative,
             .infinite = significand == 0,
             .nan = significand != 0,
-            .payload = static_cast<std::uint32_t>(significand >> 36)};
+            .payload = static_cast<std::uint32_t>(significand >> 20)};
   return normalized(negative, field ? significand | std::uint64_t{1} << 52 : significand,
                     (field ? field : 1) - 1075);
 }
@@ -82,7 +93,7 @@ LOWP_HOST_FN constexpr unpacked unpack_by_arithmetic(long double x) {
   bool const nan = x != x;
   bool const negative = x < 0 || ((x == 0 || nan) &&
                                   unpack(static_cast<double>(x)).negative);  // a signed zero or NaN
-  if (nan) return {.negative = negative, .nan = true, .payload = 0x8000};
+  if (nan) return {.negative = negative, .nan = true, .payload = 0x80000000};
   if (negative) x = -x;
   if (x > std::numeric_limits<long double>::max()) return {.negative = negative, .infinite = true};
   if (x == 0) return {.negative = negative};
@@ -114,19 +125,19 @@ LOWP_FN constexpr unpacked unpack(long double x) {
     return {.negative = negative,
             .infinite = below_top == 0,
             .nan = below_top != 0,
-            .payload = static_cast<std::uint32_t>(below_top >> 48)};
+            .payload = static_cast<std::uint32_t>(below_top >> 32)};
   return normalized(negative, b.significand, (field ? field : 1) - 16446);
 #endif
 }
 
-template <std::integral I>
+template <integer I>
 LOWP_FN constexpr unpacked unpack(I x) {
   bool const negative = x < I{0};
   if constexpr (sizeof(I) <= 8) {
     auto const bits = static_cast<std::uint64_t>(x);
     return normalized(negative, negative ? 0 - bits : bits, 0);
-  } else {  // __int128, where the dialect counts it among the integers
-    auto bits = static_cast<std::make_unsigned_t<I>>(x);
+  } else {
+    auto bits = static_cast<uint128>(x);
     if (negative) bits = 0 - bits;
     int scale = 0;
     for (; bits >> 64 != 0; ++scale) bits = bits >> 1 | (bits & 1);
@@ -167,8 +178,27 @@ LOWP_FN constexpr std::uint32_t encode(unpacked const& u, std::uint32_t random, 
   bool const no_zero = !F.has_zero() && u.significand == 0 && !u.infinite;
   return finish<F, R>(magnitude, u.negative ? F.sign_mask() : 0, u.negative, u.infinite,
                       u.nan || no_zero,
-                      F.significand_bits ? u.payload >> (16 - F.significand_bits) : 0, s)
+                      F.significand_bits ? u.payload >> (32 - F.significand_bits) : 0, s)
       .code;
+}
+
+/// The same to binary32, which has a policy but no presets.
+template <class R>
+LOWP_FN constexpr std::uint32_t encode_binary32(unpacked const& u, std::uint32_t random,
+                                                R const& rounding, overflow policy) {
+  using namespace lanes;
+  constexpr int significand_bits = 23;
+  position const p = locate<format{8, significand_bits, 127}>(u);
+  std::uint64_t const increment =
+      rounding.template increment<63>(p.lower & 1, u.negative, std::uint64_t{random});
+  std::uint64_t const magnitude = p.lower + ((p.fraction + increment) >> 63);
+  std::uint32_t const infinite = binary32_infinity - (policy == overflow::saturate ? 1 : 0);
+  std::uint32_t const beyond = rounding.inward(u.negative) ? binary32_infinity - 1 : infinite;
+  std::uint32_t const finite = magnitude < beyond ? static_cast<std::uint32_t>(magnitude) : beyond;
+  return (u.negative ? binary32_sign : 0) |
+         (u.nan        ? binary32_nan | u.payload >> (32 - significand_bits)
+          : u.infinite ? infinite
+                       : finite);
 }
 
 }  // namespace lowp::detail

@@ -4,4 +4,5 @@
 
 #include <lowp/arithmetic.hpp>
 #include <lowp/basic_float.hpp>
+#include <lowp/cmath.hpp>
 #include <lowp/math.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: satisfy 'output
+// expect-first: satisfy 'cast_output
 #include <lowp/lowp.hpp>
 
 #include <vector>

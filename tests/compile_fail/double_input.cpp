@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans hold float or narrow types; a double would be rounded twice.
+// Operations compute in float; a double would be rounded twice. Only cast takes double.
 // expect-first: satisfy 'readable
 #include <lowp/lowp.hpp>
 

@@ -5,6 +5,7 @@
 
 #include <lowp/basic_float.hpp>
 #include <lowp/scale.hpp>
+#include <lowp/simd/numbers.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -20,14 +21,17 @@ struct no_report {};
 
 enum class access : std::uint8_t { read, write, read_write };
 
-/// `rounding`, `policy` and the number of the random draw matter where narrow elements are written.
-template <element T, access A, class R = nearest_even>
+/// `rounding`, `policy` and the number of the random draw matter where narrow elements are written, and
+/// where plain numbers are read, which a load rounds to float.
+template <class T, access A, class R = nearest_even>
+  requires element<T> || detail::plain_number<T>
 struct operand {
   using type = T;
   static constexpr access direction = A;
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
-  static constexpr bool is_random = is_written && narrow<T> && R::is_stochastic;
+  static constexpr bool is_random =
+      (is_written && narrow<T> && R::is_stochastic) || detail::is_drawn<R>;
 
   std::conditional_t<is_written, T, T const>* data;
   R rounding{};
@@ -38,6 +42,7 @@ struct operand {
   LOWP_HOST_FN stochastic const* random() const {
     if constexpr (std::same_as<R, stochastic>) return &rounding;
     if constexpr (std::same_as<R, rounding_mode>) return rounding.random();
+    if constexpr (detail::is_drawn<R>) return &rounding.mode;
     return nullptr;
   }
 

@@ -20,6 +20,10 @@ template <>
 struct storage_of<float> {
   using type = float;
 };
+template <detail::plain_number T>
+struct storage_of<T> {
+  using type = T;
+};
 
 /// Room for a zero-padded copy of the last batch, and for a batch on its way around the caches. Not
 /// inside the port: what may be pointed at may be written through the pointer, and a port's constants
@@ -116,6 +120,11 @@ class port {
   LOWP_HOST_FN F load(int k) const {
     if constexpr (!Operand::is_read) {
       return lanes::spread<F>(0);
+    } else if constexpr (detail::is_drawn<rounding>) {
+      return load_drawn<Isa, typename rounding::target>(static_cast<T const*>(at_) + k,
+                                                        random_.at(k), operand_.policy);
+    } else if constexpr (detail::plain_number<T>) {
+      return load_rounded<Isa>(static_cast<T const*>(at_) + k, operand_.rounding, operand_.policy);
     } else if constexpr (requires(F x, raw r) { Isa::decode(tag{}, x, r); }) {
       raw codes;
       __builtin_memcpy(&codes.v, static_cast<storage const*>(at_) + k, sizeof(codes.v));
@@ -158,6 +167,9 @@ class port {
                                                      operand_.rounding, results_);
       s.code.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
       return s;
+    } else if constexpr (std::is_same_v<T, double>) {
+      store_widened(static_cast<double*>(const_cast<void*>(at_)) + k, value);
+      return {};
     } else {
       F const result = computed(value);
       result.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
@@ -209,6 +221,7 @@ class port {
     LOWP_HOST_FN U lanes(int k) const {
       return is_on() ? U::load(bits_ + k) : lowp::lanes::spread<U>(0);
     }
+    LOWP_HOST_FN std::uint16_t const* at(int k) const { return bits_ + k; }
 
    private:
     bool is_on_;

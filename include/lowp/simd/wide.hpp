@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes of double, for sums: what widening a pack gives.
+// Lanes of double: what widening a pack gives, for sums and for numbers on their way to float.
 #pragma once
 
 #include <lowp/lanes.hpp>
+
+#include <cstdint>
 
 namespace lowp {
 
@@ -12,6 +14,7 @@ namespace simd {
 template <class Isa>
 struct wide {
   typedef double vector __attribute__((vector_size(8 * Isa::lanes / 2)));
+  typedef std::uint64_t words __attribute__((vector_size(8 * Isa::lanes / 2)));  ///< their bits
 
   vector v[2];
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// cast of double, and to double: every place where a result changes, on every backend, at every length
+// of a batch, with the same bits as convert.
+#include <cmath>
+#include <span>
+#include <stdexcept>
+
+#include "cast_numbers.hpp"
+
+namespace {
+
+using namespace lowp_test;
+using lowp::bfloat16;
+using lowp::float16;
+using lowp::float8_e4m3fn;
+using lowp::float8_e8m0fnu;
+
+static_assert(lowp::cast_input<std::vector<double>> && lowp::cast_input<std::span<const int>>);
+static_assert(lowp::cast_input<std::vector<std::int8_t>> && lowp::cast_input<std::uint64_t (&)[2]>);
+static_assert(lowp::cast_input<std::vector<float>&> && lowp::cast_input<std::vector<long long>>);
+static_assert(!lowp::cast_input<std::vector<long double>> && !lowp::cast_input<std::string>);
+static_assert(!lowp::cast_input<std::u16string> && !lowp::cast_input<std::array<bool, 2>>);
+static_assert(lowp::cast_output<std::vector<double>&> && lowp::cast_output<std::span<float>>);
+static_assert(!lowp::cast_output<std::vector<double>> && !lowp::cast_output<std::vector<int>&>);
+static_assert(!lowp::cast_output<const std::vector<double>&>);
+static_assert(lowp::castable<std::vector<double>, std::vector<bfloat16>&>);
+static_assert(lowp::castable<std::vector<double>, std::vector<double>&>);
+static_assert(lowp::castable<std::vector<int>, std::vector<float>&>);
+static_assert(!lowp::castable<std::vector<int>, std::vector<double>&>);
+static_assert(!lowp::input<std::vector<double>> && !lowp::output<std::vector<double>&>);
+
+// What is read is a float rounded to odd, whatever the mode: see narrowing_test.cpp for all of them.
+TEST(cast_doubles, to_a_narrow_format) {
+  for (const auto& in : {doubles_around(facts<bfloat16>, 3), random_doubles(60'000)}) {
+    check_nearest<bfloat16>(in);
+    check<bfloat16>(in, lowp::upward{}, oracle::mode::upward, "upward");
+  }
+}
+
+TEST(cast_doubles, to_float) {
+  for (const auto& in : {doubles_around(oracle::binary32, 50'021), random_doubles(60'000)}) {
+    check_nearest<float>(in);
+    check<float>(in, lowp::nearest_away{}, oracle::mode::nearest_away, "nearest_away");
+    check<float>(in, lowp::toward_zero{}, oracle::mode::toward_zero, "toward_zero");
+    check<float>(in, lowp::downward{}, oracle::mode::downward, "downward");
+  }
+}
+
+TEST(cast_doubles, to_formats_of_every_shape) {
+  check_nearest<float16>(doubles_around(facts<float16>, 3));
+  check_nearest<float8_e4m3fn>(doubles_around(facts<float8_e4m3fn>, 1));
+  check_nearest<float8_e8m0fnu>(doubles_around(facts<float8_e8m0fnu>, 1));
+  check_nearest<user_e2m13>(doubles_around(facts<user_e2m13>, 3));
+}
+
+// Where a float has enough digits for the draw, and where it does not.
+TEST(cast_doubles, stochastically) {
+  check_stochastic<float8_e4m3fn>(doubles_around(facts<float8_e4m3fn>, 1));
+  check_stochastic<bfloat16>(doubles_around(facts<bfloat16>, 7));
+  check_stochastic<float16>(doubles_around(facts<float16>, 7));
+  check_stochastic<float>(doubles_around(oracle::binary32, 1'000'003));
+}
+
+template <class From>
+void check_widening(const std::vector<From>& in) {
+  std::vector<double> out(in.size());
+  lowp::cast(in, out);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const auto bits = std::bit_cast<std::uint64_t>(out[i]);
+    std::uint64_t expected = 0;
+    if constexpr (std::same_as<From, float>)
+      expected = oracle::encode_wide(oracle::binary64, oracle::from(in[i]),
+                                     oracle::mode::nearest_even, oracle::policy::infinity);
+    else
+      expected = oracle::encode_wide(oracle::binary64, oracle::decode(facts<From>, in[i].bits()),
+                                     oracle::mode::nearest_even, oracle::policy::infinity);
+    ASSERT_EQ(bits, expected) << shown(in[i]) << shown(out[i]);
+  }
+}
+
+TEST(cast_to_double, is_exact) {
+  std::vector<bfloat16> codes;
+  for (std::uint32_t code = 0; code < code_count<bfloat16>; ++code)
+    codes.push_back(of_code<bfloat16>(code));
+  check_widening(codes);
+  std::vector<float> floats;
+  for (std::uint32_t bits = 0; bits < 0xffff'0000; bits += 65'521) floats.push_back(float_of(bits));
+  check_widening(floats);
+}
+
+// One batch and a bit, from every start: a part of a pack, then nothing beyond it.
+TEST(cast_numbers, of_every_length_from_every_start) {
+  const std::vector<double> in = random_doubles(600);
+  std::vector<bfloat16> whole(in.size());
+  const lowp::stochastic mode{.seed = 1};
+  for (std::size_t size = 0; size < 300; ++size) {
+    const std::size_t first = size % 9;
+    std::vector<bfloat16> out(size + 1, bfloat16(7));
+    lowp::cast(in, whole);
+    lowp::cast(std::span(in).subspan(first, size), std::span(out).first(size));
+    for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(out[i].bits(), whole[first + i].bits());
+    ASSERT_EQ(out[size], 7);
+    lowp::cast(in, whole, mode);
+    lowp::cast(std::span(in).subspan(first, size), std::span(out).first(size), mode.after(first));
+    for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(out[i].bits(), whole[first + i].bits());
+    std::vector<double> back(size + 1, 7.0);
+    lowp::cast(std::span(whole).subspan(first, size), std::span(back).first(size));
+    for (std::size_t i = 0; i < size; ++i) {
+      ASSERT_TRUE(isnan(whole[first + i]) || back[i] == whole[first + i]);
+    }
+    ASSERT_EQ(back[size], 7);
+  }
+}
+
+TEST(cast_numbers, in_place_where_elements_have_equal_size) {
+  std::vector<std::int16_t> storage{1, -2, 300, 32767};
+  const std::span narrow(reinterpret_cast<bfloat16*>(storage.data()), storage.size());
+  lowp::cast(storage, narrow);
+  EXPECT_EQ(narrow[1], -2);
+  EXPECT_EQ(narrow[3], 32768);
+  std::vector<double> wide{1, 2, 3};
+  lowp::cast(wide, wide);
+  EXPECT_EQ(wide, (std::vector<double>{1, 2, 3}));
+  const std::span start(reinterpret_cast<float*>(wide.data()), wide.size());
+  EXPECT_THROW(lowp::cast(wide, start), std::invalid_argument);
+  std::vector<float> shorter(2);
+  EXPECT_THROW(lowp::cast(wide, shorter), std::invalid_argument);
+}
+
+}  // namespace

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of the two ranges of a cast one holds floats or a narrow type.
+// expect-first: satisfy 'castable
+#include <lowp/lowp.hpp>
+
+#include <vector>
+
+#ifdef CONTROL
+using numbers = std::vector<float>;
+#else
+using numbers = std::vector<double>;
+#endif
+
+void widen(const std::vector<int>& x, numbers& y) { lowp::cast(x, y); }

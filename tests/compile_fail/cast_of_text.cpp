@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes are numbers, characters are not.
+// expect-first: satisfy 'cast_input
+#include <lowp/lowp.hpp>
+
+#include <string>
+#include <vector>
+
+#ifdef CONTROL
+using bytes = std::vector<unsigned char>;
+#else
+using bytes = std::string;
+#endif
+
+void narrow(const bytes& x, std::vector<lowp::bfloat16>& y) { lowp::cast(x, y); }
