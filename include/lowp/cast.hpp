@@ -5,7 +5,6 @@
 #include <lowp/simd/dispatch.hpp>
 
 #include <concepts>
-#include <ranges>
 
 namespace lowp {
 
@@ -118,7 +117,8 @@ template <class Where, class In, class Out, class R = nearest_even>
 /// bits; a NaN keeps its sign and its leading payload bits as far as the format has them.
 ///
 /// @param in   n elements: float, a narrow type, double or an integer of 8 to 64 bits
-/// @param out  n elements: float, a narrow type or double, but integers do not become double; may be the storage of `in` where elements have equal size
+/// @param out  n elements: float, a narrow type or double, but integers do not become double; may be
+///             the storage of `in` where elements have equal size
 /// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 template <class In, class Out, span_rounding R = nearest_even>
   requires castable<In, Out>
