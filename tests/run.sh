@@ -26,6 +26,9 @@ case $level in
     need_examples
     wish pkg-config pkg-config
     wish clang clang++
+    wish qemu-user qemu-aarch64
+    wish g++-aarch64-linux-gnu aarch64-linux-gnu-g++
+    wish g++-s390x-linux-gnu s390x-linux-gnu-g++
     wish clang-format-19 clang-format-19
     target=all
     all=ON

@@ -7,6 +7,10 @@
 #include <lowp-needs-std=c++20>  // A compiler goes on after an error, but not without a file.
 #endif
 
+#if defined(__i386__) && !defined(__SSE2_MATH__)
+#error "lowp needs arithmetic without excess precision: compile with -msse2 -mfpmath=sse"
+#endif
+
 #define LOWP_VERSION_MAJOR 0
 #define LOWP_VERSION_MINOR 1
 #define LOWP_VERSION_PATCH 0

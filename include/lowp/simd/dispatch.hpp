@@ -8,14 +8,16 @@
 
 #if !defined(__CUDA_ARCH__)
 #include <lowp/environment.hpp>
-#include <lowp/simd/avx2.hpp>
-#include <lowp/simd/avx512.hpp>
-#include <lowp/simd/avx512_bf16.hpp>
 #include <lowp/simd/blocks.hpp>
 #include <lowp/simd/composite.hpp>
 #include <lowp/simd/portable.hpp>
 #include <lowp/simd/rows.hpp>
 #include <lowp/simd/transform.hpp>
+#if defined(__x86_64__) || defined(__i386__)
+#include <lowp/simd/avx2.hpp>
+#include <lowp/simd/avx512.hpp>
+#include <lowp/simd/avx512_bf16.hpp>
+#endif
 #endif
 
 #include <cstddef>
@@ -63,6 +65,9 @@ struct isa_list {
 
   /// The last one in the list that this machine has, or the one that LOWP_ISA names.
   static std::size_t choose() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();  // a constructor of the program may call before the one that does this
+#endif
     bool const available[] = {Isa::available()...};
     std::size_t best = none;
     for (std::size_t i = 0; i < none; ++i)
@@ -85,7 +90,11 @@ struct isa_list {
   }
 };
 
+#if defined(__x86_64__) || defined(__i386__)
 using native = isa_list<portable, avx2, avx512, avx512_bf16>;
+#else
+using native = isa_list<portable>;
+#endif
 
 inline std::size_t chosen() {
   static std::size_t const index = native::choose();

@@ -118,6 +118,12 @@ LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& k
     V const words[] = {w[0].v[i], w[1].v[i], w[2].v[i], w[3].v[i]};
     V pair[2];
     Isa::numbers(pair[0], pair[1], words);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__  // the first of four numbers is the lowest of its word
+    for (V& v : pair) {
+      v = v << 32 | v >> 32;
+      v = (v & 0x0000ffff0000ffff) << 16 | (v >> 16 & 0x0000ffff0000ffff);
+    }
+#endif
     __builtin_memcpy(bits + i * 4 * Isa::lanes, &pair, sizeof(pair));
   }
 }
