@@ -50,3 +50,14 @@ foreach(first_call isa cast fused_add update)
     expect("${word}" ${first_call} "refused [^\n]*LOWP_ISA=${word} [^\n]*portable[^\n]*")
   endforeach()
 endforeach()
+
+# A constructor of the program may be the first to ask.
+execute_process(
+  COMMAND ${CXX} -std=c++20 -O1 ${warnings} -I${ROOT}/include ${CMAKE_CURRENT_LIST_DIR}/early.cpp
+          -o ${SCRATCH}/early
+  COMMAND_ERROR_IS_FATAL ANY)
+unset(ENV{LOWP_ISA})
+execute_process(COMMAND ${SCRATCH}/early OUTPUT_VARIABLE out COMMAND_ERROR_IS_FATAL ANY)
+if(NOT out STREQUAL best)
+  message(SEND_ERROR "asked early: ${out}, later: ${best}")
+endif()
