@@ -234,24 +234,24 @@ LOWP_FN constexpr bool operator>=(A a, B b) {
 }
 
 // Two narrow formats do not mix; without these, both would widen to float behind your back. The type
-// that they would return says in a diagnostic which concept is not satisfied.
+// that they would return is what a diagnostic shows.
 template <class A, class B>
-struct concept_operands_is_not_satisfied;
+struct formats_do_not_mix_convert_one;
 // clang-format off
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator+(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator-(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator*(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator/(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator==(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator<(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator>(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator<=(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator>=(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator<=>(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator+=(A&, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator-=(A&, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator*=(A&, B) = delete;
-template <class A, class B> requires different_formats<A, B> concept_operands_is_not_satisfied<A, B> operator/=(A&, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator+(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator-(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator*(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator/(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator==(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator<(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator>(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator<=(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator>=(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator<=>(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator+=(A&, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator-=(A&, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator*=(A&, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator/=(A&, B) = delete;
 // clang-format on
 
 }  // namespace lowp

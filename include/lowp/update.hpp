@@ -123,18 +123,53 @@ LOWP_HOST_FN auto slot(S& storage, R const& rounding, When const& when, Outcome 
 }
 
 template <class T>
+inline constexpr bool is_optimizer = one_of<std::remove_cvref_t<T>, sgd, adamw>;
+
+template <class T>
 concept update_argument =
     moment_storage<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
     update_rounding<std::remove_cvref_t<T>> || reports_update<std::remove_cvref_t<T>> ||
-    one_of<std::remove_cvref_t<T>, sgd, adamw, overflow>;
+    is_optimizer<T> || one_of<std::remove_cvref_t<T>, overflow>;
+
+/// What the arguments after parameters and gradients are, as far as one can be wrong by its place.
+struct update_shape {
+  int moments = 0;  ///< before the optimizer
+  bool has_optimizer = false, is_adamw = false, has_step = false, is_step_next = false;
+
+  template <class T>
+  constexpr void add() {
+    if (is_step_next) has_step = std::is_arithmetic_v<T>;
+    is_step_next = !has_optimizer && is_optimizer<T>;
+    if (is_step_next) is_adamw = std::same_as<T, adamw>;
+    has_optimizer = has_optimizer || is_step_next;
+    if (!has_optimizer) ++moments;
+  }
+  constexpr bool has_moments() const { return is_adamw ? moments == 2 : moments < 2; }
+};
+template <class... Rest>
+inline constexpr update_shape shape_of_update = [] {
+  update_shape shape;
+  (shape.add<std::remove_cvref_t<Rest>>(), ...);
+  return shape;
+}();
 
 template <class P, class G, class... Rest>
-concept update_arguments = storage<P> && readable<G> && (update_argument<Rest> && ...);
+concept update_arguments =
+    storage<P> && readable<G> && (update_argument<Rest> && ...) &&
+    shape_of_update<Rest...>.has_step && shape_of_update<Rest...>.has_moments();
 
-template <class T>
-LOWP_FN constexpr void must_be_update_argument() {
-  static_assert(update_argument<T>,
-                "an argument of update does not satisfy 'moment_storage' or 'update_rounding'");
+template <class... Rest>
+LOWP_FN constexpr void must_be_update_arguments() {
+  constexpr update_shape shape = shape_of_update<Rest...>;
+  static_assert(shape.has_optimizer, "update: there is no optimizer: lowp::sgd or lowp::adamw");
+  static_assert(!shape.has_optimizer || shape.has_moments(),
+                "update: the optimizer's state does not fit: (p, g, sgd, step), (p, g, momentum, "
+                "sgd, step) or (p, g, m, v, adamw, step)");
+  static_assert(!shape.has_optimizer || shape.has_step,
+                "update: the step, an integer that counts from 1, comes after the optimizer");
+  static_assert(!shape.has_step || (update_argument<Rest> && ...),
+                "update: an argument does not satisfy 'moment_storage', 'update_rounding' or "
+                "'policy_then_report'");
 }
 
 /// The three overloads of `update`, where `where` says.
@@ -237,7 +272,7 @@ template <class P, class G, class... Rest>
 void update(P&&, G&&, Rest&&...) {
   detail::must_be_storage<P>();
   detail::must_be_readable<G>();
-  (detail::must_be_update_argument<Rest>(), ...);
+  detail::must_be_update_arguments<Rest...>();
 }
 
 }  // namespace lowp

@@ -72,6 +72,6 @@ struct kahan {
   LOWP_HOST_FN detail::kahan_layout<P, C> layout() const { return {}; }
 };
 template <class P, class C>
-kahan(P&&, C&&) -> kahan<std::ranges::range_value_t<P>, std::ranges::range_value_t<C>>;
+kahan(P&&, C&&) -> kahan<detail::narrow_in<P>, detail::narrow_in<C>>;
 
 }  // namespace lowp

@@ -73,6 +73,6 @@ struct master {
   LOWP_HOST_FN detail::master_layout<W, C> layout() const { return {}; }
 };
 template <class W, class C>
-master(W&&, C&&) -> master<std::ranges::range_value_t<W>, std::ranges::range_value_t<C>>;
+master(W&&, C&&) -> master<std::ranges::range_value_t<W>, detail::narrow_in<C>>;
 
 }  // namespace lowp

@@ -20,10 +20,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 
 namespace lowp {
 
 namespace detail {
+
+/// The element type of an array of a storage.
+template <class R>
+struct narrow_array {
+  using type = std::remove_cvref_t<decltype(*std::declval<R&>().data())>;
+  static_assert(narrow<type>,
+                "this array of the storage holds a narrow type: bfloat16, float16, ...");
+};
+template <class R>
+using narrow_in = typename narrow_array<std::remove_reference_t<R>>::type;
 
 template <element... T>
 struct part_list {

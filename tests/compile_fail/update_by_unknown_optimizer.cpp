@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect-first: no optimizer
+#include <lowp/lowp.hpp>
+
+#include <vector>
+
+int main() {
+  std::vector<lowp::bfloat16> p(3);
+  std::vector<float> g(3);
+  struct lion {
+    double lr;
+  };
+#ifdef CONTROL
+  lowp::update(p, g, lowp::sgd{.lr = 1}, 1);
+#else
+  lowp::update(p, g, lion{1}, 1);
+#endif
+}
