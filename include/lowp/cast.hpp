@@ -117,10 +117,11 @@ template <class Where, class In, class Out, class R = nearest_even>
 /// out[i] = round(in[i]), each element once from its exact value. A cast to the same format copies
 /// bits; a NaN keeps its sign and its leading payload bits as far as the format has them.
 ///
-/// A double or a wide integer becomes float, float16 or bfloat16 stochastically one by one: about 5 ns each.
-///
-/// @param in   n elements: float, a narrow type, double or an integer of 8 to 64 bits
-/// @param out  n elements: float, a narrow type, or double but for integers; may be the storage of `in` where elements have equal size
+/// @param in   n elements: float, a narrow type, double, or integers of 8 to 64 bits
+/// @param out  n elements: float, a narrow type, or double, which takes no integers; may be the storage
+///             of `in` where elements have equal size
+/// @param rounding  `stochastic` changes no float on its way to float or double. What is wider than a
+///             float is drawn for float too; for that and for 16-bit formats element by element
 /// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 template <class In, class Out, span_rounding R = nearest_even>
   requires castable<In, Out>
