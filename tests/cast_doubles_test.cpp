@@ -29,7 +29,7 @@ static_assert(lowp::castable<std::vector<int>, std::vector<float>&>);
 static_assert(!lowp::castable<std::vector<int>, std::vector<double>&>);
 static_assert(!lowp::input<std::vector<double>> && !lowp::output<std::vector<double>&>);
 
-// What is read is a float rounded to odd, whatever the mode: see narrowing_test.cpp for all of them.
+// What is read is a float rounded to odd, whatever the mode.
 TEST(cast_doubles, to_a_narrow_format) {
   for (const auto& in : {doubles_around(facts<bfloat16>, 3), random_doubles(60'000)}) {
     check_nearest<bfloat16>(in);
@@ -41,7 +41,7 @@ TEST(cast_doubles, to_float) {
   for (const auto& in : {doubles_around(oracle::binary32, 50'021), random_doubles(60'000)}) {
     check_nearest<float>(in);
     check<float>(in, lowp::nearest_away{}, oracle::mode::nearest_away, "nearest_away");
-    check<float>(in, lowp::toward_zero{}, oracle::mode::toward_zero, "toward_zero");
+    check<float>(in, lowp::to_odd{}, oracle::mode::to_odd, "to_odd");
     check<float>(in, lowp::downward{}, oracle::mode::downward, "downward");
   }
 }

@@ -70,6 +70,16 @@ TEST(openmp, cast) {
   });
 }
 
+TEST(openmp, cast_of_double) {
+  for_each_size_and_team([](std::size_t size) {
+    const auto x = numbers<double>(size, 1);
+    std::vector<lowp::bfloat16> alone(size), shared(size);
+    lowp::cast(x, alone, random_bits);
+    lowp::openmp::cast(x, shared, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+  });
+}
+
 TEST(openmp, census) {
   for_each_size_and_team([](std::size_t size) {
     const auto x = numbers<lowp::bfloat16>(size, 1);

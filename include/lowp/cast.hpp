@@ -39,8 +39,8 @@ LOWP_FN constexpr void must_be_castable() {
 /// written. What is not a float becomes one: rounded to odd if it will be rounded again.
 template <class From, class To, class R>
 struct cast_rounding {
-  using read = std::conditional_t<plain_number<From>, std::conditional_t<narrow<To>, to_odd, R>,
-                                  nearest_even>;
+  using read = std::conditional_t<plain_number<From>,
+                                  std::conditional_t<narrow<To>, to_be_rounded, R>, nearest_even>;
   using write = R;
 };
 template <class From, class To>
@@ -116,9 +116,11 @@ template <class Where, class In, class Out, class R = nearest_even>
 /// out[i] = round(in[i]), each element once from its exact value. A cast to the same format copies
 /// bits; a NaN keeps its sign and its leading payload bits as far as the format has them.
 ///
-/// @param in   n elements: float, a narrow type, double or an integer of 8 to 64 bits
-/// @param out  n elements: float, a narrow type or double, but integers do not become double; may be
-///             the storage of `in` where elements have equal size
+/// @param in   n elements: float, a narrow type, double, or integers of 8 to 64 bits
+/// @param out  n elements: float, a narrow type, or double, which takes no integers; may be the storage
+///             of `in` where elements have equal size
+/// @param rounding  `stochastic` changes no float on its way to float or double. What is wider than a
+///             float is drawn for float too; for that and for 16-bit formats element by element
 /// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 template <class In, class Out, span_rounding R = nearest_even>
   requires castable<In, Out>

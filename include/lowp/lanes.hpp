@@ -135,11 +135,6 @@ template <class F>
 LOWP_FN wide<F> widen(F const& a) {
   return lane<F>::widen(a);
 }
-/// And back, rounded to nearest even.
-template <class F>
-LOWP_FN F narrowed(wide<F> const& a) {
-  return lane<F>::narrowed(a);
-}
 
 /// sum + a * b in double precision, for a product that is exact, as that of two floats is: whether it is
 /// rounded before the sum makes no difference.

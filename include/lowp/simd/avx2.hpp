@@ -62,18 +62,6 @@ struct avx2 : vector_masks<avx2> {
   LOWP_INSTRUCTION(smaller_or_second, reals, "vminps")
 #undef LOWP_INSTRUCTION
 
-  /// Of two registers in a row the words with even numbers, and those with odd. A shuffle works on each
-  /// half by itself, so its pairs are put in order after it.
-  LOWP_TARGET inline static void even_and_odd(words& even, words& odd, words const& a,
-                                              words const& b) {
-    words::vector e, o;
-    asm("vshufps $0x88, %2, %1, %0" : "=x"(e) : "x"(a.v), "x"(b.v));
-    asm("vshufps $0xdd, %2, %1, %0" : "=x"(o) : "x"(a.v), "x"(b.v));
-    asm("vpermq $0xd8, %0, %0" : "+x"(e));
-    asm("vpermq $0xd8, %0, %0" : "+x"(o));
-    even.v = e;
-    odd.v = o;
-  }
   template <class V>
   LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
     typedef float half __attribute__((vector_size(16)));
@@ -89,15 +77,12 @@ struct avx2 : vector_masks<avx2> {
 
   template <class V>
   LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
-    typedef float half __attribute__((vector_size(16)));
-    half l, h;
-    asm("vcvtpd2ps %1, %0" : "=x"(l) : "x"(low));
-    asm("vcvtpd2ps %1, %0" : "=x"(h) : "x"(high));
-    reals::vector r;
-    asm("vinsertf128 $1, %2, %t1, %0" : "=x"(r) : "x"(l), "x"(h));
+    reals::vector r, upper;
+    asm("vcvtpd2ps %2, %x0\n\tvcvtpd2ps %3, %x1\n\tvinsertf128 $1, %x1, %0, %0"
+        : "=&x"(r), "=&x"(upper)
+        : "x"(low), "x"(high));
     x.v = r;
   }
-
   /// 2^n, and 0 where n is 32 or more.
   LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
     words one;

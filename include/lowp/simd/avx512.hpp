@@ -94,17 +94,6 @@ struct avx512 {
     return static_cast<std::uint32_t>(__builtin_popcount(m.v));
   }
 
-  /// Of two registers in a row the words with even numbers, and those with odd.
-  LOWP_TARGET inline static void even_and_odd(words& even, words& odd, words const& a,
-                                              words const& b) {
-    words::vector const number = lane_numbers<avx512>().v;
-    words::vector e = number + number, o = e + 1;
-    asm("vpermi2d %2, %1, %0" : "+v"(e) : "v"(a.v), "v"(b.v));
-    asm("vpermi2d %2, %1, %0" : "+v"(o) : "v"(a.v), "v"(b.v));
-    even.v = e;
-    odd.v = o;
-  }
-
   /// Halves of what has just been loaded g++ loads by themselves, which is faster than to take a register
   /// apart.
   template <class V>
@@ -122,15 +111,12 @@ struct avx512 {
 
   template <class V>
   LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
-    typedef float half __attribute__((vector_size(32)));
-    half l, h;
-    asm("vcvtpd2ps %1, %0" : "=v"(l) : "v"(low));
-    asm("vcvtpd2ps %1, %0" : "=v"(h) : "v"(high));
-    reals::vector r;
-    asm("vinsertf32x8 $1, %2, %g1, %0" : "=v"(r) : "v"(l), "v"(h));
+    reals::vector r, upper;
+    asm("vcvtpd2ps %2, %t0\n\tvcvtpd2ps %3, %t1\n\tvinsertf32x8 $1, %t1, %0, %0"
+        : "=&v"(r), "=&v"(upper)
+        : "v"(low), "v"(high));
     x.v = r;
   }
-
   /// 2^n, and 0 where n is 32 or more.
   LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
     words one;

@@ -2,44 +2,14 @@
 // double and integers between memory and lanes of float.
 #pragma once
 
-#include <lowp/basic_float.hpp>
-#include <lowp/narrowing.hpp>
+#include <lowp/simd/operand.hpp>
 #include <lowp/simd/pack.hpp>
 
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
 
-namespace lowp {
-
-namespace detail {
-
-/// Double, and the integers of 8 to 64 bits: neither characters nor bool.
-template <class T>
-concept plain_number = one_of<T, double, signed char, unsigned char, short, unsigned short, int,
-                              unsigned, long, unsigned long, long long, unsigned long long>;
-
-template <class T>
-inline constexpr bool is_always_a_float = std::integral<T> && sizeof(T) <= 2;
-
-/// The mode of what is read: each element becomes a value of To, as `stochastic` rounds it. Its 2^-16 of
-/// a gap are more digits than a float has beyond those of a 16-bit format.
-template <element To>
-struct drawn {
-  using target = To;
-  stochastic mode;
-
-  static constexpr bool is_stochastic = true;
-  LOWP_HOST_FN drawn after(std::uint64_t count) const { return {mode.after(count)}; }
-};
-template <class R>
-inline constexpr bool is_drawn = false;
-template <class To>
-inline constexpr bool is_drawn<drawn<To>> = true;
-
-}  // namespace detail
-
-namespace simd {
+namespace lowp::simd {
 
 /// x becomes the odd one of the two multiples of 2^Bits that enclose it, unless it is one.
 template <int Bits, class W>
@@ -92,8 +62,49 @@ LOWP_HOST_FN wide<Isa> load_wide(double const* from) {
   return d;
 }
 
-/// The lanes of the numbers at `from`, rounded to float. Most are normal floats, which one instruction
-/// rounds to nearest even, and changes no more if they are rounded to odd.
+inline namespace LOWP_UNIT {
+
+// One by one, for all backends: what lanes of float are too short for.
+
+template <class T, class R>
+LOWP_OPAQUE void round_each(float* to, T const* from, R const& rounding, overflow policy,
+                            int count) {
+  for (int i = 0; i < count; ++i) to[i] = convert<float>(from[i], rounding, policy);
+}
+template <class To, class T>
+LOWP_OPAQUE void draw_each(float* to, T const* from, std::uint16_t const* random, overflow policy,
+                           int count) {
+  for (int i = 0; i < count; ++i)
+    to[i] = convert<float>(convert<To>(from[i], stochastic_bits{random[i]}, policy));
+}
+
+}  // namespace LOWP_UNIT
+
+/// Every lane of a is zero.
+template <class Isa>
+LOWP_HOST_FN bool is_zero(typename wide<Isa>::words const& a) {
+  auto const words = word<Isa>::of((typename word<Isa>::vector)a);
+  auto const zero = lanes::spread<word<Isa>>(0);
+  return !lanes::any(lanes::negate(lanes::equal(words, zero)));
+}
+
+/// Rounds to odd, and returns false if a lane is too large or too small for a normal float, which is to
+/// be rounded in another way.
+template <class Isa>
+LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact) {
+  using words = typename wide<Isa>::words;
+  words odd[2];
+  for (int i = 0; i < 2; ++i) {
+    odd[i] = (words)exact.v[i];
+    make_odd_multiple<29>(odd[i]);  // 24 digits are left
+  }
+  using reals = typename wide<Isa>::vector;
+  Isa::narrow(rounded, (reals)odd[0], (reals)odd[1]);
+  auto const back = lanes::widen(rounded);
+  return is_zero<Isa>(((words)back.v[0] ^ odd[0]) | ((words)back.v[1] ^ odd[1]));
+}
+
+/// The lanes of the numbers at `from`, rounded to float.
 template <class Isa, detail::plain_number T, class R>
 LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, overflow policy) {
   using registers = typename Isa::registers;
@@ -104,43 +115,29 @@ LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, overflow policy
     constexpr std::uint32_t sign = std::is_signed_v<T> ? 1u << (8 * sizeof(T) - 1) : 0;
     return lanes::to_real((x ^ sign) - sign);
   } else {
-    auto const exact = load_wide<registers>(from);
-    if constexpr (std::same_as<R, to_odd> || std::same_as<R, nearest_even>) {
-      auto near = exact;
-      if constexpr (std::same_as<R, to_odd>) {
-        for (auto& half : near.v) {
-          auto bits = (typename wide<registers>::words)half;
-          make_odd_multiple<29>(bits);
-          half = (typename wide<registers>::vector)bits;
-        }
-      }
-      F const rounded = lanes::narrowed<F>(near);
-      if (detail::are_normal(lanes::magnitude(rounded))) [[likely]]
+    F rounded;
+    float values[Isa::lanes];
+    if constexpr (std::same_as<R, detail::to_be_rounded>) {
+      if (round_to_odd<registers>(rounded, load_wide<registers>(from))) [[likely]]
         return rounded;
+      round_each(values, from, to_odd{}, overflow::infinity, Isa::lanes);
+    } else {
+      if constexpr (std::same_as<R, nearest_even>) {
+        auto const exact = load_wide<registers>(from);
+        registers::narrow(rounded, exact.v[0], exact.v[1]);
+        if (policy != overflow::saturate || !lanes::any(lanes::negate(lanes::is_finite(rounded))))
+          return rounded;
+      }
+      round_each(values, from, rounding, policy, Isa::lanes);
     }
-    U low, high;
-    Isa::even_and_odd(low, high, U::of((typename U::vector)exact.v[0]),
-                      U::of((typename U::vector)exact.v[1]));
-    return lanes::from_bits<F>(detail::binary64_to_binary32(high, low, rounding, policy));
+    return F::load(values);
   }
 }
-
-inline namespace LOWP_UNIT {
-
-/// The same, drawn, one by one.
-template <class To, class T>
-LOWP_OPAQUE void draw(float* to, T const* from, std::uint16_t const* random, overflow policy,
-                      int count) {
-  for (int i = 0; i < count; ++i)
-    to[i] = convert<float>(convert<To>(from[i], stochastic_bits{random[i]}, policy));
-}
-
-}  // namespace LOWP_UNIT
 
 template <class Isa, class To, detail::plain_number T>
 LOWP_HOST_FN auto load_drawn(T const* from, std::uint16_t const* random, overflow policy) {
   float values[Isa::lanes];
-  draw<To>(values, from, random, policy, Isa::lanes);
+  draw_each<To>(values, from, random, policy, Isa::lanes);
   return pack<float, typename Isa::registers>::load(values);
 }
 
@@ -152,6 +149,4 @@ LOWP_HOST_FN void store_widened(double* to, pack<float, Isa> const& value) {
     __builtin_memcpy(to + i * (Isa::lanes / 2), &wide.v[i], sizeof(wide.v[i]));
 }
 
-}  // namespace simd
-
-}  // namespace lowp
+}  // namespace lowp::simd

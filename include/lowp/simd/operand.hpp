@@ -5,7 +5,6 @@
 
 #include <lowp/basic_float.hpp>
 #include <lowp/scale.hpp>
-#include <lowp/simd/numbers.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -14,7 +13,42 @@
 #include <type_traits>
 #include <utility>
 
-namespace lowp::simd {
+namespace lowp {
+
+namespace detail {
+
+/// Double, and the integers of 8 to 64 bits: neither characters nor bool.
+template <class T>
+concept plain_number = one_of<T, double, signed char, unsigned char, short, unsigned short, int,
+                              unsigned, long, unsigned long, long long, unsigned long long>;
+
+template <class T>
+inline constexpr bool is_always_a_float = std::integral<T> && sizeof(T) <= 2;
+
+/// A mode of what is read: a float rounded to odd keeps two digits more than any narrow format has, so
+/// that rounding it again gives what rounding once would have (S. Boldo, G. Melquiond, IEEE TC 57, 2008).
+struct to_be_rounded {
+  static constexpr bool is_stochastic = false;
+};
+
+/// A mode of what is read: each element becomes a value of To, as `stochastic` rounds it. Its 2^-16 of
+/// a gap are more digits than a float has beyond those of a 16-bit format.
+template <element To>
+struct drawn {
+  using target = To;
+  stochastic mode;
+
+  static constexpr bool is_stochastic = true;
+  LOWP_HOST_FN drawn after(std::uint64_t count) const { return {mode.after(count)}; }
+};
+template <class R>
+inline constexpr bool is_drawn = false;
+template <class To>
+inline constexpr bool is_drawn<drawn<To>> = true;
+
+}  // namespace detail
+
+namespace simd {
 
 /// Stands for "no report", and costs nothing.
 struct no_report {};
@@ -98,4 +132,6 @@ struct blocked {
 template <class Operand>
 concept element_operand = requires { typename Operand::type; };
 
-}  // namespace lowp::simd
+}  // namespace simd
+
+}  // namespace lowp

@@ -232,11 +232,6 @@ struct lane<simd::pack<float, Isa>> {
     Isa::widen(d.v[0], d.v[1], x);
     return d;
   }
-  LOWP_HOST_FN static F narrowed(wide const& a) {
-    F f;
-    Isa::narrow(f, a.v[0], a.v[1]);
-    return f;
-  }
   LOWP_HOST_FN static F add(F const& a, F b) {
     Isa::hide(b.v);
     return hidden(a.v + b.v);

@@ -2,6 +2,7 @@
 // The lanes of one operand: load, decode, round, encode, store.
 #pragma once
 
+#include <lowp/simd/numbers.hpp>
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/random.hpp>
 #include <lowp/simd/streaming.hpp>
@@ -68,7 +69,7 @@ class port {
       if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));
       at_ = staged_;
     } else {
-      if (Prefetches && Operand::is_read) prefetch(operand_.data + first);
+      if ((Prefetches || is_rounded_when_read) && Operand::is_read) prefetch(operand_.data + first);
       if (is_streamed_now(valid)) at_ = staged_;
     }
     if constexpr (Operand::is_random) {
@@ -87,8 +88,9 @@ class port {
     if (streams_) finish_streaming();
   }
 
-  /// A kernel that computes random bits between its loads hides from the hardware's prefetcher; about
-  /// 2 KB ahead was best on every CPU tried. A kernel that only rounds is better off without.
+  /// A kernel that computes random bits between its loads, or rounds what it loads, hides from the
+  /// hardware's prefetcher; about 2 KB ahead was best on every CPU tried. A kernel that only rounds what
+  /// it stores is better off without.
   LOWP_HOST_FN static void prefetch(T const* at) {
     constexpr int line = 64, distance = 2048;
     auto const* ahead = reinterpret_cast<char const*>(at) + distance;
@@ -196,6 +198,9 @@ class port {
     constexpr std::size_t least = 16;
     return streams_ && valid * sizeof(T) % least == 0;
   }
+
+  static constexpr bool is_rounded_when_read =
+      detail::plain_number<T> && !detail::is_always_a_float<T>;
 
   // Not where random bits take longer than memory.
   static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;

@@ -59,13 +59,6 @@ struct portable : vector_masks<portable> {
   LOWP_HOST_FN static void convert(To& to, From const& from) {
     to = __builtin_convertvector(from, To);
   }
-  /// Of two registers in a row the words with even numbers, and those with odd.
-  template <class U>
-  LOWP_HOST_FN static void even_and_odd(U& even, U& odd, U const& a, U const& b) {
-    using words = typename U::vector;
-    even.v = words{a.v[0], a.v[2], b.v[0], b.v[2]};
-    odd.v = words{a.v[1], a.v[3], b.v[1], b.v[3]};
-  }
   template <class V, class F>
   LOWP_HOST_FN static void widen(V& low, V& high, F const& x) {
     low = V{x.v[0], x.v[1]};
