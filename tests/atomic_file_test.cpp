@@ -26,7 +26,7 @@ std::vector<std::string> calls;
 
 // The program's own definitions go before the C library's.
 extern "C" int fsync(int descriptor) {
-  struct stat what {};
+  struct stat what{};
   ::fstat(descriptor, &what);
   calls.emplace_back(S_ISDIR(what.st_mode) ? "fsync folder" : "fsync file");
   return static_cast<int>(::syscall(SYS_fsync, descriptor));

@@ -141,6 +141,28 @@ TEST(cast_ranges, refuses_partial_overlap) {
   EXPECT_TRUE(says(refusal(all.subspan(16, 16), narrow_at(34, 16), bytes), {"overlap"}));
 }
 
+// Elements of one byte: they may share but one, and start anywhere.
+TEST(cast_ranges, refuses_an_overlap_of_one_byte) {
+  using lowp::float8_e5m2;
+  std::vector<unsigned char> memory(128, 0x3c);
+  const std::span<const unsigned char> bytes(memory);
+  for (const std::size_t lead : {0U, 1U, 5U}) {
+    const std::span left(reinterpret_cast<float8_e4m3fn*>(memory.data() + lead), 33);
+    for (const std::size_t shared : {0U, 1U, 2U, 33U}) {
+      const std::span right(reinterpret_cast<float8_e5m2*>(memory.data() + lead + 33 - shared), 33);
+      const bool is_refused = shared == 1 || shared == 2;
+      const std::string starts = "starts " + std::to_string(33 - shared) + " bytes into ";
+      if (is_refused) {
+        EXPECT_TRUE(says(refusal(left, right, bytes), {"overlap", (starts + "in").c_str()}));
+        EXPECT_TRUE(says(refusal(right, left, bytes), {"overlap", (starts + "out").c_str()}));
+      } else {
+        EXPECT_NO_THROW(lowp::cast(left, right)) << shared;
+        EXPECT_NO_THROW(lowp::cast(right, left)) << shared;
+      }
+    }
+  }
+}
+
 TEST(cast_ranges, takes_neighbours_and_empty_ranges_inside_others) {
   std::vector<float> floats(64, 1.25F);
   const std::span all(floats);

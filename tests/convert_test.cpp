@@ -88,6 +88,33 @@ TYPED_TEST(convert, rounds_floats_stochastically_at_every_boundary) {
   }
 }
 
+// Far below the smallest code and far above the largest; just below and above a power of two.
+TYPED_TEST(convert, rounds_doubles_of_every_exponent) {
+  using T = TypeParam;
+  for (std::uint64_t field = 0; field < 0x7ff; ++field) {
+    for (const std::uint64_t significand : {std::uint64_t{0}, std::uint64_t{1},
+                                            std::uint64_t{1} << 51, (std::uint64_t{1} << 52) - 1}) {
+      for (const std::uint64_t sign : {std::uint64_t{0}, std::uint64_t{1} << 63}) {
+        const auto x = std::bit_cast<double>(sign | field << 52 | significand);
+        for_each_mode([&](const auto& m) {
+          for (const named_policy& policy : policies) {
+            const T got = lowp::convert<T>(x, m.rounding, policy.overflow);
+            const std::uint32_t want =
+                oracle::encode(facts<T>, oracle::from(x), m.mode, policy.policy);
+            ASSERT_TRUE(has_bits(got, want, x, m.name, policy.name));
+          }
+        });
+        for (const std::uint16_t r : draws) {
+          const T got = lowp::convert<T>(x, lowp::stochastic_bits{r}, lowp::overflow::infinity);
+          const std::uint32_t want = oracle::encode(
+              facts<T>, oracle::from(x), oracle::mode::stochastic, oracle::policy::infinity, r);
+          ASSERT_TRUE(has_bits(got, want, x, "stochastic", r));
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(convert, default_is_nearest_even_with_the_default_policy) {
   using T = TypeParam;
   const auto policy = oracle::default_policy(facts<T>);

@@ -92,4 +92,23 @@ TEST(random, bits_are_uniform) {
   EXPECT_LT(chi_square, 350);
 }
 
+// What is left of a span of more than 2^32 elements is counted on in 64 bits, and wraps there.
+TEST(random, goes_on_after_any_number_of_elements) {
+  constexpr std::uint64_t far = (std::uint64_t{1} << 32) + 3;
+  constexpr lowp::stochastic mode{.seed = 5, .stream = 6, .offset = 7};
+  static_assert(mode.after(far).offset == far + 7);
+  static_assert(mode.after(far).seed == 5 && mode.after(far).stream == 6);
+  static_assert(mode.after(~std::uint64_t{0}).offset == 6);
+  const lowp::simd::operand<lowp::bfloat16, lowp::simd::access::write, lowp::stochastic> all{
+      nullptr, mode, lowp::overflow::infinity};
+  const auto rest = all.after(far);
+  EXPECT_EQ(rest.rounding.offset, far + 7);
+  for (const std::uint64_t count : {far, far * 8, ~std::uint64_t{0}}) {
+    const lowp::float8_e4m3fn got = lowp::convert<lowp::float8_e4m3fn>(1.03F, mode.after(count));
+    const auto r = static_cast<std::uint16_t>(oracle::random16(5, 6, 7 + count, 0));
+    EXPECT_EQ(got.bits(),
+              lowp::convert<lowp::float8_e4m3fn>(1.03F, lowp::stochastic_bits{r}).bits());
+  }
+}
+
 }  // namespace

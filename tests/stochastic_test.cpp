@@ -51,9 +51,39 @@ testing::AssertionResult moves_as_often(X x, std::uint32_t lower, std::uint32_t 
   return testing::AssertionSuccess();
 }
 
+// By packs, where subnormals are rounded in steps of 2^-17 of the smallest: the fraction that half up
+// makes just enough for its random bits, and the one below it.
+template <class T>
+void expect_half_up_of_subnormals() {
+  if (!facts<T>.has_zero() || facts<T>.min_subnormal < 0x1p-130) return;  // no floats between them
+  constexpr std::size_t size = 4099;
+  std::vector<float> x(size);
+  std::vector<T> got(size);
+  for (const int lower : {0, 1, 2, 5}) {
+    for (const int less : {0, 1, 2}) {
+      for (std::size_t i = 0; i < size; ++i) {
+        const int steps = 2 * (65536 - static_cast<int>(oracle::random16(8, 9, i, 0))) - 1 - less;
+        x[i] = std::ldexp(static_cast<float>(lower * 131072 + steps),
+                          std::ilogb(facts<T>.min_subnormal) - 17);
+      }
+      lowp::cast(x, got, lowp::stochastic{.seed = 8, .stream = 9});
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::uint32_t want =
+            oracle::encode(facts<T>, oracle::from(x[i]), oracle::mode::stochastic,
+                           oracle::policy::infinity, oracle::random16(8, 9, i, 0));
+        ASSERT_TRUE(has_bits(got[i], want, x[i], "element", i));
+      }
+    }
+  }
+}
+
 template <class T>
 class stochastic : public testing::Test {};
 TYPED_TEST_SUITE(stochastic, kernel_formats, by_format);
+
+TYPED_TEST(stochastic, rounds_the_fraction_half_up_in_packs) {
+  expect_half_up_of_subnormals<TypeParam>();
+}
 
 TYPED_TEST(stochastic, moves_as_many_draws_as_the_fraction_says) {
   using T = TypeParam;

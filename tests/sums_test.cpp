@@ -12,6 +12,7 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "sum_expectations.hpp"
@@ -79,6 +80,34 @@ TEST(sums, that_cancel) {
   lowp::sum_report squares;
   lowp::dot(a.span(), a.span(), squares);
   expect(squares, dot_of(x, x));
+}
+
+// A large term in every lane, then so many small ones that each sum of a few would vanish in a double beside
+// it: what compensation is for. How few are added first is the library's business.
+TEST(sums, keep_what_each_addition_loses) {
+  constexpr std::size_t size = 3 * 16384;
+  for (int exponent = -66; exponent < -50; ++exponent) {
+    for (const std::size_t large : {8U, 64U, 256U}) {
+      SCOPED_TRACE(std::to_string(large) + " ones, 2^" + std::to_string(exponent));
+      tensor x{oracle::binary32,
+               std::vector<std::uint32_t>(size, float_bits(std::ldexp(1.99F, exponent)))};
+      for (std::size_t i = 0; i < size; ++i)
+        if (i % 16384 < large) x.codes[i] = float_bits(1.0F);
+      tensor roots = x;
+      for (std::uint32_t& code : roots.codes) code = float_bits(std::sqrt(float_of(code)));
+      guarded<float> a(x, 0);
+      guarded<float> b(roots, 0);
+      lowp::sum_report added;
+      lowp::sum_report multiplied;
+      lowp::sum(a.span(), added);
+      lowp::dot(b.span(), b.span(), multiplied);
+      expect(added, sum_of<float>(x));
+      expect(multiplied, dot_of(roots, roots));
+      const long double squares = dot_of(roots, roots).sum.value();
+      const double norm = lowp::norm(b.span());
+      EXPECT_LE(std::fabs(norm / std::sqrt(squares) - 1), 0x1p-48L);
+    }
+  }
 }
 
 // The largest terms there are, and the smallest.

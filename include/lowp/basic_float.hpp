@@ -185,8 +185,11 @@ class std::numeric_limits<lowp::basic_float<F>> {
   static constexpr bool has_infinity = F.has_infinity();
   static constexpr bool has_quiet_NaN = F.has_nan();
   static constexpr bool has_signaling_NaN = F.has_infinity() && F.significand_bits > 1;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since C++23
   static constexpr float_denorm_style has_denorm = F.has_zero() ? denorm_present : denorm_absent;
   static constexpr bool has_denorm_loss = false;
+#pragma GCC diagnostic pop
   static constexpr float_round_style round_style = round_to_nearest;
   static constexpr bool is_iec559 = F.has_infinity();  // infinity, NaN and signed zero of IEEE 754
   static constexpr bool is_bounded = true;

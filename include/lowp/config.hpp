@@ -3,7 +3,8 @@
 #pragma once
 
 #if __cplusplus < 202002L
-#error "lowp needs C++20: compile with -std=c++20, in CMake target_compile_features(... PRIVATE cxx_std_20)"
+#error \
+    "lowp needs C++20: compile with -std=c++20, in CMake target_compile_features(... PRIVATE cxx_std_20)"
 #include <lowp-needs-std=c++20>  // A compiler goes on after an error, but not without a file.
 #endif
 

@@ -189,7 +189,8 @@ inline short_decimal rounded(decimal const& d, int digits) {
 
 /// The nearest X, ties to even: infinity beyond the largest. A NaN keeps its leading payload bits.
 template <std::floating_point X>
-requires(sizeof(X) == 4 || sizeof(X) == 8) X nearest(unpacked const& u) {
+  requires(sizeof(X) == 4 || sizeof(X) == 8)
+X nearest(unpacked const& u) {
   constexpr format F = sizeof(X) == 4 ? format{8, 23, 127} : format{11, 52, 1023};
   using word = std::conditional_t<sizeof(X) == 4, std::uint32_t, std::uint64_t>;
   constexpr std::uint64_t infinity = std::uint64_t{(1u << F.exponent_bits) - 1}

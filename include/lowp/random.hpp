@@ -25,10 +25,12 @@ struct philox_keys {
   }
 };
 
+// The name is in parentheses because Random123 has a macro of that name with arguments.
+
 /// Philox4x32-10 on lanes: word[0..3] is the counter going in and the random words coming out.
 /// J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 template <class U>
-LOWP_FN constexpr void philox4x32(U (&word)[4], philox_keys const& keys) {
+LOWP_FN constexpr void(philox4x32)(U (&word)[4], philox_keys const& keys) {
   constexpr std::uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
   LOWP_UNROLL
   for (auto const& key : keys.round) {
@@ -42,10 +44,10 @@ LOWP_FN constexpr void philox4x32(U (&word)[4], philox_keys const& keys) {
 }
 
 /// The same for one block. Known answer: counter 0, key 0 -> 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
-LOWP_HOST_FN constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
-                                                               std::array<std::uint32_t, 2> key) {
+LOWP_HOST_FN constexpr std::array<std::uint32_t, 4>(philox4x32)(
+    std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
   std::uint32_t word[4] = {counter[0], counter[1], counter[2], counter[3]};
-  philox4x32(word, philox_keys(key[0], key[1]));
+  (philox4x32)(word, philox_keys(key[0], key[1]));
   return {word[0], word[1], word[2], word[3]};
 }
 
@@ -81,7 +83,7 @@ struct random_source {
     word[1] = lanes::spread<U>(static_cast<std::uint32_t>(counter_of_any >> 32));
     word[2] = lanes::spread<U>(static_cast<std::uint32_t>(stream));
     word[3] = lanes::spread<U>(static_cast<std::uint32_t>(stream >> 32));
-    philox4x32(word, keys);
+    (philox4x32)(word, keys);
   }
   template <class U>
   LOWP_FN constexpr void words(U (&word)[4], U low, std::uint64_t counter_of_any) const {

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace lowp::detail {
 
@@ -132,7 +133,8 @@ LOWP_FN constexpr unpacked unpack(long double x) {
 
 template <integer I>
 LOWP_FN constexpr unpacked unpack(I x) {
-  bool const negative = x < I{0};
+  bool negative = false;
+  if constexpr (std::is_signed_v<I>) negative = x < 0;  // nvcc warns of unsigned numbers below 0
   if constexpr (sizeof(I) <= 8) {
     auto const bits = static_cast<std::uint64_t>(x);
     return normalized(negative, negative ? 0 - bits : bits, 0);

@@ -8,13 +8,35 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "support.hpp"
 
+#if defined(__x86_64__)
+// What __builtin_cpu_is asks; libgcc's and compiler-rt's cpuinfo.c, the vendor first.
+extern "C" unsigned __cpu_model[4];
+#endif
+
 namespace {
 
 constexpr std::size_t bytes = std::size_t{17} << 20;
+
+// Within its life the processor is one of AMD's, for only there anything is streamed.
+class as_of_amd {
+ public:
+#if defined(__x86_64__)
+  as_of_amd() : vendor_(__cpu_model[0]) { __cpu_model[0] = 2; }
+  as_of_amd(const as_of_amd&) = delete;
+  as_of_amd& operator=(const as_of_amd&) = delete;
+  ~as_of_amd() { __cpu_model[0] = vendor_; }
+
+ private:
+  unsigned vendor_;
+#else
+  as_of_amd() {}
+#endif
+};
 
 template <class Isa>
 class streaming_on : public lowp_test::on_backend<Isa> {};
@@ -53,12 +75,18 @@ TEST(streaming, is_for_aligned_spans_that_no_cache_holds) {
   EXPECT_FALSE(lowp::simd::is_streamed(place + 1, bytes));
 #if defined(__x86_64__)
   EXPECT_EQ(lowp::simd::is_streamed(place, bytes), __builtin_cpu_is("amd") != 0);
+  const as_of_amd here;
+  EXPECT_TRUE(lowp::simd::is_streamed(place, bytes));
+  EXPECT_FALSE(lowp::simd::is_streamed(place, 4096));
+  EXPECT_FALSE(lowp::simd::is_streamed(place + 1, bytes));
 #endif
 }
 
+// `odd` elements more than what is streamed in whole stores: the last ones go to part of a pack, or to whole
+// packs that are no multiple of 16 bytes.
 template <class From, class To>
-void check() {
-  constexpr std::size_t size = bytes / sizeof(To);
+void check(std::size_t odd) {
+  const std::size_t size = bytes / sizeof(To) + odd;
   constexpr std::size_t extra = 16 / sizeof(To);
   std::vector<From> in(size);
   for (std::size_t i = 0; i < size; ++i)
@@ -69,18 +97,31 @@ void check() {
     const std::size_t n = std::min(piece, size - i);
     lowp::cast(std::span(in).subspan(i, n), std::span(small).subspan(i, n));
   }
-  std::vector<To> large(size + extra);
+  constexpr std::size_t beyond = 64;
+  const To untouched(-1.0F);
   for (const std::size_t lead : {std::size_t{0}, std::size_t{1}, extra}) {
+    std::vector<To> large(size + extra + beyond, untouched);
     const auto out = std::span(large).subspan(lead, size);
-    lowp::cast(in, out);
+    {
+      const as_of_amd here;
+      lowp::cast(in, out);
+    }
     EXPECT_EQ(std::memcmp(small.data(), out.data(), size * sizeof(To)), 0) << "lead " << lead;
+    EXPECT_TRUE(std::all_of(large.begin(), large.begin() + static_cast<std::ptrdiff_t>(lead),
+                            [&](To x) { return x == untouched; }));
+    EXPECT_TRUE(std::all_of(large.begin() + static_cast<std::ptrdiff_t>(lead + size), large.end(),
+                            [&](To x) { return x == untouched; }))
+        << "lead " << lead;
   }
 }
 
 TEST(streaming, casts_have_the_bits_of_small_ones) {
-  check<float, lowp::bfloat16>();
-  check<lowp::bfloat16, float>();
-  check<float, lowp::float8_e4m3fn>();
+  for (const std::size_t odd : {0U, 1U, 3U, 4U, 8U, 12U, 24U, 77U}) {
+    SCOPED_TRACE(std::to_string(odd) + " more");
+    check<float, lowp::bfloat16>(odd);
+    check<lowp::bfloat16, float>(odd);
+    check<float, lowp::float8_e4m3fn>(odd);
+  }
 }
 
 }  // namespace

@@ -39,12 +39,14 @@ using combinations = first_or_all<
 constexpr double max = std::numeric_limits<double>::max();
 constexpr double tiny = std::numeric_limits<double>::denorm_min();
 constexpr std::array settings{
-    lowp::sgd{.lr = 0.1},
-    lowp::sgd{.lr = 0.01, .momentum = 0.9},
+    lowp::sgd{.lr = 0.1}, lowp::sgd{.lr = 0.01, .momentum = 0.9},
     lowp::sgd{.lr = 0.01, .momentum = 0.9, .nesterov = true},
     lowp::sgd{.lr = 0.3, .momentum = 0.8, .dampening = 0.25},
     lowp::sgd{.lr = 0.3, .momentum = 0.8, .dampening = -1.5, .nesterov = true},
     lowp::sgd{.lr = 1, .momentum = 1, .dampening = 1},
+    // Rounded to float first, these would leave another difference from 1.
+    lowp::sgd{.lr = 0.1, .momentum = 0.9, .dampening = 0.999},
+    lowp::sgd{.lr = 0.1, .momentum = 0.9, .dampening = 1 + 1e-9},
     lowp::sgd{.lr = 0.1, .weight_decay = 0.01},
     lowp::sgd{.lr = 0.1, .momentum = 0, .dampening = 0.5, .weight_decay = 0.3, .nesterov = true},
     lowp::sgd{.lr = 0.1, .momentum = 0.99, .dampening = 0.1, .weight_decay = 0.7, .nesterov = true},
