@@ -8,7 +8,7 @@ function reason(text, count) {
   skips[text] += count
   skipped += count
 }
-/^[0-9]+\/[0-9]+ Test: / { ran = passes = fails = 0; why = "" }
+/^[0-9]+\/[0-9]+ Test: / { ran = passes = fails = owns = 0; why = "" }
 /^SKIPPED: / || /: SKIPPED: / { if (why == "") why = $0 }
 next_is_reason { own[++owns] = $0; next_is_reason = 0 }
 /: Skipped$/ { next_is_reason = 1 }
@@ -32,6 +32,7 @@ next_is_reason { own[++owns] = $0; next_is_reason = 0 }
 }
 END {
   printf "lowp: %d passed, %d failed, %d skipped", passed, failed, skipped
-  for (i = 1; i <= reasons; ++i) printf "%s %s: %d", i == 1 ? " (" : ";", order[i], skips[order[i]]
-  print reasons > 0 ? ")" : ""
+  for (i = 1; i <= reasons; ++i)
+    printf "%s%s: %d", i == 1 ? " (" : "; ", order[i], skips[order[i]]
+  print (reasons > 0 ? ")" : "")
 }
