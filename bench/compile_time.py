@@ -3,7 +3,7 @@
 """Measures what a unit that uses the library takes to compile, beside a unit of standard headers.
 
     python3 bench/compile_time.py            prints the table
-    python3 bench/compile_time.py --write    puts it into bench/README.md
+    python3 bench/compile_time.py --write    keeps it for bench/README.md, which table.py writes
     python3 bench/compile_time.py --check    fails if a unit is over its budget
 
 Processor time, user and system, the least of some runs in turn: other work on the machine delays a
@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = '<!-- begin: bench/compile_time.py -->', '<!-- end: bench/compile_time.py -->'
+KEPT = ROOT / 'bench' / 'results' / 'compile_time.md'
 SPANS = '#include <span>\nusing lowp::bfloat16;\n'
 ADAMW = '''void f(std::span<bfloat16> p, std::span<bfloat16 const> g, std::span<float> m,
        std::span<float> v) { lowp::update(p, g, m, v, lowp::adamw{}, 1%s); }'''
@@ -89,7 +89,7 @@ def table(command, seconds, sizes):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--write', action='store_true', help='put the table into bench/README.md')
+    parser.add_argument('--write', action='store_true', help='keep the table in bench/results')
     parser.add_argument('--check', action='store_true', help='fail if a unit is over its budget')
     parser.add_argument('--runs', type=int, default=5)
     arguments = parser.parse_args()
@@ -99,10 +99,7 @@ def main():
     text = table(command, seconds, sizes)
     print(text)
     if arguments.write:
-        page = ROOT / 'bench' / 'README.md'
-        before, rest = page.read_text(encoding='utf-8').split(BEGIN)
-        page.write_text(before + BEGIN + '\n' + text + '\n' + END + rest.split(END)[1],
-                        encoding='utf-8')
+        KEPT.write_text(text + '\n', encoding='utf-8')
     over = [f'{name}: {taken / seconds[1]:.1f} times the standard headers, its budget is {budget}'
             for (name, _, budget), taken in zip(UNITS, seconds)
             if budget and taken > budget * seconds[1]]

@@ -210,6 +210,14 @@ cell: the library lacks that operation, or was not measured.
 {libraries}
 
 {topics}
+## Compile time
+
+`python3 bench/compile_time.py` compiles one unit for each row, five times in turn. It counts processor time,
+user and system, and takes the least. A budget is a multiple of the standard headers' time in the same run; a
+test holds it.
+
+{compile_time}
+
 ## All figures
 
 {speeds}"""
@@ -231,6 +239,7 @@ def page(folder):
         facts="\n".join(line(fact) for fact in facts(figures)),
         libraries="\n".join(libraries(figures)),
         compilers=" and ".join(sorted(compilers)), topics="\n".join(topics),
+        compile_time=(HERE / "results" / "compile_time.md").read_text().rstrip(),
         speeds="\n".join(text for topic in TOPICS for text in speeds(figures, topic)))
 
 
