@@ -19,6 +19,8 @@ TEST(format, plain_is_the_shortest_text) {
   EXPECT_EQ(fmt::format("[{:>8}] [{:<8}] [{:^9}] {:+}", lowp::bfloat16(0.1), lowp::bfloat16(2.5),
                         lowp::float16(1), lowp::float16(3)),
             "[     0.1] [2.5     ] [    1    ] +3");
+  EXPECT_EQ(fmt::format("[{:e<5}] [{:.>5}]", lowp::bfloat16(0.1), lowp::bfloat16(0.1)),
+            "[0.1ee] [..0.1]");
   EXPECT_EQ(fmt::format("{} {}", std::numeric_limits<lowp::bfloat16>::infinity(),
                         std::numeric_limits<lowp::bfloat16>::quiet_NaN()),
             "inf nan");

@@ -35,6 +35,18 @@ TEST(streams, read_with_one_rounding) {
   EXPECT_EQ(b.bits(), 0);
 }
 
+#if defined(__cpp_lib_format)
+TEST(std_format, is_the_shortest_text_or_the_exact_value) {
+  EXPECT_EQ(std::format("{} {} {}", bfloat16(0.1), float16(-12), bfloat16::from_bits(1)),
+            "0.1 -12 9e-41");
+  EXPECT_EQ(std::format("[{:>8}] [{:e<5}] [{:+}]", bfloat16(0.1), float16(1), float16(3)),
+            "[     0.1] [1eeee] [+3]");
+  EXPECT_EQ(std::format("{:.3f} {:.9g} {:e} {:{}.{}f}", bfloat16(0.1), bfloat16(0.1), bfloat16(0.1),
+                        bfloat16(0.1), 8, 4),
+            "0.100 0.100097656 1.000977e-01   0.1001");
+}
+#endif
+
 TEST(streams, fail_where_there_is_no_number) {
   for (std::string const text : {"", "x", "-", "+", "1e5e5", "--1", "+-5", "-+5", "++5", "1e5f"}) {
     std::istringstream in(text);

@@ -201,6 +201,26 @@ TEST(report_sums, small_terms_are_not_lost_behind_large_ones) {
   EXPECT_TRUE(agrees(got, want));
   EXPECT_GT(exact(want.wanted), 16 * (1 + 3e-12));  // or this test could not fail
 }
+// A few terms are added plainly before their sum meets what is there. Whatever their number, one of these
+// makes such a sum just too small for a double to keep beside a one.
+TEST(report_sums, keep_what_each_addition_loses) {
+  constexpr std::size_t size = std::size_t{1} << 22;
+  constexpr std::size_t ones = 64;
+  std::vector<float> u(size);
+  std::vector<float> p(size);
+  for (int exponent = -62; exponent < -52; ++exponent) {
+    const float small = std::ldexp(1.99F, exponent);
+    std::fill(u.begin(), u.end(), small);
+    std::fill_n(u.begin(), ones, -1.0F);
+    std::fill(p.begin(), p.end(), 0.0F);
+    lowp::update_report got;
+    lowp::fused_add(p, 1.0F, u, lowp::nearest_even{}, got);
+    const double want = ones + static_cast<double>(size - ones) * double{small};
+    EXPECT_NEAR(got.requested.value() / want, 1, 1e-12) << exponent;
+    EXPECT_NEAR(got.applied.value() / want, 1, 1e-12) << exponent;
+  }
+}
+
 TEST(report_sums, reach_beyond_the_range_of_float) {
   tensor p{oracle::bfloat16, std::vector<std::uint32_t>(1000, 0)};
   const tensor u{oracle::binary32, std::vector<std::uint32_t>(1000, 0x7f7f0000)};

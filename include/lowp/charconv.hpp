@@ -221,6 +221,18 @@ class short_text {
 
 }  // namespace LOWP_UNIT
 
+/// Returns true if a format specification of a floating-point number has a precision or a type, which ask
+/// for digits of the exact value. A fill may be any character.
+LOWP_HOST_FN constexpr bool asks_for_digits(std::string_view spec) {
+  constexpr std::string_view alignments = "<>^";
+  for (std::size_t i = 1; i < spec.size() && i < 5; ++i)  // a character has at most four bytes
+    if (alignments.find(spec[i]) != alignments.npos) {
+      spec.remove_prefix(i);
+      break;
+    }
+  return spec.find_first_of(".aAeEfFgG") != spec.npos;
+}
+
 }  // namespace detail
 
 /// Reads a decimal number, "inf" or "nan" as std::from_chars does, and rounds it once to the nearest

@@ -30,7 +30,7 @@ struct fmt::formatter<lowp::basic_float<F>> {
       text_.parse(without_type);
       return end;
     }
-    show_ = spec.find_first_of(".aAeEfFgG") == spec.npos ? 's' : 'f';
+    show_ = lowp::detail::asks_for_digits(spec) ? 'f' : 's';
     return number_.parse(context);
   }
 

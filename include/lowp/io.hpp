@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams. Output is float's, manipulators and all, of the exact value; input rounds the text once.
+// Streams and std::format, where the library has that: as lowp/fmt.hpp, without x and b. Output to streams is float's, manipulators and all, of the exact value; input rounds the text once.
 #pragma once
 
 #include <lowp/charconv.hpp>
@@ -9,6 +9,10 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <version>
+#if defined(__cpp_lib_format)
+#include <format>
+#endif
 
 namespace lowp {
 
@@ -44,3 +48,26 @@ std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& i
 }
 
 }  // namespace lowp
+
+#if defined(__cpp_lib_format)
+/// {} is the shortest text that reads back to the same value; with a precision or a type of a, e, f, g, that
+/// of the exact value.
+template <lowp::format F>
+struct std::formatter<lowp::basic_float<F>, char> {
+  constexpr auto parse(std::format_parse_context& context) {
+    auto const end = number_.parse(context);
+    shows_digits_ = lowp::detail::asks_for_digits({context.begin(), end});
+    return end;
+  }
+  template <class Context>
+  auto format(lowp::basic_float<F> value, Context& context) const {
+    return number_.format(shows_digits_ ? lowp::detail::nearest<double>(lowp::detail::unpack(value))
+                                        : lowp::shortest(value),
+                          context);
+  }
+
+ private:
+  bool shows_digits_ = false;
+  std::formatter<double, char> number_;
+};
+#endif
