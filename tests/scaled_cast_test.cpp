@@ -142,4 +142,10 @@ TEST(scaled_cast_ranges, refuses_what_cast_refuses) {
   for (const lowp::bfloat16 each : y) EXPECT_EQ(each, lowp::bfloat16(1));
 }
 
+TEST(amax, is_a_float_where_one_is_asked_for) {
+  const lowp::amax largest{float_bits(2.5F)};
+  EXPECT_EQ(static_cast<float>(largest), 2.5F);
+  EXPECT_FALSE((std::is_convertible_v<lowp::amax, float>));
+}
+
 }  // namespace

@@ -15,6 +15,7 @@ struct amax {
   std::uint32_t bits = 0;
 
   LOWP_FN constexpr float value() const { return __builtin_bit_cast(float, bits); }
+  LOWP_FN constexpr explicit operator float() const { return value(); }
 
   /// Merges that of another shard.
   LOWP_FN constexpr amax& operator+=(amax const& other) {
