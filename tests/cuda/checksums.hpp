@@ -109,7 +109,7 @@ std::map<std::string, std::uint32_t> checksums_of(Backend& backend) {
 // checksums.txt: a line for each.
 inline std::map<std::string, std::uint32_t> known_checksums() {
   std::map<std::string, std::uint32_t> known;
-  std::ifstream file(std::string(LOWP_TESTS) + "/cuda/checksums.txt");
+  std::ifstream file(LOWP_TESTS "/cuda/checksums.txt");
   std::string operation;
   std::string format;
   std::string rounding;
