@@ -444,9 +444,12 @@ TEST_F(safetensors_damage, by_truncation_or_growth_is_refused) {
 
 TEST_F(safetensors_damage, after_opening_is_found_in_reading) {
   const st::file file(path);
-  set_contents(path, whole.substr(0, whole.size() - 3));
-  EXPECT_TRUE(says(refusal_of([&] { static_cast<void>(file.read<std::uint8_t>(file.at("s"))); }),
-                   "tensor 's': the file has been cut to "));
+  // Within the tensor, and long before it.
+  for (const std::size_t size : {whole.size() - 3, std::size_t{5}}) {
+    set_contents(path, whole.substr(0, size));
+    EXPECT_TRUE(says(refusal_of([&] { static_cast<void>(file.read<std::uint8_t>(file.at("s"))); }),
+                     "tensor 's': the file has been cut to " + std::to_string(size) + " bytes"));
+  }
 }
 
 TEST_F(safetensors_damage, of_a_request_is_refused) {

@@ -58,9 +58,10 @@ json json_of(tensor_difference const& t) {
   return all;
 }
 
-// A path may be no UTF-8; names in a file always are.
+// Nothing but ASCII, so that no name commands a terminal. A path may be no UTF-8; names in a file always
+// are.
 std::string text_of(json const& j) {
-  return j.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return j.dump(1, ' ', true, json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

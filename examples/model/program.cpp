@@ -85,7 +85,7 @@ status run(convert_options const& o, std::FILE* out, std::FILE* err) {
     report = convert(from, o, bar);
   }
   fmt::print(out, "{}: {} converted to {}, {} of them with a scale, {} copied; {} bytes, were {}\n",
-             o.out, counted(report.converted, "tensor"), o.what.to->name, report.scaled,
+             one_line(o.out), counted(report.converted, "tensor"), o.what.to->name, report.scaled,
              report.copied, report.bytes_after, report.bytes_before);
   std::fputs(losses_of(report).c_str(), out);
   return status::yes;
@@ -108,13 +108,6 @@ status run(diff_options const& o, std::FILE* out, std::FILE* err) {
       is_equal = is_equal && each.is_within(*o.within);
   }
   return is_equal ? status::yes : status::no;
-}
-
-// One line, whatever is in it.
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (c == '\n' || c == '\r') c = ' ';
-  return text;
 }
 
 // The library's errors say that they are the library's, which is no news to whoever uses the program.

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <lowp/safetensors/printable.hpp>
 
-using lowp::safetensors::detail::printable_pieces;
+using lowp::safetensors::detail::printable, lowp::safetensors::detail::printable_pieces;
 
 namespace {
 // What a terminal shows of a text without control characters: all but the bytes that go on with a
@@ -38,6 +38,12 @@ std::string shown_name(std::string_view name, std::size_t width) {
   for (auto piece = front.begin(); columns(first + *piece) <= begin; ++piece) first += *piece;
   for (auto piece = back.rbegin(); columns(*piece + last) <= end; ++piece) last.insert(0, *piece);
   return first + "..." + last;
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  return printable(text, text.size());
 }
 
 std::string shown_power(float power_of_two) {

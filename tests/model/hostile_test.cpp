@@ -144,6 +144,47 @@ TEST_F(hostile, indexes_get_one_clear_line) {
       has(refusal({"audit", folder.file("folder.json"), "--to", "float16"}), "no regular file"));
 }
 
+bool is_plain(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
+}
+
+// No name of a file or of a tensor commands a terminal, on whichever way it gets there.
+TEST_F(hostile, names_command_no_terminal) {
+  const std::string name = "\x1b]0;x\x07\x7f\xc2\x85\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b";
+  const std::string shown =
+      R"(\x1b]0;x\x07\x7f\xc2\x85\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b)";
+  const std::string index = folder.file("model.json"), there = folder.file(name);
+  set_contents(index, nlohmann::json{{"weight_map", {{"w", name}}}}.dump());
+  for (const said& s : all_ways(index)) {
+    EXPECT_TRUE(has(s.err, shown + "': cannot open it"));
+    EXPECT_TRUE(is_plain(s.err)) << s.err;
+  }
+  write(there,
+        {of(name, std::vector<float>{1, 1e9F}), of("ids" + name, std::vector<std::int64_t>{1})},
+        {{name, name}});
+  EXPECT_TRUE(is_plain(refusal({"audit", there, "--to", "float16", "--json", there})));
+  EXPECT_TRUE(is_plain(refusal({"audit", name, "--to", name})));
+  for (const std::string report : {"--json", "--html"}) {
+    const said s = tool({"audit", there, "--to", "float16", report, "-"});
+    EXPECT_EQ(s.status, 1);
+    EXPECT_TRUE(is_plain(s.out)) << s.out;
+    if (report == "--html") continue;
+    const auto j = nlohmann::json::parse(s.out);
+    EXPECT_EQ(j["model"], there);
+    EXPECT_EQ(j["tensors"][0]["name"], name);
+    EXPECT_EQ(j["names_of_others"][0], "ids" + name);
+  }
+  EXPECT_TRUE(is_plain(tool({"audit", there, "--to", "float16"}).out));
+  const said diff = tool({"diff", there, good, "--json", "-"});
+  EXPECT_TRUE(is_plain(diff.out)) << diff.out;
+  EXPECT_EQ(nlohmann::json::parse(diff.out)["metadata"][0], name);
+  EXPECT_TRUE(is_plain(tool({"diff", there, good}).out));
+  const said converted = tool({"convert", there, out + name, "--to", "float16"});
+  EXPECT_TRUE(is_plain(converted.out)) << converted.out;
+  EXPECT_TRUE(has(converted.out, out + shown + ": 1 tensor converted"));
+}
+
 // A name of a megabyte, and a pattern with which a matcher that recurses would run out of stack.
 TEST_F(hostile, names_may_be_long) {
   write(model, {of(std::string(1'000'000, 'a'), std::vector<float>{1e9F})});

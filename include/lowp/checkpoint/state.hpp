@@ -81,7 +81,9 @@ class checkpoint_state {
     problem wrong = unfit_metadata(file);
     if (wrong.empty()) wrong = unfit_tensors(file);
     if (wrong.empty()) wrong = unfit_scalars(file);
-    if (!wrong.empty()) raise<std::runtime_error>("lowp::checkpoint: '" + path + "': " + wrong);
+    if (!wrong.empty())
+      raise<std::runtime_error>("lowp::checkpoint: " + safetensors::detail::shown_path(path) +
+                                ": " + wrong);
     for (auto const& [name, t] : tensors_) file.read_bytes(file.at(name), 0, t.bytes);
     for (auto const& [name, s] : scalars_) s.parse(*text_of(file, scalar_key, name), s.value);
   }

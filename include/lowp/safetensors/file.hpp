@@ -98,7 +98,8 @@ class file {
 
  private:
   [[noreturn]] void refuse(std::string const& why) const {
-    lowp::detail::raise<std::runtime_error>("lowp::safetensors: '" + path_ + "': " + why);
+    lowp::detail::raise<std::runtime_error>("lowp::safetensors: " + detail::shown_path(path_) +
+                                            ": " + why);
   }
   void refuse_if(detail::problem const& wrong) const {
     if (!wrong.empty()) refuse(wrong);
@@ -111,11 +112,15 @@ class file {
     std::swap(by_name_, other.by_name_);
   }
 
+  [[nodiscard]] struct stat facts() const {
+    struct stat now{};
+    if (::fstat(descriptor_, &now) != 0) refuse(std::strerror(errno));
+    return now;
+  }
   void read_header() {
-    struct stat facts{};
-    if (::fstat(descriptor_, &facts) != 0) refuse(std::strerror(errno));
-    if (!S_ISREG(facts.st_mode)) refuse("it is no regular file");
-    auto const size = static_cast<std::uint64_t>(facts.st_size);
+    struct stat const now = facts();
+    if (!S_ISREG(now.st_mode)) refuse("it is no regular file");
+    auto const size = static_cast<std::uint64_t>(now.st_size);
     if (size < length_bytes)
       refuse("it has " + std::to_string(size) + " bytes, and a header's length alone has 8");
     std::uint64_t length = 0;
@@ -162,7 +167,7 @@ class file {
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) refuse(what + " cannot be read: " + std::strerror(errno));
       if (got == 0)
-        refuse(what + ": the file has been cut to " + std::to_string(offset) + " bytes");
+        refuse(what + ": the file has been cut to " + std::to_string(facts().st_size) + " bytes");
       offset += static_cast<std::uint64_t>(got);
       out = out.subspan(static_cast<std::size_t>(got));
     }

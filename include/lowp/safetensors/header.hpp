@@ -59,6 +59,11 @@ inline std::string shown(std::string_view name) {
   return std::string("'").append(printable(name)).append("'");
 }
 
+/// As shown(), however long it is.
+inline std::string shown_path(std::string_view path) {
+  return std::string("'").append(printable(path, path.size())).append("'");
+}
+
 /// "F32 [2, 3]"
 inline std::string shown(dtype type, std::vector<std::uint64_t> const& shape) {
   constexpr std::size_t most = 8;

@@ -75,9 +75,8 @@ inline std::vector<std::string> printable_pieces(std::string_view text) {
   return pieces;
 }
 
-/// At most 200 bytes of the text, and what tells that there are more.
-inline std::string printable(std::string_view text) {
-  constexpr std::size_t most = 200;
+/// At most `most` bytes of the text, and "..." if there are more.
+inline std::string printable(std::string_view text, std::size_t most = 200) {
   std::string_view head = text.substr(0, most);
   // Not through a character: to where one begins.
   if (text.size() > most)

@@ -90,7 +90,8 @@ class writer {
   };
 
   [[noreturn]] void refuse(std::string const& why) const {
-    lowp::detail::raise<std::runtime_error>("lowp::safetensors: '" + file_.path() + "': " + why);
+    lowp::detail::raise<std::runtime_error>(
+        "lowp::safetensors: " + detail::shown_path(file_.path()) + ": " + why);
   }
   unwritten& find(std::string_view name) {
     auto const found = open_.find(name);

@@ -58,6 +58,16 @@ struct kernels_of_backend<Isa, Call> : std::type_identity<typename Isa::base> {}
 template <class Isa, class Call>
 using kernels_of = typename kernels_of_backend<Isa, Call>::type;
 
+/// Appends c, or \xNN if a terminal may take c for a command: if c is not printable ASCII.
+inline void append_printable(std::string& to, char c) {
+  constexpr char digit[] = "0123456789abcdef";
+  auto const byte = static_cast<unsigned char>(c);
+  if (c >= ' ' && c <= '~')
+    to += c;
+  else
+    (to += "\\x") += {digit[byte >> 4], digit[byte & 15]};
+}
+
 template <class... Isa>
 struct isa_list {
   static constexpr std::string_view names[] = {Isa::name...};
@@ -76,8 +86,9 @@ struct isa_list {
     if (wanted == nullptr || *wanted == '\0') return best;
     for (std::size_t i = 0; i < none; ++i)
       if (names[i] == wanted && available[i]) return i;
-    std::string message =
-        std::string("lowp: LOWP_ISA=") + wanted + " is not a backend here; there is";
+    std::string message = "lowp: LOWP_ISA=";
+    for (char const* c = wanted; *c != '\0'; ++c) append_printable(message, *c);
+    message += " is not a backend here; there is";
     for (std::size_t i = 0; i < none; ++i)
       if (available[i]) message.append(" ").append(names[i]);
     detail::raise<std::runtime_error>(message);
