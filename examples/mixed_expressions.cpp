@@ -22,8 +22,8 @@ int main() {
   std::printf("x * 0.5f    %s\n", type_of(x * 0.5f));
   std::printf("x * 0.5     %s\n", type_of(x * 0.5));
   std::printf("sqrt(x)     %s\n", type_of(sqrt(x)));
-  z = 0.5f * y;  // an assignment rounds once
-  z *= 2.0f;     // as z = bfloat16(z * 2.0f)
+  z = 0.5f * y;                                // an assignment rounds once
+  z *= 2.0f;                                   // as z = bfloat16(z * 2.0f)
   std::printf("z           %g\n", double(z));  // std::printf takes no class
 
   std::vector<bfloat16> const ones(1000, bfloat16(1));

@@ -35,7 +35,8 @@ void expect_every_code() {
 
 template <class From>
 class census_of_every_code : public testing::Test {};
-using counted_formats = some_or_all<testing::Types<lowp::bfloat16, lowp::float8_e8m0fnu>, all_formats>;
+using counted_formats =
+    some_or_all<testing::Types<lowp::bfloat16, lowp::float8_e8m0fnu>, all_formats>;
 TYPED_TEST_SUITE(census_of_every_code, counted_formats, by_format);
 
 TYPED_TEST(census_of_every_code, to_float8_e4m3fn) {

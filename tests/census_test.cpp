@@ -48,9 +48,10 @@ void expect_boundaries() {
 
 template <class To>
 class census_to : public testing::Test {};
-using targets = first_or_all<
-    3, testing::Types<lowp::float16, lowp::bfloat16, lowp::float6_e2m3fn, lowp::float8_e5m2, lowp::float8_e4m3fn,
-                   lowp::float8_e4m3b11fnuz, lowp::float4_e2m1fn, user_e6m9>>;
+using targets =
+    first_or_all<3, testing::Types<lowp::float16, lowp::bfloat16, lowp::float6_e2m3fn,
+                                   lowp::float8_e5m2, lowp::float8_e4m3fn, lowp::float8_e4m3b11fnuz,
+                                   lowp::float4_e2m1fn, user_e6m9>>;
 TYPED_TEST_SUITE(census_to, targets, by_format);
 
 TYPED_TEST(census_to, at_boundaries) { expect_boundaries<TypeParam>(); }

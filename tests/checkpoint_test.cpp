@@ -179,16 +179,16 @@ struct model {
 
 template <class Model>
 class resume : public testing::Test {};
-using models = first_or_all<2, testing::Types<
-                              model<in_kahan, plain<bfloat16>, in_blocks<float8_e4m3fn, 128>>,
-                              model<in_master, with_scale<float8_e4m3fn>, with_scale<float16>>,
-                              model<in_halves<bfloat16, std::uint16_t>, plain<bfloat16>>,
-                              model<plain<float>, plain<float>, plain<float>>,
-                              model<plain<bfloat16>, plain<bfloat16>, plain<bfloat16>>,
-                              model<plain<lowp::float8_e3m4>, plain<lowp::float8_e4m3b11fnuz>>,
-                              model<in_halves<bfloat16, std::uint8_t>, in_blocks<float8_e5m2, 32>>,
-                              model<in_halves<float16, std::uint16_t>, plain<float16>>,
-                              model<with_scale<float8_e5m2>, in_blocks<float8_e4m3fn, 256>>>>;
+using models = first_or_all<
+    2, testing::Types<model<in_kahan, plain<bfloat16>, in_blocks<float8_e4m3fn, 128>>,
+                      model<in_master, with_scale<float8_e4m3fn>, with_scale<float16>>,
+                      model<in_halves<bfloat16, std::uint16_t>, plain<bfloat16>>,
+                      model<plain<float>, plain<float>, plain<float>>,
+                      model<plain<bfloat16>, plain<bfloat16>, plain<bfloat16>>,
+                      model<plain<lowp::float8_e3m4>, plain<lowp::float8_e4m3b11fnuz>>,
+                      model<in_halves<bfloat16, std::uint8_t>, in_blocks<float8_e5m2, 32>>,
+                      model<in_halves<float16, std::uint16_t>, plain<float16>>,
+                      model<with_scale<float8_e5m2>, in_blocks<float8_e4m3fn, 256>>>>;
 TYPED_TEST_SUITE(resume, models);
 
 TYPED_TEST(resume, is_exact) {

@@ -20,7 +20,7 @@ function(run)
 endfunction()
 
 run(${CMAKE_COMMAND} -S ${ROOT} -B ${SCRATCH} -DCMAKE_CXX_COMPILER=${clang}
-    -DLOWP_BUILD_EXAMPLES=OFF -DLOWP_BUILD_BENCH=OFF -DLOWP_INSTALL=OFF)
+    -DLOWP_BUILD_TESTS=ON -DLOWP_TEST_ALL=ON -DLOWP_INSTALL=OFF)
 run(${CMAKE_COMMAND} --build ${SCRATCH} --target headers_alone test_link.units test_flags.fast)
 run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH} -R "^(compile_fail|link|flags\\.fast)\\."
     --output-on-failure)

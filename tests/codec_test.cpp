@@ -11,7 +11,8 @@ using namespace lowp_test;
 
 template <class T>
 class codec : public testing::Test {};
-using coded_formats = joined<kernel_formats, some_or_all<testing::Types<user_e6m9>, user_formats>>::type;
+using coded_formats =
+    joined<kernel_formats, some_or_all<testing::Types<user_e6m9>, user_formats>>::type;
 TYPED_TEST_SUITE(codec, coded_formats, by_format);
 
 TYPED_TEST(codec, decodes_every_code) {

@@ -63,9 +63,9 @@ tensor parameters_for(std::uint64_t seed, std::size_t size) {
 
 TYPED_TEST(report, of_fused_add_is_exact) {
   using T = TypeParam;
-  constexpr modes which =
-      std::is_same_v<T, lowp::float8_e4m3fn> || std::is_same_v<T, lowp::float16> ? modes::all
-                                                                                  : modes::two;
+  constexpr modes which = std::is_same_v<T, lowp::float8_e4m3fn> || std::is_same_v<T, lowp::float16>
+                              ? modes::all
+                              : modes::two;
   for_each_rounding<which>([&](const auto& rounding, const slot_modes& modes, const char* name) {
     for (std::uint64_t i = 0; i < 100 && !this->HasFailure(); ++i) {
       SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));

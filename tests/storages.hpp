@@ -80,12 +80,14 @@ struct by_kind {
 
 // By default one of each layout, and both halves of bfloat16.
 using storage_kinds = first_or_all<
-    5, testing::Types<kahan_kind<lowp::bfloat16, lowp::bfloat16>, master_kind<float, lowp::bfloat16>,
-    split_kind<lowp::bfloat16, std::uint8_t>, split_kind<lowp::float16, std::uint16_t>,
-    scaled_kind<lowp::float8_e4m3fn, 3, -2>, kahan_kind<lowp::float16, lowp::float8_e5m2>,
-    kahan_kind<lowp::float8_e4m3fn, lowp::bfloat16>, master_kind<lowp::float16, lowp::float8_e4m3fn>,
-    split_kind<lowp::bfloat16, std::uint16_t>, split_kind<lowp::float8_e5m2, std::uint8_t>,
-    scaled_kind<lowp::float16, 5>>>;
+    5,
+    testing::Types<
+        kahan_kind<lowp::bfloat16, lowp::bfloat16>, master_kind<float, lowp::bfloat16>,
+        split_kind<lowp::bfloat16, std::uint8_t>, split_kind<lowp::float16, std::uint16_t>,
+        scaled_kind<lowp::float8_e4m3fn, 3, -2>, kahan_kind<lowp::float16, lowp::float8_e5m2>,
+        kahan_kind<lowp::float8_e4m3fn, lowp::bfloat16>,
+        master_kind<lowp::float16, lowp::float8_e4m3fn>, split_kind<lowp::bfloat16, std::uint16_t>,
+        split_kind<lowp::float8_e5m2, std::uint8_t>, scaled_kind<lowp::float16, 5>>>;
 
 // Codes of a parameter, made from floats as a step would leave them.
 template <class Kind>

@@ -38,7 +38,7 @@ class scanner {
     } else if (takes_word("nan")) {
       take_characters_of_nan();
       value.nan = true;
-      value.payload = 0x8000;
+      value.payload = 0x80000000;
     } else {
       decimal d;
       d.negative = negative;

@@ -197,7 +197,7 @@ X nearest(unpacked const& u) {
                                      << F.significand_bits;
   std::uint64_t code = infinity;
   if (u.nan) {
-    code |= std::uint64_t{u.payload | 0x8000} << (F.significand_bits - 16);
+    code |= std::uint64_t{u.payload | 0x80000000} << 32 >> (64 - F.significand_bits);
   } else if (!u.infinite) {
     position const p = locate<F>(u);
     std::uint64_t const increment = half<63, std::uint64_t> - 1 + (p.lower & 1);

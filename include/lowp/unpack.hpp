@@ -81,7 +81,7 @@ LOWP_FN constexpr unpacked unpack_binary32(std::uint32_t b) {
     return {.negative = negative,
             .infinite = significand == 0,
             .nan = significand != 0,
-            .payload = significand >> 7};
+            .payload = significand << 9};
   return normalized(negative, field ? significand | 1u << 23 : significand,
                     (field ? field : 1) - 150);
 }
@@ -134,7 +134,9 @@ LOWP_FN constexpr unpacked unpack(long double x) {
 template <integer I>
 LOWP_FN constexpr unpacked unpack(I x) {
   bool negative = false;
-  if constexpr (std::is_signed_v<I>) negative = x < 0;  // nvcc warns of unsigned numbers below 0
+  // Not std::is_signed, which knows integers of 128 bits in GNU's dialect only.
+  constexpr bool is_signed = static_cast<I>(-1) < static_cast<I>(1);
+  if constexpr (is_signed) negative = x < 0;  // nvcc warns of unsigned numbers below 0
   if constexpr (sizeof(I) <= 8) {
     auto const bits = static_cast<std::uint64_t>(x);
     return normalized(negative, negative ? 0 - bits : bits, 0);

@@ -25,8 +25,9 @@ constexpr std::array<std::size_t, 12> lengths{1, 7, 8, 9, 31, 64, 200, 255, 256,
 template <class Pair>
 class cuda_rows : public testing::Test {};
 using pairs = first_or_all<
-    1, testing::Types<in_and_out<lowp::bfloat16, lowp::bfloat16>, in_and_out<float, float>,
-                      in_and_out<lowp::float16, lowp::float16>, in_and_out<lowp::float8_e5m2, float>>>;
+    1,
+    testing::Types<in_and_out<lowp::bfloat16, lowp::bfloat16>, in_and_out<float, float>,
+                   in_and_out<lowp::float16, lowp::float16>, in_and_out<lowp::float8_e5m2, float>>>;
 TYPED_TEST_SUITE(cuda_rows, pairs);
 
 // call(where, in, out, columns) on the processor and on a grid, from every alignment to elements.

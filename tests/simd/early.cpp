@@ -7,9 +7,7 @@
 
 namespace {
 char early[32];
-__attribute__((constructor(101))) void ask() {
-  lowp::isa().copy(early, sizeof(early) - 1);
-}
+__attribute__((constructor(101))) void ask() { lowp::isa().copy(early, sizeof(early) - 1); }
 }  // namespace
 
 int main() { std::printf("%s", early); }

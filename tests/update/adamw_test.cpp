@@ -38,9 +38,10 @@ using every_combination = testing::Types<
     slots<lowp::float8_e8m0fnu, lowp::float8_e8m0fnu, lowp::float4_e2m1fn, lowp::bfloat16>>;
 
 using combinations = some_or_all<
-    testing::Types<float_slots, mixed_slots, alike<lowp::bfloat16>,
-                   slots<lowp::float8_e4m3fnuz, lowp::float16, lowp::float8_e3m4, float>,
-                   slots<lowp::float8_e8m0fnu, lowp::float8_e5m2, lowp::float4_e2m1fn, lowp::bfloat16>>,
+    testing::Types<
+        float_slots, mixed_slots, alike<lowp::bfloat16>,
+        slots<lowp::float8_e4m3fnuz, lowp::float16, lowp::float8_e3m4, float>,
+        slots<lowp::float8_e8m0fnu, lowp::float8_e5m2, lowp::float4_e2m1fn, lowp::bfloat16>>,
     every_combination>;
 
 constexpr double max = std::numeric_limits<double>::max();
