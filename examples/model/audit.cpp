@@ -23,11 +23,15 @@ tensor_audit take(model const& from, model::entry const& of, target const& to, t
   }
   all.as_it_is += plain;
   all.with_scale += scaled;
-  return {of.name(), of.type(), of.tensor->shape, figures(plain), scale, figures(scaled)};
+  tensor_audit result{of.tensor, scale, {}};
+  result.found.reserve(scale == 1 ? 1 : 2);
+  result.found.emplace_back(plain);
+  if (scale != 1) result.found.emplace_back(scaled);
+  return result;
 }
 
 auto badness(tensor_audit const& t) {
-  figures const& f = t.as_it_is;
+  figures const& f = t.as_it_is();
   auto const share = [&](std::uint64_t part) {
     return f.count == 0 ? 0 : static_cast<double>(part) / static_cast<double>(f.count);
   };

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "figures.hpp"
@@ -13,31 +14,28 @@
 #include "targets.hpp"
 
 struct tensor_audit {
-  std::string name;
-  lowp::safetensors::dtype type = lowp::safetensors::dtype::f32;
-  std::vector<std::uint64_t> shape;
-  figures as_it_is;
+  lowp::safetensors::tensor const* tensor = nullptr;  ///< of the model
   /// 1 where nothing overflows, is flushed or becomes subnormal without one; else the largest power of
   /// two with which nothing overflows, so with which least is lost at the other end. A float's range has
   /// the last word: what is beyond it, as a value of F64 may be, still overflows.
   float scale = 1;
-  figures with_scale;  ///< of the values times `scale`; the same where it is 1
+  std::vector<figures> found;  ///< one, or two if the scale is not 1
 
+  [[nodiscard]] figures const& as_it_is() const { return found.front(); }
+  /// Of the values times `scale`.
+  [[nodiscard]] figures const& with_scale() const { return found.back(); }
   [[nodiscard]] figures const& chosen(bool is_scaled) const {
-    return is_scaled ? with_scale : as_it_is;
+    return is_scaled ? with_scale() : as_it_is();
   }
 };
 
+/// Refers to the model.
 struct audit {
   target const* to = nullptr;
   std::string path;
-  std::vector<tensor_audit> tensors;  ///< worst first, by what is lost as it is
-  std::vector<std::string> others;    ///< names of those that would stay as they are
-  figures as_it_is, with_scale;       ///< of all
-
-  [[nodiscard]] figures const& chosen(bool is_scaled) const {
-    return is_scaled ? with_scale : as_it_is;
-  }
+  std::vector<tensor_audit> tensors;     ///< worst first, by what is lost as it is
+  std::vector<std::string_view> others;  ///< names of those that would stay as they are
+  figures as_it_is, with_scale;          ///< of all
 };
 
 audit take_audit(model const& of, plan const& what, progress& bar);

@@ -91,7 +91,7 @@ void measure(model const& a, model::entry const& of_a, model const& b, model::en
 
 tensor_difference compare(model const& a, model::entry const& of_a, model const& b,
                           model::entry const& of_b, progress& bar) {
-  tensor_difference d{.name = of_a.name(), .a = of_a.tensor, .b = of_b.tensor};
+  tensor_difference d{.a = of_a.tensor, .b = of_b.tensor};
   bool const is_same_type = of_a.type() == of_b.type();
   bool const are_numbers = facts_of(of_a.type()) != nullptr && facts_of(of_b.type()) != nullptr;
   if (of_a.tensor->shape != of_b.tensor->shape) {
@@ -139,7 +139,7 @@ std::vector<std::string> texts_that_differ(model const& a, model const& b) {
 
 std::string line_of(tensor_difference const& d) {
   using st::detail::shown;
-  std::string const name = shown(d.name);
+  std::string const name = shown(d.name());
   auto const described = [](st::tensor const* t) { return shown(t->type, t->shape); };
   switch (d.what) {
     case kind::only_in_a:
@@ -185,7 +185,7 @@ difference compare(model const& a, model const& b, progress& bar) {
   for (model::entry const& of_a : a.entries()) {
     model::entry const* const of_b = b.find(of_a.name());
     if (of_b == nullptr) {
-      result.tensors.push_back({.what = kind::only_in_a, .name = of_a.name(), .a = of_a.tensor});
+      result.tensors.push_back({.what = kind::only_in_a, .a = of_a.tensor});
       continue;
     }
     tensor_difference d = compare(a, of_a, b, *of_b, bar);
@@ -196,7 +196,7 @@ difference compare(model const& a, model const& b, progress& bar) {
   }
   for (model::entry const& of_b : b.entries())
     if (a.find(of_b.name()) == nullptr)
-      result.tensors.push_back({.what = kind::only_in_b, .name = of_b.name(), .b = of_b.tensor});
+      result.tensors.push_back({.what = kind::only_in_b, .b = of_b.tensor});
   std::stable_sort(result.tensors.begin(), result.tensors.end(),
                    [](auto& x, auto& y) { return badness(x) > badness(y); });
   result.metadata = texts_that_differ(a, b);
@@ -219,19 +219,18 @@ std::string_view name_of(kind what) {
   return names[static_cast<std::size_t>(what)];
 }
 
-std::string report_of(difference const& d, std::size_t top) {
+void write_report(difference const& d, std::size_t top, sink const& to) {
   std::size_t const shown = top == 0 ? d.tensors.size() : std::min(top, d.tensors.size());
-  std::string text;
-  for (std::size_t i = 0; i < shown; ++i) text += line_of(d.tensors[i]);
+  for (std::size_t i = 0; i < shown; ++i) to(line_of(d.tensors[i]));
   if (shown < d.tensors.size())
-    text += fmt::format("... and {} more (--top 0)\n", d.tensors.size() - shown);
+    to(fmt::format("... and {} more (--top 0)\n", d.tensors.size() - shown));
   for (std::string const& name : d.metadata)
-    text += fmt::format("metadata {} differ\n", st::detail::shown(name));
+    to(fmt::format("metadata {} differ\n", st::detail::shown(name)));
   std::uint64_t const all = d.equal + d.tensors.size();
   double largest = 0;
   for (tensor_difference const& each : d.tensors) largest = std::max(largest, each.largest);
-  text += fmt::format("{} of {} {} equal bits", d.equal, counted(all, "tensor"),
-                      all == 1 ? "has" : "have");
+  std::string text = fmt::format("{} of {} {} equal bits", d.equal, counted(all, "tensor"),
+                                 all == 1 ? "has" : "have");
   if (largest != 0) text += fmt::format("; the others differ by at most {:.4g} ulps", largest);
-  return text + '\n';
+  to(text + '\n');
 }

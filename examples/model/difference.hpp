@@ -9,6 +9,7 @@
 
 #include "model.hpp"
 #include "progress.hpp"
+#include "text.hpp"
 
 /// Of two tensors of one name.
 struct tensor_difference {
@@ -21,7 +22,6 @@ struct tensor_difference {
     values
   };
   kind what = kind::none;
-  std::string name;
   lowp::safetensors::tensor const *a = nullptr, *b = nullptr;
 
   // Where they are compared as numbers:
@@ -34,11 +34,13 @@ struct tensor_difference {
   std::uint64_t not_finite = 0;
   std::uint64_t not_finite_in_both = 0;  ///< of these
 
+  [[nodiscard]] std::string const& name() const { return a != nullptr ? a->name : b->name; }
   /// Elements that have a distance: where there are none, `at` is no place.
   [[nodiscard]] std::uint64_t finite_unequal() const { return unequal - not_finite; }
   [[nodiscard]] bool is_within(double ulps) const;
 };
 
+/// Refers to the models.
 struct difference {
   std::vector<tensor_difference> tensors;  ///< those that differ, worst first
   std::uint64_t equal = 0;                 ///< tensors that do not
@@ -54,4 +56,4 @@ std::string place_in(std::vector<std::uint64_t> const& shape, std::uint64_t numb
 std::string_view name_of(tensor_difference::kind what);
 
 /// @param top  how many tensors; 0: all
-std::string report_of(difference const& d, std::size_t top);
+void write_report(difference const& d, std::size_t top, sink const& to);

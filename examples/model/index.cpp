@@ -8,6 +8,7 @@
 #include <lowp/safetensors/header.hpp>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "problem.hpp"
 
@@ -15,16 +16,99 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-using lowp::safetensors::detail::printable, lowp::safetensors::detail::shown;
-
-constexpr std::size_t most_files = 1000;
-constexpr int most_depth = 8;  // an index needs 2; the parser itself has no limit, and recurses
+using lowp::safetensors::detail::shown;
 
 [[noreturn]] void refuse(std::string const& path, std::string const& why) {
   throw problem(fmt::format("'{}': {}", path, why));
 }
 
-json parsed(std::string const& path) {
+// Nothing that leads out of the folder of the index.
+bool is_plain_name(std::string const& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos &&
+         name.find('\0') == name.npos;
+}
+
+// What the parser calls. It keeps the last keys alone, however large the index is.
+class index_reader : public json::json_sax_t {
+ public:
+  index_reader(std::string const& path,
+               std::function<void(std::string const&, std::string const&)> const& each)
+      : path_(path), each_(each) {}
+
+  bool start_object(std::size_t) override {
+    if (depth_ == 1 && key_ == "weight_map")
+      is_map_ = has_map_ = true;
+    else if (depth_ != 0)
+      other_value("an object");
+    ++depth_;
+    return true;
+  }
+  bool end_object() override {
+    is_map_ = --depth_ != 1 && is_map_;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    other_value("an array");
+    ++depth_;
+    return true;
+  }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool key(std::string& name) override {
+    if (depth_ == 1)
+      key_ = std::move(name);
+    else if (is_tensor())
+      tensor_ = std::move(name);
+    return true;
+  }
+  bool string(std::string& text) override {
+    if (!is_tensor()) return other_value("a string");
+    if (!is_plain_name(text)) refuse_entry(shown(text));
+    each_(tensor_, text);
+    return true;
+  }
+
+  bool null() override { return other_value("null"); }
+  bool boolean(bool) override { return other_value("a truth value"); }
+  bool number_integer(std::int64_t) override { return other_value("a number"); }
+  bool number_unsigned(std::uint64_t) override { return other_value("a number"); }
+  bool number_float(double, std::string const&) override { return other_value("a number"); }
+  bool binary(json::binary_t&) override { return other_value("bytes"); }
+  bool parse_error(std::size_t position, std::string const&, json::exception const&) override {
+    refuse(path_, fmt::format("it is no JSON at byte {}", position));
+  }
+
+  void finish() const {
+    if (!has_map_) refuse(path_, "it is no index: it has no object \"weight_map\"");
+  }
+
+ private:
+  [[nodiscard]] bool is_tensor() const { return is_map_ && depth_ == 2; }
+  [[noreturn]] void refuse_entry(std::string const& what) const {
+    refuse(path_, fmt::format("tensor {}: {} is not the name of a file beside the index",
+                              shown(tensor_), what));
+  }
+  // One that nobody asks for, unless it stands where another should.
+  bool other_value(char const* what) const {
+    if (is_tensor()) refuse_entry(what);
+    if (depth_ == 0 || (depth_ == 1 && key_ == "weight_map"))
+      refuse(path_, "it is no index: it has no object \"weight_map\"");
+    return true;
+  }
+
+  std::string const& path_;
+  std::function<void(std::string const&, std::string const&)> const& each_;
+  std::string key_, tensor_;
+  std::size_t depth_ = 0;
+  bool is_map_ = false, has_map_ = false;
+};
+
+}  // namespace
+
+void read_index(std::string const& path,
+                std::function<void(std::string const&, std::string const&)> const& each) {
   std::error_code error;
   bool const is_file = fs::is_regular_file(path, error);
   if (error) refuse(path, "cannot open it: " + error.message());
@@ -35,43 +119,7 @@ json parsed(std::string const& path) {
                              lowp::safetensors::most_header_bytes));
   std::ifstream file(path, std::ios::binary);
   if (!file) refuse(path, "cannot open it");
-  try {
-    return json::parse(file, [&](int depth, json::parse_event_t, json&) {
-      if (depth > most_depth) refuse(path, "it is no index: it is too deep");
-      return true;
-    });
-  } catch (json::parse_error const& e) {
-    refuse(path, fmt::format("it is no JSON at byte {}", e.byte));
-  } catch (json::exception const&) {
-    refuse(path, "it is no JSON that an index could have");  // such as a number beyond a double's
-  }
-}
-
-// Nothing that leads out of the folder of the index.
-bool is_plain_name(std::string const& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos &&
-         name.find('\0') == name.npos;
-}
-
-}  // namespace
-
-model_index read_index(std::string const& path) {
-  json const index = parsed(path);
-  auto const map = index.is_object() ? index.find("weight_map") : index.end();
-  if (!index.is_object() || map == index.end() || !map->is_object())
-    refuse(path, "it is no index: it has no object \"weight_map\"");
-  model_index result;
-  std::map<std::string, std::size_t> numbers;
-  for (auto const& [tensor, file] : map->items()) {
-    if (!file.is_string() || !is_plain_name(file.get_ref<std::string const&>()))
-      refuse(path, fmt::format("tensor {}: {} is not the name of a file beside the index",
-                               shown(tensor), printable(file.dump())));
-    auto const [place, is_new] =
-        numbers.try_emplace(file.get_ref<std::string const&>(), numbers.size());
-    if (is_new) result.files.push_back(place->first);
-    if (numbers.size() > most_files)
-      refuse(path, fmt::format("it names more than {} files", most_files));
-    result.tensors.emplace(tensor, place->second);
-  }
-  return result;
+  index_reader reader(path, each);
+  static_cast<void>(json::sax_parse(file, &reader));
+  reader.finish();
 }

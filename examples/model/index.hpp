@@ -2,15 +2,10 @@
 // The index of a sharded model, as Hugging Face's transformers writes it: model.safetensors.index.json.
 #pragma once
 
-#include <cstddef>
-#include <map>
+#include <functional>
 #include <string>
-#include <vector>
 
-struct model_index {
-  std::vector<std::string> files;              ///< names, beside the index
-  std::map<std::string, std::size_t> tensors;  ///< the number of each one's file
-};
-
+/// Calls each(TENSOR, FILE) for every tensor while it reads; FILE is a name beside the index.
 /// @throws problem  it is missing, too large, or no index
-model_index read_index(std::string const& path);
+void read_index(std::string const& path,
+                std::function<void(std::string const&, std::string const&)> const& each);

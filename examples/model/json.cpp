@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 namespace {
 
@@ -30,17 +32,17 @@ json json_of(figures const& f) {
 }
 
 json json_of(tensor_audit const& t) {
-  return {{"name", t.name},
-          {"dtype", name_of(t.type)},
-          {"shape", t.shape},
-          {"as_it_is", json_of(t.as_it_is)},
+  return {{"name", t.tensor->name},
+          {"dtype", name_of(t.tensor->type)},
+          {"shape", t.tensor->shape},
+          {"as_it_is", json_of(t.as_it_is())},
           {"scale", t.scale},
-          {"in_range_with_scale", t.with_scale.is_in_range()},
-          {"with_scale", json_of(t.with_scale)}};
+          {"in_range_with_scale", t.with_scale().is_in_range()},
+          {"with_scale", json_of(t.with_scale())}};
 }
 
 json json_of(tensor_difference const& t) {
-  json all = {{"name", t.name}, {"differs_in", name_of(t.what)}};
+  json all = {{"name", t.name()}, {"differs_in", name_of(t.what)}};
   if (t.what == tensor_difference::kind::bytes) all["bytes"] = t.unequal;
   if (t.what != tensor_difference::kind::values) return all;
   all.update({{"count", element_count(*t.a)},
@@ -58,32 +60,44 @@ json json_of(tensor_difference const& t) {
   return all;
 }
 
+json json_of(std::string_view text) { return text; }
+
 // Nothing but ASCII, so that no name commands a terminal. A path may be no UTF-8; names in a file always
 // are.
-std::string text_of(json const& j) {
-  return j.dump(1, ' ', true, json::error_handler_t::replace) + "\n";
+std::string text_of(json const& j) { return j.dump(-1, ' ', true, json::error_handler_t::replace); }
+
+void write_member(char const* before, std::string_view key, json const& value, sink const& to) {
+  to(fmt::format("{}\n \"{}\": {}", before, key, text_of(value)));
+}
+
+// A line for each element.
+template <class List>
+void write_list(std::string_view key, List const& list, sink const& to) {
+  to(fmt::format(",\n \"{}\": [", key));
+  char const* before = "\n  ";
+  for (auto const& each : list) to(std::exchange(before, ",\n  ") + text_of(json_of(each)));
+  to("\n ]");
 }
 
 }  // namespace
 
-std::string json_of(audit const& a, verdict const& v, bool is_scaled) {
-  json tensors = json::array();
-  for (tensor_audit const& t : a.tensors) tensors.push_back(json_of(t));
-  json const all = {{"model", a.path},
-                    {"to", a.to->name},
-                    {"scaled", is_scaled},
-                    {"fits", v.fits},
-                    {"verdict", v.text},
-                    {"others", a.others.size()},
-                    {"names_of_others", a.others},
-                    {"as_it_is", json_of(a.as_it_is)},
-                    {"with_scale", json_of(a.with_scale)},
-                    {"tensors", std::move(tensors)}};
-  return text_of(all);
+void write_json(audit const& a, verdict const& v, bool is_scaled, sink const& to) {
+  write_member("{", "model", a.path, to);
+  write_member(",", "to", a.to->name, to);
+  write_member(",", "scaled", is_scaled, to);
+  write_member(",", "fits", v.fits, to);
+  write_member(",", "verdict", v.text, to);
+  write_member(",", "others", a.others.size(), to);
+  write_list("names_of_others", a.others, to);
+  write_member(",", "as_it_is", json_of(a.as_it_is), to);
+  write_member(",", "with_scale", json_of(a.with_scale), to);
+  write_list("tensors", a.tensors, to);
+  to("\n}\n");
 }
 
-std::string json_of(difference const& d) {
-  json tensors = json::array();
-  for (tensor_difference const& t : d.tensors) tensors.push_back(json_of(t));
-  return text_of({{"equal", d.equal}, {"metadata", d.metadata}, {"tensors", std::move(tensors)}});
+void write_json(difference const& d, sink const& to) {
+  write_member("{", "equal", d.equal, to);
+  write_list("metadata", d.metadata, to);
+  write_list("tensors", d.tensors, to);
+  to("\n}\n");
 }

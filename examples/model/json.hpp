@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
 #include "audit.hpp"
 #include "difference.hpp"
+#include "text.hpp"
 #include "verdict.hpp"
 
 /// All that an audit found, for programs.
-std::string json_of(audit const& a, verdict const& v, bool is_scaled);
+void write_json(audit const& a, verdict const& v, bool is_scaled, sink const& to);
 
 /// All that differs between two models.
-std::string json_of(difference const& d);
+void write_json(difference const& d, sink const& to);

@@ -52,13 +52,16 @@ model::model(std::string path) : path_(std::move(path)), is_sharded_(path_.ends_
 }
 
 void model::open_shards() {
-  model_index const index = read_index(path_);
   std::filesystem::path const folder = std::filesystem::path(path_).parent_path();
-  for (std::string const& name : index.files) shards_.emplace_back((folder / name).string());
-  for (auto const& [tensor, file] : index.tensors)
-    if (shards_[file].find(tensor) == nullptr)
+  std::map<std::string, std::size_t> numbers;
+  read_index(path_, [&](std::string const& tensor, std::string const& file) {
+    auto const [place, is_new] = numbers.try_emplace(file, shards_.size());
+    if (is_new) shards_.emplace_back((folder / file).string());
+    st::file const& shard = shards_[place->second];
+    if (shard.find(tensor) == nullptr)
       throw problem(fmt::format("'{}': tensor {} is not in '{}'", path_, st::detail::shown(tensor),
-                                shards_[file].path()));
+                                shard.path()));
+  });
 }
 
 void model::read_scale(entry& of) const {

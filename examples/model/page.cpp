@@ -55,14 +55,14 @@ std::string section(std::string const& heading, std::string const& about, figure
 
 std::string about_scale(tensor_audit const& t) {
   if (t.scale == 1) return "";
-  return fmt::format("; with the scale {}: {}", shown_power(t.scale), lost(t.with_scale));
+  return fmt::format("; with the scale {}: {}", shown_power(t.scale), lost(t.with_scale()));
 }
 
 }  // namespace
 
-std::string page_of(audit const& a, verdict const& v) {
+void write_page(audit const& a, verdict const& v, sink const& to) {
   exponent_range const exponents = range_of(a.as_it_is, a.to->facts);
-  std::string html = fmt::format(
+  to(fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width\">\n"
       "<title>{0} as {1}</title>\n<style>{2}</style>\n</head>\n<body>\n"
@@ -73,12 +73,15 @@ std::string page_of(audit const& a, verdict const& v) {
       "<span style=\"background:#f8e7b5\">subnormal</span>"
       "<span style=\"background:#d9ecd9\">normal</span>"
       "<span style=\"background:#e8b4c8\">overflow</span></p>\n",
-      shown(a.path), a.to->name, style, v.fits ? "yes" : "no", escaped(v.text));
-  html += section("all " + counted(a.tensors.size(), "tensor"), "", a.as_it_is, *a.to, exponents,
-                  "all tensors");
-  for (tensor_audit const& t : a.tensors)
-    html += section(
-        shown_heading(t.name) + " " + shown(lowp::safetensors::detail::shown(t.type, t.shape)),
-        about_scale(t), t.as_it_is, *a.to, exponents, lowp::safetensors::detail::printable(t.name));
-  return html + "</body>\n</html>\n";
+      shown(a.path), a.to->name, style, v.fits ? "yes" : "no", escaped(v.text)));
+  to(section("all " + counted(a.tensors.size(), "tensor"), "", a.as_it_is, *a.to, exponents,
+             "all tensors"));
+  for (tensor_audit const& t : a.tensors) {
+    lowp::safetensors::tensor const& of = *t.tensor;
+    to(section(
+        shown_heading(of.name) + " " + shown(lowp::safetensors::detail::shown(of.type, of.shape)),
+        about_scale(t), t.as_it_is(), *a.to, exponents,
+        lowp::safetensors::detail::printable(of.name)));
+  }
+  to("</body>\n</html>\n");
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <lowp/atomic_file.hpp>
 #include <span>
@@ -30,13 +31,28 @@ namespace {
 // What a report goes to instead of a file, and then nothing else does.
 constexpr std::string_view standard_output = "-";
 
-void write_report(std::string const& path, std::string_view text, std::FILE* out) {
-  if (path == standard_output) {
-    std::fwrite(text.data(), 1, text.size(), out);
-    return;
-  }
+sink into(std::FILE* out) {
+  return [out](std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); };
+}
+
+void write_file(std::string const& path, std::FILE* out,
+                std::function<void(sink const&)> const& write) {
+  if (path.empty()) return;
+  if (path == standard_output) return write(into(out));
   lowp::atomic_file file(path);
-  file.write_at(0, std::as_bytes(std::span(text)));
+  std::string pending;
+  std::uint64_t at = 0;
+  auto const flush = [&] {
+    if (stop) throw interruption();
+    file.write_at(at, std::as_bytes(std::span(pending)));
+    at += pending.size();
+    pending.clear();
+  };
+  write([&](std::string_view text) {
+    pending += text;
+    if (pending.size() >= std::size_t{1} << 16) flush();
+  });
+  flush();
   file.commit();
 }
 
@@ -67,11 +83,12 @@ status run(audit_options const& o, std::FILE* out, std::FILE* err) {
     a = take_audit(of, o.what, bar);
   }
   verdict const v = verdict_on(a, o.what.is_scaled, o.flushed);
-  if (!o.json.empty()) write_report(o.json, json_of(a, v, o.what.is_scaled), out);
-  if (!o.html.empty()) write_report(o.html, page_of(a, v), out);
+  write_file(o.json, out, [&](sink const& to) { write_json(a, v, o.what.is_scaled, to); });
+  write_file(o.html, out, [&](sink const& to) { write_page(a, v, to); });
   status const result = v.fits ? status::yes : status::no;
   if (o.json == standard_output || o.html == standard_output) return result;
-  fmt::print(out, "{}\nverdict: {}\n", table_of(a, o.top), v.text);
+  write_table(a, o.top, into(out));
+  fmt::print(out, "\nverdict: {}\n", v.text);
   if (verdict const other = verdict_on(a, true, o.flushed); !v.fits && !o.what.is_scaled)
     fmt::print(out, "         {}\n", other.text);
   return result;
@@ -99,8 +116,8 @@ status run(diff_options const& o, std::FILE* out, std::FILE* err) {
     progress bar(err, "diff");
     d = compare(a, b, bar);
   }
-  if (!o.json.empty()) write_report(o.json, json_of(d), out);
-  if (o.json != standard_output) std::fputs(report_of(d, o.top).c_str(), out);
+  write_file(o.json, out, [&](sink const& to) { write_json(d, to); });
+  if (o.json != standard_output) write_report(d, o.top, into(out));
   bool is_equal = d.tensors.empty() && d.metadata.empty();
   if (o.within) {
     is_equal = true;

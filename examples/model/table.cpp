@@ -13,9 +13,9 @@ constexpr std::size_t most_others = 5;
 
 std::string shown_scale(tensor_audit const& t) {
   std::string text = shown_power(t.scale);
-  if (t.scale != 1 && t.with_scale.overflow != 0)
-    text += fmt::format(", {} overflow", t.with_scale.overflow);
-  if (t.with_scale.flushed != 0) text += fmt::format(", {} flushed", t.with_scale.flushed);
+  figures const& f = t.with_scale();
+  if (t.scale != 1 && f.overflow != 0) text += fmt::format(", {} overflow", f.overflow);
+  if (f.flushed != 0) text += fmt::format(", {} flushed", f.flushed);
   return text;
 }
 
@@ -43,22 +43,27 @@ std::vector<std::string> row(std::string name, std::string type, figures const& 
 
 }  // namespace
 
-std::string table_of(audit const& a, std::size_t top) {
-  std::size_t const shown = top == 0 ? a.tensors.size() : std::min(top, a.tensors.size());
+void write_table(audit const& a, std::size_t top, sink const& to) {
+  std::size_t const all = a.tensors.size(), shown = top == 0 ? all : std::min(top, all);
   special_columns const special(a.as_it_is);
-  std::vector<std::vector<std::string>> rows{
-      {"tensor", "type", "elements", "least", "largest", "overflow", "flushed", "subnormal"}};
-  special.add(rows[0], "infinite", "NaN");
-  rows[0].insert(rows[0].end(), {"error", "scale"});
-  for (std::size_t i = 0; i < shown; ++i) {
-    tensor_audit const& t = a.tensors[i];
-    rows.push_back(row(shown_name(t.name, name_width), std::string(name_of(t.type)), t.as_it_is,
-                       special, shown_scale(t)));
-  }
-  if (shown < a.tensors.size())
-    rows.push_back({fmt::format("... and {} more (--top 0)", a.tensors.size() - shown)});
-  rows.push_back(row(fmt::format("all {}", a.tensors.size()), "", a.as_it_is, special, ""));
-  std::string text = aligned(rows);
+  std::vector<std::string> head{"tensor",  "type",     "elements", "least",
+                                "largest", "overflow", "flushed",  "subnormal"};
+  special.add(head, "infinite", "NaN");
+  head.insert(head.end(), {"error", "scale"});
+  std::vector<std::vector<std::string>> foot;
+  if (shown < all) foot.push_back({fmt::format("... and {} more (--top 0)", all - shown)});
+  foot.push_back(row(fmt::format("all {}", all), "", a.as_it_is, special, ""));
+  write_aligned(
+      1 + shown + foot.size(),
+      [&](std::size_t i) {
+        if (i == 0) return head;
+        if (i > shown) return foot[i - 1 - shown];
+        tensor_audit const& t = a.tensors[i - 1];
+        return row(shown_name(t.tensor->name, name_width), std::string(name_of(t.tensor->type)),
+                   t.as_it_is(), special, shown_scale(t));
+      },
+      to);
+  std::string text;
   if (!a.others.empty())
     text +=
         fmt::format("{} stay{} as {}\n", counted(a.others.size(), "tensor"),
@@ -71,5 +76,5 @@ std::string table_of(audit const& a, std::size_t top) {
   if (special.infinite || special.nan) text += "infinite, NaN: values that are so already\n";
   if (!a.others.empty())
     text += fmt::format("as they are: {}\n", shown_names(a.others, most_others));
-  return text;
+  to(text);
 }

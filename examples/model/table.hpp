@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 #include "audit.hpp"
+#include "text.hpp"
 
 /// What an audit found: a row for each of the worst tensors, and one for all.
 /// @param top  how many; 0: all
-std::string table_of(audit const& a, std::size_t top);
+void write_table(audit const& a, std::size_t top, sink const& to);

@@ -58,28 +58,32 @@ std::string counted(std::uint64_t many, std::string_view what) {
   return fmt::format("{} {}{}", many, what, many == 1 ? "" : "s");
 }
 
-std::string shown_names(std::vector<std::string> const& names, std::size_t most) {
+std::string shown_names(std::vector<std::string_view> const& names, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < std::min(most, names.size()); ++i)
     text.append(i == 0 ? "" : ", ").append(shown_name(names[i], name_width));
   return names.size() > most ? fmt::format("{} and {} more", text, names.size() - most) : text;
 }
 
-std::string aligned(std::vector<std::vector<std::string>> const& rows) {
+void write_aligned(std::size_t rows,
+                   std::function<std::vector<std::string>(std::size_t)> const& row,
+                   sink const& to) {
   std::vector<std::size_t> widths;
-  for (auto const& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
+  for (std::size_t r = 0; r < rows; ++r) {
+    auto const cells = row(r);
+    widths.resize(std::max(widths.size(), cells.size()));
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      widths[i] = std::max(widths[i], columns(cells[i]));
   }
-  std::string text;
-  for (auto const& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    auto const cells = row(r);
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
       // Not fmt's own filling, by which a column has other widths than here.
-      std::string const space(widths[i] - columns(row[i]), ' ');
-      text += i == 0 ? row[i] + space : "  " + space + row[i];
+      std::string const space(widths[i] - columns(cells[i]), ' ');
+      line += i == 0 ? cells[i] + space : "  " + space + cells[i];
     }
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
+    line.erase(line.find_last_not_of(' ') + 1);
+    to(line + '\n');
   }
-  return text;
 }
