@@ -15,6 +15,7 @@ esac
 
 need_toolchain
 need libgtest-dev gtest/gtest.h
+wish nlohmann-json3-dev nlohmann/json.hpp
 target=tests
 all=OFF
 case $level in
@@ -35,7 +36,6 @@ case $level in
     ;;
   *)
     wish libfmt-dev fmt/core.h
-    wish nlohmann-json3-dev nlohmann/json.hpp
     ;;
 esac
 install_missing
