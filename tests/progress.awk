@@ -49,7 +49,7 @@ function pass(line) {
   next
 }
 /^ *Start +[0-9]+: / || /^Test project / || /^Internal ctest/ || /^make\[[0-9]+\]: / { next }
-/ - .* \(Skipped\)$/ || /^The following tests did not run:$/ || /^ninja: no work to do/ { next }
+/^Label Time Summary:/ || /sec\*proc/ || / - .* \(Skipped\)$/ || /^The following tests did not run:$/ || /^ninja: no work to do/ { next }
 /^Consolidate compiler generated/ || /^$/ { next }
 { pass($0) }
 END { if (shown) printf "\r%-100s\r", "" }
