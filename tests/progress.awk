@@ -23,6 +23,7 @@ function pass(line) {
   print line
   fflush()
 }
+/^\[[0-9]+\/[0-9]+\] Re-(checking globbed|running CMake)/ { next }
 # ninja: [12/300] Building CXX object a.o
 /^\[[0-9]+\/[0-9]+\] / {
   split(substr($1, 2, length($1) - 2), part, "/")
@@ -49,7 +50,8 @@ function pass(line) {
   next
 }
 /^ *Start +[0-9]+: / || /^Test project / || /^Internal ctest/ || /^make\[[0-9]+\]: / { next }
-/^Label Time Summary:/ || /sec\*proc/ || / - .* \(Skipped\)$/ || /^The following tests did not run:$/ || /^ninja: no work to do/ { next }
+/^Label Time Summary:/ || /sec\*proc/ || / - .* \(Skipped\)$/ { next }
+/^The following tests did not run:$/ || /^ninja: no work to do/ { next }
 /^Consolidate compiler generated/ || /^$/ { next }
 { pass($0) }
 END { if (shown) printf "\r%-100s\r", "" }
