@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the type of an expression is when a narrow value meets another number, and why a sum wants a float.
+// Types of expressions in which a narrow value meets another number; and why a sum wants a float.
 #include <lowp/value.hpp>
 
 #include <cstdio>
