@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever lies in a file, the program ends with a status and one line; and it does so within bounds.
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -261,6 +262,9 @@ std::uint64_t pages_in_use() {
   std::ifstream("/proc/self/statm") >> pages;
   return pages;
 }
+
+// Large blocks go back to the system when they are freed, so that a test leaves the next one no room.
+const int large_blocks_are_mapped = ::mallopt(M_MMAP_THRESHOLD, 1 << 17);
 
 // Runs it in a process that may have so many bytes more than this one.
 int status_within(std::uint64_t bytes, const std::function<int()>& work) {
