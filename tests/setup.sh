@@ -95,9 +95,11 @@ followed() {
   # Debian's awk waits for a block of input unless it is told otherwise.
   interactive=
   if awk -W version 2>&1 </dev/null | grep -q '^mawk'; then interactive='-W interactive'; fi
+  tty=0
+  if [ -t 1 ]; then tty=1; fi
   status_file=$(mktemp)
   { "$@" 2>&1 && echo 0 >"$status_file" || echo $? >"$status_file"; } |
-    awk $interactive -v what="$what" -v tty="$([ -t 1 ] && echo 1 || echo 0)" -f "$root/tests/progress.awk"
+    awk $interactive -v what="$what" -v tty=$tty -f "$root/tests/progress.awk"
   status=$(cat "$status_file")
   rm -f "$status_file"
   return "$status"
