@@ -13,14 +13,14 @@ struct leaky_relu {
 
   template <class F>
   F operator()(F const& x) const {
-    auto const zero = lanes::spread<lanes::word<F>>(0);
+    auto const zero = lanes::broadcast<lanes::word<F>>(0);
     auto const is_negative = lanes::greater(zero, lanes::bits(x));
-    F const y = lanes::select(is_negative, lanes::mul(x, lanes::spread<F>(slope)), x);
+    F const y = lanes::select(is_negative, lanes::mul(x, lanes::broadcast<F>(slope)), x);
     // Positive floats are ordered as their bits are, NaN last.
-    auto const limit = lanes::bits(lanes::spread<F>(cap));
+    auto const limit = lanes::bits(lanes::broadcast<F>(cap));
     auto const is_above =
-        lanes::both(lanes::greater(lanes::bits(y), limit), lanes::negate(lanes::is_nan(y)));
-    return lanes::select(is_above, lanes::spread<F>(cap), y);
+        lanes::mask_and(lanes::greater(lanes::bits(y), limit), lanes::mask_not(lanes::is_nan(y)));
+    return lanes::select(is_above, lanes::broadcast<F>(cap), y);
   }
 };
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <lowp/exponential.hpp>
+#include <lowp/lanes/exponential.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <lowp/basic_float.hpp>
+#include <lowp/format/basic_float.hpp>
 
 #include <cstddef>
 #include <string>

@@ -2,7 +2,7 @@
 // All that a training run keeps between steps.
 #pragma once
 
-#include <lowp/optimizers.hpp>
+#include <lowp/train/optimizers.hpp>
 #include <lowp/report/update_report.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // Random numbers without a generator: each is a function of (seed, purpose, which, index).
 #pragma once
 
-#include <lowp/random.hpp>
+#include <lowp/format/random.hpp>
 
 #include <cstddef>
 #include <cstdint>

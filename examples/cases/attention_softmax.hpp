@@ -8,7 +8,7 @@
 #include <lowp/masked_softmax.hpp>
 #include <lowp/overflow_watch.hpp>
 #include <lowp/pb_relax.hpp>
-#include <lowp/random.hpp>
+#include <lowp/format/random.hpp>
 #include <lowp/softmax.hpp>
 #include <lowp/value.hpp>
 

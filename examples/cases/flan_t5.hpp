@@ -2,7 +2,7 @@
 // A FLAN-T5 encoder in float16: four places overflow, found and cured one after another.
 #pragma once
 
-#include <lowp/random.hpp>
+#include <lowp/format/random.hpp>
 #include <lowp/sums.hpp>
 
 #include <array>

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
-#include <lowp/safetensors/header.hpp>
+#include <lowp/io/safetensors/header.hpp>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <lowp/cast.hpp>
 #include <lowp/census.hpp>
-#include <lowp/random.hpp>
+#include <lowp/format/random.hpp>
 #include <lowp/scale.hpp>
 
 #include "make_facts.hpp"

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <lowp/safetensors/file.hpp>
+#include <lowp/io/safetensors/file.hpp>
 #include <map>
 #include <span>
 #include <string>

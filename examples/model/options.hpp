@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <lowp/overflow.hpp>
+#include <lowp/format/overflow.hpp>
 #include <optional>
 #include <string>
 #include <variant>

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include <lowp/safetensors/header.hpp>
+#include <lowp/io/safetensors/header.hpp>
 
 #include "histogram.hpp"
 #include "text.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <limits>
-#include <lowp/report/census_report.hpp>
+#include <lowp/measure/census/census_report.hpp>
 #include <memory>
 #include <string>
 #include <vector>

@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <lowp/overflow.hpp>
-#include <lowp/report/census_report.hpp>
-#include <lowp/safetensors/dtype.hpp>
+#include <lowp/format/overflow.hpp>
+#include <lowp/measure/census/census_report.hpp>
+#include <lowp/io/safetensors/dtype.hpp>
 #include <optional>
 #include <span>
 #include <string>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <lowp/optimizers.hpp>
+#include <lowp/train/optimizers.hpp>
 #include <lowp/report/update_report.hpp>
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <lowp/random.hpp>
+#include <lowp/format/random.hpp>
 
 /// The high half of a stream. Rounding takes the numbers of the tensors, 0, 1, 2, ...
 enum class purpose : std::uint32_t { initial_weights = 0x80000000, data = 0x80000001 };

@@ -1,39 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an additive attention mask holds where it masks.
+// mask_value<T>: hides a score, and a score can be added to it.
 #pragma once
 
-#include <lowp/math.hpp>
-
-#include <concepts>
-#include <limits>
-
-namespace lowp {
-
-/// What an additive mask can be kept in: a quarter of its range is far more than e^-x is distinct for.
-template <class T>
-concept maskable =
-    element<T> && std::numeric_limits<T>::is_signed &&
-    (std::same_as<T, float> || std::numeric_limits<T>::max_exponent >= 9);  // as <limits> counts it
-
-namespace detail {
-template <maskable T>
-LOWP_FN constexpr T make_mask_value() {
-  if constexpr (std::same_as<T, float>) {
-    return -0x1.7ffffep127f;
-  } else {
-    float const max = convert<float>(from_code<T>(T::descriptor.max_code()));
-    return convert<T>(-0.75 * double{max}, toward_zero{});
-  }
-}
-}  // namespace detail
-
-/// -3/4 of the largest finite value, rounded toward zero: -49120 in float16. Any score of at most a quarter
-/// of the range can be added to it, or two masks of a quarter each, and nothing overflows; and the softmax
-/// of what is masked is 0 beside a score that is not.
-///
-/// The smallest finite value, which is often used, has no room at all: in float16 -65504 - 16 is
-/// -infinity, and a row of those is NaN (huggingface/transformers, pull request 17306).
-template <maskable T>
-inline constexpr T mask_value = detail::make_mask_value<T>();
-
-}  // namespace lowp
+#include <lowp/nn/mask_value.hpp>

@@ -3,13 +3,13 @@
 // the same bits for any number of threads, sums of a report included.
 #pragma once
 
-#include <lowp/config.hpp>
+#include <lowp/base/config.hpp>
 #if !defined(_OPENMP)
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
 #include <lowp/lowp.hpp>
-#include <lowp/overflow_watch.hpp>
+#include <lowp/watch/overflow_watch.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -57,7 +57,7 @@ struct openmp_team {
 #pragma omp parallel for schedule(static) if (shards > 1)
     for (std::size_t i = 0; i < shards; ++i) {
       std::size_t const first = i * in_shard;
-      simd::run(call.part(first, std::min(in_shard, call.rows - first)));
+      simd::run(call.subrange(first, std::min(in_shard, call.rows - first)));
     }
   }
 

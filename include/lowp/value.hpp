@@ -2,7 +2,7 @@
 // The value types whole: conversions, operators, functions, numeric_limits and hash.
 #pragma once
 
-#include <lowp/arithmetic.hpp>
-#include <lowp/basic_float.hpp>
-#include <lowp/cmath.hpp>
-#include <lowp/math.hpp>
+#include <lowp/format/arithmetic.hpp>
+#include <lowp/format/basic_float.hpp>
+#include <lowp/format/cmath.hpp>
+#include <lowp/format/math.hpp>

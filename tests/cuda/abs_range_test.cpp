@@ -21,14 +21,14 @@ void expect_oracle() {
         const tensor in = random_tensor<From>(size, size, kind, 3e4);
         guarded<From> x(in, 1);
         simulated_grid grid(threads, 3);
-        const lowp::cuda::on_grid<simulated_grid> where{grid};
+        const lowp::cuda::on_grid<simulated_grid> executor{grid};
         lowp::abs_range_report<To> report;
-        ASSERT_EQ(lowp::detail::abs_range_on(where, x.span(), report), "");
+        ASSERT_EQ(lowp::detail::abs_range_on(executor, x.span(), report), "");
         ASSERT_TRUE(x.holds(in, "in"));
         lowp::abs_range want = expected_abs_range<To>(in);
         expect(report, want);
         // It adds to what is there.
-        ASSERT_EQ(lowp::detail::abs_range_on(where, x.span(), report), "");
+        ASSERT_EQ(lowp::detail::abs_range_on(executor, x.span(), report), "");
         want += want;
         expect(report, want);
       }
@@ -44,10 +44,10 @@ TEST(cuda_abs_range, of_float8_e5m2) { expect_oracle<lowp::float8_e5m2, lowp::fl
 TEST(cuda_abs_range, refuses_what_it_cannot_reach) {
   std::vector<float> x(3, 1.0F);
   simulated_grid grid(8);
-  const lowp::cuda::on_grid<simulated_grid> where{grid};
+  const lowp::cuda::on_grid<simulated_grid> executor{grid};
   grid.out_of_reach = x.data();
   lowp::abs_range_report<lowp::float16> report;
-  EXPECT_EQ(lowp::detail::abs_range_on(where, x, report), "abs_range_of: in is far away");
+  EXPECT_EQ(lowp::detail::abs_range_on(executor, x, report), "abs_range_of: in is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

@@ -33,16 +33,16 @@ void expect_bits_of_host() {
         std::vector<Out> want(size);
         std::vector<Out> got(size);
         simulated_grid grid(threads, 3);
-        const lowp::cuda::on_grid<simulated_grid> where{grid};
+        const lowp::cuda::on_grid<simulated_grid> executor{grid};
         const auto expect_same = [&] {
           for (std::size_t i = 0; i < size; ++i)
             ASSERT_TRUE(has_bits(got[i], code_of(want[i]), a.span()[i], b.span()[i]));
         };
         lowp::gelu_tanh(a.span(), want, lowp::stochastic{1});
-        ASSERT_EQ(lowp::detail::gelu_tanh_on(where, a.span(), got, lowp::stochastic{1}), "");
+        ASSERT_EQ(lowp::detail::gelu_tanh_on(executor, a.span(), got, lowp::stochastic{1}), "");
         expect_same();
         lowp::gated_gelu_tanh(a.span(), b.span(), want);
-        ASSERT_EQ(lowp::detail::gated_gelu_tanh_on(where, a.span(), b.span(), got), "");
+        ASSERT_EQ(lowp::detail::gated_gelu_tanh_on(executor, a.span(), b.span(), got), "");
         expect_same();
       }
 }

@@ -85,8 +85,8 @@ TYPED_TEST(block_rows, a_row_for_a_block) {
   const auto check = [](std::size_t columns, std::size_t most_shared_bytes) {
     expect_same_in_blocks<typename TypeParam::in, typename TypeParam::out>(
         columns, most_shared_bytes, 1, sizeof(typename TypeParam::in),
-        [=](const auto& where, const auto& in, auto& out) {
-          return lowp::detail::softmax_on(where, in, out, columns);
+        [=](const auto& executor, const auto& in, auto& out) {
+          return lowp::detail::softmax_on(executor, in, out, columns);
         });
   };
   for (const std::size_t columns : of_a_block) check(columns, kept_bytes);
@@ -104,13 +104,13 @@ TEST(block_rows_with, masked) {
     for (auto& each : bias) each = lowp::bfloat16(static_cast<float>(random() % 9) / -4);
     for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}}) {
       expect_same_in_blocks<lowp::float16, lowp::float16>(
-          columns, most_shared_bytes, 2, 3, [&](const auto& where, const auto& in, auto& out) {
+          columns, most_shared_bytes, 2, 3, [&](const auto& executor, const auto& in, auto& out) {
             return lowp::detail::scale_mask_softmax_on(
-                where, in, lowp::attention_mask<std::uint8_t>{flags, 3, 2}, out, columns, 0.3F);
+                executor, in, lowp::attention_mask<std::uint8_t>{flags, 3, 2}, out, columns, 0.3F);
           });
       expect_same_in_blocks<lowp::bfloat16, float>(
-          columns, most_shared_bytes, 2, 4, [&](const auto& where, const auto& in, auto& out) {
-            return lowp::detail::scale_mask_softmax_on(where, in, bias, out, columns, 0.3F);
+          columns, most_shared_bytes, 2, 4, [&](const auto& executor, const auto& in, auto& out) {
+            return lowp::detail::scale_mask_softmax_on(executor, in, bias, out, columns, 0.3F);
           });
     }
   }
@@ -127,7 +127,7 @@ TEST(block_rows_with, causal) {
   for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}}) {
     simulated_grid grid(256, 4);
     grid.most_shared_bytes = most_shared_bytes;
-    const auto where = lowp::cuda::on_grid<simulated_grid>{grid};
+    const auto executor = lowp::cuda::on_grid<simulated_grid>{grid};
     const auto run = [&](const auto& on, auto& out) {
       using operand = lowp::simd::operand<float, lowp::simd::access::read>;
       lowp::detail::causal_rows rows{{{{0.5F}}}, columns};
@@ -137,7 +137,7 @@ TEST(block_rows_with, causal) {
           rows, 0, 6, columns, {out.data()}, {operand{in.data()}}, {}});
     };
     run(lowp::simd::this_thread{}, want);
-    run(where, got);
+    run(executor, got);
     for (std::size_t i = 0; i < want.size(); ++i)
       ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i));
     EXPECT_EQ(grid.team_threads, 256U);
@@ -151,8 +151,8 @@ TEST(block_rows_with, causal) {
 TEST(block_rows_with, log_softmax) {
   for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}})
     expect_same_in_blocks<lowp::bfloat16, float>(
-        1500, most_shared_bytes, 1, 2, [](const auto& where, const auto& in, auto& out) {
-          return lowp::detail::log_softmax_on(where, in, out, 1500);
+        1500, most_shared_bytes, 1, 2, [](const auto& executor, const auto& in, auto& out) {
+          return lowp::detail::log_softmax_on(executor, in, out, 1500);
         });
 }
 
@@ -214,10 +214,10 @@ TEST(block_rows_of_one_fold, that_is_a_maximum) { expect_same_of_one_fold<distan
 TEST(block_rows_special, rows_too_long_to_count_are_refused) {
   using operand = lowp::simd::operand<float, lowp::simd::access::read>;
   simulated_grid grid(256);
-  const lowp::cuda::on_grid<simulated_grid> where{grid};
-  where.rows(lowp::simd::row_call<lowp::detail::softmax_rows<lowp::detail::plain_score>,
-                                  lowp::simd::operand<float, lowp::simd::access::write>,
-                                  std::tuple<operand>, std::tuple<>>{
+  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  executor.rows(lowp::simd::row_call<lowp::detail::softmax_rows<lowp::detail::plain_score>,
+                                     lowp::simd::operand<float, lowp::simd::access::write>,
+                                     std::tuple<operand>, std::tuple<>>{
       {}, 0, 1, std::size_t{1} << 31, {nullptr}, {operand{nullptr}}, {}});
   EXPECT_EQ(grid.refused,
             "rows of 2147483648 columns, of which a GPU's kernels take at most 2147483647");

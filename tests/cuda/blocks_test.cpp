@@ -27,16 +27,16 @@ void expect_oracle(unsigned threads, bool floor, const R& rounding, const slot_m
     for (T& x : codes.span()) x = of_code<T>(1);
     for (float8_e8m0fnu& x : scales.span()) x = of_code<float8_e8m0fnu>(77);
     simulated_grid grid(threads, 3);
-    const lowp::cuda::on_grid<simulated_grid> where{grid};
+    const lowp::cuda::on_grid<simulated_grid> executor{grid};
     const auto blocks = lowp::blocks_of<Block>(codes.span(), scales.span());
     ASSERT_EQ(
-        lowp::detail::block_cast_on(where, in.span(), blocks, rounding,
+        lowp::detail::block_cast_on(executor, in.span(), blocks, rounding,
                                     floor ? lowp::scale_rule::floor : lowp::scale_rule::rceil),
         "");
     ASSERT_TRUE(scales.holds(want.scales, "scales"));
     ASSERT_TRUE(codes.holds(want.codes, "codes"));
     guarded<float> out(tensor{oracle::binary32, std::vector<std::uint32_t>(size)}, 1);
-    ASSERT_EQ(lowp::detail::block_cast_from(where, blocks, out.span()), "");
+    ASSERT_EQ(lowp::detail::block_cast_from(executor, blocks, out.span()), "");
     ASSERT_TRUE(out.holds(want.back, "out"));
   }
 }

@@ -24,13 +24,13 @@ void expect_oracle() {
         const tensor in = random_tensor<From>(size, size, kind, 0.02);
         guarded<From> x(in, 1);
         simulated_grid grid(threads, 3);
-        const lowp::cuda::on_grid<simulated_grid> where{grid};
+        const lowp::cuda::on_grid<simulated_grid> executor{grid};
         lowp::census_report<To> report;
-        ASSERT_EQ(lowp::detail::census_on(where, x.span(), report), "");
+        ASSERT_EQ(lowp::detail::census_on(executor, x.span(), report), "");
         ASSERT_TRUE(x.holds(in, "in"));
         expect(report, expected_of<To>(in));
         // It adds to what is there, and to the bits of a host's.
-        ASSERT_EQ(lowp::detail::census_on(where, x.span(), report), "");
+        ASSERT_EQ(lowp::detail::census_on(executor, x.span(), report), "");
         lowp::range_census twice = lowp::census<To>(x.span());
         twice += twice;
         EXPECT_EQ(report.count, twice.count);
@@ -50,10 +50,10 @@ TEST(cuda_census, of_float8_e5m2) { expect_oracle<lowp::float8_e5m2, lowp::float
 TEST(cuda_census, refuses_what_lowp_refuses) {
   std::vector<float> x(3, 1.0F);
   simulated_grid grid(8);
-  const lowp::cuda::on_grid<simulated_grid> where{grid};
+  const lowp::cuda::on_grid<simulated_grid> executor{grid};
   grid.out_of_reach = x.data();
   lowp::census_report<lowp::float16> report;
-  EXPECT_EQ(lowp::detail::census_on(where, x, report), "census: in is far away");
+  EXPECT_EQ(lowp::detail::census_on(executor, x, report), "census: in is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

@@ -80,19 +80,19 @@ std::map<std::string, std::uint32_t> checksums_of(Backend& backend) {
     backend.fused_add(p, -0.37F, x, rounding);
     note("fused_add", name, crc_of(p));
 
-    const lowp::per_slot slots{.param = rounding, .first = rounding, .second = rounding};
+    const lowp::per_slot kernel_operands{.param = rounding, .first = rounding, .second = rounding};
     std::vector<T> q = t;
     std::vector<T> momentum = fixed_inputs<T>(3);
     const lowp::sgd sgd{
         .lr = 0.3, .momentum = 0.9, .dampening = 0.1, .weight_decay = 0.02, .nesterov = true};
-    backend.update(q, fixed_inputs<T>(4), momentum, sgd, 2, slots);
+    backend.update(q, fixed_inputs<T>(4), momentum, sgd, 2, kernel_operands);
     note("sgd", name, crc_of(q, momentum));
 
     std::vector<T> r = t;
     std::vector<float> m = fixed_inputs<float>(5);
     std::vector<T> v = fixed_inputs<T>(6);
     const lowp::update_report report =
-        backend.update(r, fixed_inputs<float>(7), m, v, lowp::adamw{}, 5, slots);
+        backend.update(r, fixed_inputs<float>(7), m, v, lowp::adamw{}, 5, kernel_operands);
     const std::vector<std::uint64_t> counts{report.count, report.stalled, report.overflowed,
                                             report.nonfinite};
     note("adamw", name, crc_of(r, m, v, counts));

@@ -37,13 +37,14 @@ void expect_oracle(std::size_t size, values kind, unsigned threads, const Make& 
   }
   guarded<T> g(in, 1);
   simulated_grid grid(threads, 3);
-  const lowp::cuda::on_grid<simulated_grid> where{grid};
+  const lowp::cuda::on_grid<simulated_grid> executor{grid};
   lowp::gradient_report report;
-  ASSERT_EQ(lowp::detail::measure_on(where, g.span(), report), "");
+  ASSERT_EQ(lowp::detail::measure_on(executor, g.span(), report), "");
   ASSERT_TRUE(g.holds(in, "g"));
   expect(report, measured, size);
   report = {};
-  ASSERT_EQ(lowp::detail::unscale_on(where, g.span(), make, report, lowp::stochastic{5, 6, 7}), "");
+  ASSERT_EQ(lowp::detail::unscale_on(executor, g.span(), make, report, lowp::stochastic{5, 6, 7}),
+            "");
   ASSERT_TRUE(g.holds(want, "g"));
   expect(report, unscaled, size);
 }
@@ -67,12 +68,12 @@ TEST(cuda_gradients, of_float8_e5m2) { expect_oracle<lowp::float8_e5m2>(); }
 TEST(cuda_gradients, refuses_what_lowp_refuses) {
   std::vector<float> g(3, 1.0F);
   simulated_grid grid(8);
-  const lowp::cuda::on_grid<simulated_grid> where{grid};
+  const lowp::cuda::on_grid<simulated_grid> executor{grid};
   lowp::gradient_report report;
-  EXPECT_EQ(lowp::detail::unscale_on(where, g, lowp::detail::make_unscaling{-2.0F}, report),
+  EXPECT_EQ(lowp::detail::unscale_on(executor, g, lowp::detail::make_unscaling{-2.0F}, report),
             "unscale: inverse_scale is -2, not finite and above 0");
   grid.out_of_reach = g.data();
-  EXPECT_EQ(lowp::detail::measure_on(where, g, report), "measure: g is far away");
+  EXPECT_EQ(lowp::detail::measure_on(executor, g, report), "measure: g is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

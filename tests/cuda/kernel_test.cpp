@@ -71,9 +71,9 @@ void expect_cast(const R& rounding, const slot_mode& mode, const maybe_policy& p
                              policy_for(want.format, policy), mode.random(i, 0));
   guarded_pages<From> source;
   guarded_pages<To> target;
-  for_each_launch([&](auto& grid, const place& where) {
-    const auto from = source.put(in, where);
-    const auto to = target.put(want, where);
+  for_each_launch([&](auto& grid, const place& executor) {
+    const auto from = source.put(in, executor);
+    const auto to = target.put(want, executor);
     for (To& x : to) x = slot_value<To>(1);
     const lowp::overflow overflow = policy ? policy->overflow : lowp::default_overflow<To>;
     ASSERT_EQ(lowp::detail::cast_on(on(grid), from, to, rounding, overflow), "");
@@ -117,8 +117,8 @@ TYPED_TEST(cuda_kernel, cast_in_place) {
     want.codes[i] = oracle::encode(facts<T>, oracle::decode(in.format, in.codes[i]),
                                    oracle::mode::nearest_even, oracle::default_policy(facts<T>));
   guarded_pages<T> storage;
-  for_each_launch([&](auto& grid, const place& where) {
-    const auto to = storage.put({facts<T>, in.codes}, where);
+  for_each_launch([&](auto& grid, const place& executor) {
+    const auto to = storage.put({facts<T>, in.codes}, executor);
     const std::span from(reinterpret_cast<const TypeParam*>(to.data()), to.size());
     ASSERT_EQ(lowp::detail::cast_on(on(grid), from, to), "");
     ASSERT_TRUE(storage.holds(want, "storage"));
@@ -133,9 +133,9 @@ void expect_fused_add(const R& rounding, const slot_mode& mode) {
   oracle_fused_add(want, -0.37F, u, mode, {});
   guarded_pages<T> p;
   guarded_pages<U> addend;
-  for_each_launch([&](auto& grid, const place& where) {
-    const auto from = addend.put(u, where);
-    const auto to = p.put(before, where);
+  for_each_launch([&](auto& grid, const place& executor) {
+    const auto from = addend.put(u, executor);
+    const auto to = p.put(before, executor);
     ASSERT_EQ(lowp::detail::fused_add_on(on(grid), to, lowp::detail::make_scaled_addition{-0.37F},
                                          from, rounding),
               "");
@@ -161,9 +161,9 @@ TYPED_TEST(cuda_kernel, scaled_cast) {
           store(want, i, oracle::f32_mul(in.value(i), float_bits(1.7F)), mode.param, 0, {});
         guarded_pages<lowp::bfloat16> source;
         guarded_pages<T> target;
-        for_each_launch([&](auto& grid, const place& where) {
-          const auto from = source.put(in, where);
-          const auto to = target.put(want, where);
+        for_each_launch([&](auto& grid, const place& executor) {
+          const auto from = source.put(in, executor);
+          const auto to = target.put(want, executor);
           for (T& x : to) x = slot_value<T>(1);
           ASSERT_EQ(lowp::detail::scaled_cast_on(on(grid), from, to,
                                                  lowp::detail::make_scaling{1.7F}, rounding),
@@ -193,10 +193,10 @@ TYPED_TEST(cuda_kernel, sgd) {
     tensor want = params;
     tensor want_m = momenta;
     oracle_update(want, gradients, want_m, settings, 2, modes, {});
-    for_each_launch([&](auto& grid, const place& where) {
-      const auto to = p.put(params, where);
-      const auto gradient = g.put(gradients, where);
-      const auto buffer = m.put(momenta, where);
+    for_each_launch([&](auto& grid, const place& executor) {
+      const auto to = p.put(params, executor);
+      const auto gradient = g.put(gradients, executor);
+      const auto buffer = m.put(momenta, executor);
       ASSERT_EQ(
           lowp::detail::update_on(on(grid), to, gradient, buffer, settings, 2, modes.library()),
           "");
@@ -223,11 +223,11 @@ TYPED_TEST(cuda_kernel, adamw) {
         tensor want_m = firsts;
         tensor want_v = seconds;
         oracle_update(want, gradients, want_m, want_v, lowp::adamw{}, 5, modes, {});
-        for_each_launch([&](auto& grid, const place& where) {
-          const auto to = p.put(params, where);
-          const auto gradient = g.put(gradients, where);
-          const auto first = m.put(firsts, where);
-          const auto second = v.put(seconds, where);
+        for_each_launch([&](auto& grid, const place& executor) {
+          const auto to = p.put(params, executor);
+          const auto gradient = g.put(gradients, executor);
+          const auto first = m.put(firsts, executor);
+          const auto second = v.put(seconds, executor);
           ASSERT_EQ(lowp::detail::update_on(on(grid), to, gradient, first, second, lowp::adamw{}, 5,
                                             rounding),
                     "");

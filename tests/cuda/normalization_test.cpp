@@ -32,16 +32,16 @@ void expect_bits_of_host(const std::vector<std::size_t>& lengths, std::size_t ro
     std::vector<T> got(x.size());
     simulated_grid grid(threads, 3);
     grid.most_shared_bytes = most_shared_bytes;
-    const lowp::cuda::on_grid<simulated_grid> where{grid};
+    const lowp::cuda::on_grid<simulated_grid> executor{grid};
     const auto expect_same = [&] {
       for (std::size_t i = 0; i < x.size(); ++i)
         ASSERT_TRUE(has_bits(got[i], code_of(want[i]), x[i], i));
     };
     lowp::rms_norm(x, weight, want, columns, 1e-6F);
-    ASSERT_EQ(lowp::detail::rms_norm_on(where, x, weight, got, columns, 1e-6F), "");
+    ASSERT_EQ(lowp::detail::rms_norm_on(executor, x, weight, got, columns, 1e-6F), "");
     expect_same();
     lowp::layer_norm(x, weight, bias, want, columns, 1e-6F);
-    ASSERT_EQ(lowp::detail::layer_norm_on(where, x, weight, bias, got, columns, 1e-6F), "");
+    ASSERT_EQ(lowp::detail::layer_norm_on(executor, x, weight, bias, got, columns, 1e-6F), "");
     expect_same();
   }
 }
@@ -67,12 +67,13 @@ TEST(cuda_normalization, of_rows_that_are_read_anew) {
 TEST(cuda_normalization, refuses_what_lowp_refuses) {
   std::vector<float> x(12);
   simulated_grid grid(32);
-  const lowp::cuda::on_grid<simulated_grid> where{grid};
+  const lowp::cuda::on_grid<simulated_grid> executor{grid};
   grid.out_of_reach = x.data();
   const std::vector<float> weight(4);
   std::vector<float> out(12);
-  EXPECT_EQ(lowp::detail::rms_norm_on(where, x, weight, out, 4, 1e-6F), "rms_norm: in is far away");
-  EXPECT_EQ(lowp::detail::layer_norm_on(where, out, weight, weight, x, 4, 1e-6F),
+  EXPECT_EQ(lowp::detail::rms_norm_on(executor, x, weight, out, 4, 1e-6F),
+            "rms_norm: in is far away");
+  EXPECT_EQ(lowp::detail::layer_norm_on(executor, out, weight, weight, x, 4, 1e-6F),
             "layer_norm: out is far away");
   EXPECT_EQ(grid.launches, 0);
 }

@@ -89,9 +89,9 @@ TEST(cuda_replay, of_a_list_gives_each_tensor_its_stream) {
   const lowp::cuda::step_state state{1e-2, 7, lowp::stream_of(3, 0)};
   simulated_grid grid(2);
   ASSERT_EQ(lowp::cuda::run_list(grid, "update", list, 0,
-                                 [&](const auto& where, const auto& t) {
+                                 [&](const auto& executor, const auto& t) {
                                    return lowp::detail::update_on(
-                                       lowp::cuda::when_stored{where, &state}, t.p, t.g,
+                                       lowp::cuda::when_stored{executor, &state}, t.p, t.g,
                                        lowp::sgd{.lr = 1}, 1, lowp::stochastic{.seed = 1});
                                  }),
             "");

@@ -3,7 +3,7 @@
 // that a GPU serves together in the same of its 32 banks of four bytes (CUDA C++ Programming Guide, "Shared
 // Memory": of accesses of 16 bytes those of eight threads, of 4 bytes those of 32).
 #include <gtest/gtest.h>
-#include <lowp/cuda/row_memory.hpp>
+#include <lowp/cuda/rows/row_memory.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -21,7 +21,7 @@ struct numbered_thread {
   }
 };
 
-constexpr unsigned rounds = 2, group = lowp::cuda::group_size;
+constexpr unsigned rounds = 2, chunk = lowp::cuda::chunk_size;
 constexpr unsigned banks = 32;
 
 template <unsigned Threads>
@@ -36,10 +36,10 @@ class places {
   places() : words_(room) { std::iota(words_.begin(), words_.end(), 0.0F); }
 
   // In the order of elements: those of a group, or those that a thread adds to its sums.
-  std::vector<unsigned> of_groups() {
+  std::vector<unsigned> of_chunks() {
     return collect(
-        [](const team& t) { return t.first_of_group(); }, 1,
-        [](const auto& memory, unsigned offset, auto& x) { memory.load_group(offset, x); });
+        [](const team& t) { return t.first_of_chunk(); }, 1,
+        [](const auto& memory, unsigned offset, auto& x) { memory.load_chunk(offset, x); });
   }
   std::vector<unsigned> of_sums() {
     return collect(
@@ -50,12 +50,12 @@ class places {
   template <bool ByGroups>
   std::vector<float> after_stores() {
     for_each([](const auto& memory, const team& t, unsigned offset) {
-      float x[group];
-      const unsigned first = offset + (ByGroups ? t.first_of_group() : t.first_of_sums());
-      for (unsigned k = 0; k < group; ++k)
+      float x[chunk];
+      const unsigned first = offset + (ByGroups ? t.first_of_chunk() : t.first_of_sums());
+      for (unsigned k = 0; k < chunk; ++k)
         x[k] = static_cast<float>(first + k * (ByGroups ? 1 : step));
       if constexpr (ByGroups)
-        memory.store_group(offset, x);
+        memory.store_chunk(offset, x);
       else
         memory.store_own(offset, x);
     });
@@ -77,9 +77,9 @@ class places {
   std::vector<unsigned> collect(const First& first, unsigned distance, const Load& load) {
     std::vector<unsigned> found(room, ~0U);
     for_each([&](const auto& memory, const team& t, unsigned offset) {
-      float x[group];
+      float x[chunk];
       load(memory, offset, x);
-      for (unsigned k = 0; k < group; ++k)
+      for (unsigned k = 0; k < chunk; ++k)
         found[first(t) + offset + k * distance] = static_cast<unsigned>(x[k]);
     });
     return found;
@@ -89,25 +89,25 @@ class places {
 
 template <unsigned Threads>
 void check() {
-  const auto of_groups = places<Threads>().of_groups();
-  EXPECT_EQ(of_groups, places<Threads>().of_sums());
-  EXPECT_EQ(std::set<unsigned>(of_groups.begin(), of_groups.end()).size(), places<Threads>::room);
-  EXPECT_EQ(*std::max_element(of_groups.begin(), of_groups.end()), places<Threads>::room - 1);
+  const auto of_chunks = places<Threads>().of_chunks();
+  EXPECT_EQ(of_chunks, places<Threads>().of_sums());
+  EXPECT_EQ(std::set<unsigned>(of_chunks.begin(), of_chunks.end()).size(), places<Threads>::room);
+  EXPECT_EQ(*std::max_element(of_chunks.begin(), of_chunks.end()), places<Threads>::room - 1);
   const auto stored = places<Threads>().template after_stores<true>();
   EXPECT_EQ(stored, places<Threads>().template after_stores<false>());
   for (unsigned e = 0; e < places<Threads>::room; ++e)
-    ASSERT_EQ(stored[of_groups[e]], static_cast<float>(e));
+    ASSERT_EQ(stored[of_chunks[e]], static_cast<float>(e));
 
   // Halves of groups: four words at a place that 16 divides, of eight threads with groups in a row.
-  for (unsigned first = 0; first < places<Threads>::room; first += 8 * group)
-    for (unsigned half = 0; half < group; half += 4) {
+  for (unsigned first = 0; first < places<Threads>::room; first += 8 * chunk)
+    for (unsigned half = 0; half < chunk; half += 4) {
       std::set<unsigned> used;
       for (unsigned thread = 0; thread < 8; ++thread) {
-        const unsigned e = first + thread * group + half;
-        EXPECT_EQ(of_groups[e] % 4, 0U);
+        const unsigned e = first + thread * chunk + half;
+        EXPECT_EQ(of_chunks[e] % 4, 0U);
         for (unsigned k = 0; k < 4; ++k) {
-          EXPECT_EQ(of_groups[e + k], of_groups[e] + k);
-          used.insert((of_groups[e] + k) % banks);
+          EXPECT_EQ(of_chunks[e + k], of_chunks[e] + k);
+          used.insert((of_chunks[e] + k) % banks);
         }
       }
       ASSERT_EQ(used.size(), banks) << first;
@@ -116,7 +116,7 @@ void check() {
   if (places<Threads>::step != 1)
     for (unsigned first = 0; first < places<Threads>::room; first += 32) {
       std::set<unsigned> used;
-      for (unsigned e = first; e < first + 32; ++e) used.insert(of_groups[e] % banks);
+      for (unsigned e = first; e < first + 32; ++e) used.insert(of_chunks[e] % banks);
       ASSERT_EQ(used.size(), banks) << first;
     }
 }

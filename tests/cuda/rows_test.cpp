@@ -58,16 +58,16 @@ void expect_same(std::size_t rows, std::size_t columns, const Call& call) {
 TYPED_TEST(cuda_rows, softmax) {
   for (const std::size_t columns : lengths)
     expect_same<simulated_grid, TypeParam>(
-        8, columns, [=](const auto& where, const auto& in, const auto& out) {
-          return lowp::detail::softmax_on(where, in, out, columns);
+        8, columns, [=](const auto& executor, const auto& in, const auto& out) {
+          return lowp::detail::softmax_on(executor, in, out, columns);
         });
 }
 
 TYPED_TEST(cuda_rows, log_softmax) {
   for (const std::size_t columns : {5U, 256U, 300U})
     expect_same<simulated_grid_without_conversions, TypeParam>(
-        8, columns, [=](const auto& where, const auto& in, const auto& out) {
-          return lowp::detail::log_softmax_on(where, in, out, columns);
+        8, columns, [=](const auto& executor, const auto& in, const auto& out) {
+          return lowp::detail::log_softmax_on(executor, in, out, columns);
         });
 }
 
@@ -79,26 +79,26 @@ TYPED_TEST(cuda_rows, masked) {
     std::vector<lowp::bfloat16> bias(2 * columns);
     for (auto& each : bias) each = lowp::bfloat16(static_cast<float>(random() % 9) / -4);
     expect_same<simulated_grid, TypeParam>(
-        8, columns, [&](const auto& where, const auto& in, const auto& out) {
+        8, columns, [&](const auto& executor, const auto& in, const auto& out) {
           return lowp::detail::scale_mask_softmax_on(
-              where, in, lowp::attention_mask<std::uint8_t>{flags, 2, 2}, out, columns, 0.3F);
+              executor, in, lowp::attention_mask<std::uint8_t>{flags, 2, 2}, out, columns, 0.3F);
         });
     expect_same<simulated_grid, TypeParam>(
-        8, columns, [&](const auto& where, const auto& in, const auto& out) {
-          return lowp::detail::scale_mask_softmax_on(where, in, bias, out, columns, 0.3F);
+        8, columns, [&](const auto& executor, const auto& in, const auto& out) {
+          return lowp::detail::scale_mask_softmax_on(executor, in, bias, out, columns, 0.3F);
         });
     expect_same<simulated_grid, TypeParam>(
-        8, columns, [&](const auto& where, const auto& in, const auto& out) {
-          return lowp::detail::scale_mask_softmax_on(where, in, lowp::causal_mask{4}, out, columns,
-                                                     0.3F);
+        8, columns, [&](const auto& executor, const auto& in, const auto& out) {
+          return lowp::detail::scale_mask_softmax_on(executor, in, lowp::causal_mask{4}, out,
+                                                     columns, 0.3F);
         });
   }
 }
 
 TEST(cuda_pb_relax, in_float16) {
   expect_same<simulated_grid, in_and_out<lowp::float16, lowp::float16>>(
-      8, 100, [](const auto& where, const auto& in, const auto& out) {
-        return lowp::detail::softmax_pb_relax_on(where, in, out, 100, 32.0F);
+      8, 100, [](const auto& executor, const auto& in, const auto& out) {
+        return lowp::detail::softmax_pb_relax_on(executor, in, out, 100, 32.0F);
       });
 }
 

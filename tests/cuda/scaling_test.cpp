@@ -34,14 +34,14 @@ void for_each_grid(const Body& body) {
 template <lowp::element T>
 void expect_clamped() {
   for (const values kind : {values::corners, values::training})
-    for_each_grid([&](std::size_t size, const auto& where) {
+    for_each_grid([&](std::size_t size, const auto& executor) {
       guarded<T> x(random_tensor<T>(size, size, kind), 0);
       std::vector<T> want(x.span().begin(), x.span().end());
       std::vector<T> got = want;
       const lowp::clamp_report clamped = lowp::clamp_overflow(want);
       lowp::clamp_report_of<T> report;
-      ASSERT_EQ(lowp::detail::find_overflow_on(where, got, report), "");
-      lowp::detail::clamp_found_on(where, got, report);
+      ASSERT_EQ(lowp::detail::find_overflow_on(executor, got, report), "");
+      lowp::detail::clamp_found_on(executor, got, report);
       EXPECT_TRUE(same_bits(got, want));
       EXPECT_EQ(report.count, size);
       EXPECT_EQ(report.clamped(), clamped.clamped());
@@ -55,18 +55,18 @@ TEST(cuda_clamp_overflow, of_floats) { expect_clamped<float>(); }
 template <lowp::element From, lowp::element To>
 void expect_scaled() {
   for (const int k : {-12, 0, 5})
-    for_each_grid([&](std::size_t size, const auto& where) {
+    for_each_grid([&](std::size_t size, const auto& executor) {
       guarded<From> x(random_tensor<From>(size, size, values::corners), 1);
       std::vector<To> want(size);
       std::vector<To> got(size);
       lowp::scaling_report host;
       lowp::scaling_report report;
       lowp::scale_by_power_of_two(x.span(), want, k, host);
-      ASSERT_EQ(lowp::detail::power_of_two_on(where, x.span(), got, k, report), "");
+      ASSERT_EQ(lowp::detail::power_of_two_on(executor, x.span(), got, k, report), "");
       EXPECT_TRUE(same_bits(got, want));
       EXPECT_EQ(std::memcmp(&report, &host, sizeof report), 0);
       got.assign(size, To(1));
-      ASSERT_EQ(lowp::detail::power_of_two_on(where, x.span(), got, k), "");
+      ASSERT_EQ(lowp::detail::power_of_two_on(executor, x.span(), got, k), "");
       EXPECT_TRUE(same_bits(got, want));
     });
 }

@@ -31,12 +31,12 @@ void expect_oracle() {
         guarded<A> a(x, 1);
         guarded<B> b(y, 0);
         simulated_grid grid(threads, 3);
-        const lowp::cuda::on_grid<simulated_grid> where{grid};
+        const lowp::cuda::on_grid<simulated_grid> executor{grid};
         lowp::sum_report report;
-        ASSERT_EQ(lowp::detail::sum_on(where, a.span(), report), "");
+        ASSERT_EQ(lowp::detail::sum_on(executor, a.span(), report), "");
         expect(report, added);
         report = {};
-        ASSERT_EQ(lowp::detail::dot_on(where, a.span(), b.span(), report), "");
+        ASSERT_EQ(lowp::detail::dot_on(executor, a.span(), b.span(), report), "");
         expect(report, multiplied);
       }
 }
@@ -47,11 +47,11 @@ TEST(cuda_sums, of_narrow_types) { expect_oracle<lowp::bfloat16, lowp::float16>(
 TEST(cuda_sums, refuse_what_lowp_refuses) {
   std::vector<float> x(3, 1.0F);
   simulated_grid grid(8);
-  const lowp::cuda::on_grid<simulated_grid> where{grid};
+  const lowp::cuda::on_grid<simulated_grid> executor{grid};
   grid.out_of_reach = x.data();
   lowp::sum_report report;
-  EXPECT_EQ(lowp::detail::sum_on(where, x, report), "sum: x is far away");
-  EXPECT_EQ(lowp::detail::dot_on(where, x, x, report), "dot: a is far away");
+  EXPECT_EQ(lowp::detail::sum_on(executor, x, report), "sum: x is far away");
+  EXPECT_EQ(lowp::detail::dot_on(executor, x, x, report), "dot: a is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

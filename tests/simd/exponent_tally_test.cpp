@@ -2,8 +2,8 @@
 // The histogram of exponents on every backend, against counting one after the other: wherever the first
 // numbers suggest that the others are, however many there are, seen on the way or not.
 #include <gtest/gtest.h>
-#include <lowp/report/magnitude_range.hpp>
-#include <lowp/simd/exponent_tally.hpp>
+#include <lowp/measure/census/exponent_tally.hpp>
+#include <lowp/measure/census/magnitude_range.hpp>
 
 #include <array>
 #include <cstddef>
@@ -24,7 +24,7 @@ struct counts_and_sum {
 
 template <class U>
 struct summing {
-  U sum = lowp::lanes::spread<U>(0);
+  U sum = lowp::lanes::broadcast<U>(0);
   LOWP_FN void operator()(const U& a) { sum = sum + a; }
 };
 
@@ -42,8 +42,8 @@ struct tally_kernel {
     using tally = lowp::simd::exponent_tally<registers>;
     using group = typename tally::group;
     constexpr std::size_t group_size = sizeof(group) / sizeof(std::uint32_t);
-    typename tally::room room;
-    tally exponents(room, out->counts.data());
+    typename tally::scratch scratch;
+    tally exponents(scratch, out->counts.data());
     summing<U> visit;
     for (std::size_t i = 0; i < size; i += group_size) {
       const auto& some = *reinterpret_cast<const group*>(magnitudes + i);

@@ -12,11 +12,11 @@ if(NOT found)
   message(FATAL_ERROR "include/lowp/README.md shows no struct imaginary")
 endif()
 set(simd ${SCRATCH}/include/lowp/simd)
-file(WRITE ${simd}/imaginary.hpp "${CMAKE_MATCH_1}")
+file(WRITE ${simd}/isa/imaginary.hpp "${CMAKE_MATCH_1}")
 
 file(READ ${simd}/dispatch.hpp dispatch)
-string(REPLACE "#include <lowp/simd/portable.hpp>"
-               "#include <lowp/simd/imaginary.hpp>\n#include <lowp/simd/portable.hpp>" changed
+string(REPLACE "#include <lowp/simd/isa/portable.hpp>"
+               "#include <lowp/simd/isa/imaginary.hpp>\n#include <lowp/simd/isa/portable.hpp>" changed
                "${dispatch}")
 string(REPLACE "using native = isa_list<portable," "using native = isa_list<portable, imaginary,"
                changed "${changed}")

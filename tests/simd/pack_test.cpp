@@ -25,7 +25,7 @@ template <class F>
 using word = lanes::word<F>;
 template <class F, class M>
 LOWP_HOST_FN word<F> one_or_zero(const M& where) {
-  return lanes::select(where, lanes::spread<word<F>>(1), lanes::spread<word<F>>(0));
+  return lanes::select(where, lanes::broadcast<word<F>>(1), lanes::broadcast<word<F>>(0));
 }
 template <class F>
 LOWP_HOST_FN F real(const word<F>& bits) {
@@ -39,7 +39,8 @@ u32 positive_zero(u32 a) { return a == 0x80000000U ? 0 : a; }
 bool is_larger(u32 a, u32 b) { return std::bit_cast<float>(a) > std::bit_cast<float>(b); }
 template <class F>
 LOWP_HOST_FN F number_of(const word<F>& a) {
-  return lanes::select(lanes::is_nan(real<F>(a)), real<F>(lanes::spread<word<F>>(1)), real<F>(a));
+  return lanes::select(lanes::is_nan(real<F>(a)), real<F>(lanes::broadcast<word<F>>(1)),
+                       real<F>(a));
 }
 u32 float_from(u32 integer) {
   return oracle::encode(oracle::binary32, oracle::from(integer), oracle::mode::nearest_even,
@@ -73,10 +74,10 @@ REAL_OPERATION(add_sub, lanes::sub(lanes::add(real<F>(a), real<F>(b)), real<F>(a
 REAL_OPERATION(div_root, lanes::div(real<F>(a), lanes::sqrt(real<F>(b))),
                oracle::f32_div(a, oracle::f32_sqrt(b)));
 // Either zero may be the larger; adding zero to both makes them one.
-REAL_OPERATION(larger, lanes::add(lanes::larger(real<F>(a), number_of<F>(b)), lanes::spread<F>(0)),
+REAL_OPERATION(maximum_number, lanes::add(lanes::maximum_number(real<F>(a), number_of<F>(b)), lanes::broadcast<F>(0)),
                positive_zero(is_larger(a, number(b)) ? a : number(b)));
 REAL_OPERATION(smaller_or_nan,
-               lanes::add(lanes::smaller_or_nan(real<F>(a), number_of<F>(b)), lanes::spread<F>(0)),
+               lanes::add(lanes::smaller_or_nan(real<F>(a), number_of<F>(b)), lanes::broadcast<F>(0)),
                is_any_nan(a) ? any_nan(a) : positive_zero(is_larger(a, number(b)) ? number(b) : a));
 #undef REAL_OPERATION
 
@@ -110,11 +111,11 @@ WORD_OPERATION(select_reals,
                lanes::bits(lanes::select(lanes::equal(a, b), real<F>(c), real<F>(a))),
                a == b ? c : a);
 WORD_OPERATION(masks,
-               one_or_zero<F>(lanes::both(lanes::either(lanes::equal(a, b), lanes::greater(a, c)),
-                                          lanes::negate(lanes::greater(b, c)))),
+               one_or_zero<F>(lanes::mask_and(lanes::mask_or(lanes::equal(a, b), lanes::greater(a, c)),
+                                          lanes::mask_not(lanes::greater(b, c)))),
                (a == b || above(a, c)) && !above(b, c) ? 1 : 0);
-WORD_OPERATION(spread, lanes::spread<U>(0xdeadbeefU) ^ a, 0xdeadbeefU ^ a);
-WORD_OPERATION(spread_real, lanes::bits(lanes::spread<F>(-0x1.2p-140F)) ^ a, 0x80000240U ^ a);
+WORD_OPERATION(broadcast, lanes::broadcast<U>(0xdeadbeefU) ^ a, 0xdeadbeefU ^ a);
+WORD_OPERATION(spread_real, lanes::bits(lanes::broadcast<F>(-0x1.2p-140F)) ^ a, 0x80000240U ^ a);
 WORD_OPERATION(to_real, lanes::bits(lanes::to_real(a & 0xffffffU)), float_from(a & 0xffffffU));
 WORD_OPERATION(bits, lanes::bits(real<F>(a)), a);
 WORD_OPERATION(negative, lanes::bits(lanes::negative(real<F>(a))), a ^ 0x80000000U);
@@ -137,10 +138,10 @@ struct list {
   }
 };
 using operations =
-    list<add, sub, mul, div, sqrt, fma, mul_add, add_sub, div_root, larger, smaller_or_nan, plus,
-         minus, bit_and, bit_or, bit_xor, shifts, shifts_by_lane, equal, greater, max, min,
-         select_words, select_reals, masks, spread, spread_real, to_real, bits, negative, absolute,
-         magnitude, is_nan, is_finite, is_zero, canonical>;
+    list<add, sub, mul, div, sqrt, fma, mul_add, add_sub, div_root, maximum_number, smaller_or_nan,
+         plus, minus, bit_and, bit_or, bit_xor, shifts, shifts_by_lane, equal, greater, max, min,
+         select_words, select_reals, masks, broadcast, spread_real, to_real, bits, negative,
+         absolute, magnitude, is_nan, is_finite, is_zero, canonical>;
 
 // Every pair of special values, then random ones that reach the corners.
 const operands& inputs() {

@@ -34,9 +34,9 @@ struct folded_rows {
 
   template <class F>
   LOWP_FN F value(fold::number<0>, const state<F>& /*s*/, const F& x, const F& flag) const {
-    const auto zero = lowp::lanes::spread<lowp::lanes::word<F>>(0);
-    const auto is_set = lowp::lanes::negate(lowp::lanes::equal(lowp::lanes::bits(flag), zero));
-    return lowp::lanes::select(is_set, lowp::lanes::add(x, lowp::lanes::spread<F>(1)), x);
+    const auto zero = lowp::lanes::broadcast<lowp::lanes::word<F>>(0);
+    const auto is_set = lowp::lanes::mask_not(lowp::lanes::equal(lowp::lanes::bits(flag), zero));
+    return lowp::lanes::select(is_set, lowp::lanes::add(x, lowp::lanes::broadcast<F>(1)), x);
   }
   template <class F>
   LOWP_FN F term(fold::number<0>, const F& value) const {

@@ -4,7 +4,7 @@
 // tensor.
 #pragma once
 
-#include <lowp/optimizers.hpp>
+#include <lowp/train/optimizers.hpp>
 
 #include <cmath>
 #include <cstdint>

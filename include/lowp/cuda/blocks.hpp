@@ -3,15 +3,15 @@
 // its largest magnitude together.
 #pragma once
 
-#include <lowp/cuda/port.hpp>
-#include <lowp/scale.hpp>
+#include <lowp/cuda/accessor.hpp>
+#include <lowp/storage/scale.hpp>
 
 #include <cstdint>
 
 namespace lowp::cuda {
 
 template <int Block, class Codes>
-struct blocked_slot {
+struct blocked_kernel_operand {
   static constexpr bool is_read = Codes::is_read;
   static constexpr bool is_written = Codes::is_written;
   static constexpr bool is_collective = is_written;
@@ -25,50 +25,50 @@ struct blocked_slot {
 /// A block is a whole number of groups, whose threads are neighbours in a warp, because a row of a
 /// tile is a whole number of blocks.
 template <int Block, class Codes, bool IsComputed, class Hardware, int Rows>
-class port<blocked_slot<Block, Codes>, IsComputed, Hardware, Rows> {
-  using slot_type = blocked_slot<Block, Codes>;
+class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows> {
+  using slot_type = blocked_kernel_operand<Block, Codes>;
   using T = typename Codes::type;
-  using code_port = port<Codes, IsComputed, Hardware, Rows>;
-  static constexpr int threads = Block / group_size;
+  using code_accessor = accessor<Codes, IsComputed, Hardware, Rows>;
+  static constexpr int threads = Block / chunk_size;
 
  public:
   static constexpr bool is_read = slot_type::is_read;
   static constexpr bool is_written = slot_type::is_written;
 
-  LOWP_FN port(slot_type const& s, void* const* data, std::uint32_t number)
+  LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
       : codes_(s.codes, data, number),
         scales_(static_cast<unsigned char*>(data[1])),
         rule_(s.rule) {}
 
   template <int Width, class Thread>
-  LOWP_FN void load(int row, Thread const& thread, std::uint64_t first, int count) {
-    codes_.template load<Width>(row, thread, first, count);
+  LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
+    codes_.template load<Width>(pass, thread, first, count);
     if (is_read && count != 0)
-      scale_[row] = thread.template read<std::uint8_t>(scales_ + first / Block);
+      scale_[pass] = thread.template read<std::uint8_t>(scales_ + first / Block);
   }
-  LOWP_FN void decode(int row, float (&x)[group_size]) const {
-    codes_.decode(row, x);
+  LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
+    codes_.decode(pass, x);
     float const scale =
-        lanes::from_bits<float>(detail::value_of_block_scale(std::uint32_t{scale_[row]}));
+        lanes::from_bits<float>(detail::value_of_block_scale(std::uint32_t{scale_[pass]}));
     LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < group_size; ++k) x[k] = lanes::mul(x[k], scale);
+    for (int k = 0; k < chunk_size; ++k) x[k] = lanes::mul(x[k], scale);
   }
 
   template <class Thread>
-  LOWP_FN void encode(Thread const& thread, float const (&x)[group_size], std::uint64_t first,
+  LOWP_FN void encode(Thread const& thread, float const (&x)[chunk_size], std::uint64_t first,
                       int count) {
     if constexpr (is_written) {
       std::uint32_t largest = 0;
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k)
+      for (int k = 0; k < chunk_size; ++k)
         if (k < count) largest = lanes::max(largest, lanes::magnitude(x[k]));
       next_scale_ = detail::block_scale<T>(thread.template max_among<threads>(largest), rule_);
       float const reciprocal =
           lanes::from_bits<float>(detail::reciprocal_of_block_scale(next_scale_));
       codes_.clear();
-      group_bits const random = codes_.bits(first);
+      chunk_bits const random = codes_.bits(first);
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k) codes_.set(k, lanes::mul(x[k], reciprocal), random(k));
+      for (int k = 0; k < chunk_size; ++k) codes_.set(k, lanes::mul(x[k], reciprocal), random(k));
     }
   }
   template <int Width, class Thread>
@@ -81,7 +81,7 @@ class port<blocked_slot<Block, Codes>, IsComputed, Hardware, Rows> {
   }
 
  private:
-  code_port codes_;
+  code_accessor codes_;
   unsigned char* scales_;
   scale_rule rule_;
   std::uint8_t scale_[Rows] = {};

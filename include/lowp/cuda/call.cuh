@@ -2,16 +2,16 @@
 // From what a caller writes to what the host side and the kernel take.
 #pragma once
 
-#include <lowp/abs_range.hpp>
-#include <lowp/census.hpp>
-#include <lowp/clamp_overflow.hpp>
 #include <lowp/cuda/launch.cuh>
 #include <lowp/cuda/list.hpp>
 #include <lowp/cuda/replay.hpp>
 #include <lowp/cuda/view.hpp>
-#include <lowp/gradients.hpp>
-#include <lowp/power_of_two_scaling.hpp>
-#include <lowp/sums.hpp>
+#include <lowp/measure/abs_range.hpp>
+#include <lowp/measure/census/census.hpp>
+#include <lowp/measure/gradients.hpp>
+#include <lowp/measure/sums.hpp>
+#include <lowp/nn/clamp_overflow.hpp>
+#include <lowp/nn/power_of_two_scaling.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -72,21 +72,22 @@ detail::make_unscaling unscaling_by(Number inverse_scale) {
 }
 
 /// call(where, step), now or as it will be when the kernel runs.
-template <class Where, std::integral Number, class Call>
-[[nodiscard]] detail::problem with_step(Where const& where, Number step, Call const& call) {
-  return call(where, static_cast<std::uint64_t>(step));
+template <class Executor, std::integral Number, class Call>
+[[nodiscard]] detail::error_text with_step(Executor const& executor, Number step,
+                                           Call const& call) {
+  return call(executor, static_cast<std::uint64_t>(step));
 }
-template <class Where, class Call>
-[[nodiscard]] detail::problem with_step(Where const& where, step_state const* state,
-                                        Call const& call) {
-  return call(when_stored<Where>{where, state}, 1);
+template <class Executor, class Call>
+[[nodiscard]] detail::error_text with_step(Executor const& executor, step_state const* state,
+                                           Call const& call) {
+  return call(when_stored<Executor>{executor, state}, 1);
 }
 
 /// Runs `call(where)`, which says what is wrong with its arguments.
 template <class Call>
 [[nodiscard]] status run_on(cudaStream_t stream, Call const& call) {
   gpu_grid grid(stream);
-  detail::problem wrong = call(on_grid<gpu_grid>{grid});
+  detail::error_text wrong = call(on_grid<gpu_grid>{grid});
   return wrong.empty() ? grid.outcome() : status(std::move(wrong));
 }
 
@@ -107,7 +108,8 @@ concept tensor_list =
     std::ranges::forward_range<R const> && is_listed<std::ranges::range_value_t<R>>;
 
 template <class Reports>
-detail::problem unfit_reports(char const* function, std::size_t tensors, Reports const& reports) {
+detail::error_text check_reports(char const* function, std::size_t tensors,
+                                 Reports const& reports) {
   if constexpr (is_report_list<Reports>) {
     std::size_t const size = std::span<update_report>(reports).size();
     if (size != tensors)
@@ -123,32 +125,32 @@ template <class List, class Call, class... Rest>
                                  Call const& call, Rest&&... rest) {
   gpu_grid grid(stream);
   [[maybe_unused]] auto const size = static_cast<std::size_t>(std::ranges::distance(list));
-  detail::problem wrong;
-  ((wrong = wrong.empty() ? unfit_reports(function, size, rest) : wrong), ...);
+  detail::error_text wrong;
+  ((wrong = wrong.empty() ? check_reports(function, size, rest) : wrong), ...);
   constexpr bool one_each = (is_report_list<std::remove_cvref_t<Rest>> || ...);
   if (wrong.empty())
     wrong = run_list(grid, function, list, one_each ? 1 : 0,
-                     [&](auto const& where, auto const& tensor) {
-                       return call(where, tensor, argument(rest)...);
+                     [&](auto const& executor, auto const& tensor) {
+                       return call(executor, tensor, argument(rest)...);
                      });
   return wrong.empty() ? grid.outcome() : status(std::move(wrong));
 }
 
 // One tensor of a list.
-template <class Where, class P, class G, class... Rest>
-detail::problem update_tensor(Where const& where, sgd_tensor<P, G> const& t, sgd const& optimizer,
-                              std::uint64_t step, Rest&&... rest) {
-  return detail::update_on(where, t.p, t.g, optimizer, step, rest...);
+template <class Executor, class P, class G, class... Rest>
+detail::error_text update_tensor(Executor const& executor, sgd_tensor<P, G> const& t,
+                                 sgd const& optimizer, std::uint64_t step, Rest&&... rest) {
+  return detail::update_on(executor, t.p, t.g, optimizer, step, rest...);
 }
-template <class Where, class P, class G, class M, class... Rest>
-detail::problem update_tensor(Where const& where, momentum_tensor<P, G, M> const& t,
-                              sgd const& optimizer, std::uint64_t step, Rest&&... rest) {
-  return detail::update_on(where, t.p, t.g, t.momentum, optimizer, step, rest...);
+template <class Executor, class P, class G, class M, class... Rest>
+detail::error_text update_tensor(Executor const& executor, momentum_tensor<P, G, M> const& t,
+                                 sgd const& optimizer, std::uint64_t step, Rest&&... rest) {
+  return detail::update_on(executor, t.p, t.g, t.momentum, optimizer, step, rest...);
 }
-template <class Where, class P, class G, class M, class V, class... Rest>
-detail::problem update_tensor(Where const& where, adamw_tensor<P, G, M, V> const& t,
-                              adamw const& optimizer, std::uint64_t step, Rest&&... rest) {
-  return detail::update_on(where, t.p, t.g, t.m, t.v, optimizer, step, rest...);
+template <class Executor, class P, class G, class M, class V, class... Rest>
+detail::error_text update_tensor(Executor const& executor, adamw_tensor<P, G, M, V> const& t,
+                                 adamw const& optimizer, std::uint64_t step, Rest&&... rest) {
+  return detail::update_on(executor, t.p, t.g, t.m, t.v, optimizer, step, rest...);
 }
 
 }  // namespace lowp::cuda

@@ -3,8 +3,8 @@
 // simd/composite.hpp.
 #pragma once
 
-#include <lowp/cuda/port.hpp>
-#include <lowp/storage/part.hpp>
+#include <lowp/cuda/accessor.hpp>
+#include <lowp/storage/layout.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +20,10 @@ struct indexed {
 };
 
 template <class Indices, class Layout, class... Part>
-struct composite_slot;
+struct composite_kernel_operand;
 
 template <std::size_t... I, class Layout, class... Part>
-struct composite_slot<std::index_sequence<I...>, Layout, Part...> : indexed<I, Part>... {
+struct composite_kernel_operand<std::index_sequence<I...>, Layout, Part...> : indexed<I, Part>... {
   using codec_type = typename Layout::template codec<std::uint32_t>;
   static constexpr bool is_read = (Part::is_read || ...);
   static constexpr bool is_written = (Part::is_written || ...);
@@ -35,20 +35,20 @@ struct composite_slot<std::index_sequence<I...>, Layout, Part...> : indexed<I, P
 
   /// `rounded` is the operand that takes the caller's mode.
   template <class Operands, class Rounded>
-  composite_slot(Layout const& layout, Operands const& operands, Rounded const& rounded,
-                 detail::nans kind)
+  composite_kernel_operand(Layout const& layout, Operands const& operands, Rounded const& rounded,
+                           detail::nans kind)
       : indexed<I, Part>{Part::of(std::get<I>(operands), kind)}...,
         codec(layout, rounded.rounding, rounded.policy, kind) {}
 };
 
 template <bool IsComputed, class Hardware, int Rows, std::size_t... I, class Layout, class... Part>
-class port<composite_slot<std::index_sequence<I...>, Layout, Part...>, IsComputed, Hardware, Rows>
-    : indexed<I, port<Part, IsComputed, Hardware, Rows>>... {
-  using slot_type = composite_slot<std::index_sequence<I...>, Layout, Part...>;
+class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part...>, IsComputed,
+               Hardware, Rows> : indexed<I, accessor<Part, IsComputed, Hardware, Rows>>... {
+  using slot_type = composite_kernel_operand<std::index_sequence<I...>, Layout, Part...>;
   template <std::size_t J>
-  using part_slot = std::tuple_element_t<J, std::tuple<Part...>>;
+  using part_kernel_operand = std::tuple_element_t<J, std::tuple<Part...>>;
   template <std::size_t J>
-  using part_port = port<part_slot<J>, IsComputed, Hardware, Rows>;
+  using part_accessor = accessor<part_kernel_operand<J>, IsComputed, Hardware, Rows>;
   static constexpr std::size_t rounded = Layout::rounded;
 
  public:
@@ -59,13 +59,14 @@ class port<composite_slot<std::index_sequence<I...>, Layout, Part...>, IsCompute
     bool overflowed;
   };
 
-  LOWP_FN port(slot_type const& s, void* const* data, std::uint32_t number)
-      : indexed<I, part_port<I>>{part_port<I>(s.indexed<I, Part>::value, data + I, number)}...,
-        slot_(s) {}
+  LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
+      : indexed<I, part_accessor<I>>{part_accessor<I>(s.indexed<I, Part>::value, data + I,
+                                                      number)}...,
+        operand_(s) {}
 
   template <int Width, class Thread>
-  LOWP_FN void load(int row, Thread const& thread, std::uint64_t first, int count) {
-    (part<I>().template load<Width>(row, thread, first, count), ...);
+  LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
+    (part<I>().template load<Width>(pass, thread, first, count), ...);
   }
   template <int Width, class Thread>
   LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
@@ -73,59 +74,60 @@ class port<composite_slot<std::index_sequence<I...>, Layout, Part...>, IsCompute
   }
 
   /// What stands for the code of a value that has several: the value's own bits.
-  LOWP_FN std::uint32_t code(int row, int k) const { return lanes::bits(value(row, k)); }
+  LOWP_FN std::uint32_t code(int pass, int k) const { return lanes::bits(value(pass, k)); }
   LOWP_FN static float decoded(std::uint32_t code) { return lanes::from_bits<float>(code); }
 
-  LOWP_FN void decode(int row, float (&x)[group_size]) const {
+  LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
     LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < group_size; ++k) x[k] = value(row, k);
+    for (int k = 0; k < chunk_size; ++k) x[k] = value(pass, k);
   }
 
-  LOWP_FN group_bits bits(std::uint64_t first) const { return part<rounded>().bits(first); }
+  LOWP_FN chunk_bits bits(std::uint64_t first) const { return part<rounded>().bits(first); }
   LOWP_FN void clear() { (part<I>().clear(), ...); }
   template <class Thread>
-  LOWP_FN void encode(Thread const&, float const (&x)[group_size], std::uint64_t first, int) {
+  LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t first, int) {
     if constexpr (is_written) {
       clear();
-      group_bits const random = bits(first);
+      chunk_bits const random = bits(first);
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k) set(k, x[k], random(k));
+      for (int k = 0; k < chunk_size; ++k) set(k, x[k], random(k));
     }
   }
   LOWP_FN stored set(int k, float x, std::uint32_t random) {
     std::uint32_t codes[sizeof...(I)];
-    bool const overflowed = slot_.codec.encode(
-        x, random, mode_of(slot_.indexed<rounded, part_slot<rounded>>::value.rounding), codes);
+    bool const overflowed = operand_.codec.encode(
+        x, random, mode_of(operand_.indexed<rounded, part_kernel_operand<rounded>>::value.rounding),
+        codes);
     (part<I>().set_code(k, codes[I]), ...);
-    return {lanes::bits(detail::written_value<float>(slot_.codec, codes)), overflowed};
+    return {lanes::bits(detail::written_value<float>(operand_.codec, codes)), overflowed};
   }
 
  private:
   template <std::size_t J>
-  LOWP_FN part_port<J>& part() {
-    return indexed<J, part_port<J>>::value;
+  LOWP_FN part_accessor<J>& part() {
+    return indexed<J, part_accessor<J>>::value;
   }
   template <std::size_t J>
-  LOWP_FN part_port<J> const& part() const {
-    return indexed<J, part_port<J>>::value;
+  LOWP_FN part_accessor<J> const& part() const {
+    return indexed<J, part_accessor<J>>::value;
   }
   template <std::size_t J>
-  LOWP_FN std::uint32_t part_code(int row, int k) const {
+  LOWP_FN std::uint32_t part_code(int pass, int k) const {
     if constexpr (Layout::reads(J))
-      return part<J>().code(row, k);
+      return part<J>().code(pass, k);
     else
       return 0;
   }
-  LOWP_FN float value(int row, int k) const {
+  LOWP_FN float value(int pass, int k) const {
     if constexpr (is_read) {
-      std::uint32_t const codes[] = {part_code<I>(row, k)...};
-      return slot_.codec.template decode<float>(codes);
+      std::uint32_t const codes[] = {part_code<I>(pass, k)...};
+      return operand_.codec.template decode<float>(codes);
     } else {
       return 0;
     }
   }
 
-  slot_type const& slot_;
+  slot_type const& operand_;
 };
 
 }  // namespace lowp::cuda

@@ -2,7 +2,7 @@
 // The converting instructions of a GPU, two values at a time (PTX ISA 9.0, 9.7.9 "cvt").
 #pragma once
 
-#include <lowp/basic_float.hpp>
+#include <lowp/format/basic_float.hpp>
 
 #include <cstdint>
 #include <type_traits>

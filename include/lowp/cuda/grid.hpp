@@ -10,10 +10,10 @@
 //     refuse(problem)                             of an argument, after which nothing runs
 #pragma once
 
-#include <lowp/cuda/operand_slots.hpp>
-#include <lowp/cuda/row_plan.hpp>
-#include <lowp/ranges.hpp>
-#include <lowp/simd/row_call.hpp>
+#include <lowp/cuda/kernel_operands.hpp>
+#include <lowp/cuda/rows/row_plan.hpp>
+#include <lowp/ops/arguments.hpp>
+#include <lowp/simd/rows/row_call.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -70,7 +70,7 @@ struct on_grid {
   }
 
   /// What is wrong with where a range lies.
-  [[nodiscard]] detail::problem out_of_reach(detail::extent const& range) const {
+  [[nodiscard]] detail::error_text out_of_reach(detail::extent const& range) const {
     auto const address = reinterpret_cast<std::uintptr_t>(range.data);
     if (address % range.element_size != 0)
       return name_of(range) + " is not aligned to its elements of " +
@@ -82,26 +82,28 @@ struct on_grid {
   template <int Width, class Make, class Report, class Table, class... Operand>
   void launch(Make const& make, Report* reports, std::uint32_t stride, Table const& table,
               Operand const&... operands) const {
-    detail::problem wrong;
+    detail::error_text wrong;
     if constexpr (is_reported<Report>) wrong = out_of_reach("the report", reports);
     if (wrong.empty()) wrong = of_stored(make);
     ((wrong = wrong.empty() ? of_stored(rounding_of(operands)) : wrong), ...);
     if (!wrong.empty()) return grid.refuse(wrong);
     auto const made = kernel_make(make);
-    grid.template run<Report>(kernel_call<Width, std::remove_cv_t<decltype(made)>, Report, Table,
-                                          std::index_sequence_for<Operand...>, slot_of<Operand>...>{
-        {slot_for<Make>(operands)}..., made, reports, stride, table});
+    grid.template run<Report>(
+        kernel_call<Width, std::remove_cv_t<decltype(made)>, Report, Table,
+                    std::index_sequence_for<Operand...>, kernel_operand_of<Operand>...>{
+            {make_kernel_operand<Make>(operands)}..., made, reports, stride, table});
   }
 
  private:
-  [[nodiscard]] detail::problem out_of_reach(std::string const& name, void const* address) const {
-    detail::problem const why =
+  [[nodiscard]] detail::error_text out_of_reach(std::string const& name,
+                                                void const* address) const {
+    detail::error_text const why =
         address == nullptr ? "is a null pointer" : grid.unreachable(address);
-    return why.empty() ? detail::problem() : detail::problem(name + " " + why);
+    return why.empty() ? detail::error_text() : detail::error_text(name + " " + why);
   }
   /// What an argument keeps in device memory.
   template <class T>
-  [[nodiscard]] detail::problem of_stored(T const& x) const {
+  [[nodiscard]] detail::error_text of_stored(T const& x) const {
     if constexpr (requires { x.stored_at(); })
       return out_of_reach("an argument in device memory", x.stored_at());
     else

@@ -4,7 +4,7 @@
 // away from CUDA's types (__CUDA_NO_HALF_OPERATORS__ and its like) change nothing here.
 #pragma once
 
-#include <lowp/basic_float.hpp>
+#include <lowp/format/basic_float.hpp>
 #include <lowp/cuda/view.hpp>
 
 #include <cuda_bf16.h>

@@ -55,9 +55,9 @@ struct tensor_table {
 };
 
 /// So many that a thread has at least 32 bytes on their way before it computes.
-template <class... Slot>
-inline constexpr int groups_per_thread = [] {
-  int const bytes = group_size * (0 + ... + Slot::bytes_read);
+template <class... KernelOperand>
+inline constexpr int chunks_per_thread = [] {
+  int const bytes = chunk_size * (0 + ... + KernelOperand::bytes_read);
   return bytes >= 32 ? 1 : bytes >= 16 ? 2 : 4;
 }();
 
@@ -65,37 +65,37 @@ template <class Report>
 inline constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
 
 /// Where the pointers of each slot begin among those of a tensor.
-template <class... Slot>
+template <class... KernelOperand>
 LOWP_FN constexpr auto first_parts() {
   struct {
-    int at[sizeof...(Slot)];
+    int at[sizeof...(KernelOperand)];
     LOWP_FN constexpr int operator[](std::size_t i) const { return at[i]; }
   } first{};
   int parts = 0;
   std::size_t i = 0;
-  ((first.at[i++] = parts, parts += Slot::parts), ...);
+  ((first.at[i++] = parts, parts += KernelOperand::parts), ...);
   return first;
 }
 
 /// What a block does with its tiles, one after another.
-template <int Width, class Thread, class Function, class Report, class... Slot>
+template <int Width, class Thread, class Function, class Report, class... KernelOperand>
 class tile_runner {
   static constexpr bool is_computed = !requires { Function::is_conversion; };
-  static constexpr int rows = groups_per_thread<Slot...>;
-  static constexpr bool is_collective = (Slot::is_collective || ...);
-  static constexpr auto first_part = first_parts<Slot...>();
+  static constexpr int passes = chunks_per_thread<KernelOperand...>;
+  static constexpr bool is_collective = (KernelOperand::is_collective || ...);
+  static constexpr auto first_part = first_parts<KernelOperand...>();
   template <class S>
-  using port_of = port<S, is_computed, typename Thread::hardware, rows>;
+  using accessor_of = accessor<S, is_computed, typename Thread::hardware, passes>;
   struct nothing {
     using type = simd::no_report;
-    using part = simd::no_report;
+    using partial = simd::no_report;
   };
   using tally =
       std::conditional_t<is_reported<Report>, detail::lanes_of_report<Report, float>, nothing>;
   using totals = typename tally::type;
   static constexpr bool is_histogram = requires { totals::bins; };
-  using part_type = typename tally::part;
-  using others = std::make_index_sequence<sizeof...(Slot) - 1>;
+  using partial_type = typename tally::partial;
+  using others = std::make_index_sequence<sizeof...(KernelOperand) - 1>;
 
  public:
   /// The report on tensor number n is reports[n * stride].
@@ -109,14 +109,14 @@ class tile_runner {
   }
 
   template <class Table>
-  LOWP_FN void run(Table const& table, Slot const&... slots) {
-    std::uint64_t const per_row = std::uint64_t{thread_.threads()} * group_size;
+  LOWP_FN void run(Table const& table, KernelOperand const&... kernel_operands) {
+    std::uint64_t const per_pass = std::uint64_t{thread_.threads()} * chunk_size;
     for (std::uint64_t tile = thread_.block(); tile < table.tiles; tile += thread_.blocks()) {
       auto const& tensor = table.at[table.find(tile)];
       if constexpr (is_reported<Report>) report_on(tensor.number);
-      std::uint64_t const first = (tile - tensor.first_tile) * per_row * rows;
-      run_tile(std::index_sequence_for<Slot...>{}, tensor, first,
-               tensor.count - first >= per_row * rows, slots...);
+      std::uint64_t const first = (tile - tensor.first_tile) * per_pass * passes;
+      run_tile(std::index_sequence_for<KernelOperand...>{}, tensor, first,
+               tensor.count - first >= per_pass * passes, kernel_operands...);
     }
     if constexpr (is_reported<Report>) flush();
   }
@@ -124,81 +124,84 @@ class tile_runner {
  private:
   template <std::size_t... I, class Tensor>
   LOWP_FN void run_tile(std::index_sequence<I...>, Tensor const& tensor, std::uint64_t first,
-                        bool is_whole, Slot const&... slots) {
-    first += std::uint64_t{thread_.thread()} * group_size;
+                        bool is_whole, KernelOperand const&... kernel_operands) {
+    first += std::uint64_t{thread_.thread()} * chunk_size;
     if (is_whole)
-      run_rows<true>(first, tensor.count,
-                     port_of<Slot>(slots, tensor.data + first_part[I], tensor.number)...);
+      run_passes<true>(first, tensor.count,
+                       accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part[I],
+                                                  tensor.number)...);
     else
-      run_rows<false>(first, tensor.count,
-                      port_of<Slot>(slots, tensor.data + first_part[I], tensor.number)...);
+      run_passes<false>(first, tensor.count,
+                        accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part[I],
+                                                   tensor.number)...);
   }
 
   // All loads of a thread before any of its arithmetic.
-  template <bool IsWhole, class... Port>
-  LOWP_FN void run_rows(std::uint64_t first, std::uint64_t end, Port&&... ports) {
-    std::uint64_t const per_row = std::uint64_t{thread_.threads()} * group_size;
+  template <bool IsWhole, class... Accessor>
+  LOWP_FN void run_passes(std::uint64_t first, std::uint64_t end, Accessor&&... accessors) {
+    std::uint64_t const per_pass = std::uint64_t{thread_.threads()} * chunk_size;
     LOWP_UNROLL_ON_GPU
-    for (int row = 0; row < rows; ++row) {
-      std::uint64_t const at = first + static_cast<std::uint64_t>(row) * per_row;
-      (ports.template load<Width>(row, thread_, at, IsWhole ? group_size : valid(at, end)), ...);
+    for (int pass = 0; pass < passes; ++pass) {
+      std::uint64_t const at = first + static_cast<std::uint64_t>(pass) * per_pass;
+      (accessors.template load<Width>(pass, thread_, at, IsWhole ? chunk_size : valid(at, end)),
+       ...);
     }
     LOWP_UNROLL_ON_GPU
-    for (int row = 0; row < rows; ++row) {
-      std::uint64_t const at = first + static_cast<std::uint64_t>(row) * per_row;
-      int const count = IsWhole ? group_size : valid(at, end);
+    for (int pass = 0; pass < passes; ++pass) {
+      std::uint64_t const at = first + static_cast<std::uint64_t>(pass) * per_pass;
+      int const count = IsWhole ? chunk_size : valid(at, end);
       if (count != 0 || is_collective)
-        run_group(std::index_sequence_for<Port...>{}, others{}, row, at, count, ports...);
+        run_chunk(std::index_sequence_for<Accessor...>{}, others{}, pass, at, count, accessors...);
     }
   }
   LOWP_FN static int valid(std::uint64_t at, std::uint64_t end) {
-    return at >= end ? 0 : end - at < group_size ? static_cast<int>(end - at) : group_size;
+    return at >= end ? 0 : end - at < chunk_size ? static_cast<int>(end - at) : chunk_size;
   }
 
-  template <std::size_t... I, std::size_t... J, class Parameter, class... Port>
-  LOWP_FN void run_group(std::index_sequence<I...>, std::index_sequence<J...>, int row,
-                         std::uint64_t at, int count, Parameter& p, Port&... other) {
-    float x[sizeof...(I)][group_size];
-    p.decode(row, x[0]);
-    (other.decode(row, x[J + 1]), ...);
+  template <std::size_t... I, std::size_t... J, class Parameter, class... Accessor>
+  LOWP_FN void run_chunk(std::index_sequence<I...>, std::index_sequence<J...>, int pass,
+                         std::uint64_t at, int count, Parameter& p, Accessor&... other) {
+    float x[sizeof...(I)][chunk_size];
+    p.decode(pass, x[0]);
+    (other.decode(pass, x[J + 1]), ...);
     if constexpr (!is_reported<Report>) {
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k) function_(x[I][k]...);
+      for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
       p.encode(thread_, x[0], at, count);
     } else if constexpr (totals::sees_codes) {
-      group_bits const random = p.bits(at);
+      chunk_bits const random = p.bits(at);
       p.clear();
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k) {
+      for (int k = 0; k < chunk_size; ++k) {
         float const old = x[0][k];
         float const u = function_(x[I][k]...);
         auto const now = p.set(k, x[0][k], random(k));
         if (k < count)
-          totals_.add(u, p.code(row, k), now.code, old, Parameter::decoded(now.code),
+          totals_.add(u, p.code(pass, k), now.code, old, Parameter::decoded(now.code),
                       now.overflowed, x[1][k]);
       }
     } else {
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < group_size; ++k) {
-        auto const seen = function_(x[I][k]...);
-        if (k < count) add(seen);
+      for (int k = 0; k < chunk_size; ++k) {
+        auto const observed = function_(x[I][k]...);
+        if (k < count) add(observed);
       }
       p.encode(thread_, x[0], at, count);
     }
     if constexpr (is_reported<Report>) {
       totals_.fold();
-      seen_ += static_cast<std::uint64_t>(count);
+      observed_ += static_cast<std::uint64_t>(count);
     }
     (other.encode(thread_, x[J + 1], at, count), ...);
     p.template store<Width>(thread_, at, count);
     (other.template store<Width>(thread_, at, count), ...);
   }
 
-  template <class Seen>
-  LOWP_FN void add(Seen const& seen) {
-    totals_.add(seen);
+  template <class Observed>
+  LOWP_FN void add(Observed const& observed) {
+    totals_.add(observed);
     if constexpr (is_histogram) {
-      int const bin = totals::bin(seen);
+      int const bin = totals::bin(observed);
       if (bin >= 0) typename Thread::atomics{}.add(counters()[bin], std::uint32_t{1});
     }
   }
@@ -216,14 +219,14 @@ class tile_runner {
   }
   /// Adds what the block has seen to the report: once for all its threads.
   LOWP_FN void flush() {
-    auto* const part = thread_.template shared<part_type>();
-    part[thread_.thread()] = totals_.total(seen_);
+    auto* const partial = thread_.template shared<partial_type>();
+    partial[thread_.thread()] = totals_.total(observed_);
     for (unsigned half = thread_.threads() / 2; half != 0; half /= 2) {
       thread_.barrier();
-      if (thread_.thread() < half) part[thread_.thread()] += part[thread_.thread() + half];
+      if (thread_.thread() < half) partial[thread_.thread()] += partial[thread_.thread() + half];
     }
     if (thread_.thread() == 0)
-      reports_[std::uint64_t{number_} * stride_].add(part[0], typename Thread::atomics{});
+      reports_[std::uint64_t{number_} * stride_].add(partial[0], typename Thread::atomics{});
     if constexpr (is_histogram)
       for_each_bin([&](std::uint32_t& counter, unsigned bin) {
         if (counter != 0)
@@ -233,7 +236,7 @@ class tile_runner {
       });
     thread_.barrier();
     totals_ = {};
-    seen_ = 0;
+    observed_ = 0;
   }
 
   Thread const& thread_;
@@ -241,7 +244,7 @@ class tile_runner {
   Report* reports_;
   static constexpr std::uint32_t none = 0xffffffff;
   std::uint32_t stride_, number_ = none;
-  std::uint64_t seen_ = 0;
+  std::uint64_t observed_ = 0;
   totals totals_;
 };
 
@@ -250,22 +253,24 @@ class tile_runner {
 inline constexpr std::size_t parameter_bytes = 32764;
 
 /// A kernel and its arguments, which a grid's threads are given by value.
-template <int Width, class Make, class Report, class Table, class Indices, class... Slot>
+template <int Width, class Make, class Report, class Table, class Indices, class... KernelOperand>
 struct kernel_call;
 
-template <std::size_t I, class Slot>
-struct indexed_slot {
-  Slot slot;
+template <std::size_t I, class KernelOperand>
+struct indexed_operand {
+  KernelOperand kernel_operand;
 };
-template <int Width, class Make, class Report, class Table, std::size_t... I, class... Slot>
-struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, Slot...>
-    : indexed_slot<I, Slot>... {
+template <int Width, class Make, class Report, class Table, std::size_t... I,
+          class... KernelOperand>
+struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, KernelOperand...>
+    : indexed_operand<I, KernelOperand>... {
   /// Blocks that a multiprocessor is to have room for; 0 leaves it to the compiler, which for a report
   /// would rather have more of them than enough registers.
   static constexpr unsigned least_blocks = is_reported<Report> ? 2 : 0;
 
   /// Threads of a block wait for each other.
-  static constexpr bool is_collective = is_reported<Report> || (Slot::is_collective || ...);
+  static constexpr bool is_collective =
+      is_reported<Report> || (KernelOperand::is_collective || ...);
 
   Make make_function;
   Report* reports;
@@ -276,8 +281,9 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, Slot..
   LOWP_FN void run(Thread const& thread) const {
     auto const function = thread.once(make_function);
     using runner =
-        tile_runner<Width, Thread, std::remove_cv_t<decltype(function)>, Report, Slot...>;
-    runner(thread, function, reports, stride).run(table, indexed_slot<I, Slot>::slot...);
+        tile_runner<Width, Thread, std::remove_cv_t<decltype(function)>, Report, KernelOperand...>;
+    runner(thread, function, reports, stride)
+        .run(table, indexed_operand<I, KernelOperand>::kernel_operand...);
   }
 };
 

@@ -72,7 +72,7 @@ class gpu_grid {
   }
 
   /// Why the device cannot reach an address.
-  [[nodiscard]] static detail::problem unreachable(void const* address) {
+  [[nodiscard]] static detail::error_text unreachable(void const* address) {
     cudaPointerAttributes attributes{};
     cudaError_t const code = cudaPointerGetAttributes(&attributes, address);
     if (code != cudaSuccess)
@@ -87,7 +87,7 @@ class gpu_grid {
     return "is in host memory that the device cannot reach";
   }
 
-  void refuse(detail::problem const& what) {
+  void refuse(detail::error_text const& what) {
     if (outcome_.ok()) outcome_ = status(what);
   }
   [[nodiscard]] status const& outcome() const { return outcome_; }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <lowp/cuda/grid.hpp>
-#include <lowp/storage.hpp>
-#include <lowp/tensor_list.hpp>
+#include <lowp/ops/storage_operands.hpp>
+#include <lowp/ops/tensor_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -74,8 +74,8 @@ struct checked_list {
   std::vector<detail::listed_range> ranges;
 
   /// A tensor that is listed twice, as tied weights are, would be written by two at once.
-  detail::problem overlap(char const* function) {
-    auto const [one, other] = detail::that_share(ranges);
+  detail::error_text overlap(char const* function) {
+    auto const [one, other] = detail::find_overlap(ranges);
     if (one != other)
       return std::string(function) + ": tensors " + std::to_string(one) + " and " +
              std::to_string(other) + " of the list share memory that is written";
@@ -85,7 +85,7 @@ struct checked_list {
 
 /// Where an operation on each tensor of a list only says what it would run on.
 template <class Grid>
-struct on_paper : on_grid<Grid> {
+struct list_recorder : on_grid<Grid> {
   checked_list& list;
   std::uint32_t number;
 
@@ -119,7 +119,7 @@ struct on_list : on_grid<Grid> {
   template <class Make, class Report, class... Operand>
   void operator()(Make const& make, std::size_t, Report* reports,
                   Operand const&... operands) const {
-    constexpr int arrays = (0 + ... + slot_of<Operand>::parts);
+    constexpr int arrays = (0 + ... + kernel_operand_of<Operand>::parts);
     constexpr std::size_t other_bytes = 1024;  // of everything but the table
     constexpr auto capacity =
         static_cast<int>((parameter_bytes - other_bytes - sizeof(tensor_table<arrays, 1>)) /
@@ -155,16 +155,16 @@ struct on_list : on_grid<Grid> {
 /// Runs `call(where, tensor)` on all tensors of a list: checks each, then launches as few kernels as
 /// the parameters of a kernel have room for.
 template <class Grid, class List, class Call>
-detail::problem run_list(Grid& grid, char const* function, List const& list, std::uint32_t stride,
-                         Call const& call) {
+detail::error_text run_list(Grid& grid, char const* function, List const& list,
+                            std::uint32_t stride, Call const& call) {
   checked_list checked;
   std::uint32_t number = 0;
   for (auto const& tensor : list) {
-    detail::problem const wrong = call(on_paper<Grid>{{grid}, checked, number}, tensor);
+    detail::error_text const wrong = call(list_recorder<Grid>{{grid}, checked, number}, tensor);
     if (!wrong.empty()) return wrong + ", in tensor " + std::to_string(number) + " of the list";
     ++number;
   }
-  detail::problem const wrong = checked.overlap(function);
+  detail::error_text const wrong = checked.overlap(function);
   if (!wrong.empty() || checked.tensors.empty()) return wrong;
   return call(on_list<Grid>{{grid}, checked, stride}, *std::begin(list));
 }

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <lowp/cuda/try.cuh>
-#include <lowp/overflow_watch.hpp>
+#include <lowp/watch/overflow_watch.hpp>
 #include <lowp/watch/queue.hpp>
 
 #include <cuda_runtime_api.h>
@@ -34,10 +34,10 @@ class overflow_watch {
   /// @param watch   has the places, the policy and the reports; it must live as long
   /// @param room    device memory, a range for each tensor that is told of between two calls of `tell`
   /// @throws lowp::cuda::error  what CUDA refuses
-  overflow_watch(lowp::overflow_watch<To>& watch, std::span<abs_range_report<To>> room,
+  overflow_watch(lowp::overflow_watch<To>& watch, std::span<abs_range_report<To>> scratch,
                  cudaStream_t stream = nullptr)
-      : watch_(watch), room_(room), stream_(stream) {
-    clear(room.size());
+      : watch_(watch), scratch_(scratch), stream_(stream) {
+    clear(scratch.size());
   }
 
   /// As those of lowp::overflow_watch; in a step that is not watched nothing is launched.
@@ -52,7 +52,7 @@ class overflow_watch {
     std::vector<abs_range_report<To>> seen(count);
     if (count != 0) {
       status("cudaMemcpyAsync",
-             cudaMemcpyAsync(seen.data(), room_.data(), seen.size() * sizeof seen[0],
+             cudaMemcpyAsync(seen.data(), scratch_.data(), seen.size() * sizeof seen[0],
                              cudaMemcpyDeviceToHost, stream_))
           .or_throw();
       clear(count);
@@ -69,19 +69,20 @@ class overflow_watch {
   }
   template <class T>
   void see(std::size_t number, watch_role role, std::string_view name, T const& values) {
-    if (queue_.size() == room_.size())
-      detail::refuse_if("cuda::overflow_watch: there is room for " + std::to_string(room_.size()) +
-                        " tensors between two calls of tell()");
-    try_abs_range_of(stream_, values, room_.data() + queue_.size()).or_throw();
+    if (queue_.size() == scratch_.size())
+      detail::refuse_if("cuda::overflow_watch: there is room for " +
+                        std::to_string(scratch_.size()) + " tensors between two calls of tell()");
+    try_abs_range_of(stream_, values, scratch_.data() + queue_.size()).or_throw();
     queue_.add(number, role, name);
   }
   void clear(std::size_t count) {
-    status("cudaMemsetAsync", cudaMemsetAsync(room_.data(), 0, count * sizeof room_[0], stream_))
+    status("cudaMemsetAsync",
+           cudaMemsetAsync(scratch_.data(), 0, count * sizeof scratch_[0], stream_))
         .or_throw();
   }
 
   lowp::overflow_watch<To>& watch_;
-  std::span<abs_range_report<To>> room_;
+  std::span<abs_range_report<To>> scratch_;
   cudaStream_t stream_;
   detail::watch_queue queue_;
 };

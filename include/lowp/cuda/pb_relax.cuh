@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/cuda/try.cuh>
-#include <lowp/pb_relax.hpp>
+#include <lowp/nn/pb_relax.hpp>
 
 #include <cstddef>
 #include <utility>
@@ -14,8 +14,8 @@ namespace lowp::cuda {
 template <class In, class Out>
 [[nodiscard]] status try_softmax_pb_relax(cudaStream_t stream, In&& in, Out&& out,
                                           std::size_t columns, float alpha) {
-  return run_on(stream, [&](auto const& where) {
-    return detail::softmax_pb_relax_on(where, viewed(in), viewed(out), columns, alpha);
+  return run_on(stream, [&](auto const& executor) {
+    return detail::softmax_pb_relax_on(executor, viewed(in), viewed(out), columns, alpha);
   });
 }
 

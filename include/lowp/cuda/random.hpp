@@ -2,37 +2,37 @@
 // The 16 random bits of each element of a group.
 #pragma once
 
-#include <lowp/cuda/group.hpp>
-#include <lowp/random.hpp>
+#include <lowp/cuda/chunk.hpp>
+#include <lowp/format/random.hpp>
 
 #include <cstdint>
 
 namespace lowp::cuda {
 
 /// Of the eight elements from any index on: one Philox block, or parts of two.
-class group_bits {
+class chunk_bits {
  public:
-  group_bits() = default;
-  LOWP_FN group_bits(random_source const& source, std::uint64_t index) {
+  chunk_bits() = default;
+  LOWP_FN chunk_bits(random_source const& source, std::uint64_t index) {
     block(word_, source, index);
-    int const shift = static_cast<int>(index % group_size);
+    int const shift = static_cast<int>(index % chunk_size);
     if (shift == 0) return;
 
     // A word holds elements k and k + 4, low half first. Twelve of them in a row hold any eight
     // successive elements of two blocks as four successive words.
-    std::uint32_t row[12], next[4] = {};
-    block(next, source, index + group_size);
+    std::uint32_t pass[12], next[4] = {};
+    block(next, source, index + chunk_size);
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < 4; ++k) {
-      row[k] = word_[k];
-      row[k + 4] = word_[k] >> 16 | next[k] << 16;
-      row[k + 8] = next[k];
+      pass[k] = word_[k];
+      pass[k + 4] = word_[k] >> 16 | next[k] << 16;
+      pass[k + 8] = next[k];
     }
-    skip<4>(row, shift);
-    skip<2>(row, shift);
-    skip<1>(row, shift);
+    skip<4>(pass, shift);
+    skip<2>(pass, shift);
+    skip<1>(pass, shift);
     LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < 4; ++k) word_[k] = row[k];
+    for (int k = 0; k < 4; ++k) word_[k] = pass[k];
   }
 
   LOWP_FN std::uint32_t operator()(int k) const {
@@ -42,10 +42,10 @@ class group_bits {
  private:
   // Registers cannot be indexed by a variable: the bits of the shift say which of three moves are made.
   template <int Step>
-  LOWP_FN static void skip(std::uint32_t (&row)[12], int shift) {
+  LOWP_FN static void skip(std::uint32_t (&pass)[12], int shift) {
     bool const moves = (shift & Step) != 0;
     LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < 12 - Step; ++k) row[k] = moves ? row[k + Step] : row[k];
+    for (int k = 0; k < 12 - Step; ++k) pass[k] = moves ? pass[k + Step] : pass[k];
   }
   LOWP_FN static void block(std::uint32_t (&word)[4], random_source const& source,
                             std::uint64_t index) {

@@ -3,11 +3,11 @@
 // can be replayed with others.
 #pragma once
 
-#include <lowp/cuda/slot.hpp>
-#include <lowp/fused_add.hpp>
-#include <lowp/gradients.hpp>
-#include <lowp/scaled_cast.hpp>
-#include <lowp/update.hpp>
+#include <lowp/cuda/kernel_operand.hpp>
+#include <lowp/measure/gradients.hpp>
+#include <lowp/ops/fused_add.hpp>
+#include <lowp/ops/scaled_cast.hpp>
+#include <lowp/train/update.hpp>
 
 #include <cstdint>
 
@@ -91,7 +91,7 @@ struct at_stored_step {
   step_state const* state;
 
   template <class Optimizer>
-  [[nodiscard]] detail::problem invalid(Optimizer optimizer) const {
+  [[nodiscard]] detail::error_text invalid(Optimizer optimizer) const {
     optimizer.lr = 0;
     return detail::invalid(optimizer, 1);
   }
@@ -106,8 +106,8 @@ struct at_stored_step {
 };
 
 /// Any place, at a step that is known when it runs.
-template <class Where>
-struct when_stored : Where {
+template <class Executor>
+struct when_stored : Executor {
   step_state const* state;
   at_stored_step when() const { return {state}; }
 };

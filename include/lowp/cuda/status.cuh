@@ -2,7 +2,7 @@
 // How a call went: for those who build without exceptions, and as an exception for the others.
 #pragma once
 
-#include <lowp/ranges.hpp>
+#include <lowp/ops/arguments.hpp>
 
 #include <cuda_runtime_api.h>
 
@@ -28,7 +28,7 @@ class status {
  public:
   status() = default;
   /// Wrong arguments; nothing was launched.
-  explicit status(detail::problem what) : what_(std::move(what)) {}
+  explicit status(detail::error_text what) : what_(std::move(what)) {}
   /// The answer of a CUDA call.
   status(char const* call, cudaError_t code) : code_(code) {
     if (code != cudaSuccess)

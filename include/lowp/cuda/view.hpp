@@ -2,7 +2,7 @@
 // Device memory as the operations take it.
 #pragma once
 
-#include <lowp/ranges.hpp>
+#include <lowp/ops/arguments.hpp>
 
 #include <cstddef>
 #include <memory>

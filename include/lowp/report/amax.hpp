@@ -40,8 +40,8 @@ class amax_lanes {
 
   LOWP_FN void add(F const& x) { largest_ = lanes::max(largest_, lanes::magnitude(x)); }
   LOWP_FN void add(amax_lanes const& other) { largest_ = lanes::max(largest_, other.largest_); }
-  LOWP_FN void add_where(lanes::mask<F> const& is_element, F const& x) {
-    add(lanes::select(is_element, x, lanes::spread<F>(0)));
+  LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
+    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
   }
   LOWP_FN void fold() {}
   LOWP_FN amax total(std::uint64_t) const {
@@ -52,13 +52,13 @@ class amax_lanes {
   }
 
  private:
-  U largest_ = lanes::spread<U>(0);
+  U largest_ = lanes::broadcast<U>(0);
 };
 
 template <class F>
 struct lanes_of_report<amax, F> {
   using type = amax_lanes<F>;
-  using part = amax;
+  using partial = amax;
 };
 
 }  // namespace detail

@@ -3,7 +3,7 @@
 // order, so threads of a GPU may add to one without agreeing on a turn.
 #pragma once
 
-#include <lowp/config.hpp>
+#include <lowp/base/config.hpp>
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 // The counts and sums of an update_report in lanes.
 #pragma once
 
-#include <lowp/lanes.hpp>
+#include <lowp/lanes/lanes.hpp>
 #include <lowp/report/update_report.hpp>
 
 #include <cstdint>
@@ -23,9 +23,9 @@ class compensated_lanes {
  public:
   LOWP_FN void add(D const& x) {
     D const total = lanes::add(high_, x);
-    D const part = lanes::sub(total, high_);
-    low_ = lanes::add(low_,
-                      lanes::add(lanes::sub(high_, lanes::sub(total, part)), lanes::sub(x, part)));
+    D const partial = lanes::sub(total, high_);
+    low_ = lanes::add(
+        low_, lanes::add(lanes::sub(high_, lanes::sub(total, partial)), lanes::sub(x, partial)));
     high_ = total;
   }
   LOWP_FN void add_to(compensated_sum& total) const {
@@ -48,7 +48,7 @@ class compensated_lanes {
     }
   }
 
-  D high_ = lanes::spread<D>(0), low_ = lanes::spread<D>(0);
+  D high_ = lanes::broadcast<D>(0), low_ = lanes::broadcast<D>(0);
 };
 
 /// Of elements in lanes F: a float, or a pack of them.
@@ -67,13 +67,14 @@ class report_lanes {
                    M const& overflowed, F const& gradient) {
     static_cast<void>(gradient);
     M const no_wish = lanes::is_zero(u);
-    stalled_ += lanes::count(lanes::both(lanes::equal(before, after), lanes::negate(no_wish)));
+    stalled_ +=
+        lanes::count(lanes::mask_and(lanes::equal(before, after), lanes::mask_not(no_wish)));
     F step = lanes::sub(now, old);
     // The step is infinite or NaN if `old` or `now` is, or if it overflows.
     U const largest = lanes::max(lanes::magnitude(u), lanes::magnitude(step));
-    M const nonfinite = lanes::greater(largest, lanes::spread<U>(lanes::binary32_infinity - 1));
-    F const zero = lanes::spread<F>(0);
-    if (lanes::any(lanes::either(overflowed, nonfinite))) {
+    M const nonfinite = lanes::greater(largest, lanes::broadcast<U>(lanes::binary32_infinity - 1));
+    F const zero = lanes::broadcast<F>(0);
+    if (lanes::any(lanes::mask_or(overflowed, nonfinite))) {
       overflowed_ += lanes::count(overflowed);
       nonfinite_ += lanes::count(nonfinite);
       u = lanes::select(nonfinite, zero, u);
@@ -86,11 +87,11 @@ class report_lanes {
   }
 
   /// The same where only some lanes are elements.
-  LOWP_FN void add_where(M const& is_element, F const& u, U const& before, U const& after,
-                         F const& old, F const& now, M const& overflowed, F const& gradient) {
-    F const zero = lanes::spread<F>(0);
+  LOWP_FN void add_masked(M const& is_element, F const& u, U const& before, U const& after,
+                          F const& old, F const& now, M const& overflowed, F const& gradient) {
+    F const zero = lanes::broadcast<F>(0);
     add(lanes::select(is_element, u, zero), before, after, lanes::select(is_element, old, zero),
-        lanes::select(is_element, now, zero), lanes::both(is_element, overflowed), gradient);
+        lanes::select(is_element, now, zero), lanes::mask_and(is_element, overflowed), gradient);
   }
 
   /// After every few packs: a plain sum of n terms is wrong by n * 2^-53 of them, so it is kept short
@@ -98,22 +99,22 @@ class report_lanes {
   LOWP_FN void fold() {
     all_applied_.add(applied_);
     all_requested_.add(requested_);
-    applied_ = requested_ = lanes::spread<D>(0);
+    applied_ = requested_ = lanes::broadcast<D>(0);
   }
 
   LOWP_FN partial_report total(std::uint64_t count) const {
-    partial_report part;
-    part.count = count;
-    part.stalled = stalled_;
-    part.overflowed = overflowed_;
-    part.nonfinite = nonfinite_;
-    all_applied_.add_to(part.applied);
-    all_requested_.add_to(part.requested);
-    return part;
+    partial_report partial;
+    partial.count = count;
+    partial.stalled = stalled_;
+    partial.overflowed = overflowed_;
+    partial.nonfinite = nonfinite_;
+    all_applied_.add_to(partial.applied);
+    all_requested_.add_to(partial.requested);
+    return partial;
   }
 
  private:
-  D applied_ = lanes::spread<D>(0), requested_ = lanes::spread<D>(0);
+  D applied_ = lanes::broadcast<D>(0), requested_ = lanes::broadcast<D>(0);
   compensated_lanes<D> all_applied_, all_requested_;
   std::uint64_t stalled_ = 0, overflowed_ = 0, nonfinite_ = 0;
 };
@@ -123,7 +124,7 @@ LOWP_EXACT_END
 template <class F>
 struct lanes_of_report<update_report, F> {
   using type = report_lanes<F>;
-  using part = partial_report;
+  using partial = partial_report;
 };
 
 }  // namespace lowp::detail

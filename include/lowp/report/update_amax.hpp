@@ -43,10 +43,10 @@ class update_amax_lanes {
     gradient_.add(gradient);
     weight_.add(now);
   }
-  LOWP_FN void add_where(M const& is_element, F const&, U const&, U const&, F const&, F const& now,
-                         M const&, F const& gradient) {
-    gradient_.add_where(is_element, gradient);
-    weight_.add_where(is_element, now);
+  LOWP_FN void add_masked(M const& is_element, F const&, U const&, U const&, F const&, F const& now,
+                          M const&, F const& gradient) {
+    gradient_.add_masked(is_element, gradient);
+    weight_.add_masked(is_element, now);
   }
   LOWP_FN void fold() {}
 
@@ -61,7 +61,7 @@ class update_amax_lanes {
 template <class F>
 struct lanes_of_report<update_amax, F> {
   using type = update_amax_lanes<F>;
-  using part = update_amax;
+  using partial = update_amax;
 };
 
 }  // namespace detail

@@ -3,8 +3,8 @@
 // and its largest magnitude known.
 #pragma once
 
-#include <lowp/scale.hpp>
-#include <lowp/simd/port.hpp>
+#include <lowp/simd/accessor.hpp>
+#include <lowp/storage/scale.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,10 +25,10 @@ struct staging<Isa, blocked<T, Block, A, R>> {
 };
 
 template <class Isa, scalable T, int Block, access A, class R, nans Nans>
-class port<Isa, blocked<T, Block, A, R>, Nans> {
+class accessor<Isa, blocked<T, Block, A, R>, Nans> {
   using operand_type = blocked<T, Block, A, R>;
   using storage = typename T::storage;
-  using code_port = port<Isa, operand<T, A, R>, Nans>;
+  using code_accessor = accessor<Isa, operand<T, A, R>, Nans>;
   static constexpr std::size_t capacity = waiting<Isa, operand_type>;
 
  public:
@@ -36,7 +36,7 @@ class port<Isa, blocked<T, Block, A, R>, Nans> {
   using F = pack<float, registers>;
   using U = word<registers>;
 
-  LOWP_HOST_FN port(operand_type const& o, std::size_t count, staging<Isa, operand_type>&& s)
+  LOWP_HOST_FN accessor(operand_type const& o, std::size_t count, staging<Isa, operand_type>&& s)
       : operand_(o),
         count_(count),
         codes_(operand_.codes, count, static_cast<staging<Isa, operand<T, A, R>>&&>(s.codes)),
@@ -56,11 +56,11 @@ class port<Isa, blocked<T, Block, A, R>, Nans> {
         codes_.random_bits(k).store(random_ + (first + static_cast<std::size_t>(k)) % capacity);
   }
   LOWP_HOST_FN F load(int k) const {
-    if constexpr (!operand_type::is_read) return lanes::spread<F>(0);
+    if constexpr (!operand_type::is_read) return lanes::broadcast<F>(0);
     std::size_t const block = (first_ + static_cast<std::size_t>(k)) / Block;
     float const scale = lanes::from_bits<float>(
         detail::value_of_block_scale(std::uint32_t{operand_.scales[block].bits()}));
-    return lanes::mul(codes_.load(k), lanes::spread<F>(scale));
+    return lanes::mul(codes_.load(k), lanes::broadcast<F>(scale));
   }
   template <bool Tells>
   LOWP_HOST_FN no_report store(int k, F const& value) {
@@ -86,7 +86,7 @@ class port<Isa, blocked<T, Block, A, R>, Nans> {
     std::uint16_t const* const random = random_ + first % capacity;
     for (std::size_t k = size; k % lanes_in_pack != 0; ++k) values[k] = 0;
 
-    U largest = lanes::spread<U>(0);
+    U largest = lanes::broadcast<U>(0);
     for (std::size_t k = 0; k < size; k += lanes_in_pack)
       largest = lanes::max(largest, lanes::magnitude(F::load(values + k)));
     std::uint32_t amax = 0;
@@ -96,8 +96,8 @@ class port<Isa, blocked<T, Block, A, R>, Nans> {
     operand_.scales[first / Block] = float8_e8m0fnu::from_bits(static_cast<std::uint8_t>(scale));
 
     for (std::size_t k = 0; k < size; k += lanes_in_pack) {
-      F const x = lanes::mul(F::load(values + k), lanes::spread<F>(reciprocal));
-      U const bits = operand_type::is_random ? U::load(random + k) : lanes::spread<U>(0);
+      F const x = lanes::mul(F::load(values + k), lanes::broadcast<F>(reciprocal));
+      U const bits = operand_type::is_random ? U::load(random + k) : lanes::broadcast<U>(0);
       U const codes =
           detail::encode<T::descriptor>(lanes::bits(x), bits, operand_.codes.rounding, results_)
               .code;
@@ -114,7 +114,7 @@ class port<Isa, blocked<T, Block, A, R>, Nans> {
 
   operand_type operand_;
   std::size_t count_, first_ = 0;
-  code_port codes_;
+  code_accessor codes_;
   float* values_;
   std::uint16_t* random_;
   detail::special_results<U> results_;

@@ -2,8 +2,8 @@
 // The lanes of a storage whose values lie in several arrays.
 #pragma once
 
-#include <lowp/simd/port.hpp>
-#include <lowp/storage/part.hpp>
+#include <lowp/simd/accessor.hpp>
+#include <lowp/storage/layout.hpp>
 
 #include <cstddef>
 #include <tuple>
@@ -17,17 +17,17 @@ struct staging<Isa, composite<Layout, Part...>> {
   std::tuple<staging<Isa, Part>...> parts;
 };
 
-template <std::size_t I, class Port>
-struct part_port {
-  Port port;
+template <std::size_t I, class Accessor>
+struct part_accessor {
+  Accessor accessor;
 };
 
 template <class Isa, nans Nans, class Indices, class Layout, class... Part>
-class composite_port;
+class composite_accessor;
 
 template <class Isa, nans Nans, std::size_t... I, class Layout, class... Part>
-class composite_port<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
-    : part_port<I, port<Isa, Part, Nans>>... {
+class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
+    : part_accessor<I, accessor<Isa, Part, Nans>>... {
   using operand_type = composite<Layout, Part...>;
   using rounded_type = std::tuple_element_t<Layout::rounded, std::tuple<Part...>>;
 
@@ -37,10 +37,10 @@ class composite_port<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_HOST_FN composite_port(operand_type const& o, std::size_t count,
-                              staging<Isa, operand_type>&& s)
-      : part_port<I, port<Isa, Part, Nans>>{{std::get<I>(o.parts), count,
-                                             std::move(std::get<I>(s.parts))}}...,
+  LOWP_HOST_FN composite_accessor(operand_type const& o, std::size_t count,
+                                  staging<Isa, operand_type>&& s)
+      : part_accessor<I, accessor<Isa, Part, Nans>>{{std::get<I>(o.parts), count,
+                                                     std::move(std::get<I>(s.parts))}}...,
         rounding_(std::get<Layout::rounded>(o.parts).rounding),
         codec_(o.layout, rounding_, std::get<Layout::rounded>(o.parts).policy, Nans) {}
 
@@ -59,7 +59,7 @@ class composite_port<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
 
   LOWP_HOST_FN F load(int k) const {
     if constexpr (!(Part::is_read || ...)) {
-      return lanes::spread<F>(0);
+      return lanes::broadcast<F>(0);
     } else {
       U const codes[] = {code<I>(k)...};
       return codec_.template decode<F>(codes);
@@ -83,21 +83,21 @@ class composite_port<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
 
  private:
   template <std::size_t J>
-  using port_of = port<Isa, std::tuple_element_t<J, std::tuple<Part...>>, Nans>;
+  using accessor_of = accessor<Isa, std::tuple_element_t<J, std::tuple<Part...>>, Nans>;
   template <std::size_t J>
-  LOWP_HOST_FN port_of<J>& part() {
-    return part_port<J, port_of<J>>::port;
+  LOWP_HOST_FN accessor_of<J>& part() {
+    return part_accessor<J, accessor_of<J>>::accessor;
   }
   template <std::size_t J>
-  LOWP_HOST_FN port_of<J> const& part() const {
-    return part_port<J, port_of<J>>::port;
+  LOWP_HOST_FN accessor_of<J> const& part() const {
+    return part_accessor<J, accessor_of<J>>::accessor;
   }
   template <std::size_t J>
   LOWP_HOST_FN U code(int k) const {
     if constexpr (Layout::reads(J))
       return part<J>().codes(k);
     else
-      return lanes::spread<U>(0);
+      return lanes::broadcast<U>(0);
   }
 
   decltype(rounded_type::rounding) rounding_;
@@ -105,11 +105,11 @@ class composite_port<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
 };
 
 template <class Isa, class Layout, class... Part, nans Nans>
-class port<Isa, composite<Layout, Part...>, Nans>
-    : public composite_port<Isa, Nans, std::index_sequence_for<Part...>, Layout, Part...> {
+class accessor<Isa, composite<Layout, Part...>, Nans>
+    : public composite_accessor<Isa, Nans, std::index_sequence_for<Part...>, Layout, Part...> {
  public:
-  using composite_port<Isa, Nans, std::index_sequence_for<Part...>, Layout,
-                       Part...>::composite_port;
+  using composite_accessor<Isa, Nans, std::index_sequence_for<Part...>, Layout,
+                           Part...>::composite_accessor;
 };
 
 }  // namespace lowp::simd

@@ -2,21 +2,21 @@
 // The list of backends and the choice among them, made once.
 #pragma once
 
-#include <lowp/raise.hpp>
+#include <lowp/base/raise.hpp>
 #include <lowp/simd/operand.hpp>
-#include <lowp/simd/row_call.hpp>
+#include <lowp/simd/rows/row_call.hpp>
 
 #if !defined(__CUDA_ARCH__)
-#include <lowp/environment.hpp>
+#include <lowp/base/environment.hpp>
 #include <lowp/simd/blocks.hpp>
 #include <lowp/simd/composite.hpp>
-#include <lowp/simd/portable.hpp>
-#include <lowp/simd/rows.hpp>
+#include <lowp/simd/isa/portable.hpp>
+#include <lowp/simd/rows/row_loop.hpp>
 #include <lowp/simd/transform.hpp>
 #if defined(__x86_64__) || defined(__i386__)
-#include <lowp/simd/avx2.hpp>
-#include <lowp/simd/avx512.hpp>
-#include <lowp/simd/avx512_bf16.hpp>
+#include <lowp/simd/isa/avx2.hpp>
+#include <lowp/simd/isa/avx512.hpp>
+#include <lowp/simd/isa/avx512_bf16.hpp>
 #endif
 #endif
 
@@ -125,7 +125,7 @@ void dispatch(MakeFunction const& make_function, std::size_t count, Report* repo
               Operand const&... operands) {
   static_cast<void>(chosen());
   if (count == 0) return;
-  run(call<MakeFunction, Report, Operand...>{make_function, count, report, {operands...}});
+  run(element_call<MakeFunction, Report, Operand...>{make_function, count, report, {operands...}});
 }
 
 inline std::string_view chosen_name() { return native::names[chosen()]; }

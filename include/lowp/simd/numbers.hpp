@@ -28,8 +28,8 @@ LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
     auto const x = word<Isa>::load(reinterpret_cast<std::uint32_t const*>(from)) ^ sign;
     auto const high = lanes::widen<F>(lanes::to_real(x >> 8)),
                low = lanes::widen<F>(lanes::to_real(x & 0xff));
-    auto const from_zero = lanes::sub(low, lanes::spread<wide<Isa>>(sign));
-    return lanes::add_product(from_zero, high, lanes::spread<wide<Isa>>(256));
+    auto const from_zero = lanes::sub(low, lanes::broadcast<wide<Isa>>(sign));
+    return lanes::add_product(from_zero, high, lanes::broadcast<wide<Isa>>(256));
   } else {
     // 2^84 + 2^32 high and 2^52 + low are doubles with the halves of the integer for their last bits.
     using W = typename wide<Isa>::words;
@@ -48,7 +48,7 @@ LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
       d.v[i] = (typename wide<Isa>::vector)(((x >> 32) ^ sign) | 0x4530000000000000);
       low.v[i] = (typename wide<Isa>::vector)((x & 0xffffffff) | 0x4330000000000000);
     }
-    return lanes::add(lanes::sub(d, lanes::spread<wide<Isa>>(origin)), low);
+    return lanes::add(lanes::sub(d, lanes::broadcast<wide<Isa>>(origin)), low);
   }
 }
 template <class Isa>
@@ -84,8 +84,8 @@ LOWP_OPAQUE void draw_each(float* to, T const* from, std::uint16_t const* random
 template <class Isa>
 LOWP_HOST_FN bool is_zero(typename wide<Isa>::words const& a) {
   auto const words = word<Isa>::of((typename word<Isa>::vector)a);
-  auto const zero = lanes::spread<word<Isa>>(0);
-  return !lanes::any(lanes::negate(lanes::equal(words, zero)));
+  auto const zero = lanes::broadcast<word<Isa>>(0);
+  return !lanes::any(lanes::mask_not(lanes::equal(words, zero)));
 }
 
 /// Rounds to odd, and returns false if a lane is too large or too small for a normal float, which is to
@@ -125,7 +125,7 @@ LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, overflow policy
       if constexpr (std::same_as<R, nearest_even>) {
         auto const exact = load_wide<registers>(from);
         registers::narrow(rounded, exact.v[0], exact.v[1]);
-        if (policy != overflow::saturate || !lanes::any(lanes::negate(lanes::is_finite(rounded))))
+        if (policy != overflow::saturate || !lanes::any(lanes::mask_not(lanes::is_finite(rounded))))
           return rounded;
       }
       round_each(values, from, rounding, policy, Isa::lanes);

@@ -3,8 +3,8 @@
 // how they are rounded on the way out.
 #pragma once
 
-#include <lowp/basic_float.hpp>
-#include <lowp/scale.hpp>
+#include <lowp/format/basic_float.hpp>
+#include <lowp/storage/scale.hpp>
 
 #include <concepts>
 #include <cstddef>

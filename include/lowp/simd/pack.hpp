@@ -3,7 +3,7 @@
 // lanes.hpp for it. Nothing here names a target: the kernel that all of it is inlined into does.
 #pragma once
 
-#include <lowp/lanes.hpp>
+#include <lowp/lanes/lanes.hpp>
 #include <lowp/simd/wide.hpp>
 
 #include <cstddef>
@@ -78,11 +78,11 @@ template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, word<I> cons
 template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, word<I> const& b) { return word<I>::of(a.v ^ b.v); }
 template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, word<I> const& b) { return word<I>::of(a.v << b.v); }
 template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, word<I> const& b) { return word<I>::of(a.v >> b.v); }
-template <class I> LOWP_HOST_FN word<I> operator+(word<I> const& a, std::uint32_t b) { return a + lane<word<I>>::spread(b); }
-template <class I> LOWP_HOST_FN word<I> operator-(word<I> const& a, std::uint32_t b) { return a - lane<word<I>>::spread(b); }
-template <class I> LOWP_HOST_FN word<I> operator&(word<I> const& a, std::uint32_t b) { return a & lane<word<I>>::spread(b); }
-template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, std::uint32_t b) { return a | lane<word<I>>::spread(b); }
-template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, std::uint32_t b) { return a ^ lane<word<I>>::spread(b); }
+template <class I> LOWP_HOST_FN word<I> operator+(word<I> const& a, std::uint32_t b) { return a + lane<word<I>>::broadcast(b); }
+template <class I> LOWP_HOST_FN word<I> operator-(word<I> const& a, std::uint32_t b) { return a - lane<word<I>>::broadcast(b); }
+template <class I> LOWP_HOST_FN word<I> operator&(word<I> const& a, std::uint32_t b) { return a & lane<word<I>>::broadcast(b); }
+template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, std::uint32_t b) { return a | lane<word<I>>::broadcast(b); }
+template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, std::uint32_t b) { return a ^ lane<word<I>>::broadcast(b); }
 template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, int b) { return word<I>::of(a.v << b); }
 template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, int b) { return word<I>::of(a.v >> b); }
 // clang-format on
@@ -97,8 +97,8 @@ struct vector_masks {
     using signed_vector = typename M::vector;
     m.v = (signed_vector)a.v > (signed_vector)b.v;
   }
-  LOWP_HOST_FN static void select(U& u, M const& where, U const& yes, U const& no) {
-    auto const m = (typename U::vector)where.v;
+  LOWP_HOST_FN static void select(U& u, M const& mask, U const& yes, U const& no) {
+    auto const m = (typename U::vector)mask.v;
     u.v = (m & yes.v) | (~m & no.v);
   }
   LOWP_HOST_FN static void max(U& u, U const& a, U const& b) {
@@ -130,7 +130,7 @@ LOWP_HOST_FN word<Isa> lane_numbers() {
 /// True in the first `count` lanes.
 template <class Isa>
 LOWP_HOST_FN mask<Isa> first_lanes(int count) {
-  return lanes::greater(lanes::spread<word<Isa>>(static_cast<std::uint32_t>(count)),
+  return lanes::greater(lanes::broadcast<word<Isa>>(static_cast<std::uint32_t>(count)),
                         lane_numbers<Isa>());
 }
 
@@ -158,9 +158,9 @@ LOWP_EXACT_BEGIN
 template <class Isa>
 struct lane<simd::integer<Isa>> {
   using M = simd::integer<Isa>;
-  LOWP_HOST_FN static M both(M const& a, M const& b) { return M::of(a.v & b.v); }
-  LOWP_HOST_FN static M either(M const& a, M const& b) { return M::of(a.v | b.v); }
-  LOWP_HOST_FN static M negate(M const& a) { return M::of(~a.v); }
+  LOWP_HOST_FN static M mask_and(M const& a, M const& b) { return M::of(a.v & b.v); }
+  LOWP_HOST_FN static M mask_or(M const& a, M const& b) { return M::of(a.v | b.v); }
+  LOWP_HOST_FN static M mask_not(M const& a) { return M::of(~a.v); }
   LOWP_HOST_FN static bool any(M const& a) { return Isa::any(a); }
   LOWP_HOST_FN static std::uint32_t count(M const& a) { return Isa::count(a); }
 };
@@ -174,9 +174,9 @@ struct lane<simd::word<Isa>> {
   using M = simd::mask<Isa>;
   using signed_vector = typename simd::integer<Isa>::vector;
   LOWP_HOST_FN static std::uint32_t at(U const& x, int i) { return x.v[i]; }
-  LOWP_HOST_FN static U spread(std::uint32_t x) {
+  LOWP_HOST_FN static U broadcast(std::uint32_t x) {
     U u;
-    Isa::spread(u.v, x);
+    Isa::broadcast(u.v, x);
     return u;
   }
   LOWP_HOST_FN static M equal(U const& a, U const& b) {
@@ -189,9 +189,9 @@ struct lane<simd::word<Isa>> {
     Isa::greater(m, a, b);
     return m;
   }
-  LOWP_HOST_FN static U select(M const& where, U const& yes, U const& no) {
+  LOWP_HOST_FN static U select(M const& mask, U const& yes, U const& no) {
     U u;
-    Isa::select(u, where, yes, no);
+    Isa::select(u, mask, yes, no);
     return u;
   }
   LOWP_HOST_FN static U max(U const& a, U const& b) {
@@ -216,11 +216,11 @@ struct lane<simd::pack<float, Isa>> {
   using word = simd::word<Isa>;
   using mask = simd::mask<Isa>;
   using wide = simd::wide<Isa>;
-  LOWP_HOST_FN static F spread(float x) {
-    return from_bits(lane<word>::spread(lane<float>::bits(x)));
+  LOWP_HOST_FN static F broadcast(float x) {
+    return from_bits(lane<word>::broadcast(lane<float>::bits(x)));
   }
-  LOWP_HOST_FN static F select(mask const& where, F const& yes, F const& no) {
-    return from_bits(lane<word>::select(where, bits(yes), bits(no)));
+  LOWP_HOST_FN static F select(mask const& mask, F const& yes, F const& no) {
+    return from_bits(lane<word>::select(mask, bits(yes), bits(no)));
   }
   LOWP_HOST_FN static word bits(F const& x) { return word::of((typename word::vector)x.v); }
   LOWP_HOST_FN static F from_bits(word const& b) { return F::of((typename F::vector)b.v); }
@@ -260,7 +260,7 @@ struct lane<simd::pack<float, Isa>> {
     return r;
   }
   // MAXPS and MINPS give their second operand where one is NaN, Intel SDM volume 2.
-  LOWP_HOST_FN static F larger(F const& x, F const& number)
+  LOWP_HOST_FN static F maximum_number(F const& x, F const& number)
     requires requires(F r) { Isa::larger_or_second(r, r, r); }
   {
     F r;

@@ -2,7 +2,7 @@
 // The 16 random bits of each element, a batch at a time: each lane computes one Philox block.
 #pragma once
 
-#include <lowp/random.hpp>
+#include <lowp/format/random.hpp>
 #include <lowp/simd/pack.hpp>
 
 #include <cstdint>
@@ -45,29 +45,29 @@ struct lane<simd::block_words<Isa>> {
   struct halves {
     W high, low;
   };
-  LOWP_HOST_FN static W spread(std::uint32_t x) {
+  LOWP_HOST_FN static W broadcast(std::uint32_t x) {
     simd::word<Isa> word;
-    Isa::spread(word.v, x);
+    Isa::broadcast(word.v, x);
     W w;
     LOWP_UNROLL
     for (int i = 0; i < simd::chains; ++i) w.v[i] = (typename W::vector)word.v;
     return w;
   }
-  LOWP_HOST_FN static halves product(W const& a, std::uint32_t b) {
-    W const factor = spread(b);
+  LOWP_HOST_FN static halves mul_wide(W const& a, std::uint32_t b) {
+    W const factor = broadcast(b);
     halves p;
     LOWP_UNROLL
     for (int i = 0; i < simd::chains; ++i)
-      Isa::product(p.low.v[i], p.high.v[i], a.v[i], factor.v[i]);
+      Isa::mul_wide(p.low.v[i], p.high.v[i], a.v[i], factor.v[i]);
     return p;
   }
-  LOWP_HOST_FN static W mixed(W const& a, W const& b, std::uint32_t const& key) {
+  LOWP_HOST_FN static W xor3(W const& a, W const& b, std::uint32_t const& key) {
     W w;
-    if constexpr (requires { Isa::mixed(w.v[0], a.v[0], b.v[0], key); }) {
+    if constexpr (requires { Isa::xor3(w.v[0], a.v[0], b.v[0], key); }) {
       LOWP_UNROLL
-      for (int i = 0; i < simd::chains; ++i) Isa::mixed(w.v[i], a.v[i], b.v[i], key);
+      for (int i = 0; i < simd::chains; ++i) Isa::xor3(w.v[i], a.v[i], b.v[i], key);
     } else {
-      W const keys = spread(key);
+      W const keys = broadcast(key);
       LOWP_UNROLL
       for (int i = 0; i < simd::chains; ++i) w.v[i] = a.v[i] ^ b.v[i] ^ keys.v[i];
     }
@@ -109,7 +109,7 @@ LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& k
   W first;
   __builtin_memcpy(&first.v, order_of_blocks<Isa>.number, sizeof(first.v));
   W w[4];
-  source.words(w, first + lane<W>::spread(static_cast<std::uint32_t>(counter)), counter, keys);
+  source.words(w, first + lane<W>::broadcast(static_cast<std::uint32_t>(counter)), counter, keys);
 
   // A block is eight numbers of 16 bits: the low halves of its words, then the high halves.
   LOWP_UNROLL

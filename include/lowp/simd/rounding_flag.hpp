@@ -2,7 +2,7 @@
 // Whether hardware has rounded: what tells that sums in float were exact, at no cost to any of them.
 #pragma once
 
-#include <lowp/environment.hpp>
+#include <lowp/base/environment.hpp>
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 // Stores that go around the caches, for spans that are written, not read, and too large to stay.
 #pragma once
 
-#include <lowp/config.hpp>
+#include <lowp/base/config.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <lowp/report/lanes.hpp>
-#include <lowp/simd/port.hpp>
+#include <lowp/simd/accessor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,39 +24,40 @@ inline constexpr bool holds_narrow<Operand> = narrow<typename Operand::type>;
 
 /// A whole batch of operands that are only read, so that it can be gone through more than once: what the
 /// element function says of its packs, two at a time.
-template <class Isa, class Function, class... Port>
+template <class Isa, class Function, class... Accessor>
 class read_batch {
   using F = pack<float, typename Isa::registers>;
 
  public:
-  using seen = decltype(std::declval<Function const&>()(std::declval<typename Port::F&>()...));
+  using observed =
+      decltype(std::declval<Function const&>()(std::declval<typename Accessor::F&>()...));
 
-  LOWP_HOST_FN read_batch(Function const& function, Port const&... ports)
-      : function_(function), ports_(ports...) {}
+  LOWP_HOST_FN read_batch(Function const& function, Accessor const&... accessors)
+      : function_(function), accessors_(accessors...) {}
   template <class Sums>
   LOWP_HOST_FN void add_to(Sums& sums) const {
     for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
-      auto const first = at(k, std::index_sequence_for<Port...>{});
-      sums.add(first, at(k + Isa::lanes, std::index_sequence_for<Port...>{}));
+      auto const first = at(k, std::index_sequence_for<Accessor...>{});
+      sums.add(first, at(k + Isa::lanes, std::index_sequence_for<Accessor...>{}));
     }
   }
 
  private:
   template <std::size_t... I>
-  LOWP_HOST_FN seen at(int k, std::index_sequence<I...>) const {
-    F value[] = {std::get<I>(ports_).load(k)...};
+  LOWP_HOST_FN observed at(int k, std::index_sequence<I...>) const {
+    F value[] = {std::get<I>(accessors_).load(k)...};
     return function_(value[I]...);
   }
 
   Function const& function_;
-  std::tuple<Port const&...> ports_;
+  std::tuple<Accessor const&...> accessors_;
 };
 
 /// A call: `make_function()` gives the element function, which takes the operands' lanes by
 /// reference, in order, changes those that are written and, if there is a report, returns the
 /// update that was asked for. Operand 0 is the one reported on, operand 1 what the update comes from.
 template <class MakeFunction, class Report, class... Operand>
-struct call {
+struct element_call {
   MakeFunction make_function;
   std::size_t count;
   Report* report;
@@ -72,34 +73,36 @@ struct call {
   LOWP_HOST_FN void run(std::index_sequence<I...>) const {
     using function = decltype(make_function());
     constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
-    loop<Isa>(make_function(),
-              port<Isa, Operand, kind>(std::get<I>(operands), count, staging<Isa, Operand>{})...);
+    loop<Isa>(make_function(), accessor<Isa, Operand, kind>(std::get<I>(operands), count,
+                                                            staging<Isa, Operand>{})...);
   }
 
-  template <class Isa, class Function, class... Port>
-  LOWP_HOST_FN void loop(Function const& function, Port&&... ports) const {
+  template <class Isa, class Function, class... Accessor>
+  LOWP_HOST_FN void loop(Function const& function, Accessor&&... accessors) const {
     using totals_type = typename totals_of<pack<float, typename Isa::registers>>::type;
-    room_of<totals_type> room;  // apart, so that what is written there does not touch the rest
-    auto totals = made_in<totals_type>(room, report);
+    scratch_of<totals_type>
+        scratch;  // apart, so that what is written there does not touch the rest
+    auto totals = made_in<totals_type>(scratch, report);
     constexpr std::size_t step = batch<Isa>;
     for (std::size_t first = 0; first < count; first += step) {
       std::size_t const valid = count - first < step ? count - first : step;
-      (ports.template begin<(Operand::is_random || ...)>(first, valid), ...);
+      (accessors.template begin<(Operand::is_random || ...)>(first, valid), ...);
       if constexpr (may_add_batch<totals_type>) {
         if (valid == step && totals.template add_batch<(holds_narrow<Operand> && ...)>(
-                                 read_batch<Isa, Function, Port...>(function, ports...)))
+                                 read_batch<Isa, Function, Accessor...>(function, accessors...)))
           continue;
       }
       auto const left = static_cast<int>(valid);
       for (int k = 0; k < left; k += Isa::lanes)
-        elements<Isa>(function, k, left, totals, std::index_sequence_for<Port...>{}, ports...);
-      (ports.end(first, valid), ...);
+        elements<Isa>(function, k, left, totals, std::index_sequence_for<Accessor...>{},
+                      accessors...);
+      (accessors.end(first, valid), ...);
       if constexpr (requires { totals.fold(true); })
         totals.fold(count - first <= step);
       else if constexpr (is_reported)
         totals.fold();
     }
-    (ports.finish(), ...);
+    (accessors.finish(), ...);
     if constexpr (requires { totals.finish(count); })
       totals.finish(count);
     else if constexpr (is_reported)
@@ -107,9 +110,9 @@ struct call {
   }
 
   template <class Isa, class Function, class Totals, std::size_t... I, class Parameter,
-            class... Port>
+            class... Accessor>
   LOWP_HOST_FN static void elements(Function const& function, int k, int left, Totals& totals,
-                                    std::index_sequence<I...>, Parameter& p, Port&... others) {
+                                    std::index_sequence<I...>, Parameter& p, Accessor&... others) {
     using registers = typename Isa::registers;
     using F = pack<float, registers>;
     F value[] = {p.load(k), others.load(k)...};
@@ -124,23 +127,24 @@ struct call {
           store<true>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
       F const after = Parameter::decoded(now.code);
       if (left - k < Isa::lanes)
-        totals.add_where(first_lanes<registers>(left - k), u, before, now.code, old, after,
-                         now.overflowed, value[1]);
+        totals.add_masked(first_lanes<registers>(left - k), u, before, now.code, old, after,
+                          now.overflowed, value[1]);
       else
         totals.add(u, before, now.code, old, after, now.overflowed, value[1]);
     } else {
-      auto const seen = function(value[I]...);
+      auto const observed = function(value[I]...);
       store<false>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
       if (left - k < Isa::lanes)
-        totals.add_where(first_lanes<registers>(left - k), seen);
+        totals.add_masked(first_lanes<registers>(left - k), observed);
       else
-        totals.add(seen);
+        totals.add(observed);
     }
   }
 
-  template <bool Tells, class F, std::size_t N, std::size_t... I, class Parameter, class... Port>
+  template <bool Tells, class F, std::size_t N, std::size_t... I, class Parameter,
+            class... Accessor>
   LOWP_HOST_FN static auto store(int k, F const (&value)[N], std::index_sequence<I...>,
-                                 Parameter& p, Port&... others) {
+                                 Parameter& p, Accessor&... others) {
     auto const first = p.template store<Tells>(k, value[0]);
     (others.template store<false>(k, value[I + 1]), ...);
     return first;
@@ -154,18 +158,18 @@ struct call {
       requires { typename Totals::of_batches; } && !(Operand::is_written || ...);
 
   // Totals that need memory say so, and add themselves to the report.
-  struct no_room {};
+  struct no_scratch {};
   template <class Totals>
-  struct room_for : std::type_identity<no_room> {};
+  struct scratch_for : std::type_identity<no_scratch> {};
   template <class Totals>
-    requires requires { typename Totals::room; }
-  struct room_for<Totals> : std::type_identity<typename Totals::room> {};
+    requires requires { typename Totals::scratch; }
+  struct scratch_for<Totals> : std::type_identity<typename Totals::scratch> {};
   template <class Totals>
-  using room_of = typename room_for<Totals>::type;
+  using scratch_of = typename scratch_for<Totals>::type;
   template <class Totals>
-  LOWP_HOST_FN static Totals made_in(room_of<Totals>& room, [[maybe_unused]] Report* report) {
-    if constexpr (requires { typename Totals::room; })
-      return Totals(room, *report);
+  LOWP_HOST_FN static Totals made_in(scratch_of<Totals>& scratch, [[maybe_unused]] Report* report) {
+    if constexpr (requires { typename Totals::scratch; })
+      return Totals(scratch, *report);
     else
       return {};
   }

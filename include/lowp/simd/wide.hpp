@@ -2,7 +2,7 @@
 // Lanes of double: what widening a pack gives, for sums and for numbers on their way to float.
 #pragma once
 
-#include <lowp/lanes.hpp>
+#include <lowp/lanes/lanes.hpp>
 
 #include <cstdint>
 
@@ -37,9 +37,9 @@ struct lane<simd::wide<Isa>> {
   using D = simd::wide<Isa>;
   static constexpr int lanes = Isa::lanes;
   LOWP_HOST_FN static double at(D const& x, int i) { return x.v[i / (lanes / 2)][i % (lanes / 2)]; }
-  LOWP_HOST_FN static D spread(double x) {
+  LOWP_HOST_FN static D broadcast(double x) {
     D d;
-    for (auto& half : d.v) Isa::spread(half, x);
+    for (auto& half : d.v) Isa::broadcast(half, x);
     return d;
   }
   LOWP_HOST_FN static D add(D const& a, D const& b) {

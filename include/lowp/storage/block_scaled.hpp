@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/scale.hpp>
+#include <lowp/storage/scale.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/storage/part.hpp>
+#include <lowp/storage/layout.hpp>
 
 #include <span>
 #include <tuple>
@@ -36,7 +36,7 @@ struct kahan_layout {
       codes[0] = value.code;
       // Exact: w has 24 bits, and its multiples of an ulp are fewer than half a gap of P.
       F const lost = lanes::sub(w, value_.template decode<F>(value.code));
-      F const rest = lanes::select(lanes::is_finite(lost), lost, lanes::spread<F>(0));
+      F const rest = lanes::select(lanes::is_finite(lost), lost, lanes::broadcast<F>(0));
       codes[1] = compensation_.encode(rest, random, rounding).code;
       return value.overflowed;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/storage/part.hpp>
+#include <lowp/storage/layout.hpp>
 
 #include <concepts>
 #include <span>
@@ -37,7 +37,7 @@ struct master_layout {
           copy_.encode(weights_.template decode<F>(weight.code), random, copied(rounding));
       codes[0] = weight.code;
       codes[1] = copy.code;
-      return lanes::either(weight.overflowed, copy.overflowed);
+      return lanes::mask_or(weight.overflowed, copy.overflowed);
     }
 
    private:

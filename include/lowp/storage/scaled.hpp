@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/storage/part.hpp>
-#include <lowp/text.hpp>
+#include <lowp/base/text.hpp>
+#include <lowp/storage/layout.hpp>
 
 #include <cstdint>
 #include <span>
@@ -41,7 +41,7 @@ struct scaled_layout {
     template <class F, class R>
     LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[1]) const {
       auto const result =
-          part_.encode(lanes::mul(w, lanes::spread<F>(layout_.next)), random, rounding);
+          part_.encode(lanes::mul(w, lanes::broadcast<F>(layout_.next)), random, rounding);
       codes[0] = result.code;
       return result.overflowed;
     }
@@ -49,7 +49,8 @@ struct scaled_layout {
    private:
     template <class F>
     LOWP_FN static F decoded(U const (&codes)[1], float inverse) {
-      return lanes::mul(part_codec<T, U>::template decode<F>(codes[0]), lanes::spread<F>(inverse));
+      return lanes::mul(part_codec<T, U>::template decode<F>(codes[0]),
+                        lanes::broadcast<F>(inverse));
     }
 
     scaled_layout layout_;

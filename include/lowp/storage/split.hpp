@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/storage/part.hpp>
+#include <lowp/storage/layout.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -61,7 +61,7 @@ struct split_layout {
     LOWP_FN F decode(U const (&codes)[2]) const {
       U const high = codes[0] & narrow_format.magnitude_mask();
       U const low = ((codes[1] & low_mask) ^ low_sign) - low_sign;
-      auto const nan = lanes::greater(high, lanes::spread<U>(infinity >> low_bits));
+      auto const nan = lanes::greater(high, lanes::broadcast<U>(infinity >> low_bits));
       U const magnitude = lanes::select(nan, (high << low_bits) | (codes[1] & payload_mask) | quiet,
                                         (high << low_bits) + low);
       U const sign = (codes[0] << (32 - narrow_format.bits())) & lanes::binary32_sign;
@@ -71,21 +71,21 @@ struct split_layout {
     LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
       U const a = lanes::magnitude(w);
       U const sign = lanes::bits(w) & lanes::binary32_sign;
-      auto const nan = lanes::greater(a, lanes::spread<U>(lanes::binary32_infinity));
+      auto const nan = lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity));
       U const exact = narrowed<F>(a, sign, random, rounding);
-      U const payload = canonical_ ? lanes::spread<U>(0) : a & 0x007fffff;
+      U const payload = canonical_ ? lanes::broadcast<U>(0) : a & 0x007fffff;
       U const magnitude =
           lanes::select(nan, (payload >> (23 - wide.significand_bits)) | (infinity | quiet),
-                        lanes::min(exact, lanes::spread<U>(largest_)));
+                        lanes::min(exact, lanes::broadcast<U>(largest_)));
       // A NaN's payload is cut in two and not rounded.
-      U const rounding_up = lanes::select(nan, lanes::spread<U>(0), lanes::spread<U>(half));
+      U const rounding_up = lanes::select(nan, lanes::broadcast<U>(0), lanes::broadcast<U>(half));
       U const high = (magnitude + rounding_up) >> low_bits;
-      U const kept_sign = canonical_ ? lanes::select(nan, lanes::spread<U>(0), sign) : sign;
+      U const kept_sign = canonical_ ? lanes::select(nan, lanes::broadcast<U>(0), sign) : sign;
       codes[0] = high | kept_sign >> (32 - narrow_format.bits());
       codes[1] = (magnitude - (high << low_bits)) & low_mask;
-      return lanes::both(
-          lanes::is_finite(w),
-          lanes::greater((exact + half) >> low_bits, lanes::spread<U>(narrow_format.max_code())));
+      return lanes::mask_and(lanes::is_finite(w),
+                             lanes::greater((exact + half) >> low_bits,
+                                            lanes::broadcast<U>(narrow_format.max_code())));
     }
 
    private:
@@ -110,11 +110,12 @@ struct split_layout {
       } else if constexpr (rebias == 0) {
         return a;
       } else {
-        F const smallest = lanes::spread<F>(lanes::from_bits<float>(least));
+        F const smallest = lanes::broadcast<F>(lanes::from_bits<float>(least));
         U const subnormal = lanes::bits(lanes::add(lanes::from_bits<F>(a), smallest)) - least;
-        U const normal = lanes::max(a, lanes::spread<U>(least)) - rebias;
-        U const code = lanes::select(lanes::greater(lanes::spread<U>(least), a), subnormal, normal);
-        return lanes::min(code, lanes::spread<U>(infinity));
+        U const normal = lanes::max(a, lanes::broadcast<U>(least)) - rebias;
+        U const code =
+            lanes::select(lanes::greater(lanes::broadcast<U>(least), a), subnormal, normal);
+        return lanes::min(code, lanes::broadcast<U>(infinity));
       }
     }
     /// Magnitudes of codes.
@@ -126,13 +127,14 @@ struct split_layout {
         return code;
       } else {
         constexpr std::uint32_t step = least - (std::uint32_t{23} << 23);
-        F const subnormal = lanes::mul(lanes::to_real(lanes::min(code, lanes::spread<U>(1u << 23))),
-                                       lanes::spread<F>(lanes::from_bits<float>(step)));
+        F const subnormal =
+            lanes::mul(lanes::to_real(lanes::min(code, lanes::broadcast<U>(1u << 23))),
+                       lanes::broadcast<F>(lanes::from_bits<float>(step)));
         U const normal = code + rebias;
         U const special = code - infinity + lanes::binary32_infinity;
         U const above =
-            lanes::select(lanes::greater(lanes::spread<U>(infinity), code), normal, special);
-        return lanes::select(lanes::greater(lanes::spread<U>(1u << 23), code),
+            lanes::select(lanes::greater(lanes::broadcast<U>(infinity), code), normal, special);
+        return lanes::select(lanes::greater(lanes::broadcast<U>(1u << 23), code),
                              lanes::bits(subnormal), above);
       }
     }

@@ -2,8 +2,8 @@
 // What an overflow_watch finds, and what it is to do then.
 #pragma once
 
-#include <lowp/report/abs_range_report.hpp>
-#include <lowp/watch/source_place.hpp>
+#include <lowp/base/source_place.hpp>
+#include <lowp/measure/census/abs_range_report.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -79,12 +79,13 @@ inline namespace LOWP_UNIT {
 /// update that is not finite: an infinity in another makes the loss NaN, and so the gradients of all.
 /// @param seen  the step of the last frame
 inline std::string watch_unseen(watch_trouble trouble, std::uint64_t step, std::uint64_t every,
-                                std::optional<std::uint64_t> const& seen) {
+                                std::optional<std::uint64_t> const& observed) {
   std::string text =
       "\nbatch_number=" + std::to_string(step) +
       " was not watched (policy.every = " + std::to_string(every) + "), and " +
-      (seen ? "the frames above are of batch_number=" + std::to_string(*seen) + " and before"
-            : "no frame was seen before it");
+      (observed
+           ? "the frames above are of batch_number=" + std::to_string(*observed) + " and before"
+           : "no frame was seen before it");
   if (trouble == watch_trouble::stalled) return text;
   return text.append("; this is the first update found ")
       .append(trouble == watch_trouble::overflow ? "to overflow" : "not finite")

@@ -9,9 +9,9 @@
 //     3.18e-04 6.27e+04 output
 #pragma once
 
-#include <lowp/report/abs_range_report.hpp>
-#include <lowp/text.hpp>
-#include <lowp/watch/source_place.hpp>
+#include <lowp/measure/census/abs_range_report.hpp>
+#include <lowp/base/text.hpp>
+#include <lowp/base/source_place.hpp>
 
 #include <algorithm>
 #include <charconv>

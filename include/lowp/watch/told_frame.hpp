@@ -2,7 +2,7 @@
 // What a program tells an overflow_watch of a frame.
 #pragma once
 
-#include <lowp/report/abs_range_report.hpp>
+#include <lowp/measure/census/abs_range_report.hpp>
 #include <lowp/watch/frames.hpp>
 
 #include <cstddef>

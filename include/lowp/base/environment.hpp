@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The floating-point environment of a kernel: nearest even, subnormals kept, no trap; the caller's
+// is put back exactly, status flags included, also when an exception passes.
+#pragma once
+
+#include <lowp/base/config.hpp>
+
+#include <cstdint>
+
+namespace lowp::detail {
+
+/// Do no floating-point arithmetic in a function that has one of these: compilers move it across.
+/// Call a function marked LOWP_OPAQUE instead.
+class default_environment {
+ public:
+#if defined(__SSE__)
+  /// MXCSR, Intel SDM volume 1, 10.2.3: all exceptions masked, everything else clear.
+  static constexpr std::uint32_t mxcsr = 0x1f80;
+
+  LOWP_HOST_FN default_environment() {
+    asm volatile("stmxcsr %0" : "=m"(callers_)::"memory");
+    std::uint32_t const clear = mxcsr;
+    asm volatile("ldmxcsr %0" ::"m"(clear) : "memory");
+  }
+  LOWP_HOST_FN ~default_environment() { asm volatile("ldmxcsr %0" ::"m"(callers_) : "memory"); }
+
+ private:
+  std::uint32_t callers_;
+#else
+  default_environment() {}
+#endif
+  default_environment(default_environment const&) = delete;
+  default_environment& operator=(default_environment const&) = delete;
+};
+
+}  // namespace lowp::detail

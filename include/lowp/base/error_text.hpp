@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with the arguments of a call, as text. Text and not an exception, because some callers
+// build without those.
+#pragma once
+
+#include <lowp/base/raise.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace lowp::detail {
+
+inline namespace LOWP_UNIT {
+
+/// Empty if nothing is wrong. Its members are calls, so that checks that pass cost little code.
+class error_text : public std::string {
+ public:
+  error_text() = default;
+  LOWP_COLD error_text(char const* text) : std::string(text) {}
+  LOWP_COLD error_text(std::string&& text) : std::string(std::move(text)) {}
+  LOWP_COLD error_text(std::string const& text) : std::string(text) {}
+  LOWP_COLD error_text(error_text const& other) : std::string(other) {}
+  LOWP_COLD error_text(error_text&& other) noexcept : std::string(std::move(other)) {}
+  LOWP_COLD error_text& operator=(error_text const& other) {
+    std::string::operator=(other);
+    return *this;
+  }
+  LOWP_COLD error_text& operator=(error_text&& other) noexcept {
+    std::string::operator=(std::move(other));
+    return *this;
+  }
+  LOWP_COLD ~error_text() {}
+};
+
+/// Characters or a number.
+struct text_piece {
+  char const* text;
+  std::size_t number = 0;
+
+  LOWP_HOST_FN text_piece(char const* characters) : text(characters) {}
+  LOWP_HOST_FN text_piece(std::size_t n) : text(nullptr), number(n) {}
+};
+
+LOWP_COLD inline std::string joined_text(std::initializer_list<text_piece> pieces) {
+  std::string text;
+  for (text_piece const& piece : pieces) {
+    if (piece.text != nullptr)
+      text += piece.text;
+    else
+      text += std::to_string(piece.number);
+  }
+  return text;
+}
+
+[[noreturn]] LOWP_COLD inline void refuse(error_text const& what) {
+  raise<std::invalid_argument>("lowp::" + what);
+}
+LOWP_HOST_FN void refuse_if(error_text const& what) {
+  if (!what.empty()) refuse(what);
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp::detail

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/base/config.hpp>
+
+namespace lowp::detail {
+
+inline namespace LOWP_UNIT {
+
+/// Throws Exception(arguments...); where exceptions are switched off, ends the program as the
+/// standard library does.
+template <class Exception, class... Argument>
+[[noreturn]] LOWP_COLD inline void raise(Argument const&... arguments) {
+#if defined(__cpp_exceptions)
+  throw Exception(arguments...);
+#else
+  (static_cast<void>(arguments), ...);
+  __builtin_trap();
+#endif
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp::detail

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// One operand's next groups in the registers of a thread: load, decode, round, encode, store.
+#pragma once
+
+#include <lowp/cuda/kernel_operand.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::cuda {
+
+/// A group for each row. Hardware has what converts pairs:
+///
+///     encode(std::type_identity<T>, float, float) -> two codes, to nearest even
+///     encode(std::type_identity<T>, float, float, 32 random bits) -> two codes, stochastic
+///     decode(std::type_identity<T>, two codes, float&, float&), for codes that are not NaN
+template <class KernelOperand, bool IsComputed, class Hardware, int Rows>
+class accessor {
+  using T = typename KernelOperand::type;
+  using tag = std::type_identity<T>;
+  using rounding = mode_type<typename KernelOperand::rounding_type>;
+  static constexpr bool encodes =
+      std::same_as<rounding, nearest_even> && requires(float x) { Hardware::encode(tag{}, x, x); };
+  static constexpr bool encodes_randomly = std::same_as<rounding, stochastic> && requires(float x) {
+    Hardware::encode(tag{}, x, x, std::uint32_t{});
+  };
+  static constexpr bool decodes =
+      requires(float x) { Hardware::decode(tag{}, std::uint32_t{}, x, x); };
+
+ public:
+  static constexpr bool is_read = KernelOperand::is_read;
+  static constexpr bool is_written = KernelOperand::is_written;
+
+  struct stored {
+    std::uint32_t code;
+    bool overflowed;
+  };
+
+  /// Of tensor `number` in a list, whose elements begin at *data.
+  LOWP_FN accessor(KernelOperand const& s, void* const* data, std::uint32_t number)
+      : operand_(s), data_(static_cast<T*>(*data)) {
+    if constexpr (KernelOperand::is_random) {
+      origin_ = origin_of(s.rounding);
+      origin_.source = origin_.source.of_tensor(number);
+    }
+  }
+
+  template <int Width, class Thread>
+  LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
+    if constexpr (is_read) {
+      if (count == chunk_size)
+        before_[pass].template load<access_bytes<T>(Width)>(thread, data_ + first);
+      else
+        before_[pass].load_first(count, thread, data_ + first);
+    }
+  }
+  template <int Width, class Thread>
+  LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
+    if constexpr (is_written) {
+      if (count == chunk_size)
+        after_.template store<access_bytes<T>(Width)>(thread, data_ + first);
+      else
+        after_.store_first(count, thread, data_ + first);
+    }
+  }
+
+  LOWP_FN std::uint32_t code(int pass, int k) const { return before_[pass].code(k); }
+  LOWP_FN static float decoded(std::uint32_t code) {
+    if constexpr (narrow<T>)
+      return lanes::from_bits<float>(detail::decode<T::descriptor>(code));
+    else
+      return lanes::from_bits<float>(code);
+  }
+
+  LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
+    chunk<T> const& codes = before_[pass];
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; k += 2) {
+      if constexpr (decodes) {
+        constexpr std::uint32_t magnitudes = T::descriptor.magnitude_mask();
+        constexpr std::uint32_t least_nan = T::descriptor.codes == specials::ieee
+                                                ? T::descriptor.infinity_code() + 1
+                                                : T::descriptor.nan_code();
+        if ((codes.code(k) & magnitudes) < least_nan &&
+            (codes.code(k + 1) & magnitudes) < least_nan) {
+          Hardware::decode(tag{}, codes.pair(k), x[k], x[k + 1]);
+          continue;
+        }
+      }
+      x[k] = decoded(codes.code(k));
+      x[k + 1] = decoded(codes.code(k + 1));
+    }
+  }
+
+  /// Random bits for the elements from `first` on, where the mode wants any.
+  LOWP_FN chunk_bits bits(std::uint64_t first) const {
+    if constexpr (KernelOperand::is_random) {
+      stochastic const& source = origin_.source;
+      if (origin_.is_on)
+        return {random_source{source.seed, source.stream, operand_.draw}, source.offset + first};
+    }
+    return {};
+  }
+
+  /// All of a group, of which the first `count` elements are to be stored.
+  template <class Thread>
+  LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t first, int) {
+    if constexpr (is_written) {
+      after_ = {};
+      chunk_bits const random = bits(first);
+      if constexpr (encodes || encodes_randomly) {
+        std::uint32_t largest = 0;
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k) largest = lanes::max(largest, lanes::magnitude(x[k]));
+        if (largest <= operand_.limit) {
+          LOWP_UNROLL_ON_GPU
+          for (int k = 0; k < chunk_size; k += 2) {
+            if constexpr (encodes)
+              after_.set_pair(k, Hardware::encode(tag{}, x[k], x[k + 1]));
+            else
+              after_.set_pair(
+                  k, Hardware::encode(tag{}, x[k], x[k + 1], random(k + 1) << 16 | random(k)));
+          }
+          return;
+        }
+      }
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) set(k, x[k], random(k));
+    }
+  }
+
+  /// One element, and what became of it.
+  LOWP_FN stored set(int k, float x, std::uint32_t random) {
+    if constexpr (narrow<T>) {
+      auto const result = detail::encode<T::descriptor>(
+          lanes::bits(x), random, mode_of(operand_.rounding), operand_.results);
+      after_.set(k, result.code);
+      return {result.code, result.overflowed};
+    } else {
+      std::uint32_t const code = lanes::bits(IsComputed ? lanes::canonical(x) : x);
+      after_.set(k, code);
+      return {code, false};
+    }
+  }
+  LOWP_FN void clear() { after_ = {}; }
+  /// A code as it is, where there was none.
+  LOWP_FN void set_code(int k, std::uint32_t code) { after_.set(k, code); }
+
+ private:
+  KernelOperand const& operand_;
+  T* data_;
+  random_origin origin_;
+  chunk<T> before_[Rows], after_;
+};
+
+}  // namespace lowp::cuda

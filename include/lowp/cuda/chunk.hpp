@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a GPU thread moves at a time: the codes of eight successive elements.
+#pragma once
+
+#include <lowp/format/basic_float.hpp>
+
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+
+namespace lowp::cuda {
+
+/// As many elements as share one Philox block.
+inline constexpr int chunk_size = static_cast<int>(random_source::elements_per_block);
+
+/// Bytes of one access to elements of T, where no pointer needs more than `width` to be aligned to.
+template <element T>
+LOWP_FN constexpr int access_bytes(int width) {
+  constexpr int element = sizeof(T), all = chunk_size * element;
+  return width < element ? element : width < all ? width : all;
+}
+
+/// The widths that kernels have code for; the least means element by element.
+inline constexpr int widths[] = {16, 4, 1};
+
+/// body(std::integral_constant<int, width>{}), of the host's code or of a kernel's.
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable
+#endif
+template <int I = 0, class Body>
+LOWP_FN void with_width(int width, Body const& body) {
+  using candidate = std::integral_constant<int, widths[I]>;
+  if constexpr (I + 1 == std::size(widths))
+    body(candidate{});
+  else if (width == candidate::value)
+    body(candidate{});
+  else
+    with_width<I + 1>(width, body);
+}
+
+/// Eight codes in registers:
+///
+///     float    | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |   eight words
+///     16 bits  | 1 0 | 3 2 | 5 4 | 7 6 |           four
+///     8 bits   | 3 2 1 0 | 7 6 5 4 |               two
+template <element T>
+class chunk {
+  static constexpr int element_bytes = sizeof(T);
+  static constexpr int element_bits = 8 * element_bytes;
+  static constexpr int per_word = 4 / element_bytes;
+
+ public:
+  LOWP_FN std::uint32_t code(int k) const {
+    return word_[k / per_word] >> (k % per_word * element_bits) & mask;
+  }
+  /// Where the codes have been zero.
+  LOWP_FN void set(int k, std::uint32_t code) {
+    word_[k / per_word] |= code << (k % per_word * element_bits);
+  }
+  /// Two narrow codes at once, k even.
+  LOWP_FN std::uint32_t pair(int k) const {
+    return word_[k / per_word] >> (k % per_word * element_bits) & pair_mask;
+  }
+  LOWP_FN void set_pair(int k, std::uint32_t codes) { set(k, codes); }
+
+  /// All eight, with accesses of Bytes bytes.
+  template <int Bytes, class Thread>
+  LOWP_FN void load(Thread const& thread, T const* at) {
+    *this = {};
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < chunk_size * element_bytes / Bytes; ++i) {
+      auto const bytes = thread.template read<access<Bytes>>(bytes_of(at) + i * Bytes);
+      if constexpr (Bytes >= 4) {
+        LOWP_UNROLL_ON_GPU
+        for (int j = 0; j < Bytes / 4; ++j) word_[i * (Bytes / 4) + j] = bytes.word[j];
+      } else {
+        word_[i * Bytes / 4] |= std::uint32_t{bytes.part} << (i * Bytes % 4 * 8);
+      }
+    }
+  }
+  template <int Bytes, class Thread>
+  LOWP_FN void store(Thread const& thread, T* at) const {
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < chunk_size * element_bytes / Bytes; ++i) {
+      access<Bytes> bytes;
+      if constexpr (Bytes >= 4) {
+        LOWP_UNROLL_ON_GPU
+        for (int j = 0; j < Bytes / 4; ++j) bytes.word[j] = word_[i * (Bytes / 4) + j];
+      } else {
+        bytes.part = static_cast<decltype(bytes.part)>(word_[i * Bytes / 4] >> (i * Bytes % 4 * 8));
+      }
+      thread.write(bytes_of(at) + i * Bytes, bytes);
+    }
+  }
+
+  /// The first `count` elements only; the others are zero, and are not stored.
+  template <class Thread>
+  LOWP_FN void load_first(int count, Thread const& thread, T const* at) {
+    *this = {};
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k)
+      if (k < count) set(k, thread.template read<whole>(bytes_of(at + k)));
+  }
+  template <class Thread>
+  LOWP_FN void store_first(int count, Thread const& thread, T* at) const {
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k)
+      if (k < count) thread.write(bytes_of(at + k), static_cast<whole>(code(k)));
+  }
+
+ private:
+  using whole =
+      std::conditional_t<element_bytes == 4, std::uint32_t,
+                         std::conditional_t<element_bytes == 2, std::uint16_t, std::uint8_t>>;
+  static constexpr std::uint32_t mask = static_cast<whole>(-1);
+  static constexpr std::uint32_t pair_mask = element_bytes == 1 ? 0xffff : 0xffffffff;
+
+  LOWP_FN static unsigned char const* bytes_of(T const* at) {
+    return reinterpret_cast<unsigned char const*>(at);
+  }
+  LOWP_FN static unsigned char* bytes_of(T* at) { return reinterpret_cast<unsigned char*>(at); }
+
+  // What one instruction moves.
+  template <int Bytes>
+  struct alignas(Bytes) words {
+    std::uint32_t word[Bytes / 4];
+  };
+  template <int Bytes>
+  struct alignas(Bytes) piece {
+    std::conditional_t<Bytes == 2, std::uint16_t, std::uint8_t> part;
+  };
+  template <int Bytes>
+  using access = std::conditional_t < (Bytes >= 4),
+        words<Bytes<4 ? 4 : Bytes>, piece<Bytes >= 4 ? 2 : Bytes>>;
+
+  std::uint32_t word_[chunk_size / per_word] = {};
+};
+
+}  // namespace lowp::cuda

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// One operand of a kernel: what is the same for all its elements.
+#pragma once
+
+#include <lowp/cuda/random.hpp>
+#include <lowp/format/codec.hpp>
+#include <lowp/simd/operand.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::cuda {
+
+using simd::access;
+
+/// How kernels round: nearest even and stochastic have code of their own, the other modes share some.
+template <class R>
+struct kernel_rounding {
+  using type = rounding_mode;
+};
+template <class R>
+  requires detail::one_of<R, nearest_even, stochastic> || detail::settles<R>
+struct kernel_rounding<R> {
+  using type = R;
+};
+
+// What rounds, and where its random bits come from. A mode that is read from device memory says both
+// in its own way: see replay.hpp.
+template <class R>
+LOWP_FN decltype(auto) mode_of(R const& rounding) {
+  if constexpr (detail::settles<R>)
+    return rounding.mode_when_settled();
+  else
+    return (rounding);
+}
+template <class R>
+using mode_type = std::remove_cvref_t<decltype(mode_of(std::declval<R const&>()))>;
+
+struct random_origin {
+  bool is_on = false;
+  stochastic source{0};
+};
+LOWP_FN random_origin origin_of(stochastic const& mode) { return {true, mode}; }
+LOWP_FN random_origin origin_of(rounding_mode const& mode) {
+  stochastic const* const source = mode.random();
+  return source == nullptr ? random_origin{} : random_origin{true, *source};
+}
+template <detail::settles R>
+LOWP_FN random_origin origin_of(R const& rounding) {
+  return rounding.settled();
+}
+
+/// What is special about an element type for the converting instructions of a GPU: they convert as a
+/// kernel must, to nearest even, up to this magnitude. All of them give a NaN another code.
+template <format F>
+LOWP_FN constexpr std::uint32_t convertible_limit(detail::special_results<std::uint32_t> const& s) {
+  // PTX ISA, cvt: to 8 bits always .satfinite, to 16 bits never.
+  std::uint32_t const beyond = F.bits() == 8 ? F.max_code() : F.infinity_code();
+  bool const alike = s.overflowed[0] == beyond && s.infinite == beyond;
+  return alike ? lanes::binary32_infinity : detail::decode<F>(F.max_code());
+}
+
+/// The part of an operand that every thread is given.
+template <element T, access A, class R = nearest_even>
+struct kernel_operand {
+  using type = T;
+  using rounding_type = R;
+  static constexpr bool is_collective = false;  ///< threads need each other to encode
+  static constexpr int parts = 1;
+  static constexpr int bytes_read = A == access::write ? 0 : static_cast<int>(sizeof(T));
+  static constexpr bool is_read = A != access::write;
+  static constexpr bool is_written = A != access::read;
+  static constexpr bool is_random = is_written && narrow<T> && mode_type<R>::is_stochastic;
+
+  R rounding;
+  std::uint32_t draw;
+  std::uint32_t limit;
+  detail::special_results<std::uint32_t> results;
+
+  template <class From>
+  static kernel_operand of(simd::operand<T, A, From> const& o, detail::nans kind) {
+    kernel_operand s{R(o.rounding), o.draw, 0, {}};
+    if constexpr (is_written && narrow<T>) {
+      constexpr format F = T::descriptor;
+      s.results = detail::special_results_of<F, std::uint32_t>(o.rounding, o.policy, kind);
+      s.limit = convertible_limit<F>(s.results);
+    }
+    return s;
+  }
+};
+
+}  // namespace lowp::cuda

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the operands of a call to the slots of a kernel.
+#pragma once
+
+#include <lowp/cuda/kernel.hpp>
+#include <lowp/simd/operand.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+
+namespace lowp::cuda {
+
+/// Whether groups of T at `data` may be moved by accesses of `width` bytes.
+template <element T>
+bool permits(int width, T const* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(access_bytes<T>(width)) ==
+         0;
+}
+/// Scales are moved one by one.
+inline bool permits(int, void const*) { return true; }
+
+template <class... Pointer>
+int widest(std::tuple<Pointer...> const& data) {
+  for (int const width : widths)
+    if (std::apply([&](auto const*... each) { return (permits(width, each) && ...); }, data))
+      return width;
+  return 1;
+}
+
+/// Pointers to all arrays of all operands.
+template <simd::element_operand Operand>
+auto arrays_of(Operand const& o) {
+  return std::tuple(o.data);
+}
+template <class Layout, class... Part>
+auto arrays_of(simd::composite<Layout, Part...> const& o) {
+  return std::apply([](auto const&... part) { return std::tuple_cat(arrays_of(part)...); },
+                    o.parts);
+}
+
+/// An operand's slot: `type`, made by `of`.
+template <class Operand>
+struct kernel_operand_for {
+  using type =
+      kernel_operand<typename Operand::type, Operand::direction,
+                     typename kernel_rounding<std::remove_cv_t<decltype(Operand::rounding)>>::type>;
+  static type of(Operand const& o, detail::nans kind) { return type::of(o, kind); }
+};
+template <class Layout, class... Part>
+struct kernel_operand_for<simd::composite<Layout, Part...>> {
+  using type = composite_kernel_operand<std::index_sequence_for<Part...>, Layout,
+                                        typename kernel_operand_for<Part>::type...>;
+  static type of(simd::composite<Layout, Part...> const& o, detail::nans kind) {
+    return {o.layout, o.parts, std::get<Layout::rounded>(o.parts), kind};
+  }
+};
+template <narrow T, int Block, access A, class R>
+struct kernel_operand_for<simd::blocked<T, Block, A, R>> {
+  using codes = kernel_operand_for<simd::operand<T, A, R>>;
+  using type = blocked_kernel_operand<Block, typename codes::type>;
+  static type of(simd::blocked<T, Block, A, R> const& o, detail::nans kind) {
+    return {codes::of(o.codes, kind), o.rule};
+  }
+};
+template <class Operand>
+using kernel_operand_of = typename kernel_operand_for<Operand>::type;
+
+template <class T>
+void* address_of(T* data) {
+  return const_cast<std::remove_const_t<T>*>(data);
+}
+
+template <class Make, class Operand>
+kernel_operand_of<Operand> make_kernel_operand(Operand const& o) {
+  constexpr bool is_conversion =
+      requires { decltype(std::declval<Make const&>()())::is_conversion; };
+  return kernel_operand_for<Operand>::of(
+      o, is_conversion ? detail::nans::kept : detail::nans::canonical);
+}
+
+/// Tiles of a tensor.
+template <class... Operand>
+std::uint64_t tiles_of(std::uint64_t count, unsigned threads) {
+  std::uint64_t const per_tile =
+      std::uint64_t{threads} * chunk_size * chunks_per_thread<kernel_operand_of<Operand>...>;
+  return count / per_tile + (count % per_tile != 0 ? 1 : 0);
+}
+
+template <narrow T, int Block, access A, class R>
+auto arrays_of(simd::blocked<T, Block, A, R> const& o) {
+  using scales = std::conditional_t<A == access::read, void const, void>;
+  return std::tuple(o.codes.data, static_cast<scales*>(o.scales));
+}
+
+template <class Operand>
+auto const& rounding_of(Operand const& o) {
+  if constexpr (simd::element_operand<Operand>)
+    return o.rounding;
+  else if constexpr (requires { o.codes; })
+    return o.codes.rounding;
+  else
+    return std::get<Operand::rounded>(o.parts).rounding;
+}
+
+}  // namespace lowp::cuda

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel over rows, for teams of a warp and of a block. A row is read from memory once, in groups of
+// eight elements; what its folds want is kept in shared memory, until the results are written in groups
+// again. A row too long for that is read anew by each fold.
+//
+// So an element of a row that is kept is one read and one write of memory, and for each operand that is
+// read 4 bytes of shared memory, beside 2 KB of a block. tests/cuda/row_code_test.cmake counts what softmax
+// issues for it and holds it to what a GPU has time for: 31 instructions in bfloat16.
+//
+// Besides what row_team.hpp asks of a thread:
+//
+//     dynamic_memory()    the call's dynamic_bytes that a block shares, aligned to 16 bytes
+//     settled(address)    in a register, where it is in shared memory
+#pragma once
+
+#include <lowp/cuda/rows/row_memory.hpp>
+#include <lowp/cuda/rows/row_operand.hpp>
+#include <lowp/cuda/rows/row_team.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace lowp::cuda {
+
+/// So that no thread's next column is beyond the numbers of 32 bits.
+inline constexpr std::uint32_t most_columns = 0x7fffffff;
+
+/// Groups that a thread has on their way before it computes.
+template <class Scores>
+inline constexpr int chunks_at_once = Scores::bytes_read <= 2   ? 4
+                                      : Scores::bytes_read <= 4 ? 2
+                                                                : 1;
+
+template <class Call, class Thread>
+class row_runner;
+
+/// simd::row_call for the threads of a grid.
+template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns>
+struct row_kernel_call {
+  static constexpr bool has_visible =
+      requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
+  /// Blocks whose registers a multiprocessor is to have room for: five where that spills none.
+  static constexpr unsigned least_blocks =
+      Scores::size == 1 && Columns::bytes_read == 0 && !has_visible ? 5 : 4;
+  static constexpr unsigned team_threads = TeamThreads;
+  static constexpr bool is_collective = true;
+  using operation_type = Operation;
+  using to_type = To;
+  using scores_type = Scores;
+  using columns_type = Columns;
+
+  Operation operation;
+  std::uint64_t rows;
+  std::uint32_t columns;  ///< at most most_columns
+  row_operand<To> to;
+  Scores scores;
+  Columns per_column;
+  int width;  ///< how wide accesses may be
+  /// Whether all of a row is in shared memory, or as much of it as a team takes at a time.
+  bool is_cached;
+  /// Times fold::sums: the floats of shared memory for each operand of a row, a multiple of what a team takes
+  /// at a time.
+  std::uint32_t room;
+  std::uint32_t dynamic_bytes;
+  struct {
+    std::uint64_t tiles;
+  } table;  // the blocks that there is work for
+
+  template <class Thread>
+  LOWP_FN void run(Thread const& thread) const {
+    row_runner<row_kernel_call, Thread>(*this, thread).run();
+  }
+};
+
+/// What a team does with its rows, one after another.
+template <class Call, class Thread>
+class row_runner {
+  using team_type = row_team<Call::team_threads, Thread>;
+  using hardware = typename Thread::hardware;
+  using Operation = typename Call::operation_type;
+  using Scores = typename Call::scores_type;
+  using Columns = typename Call::columns_type;
+  using folds = typename Operation::folds;
+  using state = typename Operation::template state<float>;
+  template <int I>
+  using fold_type = team_fold<std::tuple_element_t<I, folds>, team_type>;
+
+  static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
+  static constexpr int step = team_type::step, stride = team_type::stride;
+  static constexpr bool has_visible = Call::has_visible;
+  static constexpr int at_once = chunks_at_once<Scores>;
+  /// Whether fold 0 takes groups as they come.
+  static constexpr bool folds_chunks = team_type::is_warp || !fold_type<0>::is_ordered;
+
+ public:
+  LOWP_FN row_runner(Call const& call, Thread const& thread)
+      : call_(call),
+        thread_(thread),
+        team_(thread),
+        cached_(thread,
+                reinterpret_cast<float*>(thread.dynamic_memory()) +
+                    static_cast<unsigned>(Scores::size) * team_.number() * room(),
+                team_) {}
+
+  LOWP_FN void run() {
+    unsigned const teams = team_type::is_warp ? thread_.threads() / team_type::threads : 1;
+    for (std::uint64_t r = thread_.block() * teams + team_.number(); r < call_.rows;
+         r += thread_.blocks() * teams) {
+      state s{};
+      end_ = visible(r);
+      read_row(r, s);
+      fold_row<folds_chunks ? 1 : 0>(r, s);
+      write_row(r, s);
+    }
+  }
+
+ private:
+  LOWP_FN std::uint32_t visible(std::uint64_t r) const {
+    if constexpr (has_visible)
+      return static_cast<std::uint32_t>(call_.operation.visible(r, call_.columns));
+    else
+      return call_.columns;
+  }
+  /// A warp's rows are short.
+  LOWP_FN bool is_cached() const { return team_type::is_warp || call_.is_cached; }
+  /// Where in shared memory a thread has what is so far from its first element. If rows are not kept, what
+  /// was there is overwritten.
+  LOWP_FN unsigned place_of(std::uint32_t offset) const { return is_cached() ? offset : 0; }
+  LOWP_FN unsigned room() const { return call_.room * static_cast<unsigned>(fold::sums); }
+  LOWP_FN static int within_chunk(int left) { return left < chunk_size ? left : chunk_size; }
+
+  /// Keeps the scores, and folds those that may be folded as they come.
+  LOWP_FN void read_row(std::uint64_t r, state& s) {
+    if constexpr (!folds_chunks)
+      if (!is_cached()) return;
+    fold_type<0> folded;
+    row_accessors<Scores, hardware, at_once> from(call_.scores, r, call_.columns);
+    for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < end_;
+         first += at_once * stride, offset += at_once * stride) {
+      int const left = static_cast<int>(end_ - first);
+      if (left >= (at_once - 1) * stride + chunk_size)
+        read_chunks<true>(first, left, place_of(offset), from, folded, s);
+      else
+        read_chunks<false>(first, left, place_of(offset), from, folded, s);
+    }
+    if constexpr (folds_chunks)
+      call_.operation.settle(fold::number<0>{}, s, folded.total(team_));
+    else
+      team_.barrier();
+  }
+  template <bool IsWhole, class From, class Folded>
+  LOWP_FN void read_chunks(std::uint32_t first, int left, unsigned place, From& from,
+                           Folded& folded, state const& s) {
+    with_width(call_.width, [&](auto width) {
+      LOWP_UNROLL_ON_GPU
+      for (int i = 0; i < at_once; ++i)
+        if (IsWhole || left > i * stride)
+          from.template load<width>(i, thread_, first + static_cast<unsigned>(i * stride),
+                                    IsWhole ? chunk_size : within_chunk(left - i * stride));
+    });
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < at_once; ++i)
+      if (IsWhole || left > i * stride)
+        take_chunk(i, place + static_cast<unsigned>(i * stride),
+                   IsWhole ? chunk_size : left - i * stride, from, folded, s);
+  }
+  template <class From, class Folded>
+  LOWP_FN void take_chunk(int i, unsigned place, int left, From const& from, Folded& folded,
+                          state const& s) {
+    float x[Scores::size][chunk_size], value[chunk_size];
+    from.decode(i, x);
+    if constexpr (folds_chunks) fold_some<0, 1>(s, x, value, left, folded);
+    if constexpr (folds_chunks && last_fold == 0) {
+      cached_.store_chunk(place, value);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (unsigned j = 0; j < Scores::size; ++j) cached_.store_chunk(place + j * room(), x[j]);
+    }
+  }
+
+  /// Folds from number I on, each of them of a thread's own elements.
+  template <int I>
+  LOWP_FN void fold_row(std::uint64_t r, state& s) {
+    if constexpr (I <= last_fold) {
+      fold_type<I> folded;
+      row_accessors<Scores, hardware, 1> const from(call_.scores, r, call_.columns);
+      for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
+           first += stride, offset += stride) {
+        int const left = static_cast<int>(end_ - first);
+        unsigned const place = place_of(offset);
+        if (!is_cached()) read_own(from, first, left, place);
+        float x[Scores::size][chunk_size], value[chunk_size];
+        LOWP_UNROLL_ON_GPU
+        for (unsigned j = 0; j < Scores::size; ++j) cached_.load_own(place + j * room(), x[j]);
+        fold_some<I, step>(s, x, value, left, folded);
+        if constexpr (I == last_fold) cached_.store_own(place, value);
+      }
+      call_.operation.settle(fold::number<I>{}, s, folded.total(team_));
+      fold_row<I + 1>(r, s);
+    }
+  }
+  template <class From>
+  LOWP_FN void read_own(From const& from, std::uint32_t first, int left, unsigned place) const {
+    float x[Scores::size][chunk_size] = {};
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k)
+      if (left > k * step)
+        from.load_element(thread_, first + static_cast<unsigned>(k * step), k, x);
+    LOWP_UNROLL_ON_GPU
+    for (unsigned j = 0; j < Scores::size; ++j) cached_.store_own(place + j * room(), x[j]);
+  }
+  /// Values of eight elements, which are Step apart, and those of them that lie before the row's end
+  /// folded. What lies behind it may be anything.
+  template <int I, int Step, class Folded>
+  LOWP_FN void fold_some(state const& s, float const (&x)[Scores::size][chunk_size],
+                         float (&value)[chunk_size], int left, Folded& folded) const {
+    values<I>(s, x, value);
+    float term[chunk_size];
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k)
+      term[k] = call_.operation.term(fold::number<I>{}, value[k]);
+    if (left > (chunk_size - 1) * Step) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) folded.add(k, term[k]);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        if (left > k * Step) folded.add(k, term[k]);
+    }
+  }
+
+  LOWP_FN void write_row(std::uint64_t r, state const& s) const {
+    row_accessors<Scores, hardware, 1> from(call_.scores, r, call_.columns);
+    row_accessors<Columns, hardware, 1> with(call_.per_column, 0, call_.columns);
+    row_accessor<typename Call::to_type, hardware, 1> to(call_.to, r, call_.columns);
+    for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < call_.columns;
+         first += stride, offset += stride) {
+      int const count = within_chunk(static_cast<int>(call_.columns - first));
+      float value[chunk_size], weight[Columns::size][chunk_size], out[chunk_size];
+      if (is_cached()) {
+        cached_.load_chunk(offset, value);
+      } else {
+        float x[Scores::size][chunk_size];
+        with_width(call_.width,
+                   [&](auto width) { from.template load<width>(0, thread_, first, count); });
+        from.decode(0, x);
+        values<last_fold>(s, x, value);
+      }
+      if constexpr (Columns::bytes_read != 0)
+        with_width(call_.width,
+                   [&](auto width) { with.template load<width>(0, thread_, first, count); });
+      with.decode(0, weight);
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) {
+        if constexpr (has_visible)
+          if (first + static_cast<unsigned>(k) >= end_) value[k] = 0;
+        out[k] = result(s, value[k], weight, k, typename Columns::indices{});
+      }
+      to.encode(thread_, out, first, count);
+      with_width(call_.width, [&](auto width) { to.template store<width>(thread_, first, count); });
+    }
+  }
+
+  template <int I>
+  LOWP_FN void values(state const& s, float const (&x)[Scores::size][chunk_size],
+                      float (&value)[chunk_size]) const {
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k)
+      value[k] = value_at<I>(s, x, k, typename Scores::indices{});
+  }
+  template <int I, std::size_t... J>
+  LOWP_FN float value_at(state const& s, float const (&x)[Scores::size][chunk_size], int k,
+                         std::index_sequence<J...>) const {
+    return call_.operation.value(fold::number<I>{}, s, x[J][k]...);
+  }
+  template <std::size_t... J>
+  LOWP_FN float result(state const& s, float const& value,
+                       [[maybe_unused]] float const (&weight)[Columns::size][chunk_size],
+                       [[maybe_unused]] int k, std::index_sequence<J...>) const {
+    return call_.operation.result(s, value, weight[J][k]...);
+  }
+
+  Call const& call_;
+  Thread const& thread_;
+  team_type team_;
+  row_memory<team_type> cached_;
+  std::uint32_t end_ = 0;  ///< of the elements of a row that are folded
+};
+
+}  // namespace lowp::cuda

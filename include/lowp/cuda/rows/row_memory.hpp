@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of floats in a GPU's shared memory.
+#pragma once
+
+#include <lowp/cuda/rows/row_team.hpp>
+
+namespace lowp::cuda {
+
+/// A thread's elements in a row that its team shares. Element e is at e ^ (e >> 3 & 4): every other four
+/// groups have their halves exchanged, so that neither eight threads that access a half of eight
+/// successive groups nor 32 that access successive elements want the same bank twice. An offset is from
+/// the thread's first elements on, and a multiple of 64.
+template <class Team>
+class row_memory {
+ public:
+  /// floats: aligned to 16 bytes.
+  template <class Thread>
+  LOWP_FN row_memory(Thread const& thread, float* floats, Team const& team)
+      : half_{thread.settled(floats + place(team.first_of_chunk())),
+              thread.settled(floats + place(team.first_of_chunk() + 4))},
+        own_(thread.settled(floats + place(team.first_of_sums()))) {}
+
+  LOWP_FN void load_chunk(unsigned offset, float (&x)[chunk_size]) const {
+    LOWP_UNROLL_ON_GPU
+    for (int half = 0; half < 2; ++half) {
+      four const some = *reinterpret_cast<four const*>(half_[half] + offset);
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < 4; ++k) x[half * 4 + k] = some.x[k];
+    }
+  }
+  LOWP_FN void store_chunk(unsigned offset, float const (&x)[chunk_size]) const {
+    LOWP_UNROLL_ON_GPU
+    for (int half = 0; half < 2; ++half) {
+      four some;
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < 4; ++k) some.x[k] = x[half * 4 + k];
+      *reinterpret_cast<four*>(half_[half] + offset) = some;
+    }
+  }
+  /// Elements that the thread adds to its sums.
+  LOWP_FN void load_own(unsigned offset, float (&x)[chunk_size]) const {
+    if constexpr (Team::is_warp) {
+      load_chunk(offset, x);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (unsigned k = 0; k < chunk_size; ++k) x[k] = own_[offset + k * Team::step];
+    }
+  }
+  LOWP_FN void store_own(unsigned offset, float const (&x)[chunk_size]) const {
+    if constexpr (Team::is_warp) {
+      store_chunk(offset, x);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (unsigned k = 0; k < chunk_size; ++k) own_[offset + k * Team::step] = x[k];
+    }
+  }
+
+ private:
+  struct alignas(16) four {
+    float x[4];
+  };
+  LOWP_FN static unsigned place(unsigned e) { return e ^ (e >> 3 & 4); }
+
+  float *half_[2], *own_;
+};
+
+}  // namespace lowp::cuda

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operands of a row operation, and what a thread has of a row of theirs in its registers.
+#pragma once
+
+#include <lowp/cuda/kernel.hpp>
+#include <lowp/simd/rows/row_call.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace lowp::cuda {
+
+template <class KernelOperand>
+struct row_operand {
+  KernelOperand kernel_operand;
+  void* data;
+  simd::row_repetition rows;
+};
+
+/// Bytes that are loaded as words: see simd::byte_operand.
+struct byte_kernel_operand {
+  using type = float8_e4m3fn;  // any of its size
+  static constexpr int bytes_read = 1;
+};
+
+/// Groups of row r of an operand, which are not rounded at random: what a row has no number for.
+template <class KernelOperand, class Hardware, int Groups>
+class row_accessor {
+  using T = typename KernelOperand::type;
+  static_assert(!KernelOperand::is_random);
+
+ public:
+  LOWP_FN row_accessor(row_operand<KernelOperand> const& s, std::uint64_t r, std::uint32_t columns)
+      : row_(static_cast<T*>(s.data) + s.rows.row(r) * columns),
+        accessor_(s.kernel_operand, &row_, 0) {}
+
+  template <int Width, class Thread>
+  LOWP_FN void load(int i, Thread const& thread, std::uint32_t column, int count) {
+    accessor_.template load<Width>(i, thread, column, count);
+  }
+  LOWP_FN void decode(int i, float (&x)[chunk_size]) const { accessor_.decode(i, x); }
+  /// One element alone.
+  template <class Thread>
+  LOWP_FN float element(Thread const& thread, std::uint32_t column) const {
+    chunk<T> code;
+    code.load_first(1, thread, static_cast<T const*>(row_) + column);
+    return accessor_.decoded(code.code(0));
+  }
+
+  template <class Thread>
+  LOWP_FN void encode(Thread const& thread, float const (&x)[chunk_size], std::uint32_t column,
+                      int count) {
+    accessor_.encode(thread, x, column, count);
+  }
+  template <int Width, class Thread>
+  LOWP_FN void store(Thread const& thread, std::uint32_t column, int count) const {
+    accessor_.template store<Width>(thread, column, count);
+  }
+
+ private:
+  void* row_;
+  accessor<KernelOperand, true, Hardware, Groups> accessor_;
+};
+
+template <class Hardware, int Groups>
+class row_accessor<byte_kernel_operand, Hardware, Groups> {
+  using code = byte_kernel_operand::type;
+
+ public:
+  LOWP_FN row_accessor(row_operand<byte_kernel_operand> const& s, std::uint64_t r,
+                       std::uint32_t columns)
+      : row_(static_cast<code const*>(s.data) + s.rows.row(r) * columns) {}
+
+  template <int Width, class Thread>
+  LOWP_FN void load(int i, Thread const& thread, std::uint32_t column, int count) {
+    if (count == chunk_size)
+      bytes_[i].template load<access_bytes<code>(Width)>(thread, row_ + column);
+    else
+      bytes_[i].load_first(count, thread, row_ + column);
+  }
+  LOWP_FN void decode(int i, float (&x)[chunk_size]) const {
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k) x[k] = lanes::from_bits<float>(bytes_[i].code(k));
+  }
+  template <class Thread>
+  LOWP_FN float element(Thread const& thread, std::uint32_t column) const {
+    chunk<code> byte;
+    byte.load_first(1, thread, row_ + column);
+    return lanes::from_bits<float>(byte.code(0));
+  }
+
+ private:
+  chunk<code> bytes_[Groups];
+  code const* row_;
+};
+
+/// Operands that are read.
+template <class Indices, class... KernelOperand>
+struct row_operands;
+template <std::size_t... I, class... KernelOperand>
+struct row_operands<std::index_sequence<I...>, KernelOperand...>
+    : indexed_operand<I, row_operand<KernelOperand>>... {
+  /// At least 1, so that arrays may have it.
+  static constexpr int size = sizeof...(I) == 0 ? 1 : sizeof...(I);
+  static constexpr int bytes_read = (0 + ... + KernelOperand::bytes_read);
+  using indices = std::index_sequence<I...>;
+};
+
+/// What a thread has of a row of theirs.
+template <class Slots, class Hardware, int Groups>
+class row_accessors;
+template <std::size_t... I, class... KernelOperand, class Hardware, int Groups>
+class row_accessors<row_operands<std::index_sequence<I...>, KernelOperand...>, Hardware, Groups>
+    : indexed_operand<I, row_accessor<KernelOperand, Hardware, Groups>>... {
+  using kernel_operands = row_operands<std::index_sequence<I...>, KernelOperand...>;
+  template <std::size_t J, class S>
+  using base = indexed_operand<J, row_accessor<S, Hardware, Groups>>;
+
+ public:
+  LOWP_FN row_accessors([[maybe_unused]] kernel_operands const& s, [[maybe_unused]] std::uint64_t r,
+                        [[maybe_unused]] std::uint32_t columns)
+      : base<I, KernelOperand>{
+            {s.indexed_operand<I, row_operand<KernelOperand>>::kernel_operand, r, columns}}... {}
+
+  template <int Width, class Thread>
+  LOWP_FN void load([[maybe_unused]] int i, [[maybe_unused]] Thread const& thread,
+                    [[maybe_unused]] std::uint32_t column, [[maybe_unused]] int count) {
+    (base<I, KernelOperand>::kernel_operand.template load<Width>(i, thread, column, count), ...);
+  }
+  LOWP_FN void decode([[maybe_unused]] int i,
+                      [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {
+    (base<I, KernelOperand>::kernel_operand.decode(i, x[I]), ...);
+  }
+  template <class Thread>
+  LOWP_FN void load_element([[maybe_unused]] Thread const& thread,
+                            [[maybe_unused]] std::uint32_t column, [[maybe_unused]] int k,
+                            [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {
+    ((x[I][k] = base<I, KernelOperand>::kernel_operand.element(thread, column)), ...);
+  }
+};
+
+}  // namespace lowp::cuda

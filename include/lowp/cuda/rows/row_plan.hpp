@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a call over rows to a kernel: which threads share a row, and what of it stays on the chip.
+#pragma once
+
+#include <lowp/cuda/kernel_operands.hpp>
+#include <lowp/cuda/rows/row_kernel.hpp>
+#include <lowp/simd/rows/row_call.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace lowp::cuda {
+
+/// An operand of a row operation.
+template <class Operand>
+struct row_operand_of {
+  using type = kernel_operand_of<Operand>;
+  static row_operand<type> of(Operand const& o) {
+    return {kernel_operand_for<Operand>::of(o, detail::nans::canonical), address_of(o.data), {}};
+  }
+};
+template <>
+struct row_operand_of<simd::byte_operand> {
+  using type = byte_kernel_operand;
+  static row_operand<type> of(simd::byte_operand const& o) { return {{}, address_of(o.data), {}}; }
+};
+template <class Operand>
+struct row_operand_of<simd::repeated<Operand>> {
+  using type = typename row_operand_of<Operand>::type;
+  static row_operand<type> of(simd::repeated<Operand> const& o) {
+    row_operand<type> s = row_operand_of<Operand>::of(o.operand);
+    s.rows = o.rows;
+    return s;
+  }
+};
+
+template <class... Operand>
+auto row_operands_of(std::tuple<Operand...> const& operands) {
+  return std::apply(
+      [](auto const&... each) {
+        return row_operands<std::index_sequence_for<Operand...>,
+                            typename row_operand_of<Operand>::type...>{
+            {row_operand_of<Operand>::of(each)}...};
+      },
+      operands);
+}
+
+/// The widest accesses that every row of an operand permits.
+template <class KernelOperand>
+bool permits(int width, row_operand<KernelOperand> const& s, std::size_t columns) {
+  using T = typename KernelOperand::type;
+  return permits(width, static_cast<T const*>(s.data)) &&
+         columns * sizeof(T) % static_cast<unsigned>(access_bytes<T>(width)) == 0;
+}
+template <std::size_t... I, class... KernelOperand>
+bool permits(int width,
+             row_operands<std::index_sequence<I...>, KernelOperand...> const& kernel_operands,
+             std::size_t columns) {
+  static_cast<void>(columns + static_cast<unsigned>(width));  // there may be none
+  return (permits(width,
+                  kernel_operands.indexed_operand<I, row_operand<KernelOperand>>::kernel_operand,
+                  columns) &&
+          ...);
+}
+
+/// Floats that the rows of a block of warps take at most: 32 KB, which every device gives, several times.
+inline constexpr std::size_t floats_of_warps = 8192;
+
+/// Which team has rows of so many columns, and what of a row its shared memory has for each operand.
+struct row_plan {
+  bool is_warp, is_cached;
+  std::size_t room;  ///< in floats
+
+  /// `operands` that are read, so many groups at once by a thread, on a grid with so many threads in a block,
+  /// of which two have room for `most_bytes` each.
+  static row_plan of(std::size_t columns, std::size_t operands, std::size_t chunks_at_once,
+                     unsigned threads, std::size_t most_bytes) {
+    constexpr std::size_t of_warp = fold::sums, of_block = fold::sums * chunk_size;
+    std::size_t const warps = threads / warp_threads;
+    std::size_t const short_room = (columns + of_warp - 1) / of_warp * of_warp;
+    if (threads != fold::sums || short_room * operands * warps <= floats_of_warps)
+      return {true, true, short_room};
+    std::size_t const room = (columns + of_block - 1) / of_block * of_block;
+    bool const is_cached = room * operands * sizeof(float) <= most_bytes;
+    return {false, is_cached, is_cached ? room : of_block * chunks_at_once};
+  }
+};
+
+template <class Grid, class Operation, class Out, class Scores, class Columns>
+void run_row_call(Grid& grid, simd::row_call<Operation, Out, Scores, Columns> const& call) {
+  if (call.columns > most_columns)
+    return grid.refuse("rows of " + std::to_string(call.columns) +
+                       " columns, of which a GPU's kernels take at most " +
+                       std::to_string(most_columns));
+  auto const to = row_operand_of<Out>::of(call.out);
+  auto const scores = row_operands_of(call.scores);
+  auto const per_column = row_operands_of(call.per_column);
+  auto const is_permitted = [&](int width) {
+    return permits(width, to, call.columns) && permits(width, scores, call.columns) &&
+           permits(width, per_column, call.columns);
+  };
+  int width = widths[0];
+  for (int const narrower : widths)
+    if (!is_permitted(width)) width = narrower;
+  row_plan const plan = row_plan::of(call.columns, scores.size,
+                                     chunks_at_once<decltype(row_operands_of(call.scores))>,
+                                     grid.threads(), grid.shared_bytes());
+  auto const run = [&](auto threads) {
+    std::size_t const teams = grid.threads() / threads;
+    grid.template run<simd::no_report>(
+        row_kernel_call<threads, Operation, typename row_operand_of<Out>::type,
+                        std::remove_const_t<decltype(scores)>,
+                        std::remove_const_t<decltype(per_column)>>{
+            .operation = call.operation,
+            .rows = call.rows,
+            .columns = static_cast<std::uint32_t>(call.columns),
+            .to = to,
+            .scores = scores,
+            .per_column = per_column,
+            .width = width,
+            .is_cached = plan.is_cached,
+            .room = static_cast<std::uint32_t>(plan.room / fold::sums),
+            .dynamic_bytes =
+                static_cast<std::uint32_t>(plan.room * scores.size * teams * sizeof(float)),
+            .table = {(call.rows + teams - 1) / teams}});
+  };
+  if (plan.is_warp)
+    run(std::integral_constant<unsigned, warp_threads>{});
+  else
+    run(std::integral_constant<unsigned, fold::sums>{});
+}
+
+}  // namespace lowp::cuda

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads that fold a row together, and how they share it out. A warp has eight of the sums of
+// fold::sum a thread, and a block, which has as many threads as there are sums, one:
+//
+//     warp     thread 0: elements 0 1 2 3 4 5 6 7, 256 257 ...     thread 1: 8 9 ...
+//     block    thread 0: elements 0, 256, 512 ...                  thread 1: 1, 257 ...
+//
+// Besides what kernel.hpp asks of a thread:
+//
+//     exchanged<Distance>(word)    the word of the thread whose number in the warp differs in that bit
+//     shared_floats<N>()           of a block
+#pragma once
+
+#include <lowp/cuda/kernel.hpp>
+#include <lowp/lanes/row_folds.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lowp::cuda {
+
+inline constexpr unsigned warp_threads = 32;
+static_assert(warp_threads * chunk_size == fold::sums);
+
+template <unsigned Threads, class Thread>
+class row_team {
+ public:
+  static constexpr bool is_warp = Threads == warp_threads;
+  static_assert(is_warp || Threads == fold::sums);
+  static constexpr unsigned threads = Threads;
+  static constexpr int sums = fold::sums / Threads;
+  /// Between two of a thread's elements, and between those it takes at a time and the next ones.
+  static constexpr unsigned step = is_warp ? 1 : Threads, stride = Threads * chunk_size;
+
+  LOWP_FN explicit row_team(Thread const& thread) : thread_(thread) {}
+  LOWP_FN unsigned thread() const {
+    return is_warp ? thread_.thread() % Threads : thread_.thread();
+  }
+  /// Among those of a block.
+  LOWP_FN unsigned number() const { return is_warp ? thread_.thread() / Threads : 0; }
+
+  /// The first element of the first group that it loads and stores; the next is `stride` away.
+  LOWP_FN unsigned first_of_chunk() const { return thread() * chunk_size; }
+  /// The first element that it adds to a sum.
+  LOWP_FN unsigned first_of_sums() const { return is_warp ? first_of_chunk() : thread(); }
+  /// What one thread has written before, the others read after it.
+  LOWP_FN void barrier() const {
+    if constexpr (!is_warp) thread_.barrier();
+  }
+  /// fold::sums floats that the team shares, to write before a barrier and to read after it. The next
+  /// ones are others, so that who is slow may still read.
+  LOWP_FN float* words() {
+    turn_ ^= 1;
+    return thread_.template shared_floats<2 * fold::sums>() + turn_ * fold::sums;
+  }
+  /// fold(x, another thread's) over those of a warp: distances 16, 8, 4, 2, 1.
+  template <int Distance = warp_threads / 2, class Fold>
+  LOWP_FN float among_warp(float x, Fold const& fold) const {
+    if constexpr (Distance == 0) {
+      return x;
+    } else {
+      float const other =
+          lanes::from_bits<float>(thread_.template exchanged<Distance>(lanes::bits(x)));
+      return among_warp<Distance / 2>(fold(x, other), fold);
+    }
+  }
+
+ private:
+  Thread const& thread_;
+  unsigned turn_ = 0;
+};
+
+/// What the threads of a team fold. add(k, x): one of the elements that a thread takes at a time.
+template <class Fold, class Team>
+class team_fold;
+
+template <class Team>
+class team_fold<fold::maximum, Team> {
+ public:
+  static constexpr bool is_ordered = false;
+
+  LOWP_FN void add(int, float x) { largest_ = lanes::maximum_number(x, largest_); }
+  LOWP_FN float total(Team& team) const {
+    float most = team.among_warp(largest_, maximum_number{});
+    if constexpr (!Team::is_warp) {
+      constexpr unsigned warps = Team::threads / warp_threads;
+      float* const words = team.words();
+      if (team.thread() % warp_threads == 0) words[team.thread() / warp_threads] = most;
+      team.barrier();
+      LOWP_UNROLL_ON_GPU
+      for (unsigned warp = 0; warp < warps; ++warp) most = maximum_number{}(words[warp], most);
+    }
+    return most;
+  }
+
+ private:
+  struct maximum_number {
+    LOWP_FN float operator()(float a, float b) const { return lanes::maximum_number(a, b); }
+  };
+  float largest_ = detail::neutral<float>(fold::maximum{});
+};
+
+template <class Team>
+class team_fold<fold::sum, Team> {
+ public:
+  static constexpr bool is_ordered = true;
+
+  LOWP_FN void add(int k, float x) {
+    float& sum = sums_[k % Team::sums];
+    sum = lanes::add(sum, x);
+  }
+  /// Sum i of the upper half is added to i of the lower one, until one is left.
+  LOWP_FN float total(Team& team) {
+    if constexpr (Team::is_warp) {
+      LOWP_UNROLL_ON_GPU
+      for (float& sum : sums_) sum = team.among_warp(sum, added{});
+      return halved(sums_);
+    } else {
+      float* const words = team.words();
+      words[team.thread()] = sums_[0];
+      team.barrier();
+      unsigned const lane = team.thread() % warp_threads;
+      float every_32nd[chunk_size];
+      LOWP_UNROLL_ON_GPU
+      for (unsigned k = 0; k < chunk_size; ++k) every_32nd[k] = words[lane + k * warp_threads];
+      return team.among_warp(halved(every_32nd), added{});
+    }
+  }
+
+ private:
+  struct added {
+    LOWP_FN float operator()(float a, float b) const { return lanes::add(a, b); }
+  };
+  LOWP_FN static float halved(float (&x)[chunk_size]) {
+    LOWP_UNROLL_ON_GPU
+    for (int half = chunk_size / 2; half != 0; half /= 2) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < half; ++k) x[k] = lanes::add(x[k], x[k + half]);
+    }
+    return x[0];
+  }
+  float sums_[Team::sums] = {};
+};
+
+}  // namespace lowp::cuda

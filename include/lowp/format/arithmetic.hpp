@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of the value types. The operands decide:
+//
+//     T op T, T op integer    T: the exact result rounded once to nearest even, default overflow;
+//                             the integer becomes a T first
+//     T op floating           what the language makes of float op floating
+//     T op U, both narrow     deleted: say which format you want
+//
+// A NaN result is the canonical quiet NaN.
+#pragma once
+
+#include <lowp/format/basic_float.hpp>
+
+#include <compare>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp {
+
+template <class A, class B>
+concept different_formats = narrow<A> && narrow<B> && !std::same_as<A, B>;
+
+template <class A, class B>
+concept operands =
+    ((narrow<A> && number<B>) || (number<A> && narrow<B>)) && !different_formats<A, B>;
+
+namespace detail {
+
+template <class A, class B>
+using narrow_of = std::conditional_t<narrow<A>, A, B>;
+
+/// What `x` is in an operation of A and B: exact, in a type the language computes with.
+template <class A, class B, class X>
+LOWP_FN constexpr auto operand(X x) {
+  if constexpr (std::floating_point<X>)
+    return x;
+  else
+    return static_cast<float>(static_cast<narrow_of<A, B>>(x));
+}
+
+/// A type in which one operation on T is exact or, having 2p + 2 digits, rounds innocuously
+/// (S. Figueroa, "When is double rounding innocuous?", SIGNUM 30, 1995), without leaving its range.
+template <format F>
+inline constexpr bool float_is_wide_enough =
+    2 * F.precision() + 2 <= 24 && 2 * (F.min_exponent() - F.significand_bits) >= -126 &&
+    2 * (F.max_exponent() + 1) <= 127 &&
+    F.max_exponent() + 1 - (F.min_exponent() - F.significand_bits) <= 126;
+template <narrow T>
+using wide = std::conditional_t<float_is_wide_enough<T::descriptor>, float, double>;
+
+LOWP_FN constexpr bool is_nan(float x) { return lanes::is_nan(x); }
+LOWP_FN constexpr bool is_nan(double x) { return unpack(x).nan; }
+
+template <narrow T, class W>
+LOWP_FN constexpr T computed(W result) {
+  using storage = typename T::storage;
+  if (is_nan(result)) return T::from_bits(static_cast<storage>(T::descriptor.nan_code()));
+  return convert<T>(result);
+}
+
+// Constant evaluation rejects operations whose result is NaN, and division by zero.
+struct plus {
+  template <class W>
+  LOWP_FN static constexpr bool is_invalid(W a, W b) {
+    return unpack(a).infinite && unpack(b).infinite && a != b;
+  }
+  template <class W>
+  LOWP_FN static constexpr W of(W a, W b) {
+    return a + b;
+  }
+};
+struct minus {
+  template <class W>
+  LOWP_FN static constexpr bool is_invalid(W a, W b) {
+    return unpack(a).infinite && unpack(b).infinite && a == b;
+  }
+  template <class W>
+  LOWP_FN static constexpr W of(W a, W b) {
+    return a - b;
+  }
+};
+struct multiplies {
+  template <class W>
+  LOWP_FN static constexpr bool is_invalid(W a, W b) {
+    return (unpack(a).infinite && b == 0) || (a == 0 && unpack(b).infinite);
+  }
+  template <class W>
+  LOWP_FN static constexpr W of(W a, W b) {
+    return a * b;
+  }
+};
+struct divides {
+  template <class W>
+  LOWP_FN static constexpr bool is_invalid(W a, W b) {
+    return (unpack(a).infinite && unpack(b).infinite) || (a == 0 && b == 0);
+  }
+  template <class W>
+  LOWP_FN static constexpr W of(W a, W b) {
+    if (__builtin_is_constant_evaluated() && b == 0) {
+      W const infinity{__builtin_inff()};
+      return unpack(a).negative != unpack(b).negative ? -infinity : infinity;
+    }
+    return a / b;
+  }
+};
+
+template <class Operation, class A, class B>
+LOWP_FN constexpr auto apply(A a, B b) {
+  auto const x = operand<A, B>(a);
+  auto const y = operand<A, B>(b);
+  if constexpr (std::floating_point<A> || std::floating_point<B>) {
+    return Operation::template of<std::common_type_t<decltype(x), decltype(y)>>(x, y);
+  } else {
+    using T = narrow_of<A, B>;
+    using W = wide<T>;
+    if (__builtin_is_constant_evaluated() &&
+        (is_nan(x) || is_nan(y) || Operation::is_invalid(double{x}, double{y})))
+      return computed<T>(W{__builtin_nanf("")});
+    return computed<T>(Operation::of(W{x}, W{y}));
+  }
+}
+
+}  // namespace detail
+
+template <class A, class B>
+  requires operands<A, B>
+LOWP_FN constexpr auto operator+(A a, B b) {
+  return detail::apply<detail::plus>(a, b);
+}
+template <class A, class B>
+  requires operands<A, B>
+LOWP_FN constexpr auto operator-(A a, B b) {
+  return detail::apply<detail::minus>(a, b);
+}
+template <class A, class B>
+  requires operands<A, B>
+LOWP_FN constexpr auto operator*(A a, B b) {
+  return detail::apply<detail::multiplies>(a, b);
+}
+template <class A, class B>
+  requires operands<A, B>
+LOWP_FN constexpr auto operator/(A a, B b) {
+  return detail::apply<detail::divides>(a, b);
+}
+
+template <narrow T, class B>
+  requires operands<T, B>
+LOWP_FN constexpr T& operator+=(T& a, B b) {
+  return a = static_cast<T>(a + b);
+}
+template <narrow T, class B>
+  requires operands<T, B>
+LOWP_FN constexpr T& operator-=(T& a, B b) {
+  return a = static_cast<T>(a - b);
+}
+template <narrow T, class B>
+  requires operands<T, B>
+LOWP_FN constexpr T& operator*=(T& a, B b) {
+  return a = static_cast<T>(a * b);
+}
+template <narrow T, class B>
+  requires operands<T, B>
+LOWP_FN constexpr T& operator/=(T& a, B b) {
+  return a = static_cast<T>(a / b);
+}
+
+template <narrow T>
+LOWP_FN constexpr T& operator++(T& a) {
+  return a += 1;
+}
+template <narrow T>
+LOWP_FN constexpr T& operator--(T& a) {
+  return a -= 1;
+}
+template <narrow T>
+LOWP_FN constexpr T operator++(T& a, int) {
+  T const before = a;
+  a += 1;
+  return before;
+}
+template <narrow T>
+LOWP_FN constexpr T operator--(T& a, int) {
+  T const before = a;
+  a -= 1;
+  return before;
+}
+
+template <narrow T>
+LOWP_FN constexpr T operator+(T a) {
+  return a;
+}
+/// Flips the sign, of NaN too. Zero and NaN of a format without negative zero stay; a format
+/// without sign gives NaN.
+template <narrow T>
+LOWP_FN constexpr T operator-(T a) {
+  using storage = typename T::storage;
+  constexpr format F = T::descriptor;
+  if (!F.has_sign) return T::from_bits(static_cast<storage>(F.nan_code()));
+  if (!F.has_negative_zero() && (a.bits() & F.magnitude_mask()) == 0) return a;
+  return T::from_bits(static_cast<storage>(a.bits() ^ F.sign_mask()));
+}
+
+template <class A, class B>
+  requires operands<A, B>
+LOWP_FN constexpr bool operator==(A a, B b) {
+  return detail::operand<A, B>(a) == detail::operand<A, B>(b);
+}
+template <class A, class B>
+  requires operands<A, B>
+LOWP_FN constexpr std::partial_ordering operator<=>(A a, B b) {
+  return detail::operand<A, B>(a) <=> detail::operand<A, B>(b);
+}
+// Device code cannot ask a std::partial_ordering for its sign.
+template <class A, class B>
+  requires operands<A, B>
+LOWP_FN constexpr bool operator<(A a, B b) {
+  return detail::operand<A, B>(a) < detail::operand<A, B>(b);
+}
+template <class A, class B>
+  requires operands<A, B>
+LOWP_FN constexpr bool operator>(A a, B b) {
+  return b < a;
+}
+template <class A, class B>
+  requires operands<A, B>
+LOWP_FN constexpr bool operator<=(A a, B b) {
+  return detail::operand<A, B>(a) <= detail::operand<A, B>(b);
+}
+template <class A, class B>
+  requires operands<A, B>
+LOWP_FN constexpr bool operator>=(A a, B b) {
+  return b <= a;
+}
+
+// Two narrow formats do not mix; without these, both would widen to float behind your back. The type
+// that they would return is what a diagnostic shows.
+template <class A, class B>
+struct formats_do_not_mix_convert_one;
+// clang-format off
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator+(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator-(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator*(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator/(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator==(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator<(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator>(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator<=(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator>=(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator<=>(A, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator+=(A&, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator-=(A&, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator*=(A&, B) = delete;
+template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator/=(A&, B) = delete;
+// clang-format on
+
+}  // namespace lowp

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// The value type of every narrow format, its conversions, its numeric_limits and its hash.
+#pragma once
+
+#include <lowp/format/unpack.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <typeindex>  // the lightest header that declares std::hash
+
+namespace lowp {
+
+template <format F>
+  requires(F.is_valid())
+class basic_float;
+
+namespace detail {
+template <class T>
+inline constexpr bool is_narrow = false;
+template <format F>
+inline constexpr bool is_narrow<basic_float<F>> = true;
+}  // namespace detail
+
+/// A lowp value type.
+template <class T>
+concept narrow = detail::is_narrow<T>;
+/// What a span of the library can hold.
+template <class T>
+concept element = narrow<T> || std::same_as<T, float>;
+/// What a narrow value can be made from.
+template <class T>
+concept number = narrow<T> || std::floating_point<T> || detail::integer<T>;
+
+namespace detail {
+/// Every value is a float: a list-initialisation refuses to narrow.
+template <class X>
+concept widens_to_float = requires(X const& x) { float{x}; };
+
+/// A floating type of the language, `_Float16` too.
+template <class X>
+concept floating = std::floating_point<X> || (widens_to_float<X> && !std::is_class_v<X>);
+
+/// An enumeration, `_Float16`, or a class that converts to float, as 16-bit types of other libraries do.
+template <class X>
+concept number_like = !number<X> && (std::is_enum_v<X> || widens_to_float<X>);
+
+template <number_like X>
+LOWP_FN constexpr auto number_of(X const& x) {
+  if constexpr (std::is_enum_v<X>)
+    return static_cast<std::underlying_type_t<X>>(x);
+  else
+    return float{x};
+}
+}  // namespace detail
+
+template <class T>
+inline constexpr overflow default_overflow = overflow::infinity;
+template <format F>
+inline constexpr overflow default_overflow<basic_float<F>> = default_overflow_of(F);
+
+/// `x` as a `To`, rounded once from its exact value. `rounding` may be `stochastic`, which takes
+/// the random bits of element `offset`, or `stochastic_bits`.
+template <element To, number From, value_rounding R = nearest_even>
+LOWP_FN constexpr To convert(From x, R rounding = {}, overflow policy = default_overflow<To>);
+
+/// One value of the format F, stored as its code in the low bits of 8 or 16. Drops in for `float`
+/// as C++23's std::bfloat16_t does: widens implicitly, narrows explicitly (nearest even, default
+/// overflow), takes integers implicitly. An assignment narrows without a cast: `y = 0.5f * y`.
+template <format F>
+  requires(F.is_valid())
+class basic_float {
+ public:
+  using storage = std::conditional_t<(F.bits() <= 8), std::uint8_t, std::uint16_t>;
+  static constexpr format descriptor = F;
+
+  basic_float() = default;  // indeterminate, as a float is
+
+  template <detail::integer I>
+  LOWP_FN constexpr basic_float(I x) : basic_float(convert<basic_float>(x)) {}
+  template <std::floating_point X>
+  LOWP_FN explicit constexpr basic_float(X x) : basic_float(convert<basic_float>(x)) {}
+  template <format G>
+    requires(G != F)
+  LOWP_FN explicit constexpr basic_float(basic_float<G> x) : basic_float(convert<basic_float>(x)) {}
+  template <detail::number_like X>
+  LOWP_FN explicit constexpr basic_float(X const& x) : basic_float(detail::number_of(x)) {}
+
+  template <detail::floating X>
+  LOWP_FN constexpr basic_float& operator=(X x) {
+    return *this = basic_float(x);
+  }
+
+  LOWP_FN constexpr operator float() const { return convert<float>(*this); }
+
+  /// The value whose bit pattern is `code`; bits above the format's are dropped.
+  LOWP_FN static constexpr basic_float from_bits(storage code) {
+    basic_float x;
+    x.code_ = static_cast<storage>(code & F.code_mask());
+    return x;
+  }
+  LOWP_FN constexpr storage bits() const { return code_; }
+
+ private:
+  storage code_;
+};
+
+// clang-format off
+using float16            = basic_float<formats::float16>;
+using bfloat16           = basic_float<formats::bfloat16>;
+using float8_e5m2        = basic_float<formats::float8_e5m2>;
+using float8_e4m3fn      = basic_float<formats::float8_e4m3fn>;
+using float8_e4m3        = basic_float<formats::float8_e4m3>;
+using float8_e3m4        = basic_float<formats::float8_e3m4>;
+using float8_e4m3fnuz    = basic_float<formats::float8_e4m3fnuz>;
+using float8_e5m2fnuz    = basic_float<formats::float8_e5m2fnuz>;
+using float8_e4m3b11fnuz = basic_float<formats::float8_e4m3b11fnuz>;
+using float8_e8m0fnu     = basic_float<formats::float8_e8m0fnu>;
+using float6_e2m3fn      = basic_float<formats::float6_e2m3fn>;
+using float6_e3m2fn      = basic_float<formats::float6_e3m2fn>;
+using float4_e2m1fn      = basic_float<formats::float4_e2m1fn>;
+// clang-format on
+
+namespace detail {
+template <class R>
+LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
+  if constexpr (std::same_as<R, stochastic>)
+    return random_source{rounding.seed, rounding.stream}(rounding.offset);
+  else if constexpr (std::same_as<R, stochastic_bits>)
+    return rounding.r;
+  else
+    return 0;
+}
+}  // namespace detail
+
+template <element To, number From, value_rounding R>
+LOWP_FN constexpr To convert(From x, R rounding, overflow policy) {
+  if constexpr (std::same_as<To, From>) {
+    return x;
+  } else if constexpr (std::same_as<To, float> && narrow<From>) {
+    return __builtin_bit_cast(float, detail::decode<From::descriptor>(std::uint32_t{x.bits()}));
+  } else if constexpr (narrow<From>) {
+    return convert<To>(convert<float>(x), rounding, policy);  // widening is exact
+  } else if constexpr (detail::widens_to_float<From> && !std::same_as<From, float>) {
+    return convert<To>(float{x}, rounding, policy);
+  } else if constexpr (std::same_as<To, float>) {
+    return __builtin_bit_cast(
+        float, detail::encode_binary32(detail::unpack(x), detail::random_bits_of(rounding),
+                                       rounding, policy));
+  } else {
+    constexpr format F = To::descriptor;
+    auto const results = detail::special_results_of<F>(rounding, policy);
+    std::uint32_t const random = detail::random_bits_of(rounding);
+    std::uint32_t code = 0;
+    if constexpr (std::same_as<From, float>)
+      code =
+          detail::encode<F>(__builtin_bit_cast(std::uint32_t, x), random, rounding, results).code;
+    else
+      code = detail::encode<F>(detail::unpack(x), random, rounding, results);
+    return To::from_bits(static_cast<typename To::storage>(code));
+  }
+}
+
+}  // namespace lowp
+
+/// Facts of the format, as for every floating-point type. infinity() is the quiet NaN where the
+/// format has no infinity, and both are zero where it has neither.
+template <lowp::format F>
+class std::numeric_limits<lowp::basic_float<F>> {
+  using T = lowp::basic_float<F>;
+  LOWP_FN static constexpr T from(std::uint32_t code) {
+    return T::from_bits(static_cast<typename T::storage>(code));
+  }
+  // floor(n * log10(2)), exact for the exponents of any format here
+  LOWP_FN static constexpr int log10_of_2_to(int n) {
+    return (n * 30103 - (n < 0 ? 99999 : 0)) / 100000;
+  }
+
+ public:
+  static constexpr bool is_specialized = true;
+  static constexpr bool is_signed = F.has_sign;
+  static constexpr bool is_integer = false;
+  static constexpr bool is_exact = false;
+  static constexpr bool has_infinity = F.has_infinity();
+  static constexpr bool has_quiet_NaN = F.has_nan();
+  static constexpr bool has_signaling_NaN = F.has_infinity() && F.significand_bits > 1;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since C++23
+  static constexpr float_denorm_style has_denorm = F.has_zero() ? denorm_present : denorm_absent;
+  static constexpr bool has_denorm_loss = false;
+#pragma GCC diagnostic pop
+  static constexpr float_round_style round_style = round_to_nearest;
+  static constexpr bool is_iec559 = F.has_infinity();  // infinity, NaN and signed zero of IEEE 754
+  static constexpr bool is_bounded = true;
+  static constexpr bool is_modulo = false;
+  static constexpr int radix = 2;
+  static constexpr int digits = F.precision();
+  static constexpr int digits10 = log10_of_2_to(digits - 1);
+  static constexpr int max_digits10 = log10_of_2_to(digits) + 2;
+  static constexpr int min_exponent = F.min_exponent() + 1;  // of 0.1 in binary, as for float
+  static constexpr int max_exponent = F.max_exponent() + 1;
+  static constexpr int min_exponent10 = -log10_of_2_to(-F.min_exponent());
+  static constexpr int max_exponent10 = log10_of_2_to(max_exponent);
+  static constexpr bool traps = false;
+  static constexpr bool tinyness_before = false;
+
+  LOWP_FN static constexpr T min() noexcept { return from(F.min_normal_code()); }
+  LOWP_FN static constexpr T max() noexcept { return from(F.max_code()); }
+  LOWP_FN static constexpr T lowest() noexcept {
+    return from(F.has_sign ? F.sign_mask() | F.max_code() : 0);
+  }
+  /// The gap above 1.
+  LOWP_FN static constexpr T epsilon() noexcept { return T(1.0 / (1 << F.significand_bits)); }
+  LOWP_FN static constexpr T round_error() noexcept { return T(0.5); }
+  LOWP_FN static constexpr T infinity() noexcept {
+    return F.has_infinity() ? from(F.infinity_code()) : quiet_NaN();
+  }
+  LOWP_FN static constexpr T quiet_NaN() noexcept { return from(F.has_nan() ? F.nan_code() : 0); }
+  LOWP_FN static constexpr T signaling_NaN() noexcept {
+    return has_signaling_NaN ? from(F.infinity_code() + 1) : quiet_NaN();
+  }
+  LOWP_FN static constexpr T denorm_min() noexcept { return from(F.has_zero() ? 1 : 0); }
+};
+
+/// Equal for both zeros.
+template <lowp::format F>
+struct std::hash<lowp::basic_float<F>> {
+  std::size_t operator()(lowp::basic_float<F> x) const noexcept {
+    bool const zero = F.has_zero() && (x.bits() & F.magnitude_mask()) == 0 &&
+                      F.codes != lowp::specials::nan_negative_zero;
+    return zero ? 0 : x.bits();
+  }
+};

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of <cmath> for the value types, found by argument-dependent lookup: what C++23 has for
+// std::bfloat16_t.
+//
+//     bfloat16 y = exp(-x * x);        // a bfloat16, rounded once more from double
+//
+// Each computes in double and rounds to nearest even with the format's default overflow. A NaN result is
+// the canonical quiet NaN. In ulps of T the error is at most
+//
+//     floor ceil trunc round rint nearbyint,    1/2: the exact result rounded once. float16 and bfloat16
+//     fmod remainder modf frexp ldexp scalbn    have it, but for an ldexp or scalbn out of their range.
+//     exp ... erfc, of one argument             1/2: correctly rounded for every float16 and bfloat16
+//     pow hypot atan2 fdim                      1/2 + 2^-36
+//     lerp                                      1/2, and 2^-52 of the largest of |a|, |t * a|, |t * b|
+//
+// if the <cmath> of the platform errs by less than 8 ulps of double. A result below double's range is
+// zero, so NaN in a format without zero.
+#pragma once
+
+#include <lowp/format/math.hpp>
+
+namespace lowp {
+
+namespace detail {
+/// The exact value of x, in a type that the builtins take.
+template <narrow T>
+LOWP_FN double in_double(T x) {
+  return lanes::widen(float{x});
+}
+}  // namespace detail
+
+// Builtins, because <cmath> would cost a program more than all of the value types.
+#define LOWP_OF_ONE(name)                                               \
+  template <narrow T>                                                   \
+  LOWP_FN T name(T x) {                                                 \
+    return detail::computed<T>(__builtin_##name(detail::in_double(x))); \
+  }
+LOWP_OF_ONE(exp)
+LOWP_OF_ONE(exp2)
+LOWP_OF_ONE(expm1)
+LOWP_OF_ONE(log)
+LOWP_OF_ONE(log2)
+LOWP_OF_ONE(log10)
+LOWP_OF_ONE(log1p)
+LOWP_OF_ONE(cbrt)
+LOWP_OF_ONE(sin)
+LOWP_OF_ONE(cos)
+LOWP_OF_ONE(tan)
+LOWP_OF_ONE(asin)
+LOWP_OF_ONE(acos)
+LOWP_OF_ONE(atan)
+LOWP_OF_ONE(sinh)
+LOWP_OF_ONE(cosh)
+LOWP_OF_ONE(tanh)
+LOWP_OF_ONE(asinh)
+LOWP_OF_ONE(acosh)
+LOWP_OF_ONE(atanh)
+LOWP_OF_ONE(erf)
+LOWP_OF_ONE(erfc)
+LOWP_OF_ONE(floor)
+LOWP_OF_ONE(ceil)
+LOWP_OF_ONE(trunc)
+LOWP_OF_ONE(round)
+LOWP_OF_ONE(rint)
+LOWP_OF_ONE(nearbyint)
+#undef LOWP_OF_ONE
+
+#define LOWP_OF_TWO(name)                                                                     \
+  template <narrow T>                                                                         \
+  LOWP_FN T name(T x, T y) {                                                                  \
+    return detail::computed<T>(__builtin_##name(detail::in_double(x), detail::in_double(y))); \
+  }
+LOWP_OF_TWO(pow)
+LOWP_OF_TWO(hypot)
+LOWP_OF_TWO(atan2)
+LOWP_OF_TWO(fmod)
+LOWP_OF_TWO(remainder)
+LOWP_OF_TWO(fdim)
+#undef LOWP_OF_TWO
+
+#define LOWP_OF_VALUE_AND(name, Second)                                         \
+  template <narrow T>                                                           \
+  LOWP_FN T name(T x, Second second) {                                          \
+    return detail::computed<T>(__builtin_##name(detail::in_double(x), second)); \
+  }
+LOWP_OF_VALUE_AND(ldexp, int)
+LOWP_OF_VALUE_AND(scalbn, int)
+LOWP_OF_VALUE_AND(frexp, int*)
+#undef LOWP_OF_VALUE_AND
+
+/// Returns the fraction of x and stores its integral part; both have the sign of x.
+template <narrow T>
+LOWP_FN T modf(T x, T* integral_part) {
+  double whole;
+  double const fraction = __builtin_modf(detail::in_double(x), &whole);
+  *integral_part = detail::computed<T>(whole);
+  return detail::computed<T>(fraction);
+}
+
+/// Returns a + t * (b - a): for finite a and b, a at t = 0, b at t = 1, and monotonic in t.
+template <narrow T>
+LOWP_FN T lerp(T a, T b, T t) {
+  double const from = detail::in_double(a), weight = detail::in_double(t);
+  return detail::computed<T>(
+      __builtin_fma(weight, detail::in_double(b), __builtin_fma(-weight, from, from)));
+}
+
+template <narrow T>
+LOWP_FN constexpr T fabs(T x) {
+  return abs(x);
+}
+
+}  // namespace lowp

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encode and decode in integer arithmetic, once for every format, mode and kind of lane.
+#pragma once
+
+#include <lowp/format/format.hpp>
+#include <lowp/format/overflow.hpp>
+#include <lowp/format/rounding.hpp>
+#include <lowp/lanes/lanes.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::detail {
+
+/// What becomes of a NaN that is stored: a conversion keeps sign and payload, a computed NaN is the
+/// canonical one.
+enum class nans : std::uint8_t { kept, canonical };
+
+/// Where special results go, in lanes and by sign: computed once per call.
+template <class U>
+struct special_results {
+  U overflowed[2], infinite, nan[2], nan_payload;
+  bool continues;  ///< what overflows becomes the code after the largest finite value
+};
+
+template <format F, class U = std::uint32_t, class R>
+LOWP_FN constexpr special_results<U> special_results_of(R const& rounding, overflow policy,
+                                                        nans kind = nans::kept) {
+  using lanes::broadcast;
+  special_codes codes = special_codes_of<F>(policy);
+  if (kind == nans::canonical) {
+    codes.nan[1] = codes.nan[0];
+    codes.nan_payload = 0;
+  }
+  return {
+      {broadcast<U>(rounding.inward(false) ? F.max_code() : codes.overflowed),
+       broadcast<U>(rounding.inward(true) ? F.max_code() : codes.overflowed)},
+      broadcast<U>(codes.infinite),
+      {broadcast<U>(codes.nan[0]), broadcast<U>(codes.nan[1])},
+      broadcast<U>(codes.nan_payload),
+      !rounding.inward(false) && !rounding.inward(true) && codes.overflowed == F.max_code() + 1};
+}
+
+template <class U, class M>
+struct encoded {
+  U code;
+  M overflowed;  ///< finite, and the rounded magnitude exceeds the largest finite value
+};
+
+/// A binary32 magnitude that is normal in F, or at least in binary32 where F's exponents reach as
+/// far down, to the code that it rounds to. Codes continue beyond the largest finite value.
+///
+///     | exponent field | kept | dropped |
+///                            + increment, which carries into what is kept
+template <format F, class U, class M, class R>
+LOWP_FN constexpr U round_normal(U const& a, M const& negative, U const& random,
+                                 R const& rounding) {
+  constexpr int dropped = 24 - F.precision();
+  constexpr auto rebias = static_cast<std::uint32_t>(127 - F.bias) << 23;
+  U const odd = (a >> dropped) & 1;
+  return (a - rebias + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
+}
+
+/// The same for a magnitude that is subnormal in F and whose bits above the dropped ones lie on F's
+/// subnormal grid.
+template <format F, class U, class M, class R>
+LOWP_FN constexpr U round_subnormal(U const& a, M const& negative, U const& random,
+                                    R const& rounding) {
+  using namespace lanes;
+  constexpr int width = 31;
+  constexpr auto least = static_cast<std::uint32_t>(24 - F.precision());
+  constexpr auto min_normal_field = static_cast<std::uint32_t>(F.min_exponent() + 127);
+  U const one = broadcast<U>(1);
+  U const field = max(a >> 23, one);
+  U const significand = a - ((field - 1) << 23);
+  U const dropped = min(max(broadcast<U>(least + min_normal_field) - field, broadcast<U>(least)),
+                        broadcast<U>(2 * width));
+  // More than `width` bits dropped: far below one half, and all that matters is the leading bits
+  // for a random draw, and for the rest that it is not zero.
+  U const near = min(dropped, broadcast<U>(width));
+  U const kept = max(significand >> (dropped - near), min(significand, one));
+  U const odd = (kept >> near) & 1;
+  U const increment = rounding.template increment<width>(odd, negative, random);
+  return (kept + (increment >> (broadcast<U>(width) - near))) >> near;
+}
+
+/// The same, to nearest even, where reals add as IEEE 754 says: adding a power of two whose ulp is
+/// F's smallest subnormal rounds to F's subnormal grid.
+template <format F, class U>
+LOWP_FN U round_subnormal_by_addition(U const& a) {
+  using R = decltype(lanes::to_real(a));
+  constexpr auto aligner =
+      static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits + 23 + 127) << 23;
+  U const there = lanes::broadcast<U>(aligner);
+  return lanes::bits(lanes::add(lanes::from_bits<R>(a), lanes::from_bits<R>(there))) - there;
+}
+
+/// The same, stochastically, where reals multiply as IEEE 754 says: a power of two makes steps of
+/// 2^-17 of F's smallest subnormal integers. What is not subnormal in F may come out as anything.
+template <format F>
+inline constexpr int steps_exponent = 17 + F.significand_bits - F.min_exponent();
+template <format F, class U>
+LOWP_FN U round_subnormal_by_steps(U const& a, U const& random) {
+  using namespace lanes;
+  using R = decltype(to_real(a));
+  constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
+  constexpr auto scale = static_cast<std::uint32_t>(steps_exponent<F> + 127) << 23;
+  U const steps =
+      to_word(mul(from_bits<R>(min(a, broadcast<U>(least))), from_bits<R>(broadcast<U>(scale))));
+  return (((steps + 1) >> 1) + random) >> 16;
+}
+
+/// Any binary32 magnitude to the code that it rounds to.
+template <format F, class U, class M, class R>
+LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& random,
+                                    R const& rounding) {
+  using namespace lanes;
+  constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
+  if constexpr (F.min_exponent() == -126) {
+    return round_normal<F>(a, negative, random, rounding);
+  } else if constexpr (F.min_exponent() == -127) {  // the smallest code is a subnormal binary32
+    U const normalized = max((a << 1) - (1u << 23), broadcast<U>(0));
+    auto const subnormal = greater(broadcast<U>(1u << 23), a);
+    return round_normal<F>(select(subnormal, normalized, a), negative, random, rounding);
+  } else if constexpr (!F.has_zero()) {
+    return round_normal<F>(max(a, broadcast<U>(least)), negative, random, rounding);
+  } else {
+    U const normal = round_normal<F>(a, negative, random, rounding);
+    auto const subnormal = greater(broadcast<U>(least), a);
+    if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even>) {
+      if (!__builtin_is_constant_evaluated())
+        return select(subnormal, round_subnormal_by_addition<F>(a), normal);
+    } else if constexpr (lane<U>::computes_exactly && std::same_as<R, stochastic> &&
+                         steps_exponent<F> <= 127) {
+      if (!__builtin_is_constant_evaluated())
+        return select(subnormal, round_subnormal_by_steps<F>(a, random), normal);
+    }
+    return select(subnormal, round_subnormal<F>(a, negative, random, rounding), normal);
+  }
+}
+
+/// The code of a finite value's rounded magnitude. What lies beyond the largest finite value goes to
+/// that or to the code after it, so that a minimum finds it.
+template <format F, class R, class U, class M>
+LOWP_FN constexpr U finish_finite(U const& magnitude, U const& sign, M const& negative,
+                                  special_results<U> const& s) {
+  using namespace lanes;
+  U beyond = s.overflowed[0];
+  if constexpr (one_of<R, upward, downward, rounding_mode>)
+    beyond = select(negative, s.overflowed[1], beyond);
+  U const code = min(magnitude, beyond);
+  if constexpr (F.has_negative_zero()) return code | sign;
+  U const zero = broadcast<U>(0);
+  return code | select(equal(code, zero), zero, sign);
+}
+
+template <format F, class R, class U, class M>
+LOWP_FN constexpr encoded<U, M> encoded_finite(U const& magnitude, U const& sign, M const& negative,
+                                               special_results<U> const& s) {
+  return {finish_finite<F, R>(magnitude, sign, negative, s),
+          lanes::greater(magnitude, lanes::broadcast<U>(F.max_code()))};
+}
+
+/// The same for any value. `payload` holds the leading bits of a NaN's significand field.
+template <format F, class R, class U, class M>
+LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, U const& sign, M const& negative,
+                                       M const& infinite, M const& nan, U const& payload,
+                                       special_results<U> const& s) {
+  using namespace lanes;
+  M const is_nan = F.has_sign ? nan : mask_or(nan, negative);
+  U const special = select(is_nan, (payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0]),
+                           s.infinite | sign);
+  M const overflowed =
+      mask_and(greater(magnitude, broadcast<U>(F.max_code())), mask_not(mask_or(infinite, nan)));
+  return {
+      select(mask_or(infinite, is_nan), special, finish_finite<F, R>(magnitude, sign, negative, s)),
+      overflowed};
+}
+
+/// Most packs have a subnormal of F among numbers of ordinary size: looking first is in vain.
+template <format F, class U>
+inline constexpr bool expects_subnormals =
+    lane<U>::computes_exactly && F.has_zero() && F.min_exponent() >= -3;
+
+/// All are finite, and normal in binary32 and F unless F's exponents are binary32's.
+template <format F, class U>
+LOWP_FN constexpr bool all_ordinary(U const& a) {
+  using namespace lanes;
+  if constexpr (F.min_exponent() == -126) {
+    return !any(greater(a, broadcast<U>(binary32_infinity - 1)));
+  } else {  // one comparison: below the least, subtraction wraps to what is large
+    constexpr int field = F.min_exponent() + 127;
+    constexpr auto least = static_cast<std::uint32_t>(field > 1 ? field : 1) << 23;
+    constexpr std::uint32_t origin = least + binary32_sign;
+    return !any(greater(a - origin, broadcast<U>(binary32_infinity - 1 - origin)));
+  }
+}
+
+/// binary32 patterns to codes.
+template <format F, class U, class R>
+LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
+                              special_results<U> const& s) {
+  using namespace lanes;
+  U const a = b & (binary32_sign - 1);
+  auto const negative = greater(broadcast<U>(0), b);
+  using mask = std::remove_cv_t<decltype(negative)>;
+  if constexpr (F.is_truncated_binary32()) {  // the sign may stay where it is
+    constexpr int dropped = 32 - F.bits();
+    if (s.continues && all_ordinary<F>(a)) [[likely]] {
+      U const odd = (b >> dropped) & 1;
+      U const code = (b + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
+      return encoded<U, mask>{code, greater(code & F.magnitude_mask(), broadcast<U>(F.max_code()))};
+    }
+  }
+  U const sign = (b >> (32 - F.bits())) & F.sign_mask();
+  if constexpr (F.has_sign && !expects_subnormals<F, U>)
+    if (all_ordinary<F>(a)) [[likely]]
+      return encoded_finite<F, R>(round_normal<F>(a, negative, random, rounding), sign, negative,
+                                  s);
+  U const magnitude = round_magnitude<F>(a, negative, random, rounding);
+  if (F.has_sign && !any(greater(a, broadcast<U>(binary32_infinity - 1)))) [[likely]]
+    return encoded_finite<F, R>(magnitude, sign, negative, s);
+  auto const infinite = equal(a, broadcast<U>(binary32_infinity));
+  auto nan = greater(a, broadcast<U>(binary32_infinity));
+  if constexpr (!F.has_zero()) nan = mask_or(nan, equal(a, broadcast<U>(0)));
+  // The mask anew: where no mode asks for it, only this rare path computes it.
+  return finish<F, R>(magnitude, sign, greater(broadcast<U>(0), b), infinite, nan,
+                      a >> (23 - F.significand_bits), s);
+}
+
+/// The binary32 pattern of a subnormal magnitude of F, zero included, in steps of F's smallest.
+template <format F, class U>
+LOWP_FN constexpr U decode_subnormal(U const& magnitude) {
+  using namespace lanes;
+  if constexpr (lane<U>::computes_exactly) {  // 1.m - 1.0, scaled: neither is subnormal in binary32
+    using R = decltype(to_real(magnitude));
+    constexpr auto one = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
+    U const with_one = (magnitude << (23 - F.significand_bits)) + one;
+    if (!__builtin_is_constant_evaluated())
+      return bits(sub(from_bits<R>(with_one), from_bits<R>(broadcast<U>(one))));
+  }
+  constexpr auto scale = static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits) << 23;
+  U const zero = broadcast<U>(0);
+  return select(equal(magnitude, zero), zero, bits(to_real(magnitude)) + scale);
+}
+
+/// Codes to binary32 patterns. Exact; a NaN comes out quiet, except where widening is a shift.
+template <format F, class U>
+LOWP_FN constexpr U decode(U const& code) {
+  using namespace lanes;
+  constexpr int shift = 23 - F.significand_bits;
+  if constexpr (F.is_truncated_binary32()) return code << (32 - F.bits());
+
+  U const magnitude = code & F.magnitude_mask();
+  U b = (magnitude << shift) + (static_cast<std::uint32_t>(127 - F.bias) << 23);
+  if constexpr (F.has_zero())
+    b = select(greater(broadcast<U>(F.min_normal_code()), magnitude),
+               decode_subnormal<F>(magnitude), b);
+  else
+    b = select(equal(magnitude, broadcast<U>(0)), broadcast<U>(1u << 22),
+               b);  // 2^-127 is subnormal
+  if constexpr (F.codes == specials::ieee) {
+    auto const is_special = greater(magnitude, broadcast<U>(F.max_code()));
+    if (any(is_special)) {
+      U const payload = (magnitude & F.significand_mask()) << shift;
+      U const special =
+          payload | select(equal(payload, broadcast<U>(0)), broadcast<U>(binary32_infinity),
+                           broadcast<U>(binary32_nan));
+      b = select(is_special, special, b);
+    }
+  }
+  if constexpr (F.codes == specials::nan_all_ones)
+    b = select(equal(magnitude, broadcast<U>(F.magnitude_mask())), broadcast<U>(binary32_nan), b);
+  if constexpr (F.has_sign) b = b | ((code << (32 - F.bits())) & binary32_sign);
+  if constexpr (F.codes == specials::nan_negative_zero)
+    b = select(equal(code & F.code_mask(), broadcast<U>(F.nan_code())), broadcast<U>(binary32_nan),
+               b);
+  return b;
+}
+
+}  // namespace lowp::detail

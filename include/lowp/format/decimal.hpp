@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decimal numbers to and from unpacked ones in integers: no flag of the unit and no state of the
+// processor changes a digit, and std::from_chars need not know floating-point types.
+#pragma once
+
+#include <lowp/format/unpack.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::detail {
+
+inline namespace LOWP_UNIT {
+
+/// A natural number below 2^3072.
+class natural {
+ public:
+  explicit natural(std::uint64_t x = 0) {
+    for (; x != 0; x >>= 32) words_[size_++] = static_cast<std::uint32_t>(x);
+  }
+
+  /// this = this * factor + addend
+  void multiply_add(std::uint32_t factor, std::uint32_t addend) {
+    std::uint64_t carry = addend;
+    for (std::size_t i = 0; i < size_; ++i) {
+      carry += std::uint64_t{words_[i]} * factor;
+      words_[i] = static_cast<std::uint32_t>(carry);
+      carry >>= 32;
+    }
+    if (carry != 0) words_[size_++] = static_cast<std::uint32_t>(carry);
+  }
+  /// Leaves the quotient, returns the remainder.
+  std::uint32_t divide(std::uint32_t divisor) {
+    std::uint64_t rest = 0;
+    for (std::size_t i = size_; i-- > 0;) {
+      rest = rest << 32 | words_[i];
+      words_[i] = static_cast<std::uint32_t>(rest / divisor);
+      rest %= divisor;
+    }
+    while (size_ > 0 && words_[size_ - 1] == 0) --size_;
+    return static_cast<std::uint32_t>(rest);
+  }
+  void shift_left(int bits) {
+    for (; bits >= 31; bits -= 31) multiply_add(1u << 31, 0);
+    multiply_add(1u << bits, 0);
+  }
+  void multiply_by_power_of_five(int exponent) {
+    for (; exponent >= 13; exponent -= 13) multiply_add(five_to_the_13th, 0);
+    for (; exponent > 0; --exponent) multiply_add(5, 0);
+  }
+  /// Returns true if anything remained.
+  bool divide_by_power_of_five(int exponent) {
+    bool rest = false;
+    for (; exponent >= 13; exponent -= 13) rest |= divide(five_to_the_13th) != 0;
+    for (; exponent > 0; --exponent) rest |= divide(5) != 0;
+    return rest;
+  }
+
+  [[nodiscard]] bool is_zero() const { return size_ == 0; }
+  [[nodiscard]] int bit_length() const {
+    return size_ == 0 ? 0 : static_cast<int>(32 * size_) - (leading_zeros(words_[size_ - 1]) - 32);
+  }
+  /// The number times 2^scale; `below`: and something smaller than its last bit.
+  [[nodiscard]] unpacked times_power_of_two(int scale, bool below) const {
+    std::uint64_t leading = 0;
+    std::size_t const least = size_ > 3 ? size_ - 3 : 0;
+    for (std::size_t i = 0; i < least; ++i) below |= words_[i] != 0;
+    int const shift = bit_length() - static_cast<int>(32 * least) - 64;  // to 64 leading bits
+    for (std::size_t i = size_; i-- > least;) {
+      int const at = static_cast<int>(32 * (i - least)) - (shift > 0 ? shift : 0);
+      std::uint64_t const word = words_[i];
+      leading |= at >= 0 ? word << at : word >> -at;
+      below |= at < 0 && (word & ((std::uint64_t{1} << -at) - 1)) != 0;
+    }
+    return normalized(false, leading | (below ? 1 : 0),
+                      scale + static_cast<int>(32 * least) + (shift > 0 ? shift : 0));
+  }
+
+ private:
+  static constexpr std::uint32_t five_to_the_13th = 1220703125;
+
+  std::array<std::uint32_t, 96> words_;
+  std::size_t size_ = 0;
+};
+
+/// (-1)^negative * 0.digits * 10^point. No digit leads with zero; zero has none.
+struct decimal {
+  /// The midpoint of two doubles has 768 at most: what follows decides only if it is not zero.
+  static constexpr std::size_t capacity = 768;
+
+  std::array<std::uint8_t, capacity> digits;
+  std::size_t size = 0;
+  std::int64_t point = 0;
+  bool negative = false, has_more = false;  ///< not zero after the last digit kept
+
+  void append(std::uint8_t digit) {
+    if (size < capacity)
+      digits[size++] = digit;
+    else
+      has_more |= digit != 0;
+  }
+};
+
+/// The value of `d`, to a bit for "not zero below". Far from what a double can hold, some number of its
+/// sign that is as far.
+inline unpacked unpack_decimal(decimal const& d) {
+  constexpr int far = 400, far_exponent = 2000;
+  unpacked u{.negative = d.negative};
+  if (d.size == 0) return u;
+  if (d.point < -far || d.point > far) {
+    u.exponent = d.point < 0 ? -far_exponent : far_exponent;
+    u.significand = std::uint64_t{1} << 61;
+    return u;
+  }
+  natural n;
+  std::uint32_t digits = 0, power = 1;
+  for (std::size_t i = 0; i < d.size; ++i) {
+    digits = 10 * digits + d.digits[i];
+    power *= 10;
+    if (power != 1'000'000'000 && i + 1 != d.size) continue;
+    n.multiply_add(power, digits);
+    digits = 0, power = 1;
+  }
+  auto exponent = static_cast<int>(d.point) - static_cast<int>(d.size);
+  if (exponent >= 0) {
+    n.multiply_by_power_of_five(exponent);
+    u = n.times_power_of_two(exponent, d.has_more);
+  } else {
+    int const wanted = 66 - exponent * 7 / 3 - n.bit_length();  // log2(5) < 7/3: 64 bits remain
+    int const shift = wanted > 0 ? wanted : 0;
+    n.shift_left(shift);
+    bool const rest = n.divide_by_power_of_five(-exponent);
+    u = n.times_power_of_two(exponent - shift, rest || d.has_more);
+  }
+  u.negative = d.negative;
+  return u;
+}
+
+/// The decimal that a finite number is, exactly; no smaller than the smallest double.
+inline decimal exact_decimal(unpacked const& u) {
+  decimal d;
+  d.negative = u.negative;
+  if (u.significand == 0) return d;
+  std::uint64_t significand = u.significand;
+  int exponent = u.exponent - 61;
+  for (; (significand & 1) == 0; significand >>= 1) ++exponent;
+  natural n(significand);
+  if (exponent >= 0)
+    n.shift_left(exponent);
+  else
+    n.multiply_by_power_of_five(-exponent);
+  std::array<std::uint8_t, 1100> backwards;
+  std::size_t size = 0;
+  for (; !n.is_zero(); ++size) backwards[size] = static_cast<std::uint8_t>(n.divide(10));
+  for (std::size_t i = size; i-- > 0;) d.append(backwards[i]);
+  d.point = static_cast<int>(size) + (exponent < 0 ? exponent : 0);
+  return d;
+}
+
+/// digits * 10^exponent
+struct short_decimal {
+  std::uint64_t digits;
+  int exponent;
+};
+
+inline unpacked unpack_decimal(short_decimal const& s) {
+  decimal d;
+  std::uint64_t power = 1;
+  for (; power <= s.digits / 10;) power *= 10;
+  for (; power != 0; power /= 10) d.append(static_cast<std::uint8_t>(s.digits / power % 10));
+  d.point = static_cast<int>(d.size) + s.exponent;
+  return unpack_decimal(d);
+}
+
+/// `d` to so many digits; a tie goes to the even one.
+inline short_decimal rounded(decimal const& d, int digits) {
+  std::uint64_t leading = 0;
+  auto const kept = static_cast<std::size_t>(digits);
+  for (std::size_t i = 0; i < kept; ++i) leading = 10 * leading + (i < d.size ? d.digits[i] : 0);
+  int const next = kept < d.size ? d.digits[kept] : 0;
+  bool more = d.has_more;
+  for (std::size_t i = kept + 1; i < d.size; ++i) more |= d.digits[i] != 0;
+  if (next > 5 || (next == 5 && (more || (leading & 1) != 0))) ++leading;
+  return {leading, static_cast<int>(d.point) - digits};
+}
+
+/// The nearest X, ties to even: infinity beyond the largest. A NaN keeps its leading payload bits.
+template <std::floating_point X>
+  requires(sizeof(X) == 4 || sizeof(X) == 8)
+X nearest(unpacked const& u) {
+  constexpr format F = sizeof(X) == 4 ? format{8, 23, 127} : format{11, 52, 1023};
+  using word = std::conditional_t<sizeof(X) == 4, std::uint32_t, std::uint64_t>;
+  constexpr std::uint64_t infinity = std::uint64_t{(1u << F.exponent_bits) - 1}
+                                     << F.significand_bits;
+  std::uint64_t code = infinity;
+  if (u.nan) {
+    code |= std::uint64_t{u.payload | 0x80000000} << 32 >> (64 - F.significand_bits);
+  } else if (!u.infinite) {
+    position const p = locate<F>(u);
+    std::uint64_t const increment = half<63, std::uint64_t> - 1 + (p.lower & 1);
+    code = p.lower + ((p.fraction + increment) >> 63);
+    if (code > infinity) code = infinity;
+  }
+  code |= std::uint64_t{u.negative} << (8 * sizeof(X) - 1);
+  return __builtin_bit_cast(X, static_cast<word>(code));
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp::detail

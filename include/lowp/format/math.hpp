@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the value types, found by argument-dependent lookup, and the gaps between values.
+#pragma once
+
+#include <lowp/format/arithmetic.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+namespace detail {
+
+template <narrow T>
+LOWP_FN constexpr std::uint32_t magnitude(T x) {
+  return x.bits() & T::descriptor.magnitude_mask();
+}
+template <narrow T>
+LOWP_FN constexpr std::uint32_t sign(T x) {
+  return x.bits() & T::descriptor.sign_mask();
+}
+template <narrow T>
+LOWP_FN constexpr T from_code(std::uint32_t code) {
+  return T::from_bits(static_cast<typename T::storage>(code));
+}
+template <narrow T>
+LOWP_FN constexpr T canonical_nan() {
+  return from_code<T>(T::descriptor.nan_code());
+}
+
+template <narrow T>
+LOWP_FN constexpr unpacked unpack(T x) {
+  return unpack_binary32(decode<T::descriptor>(std::uint32_t{x.bits()}));
+}
+
+/// Numbers in the order of the values that are no NaN. Unlike the comparison of floats it knows
+/// subnormals whatever the unit does to them.
+template <narrow T>
+LOWP_FN constexpr int rank(T x) {
+  auto const m = static_cast<int>(magnitude(x));
+  return sign(x) != 0 ? -m : m;
+}
+
+/// 2^exponent for -149 <= exponent <= 127, whatever the unit does to subnormals.
+LOWP_FN constexpr float power_of_two(int exponent) {
+  return __builtin_bit_cast(float, exponent >= -126
+                                       ? static_cast<std::uint32_t>(exponent + 127) << 23
+                                       : std::uint32_t{1} << (exponent + 149));
+}
+/// The distance from a magnitude to the next larger one, on the continued grid.
+template <format F>
+LOWP_FN constexpr float step_above(std::uint32_t magnitude) {
+  int const field = static_cast<int>(magnitude >> F.significand_bits);
+  int const exponent = (F.has_zero() && field == 0 ? 1 : field) - F.bias;
+  return power_of_two(exponent - F.significand_bits);
+}
+
+}  // namespace detail
+
+template <narrow T>
+LOWP_FN constexpr bool isnan(T x) {
+  constexpr format F = T::descriptor;
+  switch (F.codes) {
+    case specials::ieee:
+      return detail::magnitude(x) > F.infinity_code();
+    case specials::nan_all_ones:
+      return detail::magnitude(x) == F.magnitude_mask();
+    case specials::nan_negative_zero:
+      return (x.bits() & F.code_mask()) == F.nan_code();
+    default:
+      return false;
+  }
+}
+template <narrow T>
+LOWP_FN constexpr bool isinf(T x) {
+  return T::descriptor.has_infinity() && detail::magnitude(x) == T::descriptor.infinity_code();
+}
+template <narrow T>
+LOWP_FN constexpr bool isfinite(T x) {
+  return !isnan(x) && !isinf(x);
+}
+/// False for the NaN of a format that has only one.
+template <narrow T>
+LOWP_FN constexpr bool signbit(T x) {
+  return detail::sign(x) != 0 && (T::descriptor.has_negative_zero() || !isnan(x));
+}
+/// Clears the sign, of NaN too.
+template <narrow T>
+LOWP_FN constexpr T abs(T x) {
+  return signbit(x) ? -x : x;
+}
+/// |x| with the sign of y, as far as the format can say it.
+template <narrow T>
+LOWP_FN constexpr T copysign(T x, T y) {
+  return signbit(x) == signbit(y) || !T::descriptor.has_sign ? x : -x;
+}
+
+/// The value next to x in the direction of y (C23 7.12.11.3); y where they are equal, canonical NaN
+/// where one is NaN.
+template <narrow T>
+LOWP_FN constexpr T nextafter(T x, T y) {
+  constexpr format F = T::descriptor;
+  if (isnan(x) || isnan(y)) return detail::canonical_nan<T>();
+  if (detail::rank(x) == detail::rank(y)) return y;
+  bool const up = detail::rank(x) < detail::rank(y);
+  bool const negative = signbit(x);
+  if (F.has_zero() && detail::magnitude(x) == 0)
+    return detail::from_code<T>(up ? 1 : F.sign_mask() | 1);
+  std::uint32_t const magnitude = detail::magnitude(x) + (up != negative ? 1u : ~0u);
+  bool const keeps_sign = magnitude != 0 || F.has_negative_zero();
+  return detail::from_code<T>(magnitude | (negative && keeps_sign ? F.sign_mask() : 0));
+}
+
+/// Rounded once to nearest even.
+template <narrow T>
+LOWP_FN constexpr T sqrt(T x) {
+  constexpr format F = T::descriptor;
+  if (isnan(x) || (signbit(x) && detail::magnitude(x) != 0)) return detail::canonical_nan<T>();
+  if (F.has_zero() && detail::magnitude(x) == 0) return x;
+  if (isinf(x)) return x;
+  // The leading bits of an integer root, and below them a bit for "not exact".
+  auto const u = detail::unpack(x);
+  int const scale = u.exponent - 61;
+  bool const odd = scale % 2 != 0;
+  std::uint64_t const square = u.significand << (odd ? 1 : 0);
+  constexpr std::uint64_t highest = std::uint64_t{1} << 31, lowest = highest >> (F.precision() + 2);
+  std::uint64_t root = 0;
+  for (std::uint64_t bit = highest; bit >= lowest; bit >>= 1)
+    if ((root | bit) * (root | bit) <= square) root |= bit;
+  auto const r = detail::normalized(false, root << 1 | (root * root != square),
+                                    (scale - (odd ? 1 : 0)) / 2 - 1);
+  return detail::from_code<T>(detail::encode<F>(
+      r, 0, nearest_even{}, detail::special_results_of<F>(nearest_even{}, default_overflow<T>)));
+}
+
+/// a * b + c rounded once to nearest even: the product and the sum are exact, to a bit for "not
+/// zero below".
+template <narrow T>
+LOWP_FN constexpr T fma(T a, T b, T c) {
+  constexpr format F = T::descriptor;
+  auto const results = detail::special_results_of<F>(nearest_even{}, default_overflow<T>);
+  auto const x = detail::unpack(a);
+  auto const y = detail::unpack(b);
+  auto z = detail::unpack(c);
+  bool const infinite = x.infinite || y.infinite;
+  bool const zero = (x.significand == 0 && !x.infinite) || (y.significand == 0 && !y.infinite);
+  bool const negative = x.negative != y.negative;
+  if (x.nan || y.nan || z.nan || (infinite && zero) ||
+      (infinite && z.infinite && negative != z.negative))
+    return detail::canonical_nan<T>();
+  if (infinite || z.infinite) {
+    detail::unpacked const result{.negative = infinite ? negative : z.negative, .infinite = true};
+    return detail::from_code<T>(detail::encode<F>(result, 0, nearest_even{}, results));
+  }
+  // Significands of 16 bits are exact, so their product has 32.
+  auto product = detail::normalized(negative, (x.significand >> 46) * (y.significand >> 46),
+                                    x.exponent + y.exponent - 30);
+  if (product.significand == 0 && z.significand == 0) {
+    z.negative = negative && z.negative;
+    return detail::from_code<T>(detail::encode<F>(z, 0, nearest_even{}, results));
+  }
+  bool const product_is_larger = product.exponent >= z.exponent;
+  auto const& large = product_is_larger ? product : z;
+  auto const& small = product_is_larger ? z : product;
+  int const distance = large.exponent - small.exponent;
+  int const shift = distance < 62 ? distance : 62;
+  std::uint64_t const lost = small.significand & ((std::uint64_t{1} << shift) - 1);
+  std::uint64_t const addend = small.significand >> shift | (lost != 0);
+  bool const subtract = large.negative != small.negative;
+  bool const flips = subtract && addend > large.significand;
+  std::uint64_t const sum = !subtract ? large.significand + addend
+                            : flips   ? addend - large.significand
+                                      : large.significand - addend;
+  auto const result =
+      detail::normalized(sum != 0 && large.negative != flips, sum, large.exponent - 61);
+  return detail::from_code<T>(detail::encode<F>(result, 0, nearest_even{}, results));
+}
+
+/// The smaller value; the other one where one is NaN; -0 is below +0.
+template <narrow T>
+LOWP_FN constexpr T fmin(T x, T y) {
+  if (isnan(x)) return isnan(y) ? detail::canonical_nan<T>() : y;
+  if (isnan(y)) return x;
+  int const difference = detail::rank(x) - detail::rank(y);
+  return difference < 0 || (difference == 0 && signbit(x)) ? x : y;
+}
+/// The larger value; the other one where one is NaN; +0 is above -0.
+template <narrow T>
+LOWP_FN constexpr T fmax(T x, T y) {
+  if (isnan(x)) return isnan(y) ? detail::canonical_nan<T>() : y;
+  if (isnan(y)) return x;
+  int const difference = detail::rank(x) - detail::rank(y);
+  return difference > 0 || (difference == 0 && signbit(y)) ? x : y;
+}
+
+/// The distance from |x| to the next larger magnitude; at the largest finite value to where the
+/// grid would continue; at zero the smallest subnormal. NaN for infinity and NaN.
+template <narrow T>
+LOWP_FN constexpr float ulp(T x) {
+  if (!isfinite(x)) return __builtin_nanf("");
+  return detail::step_above<T::descriptor>(detail::magnitude(x));
+}
+
+namespace detail {
+/// The distance to the neighbour away from zero or toward it.
+template <narrow T>
+LOWP_FN constexpr float gap(T x, bool outward) {
+  constexpr format F = T::descriptor;
+  constexpr float none = __builtin_nanf("");
+  if (!isfinite(x)) return none;
+  std::uint32_t const m = magnitude(x);
+  if (!outward) return m == 0 ? (F.has_sign ? step_above<F>(0) : none) : step_above<F>(m - 1);
+  if (m == F.max_code()) return F.has_infinity() ? __builtin_inff() : none;
+  return step_above<F>(m);
+}
+}  // namespace detail
+
+/// The distance to the neighbour toward +inf: infinite where that is infinity, NaN where there is
+/// none.
+template <narrow T>
+LOWP_FN constexpr float gap_above(T x) {
+  return detail::gap(x, !signbit(x));
+}
+/// The same toward -inf.
+template <narrow T>
+LOWP_FN constexpr float gap_below(T x) {
+  return detail::gap(x, signbit(x));
+}
+
+}  // namespace lowp

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of values beyond the largest finite one, and of NaN: the design's two policies and
+// named presets that reproduce other libraries bit for bit, all of them as data.
+#pragma once
+
+#include <lowp/format/format.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+/// Decided after rounding, as if the exponent had no upper end.
+///
+/// The presets are for conversions from float to nearest even; tests/presets/README.md says where
+/// each answer was measured. A preset says nothing about formats that its library does not convert
+/// to, and nothing about float8_e8m0fnu, which no other library rounds to nearest even: there it
+/// means the format's default policy.
+enum class overflow : std::uint8_t {
+  infinity,            ///< the IEEE result; where that is infinity and the format has none, NaN
+  saturate,            ///< the largest finite value, for infinities too; NaN stays NaN
+  cuda,                ///< cuda_fp8.h and its siblings, __NV_SATFINITE
+  cuda_nosat,          ///< the same, __NV_NOSAT
+  ml_dtypes,           ///< ml_dtypes' astype
+  ml_dtypes_saturate,  ///< its saturating conversion, which clamps finite values only
+  onnx,                ///< Cast with saturate = 1
+  onnx_nosat,          ///< Cast with saturate = 0
+  torch,               ///< PyTorch 2.12 and newer, where float8_e4m3fn saturates
+  torch_2_11,          ///< PyTorch up to 2.11
+};
+
+/// Where special results go in one format under one policy.
+struct special_codes {
+  std::uint32_t overflowed;   ///< a finite value beyond the range; its sign is added
+  std::uint32_t infinite;     ///< an infinity; its sign is added
+  std::uint32_t nan[2];       ///< a NaN with a clear and with a set sign
+  std::uint32_t nan_payload;  ///< mask: the leading payload bits that a NaN keeps
+
+  LOWP_HOST_FN constexpr bool operator==(special_codes const&) const = default;
+};
+
+LOWP_FN constexpr overflow default_overflow_of(format const& f) {
+  return f.has_infinity() ? overflow::infinity : overflow::saturate;
+}
+
+/// The two policies of the design.
+template <format F>
+LOWP_FN constexpr special_codes standard_special_codes(bool saturate) {
+  constexpr std::uint32_t infinity = F.has_infinity() ? F.infinity_code()
+                                     : F.has_nan()    ? F.nan_code()
+                                                      : F.max_code();
+  std::uint32_t const beyond = saturate ? F.max_code() : infinity;
+  return {beyond,
+          beyond,
+          {F.nan_code(), F.nan_code() | (F.has_negative_zero() ? F.sign_mask() : 0)},
+          F.has_infinity() ? F.significand_mask() : 0};
+}
+
+template <format F>
+LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
+  using namespace formats;
+  constexpr bool is_16_bit = F == float16 || F == bfloat16;
+  constexpr bool is_ocp_fp8 = F == float8_e5m2 || F == float8_e4m3fn;
+  constexpr bool is_fnuz = F == float8_e5m2fnuz || F == float8_e4m3fnuz;
+  constexpr bool is_mx = F == float6_e2m3fn || F == float6_e3m2fn || F == float4_e2m1fn;
+  constexpr bool is_ml_dtypes_only =
+      F == float8_e4m3 || F == float8_e3m4 || F == float8_e4m3b11fnuz;
+  constexpr bool in_cuda = is_16_bit || is_ocp_fp8 || is_mx;
+  constexpr bool in_onnx = is_16_bit || is_ocp_fp8 || is_fnuz || is_mx;
+  constexpr bool in_torch = is_16_bit || is_ocp_fp8 || is_fnuz;
+
+  special_codes s = standard_special_codes<F>(false);
+  // ml_dtypes: no payload, and a NaN that the format cannot hold becomes the zero of the other sign.
+  special_codes ml_dtypes = s;
+  if (F != float16) ml_dtypes.nan_payload = 0;
+  if (is_mx) ml_dtypes.nan[1] = 0;
+
+  switch (policy) {
+    case overflow::infinity:
+      return s;
+    case overflow::saturate:
+      return standard_special_codes<F>(true);
+    case overflow::cuda:
+    case overflow::cuda_nosat:
+      if (!in_cuda) break;
+      if (policy == overflow::cuda && !is_16_bit) s.overflowed = s.infinite = F.max_code();
+      s.nan[0] = s.nan[1] = F.magnitude_mask();  // +NaN with all bits set; the largest value in MX
+      s.nan_payload = 0;
+      return s;
+    case overflow::ml_dtypes:
+    case overflow::ml_dtypes_saturate:
+      if (!in_onnx && !is_ml_dtypes_only) break;
+      if (policy == overflow::ml_dtypes_saturate && !is_16_bit) ml_dtypes.overflowed = F.max_code();
+      return ml_dtypes;
+    case overflow::onnx:
+    case overflow::onnx_nosat:
+      if (!in_onnx) break;
+      if (policy == overflow::onnx && !is_16_bit)
+        ml_dtypes.overflowed = ml_dtypes.infinite = F.max_code();
+      return ml_dtypes;
+    case overflow::torch:
+    case overflow::torch_2_11:
+      if (!in_torch) break;
+      if (F == bfloat16) s.nan[1] = s.nan[0];  // as its scalar code: its vector code gives 0xffff
+      if (F != float16) s.nan_payload = 0;
+      if (is_ocp_fp8) s.nan[0] = F.magnitude_mask(), s.nan[1] = F.code_mask();
+      if (policy == overflow::torch && F == float8_e4m3fn) s.overflowed = s.infinite = F.max_code();
+      return s;
+  }
+  return standard_special_codes<F>(default_overflow_of(F) == overflow::saturate);
+}
+
+}  // namespace lowp

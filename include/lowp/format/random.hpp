@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counter-based random bits: a pure function of (counter, key), so nothing needs to be saved.
+#pragma once
+
+#include <lowp/lanes/lanes.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace lowp {
+
+/// The keys of the ten rounds of Philox4x32-10.
+struct philox_keys {
+  std::uint32_t round[10][2];
+
+  LOWP_FN constexpr philox_keys(std::uint32_t key0, std::uint32_t key1) : round{} {
+    constexpr std::uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
+    LOWP_UNROLL
+    for (auto& key : round) {
+      key[0] = key0;
+      key[1] = key1;
+      key0 += weyl0;
+      key1 += weyl1;
+    }
+  }
+};
+
+// The name is in parentheses because Random123 has a macro of that name with arguments.
+
+/// Philox4x32-10 on lanes: word[0..3] is the counter going in and the random words coming out.
+/// J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+template <class U>
+LOWP_FN constexpr void(philox4x32)(U (&word)[4], philox_keys const& keys) {
+  constexpr std::uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
+  LOWP_UNROLL
+  for (auto const& key : keys.round) {
+    auto const product0 = lanes::mul_wide(word[0], multiplier0);
+    auto const product1 = lanes::mul_wide(word[2], multiplier1);
+    word[0] = lanes::xor3(product1.high, word[1], key[0]);
+    word[1] = product1.low;
+    word[2] = lanes::xor3(product0.high, word[3], key[1]);
+    word[3] = product0.low;
+  }
+}
+
+/// The same for one block. Known answer: counter 0, key 0 -> 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
+LOWP_HOST_FN constexpr std::array<std::uint32_t, 4>(philox4x32)(
+    std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+  std::uint32_t word[4] = {counter[0], counter[1], counter[2], counter[3]};
+  (philox4x32)(word, philox_keys(key[0], key[1]));
+  return {word[0], word[1], word[2], word[3]};
+}
+
+/// Names tensor and step, so that no two of them share random bits.
+LOWP_FN constexpr std::uint64_t stream_of(std::uint32_t tensor, std::uint64_t step) {
+  return std::uint64_t{tensor} << 32 | (step & 0xffffffff);
+}
+
+/// What one draw of 16 bits per element is a function of: seed, stream and the draw's number
+/// (0 for the parameter, 1 and 2 for the first and second moment).
+struct random_source {
+  std::uint64_t seed, stream;
+  std::uint32_t draw = 0;
+
+  static constexpr std::uint64_t elements_per_block = 8;
+
+  /// Words 0 and 1 of a block's counter; words 2 and 3 are the stream.
+  ///
+  ///     | draw (3 bits) | element index / 8 (61 bits) |
+  LOWP_FN constexpr std::uint64_t counter(std::uint64_t index) const {
+    return index / elements_per_block | std::uint64_t{draw} << 61;
+  }
+
+  LOWP_FN constexpr philox_keys keys() const {
+    return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+  }
+
+  /// Random words of the blocks whose counters have the low words `low`, in lanes. `keys` are keys().
+  template <class U>
+  LOWP_FN constexpr void words(U (&word)[4], U low, std::uint64_t counter_of_any,
+                               philox_keys const& keys) const {
+    word[0] = low;
+    word[1] = lanes::broadcast<U>(static_cast<std::uint32_t>(counter_of_any >> 32));
+    word[2] = lanes::broadcast<U>(static_cast<std::uint32_t>(stream));
+    word[3] = lanes::broadcast<U>(static_cast<std::uint32_t>(stream >> 32));
+    (philox4x32)(word, keys);
+  }
+  template <class U>
+  LOWP_FN constexpr void words(U (&word)[4], U low, std::uint64_t counter_of_any) const {
+    words(word, low, counter_of_any, keys());
+  }
+
+  /// The 16 bits of one element: words in order give their low halves to elements 0 to 3 of a
+  /// block and their high halves to elements 4 to 7.
+  LOWP_FN constexpr std::uint32_t operator()(std::uint64_t index) const {
+    std::uint32_t word[4] = {};
+    std::uint64_t const block = counter(index);
+    words(word, static_cast<std::uint32_t>(block), block);
+    std::uint64_t const element = index % elements_per_block;
+    return word[element % 4] >> (element < 4 ? 0 : 16) & 0xffff;
+  }
+};
+
+}  // namespace lowp

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounding modes, each an increment: a B-bit fraction is the position of the exact value between its
+// neighbours toward and away from zero, and the result is the neighbour away from zero iff fraction
+// plus increment carries, that is, reaches 2^B. No increment reaches 2^B by itself, so an exact value
+// never moves.
+#pragma once
+
+#include <lowp/format/random.hpp>
+
+#include <concepts>
+#include <cstdint>
+
+namespace lowp {
+
+namespace detail {
+/// All ones, and a one at the top, of B bits.
+template <int B, class U>
+inline constexpr auto all = (typename lane<U>::scalar{1} << B) - 1;
+template <int B, class U>
+inline constexpr auto half = typename lane<U>::scalar{1} << (B - 1);
+}  // namespace detail
+
+// A mode's increment<B>(odd, negative, random): `odd` is 1 where the neighbour toward zero has an odd
+// code, `random` holds 16 bits. `inward(negative)`: overflow is the largest finite value
+// (IEEE 754-2019, 7.4) rather than infinity.
+
+/// IEEE 754 roundTiesToEven.
+struct nearest_even {
+  static constexpr bool is_stochastic = false;
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const& odd, M const&, U const&) const {
+    return odd + (detail::half<B, U> - 1);
+  }
+  LOWP_FN constexpr bool inward(bool) const { return false; }
+};
+
+/// IEEE 754 roundTiesToAway.
+struct nearest_away {
+  static constexpr bool is_stochastic = false;
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const&, M const&, U const&) const {
+    return lanes::broadcast<U>(detail::half<B, U>);
+  }
+  LOWP_FN constexpr bool inward(bool) const { return false; }
+};
+
+/// IEEE 754 roundTowardZero.
+struct toward_zero {
+  static constexpr bool is_stochastic = false;
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const&, M const&, U const&) const {
+    return lanes::broadcast<U>(0);
+  }
+  LOWP_FN constexpr bool inward(bool) const { return true; }
+};
+
+/// IEEE 754 roundTowardPositive.
+struct upward {
+  static constexpr bool is_stochastic = false;
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const&, M const& negative, U const&) const {
+    return lanes::select(negative, lanes::broadcast<U>(0), lanes::broadcast<U>(detail::all<B, U>));
+  }
+  LOWP_FN constexpr bool inward(bool negative) const { return negative; }
+};
+
+/// IEEE 754 roundTowardNegative.
+struct downward {
+  static constexpr bool is_stochastic = false;
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const&, M const& negative, U const&) const {
+    return lanes::select(negative, lanes::broadcast<U>(detail::all<B, U>), lanes::broadcast<U>(0));
+  }
+  LOWP_FN constexpr bool inward(bool negative) const { return !negative; }
+};
+
+/// An inexact value becomes the neighbour with the odd code (S. Boldo, G. Melquiond, "Emulation of
+/// FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE TC 57, 2008).
+struct to_odd {
+  static constexpr bool is_stochastic = false;
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const& odd, M const&, U const&) const {
+    return (odd - 1) & detail::all<B, U>;
+  }
+  LOWP_FN constexpr bool inward(bool) const { return true; }
+};
+
+/// Away from zero with the probability that the position gives. Element i of a span takes its bits
+/// from (seed, stream, offset + i) alone, so any split of the span gives the same result.
+struct stochastic {
+  std::uint64_t seed, stream = 0, offset = 0;
+
+  /// The same with `step` in the low half of the stream: see stream_of.
+  LOWP_FN constexpr stochastic at(std::uint64_t step) const {
+    return {seed, stream_of(static_cast<std::uint32_t>(stream >> 32), step), offset};
+  }
+  /// The same with another stream.
+  LOWP_FN constexpr stochastic with_stream(std::uint64_t other) const {
+    return {seed, other, offset};
+  }
+  /// The same for tensor number `number` of a list: counted from that of the stream.
+  LOWP_FN constexpr stochastic of_tensor(std::uint32_t number) const {
+    return {seed, stream + stream_of(number, 0), offset};
+  }
+  /// The same for what is left of a span after its first `count` elements.
+  LOWP_FN constexpr stochastic after(std::uint64_t count) const {
+    return {seed, stream, offset + count};
+  }
+
+  static constexpr bool is_stochastic = true;
+  /// The fraction is first rounded to the nearest multiple of 2^-16, half up.
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const&, M const&, U const& random) const {
+    if constexpr (B > 16)
+      return (random << (B - 16)) + (typename lane<U>::scalar{1} << (B - 17));
+    else
+      return random >> (16 - B);
+  }
+  LOWP_FN constexpr bool inward(bool) const { return false; }
+};
+
+/// Stochastic rounding of one value with the caller's 16 random bits.
+struct stochastic_bits {
+  std::uint16_t r;
+
+  static constexpr bool is_stochastic = true;
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const& odd, M const& negative, U const& random) const {
+    return stochastic{}.increment<B>(odd, negative, random);
+  }
+  LOWP_FN constexpr bool inward(bool) const { return false; }
+};
+
+namespace detail {
+template <class R, class... Modes>
+concept one_of = (std::same_as<R, Modes> || ...);
+
+template <class R>
+concept deterministic_rounding =
+    one_of<R, nearest_even, nearest_away, toward_zero, upward, downward, to_odd>;
+
+/// Stands for a mode of which something is known only where a kernel runs.
+template <class R>
+concept settles = requires(R const& mode) { mode.settled(); };
+}  // namespace detail
+
+/// One of the modes above, stochastic_bits excepted, chosen at run time: what per_slot holds.
+class rounding_mode {
+ public:
+  LOWP_HOST_FN constexpr rounding_mode() : rounding_mode(nearest_even{}) {}
+
+  template <class R>
+    requires detail::deterministic_rounding<R> || std::same_as<R, stochastic>
+  LOWP_HOST_FN constexpr rounding_mode(R const& mode)
+      : increment_{{of(mode, 0, false), of(mode, 1, false)},
+                   {of(mode, 0, true), of(mode, 1, true)}},
+        inward_{mode.inward(false), mode.inward(true)} {
+    if constexpr (R::is_stochastic) {
+      random_mask_ = 0xffff;
+      random_ = mode;
+    }
+  }
+
+  static constexpr bool is_stochastic = true;  // it may be
+  template <int B, class U, class M>
+  LOWP_FN constexpr U increment(U const& odd, M const& negative, U const& random) const {
+    auto const is_odd = lanes::equal(odd, lanes::broadcast<U>(1));
+    U const fixed = lanes::select(negative, by_parity<U>(is_odd, increment_[1]),
+                                  by_parity<U>(is_odd, increment_[0]));
+    return (fixed + ((random & random_mask_) << (bits - 16))) >> (bits - B);
+  }
+  LOWP_FN constexpr bool inward(bool negative) const { return inward_[negative ? 1 : 0]; }
+  /// Where the random bits come from; null for a deterministic mode.
+  LOWP_FN constexpr stochastic const* random() const { return random_mask_ ? &random_ : nullptr; }
+  /// The same mode with `step` in the low half of its stream.
+  LOWP_FN constexpr rounding_mode at(std::uint64_t step) const {
+    rounding_mode mode = *this;
+    mode.random_ = random_.at(step);
+    return mode;
+  }
+  /// The same mode for what is left of a span after its first `count` elements.
+  LOWP_FN constexpr rounding_mode after(std::uint64_t count) const {
+    rounding_mode mode = *this;
+    mode.random_ = random_.after(count);
+    return mode;
+  }
+
+ private:
+  using word = std::uint32_t;
+
+  static constexpr int bits = 31;  // of the fractions below
+  template <class R>
+  LOWP_HOST_FN static constexpr word of(R const& mode, word odd, bool negative) {
+    return mode.template increment<bits>(odd, negative, word{0});
+  }
+  template <class U, class M>
+  LOWP_FN static constexpr U by_parity(M const& odd, word const (&increment)[2]) {
+    return lanes::select(odd, lanes::broadcast<U>(increment[1]), lanes::broadcast<U>(increment[0]));
+  }
+
+  word increment_[2][2];  // by sign and parity
+  bool inward_[2];
+  word random_mask_ = 0;
+  stochastic random_{.seed = 0};
+};
+
+/// A mode for the parameter and for each moment, for `update`.
+struct per_slot {
+  rounding_mode param{}, first{}, second{};
+};
+
+template <class R>
+concept rounding =
+    detail::deterministic_rounding<R> || detail::one_of<R, stochastic, stochastic_bits, per_slot>;
+
+/// What one value can be rounded with.
+template <class R>
+concept value_rounding = rounding<R> && !std::same_as<R, per_slot>;
+
+/// What every element of a span can be rounded with.
+template <class R>
+concept span_rounding = value_rounding<R> && !std::same_as<R, stochastic_bits>;
+
+/// What an optimizer step can be rounded with.
+template <class R>
+concept update_rounding = rounding<R> && !std::same_as<R, stochastic_bits>;
+
+}  // namespace lowp

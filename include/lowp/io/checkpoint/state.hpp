@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a checkpoint holds, without its types: saved, and compared with a file before it is loaded.
+#pragma once
+
+#include <lowp/io/safetensors/file.hpp>
+#include <lowp/io/safetensors/writer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lowp::detail {
+
+inline namespace LOWP_UNIT {
+
+/// The file's version; metadata "scalar.NAME" are scalars, and "format.NAME" says what codes mean that
+/// the file has only as integers.
+inline constexpr char checkpoint_version[] = "1";
+inline constexpr std::string_view version_key = "lowp.checkpoint", scalar_key = "scalar.",
+                                  format_key = "format.";
+
+inline std::uint64_t element_count(std::vector<std::uint64_t> const& shape) {
+  std::uint64_t count = 1;
+  for (std::uint64_t const extent : shape) count *= extent;
+  return count;
+}
+
+/// What makes codes of as many bits mean something else.
+inline std::string format_text(format const& f) {
+  std::string text = f.has_sign ? "e" : "unsigned e";
+  text.append(std::to_string(f.exponent_bits)).append("m");
+  text.append(std::to_string(f.significand_bits)).append(" bias ");
+  text.append(std::to_string(f.bias)).append(" specials ");
+  return text.append(std::to_string(static_cast<int>(f.codes)));
+}
+
+class checkpoint_state {
+ public:
+  struct tensor {
+    std::vector<std::uint64_t> shape;
+    safetensors::dtype type;
+    std::string format;  ///< of codes that the file has only as integers
+    std::span<std::byte> bytes;
+  };
+  struct scalar {
+    void* value;
+    std::string (*text)(void const*);
+    bool (*parse)(std::string_view, void*);  ///< into null: only whether it can be
+  };
+
+  void add(std::string const& name, tensor t) {
+    require_new(name);
+    std::uint64_t const count = t.bytes.size() * 8 / safetensors::bits_of(t.type);
+    if (element_count(t.shape) != count)
+      raise<std::invalid_argument>("lowp::checkpoint: '" + name + "' has " + std::to_string(count) +
+                                   " elements, but its shape is " +
+                                   safetensors::detail::shown(t.type, t.shape));
+    tensors_.emplace(name, std::move(t));
+  }
+  void add(std::string const& name, scalar s) {
+    require_new(name);
+    scalars_.emplace(name, s);
+  }
+
+  void save(std::string const& path) const {
+    std::vector<safetensors::tensor> all;
+    for (auto const& [name, t] : tensors_)
+      all.push_back({.name = name, .type = t.type, .shape = t.shape});
+    safetensors::writer out(path, std::move(all), metadata());
+    for (auto const& [name, t] : tensors_) out.append_bytes(name, t.bytes);
+    out.finish();
+  }
+
+  void load(std::string const& path) const {
+    safetensors::file const file(path);
+    error_text wrong = check_metadata(file);
+    if (wrong.empty()) wrong = check_tensors(file);
+    if (wrong.empty()) wrong = check_scalars(file);
+    if (!wrong.empty())
+      raise<std::runtime_error>("lowp::checkpoint: " + safetensors::detail::shown_path(path) +
+                                ": " + wrong);
+    for (auto const& [name, t] : tensors_) file.read_bytes(file.at(name), 0, t.bytes);
+    for (auto const& [name, s] : scalars_) s.parse(*text_of(file, scalar_key, name), s.value);
+  }
+
+ private:
+  void require_new(std::string const& name) const {
+    if (tensors_.count(name) + scalars_.count(name) != 0)
+      raise<std::invalid_argument>("lowp::checkpoint: '" + name + "' is there twice");
+  }
+
+  [[nodiscard]] std::map<std::string, std::string> metadata() const {
+    std::map<std::string, std::string> all;
+    all.emplace(version_key, checkpoint_version);
+    for (auto const& [name, s] : scalars_)
+      all.emplace(std::string(scalar_key) + name, s.text(s.value));
+    for (auto const& [name, t] : tensors_)
+      if (!t.format.empty()) all.emplace(std::string(format_key) + name, t.format);
+    return all;
+  }
+
+  static std::string const* text_of(safetensors::file const& file, std::string_view key,
+                                    std::string_view name = "") {
+    auto const found = file.metadata().find(std::string(key).append(name));
+    return found == file.metadata().end() ? nullptr : &found->second;
+  }
+  static std::string shown(std::string_view text) { return safetensors::detail::shown(text); }
+
+  static error_text check_metadata(safetensors::file const& file) {
+    std::string const* const version = text_of(file, version_key);
+    if (version == nullptr)
+      return "it is no checkpoint: its metadata have no " + shown(version_key);
+    if (*version == checkpoint_version) return {};
+    return "it is a checkpoint of version " + shown(*version) + ", not " +
+           shown(checkpoint_version);
+  }
+
+  [[nodiscard]] error_text check_tensors(safetensors::file const& file) const {
+    for (auto const& [name, wanted] : tensors_) {
+      safetensors::tensor const* const t = file.find(name);
+      if (t == nullptr) return "tensor " + shown(name) + " is missing";
+      if (t->type != wanted.type || t->shape != wanted.shape)
+        return "tensor " + shown(name) + " is " + safetensors::detail::shown(t->type, t->shape) +
+               ", not " + safetensors::detail::shown(wanted.type, wanted.shape);
+      std::string const* const told = text_of(file, format_key, name);
+      std::string const its_format = told == nullptr ? std::string() : *told;
+      if (its_format != wanted.format)
+        return "tensor " + shown(name) + " has the format " + shown(its_format) + ", not " +
+               shown(wanted.format);
+    }
+    for (safetensors::tensor const& t : file.tensors())
+      if (tensors_.count(t.name) == 0)
+        return "tensor " + shown(t.name) + " is none of this model's";
+    return {};
+  }
+
+  [[nodiscard]] error_text check_scalars(safetensors::file const& file) const {
+    for (auto const& [name, wanted] : scalars_) {
+      std::string const* const text = text_of(file, scalar_key, name);
+      if (text == nullptr) return "scalar " + shown(name) + " is missing";
+      if (!wanted.parse(*text, nullptr))
+        return "scalar " + shown(name) + " is " + shown(*text) + ", which its type cannot hold";
+    }
+    for (auto const& [key, text] : file.metadata())
+      if (key.starts_with(scalar_key) && scalars_.count(key.substr(scalar_key.size())) == 0)
+        return "scalar " + shown(key.substr(scalar_key.size())) + " is none of this model's";
+    return {};
+  }
+
+  std::map<std::string, tensor> tensors_;
+  std::map<std::string, scalar> scalars_;
+};
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp::detail

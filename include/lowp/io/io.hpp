@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams and std::format, where the library has that: as lowp/fmt.hpp, without x and b. Output to streams is float's, manipulators and all, of the exact value; input rounds the text once.
+#pragma once
+
+#include <lowp/format/charconv.hpp>
+
+#include <istream>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <version>
+#if defined(__cpp_lib_format)
+#include <format>
+#endif
+
+namespace lowp {
+
+template <class Traits, narrow T>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, T value) {
+  // A stream widens a float itself, and flushes subnormals if the processor does.
+  return out << detail::nearest<double>(detail::unpack(value));
+}
+
+/// Reads the longest run of characters that numbers are made of. If it is not a number, sets failbit and
+/// leaves `value` as it was.
+template <class Traits, narrow T>
+std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& in, T& value) {
+  typename std::basic_istream<char, Traits>::sentry const ready(in);
+  if (!ready) return in;
+  constexpr std::string_view of_a_number = "+-.0123456789aefintyAEFINTY";
+  std::string text;
+  auto next = in.rdbuf()->sgetc();
+  for (; next != Traits::eof() && of_a_number.find(Traits::to_char_type(next)) != of_a_number.npos;
+       next = in.rdbuf()->snextc())
+    text += Traits::to_char_type(next);
+  if (next == Traits::eof()) in.setstate(std::ios_base::eofbit);
+  char const* const first =
+      text.data() + (text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
+  char const* const last = text.data() + text.size();
+  T number;
+  auto const read = from_chars(first, last, number);
+  if (read.ec == std::errc{} && read.ptr == last)
+    value = number;
+  else
+    in.setstate(std::ios_base::failbit);
+  return in;
+}
+
+}  // namespace lowp
+
+#if defined(__cpp_lib_format)
+/// {} is the shortest text that reads back to the same value; with a precision or a type of a, e, f, g, that
+/// of the exact value.
+template <lowp::format F>
+struct std::formatter<lowp::basic_float<F>, char> {
+  constexpr auto parse(std::format_parse_context& context) {
+    auto const end = number_.parse(context);
+    shows_digits_ = lowp::detail::asks_for_digits({context.begin(), end});
+    return end;
+  }
+  template <class Context>
+  auto format(lowp::basic_float<F> value, Context& context) const {
+    return number_.format(shows_digits_ ? lowp::detail::nearest<double>(lowp::detail::unpack(value))
+                                        : lowp::shortest(value),
+                          context);
+  }
+
+ private:
+  bool shows_digits_ = false;
+  std::formatter<double, char> number_;
+};
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The element types of the safetensors format, by name, width and C++ type.
+#pragma once
+
+#include <lowp/format/basic_float.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace lowp::safetensors {
+
+/// As the reference implementation lists them (huggingface/safetensors, tensor.rs, 0.8).
+enum class dtype : std::uint8_t {
+  boolean,
+  f4_e2m1,
+  f6_e2m3,
+  f6_e3m2,
+  u8,
+  i8,
+  f8_e5m2,
+  f8_e4m3,
+  f8_e8m0,
+  f8_e4m3fnuz,
+  f8_e5m2fnuz,
+  i16,
+  u16,
+  f16,
+  bf16,
+  i32,
+  u32,
+  f32,
+  c64,
+  f64,
+  i64,
+  u64
+};
+
+namespace detail {
+struct dtype_facts {
+  std::string_view name;
+  unsigned bits;
+};
+inline constexpr std::array<dtype_facts, 22> dtypes{
+    {{"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
+     {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
+     {"F8_E5M2FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
+     {"I32", 32},        {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},
+     {"I64", 64},        {"U64", 64}}};
+}  // namespace detail
+
+LOWP_FN constexpr std::string_view name_of(dtype type) {
+  return detail::dtypes[static_cast<std::size_t>(type)].name;
+}
+/// Of one element. Elements of fewer than 8 lie packed in the file.
+LOWP_FN constexpr unsigned bits_of(dtype type) {
+  return detail::dtypes[static_cast<std::size_t>(type)].bits;
+}
+LOWP_HOST_FN constexpr std::optional<dtype> dtype_named(std::string_view name) {
+  for (std::size_t i = 0; i < detail::dtypes.size(); ++i)
+    if (detail::dtypes[i].name == name) return static_cast<dtype>(i);
+  return {};
+}
+
+namespace detail {
+template <class T>
+inline constexpr std::optional<dtype> type_of{};
+// clang-format off
+template <> inline constexpr std::optional<dtype> type_of<std::uint8_t>    = dtype::u8;
+template <> inline constexpr std::optional<dtype> type_of<std::int8_t>     = dtype::i8;
+template <> inline constexpr std::optional<dtype> type_of<std::uint16_t>   = dtype::u16;
+template <> inline constexpr std::optional<dtype> type_of<std::int16_t>    = dtype::i16;
+template <> inline constexpr std::optional<dtype> type_of<std::uint32_t>   = dtype::u32;
+template <> inline constexpr std::optional<dtype> type_of<std::int32_t>    = dtype::i32;
+template <> inline constexpr std::optional<dtype> type_of<std::uint64_t>   = dtype::u64;
+template <> inline constexpr std::optional<dtype> type_of<std::int64_t>    = dtype::i64;
+template <> inline constexpr std::optional<dtype> type_of<float>           = dtype::f32;
+template <> inline constexpr std::optional<dtype> type_of<double>          = dtype::f64;
+template <> inline constexpr std::optional<dtype> type_of<float16>         = dtype::f16;
+template <> inline constexpr std::optional<dtype> type_of<bfloat16>        = dtype::bf16;
+template <> inline constexpr std::optional<dtype> type_of<float8_e5m2>     = dtype::f8_e5m2;
+template <> inline constexpr std::optional<dtype> type_of<float8_e4m3fn>   = dtype::f8_e4m3;
+template <> inline constexpr std::optional<dtype> type_of<float8_e8m0fnu>  = dtype::f8_e8m0;
+template <> inline constexpr std::optional<dtype> type_of<float8_e4m3fnuz> = dtype::f8_e4m3fnuz;
+template <> inline constexpr std::optional<dtype> type_of<float8_e5m2fnuz> = dtype::f8_e5m2fnuz;
+// clang-format on
+}  // namespace detail
+
+/// A type whose objects lie in a file as they lie in memory. Formats that safetensors does not name
+/// are none, nor are those of fewer than 8 bits, which lie packed there and one a byte here.
+template <class T>
+concept stored = detail::type_of<T>.has_value();
+
+template <stored T>
+inline constexpr dtype dtype_of = *detail::type_of<T>;
+
+}  // namespace lowp::safetensors

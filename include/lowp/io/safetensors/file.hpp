@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading a safetensors file, a piece at a time.
+#pragma once
+
+#include <lowp/io/safetensors/json.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lowp::safetensors {
+
+static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian");
+
+inline namespace LOWP_UNIT {
+
+/// An open file whose header has been checked against its size: every tensor's bytes are there, are
+/// as many as its type and shape need, and belong to no other; together they are all there is.
+/// Data are read when asked for. One object may be read by several threads at once.
+/// Every function throws std::runtime_error that names the path, the tensor and the values seen.
+class file {
+ public:
+  explicit file(std::string path) : path_(std::move(path)) {
+    // A pipe would wait for somebody to write.
+    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor_ < 0) refuse(std::string("cannot open it: ") + std::strerror(errno));
+    try {
+      read_header();
+    } catch (...) {
+      ::close(descriptor_);
+      throw;
+    }
+  }
+  file(file&& other) noexcept { swap(other); }
+  file& operator=(file&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~file() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  [[nodiscard]] std::string const& path() const { return path_; }
+  /// In the order of their data.
+  [[nodiscard]] std::vector<tensor> const& tensors() const { return header_.tensors; }
+  [[nodiscard]] std::map<std::string, std::string> const& metadata() const {
+    return header_.metadata;
+  }
+
+  /// Null if there is none of that name.
+  [[nodiscard]] tensor const* find(std::string_view name) const {
+    auto const found = std::lower_bound(
+        by_name_.begin(), by_name_.end(), name,
+        [this](std::size_t i, std::string_view wanted) { return tensors()[i].name < wanted; });
+    bool const is_there = found != by_name_.end() && tensors()[*found].name == name;
+    return is_there ? &tensors()[*found] : nullptr;
+  }
+  [[nodiscard]] tensor const& at(std::string_view name) const {
+    tensor const* const found = find(name);
+    if (found == nullptr) refuse("tensor " + detail::shown(name) + " is not there");
+    return *found;
+  }
+
+  /// out[i] = element first + i of t, which is one of tensors().
+  template <stored T>
+  void read(tensor const& t, std::uint64_t first, std::span<T> out) const {
+    require_type(t, dtype_of<T>);
+    require_piece(t, first, out.size(), element_count(t), "elements");
+    read_at(t, first * sizeof(T), std::as_writable_bytes(out));
+  }
+  /// All elements.
+  template <stored T>
+  [[nodiscard]] std::vector<T> read(tensor const& t) const {
+    require_type(t, dtype_of<T>);
+    std::vector<T> all(static_cast<std::size_t>(element_count(t)));
+    read(t, 0, std::span<T>(all));
+    return all;
+  }
+  /// Bytes of any type, from byte `first` of the tensor on.
+  void read_bytes(tensor const& t, std::uint64_t first, std::span<std::byte> out) const {
+    require_piece(t, first, out.size(), t.end - t.begin, "bytes");
+    read_at(t, first, out);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string const& why) const {
+    lowp::detail::raise<std::runtime_error>("lowp::safetensors: " + detail::shown_path(path_) +
+                                            ": " + why);
+  }
+  void refuse_if(detail::error_text const& wrong) const {
+    if (!wrong.empty()) refuse(wrong);
+  }
+  void swap(file& other) {
+    std::swap(path_, other.path_);
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(data_, other.data_);
+    std::swap(header_, other.header_);
+    std::swap(by_name_, other.by_name_);
+  }
+
+  [[nodiscard]] struct stat facts() const {
+    struct stat now{};
+    if (::fstat(descriptor_, &now) != 0) refuse(std::strerror(errno));
+    return now;
+  }
+  void read_header() {
+    struct stat const now = facts();
+    if (!S_ISREG(now.st_mode)) refuse("it is no regular file");
+    auto const size = static_cast<std::uint64_t>(now.st_size);
+    if (size < length_bytes)
+      refuse("it has " + std::to_string(size) + " bytes, and a header's length alone has 8");
+    std::uint64_t length = 0;
+    pread_all(0, std::as_writable_bytes(std::span(&length, 1)), "the length of its header");
+    if (length > most_header_bytes)
+      refuse("its header has " + std::to_string(length) + " bytes, and may have " +
+             std::to_string(most_header_bytes) + ": is it a safetensors file?");
+    if (length > size - length_bytes)
+      refuse("its header has " + std::to_string(length) + " bytes, and the file only " +
+             std::to_string(size));
+    std::string text(static_cast<std::size_t>(length), '\0');
+    pread_all(length_bytes, std::as_writable_bytes(std::span(text)), "its header");
+    data_ = length_bytes + length;
+
+    refuse_if(detail::parse(text, header_));
+    refuse_if(detail::inconsistent(header_, size - data_));
+    std::stable_sort(header_.tensors.begin(), header_.tensors.end(),
+                     [](auto& a, auto& b) { return a.begin < b.begin; });
+    by_name_.resize(tensors().size());
+    std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
+    std::sort(by_name_.begin(), by_name_.end(), [this](std::size_t a, std::size_t b) {
+      return tensors()[a].name < tensors()[b].name;
+    });
+  }
+
+  void require_type(tensor const& t, dtype wanted) const {
+    if (t.type != wanted)
+      refuse("tensor " + detail::shown(t.name) + " is " + std::string(name_of(t.type)) +
+             ", read as " + std::string(name_of(wanted)));
+  }
+  void require_piece(tensor const& t, std::uint64_t first, std::uint64_t count, std::uint64_t all,
+                     char const* unit) const {
+    if (first <= all && count <= all - first) return;
+    refuse("tensor " + detail::shown(t.name) + ": " + std::to_string(count) + " " + unit +
+           " from number " + std::to_string(first) + " on were asked for, and it has " +
+           std::to_string(all));
+  }
+  void read_at(tensor const& t, std::uint64_t first, std::span<std::byte> out) const {
+    pread_all(data_ + t.begin + first, out, "tensor " + detail::shown(t.name));
+  }
+  void pread_all(std::uint64_t offset, std::span<std::byte> out, std::string const& what) const {
+    while (!out.empty()) {
+      ssize_t const got = ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) refuse(what + " cannot be read: " + std::strerror(errno));
+      if (got == 0)
+        refuse(what + ": the file has been cut to " + std::to_string(facts().st_size) + " bytes");
+      offset += static_cast<std::uint64_t>(got);
+      out = out.subspan(static_cast<std::size_t>(got));
+    }
+  }
+
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t data_ = 0;  // where it begins
+  header header_;
+  std::vector<std::size_t> by_name_;
+};
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp::safetensors

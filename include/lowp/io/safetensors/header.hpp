@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a safetensors header says, and whether that can be true.
+#pragma once
+
+#include <lowp/io/safetensors/dtype.hpp>
+#include <lowp/io/safetensors/printable.hpp>
+#include <lowp/ops/arguments.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace lowp::safetensors {
+
+inline namespace LOWP_UNIT {
+
+/// One tensor. Its bytes are [begin, end) of the data, which follow the header; C order.
+struct tensor {
+  std::string name;
+  dtype type = dtype::f32;
+  std::vector<std::uint64_t> shape{};  ///< outermost first; none for a scalar
+  std::uint64_t begin = 0, end = 0;
+};
+
+struct header {
+  std::vector<tensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+/// The limit of the reference implementation.
+inline constexpr std::uint64_t most_header_bytes = 100'000'000;
+/// Bytes of the number that says how long the header is.
+inline constexpr std::uint64_t length_bytes = 8;
+/// The key that is no tensor.
+inline constexpr std::string_view metadata_key = "__metadata__";
+
+/// Of a validated tensor.
+inline std::uint64_t element_count(tensor const& t) {
+  return (t.end - t.begin) * 8 / bits_of(t.type);
+}
+
+}  // namespace LOWP_UNIT
+
+namespace detail {
+
+inline namespace LOWP_UNIT {
+
+using lowp::detail::error_text;
+
+// Appended, because g++ 12 at -O3 makes up a -Wrestrict for "'" + text.
+inline std::string shown(std::string_view name) {
+  return std::string("'").append(printable(name)).append("'");
+}
+
+/// As shown(), however long it is.
+inline std::string shown_path(std::string_view path) {
+  return std::string("'").append(printable(path, path.size())).append("'");
+}
+
+/// "F32 [2, 3]"
+inline std::string shown(dtype type, std::vector<std::uint64_t> const& shape) {
+  constexpr std::size_t most = 8;
+  std::string text(name_of(type));
+  text += " [";
+  for (std::size_t i = 0; i < std::min(shape.size(), most); ++i)
+    text.append(i == 0 ? "" : ", ").append(std::to_string(shape[i]));
+  return text + (shape.size() > most ? ", ...]" : "]");
+}
+
+/// "[0, 24]"
+inline std::string shown_offsets(tensor const& t) {
+  return "data_offsets [" + std::to_string(t.begin) + ", " + std::to_string(t.end) + "]";
+}
+
+/// Bytes of a tensor of this type and shape; none if they exceed 2^64 bits on the way, extents from
+/// the left (as in the reference implementation), or are no whole bytes.
+inline std::optional<std::uint64_t> bytes_of(dtype type, std::vector<std::uint64_t> const& shape) {
+  std::uint64_t bits = 1;
+  for (std::uint64_t const extent : shape)
+    if (__builtin_mul_overflow(bits, extent, &bits)) return {};
+  if (__builtin_mul_overflow(bits, bits_of(type), &bits) || bits % 8 != 0) return {};
+  return bits / 8;
+}
+
+inline std::vector<tensor const*> in_order_of(std::vector<tensor> const& tensors, auto&& key) {
+  std::vector<tensor const*> order(tensors.size());
+  std::transform(tensors.begin(), tensors.end(), order.begin(), [](auto& t) { return &t; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto const* a, auto const* b) { return key(*a) < key(*b); });
+  return order;
+}
+
+inline error_text repeated_name(std::vector<tensor> const& tensors) {
+  auto const order = in_order_of(tensors, [](tensor const& t) -> auto& { return t.name; });
+  auto const twice = std::adjacent_find(
+      order.begin(), order.end(), [](auto const* a, auto const* b) { return a->name == b->name; });
+  if (twice == order.end()) return {};
+  return "tensor " + shown((*twice)->name) + " is there twice";
+}
+
+inline error_text wrong_size(tensor const& t) {
+  auto const bytes = bytes_of(t.type, t.shape);
+  auto const what = [&] { return "tensor " + shown(t.name) + ": "; };
+  if (!bytes)
+    return what() + shown(t.type, t.shape) + " is more than 2^64 bits, or no whole number of bytes";
+  if (t.begin > t.end) return what() + shown_offsets(t) + " end before they begin";
+  if (t.end - t.begin == *bytes) return {};
+  return what() + shown_offsets(t) + " are " + std::to_string(t.end - t.begin) + " bytes, but " +
+         shown(t.type, t.shape) + " has " + std::to_string(*bytes);
+}
+
+/// The tensors cover the data, each byte once.
+inline error_text wrong_cover(std::vector<tensor> const& tensors, std::uint64_t data_bytes) {
+  std::uint64_t covered = 0;
+  tensor const* last = nullptr;
+  auto const order =
+      in_order_of(tensors, [](tensor const& t) { return std::tuple(t.begin, t.end); });
+  for (tensor const* t : order) {
+    if (t->end > data_bytes)
+      return "tensor " + shown(t->name) + ": " + shown_offsets(*t) + " reach beyond the data, " +
+             std::to_string(data_bytes) + " bytes";
+    if (t->begin < covered)
+      return "tensor " + shown(t->name) + ": " + shown_offsets(*t) + " overlap those of " +
+             shown(last->name) + ", " + shown_offsets(*last);
+    if (t->begin > covered)
+      return "bytes " + std::to_string(covered) + " to " + std::to_string(t->begin) +
+             " of the data, before tensor " + shown(t->name) + ", belong to no tensor";
+    covered = t->end;
+    last = t;
+  }
+  if (covered == data_bytes) return {};
+  return "the tensors have " + std::to_string(covered) + " bytes, and the data " +
+         std::to_string(data_bytes);
+}
+
+/// What cannot be true of a header before data of this size.
+inline error_text inconsistent(header const& h, std::uint64_t data_bytes) {
+  error_text wrong = repeated_name(h.tensors);
+  for (tensor const& t : h.tensors)
+    if (wrong.empty()) wrong = wrong_size(t);
+  return wrong.empty() ? wrong_cover(h.tensors, data_bytes) : wrong;
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace detail
+
+}  // namespace lowp::safetensors

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// A safetensors header from its JSON text and back. Anything but the one shape that a header has is
+// refused where it is met, so that a hostile text costs no stack, and memory in proportion to its size.
+#pragma once
+
+#include <lowp/io/safetensors/header.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lowp::safetensors::detail {
+
+inline namespace LOWP_UNIT {
+
+/// What nlohmann::json::sax_parse calls.
+class header_reader {
+ public:
+  explicit header_reader(header& to) : to_(to) {}
+
+  [[nodiscard]] error_text const& wrong() const { return wrong_; }
+
+  bool start_object(std::size_t) {
+    if (place_ == place::start) return go(place::names);
+    if (place_ != place::name) return unexpected("an object");
+    if (name_ == metadata_key) return go(place::metadata);
+    now_ = {.name = name_};
+    seen_ = {};
+    return go(place::fields);
+  }
+  bool key(std::string& text) {
+    if (place_ == place::metadata) {
+      metadata_name_ = std::move(text);
+      return true;
+    }
+    if (place_ == place::fields) return field(text);
+    name_ = std::move(text);
+    return go(place::name);
+  }
+  bool string(std::string& text) {
+    if (place_ == place::metadata) {
+      bool const is_new = to_.metadata.emplace(metadata_name_, std::move(text)).second;
+      return is_new || refuse(shown(metadata_key) + " has " + shown(metadata_name_) + " twice");
+    }
+    if (place_ != place::dtype) return unexpected("a string");
+    auto const type = dtype_named(text);
+    if (!type) return refuse(what() + "unknown dtype " + shown(text));
+    now_.type = *type;
+    return go(place::fields);
+  }
+  bool start_array(std::size_t) {
+    if (place_ == place::shape) return go(place::extents);
+    if (place_ == place::offsets) return go(place::offset);
+    return unexpected("an array");
+  }
+  bool number_unsigned(std::uint64_t number) {
+    if (place_ == place::extents) return now_.shape.push_back(number), true;
+    if (place_ != place::offset) return unexpected("a number");
+    if (offsets_ < 2) (offsets_ == 0 ? now_.begin : now_.end) = number;
+    ++offsets_;
+    return true;
+  }
+  bool end_array() {
+    if (place_ == place::offset && offsets_ != 2)
+      return refuse(what() + "data_offsets has " + std::to_string(offsets_) + " numbers, not 2");
+    return go(place::fields);
+  }
+  bool end_object() {
+    if (place_ == place::names) return go(place::end);
+    if (place_ == place::fields) {
+      for (std::size_t i = 0; i < fields; ++i)
+        if (!seen_[i]) return refuse(what() + "it has no " + field_name[i]);
+      to_.tensors.push_back(std::move(now_));
+    } else {
+      seen_metadata_ = true;
+    }
+    return go(place::names);
+  }
+
+  bool null() { return unexpected("null"); }
+  bool boolean(bool) { return unexpected("a truth value"); }
+  bool number_integer(std::int64_t) { return unexpected("a negative number"); }
+  bool number_float(double, std::string const& text) {
+    return unexpected("the number " + printable(text));
+  }
+  bool binary(std::vector<std::uint8_t>&) { return unexpected("bytes"); }
+  // Of the library's own words there is nothing that the place does not say.
+  bool parse_error(std::size_t position, std::string const& last,
+                   nlohmann::detail::exception const&) {
+    return refuse("its header is no JSON at byte " + std::to_string(position) + ": " + shown(last));
+  }
+
+ private:
+  // Where the parser is: after a name, inside a tensor's object, after one of its keys, ...
+  enum class place {
+    start,
+    names,
+    name,
+    metadata,
+    fields,
+    dtype,
+    shape,
+    extents,
+    offsets,
+    offset,
+    end
+  };
+  static constexpr std::size_t fields = 3;
+  static constexpr char const* field_name[fields] = {"dtype", "shape", "data_offsets"};
+
+  bool go(place next) {
+    // A second "__metadata__" would have to be merged with the first.
+    if (next == place::metadata && seen_metadata_)
+      return refuse(shown(metadata_key) + " is there twice");
+    place_ = next;
+    return true;
+  }
+  bool field(std::string_view text) {
+    constexpr place after[fields] = {place::dtype, place::shape, place::offsets};
+    for (std::size_t i = 0; i < fields; ++i) {
+      if (text != field_name[i]) continue;
+      if (std::exchange(seen_[i], true))
+        return refuse(what() + "it has " + field_name[i] + " twice");
+      offsets_ = 0;
+      return go(after[i]);
+    }
+    return refuse(what() + "it has " + shown(text) + ", which no tensor has");
+  }
+  bool refuse(std::string const& text) {
+    wrong_ = text;
+    return false;
+  }
+  bool unexpected(std::string const& found) {
+    switch (place_) {
+      case place::start:
+      case place::names:
+      case place::end:
+        return refuse("its header is " + found + ", not an object");
+      case place::name:
+        return refuse(what() + "it is " + found + ", not an object");
+      case place::metadata:
+        return refuse(shown(metadata_key) + ": " + shown(metadata_name_) + " is " + found +
+                      ", not a string");
+      case place::dtype:
+        return refuse(what() + "dtype is " + found + ", not a string");
+      case place::shape:
+      case place::offsets:
+        return refuse(what() + field_name[place_ == place::shape ? 1 : 2] + " is " + found +
+                      ", not an array");
+      default:
+        return refuse(what() + field_name[place_ == place::extents ? 1 : 2] + " has " + found +
+                      ", not integers of 64 bits from 0");
+    }
+  }
+  [[nodiscard]] std::string what() const { return "tensor " + shown(name_) + ": "; }
+
+  header& to_;
+  error_text wrong_;
+  place place_ = place::start;
+  std::string name_, metadata_name_;
+  tensor now_;
+  std::array<bool, fields> seen_{};
+  bool seen_metadata_ = false;
+  int offsets_ = 0;
+};
+
+/// @param text  the header as it lies in the file, padding included
+inline error_text parse(std::string_view text, header& to) {
+  if (!text.starts_with('{')) return "its header does not begin with {";
+  // Where the parser would stop as if the text ended there.
+  std::size_t const nul = text.find('\0');
+  if (nul != text.npos) return "its header has a zero byte at " + std::to_string(nul);
+  header_reader reader(to);
+  // The parser tells of its own errors as of ours: by the reader.
+  static_cast<void>(nlohmann::json::sax_parse(text.begin(), text.end(), &reader));
+  return reader.wrong();
+}
+
+inline std::string quoted(std::string const& text) { return nlohmann::json(text).dump(); }
+
+inline std::string list_of(std::vector<std::uint64_t> const& numbers) {
+  std::string text = "[";
+  for (std::uint64_t const number : numbers)
+    text.append(text.size() == 1 ? "" : ",").append(std::to_string(number));
+  return text + "]";
+}
+
+/// Padded with spaces, so that the data begin at a multiple of 8 bytes.
+/// @throws nlohmann::json::exception  a name or a text is no UTF-8
+inline std::string to_json(header const& h) {
+  std::string text = "{";
+  auto const next = [&](char before) -> std::string& {
+    return text.back() == before ? text : text += ',';
+  };
+  if (!h.metadata.empty()) {
+    text += quoted(std::string(metadata_key)) + ":{";
+    for (auto const& [key, value] : h.metadata) next('{') += quoted(key) + ':' + quoted(value);
+    text += '}';
+  }
+  for (tensor const& t : h.tensors)
+    next('{') += quoted(t.name) + R"(:{"dtype":")" + std::string(name_of(t.type)) +
+                 R"(","shape":)" + list_of(t.shape) + R"(,"data_offsets":)" +
+                 list_of({t.begin, t.end}) + '}';
+  text += '}';
+  text.resize((text.size() + length_bytes - 1) / length_bytes * length_bytes, ' ');
+  return text;
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp::safetensors::detail

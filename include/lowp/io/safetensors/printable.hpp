@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text out of a file that nobody vouches for, fit for a terminal.
+#pragma once
+
+#include <lowp/base/config.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lowp::safetensors::detail {
+
+inline namespace LOWP_UNIT {
+
+/// A character of UTF-8.
+struct character {
+  char32_t code = 0;
+  std::size_t bytes = 0;  ///< 0: there is none
+};
+
+/// The one that `text` begins with, if it is well-formed (Unicode 15, table 3-7).
+inline character first_character(std::string_view text) {
+  auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  auto const continues = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
+  if (text.empty()) return {};
+  unsigned const lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  std::size_t const bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
+  char32_t code = lead & (0x7fU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if (!continues(i)) return {};
+    code = code << 6 | (byte(i) & 0x3fU);
+  }
+  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  bool const is_surrogate = code >= 0xd800 && code <= 0xdfff;
+  if (code < least[bytes] || is_surrogate || code > 0x10ffff) return {};
+  return {code, bytes};
+}
+
+/// Whether it is seen, and as what it is: no control, no line's end, and nothing that is invisible or
+/// turns the direction of what follows.
+inline bool is_shown(char32_t code) {
+  constexpr struct {
+    char32_t first, last;
+  } hidden[] = {{0, 0x1f},        {0x7f, 0x9f},      {0x61c, 0x61c},   {0x180e, 0x180e},
+                {0x200b, 0x200f}, {0x2028, 0x202e},  {0x2060, 0x206f}, {0xfeff, 0xfeff},
+                {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}};
+  return std::none_of(std::begin(hidden), std::end(hidden),
+                      [&](auto const& range) { return code >= range.first && code <= range.last; });
+}
+
+/// Pieces that a line may be cut between: characters, and escapes of what is none to be shown.
+inline std::vector<std::string> printable_pieces(std::string_view text) {
+  constexpr char digit[] = "0123456789abcdef";
+  std::vector<std::string> pieces;
+  while (!text.empty()) {
+    character const next = first_character(text);
+    std::size_t const bytes = std::max<std::size_t>(next.bytes, 1);
+    std::string piece(text.substr(0, bytes));
+    if (next.bytes == 0 || !is_shown(next.code)) {
+      piece.clear();
+      for (char const c : text.substr(0, bytes)) {
+        auto const byte = static_cast<unsigned char>(c);
+        (piece += "\\x") += {digit[byte >> 4], digit[byte & 15]};
+      }
+    }
+    pieces.push_back(std::move(piece));
+    text.remove_prefix(bytes);
+  }
+  return pieces;
+}
+
+/// At most `most` bytes of the text, and "..." if there are more.
+inline std::string printable(std::string_view text, std::size_t most = 200) {
+  std::string_view head = text.substr(0, most);
+  // Not through a character: to where one begins.
+  if (text.size() > most)
+    for (int i = 0; i < 3 && (static_cast<unsigned char>(text[head.size()]) & 0xc0) == 0x80; ++i)
+      head.remove_suffix(1);
+  std::string out;
+  for (std::string const& piece : printable_pieces(head)) out += piece;
+  return out + (head.size() < text.size() ? "..." : "");
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp::safetensors::detail

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing a safetensors file, a piece at a time, whole or not at all.
+#pragma once
+
+#include <lowp/io/atomic_file.hpp>
+#include <lowp/io/safetensors/json.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lowp::safetensors {
+
+static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian");
+
+inline namespace LOWP_UNIT {
+
+/// The header is known from the start; elements are appended to any tensor in any order of tensors.
+/// Nothing is at `path` before finish(): see atomic_file.
+/// Every function throws std::runtime_error that names the path, the tensor and the values seen.
+class writer {
+ public:
+  /// @param tensors  what will be written; begin and end are chosen here: widest elements first, as
+  ///                 the reference implementation does, so that each lies aligned
+  writer(std::string path, std::vector<tensor> tensors,
+         std::map<std::string, std::string> metadata = {})
+      : file_(std::move(path)), header_{std::move(tensors), std::move(metadata)} {
+    std::stable_sort(header_.tensors.begin(), header_.tensors.end(),
+                     [](auto& a, auto& b) { return bits_of(a.type) > bits_of(b.type); });
+    std::uint64_t bytes = 0;
+    for (tensor& t : header_.tensors) {
+      auto const needed = detail::bytes_of(t.type, t.shape);
+      t.begin = bytes;
+      if (!needed || __builtin_add_overflow(bytes, *needed, &bytes))
+        refuse("tensor " + detail::shown(t.name) + ": " + detail::shown(t.type, t.shape) +
+               " is too large, or no whole number of bytes");
+      t.end = bytes;
+      if (t.name == metadata_key) refuse("no tensor can be called " + detail::shown(t.name));
+    }
+    detail::error_text const wrong = detail::inconsistent(header_, bytes);
+    if (!wrong.empty()) refuse(wrong);
+    write_header();
+    for (std::size_t i = 0; i < header_.tensors.size(); ++i)
+      open_.emplace(header_.tensors[i].name, unwritten{i, header_.tensors[i].begin});
+  }
+
+  /// The next elements of the tensor of that name.
+  template <stored T>
+  void append(std::string_view name, std::span<T const> elements) {
+    tensor const& t = header_.tensors[find(name).index];
+    if (t.type != dtype_of<T>)
+      refuse("tensor " + detail::shown(name) + " is " + std::string(name_of(t.type)) +
+             ", given elements of " + std::string(name_of(dtype_of<T>)));
+    append_bytes(name, std::as_bytes(elements));
+  }
+  /// The next bytes of a tensor of any type.
+  void append_bytes(std::string_view name, std::span<std::byte const> bytes) {
+    unwritten& rest = find(name);
+    tensor const& t = header_.tensors[rest.index];
+    if (bytes.size() > t.end - rest.next)
+      refuse("tensor " + detail::shown(name) + ": " + std::to_string(bytes.size()) +
+             " bytes are too many, " + std::to_string(t.end - rest.next) + " are missing");
+    file_.write_at(data_ + rest.next, bytes);
+    rest.next += bytes.size();
+  }
+
+  /// Replaces what was at `path`.
+  void finish() {
+    for (auto const& [name, rest] : open_) {
+      std::uint64_t const missing = header_.tensors[rest.index].end - rest.next;
+      if (missing != 0)
+        refuse("tensor " + detail::shown(name) + ": " + std::to_string(missing) +
+               " bytes have not been written");
+    }
+    file_.commit();
+  }
+
+ private:
+  struct unwritten {
+    std::size_t index;
+    std::uint64_t next;
+  };
+
+  [[noreturn]] void refuse(std::string const& why) const {
+    lowp::detail::raise<std::runtime_error>(
+        "lowp::safetensors: " + detail::shown_path(file_.path()) + ": " + why);
+  }
+  unwritten& find(std::string_view name) {
+    auto const found = open_.find(name);
+    if (found == open_.end()) refuse("tensor " + detail::shown(name) + " was not announced");
+    return found->second;
+  }
+  void write_header() {
+    std::string text;
+    try {
+      text = detail::to_json(header_);
+    } catch (nlohmann::json::exception const&) {
+      refuse("a name or a text of its metadata is no UTF-8");
+    }
+    if (text.size() > most_header_bytes)
+      refuse("its header would have " + std::to_string(text.size()) + " bytes, and may have " +
+             std::to_string(most_header_bytes));
+    std::uint64_t const length = text.size();
+    file_.write_at(0, std::as_bytes(std::span(&length, 1)));
+    file_.write_at(length_bytes, std::as_bytes(std::span(text)));
+    data_ = length_bytes + length;
+  }
+
+  atomic_file file_;
+  header header_;
+  std::uint64_t data_ = 0;  // where it begins
+  std::map<std::string, unwritten, std::less<>> open_;
+};
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp::safetensors

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// exp and log in the vocabulary of lanes.hpp: chains of fused multiply-adds, so that a float, a pack of
+// any instruction set and a CUDA thread get the same bits, which no two mathematical libraries give.
+#pragma once
+
+#include <lowp/lanes/lanes.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+namespace detail {
+
+/// What e^x and e^-x are asked for with.
+inline constexpr int of_plus = 1, of_minus = -1;
+/// Where it is 2^n of e^-x, n is 0 at most, and 2^(n + 65) a normal number, whose exponent field is n + 192.
+inline constexpr std::uint32_t minus_exp_bias = 192;
+/// Has 0 in its 9 lowest bits, or else that; both are even, so that neither decides a tie.
+template <int Sign>
+inline constexpr float exp_rounder = 0x1.8p23f + (Sign == of_minus ? minus_exp_bias : 0);
+
+/// e * 2^n, rounded once, for e in [1/2, 2) and a whole number n, from -150 to 150 or, for Sign = of_minus, to 0.
+/// Of NaN, NaN.
+///
+/// @param rounded  n + exp_rounder<Sign>
+template <int Sign, class F>
+LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded) {
+  if constexpr (requires { lane<F>::times_power_of_two(e, n); }) {
+    return lane<F>::times_power_of_two(e, n);
+  } else if constexpr (Sign == of_minus) {
+    // The first product is exact.
+    F const product = lanes::mul(e, lanes::from_bits<F>(lanes::bits(rounded) << 23));
+    return lanes::mul(product, lanes::broadcast<F>(0x1p-65f));
+  } else {
+    // 2^n in two factors of half the exponent: the first product is exact.
+    auto const shifted = lanes::bits(rounded) - (lanes::bits(exp_rounder<Sign>) - 256u);
+    auto const half = shifted >> 1;
+    F const product = lanes::mul(e, lanes::from_bits<F>((half - 1u) << 23));
+    return lanes::mul(product, lanes::from_bits<F>((shifted - half - 1u) << 23));
+  }
+}
+
+/// e^(Sign x) for x in [-104, 104] or NaN; the sign of a zero does not matter.
+template <int Sign, class F>
+LOWP_FN F bounded_exp(F const& x) {
+  // Sign x = n ln 2 + Sign r, where n is an integer and |r| is at most half of ln 2, or a little more. Added
+  // to 1.5 * 2^23, Sign x / ln 2 is rounded to an integer that is in the low bits. n times the first part of
+  // ln 2 is exact: W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980, chapter 6.
+  constexpr float log2_e = Sign * 0x1.715476p0f;
+  constexpr float minus_ln2_high = -Sign * 0x1.62e4p-1f, minus_ln2_low = -Sign * 0x1.7f7d1cp-20f;
+  F const rounded =
+      lanes::fma(x, lanes::broadcast<F>(log2_e), lanes::broadcast<F>(exp_rounder<Sign>));
+  F const n = lanes::sub(rounded, lanes::broadcast<F>(exp_rounder<Sign>));
+  F const r = lanes::fma(n, lanes::broadcast<F>(minus_ln2_low),
+                         lanes::fma(n, lanes::broadcast<F>(minus_ln2_high), x));
+
+  // 1 + y + y^2 q(y) for y = Sign r, q the polynomial of degree 4 whose greatest relative error in the result
+  // is least: 0.055 * 2^-24 with coefficients rounded to float.
+  F e = lanes::broadcast<F>(0x1.6ac36cp-10f);
+  e = lanes::fma(e, r, lanes::broadcast<F>(Sign * 0x1.123da6p-7f));
+  e = lanes::fma(e, r, lanes::broadcast<F>(0x1.555858p-5f));
+  e = lanes::fma(e, r, lanes::broadcast<F>(Sign * 0x1.55548cp-3f));
+  e = lanes::fma(e, r, lanes::broadcast<F>(0x1.fffffcp-2f));
+  e = lanes::fma(e, r, lanes::broadcast<F>(Sign * 1.0f));
+  e = lanes::fma(e, r, lanes::broadcast<F>(1.0f));
+  return times_power_of_two<Sign>(e, n, rounded);
+}
+
+inline constexpr float exp_bound = 104;  ///< e^-104 rounds to 0, e^104 to infinity
+
+/// e^-x for x not negative, infinity included; NaN of NaN.
+template <class F>
+LOWP_FN F exp_of_minus(F const& x) {
+  return bounded_exp<of_minus>(lanes::smaller_or_nan(x, lanes::broadcast<F>(exp_bound)));
+}
+
+}  // namespace detail
+
+namespace lanes {
+
+/// e^x for every float, within 0.90 units in the last place, subnormal results included: 0 below
+/// -103.97, infinity above 88.72; the NaN that is given.
+template <class F>
+LOWP_FN F exp(F const& x) {
+  using U = word<F>;
+  U const m = min(magnitude(x), broadcast<U>(bits(detail::exp_bound))) | (bits(x) & binary32_sign);
+  return select(is_nan(x), x, detail::bounded_exp<detail::of_plus>(from_bits<F>(m)));
+}
+
+/// ln x for a normal positive x, within 0.84 units in the last place.
+///
+/// As logf of FreeBSD (lib/msun/src/e_logf.c, and its constants), but that products are fused: x = 2^k m
+/// with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s = f / (2 + f), ln m = f - f^2/2 + s (f^2/2 + R(s)).
+template <class F>
+LOWP_FN F log(F const& x) {
+  using U = word<F>;
+  constexpr std::uint32_t root_of_half = 0x3f3504f3, bias = 128;
+  constexpr float ln2_high = 6.9313812256e-01f, ln2_low = 9.0580006145e-06f;
+  F const one = broadcast<F>(1.0f);
+  U const shifted = bits(x) - root_of_half + (bias << 23);
+  F const k = sub(to_real(shifted >> 23), broadcast<F>(static_cast<float>(bias)));
+  F const f = sub(from_bits<F>((shifted & 0x7fffff) + root_of_half), one);
+  F const s = div(f, add(f, broadcast<F>(2.0f)));
+  F const z = mul(s, s);
+  F const w = mul(z, z);
+  F const even = mul(w, fma(w, broadcast<F>(0xf89e26.0p-26f), broadcast<F>(0xccce13.0p-25f)));
+  F const r = fma(z, fma(w, broadcast<F>(0x91e9ee.0p-25f), broadcast<F>(0xaaaaaa.0p-24f)), even);
+  F const half_square = mul(mul(broadcast<F>(0.5f), f), f);
+  F const small = sub(fma(s, add(half_square, r), mul(k, broadcast<F>(ln2_low))), half_square);
+  return fma(k, broadcast<F>(ln2_high), add(small, f));
+}
+
+}  // namespace lanes
+
+}  // namespace lowp

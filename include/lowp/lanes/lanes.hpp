@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vocabulary of one lane. An element function written in these words means the same bits for a
+// float, for a pack of any instruction set and for a CUDA thread.
+//
+//     word   std::uint32_t or a pack of them: + - * & | ^ << >> and the functions below
+//     real   float or a pack of them: the functions below only, so that nothing is contracted
+//     mask   bool or a pack of them: both, either, negate, select
+#pragma once
+
+#include <lowp/lanes/scalar_lanes.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp {
+
+namespace lanes {
+
+/// The word, the mask and the double-precision lanes that go with a lane type.
+template <class T>
+using word = typename lane<T>::word;
+template <class T>
+using mask = typename lane<T>::mask;
+template <class T>
+using wide = typename lane<T>::wide;
+
+/// The same value in every lane.
+template <class T>
+LOWP_FN constexpr T broadcast(typename lane<T>::scalar x) {
+  return lane<T>::broadcast(x);
+}
+
+// Words. `greater`, `max` and `min` compare as two's complement numbers, `product` has both halves,
+// .high and .low, `to_real` is exact below 2^24.
+template <class U>
+LOWP_FN constexpr auto equal(U const& a, U const& b) {
+  return lane<U>::equal(a, b);
+}
+template <class U>
+LOWP_FN constexpr auto greater(U const& a, U const& b) {
+  return lane<U>::greater(a, b);
+}
+template <class U>
+LOWP_FN constexpr auto mul_wide(U const& a, std::uint32_t b) {
+  return lane<U>::mul_wide(a, b);
+}
+/// a ^ b ^ key, where the key is the same in every lane.
+template <class U>
+LOWP_FN constexpr U xor3(U const& a, U const& b, std::uint32_t const& key) {
+  return lane<U>::xor3(a, b, key);
+}
+template <class U>
+LOWP_FN constexpr auto to_real(U const& a) {
+  return lane<U>::to_real(a);
+}
+template <class U>
+LOWP_FN constexpr U max(U const& a, U const& b) {
+  return lane<U>::max(a, b);
+}
+template <class U>
+LOWP_FN constexpr U min(U const& a, U const& b) {
+  return lane<U>::min(a, b);
+}
+
+// Masks.
+template <class M, class T>
+LOWP_FN constexpr T select(M const& mask, T const& yes, T const& no) {
+  return lane<T>::select(mask, yes, no);
+}
+template <class M>
+LOWP_FN constexpr M mask_and(M const& a, M const& b) {
+  return lane<M>::mask_and(a, b);
+}
+template <class M>
+LOWP_FN constexpr M mask_or(M const& a, M const& b) {
+  return lane<M>::mask_or(a, b);
+}
+template <class M>
+LOWP_FN constexpr M mask_not(M const& a) {
+  return lane<M>::mask_not(a);
+}
+/// In at least one lane.
+template <class M>
+LOWP_FN constexpr bool any(M const& a) {
+  return lane<M>::any(a);
+}
+/// In how many lanes.
+template <class M>
+LOWP_FN constexpr std::uint32_t count(M const& a) {
+  return lane<M>::count(a);
+}
+
+// Reals: IEEE 754 operations, rounded once to nearest even, subnormals kept. The sign and payload
+// of a NaN result are unspecified until it is stored.
+template <class F>
+LOWP_FN constexpr word<F> bits(F const& x) {
+  return lane<F>::bits(x);
+}
+template <class F>
+LOWP_FN constexpr F from_bits(word<F> const& b) {
+  return lane<F>::from_bits(b);
+}
+template <class F>
+LOWP_FN F add(F const& a, F const& b) {
+  return lane<F>::add(a, b);
+}
+template <class F>
+LOWP_FN F sub(F const& a, F const& b) {
+  return lane<F>::sub(a, b);
+}
+template <class F>
+LOWP_FN F mul(F const& a, F const& b) {
+  return lane<F>::mul(a, b);
+}
+template <class F>
+LOWP_FN F div(F const& a, F const& b) {
+  return lane<F>::div(a, b);
+}
+template <class F>
+LOWP_FN F sqrt(F const& a) {
+  return lane<F>::sqrt(a);
+}
+/// a * b + c, rounded once.
+template <class F>
+LOWP_FN F fma(F const& a, F const& b, F const& c) {
+  return lane<F>::fma(a, b, c);
+}
+/// The integer below a number from 0 to below 2^31.
+template <class F>
+LOWP_FN constexpr word<F> to_word(F const& a) {
+  return lane<F>::to_word(a);
+}
+/// Exactly, in double precision.
+template <class F>
+LOWP_FN wide<F> widen(F const& a) {
+  return lane<F>::widen(a);
+}
+
+/// sum + a * b in double precision, for a product that is exact, as that of two floats is: whether it is
+/// rounded before the sum makes no difference.
+template <class D>
+LOWP_FN D add_product(D const& sum, D const& a, D const& b) {
+  return lane<D>::add_product(sum, a, b);
+}
+
+// Reals taken as bit patterns: no floating-point flag of any compiler touches these.
+inline constexpr std::uint32_t binary32_sign = 0x80000000, binary32_infinity = 0x7f800000,
+                               binary32_nan = 0x7fc00000;
+
+template <class F>
+LOWP_FN constexpr word<F> magnitude(F const& a) {
+  return bits(a) & (binary32_sign - 1);
+}
+template <class F>
+LOWP_FN constexpr F absolute(F const& a) {
+  return from_bits<F>(magnitude(a));
+}
+/// A word of which a GPU's compiler does not see that it was or becomes a float: of a test it would
+/// make a comparison of floats, of a sign's change a negation, and under --use_fast_math such as flush.
+template <class U>
+LOWP_FN constexpr U hidden(U const& a) {
+#if defined(__CUDA_ARCH__)
+  if (!__builtin_is_constant_evaluated()) return lane<U>::hidden(a);
+#endif
+  return a;
+}
+template <class F>
+LOWP_FN constexpr F negative(F const& a) {
+  return from_bits<F>(hidden(bits(a) ^ binary32_sign));
+}
+template <class F>
+LOWP_FN constexpr auto is_nan(F const& a) {
+  return greater(magnitude(a), broadcast<word<F>>(binary32_infinity));
+}
+template <class F>
+LOWP_FN constexpr auto is_finite(F const& a) {
+  return greater(broadcast<word<F>>(binary32_infinity), hidden(magnitude(a)));
+}
+template <class F>
+LOWP_FN constexpr auto is_zero(F const& a) {
+  return equal(magnitude(a), broadcast<word<F>>(0));
+}
+/// The one NaN that a computed result may be.
+template <class F>
+LOWP_FN constexpr F canonical(F const& a) {
+  return from_bits<F>(select(is_nan(a), broadcast<word<F>>(binary32_nan), bits(a)));
+}
+/// An integer that orders as the number does, but for zeros and NaN.
+template <class F>
+LOWP_FN constexpr word<F> order(F const& a) {
+  word<F> const sign = bits(a) >> 31;
+  return bits(a) ^ ((broadcast<word<F>>(0) - sign) & (binary32_sign - 1));
+}
+/// The larger of x, which may be NaN, and a number: the number if x is NaN. Which of two zeros is
+/// unspecified.
+template <class F>
+LOWP_FN F maximum_number(F const& x, F const& number) {
+  if constexpr (requires { lane<F>::maximum_number(x, number); })
+    return lane<F>::maximum_number(x, number);
+  else
+    return select(mask_and(mask_not(is_nan(x)), greater(order(x), order(number))), x, number);
+}
+/// The smaller of x, which may be NaN, and a number: NaN if x is. Which of two zeros is unspecified.
+template <class F>
+LOWP_FN F smaller_or_nan(F const& x, F const& number) {
+  if constexpr (requires { lane<F>::smaller_or_nan(x, number); })
+    return lane<F>::smaller_or_nan(x, number);
+  else
+    return select(mask_and(mask_not(is_nan(x)), greater(order(x), order(number))), number, x);
+}
+
+}  // namespace lanes
+
+}  // namespace lowp

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a bool, an integer, a float and a double do what the vocabulary of lanes.hpp says: on the host in
+// the language's operations, in device code in instructions that say how they round.
+#pragma once
+
+#include <lowp/base/config.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp {
+
+/// How a lane type does what the vocabulary says; for packs see simd/pack.hpp.
+template <class T>
+struct lane;
+
+LOWP_EXACT_BEGIN
+
+template <>
+struct lane<bool> {
+  LOWP_FN static constexpr bool mask_and(bool a, bool b) { return a && b; }
+  LOWP_FN static constexpr bool mask_or(bool a, bool b) { return a || b; }
+  LOWP_FN static constexpr bool mask_not(bool a) { return !a; }
+  LOWP_FN static constexpr bool any(bool a) { return a; }
+  LOWP_FN static constexpr std::uint32_t count(bool a) { return a ? 1 : 0; }
+};
+
+template <class U>
+struct word_lane {
+  using scalar = U;
+  static constexpr int lanes = 1;
+  LOWP_FN static constexpr U at(U x, int) { return x; }
+  LOWP_FN static constexpr U broadcast(U x) { return x; }
+  LOWP_FN static constexpr bool equal(U a, U b) { return a == b; }
+  LOWP_FN static constexpr bool greater(U a, U b) {
+    return static_cast<std::make_signed_t<U>>(a) > static_cast<std::make_signed_t<U>>(b);
+  }
+  LOWP_FN static constexpr U select(bool mask, U yes, U no) { return mask ? yes : no; }
+  LOWP_FN static constexpr U max(U a, U b) { return greater(a, b) ? a : b; }
+  LOWP_FN static constexpr U min(U a, U b) { return greater(a, b) ? b : a; }
+};
+
+template <>
+struct lane<std::uint64_t> : word_lane<std::uint64_t> {};
+
+template <>
+struct lane<std::uint32_t> : word_lane<std::uint32_t> {
+  // A scalar meets whatever the caller has set in MXCSR; a GPU's instructions say how they round.
+#if defined(__CUDA_ARCH__)
+  static constexpr bool computes_exactly = true;
+#else
+  static constexpr bool computes_exactly = false;
+#endif
+  struct halves {
+    std::uint32_t high, low;
+  };
+  LOWP_FN static constexpr halves mul_wide(std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__)
+    if (!__builtin_is_constant_evaluated()) return {__umulhi(a, b), a * b};
+#endif
+    std::uint64_t const whole = std::uint64_t{a} * b;
+    return {static_cast<std::uint32_t>(whole >> 32), static_cast<std::uint32_t>(whole)};
+  }
+  LOWP_FN static constexpr std::uint32_t xor3(std::uint32_t a, std::uint32_t b, std::uint32_t key) {
+    return a ^ b ^ key;
+  }
+#if defined(__CUDA_ARCH__)
+  LOWP_FN static std::uint32_t hidden(std::uint32_t a) {
+    asm("mov.b32 %0, %1;" : "=r"(a) : "r"(a));
+    return a;
+  }
+#endif
+  LOWP_FN static constexpr float to_real(std::uint32_t a) { return static_cast<float>(a); }
+};
+
+template <>
+struct lane<float> {
+  using scalar = float;
+  using word = std::uint32_t;
+  using mask = bool;
+  using wide = double;
+  LOWP_FN static constexpr float broadcast(float x) { return x; }
+  LOWP_FN static constexpr float select(bool mask, float yes, float no) { return mask ? yes : no; }
+  LOWP_FN static constexpr word bits(float x) { return __builtin_bit_cast(word, x); }
+  LOWP_FN static constexpr float from_bits(word b) { return __builtin_bit_cast(float, b); }
+#if defined(__CUDA_ARCH__)
+// --use_fast_math makes even __fmul_rn flush subnormals; PTX with its rounding spelled out does not.
+#define LOWP_PTX(name, op)                                    \
+  LOWP_FN static float name(float a, float b) {               \
+    float r;                                                  \
+    asm(op ".rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); \
+    return r;                                                 \
+  }
+  LOWP_PTX(add, "add")
+  LOWP_PTX(sub, "sub")
+  LOWP_PTX(mul, "mul")
+  LOWP_PTX(div, "div")
+#undef LOWP_PTX
+  LOWP_FN static float sqrt(float a) {
+    float r;
+    asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+  }
+  LOWP_FN static float fma(float a, float b, float c) {
+    float r;
+    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
+    return r;
+  }
+  LOWP_FN static float maximum_number(float x, float number) {
+    float r;
+    asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(number));
+    return r;
+  }
+#if __CUDA_ARCH__ >= 800
+  LOWP_FN static float smaller_or_nan(float x, float number) {
+    float r;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(number));
+    return r;
+  }
+#endif
+  LOWP_FN static word to_word(float x) {
+    word r;
+    asm("cvt.rzi.u32.f32 %0, %1;" : "=r"(r) : "f"(x));
+    return r;
+  }
+  LOWP_FN static double widen(float x) {
+    double r;
+    asm("cvt.f64.f32 %0, %1;" : "=d"(r) : "f"(x));
+    return r;
+  }
+  LOWP_FN static float narrowed(double x) {
+    float r;
+    asm("cvt.rn.f32.f64 %0, %1;" : "=f"(r) : "d"(x));
+    return r;
+  }
+#else
+  LOWP_FN static word to_word(float x) { return static_cast<word>(static_cast<std::int32_t>(x)); }
+  LOWP_FN static double widen(float x) { return double{x}; }
+  LOWP_FN static float narrowed(double x) { return static_cast<float>(x); }
+  LOWP_FN static float add(float a, float b) { return a + b; }
+  LOWP_FN static float sub(float a, float b) { return a - b; }
+  LOWP_FN static float mul(float a, float b) { return a * b; }
+  LOWP_FN static float div(float a, float b) { return a / b; }
+  LOWP_FN static float sqrt(float a) { return __builtin_sqrtf(a); }
+  LOWP_FN static float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#endif
+};
+
+template <>
+struct lane<double> {
+  using scalar = double;
+  static constexpr int lanes = 1;
+  LOWP_FN static double at(double x, int) { return x; }
+  LOWP_FN static constexpr double broadcast(double x) { return x; }
+#if defined(__CUDA_ARCH__)  // never contracted
+  LOWP_FN static double add(double a, double b) { return __dadd_rn(a, b); }
+  LOWP_FN static double sub(double a, double b) { return __dsub_rn(a, b); }
+  LOWP_FN static double mul(double a, double b) { return __dmul_rn(a, b); }
+  LOWP_FN static double add_product(double sum, double a, double b) { return __fma_rn(a, b, sum); }
+#else
+  LOWP_FN static double add(double a, double b) { return a + b; }
+  LOWP_FN static double sub(double a, double b) { return a - b; }
+  LOWP_FN static double mul(double a, double b) { return a * b; }
+  LOWP_FN static double add_product(double sum, double a, double b) { return sum + a * b; }
+#endif
+};
+
+namespace detail {
+LOWP_FN double square_root(double x) {
+#if defined(__CUDA_ARCH__)
+  asm("sqrt.rn.f64 %0, %1;" : "=d"(x) : "d"(x));
+  return x;
+#elif defined(__SSE2__)
+  asm("sqrtsd %1, %0" : "=x"(x) : "x"(x));
+  return x;
+#else
+  return __builtin_sqrt(x);
+#endif
+}
+}  // namespace detail
+
+LOWP_EXACT_END
+
+}  // namespace lowp

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of packs, a batch at a time: terms are added without a look at them, and where the sum says that
+// one is infinite or NaN, or where float was too narrow, the batch is gone through again.
+#pragma once
+
+#include <lowp/measure/gradient_report.hpp>
+#include <lowp/measure/sum_report.hpp>
+
+#include <concepts>
+#include <cstdint>
+
+#if !defined(__CUDA_ARCH__)
+#include <lowp/simd/pack.hpp>
+#include <lowp/simd/rounding_flag.hpp>
+
+namespace lowp::detail {
+
+LOWP_EXACT_BEGIN
+
+/// In double precision, where finite terms have a finite sum, and others none. Two sums, of every other
+/// pack, so that fewer additions follow each other: a batch's 16 packs make 8 of them.
+template <class F>
+class wide_sums {
+  using D = lanes::wide<F>;
+
+ public:
+  LOWP_FN void add(F const& a, F const& b) {
+    even_ = lanes::add(even_, lanes::widen(a));
+    odd_ = lanes::add(odd_, lanes::widen(b));
+  }
+  LOWP_FN void add(factors<F> const& a, factors<F> const& b) {
+    even_ = lanes::add_product(even_, lanes::widen(a.a), lanes::widen(a.b));
+    odd_ = lanes::add_product(odd_, lanes::widen(b.a), lanes::widen(b.b));
+  }
+  LOWP_FN D sum() const { return lanes::add(even_, odd_); }
+
+ private:
+  D even_ = lanes::broadcast<D>(0), odd_ = lanes::broadcast<D>(0);
+};
+
+/// Of the squares, and the largest magnitude.
+template <class F>
+class wide_squares {
+ public:
+  LOWP_FN void add(F const& a, F const& b) {
+    largest_.add(a);
+    largest_.add(b);
+    squares_.add(factors<F>{a, a}, factors<F>{b, b});
+  }
+  LOWP_FN lanes::wide<F> sum() const { return squares_.sum(); }
+  LOWP_FN amax_lanes<F> const& largest() const { return largest_; }
+
+ private:
+  wide_sums<F> squares_;
+  amax_lanes<F> largest_;
+};
+
+/// In float, where sums of a few narrow numbers are exact unless some are thousands of times as small
+/// as others.
+template <class F>
+class narrow_sums {
+ public:
+  LOWP_FN narrow_sums() : even_(simd::rounding_flag::clear(lanes::broadcast<F>(0))), odd_(even_) {}
+  LOWP_FN void add(F const& a, F const& b) {
+    even_ = lanes::add(even_, a);
+    odd_ = lanes::add(odd_, b);
+  }
+  LOWP_FN bool are_exact() const { return !simd::rounding_flag::is_set_by(even_, odd_); }
+  LOWP_FN lanes::wide<F> sum() const { return lanes::add(lanes::widen(even_), lanes::widen(odd_)); }
+
+  /// Whether what is not exact is seen. Valgrind, for one, adds as it should and sets no flag.
+  LOWP_FN static bool may_be_trusted() {
+    if constexpr (!simd::rounding_flag::is_there) return false;
+    F const one = lanes::broadcast<F>(1), little = lanes::broadcast<F>(0x1p-30F);
+    narrow_sums sums;
+    sums.add(one, one);
+    sums.add(little, little);
+    return !sums.are_exact();
+  }
+
+ private:
+  F even_, odd_;
+};
+
+/// The sums of batches, of which few are added plainly before they are in twice the precision: 7
+/// additions to a sum of a batch, one of two sums and 7 more here err by less than 15 * 2^-53 of the
+/// magnitudes.
+template <class Isa>
+class batch_sums {
+  using D = simd::wide<Isa>;
+
+ public:
+  /// False, and nothing is added, where a lane is infinite or NaN.
+  LOWP_FN bool add(D const& sum) {
+    if (!is_finite(sum)) [[unlikely]]
+      return false;
+    sum_ = lanes::add(sum_, sum);
+    if (++batches_ == most) fold();
+    return true;
+  }
+  LOWP_FN void add_to(compensated_sum& total) {
+    fold();
+    all_.add_to(total);
+  }
+
+ private:
+  static constexpr int most = 8;
+
+  LOWP_FN void fold() {
+    all_.add(sum_);
+    sum_ = lanes::broadcast<D>(0);
+    batches_ = 0;
+  }
+  /// To an exponent of all ones a one is added, which carries into the sign.
+  LOWP_FN static bool is_finite(D const& x) {
+    using U = simd::word<Isa>;
+    typedef std::uint64_t words __attribute__((vector_size(sizeof(x.v[0]))));
+    constexpr std::uint64_t one = std::uint64_t{1} << 52, exponent = 0x7ff * one;
+    words const low = ((words)x.v[0] & exponent) + one, high = ((words)x.v[1] & exponent) + one;
+    auto const signs = U::of((typename U::vector)(low | high));
+    return !lanes::any(lanes::greater(lanes::broadcast<U>(0), signs));
+  }
+
+  D sum_ = lanes::broadcast<D>(0);
+  compensated_lanes<D> all_;
+  int batches_ = 0;
+};
+
+template <class Isa>
+class sum_of_batches : public sum_lanes<simd::pack<float, Isa>> {
+  using F = simd::pack<float, Isa>;
+
+ public:
+  using of_batches = void;
+
+  /// False where it has to be gone through with `add`.
+  template <bool IsNarrow, class Batch>
+  LOWP_FN bool add_batch(Batch const& batch) {
+    if constexpr (IsNarrow && std::same_as<typename Batch::observed, F>) {
+      if (waiting_ != 0)
+        --waiting_;
+      else if (narrow_sums<F> sums; add_exact(batch, sums))
+        return sums_.add(sums.sum());
+    }
+    wide_sums<F> sums;
+    batch.add_to(sums);
+    return sums_.add(sums.sum());
+  }
+  LOWP_FN partial_sum total(std::uint64_t count) {
+    partial_sum partial = sum_lanes<F>::total(count);
+    sums_.add_to(partial.finite);
+    return partial;
+  }
+
+ private:
+  /// The more often in a row float is too narrow, the more batches are not tried.
+  template <class Batch>
+  LOWP_FN bool add_exact(Batch const& batch, narrow_sums<F>& sums) {
+    batch.add_to(sums);
+    bool const is_exact = sums.are_exact();
+    waiting_ = is_exact ? 0 : next_waiting_;
+    next_waiting_ = is_exact ? 1 : 2 * next_waiting_;
+    return is_exact;
+  }
+
+  batch_sums<Isa> sums_;
+  int waiting_ = narrow_sums<F>::may_be_trusted() ? 0 : never, next_waiting_ = 1;
+  static constexpr int never = 1 << 30;
+};
+
+template <class Isa>
+class gradients_of_batches : public gradient_lanes<simd::pack<float, Isa>> {
+  using F = simd::pack<float, Isa>;
+
+ public:
+  using of_batches = void;
+
+  template <bool, class Batch>
+  LOWP_FN bool add_batch(Batch const& batch) {
+    wide_squares<F> squares;
+    batch.add_to(squares);
+    if (!squares_.add(squares.sum())) [[unlikely]]
+      return false;
+    this->add_largest(squares.largest());
+    return true;
+  }
+  LOWP_FN partial_gradients total(std::uint64_t count) {
+    partial_gradients partial = gradient_lanes<F>::total(count);
+    squares_.add_to(partial.squares);
+    return partial;
+  }
+
+ private:
+  batch_sums<Isa> squares_;
+};
+
+LOWP_EXACT_END
+
+template <class Isa>
+struct lanes_of_report<sum_report, simd::pack<float, Isa>> {
+  using type = sum_of_batches<Isa>;
+};
+template <class Isa>
+struct lanes_of_report<gradient_report, simd::pack<float, Isa>> {
+  using type = gradients_of_batches<Isa>;
+};
+
+}  // namespace lowp::detail
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The smallest and the largest magnitude of a tensor, and what in it is lost or would be.
+#pragma once
+
+#include <lowp/measure/census/census_lanes.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+/// What has been seen of the elements of one or more tensors. All zero bytes have seen none.
+struct abs_range {
+  std::uint64_t count = 0;     ///< elements seen
+  std::uint64_t nan = 0;       ///< NaN
+  std::uint64_t infinite = 0;  ///< of either sign
+  std::uint64_t overflow = 0;  ///< finite, and beyond the target's largest value once rounded
+  amax max_abs;                ///< NaN if any is, infinity if any is; 0 if none was seen
+  amin min_abs;  ///< of those that are not NaN, zeros among them; infinity if none was seen
+
+  /// Neither NaN nor infinite nor to become so.
+  LOWP_FN constexpr bool is_sound() const { return nan == 0 && infinite == 0 && overflow == 0; }
+
+  /// Merges that of another shard or tensor.
+  LOWP_FN constexpr abs_range& operator+=(abs_range const& other) {
+    add(other);
+    return *this;
+  }
+  /// The same, beside other threads or alone.
+  template <class Atomics = detail::alone>
+  LOWP_FN constexpr void add(abs_range const& other, Atomics const& atomics = {}) {
+    atomics.add(count, other.count);
+    atomics.add(nan, other.nan);
+    atomics.add(infinite, other.infinite);
+    atomics.add(overflow, other.overflow);
+    max_abs.add(other.max_abs, atomics);
+    min_abs.add(other.min_abs, atomics);
+  }
+};
+
+/// An abs_range whose `overflow` is that of rounding to `To`, to be added to where it lies.
+template <census_target To>
+struct abs_range_report : abs_range {};
+
+namespace detail {
+
+template <census_target To, class F>
+class abs_range_lanes {
+  using U = lanes::word<F>;
+  using M = lanes::mask<F>;
+
+ public:
+  static constexpr bool sees_codes = false;
+
+  LOWP_FN void add(F const& x) {
+    U const a = lanes::hidden(lanes::magnitude(x));
+    count_beyond(a);
+    largest_ = lanes::max(largest_, a);
+    least_ = lanes::min(least_, a);
+  }
+  LOWP_FN void add_masked(M const& is_element, F const& x) {
+    U const a = lanes::hidden(lanes::magnitude(x));
+    U const large = lanes::select(is_element, a, lanes::broadcast<U>(0));
+    count_beyond(large);
+    largest_ = lanes::max(largest_, large);
+    least_ = lanes::min(least_, lanes::select(is_element, a, none()));
+  }
+  LOWP_FN void fold() {}
+
+  LOWP_FN abs_range total(std::uint64_t count) const {
+    abs_range all;
+    all.count = count;
+    all.nan = nan_;
+    all.infinite = infinite_;
+    all.overflow = overflow_;
+    for (int i = 0; i < lane<U>::lanes; ++i) {
+      all.max_abs += amax{lane<U>::at(largest_, i)};
+      std::uint32_t const least = lane<U>::at(least_, i);
+      if (least < lanes::binary32_infinity) all.min_abs += amin{lanes::binary32_infinity - least};
+    }
+    if (all.max_abs.bits > lanes::binary32_infinity) all.max_abs.bits = lanes::binary32_nan;
+    return all;
+  }
+
+ private:
+  LOWP_FN static U none() { return lanes::broadcast<U>(lanes::binary32_infinity); }
+
+  /// One comparison where nothing is wrong.
+  LOWP_FN void count_beyond(U const& a) {
+    M const beyond = lanes::greater(a, lanes::broadcast<U>(borders_of<To>.overflow - 1));
+    if (!lanes::any(beyond)) return;
+    std::uint32_t const special =
+        lanes::count(lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity - 1)));
+    std::uint32_t const nan = lanes::count(lanes::greater(a, none()));
+    nan_ += nan;
+    infinite_ += special - nan;
+    overflow_ += lanes::count(beyond) - special;
+  }
+
+  U largest_ = lanes::broadcast<U>(0), least_ = none();
+  std::uint64_t nan_ = 0, infinite_ = 0, overflow_ = 0;
+};
+
+template <census_target To, class F>
+struct lanes_of_report<abs_range_report<To>, F> {
+  using type = abs_range_lanes<To, F>;
+  using partial = abs_range;
+};
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// A census in lanes, of one pack at a time.
+#pragma once
+
+#include <lowp/format/codec.hpp>
+#include <lowp/measure/census/census_report.hpp>
+#include <lowp/measure/census/magnitude_range.hpp>
+#include <lowp/report/lanes.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+namespace lowp {
+
+/// What a census can be taken for: float, or a narrow type that has zero and so a sign.
+template <class T>
+concept census_target = element<T> && std::numeric_limits<T>::is_signed;
+
+/// A census of what rounding to `To` would do, to be added to where it lies.
+template <census_target To>
+struct census_report : range_census {};
+
+namespace detail {
+
+/// The magnitudes of floats from which on they round to something else in `To`, as bits.
+template <census_target To>
+struct census_borders {
+  std::uint32_t kept;      ///< the least that does not round to zero,
+  std::uint32_t normal;    ///< that does not round to a subnormal value
+  std::uint32_t overflow;  ///< or that overflows; infinity if no finite one does
+};
+
+template <format F>
+LOWP_FN constexpr std::uint32_t round_to_nearest(std::uint32_t magnitude) {
+  return round_magnitude<F>(magnitude, false, std::uint32_t{0}, nearest_even{});
+}
+
+/// The least magnitude of a float whose code is at least `code`, or infinity.
+template <format F>
+LOWP_FN constexpr std::uint32_t least_that_rounds_to(std::uint32_t code) {
+  std::uint32_t below = 0, there = lanes::binary32_infinity;
+  while (there - below > 1) {
+    std::uint32_t const middle = below + (there - below) / 2;
+    (round_to_nearest<F>(middle) >= code ? there : below) = middle;
+  }
+  return there;
+}
+
+template <census_target To>
+LOWP_FN constexpr census_borders<To> make_census_borders() {
+  if constexpr (std::same_as<To, float>) {
+    return {1, 1u << 23, lanes::binary32_infinity};
+  } else {
+    constexpr format F = To::descriptor;
+    return {least_that_rounds_to<F>(1), least_that_rounds_to<F>(F.min_normal_code()),
+            least_that_rounds_to<F>(F.max_code() + 1)};
+  }
+}
+template <census_target To>
+inline constexpr census_borders<To> borders_of = make_census_borders<To>();
+
+LOWP_EXACT_BEGIN
+
+/// The magnitude that a magnitude without overflow is rounded to, as bits.
+template <census_target To, class F>
+LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
+  using U = lanes::word<F>;
+  if constexpr (std::same_as<To, float>) {
+    return lanes::from_bits<F>(a);
+  } else {
+    constexpr format G = To::descriptor;
+    constexpr int dropped = 24 - G.precision();
+    if constexpr (G.max_exponent() + dropped <= 127) {
+      // Adding a power of two whose ulp is the gap of G rounds to G's grid, that of its subnormal
+      // values too.
+      constexpr auto least = static_cast<std::uint32_t>(G.min_exponent() + 127) << 23;
+      constexpr auto up = static_cast<std::uint32_t>(dropped) << 23;
+      U const power = lanes::max(a & lanes::binary32_infinity, lanes::broadcast<U>(least)) + up;
+      F const there = lanes::from_bits<F>(power);
+      return lanes::sub(lanes::add(lanes::from_bits<F>(a), there), there);
+    } else {
+      U const zero = lanes::broadcast<U>(0);
+      return lanes::from_bits<F>(
+          decode<G>(round_magnitude<G>(a, lanes::greater(zero, zero), zero, nearest_even{})));
+    }
+  }
+}
+
+/// Of packs that do not overflow.
+template <census_target To>
+struct small_counts {
+  std::uint32_t flushed = 0, below_normal = 0;  ///< once rounded; other than zero before
+
+  template <class U>
+  LOWP_FN void add(U const& a) {
+    add_unflushed(a);
+    flushed += magnitude_range<U>::count_below(borders_of<To>.kept, a);
+  }
+  /// Where none is flushed.
+  template <class U>
+  LOWP_FN void add_unflushed(U const& a) {
+    below_normal += magnitude_range<U>::count_below(borders_of<To>.normal, a);
+  }
+};
+
+/// Of elements in lanes F, all but their exponents.
+template <census_target To, class F>
+class census_lanes {
+  using U = lanes::word<F>;
+  using M = lanes::mask<F>;
+  using D = lanes::wide<F>;
+  using range = magnitude_range<U>;
+  static constexpr census_borders<To> borders = borders_of<To>;
+
+ public:
+  static constexpr bool sees_codes = false;
+  static constexpr std::uint32_t min_normal = 1u << 23;  ///< of floats
+
+  LOWP_FN void add(F const& x) { add_magnitude(lanes::hidden(lanes::magnitude(x))); }
+  LOWP_FN void add_masked(M const& is_element, F const& x) {
+    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
+  }
+
+  /// Of any kind.
+  LOWP_FN void add_magnitude(U a) {
+    // One comparison: below the normal ones, subtraction wraps to what is large.
+    constexpr std::uint32_t least = borders.normal > min_normal ? borders.normal : min_normal;
+    constexpr std::uint32_t origin = least + lanes::binary32_sign;
+    if (lanes::any(
+            lanes::greater(a - origin, lanes::broadcast<U>(borders.overflow - 1 - origin)))) {
+      a = count_beyond(a);
+      small_counts<To> small;
+      small.add(a);
+      add_small(small);
+      if (small.flushed != 0) expect_flushed();
+      tiny_ += range::count_below(min_normal, a);
+    }
+    range_.add(a);
+
+    F const error = error_of(a);
+    if (!lanes::any(lanes::mask_not(lanes::is_zero(error)))) return;
+    add_square(squares_, error);
+    compare_error(a);
+  }
+
+  // What is known to be zero or to stay finite may be added a part at a time.
+
+  LOWP_FN void add_range(range const& of_many) { range_.add(of_many); }
+  LOWP_FN void add_small(small_counts<To> const& small) {
+    flushed_ += small.flushed;
+    subnormal_ += small.below_normal - small.flushed;
+  }
+  LOWP_FN void expect_flushed() { relative_ = lanes::broadcast<F>(beyond_any_relative_error); }
+  /// Errors up to this one need not be looked at.
+  LOWP_FN void expect_error(amax const& of_others) {
+    relative_ = lanes::from_bits<F>(lanes::broadcast<U>(of_others.bits));
+  }
+  LOWP_FN bool has_largest_error() const {
+    return lane<U>::at(lanes::bits(relative_), 0) >= lanes::bits(largest_relative_error);
+  }
+
+  LOWP_FN static F error_of(U const& a) {
+    return lanes::sub(lanes::from_bits<F>(a), rounded_magnitude<To, F>(a));
+  }
+  LOWP_FN F const& relative() const { return relative_; }
+  LOWP_FN void add_squares(D const& squares) { squares_ = lanes::add(squares_, squares); }
+  LOWP_FN static void add_square(D& squares, F const& error) {
+    D const wide = lanes::widen(error);  // so that the square is exact
+    squares = lanes::add_product(squares, wide, wide);
+  }
+  /// Has a sign where the error of `a` is relatively larger: an fma has the sign of its exact value.
+  LOWP_FN static F less_than_error(F const& relative, U const& a, F const& error) {
+    U const bits = lanes::hidden(lanes::bits(error));
+    F const minus = lanes::from_bits<F>(lanes::hidden(bits | lanes::binary32_sign));
+    return lanes::fma(relative, lanes::from_bits<F>(a), minus);
+  }
+  LOWP_FN static M is_negative(F const& x) {
+    return lanes::greater(lanes::broadcast<U>(0), lanes::bits(x));
+  }
+  LOWP_FN void compare_error(U const& a) {
+    F const error = error_of(a);
+    if (lanes::any(is_negative(less_than_error(relative_, a, error)))) {
+      F const magnitude = lanes::from_bits<F>(lanes::hidden(lanes::magnitude(error)));
+      relative_ = larger(relative_, quotient(magnitude, lanes::from_bits<F>(a)));
+    }
+  }
+  /// What one lane has seen, the others need not look for.
+  LOWP_FN void share_largest_error() { relative_ = lanes::broadcast<F>(largest_error()); }
+
+  /// After every few packs, as of a gradient_report.
+  LOWP_FN void fold() {
+    all_squares_.add(squares_);
+    squares_ = lanes::broadcast<D>(0);
+  }
+
+  LOWP_FN partial_census total(std::uint64_t count) const {
+    partial_census partial;
+    partial.count = count;
+    partial.nan = nan_;
+    partial.infinite = infinite_;
+    partial.overflow = overflow_;
+    partial.subnormal = subnormal_;
+    partial.flushed = flushed_;
+    range_.add_to(partial.max_abs, partial.min_abs);
+    partial.max_relative_error.bits = lanes::bits(largest_error());
+    amax const largest{lanes::bits(largest_relative_error)};
+    if (partial.max_relative_error.bits > largest.bits) partial.max_relative_error = largest;
+    all_squares_.add_to(partial.squared_error);
+    return partial;
+  }
+  /// Of the finite elements that are not zero, those that are subnormal as floats.
+  LOWP_FN std::uint64_t tiny() const { return tiny_; }
+
+ private:
+  // Where zero is a value, rounding moves no number by more than itself.
+  static constexpr float largest_relative_error = 1, beyond_any_relative_error = 2;
+
+  LOWP_FN float largest_error() const {
+    std::uint32_t most = 0;
+    for (int i = 0; i < lane<U>::lanes; ++i)
+      most = lanes::max(most, lane<U>::at(lanes::bits(relative_), i));
+    return lanes::from_bits<float>(most);
+  }
+  LOWP_FN static F larger(F const& a, F const& b) {
+    return lanes::from_bits<F>(lanes::max(lanes::bits(a), lanes::bits(b)));
+  }
+  /// Rounded up, and 0 where both are.
+  LOWP_FN static F quotient(F const& a, F const& b) {
+    F const nearest = lanes::div(a, b);
+    M const is_below = is_negative(lanes::fma(nearest, b, lanes::negative(a)));
+    U const up = lanes::bits(nearest) + 1;
+    return lanes::from_bits<F>(lanes::select(lanes::is_zero(a), lanes::broadcast<U>(0),
+                                             lanes::select(is_below, up, lanes::bits(nearest))));
+  }
+
+  /// What is left when zero has taken the place of what is not finite or overflows.
+  LOWP_FN U count_beyond(U const& a) {
+    M const beyond = lanes::greater(a, lanes::broadcast<U>(borders.overflow - 1));
+    if (!lanes::any(beyond)) return a;
+    M const special = lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity - 1));
+    M const nan = lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity));
+    std::uint32_t const specials = lanes::count(special), nans = lanes::count(nan);
+    nan_ += nans;
+    infinite_ += specials - nans;
+    overflow_ += lanes::count(beyond) - specials;
+    U const zero = lanes::broadcast<U>(0);
+    range_.add(lanes::select(special, zero, a));
+    return lanes::select(beyond, zero, a);
+  }
+
+  range range_;
+  F relative_ = lanes::broadcast<F>(0);
+  D squares_ = lanes::broadcast<D>(0);
+  compensated_lanes<D> all_squares_;
+  std::uint64_t nan_ = 0, infinite_ = 0, overflow_ = 0, subnormal_ = 0, flushed_ = 0, tiny_ = 0;
+};
+
+LOWP_EXACT_END
+
+/// One thread of a GPU, whose block counts the exponents.
+template <census_target To>
+class census_of_thread : public census_lanes<To, float> {
+ public:
+  static constexpr unsigned bins = exponent_histogram::bins;
+
+  /// Where x is counted in the histogram; negative if it is not.
+  LOWP_FN static int bin(float x) {
+    std::uint32_t const a = lanes::hidden(lanes::magnitude(x));
+    return a == 0 || a >= lanes::binary32_infinity ? -1 : static_cast<int>(a >> 23);
+  }
+};
+template <census_target To>
+struct lanes_of_report<census_report<To>, float> {
+  using type = census_of_thread<To>;
+  using partial = partial_census;
+};
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What there is to know about a gradient before it is used: counts, largest magnitude, norm.
+#pragma once
+
+#include <lowp/report/amax.hpp>
+#include <lowp/report/exact_sum.hpp>
+#include <lowp/report/lanes.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+/// Counts, largest magnitude and sum of squares over the elements of one or more gradients. All zero
+/// bytes are an empty report.
+template <class Sum>
+struct basic_gradient_report {
+  std::uint64_t count = 0;  ///< elements seen
+  /// Infinite or NaN; not in `squares`. A step with any is best skipped.
+  std::uint64_t nonfinite = 0;
+  amax largest;  ///< magnitude; infinity and NaN count, see amax
+  Sum squares;   ///< of the finite elements, within a relative 2^-48
+
+  /// The Euclidean norm, within a relative 2^-48; as PyTorch's, NaN where an element is NaN, infinite
+  /// where one is infinite.
+  LOWP_FN double norm() const {
+    if (nonfinite != 0) return static_cast<double>(largest.value());
+    return detail::square_root(squares.value());
+  }
+
+  /// Merges the report of another shard or tensor.
+  LOWP_FN basic_gradient_report& operator+=(basic_gradient_report const& other) {
+    add(other);
+    return *this;
+  }
+
+  /// Adds what one loop has seen, beside other threads or alone.
+  template <class Other, class Atomics = detail::alone>
+  LOWP_FN void add(basic_gradient_report<Other> const& other, Atomics const& atomics = {}) {
+    atomics.add(count, other.count);
+    atomics.add(nonfinite, other.nonfinite);
+    largest.add(other.largest, atomics);
+    detail::merge(squares, other.squares, atomics);
+  }
+};
+using gradient_report = basic_gradient_report<exact_square_sum>;
+
+namespace detail {
+
+/// What one loop, or one thread of a GPU, has seen.
+using partial_gradients = basic_gradient_report<compensated_sum>;
+
+LOWP_EXACT_BEGIN
+
+template <class F>
+class gradient_lanes {
+  using U = lanes::word<F>;
+  using D = lanes::wide<F>;
+
+ public:
+  static constexpr bool sees_codes = false;
+
+  LOWP_FN void add(F x) {
+    largest_.add(x);
+    auto const is_finite = lanes::is_finite(x);
+    if (lanes::any(lanes::mask_not(is_finite))) {
+      nonfinite_ += lanes::count(lanes::mask_not(is_finite));
+      x = lanes::select(is_finite, x, lanes::broadcast<F>(0));
+    }
+    D const wide = lanes::widen(x);  // so that the square is exact
+    squares_ = lanes::add_product(squares_, wide, wide);
+  }
+  LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
+    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
+  }
+
+  /// After at most 32 packs: that many squares are added with an error below 32 * 2^-53 of them.
+  LOWP_FN void fold() {
+    all_squares_.add(squares_);
+    squares_ = lanes::broadcast<D>(0);
+  }
+
+  LOWP_FN partial_gradients total(std::uint64_t count) const {
+    partial_gradients partial;
+    partial.count = count;
+    partial.nonfinite = nonfinite_;
+    partial.largest = largest_.total(count);
+    all_squares_.add_to(partial.squares);
+    return partial;
+  }
+
+ protected:
+  LOWP_FN void add_largest(amax_lanes<F> const& other) { largest_.add(other); }
+
+ private:
+  amax_lanes<F> largest_;
+  D squares_ = lanes::broadcast<D>(0);
+  compensated_lanes<D> all_squares_;
+  std::uint64_t nonfinite_ = 0;
+};
+
+LOWP_EXACT_END
+
+template <class F>
+struct lanes_of_report<gradient_report, F> {
+  using type = gradient_lanes<F>;
+  using partial = partial_gradients;
+};
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of numbers and of products that no number of terms stalls or overflows.
+#pragma once
+
+#include <lowp/report/exact_sum.hpp>
+#include <lowp/report/lanes.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+/// The sum of the terms of one or more ranges, or of products of two. All zero bytes are the sum of
+/// nothing.
+template <class Sum>
+struct basic_sum_report {
+  std::uint64_t count = 0;              ///< terms seen
+  std::uint64_t nan = 0;                ///< terms that are NaN: of NaN, or of infinity times zero
+  std::uint64_t positive_infinite = 0;  ///< terms that are +infinity
+  std::uint64_t negative_infinite = 0;  ///< or -infinity
+  Sum finite;  ///< of the other terms, within 2^-49 of the sum of their magnitudes
+
+  /// As mathematics has it: NaN where a term is NaN or both infinities are among them, infinite where one
+  /// is. A sum of finite terms is finite, and +0 where they cancel or there are none. Within 2^-48
+  /// of the sum of the terms' magnitudes, however many there are.
+  LOWP_FN double value() const {
+    bool const rises = positive_infinite != 0, falls = negative_infinite != 0;
+    if (nan != 0 || (rises && falls)) return special(0x7ff8);
+    if (rises || falls) return special(rises ? 0x7ff0 : 0xfff0);
+    return finite.value();
+  }
+  /// value() / count; NaN of nothing.
+  LOWP_FN double mean() const {
+    if (count == 0) return special(0x7ff8);
+    return value() / static_cast<double>(count);
+  }
+
+  /// Merges the sum of another shard or tensor.
+  LOWP_FN basic_sum_report& operator+=(basic_sum_report const& other) {
+    add(other);
+    return *this;
+  }
+
+  /// Adds what one loop has seen, beside other threads or alone.
+  template <class Other, class Atomics = detail::alone>
+  LOWP_FN void add(basic_sum_report<Other> const& other, Atomics const& atomics = {}) {
+    atomics.add(count, other.count);
+    atomics.add(nan, other.nan);
+    atomics.add(positive_infinite, other.positive_infinite);
+    atomics.add(negative_infinite, other.negative_infinite);
+    detail::merge(finite, other.finite, atomics);
+  }
+
+ private:
+  /// The double that begins with these bits.
+  LOWP_FN static constexpr double special(std::uint64_t bits) {
+    return __builtin_bit_cast(double, bits << 48);
+  }
+};
+
+using sum_report = basic_sum_report<exact_square_sum>;
+
+namespace detail {
+
+/// What one loop, or one thread of a GPU, has seen.
+using partial_sum = basic_sum_report<compensated_sum>;
+
+/// A term that is a product, which in double precision is exact.
+template <class F>
+struct factors {
+  F a, b;
+};
+
+LOWP_EXACT_BEGIN
+
+template <class F>
+class sum_lanes {
+  using U = lanes::word<F>;
+  using D = lanes::wide<F>;
+
+ public:
+  static constexpr bool sees_codes = false;
+
+  LOWP_FN void add(F x) {
+    auto const is_special = lanes::mask_not(lanes::is_finite(x));
+    if (lanes::any(is_special)) {
+      count_special(x, is_special);
+      x = lanes::select(is_special, lanes::broadcast<F>(0), x);
+    }
+    sum_ = lanes::add(sum_, lanes::widen(x));
+  }
+  LOWP_FN void add(factors<F> x) {
+    auto const is_finite = lanes::mask_and(lanes::is_finite(x.a), lanes::is_finite(x.b));
+    if (lanes::any(lanes::mask_not(is_finite))) {
+      count_special(lanes::mul(x.a, x.b), lanes::mask_not(is_finite));
+      F const zero = lanes::broadcast<F>(0);
+      x = {lanes::select(is_finite, x.a, zero), lanes::select(is_finite, x.b, zero)};
+    }
+    sum_ = lanes::add_product(sum_, lanes::widen(x.a), lanes::widen(x.b));
+  }
+  LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
+    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
+  }
+  LOWP_FN void add_masked(lanes::mask<F> const& is_element, factors<F> const& x) {
+    F const zero = lanes::broadcast<F>(0);
+    add({lanes::select(is_element, x.a, zero), lanes::select(is_element, x.b, zero)});
+  }
+
+  /// After at most 16 packs: that many terms are added with an error below 16 * 2^-53 of their
+  /// magnitudes.
+  LOWP_FN void fold() {
+    all_.add(sum_);
+    sum_ = lanes::broadcast<D>(0);
+  }
+
+  LOWP_FN partial_sum total(std::uint64_t count) const {
+    partial_sum partial;
+    partial.count = count;
+    partial.nan = nan_;
+    partial.positive_infinite = positive_;
+    partial.negative_infinite = negative_;
+    all_.add_to(partial.finite);
+    return partial;
+  }
+
+ private:
+  /// The product of an infinity or NaN with anything is rounded to nothing else in float.
+  LOWP_FN void count_special(F const& term, lanes::mask<F> const& is_special) {
+    auto const is_number = lanes::mask_and(is_special, lanes::mask_not(lanes::is_nan(term)));
+    auto const is_negative = lanes::greater(lanes::broadcast<U>(0), lanes::bits(term));
+    std::uint32_t const numbers = lanes::count(is_number);
+    std::uint32_t const below = lanes::count(lanes::mask_and(is_number, is_negative));
+    nan_ += lanes::count(is_special) - numbers;
+    positive_ += numbers - below;
+    negative_ += below;
+  }
+
+  D sum_ = lanes::broadcast<D>(0);
+  compensated_lanes<D> all_;
+  std::uint64_t nan_ = 0, positive_ = 0, negative_ = 0;
+};
+
+LOWP_EXACT_END
+
+template <class F>
+struct lanes_of_report<sum_report, F> {
+  using type = sum_lanes<F>;
+  using partial = partial_sum;
+};
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// T5's clamp of hidden states that have overflowed.
+#pragma once
+
+#include <lowp/measure/gradients.hpp>
+#include <lowp/nn/clamp_report.hpp>
+
+#include <limits>
+
+namespace lowp {
+
+namespace detail {
+
+/// x with a magnitude of at most `limit`; NaN as it is.
+struct clamping {
+  float limit;
+
+  template <class F>
+  LOWP_FN void operator()(F& x) const {
+    using U = lanes::word<F>;
+    U const most = lanes::broadcast<U>(lanes::bits(limit));
+    U const bounded =
+        lanes::min(lanes::magnitude(x), most) | (lanes::bits(x) & lanes::binary32_sign);
+    x = lanes::select(lanes::is_nan(x), x, lanes::from_bits<F>(lanes::hidden(bounded)));
+  }
+};
+
+/// Read when it runs, so that a GPU need not wait for the report.
+template <clampable T>
+struct make_clamping {
+  static constexpr float largest = convert<float>(std::numeric_limits<T>::max());
+  static constexpr float limit = convert<float>(clamp_limit<T>);
+
+  clamp_report_of<T> const* report;
+
+  LOWP_FN clamping operator()() const { return {report->infinite == 0 ? largest : limit}; }
+  void const* stored_at() const { return report; }
+};
+
+template <class Executor, class X>
+[[nodiscard]] LOWP_HOST_FN error_text find_overflow_on(Executor const& executor, X&& x,
+                                                       clamp_report_of<element_of<X>>& report) {
+  must_be_output<X>();
+  extent const all("x", x);
+  error_text const wrong = out_of_reach(executor, "clamp_overflow", {all});
+  if (!wrong.empty()) return wrong;
+  executor(make_measuring{}, all.size, &report,
+           simd::operand<element_of<X>, simd::access::read>{std::ranges::data(x)});
+  return {};
+}
+/// Of what find_overflow_on has found.
+template <class Executor, class X>
+LOWP_HOST_FN void clamp_found_on(Executor const& executor, X&& x,
+                                 clamp_report_of<element_of<X>> const& report) {
+  using T = element_of<X>;
+  executor(make_clamping<T>{&report}, std::ranges::size(x), static_cast<simd::no_report*>(nullptr),
+           simd::operand<T, simd::access::read_write>{std::ranges::data(x)});
+}
+
+}  // namespace detail
+
+/// If any element is infinite, every element of greater magnitude than clamp_limit, infinities and finite
+/// ones, becomes that with its sign; else nothing changes. NaN stays NaN. What T5Block does to hidden
+/// states in float16 after each of its layers (huggingface/transformers, models/t5/modeling_t5.py): the limit
+/// is the largest finite value less 1000, which leaves the next layer's residual some room.
+///
+/// It hides an overflow and does not undo it: what is clamped counts, so that somebody can look.
+///
+/// @param x  n elements, changed in place
+template <output X>
+  requires clampable<element_of<X>>
+LOWP_HOST_FN clamp_report clamp_overflow(X&& x) {
+  clamp_report_of<element_of<X>> report;
+  detail::refuse_if(detail::find_overflow_on(simd::this_thread{}, x, report));
+  if (report.infinite != 0) detail::clamp_found_on(simd::this_thread{}, x, report);
+  return report;
+}
+
+}  // namespace lowp

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a clamp of overflows found.
+#pragma once
+
+#include <lowp/format/math.hpp>
+#include <lowp/report/exact_sum.hpp>
+#include <lowp/report/lanes.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+namespace lowp {
+
+/// What clamp_overflow is for: a format that overflows to infinity, of which 1000 is a small part.
+template <class T>
+concept clampable = element<T> && std::numeric_limits<T>::has_infinity &&
+                    (std::same_as<T, float> || std::numeric_limits<T>::max_exponent >= 13);
+
+/// The largest finite value less 1000, to nearest in T: 64512 in float16, for between 32768 and 65504 its
+/// values are 32 apart; the largest finite value itself in float8_e5m2, bfloat16 and float.
+template <clampable T>
+inline constexpr T clamp_limit = [] {
+  if constexpr (std::same_as<T, float>) {
+    return std::numeric_limits<float>::max();
+  } else {
+    float const max = convert<float>(detail::from_code<T>(T::descriptor.max_code()));
+    return convert<T>(double{max} - 1000);
+  }
+}();
+
+/// Counts over the elements of a range before they were clamped. All zero bytes are an empty report.
+struct clamp_report {
+  std::uint64_t count = 0;     ///< elements seen
+  std::uint64_t nan = 0;       ///< NaN, which stays
+  std::uint64_t infinite = 0;  ///< of either sign
+  std::uint64_t beyond = 0;    ///< finite, and of greater magnitude than clamp_limit
+
+  /// Elements that were changed: none where none was infinite.
+  LOWP_FN constexpr std::uint64_t clamped() const { return infinite == 0 ? 0 : infinite + beyond; }
+
+  LOWP_FN constexpr clamp_report& operator+=(clamp_report const& other) {
+    add(other);
+    return *this;
+  }
+  /// The same, beside other threads or alone.
+  template <class Atomics = detail::alone>
+  LOWP_FN constexpr void add(clamp_report const& other, Atomics const& atomics = {}) {
+    atomics.add(count, other.count);
+    atomics.add(nan, other.nan);
+    atomics.add(infinite, other.infinite);
+    atomics.add(beyond, other.beyond);
+  }
+};
+
+/// That of elements of T, to be added to where it lies.
+template <clampable T>
+struct clamp_report_of : clamp_report {};
+
+namespace detail {
+
+template <clampable T, class F>
+class clamp_lanes {
+  using U = lanes::word<F>;
+  static constexpr std::uint32_t limit = lanes::bits(convert<float>(clamp_limit<T>));
+
+ public:
+  static constexpr bool sees_codes = false;
+
+  LOWP_FN void add(F const& x) {
+    U const a = lanes::magnitude(x);
+    auto const beyond = lanes::greater(a, lanes::broadcast<U>(limit));
+    if (!lanes::any(beyond)) return;
+    constexpr std::uint32_t infinity = lanes::binary32_infinity;
+    std::uint32_t const nans = lanes::count(lanes::greater(a, lanes::broadcast<U>(infinity)));
+    std::uint32_t const special =
+        lanes::count(lanes::greater(a, lanes::broadcast<U>(infinity - 1)));
+    nan_ += nans;
+    infinite_ += special - nans;
+    beyond_ += lanes::count(beyond) - special;
+  }
+  LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
+    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
+  }
+  LOWP_FN void fold() {}
+  LOWP_FN clamp_report total(std::uint64_t count) const {
+    clamp_report partial;
+    partial.count = count;
+    partial.nan = nan_;
+    partial.infinite = infinite_;
+    partial.beyond = beyond_;
+    return partial;
+  }
+
+ private:
+  std::uint64_t nan_ = 0, infinite_ = 0, beyond_ = 0;
+};
+
+template <clampable T, class F>
+struct lanes_of_report<clamp_report_of<T>, F> {
+  using type = clamp_lanes<T, F>;
+  using partial = clamp_report;
+};
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// GELU in its tanh form, which cubes its argument: float16 is infinite there beyond 40. Here nothing on
+// the way leaves the range of float.
+#pragma once
+
+#include <lowp/lanes/exponential.hpp>
+#include <lowp/ops/transform.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+namespace detail {
+
+/// x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, "Gaussian Error Linear
+/// Units (GELUs)", arXiv:1606.08415, section 2. As x / (1 + e^-2u), which is the same and takes one exp,
+/// and of the magnitude of u, so that neither end cancels: where x is negative, e^-2|u| is a factor.
+struct gelu_of_tanh {
+  template <class F>
+  LOWP_FN F operator()(F const& x) const {
+    using U = lanes::word<F>;
+    constexpr float linear = 0x1.988454p0f,
+                    cubic = 0x1.2444f2p-4f;  // 2 sqrt(2/pi), and 0.044715 of it
+    constexpr std::uint32_t minus_infinity = lanes::binary32_infinity | lanes::binary32_sign;
+    F const a = lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
+    F const slope =
+        lanes::fma(lanes::mul(a, a), lanes::broadcast<F>(cubic), lanes::broadcast<F>(linear));
+    F const e = exp_of_minus(lanes::mul(a, slope));  // of infinity, where a square is
+    // There e is 0, as for any number below -11.
+    F const finite =
+        lanes::select(lanes::equal(lanes::bits(x), lanes::broadcast<U>(minus_infinity)),
+                      lanes::broadcast<F>(-128), x);
+    auto const is_negative = lanes::greater(lanes::broadcast<U>(0), lanes::bits(x));
+    F const factor = lanes::select(is_negative, lanes::mul(finite, e), x);
+    return lanes::div(factor, lanes::add(lanes::broadcast<F>(1), e));
+  }
+};
+
+/// gelu(gate) * up.
+struct gated_gelu_of_tanh {
+  template <class F>
+  LOWP_FN F operator()(F const& gate, F const& up) const {
+    return lanes::mul(gelu_of_tanh{}(gate), up);
+  }
+};
+
+/// A range and what errors call it.
+template <class Range>
+struct named_range {
+  char const* name;
+  Range& range;
+};
+
+/// An element function of ranges with names, where `where` says.
+template <class Executor, class Function, class Out, class R, class... In>
+[[nodiscard]] LOWP_HOST_FN error_text activation_on(Executor const& executor, char const* name,
+                                                    Function const& function, Out& out,
+                                                    R const& rounding, overflow policy,
+                                                    named_range<In> const&... in) {
+  must_be_output<Out&>();
+  (must_be_input<In&>(), ...);
+  must_be_span_rounding<R>();
+  extent const to("out", out);
+  error_text wrong = unequal_sizes(name, {extent(in.name, in.range)..., to});
+  extent const inputs[] = {extent(in.name, in.range)...};  // nvcc takes no pack in the loop's head
+  for (extent const& from : inputs)
+    if (wrong.empty()) wrong = partial_overlap(name, from, to);
+  if (wrong.empty()) wrong = out_of_reach(executor, name, {extent(in.name, in.range)..., to});
+  if (!wrong.empty()) return wrong;
+  executor(make_returned<Function>{function}, to.size, static_cast<simd::no_report*>(nullptr),
+           simd::operand<element_of<Out>, simd::access::write, R>{std::ranges::data(out), rounding,
+                                                                  policy},
+           simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in.range)}...);
+  return {};
+}
+
+/// `gelu_tanh` and `gated_gelu_tanh`, where `where` says; what is wrong is returned.
+template <class Executor, class In, class Out, class R = nearest_even>
+[[nodiscard]] LOWP_HOST_FN error_text
+gelu_tanh_on(Executor const& executor, In&& in, Out&& out, R rounding = {},
+             overflow policy = default_overflow<element_of<Out>>) {
+  return activation_on(executor, "gelu_tanh", gelu_of_tanh{}, out, rounding, policy,
+                       named_range<In>{"in", in});
+}
+template <class Executor, class Gate, class Up, class Out, class R = nearest_even>
+[[nodiscard]] LOWP_HOST_FN error_text
+gated_gelu_tanh_on(Executor const& executor, Gate&& gate, Up&& up, Out&& out, R rounding = {},
+                   overflow policy = default_overflow<element_of<Out>>) {
+  return activation_on(executor, "gated_gelu_tanh", gated_gelu_of_tanh{}, out, rounding, policy,
+                       named_range<Gate>{"gate", gate}, named_range<Up>{"up", up});
+}
+
+}  // namespace detail
+
+/// out[i] = round(gelu(in[i])), gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): what PyTorch calls
+/// approximate='tanh' and T5 gelu_new. In float, finite for every finite x, and never of greater magnitude
+/// than x: of infinity infinity, of -infinity -0, its limit, where the formula itself has infinity times 0.
+///
+/// Before it is rounded to the format of `out` the result g is within 2 units in the last place where x is
+/// positive, and where it is negative within |g| 2^-24 (4 + 3 y) + 2^-145, with y = |2 sqrt(2/pi) (x +
+/// 0.044715 x^3)|: rounding y once is as much as that.
+///
+/// @param in   n elements
+/// @param out  n elements; may be the storage of `in` where elements have equal size
+/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
+template <input In, output Out, span_rounding R = nearest_even>
+LOWP_HOST_FN void gelu_tanh(In&& in, Out&& out, R rounding = {},
+                            overflow policy = default_overflow<element_of<Out>>) {
+  detail::refuse_if(detail::gelu_tanh_on(simd::this_thread{}, in, out, rounding, policy));
+}
+
+/// out[i] = round(gelu(gate[i]) * up[i]): the gated-gelu of T5 v1.1 and FLAN-T5, whose DenseReluDense has gate
+/// = wi_0 x and up = wi_1 x. The product is one multiplication in float of gelu as above.
+///
+/// @param gate, up  n elements each
+/// @param out       n elements; may be the storage of one of them where elements have equal size
+/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
+template <input Gate, input Up, output Out, span_rounding R = nearest_even>
+LOWP_HOST_FN void gated_gelu_tanh(Gate&& gate, Up&& up, Out&& out, R rounding = {},
+                                  overflow policy = default_overflow<element_of<Out>>) {
+  detail::refuse_if(
+      detail::gated_gelu_tanh_on(simd::this_thread{}, gate, up, out, rounding, policy));
+}
+
+}  // namespace lowp

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scale, mask and softmax of attention scores in one pass over memory.
+#pragma once
+
+#include <lowp/base/text.hpp>
+#include <lowp/nn/softmax.hpp>
+#include <lowp/ops/scaled_cast.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+namespace lowp {
+
+/// A mask whose rows serve several rows of scores. The scores being (batch, head, query) rows, a mask of
+/// (batch, query) rows has heads = heads and queries = queries; one of (batch) rows, for padded keys, has
+/// queries = 1 and heads = heads * queries. With neither, all its rows are used again and again, as one
+/// of (query) rows wants.
+///
+/// Elements are bool or std::uint8_t, not zero where a score is masked; or float or a narrow type, and
+/// then are added to the scaled score. A std::vector<bool> has no elements in memory: take std::uint8_t.
+template <class T>
+struct attention_mask {
+  std::span<T const> elements;
+  std::size_t queries = 0, heads = 0;
+};
+template <std::ranges::contiguous_range Mask>
+attention_mask(Mask&&, std::size_t = 0, std::size_t = 0)
+    -> attention_mask<std::ranges::range_value_t<Mask>>;
+
+/// Query q of a sequence's last `queries` sees the keys up to its own: with as many keys as queries,
+/// column j of row q is masked for j > q; with more, the last column is the last query's.
+struct causal_mask {
+  std::size_t queries;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_flag = std::same_as<T, bool> || std::same_as<T, std::uint8_t>;
+
+template <class T>
+concept mask_element = is_flag<T> || element<T>;
+
+struct scaled_score {
+  float scale;
+  template <class F>
+  LOWP_FN F operator()(F const& x) const {
+    return lanes::mul(x, lanes::broadcast<F>(scale));
+  }
+  /// The mask is a byte.
+  template <class F>
+  LOWP_FN F hidden_by(F const& x, F const& mask) const {
+    return lanes::select(lanes::equal(lanes::bits(mask), lanes::broadcast<lanes::word<F>>(0)),
+                         (*this)(x), neutral<F>(fold::maximum{}));
+  }
+};
+struct flagged_score : scaled_score {
+  template <class F>
+  LOWP_FN F operator()(F const& x, F const& mask) const {
+    return this->hidden_by(x, mask);
+  }
+};
+struct biased_score {
+  float scale;
+  template <class F>
+  LOWP_FN F operator()(F const& x, F const& mask) const {
+    return lanes::fma(x, lanes::broadcast<F>(scale), mask);
+  }
+};
+
+struct causal_rows : softmax_rows<scaled_score> {
+  std::size_t queries;
+  LOWP_FN std::size_t visible(std::size_t row, std::size_t columns) const {
+    std::size_t const keys = row % queries + 1 + columns;  // and `queries` more
+    return keys > queries ? keys - queries : 0;
+  }
+};
+
+inline namespace LOWP_UNIT {
+
+/// Whether a mask of so many rows goes with the scores, and what its rows do.
+inline error_text check_mask(char const* function, std::size_t rows, std::size_t mask_rows,
+                             std::size_t& queries, std::size_t& heads) {
+  if (rows == 0) return {};
+  std::string const text = std::string(function) + ": mask has " + std::to_string(mask_rows) +
+                           " rows, in has " + std::to_string(rows);
+  if (queries == 0 && heads == 0) {
+    if (mask_rows == 0 || rows % mask_rows != 0) return text + ", which is not a multiple";
+    queries = mask_rows;
+    heads = rows / mask_rows;
+  } else if (queries == 0 || heads == 0 || mask_rows % queries != 0 || rows / heads != mask_rows ||
+             rows % heads != 0) {
+    return text + ": not (batch, " + std::to_string(heads) + " heads, " + std::to_string(queries) +
+           " queries) over (batch, " + std::to_string(queries) + " queries)";
+  }
+  return {};
+}
+
+}  // namespace LOWP_UNIT
+
+template <class Executor, class In, class T, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text scale_mask_softmax_on(Executor const& executor, In&& in,
+                                                            attention_mask<T> mask, Out&& out,
+                                                            std::size_t columns, float scale) {
+  constexpr char const* name = "scale_mask_softmax";
+  must_be_input<In>();
+  must_be_output<Out>();
+  extent const from("in", in), hides("mask", mask.elements), to("out", out);
+  error_text wrong = unequal_sizes(name, {from, to});
+  if (wrong.empty()) wrong = not_rows(name, from, columns);
+  if (wrong.empty()) wrong = not_rows(name, hides, columns);
+  if (wrong.empty())
+    wrong = check_mask(name, from.size / columns, hides.size / columns, mask.queries, mask.heads);
+  if (wrong.empty()) wrong = check_scale(name, scale);
+  if (wrong.empty()) wrong = partial_overlap(name, from, to);
+  if (wrong.empty()) wrong = overlap(name, hides, to);
+  if (wrong.empty()) wrong = out_of_reach(executor, name, {from, hides, to});
+  if (!wrong.empty()) return wrong;
+  simd::operand<element_of<In>, simd::access::read> const scores{std::ranges::data(in)};
+  if constexpr (is_flag<T>)
+    run_rows(executor, softmax_rows<flagged_score>{{{{scale}}}}, std::ranges::data(out), to.size,
+             columns,
+             std::tuple(scores, simd::repeated<simd::byte_operand>{
+                                    {reinterpret_cast<unsigned char const*>(mask.elements.data())},
+                                    {mask.queries, mask.heads}}));
+  else
+    run_rows(executor, softmax_rows<biased_score>{{{scale}}}, std::ranges::data(out), to.size,
+             columns,
+             std::tuple(scores, simd::repeated<simd::operand<T, simd::access::read>>{
+                                    {mask.elements.data()}, {mask.queries, mask.heads}}));
+  return {};
+}
+template <class Executor, class In, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text scale_mask_softmax_on(Executor const& executor, In&& in,
+                                                            causal_mask mask, Out&& out,
+                                                            std::size_t columns, float scale) {
+  constexpr char const* name = "scale_mask_softmax";
+  error_text wrong = check_scale(name, scale);
+  if (wrong.empty()) wrong = not_rows(name, extent("in", in), columns);
+  if (wrong.empty() && (mask.queries == 0 || std::ranges::size(in) / columns % mask.queries != 0))
+    wrong = std::string(name) + ": in has " + std::to_string(std::ranges::size(in) / columns) +
+            " rows, which are not sequences of " + std::to_string(mask.queries) + " queries";
+  if (!wrong.empty()) return wrong;
+  return row_map_on(executor, name, in, out, columns, causal_rows{{{{scale}}}, mask.queries});
+}
+template <class Executor, class In, std::ranges::contiguous_range Mask, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text scale_mask_softmax_on(Executor const& executor, In&& in,
+                                                            Mask&& mask, Out&& out,
+                                                            std::size_t columns, float scale) {
+  return scale_mask_softmax_on(executor, in, attention_mask<element_of<Mask>>{std::span(mask)}, out,
+                               columns, scale);
+}
+
+template <class M>
+inline constexpr bool is_mask = false;
+template <mask_element T>
+inline constexpr bool is_mask<attention_mask<T>> = true;
+template <>
+inline constexpr bool is_mask<causal_mask> = true;
+template <std::ranges::contiguous_range M>
+inline constexpr bool is_mask<M> = mask_element<std::ranges::range_value_t<M>>;
+
+}  // namespace detail
+
+/// What masks scores: an attention_mask, a contiguous range of its elements, or a causal_mask.
+template <class M>
+concept score_mask = detail::is_mask<std::remove_cvref_t<M>>;
+
+/// softmax of scale * in, but for what is masked, as softmax otherwise: also a row of which all is masked
+/// gives zeros. A masked score may be anything, NaN included; a mask that is added is added by the fused
+/// multiply-add that scales, and hides with -inf, or with a number so low that nothing is left.
+///
+/// The product with `scale` is rounded to float, which makes the relative error larger by
+/// (|scale * x| + |scale * max|) * 2^-24 unless it is exact, as it is for a power of two. A product
+/// beyond the range of float is infinite: see softmax.
+///
+/// @param in       rows * columns scores, row after row
+/// @param mask     see attention_mask and causal_mask
+/// @param out      as many elements as in; may be the storage of `in` where elements have equal size
+/// @param columns  elements of a row, at least 1
+/// @param scale    finite
+/// @throws std::invalid_argument  sizes that do not go together, a scale that is 0 or not finite, overlap
+template <input In, score_mask Mask, output Out>
+LOWP_HOST_FN void scale_mask_softmax(In&& in, Mask&& mask, Out&& out, std::size_t columns,
+                                     float scale) {
+  detail::refuse_if(
+      detail::scale_mask_softmax_on(simd::this_thread{}, in, mask, out, columns, scale));
+}
+
+}  // namespace lowp

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// RMS norm and layer norm over rows, in float whatever the elements are: the square of 256 is infinite in
+// float16, and that of 1e20 in float.
+#pragma once
+
+#include <lowp/base/text.hpp>
+#include <lowp/format/unpack.hpp>
+#include <lowp/nn/rows.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+
+namespace lowp {
+
+namespace detail {
+
+/// A power of two that brings the largest of a row, and the square root of eps, to at most 4: no square
+/// overflows, what underflows is nothing beside the rest, and the quotients are the same.
+struct row_scale {
+  float eps;
+
+  template <class F>
+  LOWP_FN F operator()(F const& largest_magnitude) const {
+    using U = lanes::word<F>;
+    U const least = lanes::bits(lanes::sqrt(lanes::broadcast<F>(eps)));
+    constexpr std::uint32_t highest = 253;  // the reciprocal of 2^126 is normal
+    U const exponent = lanes::min(lanes::max(lanes::bits(largest_magnitude), least) >> 23,
+                                  lanes::broadcast<U>(highest));
+    return lanes::from_bits<F>(lanes::hidden((lanes::broadcast<U>(highest + 1) - exponent) << 23));
+  }
+  /// 1 / sqrt(squares / columns + eps), of elements times `scale`. An eps that is not 0 stays so: beside rows
+  /// that are scaled so far down it is nothing, unless all differences are 0, and then 0 is what must result.
+  template <class F>
+  LOWP_FN F factor(F const& scale, F const& squares, F const& columns) const {
+    using U = lanes::word<F>;
+    U const least = lanes::broadcast<U>(lanes::bits(eps) == 0 ? 0 : 1u << 23);
+    F const product = lanes::mul(lanes::mul(lanes::broadcast<F>(eps), scale), scale);
+    F const scaled_eps =
+        lanes::from_bits<F>(lanes::hidden(lanes::max(lanes::bits(product), least)));
+    F const variance = lanes::add(lanes::div(squares, columns), scaled_eps);
+    return lanes::div(lanes::broadcast<F>(1), lanes::sqrt(variance));
+  }
+};
+
+/// What both norms do first: the largest magnitude, then elements times what that is scaled by.
+struct scaled_rows {
+  row_scale scale;
+  float columns;
+
+  template <class State, class F>
+  LOWP_FN F value(fold::number<0>, State const&, F const& x) const {
+    return lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
+  }
+  template <class State, class F>
+  LOWP_FN F value(fold::number<1>, State const& s, F const& x) const {
+    return lanes::mul(x, s.scale);
+  }
+};
+
+/// Folds 0: the largest magnitude; 1: the squares of scaled elements.
+struct rms_norm_rows : scaled_rows {
+  using folds = std::tuple<fold::maximum, fold::sum>;
+  template <class F>
+  struct state {
+    F scale, factor;
+  };
+
+  template <class F>
+  LOWP_FN F term(fold::number<0>, F const& value) const {
+    return value;
+  }
+  template <class F>
+  LOWP_FN F term(fold::number<1>, F const& value) const {
+    return lanes::mul(value, value);
+  }
+  template <class F>
+  LOWP_FN void settle(fold::number<0>, state<F>& s, F const& largest) const {
+    s.scale = scale(largest);
+  }
+  template <class F>
+  LOWP_FN void settle(fold::number<1>, state<F>& s, F const& squares) const {
+    s.factor = scale.factor(s.scale, squares, lanes::broadcast<F>(columns));
+  }
+  template <class F>
+  LOWP_FN F result(state<F> const& s, F const& value, F const& weight) const {
+    return lanes::mul(lanes::mul(value, s.factor), weight);
+  }
+};
+
+/// Folds 0: the largest magnitude; 1: the elements, for their mean; 2: the differences from it, whose mean is
+/// what rounding left of the mean; 3: the squares of what differences then are.
+struct layer_norm_rows : scaled_rows {
+  using scaled_rows::value;
+  using folds = std::tuple<fold::maximum, fold::sum, fold::sum, fold::sum>;
+  template <class F>
+  struct state {
+    F scale, mean, rest, factor;
+  };
+
+  template <class F>
+  LOWP_FN F value(fold::number<2>, state<F> const& s, F const& x) const {
+    return lanes::sub(lanes::mul(x, s.scale), s.mean);
+  }
+  template <class F>
+  LOWP_FN F value(fold::number<3>, state<F> const& s, F const& x) const {
+    return lanes::sub(value(fold::number<2>{}, s, x), s.rest);
+  }
+  template <int I, class F>
+  LOWP_FN F term(fold::number<I>, F const& value) const {
+    if constexpr (I < 3)
+      return value;
+    else
+      return lanes::mul(value, value);
+  }
+  template <int I, class F>
+  LOWP_FN void settle(fold::number<I>, state<F>& s, F const& total) const {
+    F const count = lanes::broadcast<F>(columns);
+    if constexpr (I == 0)
+      s.scale = scale(total);
+    else if constexpr (I == 1)
+      s.mean = lanes::div(total, count);
+    else if constexpr (I == 2)
+      s.rest = lanes::div(total, count);
+    else
+      s.factor = scale.factor(s.scale, total, count);
+  }
+  template <class F>
+  LOWP_FN F result(state<F> const& s, F const& value, F const& weight, F const& bias) const {
+    return lanes::fma(lanes::mul(value, s.factor), weight, bias);
+  }
+};
+
+inline namespace LOWP_UNIT {
+
+/// What is wrong with what each column has.
+inline error_text not_per_column(char const* function, extent const& range, std::size_t columns) {
+  if (range.size == columns) return {};
+  return std::string(function) + ": " + name_of(range) + " has " + std::to_string(range.size) +
+         " elements for " + std::to_string(columns) + " columns";
+}
+inline error_text check_eps(char const* function, float eps) {
+  if (lanes::bits(eps) < lanes::binary32_infinity) return {};
+  return std::string(function) + ": eps is " + text_of(eps) + ", not finite and at least 0";
+}
+
+}  // namespace LOWP_UNIT
+
+/// `rms_norm` and `layer_norm`, where `where` says; what is wrong is returned.
+template <class Executor, class In, class Weight, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text rms_norm_on(Executor const& executor, In&& in,
+                                                  Weight&& weight, Out&& out, std::size_t columns,
+                                                  float eps) {
+  must_be_input<In>();
+  must_be_input<Weight>();
+  must_be_output<Out>();
+  constexpr char const* name = "rms_norm";
+  extent const from("in", in), with("weight", weight), to("out", out);
+  error_text wrong = check_eps(name, eps);
+  if (wrong.empty()) wrong = unequal_sizes(name, {from, to});
+  if (wrong.empty()) wrong = not_rows(name, from, columns);
+  if (wrong.empty()) wrong = not_per_column(name, with, columns);
+  if (wrong.empty()) wrong = partial_overlap(name, from, to);
+  if (wrong.empty()) wrong = overlap(name, with, to);
+  if (wrong.empty()) wrong = out_of_reach(executor, name, {from, with, to});
+  if (!wrong.empty()) return wrong;
+  using simd::access, simd::operand;
+  run_rows(executor, rms_norm_rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out),
+           to.size, columns,
+           std::tuple(operand<element_of<In>, access::read>{std::ranges::data(in)}),
+           std::tuple(operand<element_of<Weight>, access::read>{std::ranges::data(weight)}));
+  return {};
+}
+template <class Executor, class In, class Weight, class Bias, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text layer_norm_on(Executor const& executor, In&& in,
+                                                    Weight&& weight, Bias&& bias, Out&& out,
+                                                    std::size_t columns, float eps) {
+  must_be_input<In>();
+  must_be_input<Weight>();
+  must_be_input<Bias>();
+  must_be_output<Out>();
+  constexpr char const* name = "layer_norm";
+  extent const from("in", in), with("weight", weight), by("bias", bias), to("out", out);
+  error_text wrong = check_eps(name, eps);
+  if (wrong.empty()) wrong = unequal_sizes(name, {from, to});
+  if (wrong.empty()) wrong = not_rows(name, from, columns);
+  if (wrong.empty()) wrong = not_per_column(name, with, columns);
+  if (wrong.empty()) wrong = not_per_column(name, by, columns);
+  if (wrong.empty()) wrong = partial_overlap(name, from, to);
+  if (wrong.empty()) wrong = overlap(name, with, to);
+  if (wrong.empty()) wrong = overlap(name, by, to);
+  if (wrong.empty()) wrong = out_of_reach(executor, name, {from, with, by, to});
+  if (!wrong.empty()) return wrong;
+  using simd::access, simd::operand;
+  run_rows(executor, layer_norm_rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out),
+           to.size, columns,
+           std::tuple(operand<element_of<In>, access::read>{std::ranges::data(in)}),
+           std::tuple(operand<element_of<Weight>, access::read>{std::ranges::data(weight)},
+                      operand<element_of<Bias>, access::read>{std::ranges::data(bias)}));
+  return {};
+}
+
+}  // namespace detail
+
+/// out = x / sqrt(mean of x^2 + eps) * weight in every row x: B. Zhang, R. Sennrich, "Root Mean Square Layer
+/// Normalization", arXiv:1910.07467, and T5LayerNorm, but that nothing is rounded to the format of `weight`
+/// in between. In float, of elements times a power of two, so that squares neither overflow nor vanish.
+///
+/// Before it is rounded to the format of `out`, a result is within
+///
+///     2^-24 (n / 512 + 9) |result| + 2^-149 (1 + sqrt(n) |weight|)
+///
+/// of the exact one: n is columns. The second part matters in subnormal results, and in elements a hundred
+/// binades below the row's largest. A row with NaN is NaN; in a row with infinity that is NaN, and finite elements become 0. With
+/// eps 0 a row of zeros is NaN.
+///
+/// @param in       rows of `columns` elements
+/// @param weight   `columns` elements
+/// @param out      as many as in; may be the storage of `in` where elements have equal size
+/// @param columns  of a row; `in` has a multiple of them
+/// @param eps      finite and not negative
+/// @throws std::invalid_argument  sizes do not fit, eps is not such a number, or ranges overlap in
+///                                another way
+template <input In, input Weight, output Out>
+LOWP_HOST_FN void rms_norm(In&& in, Weight&& weight, Out&& out, std::size_t columns, float eps) {
+  detail::refuse_if(detail::rms_norm_on(simd::this_thread{}, in, weight, out, columns, eps));
+}
+
+/// out = (x - m) / sqrt(mean of (x - m)^2 + eps) * weight + bias in every row x, m being its mean: J. L. Ba, J. R.
+/// Kiros, G. E. Hinton, "Layer Normalization", 2016. The mean first, then the squares of differences from it;
+/// before they are squared, what rounding left of the mean is taken from the differences, as in the compensated
+/// variant of the two-pass algorithm (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for Computing the Sample
+/// Variance", The American Statistician 37, 1983). In float, of elements times a power of two.
+///
+/// Before it is rounded to the format of `out`, a result is within
+///
+///     2^-24 ((n / 256 + 16) (1 + |y|) |weight| + |bias|) + 2^-45 (n / 256 + 9)^2 |weight| largest / root + 2^-150
+///
+/// of the exact one: n is columns, root that of variance + eps, largest the largest magnitude of the row, and y
+/// what is multiplied by the weight. The second part matters where elements differ by less than 2^-20 of their
+/// mean or so; in a row of equal elements, whose result is the bias, it is all there is. NaN, and zeros with eps 0,
+/// do as in rms_norm; a row with infinity is NaN.
+///
+/// @param in, out, columns, eps  as for rms_norm
+/// @param weight, bias           `columns` elements each
+/// @throws std::invalid_argument  as for rms_norm
+template <input In, input Weight, input Bias, output Out>
+LOWP_HOST_FN void layer_norm(In&& in, Weight&& weight, Bias&& bias, Out&& out, std::size_t columns,
+                             float eps) {
+  detail::refuse_if(
+      detail::layer_norm_on(simd::this_thread{}, in, weight, bias, out, columns, eps));
+}
+
+}  // namespace lowp

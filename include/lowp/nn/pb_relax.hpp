@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax as models computed it that had 16 bits for every step: for comparison, and for reproducing
+// those. softmax.hpp is more accurate and faster.
+#pragma once
+
+#include <lowp/base/text.hpp>
+#include <lowp/nn/softmax.hpp>
+#include <lowp/storage/layout.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+
+/// Every step but the sum is rounded to T.
+template <element T>
+struct pb_relax_rows : softmax_rows<plain_score> {
+  template <class F>
+  using state = softmax_rows<plain_score>::state<F>;
+
+  float alpha;
+
+  template <class F>
+  LOWP_FN static F rounded(F const& x) {
+    using U = lanes::word<F>;
+    part_codec<T, U> const codec(nearest_even{}, default_overflow<T>, nans::canonical);
+    return part_codec<T, U>::template decode<F>(
+        codec.encode(x, lanes::broadcast<U>(0), nearest_even{}).code);
+  }
+
+  using softmax_rows<plain_score>::value;
+  template <class F>
+  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
+    F const difference = rounded(lanes::sub(s.largest, x));
+    F const relaxed = rounded(lanes::mul(difference, lanes::broadcast<F>(alpha)));
+    return rounded(exp_of_minus(relaxed));
+  }
+  using softmax_rows<plain_score>::settle;
+  template <class F>
+  LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
+    softmax_rows<plain_score>::settle(fold::number<1>{}, s, rounded(sum));
+    s.total = rounded(s.total);
+  }
+};
+
+template <class Executor, class In, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text softmax_pb_relax_on(Executor const& executor, In&& in,
+                                                          Out&& out, std::size_t columns,
+                                                          float alpha) {
+  std::uint32_t const bits = lanes::bits(alpha);  // positive, finite: as an integer too
+  if (bits - 1 >= lanes::binary32_infinity - 1)
+    return "softmax_pb_relax: alpha is " + text_of(alpha) + ", not finite and above 0";
+  return row_map_on(executor, "softmax_pb_relax", in, out, columns,
+                    pb_relax_rows<element_of<In>>{{}, alpha});
+}
+
+}  // namespace detail
+
+/// softmax(alpha * in) as CogView's PB-Relax has it (M. Ding et al., "CogView: Mastering Text-to-Image
+/// Generation via Transformers", arXiv:2105.13290, section 2.4): softmax((x - max x) * alpha), where x is
+/// the scores divided by alpha, so that they stay in the range of the format. Every step is rounded to
+/// the format of `in`, but the sum is float's. With alpha = 1 it is the softmax of someone who has nothing
+/// but that format.
+///
+/// @param in       rows * columns elements: scores that were divided by alpha before they could overflow
+/// @param out      as many; may be the storage of `in` where elements have equal size
+/// @param columns  elements of a row, at least 1
+/// @param alpha    finite and positive
+/// @throws std::invalid_argument  as softmax, and for alpha
+template <input In, output Out>
+LOWP_HOST_FN void softmax_pb_relax(In&& in, Out&& out, std::size_t columns, float alpha) {
+  detail::refuse_if(detail::softmax_pb_relax_on(simd::this_thread{}, in, out, columns, alpha));
+}
+
+}  // namespace lowp

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// A projection whose result leaves a format's range, kept in it by a power of two:
+//
+//     y = 2^k (W (2^-k x))
+//
+//     int const k = projection_exponent<float16>(measure(y_in_float).largest);   // once, of a sample
+//     scaling_report lost;
+//     scale_by_power_of_two(x, small, -k, lost);      // float16
+//     multiply(w, small, y);                          // the caller's, float16 in and out
+//     scale_by_power_of_two(y, residual, k);          // float, or bfloat16: the wider stream
+//
+// Only exponents change on the way, so y is what it would be in a float16 with more exponents: to the bit,
+// where `lost` says that no element of x was subnormal.
+#pragma once
+
+#include <lowp/format/math.hpp>
+#include <lowp/measure/census/census_lanes.hpp>
+#include <lowp/nn/scaling_report.hpp>
+#include <lowp/ops/scaled_cast.hpp>
+#include <lowp/storage/scale.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace lowp {
+
+namespace detail {
+
+inline constexpr int most_scaling_exponent = 126;  // both ways as a normal float
+
+/// to = from * 2^k, and what T makes of that.
+template <census_target T>
+struct reported_scaling {
+  float scale, inverse;
+
+  template <class F>
+  LOWP_FN scaling_outcome<F> operator()(F& to, F const& from) const {
+    using U = lanes::word<F>;
+    constexpr std::uint32_t border = borders_of<T>.overflow;
+    U const zero = lanes::broadcast<U>(0), one = lanes::broadcast<U>(1);
+    to = lanes::mul(from, lanes::broadcast<F>(scale));
+    U const product = lanes::hidden(lanes::magnitude(to));
+    auto const is_number = lanes::is_finite(from);
+    auto const overflows =
+        lanes::mask_and(is_number, lanes::greater(product, lanes::broadcast<U>(border - 1)));
+    // There and back again, in floats that are multiplied by powers of two.
+    U const kept =
+        lanes::select(lanes::mask_or(overflows, lanes::mask_not(is_number)), zero, product);
+    F const back = lanes::mul(rounded_magnitude<T, F>(kept), lanes::broadcast<F>(inverse));
+    auto const is_same = lanes::equal(lanes::bits(back), lanes::magnitude(from));
+    auto const is_exact =
+        lanes::mask_or(lanes::mask_or(is_same, overflows), lanes::mask_not(is_number));
+    return {lanes::select(overflows, one, zero), lanes::select(is_exact, zero, one)};
+  }
+};
+
+/// A power of two that the caller knows.
+struct make_exact_scaling {
+  int exponent;
+  LOWP_FN scaling operator()() const { return {power_of_two(exponent)}; }
+};
+template <census_target T>
+struct make_reported_scaling {
+  int exponent;
+  LOWP_FN reported_scaling<T> operator()() const {
+    return {power_of_two(exponent), power_of_two(-exponent)};
+  }
+};
+
+/// `scale_by_power_of_two`, where `where` says; what is wrong is returned.
+template <class Executor, class In, class Out, class Report = simd::no_report>
+[[nodiscard]] LOWP_HOST_FN error_text power_of_two_on(Executor const& executor, In&& in, Out&& out,
+                                                      int exponent, Report* report = nullptr) {
+  must_be_input<In>();
+  must_be_output<Out>();
+  using T = element_of<Out>;
+  extent const from("in", in), to("out", out);
+  error_text wrong;
+  if (exponent < -most_scaling_exponent || exponent > most_scaling_exponent)
+    wrong = "scale_by_power_of_two: exponent is " + std::to_string(exponent) + ", not in [" +
+            std::to_string(-most_scaling_exponent) + ", " + std::to_string(most_scaling_exponent) +
+            "]";
+  if (wrong.empty()) wrong = unequal_sizes("scale_by_power_of_two", {from, to});
+  if (wrong.empty()) wrong = partial_overlap("scale_by_power_of_two", from, to);
+  if (wrong.empty()) wrong = out_of_reach(executor, "scale_by_power_of_two", {from, to});
+  if (!wrong.empty()) return wrong;
+  simd::operand<T, simd::access::write> const written{std::ranges::data(out)};
+  simd::operand<element_of<In>, simd::access::read> const read{std::ranges::data(in)};
+  if constexpr (std::same_as<Report, simd::no_report>)
+    executor(make_exact_scaling{exponent}, to.size, report, written, read);
+  else
+    executor(make_reported_scaling<T>{exponent}, to.size, report, written, read);
+  return {};
+}
+template <class Executor, class In, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text power_of_two_on(Executor const& executor, In&& in, Out&& out,
+                                                      int exponent, scaling_report& report) {
+  return power_of_two_on(executor, in, out, exponent, &report);
+}
+
+}  // namespace detail
+
+/// The least k, not below 0, for which 2^-k |y| is at most T's largest finite value over 2^headroom for every
+/// |y| <= largest.
+///
+/// @param largest   of the projection's result as float or bfloat16 has it. Where it is infinite or NaN
+///                  nothing can be said, and k is 0
+/// @param headroom  other inputs may give results of up to 2^headroom times that
+template <scalable T>
+LOWP_FN constexpr int projection_exponent(amax const& largest, int headroom = 1) {
+  int const k = 127 - static_cast<int>(lanes::bits(power_of_two_scale<T>(largest, headroom)) >> 23);
+  return k > 0 ? k : 0;
+}
+
+/// out[i] = in[i] * 2^exponent, rounded to nearest even once, where that is not exact: below 2^-126 for a
+/// float, below the normal range of the format of `out`, or where that has fewer bits than `in`.
+///
+/// @param in        n elements
+/// @param out       n elements; may be the storage of `in` where elements have equal size
+/// @param exponent  from -126 to 126
+/// @param report    optional: adds to it how many elements overflowed, and how many were not exact
+/// @throws std::invalid_argument  an exponent out of that range; sizes differ, or the ranges overlap in
+///                                another way
+template <input In, output Out>
+LOWP_HOST_FN void scale_by_power_of_two(In&& in, Out&& out, int exponent) {
+  detail::refuse_if(detail::power_of_two_on(simd::this_thread{}, in, out, exponent));
+}
+template <input In, output Out>
+  requires census_target<element_of<Out>>
+LOWP_HOST_FN void scale_by_power_of_two(In&& in, Out&& out, int exponent, scaling_report& report) {
+  detail::refuse_if(detail::power_of_two_on(simd::this_thread{}, in, out, exponent, report));
+}
+
+}  // namespace lowp

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operations over the rows of a matrix check and pass on.
+#pragma once
+
+#include <lowp/lanes/row_folds.hpp>
+#include <lowp/ops/arguments.hpp>
+#include <lowp/simd/dispatch.hpp>
+
+#include <cstddef>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+
+inline namespace LOWP_UNIT {
+
+/// Whether a range is rows of so many columns.
+inline error_text not_rows(char const* function, extent const& range, std::size_t columns) {
+  if (columns == 0) return std::string(function) + ": columns is 0";
+  if (range.size % columns == 0) return {};
+  return std::string(function) + ": " + name_of(range) + " has " + std::to_string(range.size) +
+         " elements, which are not rows of " + std::to_string(columns);
+}
+
+}  // namespace LOWP_UNIT
+
+/// Runs a row operation where `where` says, on arguments that have been checked.
+template <class Executor, class Operation, class T, class Scores, class Columns = std::tuple<>>
+LOWP_HOST_FN void run_rows(Executor const& executor, Operation const& operation, T* out,
+                           std::size_t size, std::size_t columns, Scores const& scores,
+                           Columns const& per_column = {}) {
+  using to = simd::operand<T, simd::access::write>;
+  if (size == 0) return;
+  executor.rows(simd::row_call<Operation, to, Scores, Columns>{
+      operation, 0, size / columns, columns, to{out}, scores, per_column});
+}
+
+}  // namespace detail
+
+}  // namespace lowp

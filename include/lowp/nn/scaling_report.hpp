@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scaling by a power of two lost.
+#pragma once
+
+#include <lowp/report/exact_sum.hpp>
+#include <lowp/report/lanes.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+/// Counts over the elements of one or more ranges that were multiplied by powers of two. All zero bytes are
+/// an empty report.
+struct scaling_report {
+  std::uint64_t count = 0;  ///< elements seen
+  std::uint64_t overflowed =
+      0;  ///< finite, and beyond the largest finite value once scaled and rounded
+  std::uint64_t inexact =
+      0;  ///< rounded to something else: a bit fell off the subnormal end, or the
+          ///< format is narrower than what it came from
+
+  /// Scaling back gives every element again.
+  LOWP_FN constexpr bool lossless() const { return overflowed == 0 && inexact == 0; }
+
+  LOWP_FN constexpr scaling_report& operator+=(scaling_report const& other) {
+    add(other);
+    return *this;
+  }
+  /// The same, beside other threads or alone.
+  template <class Atomics = detail::alone>
+  LOWP_FN constexpr void add(scaling_report const& other, Atomics const& atomics = {}) {
+    atomics.add(count, other.count);
+    atomics.add(overflowed, other.overflowed);
+    atomics.add(inexact, other.inexact);
+  }
+};
+
+namespace detail {
+
+/// Whether an element overflowed, or was rounded, in lanes as what a mask selected: 0 or 1.
+template <class F>
+struct scaling_outcome {
+  lanes::word<F> overflowed, inexact;
+};
+
+template <class F>
+class scaling_lanes {
+  using U = lanes::word<F>;
+
+ public:
+  static constexpr bool sees_codes = false;
+
+  LOWP_FN void add(scaling_outcome<F> const& x) {
+    overflowed_ += lanes::count(lanes::equal(x.overflowed, lanes::broadcast<U>(1)));
+    inexact_ += lanes::count(lanes::equal(x.inexact, lanes::broadcast<U>(1)));
+  }
+  LOWP_FN void add_masked(lanes::mask<F> const& is_element, scaling_outcome<F> const& x) {
+    U const zero = lanes::broadcast<U>(0);
+    add({lanes::select(is_element, x.overflowed, zero),
+         lanes::select(is_element, x.inexact, zero)});
+  }
+  LOWP_FN void fold() {}
+  LOWP_FN scaling_report total(std::uint64_t count) const {
+    scaling_report partial;
+    partial.count = count;
+    partial.overflowed = overflowed_;
+    partial.inexact = inexact_;
+    return partial;
+  }
+
+ private:
+  std::uint64_t overflowed_ = 0, inexact_ = 0;
+};
+
+template <class F>
+struct lanes_of_report<scaling_report, F> {
+  using type = scaling_lanes<F>;
+  using partial = scaling_report;
+};
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax over the rows of a matrix, in float whatever the elements are: finite for all scores that a
+// format can hold, however far apart.
+#pragma once
+
+#include <lowp/lanes/exponential.hpp>
+#include <lowp/nn/rows.hpp>
+
+#include <tuple>
+
+namespace lowp {
+
+namespace detail {
+
+/// A score as it is.
+struct plain_score {
+  template <class F>
+  LOWP_FN F operator()(F const& x) const {
+    return x;
+  }
+};
+
+/// d = max - score, and the sum of e^-d. Where every score is -inf the maximum is taken as 0, so that
+/// each d is infinite and the sum 0. A NaN is d's too, and so is one of +inf - +inf, and then the sum's.
+template <class Score>
+struct shifted_rows {
+  using folds = std::tuple<fold::maximum, fold::sum>;
+  template <class F>
+  struct state {
+    F largest, total;
+  };
+
+  Score score;
+
+  template <class F, class... In>
+  LOWP_FN F value(fold::number<0>, state<F> const&, F const& x, In const&... in) const {
+    return score(x, in...);
+  }
+  template <class F>
+  LOWP_FN F term(fold::number<0>, F const& value) const {
+    return value;
+  }
+  template <class F>
+  LOWP_FN void settle(fold::number<0>, state<F>& s, F const& largest) const {
+    auto const is_hidden =
+        lanes::equal(lanes::hidden(lanes::bits(largest)), lanes::bits(neutral<F>(fold::maximum{})));
+    s.largest = lanes::select(is_hidden, lanes::broadcast<F>(0), largest);
+  }
+};
+
+/// e^-d / sum, as a product with the sum's reciprocal.
+template <class Score>
+struct softmax_rows : shifted_rows<Score> {
+  template <class F>
+  using state = typename shifted_rows<Score>::template state<F>;
+  using shifted_rows<Score>::value;
+  using shifted_rows<Score>::term;
+  using shifted_rows<Score>::settle;
+
+  template <class F, class... In>
+  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x, In const&... in) const {
+    return exp_of_minus(lanes::sub(s.largest, this->score(x, in...)));
+  }
+  template <class F>
+  LOWP_FN F term(fold::number<1>, F const& value) const {
+    return value;
+  }
+  template <class F>
+  LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
+    s.total = lanes::select(lanes::is_zero(sum), sum, lanes::div(lanes::broadcast<F>(1), sum));
+  }
+  template <class F>
+  LOWP_FN F result(state<F> const& s, F const& value) const {
+    return lanes::mul(value, s.total);
+  }
+};
+
+/// -d - ln(sum).
+template <class Score>
+struct log_softmax_rows : shifted_rows<Score> {
+  template <class F>
+  using state = typename shifted_rows<Score>::template state<F>;
+  using shifted_rows<Score>::value;
+  using shifted_rows<Score>::term;
+  using shifted_rows<Score>::settle;
+
+  template <class F, class... In>
+  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x, In const&... in) const {
+    return lanes::sub(s.largest, this->score(x, in...));
+  }
+  template <class F>
+  LOWP_FN F term(fold::number<1>, F const& value) const {
+    return exp_of_minus(value);
+  }
+  template <class F>
+  LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
+    // Not a difference from zero, of which -ffast-math makes a change of sign: of zero, too.
+    F const minus_log =
+        lanes::fma(lanes::log(sum), lanes::broadcast<F>(-1), lanes::broadcast<F>(0));
+    s.total =
+        lanes::select(lanes::mask_and(lanes::is_finite(sum), lanes::mask_not(lanes::is_zero(sum))),
+                      minus_log, sum);
+  }
+  template <class F>
+  LOWP_FN F result(state<F> const& s, F const& value) const {
+    return lanes::fma(value, lanes::broadcast<F>(-1), s.total);
+  }
+};
+
+/// An operation with one range in and one out; what is wrong is returned.
+template <class Executor, class In, class Out, class Operation>
+[[nodiscard]] LOWP_HOST_FN error_text row_map_on(Executor const& executor, char const* function,
+                                                 In&& in, Out&& out, std::size_t columns,
+                                                 Operation const& operation) {
+  must_be_input<In>();
+  must_be_output<Out>();
+  extent const from("in", in), to("out", out);
+  error_text wrong = unequal_sizes(function, {from, to});
+  if (wrong.empty()) wrong = not_rows(function, from, columns);
+  if (wrong.empty()) wrong = partial_overlap(function, from, to);
+  if (wrong.empty()) wrong = out_of_reach(executor, function, {from, to});
+  if (!wrong.empty()) return wrong;
+  run_rows(executor, operation, std::ranges::data(out), to.size, columns,
+           std::tuple(simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}));
+  return {};
+}
+
+template <class Executor, class In, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text softmax_on(Executor const& executor, In&& in, Out&& out,
+                                                 std::size_t columns) {
+  return row_map_on(executor, "softmax", in, out, columns, softmax_rows<plain_score>{});
+}
+template <class Executor, class In, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text log_softmax_on(Executor const& executor, In&& in, Out&& out,
+                                                     std::size_t columns) {
+  return row_map_on(executor, "log_softmax", in, out, columns, log_softmax_rows<plain_score>{});
+}
+
+}  // namespace detail
+
+/// out = e^(x - max) / sum of e^(x - max) over each row, in float, and rounded once to nearest even to
+/// the format of `out`. The same bits on every backend, and however rows are shared out.
+///
+/// Before that rounding the relative error of a probability is at most
+/// (max - x + ln n + n / 256 + 14) * 2^-24 for n columns; where it is subnormal, 2^-148 more.
+///
+/// A score of -inf has probability 0. A row of nothing but those, which is what a mask may leave, gives
+/// zeros; a row with a NaN or +inf gives NaN everywhere, as the quotient does.
+///
+/// @param in       rows * columns elements, row after row
+/// @param out      as many; may be the storage of `in` where elements have equal size
+/// @param columns  elements of a row, at least 1
+/// @throws std::invalid_argument  sizes differ, are not a multiple of columns, or the ranges overlap in
+///                                another way
+template <input In, output Out>
+LOWP_HOST_FN void softmax(In&& in, Out&& out, std::size_t columns) {
+  detail::refuse_if(detail::softmax_on(simd::this_thread{}, in, out, columns));
+}
+
+/// out = x - max - ln(sum of e^(x - max)) over each row, otherwise as softmax. Before the rounding to
+/// `out` the absolute error is at most (2 (max - x) + 4 ln n + n / 256 + 12) * 2^-24. Where softmax gives
+/// 0 for -inf this gives -inf.
+template <input In, output Out>
+LOWP_HOST_FN void log_softmax(In&& in, Out&& out, std::size_t columns) {
+  detail::refuse_if(detail::log_softmax_on(simd::this_thread{}, in, out, columns));
+}
+
+}  // namespace lowp

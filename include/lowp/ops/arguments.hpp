@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a span-level function takes, and what it refuses.
+#pragma once
+
+#include <lowp/base/error_text.hpp>
+#include <lowp/format/basic_float.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace lowp {
+
+/// A contiguous range of known size whose elements are float or a narrow type.
+template <class R>
+concept input = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                element<std::ranges::range_value_t<R>>;
+
+/// The same, writable, and not a temporary that would die with what was written to it.
+template <class R>
+concept output = input<R> && std::ranges::borrowed_range<R> &&
+                 std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
+
+namespace detail {
+
+// An overload that takes what the real one refuses calls these, so that the first line of the
+// diagnostic says why.
+template <class T>
+LOWP_FN constexpr void must_be_input() {
+  static_assert(input<T>,
+                "an argument does not satisfy 'input': a contiguous sized range of float or a "
+                "narrow type");
+}
+template <class T>
+LOWP_FN constexpr void must_be_output() {
+  static_assert(output<T>,
+                "an argument does not satisfy 'output': a writable contiguous sized range of float "
+                "or a narrow type, not a temporary");
+}
+template <class T>
+LOWP_FN constexpr void must_be_span_rounding() {
+  static_assert(span_rounding<T> || settles<T>,
+                "an argument does not satisfy 'span_rounding': nearest_even, nearest_away, "
+                "toward_zero, upward, downward, to_odd or stochastic");
+}
+
+}  // namespace detail
+
+template <class R>
+using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
+
+namespace detail {
+
+/// A range as errors speak of it.
+struct extent {
+  char const *name, *part;
+  void const* data;
+  std::size_t size, element_size;
+  std::size_t per_entry = 1;  ///< elements to an entry: more than one of scales
+
+  template <class R>
+  LOWP_HOST_FN extent(char const* range_name, R& r, char const* part_name = "")
+      : name(range_name),
+        part(part_name),
+        data(std::ranges::data(r)),
+        size(std::ranges::size(r)),
+        element_size(sizeof(std::ranges::range_value_t<R>)) {}
+};
+
+inline namespace LOWP_UNIT {
+
+LOWP_COLD inline std::string name_of(extent const& range) {
+  return joined_text({range.name, range.part});
+}
+
+LOWP_COLD inline std::string unequal_sizes_text(char const* function, extent const* ranges,
+                                                std::size_t count) {
+  std::string text = joined_text({function, ": sizes differ: "});
+  for (std::size_t i = 0; i < count; ++i)
+    text +=
+        joined_text({i == 0 ? "" : ", ", ranges[i].name, ranges[i].part, " has ", ranges[i].size});
+  return text;
+}
+
+template <class Extents = std::initializer_list<extent>>
+error_text unequal_sizes(char const* function, Extents const& ranges) {
+  for (extent const& r : ranges)
+    if (r.size != ranges.begin()->size && r.per_entry == 1)
+      return unequal_sizes_text(function, &*ranges.begin(), ranges.size());
+  return {};
+}
+
+inline bool are_identical(extent const& a, extent const& b) {
+  return a.data == b.data && a.size * a.element_size == b.size * b.element_size;
+}
+
+inline error_text overlap(char const* function, extent const& a, extent const& b) {
+  auto const a0 = reinterpret_cast<std::uintptr_t>(a.data);
+  auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
+  std::size_t const a_bytes = a.size * a.element_size, b_bytes = b.size * b.element_size;
+  if (a_bytes == 0 || b_bytes == 0 || a0 + a_bytes <= b0 || b0 + b_bytes <= a0) return {};
+  extent const &low = a0 < b0 ? a : b, &high = a0 < b0 ? b : a;
+  return joined_text({function, ": ", a.name, a.part, " (", a_bytes, " bytes) and ", b.name, b.part,
+                      " (", b_bytes, " bytes) overlap: ", high.name, high.part, " starts ",
+                      a0 < b0 ? b0 - a0 : a0 - b0, " bytes into ", low.name, low.part});
+}
+
+/// What `where` cannot reach, as a GPU the host's memory.
+template <class Executor, class Extents = std::initializer_list<extent>>
+error_text out_of_reach(Executor const& executor, char const* function, Extents const& ranges) {
+  error_text wrong;
+  if constexpr (requires(extent const& r) { executor.out_of_reach(r); }) {
+    for (extent const& r : ranges) {
+      if (r.size != 0) wrong = executor.out_of_reach(r);
+      if (!wrong.empty()) return std::string(function) + ": " + wrong;
+    }
+  }
+  return wrong;
+}
+
+/// One range may be the other's storage, but not overlap it in another way.
+inline error_text partial_overlap(char const* function, extent const& a, extent const& b) {
+  return are_identical(a, b) ? error_text{} : overlap(function, a, b);
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace detail
+
+}  // namespace lowp

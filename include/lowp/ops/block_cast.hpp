@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// To and from codes with a power of two for every few elements: MX of the OCP Microscaling Formats
+// Specification v1.0, and the same with larger blocks.
+#pragma once
+
+#include <lowp/ops/arguments.hpp>
+#include <lowp/ops/storage_operands.hpp>
+#include <lowp/simd/dispatch.hpp>
+
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+
+/// The element function of a conversion whose NaN is computed: a block's scale may be one.
+struct copy_element {
+  template <class F>
+  LOWP_FN void operator()(F& to, F const& from) const {
+    to = from;
+  }
+};
+struct make_copy_element {
+  LOWP_FN copy_element operator()() const { return {}; }
+};
+
+inline namespace LOWP_UNIT {
+
+/// `plain` has as many elements as there are codes, and may be the codes' storage.
+template <class Executor, class Blocks>
+error_text check_blocks(Executor const& executor, extent const& plain, Blocks const& blocks) {
+  extent const codes("codes", blocks.codes), scales("scales", blocks.scales);
+  error_text wrong = unequal_sizes("block_cast", {plain, codes});
+  if (wrong.empty() && !blocks.invalid().empty()) wrong = "block_cast: " + blocks.invalid();
+  if (wrong.empty()) wrong = partial_overlap("block_cast", plain, codes);
+  if (wrong.empty()) wrong = overlap("block_cast", plain, scales);
+  if (wrong.empty()) wrong = overlap("block_cast", codes, scales);
+  if (wrong.empty()) wrong = out_of_reach(executor, "block_cast", {plain, codes, scales});
+  return wrong;
+}
+
+}  // namespace LOWP_UNIT
+
+/// `block_cast`, where `where` says; what is wrong is returned.
+template <class Executor, class In, class T, int Block, class R = nearest_even>
+[[nodiscard]] LOWP_HOST_FN error_text block_cast_on(Executor const& executor, In&& in,
+                                                    block_scaled<T, Block> const& out,
+                                                    R rounding = {},
+                                                    scale_rule rule = scale_rule::rceil,
+                                                    overflow policy = overflow::saturate) {
+  error_text wrong = check_blocks(executor, extent("in", in), out);
+  if (!wrong.empty()) return wrong;
+  auto to = operand_of<simd::access::write>(out, rounding, policy);
+  to.rule = rule;
+  executor(make_copy_element{}, out.codes.size(), static_cast<simd::no_report*>(nullptr), to,
+           operand_of<simd::access::read>(in));
+  return {};
+}
+template <class Executor, class T, int Block, class Out, class R = nearest_even>
+[[nodiscard]] LOWP_HOST_FN error_text
+block_cast_from(Executor const& executor, block_scaled<T, Block> const& in, Out&& out,
+                R rounding = {}, overflow policy = default_overflow<element_of<Out>>) {
+  error_text wrong = check_blocks(executor, extent("out", out), in);
+  if (!wrong.empty()) return wrong;
+  executor(make_copy_element{}, in.codes.size(), static_cast<simd::no_report*>(nullptr),
+           operand_of<simd::access::write>(out, rounding, policy),
+           operand_of<simd::access::read>(in));
+  return {};
+}
+
+}  // namespace detail
+
+/// Blocks of codes from elements:
+///
+///     scales[b]  = by `rule` of the largest |in[i]| of block b; 2^-127 where all are zero; NaN where one
+///                  is infinite or NaN, and then the codes are NaN, or negative zero where T has no NaN
+///     codes[i]   = round(in[i] * (1 / scales[b])), the product in float, rounded to nearest even
+///
+/// The product is exact wherever the code is not subnormal or zero, unless it is itself below 2^-126.
+/// With the default rule no element saturates; what is small beside the largest of its block may
+/// become zero. For MX proper, Block is 32 and T float8_e5m2, float8_e4m3fn, float6_e3m2fn,
+/// float6_e2m3fn or float4_e2m1fn; with scale_rule::floor the scales are those of the specification's
+/// 6.3, which leaves the codes of such a block to the implementation.
+///
+/// @param in        n elements
+/// @param out       blocks_of<Block>(codes, scales): n codes, which may lie where `in` does if elements
+///                  have equal size, and a scale for each block, of which the last may be short
+/// @param rounding  of the codes; a stochastic mode is keyed by the element's index
+/// @param policy    of the codes that a floored scale is too small for
+/// @throws std::invalid_argument  sizes differ, or ranges overlap in another way
+template <input In, class T, int Block, span_rounding R = nearest_even>
+  requires(!std::is_const_v<T>)
+LOWP_HOST_FN void block_cast(In&& in, block_scaled<T, Block> const& out, R rounding = {},
+                             scale_rule rule = scale_rule::rceil,
+                             overflow policy = overflow::saturate) {
+  detail::refuse_if(detail::block_cast_on(simd::this_thread{}, in, out, rounding, rule, policy));
+}
+
+/// And back: out[i] = round(codes[i] * scales[i / Block]), the product in float, exact unless it is
+/// subnormal or beyond float's range. A NaN result is the canonical one.
+template <class T, int Block, output Out, span_rounding R = nearest_even>
+LOWP_HOST_FN void block_cast(block_scaled<T, Block> const& in, Out&& out, R rounding = {},
+                             overflow policy = default_overflow<element_of<Out>>) {
+  detail::refuse_if(detail::block_cast_from(simd::this_thread{}, in, out, rounding, policy));
+}
+
+}  // namespace lowp

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optional end of an argument list: an overflow policy, a report, or both in that order.
+#pragma once
+
+#include <lowp/format/basic_float.hpp>
+#include <lowp/report/update_amax.hpp>
+#include <lowp/report/update_report.hpp>
+#include <lowp/simd/operand.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+template <class T>
+inline constexpr bool reports_update = false;
+template <>
+inline constexpr bool reports_update<update_report> = true;
+template <>
+inline constexpr bool reports_update<update_amax> = true;
+
+template <class... T>
+inline constexpr bool is_outcome = false;
+template <>
+inline constexpr bool is_outcome<> = true;
+template <>
+inline constexpr bool is_outcome<overflow> = true;
+template <class Report>
+inline constexpr bool is_outcome<Report> = reports_update<Report>;
+template <class Report>
+inline constexpr bool is_outcome<overflow, Report> = reports_update<Report>;
+
+template <class T>
+concept report_is_lvalue =
+    !reports_update<std::remove_cvref_t<T>> || std::same_as<T, std::remove_cvref_t<T>&>;
+}  // namespace detail
+
+/// `()`, `(overflow)`, `(report&)` or `(overflow, report&)`, the report being an update_report or an
+/// update_amax.
+template <class... T>
+concept policy_then_report =
+    detail::is_outcome<std::remove_cvref_t<T>...> && (detail::report_is_lvalue<T> && ...);
+
+namespace detail {
+
+/// The policy for elements of type T: what was given, or the format's default.
+template <element T>
+LOWP_FN constexpr overflow policy_among() {
+  return default_overflow<T>;
+}
+template <element T, class... Rest>
+LOWP_FN constexpr overflow policy_among(overflow policy, Rest const&...) {
+  return policy;
+}
+template <element T, class Report>
+  requires reports_update<Report>
+LOWP_FN constexpr overflow policy_among(Report const&) {
+  return default_overflow<T>;
+}
+
+// The report that was given; a null no_report otherwise.
+LOWP_HOST_FN simd::no_report* report_among() { return nullptr; }
+LOWP_HOST_FN simd::no_report* report_among(overflow) { return nullptr; }
+template <class Report>
+LOWP_HOST_FN Report* report_among(Report& report) {
+  return &report;
+}
+template <class Report>
+LOWP_HOST_FN Report* report_among(overflow, Report& report) {
+  return &report;
+}
+
+}  // namespace detail
+
+}  // namespace lowp

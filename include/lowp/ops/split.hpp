@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A master in two halves, made and put together.
+#pragma once
+
+#include <lowp/ops/cast.hpp>
+#include <lowp/ops/storage_operands.hpp>
+
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+
+/// `split`, where `where` says.
+template <class Executor, class In, class High, class Low, class R = nearest_even>
+[[nodiscard]] LOWP_HOST_FN error_text
+split_on(Executor const& executor, In&& in, High&& high, Low&& low, R rounding = {},
+         overflow policy = default_overflow<element_of<High>>) {
+  split_master const halves{high, low};
+  auto const from = extents_of("in", in);
+  auto const to = std::array{extent("high", high), extent("low", low)};
+  auto const all = joined(from, to);
+  error_text wrong = unequal_sizes("split", all);
+  if (wrong.empty()) wrong = overlap_among("split", to, from);
+  if (wrong.empty()) wrong = out_of_reach(executor, "split", all);
+  if (!wrong.empty()) return wrong;
+  executor(make_identity{}, from[0].size, static_cast<simd::no_report*>(nullptr),
+           operand_of<simd::access::write>(halves, rounding, policy),
+           operand_of<simd::access::read>(in));
+  return {};
+}
+
+/// `join`, where `where` says.
+template <class Executor, class High, class Low, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text join_on(Executor const& executor, High&& high, Low&& low,
+                                              Out&& out) {
+  using H = element_of<High>;
+  using L = std::ranges::range_value_t<Low>;
+  split_master<H const, L const> const halves{high, low};
+  auto const from = std::array{extent("high", high), extent("low", low)};
+  auto const to = extents_of("out", out);
+  auto const all = joined(from, to);
+  error_text wrong = unequal_sizes("join", all);
+  if (wrong.empty()) wrong = overlap("join", from[0], to[0]);
+  if (wrong.empty()) wrong = overlap("join", from[1], to[0]);
+  if (wrong.empty()) wrong = out_of_reach(executor, "join", all);
+  if (!wrong.empty()) return wrong;
+  executor(make_identity{}, to[0].size, static_cast<simd::no_report*>(nullptr),
+           operand_of<simd::access::write>(out), operand_of<simd::access::read>(halves));
+  return {};
+}
+
+template <class R>
+concept low_halves = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                     low_half<std::ranges::range_value_t<R>>;
+
+}  // namespace detail
+
+/// Floats into the halves of split_master: high[i] is in[i] rounded to nearest, ties away from zero,
+/// and low[i] what `join` needs to give in[i] back: with bfloat16 and std::uint16_t to the bit, for all
+/// floats but that a NaN comes back quiet. Where both halves have fewer bits than a float, the master
+/// that they make is in[i] rounded by `rounding`, and high[i] that master rounded.
+///
+/// @param in         n floats
+/// @param high, low  n elements each
+/// @throws std::invalid_argument  sizes differ, or two ranges overlap
+template <input In, output High, detail::low_halves Low, span_rounding R = nearest_even>
+LOWP_HOST_FN void split(In&& in, High&& high, Low&& low, R rounding = {},
+                        overflow policy = default_overflow<element_of<High>>) {
+  detail::refuse_if(detail::split_on(simd::this_thread{}, in, high, low, rounding, policy));
+}
+
+/// out[i] = the master of which high[i] and low[i] are the halves.
+///
+/// @throws std::invalid_argument  sizes differ, or `out` overlaps a half
+template <input High, detail::low_halves Low, output Out>
+LOWP_HOST_FN void join(High&& high, Low&& low, Out&& out) {
+  detail::refuse_if(detail::join_on(simd::this_thread{}, high, low, out));
+}
+
+}  // namespace lowp

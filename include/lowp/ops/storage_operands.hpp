@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a parameter or a moment may be kept as: a range of one element type, or one of these.
+#pragma once
+
+#include <lowp/ops/arguments.hpp>
+#include <lowp/simd/operand.hpp>
+#include <lowp/storage/block_scaled.hpp>
+#include <lowp/storage/kahan.hpp>
+#include <lowp/storage/master.hpp>
+#include <lowp/storage/scaled.hpp>
+#include <lowp/storage/split.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace lowp {
+
+namespace detail {
+
+/// A storage of several arrays, or with a scale.
+template <class S>
+concept layered = requires(S const& storage) {
+  storage.parts();
+  S::names;
+};
+
+/// One with a scale for every few elements.
+template <class S>
+concept in_blocks = layered<S> && requires { S::elements_per_scale; };
+
+template <class S>
+using layout_of = std::remove_cv_t<decltype(std::declval<S const&>().layout())>;
+
+template <class Parts>
+inline constexpr bool are_written = false;
+template <class... T>
+inline constexpr bool are_written<std::tuple<std::span<T>...>> = !(std::is_const_v<T> || ...);
+
+}  // namespace detail
+
+/// What can be read: an `input`, or scaled codes of one.
+template <class S>
+concept readable = input<S> || detail::layered<std::remove_cvref_t<S>>;
+
+/// What a moment may be kept as: an `output`, or any struct of the folder storage.
+template <class S>
+concept moment_storage =
+    output<S> ||
+    (detail::layered<std::remove_cvref_t<S>> &&
+     detail::are_written<decltype(std::declval<std::remove_cvref_t<S> const&>().parts())>);
+
+/// What a parameter may be kept as: the same but block_scaled.
+template <class S>
+concept storage = moment_storage<S> && !detail::in_blocks<std::remove_cvref_t<S>>;
+
+namespace detail {
+
+template <class T>
+LOWP_FN constexpr void must_be_storage() {
+  static_assert(
+      storage<T>,
+      "an argument does not satisfy 'storage': a writable contiguous sized range of float "
+      "or a narrow type, not a temporary; or kahan, master, split_master or scaled");
+}
+template <class T>
+LOWP_FN constexpr void must_be_readable() {
+  static_assert(readable<T>,
+                "an argument does not satisfy 'readable': a contiguous sized range of float or a "
+                "narrow type, or scaled");
+}
+
+inline namespace LOWP_UNIT {
+
+/// The ranges of an argument, as errors speak of them.
+template <class S>
+auto extents_of(char const* name, S& s) {
+  if constexpr (layered<std::remove_const_t<S>>) {
+    std::size_t i = 0;
+    auto all = std::apply(
+        [&](auto const&... part) { return std::array{extent(name, part, S::names[i++])...}; },
+        s.parts());
+    if constexpr (in_blocks<std::remove_const_t<S>>) all.back().per_entry = S::elements_per_scale;
+    return all;
+  } else {
+    return std::array{extent(name, s)};
+  }
+}
+
+template <class... Extents>
+auto joined(Extents const&... each) {
+  return std::apply([](auto const&... e) { return std::array{e...}; }, std::tuple_cat(each...));
+}
+
+/// What a storage says is wrong with itself.
+template <class S>
+void append_error(error_text& wrong, char const* function, char const* name, S const& s) {
+  if constexpr (requires { s.invalid(); }) {
+    error_text const why = s.invalid();
+    if (wrong.empty() && !why.empty()) wrong = std::string(function) + ": " + name + ": " + why;
+  }
+}
+template <std::size_t N, class... S>
+error_text invalid_among(char const* function, char const* const (&names)[N],
+                         S const&... storages) {
+  error_text wrong;
+  std::size_t i = 0;
+  (append_error(wrong, function, names[i++], storages), ...);
+  return wrong;
+}
+
+/// No two arrays overlap, but `from` may be all of `to`.
+template <std::size_t N, std::size_t M>
+error_text overlap_among(char const* function, std::array<extent, N> const& to,
+                         std::array<extent, M> const& from) {
+  error_text wrong;
+  for (std::size_t i = 0; i < N; ++i) {
+    for (std::size_t j = i + 1; j < N && wrong.empty(); ++j)
+      wrong = overlap(function, to[i], to[j]);
+    for (std::size_t j = 0; j < M && wrong.empty(); ++j)
+      wrong = N * M == 1 ? partial_overlap(function, to[i], from[j])
+                         : overlap(function, to[i], from[j]);
+  }
+  return wrong;
+}
+
+}  // namespace LOWP_UNIT
+
+/// The element type whose default policy is meant.
+template <class S>
+struct policy_type_of {
+  using type = element_of<S>;
+};
+template <layered S>
+struct policy_type_of<S> {
+  using type = typename layout_of<S>::policy_type;
+};
+template <in_blocks S>
+struct policy_type_of<S> {
+  using type = element_of<decltype(S::codes)>;
+};
+template <class S>
+using policy_type = typename policy_type_of<std::remove_cvref_t<S>>::type;
+
+template <simd::access A, class Layout, std::size_t I, class Pointer, class R>
+LOWP_HOST_FN auto part_operand(Pointer data, R const& rounding, overflow policy,
+                               std::uint32_t draw) {
+  using T = typename Layout::parts::template type<I>;
+  constexpr bool is_rounded = I == static_cast<std::size_t>(Layout::rounded);
+  constexpr auto direction =
+      A == simd::access::read_write && !Layout::reads(I) ? simd::access::write : A;
+  using mode = std::conditional_t<is_rounded, R, nearest_even>;
+  using target = std::conditional_t<direction == simd::access::read, T const, T>;
+  mode chosen{};
+  if constexpr (is_rounded) chosen = rounding;
+  return simd::operand<T, direction, mode>{reinterpret_cast<target*>(data), chosen, policy, draw};
+}
+
+template <simd::access A, class S, class R, std::size_t... I>
+LOWP_HOST_FN auto composite_operand(S const& s, R const& rounding, overflow policy,
+                                    std::uint32_t draw, std::index_sequence<I...>) {
+  using layout = layout_of<S>;
+  auto const parts = s.parts();
+  auto const tuple =
+      std::tuple(part_operand<A, layout, I>(std::get<I>(parts).data(), rounding, policy, draw)...);
+  return simd::composite<layout, std::tuple_element_t<I, std::remove_cv_t<decltype(tuple)>>...>{
+      s.layout(), tuple};
+}
+
+/// A storage as a kernel's operand.
+template <simd::access A, class S, class R = nearest_even>
+LOWP_HOST_FN auto operand_of(S& s, R const& rounding = {},
+                             overflow policy = default_overflow<policy_type<S>>,
+                             std::uint32_t draw = 0) {
+  if constexpr (in_blocks<std::remove_const_t<S>>)
+    return simd::blocked<policy_type<S>, S::elements_per_scale, A, R>{
+        {s.codes.data(), rounding, policy, draw}, s.scales.data()};
+  else if constexpr (layered<std::remove_const_t<S>>)
+    return composite_operand<A>(s, rounding, policy, draw,
+                                std::make_index_sequence<std::tuple_size_v<decltype(s.parts())>>{});
+  else
+    return simd::operand<element_of<S>, A, R>{std::ranges::data(s), rounding, policy, draw};
+}
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of tensors with names, so that one call serves a whole model and an error says where it is.
+#pragma once
+
+#include <lowp/ops/storage_operands.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace lowp {
+
+/// A tensor of a list: a span, or any struct of the folder storage. The name's characters and the
+/// elements are the caller's.
+template <class Values>
+struct named {
+  std::string_view name;
+  Values values;
+};
+template <std::ranges::contiguous_range R>
+named(std::string_view, R&&)
+    -> named<std::span<std::remove_reference_t<std::ranges::range_reference_t<R>>>>;
+template <class S>
+  requires(!std::ranges::contiguous_range<S>)
+named(std::string_view, S) -> named<S>;
+
+namespace detail {
+template <class T>
+inline constexpr bool is_named = false;
+template <class Values>
+inline constexpr bool is_named<named<Values>> = true;
+
+template <class L>
+using values_of = decltype(std::declval<std::ranges::range_value_t<L>&>().values);
+}  // namespace detail
+
+/// A range of `named`, all of one type. Tensors of other types are another list; their numbers, which
+/// stochastic rounding is keyed by, follow on where its mode is `of_tensor(size of the first list)`.
+template <class L>
+concept tensor_list = std::ranges::forward_range<L const> &&
+                      detail::is_named<std::remove_cv_t<std::ranges::range_value_t<L>>>;
+
+namespace detail {
+
+/// A range of memory that tensor number `tensor` of a list takes.
+struct listed_range {
+  std::uintptr_t begin, end;
+  std::uint32_t tensor;
+  bool is_written;
+};
+
+/// Where an operation only says what is wrong with its arguments.
+struct dry_run {
+  template <class... Arguments>
+  LOWP_HOST_FN void operator()(Arguments const&...) const {}
+  template <class T>
+  LOWP_HOST_FN void copy(T*, T const*, std::size_t) const {}
+};
+
+inline namespace LOWP_UNIT {
+
+/// Two tensors of which one is written where the other is: tied weights that are listed twice would be
+/// written twice, or by two threads at once. A pair of equal numbers if there are none.
+inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_range>& ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](listed_range const& a, listed_range const& b) { return a.begin < b.begin; });
+  listed_range const* reaches = nullptr;        // of those before, what ends last
+  listed_range const* is_written_to = nullptr;  // of those that are written
+  for (listed_range const& each : ranges) {
+    listed_range const* const before = each.is_written ? reaches : is_written_to;
+    if (before != nullptr && each.begin < before->end && before->tensor != each.tensor)
+      return {before->tensor, each.tensor};
+    if (reaches == nullptr || each.end > reaches->end) reaches = &each;
+    if (each.is_written && (is_written_to == nullptr || each.end > is_written_to->end))
+      is_written_to = &each;
+  }
+  return {0, 0};
+}
+
+template <class Extents>
+void list_ranges(std::vector<listed_range>& ranges, Extents const& extents, std::uint32_t tensor,
+                 bool is_written) {
+  for (extent const& each : extents) {
+    auto const begin = reinterpret_cast<std::uintptr_t>(each.data);
+    if (each.size != 0)
+      ranges.push_back({begin, begin + each.size * each.element_size, tensor, is_written});
+  }
+}
+
+/// 'name', or its number where it has none.
+template <class List>
+std::string tensor_text(List const& list, std::uint32_t number) {
+  auto const& t = *std::ranges::next(std::ranges::begin(list), static_cast<std::ptrdiff_t>(number));
+  if (t.name.empty()) return std::to_string(number);
+  std::string text(1, '\'');
+  text.append(t.name) += '\'';
+  return text;
+}
+
+template <class List>
+error_text check_among(char const* function, List const& list, std::vector<listed_range>& ranges) {
+  auto const [a, b] = find_overlap(ranges);
+  if (a == b) return {};
+  return std::string(function) + ": tensors " + tensor_text(list, std::min(a, b)) + " and " +
+         tensor_text(list, std::max(a, b)) + " share memory that is written";
+}
+
+}  // namespace LOWP_UNIT
+
+/// The mode of tensor number `number` of a list.
+template <class R>
+LOWP_HOST_FN R rounding_of_tensor(R const& rounding, std::uint32_t number) {
+  if constexpr (requires { rounding.of_tensor(number); })
+    return rounding.of_tensor(number);
+  else
+    return rounding;
+}
+
+}  // namespace detail
+
+}  // namespace lowp

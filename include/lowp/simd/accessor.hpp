@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lanes of one operand: load, decode, round, encode, store.
+#pragma once
+
+#include <lowp/simd/numbers.hpp>
+#include <lowp/simd/operand.hpp>
+#include <lowp/simd/random.hpp>
+#include <lowp/simd/streaming.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::simd {
+
+template <class T>
+struct storage_of {
+  using type = typename T::storage;
+};
+template <>
+struct storage_of<float> {
+  using type = float;
+};
+template <detail::plain_number T>
+struct storage_of<T> {
+  using type = T;
+};
+
+/// Room for a zero-padded copy of the last batch, and for a batch on its way around the caches. Not
+/// inside the port: what may be pointed at may be written through the pointer, and a port's constants
+/// would be loaded again for every pack.
+template <class Isa, class Operand>
+struct staging {
+  alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
+};
+
+using detail::nans;
+
+/// The lanes of one operand, a batch at a time.
+template <class Isa, class Operand, nans Nans>
+class accessor {
+  using T = typename Operand::type;
+  using storage = typename storage_of<T>::type;
+
+ public:
+  using registers = typename Isa::registers;
+  using F = pack<float, registers>;
+  using U = word<registers>;
+  using stored = detail::encoded<U, mask<registers>>;
+
+  LOWP_HOST_FN accessor(Operand const& o, std::size_t count, staging<Isa, Operand>&& s)
+      : operand_(o),
+        staged_(s.elements),
+        streams_(may_stream && is_streamed(o.data, count * sizeof(T))),
+        random_(random_of(o)) {
+    if constexpr (narrow<T> && Operand::is_written) {
+      results_ = detail::special_results_of<T::descriptor, U>(o.rounding, o.policy, Nans);
+      is_ieee_ =
+          special_codes_of<T::descriptor>(o.policy) == standard_special_codes<T::descriptor>(false);
+    }
+  }
+
+  template <bool Prefetches>
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
+    at_ = operand_.data + first;
+    if (has_part_of_pack(valid)) {
+      constexpr std::size_t lanes = Isa::lanes;
+      __builtin_memset(staged_, 0, (valid + lanes - 1) / lanes * lanes * sizeof(T));
+      if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));
+      at_ = staged_;
+    } else {
+      if ((Prefetches || is_rounded_when_read) && Operand::is_read) prefetch(operand_.data + first);
+      if (is_streamed_now(valid)) at_ = staged_;
+    }
+    if constexpr (Operand::is_random) {
+      if (random_.is_on()) random_.next();
+    }
+  }
+  LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
+    if constexpr (Operand::is_written) {
+      if (has_part_of_pack(valid))
+        __builtin_memcpy(static_cast<void*>(operand_.data + first), staged_, valid * sizeof(T));
+      else if (is_streamed_now(valid))
+        stream<registers>(operand_.data + first, staged_, valid * sizeof(T));
+    }
+  }
+  LOWP_HOST_FN void finish() const {
+    if (streams_) finish_streaming();
+  }
+
+  /// A kernel that computes random bits between its loads, or rounds what it loads, hides from the
+  /// hardware's prefetcher; about 2 KB ahead was best on every CPU tried. A kernel that only rounds what
+  /// it stores is better off without.
+  LOWP_HOST_FN static void prefetch(T const* at) {
+    constexpr int line = 64, distance = 2048;
+    auto const* ahead = reinterpret_cast<char const*>(at) + distance;
+    LOWP_UNROLL
+    for (int i = 0; i < static_cast<int>(batch<Isa> * sizeof(T)); i += line)
+      __builtin_prefetch(ahead + i);
+  }
+
+  /// Asks for elements that will be read when others have been computed with, in a cache that has room.
+  LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
+    constexpr std::size_t line = 64;
+    auto const* at = reinterpret_cast<char const*>(operand_.data + first);
+    for (std::size_t i = 0; i < count * sizeof(T); i += line) __builtin_prefetch(at + i, 0, 2);
+  }
+
+  /// Codes (bit patterns of floats) of the lanes from element k of the batch.
+  LOWP_HOST_FN U codes(int k) const {
+    if constexpr (narrow<T>)
+      return U::load(static_cast<storage const*>(at_) + k);
+    else
+      return lanes::bits(F::load(static_cast<storage const*>(at_) + k));
+  }
+  LOWP_HOST_FN static F decoded(U const& code) {
+    if constexpr (narrow<T>)
+      return lanes::from_bits<F>(detail::decode<T::descriptor>(code));
+    else
+      return lanes::from_bits<F>(code);
+  }
+  LOWP_HOST_FN F load(int k) const {
+    if constexpr (!Operand::is_read) {
+      return lanes::broadcast<F>(0);
+    } else if constexpr (detail::is_drawn<rounding>) {
+      return load_drawn<Isa, typename rounding::target>(static_cast<T const*>(at_) + k,
+                                                        random_.at(k), operand_.policy);
+    } else if constexpr (detail::plain_number<T>) {
+      return load_rounded<Isa>(static_cast<T const*>(at_) + k, operand_.rounding, operand_.policy);
+    } else if constexpr (requires(F x, raw r) { Isa::decode(tag{}, x, r); }) {
+      raw codes;
+      __builtin_memcpy(&codes.v, static_cast<storage const*>(at_) + k, sizeof(codes.v));
+      F x;
+      Isa::decode(tag{}, x, codes);
+      return x;
+    } else {
+      return decoded(codes(k));
+    }
+  }
+
+  /// A code as it is, and the random bits of the lanes: for what rounds elsewhere.
+  LOWP_HOST_FN void store_code(int k, U const& code) {
+    auto* const to = static_cast<storage*>(const_cast<void*>(at_)) + k;
+    if constexpr (narrow<T>)
+      code.store(to);
+    else
+      lanes::from_bits<F>(code).store(to);
+  }
+  LOWP_HOST_FN U random_bits(int k) const { return random_.lanes(k); }
+
+  /// Rounds and stores, if this operand is written; says what was stored only if asked. An instruction
+  /// converts as a conversion does, so a NaN that was computed is left to the codec.
+  template <bool Tells>
+  LOWP_HOST_FN stored store(int k, F const& value) {
+    if constexpr (!Tells && Operand::is_written && requires(F x, raw r) {
+                    Isa::template encode<leaves_nan>(tag{}, rounding{}, r, x);
+                  }) {
+      raw codes;
+      if (is_ieee_ && Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)) {
+        __builtin_memcpy(static_cast<storage*>(const_cast<void*>(at_)) + k, &codes.v,
+                         sizeof(codes.v));
+        return {};
+      }
+    }
+    if constexpr (!Operand::is_written) {
+      return {};
+    } else if constexpr (narrow<T>) {
+      stored const s = detail::encode<T::descriptor>(lanes::bits(value), random_.lanes(k),
+                                                     operand_.rounding, results_);
+      s.code.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
+      return s;
+    } else if constexpr (std::is_same_v<T, double>) {
+      store_widened(static_cast<double*>(const_cast<void*>(at_)) + k, value);
+      return {};
+    } else {
+      F const result = computed(value);
+      result.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
+      U const zero = lanes::broadcast<U>(0);
+      return {lanes::bits(result), lanes::greater(zero, zero)};
+    }
+  }
+
+ private:
+  LOWP_HOST_FN static F computed(F const& value) {
+    if constexpr (Nans == nans::kept) {
+      return value;
+    } else if constexpr (requires(F x) { Isa::canonical(x, x); }) {
+      F result;
+      Isa::canonical(result, value);
+      return result;
+    } else {
+      return lanes::canonical(value);
+    }
+  }
+
+  LOWP_HOST_FN static bool has_part_of_pack(std::size_t valid) { return valid % Isa::lanes != 0; }
+  LOWP_HOST_FN bool is_streamed_now(std::size_t valid) const {
+    constexpr std::size_t least = 16;
+    return streams_ && valid * sizeof(T) % least == 0;
+  }
+
+  static constexpr bool is_rounded_when_read =
+      detail::plain_number<T> && !detail::is_always_a_float<T>;
+
+  // Not where random bits take longer than memory.
+  static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;
+
+  // What a backend may have an instruction for.
+  static constexpr bool leaves_nan = Nans == nans::canonical;
+  using raw = pack<storage, registers>;
+  using tag = std::type_identity<T>;
+  using rounding = std::remove_cv_t<decltype(Operand::rounding)>;
+
+  struct no_random {
+    LOWP_HOST_FN U lanes(int) const { return lowp::lanes::broadcast<U>(0); }
+  };
+  class maybe_random {
+   public:
+    LOWP_HOST_FN explicit maybe_random(Operand const& o)
+        : is_on_(o.random() != nullptr),
+          batches_(is_on_ ? random_source{o.random()->seed, o.random()->stream, o.draw}
+                          : random_source{},
+                   is_on_ ? o.random()->offset : 0) {}
+    LOWP_HOST_FN bool is_on() const { return std::is_same_v<rounding, stochastic> || is_on_; }
+    LOWP_HOST_FN void next() { bits_ = batches_.next(); }
+    LOWP_HOST_FN U lanes(int k) const {
+      return is_on() ? U::load(bits_ + k) : lowp::lanes::broadcast<U>(0);
+    }
+    LOWP_HOST_FN std::uint16_t const* at(int k) const { return bits_ + k; }
+
+   private:
+    bool is_on_;
+    random_batches<registers> batches_;
+    std::uint16_t const* bits_ = nullptr;
+  };
+  using random = std::conditional_t<Operand::is_random, maybe_random, no_random>;
+  LOWP_HOST_FN static random random_of(Operand const& o) {
+    if constexpr (Operand::is_random)
+      return random(o);
+    else
+      return {};
+  }
+
+  Operand const& operand_;
+  storage* staged_;
+  detail::special_results<U> results_;
+  void const* at_ = nullptr;
+  bool is_ieee_ = false;  // special results are those that hardware gives
+  bool streams_;
+  [[no_unique_address]] random random_;
+};
+
+}  // namespace lowp::simd

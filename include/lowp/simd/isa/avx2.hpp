@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX2 with FMA and F16C: eight lanes.
+#pragma once
+
+#include <lowp/format/basic_float.hpp>
+#include <lowp/simd/pack.hpp>
+
+#include <cstdint>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+inline namespace LOWP_UNIT {
+
+// Instructions are spelled in assembly where an operator could become another one under
+// -ffast-math; and the intrinsics header would cost every unit more than the rest of the library.
+struct avx2 : vector_masks<avx2> {
+  static constexpr char name[] = "avx2";
+  using registers = avx2;
+  static constexpr int lanes = 8;
+  static bool available() {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+  }
+
+  static bool has_f16c() {  // clang 14 has no name for it
+    unsigned leaf = 1, b, c = 0, d;
+    asm("cpuid" : "+a"(leaf), "=b"(b), "+c"(c), "=d"(d));
+    return (c >> 29 & 1) != 0;
+  }
+
+#define LOWP_TARGET __attribute__((target("avx2,fma,f16c")))
+
+  template <class Kernel>
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void run(Kernel const& kernel) {
+    kernel.template run<avx2>();
+  }
+
+  using words = word<avx2>;
+  LOWP_TARGET inline static bool any(integer<avx2> const& m) { return bits_of(m) != 0; }
+  LOWP_TARGET inline static std::uint32_t count(integer<avx2> const& m) {
+    return static_cast<std::uint32_t>(__builtin_popcount(bits_of(m)));
+  }
+  LOWP_TARGET inline static unsigned bits_of(integer<avx2> const& m) {
+    unsigned bits;
+    asm("vmovmskps %1, %0" : "=r"(bits) : "x"(m.v));
+    return bits;
+  }
+  using reals = pack<float, avx2>;
+
+// result = a op b; by way of a local: see avx512.hpp.
+#define LOWP_INSTRUCTION(name, Pack, instruction)                                   \
+  LOWP_TARGET inline static void name(Pack& result, Pack const& a, Pack const& b) { \
+    Pack::vector r;                                                                 \
+    asm(instruction " %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));                  \
+    result.v = r;                                                                   \
+  }
+  LOWP_INSTRUCTION(max, words, "vpmaxsd")
+  LOWP_INSTRUCTION(min, words, "vpminsd")
+  LOWP_INSTRUCTION(div, reals, "vdivps")
+  LOWP_INSTRUCTION(larger_or_second, reals, "vmaxps")
+  LOWP_INSTRUCTION(smaller_or_second, reals, "vminps")
+#undef LOWP_INSTRUCTION
+
+  template <class V>
+  LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
+    typedef float half __attribute__((vector_size(16)));
+    half lower, upper;
+    __builtin_memcpy(&lower, &x.v, sizeof(lower));
+    __builtin_memcpy(&upper, reinterpret_cast<char const*>(&x.v) + sizeof(lower), sizeof(upper));
+    V l, h;
+    asm("vcvtps2pd %1, %0" : "=x"(l) : "xm"(lower));
+    asm("vcvtps2pd %1, %0" : "=x"(h) : "xm"(upper));
+    low = l;
+    high = h;
+  }
+
+  template <class V>
+  LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
+    reals::vector r, upper;
+    asm("vcvtpd2ps %2, %x0\n\tvcvtpd2ps %3, %x1\n\tvinsertf128 $1, %x1, %0, %0"
+        : "=&x"(r), "=&x"(upper)
+        : "x"(low), "x"(high));
+    x.v = r;
+  }
+  /// 2^n, and 0 where n is 32 or more.
+  LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
+    words one;
+    broadcast(one.v, 1u);
+    words::vector r;
+    asm("vpsllvd %2, %1, %0" : "=x"(r) : "x"(one.v), "x"(n.v));
+    power.v = r;
+  }
+
+  template <class V>
+  LOWP_TARGET inline static void add_product(V& result, V const& sum, V const& a, V const& b) {
+    V r = sum;
+    asm("vfmadd231pd %2, %1, %0" : "+x"(r) : "x"(a), "x"(b));
+    result = r;
+  }
+
+  // In a function without the target, g++ would do these two lane by lane.
+  template <class V, class T>
+  LOWP_TARGET inline static void broadcast(V& v, T x) {
+    v = V{} + x;
+  }
+  template <class To, class From>
+  LOWP_TARGET inline static void convert(To& to, From const& from) {
+    constexpr auto to_size = sizeof(To) / lanes, from_size = sizeof(From) / lanes;
+    To r;
+    if constexpr (from_size == 1 && to_size == 4) {
+      std::uint64_t eight;
+      __builtin_memcpy(&eight, &from, 8);
+      asm("vmovq %1, %x0\n\tvpmovzxbd %x0, %0" : "=x"(r) : "r"(eight));
+    } else if constexpr (from_size == 2 && to_size == 4) {
+      asm("vpmovzxwd %1, %0" : "=x"(r) : "x"(from));
+    } else if constexpr (from_size == 4 && to_size < 4) {  // codes below 2^16: none saturates
+      typedef std::uint16_t half __attribute__((vector_size(16)));
+      half low, high;
+      __builtin_memcpy(&low, &from, 16);
+      __builtin_memcpy(&high, reinterpret_cast<char const*>(&from) + 16, 16);
+      asm("vpackusdw %1, %0, %0" : "+x"(low) : "x"(high));
+      if constexpr (to_size == 1) asm("vpackuswb %0, %0, %0" : "+x"(low));
+      __builtin_memcpy(&r, &low, sizeof(r));
+    } else {
+      r = __builtin_convertvector(from, To);
+    }
+    to = r;
+  }
+  /// Of every lane the one whose number differs in this bit.
+  template <int Bit, class V>
+  LOWP_TARGET inline static void exchange(V& v, V const& from) {
+    V r;
+    if constexpr (Bit == 4)
+      asm("vperm2f128 $1, %1, %1, %0" : "=x"(r) : "x"(from));
+    else
+      asm("vpermilps %2, %1, %0" : "=x"(r) : "x"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
+    v = r;
+  }
+  template <class V>
+  LOWP_TARGET inline static void hide(V& v) {
+    LOWP_HIDE(v);
+  }
+  /// Of the low halves of 64-bit lanes; `high` has the high half of the product in its low half. By a
+  /// shuffle, because Zen 4 has three pipes for that and two for shifts.
+  template <class V>
+  LOWP_TARGET inline static void mul_wide(V& low, V& high, V const& a, V const& b) {
+    V l, h;
+    asm("vpmuludq %2, %1, %0" : "=x"(l) : "x"(a), "x"(b));
+    asm("vpshufd $0xf5, %1, %0" : "=x"(h) : "x"(l));
+    low = l;
+    high = h;
+  }
+  /// The numbers of 16 bits of Philox blocks, see random.hpp: those of even lanes, and of odd lanes.
+  template <class V>
+  LOWP_TARGET inline static void numbers(V& even, V& odd, V const (&word)[4]) {
+    V first, second, e, o;
+    asm("vshufps $0x88, %2, %1, %0" : "=x"(first) : "x"(word[0]), "x"(word[1]));
+    asm("vshufps $0x88, %2, %1, %0" : "=x"(second) : "x"(word[2]), "x"(word[3]));
+    asm("vshufps $0x88, %2, %1, %0" : "=x"(e) : "x"(first), "x"(second));
+    asm("vshufps $0xdd, %2, %1, %0" : "=x"(o) : "x"(first), "x"(second));
+    asm("vpshufb %1, %0, %0" : "+x"(e) : "m"(low_halves_first<avx2>));
+    asm("vpshufb %1, %0, %0" : "+x"(o) : "m"(low_halves_first<avx2>));
+    even = e;
+    odd = o;
+  }
+  // F16C: VCVTPH2PS and VCVTPS2PH do what A4 and A5 of the design ask, NaN and subnormals included.
+  using halves = pack<std::uint16_t, avx2>;
+  LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
+                                        halves const& codes) {
+    reals::vector r;
+    asm("vcvtph2ps %1, %0" : "=x"(r) : "x"(codes.v));
+    x.v = r;
+  }
+  /// False if a lane is a NaN and those are left to the codec.
+  template <bool LeavesNan>
+  LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
+                                        reals const& x) {
+    halves::vector r;
+    asm("vcvtps2ph $0, %1, %0" : "=x"(r) : "x"(x.v));
+    codes.v = r;
+    return !LeavesNan || !any(nans(x));
+  }
+  LOWP_TARGET inline static integer<avx2> nans(reals const& x) {
+    integer<avx2>::vector r;
+    asm("vcmpunordps %1, %1, %0" : "=x"(r) : "x"(x.v));
+    return integer<avx2>::of(r);
+  }
+  /// As lanes::canonical.
+  LOWP_TARGET inline static void canonical(reals& result, reals const& x) {
+    words nan;
+    broadcast(nan.v, lowp::lanes::binary32_nan);
+    reals::vector r;
+    asm("vblendvps %3, %2, %1, %0" : "=x"(r) : "x"(x.v), "x"(nan.v), "x"(nans(x).v));
+    result.v = r;
+  }
+  /// A register's bytes, around the caches, to where they are aligned.
+  LOWP_TARGET inline static void stream(void* to, void const* from) {
+    reals::vector r;
+    __builtin_memcpy(&r, from, sizeof(r));
+    asm("vmovntps %1, %0" : "=m"(*static_cast<reals::vector*>(to)) : "x"(r));
+  }
+  LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
+    reals::vector r;
+    asm("vsqrtps %1, %0" : "=x"(r) : "x"(a.v));
+    root.v = r;
+  }
+  LOWP_TARGET inline static void fma(reals& result, reals const& a, reals const& b,
+                                     reals const& c) {
+    reals::vector sum = c.v;
+    asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a.v), "x"(b.v));
+    result.v = sum;
+  }
+#undef LOWP_TARGET
+};
+
+}  // namespace LOWP_UNIT
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX-512 F, BW, DQ and VL: sixteen lanes.
+#pragma once
+
+#include <lowp/format/basic_float.hpp>
+#include <lowp/simd/pack.hpp>
+
+#include <cstdint>
+
+// clang inlines between functions of equal targets only, and avx512_bf16 is made of these. No code
+// here gives it a reason to use the last feature.
+#if defined(__clang__)
+#define LOWP_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,fma,f16c,avx512bf16"
+#else
+#define LOWP_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,fma,f16c"
+#endif
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+inline namespace LOWP_UNIT {
+
+struct avx512;
+
+/// A mask register.
+struct bitmask {
+  std::uint16_t v;
+};
+
+}  // namespace LOWP_UNIT
+
+template <>
+struct mask_of<avx512> {
+  using type = bitmask;
+};
+
+inline namespace LOWP_UNIT {
+
+// Instructions are spelled in assembly where an operator could become another one under
+// -ffast-math; and the intrinsics header would cost every unit more than the rest of the library.
+struct avx512 {
+  static constexpr char name[] = "avx512";
+  using registers = avx512;
+  static constexpr int lanes = 16;
+  static bool available() {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  }
+
+#define LOWP_TARGET __attribute__((target(LOWP_AVX512)))
+
+  template <class Kernel>
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void run(Kernel const& kernel) {
+    kernel.template run<avx512>();
+  }
+
+  using words = word<avx512>;
+  using reals = pack<float, avx512>;
+
+// result = a op b. By way of a local, because g++ keeps what an asm statement writes through a reference
+// in memory.
+#define LOWP_INSTRUCTION(name, Result, in, Operand, from, instruction)                      \
+  LOWP_TARGET inline static void name(Result& result, Operand const& a, Operand const& b) { \
+    decltype(result.v) r;                                                                   \
+    asm(instruction " %2, %1, %0" : "=" in(r) : from(a.v), from(b.v));                      \
+    result.v = r;                                                                           \
+  }
+  // clang-format off
+  LOWP_INSTRUCTION(equal,   bitmask, "k", words,   "v", "vpcmpeqd")
+  LOWP_INSTRUCTION(greater, bitmask, "k", words,   "v", "vpcmpgtd")
+  LOWP_INSTRUCTION(max,     words,   "v", words,   "v", "vpmaxsd")
+  LOWP_INSTRUCTION(min,     words,   "v", words,   "v", "vpminsd")
+  LOWP_INSTRUCTION(mask_and,    bitmask, "k", bitmask, "k", "kandw")
+  LOWP_INSTRUCTION(mask_or,  bitmask, "k", bitmask, "k", "korw")
+  LOWP_INSTRUCTION(div,     reals,   "v", reals,   "v", "vdivps")
+  LOWP_INSTRUCTION(larger_or_second,  reals, "v", reals, "v", "vmaxps")
+  LOWP_INSTRUCTION(smaller_or_second, reals, "v", reals, "v", "vminps")
+// clang-format on
+#undef LOWP_INSTRUCTION
+
+  LOWP_TARGET inline static void mask_not(bitmask& m, bitmask const& a) {
+    std::uint16_t r;
+    asm("knotw %1, %0" : "=k"(r) : "k"(a.v));
+    m.v = r;
+  }
+  LOWP_TARGET inline static void select(words& u, bitmask const& mask, words const& yes,
+                                        words const& no) {
+    words::vector r;
+    asm("vpblendmd %1, %2, %0 %{%3%}" : "=v"(r) : "v"(yes.v), "v"(no.v), "Yk"(mask.v));
+    u.v = r;
+  }
+  LOWP_TARGET inline static std::uint32_t count(bitmask const& m) {
+    return static_cast<std::uint32_t>(__builtin_popcount(m.v));
+  }
+
+  /// Halves of what has just been loaded g++ loads by themselves, which is faster than to take a register
+  /// apart.
+  template <class V>
+  LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
+    typedef float half __attribute__((vector_size(32)));
+    half lower, upper;
+    __builtin_memcpy(&lower, &x.v, sizeof(lower));
+    __builtin_memcpy(&upper, reinterpret_cast<char const*>(&x.v) + sizeof(lower), sizeof(upper));
+    V l, h;
+    asm("vcvtps2pd %1, %0" : "=v"(l) : "vm"(lower));
+    asm("vcvtps2pd %1, %0" : "=v"(h) : "vm"(upper));
+    low = l;
+    high = h;
+  }
+
+  template <class V>
+  LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
+    reals::vector r, upper;
+    asm("vcvtpd2ps %2, %t0\n\tvcvtpd2ps %3, %t1\n\tvinsertf32x8 $1, %t1, %0, %0"
+        : "=&v"(r), "=&v"(upper)
+        : "v"(low), "v"(high));
+    x.v = r;
+  }
+  /// 2^n, and 0 where n is 32 or more.
+  LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
+    words one;
+    broadcast(one.v, 1u);
+    words::vector r;
+    asm("vpsllvd %2, %1, %0" : "=v"(r) : "v"(one.v), "v"(n.v));
+    power.v = r;
+  }
+  /// As in vector_masks: the tables are those of an exclusive or of three and of the majority.
+  LOWP_TARGET inline static void add_bits(words& sum, words& carry, words const& a,
+                                          words const& b) {
+    words::vector s = sum.v, c = sum.v;
+    asm("vpternlogd $0x96, %2, %1, %0" : "+v"(s) : "v"(a.v), "v"(b.v));
+    asm("vpternlogd $0xe8, %2, %1, %0" : "+v"(c) : "v"(a.v), "v"(b.v));
+    sum.v = s;
+    carry.v = c;
+  }
+
+  template <class V>
+  LOWP_TARGET inline static void add_product(V& result, V const& sum, V const& a, V const& b) {
+    V r = sum;
+    asm("vfmadd231pd %2, %1, %0" : "+v"(r) : "v"(a), "v"(b));
+    result = r;
+  }
+
+  // In a function without the target, g++ would do these two lane by lane.
+  template <class V, class T>
+  LOWP_TARGET inline static void broadcast(V& v, T x) {
+    v = V{} + x;
+  }
+  template <class To, class From>
+  LOWP_TARGET inline static void convert(To& to, From const& from) {
+    constexpr auto to_size = sizeof(To) / lanes, from_size = sizeof(From) / lanes;
+    To r;
+    if constexpr (from_size == 1 && to_size == 4)
+      asm("vpmovzxbd %1, %0" : "=v"(r) : "v"(from));
+    else if constexpr (from_size == 2 && to_size == 4)
+      asm("vpmovzxwd %1, %0" : "=v"(r) : "v"(from));
+    else if constexpr (from_size == 4 && to_size == 1)
+      asm("vpmovdb %1, %0" : "=v"(r) : "v"(from));
+    else if constexpr (from_size == 4 && to_size == 2)
+      asm("vpmovdw %1, %0" : "=v"(r) : "v"(from));
+    else
+      r = __builtin_convertvector(from, To);
+    to = r;
+  }
+  /// Of every lane the one whose number differs in this bit.
+  template <int Bit, class V>
+  LOWP_TARGET inline static void exchange(V& v, V const& from) {
+    V r;
+    if constexpr (Bit >= 4)
+      asm("vshuff32x4 %2, %1, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 8 ? 0x4e : 0xb1));
+    else
+      asm("vpermilps %2, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
+    v = r;
+  }
+  template <class V>
+  LOWP_TARGET inline static void hide(V& v) {
+    LOWP_HIDE(v);
+  }
+  /// Of the low halves of 64-bit lanes; `high` has the high half of the product in its low half: see
+  /// avx2.hpp.
+  template <class V>
+  LOWP_TARGET inline static void mul_wide(V& low, V& high, V const& a, V const& b) {
+    V l, h;
+    asm("vpmuludq %2, %1, %0" : "=v"(l) : "v"(a), "v"(b));
+    asm("vpshufd $0xf5, %1, %0" : "=v"(h) : "v"(l));
+    low = l;
+    high = h;
+  }
+  /// a ^ b ^ key, with the key straight from memory: g++ would copy it to where the result goes.
+  template <class V>
+  LOWP_TARGET inline static void xor3(V& v, V const& a, V const& b, std::uint32_t const& key) {
+    V r = a;
+    asm("vpternlogd $0x96, %2%{1to16%}, %1, %0" : "+v"(r) : "v"(b), "m"(key));
+    v = r;
+  }
+  /// The numbers of 16 bits of Philox blocks, see random.hpp: those of even lanes, and of odd lanes.
+  template <class V>
+  LOWP_TARGET inline static void numbers(V& even, V& odd, V const (&word)[4]) {
+    V first, second, e, o;
+    asm("vshufps $0x88, %2, %1, %0" : "=v"(first) : "v"(word[0]), "v"(word[1]));
+    asm("vshufps $0x88, %2, %1, %0" : "=v"(second) : "v"(word[2]), "v"(word[3]));
+    asm("vshufps $0x88, %2, %1, %0" : "=v"(e) : "v"(first), "v"(second));
+    asm("vshufps $0xdd, %2, %1, %0" : "=v"(o) : "v"(first), "v"(second));
+    asm("vpshufb %1, %0, %0" : "+v"(e) : "m"(low_halves_first<avx512>));
+    asm("vpshufb %1, %0, %0" : "+v"(o) : "m"(low_halves_first<avx512>));
+    even = e;
+    odd = o;
+  }
+  // F16C: VCVTPH2PS and VCVTPS2PH do what A4 and A5 of the design ask, NaN and subnormals included.
+  using halves = pack<std::uint16_t, avx512>;
+  LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
+                                        halves const& codes) {
+    reals::vector r;
+    asm("vcvtph2ps %1, %0" : "=v"(r) : "v"(codes.v));
+    x.v = r;
+  }
+  /// False if a lane is a NaN and those are left to the codec.
+  template <bool LeavesNan>
+  LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
+                                        reals const& x) {
+    halves::vector r;
+    asm("vcvtps2ph $0, %1, %0" : "=v"(r) : "v"(x.v));
+    codes.v = r;
+    return !LeavesNan || !any_of < quiet_nan | signaling_nan > (x);
+  }
+  // What VFPCLASSPS finds, Intel SDM volume 2.
+  static constexpr int quiet_nan = 0x01, signaling_nan = 0x80, subnormal = 0x20;
+  template <int Classes>
+  LOWP_TARGET inline static bool any_of(reals const& x) {
+    std::uint16_t found;
+    asm("vfpclassps %2, %1, %0" : "=k"(found) : "v"(x.v), "i"(Classes));
+    return found != 0;
+  }
+  /// As lanes::canonical: where the table, a digit for each kind of number beginning with the NaNs at
+  /// the right, has 1, the result is x, and where it has 0 it stays as it is.
+  LOWP_TARGET inline static void canonical(reals& result, reals const& x) {
+    words nan, table;
+    broadcast(nan.v, lowp::lanes::binary32_nan);
+    broadcast(table.v, 0x11111100u);
+    reals::vector r = (reals::vector)nan.v;
+    asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(x.v), "v"(table.v));
+    result.v = r;
+  }
+  /// A register's bytes, around the caches, to where they are aligned.
+  LOWP_TARGET inline static void stream(void* to, void const* from) {
+    reals::vector r;
+    __builtin_memcpy(&r, from, sizeof(r));
+    asm("vmovntps %1, %0" : "=m"(*static_cast<reals::vector*>(to)) : "v"(r));
+  }
+  LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
+    reals::vector r;
+    asm("vsqrtps %1, %0" : "=v"(r) : "v"(a.v));
+    root.v = r;
+  }
+  /// a * 2^n for a whole number n.
+  LOWP_TARGET inline static void times_power_of_two(reals& result, reals const& a, reals const& n) {
+    reals::vector r;
+    asm("vscalefps %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(n.v));
+    result.v = r;
+  }
+  LOWP_TARGET inline static void fma(reals& result, reals const& a, reals const& b,
+                                     reals const& c) {
+    reals::vector sum = c.v;
+    asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a.v), "v"(b.v));
+    result.v = sum;
+  }
+#undef LOWP_TARGET
+};
+
+}  // namespace LOWP_UNIT
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd
+
+namespace lowp {
+template <>
+struct lane<simd::bitmask> {
+  using M = simd::bitmask;
+  LOWP_HOST_FN static M mask_and(M const& a, M const& b) {
+    M m;
+    simd::avx512::mask_and(m, a, b);
+    return m;
+  }
+  LOWP_HOST_FN static M mask_or(M const& a, M const& b) {
+    M m;
+    simd::avx512::mask_or(m, a, b);
+    return m;
+  }
+  LOWP_HOST_FN static M mask_not(M const& a) {
+    M m;
+    simd::avx512::mask_not(m, a);
+    return m;
+  }
+  LOWP_HOST_FN static bool any(M const& a) { return a.v != 0; }
+  LOWP_HOST_FN static std::uint32_t count(M const& a) { return simd::avx512::count(a); }
+};
+}  // namespace lowp

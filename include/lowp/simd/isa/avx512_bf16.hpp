@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// AVX-512 with BF16: what avx512 does, and VCVTNEPS2BF16 for bfloat16.
+#pragma once
+
+#include <lowp/simd/isa/avx512.hpp>
+#include <lowp/simd/operand.hpp>
+
+#include <concepts>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+inline namespace LOWP_UNIT {
+
+struct avx512_bf16 : avx512 {
+  static constexpr char name[] = "avx512_bf16";
+  static bool available() { return avx512::available() && __builtin_cpu_supports("avx512bf16"); }
+
+#if defined(__clang__)
+#define LOWP_TARGET __attribute__((target(LOWP_AVX512)))
+#else
+#define LOWP_TARGET __attribute__((target(LOWP_AVX512 ",avx512bf16")))
+#endif
+
+  /// Kernels without such an operand are those of avx512.
+  using base = avx512;
+  template <class Operand>
+  static constexpr bool converts = std::same_as<Operand, operand<bfloat16, access::write>> ||
+                                   std::same_as<Operand, operand<bfloat16, access::read_write>>;
+
+  template <class Kernel>
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void run(Kernel const& kernel) {
+    kernel.template run<avx512_bf16>();
+  }
+
+  using avx512::encode;
+  /// False if a lane is subnormal: the instruction flushes those whatever MXCSR says (Intel SDM
+  /// volume 2, VCVTNEPS2BF16). Its NaN is the converted one.
+  template <bool LeavesNan>
+  LOWP_TARGET inline static bool encode(std::type_identity<bfloat16>, nearest_even, halves& codes,
+                                        reals const& x) {
+    halves::vector r;
+    asm("vcvtneps2bf16 %1, %0" : "=v"(r) : "v"(x.v));
+    codes.v = r;
+    return !any_of<LeavesNan ? subnormal | quiet_nan | signaling_nan : subnormal>(x);
+  }
+#undef LOWP_TARGET
+};
+
+}  // namespace LOWP_UNIT
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend that every machine can run: four lanes, whatever the compiler makes of them.
+#pragma once
+
+#include <lowp/simd/pack.hpp>
+
+#include <cstdint>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+inline namespace LOWP_UNIT {
+
+struct portable : vector_masks<portable> {
+  static constexpr char name[] = "portable";
+  using registers = portable;
+  static constexpr int lanes = 4;
+  static bool available() { return true; }
+
+  /// Runs a kernel compiled for this instruction set.
+  template <class Kernel>
+  LOWP_OPAQUE static void run(Kernel const& kernel) {
+    kernel.template run<portable>();
+  }
+
+  LOWP_HOST_FN static bool any(integer<portable> const& m) {
+    std::uint64_t halves[2];
+    __builtin_memcpy(halves, &m.v, sizeof(halves));
+    return (halves[0] | halves[1]) != 0;
+  }
+  LOWP_HOST_FN static std::uint32_t count(integer<portable> const& m) {
+    return static_cast<std::uint32_t>(-(m.v[0] + m.v[1] + m.v[2] + m.v[3]));
+  }
+  template <class V, class T>
+  LOWP_HOST_FN static void broadcast(V& v, T x) {
+    v = V{} + x;
+  }
+  /// 2^n, and 0 where n is 31 or more: by way of a float, because SSE2 shifts all lanes by the same.
+  LOWP_HOST_FN static void power_of_two(word<portable>& power, word<portable> const& n) {
+    using integers = integer<portable>::vector;
+    using U = word<portable>::vector;
+    typedef float reals __attribute__((vector_size(16)));
+    U const exponent = (n.v + 127) & (U)((integers)n.v < 31);
+    power.v = (U) __builtin_convertvector((reals)(exponent << 23), integers);
+  }
+  /// Of every lane the one whose number differs in this bit.
+  template <int Bit, class V>
+  LOWP_HOST_FN static void exchange(V& v, V const& from) {
+    using words = word<portable>::vector;
+    words const w = (words)from;
+    v = (V)words{w[0 ^ Bit], w[1 ^ Bit], w[2 ^ Bit], w[3 ^ Bit]};
+  }
+  template <class V>
+  LOWP_HOST_FN static void hide(V& v) {
+    LOWP_HIDE(v);
+  }
+  template <class To, class From>
+  LOWP_HOST_FN static void convert(To& to, From const& from) {
+    to = __builtin_convertvector(from, To);
+  }
+  template <class V, class F>
+  LOWP_HOST_FN static void widen(V& low, V& high, F const& x) {
+    low = V{x.v[0], x.v[1]};
+    high = V{x.v[2], x.v[3]};
+  }
+  template <class F, class V>
+  LOWP_HOST_FN static void narrow(F& x, V const& low, V const& high) {
+    typedef float half __attribute__((vector_size(8)));
+    half const l = __builtin_convertvector(low, half), h = __builtin_convertvector(high, half);
+    x.v = typename F::vector{l[0], l[1], h[0], h[1]};
+  }
+  template <class V>
+  LOWP_HOST_FN static void add_product(V& result, V const& sum, V const& a, V const& b) {
+    result = sum + a * b;
+  }
+  /// Of the low halves of 64-bit lanes; `high` has the high half of the product in its low half.
+  template <class V>
+  LOWP_HOST_FN static void mul_wide(V& low, V& high, V const& a, V const& b) {
+    V whole;
+#if defined(__AVX__)
+    asm("vpmuludq %2, %1, %0" : "=x"(whole) : "x"(a), "x"(b));
+#elif defined(__SSE2__)
+    whole = a;
+    asm("pmuludq %1, %0" : "+x"(whole) : "x"(b));
+#else
+    whole = (a & 0xffffffff) * (b & 0xffffffff);
+#endif
+    low = whole;
+    high = whole >> 32;
+  }
+
+  /// The numbers of 16 bits of Philox blocks, see random.hpp: those of even lanes, and of odd lanes.
+  template <class V>
+  LOWP_HOST_FN static void numbers(V& even, V& odd, V const (&word)[4]) {
+    constexpr std::uint64_t half = 0xffff;
+    V const low =
+        (word[0] & half) | (word[1] & half) << 16 | (word[2] & half) << 32 | word[3] << 48;
+    V const high = (word[0] >> 16 & half) | (word[1] & half << 16) | (word[2] & half << 16) << 16 |
+                   (word[3] & half << 16) << 32;
+    even = V{low[0], high[0]};
+    odd = V{low[1], high[1]};
+  }
+
+  // Under -ffast-math an operator or a builtin may become a reciprocal estimate.
+  template <class F>
+  LOWP_HOST_FN static void div(F& quotient, F const& a, F const& b) {
+#if defined(__AVX__)
+    asm("vdivps %2, %1, %0" : "=x"(quotient.v) : "x"(a.v), "x"(b.v));
+#elif defined(__SSE__)
+    quotient = a;
+    asm("divps %1, %0" : "+x"(quotient.v) : "x"(b.v));
+#else
+    quotient.v = a.v / b.v;
+#endif
+  }
+  template <class F>
+  LOWP_HOST_FN static void sqrt(F& root, F const& a) {
+#if defined(__AVX__)
+    asm("vsqrtps %1, %0" : "=x"(root.v) : "x"(a.v));
+#elif defined(__SSE__)
+    asm("sqrtps %1, %0" : "=x"(root.v) : "x"(a.v));
+#else
+    for (int i = 0; i < lanes; ++i) root.v[i] = __builtin_sqrtf(a.v[i]);
+#endif
+  }
+
+  /// The product is exact in double. The sum is made odd where it is inexact, so that the second
+  /// rounding, to float, rounds as the first would have (S. Boldo, G. Melquiond, IEEE TC 57, 2008).
+  template <class F>
+  LOWP_LANE_FN static void fma(F& result, F const& a, F const& b, F const& c) {
+    using wide = pack<double, portable>;
+    using integer = pack<std::int64_t, portable>;
+    using reals = typename wide::vector;
+    using integers = typename integer::vector;
+    reals const product = __builtin_convertvector(a.v, reals) * __builtin_convertvector(b.v, reals);
+    reals const addend = __builtin_convertvector(c.v, reals);
+    reals const sum = product + addend;
+    reals const part = sum - product;  // two-sum: D. Knuth, TAOCP 2, 4.2.2
+    reals const error = (product - (sum - part)) + (addend - part);
+
+    integers const bits = (integers)sum;
+    integers const inexact = (integers)((error < 0) | (error > 0));  // false for NaN
+    integers const even = (bits & 1) - 1;
+    integers const toward_exact = (((integers)error ^ bits) >> 63) | 1;
+    reals const odd = (reals)(bits + (toward_exact & inexact & even));
+    result.v = __builtin_convertvector(odd, typename F::vector);
+  }
+};
+
+}  // namespace LOWP_UNIT
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folds of row_folds.hpp in packs.
+#pragma once
+
+#include <lowp/lanes/row_folds.hpp>
+#include <lowp/simd/pack.hpp>
+
+#include <cstddef>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+/// Of every lane the one whose number differs in one bit.
+template <int Bit, class T, class Isa>
+LOWP_HOST_FN pack<T, Isa> exchanged(pack<T, Isa> const& x) {
+  pack<T, Isa> r;
+  Isa::template exchange<Bit>(r.v, x.v);
+  return r;
+}
+
+/// The largest of all lanes, none of which is NaN, in every lane.
+template <int Bit, class F>
+LOWP_HOST_FN F largest_lane(F x) {
+  if constexpr (Bit != 0)
+    return largest_lane<Bit / 2>(lanes::maximum_number(x, exchanged<Bit>(x)));
+  else
+    return x;
+}
+/// The sum of all lanes, in every lane, as fold::sum orders it.
+template <int Bit, class F>
+LOWP_HOST_FN F sum_of_lanes(F x) {
+  if constexpr (Bit != 0)
+    return sum_of_lanes<Bit / 2>(lanes::add(x, exchanged<Bit>(x)));
+  else
+    return x;
+}
+
+template <class Fold, class F>
+class row_fold;
+
+template <class F>
+class row_fold<fold::maximum, F> {
+ public:
+  static constexpr bool has_no_order = true;
+  LOWP_HOST_FN static F of_two(F const& a, F const& b) { return lanes::maximum_number(a, b); }
+  LOWP_HOST_FN explicit row_fold(std::size_t) {}
+  template <bool IsFirst>
+  LOWP_HOST_FN void add(std::size_t, F const& x) {
+    largest_ = lanes::maximum_number(x, largest_);
+  }
+  LOWP_HOST_FN F total() const { return largest_lane<F::lanes / 2>(largest_); }
+
+ private:
+  F largest_ = detail::neutral<F>(fold::maximum{});
+};
+
+template <class F>
+class row_fold<fold::sum, F> {
+  static constexpr std::size_t lanes_in_pack = F::lanes;
+  static constexpr std::size_t most_packs = fold::sums / lanes_in_pack;
+
+ public:
+  static constexpr bool has_no_order = false;
+  /// Sums that no element is added to are zero, and adding those changes nothing: a power of two of packs
+  /// is enough.
+  LOWP_HOST_FN explicit row_fold(std::size_t columns) {
+    std::size_t const used = (columns + lanes_in_pack - 1) / lanes_in_pack;
+    while (packs_ < used && packs_ < most_packs) packs_ *= 2;
+    F const zero = lanes::broadcast<F>(0);
+    zero.store(sums_);  // g++ 12 does not see that a first element is, and warns
+    for (std::size_t i = used; i < packs_; ++i) zero.store(sums_ + i * lanes_in_pack);
+  }
+  /// Packs whose sums are in registers at a time.
+  static constexpr std::size_t packs_at_once = 4;
+  /// The sums that begin with number e.
+  LOWP_HOST_FN void set(std::size_t e, F const (&sums)[packs_at_once]) {
+    for (std::size_t i = 0; i < packs_at_once; ++i) sums[i].store(sums_ + e + i * lanes_in_pack);
+  }
+  /// Elements from number e on; each sum's first is added to zero.
+  template <bool IsFirst>
+  LOWP_HOST_FN void add(std::size_t e, F const& x) {
+    float* const at = sums_ + e % fold::sums;
+    F const sum = IsFirst ? lanes::broadcast<F>(0) : F::load(at);
+    lanes::add(sum, x).store(at);
+  }
+  LOWP_HOST_FN F total() const { return sum_of_lanes<F::lanes / 2>(sum_of_packs<most_packs>()); }
+
+ private:
+  template <std::size_t Packs>
+  LOWP_HOST_FN F sum_of_packs() const {
+    if constexpr (Packs > 1)
+      if (packs_ < Packs) return sum_of_packs<Packs / 2>();
+    return every<1, Packs>(0);
+  }
+  /// The sum of packs `from`, from + Step, from + 2 Step, ...
+  template <std::size_t Step, std::size_t Packs>
+  LOWP_HOST_FN F every(std::size_t from) const {
+    if constexpr (Step == Packs)
+      return F::load(sums_ + from * lanes_in_pack);
+    else
+      return lanes::add(every<2 * Step, Packs>(from), every<2 * Step, Packs>(from + Step));
+  }
+
+  std::size_t packs_ = 1;
+  alignas(64) float sums_[fold::sums];
+};
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop over rows: folds of a row, then its results; for every row operation, operand type and
+// instruction set. An operation is a class in the vocabulary of lanes.hpp:
+//
+//     folds                          std::tuple of fold::maximum and fold::sum, one pass over the row each
+//     state<F>                       what the folds have found so far, the same in every lane
+//     value(fold::number<I>, state, scores...)    what becomes of an element in fold I
+//     term(fold::number<I>, value)                what of that is folded
+//     settle(fold::number<I>, state, total)       takes the result of fold I
+//     result(state, value, columns...)            from the value of the last fold, and what each column has
+//     visible(row, columns)          optional: how many columns of a row are folded; the values of the others
+//                                    are zero
+//
+// The values of the last fold are kept where a row is short enough, else computed again: the same bits.
+#pragma once
+
+#include <lowp/lanes/row_folds.hpp>
+#include <lowp/simd/rows/row_accessors.hpp>
+#include <lowp/simd/rows/row_call.hpp>
+#include <lowp/simd/rows/row_fold.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace lowp::simd {
+
+LOWP_EXACT_BEGIN
+
+template <class Isa, class Operation, class Out, class... Score, class... Column>
+class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>>> {
+  using call = row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>>;
+
+ public:
+  LOWP_HOST_FN explicit row_loop(call const& c)
+      : operation_(c.operation),
+        first_row_(c.first_row),
+        rows_(c.rows),
+        columns_(c.columns),
+        call_(c) {}
+
+  LOWP_HOST_FN void run() const {
+    std::tuple<Out> const written(call_.out);
+    row_accessors<Isa, std::index_sequence<0>, Out> to(written, streamed());
+    row_accessors<Isa, std::index_sequence_for<Score...>, Score...> from(call_.scores, 0);
+    row_accessors<Isa, std::index_sequence_for<Column...>, Column...> with(call_.per_column, 0);
+    alignas(64) float cached[most_cached];
+    std::size_t const at_once = rows_at_once();
+    for (std::size_t done = 0; done < rows_; done += at_once)
+      run_rows(first_row_ + done, rows_ - done < at_once ? rows_ - done : at_once, to, from, with,
+               cached);
+    to.finish();
+  }
+
+ private:
+  /// Values that are kept take half of the smallest second-level caches; of so many rows together, little
+  /// of the first.
+  static constexpr std::size_t most_cached = 8192, most_together = 2048, most_at_once = 16;
+  using folds = typename Operation::folds;
+  using F = pack<float, typename Isa::registers>;
+  template <int I>
+  using folded = row_fold<std::tuple_element_t<I, folds>, F>;
+  static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
+
+  /// Elements for which streaming pays and its alignment holds in every row.
+  LOWP_HOST_FN std::size_t streamed() const {
+    constexpr std::size_t alignment = 16;
+    return columns_ * sizeof(typename Out::type) % alignment == 0 ? rows_ * columns_ : 0;
+  }
+
+  /// As much of the rest of a row as a port takes at once: whole packs, or less than one.
+  LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
+    constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
+    static_assert(fold::sums % most == 0);  // so that each adds first elements alone, or none
+    return left >= most            ? most
+           : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack
+                                   : left;
+  }
+
+  /// Short rows go through each pass together, because what ends a fold takes longer than the elements:
+  /// it waits for the last of them, for every step of a tree, for a quotient.
+  LOWP_HOST_FN std::size_t rows_at_once() const {
+    std::size_t const fit = most_together / room();
+    return fit == 0 ? 1 : fit < most_at_once ? fit : most_at_once;
+  }
+  LOWP_HOST_FN std::size_t visible(std::size_t row) const {
+    if constexpr (requires { operation_.visible(row, columns_); })
+      return operation_.visible(row, columns_);
+    else
+      return columns_;
+  }
+  /// Elements that the values of a row take.
+  LOWP_HOST_FN std::size_t room() const { return (columns_ + 15) / 16 * 16; }
+
+  template <class To, class From, class With>
+  LOWP_HOST_FN void run_rows(std::size_t row, std::size_t count, To& to, From& from, With& with,
+                             float* cached) const {
+    typename Operation::template state<F> states[most_at_once];
+    fold_rows<0>(row, count, from, states, cached);
+    for (std::size_t i = 0; i < count; ++i) {
+      to.start(row + i, columns_);
+      from.start(row + i, columns_);
+      write_row(to, from, with, states[i], cached + i * room(), visible(row + i));
+    }
+  }
+
+  template <int I, class From, class State>
+  LOWP_HOST_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
+                              float* cached) const {
+    // A row that has been read is computed with for longer than the hardware looks ahead.
+    std::size_t const fetched = row + 2 * count <= first_row_ + rows_ ? count * columns_ : 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      from.start(row + i, columns_);
+      fold_row<I>(from, states[i], cached + i * room(), visible(row + i), fetched);
+    }
+    if constexpr (I < last_fold) fold_rows<I + 1>(row, count, from, states, cached);
+  }
+
+  template <int I, class From, class State>
+  LOWP_HOST_FN void fold_row(From& from, State& state, float* cached, std::size_t visible,
+                             std::size_t fetched) const {
+    folded<I> total(visible);
+    std::size_t first = 0;
+    if constexpr (!folded<I>::has_no_order)
+      if (visible >= 2 * fold::sums)
+        first = fold_strips<I>(from, state, cached, visible, fetched, total);
+    for (std::size_t valid; first < visible; first += valid) {
+      valid = stretch(visible - first);
+      from.begin(first, valid);
+      if (I == last_fold && fetched != 0) from.fetch(fetched + first, valid);
+      if (first < fold::sums)
+        fold_stretch<I, true>(from, state, cached, first, valid, total);
+      else
+        fold_stretch<I, false>(from, state, cached, first, valid, total);
+    }
+    operation_.settle(fold::number<I>{}, state, total.total());
+  }
+
+  /// A row in strips: some packs of every 256 elements, whose sums stay in registers meanwhile. Returns where
+  /// what is left of the row begins.
+  template <int I, class From, class State>
+  LOWP_HOST_FN std::size_t fold_strips(From& from, State const& state, float* cached,
+                                       std::size_t visible, std::size_t fetched,
+                                       folded<I>& total) const {
+    constexpr std::size_t packs = folded<I>::packs_at_once, width = packs * Isa::lanes;
+    static_assert(fold::sums % width == 0);
+    std::size_t const end = visible / width * width;
+    std::size_t ahead = fetched;
+    for (std::size_t strip = 0; strip < fold::sums && strip < end; strip += width) {
+      F sums[packs];
+      LOWP_UNROLL
+      for (std::size_t i = 0; i < packs; ++i) sums[i] = lanes::broadcast<F>(0);
+      for (std::size_t first = strip; first < end; first += fold::sums) {
+        from.begin(first, width);
+        if (I == last_fold && fetched != 0) from.fetch(ahead, width);
+        ahead += width;
+        LOWP_UNROLL
+        for (std::size_t i = 0; i < packs; ++i) {
+          std::size_t const k = i * Isa::lanes;
+          sums[i] =
+              lanes::add(sums[i], term_at<I>(from, state, cached, first + k, static_cast<int>(k)));
+        }
+      }
+      total.set(strip, sums);
+    }
+    return end;
+  }
+
+  /// Whole packs, or less than one.
+  template <int I, bool IsFirst, class From, class State>
+  LOWP_HOST_FN void fold_stretch(From& from, State const& state, float* cached, std::size_t first,
+                                 std::size_t valid, folded<I>& total) const {
+    for (int k = 0; k < static_cast<int>(valid); k += Isa::lanes) {
+      std::size_t const e = first + static_cast<std::size_t>(k);
+      F term = term_at<I>(from, state, cached, e, k);
+      if constexpr (folded<I>::has_no_order) {
+        // One step of the chain for two packs.
+        if (k + Isa::lanes < static_cast<int>(valid)) {
+          k += Isa::lanes;
+          term = folded<I>::of_two(term, term_at<I>(from, state, cached, e + Isa::lanes, k));
+        }
+      }
+      if (valid < Isa::lanes)
+        term = lanes::select(first_lanes<typename Isa::registers>(static_cast<int>(valid)), term,
+                             detail::neutral<F>(std::tuple_element_t<I, folds>{}));
+      total.template add<IsFirst>(e, term);
+    }
+  }
+  template <int I, class From, class State>
+  LOWP_HOST_FN F term_at(From& from, State const& state, float* cached, std::size_t e,
+                         int k) const {
+    F const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
+    // Of a long row a stretch's values take the place of another's.
+    if (I == last_fold) value.store(cached + e % most_cached);
+    return operation_.term(fold::number<I>{}, value);
+  }
+
+  template <class To, class From, class With, class State>
+  LOWP_HOST_FN void write_row(To& to, From& from, With& with, State const& state,
+                              float const* cached, std::size_t visible) const {
+    for (std::size_t first = 0, valid; first < columns_; first += valid) {
+      valid = stretch(columns_ - first);
+      if (columns_ > most_cached) from.begin(first, valid);
+      with.begin(first, valid);
+      to.begin(first, valid);
+      auto const left = static_cast<int>(valid);
+      for (int k = 0; k < left; k += Isa::lanes) {
+        std::size_t const e = first + static_cast<std::size_t>(k);
+        F value;
+        if (columns_ > most_cached)
+          value = value_at<last_fold>(from, state, k, std::index_sequence_for<Score...>{});
+        else
+          value = F::load(cached + e);
+        if (e + Isa::lanes > visible)
+          value = lanes::select(
+              first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
+              value, lanes::broadcast<F>(0));
+        to.template get<0>().template store<false>(
+            k, result_at(with, state, value, k, std::index_sequence_for<Column...>{}));
+      }
+      to.end(first, valid);
+    }
+  }
+
+  template <int I, class From, class State, std::size_t... J>
+  LOWP_HOST_FN F value_at(From& from, State const& state, int k, std::index_sequence<J...>) const {
+    return operation_.value(fold::number<I>{}, state, F(from.template get<J>().load(k))...);
+  }
+  template <class With, class State, std::size_t... J>
+  LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, F const& value,
+                           [[maybe_unused]] int k, std::index_sequence<J...>) const {
+    return operation_.result(state, value, F(with.template get<J>().load(k))...);
+  }
+
+  Operation const& operation_;
+  std::size_t first_row_, rows_, columns_;
+  call const& call_;
+};
+
+LOWP_EXACT_END
+
+}  // namespace lowp::simd

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the layouts of this folder are made of. A layout says how one value lies in several codes:
+//
+//     parts                        part_list of the element types, a code of each
+//     reads(part)                  which parts say something about the value
+//     rounded                      the part that takes the caller's rounding mode
+//     policy_type                  the element type that takes the caller's overflow policy
+//     codec<U>(layout, rounding, policy, nans)
+//         decode<F>(codes)                            -> the value
+//         encode(value, random, rounding, codes)      -> where it overflowed
+//         decode_new<F>(codes)                        -> the value that codes just written stand for,
+//                                                        where `decode` would give another
+//
+// where U are words in lanes and F the real lanes that go with them, so that one text serves packs and
+// the threads of a GPU.
+#pragma once
+
+#include <lowp/format/basic_float.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace lowp {
+
+namespace detail {
+
+/// The element type of an array of a storage.
+template <class R>
+struct narrow_array {
+  using type = std::remove_cvref_t<decltype(*std::declval<R&>().data())>;
+  static_assert(narrow<type>,
+                "this array of the storage holds a narrow type: bfloat16, float16, ...");
+};
+template <class R>
+using narrow_in = typename narrow_array<std::remove_reference_t<R>>::type;
+
+template <element... T>
+struct part_list {
+  template <std::size_t I>
+  using type = std::tuple_element_t<I, std::tuple<T...>>;
+};
+
+/// The value that codes stand for which a codec has just written.
+template <class F, class Codec, class U, std::size_t N>
+LOWP_FN F written_value(Codec const& codec, U const (&codes)[N]) {
+  if constexpr (requires { codec.template decode_new<F>(codes); })
+    return codec.template decode_new<F>(codes);
+  else
+    return codec.template decode<F>(codes);
+}
+
+/// One part's own rounding.
+template <element T, class U>
+struct part_codec {
+  special_results<U> results;
+
+  template <class R>
+  LOWP_FN part_codec(R const& rounding, overflow policy, nans kind)
+      : results(special_results_of<T::descriptor, U>(rounding, policy, kind)) {}
+
+  template <class F>
+  LOWP_FN static F decode(U const& code) {
+    return lanes::from_bits<F>(detail::decode<T::descriptor>(code));
+  }
+  template <class F, class R>
+  LOWP_FN auto encode(F const& x, U const& random, R const& rounding) const {
+    return detail::encode<T::descriptor>(lanes::bits(x), random, rounding, results);
+  }
+};
+
+template <class U>
+struct part_codec<float, U> {
+  template <class R>
+  LOWP_FN part_codec(R const&, overflow, nans) {}
+
+  template <class F>
+  LOWP_FN static F decode(U const& code) {
+    return lanes::from_bits<F>(code);
+  }
+  template <class F, class R>
+  LOWP_FN auto encode(F const& x, U const&, R const&) const {
+    U const zero = lanes::broadcast<U>(0);
+    auto const never = lanes::greater(zero, zero);
+    return encoded<U, std::remove_cv_t<decltype(never)>>{lanes::bits(lanes::canonical(x)), never};
+  }
+};
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scales that are powers of two, so that multiplying by one rounds nothing: of a tensor from its
+// largest magnitude, now or over the last steps, and of a block. Integers throughout.
+//
+//     scaled_cast(x, codes, power_of_two_scale<T>(measure(x).largest));   // current scaling
+#pragma once
+
+#include <lowp/format/basic_float.hpp>
+#include <lowp/report/amax.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+/// What can be scaled into: a narrow type that has zero, with a largest finite value of at least 4.
+template <class T>
+concept scalable = narrow<T> && T::descriptor.has_zero() && T::descriptor.max_exponent() >= 2;
+
+namespace detail {
+
+/// The significand of the largest finite value as binary32 has it, without its leading one.
+template <format F>
+inline constexpr std::uint32_t max_significand =
+    (F.max_code() & F.significand_mask()) << (23 - F.significand_bits);
+
+inline constexpr int largest_scale_exponent = 126;  // the reciprocal is normal, too
+
+}  // namespace detail
+
+/// The largest power of two s such that |x| * s is at most T's largest finite value for every
+/// |x| <= amax, and so in every rounding mode; over 2^margin. No more than 2^126 and no less than
+/// 2^-126: s and 1 / s are normal floats.
+///
+/// 1 where amax is zero, infinite or NaN, whatever the margin, as Transformer Engine's
+/// compute_scale_from_amax (common/recipe/recipe_common.cuh). A subnormal amax is a number like any
+/// other; there it gives an infinite quotient, which is replaced by the largest float.
+template <scalable T>
+LOWP_FN constexpr float power_of_two_scale(amax const& largest, int margin = 0) {
+  using namespace lanes;
+  constexpr format f = T::descriptor;
+  constexpr int most = detail::largest_scale_exponent, far = 1000;
+  std::uint32_t const bits = largest.bits & (binary32_sign - 1);
+  if (bits == 0 || bits >= binary32_infinity) return 1;
+  auto field = static_cast<int>(bits >> 23);
+  std::uint32_t significand = bits & 0x7fffff;
+  if (field == 0) {
+    int const shift = detail::leading_zeros(significand) - 40;  // to bit 23
+    significand = significand << shift & 0x7fffff;
+    field = 1 - shift;
+  }
+  int const divisor = margin > far ? far : margin < -far ? -far : margin;
+  int const fits = f.max_exponent() - (field - 127) -
+                   (significand > detail::max_significand<f> ? 1 : 0) - divisor;
+  int const exponent = fits > most ? most : fits < -most ? -most : fits;
+  return from_bits<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
+}
+template <scalable T>
+LOWP_FN constexpr float power_of_two_scale(float amax_value, int margin = 0) {
+  return power_of_two_scale<T>(amax{lanes::magnitude(amax_value)}, margin);
+}
+
+/// How the scale of a block is chosen, x being code * scale: names as in torchao's
+/// ScaleCalculationMode.
+enum class scale_rule : std::uint8_t {
+  rceil,  ///< the smallest power of two with amax / scale <= T's largest finite: nothing saturates
+  floor,  ///< OCP MX v1.0, 6.3: 2^(floor(log2(amax)) - emax), emax T's largest exponent; what lies
+          ///< beyond the largest finite value then saturates
+};
+
+namespace detail {
+
+/// The float8_e8m0fnu code of the scale of a block whose largest magnitude has the bits of a float
+/// without sign `amax_bits`. Clamped to 2^-127 from below, so also where amax is zero; NaN where
+/// amax is infinite or NaN.
+template <scalable T, class U>
+LOWP_FN constexpr U block_scale(U const& amax_bits, scale_rule rule = scale_rule::rceil) {
+  using namespace lanes;
+  constexpr format f = T::descriptor;
+  constexpr std::uint32_t nan = formats::float8_e8m0fnu.nan_code();
+  // A significand beyond that of the largest finite value carries into the exponent. A subnormal
+  // amax has the exponent field 0, or 1 after that, and either way comes to the smallest scale.
+  std::uint32_t const round_up = rule == scale_rule::rceil ? 0x7fffff - max_significand<f> : 0;
+  U const exponent = ((amax_bits + round_up) >> 23) - static_cast<std::uint32_t>(f.max_exponent());
+  auto const is_special = greater(amax_bits, broadcast<U>(binary32_infinity - 1));
+  return select(is_special, broadcast<U>(nan), max(exponent, broadcast<U>(0)));
+}
+
+/// Bits of 1 / scale as a float: normal, since no amax is so large that its scale is 2^127; NaN's is NaN.
+template <class U>
+LOWP_FN constexpr U reciprocal_of_block_scale(U const& code) {
+  using namespace lanes;
+  constexpr std::uint32_t nan = formats::float8_e8m0fnu.nan_code();
+  return select(equal(code, broadcast<U>(nan)), broadcast<U>(binary32_nan),
+                (broadcast<U>(nan - 1) - code) << 23);
+}
+
+/// Bits of the scale as a float.
+template <class U>
+LOWP_FN constexpr U value_of_block_scale(U const& code) {
+  return decode<formats::float8_e8m0fnu>(code);
+}
+
+}  // namespace detail
+
+/// Which of the recorded largest magnitudes a delayed scale is made of: Transformer Engine's
+/// amax_compute_algo.
+enum class amax_algorithm : std::uint8_t { max, most_recent };
+
+/// The scale of a tensor from the largest magnitudes that it had in earlier steps, so that scaling
+/// is one pass. Transformer Engine's DelayedScaling, but for the scale, which is a power of two:
+///
+///     scaled_cast(x, codes, s.scale, largest);   // with the scale of the steps before
+///     s.update(largest);                         // the scale of the next
+///
+/// Trivially copyable: its bytes are all there is to save.
+template <scalable T, std::uint32_t Capacity = 1024>
+  requires(Capacity > 0)
+struct delayed_scale {
+  float scale = 1;
+  std::int32_t margin = 0;  ///< powers of two to spare
+  amax_algorithm algorithm = amax_algorithm::max;
+  std::uint32_t interval = 1;       ///< updates from one new scale to the next
+  std::uint32_t length = Capacity;  ///< of the history, from 1 to Capacity
+  std::uint64_t updates = 0;        ///< so far
+  amax history[Capacity] = {};      ///< that of update i at i % length
+
+  /// Records the largest magnitude of a step, of all shards together. Every `interval` updates
+  /// `scale` becomes power_of_two_scale of the largest among the last `length` (NaN apart, as the
+  /// fmaxf there has it) or of the last; it stays where that is zero, infinite or NaN. So an
+  /// infinite amax holds it until it has left the history: a step that is skipped is best not
+  /// recorded. `length` and `interval` out of their range are taken as the nearest in it.
+  LOWP_FN constexpr void update(amax const& largest) {
+    std::uint32_t const size = length == 0 ? 1 : length > Capacity ? Capacity : length;
+    history[updates % size] = largest;
+    ++updates;
+    if (interval > 1 && updates % interval != 0) return;
+    amax chosen = largest;
+    if (algorithm == amax_algorithm::max) {
+      chosen = {};
+      for (std::uint32_t i = 0; i < size; ++i)
+        if (history[i].bits <= lanes::binary32_infinity) chosen += history[i];
+    }
+    if (chosen.bits != 0 && chosen.bits < lanes::binary32_infinity)
+      scale = power_of_two_scale<T>(chosen, margin);
+  }
+};
+
+}  // namespace lowp

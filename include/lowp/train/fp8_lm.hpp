@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/measure/gradients.hpp>
+#include <lowp/storage/scale.hpp>
+#include <lowp/train/update.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace lowp {
+
+namespace detail {
+
+LOWP_EXACT_BEGIN
+inline namespace LOWP_UNIT {
+
+/// kept * (codes / scale) + added, as a bound of what the next step stores.
+LOWP_OPAQUE inline amax bound_of(amax const& codes, float scale, double kept, double added) {
+  double const value = lane<float>::widen(codes.value()) / lane<float>::widen(scale);
+  return {lanes::bits(narrowed(kept * value + added))};
+}
+
+/// |w|, |m| and |v| after a step, from those before it and |g|.
+struct fp8_lm_bounds {
+  amax weights, first, second;
+};
+LOWP_OPAQUE inline fp8_lm_bounds bounds_of(amax const (&codes)[4], float const (&scales)[4],
+                                           adamw const& a) {
+  double const g = lane<float>::widen(codes[1].value()) / lane<float>::widen(scales[1]);
+  return {bound_of(codes[0], scales[0], 1, 8 * a.lr),
+          bound_of(codes[2], scales[2], a.beta1, (1 - a.beta1) * g),
+          bound_of(codes[3], scales[3], a.beta2, (1 - a.beta2) * g * g)};
+}
+
+inline fp8_lm_bounds bounds_in_default_environment(amax const (&codes)[4], float const (&scales)[4],
+                                                   adamw const& a) {
+  default_environment const environment;
+  return bounds_of(codes, scales, a);
+}
+
+}  // namespace LOWP_UNIT
+LOWP_EXACT_END
+
+}  // namespace detail
+
+/// One tensor by FP8-LM's recipe (H. Peng et al., "FP8-LM: Training FP8 large language models",
+/// arXiv:2310.18313, 2.2): gradient and first moment in fp8, second moment and master weights in fp16,
+/// each with a scale for the tensor: 6 bytes for a parameter where fp32 takes 16. Scales are powers of
+/// two and chosen before a step, from how large its results can become:
+///
+///     |w'| <= |w| + 8 lr    a step of AdamW is seldom longer than lr; where one is, it saturates
+///     |m'| <= beta1 |m| + (1 - beta1) |g|
+///     |v'| <= beta2 |v| + (1 - beta2) g^2
+///
+/// so that neither history nor a second pass over float results is needed. A plain struct: what it
+/// points to and the four scales are all there is to save.
+struct fp8_lm {
+  std::span<float16> weights;
+  std::span<float8_e4m3fn>
+      gradient;  ///< as many elements, likewise the moments; zeros to begin with
+  std::span<float8_e4m3fn> first;
+  std::span<float16> second;
+  float weight_scale = 1, gradient_scale = 1, first_scale = 1, second_scale = 1;
+
+  /// For a parameter.
+  static constexpr std::size_t bytes =
+      sizeof(float16) + sizeof(float8_e4m3fn) + sizeof(float8_e4m3fn) + sizeof(float16);
+
+  /// Stores weights with the largest scale that overflows none of them.
+  template <input W, span_rounding R = nearest_even>
+  LOWP_HOST_FN void store_weights(W&& w, R rounding = {}) {
+    weight_scale = power_of_two_scale<float16>(measure(w).largest);
+    scaled_cast(w, weights, weight_scale, rounding);
+  }
+  /// The same of a gradient.
+  template <input G, span_rounding R = nearest_even>
+  LOWP_HOST_FN void store_gradient(G&& g, R rounding = {}) {
+    gradient_scale = power_of_two_scale<float8_e4m3fn>(measure(g).largest);
+    scaled_cast(g, gradient, gradient_scale, rounding);
+  }
+
+  /// One step of AdamW with the gradient that was stored. What saturates is counted in a report.
+  ///
+  /// @param rounding  stochastic, which each of the three slots takes bits of its own from. To nearest,
+  ///                  the second moment forgets small gradients, and the first sticks at its
+  ///                  smallest code while the second decays to zero: steps without bound.
+  /// @param report    optionally an update_report to add to
+  /// @throws std::invalid_argument  what lowp::update refuses
+  template <update_rounding R, class... Report>
+  LOWP_HOST_FN void update(adamw const& optimizer, std::uint64_t step, R rounding,
+                           Report&... report) {
+    amax const codes[] = {measure(weights).largest, measure(gradient).largest,
+                          measure(first).largest, measure(second).largest};
+    float const scales[] = {weight_scale, gradient_scale, first_scale, second_scale};
+    detail::fp8_lm_bounds const bound =
+        detail::bounds_in_default_environment(codes, scales, optimizer);
+    float const next_weights = power_of_two_scale<float16>(bound.weights),
+                next_first = power_of_two_scale<float8_e4m3fn>(bound.first),
+                next_second = power_of_two_scale<float16>(bound.second);
+    lowp::update(scaled{weights, weight_scale, next_weights}, scaled{gradient, gradient_scale},
+                 scaled{first, first_scale, next_first}, scaled{second, second_scale, next_second},
+                 optimizer, step, rounding, overflow::saturate, report...);
+    weight_scale = next_weights;
+    first_scale = next_first;
+    second_scale = next_second;
+  }
+};
+
+}  // namespace lowp

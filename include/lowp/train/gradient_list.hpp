@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gradients of a whole model: unscaled, measured and clipped together.
+#pragma once
+
+#include <lowp/measure/gradients.hpp>
+#include <lowp/ops/tensor_list.hpp>
+#include <lowp/train/loss_scaler.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace lowp {
+
+/// A tensor_list of plain spans.
+template <class L>
+concept input_list = tensor_list<L> && input<detail::values_of<L>>;
+/// The same, writable.
+template <class L>
+concept output_list = input_list<L> && output<detail::values_of<L>>;
+
+namespace detail {
+
+inline namespace LOWP_UNIT {
+
+/// A tensor may be in the list once only.
+template <class List>
+error_text listed_twice(char const* function, List const& gradients) {
+  std::vector<listed_range> ranges;
+  std::uint32_t number = 0;
+  for (auto const& t : gradients) list_ranges(ranges, extents_of("", t.values), number++, true);
+  return check_among(function, gradients, ranges);
+}
+
+}  // namespace LOWP_UNIT
+
+template <class Executor, class List, class R>
+[[nodiscard]] LOWP_HOST_FN error_text unscale_list_on(Executor const& executor,
+                                                      List const& gradients, loss_scaler& scaler,
+                                                      gradient_report& report, R const& rounding) {
+  make_unscaling const make{scaler.inverse_scale()};
+  error_text wrong = make.invalid();
+  if (wrong.empty()) wrong = listed_twice("unscale", gradients);
+  if (!wrong.empty()) return wrong;
+  std::uint32_t number = 0;
+  for (auto const& t : gradients) {
+    gradient_report own;
+    wrong = unscale_on(executor, t.values, make, own, rounding_of_tensor(rounding, number++));
+    if (!wrong.empty()) return wrong;
+    scaler.observe(t.name, own);
+    report += own;
+  }
+  return {};
+}
+
+template <class Executor, class List>
+LOWP_HOST_FN gradient_report measure_list_on(Executor const& executor, List const& gradients) {
+  gradient_report all;
+  for (auto const& t : gradients) refuse_if(measure_on(executor, t.values, all));
+  return all;
+}
+
+/// Of a factor, which unlike a scale may be 0.
+struct make_clipping {
+  float factor;
+  LOWP_FN scaling operator()() const { return {factor}; }
+};
+
+/// Blocks are for the sums, shards for the threads: `where` is to measure in, `writer` to scale in.
+template <class Executor, class Writer, class List, class R>
+[[nodiscard]] LOWP_HOST_FN error_text clip_on(Executor const& executor, Writer const& writer,
+                                              List const& gradients, double max_norm,
+                                              gradient_report& report, R const& rounding) {
+  unpacked const most = unpack(max_norm);
+  if (most.nan || (most.negative && most.significand != 0) || (most.negative && most.infinite))
+    return "clip: max_norm is " + text_of(max_norm) + ", not at least 0";
+  error_text wrong = listed_twice("clip", gradients);
+  if (!wrong.empty()) return wrong;
+  gradient_report const own = measure_list_on(executor, gradients);
+  report += own;
+  float const factor = clip_factor(own.norm(), max_norm);
+  if (own.nonfinite != 0 || lanes::bits(factor) == lanes::bits(1.0f)) return {};
+  std::uint32_t number = 0;
+  for (auto const& t : gradients) {
+    wrong = scaled_cast_on(writer, t.values, t.values, make_clipping{factor},
+                           rounding_of_tensor(rounding, number++));
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+}  // namespace detail
+
+/// As `unscale` for every tensor of a list, by scaler.inverse_scale(); the scaler is told which tensor
+/// is the first with an element that is not finite, and `report` of all of them.
+///
+/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i
+/// @throws std::invalid_argument  1 / scale is not finite and above 0, or a tensor is listed twice
+template <output_list L, span_rounding R = nearest_even>
+LOWP_HOST_FN void unscale(L const& gradients, loss_scaler& scaler, gradient_report& report,
+                          R rounding = {}) {
+  detail::refuse_if(detail::unscale_list_on(detail::blocks_on_this_thread{}, gradients, scaler,
+                                            report, rounding));
+}
+
+/// The report of all tensors of a list.
+template <input_list L>
+[[nodiscard]] LOWP_HOST_FN gradient_report measure(L const& gradients) {
+  return detail::measure_list_on(detail::blocks_on_this_thread{}, gradients);
+}
+
+/// Multiplies all gradients of a list by clip_factor(norm, max_norm), the norm being that of all of
+/// them together, and returns the report from before: torch.nn.utils.clip_grad_norm_. Where the factor
+/// is 1, and where the norm is not finite, nothing is written; the latter is for the caller to see in
+/// report.nonfinite, as with error_if_nonfinite there. (There the gradients become NaN or 0 instead.)
+///
+/// @param max_norm  at least 0; infinite only measures
+/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i
+/// @throws std::invalid_argument  max_norm is negative or NaN, or a tensor is listed twice
+template <output_list L, span_rounding R = nearest_even>
+LOWP_HOST_FN gradient_report clip(L const& gradients, double max_norm, R rounding = {}) {
+  gradient_report report;
+  detail::refuse_if(detail::clip_on(detail::blocks_on_this_thread{}, simd::this_thread{}, gradients,
+                                    max_norm, report, rounding));
+  return report;
+}
+
+}  // namespace lowp

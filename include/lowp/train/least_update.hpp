@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which updates leave a trace in what a parameter is kept as: found by asking the storage itself, so
+// that every rule of its rounding (unequal gaps beside a power of two, ties to even, the addition in
+// float before it, subnormals, the end of the range) is the storage's own.
+#pragma once
+
+#include <lowp/ops/storage_operands.hpp>
+#include <lowp/ops/transform.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace lowp {
+
+/// Ways to keep a parameter, the smallest first.
+enum class kept_as : std::uint8_t {
+  fp8,              ///< scaled<float8_e4m3fn>, rounded to nearest
+  fp8_stochastic,   ///< the same, stochastic
+  bf16,             ///< bfloat16, rounded to nearest
+  bf16_stochastic,  ///< bfloat16, stochastic
+  fp16,             ///< float16, rounded to nearest
+  split24,          ///< split_master of bfloat16 and 8 bits more, rounded to nearest
+  kahan,            ///< kahan of two bfloat16
+  fp32,             ///< float; also as a master, or as split_master of 16 + 16 bits
+};
+
+struct kept_facts {
+  std::string_view name;
+  int bytes;  ///< of one parameter, moments apart
+  bool is_stochastic = false;
+};
+inline constexpr std::array<kept_facts, 8> kept_ways{{{"fp8", 1},
+                                                      {"fp8 stochastic", 1, true},
+                                                      {"bf16", 2},
+                                                      {"bf16 stochastic", 2, true},
+                                                      {"fp16", 2},
+                                                      {"split 16+8", 3},
+                                                      {"bf16 Kahan", 4},
+                                                      {"fp32", 4}}};
+LOWP_HOST_FN constexpr kept_facts const& facts_of(kept_as way) {
+  return kept_ways[static_cast<std::size_t>(way)];
+}
+
+/// Which way an update goes.
+enum class toward : std::uint8_t { plus_infinity, minus_infinity };
+
+namespace detail {
+
+template <kept_as Way>
+LOWP_HOST_FN auto layout_of_way(float scale) {
+  if constexpr (Way == kept_as::fp8 || Way == kept_as::fp8_stochastic)
+    return scaled<float8_e4m3fn>{{}, scale}.layout();
+  else if constexpr (Way == kept_as::bf16 || Way == kept_as::bf16_stochastic)
+    return scaled<bfloat16>{{}, 1}.layout();
+  else if constexpr (Way == kept_as::fp16)
+    return scaled<float16>{{}, 1}.layout();
+  else if constexpr (Way == kept_as::split24)
+    return split_master<bfloat16, std::uint8_t>{}.layout();
+  else if constexpr (Way == kept_as::kahan)
+    return kahan<bfloat16, bfloat16>{}.layout();
+  else
+    return master<float, bfloat16>{}.layout();
+}
+
+template <class List>
+inline constexpr std::size_t parts_in = 0;
+template <class... T>
+inline constexpr std::size_t parts_in<part_list<T...>> = sizeof...(T);
+
+/// A parameter as it is kept, and whether a step would change that.
+template <class Layout, class Rounding, class F>
+class kept_value {
+  using U = lanes::word<F>;
+
+ public:
+  LOWP_FN kept_value(Layout const& layout, Rounding const& rounding, F const& p)
+      : codec_(layout, rounding, default_overflow<typename Layout::policy_type>, nans::canonical),
+        rounding_(rounding),
+        value_(stored(p, nearest_even{}, lanes::broadcast<U>(0))) {}
+
+  /// Where value + u is kept as another value: by its bits, as a report sees it. `luck` is a random
+  /// number, turned round where u goes toward zero: the larger one always favours a change.
+  LOWP_FN auto changes(F const& u, U const& luck) const {
+    U const opposite = (lanes::bits(value_) ^ lanes::bits(u)) >> 31;
+    auto const inward = lanes::mask_and(lanes::equal(opposite, lanes::broadcast<U>(1)),
+                                        lanes::mask_not(lanes::is_zero(value_)));
+    F const now =
+        stored(lanes::add(value_, u), rounding_, lanes::select(inward, luck ^ 0xffff, luck));
+    return lanes::mask_not(lanes::equal(lanes::bits(now), lanes::bits(value_)));
+  }
+
+ private:
+  /// The value that is kept when x is to be stored.
+  template <class R>
+  LOWP_FN F stored(F const& x, R const& rounding, U const& random) const {
+    U codes[parts_in<typename Layout::parts>];
+    codec_.encode(x, random, rounding, codes);
+    return written_value<F>(codec_, codes);
+  }
+
+  typename Layout::template codec<U> codec_;
+  Rounding rounding_;
+  F value_;
+};
+
+/// The smallest |u| that changes what p is kept as, for the random number that favours it most.
+template <class Layout, class Rounding>
+struct least_update {
+  Layout layout;
+  Rounding rounding;
+  std::uint32_t sign;
+
+  template <class F>
+  LOWP_FN F operator()(F const& p) const {
+    using U = lanes::word<F>;
+    kept_value<Layout, Rounding, F> const kept(layout, rounding, p);
+    U const luck = lanes::broadcast<U>(0xffff);
+    // Bisection of the floats between one that changes nothing and one that does, or infinity: their
+    // patterns are ordered as they are, and 31 bits.
+    U without = lanes::broadcast<U>(0), with = lanes::broadcast<U>(lanes::binary32_infinity);
+    for (int bit = 0; bit < 31; ++bit) {
+      U const middle = (without + with) >> 1;
+      auto const changes = kept.changes(lanes::from_bits<F>(middle | sign), luck);
+      with = lanes::select(changes, middle, with);
+      without = lanes::select(changes, without, middle);
+    }
+    // Where the smallest float does already, the middle has been zero, which is no update.
+    return lanes::from_bits<F>(lanes::max(with, lanes::broadcast<U>(1)));
+  }
+};
+
+/// For how many of the 65536 random numbers an update u changes what p is kept as.
+template <class Layout>
+struct draws_that_move {
+  Layout layout;
+  float u;
+
+  template <class F>
+  LOWP_FN F operator()(F const& p) const {
+    using U = lanes::word<F>;
+    kept_value<Layout, stochastic_bits, F> const kept(layout, stochastic_bits{}, p);
+    F const update = lanes::broadcast<F>(u);
+    // The luckiest. `with` - 1 is one of them, or there is none.
+    U without = lanes::broadcast<U>(0), with = lanes::broadcast<U>(0x10000);
+    for (int bit = 0; bit < 16; ++bit) {
+      U const middle = (without + with) >> 1;
+      auto const changes = kept.changes(update, middle - 1);
+      with = lanes::select(changes, middle, with);
+      without = lanes::select(changes, without, middle);
+    }
+    auto const any = kept.changes(update, with - 1);
+    return lanes::to_real(
+        lanes::select(any, lanes::broadcast<U>(0x10001) - with, lanes::broadcast<U>(0)));
+  }
+};
+
+}  // namespace detail
+
+/// least[i] = the smallest |u|, u of that direction, for which a step from what p[i] is kept as to
+/// that plus u changes what is kept (of a stochastic way: for some random number); infinite where none
+/// does. Of `update`, and of `fused_add` with alpha 1, what is smaller stalls as update_report says.
+///
+/// @param p      n elements
+/// @param least  n floats
+/// @param scale  for fp8: the tensor's, a power of two
+/// @throws std::invalid_argument  sizes differ, or p and least overlap other than as one storage
+template <kept_as Way, input P, output Least>
+LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float scale = 1) {
+  auto const layout = detail::layout_of_way<Way>(scale);
+  std::uint32_t const sign = direction == toward::plus_infinity ? 0 : lanes::binary32_sign;
+  using layout_type = std::remove_cv_t<decltype(layout)>;
+  if constexpr (facts_of(Way).is_stochastic)
+    transform(detail::least_update<layout_type, stochastic_bits>{layout, {}, sign}, nearest_even{},
+              least, p);
+  else
+    transform(detail::least_update<layout_type, nearest_even>{layout, {}, sign}, nearest_even{},
+              least, p);
+}
+
+}  // namespace lowp

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three ways in which Megatron-LM and FSDP keep weights that are used in a narrow format: what is
+// kept, what an optimizer updates, and what a forward or backward pass reads.
+//
+//     cast_per_use  fp32 weights, cast whenever a layer is used (FSDP's MixedPrecision(param_dtype))
+//     cached_copy   fp32 weights and a narrow copy, which an update writes in its own pass, for all
+//                   micro-batches until the next (Megatron-LM's Float16OptimizerWithFloat16Params)
+//     pure          narrow weights alone, rounded stochastically or kept as kahan
+//
+//     update(setup.storage(), g, m, v, adamw, step, rounding);   the same for all three
+//     forward(setup.working(scratch));
+#pragma once
+
+#include <lowp/ops/cast.hpp>
+#include <lowp/ops/storage_operands.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace lowp {
+
+/// fp32 weights, cast per use. `working` casts to nearest even into `scratch`, which the layers of a
+/// model may share and which has as many elements; it throws what `cast` does.
+template <narrow Compute>
+struct cast_per_use {
+  std::span<float> weights;
+
+  static constexpr std::size_t bytes = sizeof(float);            ///< that stay, for a parameter
+  static constexpr std::size_t scratch_bytes = sizeof(Compute);  ///< for a parameter in use
+
+  LOWP_HOST_FN std::span<float> storage() const { return weights; }
+  LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> scratch) const {
+    cast(weights, scratch);
+    return scratch;
+  }
+};
+
+/// fp32 weights plus a cached copy. After weights have been loaded, `refresh` makes the copy; from then
+/// on updates do.
+template <narrow Compute>
+struct cached_copy {
+  std::span<float> weights;
+  std::span<Compute> copy;
+
+  static constexpr std::size_t bytes = sizeof(float) + sizeof(Compute);
+  static constexpr std::size_t scratch_bytes = 0;
+
+  LOWP_HOST_FN auto storage() const { return master{weights, copy}; }
+  LOWP_HOST_FN void refresh() const { cast(weights, copy); }
+  LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> = {}) const { return copy; }
+};
+
+/// Narrow weights alone.
+template <narrow Compute>
+struct pure {
+  std::span<Compute> weights;
+
+  static constexpr std::size_t bytes = sizeof(Compute);
+  static constexpr std::size_t scratch_bytes = 0;
+
+  LOWP_HOST_FN std::span<Compute> storage() const { return weights; }
+  LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> = {}) const { return weights; }
+};
+
+/// Bytes for a parameter that a training run keeps: weights, a gradient, and the moments.
+template <class Setup, element Gradient, element... Moment>
+inline constexpr std::size_t bytes_per_parameter =
+    Setup::bytes + sizeof(Gradient) + (std::size_t{0} + ... + sizeof(Moment));
+
+}  // namespace lowp

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors whose updates no longer arrive, named while they train.
+//
+//     stall_watch watch;
+//     auto const norm = watch.add("layers.0.norm.weight", p);
+//     each step:  update_report report;
+//                 update(p, g, m, v, optimizer, step, rounding, report);
+//                 if (auto const alarm = watch.observe(norm, step, optimizer.lr, report))
+//                   std::puts(alarm->text().c_str());
+#pragma once
+
+#include <lowp/format/math.hpp>
+#include <lowp/measure/gradients.hpp>
+#include <lowp/report/update_report.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lowp {
+
+/// When a tensor is called frozen: of what recent steps asked for, less than `least_applied` was
+/// applied, though that was `evidence` times the largest gap between weights. Each step counts in units
+/// of its learning rate, so that a rate that drops does not hide behind what was before.
+///
+/// The second condition keeps stochastic rounding from false alarms. There an update u moves a weight
+/// by one gap with probability u / gap, so the sum of all updates, in gaps, is the expected number of
+/// moves, a sum of independent events; that less than a share s of the expected E happens has a
+/// probability below exp(-E (1 - s + s ln s)) (Chernoff), with the defaults 2e-9.
+struct stall_policy {
+  double window = 100;  ///< steps: older ones count less, by a factor 1 - 1/window each
+  double least_applied = 0.1;
+  double evidence = 30;            ///< 0 where rounding is not stochastic and tensors are small
+  std::uint64_t least_steps = 10;  ///< from one change of mind to the next
+};
+
+inline namespace LOWP_UNIT {
+
+/// What is known of a tensor.
+struct watched_tensor {
+  std::string name;
+  double largest_gap = 0;    ///< distance to the next larger value, of its largest weight
+  std::uint64_t steps = 0;   ///< observed
+  std::uint64_t silent = 0;  ///< the last so many of them asked for something and changed nothing
+  double applied = 0, requested = 0;  ///< recent sums of those of update_report, over the rate
+  double stalled = 0, count = 0;  ///< recent elements that did not move though asked to, and all
+  double heaviest = 0;            ///< the largest weight, 1 / rate, that a recent step has in these
+  bool is_frozen = false;
+  std::uint64_t since = 0;  ///< number of observed steps when that last changed
+
+  /// Of recent steps: 1 is faithful, 0 is frozen; 1 where nothing was to be applied.
+  LOWP_HOST_FN double applied_ratio() const { return requested == 0 ? 1 : applied / requested; }
+  /// Of recent elements, how many were asked to move and did not.
+  LOWP_HOST_FN double stalled_share() const { return count == 0 ? 0 : stalled / count; }
+  /// Recent mean of |u| / lr: typical_update::direction of advice.hpp, which says exactly what stalls.
+  LOWP_HOST_FN double direction() const { return count == 0 ? 0 : requested / count; }
+  /// Rounded to nearest, the largest weights no longer grow at rates below this, where an update of
+  /// direction() is half their gap; 0 while nothing is known.
+  LOWP_HOST_FN double freezing_lr() const {
+    return direction() == 0 ? 0 : largest_gap / 2 / direction();
+  }
+};
+
+}  // namespace LOWP_UNIT
+
+namespace detail {
+
+inline namespace LOWP_UNIT {
+
+inline error_text invalid(stall_policy const& policy) {
+  for (auto const& [name, value] : {std::pair{"window", policy.window},
+                                    {"least_applied", policy.least_applied},
+                                    {"evidence", policy.evidence}}) {
+    unpacked const parts = unpack(value);
+    bool const is_zero = parts.significand == 0 && !parts.nan && !parts.infinite;
+    if (parts.nan || parts.infinite || (parts.negative && !is_zero))
+      return std::string("stall_watch: ") + name + " is " + text_of(value) +
+             ", not finite and at least 0";
+  }
+  if (policy.window < 1)
+    return "stall_watch: window is " + text_of(policy.window) + " steps, not at least 1";
+  return {};
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace detail
+
+inline namespace LOWP_UNIT {
+
+struct stall_alarm {
+  std::size_t tensor;
+  std::uint64_t step;
+  double lr;
+  watched_tensor state;  ///< as it was then
+
+  /// "norm.weight is frozen at step 812: 0 % of recent updates was applied, ..."
+  [[nodiscard]] std::string text() const { return state.name + " is " + verdict(); }
+  /// The same without the name.
+  [[nodiscard]] std::string verdict() const {
+    using detail::percent_of, detail::text_of;
+    auto const number = [](double x) { return text_of(lane<float>::narrowed(x)); };
+    return "frozen at step " + std::to_string(step) + ": " + percent_of(state.applied_ratio()) +
+           " of recent updates was applied, " + percent_of(state.stalled_share()) +
+           " of elements stalled, nothing changed for " + std::to_string(state.silent) +
+           " steps; lr is " + number(lr) +
+           ", and rounded to nearest the largest weights stop below " + number(state.freezing_lr());
+  }
+};
+
+LOWP_EXACT_BEGIN
+
+/// Watches any number of tensors, each through the report of its steps.
+class stall_watch {
+ public:
+  /// @throws std::invalid_argument  a number of `policy` is negative or not finite, or window below 1
+  explicit stall_watch(stall_policy const& policy = {}) : policy_(policy) {
+    detail::refuse_if(detail::invalid(policy));
+  }
+
+  /// A tensor whose values have gaps of at most that, however it is kept. Returns its number.
+  /// @throws std::invalid_argument  a gap that is not finite and at least 0
+  std::size_t add(std::string name, double largest_gap) {
+    refuse_unless_finite(name, "largest_gap", largest_gap);
+    tensors_.push_back({.name = std::move(name), .largest_gap = largest_gap});
+    return tensors_.size() - 1;
+  }
+  /// A tensor with these weights.
+  /// @throws std::invalid_argument  one of them is infinite or NaN
+  template <input P>
+  std::size_t add(std::string name, P const& weights) {
+    double const gap = gap_of(weights);
+    return add(std::move(name), gap);
+  }
+  /// For when weights have grown.
+  template <input P>
+  void measure_again(std::size_t tensor, P const& weights) {
+    watched_tensor& t = known(tensor);
+    double const gap = gap_of(weights);
+    refuse_unless_finite(t.name, "largest_gap", gap);
+    t.largest_gap = gap;
+  }
+
+  /// What a step did, by a report of that step alone.
+  /// @return  an alarm where the tensor is frozen now and was not before the step
+  /// @throws std::invalid_argument  no tensor has that number; lr is not finite and at least 0
+  std::optional<stall_alarm> observe(std::size_t tensor, std::uint64_t step, double lr,
+                                     update_report const& report) {
+    watched_tensor& t = known(tensor);
+    refuse_unless_finite(t.name, "lr", lr);
+    remember(t, lr, report);
+    if (!is_known(t) || is_frozen(t) == t.is_frozen) return {};
+    t.is_frozen = !t.is_frozen;
+    t.since = t.steps;
+    if (!t.is_frozen) return {};
+    return stall_alarm{tensor, step, lr, t};
+  }
+
+  [[nodiscard]] std::vector<watched_tensor> const& tensors() const { return tensors_; }
+
+ private:
+  watched_tensor& known(std::size_t tensor) {
+    if (tensor >= tensors_.size())
+      detail::refuse_if("stall_watch: there is no tensor " + std::to_string(tensor) + " of " +
+                        std::to_string(tensors_.size()));
+    return tensors_[tensor];
+  }
+  static void refuse_unless_finite(std::string const& tensor, char const* what, double x) {
+    detail::unpacked const parts = detail::unpack(x);
+    if (parts.nan || parts.infinite || (parts.negative && parts.significand != 0))
+      detail::refuse_if("stall_watch: " + tensor + ": " + what + " is " + detail::text_of(x) +
+                        ", not finite and at least 0");
+  }
+  template <class P>
+  static double gap_of(P const& weights) {
+    using T = element_of<P const&>;
+    amax const largest = measure(weights).largest;
+    if constexpr (narrow<T>)
+      return double{ulp(T(largest.value()))};
+    else
+      return double{amax{largest.bits + 1}.value()} - double{largest.value()};
+  }
+
+  void remember(watched_tensor& t, double lr, update_report const& report) const {
+    double const kept = 1 - 1 / policy_.window;
+    double const applied = report.applied.value(), requested = report.requested.value();
+    ++t.steps;
+    t.silent = requested > 0 && applied == 0 ? t.silent + 1 : 0;
+    if (!(lr > 0)) return;
+    t.applied = kept * t.applied + applied / lr;
+    t.requested = kept * t.requested + requested / lr;
+    t.heaviest = std::max(kept * t.heaviest, 1 / lr);
+    t.stalled = kept * t.stalled + static_cast<double>(report.stalled);
+    t.count = kept * t.count + static_cast<double>(report.count - report.nonfinite);
+  }
+  /// Enough to tell.
+  bool is_known(watched_tensor const& t) const {
+    return t.steps - t.since >= policy_.least_steps && t.requested > 0 &&
+           t.requested >= policy_.evidence * t.largest_gap * t.heaviest;
+  }
+  bool is_frozen(watched_tensor const& t) const {
+    return t.applied < policy_.least_applied * t.requested;
+  }
+
+  stall_policy policy_;
+  std::vector<watched_tensor> tensors_;
+};
+
+LOWP_EXACT_END
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp

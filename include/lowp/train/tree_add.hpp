@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call over a whole model, as with the trees of jochastic in JAX.
+#pragma once
+
+#include <lowp/ops/fused_add.hpp>
+#include <lowp/ops/tensor_list.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace lowp {
+
+namespace detail {
+
+/// One report for each tensor of a list.
+template <class T>
+concept report_list = std::convertible_to<T, std::span<update_report>>;
+
+template <class T>
+using as_of_one_tensor = std::conditional_t<report_list<T>, update_report&, T>;
+
+/// What an argument is for tensor number `number`.
+template <class T>
+LOWP_HOST_FN auto& of_one_tensor(T& outcome, std::uint32_t number) {
+  if constexpr (report_list<T&>)
+    return std::span<update_report>(outcome)[number];
+  else
+    return outcome;
+}
+
+inline namespace LOWP_UNIT {
+
+template <class Model, class Updates>
+error_text unlike(Model const& model, Updates const& updates) {
+  auto const tensors = std::ranges::distance(model), others = std::ranges::distance(updates);
+  if (tensors != others)
+    return "tree_add: the model has " + std::to_string(tensors) + " tensors, the updates have " +
+           std::to_string(others);
+  std::uint32_t number = 0;
+  auto u = std::ranges::begin(updates);
+  for (auto const& p : model) {
+    if (!p.name.empty() && !(*u).name.empty() && p.name != (*u).name)
+      return "tree_add: tensor " + std::to_string(number) + " is " + tensor_text(model, number) +
+             " in the model and " + tensor_text(updates, number) + " in the updates";
+    ++number;
+    ++u;
+  }
+  return {};
+}
+
+template <class T>
+error_text too_few_reports(T&& outcome, std::size_t tensors) {
+  if constexpr (report_list<T>) {
+    std::size_t const size = std::span<update_report>(outcome).size();
+    if (size != tensors)
+      return "tree_add: " + std::to_string(size) + " reports for " + std::to_string(tensors) +
+             " tensors";
+  }
+  return {};
+}
+
+}  // namespace LOWP_UNIT
+
+/// `fused_add` for each tensor, where `where` says; what is wrong with the first that something is
+/// wrong with is returned.
+template <class Executor, class Model, class Updates, class R, class... Outcome>
+[[nodiscard]] LOWP_HOST_FN error_text add_each(Executor const& executor, Model const& model,
+                                               float alpha, Updates const& updates,
+                                               R const& rounding, Outcome&... outcome) {
+  std::uint32_t number = 0;
+  auto u = std::ranges::begin(updates);
+  for (auto const& p : model) {
+    error_text wrong =
+        fused_add_on(executor, p.values, make_scaled_addition{alpha}, (*u).values,
+                     rounding_of_tensor(rounding, number), of_one_tensor(outcome, number)...);
+    if (!wrong.empty())
+      return wrong.replace(0, wrong.find(':'), "tree_add") + ", in tensor " +
+             tensor_text(model, number);
+    ++number;
+    ++u;
+  }
+  return {};
+}
+
+/// `tree_add`, where `where` says.
+template <class Executor, class Model, class Updates, class R = nearest_even, class... Outcome>
+[[nodiscard]] LOWP_HOST_FN error_text tree_add_on(Executor const& executor, Model const& model,
+                                                  float alpha, Updates const& updates,
+                                                  R rounding = {}, Outcome&&... outcome) {
+  error_text wrong = check_alpha("tree_add", alpha);
+  if (wrong.empty()) wrong = unlike(model, updates);
+  [[maybe_unused]] auto const tensors = static_cast<std::size_t>(std::ranges::distance(model));
+  ((wrong = wrong.empty() ? too_few_reports(outcome, tensors) : wrong), ...);
+  if (wrong.empty()) wrong = add_each(dry_run{}, model, alpha, updates, rounding, outcome...);
+  if (!wrong.empty()) return wrong;
+  std::vector<listed_range> ranges;
+  std::uint32_t number = 0;
+  for (auto const& p : model) list_ranges(ranges, extents_of("p", p.values), number++, true);
+  number = 0;
+  for (auto const& u : updates) list_ranges(ranges, extents_of("u", u.values), number++, false);
+  wrong = check_among("tree_add", model, ranges);
+  if (wrong.empty()) wrong = add_each(executor, model, alpha, updates, rounding, outcome...);
+  return wrong;
+}
+
+}  // namespace detail
+
+/// fused_add of every tensor of a model: p[i] = round(fma(alpha, u[i], p[i])). All tensors are checked
+/// before any is written.
+///
+/// @param model     named storages of one type: spans, or kahan, master, split_master or scaled
+/// @param updates   as many named ranges, in the same order; where both have names, these are equal
+/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i, so that each has a stream of
+///                  its own; a model whose tensors are of several types is several lists, and the
+///                  second takes rounding.of_tensor(size of the first)
+/// @param outcome   optionally an overflow policy, then optionally an update_report& or
+///                  update_amax& of all tensors or a range of as many update_reports to add to
+/// @throws std::invalid_argument  what fused_add refuses, with the tensor's name; the lists differ in
+///                  length or names; two tensors share memory of which one is written
+template <tensor_list Model, tensor_list Updates, span_rounding R = nearest_even, class... Outcome>
+  requires storage<detail::values_of<Model>> && readable<detail::values_of<Updates>> &&
+           policy_then_report<detail::as_of_one_tensor<Outcome>...>
+LOWP_HOST_FN void tree_add(Model const& model, float alpha, Updates const& updates, R rounding = {},
+                           Outcome&&... outcome) {
+  detail::refuse_if(
+      detail::tree_add_on(simd::this_thread{}, model, alpha, updates, rounding, outcome...));
+}
+
+}  // namespace lowp

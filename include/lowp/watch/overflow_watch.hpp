@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a NaN to the name of the layer: watches named places of a model, and at the first infinity, NaN
+// or value that would overflow says which place it is and what led to it.
+//
+//     overflow_watch<float16> watch;
+//     auto const fc1 = watch.add("fc1", "Linear");
+//     each step:  watch.step(step);
+//                 ... watch.forward(fc1).weight(w).input(x).output(y);
+//                 ... watch.backward(fc1).output(dy).input(dx).weight(dw);
+//                 update_amax seen;
+//                 update(w, dw, m, v, optimizer, step, rounding, seen);
+//                 watch.update(fc1, seen);
+//
+// The first tensor with trouble is the one that is named: tell of a cause before what it causes.
+#pragma once
+
+#include <lowp/measure/abs_range.hpp>
+#include <lowp/report/update_amax.hpp>
+#include <lowp/train/stall_watch.hpp>
+#include <lowp/watch/alarm.hpp>
+#include <lowp/watch/frames.hpp>
+#include <lowp/watch/told_frame.hpp>
+#include <lowp/watch/weights.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace lowp {
+
+inline namespace LOWP_UNIT {
+
+/// Watches for values beyond `To`, which is what the tensors are or what they are to become: bfloat16 or
+/// float values before a model is to run in float16.
+///
+/// Not for several threads at once: each has a watch of its own, or a lock. It prints nothing, and while
+/// nothing is wrong it allocates nothing once it has seen every place in as many frames as it keeps.
+///
+/// @tparam To     float finds infinities and NaN alone
+/// @tparam Where  simd::this_thread, or a team: openmp::overflow_watch
+template <census_target To = float, class Where = simd::this_thread>
+class overflow_watch {
+ public:
+  using frame = watch_told_frame<overflow_watch>;
+
+  /// @throws std::invalid_argument  policy.frames, .every or .weights_every is 0
+  explicit overflow_watch(watch_policy policy = {})
+      : policy_(std::move(policy)), frames_(policy_.frames), weights_(policy_.weights_every) {
+    if (policy_.frames == 0) detail::refuse_if("overflow_watch: policy.frames is 0");
+    if (policy_.every == 0) detail::refuse_if("overflow_watch: policy.every is 0");
+    if (policy_.weights_every == 0) detail::refuse_if("overflow_watch: policy.weights_every is 0");
+  }
+
+  /// Names a place, and what it is, such as "Linear"; `where` may be a std::source_location. Returns its
+  /// number.
+  std::size_t add(std::string name, std::string type = {},
+                  source_place where = source_place::current()) {
+    places_.push_back({.name = std::move(name), .type = std::move(type), .where = where});
+    return places_.size() - 1;
+  }
+
+  /// A step begins: its number is the batch_number of what is found in it, of which the first is told.
+  ///
+  /// Without a call of this all is one step, number 0, and what throws has left it: a batch that is skipped
+  /// then does not silence the watch for the next. A call_back, which leaves nothing, is told once.
+  /// @return  whether the step is watched
+  bool step(std::uint64_t number) {
+    finish_traced();
+    step_ = number;
+    has_begun_ = true;
+    is_traced_ = std::ranges::find(policy_.traced, number) != policy_.traced.end();
+    is_watched_ = is_traced_ || number % policy_.every == 0;
+    has_alarmed_ = false;
+    if (is_traced_) trace_ += detail::watch_frames::text_of_step(number);
+    return is_watched_;
+  }
+
+  /// Begins a frame: tell it of the place's tensors, in any order, when the place is done with them.
+  /// @throws std::invalid_argument  no place has that number
+  frame forward(std::size_t place) { return begin(place, watch_pass::forward); }
+  /// The same of their gradients.
+  frame backward(std::size_t place) { return begin(place, watch_pass::backward); }
+
+  /// In any step: that an update of the place's weights was, or stored, what is not finite. In one that is
+  /// not watched the place may be innocent, and the report says so.
+  /// @param report  of that update alone
+  void update(std::size_t place, update_report const& report) {
+    known(place);
+    if (report.nonfinite == 0 && report.overflowed == 0) return;
+    bool const is_lost = report.nonfinite != 0;
+    ++(is_lost ? places_[place].nan : places_[place].overflow);
+    alarm(is_lost ? watch_trouble::nan : watch_trouble::overflow, place, "update", {}, [&] {
+      return "update: " +
+             (is_lost
+                  ? detail::watch_amount(report.nonfinite, report.count, "not finite")
+                  : detail::watch_amount(report.overflowed, report.count, "beyond what is stored"));
+    });
+  }
+  /// In any step: that what an update took or made is not finite, or beyond `To`.
+  /// @param seen  of that update alone
+  void update(std::size_t place, update_amax const& seen) { update(place, "weight", seen); }
+  void update(std::size_t place, std::string_view weight, update_amax const& seen) {
+    known(place);
+    judge_update(place, std::string(weight) + ".grad", seen.gradient);
+    judge_update(place, std::string(weight), seen.weight);
+  }
+  /// In any step: that a stall_watch found weights of the place frozen.
+  void stalled(std::size_t place, stall_alarm const& what) {
+    known(place);
+    ++places_[place].stalled;
+    alarm(watch_trouble::stalled, place, what.state.name, {},
+          [&] { return what.state.name == places_[place].name ? what.verdict() : what.text(); });
+  }
+
+  /// Whether this step is.
+  [[nodiscard]] bool is_watched() const { return is_watched_; }
+  [[nodiscard]] std::vector<watched_place> const& places() const { return places_; }
+  /// The first trouble of all.
+  [[nodiscard]] std::optional<watch_alarm> const& first() const { return first_; }
+  /// "Last 21 forward frames: ..."
+  [[nodiscard]] std::string text() const { return frames_.text(places_); }
+  /// What was written down of traced steps since it was last taken.
+  [[nodiscard]] std::string take_trace() {
+    finish_traced();
+    return std::exchange(trace_, {});
+  }
+
+ private:
+  friend watch_telling<overflow_watch>;
+
+  frame begin(std::size_t place, watch_pass pass) {
+    known(place);
+    if (!is_watched_) return frame(nullptr, 0);
+    finish_traced();
+    std::uint64_t const number = frames_.begin(place, pass, step_);
+    if (is_traced_) being_traced_ = number;
+    return frame(this, number);
+  }
+  void known(std::size_t place) const {
+    if (place >= places_.size())
+      detail::refuse_if("overflow_watch: there is no place " + std::to_string(place) + " of " +
+                        std::to_string(places_.size()));
+  }
+  void finish_traced() {
+    if (being_traced_ == 0) return;
+    detail::watch_frame const& done = *frames_.find(being_traced_);
+    trace_ += detail::watch_frames::text_of(places_[done.place], done);
+    being_traced_ = 0;
+  }
+
+  static abs_range range_of(abs_range const& known) { return known; }
+  template <readable S>
+  static abs_range range_of(S&& values) {
+    abs_range_report<To> report;
+    detail::refuse_if(detail::abs_range_on(Where{}, values, report));
+    return report;
+  }
+
+  template <class S>
+    requires(!readable<S> && !std::derived_from<std::remove_cvref_t<S>, abs_range>)
+  static abs_range range_of(S&&) {
+    static_assert(readable<S>,
+                  "a watch is told of ranges of float or a narrow type, such as std::span(pointer, "
+                  "count), of a struct of the folder storage or of an abs_range");
+    return {};
+  }
+
+  detail::watch_frame& frame_of(std::uint64_t number) {
+    detail::watch_frame* const found = frames_.find(number);
+    if (found == nullptr)
+      detail::refuse_if("overflow_watch: a frame was told of a tensor after " +
+                        std::to_string(policy_.frames) + " later frames");
+    return *found;
+  }
+
+  template <class T>
+  void see(std::uint64_t number, watch_role role, T& values, detail::watch_postponed* postponed) {
+    detail::watch_frame& current = frame_of(number);
+    std::uint32_t const index = static_cast<std::uint32_t>(
+        std::ranges::count(current.lines, role, &detail::watch_line::role));
+    add(current, {role, index, range_of(values), {}}, postponed);
+  }
+  template <class T>
+  void see_weight(std::uint64_t number, std::string_view name, T& values,
+                  detail::watch_postponed* postponed) {
+    detail::watch_frame& current = frame_of(number);
+    detail::watch_line line{watch_role::weight, {}, {}, {}};
+    line.number = detail::watch_weights::number_of(places_[current.place], name);
+    detail::watch_weight& known = weights_.at(current.place, current.pass, line.number);
+    if constexpr (readable<T>) {
+      bool const may_wait =
+          postponed != nullptr && postponed->has_room() && !is_traced_ && !has_alarmed_;
+      if (may_wait && detail::may_rest<To>(known, detail::extents_of("weight", values)[0].size)) {
+        --known.rest;
+        line.range = known.range;
+        line.as_of = known.step;
+        postponed->add({current.lines.size(), &read<T>, std::addressof(values)});
+        current.lines.push_back(line);
+        return;
+      }
+    }
+    line.range = range_of(values);
+    weights_.remember(known, line.range, step_);
+    add(current, line, postponed);
+  }
+  template <class T>
+  static abs_range read(void const* values) {
+    return range_of(*static_cast<T*>(const_cast<void*>(values)));
+  }
+
+  void add(detail::watch_frame& current, detail::watch_line const& line,
+           detail::watch_postponed* postponed) {
+    current.lines.push_back(line);
+    if (line.range.is_sound() || is_traced_) return;
+    if (postponed != nullptr) catch_up(current, *postponed);
+    judge(current, line);
+  }
+  /// Reads what was put off, all before any is judged, so that a report has their numbers.
+  void catch_up(detail::watch_frame& current, detail::watch_postponed& postponed) {
+    for (auto const& each : postponed) {
+      detail::watch_line& line = current.lines[each.line];
+      line.range = each.read(each.values);
+      line.as_of.reset();
+      weights_.remember(weights_.at(current.place, current.pass, line.number), line.range, step_);
+    }
+    for (auto const& each : postponed)
+      if (!current.lines[each.line].range.is_sound()) judge(current, current.lines[each.line]);
+    postponed.clear();
+  }
+  void judge(detail::watch_frame const& current, detail::watch_line const& line) {
+    watched_place& place = places_[current.place];
+    if (line.range.nan != 0) ++place.nan;
+    if (line.range.infinite != 0) ++place.infinite;
+    if (line.range.overflow != 0) ++place.overflow;
+    std::string const label = detail::watch_frames::label(place, current, line);
+    alarm(detail::watch_trouble_of(line.range.max_abs), current.place, label, line.range,
+          [&] { return label + ": " + detail::watch_amounts<To>(current, line); });
+  }
+  void judge_update(std::size_t place, std::string const& tensor, amax largest) {
+    if (largest.bits < detail::borders_of<To>.overflow) return;
+    watched_place& at = places_[place];
+    watch_trouble const trouble = detail::watch_trouble_of(largest);
+    ++(trouble == watch_trouble::nan        ? at.nan
+       : trouble == watch_trouble::infinite ? at.infinite
+                                            : at.overflow);
+    abs_range range;
+    range.max_abs = largest;
+    alarm(trouble, place, tensor, range,
+          [&] { return tensor + ": " + detail::watch_largest(largest) + " in an update"; });
+  }
+
+  template <class Details>
+  void alarm(watch_trouble trouble, std::size_t place, std::string const& tensor,
+             abs_range const& range, Details const& details) {
+    bool const is_told = !has_alarmed_ && (policy_.call_back || policy_.throws);
+    has_alarmed_ = true;
+    if (!is_told && first_) return;
+    watched_place const& at = places_[place];
+    watch_alarm found{trouble, place, at.name, at.type, at.where, tensor, step_, range, {}};
+    found.text = std::string("Detected ") +
+                 (trouble == watch_trouble::stalled    ? "stalled tensor"
+                  : trouble == watch_trouble::overflow ? "overflow"
+                                                       : "inf/nan") +
+                 " during batch_number=" + std::to_string(step_) + "\n" + text() + at.name + " (" +
+                 at.where.text() + "): " + details();
+    if (!is_watched_)
+      found.text += detail::watch_unseen(trouble, step_, policy_.every, frames_.step());
+    if (!first_) first_ = found;
+    if (!is_told) return;
+    if (policy_.call_back) return policy_.call_back(found);
+    has_alarmed_ = has_begun_;
+    detail::raise<watch_error>(found);
+  }
+
+  watch_policy policy_;
+  detail::watch_frames frames_;
+  detail::watch_weights weights_;
+  std::vector<watched_place> places_;
+  std::optional<watch_alarm> first_;
+  std::string trace_;
+  std::uint64_t step_ = 0, being_traced_ = 0;
+  bool has_begun_ = false;  ///< a step, ever
+  bool is_watched_ = true, is_traced_ = false, has_alarmed_ = false;
+};
+
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp
