@@ -36,7 +36,7 @@ namespace detail {
 ///                                Nothing is written.
 template <class Executor>
 struct unscale_operation : operation<Executor> {
-  template <moment_storage G, number InverseScale, range_rounding R = nearest_even>
+  template <moment_storage G, number_argument InverseScale, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(G&& g, InverseScale inverse_scale, gradient_report& report,
                                R rounding = {},
                                overflow policy = default_overflow<policy_type<G>>) const {

@@ -22,13 +22,13 @@ namespace detail {
 ///                                another way
 template <class Executor>
 struct scaled_cast_operation : operation<Executor> {
-  template <input In, output Out, number Scale, range_rounding R = nearest_even>
+  template <input In, output Out, number_argument Scale, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, Scale scale, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
     this->executor.refuse_if(
         scaled_cast_on(this->executor, in, out, make_scaling{as_number(scale)}, rounding, policy));
   }
-  template <input In, output Out, number Scale, range_rounding R = nearest_even>
+  template <input In, output Out, number_argument Scale, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, Scale scale, amax& largest, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
     this->executor.refuse_if(scaled_cast_on(this->executor, in, out, make_scaling{as_number(scale)},

@@ -18,10 +18,10 @@ concept stored_number = requires(N const& n) {
 };
 
 template <class N>
-concept number = std::convertible_to<N, float> || stored_number<N>;
+concept number_argument = std::convertible_to<N, float> || stored_number<N>;
 
 /// A value as a float; a stored number as it is.
-template <number N>
+template <number_argument N>
 LOWP_HOST_FN auto as_number(N const& n) {
   if constexpr (stored_number<N>)
     return n;
