@@ -8,7 +8,7 @@
 // NaN result is the canonical quiet NaN. In ulps of T the error is at most
 //
 //     floor ceil trunc round rint nearbyint     1/2: the exact result rounded once. float16 and
-//     fmod remainder modf frexp ldexp scalbn    bfloat16 hold it, if ldexp and scalbn stay in range.
+//     fmod remainder modf frexp ldexp scalbn    bfloat16 hold it, if ldexp and scalbn are in range.
 //     exp ... erfc, of one argument             1/2: correctly rounded for every float16, bfloat16
 //     pow hypot atan2 fdim                      1/2 + 2^-36
 //     lerp                                      1/2, and 2^-52 of the largest of these:
