@@ -101,8 +101,8 @@ struct split_layout {
     static constexpr auto rebias = static_cast<std::uint32_t>(127 - narrow_format.bias) << 23;
     static constexpr auto least = rebias + (std::uint32_t{1} << 23);
 
-    /// Returns the codes of magnitudes. If there are no bits to drop, an addition rounds subnormals
-    /// of `wide` to nearest even: adding the smallest normal number aligns them to their grid.
+    /// Returns the codes of magnitudes. If there are no bits to drop, adding the smallest normal
+    /// number rounds subnormals of `wide` to their grid, to nearest even.
     template <class F, class R>
     LOWP_FN U narrowed(U const& a, U const& sign, U const& random, R const& rounding) const {
       if constexpr (!keeps_all_bits) {
