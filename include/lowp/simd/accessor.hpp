@@ -27,8 +27,8 @@ struct storage_of<T> {
 };
 
 /// Memory for a zero-padded copy of the last batch, and for a batch that bypasses the caches. It is
-/// not a member of the accessor, because a store through a pointer may change what the pointer may
-/// reach. The compiler would load the accessor's constants again for every pack.
+/// not a member of the accessor: a store through a pointer to a member could change the accessor.
+/// The compiler would load its constants again for every pack.
 template <class Isa, class Operand>
 struct staging {
   alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];

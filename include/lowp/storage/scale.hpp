@@ -64,8 +64,8 @@ LOWP_FN constexpr float power_of_two_scale(float amax_value, int margin = 0) {
 /// ScaleCalculationMode.
 enum class scale_rule : std::uint8_t {
   rceil,  ///< the smallest power of two with amax / scale <= T's largest finite: nothing saturates
-  floor,  ///< OCP MX v1.0, 6.3: 2^(floor(log2(amax)) - emax), emax T's largest exponent; what lies
-          ///< beyond the largest finite value then saturates
+  floor,  ///< OCP MX v1.0, 6.3: 2^(floor(log2(amax)) - emax), emax T's largest exponent; values
+          ///< beyond the largest finite value then saturate
 };
 
 namespace detail {
@@ -122,7 +122,7 @@ struct delayed_scale {
   std::int32_t margin = 0;  ///< powers of two to spare
   amax_algorithm algorithm = amax_algorithm::max;
   std::uint32_t interval = 1;       ///< updates from one new scale to the next
-  std::uint32_t length = Capacity;  ///< of the history, from 1 to Capacity
+  std::uint32_t length = Capacity;  ///< updates in the history, from 1 to Capacity
   std::uint64_t updates = 0;        ///< so far
   amax history[Capacity] = {};      ///< update i is at i % length
 
