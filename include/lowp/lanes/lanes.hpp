@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vocabulary of one lane. An element function in these words gives the same bits in every lane
-// type: a float, also in a CUDA thread, or a pack.
+// type. A lane type is a float, in a CUDA thread too, or a pack of any instruction set.
 //
 //     word   std::uint32_t or a pack of them: + - * & | ^ << >> and the functions below
 //     real   float or a pack of them: the functions below only, so that nothing is contracted

@@ -102,7 +102,7 @@ struct split_layout {
     static constexpr auto least = rebias + (std::uint32_t{1} << 23);
 
     /// Returns the codes of magnitudes. If there are no bits to drop, it adds the smallest normal
-    /// number, which rounds subnormals of `wide` to nearest even.
+    /// number. This rounds subnormals of `wide` to the grid of `wide`, to nearest even.
     template <class F, class R>
     LOWP_FN U narrowed(U const& a, U const& sign, U const& random, R const& rounding) const {
       if constexpr (!keeps_all_bits) {
