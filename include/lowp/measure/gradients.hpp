@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients on their way to an optimizer: accumulated, unscaled, measured and clipped.
+// Accumulates, unscales, measures and clips gradients on their way to an optimizer.
 //
 //     for (auto const& g : micro_batches) fused_add(sum, 1.0f / n, g, rounding);   // fused_add.hpp
 //     gradient_report report;
@@ -7,9 +7,12 @@
 //     float const factor = clip_factor(report.norm(), max_norm);
 //     if (report.nonfinite == 0) { scale by factor, and step }
 //
-// What `sum` is decides what is lost: float next to nothing; bfloat16 with `stochastic` nothing in the
-// mean; kahan of two bfloat16 at most half a gap of its compensation each time; bfloat16 to nearest
-// every micro-batch that is less than half a gap of the sum so far.
+// The type of `sum` decides what is lost:
+//
+//     float                    next to nothing
+//     bfloat16, stochastic     nothing in the mean
+//     kahan of two bfloat16    each time at most half a gap of its compensation
+//     bfloat16, to nearest     every micro-batch below half a gap of the sum so far
 #pragma once
 
 #include <lowp/base/environment.hpp>
@@ -26,7 +29,7 @@ namespace lowp {
 
 namespace detail {
 
-/// g *= inverse_scale; the report is told of the product.
+/// Multiplies g by inverse_scale. The report gets the product.
 struct unscaling {
   float inverse_scale;
 
@@ -61,9 +64,9 @@ struct make_unscaling {
   }
 };
 
-/// Where an operation may run: on the calling thread, a block of elements after the other, each with
-/// its own sums. Sums of blocks are added exactly, so that a range gives the bits of its shards where
-/// these are multiples of a block.
+/// An executor on the calling thread: one block of elements after the other, each with its own
+/// sums. Sums of blocks are added exactly. So a range gives the bits of its shards if these are
+/// multiples of a block.
 struct blocks_on_this_thread {
   static constexpr std::size_t block = 1 << 14;
 
@@ -94,7 +97,7 @@ LOWP_EXACT_END
 
 }  // namespace LOWP_UNIT
 
-/// `unscale` and `measure`, where `where` says; what is wrong is returned.
+/// Runs `unscale` or `measure` on `executor`. Returns the error text, empty if all is right.
 template <class Executor, class G, class Make, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 unscale_on(Executor const& executor, G&& g, Make const& make, gradient_report& report,
