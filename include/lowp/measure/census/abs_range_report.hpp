@@ -17,7 +17,7 @@ struct abs_range {
   amax max_abs;                ///< NaN if any is, else infinity if any is; 0 if none was seen
   amin min_abs;  ///< smallest of those that are not NaN, zeros included; infinity if none was seen
 
-  /// Returns true if no element is NaN or infinite, or becomes infinite.
+  /// Returns true if no element is NaN or infinite, or overflows.
   LOWP_FN constexpr bool is_sound() const { return nan == 0 && infinite == 0 && overflow == 0; }
 
   /// Merges the range of another shard or tensor.

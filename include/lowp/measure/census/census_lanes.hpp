@@ -186,7 +186,7 @@ class census_lanes {
       relative_ = larger(relative_, quotient(magnitude, lanes::from_bits<F>(a)));
     }
   }
-  /// Tells all lanes the largest error of any lane, so that they look only for larger ones.
+  /// Gives all lanes the largest error of any lane, so that they look only for larger ones.
   LOWP_FN void share_largest_error() { relative_ = lanes::broadcast<F>(largest_error()); }
 
   /// Ends a run of a few packs, as in a gradient_report.
