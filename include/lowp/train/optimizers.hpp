@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of an optimizer step: hyper-parameters, what is computed from them once per call,
-// and the element functions. Each statement is one fused multiply-add or one single operation.
+// The arithmetic of an optimizer step: hyper-parameters, values made from them once per call, and
+// element functions. Each statement is one fused multiply-add or one single operation.
 #pragma once
 
 #include <lowp/lanes/lanes.hpp>
@@ -9,30 +9,30 @@
 
 namespace lowp {
 
-/// Stochastic gradient descent; names, defaults and meaning as torch.optim.SGD.
+/// Stochastic gradient descent. Names, defaults and meaning are those of torch.optim.SGD.
 struct sgd {
   double lr, momentum = 0, dampening = 0, weight_decay = 0;
   bool nesterov = false;
 };
 
 /// Adam with decoupled weight decay (I. Loshchilov, F. Hutter, "Decoupled weight decay
-/// regularization", ICLR 2019); names, defaults and meaning as torch.optim.AdamW.
+/// regularization", ICLR 2019). Names, defaults and meaning are those of torch.optim.AdamW.
 struct adamw {
   double lr = 1e-3, beta1 = .9, beta2 = .999, eps = 1e-8, weight_decay = 1e-2;
 };
 
 namespace detail {
 
-/// Whatever the caller's environment makes of subnormals.
+/// Returns true if x is zero, also if the caller's environment flushes subnormals.
 LOWP_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 1 == 0; }
 
 LOWP_EXACT_BEGIN
 
 LOWP_FN float narrowed(double x) { return lane<float>::narrowed(x); }
-/// The value that the element function sees.
+/// Returns the value that the element function sees.
 LOWP_FN double as_float(double x) { return lane<float>::widen(narrowed(x)); }
 
-/// One element of SGD. Without momentum the buffer is neither read nor written.
+/// The step of one element by SGD. Without momentum the buffer is neither read nor written.
 struct sgd_element {
   float minus_lr, momentum, one_minus_dampening, weight_decay;
   bool decays, is_first, nesterov;
@@ -72,7 +72,7 @@ struct sgd_element {
   }
 };
 
-/// 1 - beta^step, by squaring.
+/// Returns 1 - beta^step, by squaring.
 LOWP_FN double bias_correction(double beta, std::uint64_t step) {
   double power = 1, square = as_float(beta);
   for (; step != 0; step >>= 1) {
@@ -82,8 +82,8 @@ LOWP_FN double bias_correction(double beta, std::uint64_t step) {
   return lanes::sub(1.0, power);
 }
 
-/// One element of AdamW. m and v are used unrounded; weight decay, step and parameter meet in one
-/// rounding.
+/// The step of one element by AdamW. It uses m and v unrounded. Weight decay, step and parameter
+/// meet in one rounding.
 struct adamw_element {
   float one_minus_beta1, one_minus_beta2, beta2, correction2, minus_step, minus_decay, eps;
   bool decays;
@@ -116,7 +116,7 @@ struct adamw_element {
   LOWP_FN static float complement(double beta) { return narrowed(1 - as_float(beta)); }
 };
 
-/// Makes the element function where no floating-point flag of the caller is in force.
+/// Makes the element function at a point where no floating-point flag of the caller is in force.
 template <class Element, class Settings>
 struct make_step {
   Settings settings;
