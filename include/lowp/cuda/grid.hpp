@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts the ranges of a call to the arguments of a kernel, on any grid of threads:
 //
-//     threads()               of a block
+//     threads()               the threads of a block
 //     shared_bytes()          shared memory of each of two blocks in a multiprocessor
 //     run<Report>(call)       runs a kernel_call, or a row_kernel_call with its dynamic_bytes
 //                             for each block

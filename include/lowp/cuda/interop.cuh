@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's own types have the size, alignment and bits of lowp's type of that format. So view() takes
-// spans of them, and values convert without a look at their numbers. Macros that remove operators
-// from CUDA's types (__CUDA_NO_HALF_OPERATORS__ and its like) change nothing here.
+// CUDA's own types have the size, alignment and bits of lowp's types of the same format. So view()
+// takes spans of them, and values convert without a look at their numbers. Macros that remove
+// operators from CUDA's types (__CUDA_NO_HALF_OPERATORS__ and its like) change nothing here.
 #pragma once
 
 #include <lowp/format/basic_float.hpp>

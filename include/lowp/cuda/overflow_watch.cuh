@@ -24,8 +24,8 @@
 
 namespace lowp::cuda {
 
-/// Passes tensors that a stream computes to a watch of the host. Each tensor is read by a launch of
-/// its own on the stream. The launch neither synchronizes nor allocates device memory.
+/// Passes tensors that a stream computes to a watch of the host. A launch of its own
+/// on the stream reads each tensor. It neither synchronizes nor allocates device memory.
 template <census_target To>
 class overflow_watch {
  public:

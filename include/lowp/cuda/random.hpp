@@ -9,7 +9,7 @@
 
 namespace lowp::cuda {
 
-/// The bits of eight elements from any index on: one Philox block, or parts of two.
+/// The bits of eight elements at any index: one Philox block, or parts of two.
 class chunk_bits {
  public:
   chunk_bits() = default;

@@ -7,7 +7,7 @@
 //     float const factor = clip_factor(report.norm(), max_norm);
 //     if (report.nonfinite == 0) { scale by factor, and step }
 //
-// The type of `sum` decides what is lost:
+// The type of `sum` decides the loss:
 //
 //     float                    next to nothing
 //     bfloat16, stochastic     nothing in the mean

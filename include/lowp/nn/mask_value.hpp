@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of an additive attention mask where it masks.
+// The value of an additive attention mask at a masked score.
 #pragma once
 
 #include <lowp/format/math.hpp>

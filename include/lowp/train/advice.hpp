@@ -35,15 +35,15 @@ struct stall_estimate {
   double rare = 0;     ///< share that fewer than 10 of all the steps are expected to change
   double lr_any = 0;   ///< smallest rate at which not all is lost
   double lr_half = 0;  ///< smallest rate at which half is not lost (rounded up to 8 bits)
-  double lr_all = 0;   ///< smallest rate at which nothing is lost; infinite if there is none
+  double lr_all = 0;   ///< smallest rate at which nothing is lost; else infinite
 };
 
 struct storage_advice {
   std::uint64_t count = 0;      ///< elements
   std::uint64_t nonfinite = 0;  ///< infinite or NaN elements, which are in no share
   std::array<stall_estimate, kept_ways.size()> estimates{};
-  /// The smallest way whose `rare` is tolerated (of equal ones the first of kept_as); fp32 if there
-  /// is none. Stochastic rounding is a random walk beside the drift of the updates: a third of it
+  /// The smallest way whose `rare` is tolerated (of equal ones the first of kept_as), else fp32.
+  /// Stochastic rounding is a random walk beside the drift of the updates: a third of it
   /// after 10 changes.
   kept_as choice = kept_as::fp32;
 

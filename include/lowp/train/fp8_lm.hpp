@@ -18,7 +18,7 @@ namespace detail {
 LOWP_EXACT_BEGIN
 inline namespace LOWP_UNIT {
 
-/// Returns kept * (codes / scale) + added, as a bound of what the next step stores.
+/// Returns kept * (codes / scale) + added, as a bound of the values that the next step stores.
 LOWP_OPAQUE inline amax bound_of(amax const& codes, float scale, double kept, double added) {
   double const value = lane<float>::widen(codes.value()) / lane<float>::widen(scale);
   return {lanes::bits(narrowed(kept * value + added))};
@@ -83,7 +83,7 @@ struct fp8_lm {
     scaled_cast(g, gradient, gradient_scale, rounding);
   }
 
-  /// Runs one step of AdamW with the stored gradient. A report counts what saturates.
+  /// Runs one step of AdamW with the stored gradient. A report counts values that saturate.
   ///
   /// @param rounding  stochastic; each of the three slots takes its own bits. To nearest, the
   ///                  second moment forgets small gradients. The first sticks at its smallest code

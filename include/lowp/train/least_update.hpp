@@ -80,9 +80,9 @@ class kept_value {
         rounding_(rounding),
         value_(stored(p, nearest_even{}, lanes::broadcast<U>(0))) {}
 
-  /// Returns the mask of lanes in which value + u is kept as another value, by its bits, as in a
-  /// report. `luck` is a random number, reversed if u goes toward zero. So a larger one always
-  /// favours a change.
+  /// Returns the mask of lanes in which value + u is kept as another value. As in a report, bits
+  /// are compared. `luck` is a random number, reversed if u goes toward zero. So a larger one
+  /// always favours a change.
   LOWP_FN auto changes(F const& u, U const& luck) const {
     U const opposite = (lanes::bits(value_) ^ lanes::bits(u)) >> 31;
     auto const inward = lanes::mask_and(lanes::equal(opposite, lanes::broadcast<U>(1)),

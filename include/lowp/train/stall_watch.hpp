@@ -25,13 +25,13 @@ namespace lowp {
 
 /// The conditions under which a tensor is frozen. Less than `least_applied` of the updates that
 /// recent steps requested was applied. And these requests amount to `evidence` times the largest
-/// gap between weights. Each step counts in units of its learning rate, so that a rate that drops
+/// gap between weights. Each step counts in units of its learning rate, so that a falling rate
 /// does not hide behind earlier steps.
 ///
 /// The second condition keeps stochastic rounding from false alarms. There an update u moves a
 /// weight by one gap with probability u / gap. So the sum of all updates, in gaps, is the expected
-/// number E of moves, a sum of independent events. Fewer than a share s of E happen with a
-/// probability below exp(-E (1 - s + s ln s)) (Chernoff). With the defaults this is 2e-9.
+/// number E of moves, a sum of independent events. Fewer than s E happen with a probability
+/// below exp(-E (1 - s + s ln s)) (Chernoff). With the defaults this is 2e-9.
 struct stall_policy {
   double window = 100;  ///< steps; older ones count less, by a factor 1 - 1/window each
   double least_applied = 0.1;
@@ -148,7 +148,7 @@ class stall_watch {
     t.largest_gap = gap;
   }
 
-  /// Records a step, by a report of that step alone.
+  /// Records a step, by a report on this step alone.
   /// @return  an alarm if the tensor is frozen now and was not before the step
   /// @throws std::invalid_argument  no tensor has that number; lr is not finite and at least 0
   std::optional<stall_alarm> observe(std::size_t tensor, std::uint64_t step, double lr,

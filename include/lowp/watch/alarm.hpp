@@ -21,7 +21,7 @@ enum class watch_trouble { nan, infinite, overflow, stalled };
 
 inline namespace LOWP_UNIT {
 
-/// A finding of an overflow_watch, with the report of what led to it.
+/// A finding of an overflow_watch, with the report of its causes.
 struct watch_alarm {
   watch_trouble trouble;
   std::size_t place;       ///< the place's number

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the layer that makes a NaN. A watch checks named places of a model. At the first infinity,
-// NaN or overflowing value it reports the place and what led to it.
+// NaN or overflowing value it reports the place and the causes.
 //
 //     overflow_watch<float16> watch;
 //     auto const fc1 = watch.add("fc1", "Linear");
@@ -92,7 +92,7 @@ class overflow_watch {
 
   /// Checks, in any step, that an update of the place's weights was finite and stored finite
   /// values. In a step that is not watched the place may be innocent; the report says so.
-  /// @param report  of that update alone
+  /// @param report  report on this update alone
   void update(std::size_t place, update_report const& report) {
     known(place);
     if (report.nonfinite == 0 && report.overflowed == 0) return;
@@ -106,7 +106,7 @@ class overflow_watch {
     });
   }
   /// Checks, in any step, that all values which an update read or made are finite and within `To`.
-  /// @param seen  of that update alone
+  /// @param seen  report on this update alone
   void update(std::size_t place, update_amax const& seen) { update(place, "weight", seen); }
   void update(std::size_t place, std::string_view weight, update_amax const& seen) {
     known(place);

@@ -22,7 +22,7 @@ struct watch_weight {
   bool is_known = false;
 };
 
-/// The magnitude, as bits, from which every frame reads a weight: a 64th of what overflows `To`.
+/// The magnitude, as bits, from which every frame reads a weight: a 64th of the overflow of `To`.
 template <census_target To>
 inline constexpr std::uint32_t watch_margin = borders_of<To>.overflow - (6u << 23);
 

@@ -24,7 +24,7 @@ struct byte_kernel_operand {
   static constexpr int bytes_read = 1;
 };
 
-/// Chunks of row r of an operand. A row has no number for random rounding, so there is none.
+/// Chunks of row r of an operand. A row has no number for random rounding, so it is not allowed.
 template <class KernelOperand, class Hardware, int Groups>
 class row_accessor {
   using T = typename KernelOperand::type;

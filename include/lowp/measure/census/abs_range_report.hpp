@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest and largest magnitude of a tensor, and counts of what is lost in it or would be.
+// The smallest and largest magnitude of a tensor, and counts of elements lost now or later.
 #pragma once
 
 #include <lowp/measure/census/census_lanes.hpp>
@@ -84,7 +84,7 @@ class abs_range_lanes {
  private:
   LOWP_FN static U none() { return lanes::broadcast<U>(lanes::binary32_infinity); }
 
-  /// Counts what is not sound: one comparison if nothing is.
+  /// Counts unsound elements, with one comparison if there are none.
   LOWP_FN void count_beyond(U const& a) {
     M const beyond = lanes::greater(a, lanes::broadcast<U>(borders_of<To>.overflow - 1));
     if (!lanes::any(beyond)) return;

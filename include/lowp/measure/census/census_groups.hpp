@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A census of packs, a group at a time. It looks once per group for what most groups lack.
+// A census of packs, a group at a time. One look per group finds that it lacks the rare cases.
 #pragma once
 
 #include <lowp/measure/census/census_lanes.hpp>

@@ -124,7 +124,7 @@ class census_lanes {
 
   /// Adds magnitudes of any kind.
   LOWP_FN void add_magnitude(U a) {
-    // One comparison: subtraction wraps those below the normal ones to large ones.
+    // Subtraction wraps those below the normal ones to large ones, so one comparison does.
     constexpr std::uint32_t least = borders.normal > min_normal ? borders.normal : min_normal;
     constexpr std::uint32_t origin = least + lanes::binary32_sign;
     if (lanes::any(
@@ -235,7 +235,7 @@ class census_lanes {
                                              lanes::select(is_below, up, lanes::bits(nearest))));
   }
 
-  /// Counts what is not finite or overflows. Returns the magnitudes with zero in its place.
+  /// Counts elements that are not finite or overflow. Returns the magnitudes with zeros for these.
   LOWP_FN U count_beyond(U const& a) {
     M const beyond = lanes::greater(a, lanes::broadcast<U>(borders.overflow - 1));
     if (!lanes::any(beyond)) return a;

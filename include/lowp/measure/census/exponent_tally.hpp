@@ -129,7 +129,7 @@ class exponent_tally {
       carry[0] = both;
     }
   }
-  /// Adds all to a digit, the carries to the next one, and so on. The last carry is carry[0].
+  /// Adds all to a digit and the carries to the next one, repeatedly. The last carry is carry[0].
   template <int Pairs>
   LOWP_HOST_FN static void add_pairs(U* digit, U* carry) {
     if constexpr (Pairs != 0) {
