@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "gradient_expectations.hpp"
-#include "support.hpp"
+#include "support/gradient_expectations.hpp"
+#include "support/support.hpp"
 
 namespace {
 

@@ -2,8 +2,8 @@
 // All that a training run keeps between steps.
 #pragma once
 
-#include <lowp/train/optimizers.hpp>
 #include <lowp/report/update_report.hpp>
+#include <lowp/train/optimizers.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <lowp/cast.hpp>
+#include <lowp/format/random.hpp>
 #include <lowp/masked_softmax.hpp>
 #include <lowp/overflow_watch.hpp>
 #include <lowp/pb_relax.hpp>
-#include <lowp/format/random.hpp>
 #include <lowp/softmax.hpp>
 #include <lowp/value.hpp>
 

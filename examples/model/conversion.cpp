@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <lowp/base/text.hpp>
 #include <lowp/format/random.hpp>
 #include <lowp/io/safetensors/writer.hpp>
-#include <lowp/base/text.hpp>
 
 #include "reader.hpp"
 #include "selection.hpp"

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <lowp/format/overflow.hpp>
-#include <lowp/measure/census/census_report.hpp>
 #include <lowp/io/safetensors/dtype.hpp>
+#include <lowp/measure/census/census_report.hpp>
 #include <optional>
 #include <span>
 #include <string>

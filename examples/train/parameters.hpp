@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <lowp/train/optimizers.hpp>
 #include <lowp/report/update_report.hpp>
+#include <lowp/train/optimizers.hpp>
 #include <string>
 #include <string_view>
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "../cuda/checksums.hpp"
-#include "../parts.hpp"
-#include "guarded_pages.hpp"
+#include "cuda/checksums.hpp"
+#include "support/guarded_pages.hpp"
+#include "support/parts.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // abs_range_of by the GPU's kernel, whatever the shape of the grid.
-#include "../abs_range_expectations.hpp"
+#include "support/abs_range_expectations.hpp"
 
 #include <cstddef>
 #include <string>

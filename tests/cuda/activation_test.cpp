@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "../update/support.hpp"
 #include "simulated_grid.hpp"
+#include "train/update/support.hpp"
 
 namespace {
 

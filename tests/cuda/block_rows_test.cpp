@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
-#include "../row_support.hpp"
 #include "simulated_grid.hpp"
+#include "support/row_support.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "../block_expectations.hpp"
 #include "simulated_grid.hpp"
+#include "support/block_expectations.hpp"
 
 namespace {
 

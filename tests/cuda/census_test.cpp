@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // census by the GPU's kernel: counts exact, sums within bounds, whatever the shape of the grid.
-#include "../census_expectations.hpp"
+#include "support/census_expectations.hpp"
 
 #include <array>
 #include <cstddef>

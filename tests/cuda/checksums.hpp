@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../support.hpp"
+#include "support/support.hpp"
 
 namespace lowp_test {
 

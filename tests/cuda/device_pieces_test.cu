@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "../support.hpp"
 #include "device_memory.hpp"
+#include "support/support.hpp"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "../support.hpp"
 #include "device_memory.hpp"
+#include "support/support.hpp"
 
 namespace {
 

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "../parts.hpp"
 #include "checksums.hpp"
 #include "device_memory.hpp"
+#include "support/parts.hpp"
 
 namespace {
 

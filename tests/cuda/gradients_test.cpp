@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "../gradient_expectations.hpp"
-#include "../update/support.hpp"
 #include "simulated_grid.hpp"
+#include "support/gradient_expectations.hpp"
+#include "train/update/support.hpp"
 
 namespace {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "../conformance/guarded_pages.hpp"
-#include "../parts.hpp"
 #include "simulated_grid.hpp"
+#include "support/guarded_pages.hpp"
+#include "support/parts.hpp"
 
 namespace {
 

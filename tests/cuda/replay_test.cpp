@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "../update/support.hpp"
 #include "simulated_grid.hpp"
+#include "train/update/support.hpp"
 
 namespace {
 
@@ -109,7 +109,7 @@ TEST(cuda_replay, of_fused_add_and_casts) {
   const float alpha = 0.01F;
   simulated_grid grid(4);
   lowp::fused_add(want, alpha, u, mode);
-  ASSERT_EQ(lowp::detail::fused_add_on(on(grid), got, lowp::cuda::make_stored_addition{&alpha}, u,
+  ASSERT_EQ(lowp::detail::fused_add_on(on(grid), got, lowp::detail::make_scaled_addition{lowp::cuda::stored_number{&alpha}}, u,
                                        lowp::cuda::stored_rounding{&mode}),
             "");
   EXPECT_EQ(got, want);
@@ -119,7 +119,7 @@ TEST(cuda_replay, of_fused_add_and_casts) {
   EXPECT_EQ(got, want);
 
   lowp::scaled_cast(u, want, alpha, mode);
-  ASSERT_EQ(lowp::detail::scaled_cast_on(on(grid), u, got, lowp::cuda::make_stored_scaling{&alpha},
+  ASSERT_EQ(lowp::detail::scaled_cast_on(on(grid), u, got, lowp::detail::make_scaling{lowp::cuda::stored_number{&alpha}},
                                          lowp::cuda::stored_rounding{&mode}),
             "");
   EXPECT_EQ(got, want);

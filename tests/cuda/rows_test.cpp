@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "../row_support.hpp"
 #include "simulated_grid.hpp"
+#include "support/row_support.hpp"
 
 namespace {
 

@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../support.hpp"
+#include "support/support.hpp"
 
 namespace lowp_test {
 

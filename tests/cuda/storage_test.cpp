@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <string>
 
-#include "../blocks.hpp"
-#include "../storages.hpp"
 #include "simulated_grid.hpp"
+#include "support/blocks.hpp"
+#include "support/storages.hpp"
 
 namespace {
 

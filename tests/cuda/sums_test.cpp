@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "../sum_expectations.hpp"
-#include "../update/support.hpp"
 #include "simulated_grid.hpp"
+#include "support/sum_expectations.hpp"
+#include "train/update/support.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side in a CUDA unit, and the value types in device code.
-#include "../tour.hpp"
+#include "support/tour.hpp"
 
 template <class T>
 __global__ void arithmetic(const T* x, T* y, bool* less) {

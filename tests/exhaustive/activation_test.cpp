@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GELU of all floats: within its bound, of its argument's sign, and no larger.
-#include "../activations.hpp"
+#include "support/activations.hpp"
 
-#include "../all_floats.hpp"
+#include "support/all_floats.hpp"
 
 namespace {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp of all 2^32 floats and log of all that are normal and positive: the bound, and the same bits on
 // every backend.
-#include "../exponentials.hpp"
+#include "support/exponentials.hpp"
 
 #include <numeric>
 
-#include "../all_floats.hpp"
+#include "support/all_floats.hpp"
 
 namespace {
 

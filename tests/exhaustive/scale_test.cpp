@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../all_floats.hpp"
-#include "../scales.hpp"
+#include "support/all_floats.hpp"
+#include "support/scales.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../all_floats.hpp"
+#include "support/all_floats.hpp"
 
 namespace {
 

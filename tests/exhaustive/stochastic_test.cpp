@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../all_floats.hpp"
-#include "../oracle/philox.hpp"
+#include "oracle/philox.hpp"
+#include "support/all_floats.hpp"
 
 namespace {
 

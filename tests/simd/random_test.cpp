@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../oracle/philox.hpp"
+#include "oracle/philox.hpp"
 #include "support.hpp"
 
 namespace {

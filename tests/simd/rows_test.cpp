@@ -13,8 +13,8 @@
 #include <tuple>
 #include <vector>
 
-#include "../support.hpp"
 #include "support.hpp"
+#include "support/support.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "../oracle/softfloat.hpp"
-#include "../oracle/support.hpp"
+#include "oracle/softfloat.hpp"
+#include "oracle/support.hpp"
 
 namespace lowp_test {
 

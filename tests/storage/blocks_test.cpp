@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "../blocks.hpp"
-#include "../conformance/guarded_pages.hpp"
+#include "support/blocks.hpp"
+#include "support/guarded_pages.hpp"
 
 namespace {
 

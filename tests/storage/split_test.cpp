@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "../oracle/storage.hpp"
-#include "../update/support.hpp"
+#include "oracle/storage.hpp"
+#include "train/update/support.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "../storages.hpp"
+#include "support/storages.hpp"
 
 namespace {
 

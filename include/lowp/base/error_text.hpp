@@ -64,4 +64,9 @@ LOWP_HOST_FN void refuse_if(error_text const& what) {
 
 }  // namespace LOWP_UNIT
 
+/// The part of an executor that answers wrong arguments: throws std::invalid_argument.
+struct throwing {
+  LOWP_HOST_FN static void refuse_if(error_text const& what) { detail::refuse_if(what); }
+};
+
 }  // namespace lowp::detail

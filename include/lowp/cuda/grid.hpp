@@ -69,7 +69,12 @@ struct on_grid {
     if (to != from && count != 0) grid.copy(to, from, count * sizeof(T));
   }
 
-  /// Returns the error text of a range's address, empty if all is right.
+  /// Nothing runs after a refusal.
+  void refuse_if(detail::error_text const& what) const {
+    if (!what.empty()) grid.refuse(what);
+  }
+
+  /// Returns the error text of a range that lies out of the GPU's reach.
   [[nodiscard]] detail::error_text out_of_reach(detail::extent const& range) const {
     auto const address = reinterpret_cast<std::uintptr_t>(range.data);
     if (address % range.element_size != 0)

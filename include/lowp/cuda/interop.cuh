@@ -4,8 +4,8 @@
 // operators from CUDA's types (__CUDA_NO_HALF_OPERATORS__ and its like) change nothing here.
 #pragma once
 
-#include <lowp/format/basic_float.hpp>
 #include <lowp/cuda/view.hpp>
+#include <lowp/format/basic_float.hpp>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -41,17 +41,32 @@ template <listable P, element U>
 struct fused_add_tensor {
   listed<P> p;
   std::span<U const> u;
+
+  template <class Operation, class Alpha, class... Rest>
+  void call(Operation const& operation, Alpha const& alpha, Rest&&... rest) const {
+    operation(p, alpha, u, rest...);
+  }
 };
 template <listable P, element G>
 struct sgd_tensor {
   listed<P> p;
   std::span<G const> g;
+
+  template <class Operation, class... Rest>
+  void call(Operation const& operation, Rest&&... rest) const {
+    operation(p, g, rest...);
+  }
 };
 template <listable P, element G, listable M>
 struct momentum_tensor {
   listed<P> p;
   std::span<G const> g;
   listed<M> momentum;
+
+  template <class Operation, class... Rest>
+  void call(Operation const& operation, Rest&&... rest) const {
+    operation(p, g, momentum, rest...);
+  }
 };
 template <listable P, element G, listable M, listable V>
 struct adamw_tensor {
@@ -59,7 +74,28 @@ struct adamw_tensor {
   std::span<G const> g;
   listed<M> m;
   listed<V> v;
+
+  template <class Operation, class... Rest>
+  void call(Operation const& operation, Rest&&... rest) const {
+    operation(p, g, m, v, rest...);
+  }
 };
+
+template <class T>
+inline constexpr bool is_listed = false;
+template <class P, class U>
+inline constexpr bool is_listed<fused_add_tensor<P, U>> = true;
+template <class P, class G>
+inline constexpr bool is_listed<sgd_tensor<P, G>> = true;
+template <class P, class G, class M>
+inline constexpr bool is_listed<momentum_tensor<P, G, M>> = true;
+template <class P, class G, class M, class V>
+inline constexpr bool is_listed<adamw_tensor<P, G, M, V>> = true;
+
+/// A range of these structs.
+template <class R>
+concept tensor_list =
+    std::ranges::forward_range<R const> && is_listed<std::ranges::range_value_t<R>>;
 
 /// What was found out about the tensors of a list before anything is launched.
 struct checked_list {

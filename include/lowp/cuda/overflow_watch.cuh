@@ -10,7 +10,7 @@
 //                 gpu.tell();                                           // waits, and throws
 #pragma once
 
-#include <lowp/cuda/try.cuh>
+#include <lowp/cuda/lowp.cuh>
 #include <lowp/watch/overflow_watch.hpp>
 #include <lowp/watch/queue.hpp>
 
@@ -72,7 +72,7 @@ class overflow_watch {
     if (queue_.size() == scratch_.size())
       detail::refuse_if("cuda::overflow_watch: there is room for " +
                         std::to_string(scratch_.size()) + " tensors between two calls of tell()");
-    try_abs_range_of(stream_, values, scratch_.data() + queue_.size()).or_throw();
+    abs_range_of(stream_, values, scratch_.data() + queue_.size());
     queue_.add(number, role, name);
   }
   void clear(std::size_t count) {

@@ -108,8 +108,6 @@ template <class Executor, class In, class T, class Out>
                                                             attention_mask<T> mask, Out&& out,
                                                             std::size_t columns, float scale) {
   constexpr char const* name = "scale_mask_softmax";
-  must_be_input<In>();
-  must_be_output<Out>();
   extent const from("in", in), hides("mask", mask.elements), to("out", out);
   error_text wrong = unequal_sizes(name, {from, to});
   if (wrong.empty()) wrong = not_rows(name, from, columns);
@@ -170,26 +168,5 @@ inline constexpr bool is_mask<M> = mask_element<std::ranges::range_value_t<M>>;
 /// What masks scores: an attention_mask, a contiguous range of its elements, or a causal_mask.
 template <class M>
 concept score_mask = detail::is_mask<std::remove_cvref_t<M>>;
-
-/// softmax of scale * in, but for what is masked, as softmax otherwise: also a row of which all is masked
-/// gives zeros. A masked score may be anything, NaN included; a mask that is added is added by the fused
-/// multiply-add that scales, and hides with -inf, or with a number so low that nothing is left.
-///
-/// The product with `scale` is rounded to float, which makes the relative error larger by
-/// (|scale * x| + |scale * max|) * 2^-24 unless it is exact, as it is for a power of two. A product
-/// beyond the range of float is infinite: see softmax.
-///
-/// @param in       rows * columns scores, row after row
-/// @param mask     see attention_mask and causal_mask
-/// @param out      as many elements as in; may be the storage of `in` where elements have equal size
-/// @param columns  elements of a row, at least 1
-/// @param scale    finite
-/// @throws std::invalid_argument  sizes that do not go together, a scale that is 0 or not finite, overlap
-template <input In, score_mask Mask, output Out>
-LOWP_HOST_FN void scale_mask_softmax(In&& in, Mask&& mask, Out&& out, std::size_t columns,
-                                     float scale) {
-  detail::refuse_if(
-      detail::scale_mask_softmax_on(simd::this_thread{}, in, mask, out, columns, scale));
-}
 
 }  // namespace lowp

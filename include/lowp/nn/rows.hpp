@@ -4,7 +4,7 @@
 
 #include <lowp/lanes/row_folds.hpp>
 #include <lowp/ops/arguments.hpp>
-#include <lowp/simd/dispatch.hpp>
+#include <lowp/simd/executors.hpp>
 
 #include <cstddef>
 #include <string>

@@ -27,26 +27,37 @@ concept output = input<R> && std::ranges::borrowed_range<R> &&
 
 namespace detail {
 
-// An overload that takes what the real one refuses calls these, so that the first line of the
-// diagnostic says why.
+/// Whether a requirement holds, and the name that a compiler shows if it does not.
+template <bool Holds, class Name>
+struct requirement {};
+
+template <class... Requirement>
+struct first_unmet {};
+template <class Name, class... Rest>
+struct first_unmet<requirement<true, Name>, Rest...> : first_unmet<Rest...> {};
+template <class Name, class... Rest>
+struct first_unmet<requirement<false, Name>, Rest...> {
+  using type = Name;
+};
+
+// A deleted overload takes what an operation refuses. Its last template argument is one of these, so
+// that the first lines of the diagnostic say why.
+struct an_argument_does_not_satisfy_input;
+struct an_argument_does_not_satisfy_output_which_is_writable_and_no_temporary;
+struct an_argument_does_not_satisfy_span_rounding;
+
 template <class T>
-LOWP_FN constexpr void must_be_input() {
-  static_assert(input<T>,
-                "an argument does not satisfy 'input': a contiguous sized range of float or a "
-                "narrow type");
-}
-template <class T>
-LOWP_FN constexpr void must_be_output() {
-  static_assert(output<T>,
-                "an argument does not satisfy 'output': a writable contiguous sized range of float "
-                "or a narrow type, not a temporary");
-}
-template <class T>
-LOWP_FN constexpr void must_be_span_rounding() {
-  static_assert(span_rounding<T> || settles<T>,
-                "an argument does not satisfy 'span_rounding': nearest_even, nearest_away, "
-                "toward_zero, upward, downward, to_odd or stochastic");
-}
+concept range_rounding = span_rounding<T> || settles<T>;
+
+template <class In>
+using must_be_input = requirement<input<In>, an_argument_does_not_satisfy_input>;
+template <class Out>
+using must_be_output =
+    requirement<output<Out>,
+                an_argument_does_not_satisfy_output_which_is_writable_and_no_temporary>;
+template <class R>
+using must_be_span_rounding =
+    requirement<range_rounding<R>, an_argument_does_not_satisfy_span_rounding>;
 
 }  // namespace detail
 
@@ -54,6 +65,16 @@ template <class R>
 using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
 
 namespace detail {
+
+/// An operation on an executor: a function object, which argument-dependent lookup never finds.
+template <class Executor>
+struct operation {
+  [[no_unique_address]] Executor executor{};
+};
+
+/// Executors that have finished when a call returns, so that it may return a value.
+template <class Executor>
+concept returns_values = std::derived_from<Executor, throwing>;
 
 /// A range as errors speak of it.
 struct extent {

@@ -56,26 +56,4 @@ concept low_halves = std::ranges::contiguous_range<R> && std::ranges::sized_rang
 
 }  // namespace detail
 
-/// Floats into the halves of split_master: high[i] is in[i] rounded to nearest, ties away from zero,
-/// and low[i] what `join` needs to give in[i] back: with bfloat16 and std::uint16_t to the bit, for all
-/// floats but that a NaN comes back quiet. Where both halves have fewer bits than a float, the master
-/// that they make is in[i] rounded by `rounding`, and high[i] that master rounded.
-///
-/// @param in         n floats
-/// @param high, low  n elements each
-/// @throws std::invalid_argument  sizes differ, or two ranges overlap
-template <input In, output High, detail::low_halves Low, span_rounding R = nearest_even>
-LOWP_HOST_FN void split(In&& in, High&& high, Low&& low, R rounding = {},
-                        overflow policy = default_overflow<element_of<High>>) {
-  detail::refuse_if(detail::split_on(simd::this_thread{}, in, high, low, rounding, policy));
-}
-
-/// out[i] = the master of which high[i] and low[i] are the halves.
-///
-/// @throws std::invalid_argument  sizes differ, or `out` overlaps a half
-template <input High, detail::low_halves Low, output Out>
-LOWP_HOST_FN void join(High&& high, Low&& low, Out&& out) {
-  detail::refuse_if(detail::join_on(simd::this_thread{}, high, low, out));
-}
-
 }  // namespace lowp

@@ -60,19 +60,16 @@ concept storage = moment_storage<S> && !detail::in_blocks<std::remove_cvref_t<S>
 
 namespace detail {
 
-template <class T>
-LOWP_FN constexpr void must_be_storage() {
-  static_assert(
-      storage<T>,
-      "an argument does not satisfy 'storage': a writable contiguous sized range of float "
-      "or a narrow type, not a temporary; or kahan, master, split_master or scaled");
-}
-template <class T>
-LOWP_FN constexpr void must_be_readable() {
-  static_assert(readable<T>,
-                "an argument does not satisfy 'readable': a contiguous sized range of float or a "
-                "narrow type, or scaled");
-}
+struct an_argument_does_not_satisfy_storage_which_is_an_output_or_kahan_master_split_master_scaled;
+struct an_argument_does_not_satisfy_readable_which_is_an_input_or_a_storage;
+
+template <class S>
+using must_be_storage = requirement<
+    storage<S>,
+    an_argument_does_not_satisfy_storage_which_is_an_output_or_kahan_master_split_master_scaled>;
+template <class S>
+using must_be_readable =
+    requirement<readable<S>, an_argument_does_not_satisfy_readable_which_is_an_input_or_a_storage>;
 
 inline namespace LOWP_UNIT {
 

@@ -134,23 +134,6 @@ inline std::string_view chosen_name() { return native::names[chosen()]; }
 
 }  // namespace LOWP_UNIT
 
-/// Where an operation may run: on the calling thread.
-struct this_thread {
-  template <class MakeFunction, class Report, class... Operand>
-  LOWP_HOST_FN void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
-                               Operand const&... operands) const {
-    dispatch(make_function, count, report, operands...);
-  }
-  template <class RowCall>
-  LOWP_HOST_FN void rows(RowCall const& call) const {
-    run(call);
-  }
-  template <class T>
-  LOWP_HOST_FN void copy(T* to, T const* from, std::size_t count) const {
-    __builtin_memmove(to, from, count * sizeof(T));
-  }
-};
-
 }  // namespace simd
 
 /// The backend that runs: "portable". LOWP_ISA in the environment names another; std::runtime_error

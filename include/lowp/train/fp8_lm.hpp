@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/measure/gradients.hpp>
+#include <lowp/ops/scaled_cast.hpp>
 #include <lowp/storage/scale.hpp>
 #include <lowp/train/update.hpp>
 
@@ -73,14 +74,16 @@ struct fp8_lm {
   /// Stores weights with the largest scale at which none overflows.
   template <input W, span_rounding R = nearest_even>
   LOWP_HOST_FN void store_weights(W&& w, R rounding = {}) {
-    weight_scale = power_of_two_scale<float16>(measure(w).largest);
-    scaled_cast(w, weights, weight_scale, rounding);
+    weight_scale = power_of_two_scale<float16>(detail::largest_of(w));
+    detail::refuse_if(detail::scaled_cast_on(simd::this_thread{}, w, weights,
+                                             detail::make_scaling{weight_scale}, rounding));
   }
   /// Stores a gradient in the same way.
   template <input G, span_rounding R = nearest_even>
   LOWP_HOST_FN void store_gradient(G&& g, R rounding = {}) {
-    gradient_scale = power_of_two_scale<float8_e4m3fn>(measure(g).largest);
-    scaled_cast(g, gradient, gradient_scale, rounding);
+    gradient_scale = power_of_two_scale<float8_e4m3fn>(detail::largest_of(g));
+    detail::refuse_if(detail::scaled_cast_on(simd::this_thread{}, g, gradient,
+                                             detail::make_scaling{gradient_scale}, rounding));
   }
 
   /// Runs one step of AdamW with the stored gradient. A report counts values that saturate.
@@ -93,17 +96,19 @@ struct fp8_lm {
   template <update_rounding R, class... Report>
   LOWP_HOST_FN void update(adamw const& optimizer, std::uint64_t step, R rounding,
                            Report&... report) {
-    amax const codes[] = {measure(weights).largest, measure(gradient).largest,
-                          measure(first).largest, measure(second).largest};
+    amax const codes[] = {detail::largest_of(weights), detail::largest_of(gradient),
+                          detail::largest_of(first), detail::largest_of(second)};
     float const scales[] = {weight_scale, gradient_scale, first_scale, second_scale};
     detail::fp8_lm_bounds const bound =
         detail::bounds_in_default_environment(codes, scales, optimizer);
     float const next_weights = power_of_two_scale<float16>(bound.weights),
                 next_first = power_of_two_scale<float8_e4m3fn>(bound.first),
                 next_second = power_of_two_scale<float16>(bound.second);
-    lowp::update(scaled{weights, weight_scale, next_weights}, scaled{gradient, gradient_scale},
-                 scaled{first, first_scale, next_first}, scaled{second, second_scale, next_second},
-                 optimizer, step, rounding, overflow::saturate, report...);
+    detail::refuse_if(
+        detail::update_on(simd::this_thread{}, scaled{weights, weight_scale, next_weights},
+                          scaled{gradient, gradient_scale}, scaled{first, first_scale, next_first},
+                          scaled{second, second_scale, next_second}, optimizer, step, rounding,
+                          overflow::saturate, report...));
     weight_scale = next_weights;
     first_scale = next_first;
     second_scale = next_second;

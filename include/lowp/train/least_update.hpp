@@ -174,11 +174,13 @@ LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float sc
   std::uint32_t const sign = direction == toward::plus_infinity ? 0 : lanes::binary32_sign;
   using layout_type = std::remove_cv_t<decltype(layout)>;
   if constexpr (facts_of(Way).is_stochastic)
-    transform(detail::least_update<layout_type, stochastic_bits>{layout, {}, sign}, nearest_even{},
-              least, p);
+    detail::refuse_if(detail::transform_on(
+        simd::this_thread{}, detail::least_update<layout_type, stochastic_bits>{layout, {}, sign},
+        nearest_even{}, least, p));
   else
-    transform(detail::least_update<layout_type, nearest_even>{layout, {}, sign}, nearest_even{},
-              least, p);
+    detail::refuse_if(detail::transform_on(
+        simd::this_thread{}, detail::least_update<layout_type, nearest_even>{layout, {}, sign},
+        nearest_even{}, least, p));
 }
 
 }  // namespace lowp

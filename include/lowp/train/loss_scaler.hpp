@@ -4,9 +4,9 @@
 #pragma once
 
 #include <lowp/base/environment.hpp>
-#include <lowp/ops/arguments.hpp>
-#include <lowp/measure/gradient_report.hpp>
 #include <lowp/base/text.hpp>
+#include <lowp/measure/gradient_report.hpp>
+#include <lowp/ops/arguments.hpp>
 
 #include <cstdint>
 #include <string>

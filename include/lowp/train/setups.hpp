@@ -31,7 +31,7 @@ struct cast_per_use {
 
   LOWP_HOST_FN std::span<float> storage() const { return weights; }
   LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> scratch) const {
-    cast(weights, scratch);
+    detail::refuse_if(detail::cast_on(simd::this_thread{}, weights, scratch));
     return scratch;
   }
 };

@@ -181,7 +181,7 @@ class stall_watch {
   template <class P>
   static double gap_of(P const& weights) {
     using T = element_of<P const&>;
-    amax const largest = measure(weights).largest;
+    amax const largest = detail::largest_of(weights);
     if constexpr (narrow<T>)
       return double{ulp(T(largest.value()))};
     else

@@ -110,25 +110,4 @@ template <class Executor, class Model, class Updates, class R = nearest_even, cl
 
 }  // namespace detail
 
-/// fused_add of every tensor of a model: p[i] = round(fma(alpha, u[i], p[i])). All tensors are checked
-/// before any is written.
-///
-/// @param model     named storages of one type: spans, or kahan, master, split_master or scaled
-/// @param updates   as many named ranges, in the same order; where both have names, these are equal
-/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i, so that each has a stream of
-///                  its own; a model whose tensors are of several types is several lists, and the
-///                  second takes rounding.of_tensor(size of the first)
-/// @param outcome   optionally an overflow policy, then optionally an update_report& or
-///                  update_amax& of all tensors or a range of as many update_reports to add to
-/// @throws std::invalid_argument  what fused_add refuses, with the tensor's name; the lists differ in
-///                  length or names; two tensors share memory of which one is written
-template <tensor_list Model, tensor_list Updates, span_rounding R = nearest_even, class... Outcome>
-  requires storage<detail::values_of<Model>> && readable<detail::values_of<Updates>> &&
-           policy_then_report<detail::as_of_one_tensor<Outcome>...>
-LOWP_HOST_FN void tree_add(Model const& model, float alpha, Updates const& updates, R rounding = {},
-                           Outcome&&... outcome) {
-  detail::refuse_if(
-      detail::tree_add_on(simd::this_thread{}, model, alpha, updates, rounding, outcome...));
-}
-
 }  // namespace lowp

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the caller left in MXCSR changes no bit of a result, and no call changes MXCSR (A1).
+#include "support/support.hpp"
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#include <lowp/io.hpp>
+
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+
+namespace {
+
+using namespace lowp_test;
+
+constexpr unsigned default_state = 0x1f80;  // nearest even, all exceptions masked, no flag
+constexpr unsigned flags = _MM_EXCEPT_MASK;
+
+std::vector<unsigned> states() {
+  std::vector<unsigned> all;
+  for (const unsigned rounding :
+       {0U, _MM_ROUND_DOWN + 0U, _MM_ROUND_UP + 0U, _MM_ROUND_TOWARD_ZERO + 0U}) {
+    for (const unsigned flush : {0U, 0x8000U, 0x0040U, 0x8040U}) {  // FTZ, DAZ
+      all.push_back(default_state | rounding | flush);
+      all.push_back(default_state | rounding | flush | flags);  // all flags are up
+      all.push_back(rounding | flush);                          // all exceptions trap
+    }
+  }
+  return all;
+}
+
+struct inputs {
+  std::vector<float> x, u;
+};
+
+// Subnormals of float and of every format, ties, overflow, all NaN.
+const inputs& data() {
+  static const inputs made = [] {
+    inputs in;
+    std::mt19937 random(71);
+    for (int i = 0; i < 3000; ++i) {
+      const auto bits = static_cast<std::uint32_t>(random());
+      const std::uint32_t patterns[] = {bits, bits & 0x807fffffU, bits & 0xffff8000U,
+                                        (bits & 0x83ffffffU) | 0x3c000000U};
+      in.x.push_back(float_of(patterns[i % 4]));
+      in.u.push_back(float_of(patterns[i / 4 % 4] ^ 0x00400000U));
+    }
+    return in;
+  }();
+  return made;
+}
+
+template <class T>
+bool equal(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+// In every state the results are those of the default one, and the state stays. Nothing but the
+// library runs meanwhile.
+template <class Results>
+void check_states(const Results& fresh) {
+  Results expected = fresh;
+  expected.run();
+  for (const unsigned state : states()) {
+    Results got = fresh;
+    _mm_setcsr(state);
+    got.run();
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(default_state);
+    ASSERT_EQ(after, state) << hex(after, 4) << ' ' << hex(state, 4);
+    ASSERT_TRUE(got == expected) << hex(state, 4);
+  }
+}
+
+class environment : public testing::Test {
+ protected:
+  void TearDown() override { _mm_setcsr(default_state); }
+};
+
+template <class T>
+class environment_of : public environment {};
+using some_formats = testing::Types<lowp::bfloat16, lowp::float16, lowp::float8_e5m2,
+                                    lowp::float8_e8m0fnu, lowp::float4_e2m1fn>;
+TYPED_TEST_SUITE(environment_of, some_formats, by_format);
+
+template <class T>
+struct casts {
+  std::vector<T> nearest = std::vector<T>(data().x.size());
+  std::vector<T> drawn = std::vector<T>(data().x.size());
+  std::vector<float> widened = std::vector<float>(data().x.size());
+
+  __attribute__((noinline)) void run() {
+    lowp::cast(data().x, nearest);
+    lowp::cast(data().x, drawn, lowp::stochastic{.seed = 5});
+    lowp::cast(drawn, widened);
+  }
+  bool operator==(const casts& other) const {
+    return equal(nearest, other.nearest) && equal(drawn, other.drawn) &&
+           equal(widened, other.widened);
+  }
+};
+
+TYPED_TEST(environment_of, casts_does_not_matter) { check_states(casts<TypeParam>{}); }
+
+template <class T>
+struct steps {
+  std::vector<T> p;
+  std::vector<float> m = std::vector<float>(data().x.size(), 0.5F);
+  std::vector<float> v = std::vector<float>(data().x.size(), 1e-20F);
+  lowp::update_report report{};
+
+  steps() {
+    for (const float x : data().x) p.push_back(T(x));
+  }
+  __attribute__((noinline)) void run() {
+    lowp::fused_add(p, 0.3F, data().u, lowp::upward{});
+    lowp::update(p, data().u, m, v, lowp::adamw{.lr = 0.1}, 3, lowp::nearest_even{}, report);
+  }
+  bool operator==(const steps& other) const {
+    return equal(p, other.p) && equal(m, other.m) && equal(v, other.v) &&
+           report.stalled == other.report.stalled && report.overflowed == other.report.overflowed;
+  }
+};
+
+TEST_F(environment, of_steps_does_not_matter) {
+  check_states(steps<lowp::bfloat16>{});
+  check_states(steps<lowp::float8_e4m3fnuz>{});
+}
+
+template <class T>
+struct conversions {
+  std::vector<T> nearest = std::vector<T>(data().x.size());
+  std::vector<T> narrow = std::vector<T>(data().x.size());
+  std::vector<float> widened = std::vector<float>(data().x.size());
+
+  __attribute__((noinline)) void run() {
+    for (std::size_t i = 0; i < narrow.size(); ++i) {
+      nearest[i] = lowp::convert<T>(data().x[i]);
+      narrow[i] = lowp::convert<T>(data().x[i], lowp::downward{});
+      widened[i] = lowp::convert<float>(narrow[i]);
+    }
+  }
+  bool operator==(const conversions& other) const {
+    return equal(nearest, other.nearest) && equal(narrow, other.narrow) &&
+           equal(widened, other.widened);
+  }
+};
+
+// A8's functions of scalars, and decimal text.
+template <class T>
+struct scalars {
+  std::vector<T> roots = std::vector<T>(data().x.size()), fused = roots, least = roots,
+                 largest = roots, next = roots, parsed = roots;
+  std::vector<double> shortest = std::vector<double>(data().x.size());
+  std::vector<std::array<char, 32>> text = std::vector<std::array<char, 32>>(data().x.size());
+
+  __attribute__((noinline)) void run() {
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      const T x = of_code<T>(static_cast<std::uint32_t>(i * 23) % code_count<T>);
+      const T y = of_code<T>(static_cast<std::uint32_t>(i * i) % code_count<T>);
+      // Neighbours of x are what flushing subnormals makes equal to it.
+      const T z = of_code<T>(x.bits() ^ 1U);
+      roots[i] = sqrt(x);
+      fused[i] = fma(x, i % 2 == 0 ? T(1) : z, i % 3 == 0 ? T(0) : y);
+      least[i] = fmin(x, i % 2 == 0 ? y : z);
+      largest[i] = fmax(x, i % 2 == 0 ? y : z);
+      next[i] = nextafter(x, i % 2 == 0 ? y : z);
+      shortest[i] = lowp::shortest(x);
+      char* const end = to_chars(text[i].data(), text[i].data() + text[i].size(), x).ptr;
+      from_chars(text[i].data(), end, parsed[i]);
+    }
+  }
+  bool operator==(const scalars& other) const {
+    return equal(roots, other.roots) && equal(fused, other.fused) && equal(least, other.least) &&
+           equal(largest, other.largest) && equal(next, other.next) &&
+           equal(parsed, other.parsed) && equal(shortest, other.shortest) && text == other.text;
+  }
+};
+
+TYPED_TEST(environment_of, scalars_does_not_matter) { check_states(scalars<TypeParam>{}); }
+
+// A stream's own arithmetic is the standard library's: what it is given is exact.
+struct streams {
+  std::string text;
+  void run() {
+    std::ostringstream out;
+    for (std::uint32_t code = 1; code < 0x80; code += 9)
+      out << of_code<lowp::bfloat16>(code) << ' ';
+    text = out.str();
+  }
+  bool operator==(const streams&) const = default;
+};
+
+TEST_F(environment, of_streams_does_not_matter) {
+  streams expected;
+  expected.run();
+  EXPECT_TRUE(expected.text.starts_with("9.18355e-41 ")) << expected.text;
+  for (const unsigned flush : {0x8000U, 0x0040U, 0x8040U}) {
+    streams got;
+    _mm_setcsr(default_state | flush);
+    got.run();
+    _mm_setcsr(default_state);
+    EXPECT_EQ(got.text, expected.text) << hex(flush, 4);
+  }
+}
+
+TYPED_TEST(environment_of, conversions_does_not_matter) { check_states(conversions<TypeParam>{}); }
+
+TEST_F(environment, of_a_refusal_is_not_changed) {
+  const std::vector<float> in(5);
+  std::vector<lowp::bfloat16> out(4);
+  for (const unsigned state : states()) {
+    bool refused = false;
+    _mm_setcsr(state);
+    try {
+      lowp::cast(in, out);
+    } catch (const std::invalid_argument&) {
+      refused = true;
+    }
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(default_state);
+    ASSERT_TRUE(refused);
+    ASSERT_EQ(after, state) << hex(state, 4);
+  }
+}
+
+}  // namespace
+#endif

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# The GPU's benchmarks compile, and their table is what its script writes from what was measured.
+cmake_minimum_required(VERSION 3.25)
+include(${ROOT}/tests/cuda/nvcc.cmake)
+if(NOT nvcc)
+  return()
+endif()
+file(MAKE_DIRECTORY ${SCRATCH})
+file(GLOB programs ${ROOT}/bench/cuda/*.cu)
+foreach(program IN LISTS programs)
+  compile(${CXX} -arch=sm_90 -c ${program} -o ${SCRATCH}/program.o)
+endforeach()
+
+find_program(python python3)
+if(python)
+  run(${python} ${ROOT}/bench/cuda/table.py)
+  file(READ ${ROOT}/bench/cuda/README.md table)
+  if(NOT printed STREQUAL table)
+    message(FATAL_ERROR "bench/cuda/README.md is not what bench/cuda/table.py writes")
+  endif()
+endif()

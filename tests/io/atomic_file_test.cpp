@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file appears whole or not at all: whatever is refused and whenever the process dies.
+#include <fcntl.h>
+#include <grp.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <lowp/atomic_file.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "support/killed.hpp"
+#include "support/scratch.hpp"
+
+namespace {
+// What the calls below were made with, in their order.
+std::vector<std::string> calls;
+}  // namespace
+
+// The program's own definitions go before the C library's.
+extern "C" int fsync(int descriptor) {
+  struct stat what{};
+  ::fstat(descriptor, &what);
+  calls.emplace_back(S_ISDIR(what.st_mode) ? "fsync folder" : "fsync file");
+  return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
+extern "C" int rename(const char* from, const char* to) noexcept {
+  calls.emplace_back("rename");
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+namespace {
+
+using namespace lowp_test;
+
+const std::string old_text = "the old file, which is longer than the new one";
+const std::string new_text = "the new file";
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+// In two pieces, the last one first.
+void save(const std::string& path) {
+  lowp::atomic_file file(path);
+  file.write_at(4, bytes_of(new_text).subspan(4));
+  file.write_at(0, bytes_of(new_text).first(4));
+  file.commit();
+}
+
+std::string refusal_of(const std::string& path) {
+  try {
+    save(path);
+  } catch (const std::system_error& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+TEST(atomic_file, replaces_the_old_file_and_leaves_no_other) {
+  const scratch_folder folder;
+  const std::string path = folder.file("a");
+  save(path);
+  EXPECT_EQ(contents(path), new_text);
+  set_contents(path, old_text);
+  save(path);
+  EXPECT_EQ(contents(path), new_text);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+TEST(atomic_file, without_commit_is_nothing) {
+  const scratch_folder folder;
+  set_contents(folder.file("a"), old_text);
+  {
+    lowp::atomic_file file(folder.file("a"));
+    file.write_at(0, bytes_of(new_text));
+    EXPECT_EQ(folder.names().size(), 2U);
+  }
+  EXPECT_EQ(contents(folder.file("a")), old_text);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+TEST(atomic_file, two_at_a_time_are_two) {
+  const scratch_folder folder;
+  lowp::atomic_file first(folder.file("a"));
+  lowp::atomic_file second(folder.file("a"));
+  first.write_at(0, bytes_of("first"));
+  second.write_at(0, bytes_of("second"));
+  second.commit();
+  EXPECT_EQ(contents(folder.file("a")), "second");
+  first.commit();
+  EXPECT_EQ(contents(folder.file("a")), "first");
+}
+
+TEST(atomic_file, keeps_permissions_and_links) {
+  namespace fs = std::filesystem;
+  const scratch_folder folder;
+  set_contents(folder.file("a"), old_text);
+  fs::permissions(folder.file("a"), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("a", folder.file("link"));
+  save(folder.file("link"));
+  EXPECT_TRUE(fs::is_symlink(folder.file("link")));
+  EXPECT_EQ(contents(folder.file("a")), new_text);
+  EXPECT_EQ(fs::status(folder.file("a")).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+}
+
+// After a power failure there is either file, whole: its bytes are on the disk before it has the name,
+// and the name is, before commit() returns.
+TEST(atomic_file, is_on_the_disk_before_it_has_the_name) {
+  const scratch_folder folder;
+  set_contents(folder.file("a"), old_text);
+  calls.clear();
+  save(folder.file("a"));
+  EXPECT_EQ(calls, (std::vector<std::string>{"fsync file", "rename", "fsync folder"}));
+}
+
+TEST(atomic_file, is_private_until_it_has_the_name) {
+  namespace fs = std::filesystem;
+  const scratch_folder folder;
+  const std::string path = folder.file("a");
+  const auto before = ::umask(022);
+  for (const auto mode : {0600U, 0640U, 0644U, 0666U, 0755U}) {
+    set_contents(path, old_text);
+    fs::permissions(path, static_cast<fs::perms>(mode));
+    {
+      lowp::atomic_file file(path);
+      for (const std::string& name : folder.names())
+        if (name != "a") {
+          EXPECT_EQ(fs::status(folder.file(name)).permissions(), static_cast<fs::perms>(0600));
+        }
+      file.commit();
+    }
+    EXPECT_EQ(fs::status(path).permissions(), static_cast<fs::perms>(mode));
+  }
+  save(folder.file("new"));
+  EXPECT_EQ(fs::status(folder.file("new")).permissions(), static_cast<fs::perms>(0644));
+  ::umask(before);
+}
+
+TEST(atomic_file, follows_links_to_where_no_file_is) {
+  namespace fs = std::filesystem;
+  const scratch_folder folder;
+  fs::create_directory(folder.file("sub"));
+  fs::create_symlink("sub/second", folder.file("first"));
+  fs::create_symlink("../a", folder.file("sub/second"));
+  save(folder.file("first"));
+  EXPECT_TRUE(fs::is_symlink(folder.file("first")));
+  EXPECT_TRUE(fs::is_symlink(folder.file("sub/second")));
+  EXPECT_FALSE(fs::is_symlink(folder.file("a")));
+  EXPECT_EQ(contents(folder.file("a")), new_text);
+
+  fs::create_symlink("nowhere/a", folder.file("lost"));
+  EXPECT_NE(refusal_of(folder.file("lost")).find("No such file"), std::string::npos);
+  EXPECT_TRUE(fs::is_symlink(folder.file("lost")));
+  fs::create_symlink("circle", folder.file("circle"));
+  EXPECT_NE(refusal_of(folder.file("circle")).find("symbolic links"), std::string::npos);
+  EXPECT_TRUE(fs::is_symlink(folder.file("circle")));
+}
+
+TEST(atomic_file, takes_names_of_any_length) {
+  const scratch_folder folder;
+  for (const std::size_t size : {200U, 236U, 240U, 252U, 255U}) {
+    const std::string name(size, 'n');
+    save(folder.file(name));
+    EXPECT_EQ(contents(folder.file(name)), new_text) << size;
+    std::string wide;  // characters of three bytes
+    while (wide.size() + 3 <= size) wide += "\u2014";
+    {
+      lowp::atomic_file file(folder.file(wide));
+      for (const std::string& found : folder.names()) {
+        if (!found.starts_with("\u2014")) continue;
+        EXPECT_EQ(found.find(".part-") % 3, 0U) << found;
+      }
+      file.commit();
+    }
+    EXPECT_TRUE(std::filesystem::exists(folder.file(wide))) << size;
+  }
+  EXPECT_EQ(folder.names().size(), 10U);
+  EXPECT_NE(refusal_of(folder.file(std::string(256, 'n'))).find("name too long"),
+            std::string::npos);
+  EXPECT_EQ(folder.names().size(), 10U);
+}
+
+TEST(atomic_file, in_the_current_folder) {
+  const scratch_folder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.file(""));
+  save("a");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(contents(folder.file("a")), new_text);
+}
+
+TEST(atomic_file, refuses_by_name_what_cannot_be_replaced) {
+  const scratch_folder folder;
+  EXPECT_EQ(refusal_of(folder.file("missing/a")), "lowp::atomic_file: cannot write '" +
+                                                      folder.file("missing/a") +
+                                                      "': No such file or directory");
+  EXPECT_NE(refusal_of(folder.file("")).find("directory"), std::string::npos);
+  EXPECT_NE(refusal_of("/dev/null").find("Invalid argument"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  EXPECT_NE(refusal_of(folder.file("pipe")).find("Invalid argument"), std::string::npos);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"pipe"});
+}
+
+// Root may write every file, so somebody else tries. The folder is everybody's: a rename would do it.
+TEST(atomic_file, refuses_a_file_that_may_not_be_written) {
+  namespace fs = std::filesystem;
+  const scratch_folder folder;
+  const std::string path = folder.file("a");
+  set_contents(path, old_text);
+  fs::permissions(folder.file(""), fs::perms::all);
+  const auto save_as_somebody = [&](bool only_in_effect) {
+    const pid_t child = ::fork();
+    if (child != 0) return end_of(child);
+    constexpr unsigned nobody = 65534;
+    const bool changed =
+        ::geteuid() != 0 || (::setgroups(0, nullptr) == 0 && ::setegid(nobody) == 0 &&
+                             (only_in_effect ? ::seteuid(nobody) : ::setuid(nobody)) == 0);
+    if (!changed) ::_exit(2);
+    save_and_exit([&] {
+      if (refusal_of(path).find("Permission denied") != std::string::npos)
+        throw std::runtime_error("refused");
+    });
+  };
+  fs::permissions(path, fs::perms::owner_read);
+  for (const bool only_in_effect : {false, true}) {
+    const end how = save_as_somebody(only_in_effect);
+    if (how == end::unknown) GTEST_SKIP() << "nobody else can be asked here";
+    EXPECT_EQ(how, end::refused);
+    EXPECT_EQ(contents(path), old_text);
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+  }
+  fs::permissions(path, static_cast<fs::perms>(0666));
+  EXPECT_EQ(save_as_somebody(false), end::saved);
+  EXPECT_EQ(contents(path), new_text);
+}
+
+TEST(atomic_file, killed_or_refused_at_any_byte) {
+  const scratch_folder folder;
+  const std::string path = folder.file("a");
+  set_contents(path, old_text);
+  for (std::size_t bytes = 0; bytes < new_text.size(); ++bytes) {
+    ASSERT_EQ(save_with_limit(bytes, at_limit::fails, [&] { save(path); }), end::refused) << bytes;
+    ASSERT_EQ(contents(path), old_text) << bytes;
+    ASSERT_EQ(folder.names().size(), 1U) << bytes;
+  }
+  for (std::size_t bytes = 0; bytes < new_text.size(); ++bytes) {
+    ASSERT_EQ(save_with_limit(bytes, at_limit::dies, [&] { save(path); }), end::killed) << bytes;
+    ASSERT_EQ(contents(path), old_text) << bytes;
+  }
+  // What killed processes left is in nobody's way.
+  ASSERT_EQ(save_with_limit(new_text.size(), at_limit::dies, [&] { save(path); }), end::saved);
+  EXPECT_EQ(contents(path), new_text);
+}
+
+TEST(atomic_file, killed_at_any_system_call) {
+  const scratch_folder folder;
+  const std::string path = folder.file("a");
+  int killed_before = 0;
+  int killed_after = 0;
+  for (int stops = 1;; ++stops) {
+    set_contents(path, old_text);
+    const end how = save_with_stops(stops, [&] { save(path); });
+    if (how == end::unknown) GTEST_SKIP() << "no process may be watched here";
+    const std::string found = contents(path);
+    if (how == end::saved) {
+      EXPECT_EQ(found, new_text);
+      break;
+    }
+    ASSERT_EQ(how, end::killed);
+    ASSERT_TRUE(found == old_text || found == new_text) << stops << ": " << found;
+    ++(found == old_text ? killed_before : killed_after);
+  }
+  EXPECT_GT(killed_before, 8);  // open, write, fsync, close: in and out
+  EXPECT_GT(killed_after, 0);
+}
+
+}  // namespace

@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training goes on from a file as if it had never stopped, whatever it is kept in; and a file that does
+// not fit is refused before anything is written.
+#include <gtest/gtest.h>
+#include <lowp/checkpoint.hpp>
+#include <lowp/fp8_lm.hpp>
+#include <lowp/loss_scaler.hpp>
+#include <lowp/scale.hpp>
+#include <lowp/update.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "support/killed.hpp"
+#include "support/scratch.hpp"
+#include "support/support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+using lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn, lowp::float8_e5m2;
+
+constexpr std::size_t size = 300;  // more than two blocks of 128, and no whole number of them
+
+template <class T>
+std::vector<T> filled(float value) {
+  return std::vector<T>(size, T(value));
+}
+
+// Ways to keep `size` elements: what holds them, what update takes, and what a step changes after it.
+template <class T>
+struct plain {
+  std::vector<T> values = filled<T>(0);
+  void set(std::size_t i, float x) { values[i] = T(x); }
+  auto storage() { return std::span(values); }
+  auto& saved() { return values; }
+  void next() {}
+};
+struct in_kahan {
+  std::vector<bfloat16> value = filled<bfloat16>(0), rest = filled<bfloat16>(0);
+  void set(std::size_t i, float x) { value[i] = bfloat16(x); }
+  auto storage() { return lowp::kahan{value, rest}; }
+  auto saved() { return storage(); }
+  void next() {}
+};
+struct in_master {
+  std::vector<float> weights = filled<float>(0);
+  std::vector<bfloat16> copy = filled<bfloat16>(0);
+  void set(std::size_t i, float x) { weights[i] = x; }
+  auto storage() { return lowp::master{weights, copy}; }
+  auto saved() { return storage(); }
+  void next() {}
+};
+template <class H, class L>
+struct in_halves {
+  std::vector<H> high = filled<H>(0);
+  std::vector<L> low = std::vector<L>(size);
+  void set(std::size_t i, float x) { high[i] = H(x); }
+  auto storage() { return lowp::split_master{high, low}; }
+  auto saved() { return storage(); }
+  void next() {}
+};
+template <class T>
+struct with_scale {
+  std::vector<T> codes = filled<T>(0);
+  lowp::scaled<T> held{codes, 64.0F};
+  with_scale() = default;
+  with_scale(const with_scale&) = delete;
+  with_scale& operator=(const with_scale&) = delete;
+  void set(std::size_t i, float x) { codes[i] = T(x * held.scale); }
+  auto& storage() { return held; }
+  auto& saved() { return held; }
+  // The scale goes up and down, so that one that was not loaded would show.
+  void next() {
+    held.scale = held.next;
+    held.next = held.scale < 100 ? held.scale * 2 : 32;
+  }
+};
+template <class T, int Block>
+struct in_blocks {
+  static constexpr std::size_t blocks = (size + Block - 1) / Block;
+  std::vector<T> codes = filled<T>(0);
+  std::vector<lowp::float8_e8m0fnu> scales =
+      std::vector<lowp::float8_e8m0fnu>(blocks, lowp::float8_e8m0fnu(1));
+  auto storage() { return lowp::blocks_of<Block>(codes, scales); }
+  auto saved() { return storage(); }
+  void next() {}
+};
+
+template <class T>
+void append(std::string& to, const std::vector<T>& values) {
+  to.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+// A model of one tensor: a parameter, its moments, and the scalars of its training.
+template <class P, class... Moment>
+struct model {
+  P p{};
+  std::tuple<Moment...> moments{};
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  double lr = 0;
+  float loss_scale = 1;
+
+  void start() {
+    std::mt19937 random(9);
+    std::normal_distribution<float> normal(0, 0.02F);
+    for (std::size_t i = 0; i < size; ++i) p.set(i, normal(random));
+    seed = 0xfedcba9876543210;
+    lr = 0.1 / 3;
+  }
+  void train(int steps) {
+    for (int i = 0; i < steps; ++i) {
+      ++step;
+      lr *= 0.97;
+      loss_scale *= 1.1F;
+      std::vector<float> g(size);
+      std::mt19937_64 random(seed + step);
+      std::normal_distribution<float> normal(0, loss_scale);
+      for (float& x : g) x = normal(random);
+      const lowp::stochastic rounding{.seed = seed, .stream = lowp::stream_of(3, 0)};
+      auto&& held = p.storage();
+      std::apply(
+          [&](auto&... m) {
+            if constexpr (sizeof...(Moment) == 2)
+              lowp::update(held, g, m.storage()..., lowp::adamw{.lr = lr}, step, rounding);
+            else
+              lowp::update(held, g, m.storage()..., lowp::sgd{.lr = lr, .momentum = 0.9}, step,
+                           rounding);
+            (m.next(), ...);
+          },
+          moments);
+      p.next();
+    }
+  }
+  void describe(lowp::checkpoint& to, const std::string& name = "layer.0.weight") {
+    std::apply([&](auto&... m) { to.parameter(name, {size / 3, 3}, p.saved(), m.saved()...); },
+               moments);
+    to.scalar("seed", seed).scalar("step", step).scalar("lr", lr).scalar("loss scale", loss_scale);
+  }
+  // Every byte of it, by way of no file.
+  std::string bytes() {
+    std::string all;
+    const auto part = [&](auto& kept) {
+      using kept_type = std::remove_reference_t<decltype(kept)>;
+      if constexpr (requires { kept.values; }) append(all, kept.values);
+      if constexpr (requires { kept.rest; }) append(append_(all, kept.value), kept.rest);
+      if constexpr (requires { kept.weights; }) append(append_(all, kept.weights), kept.copy);
+      if constexpr (requires { kept.low; }) append(append_(all, kept.high), kept.low);
+      if constexpr (requires { kept.codes; }) append(all, kept.codes);
+      if constexpr (requires { kept.scales; }) append(all, kept.scales);
+      if constexpr (requires { kept.held; })
+        append(all, std::vector<float>{kept.held.scale, kept.held.next});
+      static_assert(!std::is_empty_v<kept_type>);
+    };
+    part(p);
+    std::apply([&](auto&... m) { (part(m), ...); }, moments);
+    append(all, std::vector<std::uint64_t>{seed, step});
+    append(all, std::vector<double>{lr, double{loss_scale}});
+    return all;
+  }
+
+ private:
+  template <class T>
+  static std::string& append_(std::string& to, const std::vector<T>& values) {
+    append(to, values);
+    return to;
+  }
+};
+
+template <class Model>
+class resume : public testing::Test {};
+using models = first_or_all<
+    2, testing::Types<model<in_kahan, plain<bfloat16>, in_blocks<float8_e4m3fn, 128>>,
+                      model<in_master, with_scale<float8_e4m3fn>, with_scale<float16>>,
+                      model<in_halves<bfloat16, std::uint16_t>, plain<bfloat16>>,
+                      model<plain<float>, plain<float>, plain<float>>,
+                      model<plain<bfloat16>, plain<bfloat16>, plain<bfloat16>>,
+                      model<plain<lowp::float8_e3m4>, plain<lowp::float8_e4m3b11fnuz>>,
+                      model<in_halves<bfloat16, std::uint8_t>, in_blocks<float8_e5m2, 32>>,
+                      model<in_halves<float16, std::uint16_t>, plain<float16>>,
+                      model<with_scale<float8_e5m2>, in_blocks<float8_e4m3fn, 256>>>>;
+TYPED_TEST_SUITE(resume, models);
+
+TYPED_TEST(resume, is_exact) {
+  const scratch_folder folder;
+  const std::string path = folder.file("state.safetensors");
+  TypeParam whole;
+  whole.start();
+  whole.train(5);
+  const std::string after_five = whole.bytes();
+  {
+    TypeParam first;
+    first.start();
+    first.train(5);
+    lowp::checkpoint state;
+    first.describe(state);
+    state.save(path);
+    ASSERT_EQ(first.bytes(), after_five);
+  }
+  TypeParam second;
+  lowp::checkpoint state;
+  second.describe(state);
+  ASSERT_NE(second.bytes(), after_five);
+  state.load(path);
+  ASSERT_EQ(second.bytes(), after_five);
+  whole.train(5);
+  second.train(5);
+  EXPECT_EQ(second.bytes(), whole.bytes());
+  EXPECT_NE(whole.bytes(), after_five);
+
+  // What was saved is what was loaded, to the last byte of the file.
+  state.save(folder.file("second"));
+  lowp::checkpoint other;
+  whole.describe(other);
+  other.save(folder.file("whole"));
+  EXPECT_EQ(contents(folder.file("second")), contents(folder.file("whole")));
+}
+
+// FP8-LM's recipe, whose scales change from step to step.
+struct fp8_lm_model {
+  std::vector<float16> weights = filled<float16>(0), second = filled<float16>(0);
+  std::vector<float8_e4m3fn> gradient = filled<float8_e4m3fn>(0), first = filled<float8_e4m3fn>(0);
+  lowp::fp8_lm tensor{weights, gradient, first, second};
+
+  void train(std::uint64_t first_step, std::uint64_t last_step) {
+    for (std::uint64_t step = first_step; step <= last_step; ++step) {
+      std::mt19937_64 random(step);
+      std::normal_distribution<float> normal(0, 0.001F * static_cast<float>(step * step));
+      std::vector<float> g(size);
+      for (float& x : g) x = normal(random);
+      tensor.store_gradient(g);
+      tensor.update({.lr = 0.01}, step, lowp::stochastic{.seed = 5});
+    }
+  }
+  [[nodiscard]] std::string bytes() const {
+    std::string all;
+    append(all, weights);
+    append(all, first);
+    append(all, second);
+    append(all, std::vector<float>{tensor.weight_scale, tensor.first_scale, tensor.second_scale});
+    return all;
+  }
+};
+
+TEST(resume_fp8_lm, is_exact) {
+  const scratch_folder folder;
+  fp8_lm_model whole;
+  fp8_lm_model second;
+  lowp::checkpoint from;
+  lowp::checkpoint to;
+  whole.train(1, 5);
+  from.parameter("w", {3, size / 3}, whole.tensor).save(folder.file("s"));
+  to.parameter("w", {3, size / 3}, second.tensor).load(folder.file("s"));
+  ASSERT_EQ(second.bytes(), whole.bytes());
+  whole.train(6, 10);
+  second.train(6, 10);
+  EXPECT_EQ(second.bytes(), whole.bytes());
+  EXPECT_NE(whole.tensor.first_scale, 1.0F);
+}
+
+template <class Fn>
+std::string refusal_of(Fn&& fn) {
+  try {
+    fn();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+class checkpoint_file : public testing::Test {
+ protected:
+  using small = model<in_kahan, plain<bfloat16>, in_blocks<float8_e4m3fn, 128>>;
+
+  void SetUp() override {
+    saved.start();
+    saved.train(2);
+    lowp::checkpoint state;
+    saved.describe(state);
+    state.save(path);
+  }
+  // What is said when `state` is loaded; it must leave `target` alone.
+  std::string refusal(lowp::checkpoint const& state) {
+    const std::string before = target.bytes();
+    std::string text = refusal_of([&] { state.load(path); });
+    EXPECT_EQ(target.bytes(), before);
+    return text;
+  }
+  testing::AssertionResult refuses(lowp::checkpoint const& state, const std::string& why) {
+    const std::string text = refusal(state);
+    if (text == "lowp::checkpoint: '" + path + "': " + why) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << text;
+  }
+  // The file with other metadata.
+  void rewrite(const std::string& key, const char* value) {
+    const lowp::safetensors::file file(path);
+    auto metadata = file.metadata();
+    if (value == nullptr)
+      metadata.erase(key);
+    else
+      metadata[key] = value;
+    lowp::safetensors::writer out(path, file.tensors(), metadata);
+    for (const auto& t : file.tensors()) {
+      std::vector<std::byte> bytes(t.end - t.begin);
+      file.read_bytes(t, 0, bytes);
+      out.append_bytes(t.name, bytes);
+    }
+    out.finish();
+  }
+
+  scratch_folder folder;
+  const std::string path = folder.file("state.safetensors");
+  small saved, target;
+};
+
+TEST_F(checkpoint_file, of_another_model_is_refused_by_name) {
+  lowp::checkpoint state;
+  target.describe(state, "layer.1.weight");
+  EXPECT_TRUE(refuses(state, "tensor 'layer.1.weight' is missing"));
+
+  // All that is in the file is right, and there is one more.
+  std::vector<float> bias(3);
+  lowp::checkpoint more;
+  target.describe(more);
+  more.tensor("zzz.bias", bias);
+  EXPECT_TRUE(refuses(more, "tensor 'zzz.bias' is missing"));
+
+  lowp::checkpoint less;
+  less.tensor("layer.0.weight", {100, 3}, target.p.saved());
+  EXPECT_TRUE(refuses(less, "tensor 'layer.0.weight.m' is none of this model's"));
+}
+
+TEST_F(checkpoint_file, of_another_shape_type_or_format_is_refused_by_name) {
+  const auto with = [&](auto&& fn) {
+    lowp::checkpoint state;
+    fn(state);
+    return refusal_of([&] { state.load(path); })
+        .substr(std::strlen("lowp::checkpoint: '': ") + path.size());
+  };
+  const std::string w = "layer.0.weight";
+  EXPECT_EQ(with([&](auto& s) { s.parameter(w, {3, 100}, target.p.saved()); }),
+            "tensor 'layer.0.weight' is BF16 [100, 3], not BF16 [3, 100]");
+  std::vector<float16> half(size);
+  EXPECT_EQ(with([&](auto& s) { s.tensor(w, {100, 3}, half); }),
+            "tensor 'layer.0.weight' is BF16 [100, 3], not F16 [100, 3]");
+  std::vector<lowp::float8_e8m0fnu> scales(10);
+  auto& v = std::get<1>(target.moments);
+  EXPECT_EQ(with([&](auto& s) {
+              s.parameter(w, {100, 3}, target.p.saved(), std::get<0>(target.moments).saved(),
+                          lowp::blocks_of<32>(v.codes, scales));
+            }),
+            "tensor 'layer.0.weight.v.scales' is F8_E8M0 [3], not F8_E8M0 [10]");
+  // Codes that the format has no name for are told apart, too.
+  std::vector<lowp::float8_e3m4> a(3);
+  std::vector<lowp::float8_e4m3b11fnuz> b(3);
+  std::vector<std::uint8_t> c(3);
+  lowp::checkpoint state;
+  state.tensor("a", a).save(path);
+  EXPECT_EQ(with([&](auto& s) { s.tensor("a", b); }),
+            "tensor 'a' has the format 'e3m4 bias 3 specials 0', not 'e4m3 bias 11 specials 2'");
+  EXPECT_EQ(with([&](auto& s) { s.tensor("a", c); }),
+            "tensor 'a' has the format 'e3m4 bias 3 specials 0', not ''");
+}
+
+TEST_F(checkpoint_file, with_other_scalars_is_refused_by_name) {
+  lowp::checkpoint state;
+  target.describe(state);
+  std::uint32_t extra = 5;
+  lowp::checkpoint more;
+  target.describe(more);
+  more.scalar("extra", extra);
+  EXPECT_TRUE(refuses(more, "scalar 'extra' is missing"));
+  for (const char* text : {"", "x", "-1", "1.5", "18446744073709551616", "7 "}) {
+    rewrite("scalar.step", text);
+    EXPECT_TRUE(
+        refuses(state, "scalar 'step' is '" + std::string(text) + "', which its type cannot hold"));
+  }
+  rewrite("scalar.step", nullptr);
+  EXPECT_TRUE(refuses(state, "scalar 'step' is missing"));
+  rewrite("scalar.step", "2");
+  rewrite("scalar.other", "2");
+  EXPECT_TRUE(refuses(state, "scalar 'other' is none of this model's"));
+  rewrite("scalar.other", nullptr);
+  rewrite("note", "somebody's");
+  EXPECT_NO_THROW(state.load(path));
+}
+
+TEST_F(checkpoint_file, of_another_version_or_kind_is_refused) {
+  lowp::checkpoint state;
+  target.describe(state);
+  rewrite("lowp.checkpoint", "2");
+  EXPECT_TRUE(refuses(state, "it is a checkpoint of version '2', not '1'"));
+  rewrite("lowp.checkpoint", nullptr);
+  EXPECT_TRUE(refuses(state, "it is no checkpoint: its metadata have no 'lowp.checkpoint'"));
+}
+
+TEST_F(checkpoint_file, cut_anywhere_is_refused) {
+  lowp::checkpoint state;
+  target.describe(state);
+  const std::string whole = contents(path);
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    set_contents(path, whole.substr(0, bytes));
+    const std::string text = refusal(state);
+    ASSERT_NE(text, "not refused") << bytes;
+    ASSERT_NE(text.find(path), std::string::npos) << text;
+  }
+  set_contents(path, whole.substr(0, whole.size() - 1));
+  EXPECT_NE(refusal(state).find("tensor 'layer.0.weight.v.scales': data_offsets"),
+            std::string::npos);
+}
+
+TEST_F(checkpoint_file, survives_a_save_that_dies_at_any_byte_or_call) {
+  const std::string old = contents(path);
+  saved.train(1);
+  lowp::checkpoint state;
+  saved.describe(state);
+  state.save(folder.file("new"));
+  const std::string next = contents(folder.file("new"));
+  ASSERT_NE(next, old);
+  const auto save = [&] { state.save(path); };
+  for (std::size_t bytes = 0; bytes < next.size(); bytes += bytes < 1300 ? 1 : 97) {
+    ASSERT_EQ(save_with_limit(bytes, bytes % 2 ? at_limit::dies : at_limit::fails, save),
+              bytes % 2 ? end::killed : end::refused);
+    ASSERT_EQ(contents(path), old) << bytes;
+  }
+  for (int stops = 1;; ++stops) {
+    const end how = save_with_stops(stops, save);
+    if (how == end::unknown) GTEST_SKIP() << "no process may be watched here";
+    const std::string found = contents(path);
+    ASSERT_TRUE(found == old || found == next) << stops;
+    if (how == end::saved) break;
+    set_contents(path, old);
+  }
+  EXPECT_EQ(contents(path), next);
+}
+
+TEST(checkpoint_scalars, keep_every_bit) {
+  const scratch_folder folder;
+  const std::string path = folder.file("s");
+  const auto expect_kept = [&]<class T>(T value) {
+    T to = value;
+    lowp::checkpoint state;
+    state.scalar("x", to).save(path);
+    std::memset(&to, 0x55, sizeof to);
+    if constexpr (std::same_as<T, bool>) to = !value;
+    state.load(path);
+    EXPECT_EQ(std::memcmp(&to, &value, sizeof to), 0)
+        << lowp::safetensors::file(path).metadata().at("scalar.x");
+  };
+  for (const std::uint32_t bits : {0U, 0x80000000U, 1U, 0x7f7fffffU, 0x7f800000U, 0xff800000U,
+                                   0x7fc00000U, 0xffc12345U, 0x7f800001U, 0x3dcccccdU}) {
+    expect_kept(float_of(bits));
+    expect_kept(std::bit_cast<double>(std::uint64_t{bits} << 32 | bits));
+  }
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 100; ++i) expect_kept(std::bit_cast<double>(random()));
+  expect_kept(std::numeric_limits<std::uint64_t>::max());
+  expect_kept(std::numeric_limits<std::int64_t>::min());
+  expect_kept(std::uint8_t{200});
+  expect_kept(std::int8_t{-100});
+  expect_kept(true);
+  expect_kept(false);
+  expect_kept(lowp::amax_algorithm::most_recent);
+}
+
+TEST(checkpoint_scalars, are_read_whole_or_refused) {
+  using lowp::detail::parse_scalar;
+  float x = 0;
+  for (const char* text :
+       {"", " 1", "1 ", "1,5", "0x1p3", "nan", "nan(0x)", "nan(0x7fc00000", "nan(0x3f800000)",
+        "nan(0x17fc00000)", "1e999", "1e-999", "1e39", "1e-46"})
+    EXPECT_FALSE(parse_scalar(text, &x)) << text;
+  EXPECT_TRUE(parse_scalar("1e-3", &x));
+  bool b = false;
+  EXPECT_FALSE(parse_scalar("1", &b));
+  std::int8_t small = 0;
+  EXPECT_FALSE(parse_scalar("128", &small));
+  EXPECT_TRUE(parse_scalar("-128", &small));
+}
+
+TEST(checkpoint_scalers, keep_their_history) {
+  const scratch_folder folder;
+  lowp::delayed_scale<float8_e4m3fn, 8> a{.margin = -3, .interval = 2, .length = 5};
+  for (const float x : {1.0F, 3.0F, 0.25F, 7.0F}) a.update({float_bits(x)});
+  lowp::delayed_scale<float8_e4m3fn, 8> b;
+  lowp::checkpoint from;
+  lowp::checkpoint to;
+  from.scaler("g", a).save(folder.file("s"));
+  to.scaler("g", b).load(folder.file("s"));
+  for (const float x : {0.5F, 2.0F, 0.125F, 0.0625F, 0.5F, 0.5F, 0.25F}) {
+    ASSERT_EQ(a.scale, b.scale);
+    ASSERT_EQ(a.updates, b.updates);
+    a.update({float_bits(x)});
+    b.update({float_bits(x)});
+  }
+  EXPECT_EQ(a.scale, b.scale);
+  EXPECT_NE(b.scale, 1.0F);
+}
+
+TEST(checkpoint_scalers, keep_what_is_known_of_overflow) {
+  const scratch_folder folder;
+  lowp::loss_scaler a{.scale = 1024, .growth_factor = 1.5, .growth_interval = 3};
+  a.update();
+  a.update();
+  lowp::loss_scaler b;
+  lowp::gradient_report overflowed;
+  overflowed.count = 5;
+  overflowed.nonfinite = 1;
+  lowp::checkpoint from;
+  lowp::checkpoint to;
+  from.scaler("loss", a).save(folder.file("s"));
+  to.scaler("loss", b).load(folder.file("s"));
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(a.scale, b.scale);
+    ASSERT_EQ(a.growth_tracker, b.growth_tracker);
+    ASSERT_EQ(a.updates, b.updates);
+    for (lowp::loss_scaler* const each : {&a, &b}) {
+      if (i == 3) each->observe("w", overflowed);
+      each->update();
+    }
+  }
+  EXPECT_EQ(a.skipped, 1U);
+  EXPECT_EQ(b.skipped, 1U);
+}
+
+TEST(checkpoint_description, is_checked) {
+  std::vector<float> w(6);
+  int x = 0;
+  lowp::checkpoint state;
+  state.tensor("w", {2, 3}, w);
+  EXPECT_EQ(refusal_of([&] { state.tensor("v", {2, 4}, w); }),
+            "lowp::checkpoint: 'v' has 6 elements, but its shape is F32 [2, 4]");
+  EXPECT_EQ(refusal_of([&] { state.tensor("w", w); }), "lowp::checkpoint: 'w' is there twice");
+  EXPECT_EQ(refusal_of([&] { state.scalar("w", x); }), "lowp::checkpoint: 'w' is there twice");
+}
+
+}  // namespace

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// census of floats against the oracle: where a format changes its mind, at all magnitudes, in any
+// number and order.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "support/boundaries.hpp"
+#include "support/census_expectations.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+tensor tensor_of(const std::vector<std::uint32_t>& bits) { return {oracle::binary32, bits}; }
+
+template <lowp::element To>
+void expect_oracle(const tensor& in, std::size_t lead = 0) {
+  guarded<float> x(in, lead);
+  expect(lowp::census<To>(x.span()), expected_of<To>(in));
+}
+
+// The last one that becomes zero and the first that does not, and so on: first and last float of every
+// run that shares a code, both signs.
+template <lowp::narrow To>
+void expect_boundaries() {
+  std::vector<std::uint32_t> bits;
+  for (const sample& s :
+       boundaries(facts<To>, oracle::mode::nearest_even, oracle::policy::infinity))
+    bits.push_back(float_bits(s.x));
+  expect_oracle<To>(tensor_of(bits));
+  std::shuffle(bits.begin(), bits.end(), std::mt19937_64(1));
+  expect_oracle<To>(tensor_of(bits));
+  // Few at a time, so that no larger one hides a smaller one.
+  const std::size_t stride = bits.size() > 20000 ? 97 : 5;
+  for (std::size_t first = 0; first < bits.size(); first += stride) {
+    const std::size_t end = std::min(first + (first % 2 == 0 ? 1 : 3), bits.size());
+    expect_oracle<To>(tensor_of({bits.begin() + static_cast<std::ptrdiff_t>(first),
+                                 bits.begin() + static_cast<std::ptrdiff_t>(end)}));
+    ASSERT_FALSE(testing::Test::HasFailure()) << "of " << hex(bits[first], 8);
+  }
+}
+
+template <class To>
+class census_to : public testing::Test {};
+using targets =
+    first_or_all<3, testing::Types<lowp::float16, lowp::bfloat16, lowp::float6_e2m3fn,
+                                   lowp::float8_e5m2, lowp::float8_e4m3fn, lowp::float8_e4m3b11fnuz,
+                                   lowp::float4_e2m1fn, user_e6m9>>;
+TYPED_TEST_SUITE(census_to, targets, by_format);
+
+TYPED_TEST(census_to, at_boundaries) { expect_boundaries<TypeParam>(); }
+
+TYPED_TEST(census_to, of_corners_and_of_normal_numbers) {
+  for (const std::size_t size : {0U, 1U, 5U, 300U, 2048U, 2049U, 4095U, 4096U, 4097U})
+    for (const std::size_t lead : {0U, 3U}) {
+      expect_oracle<TypeParam>(random_tensor<float>(size, size, values::corners), lead);
+      expect_oracle<TypeParam>(random_tensor<float>(size, size, values::training, 0.02), lead);
+    }
+}
+
+TEST(census, to_float_loses_nothing) {
+  const tensor in = random_tensor<float>(5001, 1, values::corners);
+  expected_census want = expected_of<lowp::bfloat16>(in);
+  guarded<float> x(in, 0);
+  const lowp::range_census all = lowp::census<float>(x.span());
+  EXPECT_EQ(all.overflow, 0U);
+  EXPECT_EQ(all.flushed, 0U);
+  EXPECT_EQ(all.subnormal, all.exponents[-127]);
+  EXPECT_EQ(all.exponents[-127], want.exponents[-127]);
+  EXPECT_EQ(all.max_relative_error.bits, 0U);
+  EXPECT_EQ(all.mean_square_error(), 0.0);
+}
+
+TEST(census, of_nothing) {
+  const lowp::range_census none = lowp::census<lowp::float16>(std::vector<float>{});
+  EXPECT_TRUE(same(none, lowp::range_census{}));
+  EXPECT_EQ(none.count, 0U);
+  EXPECT_EQ(none.max_abs.value(), 0.0F);
+  EXPECT_EQ(none.min_abs.value(), std::numeric_limits<float>::infinity());
+  EXPECT_EQ(none.mean_square_error(), 0.0);
+}
+
+// Nothing that is counted apart enters range or errors.
+TEST(census, of_one_kind) {
+  for (const std::uint32_t bits : {0x00000000U, 0x80000000U, 0x7fc00000U, 0xff800001U, 0x7f800000U,
+                                   0xff800000U, 0x00000001U, 0x7f7fffffU, 0x3f800000U}) {
+    for (const std::size_t size : {1U, 7U, 64U, 4099U}) {
+      expect_oracle<lowp::float16>(tensor_of(std::vector<std::uint32_t>(size, bits)));
+      expect_oracle<lowp::bfloat16>(tensor_of(std::vector<std::uint32_t>(size, bits)));
+    }
+  }
+}
+
+// One of them, at any place in a register, batch or buffer, is seen once.
+TEST(census, sees_each_element_once) {
+  for (const std::uint32_t bits :
+       {0x7fc00000U, 0x7f800000U, 0x7f7fffffU, 0x00000001U, 0x33800001U}) {
+    for (const std::size_t size : {300U, 4100U}) {
+      for (std::size_t at = 0; at < size; at += 1 + at % 13) {
+        std::vector<std::uint32_t> x(size, 0x3f800000U);
+        x[at] = bits;
+        expect_oracle<lowp::float16>(tensor_of(x));
+        ASSERT_FALSE(testing::Test::HasFailure()) << at;
+      }
+    }
+  }
+}
+
+// All kinds of exponents at once, and few: they are counted in two ways.
+TEST(census, of_few_and_of_many_exponents) {
+  std::mt19937_64 random(3);
+  for (const unsigned kinds :
+       {1U, 2U, 3U, 4U, 5U, 15U, 16U, 17U, 31U, 32U, 33U, 63U, 64U, 65U, 254U})
+    for (const unsigned first : {1U, 255U - kinds}) {
+      std::vector<std::uint32_t> bits(10000);
+      for (std::uint32_t& each : bits)
+        each = (first + static_cast<std::uint32_t>(random() % kinds)) << 23 |
+               static_cast<std::uint32_t>(random() & 0x807fffffU);
+      expect_oracle<lowp::bfloat16>(tensor_of(bits));
+      ASSERT_FALSE(testing::Test::HasFailure()) << kinds << " from " << first;
+    }
+}
+
+// A few hundred of one kind, then of another: what is looked for once in many elements is there in some
+// of them, and what was found before is remembered.
+template <lowp::element To>
+void expect_runs() {
+  std::mt19937_64 random(5);
+  std::vector<std::uint32_t> bits;
+  for (int run = 0; run < 150; ++run) {
+    const std::uint64_t kind = random() % 8;
+    const std::uint64_t size = 1 + random() % 900;
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const auto sign_and_significand = static_cast<std::uint32_t>(random() & 0x807fffffU);
+      const auto near = static_cast<std::uint32_t>(random() % 8);
+      const std::array<std::uint32_t, 8> choices{
+          0,                                               // zeros
+          (120 + near) << 23 | sign_and_significand,       // normal everywhere
+          (120 + near) << 23 | near << 20,                 // and exact
+          (100 + 4 * near) << 23 | sign_and_significand,   // subnormal and flushed
+          (112 + near) << 23 | near << 19,                 // subnormal and exact
+          (135 + 17 * near) << 23 | sign_and_significand,  // overflow, infinities and NaN
+          sign_and_significand,                            // subnormal as floats
+          static_cast<std::uint32_t>(random())};           // anything
+      bits.push_back(choices[kind]);
+    }
+  }
+  expect_oracle<To>(tensor_of(bits), 3);
+}
+TEST(census, of_runs_of_each_kind) {
+  expect_runs<lowp::float16>();
+  expect_runs<lowp::bfloat16>();
+  expect_runs<lowp::float8_e4m3fn>();
+  expect_runs<lowp::float8_e5m2>();
+}
+
+// Cut at multiples of a block, in any order: not a bit changes.
+TEST(census, of_shards_is_that_of_the_whole) {
+  constexpr std::size_t block = 1 << 14;
+  constexpr std::size_t size = 5 * block + 333;
+  const tensor in = random_tensor<float>(size, 8, values::training, 1e-3);
+  guarded<float> x(in, 1);
+  const lowp::range_census whole = lowp::census<lowp::float16>(x.span());
+  expect(whole, expected_of<lowp::float16>(in));
+  for (const std::size_t blocks : {1U, 2U, 3U}) {
+    lowp::range_census merged;
+    for (std::size_t end = size; end != 0;) {
+      const std::size_t first = (end - 1) / (blocks * block) * (blocks * block);
+      merged += lowp::census<lowp::float16>(x.span().subspan(first, end - first));
+      end = first;
+    }
+    EXPECT_TRUE(same(merged, whole)) << blocks;
+  }
+}
+
+// The known cases of float16: IEEE 754's border of overflow, and of what becomes zero.
+TEST(census, of_the_ends_of_float16) {
+  const std::vector<float> x{65519.0F, -65520.0F,    0x1p-25F,       -0x1.000002p-25F,
+                             0x1p-14F, 0x1.ffcp-15F, 0x1.ffbffep-15F};
+  const lowp::range_census all = lowp::census<lowp::float16>(x);
+  EXPECT_EQ(all.overflow, 1U);
+  EXPECT_EQ(all.flushed, 1U);
+  EXPECT_EQ(all.subnormal, 2U);
+  EXPECT_EQ(all.max_abs.value(), 65520.0F);
+  EXPECT_EQ(all.min_abs.value(), 0x1p-25F);
+}
+
+TEST(census, has_a_text) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> x{98304.0F, -infinity, nan, -nan, 0.0F, -0.0F, 0x1p-20F, 0x1p-30F, 1.0F};
+  EXPECT_EQ(text(lowp::census<lowp::float16>(x)),
+            "9 elements, 2 of them 0; magnitudes from 9.31e-10 to 9.83e+04\n"
+            "overflow 1, flushed 1, subnormal 1; already infinite 1, NaN 2\n"
+            "relative error up to 1, mean square error 1.73e-19");
+  EXPECT_EQ(text(lowp::range_census{}),
+            "0 elements, 0 of them 0\n"
+            "overflow 0, flushed 0, subnormal 0; already infinite 0, NaN 0\n"
+            "relative error up to 0, mean square error 0");
+}
+
+}  // namespace

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// A masked softmax is, to the bit, the softmax of scores that were scaled, rounded to float and masked
+// with -inf beforehand; whose bounds softmax_test.cpp holds it to.
+#include <lowp/masked_softmax.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "oracle/softfloat.hpp"
+#include "support/row_support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+constexpr float scale = 0.088388346F;  // 1 / sqrt(128)
+
+struct shape {
+  std::size_t batch, heads, queries, keys;
+  [[nodiscard]] std::size_t rows() const { return batch * heads * queries; }
+  [[nodiscard]] std::size_t query_of(std::size_t row) const { return row % queries; }
+  [[nodiscard]] std::size_t sequence_of(std::size_t row) const { return row / (heads * queries); }
+};
+constexpr std::array shapes{shape{1, 1, 1, 1},   shape{2, 3, 5, 7},   shape{3, 2, 4, 33},
+                            shape{2, 2, 40, 40}, shape{1, 2, 6, 300}, shape{1, 1, 3, 9000}};
+
+template <class T>
+std::vector<T> scores_of(const shape& s) {
+  std::mt19937 random(7);
+  std::vector<T> scores;
+  for (std::size_t r = 0; r < s.rows(); ++r)
+    hard::append_row(scores, s.keys, r % hard::kinds, random);
+  return scores;
+}
+
+// hidden(row, column)
+template <class Out, class T, class Hidden>
+std::vector<Out> masked_before(const std::vector<T>& scores, const shape& s, Hidden hidden) {
+  std::vector<float> scaled;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    scaled.push_back(
+        hidden(i / s.keys, i % s.keys)
+            ? -HUGE_VALF
+            : float_of(oracle::f32_mul(float_bits(float(scores[i])), float_bits(scale))));
+  std::vector<Out> out(scores.size());
+  lowp::softmax(scaled, out, s.keys);
+  return out;
+}
+
+template <class T>
+testing::AssertionResult same(const std::vector<T>& got, const std::vector<T>& want) {
+  for (std::size_t i = 0; i < want.size(); ++i)
+    if (code_of(got[i]) != code_of(want[i])) return has_bits(got[i], code_of(want[i]), i);
+  return testing::AssertionSuccess();
+}
+
+template <class Pair>
+class masked : public testing::Test {};
+using pairs = testing::Types<in_and_out<float, float>, in_and_out<lowp::bfloat16, lowp::bfloat16>,
+                             in_and_out<lowp::float16, lowp::float16>>;
+TYPED_TEST_SUITE(masked, pairs);
+
+TYPED_TEST(masked, by_flags_for_each_query_of_a_sequence) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  std::mt19937 random(8);
+  for (const shape& s : shapes) {
+    const auto scores = scores_of<In>(s);
+    std::vector<std::uint8_t> mask(s.batch * s.queries * s.keys);
+    for (auto& each : mask)
+      each = random() % 3 == 0 ? static_cast<std::uint8_t>(1U << random() % 8) : 0;
+    std::vector<Out> out(scores.size());
+    lowp::scale_mask_softmax(scores, lowp::attention_mask{mask, s.queries, s.heads}, out, s.keys,
+                             scale);
+    EXPECT_TRUE(same(out, masked_before<Out>(scores, s, [&](std::size_t r, std::size_t c) {
+                       return mask[(s.sequence_of(r) * s.queries + s.query_of(r)) * s.keys + c] !=
+                              0;
+                     })));
+  }
+}
+
+TYPED_TEST(masked, by_padded_keys) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  for (const shape& s : shapes) {
+    const auto scores = scores_of<In>(s);
+    std::vector<std::uint8_t> mask(s.batch * s.keys);
+    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % s.keys > s.keys / 2 ? 255 : 0;
+    std::vector<Out> out(scores.size());
+    lowp::scale_mask_softmax(scores, lowp::attention_mask{mask, 1, s.heads * s.queries}, out,
+                             s.keys, scale);
+    EXPECT_TRUE(same(out, masked_before<Out>(scores, s, [&](std::size_t /*r*/, std::size_t c) {
+                       return c > s.keys / 2;
+                     })));
+  }
+}
+
+TYPED_TEST(masked, by_what_comes_later) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  for (const shape& s : shapes) {
+    for (const std::size_t queries :
+         {s.queries, s.heads * s.queries}) {  // more queries than keys too
+      const auto scores = scores_of<In>(s);
+      std::vector<Out> out(scores.size());
+      lowp::scale_mask_softmax(scores, lowp::causal_mask{queries}, out, s.keys, scale);
+      EXPECT_TRUE(same(out, masked_before<Out>(scores, s, [&](std::size_t r, std::size_t c) {
+                         return c + queries > r % queries + s.keys;
+                       })));
+    }
+  }
+}
+
+TYPED_TEST(masked, by_numbers_that_are_added) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  std::mt19937 random(9);
+  for (const shape& s : shapes) {
+    const auto scores = scores_of<In>(s);
+    std::vector<In> mask(s.queries * s.keys);  // one for all heads and sequences: a plain range
+    for (In& each : mask) each = random() % 3 == 0 ? In(-HUGE_VALF) : In(float(random() % 64) / -8);
+    std::vector<float> sums;
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      sums.push_back(float_of(
+          oracle::f32_fma(float_bits(float(scores[i])), float_bits(scale),
+                          float_bits(float(mask[s.query_of(i / s.keys) * s.keys + i % s.keys])))));
+    std::vector<Out> want(scores.size());
+    lowp::softmax(sums, want, s.keys);
+    std::vector<Out> out(scores.size());
+    lowp::scale_mask_softmax(scores, mask, out, s.keys, scale);
+    EXPECT_TRUE(same(out, want));
+  }
+}
+
+TEST(masked_rows, that_are_all_masked_are_zeros_whatever_their_scores) {
+  for (const std::size_t columns : {1U, 5U, 64U, 500U, 9000U}) {
+    std::vector<lowp::float16> scores(2 * columns, lowp::float16(1));
+    for (std::size_t i = 0; i < columns; i += 3)
+      scores[i] = lowp::float16::from_bits(0xfe00);  // NaN
+    const std::vector<std::uint8_t> mask = [&] {
+      std::vector<std::uint8_t> m(2 * columns, 1);
+      m[columns] = 0;
+      return m;
+    }();
+    std::vector<lowp::float16> out(2 * columns, lowp::float16(7));
+    lowp::scale_mask_softmax(scores, mask, out, columns, 8.0F);
+    for (std::size_t i = 0; i < 2 * columns; ++i)
+      ASSERT_EQ(float(out[i]), i == columns ? 1.0F : 0.0F) << i << " of " << columns;
+  }
+}
+
+TEST(masked_rows, take_bool) {
+  const std::array<bool, 3> mask{false, true, false};
+  const std::array<float, 3> scores{1, 1e30F, 1};
+  std::array<float, 3> out{};
+  lowp::scale_mask_softmax(scores, mask, out, 3, 1.0F);
+  EXPECT_EQ(out, (std::array<float, 3>{0.5F, 0, 0.5F}));
+}
+
+TEST(masked_rows, of_wrong_sizes_are_refused) {
+  std::vector<float> x(24, 1.0F);
+  std::vector<float> out(24, 5.0F);
+  std::vector<std::uint8_t> mask(20);
+  const auto call = [&](const auto& m, std::size_t columns, float by = 1.0F) {
+    return [&, columns, by] { lowp::scale_mask_softmax(x, m, out, columns, by); };
+  };
+  expect_refusal(call(mask, 4),
+                 "lowp::scale_mask_softmax: mask has 5 rows, in has 6, which is not a multiple");
+  expect_refusal(call(mask, 3),
+                 "lowp::scale_mask_softmax: mask has 20 elements, which are not rows of 3");
+  expect_refusal(call(lowp::attention_mask<std::uint8_t>{std::span(mask).first(8), 2, 2}, 4),
+                 "lowp::scale_mask_softmax: mask has 2 rows, in has 6: not (batch, 2 heads, 2 "
+                 "queries) over (batch, 2 queries)");
+  expect_refusal(call(lowp::causal_mask{4}, 4),
+                 "lowp::scale_mask_softmax: in has 6 rows, which are not sequences of 4 queries");
+  expect_refusal(call(lowp::causal_mask{0}, 4),
+                 "lowp::scale_mask_softmax: in has 6 rows, which are not sequences of 0 queries");
+  mask.resize(24);
+  expect_refusal(call(mask, 4, HUGE_VALF),
+                 "lowp::scale_mask_softmax: scale is inf, not finite and other than 0");
+  expect_refusal(call(mask, 4, 0),
+                 "lowp::scale_mask_softmax: scale is 0, not finite and other than 0");
+  expect_refusal(call(mask, 0), "lowp::scale_mask_softmax: columns is 0");
+  expect_refusal(
+      [&] { lowp::scale_mask_softmax(x, out, out, 4, 1.0F); },
+      "lowp::scale_mask_softmax: mask (96 bytes) and out (96 bytes) overlap: mask starts 0 "
+      "bytes into out");
+  for (const float each : out) EXPECT_EQ(each, 5.0F);
+}
+
+}  // namespace

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// rms_norm and layer_norm against long double within the stated bounds, over rows that overflow, vanish or
+// cancel where it is done carelessly; and against the same steps in plain floats, to the bit, on any backend.
+#include <gtest/gtest.h>
+#include <lowp/normalization.hpp>
+#include <lowp/value.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/refusals.hpp"
+#include "train/update/support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+constexpr std::array<std::size_t, 14> column_counts{1,   2,   3,   7,    16,   17,   100,
+                                                    255, 256, 257, 1000, 4096, 8192, 10007};
+
+// Rows that are hard, by name.
+struct hard_row {
+  const char* name;
+  std::vector<float> x;
+};
+
+std::vector<hard_row> hard_rows(std::size_t columns) {
+  std::mt19937_64 random(columns);
+  std::normal_distribution<float> normal;
+  const auto made = [&](const char* name, const auto& element) {
+    hard_row row{name, std::vector<float>(columns)};
+    for (std::size_t i = 0; i < columns; ++i) row.x[i] = element(i);
+    return row;
+  };
+  return {made("normal", [&](std::size_t) { return normal(random); }),
+          made("squares overflow float16", [&](std::size_t) { return 1e4F * normal(random); }),
+          made("all 1e4", [](std::size_t) { return 1e4F; }),
+          made("all 0.1", [](std::size_t) { return 0.1F; }),
+          made("1e4 and its neighbours in float16",
+               [&](std::size_t) { return 1e4F + 8.0F * static_cast<float>(random() % 3); }),
+          made("1e6 and a little", [&](std::size_t) { return 1e6F + 0.0625F * normal(random); }),
+          made("1000 and much less", [&](std::size_t) { return 1e3F + 0.01F * normal(random); }),
+          made("squares overflow float", [&](std::size_t) { return 1e30F * normal(random); }),
+          made("the largest floats",
+               [&](std::size_t) {
+                 return random() % 2 == 0 ? std::numeric_limits<float>::max()
+                                          : -std::numeric_limits<float>::max();
+               }),
+          made("squares vanish in float", [&](std::size_t) { return 1e-25F * normal(random); }),
+          made("subnormal", [&](std::size_t) { return 1e-40F * normal(random); }),
+          made("zeros", [](std::size_t) { return 0.0F; }),
+          made("one huge", [&](std::size_t i) { return i == columns / 2 ? 3e4F : normal(random); }),
+          made("binades apart", [&](std::size_t i) { return i % 2 == 0 ? 3e38F : 1e-10F; }),
+          made("spread", [&](std::size_t) { return std::exp(12 * normal(random)); })};
+}
+
+// In the steps and the order that the headers state, one float operation after another.
+float sum_of(const std::vector<float>& x) {
+  std::array<float, 256> sums{};
+  for (std::size_t i = 0; i < x.size(); ++i) sums[i % 256] += x[i];
+  for (std::size_t half = 128; half != 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  return sums[0];
+}
+float scale_of(const std::vector<float>& x, float eps) {
+  float largest = std::sqrt(eps);
+  for (const float each : x) largest = std::max(largest, std::fabs(each));
+  const int exponent = largest < 0x1p-126F ? -127 : std::ilogb(largest);
+  return std::ldexp(1.0F, -std::min(exponent, 126));
+}
+template <class Fn>
+std::vector<float> mapped(std::vector<float> x, const Fn& fn) {
+  for (float& each : x) each = fn(each);
+  return x;
+}
+float factor_of(const std::vector<float>& x, float scale, float eps) {
+  const float squares = sum_of(mapped(x, [](float each) { return each * each; }));
+  const float scaled_eps = eps == 0 ? 0 : std::max(eps * scale * scale, 0x1p-126F);
+  const float mean = squares / static_cast<float>(x.size());
+  return 1 / std::sqrt(mean + scaled_eps);
+}
+std::vector<float> rms_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
+                                 float eps) {
+  const float scale = scale_of(x, eps);
+  std::vector<float> y = mapped(x, [&](float each) { return each * scale; });
+  const float factor = factor_of(y, scale, eps);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const float normalized = y[i] * factor;
+    y[i] = normalized * weight[i];
+  }
+  return y;
+}
+std::vector<float> layer_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
+                                   const std::vector<float>& bias, float eps) {
+  const auto count = static_cast<float>(x.size());
+  const float scale = scale_of(x, eps);
+  std::vector<float> y = mapped(x, [&](float each) { return each * scale; });
+  for (int i = 0; i < 2; ++i) {
+    const float mean = sum_of(y) / count;
+    y = mapped(y, [&](float each) { return each - mean; });
+  }
+  const float factor = factor_of(y, scale, eps);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::fma(y[i] * factor, weight[i], bias[i]);
+  return y;
+}
+
+struct exact_row {
+  long double mean = 0, root = 0;  // of the mean square, or of the variance, and eps
+};
+exact_row exact_of(const std::vector<float>& x, bool centered, float eps) {
+  const auto count = static_cast<long double>(x.size());
+  exact_row row;
+  if (centered) {
+    for (const float each : x) row.mean += each;
+    row.mean /= count;
+    long double rest = 0;
+    for (const float each : x) rest += each - row.mean;
+    row.mean += rest / count;
+  }
+  long double squares = 0;
+  for (const float each : x) squares += (each - row.mean) * (each - row.mean);
+  row.root = std::sqrt(squares / count + eps);
+  return row;
+}
+
+bool is_a_float(long double x) { return std::fabs(x) < 0x1.fffp127L; }
+
+// Everything about one row of one format.
+template <lowp::element T>
+void expect_row(const hard_row& hard, float eps, float weight_scale) {
+  const std::size_t columns = hard.x.size();
+  std::vector<T> x(columns);
+  std::vector<float> in(columns);
+  lowp::cast(hard.x, x, lowp::nearest_even{}, lowp::overflow::saturate);
+  lowp::cast(x, in);
+  std::mt19937_64 random(3);
+  std::normal_distribution<float> normal(1, 0.25F);
+  std::vector<T> weight(columns);
+  std::vector<T> bias(columns);
+  for (std::size_t i = 0; i < columns; ++i) {
+    weight[i] = T(weight_scale * normal(random));
+    bias[i] = T(normal(random) - 1);
+  }
+  std::vector<float> w(columns);
+  std::vector<float> b(columns);
+  lowp::cast(weight, w);
+  lowp::cast(bias, b);
+  const auto n = static_cast<long double>(columns);
+  long double largest = 0;
+  for (const float each : in)
+    largest = std::max(largest, std::fabs(static_cast<long double>(each)));
+
+  std::vector<float> rms(columns);
+  lowp::rms_norm(x, weight, rms, columns, eps);
+  const std::vector<float> same_rms = rms_in_floats(in, w, eps);
+  const exact_row square = exact_of(in, false, eps);
+  std::vector<float> layer(columns);
+  lowp::layer_norm(x, weight, bias, layer, columns, eps);
+  const std::vector<float> same_layer = layer_in_floats(in, w, b, eps);
+  const exact_row centered = exact_of(in, true, eps);
+  for (std::size_t i = 0; i < columns; ++i) {
+    if (square.root == 0) {
+      ASSERT_TRUE(has_bits(rms[i], 0x7fc00000));
+    } else {
+      ASSERT_TRUE(has_bits(rms[i], float_bits(same_rms[i]), in[i]));
+      const long double exact = in[i] / square.root * w[i];
+      const long double bound = std::fabs(exact) * 0x1p-24L * (n / 512 + 9) +
+                                0x1p-149L * (1 + std::sqrt(n) * std::fabs(w[i]));
+      if (is_a_float(exact)) {
+        ASSERT_LE(std::fabs(rms[i] - exact), bound) << in[i];
+      }
+    }
+    if (centered.root == 0) continue;  // what rounding makes of 0 / 0
+    ASSERT_TRUE(has_bits(layer[i], float_bits(same_layer[i]), in[i]));
+    const long double y = (in[i] - centered.mean) / centered.root;
+    const long double exact = y * w[i] + b[i];
+    const long double bound =
+        0x1p-24L * ((n / 256 + 16) * (1 + std::fabs(y)) * std::fabs(w[i]) + std::fabs(b[i])) +
+        0x1p-45L * (n / 256 + 9) * (n / 256 + 9) * std::fabs(w[i]) * largest / centered.root +
+        0x1p-150L;
+    if (is_a_float(exact)) {
+      ASSERT_LE(std::fabs(layer[i] - exact), bound) << in[i];
+    }
+  }
+
+  // Another format is one more rounding.
+  std::vector<T> narrow(columns);
+  std::vector<T> rounded(columns);
+  lowp::rms_norm(x, weight, narrow, columns, eps);
+  lowp::cast(rms, rounded);
+  for (std::size_t i = 0; i < columns; ++i) ASSERT_EQ(shown(narrow[i]), shown(rounded[i]));
+  lowp::layer_norm(x, weight, bias, narrow, columns, eps);
+  lowp::cast(layer, rounded);
+  for (std::size_t i = 0; i < columns; ++i) ASSERT_EQ(shown(narrow[i]), shown(rounded[i]));
+}
+
+template <lowp::element T>
+void expect_rows(float weight_scale = 1) {
+  for (const std::size_t columns : column_counts)
+    for (const hard_row& row : hard_rows(columns))
+      for (const float eps : {1e-5F, 1e-12F, 0.0F}) {
+        SCOPED_TRACE(std::string(row.name) + ", " + std::to_string(columns) + " columns, eps " +
+                     std::to_string(eps));
+        expect_row<T>(row, eps, weight_scale);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+}
+
+TEST(normalization, of_floats) { expect_rows<float>(); }
+TEST(normalization, of_floats_times_large_weights) { expect_rows<float>(1e38F); }
+TEST(normalization, of_floats_times_small_weights) { expect_rows<float>(1e-40F); }
+TEST(normalization, of_float16) { expect_rows<lowp::float16>(); }
+TEST(normalization, of_bfloat16) { expect_rows<lowp::bfloat16>(); }
+
+// Every row is its own: the same bits as by itself, and in place.
+TEST(normalization, of_many_rows) {
+  constexpr std::size_t rows = 5;
+  for (const std::size_t columns : {1U, 37U, 300U}) {
+    const tensor in = random_tensor<lowp::float16>(rows * columns, columns, values::training, 3);
+    guarded<lowp::float16> x(in, 3);
+    const std::vector<lowp::bfloat16> weight(columns, lowp::bfloat16(2));
+    const std::vector<float> bias(columns, 0.5F);
+    std::vector<lowp::float16> rms(rows * columns);
+    std::vector<lowp::float16> layer(rows * columns);
+    lowp::rms_norm(x.span(), weight, rms, columns, 1e-6F);
+    lowp::layer_norm(x.span(), weight, bias, layer, columns, 1e-6F);
+    std::vector<lowp::float16> one(columns);
+    for (std::size_t row = 0; row < rows; ++row) {
+      lowp::rms_norm(x.span().subspan(row * columns, columns), weight, one, columns, 1e-6F);
+      EXPECT_TRUE(std::equal(one.begin(), one.end(),
+                             rms.begin() + static_cast<std::ptrdiff_t>(row * columns)));
+      lowp::layer_norm(x.span().subspan(row * columns, columns), weight, bias, one, columns, 1e-6F);
+      EXPECT_TRUE(std::equal(one.begin(), one.end(),
+                             layer.begin() + static_cast<std::ptrdiff_t>(row * columns)));
+    }
+    ASSERT_TRUE(x.holds(in, "in"));
+    std::vector<lowp::float16> in_place(x.span().begin(), x.span().end());
+    lowp::layer_norm(in_place, weight, bias, in_place, columns, 1e-6F);
+    EXPECT_EQ(in_place, layer);
+  }
+}
+
+// What a norm in the narrow type does with 256, and this with anything.
+TEST(normalization, where_a_square_in_float16_overflows) {
+  const std::vector<lowp::float16> x{lowp::float16(300), lowp::float16(-300), lowp::float16(300),
+                                     lowp::float16(-300)};
+  EXPECT_TRUE(isinf(x[0] * x[0]));
+  const std::vector<float> ones(4, 1.0F);
+  std::vector<lowp::float16> y(4);
+  lowp::rms_norm(x, ones, y, 4, 1e-6F);
+  EXPECT_EQ(y, (std::vector<lowp::float16>{lowp::float16(1), lowp::float16(-1), lowp::float16(1),
+                                           lowp::float16(-1)}));
+}
+
+TEST(normalization, of_special_elements) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> ones(4, 1.0F);
+  const std::vector<float> x{1, inf, 2, 3, 1, nan, 2, 3, 1, 1, 1, 1};
+  std::vector<float> y(12);
+  lowp::rms_norm(x, ones, y, 4, 1e-6F);
+  EXPECT_EQ(y[0], 0.0F);
+  EXPECT_TRUE(has_bits(y[1], 0x7fc00000));
+  EXPECT_EQ(y[3], 0.0F);
+  for (std::size_t i = 4; i < 8; ++i) EXPECT_TRUE(has_bits(y[i], 0x7fc00000));
+  EXPECT_NEAR(y[8], 1.0F, 1e-6F);
+  lowp::layer_norm(x, ones, ones, y, 4, 1e-6F);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_TRUE(has_bits(y[i], 0x7fc00000));
+  for (std::size_t i = 8; i < 12; ++i) EXPECT_EQ(y[i], 1.0F);  // the bias
+}
+
+TEST(normalization, refuses) {
+  const std::vector<float> x(12);
+  const std::vector<float> weight(4);
+  const std::vector<float> short_weight(3);
+  std::vector<float> y(12, 7.0F);
+  const auto expect_refusal = [&](const auto& call, const char* text) {
+    lowp_test::expect_refusal(call, text);
+    EXPECT_EQ(y, std::vector<float>(12, 7.0F));
+  };
+  expect_refusal([&] { lowp::rms_norm(x, weight, y, 0, 1e-6F); }, "lowp::rms_norm: columns is 0");
+  expect_refusal([&] { lowp::rms_norm(x, weight, y, 5, 1e-6F); },
+                 "lowp::rms_norm: in has 12 elements, which are not rows of 5");
+  expect_refusal([&] { lowp::rms_norm(x, short_weight, y, 4, 1e-6F); },
+                 "lowp::rms_norm: weight has 3 elements for 4 columns");
+  expect_refusal([&] { lowp::layer_norm(x, weight, short_weight, y, 4, 1e-6F); },
+                 "lowp::layer_norm: bias has 3 elements for 4 columns");
+  expect_refusal([&] { lowp::layer_norm(weight, weight, weight, y, 4, 1e-6F); },
+                 "lowp::layer_norm: sizes differ: in has 4, out has 12");
+  for (const float eps : {-1e-6F, std::numeric_limits<float>::infinity()})
+    EXPECT_THROW(lowp::layer_norm(x, weight, weight, y, 4, eps), std::invalid_argument);
+  expect_refusal([&] { lowp::rms_norm(x, weight, y, 4, -1); },
+                 "lowp::rms_norm: eps is -1, not finite and at least 0");
+  expect_refusal([&] { lowp::rms_norm(x, std::span(y).first(4), y, 4, 1e-6F); },
+                 "lowp::rms_norm: weight (16 bytes) and out (48 bytes) overlap: weight starts 0 "
+                 "bytes into out");
+}
+
+}  // namespace

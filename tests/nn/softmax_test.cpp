@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax and log-softmax against the maths in double, within the bounds that their headers state, over
+// rows that are hard: all equal, one far above, differences of 1e4 and more, results that are subnormal.
+#include <lowp/softmax.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "support/row_support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+template <class Pair>
+class softmax_rows : public testing::Test {};
+using pairs =
+    testing::Types<in_and_out<float, float>, in_and_out<lowp::bfloat16, lowp::bfloat16>,
+                   in_and_out<lowp::float16, lowp::float16>, in_and_out<lowp::float8_e5m2, float>,
+                   in_and_out<float, lowp::float8_e4m3fn>>;
+TYPED_TEST_SUITE(softmax_rows, pairs);
+
+// Before it is rounded to the output.
+double softmax_bound(double p, double below, double n) {
+  return p * (below + std::log(n) + n / 256 + 14) * 0x1p-24 + 0x1p-148;
+}
+double log_bound(double below, double n) {
+  return (2 * below + 4 * std::log(n) + n / 256 + 12) * 0x1p-24;
+}
+
+template <class In, class Out>
+void check_row(std::span<const In> in, std::span<const Out> p, std::span<const Out> log_p) {
+  const exact_row row(in);
+  const auto n = static_cast<double>(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const double below = row.largest - double{float(in[i])};
+    const double want = row.e(i) / row.sum;
+    ASSERT_LE(std::fabs(double{float(p[i])} - want),
+              half_gap<Out>(want) + softmax_bound(want, std::isinf(below) ? 0 : below, n))
+        << i << " of " << n << ": " << float(in[i]) << " under " << row.largest << " gives "
+        << float(p[i]) << " for " << want;
+    if constexpr (!std::same_as<Out, lowp::float8_e4m3fn>) {
+      const double log_want = -below - std::log(row.sum);
+      if (std::fabs(log_want) > largest_finite<Out>()) {
+        ASSERT_EQ(float(log_p[i]), -HUGE_VALF) << i;
+      } else {
+        ASSERT_LE(std::fabs(double{float(log_p[i])} - log_want),
+                  half_gap<Out>(log_want) + log_bound(below, n))
+            << i << " of " << n << ": " << float(in[i]) << " under " << row.largest << " gives "
+            << float(log_p[i]) << " for " << log_want;
+      }
+    }
+  }
+}
+
+TYPED_TEST(softmax_rows, are_within_the_bound) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  std::mt19937 random(1);
+  for (const std::size_t columns : row_lengths()) {
+    const std::size_t rows = columns < 300 ? 2 * hard::kinds : hard::kinds;
+    std::vector<In> in;
+    for (std::size_t r = 0; r < rows; ++r) hard::append_row(in, columns, r % hard::kinds, random);
+    std::vector<Out> p(in.size());
+    std::vector<Out> log_p(in.size());
+    lowp::softmax(in, p, columns);
+    lowp::log_softmax(in, log_p, columns);
+    for (std::size_t r = 0; r < rows; ++r) {
+      SCOPED_TRACE(r % hard::kinds);
+      check_row<In, Out>(std::span(in).subspan(r * columns, columns),
+                         std::span(p).subspan(r * columns, columns),
+                         std::span(log_p).subspan(r * columns, columns));
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+TYPED_TEST(softmax_rows, may_be_written_where_they_are_read) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  if constexpr (std::same_as<In, Out>) {
+    std::mt19937 random(2);
+    for (const std::size_t columns : {5U, 48U, 300U, 9000U}) {
+      std::vector<In> in;
+      for (std::size_t r = 0; r < hard::kinds; ++r) hard::append_row(in, columns, r, random);
+      std::vector<Out> apart(in.size());
+      lowp::softmax(in, apart, columns);
+      lowp::softmax(in, in, columns);
+      for (std::size_t i = 0; i < in.size(); ++i)
+        ASSERT_TRUE(has_bits(in[i], code_of(apart[i]), columns, i));
+    }
+  }
+}
+
+// A row's bits depend on nothing but the row.
+TYPED_TEST(softmax_rows, are_the_same_alone_and_anywhere_in_memory) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  std::mt19937 random(3);
+  for (const std::size_t columns : {1U, 7U, 64U, 129U, 1000U, 8200U}) {
+    std::vector<In> in;
+    for (std::size_t r = 0; r < 20; ++r) hard::append_row(in, columns, r % hard::kinds, random);
+    std::vector<Out> all(in.size());
+    std::vector<Out> alone(in.size() + 3);
+    lowp::softmax(in, all, columns);
+    for (std::size_t r = 0; r < 20; ++r)
+      lowp::softmax(std::span(in).subspan(r * columns, columns),
+                    std::span(alone).subspan(3 + r * columns, columns), columns);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      ASSERT_TRUE(has_bits(alone[i + 3], code_of(all[i]), columns, i));
+  }
+}
+
+TEST(softmax_specials, minus_infinity_has_no_probability) {
+  const std::vector<float> in{1, -HUGE_VALF, 1, -HUGE_VALF};
+  std::vector<float> out(4);
+  lowp::softmax(in, out, 4);
+  EXPECT_EQ(out, (std::vector<float>{0.5F, 0, 0.5F, 0}));
+  lowp::log_softmax(in, out, 4);
+  EXPECT_EQ(out[1], -HUGE_VALF);
+  EXPECT_NEAR(out[0], -std::log(2.0), 1e-7);
+}
+
+TEST(softmax_specials, a_row_of_minus_infinity_gives_zeros) {
+  for (const std::size_t columns : {1U, 5U, 16U, 40U, 600U, 9000U}) {
+    const std::vector<lowp::float16> in(2 * columns, lowp::float16(-HUGE_VALF));
+    std::vector<float> out(2 * columns, 7.0F);
+    lowp::softmax(in, out, columns);
+    for (const float p : out) ASSERT_TRUE(has_bits(p, 0U, columns));
+    lowp::log_softmax(in, out, columns);
+    for (const float p : out) ASSERT_TRUE(has_bits(p, float_bits(-HUGE_VALF), columns));
+  }
+}
+
+// NaN of either sign, quiet or not, and +inf, in any place; the rows beside it are as they were.
+TEST(softmax_specials, one_nan_or_infinity_makes_its_row_nan) {
+  for (const std::uint32_t bad : {0x7fc00000U, 0xffc00000U, 0x7f800001U, 0xff800001U, 0x7f800000U})
+    for (const std::size_t columns : {1U, 3U, 16U, 50U, 300U, 8200U}) {
+      for (std::size_t at = 0; at < columns; at += columns / 7 + 1) {
+        std::vector<float> in(3 * columns, -2.0F);
+        in[columns + at] = float_of(bad);
+        std::vector<float> out(in.size());
+        for (const bool is_log : {false, true}) {
+          is_log ? lowp::log_softmax(in, out, columns) : lowp::softmax(in, out, columns);
+          for (std::size_t i = 0; i < in.size(); ++i) {
+            const bool is_nan = i / columns == 1;
+            ASSERT_EQ(float_bits(out[i]) == 0x7fc00000U, is_nan) << i << " of " << columns;
+            ASSERT_EQ(std::isfinite(out[i]), !is_nan) << i << " of " << columns;
+          }
+        }
+      }
+    }
+}
+
+TEST(softmax_specials, half_precision_scores_ten_thousand_apart_are_fine) {
+  const std::vector<lowp::float16> in{lowp::float16(1e4F), lowp::float16(-1e4F),
+                                      lowp::float16(1e4F)};
+  std::vector<lowp::float16> out(3);
+  lowp::softmax(in, out, 3);
+  EXPECT_EQ(float(out[0]), 0.5F);
+  EXPECT_EQ(float(out[1]), 0.0F);
+}
+
+TEST(softmax_refuses, what_is_not_rows) {
+  std::vector<float> x(12);
+  std::vector<lowp::bfloat16> y(12, lowp::bfloat16(1));
+  expect_refusal([&] { lowp::softmax(x, y, 0); }, "lowp::softmax: columns is 0");
+  expect_refusal([&] { lowp::softmax(x, y, 5); },
+                 "lowp::softmax: in has 12 elements, which are not rows of 5");
+  expect_refusal([&] { lowp::log_softmax(x, std::span(y).first(8), 4); },
+                 "lowp::log_softmax: sizes differ: in has 12, out has 8");
+  expect_refusal(
+      [&] { lowp::softmax(std::span(x).first(8), std::span(x).last(8), 4); },
+      "lowp::softmax: in (32 bytes) and out (32 bytes) overlap: out starts 16 bytes into in");
+  for (const lowp::bfloat16 each : y) EXPECT_EQ(each, lowp::bfloat16(1));
+  lowp::softmax(std::span<float>(), std::span<float>(), 3);
+}
+
+}  // namespace

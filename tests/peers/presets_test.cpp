@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The overflow presets against what the packages they are named after gave: presets/README.md says
+// which versions were asked, and how.
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "support/support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+struct preset {
+  lowp::overflow policy;
+  bool reproduces_signalling_float16;
+};
+// numpy leaves a signalling NaN signalling, which A4 rules out: ml_dtypes and onnx use numpy for
+// float16.
+const std::map<std::string, preset> presets{
+    {"cuda", {lowp::overflow::cuda, true}},
+    {"cuda_nosat", {lowp::overflow::cuda_nosat, true}},
+    {"ml_dtypes", {lowp::overflow::ml_dtypes, false}},
+    {"ml_dtypes_saturate", {lowp::overflow::ml_dtypes_saturate, false}},
+    {"onnx", {lowp::overflow::onnx, false}},
+    {"onnx_nosat", {lowp::overflow::onnx_nosat, false}},
+    {"torch", {lowp::overflow::torch, true}},
+    {"torch_2_11", {lowp::overflow::torch_2_11, true}}};
+
+struct vector_line {
+  std::string preset_name;
+  float x;
+  std::uint32_t code;
+};
+
+std::vector<vector_line> vectors_of(const std::string& format) {
+  std::ifstream file(LOWP_TESTS "/peers/presets/vectors.txt");
+  EXPECT_TRUE(file) << "no presets/vectors.txt";
+  std::vector<vector_line> found;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream words(line);
+    std::string preset_name;
+    std::string name;
+    std::uint32_t bits = 0;
+    std::uint32_t code = 0;
+    words >> preset_name >> name >> std::hex >> bits >> code;
+    EXPECT_TRUE(words) << line;
+    if (name == format) found.push_back({preset_name, float_of(bits), code});
+  }
+  return found;
+}
+
+bool is_signalling(float x) {
+  const std::uint32_t bits = float_bits(x) & 0x7fffffffU;
+  return bits > 0x7f800000U && bits < 0x7fc00000U;
+}
+
+template <class T>
+class presets_of : public testing::Test {};
+TYPED_TEST_SUITE(presets_of, all_formats, by_format);
+
+TYPED_TEST(presets_of, agree_with_the_packages) {
+  using T = TypeParam;
+  // No package rounds to a power of two as A4b does, so a preset means the default there.
+  if (std::same_as<T, lowp::float8_e8m0fnu>) return;
+  std::map<std::string, int> compared;
+  for (const vector_line& v : vectors_of(facts<T>.name)) {
+    const preset& p = presets.at(v.preset_name);
+    const bool is_float16 = std::same_as<T, lowp::float16>;
+    if (is_float16 && is_signalling(v.x) && !p.reproduces_signalling_float16) continue;
+    ++compared[v.preset_name];
+    EXPECT_TRUE(has_bits(lowp::convert<T>(v.x, lowp::nearest_even{}, p.policy), v.code, v.x,
+                         v.preset_name));
+    std::vector<T> in_span(1);
+    lowp::cast(std::vector{v.x}, in_span, lowp::nearest_even{}, p.policy);
+    EXPECT_TRUE(has_bits(in_span[0], v.code, v.x, v.preset_name, "in a span"));
+  }
+  EXPECT_GE(compared["ml_dtypes"], 50);
+  for (const auto& [name, count] : compared) EXPECT_GE(count, 40) << name;
+}
+
+// Formats without a line for a preset are those that the package does not convert to.
+TYPED_TEST(presets_of, mean_the_default_where_the_package_has_no_answer) {
+  using T = TypeParam;
+  std::map<std::string, int> lines;
+  for (const vector_line& v : vectors_of(facts<T>.name)) ++lines[v.preset_name];
+  std::vector<float> floats{0.0F, 1.0F, 3e38F};
+  for (std::uint32_t bits = 0; bits < 0xff000000U; bits += 0x00fedcbaU) {
+    floats.push_back(float_of(bits));
+  }
+  for (const std::uint32_t nan : {0x7f800000U, 0x7f800001U, 0x7fc00000U, 0x7fffffffU}) {
+    floats.push_back(float_of(nan));
+    floats.push_back(float_of(nan | 0x80000000U));
+  }
+  for (const auto& [name, p] : presets) {
+    if (lines[name] > 0 && !std::same_as<T, lowp::float8_e8m0fnu>) continue;
+    for (const float x : floats) {
+      const T got = lowp::convert<T>(x, lowp::nearest_even{}, p.policy);
+      ASSERT_TRUE(has_bits(got, lowp::convert<T>(x).bits(), x, name));
+    }
+  }
+}
+
+// Widening has nothing to overflow, and no NaN to lose.
+TYPED_TEST(presets_of, change_nothing_on_the_way_to_float) {
+  using T = TypeParam;
+  for (const auto& [name, p] : presets) {
+    for (std::uint32_t code = 0; code < code_count<T>; ++code) {
+      const float got = lowp::convert<float>(of_code<T>(code), lowp::nearest_even{}, p.policy);
+      ASSERT_TRUE(has_bits(got, oracle::decode_to_float_bits(facts<T>, code), name));
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# The headers, the tour, -ffast-math and the refusals once more, with clang.
+cmake_minimum_required(VERSION 3.25)
+
+if(CXX_ID MATCHES Clang)
+  message("SKIPPED: everything here is built with clang already")
+  return()
+endif()
+find_program(clang clang++)
+if(NOT clang)
+  message("SKIPPED: clang++ is not installed")
+  return()
+endif()
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${out}")
+  endif()
+endfunction()
+
+run(${CMAKE_COMMAND} -S ${ROOT} -B ${SCRATCH} -DCMAKE_CXX_COMPILER=${clang}
+    -DLOWP_BUILD_TESTS=ON -DLOWP_TEST_ALL=ON -DLOWP_INSTALL=OFF)
+run(${CMAKE_COMMAND} --build ${SCRATCH} --target headers_alone test_project.link.units test_project.flags.fast)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${SCRATCH} -R "^project\\.(compile_fail|link|flags\\.fast)\\."
+    --output-on-failure)

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// With GNU's extensions __int128 is an integer like any other, and is rounded once.
+#include <concepts>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+
+#include "support/support.hpp"
+
+static_assert(std::integral<__int128>);
+
+namespace {
+
+using namespace lowp_test;
+using oracle::i128, oracle::u128;
+
+int wrong = 0;
+
+template <class T, class R, class I>
+void check(I x, const named_mode<R>& m) {
+  const T got = lowp::convert<T>(x, m.rounding);
+  const std::uint32_t want =
+      oracle::encode(facts<T>, oracle::from(x), m.mode,
+                     facts<T>.has_infinity ? oracle::policy::infinity : oracle::policy::saturate);
+  if (got.bits() == want) return;
+  ++wrong;
+  std::printf("%s, %s: 0x%016llx%016llx became %x, not %x\n", facts<T>.name, m.name,
+              static_cast<unsigned long long>(static_cast<u128>(x) >> 64),
+              static_cast<unsigned long long>(x), unsigned{got.bits()}, want);
+}
+template <class T>
+void check_all(u128 x) {
+  for_each_mode([&](const auto& m) {
+    check<T>(x, m);
+    check<T>(static_cast<i128>(x), m);
+    check<T>(-static_cast<i128>(x >> 1), m);
+  });
+}
+
+}  // namespace
+
+int main() {
+  std::mt19937_64 random(128);
+  for (int bits = 1; bits <= 128; ++bits) {
+    const u128 one = u128{1} << (bits - 1);
+    for (int i = 0; i < 40; ++i) {
+      // Ties of every format, and one unit to either side, which lies a hundred bits below.
+      const u128 leading = one | (bits > 16 ? u128{random() >> 48} << (bits - 16) : 0);
+      const u128 all = (u128{random()} << 64 | random()) & (one - 1);
+      for (const u128 x : {leading - 1, leading, leading + 1, one | all}) {
+        check_all<lowp::bfloat16>(x);
+        check_all<lowp::float16>(x);
+        check_all<lowp::float8_e4m3fn>(x);
+        check_all<lowp::float8_e8m0fnu>(x);
+      }
+    }
+  }
+  return wrong == 0 ? 0 : 1;
+}

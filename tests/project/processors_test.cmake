@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Values and the portable kernels have the same bits on other processors, big-endian ones among them: each
+# that has a cross compiler and a qemu-user here.
+cmake_minimum_required(VERSION 3.25)
+
+file(MAKE_DIRECTORY ${SCRATCH})
+string(REPLACE " " ";" warnings "${WARNINGS}")
+set(tests ${ROOT}/tests)
+file(STRINGS ${tests}/project/flags/result.hpp expected REGEX "expected_fingerprint = 0x")
+list(GET expected -1 expected)  # that of LOWP_TEST_SOME
+string(REGEX REPLACE "^.*0x|;.*$" "" expected "${expected}")
+
+set(tried "")
+foreach(processor aarch64 powerpc64le riscv64 s390x)
+  find_program(${processor}_compiler ${processor}-linux-gnu-g++)
+  string(REPLACE powerpc ppc emulated ${processor})
+  find_program(${processor}_emulator NAMES qemu-${emulated} qemu-${emulated}-static)
+  if(NOT ${processor}_compiler OR NOT ${processor}_emulator)
+    continue()
+  endif()
+  set(program ${SCRATCH}/${processor})
+  execute_process(
+    COMMAND ${${processor}_compiler} -std=c++20 -O1 -static ${warnings} -DLOWP_TEST_SOME -DUNIT=o2
+            -I${ROOT}/include -I${tests} ${tests}/project/flags/unit.cpp ${tests}/project/sapphire/conformance.cpp
+            -o ${program}
+    COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${${processor}_emulator} ${program} OUTPUT_VARIABLE said
+                  COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT said MATCHES "isa portable\nfingerprint ${expected}\n")
+    message(SEND_ERROR "${processor}: not the fingerprint ${expected}:\n${said}")
+  endif()
+  list(APPEND tried ${processor})
+endforeach()
+if(tried)
+  message("the same bits: ${tried}")
+else()
+  message("SKIPPED: no cross compiler with its qemu-user")
+endif()

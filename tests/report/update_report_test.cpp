@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report of an update against exact counts and exact sums.
+#include <gtest/gtest.h>
+#include <lowp/fused_add.hpp>
+#include <lowp/update.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "train/update/support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+double exact(const oracle::exact_sum& sum) { return oracle_test::to_double(sum.value()); }
+
+// A10: counts are exact, sums accurate to 1e-12.
+testing::AssertionResult agrees(const lowp::update_report& got, const oracle::report& want) {
+  const auto close = [](double x, double y) { return x == y || std::fabs(x - y) <= 1e-12 * y; };
+  if (got.count == want.count && got.stalled == want.stalled && got.overflowed == want.overflowed &&
+      got.nonfinite == want.nonfinite && close(got.applied.value(), exact(want.applied)) &&
+      close(got.requested.value(), exact(want.wanted)) &&
+      std::fabs(got.applied_ratio() - want.applied_ratio()) <= 2e-12 * want.applied_ratio())
+    return testing::AssertionSuccess();
+  const auto show = [](std::uint64_t count, std::uint64_t stalled, std::uint64_t overflowed,
+                       std::uint64_t nonfinite, double applied, double wanted, double ratio) {
+    return std::to_string(count) + " elements, " + std::to_string(stalled) + " stalled, " +
+           std::to_string(overflowed) + " overflowed, " + std::to_string(nonfinite) +
+           " nonfinite, " + shown(applied) + " of " + shown(wanted) + " applied, ratio " +
+           shown(ratio);
+  };
+  return testing::AssertionFailure()
+         << "expected "
+         << show(want.count, want.stalled, want.overflowed, want.nonfinite, exact(want.applied),
+                 exact(want.wanted), want.applied_ratio())
+         << "\n     got "
+         << show(got.count, got.stalled, got.overflowed, got.nonfinite, got.applied.value(),
+                 got.requested.value(), got.applied_ratio());
+}
+
+template <class T>
+class report : public testing::Test {};
+using parameters = some_or_all<
+    testing::Types<float, lowp::bfloat16, lowp::float8_e4m3fn, lowp::float8_e8m0fnu>,
+    testing::Types<float, lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn, lowp::float8_e5m2,
+                   lowp::float8_e4m3fnuz, lowp::float8_e8m0fnu, lowp::float6_e2m3fn>>;
+struct by_slot {
+  template <class T>
+  static std::string GetName(int) {
+    return slot_facts<T>().name;
+  }
+};
+TYPED_TEST_SUITE(report, parameters, by_slot);
+
+template <class T>
+tensor parameters_for(std::uint64_t seed, std::size_t size) {
+  return random_tensor<T>(size, seed, seed % 2 == 0 ? values::corners : values::training);
+}
+
+TYPED_TEST(report, of_fused_add_is_exact) {
+  using T = TypeParam;
+  constexpr modes which = std::is_same_v<T, lowp::float8_e4m3fn> || std::is_same_v<T, lowp::float16>
+                              ? modes::all
+                              : modes::two;
+  for_each_rounding<which>([&](const auto& rounding, const slot_modes& modes, const char* name) {
+    for (std::uint64_t i = 0; i < 100 && !this->HasFailure(); ++i) {
+      SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));
+      const std::size_t size = lengths[i % lengths.size()];
+      const auto& policy = maybe_policies[i / 2 % 3];
+      const float alpha = i % 7 == 0 ? 0x1p100F : i % 5 == 0 ? 0x1p-40F : -0.01F;
+      tensor p = parameters_for<T>(i, size);
+      const tensor u = random_tensor<float>(
+          size, i + 99, i % 3 == 0 ? values::corners : values::training, i % 4 < 2 ? 1 : 1e-2);
+      guarded<T> mine(p, i % 5);
+      guarded<float> mine_u(u, i % 3);
+      lowp::update_report got;
+      if (policy)
+        lowp::fused_add(mine.span(), alpha, mine_u.span(), rounding, policy->overflow, got);
+      else
+        lowp::fused_add(mine.span(), alpha, mine_u.span(), rounding, got);
+      const oracle::report want = oracle_fused_add(p, alpha, u, modes.param, policy);
+      EXPECT_TRUE(agrees(got, want));
+      EXPECT_TRUE(mine.holds(p, "p"));
+    }
+  });
+}
+
+// With and without infinity, and one without zero.
+template <class T>
+class report_of_update : public testing::Test {};
+using updated_parameters =
+    some_or_all<testing::Types<float, lowp::bfloat16, lowp::float8_e4m3fn>,
+                testing::Types<float, lowp::bfloat16, lowp::float8_e4m3fn, lowp::float8_e8m0fnu>>;
+TYPED_TEST_SUITE(report_of_update, updated_parameters, by_slot);
+
+TYPED_TEST(report_of_update, of_sgd_and_adamw_is_exact) {
+  using T = TypeParam;
+  std::mt19937_64 random(51);
+  for (std::uint64_t i = 0; i < 300 && !this->HasFailure(); ++i) {
+    SCOPED_TRACE("case " + std::to_string(i));
+    const std::size_t size = lengths[i % lengths.size()];
+    const auto& policy = maybe_policies[i / 2 % 3];
+    const slot_modes modes = random_modes(random);
+    const tensor g = parameters_for<lowp::bfloat16>(i / 2, size);
+    tensor p = parameters_for<T>(i, size);
+    tensor m = parameters_for<float>(i + 1, size);
+    tensor v = parameters_for<lowp::float8_e5m2>(i + 3, size);
+    for (std::uint32_t& code : v.codes) code &= 0x7f;
+    guarded<T> mine_p(p, 0);
+    guarded<lowp::bfloat16> mine_g(g, 0);
+    guarded<float> mine_m(m, 0);
+    guarded<lowp::float8_e5m2> mine_v(v, 0);
+    const lowp::adamw a{.lr = i % 5 == 0 ? 1e6 : 1e-2, .eps = i % 3 == 0 ? 0 : 1e-8};
+    const lowp::sgd s{.lr = i % 5 == 0 ? 1e6 : 1e-3, .momentum = 0.9, .nesterov = i % 2 == 0};
+    const std::uint64_t step = 1 + i % 4;
+    lowp::update_report got;
+    oracle::report want;
+    if (i % 3 != 0) {
+      if (policy)
+        lowp::update(mine_p.span(), mine_g.span(), mine_m.span(), mine_v.span(), a, step,
+                     modes.library(), policy->overflow, got);
+      else
+        lowp::update(mine_p.span(), mine_g.span(), mine_m.span(), mine_v.span(), a, step,
+                     modes.library(), got);
+      want = oracle_update(p, g, m, v, a, step, modes, policy);
+    } else {
+      lowp::update(mine_p.span(), mine_g.span(), mine_m.span(), s, step, modes.library(), got);
+      want = oracle_update(p, g, m, s, step, modes, {});
+    }
+    EXPECT_TRUE(agrees(got, want));
+    EXPECT_TRUE(mine_p.holds(p, "p"));
+    EXPECT_TRUE(mine_m.holds(m, "m"));
+    EXPECT_TRUE(mine_v.holds(v, "v"));
+  }
+}
+
+// The loop works on whole packs. What fills up the last one, with eps 0 a 0/0, must not be seen.
+TEST(report_padding, is_never_counted) {
+  for (std::size_t size = 0; size <= 40; ++size) {
+    std::vector<lowp::bfloat16> p(size, lowp::bfloat16(1));
+    std::vector<lowp::bfloat16> v(size, lowp::bfloat16(1));
+    std::vector<lowp::bfloat16> m(size, lowp::bfloat16(0));
+    const std::vector<lowp::bfloat16> g(size, lowp::bfloat16(1));
+    lowp::update_report got;
+    lowp::update(p, g, m, v, lowp::adamw{.lr = 0.25, .eps = 0, .weight_decay = 0.5}, 1,
+                 lowp::nearest_even{}, got);
+    EXPECT_EQ(got.count, size);
+    EXPECT_EQ(got.nonfinite, 0U);
+    EXPECT_EQ(got.stalled, 0U);
+    EXPECT_EQ(got.overflowed, 0U);
+  }
+}
+
+// Old, new and u are finite, and yet rounding makes the step larger than any float.
+TEST(report_of_fused_add, counts_a_difference_that_overflows_as_nonfinite) {
+  const auto code = [](float x) { return std::uint32_t{lowp::bfloat16(x).bits()}; };
+  for (const std::size_t size : lengths) {
+    tensor p{oracle::bfloat16, std::vector<std::uint32_t>(size, code(1))};
+    tensor u{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(0.5F))};
+    for (std::size_t i = 0; i < size; i += 3) {
+      p.codes[i] = code(-2e38F);
+      u.codes[i] = float_bits(3.4e38F);
+    }
+    guarded<lowp::bfloat16> mine(p, 0);
+    lowp::update_report got;
+    lowp::fused_add(mine.span(), 1.0F, guarded<float>(u, 0).span(), lowp::upward{}, got);
+    EXPECT_TRUE(agrees(got, oracle_fused_add(p, 1.0F, u, {oracle::mode::upward}, {})));
+    EXPECT_EQ(got.nonfinite, (size + 2) / 3);
+    EXPECT_EQ(got.applied_ratio(), 1.0);
+  }
+}
+
+TEST(report_sums, is_1_when_nothing_was_asked_for) {
+  EXPECT_EQ(lowp::update_report{}.applied_ratio(), 1.0);
+  std::vector<lowp::bfloat16> p(5, lowp::bfloat16(3));
+  lowp::update_report got;
+  lowp::fused_add(p, 0.0F, std::vector<float>(5, 7.0F), lowp::nearest_even{}, got);
+  EXPECT_EQ(got.count, 5U);
+  EXPECT_EQ(got.stalled, 0U);
+  EXPECT_EQ(got.applied_ratio(), 1.0);
+  lowp::fused_add(p, 0x1p-20F, std::vector<float>(5, 1.0F), lowp::nearest_even{}, got);
+  EXPECT_EQ(got.stalled, 5U);
+  EXPECT_EQ(got.applied_ratio(), 0.0);
+}
+
+// Large terms first, then so many small ones that each vanishes in a double but their sum does not.
+TEST(report_sums, small_terms_are_not_lost_behind_large_ones) {
+  constexpr std::size_t size = 600000;
+  tensor p{oracle::binary32, std::vector<std::uint32_t>(size, 0)};
+  tensor u{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(0x1.fffffep-54F))};
+  std::fill_n(u.codes.begin(), 16, float_bits(-1.0F));
+  u.codes[size - 1] = float_bits(0x1p-149F);
+  guarded<float> mine(p, 0);
+  lowp::update_report got;
+  lowp::fused_add(mine.span(), 1.0F, guarded<float>(u, 0).span(), lowp::nearest_even{}, got);
+  const oracle::report want = oracle_fused_add(p, 1.0F, u, {}, {});
+  EXPECT_TRUE(agrees(got, want));
+  EXPECT_GT(exact(want.wanted), 16 * (1 + 3e-12));  // or this test could not fail
+}
+// A few terms are added plainly before their sum meets what is there. Whatever their number, one of these
+// makes such a sum just too small for a double to keep beside a one.
+TEST(report_sums, keep_what_each_addition_loses) {
+  constexpr std::size_t size = std::size_t{1} << 22;
+  constexpr std::size_t ones = 64;
+  std::vector<float> u(size);
+  std::vector<float> p(size);
+  for (int exponent = -62; exponent < -52; ++exponent) {
+    const float small = std::ldexp(1.99F, exponent);
+    std::fill(u.begin(), u.end(), small);
+    std::fill_n(u.begin(), ones, -1.0F);
+    std::fill(p.begin(), p.end(), 0.0F);
+    lowp::update_report got;
+    lowp::fused_add(p, 1.0F, u, lowp::nearest_even{}, got);
+    const double want = ones + static_cast<double>(size - ones) * double{small};
+    EXPECT_NEAR(got.requested.value() / want, 1, 1e-12) << exponent;
+    EXPECT_NEAR(got.applied.value() / want, 1, 1e-12) << exponent;
+  }
+}
+
+TEST(report_sums, reach_beyond_the_range_of_float) {
+  tensor p{oracle::bfloat16, std::vector<std::uint32_t>(1000, 0)};
+  const tensor u{oracle::binary32, std::vector<std::uint32_t>(1000, 0x7f7f0000)};
+  guarded<lowp::bfloat16> mine(p, 0);
+  lowp::update_report got;
+  lowp::fused_add(mine.span(), -1.0F, guarded<float>(u, 0).span(), lowp::nearest_even{}, got);
+  EXPECT_TRUE(agrees(got, oracle_fused_add(p, -1.0F, u, {}, {})));
+  EXPECT_EQ(got.applied_ratio(), 1.0);
+}
+
+TEST(report_merging, adds_to_what_is_there_and_shards_add_up_to_the_whole) {
+  constexpr std::size_t size = 1000;
+  const lowp::stochastic rounding{.seed = 8, .stream = 9, .offset = 10};
+  const tensor p = random_tensor<lowp::float8_e4m3fn>(size, 61, values::corners);
+  const tensor u = random_tensor<float>(size, 62, values::training, 30);
+  guarded<float> mine_u(u, 0);
+  tensor expected = p;
+  const oracle::report want = oracle_fused_add(
+      expected, 3.0F, u, {oracle::mode::stochastic, rounding.seed, rounding.stream, 10}, {});
+  ASSERT_GT(want.stalled, 0U);
+  ASSERT_GT(want.overflowed, 0U);
+  ASSERT_GT(want.nonfinite, 0U);
+
+  std::mt19937_64 random(63);
+  for (int round = 0; round < 50; ++round) {
+    guarded<lowp::float8_e4m3fn> mine(p, 0);
+    lowp::update_report merged;
+    lowp::update_report running;
+    for (std::size_t first = 0, count = 0; first < size; first += count) {
+      count = std::min<std::size_t>(size - first, random() % 90);
+      lowp::stochastic shard = rounding;
+      shard.offset += first;
+      lowp::update_report got;
+      guarded<lowp::float8_e4m3fn> again(mine);
+      lowp::fused_add(mine.span().subspan(first, count), 3.0F, mine_u.span().subspan(first, count),
+                      shard, got);
+      lowp::fused_add(again.span().subspan(first, count), 3.0F, mine_u.span().subspan(first, count),
+                      shard, running);
+      EXPECT_EQ(got.count, count);
+      EXPECT_EQ(&(merged += got), &merged);
+    }
+    ASSERT_TRUE(agrees(merged, want));
+    ASSERT_TRUE(agrees(running, want));
+    ASSERT_TRUE(mine.holds(expected, "p"));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an abs_range should say: magnitudes compared as doubles, overflow as the oracle rounds.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <lowp/abs_range.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "oracle/support.hpp"
+#include "train/update/support.hpp"
+
+namespace lowp_test {
+
+template <lowp::element To>
+lowp::abs_range expected_abs_range(const tensor& x) {
+  lowp::abs_range want;
+  double least = std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    ++want.count;
+    const double a = std::fabs(double{float_of(x.value(i))});
+    if (std::isnan(a)) {
+      ++want.nan;
+      continue;
+    }
+    least = std::min(least, a);
+    largest = std::max(largest, a);
+    bool overflows = false;
+    if (std::isinf(a))
+      ++want.infinite;
+    else
+      oracle::encode(slot_facts<To>(), oracle::from(a), oracle::mode::nearest_even,
+                     oracle::policy::infinity, 0, &overflows);
+    if (overflows) ++want.overflow;
+  }
+  want.max_abs.bits = want.nan != 0 ? 0x7fc00000U : float_bits(static_cast<float>(largest));
+  want.min_abs.below_infinity = 0x7f800000U - float_bits(static_cast<float>(least));
+  return want;
+}
+
+inline void expect(const lowp::abs_range& got, const lowp::abs_range& want) {
+  EXPECT_EQ(got.count, want.count);
+  EXPECT_EQ(got.nan, want.nan);
+  EXPECT_EQ(got.infinite, want.infinite);
+  EXPECT_EQ(got.overflow, want.overflow);
+  EXPECT_EQ(got.max_abs.bits, want.max_abs.bits);
+  EXPECT_EQ(float_bits(got.min_abs.value()), float_bits(want.min_abs.value()));
+  EXPECT_EQ(got.is_sound(), want.nan + want.infinite + want.overflow == 0);
+}
+
+}  // namespace lowp_test

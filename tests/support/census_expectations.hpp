@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a census should say: each element rounded by the oracle, errors in exact arithmetic.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <lowp/census.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "gradient_expectations.hpp"
+#include "oracle/support.hpp"
+#include "train/update/support.hpp"
+
+namespace lowp_test {
+
+struct expected_census {
+  oracle::facts to;
+  std::uint64_t count = 0, nan = 0, infinite = 0, overflow = 0, subnormal = 0, flushed = 0;
+  float max_abs = 0;
+  float min_abs = std::numeric_limits<float>::infinity();
+  float max_relative_error = 0;
+  square_sum squares{};
+  std::map<int, std::uint64_t> exponents{};
+
+  // The bits of an element as a float.
+  void add(std::uint32_t bits) {
+    ++count;
+    const double x = std::fabs(double{float_of(bits)});
+    if (std::isnan(x)) {
+      ++nan;
+    } else if (std::isinf(x)) {
+      ++infinite;
+    } else if (x != 0) {
+      add_finite(x);
+    }
+  }
+
+ private:
+  void add_finite(double x) {
+    const auto as_float = static_cast<float>(x);
+    max_abs = std::max(max_abs, as_float);
+    min_abs = std::min(min_abs, as_float);
+    ++exponents[std::max(std::ilogb(x), -127)];
+    bool overflows = false;
+    const std::uint32_t code = oracle::encode(to, oracle::from(x), oracle::mode::nearest_even,
+                                              oracle::policy::infinity, 0, &overflows);
+    if (overflows) {
+      ++overflow;
+      return;
+    }
+    const double rounded = value_of(to, code);
+    if (rounded == 0)
+      ++flushed;
+    else if (rounded < to.min_normal)
+      ++subnormal;
+    const double error = std::fabs(rounded - x);  // all of these are exact
+    squares.add(float_bits(static_cast<float>(error)));
+    auto quotient = static_cast<float>(error / x);  // the products below are exact too
+    while (double{quotient} * x > error) quotient = std::nextafter(quotient, 0.0F);
+    while (double{quotient} * x < error) quotient = std::nextafter(quotient, 2.0F);
+    max_relative_error = std::max(max_relative_error, quotient);
+  }
+};
+
+inline void expect(const lowp::range_census& got, const expected_census& want) {
+  EXPECT_EQ(got.count, want.count);
+  EXPECT_EQ(got.nan, want.nan);
+  EXPECT_EQ(got.infinite, want.infinite);
+  EXPECT_EQ(got.overflow, want.overflow);
+  EXPECT_EQ(got.subnormal, want.subnormal);
+  EXPECT_EQ(got.flushed, want.flushed);
+  EXPECT_EQ(got.max_abs.bits, float_bits(want.max_abs));
+  EXPECT_EQ(float_bits(got.min_abs.value()), float_bits(want.min_abs));
+  EXPECT_EQ(got.max_relative_error.bits, float_bits(want.max_relative_error));
+  const long double sum = want.squares.value();
+  EXPECT_LE(std::fabs(got.squared_error.value() - sum), 0x1p-48L * sum);
+  const std::uint64_t kept = want.count - want.nan - want.infinite - want.overflow;
+  EXPECT_EQ(got.kept(), kept);
+  const long double mean = kept == 0 ? 0 : sum / static_cast<long double>(kept);
+  EXPECT_LE(std::fabs(got.mean_square_error() - mean), 0x1p-48L * mean);
+  std::uint64_t finite = 0;
+  for (int e = -127; e <= 127; ++e) {
+    const auto at = want.exponents.find(e);
+    const std::uint64_t many = at == want.exponents.end() ? 0 : at->second;
+    finite += many;
+    EXPECT_EQ(got.exponents[e], many) << "of exponent " << e;
+  }
+  EXPECT_EQ(got.zeros(), want.count - want.nan - want.infinite - finite);
+}
+
+// To the last bit.
+inline bool same(const lowp::range_census& a, const lowp::range_census& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+template <lowp::element To>
+expected_census expected_of(const tensor& x) {
+  expected_census want{slot_facts<To>()};
+  for (std::size_t i = 0; i < x.size(); ++i) want.add(x.value(i));
+  return want;
+}
+
+}  // namespace lowp_test

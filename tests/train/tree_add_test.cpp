@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// tree_add: each tensor as the oracle has it alone, with its own stream; refusals name the tensor and
+// come before anything is written.
+#include <gtest/gtest.h>
+#include <lowp/tree_add.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/refusals.hpp"
+#include "train/update/support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+using lowp::bfloat16;
+using lowp::named;
+
+struct model {
+  std::vector<guarded<bfloat16>> p;
+  std::vector<guarded<float>> u;
+  std::vector<tensor> want_p, want_u;
+
+  model() {
+    for (const std::size_t size : {300U, 0U, 17U, 1001U}) {
+      want_p.push_back(random_tensor<bfloat16>(size, size, values::training));
+      want_u.push_back(random_tensor<float>(size, size + 1, values::training, 1e-2));
+      p.emplace_back(want_p.back(), p.size());
+      u.emplace_back(want_u.back(), u.size());
+    }
+  }
+  auto list() {
+    std::vector<named<std::span<bfloat16>>> all;
+    for (auto& each : p) all.push_back({names[all.size()], each.span()});
+    return all;
+  }
+  auto updates() {
+    std::vector<named<std::span<const float>>> all;
+    for (auto& each : u) all.push_back({names[all.size()], each.span()});
+    return all;
+  }
+  static constexpr const char* names[] = {"embedding", "none", "norm", "head"};
+};
+
+void expect_counts(const lowp::update_report& got, const oracle::report& want) {
+  EXPECT_EQ(got.count, want.count);
+  EXPECT_EQ(got.stalled, want.stalled);
+  EXPECT_EQ(got.overflowed, want.overflowed);
+  EXPECT_EQ(got.nonfinite, want.nonfinite);
+  EXPECT_NEAR(got.applied_ratio(), want.applied_ratio(), 1e-12);
+}
+
+TEST(tree_add, is_fused_add_of_each_with_its_own_stream) {
+  for_each_rounding<modes::two>([](const auto& rounding, const slot_modes& modes,
+                                   const char* name) {
+    SCOPED_TRACE(name);
+    model m;
+    std::vector<lowp::update_report> reports(4);
+    model again;
+    lowp::update_report all;
+    lowp::tree_add(m.list(), -0.5F, m.updates(), rounding, reports);
+    lowp::tree_add(again.list(), -0.5F, again.updates(), rounding, lowp::overflow::infinity, all);
+    oracle::report want_all;
+    for (std::size_t i = 0; i < 4; ++i) {
+      slot_mode mode = modes.param;
+      mode.stream += std::uint64_t{i} << 32;
+      const oracle::report want = oracle_fused_add(m.want_p[i], -0.5F, m.want_u[i], mode, {});
+      EXPECT_TRUE(m.p[i].holds(m.want_p[i], model::names[i]));
+      EXPECT_TRUE(again.p[i].holds(m.want_p[i], model::names[i]));
+      expect_counts(reports[i], want);
+      want_all += want;
+    }
+    expect_counts(all, want_all);
+  });
+}
+
+// A second list follows on where the first ended.
+TEST(tree_add, of_two_lists_is_that_of_one) {
+  model one;
+  model two;
+  const lowp::stochastic rounding{.seed = 9, .stream = lowp::stream_of(7, 3)};
+  lowp::tree_add(one.list(), 1.0F, one.updates(), rounding);
+  const auto list = two.list();
+  const auto updates = two.updates();
+  lowp::tree_add(std::span(list).first(3), 1.0F, std::span(updates).first(3), rounding);
+  lowp::tree_add(std::span(list).last(1), 1.0F, std::span(updates).last(1), rounding.of_tensor(3));
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < one.p[i].span().size(); ++j)
+      ASSERT_EQ(one.p[i].span()[j].bits(), two.p[i].span()[j].bits());
+}
+
+TEST(tree_add, takes_any_storage) {
+  std::vector<bfloat16> p(9, bfloat16(1));
+  std::vector<bfloat16> lost(9, bfloat16(0));
+  const std::vector<float> u(9, 0x1p-12F);
+  lowp::tree_add(std::vector{named{"w", lowp::kahan{p, lost}}}, 1.0F, std::vector{named{"w", u}});
+  EXPECT_EQ(p[8], bfloat16(1));
+  EXPECT_EQ(lost[8], bfloat16(0x1p-12F));
+}
+
+TEST(tree_add, refuses_before_it_writes_and_names_the_tensor) {
+  std::vector<bfloat16> a(4, bfloat16(1));
+  std::vector<bfloat16> b(5, bfloat16(1));
+  std::vector<float> u(4, 1.0F);
+  std::vector<float> v(5, 1.0F);
+  const auto add = [&](const auto& model, const auto& updates, auto&&... rest) {
+    return refusal_of([&] { lowp::tree_add(model, 1.0F, updates, lowp::nearest_even{}, rest...); });
+  };
+  const std::vector model{named{"a", a}, named{"b", b}};
+  EXPECT_EQ(refusal_of([&] {
+              lowp::tree_add(model, HUGE_VALF, std::vector{named{"a", u}, named{"b", v}});
+            }),
+            "lowp::tree_add: alpha is inf, not finite");
+  EXPECT_EQ(add(model, std::vector{named{"a", u}}),
+            "lowp::tree_add: the model has 2 tensors, the updates have 1");
+  EXPECT_EQ(add(model, std::vector{named{"a", u}, named{"c", v}}),
+            "lowp::tree_add: tensor 1 is 'b' in the model and 'c' in the updates");
+  EXPECT_EQ(add(model, std::vector{named{"a", u}, named{"", u}}),
+            "lowp::tree_add: sizes differ: p has 5, u has 4, in tensor 'b'");
+  EXPECT_EQ(
+      add(std::vector{named{"a", a}, named{"tied", a}}, std::vector{named{"", u}, named{"", u}}),
+      "lowp::tree_add: tensors 'a' and 'tied' share memory that is written");
+  EXPECT_EQ(add(std::vector{named{"", a}, named{"b", b}}, std::vector{named{"", b}, named{"", b}})
+                .find("lowp::tree_add: sizes differ: p has 4, u has 5, in tensor 0"),
+            0U);
+  const std::vector<named<std::span<const bfloat16>>> crossed{{"", b}, {"", a}};
+  std::vector<bfloat16> c(5, bfloat16(1));
+  const std::vector<named<std::span<bfloat16>>> same_sizes{{"c", c}, {"b", b}};
+  const std::vector<named<std::span<const bfloat16>>> swapped{{"", b}, {"", c}};
+  EXPECT_EQ(add(same_sizes, swapped),
+            "lowp::tree_add: tensors 'c' and 'b' share memory that is written");
+  std::vector<lowp::update_report> reports(3);
+  EXPECT_EQ(add(model, std::vector{named{"a", u}, named{"b", v}}, reports),
+            "lowp::tree_add: 3 reports for 2 tensors");
+  EXPECT_EQ(a, std::vector(4, bfloat16(1)));
+  EXPECT_EQ(b, std::vector(5, bfloat16(1)));
+  EXPECT_EQ(reports[0].count, 0U);
+  // Its own update may be a tensor's own storage, and two tensors may share one update.
+  EXPECT_EQ(add(std::vector{named{"a", a}}, std::vector{named{"a", a}}), "not refused");
+  EXPECT_EQ(add(std::vector{named{"b", b}, named{"c", c}}, std::vector{named{"", v}, named{"", v}}),
+            "not refused");
+}
+
+}  // namespace

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// update_amax against the oracle's steps: the largest gradient and the largest weight that is stored, with
+// the bits of an update that reports nothing.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "cuda/simulated_grid.hpp"
+#include "support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+// In the order of magnitudes; NaN is beyond all and has one pattern.
+lowp::amax largest_of(const tensor& x) {
+  std::uint32_t largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) largest = std::max(largest, x.value(i) & 0x7fffffffU);
+  return {largest > 0x7f800000U ? 0x7fc00000U : largest};
+}
+
+void expect(const lowp::update_amax& got, const tensor& gradient, const tensor& weight) {
+  EXPECT_EQ(got.gradient.bits, largest_of(gradient).bits);
+  EXPECT_EQ(got.weight.bits, largest_of(weight).bits);
+}
+
+template <class P>
+class update_amax : public testing::Test {};
+using parameters = testing::Types<float, lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn>;
+TYPED_TEST_SUITE(update_amax, parameters);
+
+constexpr std::array<std::size_t, 8> sizes{1, 7, 16, 63, 64, 65, 300, 1000};
+
+// body(parameters, gradients, first moments, second moments)
+template <class P, class Body>
+void for_each_tensors(const Body& body) {
+  for (const values kind : {values::training, values::corners})
+    for (const std::size_t size : sizes) {
+      SCOPED_TRACE(size);
+      body(random_tensor<P>(size, 1, kind), random_tensor<float>(size, 2, kind),
+           random_tensor<float>(size, 3, values::training), random_tensor<float>(size, 4, kind));
+    }
+}
+
+TYPED_TEST(update_amax, of_adamw) {
+  const slot_mode mode{oracle::mode::stochastic, 5, 6, 7};
+  const lowp::stochastic rounding{5, 6, 7};
+  for_each_tensors<TypeParam>([&](const tensor& params, const tensor& gradients,
+                                  const tensor& firsts, const tensor& seconds) {
+    tensor want = params;
+    tensor want_m = firsts;
+    tensor want_v = seconds;
+    oracle_update(want, gradients, want_m, want_v, lowp::adamw{}, 3, {mode, mode, mode}, {});
+    const auto run = [&](const auto& where) {
+      guarded<TypeParam> p(params, 1);
+      guarded<float> g(gradients, 2);
+      guarded<float> m(firsts, 0);
+      guarded<float> v(seconds, 3);
+      lowp::update_amax seen;
+      ASSERT_EQ(lowp::detail::update_on(where, p.span(), g.span(), m.span(), v.span(),
+                                        lowp::adamw{}, 3, rounding, seen),
+                "");
+      EXPECT_TRUE(p.holds(want, "p"));
+      EXPECT_TRUE(v.holds(want_v, "v"));
+      expect(seen, gradients, want);
+    };
+    run(lowp::simd::this_thread{});
+    simulated_grid grid(8, 3);
+    run(lowp::cuda::on_grid<simulated_grid>{grid});
+  });
+}
+
+TYPED_TEST(update_amax, of_sgd_and_its_policy) {
+  const slot_mode mode{};
+  for (const named_policy& policy : policies)
+    for_each_tensors<TypeParam>(
+        [&](const tensor& params, const tensor& gradients, const tensor&, const tensor&) {
+          tensor want = params;
+          tensor none = params;
+          const lowp::sgd sgd{.lr = 0.5};
+          oracle_update(want, gradients, none, sgd, 1, {mode, mode, mode}, policy);
+          guarded<TypeParam> p(params, 0);
+          guarded<float> g(gradients, 1);
+          lowp::update_amax seen;
+          lowp::update(p.span(), g.span(), sgd, 1, lowp::nearest_even{}, policy.overflow, seen);
+          EXPECT_TRUE(p.holds(want, "p"));
+          expect(seen, gradients, want);
+        });
+}
+
+TYPED_TEST(update_amax, of_fused_add_merges) {
+  for_each_tensors<TypeParam>(
+      [&](const tensor& params, const tensor& u, const tensor&, const tensor&) {
+        tensor want = params;
+        oracle_fused_add(want, 0.25F, u, {}, {});
+        guarded<TypeParam> p(params, 1);
+        guarded<float> addend(u, 0);
+        const std::size_t half = params.size() / 2;
+        lowp::update_amax all;
+        lowp::update_amax second;
+        lowp::fused_add(p.span().first(half), 0.25F, addend.span().first(half),
+                        lowp::nearest_even{}, all);
+        lowp::fused_add(p.span().subspan(half), 0.25F, addend.span().subspan(half),
+                        lowp::nearest_even{}, second);
+        EXPECT_TRUE(p.holds(want, "p"));
+        all += second;
+        expect(all, u, want);
+      });
+}
+
+// What a storage stands for, not the codes that it is kept in.
+TEST(update_amax_of_storages, is_that_of_their_values) {
+  std::array<float, 3> weights{1, -300, 2};
+  std::array<lowp::bfloat16, 3> copy{};
+  const std::array<float, 3> g{4, 0, -8};
+  lowp::update_amax seen;
+  lowp::update(lowp::master{weights, copy}, g, lowp::sgd{.lr = 1}, 1, lowp::nearest_even{}, seen);
+  EXPECT_EQ(seen.weight.value(), 300);
+  EXPECT_EQ(seen.gradient.value(), 8);
+
+  std::array<lowp::float8_e4m3fn, 3> codes{lowp::float8_e4m3fn(1), lowp::float8_e4m3fn(448),
+                                           lowp::float8_e4m3fn(0)};
+  lowp::update_amax scaled;
+  lowp::update(lowp::scaled{codes, 0x1p-8F}, g, lowp::sgd{.lr = 0}, 1, lowp::nearest_even{},
+               scaled);
+  EXPECT_EQ(scaled.weight.value(), 448.0F * 256);
+}
+
+}  // namespace

@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: Apache-2.0
+// overflow_watch: the text of a report, who is named first, and what is not done.
+#include <gtest/gtest.h>
+#include <lowp/overflow_watch.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+#include <version>
+#if defined(__cpp_lib_source_location)
+#include <source_location>
+#endif
+
+#include "support/support.hpp"
+
+namespace {
+
+using lowp::bfloat16;
+using lowp::float16;
+using lowp::overflow_watch;
+using lowp::watch_trouble;
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
+
+// What `act` throws.
+template <class Act>
+lowp::watch_alarm alarm_of(const Act& act) {
+  try {
+    act();
+  } catch (const lowp::watch_error& error) {
+    EXPECT_EQ(error.what(), error.alarm.text);
+    return error.alarm;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+using numbers = std::vector<float>;
+
+lowp::update_report report_of(std::uint64_t count, std::uint64_t stalled, std::uint64_t overflowed,
+                              std::uint64_t nonfinite) {
+  lowp::update_report report;
+  report.count = count;
+  report.stalled = stalled;
+  report.overflowed = overflowed;
+  report.nonfinite = nonfinite;
+  return report;
+}
+
+// The end of the report that the documentation of DebugUnderflowOverflow shows, of google/mt5-small.
+TEST(overflow_watch, writes_the_report_of_hugging_face) {
+  overflow_watch<float16> watch;
+  const std::string block = "encoder.block.2.layer.1.";
+  const std::size_t wo = watch.add(block + "DenseReluDense.wo", "Linear");
+  const std::size_t gelu = watch.add(block + "DenseReluDense", "T5DenseGatedGeluDense");
+  const unsigned line = __LINE__ + 1;
+  const std::size_t dropout = watch.add(block + "dropout", "Dropout");
+  const numbers in{1.79e-06F, 4.65F};
+  const numbers out{-6.27e4F, 3.18e-4F};
+  watch.forward(wo).weight(numbers{1.01e-06F, -6.44F}).input(numbers{0, 9.74e3F}).output(out);
+  watch.forward(gelu).input(in).output(out);
+  const lowp::watch_alarm alarm =
+      alarm_of([&] { watch.forward(dropout).input(out).output(numbers{0, 1, -inf}); });
+  EXPECT_EQ(alarm.text,
+            "Detected inf/nan during batch_number=0\n"
+            "Last 3 forward frames:\n"
+            "abs min  abs max  metadata\n"
+            "                  encoder.block.2.layer.1.DenseReluDense.wo Linear\n"
+            "1.01e-06 6.44e+00 weight\n"
+            "0.00e+00 9.74e+03 input[0]\n"
+            "3.18e-04 6.27e+04 output\n"
+            "                  encoder.block.2.layer.1.DenseReluDense T5DenseGatedGeluDense\n"
+            "1.79e-06 4.65e+00 input[0]\n"
+            "3.18e-04 6.27e+04 output\n"
+            "                  encoder.block.2.layer.1.dropout Dropout\n"
+            "3.18e-04 6.27e+04 input[0]\n"
+            "0.00e+00      inf output\n"
+            "encoder.block.2.layer.1.dropout (overflow_watch_test.cpp:" +
+                std::to_string(line) + "): output: 1 of 3 infinite");
+  EXPECT_EQ(alarm.trouble, watch_trouble::infinite);
+  EXPECT_EQ(alarm.place, dropout);
+  EXPECT_EQ(alarm.name, block + "dropout");
+  EXPECT_EQ(alarm.type, "Dropout");
+  EXPECT_EQ(alarm.where.line, line);
+  EXPECT_EQ(alarm.tensor, "output");
+  EXPECT_EQ(alarm.range.infinite, 1U);
+  EXPECT_EQ(watch.first()->text, alarm.text);
+}
+
+TEST(overflow_watch, takes_the_place_that_it_is_given) {
+  overflow_watch watch;
+  watch.add("a", "", {"models/t5.cpp", 12});
+  EXPECT_EQ(watch.places()[0].where.text(), "t5.cpp:12");
+#if defined(__cpp_lib_source_location)
+  const auto here = std::source_location::current();
+  watch.add("b", "", here);
+  EXPECT_EQ(watch.places()[1].where.line, here.line());
+  EXPECT_STREQ(watch.places()[1].where.file, here.file_name());
+#endif
+}
+
+TEST(overflow_watch, writes_numbers_as_printf_does) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 300000; ++i) {
+    // No NaN; all exponents, ties of the last digit among them.
+    const auto bits = static_cast<std::uint32_t>(random() % 0x7f800001U);
+    const float x = i < 1000 ? static_cast<float>(i * 5) / 1000 : lowp_test::float_of(bits);
+    std::array<char, 32> want{};
+    std::snprintf(want.data(), want.size(), "%8.2e", double{x});
+    ASSERT_EQ(lowp::detail::watch_number(x), want.data());
+  }
+  EXPECT_EQ(lowp::detail::watch_number(nan_value), "     nan");
+  EXPECT_EQ(lowp::detail::watch_number(inf), "     inf");
+}
+
+TEST(overflow_watch, names_what_overflows_before_it_does) {
+  overflow_watch<float16> watch;
+  const std::size_t up = watch.add("up");
+  const std::size_t down = watch.add("down", "Linear");
+  watch.step(7);
+  watch.forward(up).output(std::vector<bfloat16>(5, bfloat16(65280)));
+  const lowp::watch_alarm alarm = alarm_of([&] {
+    watch.forward(down)
+        .weight(numbers{1})
+        .output(std::vector<bfloat16>{bfloat16(-65536), bfloat16(1), bfloat16(1e30F)});
+  });
+  EXPECT_EQ(alarm.trouble, watch_trouble::overflow);
+  EXPECT_EQ(alarm.text.substr(0, alarm.text.find(" (")),
+            "Detected overflow during batch_number=7\n"
+            "Last 2 forward frames:\n"
+            "abs min  abs max  metadata\n"
+            "                  up\n"
+            "6.53e+04 6.53e+04 output\n"
+            "                  down Linear\n"
+            "1.00e+00 1.00e+00 weight\n"
+            "1.00e+00 1.00e+30 output\n"
+            "down");
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): output: 2 of 3 beyond 65504");
+  // In bfloat16 there is no trouble.
+  overflow_watch<bfloat16> wide;
+  wide.forward(wide.add("down")).output(numbers{3e38F});
+  EXPECT_FALSE(wide.first());
+}
+
+TEST(overflow_watch, says_where_it_comes_from) {
+  overflow_watch watch;
+  const std::size_t a = watch.add("a");
+  lowp::watch_alarm alarm = alarm_of([&] { watch.forward(a).input(numbers{nan_value, inf, 1}); });
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")),
+            "): input[0]: 1 of 3 NaN, 1 of 3 infinite, made by what is not watched");
+  EXPECT_EQ(alarm.trouble, watch_trouble::nan);
+  watch.step(1);
+  alarm = alarm_of([&] { watch.backward(a).output(numbers{1}).output(numbers{inf}); });
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")),
+            "): grad_output[1]: 1 of 1 infinite, made by what is not watched");
+  watch.step(2);
+  alarm = alarm_of([&] { watch.backward(a).output(numbers{1}).input(numbers{inf}); });
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): grad_input[0]: 1 of 1 infinite");
+  watch.step(3);
+  alarm = alarm_of([&] { watch.forward(a).weight(numbers{1}).weight("bias", numbers{nan_value}); });
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): bias: 1 of 1 NaN");
+}
+
+TEST(overflow_watch, writes_backward_frames_several_outputs_empty_ones_and_nan) {
+  overflow_watch watch({.throws = false});
+  const std::size_t a = watch.add("a", "Attention");
+  watch.forward(a)
+      .weight("q", numbers{1, 2})
+      .weight("k", numbers{3})
+      .input(numbers{})
+      .input(numbers{0.5F});
+  watch.forward(a).output(numbers{nan_value, 2}).output(numbers{4});
+  watch.step(1);
+  watch.backward(a).output(numbers{-8}).input(numbers{16}).weight("k", numbers{32});
+  EXPECT_EQ(watch.text(),
+            "Last 3 frames:\n"
+            "abs min  abs max  metadata\n"
+            "                  *** batch number=0 ***\n"
+            "                  a Attention\n"
+            "1.00e+00 2.00e+00 q\n"
+            "3.00e+00 3.00e+00 k\n"
+            "            empty input[0]\n"
+            "5.00e-01 5.00e-01 input[1]\n"
+            "                  a Attention\n"
+            "     nan      nan output[0]\n"
+            "4.00e+00 4.00e+00 output[1]\n"
+            "\n\n                  *** Starting batch number=1 ***\n"
+            "abs min  abs max  metadata\n"
+            "                  a Attention (backward)\n"
+            "8.00e+00 8.00e+00 grad_output[0]\n"
+            "1.60e+01 1.60e+01 grad_input[0]\n"
+            "3.20e+01 3.20e+01 k.grad\n");
+  EXPECT_EQ(watch.first()->tensor, "output");
+}
+
+std::string frames_of(unsigned first, unsigned last) {
+  std::string text =
+      "Last " + std::to_string(last - first + 1) + " forward frames:\nabs min  abs max  metadata\n";
+  for (unsigned i = first; i <= last; ++i) {
+    std::array<char, 64> line{};
+    std::snprintf(line.data(), line.size(), "%18sp\n%8.2e %8.2e output\n", "", i + 0.0, i + 0.0);
+    text += line.data();
+  }
+  return text;
+}
+
+TEST(overflow_watch, remembers_the_last_frames) {
+  for (const std::size_t most : {1U, 2U, 3U, 21U}) {
+    overflow_watch watch({.frames = most});
+    const std::size_t place = watch.add("p");
+    EXPECT_EQ(watch.text(), "Last 0 forward frames:\nabs min  abs max  metadata\n");
+    for (unsigned i = 1; i <= 64; ++i) {
+      watch.forward(place).output(numbers{static_cast<float>(i)});
+      EXPECT_EQ(watch.text(), frames_of(i > most ? i - static_cast<unsigned>(most) + 1 : 1, i));
+    }
+  }
+  overflow_watch by_default;
+  const std::size_t place = by_default.add("p");
+  for (int i = 1; i <= 30; ++i) by_default.forward(place).output(numbers{static_cast<float>(i)});
+  EXPECT_EQ(by_default.text(), frames_of(10, 30));
+}
+
+TEST(overflow_watch, says_of_which_step_the_first_frames_are_where_there_are_several) {
+  overflow_watch watch({.frames = 2});
+  const std::size_t a = watch.add("a");
+  const auto one = [&](unsigned step) {
+    watch.step(step);
+    watch.forward(a).output(numbers{1});
+  };
+  const std::string header = "abs min  abs max  metadata\n";
+  const std::string frame = "                  a\n1.00e+00 1.00e+00 output\n";
+  one(7);
+  one(7);
+  EXPECT_EQ(watch.text(), "Last 2 forward frames:\n" + header + frame + frame);
+  one(8);
+  EXPECT_EQ(watch.text(),
+            "Last 2 forward frames:\n" + header + "                  *** batch number=7 ***\n" +
+                frame + "\n\n                  *** Starting batch number=8 ***\n" + header + frame);
+  one(8);
+  EXPECT_EQ(watch.text(), "Last 2 forward frames:\n" + header + frame + frame);
+}
+
+// Only the first of a step is told; all are counted.
+TEST(overflow_watch, calls_back_once_a_step) {
+  std::vector<std::string> told;
+  overflow_watch<float16> watch({.call_back = [&](const lowp::watch_alarm& alarm) {
+    told.push_back(std::to_string(alarm.step) + " " + alarm.name + " " + alarm.tensor);
+  }});
+  const std::size_t a = watch.add("a");
+  const std::size_t b = watch.add("b");
+  for (const unsigned step : {1U, 2U, 3U}) {
+    watch.step(step);
+    watch.forward(a).output(numbers{step == 2 ? 1.0F : 1e5F});
+    watch.forward(b).input(numbers{inf, nan_value}).output(numbers{nan_value});
+  }
+  EXPECT_EQ(told, (std::vector<std::string>{"1 a output", "2 b input[0]", "3 a output"}));
+  EXPECT_EQ(watch.places()[a].overflow, 2U);
+  EXPECT_EQ(watch.places()[a].nan, 0U);
+  EXPECT_EQ(watch.places()[b].nan, 6U);
+  EXPECT_EQ(watch.places()[b].infinite, 3U);
+  EXPECT_EQ(watch.first()->step, 1U);
+}
+
+TEST(overflow_watch, counts_and_goes_on) {
+  overflow_watch watch({.throws = false});
+  const std::size_t a = watch.add("a");
+  watch.forward(a).output(numbers{1});
+  EXPECT_FALSE(watch.first());
+  for (int i = 0; i < 5; ++i) watch.forward(a).output(numbers{inf});
+  EXPECT_EQ(watch.places()[a].infinite, 5U);
+  EXPECT_EQ(watch.first()->name, "a");
+}
+
+TEST(overflow_watch, throws_once_a_step) {
+  overflow_watch watch;
+  const std::size_t a = watch.add("a");
+  for (const unsigned step : {1U, 2U}) {
+    watch.step(step);
+    EXPECT_THROW(watch.forward(a).output(numbers{inf}), lowp::watch_error);
+    watch.forward(a).output(numbers{inf});
+  }
+  EXPECT_EQ(watch.places()[a].infinite, 4U);
+}
+
+// Of batches whose steps nobody counts: each bad one is skipped, and the watch hears of the next.
+TEST(overflow_watch, throws_anew_where_no_step_was_ever_begun) {
+  overflow_watch watch;
+  const std::size_t a = watch.add("a");
+  const std::size_t b = watch.add("b");
+  std::string thrown;
+  const auto batch = [&](float of_a, float of_b) {
+    try {
+      watch.forward(a).weight(numbers{1}).output(numbers{of_a});
+      watch.forward(b).output(numbers{of_b});
+      thrown += "- ";
+    } catch (const lowp::watch_error& error) {
+      EXPECT_EQ(error.alarm.step, 0U);
+      thrown += error.alarm.name + " ";
+    }
+  };
+  batch(inf, inf);
+  batch(1, 1);
+  batch(1, nan_value);
+  batch(inf, 1);
+  EXPECT_EQ(thrown, "a - b a ");
+  EXPECT_EQ(watch.first()->trouble, watch_trouble::infinite);
+  EXPECT_EQ(watch.places()[a].infinite, 2U);
+  watch.step(0);  // from now on, once a step
+  batch(inf, 1);
+  batch(inf, nan_value);
+  watch.step(0);
+  batch(1, nan_value);
+  EXPECT_EQ(thrown, "a - b a a - b ");
+}
+TEST(overflow_watch, calls_back_once_where_no_step_was_ever_begun) {
+  int told = 0;
+  overflow_watch watch({.call_back = [&](const lowp::watch_alarm&) { ++told; }});
+  const std::size_t a = watch.add("a");
+  for (int i = 0; i < 3; ++i) watch.forward(a).output(numbers{inf});
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(watch.places()[a].infinite, 3U);
+}
+
+TEST(overflow_watch, looks_at_every_kth_step_only) {
+  overflow_watch watch({.every = 4, .throws = false});
+  const std::size_t a = watch.add("a");
+  for (unsigned step = 0; step < 12; ++step) {
+    EXPECT_EQ(watch.step(step), step % 4 == 0);
+    watch.forward(a).output(numbers{static_cast<float>(step), inf});
+    watch.update(a, report_of(1, 0, 0, 1));  // costs nothing
+  }
+  EXPECT_EQ(watch.places()[a].infinite, 3U);
+  EXPECT_EQ(watch.places()[a].nan, 12U);
+  EXPECT_EQ(watch.first()->step, 0U);
+}
+
+// What overflowed is `a`; the update of `b` is told of first.
+TEST(overflow_watch, says_of_a_step_that_is_not_watched_that_it_does_not_know_the_cause) {
+  overflow_watch watch({.every = 3});
+  const std::size_t a = watch.add("a", "", {"x.cpp", 1});
+  const std::size_t b = watch.add("b", "", {"x.cpp", 2});
+  const lowp::update_amax lost{{lowp_test::float_bits(nan_value)}, {0}};
+  const auto step = [&](unsigned number, float made) {
+    watch.step(number);
+    watch.forward(a).output(numbers{made});
+    watch.forward(b).input(numbers{made});
+  };
+  const std::string cause =
+      ", not necessarily where it began: watch each step, or trace this one (policy.traced), to "
+      "see";
+  step(1, inf);
+  lowp::watch_alarm alarm = alarm_of([&] { watch.update(b, report_of(4, 0, 0, 1)); });
+  EXPECT_EQ(alarm.text,
+            "Detected inf/nan during batch_number=1\n"
+            "Last 0 forward frames:\n"
+            "abs min  abs max  metadata\n"
+            "b (x.cpp:2): update: 1 of 4 not finite\n"
+            "batch_number=1 was not watched (policy.every = 3), and no frame was seen before it; "
+            "this is the first update found not finite" +
+                cause);
+  step(3, 2);
+  step(4, inf);
+  alarm = alarm_of([&] { watch.update(b, lost); });
+  EXPECT_EQ(alarm.text.substr(0, 64),
+            "Detected inf/nan during batch_number=4\nLast 2 forward frames:\nab");
+  EXPECT_EQ(alarm.text.substr(alarm.text.rfind('\n')),
+            "\nbatch_number=4 was not watched (policy.every = 3), and the frames above are of "
+            "batch_number=3 and before; this is the first update found not finite" +
+                cause);
+  step(5, 1);
+  alarm = alarm_of([&] { watch.update(b, report_of(4, 0, 1, 0)); });
+  EXPECT_NE(alarm.text.find("this is the first update found to overflow" + cause),
+            std::string::npos);
+  // Who stands still is known, the frames are old nonetheless.
+  step(5, 1);
+  alarm = alarm_of([&] { watch.stalled(b, {}); });
+  EXPECT_EQ(alarm.text.substr(alarm.text.rfind('\n')),
+            "\nbatch_number=5 was not watched (policy.every = 3), and the frames above are of "
+            "batch_number=3 and before");
+  // In a watched step there is nothing to say.
+  step(6, 1);
+  alarm = alarm_of([&] { watch.update(b, lost); });
+  EXPECT_EQ(alarm.text.find("not watched"), std::string::npos);
+  // Where each step is watched, the cause is named.
+  overflow_watch each;
+  each.step(4);
+  alarm = alarm_of([&] { each.forward(each.add("a")).output(numbers{inf}); });
+  EXPECT_EQ(alarm.name, "a");
+}
+
+TEST(overflow_watch, writes_traced_steps_down) {
+  overflow_watch watch({.frames = 2, .every = 100, .traced = {1, 3}});
+  const std::size_t a = watch.add("a");
+  for (unsigned step = 1; step < 5; ++step) {
+    EXPECT_EQ(watch.step(step), step % 2 == 1);
+    for (int i = 0; i < 3; ++i)
+      watch.forward(a).output(numbers{static_cast<float>(10 * step) + static_cast<float>(i)});
+    watch.backward(a).input(numbers{inf});
+  }
+  const auto traced = [](const char* step, const char* tens) {
+    std::string text = std::string("\n\n                  *** Starting batch number=") + step +
+                       " ***\nabs min  abs max  metadata\n";
+    for (const char* ones : {"0", "1", "2"}) {
+      const std::string number = std::string(tens) + "." + ones + "0e+01 ";
+      text += "                  a\n" + number + number + "output\n";
+    }
+    return text + "                  a (backward)\n     inf      inf grad_input[0]\n";
+  };
+  EXPECT_EQ(watch.take_trace(), traced("1", "1") + traced("3", "3"));
+  EXPECT_EQ(watch.take_trace(), "");
+  EXPECT_FALSE(watch.first());  // they are not judged
+}
+
+TEST(overflow_watch, names_updates_that_overflow_and_tensors_that_stand_still) {
+  overflow_watch watch;
+  const std::size_t norm = watch.add("norm", "LayerNorm");
+  watch.forward(norm).weight(numbers{1}).output(numbers{2});
+  watch.update(norm, report_of(4, 4, 0, 0));
+  lowp::watch_alarm alarm = alarm_of([&] { watch.update(norm, report_of(4, 0, 3, 0)); });
+  EXPECT_EQ(alarm.trouble, watch_trouble::overflow);
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): update: 3 of 4 beyond what is stored");
+  watch.step(1);
+  alarm = alarm_of([&] { watch.update(norm, report_of(4, 0, 3, 1)); });
+  EXPECT_EQ(alarm.trouble, watch_trouble::nan);
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): update: 1 of 4 not finite");
+
+  // Nothing of what is asked for arrives.
+  lowp::stall_watch stalls({.evidence = 0});
+  const std::size_t number = stalls.add("norm.weight", 0x1p-7);
+  watch.step(2);
+  alarm = alarm_of([&] {
+    for (unsigned step = 0; step < 100; ++step) {
+      lowp::update_report report = report_of(1, 1, 0, 0);
+      report.requested.add(1e-4, lowp::detail::alone{});
+      if (const auto stall = stalls.observe(number, step, 1e-4, report))
+        watch.stalled(norm, *stall);
+    }
+  });
+  EXPECT_EQ(alarm.trouble, watch_trouble::stalled);
+  EXPECT_EQ(alarm.tensor, "norm.weight");
+  EXPECT_EQ(alarm.text.substr(0, 47), "Detected stalled tensor during batch_number=2\nL");
+  EXPECT_NE(alarm.text.find("2.00e+00 2.00e+00 output\nnorm (overflow_watch_test.cpp:"),
+            std::string::npos);
+  EXPECT_NE(alarm.text.find("): norm.weight is frozen at step "), std::string::npos);
+  EXPECT_EQ(watch.places()[norm].stalled, 1U);
+  // A tensor that is called as its place is named once.
+  lowp::stall_alarm same{0, 5, 1e-4, {.name = "norm"}};
+  watch.step(3);
+  alarm = alarm_of([&] { watch.stalled(norm, same); });
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): " + same.verdict());
+  EXPECT_EQ(same.verdict().substr(0, 17), "frozen at step 5:");
+}
+
+TEST(overflow_watch, names_what_an_update_saw) {
+  overflow_watch<float16> watch({.every = 100});
+  const std::size_t a = watch.add("a", "Linear");
+  const auto after = [&](float gradient, float weight) {
+    return lowp::update_amax{{lowp_test::float_bits(gradient)}, {lowp_test::float_bits(weight)}};
+  };
+  const auto verdict = [](const lowp::watch_alarm& alarm) {
+    const std::size_t begin = alarm.text.find("): ");
+    return alarm.text.substr(begin, alarm.text.find('\n', begin) - begin);
+  };
+  watch.step(0);
+  watch.update(a, after(65519, 65519));  // rounds to 65504
+  watch.step(7);                         // in any step
+  lowp::watch_alarm alarm = alarm_of([&] { watch.update(a, after(1, 65520)); });
+  EXPECT_EQ(alarm.trouble, watch_trouble::overflow);
+  EXPECT_EQ(alarm.tensor, "weight");
+  EXPECT_EQ(alarm.step, 7U);
+  EXPECT_EQ(alarm.range.max_abs.value(), 65520);
+  EXPECT_EQ(verdict(alarm), "): weight: up to 65520 in an update");
+  watch.step(8);
+  alarm = alarm_of([&] { watch.update(a, "bias", after(inf, nan_value)); });
+  EXPECT_EQ(alarm.trouble, watch_trouble::infinite);
+  EXPECT_EQ(verdict(alarm), "): bias.grad: infinite in an update");
+  watch.step(9);
+  alarm = alarm_of([&] { watch.update(a, "bias", after(0, nan_value)); });
+  EXPECT_EQ(alarm.trouble, watch_trouble::nan);
+  EXPECT_EQ(verdict(alarm), "): bias: NaN in an update");
+  EXPECT_EQ(watch.places()[a].overflow, 1U);
+  EXPECT_EQ(watch.places()[a].infinite, 1U);
+  EXPECT_EQ(watch.places()[a].nan, 1U);
+}
+
+TEST(overflow_watch, takes_all_that_can_be_read_and_what_was_seen_elsewhere) {
+  overflow_watch<float16> watch;
+  const std::size_t a = watch.add("a");
+  std::array<lowp::float8_e5m2, 2> codes{lowp::float8_e5m2(2), lowp::float8_e5m2(4)};
+  const std::vector<float16> halves{float16(3)};
+  watch.forward(a)
+      .weight(lowp::scaled{codes, 2.0F})
+      .input(std::span<const float16>(halves))
+      .input(lowp::abs_range_of<float16>(numbers{5, 6}))
+      .output(halves);
+  EXPECT_EQ(watch.text(),
+            "Last 1 forward frames:\n"
+            "abs min  abs max  metadata\n"
+            "                  a\n"
+            "1.00e+00 2.00e+00 weight\n"
+            "3.00e+00 3.00e+00 input[0]\n"
+            "5.00e+00 6.00e+00 input[1]\n"
+            "3.00e+00 3.00e+00 output\n");
+}
+
+template <class Act>
+std::string refusal(const Act& act) {
+  try {
+    act();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(overflow_watch, refuses_what_makes_no_sense) {
+  EXPECT_EQ(refusal([] { overflow_watch({.frames = 0}); }),
+            "lowp::overflow_watch: policy.frames is 0");
+  EXPECT_EQ(refusal([] { overflow_watch({.every = 0}); }),
+            "lowp::overflow_watch: policy.every is 0");
+  EXPECT_EQ(refusal([] { overflow_watch({.weights_every = 0}); }),
+            "lowp::overflow_watch: policy.weights_every is 0");
+  overflow_watch watch({.frames = 2});
+  EXPECT_EQ(refusal([&] { watch.forward(0); }), "lowp::overflow_watch: there is no place 0 of 0");
+  const std::size_t a = watch.add("a");
+  EXPECT_EQ(refusal([&] { watch.update(3, lowp::update_report{}); }),
+            "lowp::overflow_watch: there is no place 3 of 1");
+  const auto old = watch.forward(a);
+  watch.forward(a);
+  old.output(numbers{1});
+  watch.forward(a);
+  EXPECT_EQ(refusal([&] { old.output(numbers{1}); }),
+            "lowp::overflow_watch: a frame was told of a tensor after 2 later frames");
+  const std::array<float, 0> none{};
+  watch.forward(a).output(none);
+}
+
+}  // namespace
