@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the operands of a call to the slots of a kernel.
+// Converts the operands of a call to kernel operands.
 #pragma once
 
 #include <lowp/cuda/kernel.hpp>
@@ -12,13 +12,13 @@
 
 namespace lowp::cuda {
 
-/// Whether groups of T at `data` may be moved by accesses of `width` bytes.
+/// Returns true if accesses of `width` bytes may move chunks of T at `data`.
 template <element T>
 bool permits(int width, T const* data) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(access_bytes<T>(width)) ==
          0;
 }
-/// Scales are moved one by one.
+/// Returns true for scales, which are moved one by one.
 inline bool permits(int, void const*) { return true; }
 
 template <class... Pointer>
@@ -29,7 +29,7 @@ int widest(std::tuple<Pointer...> const& data) {
   return 1;
 }
 
-/// Pointers to all arrays of all operands.
+/// Returns pointers to all arrays of an operand.
 template <simd::element_operand Operand>
 auto arrays_of(Operand const& o) {
   return std::tuple(o.data);
@@ -40,7 +40,7 @@ auto arrays_of(simd::composite<Layout, Part...> const& o) {
                     o.parts);
 }
 
-/// An operand's slot: `type`, made by `of`.
+/// The kernel operand of an operand: a `type`, which `of` makes.
 template <class Operand>
 struct kernel_operand_for {
   using type =
@@ -80,7 +80,7 @@ kernel_operand_of<Operand> make_kernel_operand(Operand const& o) {
       o, is_conversion ? detail::nans::kept : detail::nans::canonical);
 }
 
-/// Tiles of a tensor.
+/// Returns the number of tiles of a tensor.
 template <class... Operand>
 std::uint64_t tiles_of(std::uint64_t count, unsigned threads) {
   std::uint64_t const per_tile =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a look at a tensor costs least and tells first: how small, how large, and is it still sound.
+// The cheapest check of a tensor: its smallest and largest magnitude, and if it is sound.
 #pragma once
 
 #include <lowp/measure/census/abs_range_report.hpp>
@@ -9,7 +9,7 @@ namespace lowp {
 
 namespace detail {
 
-/// `abs_range_of`, where `where` says; what is wrong is returned.
+/// Runs `abs_range_of` on `executor`. Returns the error text, empty if all is right.
 template <class Executor, class S, census_target To>
 [[nodiscard]] LOWP_HOST_FN error_text abs_range_on(Executor const& executor, S&& in,
                                                    abs_range_report<To>& report) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients on their way to an optimizer: accumulated, unscaled, measured and clipped.
+// Accumulates, unscales, measures and clips gradients on their way to an optimizer.
 //
 //     for (auto const& g : micro_batches) fused_add(sum, 1.0f / n, g, rounding);   // fused_add.hpp
 //     gradient_report report;
@@ -7,9 +7,12 @@
 //     float const factor = clip_factor(report.norm(), max_norm);
 //     if (report.nonfinite == 0) { scale by factor, and step }
 //
-// What `sum` is decides what is lost: float next to nothing; bfloat16 with `stochastic` nothing in the
-// mean; kahan of two bfloat16 at most half a gap of its compensation each time; bfloat16 to nearest
-// every micro-batch that is less than half a gap of the sum so far.
+// The type of `sum` decides the loss:
+//
+//     float                    next to nothing
+//     bfloat16, stochastic     nothing in the mean
+//     kahan of two bfloat16    each time at most half a gap of its compensation
+//     bfloat16, to nearest     every micro-batch below half a gap of the sum so far
 #pragma once
 
 #include <lowp/base/environment.hpp>
@@ -27,7 +30,7 @@ namespace lowp {
 
 namespace detail {
 
-/// g *= inverse_scale; the report is told of the product.
+/// Multiplies g by inverse_scale. The report gets the product.
 struct unscaling {
   float inverse_scale;
 
@@ -86,7 +89,7 @@ struct make_unscaling : made_of_number<Number> {
 template <class Number>
 make_unscaling(Number) -> make_unscaling<Number>;
 
-/// `unscale` and `measure`, where `where` says; what is wrong is returned.
+/// Runs `unscale` or `measure` on `executor`. Returns the error text, empty if all is right.
 template <class Executor, class G, class Make, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 unscale_on(Executor const& executor, G&& g, Make const& make, gradient_report& report,
@@ -120,9 +123,9 @@ LOWP_HOST_FN amax largest_of(R&& range) {
 
 }  // namespace detail
 
-/// What to multiply all gradients by so that their norm, which is `norm` now, is at most max_norm:
-/// max_norm / (norm + 1e-6), and 1 where that is larger, as torch.nn.utils.clip_grad_norm_. With an
-/// infinite norm that is 0, with NaN it is NaN: skip such a step.
+/// Returns the factor that reduces the norm of all gradients, now `norm`, to at most max_norm. It
+/// is max_norm / (norm + 1e-6), but at most 1, as in torch.nn.utils.clip_grad_norm_. It is 0 if the
+/// norm is infinite and NaN if that is NaN: skip such a step.
 LOWP_HOST_FN float clip_factor(double norm, double max_norm) {
   detail::default_environment const environment;
   return detail::clip_quotient(norm, max_norm);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sum, mean, dot and norm, never accumulated in a narrow type: there a running sum of ones stops at
-// 256, in bfloat16, and one of squares of 16 is infinite at the 256th, in float16.
+// sum, mean, dot and norm, never accumulated in a narrow type. In bfloat16 a running sum of ones
+// stops at 256; in float16 a sum of squares of 16 is infinite at the 256th.
 #pragma once
 
 #include <lowp/measure/batch_sums.hpp>
@@ -11,7 +11,7 @@ namespace lowp {
 
 namespace detail {
 
-/// Terms that are elements, or products of two.
+/// The terms: elements, or products of two.
 struct adding {
   template <class F>
   LOWP_FN F operator()(F const& x) const {
@@ -26,7 +26,7 @@ struct make_adding {
   LOWP_FN adding operator()() const { return {}; }
 };
 
-/// `sum` and `dot`, where `where` says; what is wrong is returned.
+/// Runs `sum` or `dot` on `executor`. Returns the error text, empty if all is right.
 template <class Executor, class X>
 [[nodiscard]] LOWP_HOST_FN error_text sum_on(Executor const& executor, X&& x, sum_report& report) {
   auto const terms = extents_of("x", x);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a format would do to a tensor, found without storing it.
+// The effect of a format on a tensor, found without storing the tensor.
 #pragma once
 
 #include <lowp/measure/census/census_groups.hpp>
@@ -10,7 +10,7 @@ namespace lowp {
 
 namespace detail {
 
-/// `census`, where `where` says; what is wrong is returned.
+/// Runs `census` on `executor`. Returns the error text, empty if all is right.
 template <class Executor, class In, census_target To>
 [[nodiscard]] LOWP_HOST_FN error_text census_on(Executor const& executor, In&& in,
                                                 census_report<To>& report) {
