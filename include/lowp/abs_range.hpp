@@ -27,7 +27,6 @@ LOWP_HOST_FN abs_range abs_range_from(Executor const& executor, S&& in) {
 
 }  // namespace detail
 
-// Argument-dependent lookup does not look into namespaces that are named here.
 namespace functions {
 
 /// Returns the smallest and largest magnitude of `in`, how many elements are NaN or infinite, and how many
@@ -45,6 +44,5 @@ template <census_target To = float, readable S>
 }
 
 }  // namespace functions
-using namespace functions;
 
 }  // namespace lowp

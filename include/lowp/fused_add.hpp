@@ -22,7 +22,8 @@ template <class Executor>
 struct fused_add_operation : operation<Executor> {
   static constexpr char const* name = "fused_add";
 
-  template <storage P, number_argument Alpha, readable U, range_rounding R = nearest_even, class... Outcome>
+  template <storage P, number_argument Alpha, readable U, range_rounding R = nearest_even,
+            class... Outcome>
     requires policy_then_report<Outcome...>
   LOWP_HOST_FN void operator()(P&& p, Alpha alpha, U&& u, R rounding = {},
                                Outcome&&... outcome) const {

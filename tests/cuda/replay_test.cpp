@@ -158,8 +158,9 @@ TEST(cuda_refusal, names_null_pointers_and_misaligned_ranges) {
   auto* const odd = reinterpret_cast<bfloat16*>(reinterpret_cast<unsigned char*>(y.data()) + 1);
   EXPECT_EQ(lowp::detail::cast_on(on(grid), x, std::span(odd, 8)),
             "cast: out is not aligned to its elements of 2 bytes");
-  EXPECT_EQ(lowp::detail::fused_add_on(on(grid), std::span(y).first(8),
-                                       lowp::cuda::make_stored_addition{nullptr}, x),
+  EXPECT_EQ(lowp::detail::fused_add_on(
+                on(grid), std::span(y).first(8),
+                lowp::detail::make_scaled_addition{lowp::cuda::stored_number{nullptr}}, x),
             "");
   EXPECT_EQ(grid.refused, "an argument in device memory is a null pointer");
   EXPECT_EQ(grid.launches, 0);

@@ -61,10 +61,14 @@ inline constexpr overflow default_overflow = overflow::infinity;
 template <format F>
 inline constexpr overflow default_overflow<basic_float<F>> = default_overflow_of(F);
 
+// Argument-dependent lookup finds nothing here, so a program may have functions of these names.
+namespace functions {
 /// Returns `x` as a `To`, rounded once from its exact value. `rounding` may be `stochastic`, which
 /// takes the random bits of element `offset`, or `stochastic_bits`.
 template <element To, number From, value_rounding R = nearest_even>
 LOWP_FN constexpr To convert(From x, R rounding = {}, overflow policy = default_overflow<To>);
+}  // namespace functions
+using namespace functions;
 
 /// A value of the format F, whose code is in the low bits of 8 or 16. It replaces `float` as
 /// C++23's std::bfloat16_t does. It widens implicitly, narrows explicitly (nearest even, default
@@ -136,7 +140,7 @@ LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
 }  // namespace detail
 
 template <element To, number From, value_rounding R>
-LOWP_FN constexpr To convert(From x, R rounding, overflow policy) {
+LOWP_FN constexpr To functions::convert(From x, R rounding, overflow policy) {
   if constexpr (std::same_as<To, From>) {
     return x;
   } else if constexpr (std::same_as<To, float> && narrow<From>) {

@@ -86,6 +86,8 @@ template <class Executor, class In, class Out>
 
 }  // namespace detail
 
+namespace functions {
+
 /// The least k, not below 0, for which 2^-k |y| is at most T's largest finite value over 2^headroom for every
 /// |y| <= largest.
 ///
@@ -97,5 +99,7 @@ LOWP_FN constexpr int projection_exponent(amax const& largest, int headroom = 1)
   int const k = 127 - static_cast<int>(lanes::bits(power_of_two_scale<T>(largest, headroom)) >> 23);
   return k > 0 ? k : 0;
 }
+
+}  // namespace functions
 
 }  // namespace lowp

@@ -70,15 +70,27 @@ inline namespace LOWP_UNIT {
 inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_range>& ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](listed_range const& a, listed_range const& b) { return a.begin < b.begin; });
-  listed_range const* reaches = nullptr;        // earlier range with the last end
-  listed_range const* is_written_to = nullptr;  // the same among written ranges
+  // Earlier ranges that reach furthest, of two tensors: one of them is not the next range's own.
+  struct furthest {
+    listed_range const *first = nullptr, *other = nullptr;
+
+    void add(listed_range const& each) {
+      if (first == nullptr || each.end > first->end) {
+        if (first != nullptr && first->tensor != each.tensor) other = first;
+        first = &each;
+      } else if (each.tensor != first->tensor && (other == nullptr || each.end > other->end)) {
+        other = &each;
+      }
+    }
+    listed_range const* before(listed_range const& each) const {
+      return first != nullptr && first->tensor == each.tensor ? other : first;
+    }
+  } all, written;
   for (listed_range const& each : ranges) {
-    listed_range const* const before = each.is_written ? reaches : is_written_to;
-    if (before != nullptr && each.begin < before->end && before->tensor != each.tensor)
-      return {before->tensor, each.tensor};
-    if (reaches == nullptr || each.end > reaches->end) reaches = &each;
-    if (each.is_written && (is_written_to == nullptr || each.end > is_written_to->end))
-      is_written_to = &each;
+    listed_range const* const before = (each.is_written ? all : written).before(each);
+    if (before != nullptr && each.begin < before->end) return {before->tensor, each.tensor};
+    all.add(each);
+    if (each.is_written) written.add(each);
   }
   return {0, 0};
 }

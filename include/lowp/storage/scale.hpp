@@ -28,6 +28,8 @@ inline constexpr int largest_scale_exponent = 126;  // the reciprocal is normal,
 
 }  // namespace detail
 
+namespace functions {
+
 /// Returns s / 2^margin, at least 2^-126 and at most 2^126: it and its reciprocal are normal
 /// floats. s is the largest power of two such that |x| <= amax gives |x| * s <= T's largest finite
 /// value. This therefore holds in every rounding mode.
@@ -59,6 +61,8 @@ template <scalable T>
 LOWP_FN constexpr float power_of_two_scale(float amax_value, int margin = 0) {
   return power_of_two_scale<T>(amax{lanes::magnitude(amax_value)}, margin);
 }
+
+}  // namespace functions
 
 /// A rule for the scale of a block, with x = code * scale. The names are those of torchao's
 /// ScaleCalculationMode.

@@ -204,6 +204,8 @@ storage_advice advice_on(P const& p, typical_update const& step) {
 
 }  // namespace detail
 
+namespace functions {
+
 /// Returns the effects of such updates on the elements of p under each kept_as. They are exact for
 /// each element, up and down, with p itself as the kept float or narrow value. For kahan the
 /// compensation is the part of p beyond bfloat16. For fp8 the scale is power_of_two_scale of p.
@@ -217,5 +219,7 @@ LOWP_HOST_FN storage_advice stall_advice(P&& p, typical_update const& step) {
   detail::refuse_if(detail::invalid(step));
   return detail::advice_on(p, step);
 }
+
+}  // namespace functions
 
 }  // namespace lowp

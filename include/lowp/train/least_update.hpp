@@ -159,6 +159,8 @@ struct draws_that_move {
 
 }  // namespace detail
 
+namespace functions {
+
 /// Stores in least[i] the smallest |u| in that direction that, added in a step, changes the kept
 /// value of p[i]. A stochastic way needs a change for some random number. least[i] is infinite if
 /// no u changes it. In `update`, and in `fused_add` with alpha 1, smaller updates stall as
@@ -182,5 +184,7 @@ LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float sc
         simd::this_thread{}, detail::least_update<layout_type, nearest_even>{layout, {}, sign},
         nearest_even{}, least, p));
 }
+
+}  // namespace functions
 
 }  // namespace lowp

@@ -18,7 +18,7 @@ template <class Executor, class In, census_target To>
   error_text const wrong = out_of_reach(executor, "census", {from});
   if (!wrong.empty()) return wrong;
   by_blocks(executor)(make_measuring{}, from.size, &report,
-           simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)});
+                      simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)});
   return {};
 }
 
