@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the benchmarks read and write.
+// Input and output of the benchmarks.
 #pragma once
 
 #include <sys/mman.h>
@@ -42,8 +42,8 @@ class block {
   std::size_t size_ = 0;
 };
 
-/// The streams of one case, filled anew, so that updates in place start from the same state in every
-/// repetition.
+/// The streams of one case, filled anew, so that updates in place start from the same state in
+/// every repetition.
 class data {
  public:
   /// n standard normal numbers, passed through `shape`. They repeat after 64 Ki elements, so that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all benchmark programs do. They take Google Benchmark's flags.
+// The frame of every benchmark program. They take Google Benchmark's flags.
 #pragma once
 
 #include "peer.hpp"
@@ -28,7 +28,8 @@ inline std::string value_of(std::string const& flag, std::vector<std::string> co
   return otherwise;
 }
 
-/// "Intel(R) Xeon(R) Processor, family 6, model 85": in virtual machines the name alone says little.
+/// "Intel(R) Xeon(R) Processor, family 6, model 85": in virtual machines the name alone says
+/// little.
 inline std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::map<std::string, std::string> facts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table per operation, after the run.
+// Prints one table per operation, after the run.
 #pragma once
 
 #include "suite.hpp"
@@ -87,7 +87,7 @@ class table : public benchmark::BenchmarkReporter {
     double const elements = speed(e);
     if (elements == 0) return;
     bool const is_large = e.count >= 1 << 20;
-    // Of a literal + a string g++ 12 warns at -O3 without a reason.
+    // For a literal + a string, g++ 12 warns at -O3 without a reason.
     std::string size(e.where.name);
     size.append(1, ' ').append(std::to_string(e.count >> (is_large ? 20 : 10)));
     size += is_large ? "Mi" : "Ki";

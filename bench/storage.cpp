@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdamW on every kind of storage. Names say how the parameter is kept; gradients and moments are float
-// but where they are said to lie in blocks.
+// AdamW on every kind of storage. Names say how the parameter is kept; gradients and moments are
+// float but where they are said to lie in blocks.
 #include "adamw.hpp"
 #include "main.hpp"
 

@@ -42,7 +42,7 @@ for source in "$here"/*.cu; do
 done
 for job in $jobs; do wait "$job" || die "a program does not compile"; done
 
-# What the device does meanwhile: the columns that table.py reads.
+# Record the device's state meanwhile: the columns that table.py reads.
 nvidia-smi -lms 200 --format=csv,noheader,nounits --query-gpu=driver_version,clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu,ecc.mode.current \
   >"$out/clocks.csv" 2>/dev/null &
 sampler=$!

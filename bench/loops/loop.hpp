@@ -10,8 +10,8 @@
 
 namespace bench {
 
-/// Calls add(name, width), as in "cast/clang14_loop_avx512" for "cast", for the widths worth comparing:
-/// wider registers are not always faster.
+/// Calls add(name, width), as in "cast/clang14_loop_avx512" for "cast", for the widths worth
+/// comparing: wider registers are not always faster.
 template <class Add>
 void for_each_loop(std::string name, Add add) {
 #if defined(__clang__)

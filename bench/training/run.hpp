@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One configuration's way from initial weights to a trained model.
+// Trains one configuration from initial weights to the end.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far two models are apart.
+// Compares two models.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct tensor_difference {
   kind what = kind::none;
   lowp::safetensors::tensor const *a = nullptr, *b = nullptr;
 
-  // Where they are compared as numbers:
+  // Set if they are compared as numbers:
   double largest = 0, mean = 0;  ///< distance in ulps of the format with fewer significand bits
   lowp::safetensors::dtype ulps_of = lowp::safetensors::dtype::f32;
   std::uint64_t at = 0;             ///< number of the element with the largest distance

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far two numbers are apart in units of a format's last place.
+// Counts the units of a format's last place between two numbers.
 #pragma once
 
 #include <bit>
@@ -8,9 +8,9 @@
 
 #include "targets.hpp"
 
-/// Where a number lies on a line on which neighbouring values of a format are one apart, those next to
-/// zero too, and which is straight between neighbours. Beyond the largest value it goes on as if the
-/// exponent had no upper end.
+/// Where a number lies on a line on which neighbouring values of a format are one apart, those next
+/// to zero too, and which is straight between neighbours. Beyond the largest value it goes on as if
+/// the exponent had no upper end.
 struct place {
   std::int64_t whole = 0;
   double rest = 0;  ///< from 0 to 1, away from zero

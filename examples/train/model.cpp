@@ -61,8 +61,8 @@ activations forward(tensors const& weights, model_shape const& shape, batch cons
 }  // namespace
 
 model_shape shape_of_model(std::size_t vocabulary_size) {
-  // As torch.nn.Linear: uniform within 1 / sqrt(fan in), biases too. No tensor starts at zero, which
-  // would say nothing about the scale that it needs.
+  // Initialised like torch.nn.Linear: uniform within 1 / sqrt(fan in), biases too. No tensor starts
+  // at zero, which would say nothing about its scale.
   constexpr std::size_t input_size = context_size * embedding_size;
   float const first = 1 / std::sqrt(static_cast<float>(input_size));
   float const second = 1 / std::sqrt(static_cast<float>(hidden_size));
@@ -84,7 +84,7 @@ tensors initial_weights(model_shape const& shape, std::uint64_t seed) {
   for (std::uint32_t t = 0; t < tensor_count; ++t) {
     for (std::size_t i = 0; i < shape[t].size(); ++i) {
       std::uint32_t const word = random_word(seed, purpose::initial_weights, t, i);
-      // 24 bits, because so many fit a float: uniform in [-1, 1).
+      // 24 bits, as many as fit a float: uniform in [-1, 1).
       float const uniform = static_cast<float>(word >> 8) * 0x1p-23f - 1;
       weights[t].push_back(shape[t].bound * uniform);
     }

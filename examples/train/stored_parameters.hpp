@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters in the format T, which is float or any narrow type: all that the program does with lowp.
+// Parameters in the format T, which is float or any narrow type: all that the program does with
+// lowp.
 #pragma once
 
 #include <array>

@@ -39,7 +39,7 @@ if(NOT page STREQUAL committed)
   message(SEND_ERROR "the table in README.md is not what bench/table.py --into writes")
 endif()
 
-# Every program is told of.
+# Every program has a topic.
 table(told --programs)
 string(STRIP "${told}" told)
 string(REPLACE " " ";" told "${told}")
@@ -118,7 +118,7 @@ expect("- **softmax, float16, 1024 columns**: ${bound}")
 expect("| softmax, float16, 8192 columns | all in 16 bits | 0.95 | not measured |  | 0.85 | not measured |  |")
 expect("| `softmax/float16/1024/avx2` | 4.00 [4.00 to 4.00] | 3.00 [3.00 to 3.00] |")
 
-# Where another round was faster, and in programs of another day.
+# In these, another round was faster, and the programs are of another day.
 string(REPLACE "\"speeds\": [4e+09, 5e+09, 8e+09]" "\"speeds\": [4e+09, 4e+09, 4e+09]" faster
                "${figures}")
 file(WRITE ${SCRATCH}/results/softmax.json "${faster}")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every operation, format and rounding, for every length to 300, at every alignment, between guard
-// pages, in place and not, against the oracle; on every backend, so that they agree with each other.
+// pages, in place and not, against the oracle; on every backend, so that they agree with each
+// other.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
@@ -172,7 +173,7 @@ TYPED_TEST(conformance, adamw_and_its_report) {
     tensor want = params;
     tensor want_m = firsts;
     tensor want_v = seconds;
-    std::vector<oracle::report> counts(1);  // of the first so many elements
+    std::vector<oracle::report> counts(1);  // counts[n]: the first n elements
     for (std::size_t i = 0; i < longest; ++i) {
       const auto one = [&](const tensor& t) { return tensor{t.format, {t.codes[i]}}; };
       tensor pi = one(params);
@@ -207,7 +208,7 @@ TYPED_TEST(conformance, adamw_and_its_report) {
   }
 }
 
-// What a GPU must come to as well.
+// A GPU must give these results as well.
 struct on_the_processor {
   template <class... Arguments>
   void cast(Arguments&&... arguments) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decoded instruction does to the registers.
+// Executes a decoded instruction on the registers.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace emulator {
 // instructions go where they went before. The processor must have AVX-512.
 void install();
 
-// How many instructions were completed.
+// Counts the completed instructions.
 unsigned long completed();
 
 }  // namespace emulator

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bytes of an AVX512_BF16 instruction mean in 64-bit mode: EVEX prefix, opcode, ModRM, SIB
-// and compressed displacement, as Intel SDM volume 2, sections 2.1 and 2.7, spells them.
+// Decodes an AVX512_BF16 instruction in 64-bit mode: EVEX prefix, opcode, ModRM, SIB and compressed
+// displacement, as Intel SDM volume 2, sections 2.1 and 2.7, spells them.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,8 @@ class code_reader {
   bool too_long_ = false;
 };
 
-// ModRM and what follows it. `stored_as` is the N that a displacement of one byte is multiplied by.
+// Decodes ModRM and the bytes after it. `stored_as` is the N that multiplies a displacement of one
+// byte.
 inline address decode_address(code_reader& code, int mod, int rm, int base_high, int index_high,
                               int stored_as) {
   address where;

@@ -147,7 +147,7 @@ foreach(size 4 8 1000 200000)
   refuses("cannot resume from.*--checkpoint" --steps 8 --resume ${inputs}/cut)
 endforeach()
 
-# Nothing but what was asked for.
+# The runs left no files but the wanted.
 file(GLOB left RELATIVE ${outputs} ${outputs}/*)
 set(asked all.csv all.svg at3 at5 one one.csv plain.svg resumed some some_resumed through)
 if(NOT left STREQUAL asked)

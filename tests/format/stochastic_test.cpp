@@ -51,8 +51,8 @@ testing::AssertionResult moves_as_often(X x, std::uint32_t lower, std::uint32_t 
   return testing::AssertionSuccess();
 }
 
-// By packs, where subnormals are rounded in steps of 2^-17 of the smallest: the fraction that half up
-// makes just enough for its random bits, and the one below it.
+// By packs, where subnormals are rounded in steps of 2^-17 of the smallest: the fraction that half
+// up makes just enough for its random bits, and the one below it.
 template <class T>
 void expect_half_up_of_subnormals() {
   if (!facts<T>.has_zero() || facts<T>.min_subnormal < 0x1p-130) return;  // no floats between them

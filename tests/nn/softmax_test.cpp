@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax and log-softmax against the maths in double, within the bounds that their headers state, over
-// rows that are hard: all equal, one far above, differences of 1e4 and more, results that are subnormal.
+// Softmax and log-softmax against the maths in double, within the bounds that their headers state,
+// over rows that are hard: all equal, one far above, differences of 1e4 and more, results that are
+// subnormal.
 #include <lowp/softmax.hpp>
 
 #include <algorithm>

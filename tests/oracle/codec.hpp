@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One exact number to one code: a number is located on the magnitude grid of the format, moved to
-// the neighbour away from zero or not, and only then compared with the largest finite value.
+// Encodes one exact number. It locates the number on the magnitude grid of the format, moves it to
+// the neighbour away from zero or not, and only then compares it with the largest finite value.
 #pragma once
 
 #include <cassert>
@@ -109,7 +109,7 @@ constexpr std::uint64_t encode_nan(const facts& f, bool negative, std::uint64_t 
   return sign | (f.max_code() + 1) | fraction;
 }
 
-// What an infinite result becomes, be it given or made by overflow.
+// Encodes an infinite result, be it given or made by overflow.
 constexpr std::uint64_t encode_infinity(const facts& f, bool negative, policy p) {
   const std::uint64_t sign = negative ? f.sign_mask() : 0;
   if (p == policy::saturate || (!f.has_infinity && !f.has_nan())) return sign | f.max_code();

@@ -93,7 +93,7 @@ constexpr number decode(const facts& f, std::uint64_t code) {
 constexpr number from_float_bits(std::uint32_t bits) { return decode(binary32, bits); }
 constexpr number from_double_bits(std::uint64_t bits) { return decode(binary64, bits); }
 
-// Exactly these types, so that nothing is converted on the way in.
+// Takes exactly these types, so that nothing is converted before.
 template <std::same_as<float> T>
 constexpr number from(T x) {
   return from_float_bits(std::bit_cast<std::uint32_t>(x));

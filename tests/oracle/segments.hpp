@@ -23,7 +23,7 @@ constexpr std::uint32_t first_above(const number& x) {
   return std::min(below + 1, float_infinity_bits);
 }
 
-// Where a run of equal results may begin, for one sign, in ascending order and starting with 0.
+// Starts of runs of equal results, for one sign, in ascending order and starting with 0.
 inline std::vector<std::uint32_t> segment_starts(const facts& f, mode m, std::uint32_t r) {
   // The place between neighbours where the result can change, in 1/2^17 of their gap: half way, or
   // where the random bits just reach the neighbour away from zero.

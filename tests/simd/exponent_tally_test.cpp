@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The histogram of exponents on every backend, against counting one after the other: wherever the first
-// numbers suggest that the others are, however many there are, seen on the way or not.
+// The histogram of exponents on every backend, against counting one after the other: wherever the
+// first numbers suggest that the others are, however many there are, seen on the way or not.
 #include <gtest/gtest.h>
 #include <lowp/measure/census/exponent_tally.hpp>
 #include <lowp/measure/census/magnitude_range.hpp>

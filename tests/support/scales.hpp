@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scale a tensor or a block should have, by trying one power of two after another in double.
+// The right scale of a tensor or a block, by trying one power of two after another in double.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the library share: modes and policies beside the oracle's, codes and their
+// Shared by the tests of the library: modes and policies beside the oracle's, codes and their
 // values, and comparisons of bits whose messages show every bit involved.
 #pragma once
 
@@ -133,8 +133,8 @@ __attribute__((noinline)) testing::AssertionResult has_bits(T got, std::uint32_t
   }
 }
 
-// What every comparison says, one bit each. Not inlined, because g++ 12 at -O2 gets long
-// chains of floating-point comparisons wrong where it knows that one operand may be NaN.
+// The results of all comparisons, one bit each. Not inlined, because g++ 12 at -O2 gets long chains
+// of floating-point comparisons wrong if it knows that one operand may be NaN.
 template <class A, class B>
 __attribute__((noinline)) unsigned comparisons(A a, B b) {
   const auto order = a <=> b;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tree_add: each tensor as the oracle has it alone, with its own stream; refusals name the tensor and
-// come before anything is written.
+// tree_add: each tensor as the oracle has it alone, with its own stream; refusals name the tensor
+// and come before anything is written.
 #include <gtest/gtest.h>
 #include <lowp/tree_add.hpp>
 

@@ -100,7 +100,7 @@ TEST(gradients, of_digits) {
   derivatives(training::digits<double>(images)).check();
 }
 
-// What the held-out loss is of: the same data at every call, and none that a batch has.
+// The held-out loss is of the same data at every call, and of no data that a batch has.
 TEST(tasks, same_seed_same_data) {
   training::transformer<float> const task(licence());
   auto const weights = training::initial_weights<float>(task.shapes(), 1);

@@ -39,7 +39,7 @@ foreach(level O0 O2)
     string(SUBSTRING "${line}" ${bar} -1 callee)
     if(callee MATCHES "^ \\| ([a-z]+ )?${leaf}" AND NOT callee MATCHES "::(available|has_f16c)\\(")
       math(EXPR calls_seen "${calls_seen} + 1")
-      # Where the choice is not inlined it can be seen: only that leads to a kernel's entry.
+      # If the choice is not inlined, it can be seen: only the choice leads to a kernel's entry.
       set(may_enter "lowp::simd::unit_[01]+::isa_list<")
       if(level STREQUAL O2)
         set(may_enter ".")

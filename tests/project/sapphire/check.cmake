@@ -14,7 +14,7 @@ if(NOT processor STREQUAL x86_64)
   return()
 endif()
 
-# One setup for all tests; it leaves alone what is there.
+# All tests share one setup; it leaves alone what is there.
 set(emulation ${BUILD}/sapphire)
 file(LOCK ${emulation}.lock GUARD PROCESS)
 execute_process(COMMAND $ENV{LOWP_SAPPHIRE}/setup ${emulation} RESULT_VARIABLE status

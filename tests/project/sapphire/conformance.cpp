@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fingerprint of ../flags/conformance.hpp, by UNIT, as text: for a machine that has no files, no
-// environment and no test framework.
+// The fingerprint of ../flags/conformance.hpp, by UNIT, as text: for a machine that has no files,
+// no environment and no test framework.
 #include <lowp/simd/dispatch.hpp>
 
 #include <pthread.h>

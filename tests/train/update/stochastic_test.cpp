@@ -41,7 +41,7 @@ coins toss_sgd(const lowp::stochastic& rounding, std::uint64_t step) {
   return out;
 }
 
-// What A7 says that the coins are.
+// The coins by the rule of A7.
 coins expected_coins(std::uint64_t seed, std::uint64_t stream, std::uint64_t offset) {
   coins out;
   for (std::size_t i = 0; i < size; ++i) {

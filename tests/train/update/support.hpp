@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of fused_add and update share: slots of any format as bare codes, a rounding mode
+// Shared by the tests of fused_add and update: slots of any format as bare codes, a rounding mode
 // beside the oracle's idea of it, and whole tensors taken through the oracle's steps.
 #pragma once
 
@@ -149,8 +149,8 @@ struct slot_modes {
   }
 };
 
-// What was given for every slot, or the format's default. Where a float is stored there is nothing
-// to round and so nothing to overflow.
+// The policy given for every slot, or the format's default. A stored float is not rounded and so
+// does not overflow.
 using maybe_policy = std::optional<named_policy>;
 inline oracle::policy policy_for(const oracle::facts& f, const maybe_policy& given) {
   if (f.bits() == 32) return oracle::policy::infinity;
