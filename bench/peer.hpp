@@ -56,7 +56,7 @@ inline void note_version(std::string const& library, int major, int minor, int p
                                            .append(std::to_string(patch)));
 }
 
-/// Where a peer is allowed an answer of its own.
+/// Elements for which a peer may have an answer of its own.
 struct own_way {
   bool nan_codes = false;
   bool subnormal_inputs = false;

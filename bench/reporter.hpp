@@ -61,7 +61,7 @@ class table : public benchmark::BenchmarkReporter {
   }
 
  private:
-  /// Elements per nanosecond; 0 where nothing was measured.
+  /// Elements per nanosecond; 0 if nothing was measured.
   double speed(entry const& e) const {
     auto const found = speeds_.find(e.full_name(cases_.operation()));
     if (found == speeds_.end()) return 0;

@@ -20,7 +20,8 @@
 
 namespace bench {
 
-/// Where the streams of a case lie: as many elements as fit, in a power of two.
+/// The level of memory that holds the streams of a case: as many elements as fit, in a power of
+/// two.
 struct level {
   char const* name;
   std::size_t elements, bytes;  // at most

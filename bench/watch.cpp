@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the cost of a watch to a training step that shows it every tensor of every layer,
-// forward and backward: at the default, with weights read in turns; with all weights read in every
-// step; and in steps that it skips. The fewer the examples, the more of a step is reading weights:
-// one example is the worst case.
+// forward and backward. It does so at the default, with weights read in turns; with all weights
+// read in every step; and in steps that the watch skips. The fewer the examples, the more of a step
+// is reading weights: one example is the worst case.
 //
-// Steps of all kinds take turns, so that they meet the same neighbours and clocks; of what a
-// benchmark program takes, this one heeds --benchmark_min_time and --benchmark_out.
+// Steps of all kinds take turns, so that they meet the same neighbours and clocks. Of a benchmark
+// program's flags, this one heeds --benchmark_min_time and --benchmark_out.
 #include "main.hpp"
 #include "recorder.hpp"
 #include "watched_models.hpp"

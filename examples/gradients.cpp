@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of a whole model: unscaled, clipped and applied; a step that overflows is skipped and
-// says where.
+// Unscales, clips and applies the gradients of a whole model. A step that overflows is skipped, and
+// names the tensor.
 #include <lowp/lowp.hpp>
 
 #include <algorithm>

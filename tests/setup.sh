@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tests/run.sh, examples/run.sh and bench/run.sh: finds what is missing, installs it where
+# Sourced by tests/run.sh, examples/run.sh and bench/run.sh. Finds what is missing, installs it if
 # the system is Debian, configures and builds.
 set -eu
 
@@ -87,9 +87,9 @@ job_count() {
   echo "$fit"
 }
 
-# Shows what `cmake --build` or `ctest` prints, less its lines about what went well: on a terminal
-# one line that is rewritten, elsewhere one for every tenth. `followed WHAT COMMAND...` has the
-# command's exit status.
+# followed WHAT COMMAND...: shows what `cmake --build` or `ctest` prints, less its lines about what
+# went well. On a terminal that is one line that is rewritten, elsewhere one for every tenth. It has
+# the command's exit status.
 followed() {
   what=$1
   shift

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Measures lowp::cuda and its peers on this machine's GPU and writes JSON and a README.md into a
-# folder, by default build/bench-cuda. PyTorch, Triton and JAX are measured where PYTHON, by default
-# python3, has them. Needs nvcc and nothing from a network.
+# Measures lowp::cuda and its peers on this machine's GPU, and writes JSON and a README.md into a
+# folder, by default build/bench-cuda. PYTHON, by default python3, times those of PyTorch, Triton
+# and JAX that it has. Needs nvcc and nothing from a network.
 #   sh bench/cuda/run.sh
 #   PYTHON=venv/bin/python sh bench/cuda/run.sh results
 set -eu

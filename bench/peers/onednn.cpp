@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN: a reorder that changes the type only. Not to float16: where the processor has no
+// oneDNN: a reorder that changes the type only. It does not go to float16: on a processor without
 // arithmetic in it, version 2.6 runs its reference code, a hundred times slower.
 #include "onednn.hpp"
 

@@ -121,8 +121,8 @@ rows tensor_rows_of(job const& j, outcome const& o) {
   return result;
 }
 
-// The rows of the jobs in their order, each as soon as all before it are there, and before the
-// first the names of the columns.
+// The rows of the jobs in their order, after the names of the columns. A row is written as soon as
+// all before it are there.
 class ordered_file {
  public:
   explicit ordered_file(std::string const& path) {

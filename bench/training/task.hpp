@@ -34,8 +34,8 @@ class task {
   virtual ~task() = default;
 
   virtual std::vector<tensor_shape> const& shapes() const = 0;
-  /// The mean loss, in nats, over the batch that is drawn for (seed, step), and its gradient, which
-  /// has the shapes of the weights before and after.
+  /// The mean loss, in nats, over the batch that is drawn for (seed, step), and its gradient. The
+  /// gradient has the shapes of the weights before and after.
   virtual double differentiate(tensors<Scalar> const& weights, std::uint64_t seed,
                                std::uint64_t step, tensors<Scalar>& gradients) const = 0;
   /// The mean loss, in nats, over data that no batch has, the same data at every call.

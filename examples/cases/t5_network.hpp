@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small residual network in the manner of T5 v1.1 (C. Raffel et al., arXiv:1910.10683, and N.
-// Shazeer, arXiv:2002.05202, for gated layers): each block adds wo (relu(wi_0 n) * wi_1 n) to the
-// stream, n being the stream normalised by its root mean square. So what follows sees no scale, and
+// Shazeer, arXiv:2002.05202, for gated layers). Each block adds wo (relu(wi_0 n) * wi_1 n) to the
+// stream, n being the stream normalised by its root mean square. So later blocks see no scale, and
 // nothing holds it.
 #pragma once
 
@@ -44,7 +44,7 @@ inline std::span<float const> span_of(matrix const& m) {
   return {m.data(), static_cast<std::size_t>(m.size())};
 }
 
-/// What x becomes where tensors are kept as T.
+/// x, if tensors are kept as T.
 template <class T>
 matrix kept_as(matrix x) {
   if constexpr (!std::is_same_v<T, float>) {
@@ -96,7 +96,7 @@ struct activations {
   std::array<block_activations, blocks> block;
 };
 
-/// Where a watch sees the network.
+/// Places at which a watch sees the network.
 struct places {
   using watch_type = lowp::overflow_watch<lowp::float16>;
 

@@ -36,5 +36,5 @@ struct conversion_report {
 /// how a model is sharded: a tensor's random bits are those of its number among all names in order.
 conversion_report convert(model const& from, convert_options const& o, progress& bar);
 
-/// What is lost, in lines; nothing where nothing is.
+/// Lists the losses, a line each; empty if there are none.
 std::string losses_of(conversion_report const& r);

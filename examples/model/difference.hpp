@@ -35,7 +35,7 @@ struct tensor_difference {
   std::uint64_t not_finite_in_both = 0;  ///< of these
 
   [[nodiscard]] std::string const& name() const { return a != nullptr ? a->name : b->name; }
-  /// Elements that have a distance: where there are none, `at` is no place.
+  /// Counts elements that have a distance; if it is 0, `at` is no place.
   [[nodiscard]] std::uint64_t finite_unequal() const { return unequal - not_finite; }
   [[nodiscard]] bool is_within(double ulps) const;
 };
@@ -49,7 +49,7 @@ struct difference {
 
 difference compare(model const& a, model const& b, progress& bar);
 
-/// "[3, 17]": where element `number` lies; "[]" of a scalar.
+/// "[3, 17]" for the place of element `number`; "[]" for a scalar.
 std::string place_in(std::vector<std::uint64_t> const& shape, std::uint64_t number);
 
 /// "only in the first", "shape", ...

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Will these weights fit a narrower format? Audits, converts and compares files of tensors, in
-// memory that does not grow with the size of a tensor.
+// Audits, converts and compares files of tensors: will these weights fit a narrower format? Memory
+// does not grow with the size of a tensor.
 //
 //   options, program              the command line, and one way out for every error
 //   model, reader                 a safetensors file or a sharded model, read in pieces

@@ -11,8 +11,9 @@
 #include <string_view>
 #include <vector>
 
-/// The convention of lowp/checkpoint.hpp, for a tensor NAME whose values are its elements over a
-/// power of two: the text of that power among the file's metadata, under scalar.NAME.scale.
+/// Finds scales by the convention of lowp/checkpoint.hpp. If the values of tensor NAME are its
+/// elements over a power of two, the file's metadata has the text of that power under
+/// scalar.NAME.scale.
 std::string key_of_scale(std::string_view name);
 /// The NAME of such a key; empty for any other key.
 std::string_view tensor_of_scale(std::string_view key);
@@ -40,7 +41,7 @@ class model {
   [[nodiscard]] std::vector<entry> const& entries() const { return entries_; }
   /// Null if no tensor has that name.
   [[nodiscard]] entry const* find(std::string_view name) const;
-  /// Of all shards: where two differ, what the first says.
+  /// Collected from all shards; if two differ, the first counts.
   [[nodiscard]] std::map<std::string, std::string> const& metadata() const { return metadata_; }
   [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] bool is_sharded() const { return is_sharded_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formats to convert to, by name: where a name becomes a type.
+// Formats by name: here a name becomes a type.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eigen must not share one product among threads: how it cuts the sums would then depend on how
-// many there are. It still cuts them by the sizes of the caches and works in the vectors that the
-// build allows, so bits are promised for one machine and build, not across machines.
+// Eigen must not share one product among threads: its cuts of the sums would then depend on their
+// number. It still cuts sums by the sizes of the caches, and works in the vectors that the build
+// allows. So bits are promised for one machine and build, not across machines.
 #define EIGEN_DONT_PARALLELIZE
 
 #include "model.hpp"

@@ -32,6 +32,6 @@ class parameters {
 
   /// Parameters and moments, byte by byte.
   virtual std::string save() const = 0;
-  /// False where `state` is not one that save() made for this format and shape.
+  /// False unless save() made `state` for this format and shape.
   virtual bool load(std::string_view state) = 0;
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/README.md, and a table of README.md, are what their script writes from the results beside it; of
-# figures that are made up here the page says what they are, and what is reached.
+# bench/README.md, and a table of README.md, are what their script writes from the results beside
+# it. The page describes figures that are made up here, and says which goals are reached.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(python python3)
@@ -55,7 +55,7 @@ if(NOT told STREQUAL programs)
   message(SEND_ERROR "bench/goals.py tells of ${told}; there are ${programs}")
 endif()
 
-# The cases of a level: names as they are, where a regular expression means something else by them.
+# The filter of a level has names, in which characters of regular expressions are escaped.
 table(filter --filter storage DRAM)
 set(case "storage/kahan(bfloat16,bfloat16)/nearest_even")
 string(REGEX REPLACE "([()|^$])" "\\\\\\1" escaped "${case}")

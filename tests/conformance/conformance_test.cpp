@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operation, format and rounding, for every length to 300, at every alignment, between guard
-// pages, in place and not, against the oracle; on every backend, so that they agree with each
-// other.
+// Every operation, format and rounding against the oracle: for every length to 300, at every
+// alignment, between guard pages, in place and not. All backends agree with the oracle, and so with
+// each other.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
@@ -116,7 +116,7 @@ TYPED_TEST(conformance, fused_add_to_itself) {
   });
 }
 
-// Each mode in each slot; a second policy where the format's default is the first.
+// Each mode in each slot; a second policy if the format's default is the first.
 constexpr std::array<oracle::mode, 7> every_mode{
     oracle::mode::nearest_even, oracle::mode::nearest_away, oracle::mode::toward_zero,
     oracle::mode::upward,       oracle::mode::downward,     oracle::mode::to_odd,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's kernel over rows, without a GPU, in the blocks of 256 threads that a GPU has: the bits
-// of the processor's loop, and what is read and written for them.
+// The GPU's kernel over rows, without a GPU, in the blocks of 256 threads that a GPU has. It has
+// the bits of the processor's loop, and a bound on what it reads and writes.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 

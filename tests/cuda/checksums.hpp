@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CRC per operation, format and rounding over fixed inputs: what the processor computes and what
-// a GPU computes are compared through checksums.txt, by machines that need not have both.
+// A CRC per operation, format and rounding over fixed inputs. Through checksums.txt the results of
+// a processor and a GPU are compared by machines that need not have both.
 #pragma once
 
 #include <lowp/lowp.hpp>

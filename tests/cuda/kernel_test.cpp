@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's kernel without a GPU: every operation, format and kind of rounding, at ragged lengths,
-// misaligned, between guard pages, for several shapes of the grid, with and without converting
-// instructions, against the oracle.
+// The GPU's kernel without a GPU, against the oracle: every operation, format and kind of rounding.
+// It runs at ragged lengths, misaligned, between guard pages, for several shapes of the grid, with
+// and without converting instructions.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
@@ -30,9 +30,9 @@ lowp::cuda::on_grid<Grid> on(Grid& grid) {
   return {grid};
 }
 
-// body(grid, place) for blocks of one thread and of four, whose tiles have 8 to 128 elements; as
-// many blocks as tiles, or fewer; lengths around every multiple of a group; and leads at which
-// elements of every size lie on 16 bytes, on 4 only, and on no more than their own.
+// Calls body(grid, place) for blocks of one thread and of four, whose tiles have 8 to 128 elements;
+// for as many blocks as tiles, or fewer; for lengths around every multiple of a group. The leads
+// put elements of every size on 16 bytes, on 4 only, and on no more than their own.
 template <class Body>
 void for_each_launch(Body body) {
   int turn = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid without a GPU: runs the library's kernel, the same text, thread by thread, and gives its
-// converting instructions the results that PTX documents.
+// A grid without a GPU. It runs the library's kernel, the same text, thread by thread, and gives
+// its converting instructions the results that PTX documents.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -181,7 +181,7 @@ struct simulated_thread {
 };
 
 // At most `most_blocks` blocks of `block_threads` threads, so that a block may have several tiles.
-// Threads of a block take turns where they need not wait for each other, and else are threads.
+// Threads of a block take turns if they need not wait for each other, and else are threads.
 template <class Conversions>
 class grid_with {
  public:

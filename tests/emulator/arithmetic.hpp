@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The element operation of each AVX512_BF16 instruction, on bits, as Intel SDM volume 2 defines it:
-// to nearest even, subnormals are zero on the way in and on the way out, MXCSR has no say. The code
-// is integer code, so that the emulator rests neither on the instructions that it replaces nor on
-// the state of the program that it interrupts.
+// The element operation of each AVX512_BF16 instruction, on bits, as Intel SDM volume 2 defines it.
+// It rounds to nearest even, subnormals are zero on the way in and on the way out, MXCSR has no
+// say. The code is integer code: the emulator rests neither on the instructions that it replaces
+// nor on the state of the program that it interrupts.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@ constexpr std::uint16_t to_bfloat16(std::uint32_t x) {
   return static_cast<std::uint16_t>((x + 0x7fff + (x >> 16 & 1)) >> 16);
 }
 
-// m * 2^e, where m is zero or has its highest bit at `top`, or below it while it is computed.
+// m * 2^e. m is zero or has its highest bit at `top`, or below it while it is computed.
 struct magnitude {
   static constexpr int top = 61;
   std::uint64_t m;

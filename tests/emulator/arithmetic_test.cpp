@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elements' arithmetic against its rules, against another way to compute it, and against the
-// processor where it has the instructions.
+// processor if it has the instructions.
 #include "arithmetic.hpp"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(arithmetic, conversion_by_example) {
   EXPECT_EQ(to_bfloat16(0x3f818000), 0x3f82);
 }
 
-// For finite numbers, in double: the product is exact, the sum is rounded to odd, so that rounding
+// For finite numbers, in double: the product is exact, and the sum is rounded to odd. So rounding
 // once more to float is rounding once.
 std::uint32_t fused_in_double(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
   const auto value = [](std::uint32_t x) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets a program that is told to use AVX512_BF16 find it, where the processor has only the AVX-512
-// that the emulator needs: nothing of the choice of a backend is bypassed.
+// Lets a program with LOWP_ISA=avx512_bf16 find the instructions on a processor that has only the
+// AVX-512 of the emulator. It bypasses nothing of the choice of a backend.
 #pragma once
 
 #include "machine.hpp"
@@ -22,8 +22,8 @@ enum class presence {
 // Tells what was found, and done, before the first constructor of the program ran.
 presence found();
 
-// Makes CPUID trap and answer that AVX512_BF16 is there, or lets it be again. False where the
-// kernel or the processor cannot.
+// Makes CPUID trap and answer that AVX512_BF16 is there, or lets it be again. False if the kernel
+// or the processor cannot.
 bool fake_cpuid();
 void restore_cpuid();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions that trap, against the processor where it has them: every form with random operands,
-// and afterwards every register is what it must be.
+// Instructions that trap, against the processor if it has them. Every form runs with random
+// operands, and afterwards every register must be right.
 #include "handler.hpp"
 
 #include <gtest/gtest.h>
@@ -119,7 +119,7 @@ class pages {
 sigjmp_buf refused;
 void on_refusal(int) { siglongjmp(refused, 1); }
 
-// False where the instruction is illegal.
+// False if the instruction is illegal.
 __attribute__((noinline)) bool runs(const std::uint8_t* entry, registers& r) {
   if (sigsetjmp(refused, 1) != 0) return false;
   call(entry, r);

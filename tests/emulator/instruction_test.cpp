@@ -139,7 +139,7 @@ TARGET void check_addresses() {
   EXPECT_FORM("vcvtneps2bf16 %ds:(%rsi), %ymm1", from(i, {.base = rsi}));
 }
 
-// A displacement is one byte where it is a multiple of what memory holds, else four.
+// A displacement is one byte if it is a multiple of the memory operand's size, else four.
 TARGET void check_displacements() {
   EXPECT_FORM("vcvtneps2bf16x -2048(%rax), %xmm1",
               from(form(ne, 16, 1, 0, 0), {.base = rax, .displacement = -2048}));

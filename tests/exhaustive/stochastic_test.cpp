@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All 2^32 floats, into every format, rounded stochastically by packs: as one value with the same
-// 16 bits is, which all_floats_test.cpp holds against the oracle.
+// All 2^32 floats, into every format, rounded stochastically by packs. Each is rounded like one
+// value with the same 16 bits, which all_floats_test.cpp holds against the oracle.
 #include <array>
 #include <cstddef>
 #include <cstdint>

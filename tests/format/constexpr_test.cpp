@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that section "values" of the public surface offers works at compile time: what is
-// asserted here is asserted of the compiler, and the running tests say that run time agrees.
+// Everything that section "values" of the public surface offers works at compile time. The
+// assertions here are about the compiler; the running tests say that run time agrees.
 #include <utility>
 
 #include "support/support.hpp"

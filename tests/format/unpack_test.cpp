@@ -41,7 +41,7 @@ void add_around(std::vector<X>& points, X x) {
   }
 }
 
-// A value, and the places between it and the next where the result may change.
+// A value, and the places between it and the next at which the result may change.
 template <class X>
 void add_steps(const oracle::facts& f, std::vector<X>& points, std::uint32_t code) {
   const auto at = [&](std::uint32_t c) {

@@ -112,8 +112,8 @@ TEST(atomic_file, keeps_permissions_and_links) {
             fs::perms::owner_read | fs::perms::owner_write);
 }
 
-// After a power failure there is either file, whole: its bytes are on the disk before it has the
-// name, and the name is, before commit() returns.
+// After a power failure there is either file, whole. The new one's bytes are on the disk before it
+// has the name, and the name is, before commit() returns.
 TEST(atomic_file, is_on_the_disk_before_it_has_the_name) {
   const scratch_folder folder;
   set_contents(folder.file("a"), old_text);

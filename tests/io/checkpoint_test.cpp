@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training goes on from a file as if it had never stopped, whatever it is kept in; and a file that
-// does not fit is refused before anything is written.
+// Training goes on from a file as if it had never stopped, in any storage. A file that does not fit
+// is refused before anything is written.
 #include <gtest/gtest.h>
 #include <lowp/checkpoint.hpp>
 #include <lowp/fp8_lm.hpp>

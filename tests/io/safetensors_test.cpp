@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of tensors: what is written is read, what cannot be true is refused with its name, and no
-// damage to a header is ever accepted as something inconsistent.
+// Files of tensors: every written file reads back, and an impossible one is refused with its name.
+// No damage to a header is ever accepted as something inconsistent.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <lowp/safetensors.hpp>
@@ -285,7 +285,7 @@ TEST_F(safetensors_file, says_names_without_their_tricks) {
 }
 
 // Every code point, and every sequence of up to three bytes whose first two are not plain text,
-// against what UTF-8 makes of a code point.
+// against the definition of UTF-8.
 TEST(safetensors_printable, shows_utf8_and_no_more) {
   const auto utf8 = [](char32_t c) {
     const auto byte = [](char32_t x) { return static_cast<char>(static_cast<unsigned char>(x)); };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sum, mean, dot and norm against exact sums: within the stated bound over any elements, where a
-// narrow running sum has long stopped, and what infinities and NaN make of them.
+// sum, mean, dot and norm against exact sums, within the stated bound over any elements. A narrow
+// running sum has long stopped there. Infinities and NaN give what their rules say.
 #include <gtest/gtest.h>
 #include <lowp/sums.hpp>
 #include <lowp/value.hpp>
@@ -177,7 +177,7 @@ TEST(sums, see_one_special_element_anywhere) {
   }
 }
 
-// Several of them in one batch of packs, in one lane too, where infinities would cancel to NaN.
+// Several of them in one batch of packs, in one lane too: there infinities would cancel to NaN.
 template <lowp::element T>
 void expect_two_anywhere() {
   std::vector<T> x(600, T(2));
@@ -207,8 +207,8 @@ TEST(sums, see_two_special_elements_anywhere) {
   expect_two_anywhere<lowp::float16>();
 }
 
-// Narrow numbers that float cannot add: one that is little beside the rest, anywhere, some at the
-// start or many, and sums that float cannot hold.
+// Narrow numbers that float cannot add. One is little beside the rest, anywhere; some are, at the
+// start or many; and some sums are more than float can hold.
 TEST(sums, of_narrow_numbers_are_as_wide_as_any) {
   std::vector<lowp::bfloat16> x(700, lowp::bfloat16(1));
   for (std::size_t i = 0; i < x.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gelu_tanh and gated_gelu_tanh: a sample of all floats, all codes of the 16-bit formats, and where
-// other forms overflow.
+// gelu_tanh and gated_gelu_tanh: a sample of all floats, all codes of the 16-bit formats, and
+// arguments at which other forms overflow.
 #include "support/activations.hpp"
 
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rms_norm and layer_norm against long double within the stated bounds, over rows that overflow,
-// vanish or cancel where it is done carelessly; and against the same steps in plain floats, to the
-// bit, on any backend.
+// rms_norm and layer_norm against long double, within the stated bounds, over rows that overflow,
+// vanish or cancel in careless code. On every backend they also have the bits of the same steps in
+// plain floats.
 #include <gtest/gtest.h>
 #include <lowp/normalization.hpp>
 #include <lowp/value.hpp>

@@ -32,8 +32,7 @@ double rounded(double x) {
                                oracle::mode::nearest_even, oracle::policy::infinity));
 }
 
-// exp in float may be on the other side of where T rounds, and the sum is float's: a step of T
-// each.
+// exp in float may be on the other side of T's tie, and the sum is float's: a step of T each.
 TYPED_TEST(pb_relax, rounds_every_step) {
   using T = TypeParam;
   std::mt19937 random(11);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cast of double, and to double: every place where a result changes, on every backend, at every
+// cast of double, and to double: around every change of the result, on every backend, at every
 // length of a batch, with the same bits as convert.
 #include <cmath>
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doubles where a conversion changes its mind, and casts of numbers against the oracle.
+// Doubles around every change of a conversion's result, and casts of numbers against the oracle.
 #pragma once
 
 #include <cmath>

@@ -21,7 +21,7 @@ struct element {
   std::uint32_t u = 0;
 };
 
-// Stored NaNs are canonical even where a value reaches storage without an operation.
+// Stored NaNs are canonical even if a value reaches storage without an operation.
 constexpr std::uint32_t canonical(std::uint32_t x) {
   return from_float_bits(x).what == kind::nan ? canonical_nan_bits : x;
 }

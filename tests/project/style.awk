@@ -74,7 +74,7 @@ function check_line(   i) {
     if (scopes[i] == "line" && kind == "c++" && $0 ~ regexes[i]) complain(FNR, reasons[i])
 }
 
-# Adds the comment that begins with `mark`, and ends the block where there is other text.
+# Adds the comment that begins with `mark`, and ends the block if there is other text.
 function add_comment(mark,   text, place) {
   text = $0
   sub(/\r$/, "", text)

@@ -83,8 +83,8 @@ TEST(streaming, is_for_aligned_spans_that_no_cache_holds) {
 #endif
 }
 
-// `odd` elements more than what is streamed in whole stores: the last ones go to part of a pack, or
-// to whole packs that are no multiple of 16 bytes.
+// `odd` elements more than whole stores stream: the last ones go to part of a pack, or to whole
+// packs that are no multiple of 16 bytes.
 template <class From, class To>
 void check(std::size_t odd) {
   const std::size_t size = bytes / sizeof(To) + odd;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales from amax: every exponent with the significands around which the answer changes, against a
-// search in double; delayed scales against the steps of Transformer Engine's kernel, written out.
+// Scales from amax against a search in double: every exponent, with the significands around which
+// the answer changes. Delayed scales against the steps of Transformer Engine's kernel, written out.
 #include <gtest/gtest.h>
 #include <lowp/scale.hpp>
 

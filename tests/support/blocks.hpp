@@ -28,8 +28,8 @@ struct by_block_kind {
   }
 };
 
-// The smallest power of two 2^e, e at least -127, with amax / 2^e within the format; NaN where amax
-// is no number.
+// The smallest power of two 2^e, e at least -127, with amax / 2^e within the format; NaN if amax is
+// no number.
 inline std::uint32_t scale_code_for(const oracle::facts& f, double amax) {
   if (!(amax < HUGE_VAL)) return 0xff;
   int e = -127;

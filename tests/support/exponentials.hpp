@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp and log of lanes against those of the C library in double precision, which are off by less
+// exp and log of lanes against those of the C library in double precision. Those are off by less
 // than a thousandth of a float's last place.
 #pragma once
 

@@ -49,7 +49,7 @@ end save_with_limit(std::size_t bytes, at_limit then, Save&& save) {
 }
 
 // Killed by SIGKILL at its `stops`-th entry into or return from the kernel; `saved` if it had
-// fewer. `unknown` where the system does not let a process watch its child.
+// fewer. `unknown` if the system does not let a process watch its child.
 template <class Save>
 end save_with_stops(int stops, Save&& save) {
   const pid_t child = ::fork();

@@ -108,7 +108,7 @@ struct stored_tensor {
   }
   [[nodiscard]] std::uint32_t value(std::size_t i) const { return Kind::model.value(codes(i)); }
 
-  // Stores w, where u was asked for, and counts.
+  // Stores w, for which u was the update, and counts.
   void store(std::size_t i, std::uint32_t u, std::uint32_t w, const slot_mode& m,
              const maybe_policy& policy, oracle::report& report) {
     const std::uint32_t before = value(i);

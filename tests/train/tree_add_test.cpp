@@ -80,7 +80,7 @@ TEST(tree_add, is_fused_add_of_each_with_its_own_stream) {
   });
 }
 
-// A second list follows on where the first ended.
+// A second list begins with the stream after the first one's last.
 TEST(tree_add, of_two_lists_is_that_of_one) {
   model one;
   model two;

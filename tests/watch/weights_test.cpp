@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights that an overflow_watch reads in turns: when each is read, what a report says of the
-// others, and that it names what a watch names which reads everything always.
+// Weights that an overflow_watch reads in turns: the steps at which each is read, and a report's
+// words about the others. It names the same as a watch that always reads everything.
 #include <gtest/gtest.h>
 #include <lowp/overflow_watch.hpp>
 #include <lowp/update.hpp>
@@ -183,7 +183,7 @@ struct network {
 };
 
 // The first alarm of a run in which an element of a weight, of its gradient or of an input becomes
-// `bad` at a time of its own. Updates tell of what they see where `told`.
+// `bad` at a time of its own. If `told`, updates tell the watch what they see.
 std::optional<watch_alarm> first_alarm(unsigned seed, float bad, std::uint64_t weights_every,
                                        bool told) {
   network n(seed);
@@ -263,7 +263,8 @@ TEST(watch_weights, that_are_lost_are_named_in_the_step_in_which_that_happens) {
   EXPECT_GT(weights, 150U);
 }
 
-// And where updates tell, a gradient too, a weight before it is used, and what only would overflow.
+// If updates tell, they also find a gradient, a weight before it is used, and numbers that only
+// would overflow.
 TEST(watch_weights, whose_updates_tell_of_them_are_named_as_if_all_were_read) {
   std::size_t gradients = 0;
   std::size_t weights = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradients of bench/training against central differences of the loss, both in double: of every
-// tensor the largest derivatives, some others, and the one along a random direction.
+// The gradients of bench/training against central differences of the loss, both in double. Every
+// tensor is tried at its largest derivatives, at some others, and along a random direction.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -42,7 +42,7 @@ TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
     EXPECT_LT(lost_at(*first), 0.001) << a.name;  // and attention spreads it
     EXPECT_NEAR(lost_at(a.sites.back()), 2.0 / 3, 0.01) << a.name;
   }
-  // A sequence that is nothing but padding is NaN where a mask has no head-room.
+  // A sequence of nothing but padding is NaN if the mask has no head-room.
   EXPECT_GT(c.attempts[0].padding_lost, c.attempts[1].padding_lost + 0.2);
 
   const attempt& cured = c.attempts.back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A converted file has the oracle's codes, the scales among its metadata, and everything else as it
-// was; it is there whole or not at all.
+// was. It is there whole or not at all.
 #include <lowp/checkpoint.hpp>
 
 #include <bit>

@@ -166,7 +166,7 @@ TEST_F(diff, finds_what_is_not_finite) {
             1);
 }
 
-// 1e300 is infinite there; 1e-300 times the scale is not even a double, and is where the finite
+// 1e300 is infinite there; 1e-300 times the scale is not even a double, and there the finite ones
 // differ.
 TEST_F(diff, names_a_place_where_finite_numbers_differ) {
   const std::vector<double> wide{1e300, 1e-300};

@@ -35,7 +35,7 @@ class hostile : public model_tool {
                   "stochastic"}),
             tool({"diff", path, good}), tool({"diff", good, path})};
   }
-  // The same, where all of them are refused.
+  // The line with which all of them refuse.
   std::string refusal_of_all_ways(const std::string& bytes) {
     set_contents(model, bytes);
     const auto before = folder.names().size();

@@ -176,7 +176,7 @@ inline void note_quotients(fingerprint& f) {
   }
 }
 
-// NaN and infinity must not be overlooked where a unit assumes that there are none.
+// NaN and infinity must not be overlooked by a unit that assumes that there are none.
 inline void note_refusals(fingerprint& f) {
   std::vector<float> p(3);
   std::vector<float> g(3);
@@ -268,8 +268,7 @@ inline void note_storages(fingerprint& f) {
   for (const std::uint16_t x : half_low) f.note(std::uint64_t{x});
 }
 
-// Rows of 37; of one, where the result is a zero that must not lose its sign; with subnormal
-// results.
+// Rows of 37; of one, whose result is a zero that must not lose its sign; with subnormal results.
 inline void note_rows(fingerprint& f) {
   std::vector<float> x = numbers(50);
   for (std::size_t i = 0; i < x.size(); ++i)

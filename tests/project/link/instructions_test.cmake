@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A program compiled without any -m flag has AVX instructions, and none that a machine without AVX
-# reaches: they are in the kernels of the backends that ask the processor first, and what leads there
-# from outside is the entry of a kernel, which the dispatcher calls.
+# reaches. They are in the kernels of the backends that ask the processor first. Only the entry of a
+# kernel leads there from outside, and the dispatcher calls it.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(objdump objdump)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every float through `cast` to bfloat16, on the best backend of the machine: for one that has no
-// files, no environment and no test framework, and is slow. So the check looks at each code once.
+// Casts every float to bfloat16, on the best backend of the machine. The machine has no files, no
+// environment and no test framework, and is slow. So the check looks at each code once.
 #include <lowp/cast.hpp>
 
 #include <cstddef>

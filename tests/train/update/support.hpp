@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the tests of fused_add and update: slots of any format as bare codes, a rounding mode
-// beside the oracle's idea of it, and whole tensors taken through the oracle's steps.
+// Shared by the tests of fused_add and update: slots of any format as bare codes, and a rounding
+// mode beside the oracle's idea of it. It also takes whole tensors through the oracle's steps.
 #pragma once
 
 #include <algorithm>
@@ -220,8 +220,8 @@ inline void expect_report(const lowp::update_report& got, const oracle::report& 
   EXPECT_NEAR(got.requested.value(), exactly(want.wanted), 1e-12 * exactly(want.wanted));
 }
 
-// fn(rounding, what each slot then does, name) for every plain mode; or for the two most used,
-// where a kernel for each of them would take too long to compile.
+// Calls fn(rounding, its effect on each slot, name) for every plain mode; or for the two most used,
+// if a kernel for each of them would take too long to compile.
 enum class modes { all, two };
 template <modes Which, class Fn>
 void for_each_rounding(Fn&& fn) {
