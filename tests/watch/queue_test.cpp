@@ -26,7 +26,7 @@ struct model {
   std::array<std::size_t, 2> place{};
 };
 
-// A frame that is told of a tensor when the next one has begun, one without tensors, and two passes.
+// A frame that gets a tensor when the next one has begun, one without tensors, and two passes.
 struct queued {
   lowp::detail::watch_queue queue;
   std::vector<lowp::abs_range> ranges;

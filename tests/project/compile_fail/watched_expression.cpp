@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an expression tells of a frame is gone with it: a name for its result would be of nothing.
-// expect: watch_telling.* as 'this' argument discards qualifiers|expects an rvalue for object argument
+// A frame that an expression makes is gone with it: a name for its result would name nothing.
+// expect: watch_telling.* as 'this' argument discards qualifiers|expects an rvalue for object
 #include <lowp/overflow_watch.hpp>
 
 #include <vector>
