@@ -60,8 +60,8 @@ struct facts {
 };
 
 // clang-format off
-// The formats that the library has. Widths of exponent and fraction, bias, infinity, NaN, sign; then the
-// extremes, largest first. The tests' lists of types are made from this one.
+// The formats of the library: widths of exponent and fraction, bias, infinity, NaN, sign; then the
+// extremes, largest first. The tests make their lists of types from this one.
 #define ORACLE_FORMATS(FORMAT) \
   FORMAT(float16,           5, 10, 15,  true,  nan_rule::ieee,              true,  65504.0,    0x1p-14,  0x1p-24) \
   FORMAT(bfloat16,          8, 7,  127, true,  nan_rule::ieee,              true,  0x1.fep127, 0x1p-126, 0x1p-133) \
