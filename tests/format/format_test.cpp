@@ -84,16 +84,34 @@ TYPED_TEST(format, value_is_its_code_and_nothing_else) {
   EXPECT_TRUE(has_bits(T{}, 0));  // value-initialised is code 0, as for a float
 }
 
-TEST(format, refuses_what_it_cannot_compute_with) {
+TEST(format, says_why_it_cannot_be_computed_with) {
   using lowp::specials;
-  static_assert(lowp::format{5, 10, 15}.is_valid());
-  static_assert(!lowp::format{5, 11, 15}.is_valid(), "17 bits");
-  static_assert(!lowp::format{0, 4, 0}.is_valid(), "no exponent");
-  static_assert(!lowp::format{1, 14, 0}.is_valid(), "a precision of 15");
-  static_assert(!lowp::format{8, 7, 140}.is_valid(), "values below float's");
-  static_assert(!lowp::format{8, 3, 100}.is_valid(), "values above float's");
-  static_assert(!lowp::format{5, 0, 15}.is_valid(), "a zero without significand");
-  static_assert(!lowp::format{5, 2, 15, specials::ieee, false}.is_valid(), "unsigned with zero");
+  using enum lowp::format_error;
+  const auto error = [](lowp::format const& f) {
+    EXPECT_EQ(f.is_valid(), f.error() == none);
+    return f.error();
+  };
+  EXPECT_EQ(error({5, 10, 15}), none);
+  EXPECT_EQ(error({0, 4, 0}), no_exponent_bits);
+  EXPECT_EQ(error({-1, 4, 0}), no_exponent_bits);
+  EXPECT_EQ(error({5, -1, 15}), negative_significand_bits);
+  EXPECT_EQ(error({5, 11, 15}), more_than_16_bits);
+  EXPECT_EQ(error({40, 2, 15}), more_than_16_bits);
+  EXPECT_EQ(error({5, 40, 15}), more_than_16_bits);
+  EXPECT_EQ(error({2, 13, 1}), none);
+  EXPECT_EQ(error({1, 14, 0}), more_than_13_significand_bits);
+  EXPECT_EQ(error({5, 0, 15}), signed_without_significand_bits);
+  EXPECT_EQ(error({5, 0, 15, specials::ieee, false}), no_significand_bits_and_not_nan_all_ones);
+  EXPECT_EQ(error({5, 0, 15, specials::nan_all_ones, false}), none);
+  EXPECT_EQ(error({5, 2, 15, specials::ieee, false}), unsigned_with_significand_bits);
+  // Values are normal floats, but for bfloat16 and its kin and for powers of two.
+  EXPECT_EQ(error({6, 9, 118}), none);
+  EXPECT_EQ(error({6, 9, 119}), smallest_value_below_floats);
+  EXPECT_EQ(error({8, 7, 128}), smallest_value_below_floats);
+  EXPECT_EQ(error({8, 0, 128, specials::nan_all_ones, false}), smallest_value_below_floats);
+  EXPECT_EQ(error({6, 9, -65}), none);
+  EXPECT_EQ(error({6, 9, -66}), largest_value_above_floats);
+  EXPECT_EQ(error({8, 0, 126, specials::nan_all_ones, false}), largest_value_above_floats);
 }
 
 }  // namespace

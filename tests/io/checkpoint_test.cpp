@@ -368,9 +368,90 @@ TEST_F(checkpoint_file, of_another_shape_type_or_format_is_refused_by_name) {
   lowp::checkpoint state;
   state.tensor("a", a).save(path);
   EXPECT_EQ(with([&](auto& s) { s.tensor("a", b); }),
-            "tensor 'a' has the format 'e3m4 bias 3 specials 0', not 'e4m3 bias 11 specials 2'");
+            "tensor 'a' has the format 'e3m4 bias 3 specials ieee', not 'e4m3 bias 11 specials "
+            "nan_negative_zero'");
   EXPECT_EQ(with([&](auto& s) { s.tensor("a", c); }),
-            "tensor 'a' has the format 'e3m4 bias 3 specials 0', not ''");
+            "tensor 'a' has the format 'e3m4 bias 3 specials ieee', not ''");
+}
+
+// A file with one tensor `a` of three codes, and this header.
+std::string file_of(const std::string& format) {
+  std::string header = R"({"__metadata__":{"format.a":")" + format +
+                       R"(","lowp.checkpoint":"1"},"a":{"dtype":"U8","shape":[3],)" +
+                       R"("data_offsets":[0,3]}})";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  std::string bytes(8, '\0');
+  for (int i = 0; i < 2; ++i) bytes[i] = static_cast<char>(header.size() >> 8 * i);
+  return bytes + header + "\1\2\3";
+}
+
+template <class T>
+class checkpoint_format : public testing::Test {};
+using formats_without_dtype = testing::Types<lowp::float8_e3m4, lowp::float8_e4m3b11fnuz,
+                                             user_e2m1fnuz, user_e3m2fn, lowp::float6_e2m3fn>;
+TYPED_TEST_SUITE(checkpoint_format, formats_without_dtype, by_format);
+
+TYPED_TEST(checkpoint_format, is_read_by_name_and_as_older_files_have_it) {
+  constexpr lowp::format F = TypeParam::descriptor;
+  const std::string facts = "e" + std::to_string(F.exponent_bits) + "m" +
+                            std::to_string(F.significand_bits) + " bias " + std::to_string(F.bias) +
+                            " specials ";
+  const std::string names[] = {"ieee", "nan_all_ones", "nan_negative_zero", "none"};
+  const scratch_folder folder;
+  const std::string path = folder.file("s");
+  std::vector<TypeParam> codes(3);
+  lowp::checkpoint state;
+  state.tensor("a", codes).save(path);
+  EXPECT_EQ(lowp::safetensors::file(path).metadata().at("format.a"),
+            facts + names[static_cast<std::size_t>(F.codes)]);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const bool fits = i == static_cast<std::size_t>(F.codes);
+    for (const std::string& word : {std::to_string(i), names[i]}) {
+      codes.assign(3, TypeParam{});
+      set_contents(path, file_of(facts + word));
+      const std::string text = refusal_of([&] { state.load(path); });
+      EXPECT_EQ(text, fits ? "not refused"
+                           : "lowp::checkpoint: '" + path + "': tensor 'a' has the format '" +
+                                 facts + names[i] + "', not '" + facts +
+                                 names[static_cast<std::size_t>(F.codes)] + "'");
+      EXPECT_EQ(codes[1].bits(), fits ? 2U : 0U);
+    }
+  }
+  for (const std::string word : {"4", "00", "", "IEEE", "ieee ", "two_nans"}) {
+    set_contents(path, file_of(facts + word));
+    EXPECT_EQ(refusal_of([&] { state.load(path); }),
+              "lowp::checkpoint: '" + path + "': tensor 'a' has the format '" + facts + word +
+                  "', and its specials '" + word + "' are unknown here");
+  }
+}
+
+// A file that an older version wrote.
+TEST(checkpoint_of_an_older_version, is_read) {
+  const scratch_folder folder;
+  const std::string path = folder.file("s");
+  constexpr char header[] =
+      R"({"__metadata__":{"format.a":"e3m4 bias 3 specials 0","format.b":"e2m3 bias 1 specials 3",)"
+      R"("lowp.checkpoint":"1","scalar.step":"7"},"a":{"dtype":"U8","shape":[3],)"
+      R"("data_offsets":[0,3]},"b":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}}      )";
+  static_assert(sizeof header == 0xf0 + 1);
+  set_contents(path, std::string("\xf0\0\0\0\0\0\0\0", 8) + header + "\x30\xc4\x01\x1f");
+  std::vector<lowp::float8_e3m4> a(3);
+  std::vector<lowp::float6_e2m3fn> b(1);
+  int step = 0;
+  lowp::checkpoint state;
+  state.tensor("a", a).tensor("b", b).scalar("step", step).load(path);
+  EXPECT_EQ(a, (std::vector<lowp::float8_e3m4>{lowp::float8_e3m4(1), lowp::float8_e3m4(-2.5),
+                                               lowp::float8_e3m4(0x1p-6)}));
+  EXPECT_EQ(b[0], lowp::float6_e2m3fn(7.5));
+  EXPECT_EQ(step, 7);
+
+  std::vector<lowp::float8_e4m3b11fnuz> other(3);
+  lowp::checkpoint another;
+  another.tensor("a", other).tensor("b", b).scalar("step", step);
+  EXPECT_EQ(refusal_of([&] { another.load(path); }),
+            "lowp::checkpoint: '" + path +
+                "': tensor 'a' has the format 'e3m4 bias 3 specials "
+                "ieee', not 'e4m3 bias 11 specials nan_negative_zero'");
 }
 
 TEST_F(checkpoint_file, with_other_scalars_is_refused_by_name) {

@@ -60,33 +60,26 @@ struct facts {
 };
 
 // clang-format off
-// Widths of exponent and fraction, bias, infinity, NaN, sign; then the extremes, largest first.
-inline constexpr facts float16{"float16",
-    5, 10, 15,  true,  nan_rule::ieee,              true,  65504.0,    0x1p-14,  0x1p-24};
-inline constexpr facts bfloat16{"bfloat16",
-    8, 7,  127, true,  nan_rule::ieee,              true,  0x1.fep127, 0x1p-126, 0x1p-133};
-inline constexpr facts float8_e5m2{"float8_e5m2",
-    5, 2,  15,  true,  nan_rule::ieee,              true,  57344.0,    0x1p-14,  0x1p-16};
-inline constexpr facts float8_e4m3fn{"float8_e4m3fn",
-    4, 3,  7,   false, nan_rule::all_ones,          true,  448.0,      0x1p-6,   0x1p-9};
-inline constexpr facts float8_e4m3{"float8_e4m3",
-    4, 3,  7,   true,  nan_rule::ieee,              true,  240.0,      0x1p-6,   0x1p-9};
-inline constexpr facts float8_e3m4{"float8_e3m4",
-    3, 4,  3,   true,  nan_rule::ieee,              true,  15.5,       0.25,     0x1p-6};
-inline constexpr facts float8_e4m3fnuz{"float8_e4m3fnuz",
-    4, 3,  8,   false, nan_rule::negative_zero,     true,  240.0,      0x1p-7,   0x1p-10};
-inline constexpr facts float8_e5m2fnuz{"float8_e5m2fnuz",
-    5, 2,  16,  false, nan_rule::negative_zero,     true,  57344.0,    0x1p-15,  0x1p-17};
-inline constexpr facts float8_e4m3b11fnuz{"float8_e4m3b11fnuz",
-    4, 3,  11,  false, nan_rule::negative_zero,     true,  30.0,       0x1p-10,  0x1p-13};
-inline constexpr facts float8_e8m0fnu{"float8_e8m0fnu",
-    8, 0,  127, false, nan_rule::unsigned_all_ones, false, 0x1p127,    0x1p-127, 0x1p-127};
-inline constexpr facts float6_e2m3fn{"float6_e2m3fn",
-    2, 3,  1,   false, nan_rule::none,              true,  7.5,        1.0,      0.125};
-inline constexpr facts float6_e3m2fn{"float6_e3m2fn",
-    3, 2,  3,   false, nan_rule::none,              true,  28.0,       0.25,     0.0625};
-inline constexpr facts float4_e2m1fn{"float4_e2m1fn",
-    2, 1,  1,   false, nan_rule::none,              true,  6.0,        1.0,      0.5};
+// The formats of the library: widths of exponent and fraction, bias, infinity, NaN, sign; then the
+// extremes, largest first. The tests make their lists of types from this one.
+#define ORACLE_FORMATS(FORMAT) \
+  FORMAT(float16,           5, 10, 15,  true,  nan_rule::ieee,              true,  65504.0,    0x1p-14,  0x1p-24) \
+  FORMAT(bfloat16,          8, 7,  127, true,  nan_rule::ieee,              true,  0x1.fep127, 0x1p-126, 0x1p-133) \
+  FORMAT(float8_e5m2,       5, 2,  15,  true,  nan_rule::ieee,              true,  57344.0,    0x1p-14,  0x1p-16) \
+  FORMAT(float8_e4m3fn,     4, 3,  7,   false, nan_rule::all_ones,          true,  448.0,      0x1p-6,   0x1p-9) \
+  FORMAT(float8_e4m3,       4, 3,  7,   true,  nan_rule::ieee,              true,  240.0,      0x1p-6,   0x1p-9) \
+  FORMAT(float8_e3m4,       3, 4,  3,   true,  nan_rule::ieee,              true,  15.5,       0.25,     0x1p-6) \
+  FORMAT(float8_e4m3fnuz,   4, 3,  8,   false, nan_rule::negative_zero,     true,  240.0,      0x1p-7,   0x1p-10) \
+  FORMAT(float8_e5m2fnuz,   5, 2,  16,  false, nan_rule::negative_zero,     true,  57344.0,    0x1p-15,  0x1p-17) \
+  FORMAT(float8_e4m3b11fnuz,4, 3,  11,  false, nan_rule::negative_zero,     true,  30.0,       0x1p-10,  0x1p-13) \
+  FORMAT(float8_e8m0fnu,    8, 0,  127, false, nan_rule::unsigned_all_ones, false, 0x1p127,    0x1p-127, 0x1p-127) \
+  FORMAT(float6_e2m3fn,     2, 3,  1,   false, nan_rule::none,              true,  7.5,        1.0,      0.125) \
+  FORMAT(float6_e3m2fn,     3, 2,  3,   false, nan_rule::none,              true,  28.0,       0.25,     0.0625) \
+  FORMAT(float4_e2m1fn,     2, 1,  1,   false, nan_rule::none,              true,  6.0,        1.0,      0.5)
+
+#define ORACLE_FACTS(name, ...) inline constexpr facts name{#name, __VA_ARGS__};
+ORACLE_FORMATS(ORACLE_FACTS)
+#undef ORACLE_FACTS
 
 inline constexpr facts binary32{"binary32",
     8, 23, 127, true, nan_rule::ieee, true, 0x1.fffffep127, 0x1p-126, 0x1p-149};
@@ -94,9 +87,8 @@ inline constexpr facts binary64{"binary64",
     11, 52, 1023, true, nan_rule::ieee, true, 0x1.fffffffffffffp1023, 0x1p-1022, 0x1p-1074};
 // clang-format on
 
-inline constexpr std::array<facts, 13> all{
-    float16,       bfloat16,        float8_e5m2,     float8_e4m3fn,      float8_e4m3,
-    float8_e3m4,   float8_e4m3fnuz, float8_e5m2fnuz, float8_e4m3b11fnuz, float8_e8m0fnu,
-    float6_e2m3fn, float6_e3m2fn,   float4_e2m1fn};
+#define ORACLE_NAME(name, ...) name,
+inline constexpr std::array all{ORACLE_FORMATS(ORACLE_NAME)};
+#undef ORACLE_NAME
 
 }  // namespace oracle

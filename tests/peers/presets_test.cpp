@@ -78,6 +78,7 @@ TYPED_TEST(presets_of, agree_with_the_packages) {
     lowp::cast(std::vector{v.x}, in_span, lowp::nearest_even{}, p.policy);
     EXPECT_TRUE(has_bits(in_span[0], v.code, v.x, v.preset_name, "in a span"));
   }
+  if (compared.empty()) return;  // a format that no package has
   EXPECT_GE(compared["ml_dtypes"], 50);
   for (const auto& [name, count] : compared) EXPECT_GE(count, 40) << name;
 }

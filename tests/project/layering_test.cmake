@@ -16,7 +16,7 @@ set(outside
 
 function(room_of out header)
   set(room doors)
-  if(header MATCHES "^([^/]+)/")
+  if(NOT header MATCHES "^cuda/.*\\.cuh$" AND header MATCHES "^([^/]+)/")
     set(room ${CMAKE_MATCH_1})
   endif()
   set(${out} ${room} PARENT_SCOPE)

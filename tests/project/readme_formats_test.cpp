@@ -10,6 +10,8 @@
 #include <limits>
 #include <string>
 
+#include "support/formats.hpp"
+
 namespace {
 
 using namespace lowp;
@@ -51,15 +53,11 @@ TEST(readme, formats) {
   std::ifstream file(LOWP_TESTS "/../include/lowp/README.md");
   std::string const readme{std::istreambuf_iterator<char>(file), {}};
   ASSERT_FALSE(readme.empty());
-  for (auto const& of_type :
-       {rows<float16>("float16"), rows<bfloat16>("bfloat16"), rows<float8_e5m2>("float8_e5m2"),
-        rows<float8_e4m3fn>("float8_e4m3fn"), rows<float8_e4m3>("float8_e4m3"),
-        rows<float8_e3m4>("float8_e3m4"), rows<float8_e4m3fnuz>("float8_e4m3fnuz"),
-        rows<float8_e5m2fnuz>("float8_e5m2fnuz"), rows<float8_e4m3b11fnuz>("float8_e4m3b11fnuz"),
-        rows<float8_e8m0fnu>("float8_e8m0fnu"), rows<float6_e2m3fn>("float6_e2m3fn"),
-        rows<float6_e3m2fn>("float6_e3m2fn"), rows<float4_e2m1fn>("float4_e2m1fn")})
-    for (std::string const& line : of_type)
+  lowp_test::types_of<lowp_test::all_formats>::for_each([&](auto type) {
+    using T = typename decltype(type)::type;
+    for (std::string const& line : rows<T>(lowp_test::facts<T>.name))
       EXPECT_NE(readme.find("\n" + line), readme.npos) << "The page lacks this row:\n" << line;
+  });
 }
 
 }  // namespace

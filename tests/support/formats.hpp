@@ -18,32 +18,11 @@ namespace lowp_test {
 // By type, not by the library's own names and widths, which are under test.
 template <lowp::narrow T>
 inline constexpr oracle::facts facts{};
-template <>
-inline constexpr oracle::facts facts<lowp::float16> = oracle::float16;
-template <>
-inline constexpr oracle::facts facts<lowp::bfloat16> = oracle::bfloat16;
-template <>
-inline constexpr oracle::facts facts<lowp::float8_e5m2> = oracle::float8_e5m2;
-template <>
-inline constexpr oracle::facts facts<lowp::float8_e4m3fn> = oracle::float8_e4m3fn;
-template <>
-inline constexpr oracle::facts facts<lowp::float8_e4m3> = oracle::float8_e4m3;
-template <>
-inline constexpr oracle::facts facts<lowp::float8_e3m4> = oracle::float8_e3m4;
-template <>
-inline constexpr oracle::facts facts<lowp::float8_e4m3fnuz> = oracle::float8_e4m3fnuz;
-template <>
-inline constexpr oracle::facts facts<lowp::float8_e5m2fnuz> = oracle::float8_e5m2fnuz;
-template <>
-inline constexpr oracle::facts facts<lowp::float8_e4m3b11fnuz> = oracle::float8_e4m3b11fnuz;
-template <>
-inline constexpr oracle::facts facts<lowp::float8_e8m0fnu> = oracle::float8_e8m0fnu;
-template <>
-inline constexpr oracle::facts facts<lowp::float6_e2m3fn> = oracle::float6_e2m3fn;
-template <>
-inline constexpr oracle::facts facts<lowp::float6_e3m2fn> = oracle::float6_e3m2fn;
-template <>
-inline constexpr oracle::facts facts<lowp::float4_e2m1fn> = oracle::float4_e2m1fn;
+#define LOWP_FACTS(name, ...) \
+  template <>                 \
+  inline constexpr oracle::facts facts<lowp::name> = oracle::name;
+ORACLE_FORMATS(LOWP_FACTS)
+#undef LOWP_FACTS
 
 // Formats that a user might add, each with something that the thirteen lack: more significand bits,
 // an odd width, NaN at the top of six bits, no negative zero in four.
@@ -70,19 +49,31 @@ inline constexpr oracle::facts facts<user_e2m1fnuz>{"user_e2m1fnuz",
     2, 1,  2,  false, oracle::nan_rule::negative_zero, true, 3.0,        0.5,     0.25};
 // clang-format on
 
-using wide_formats = testing::Types<lowp::float16, lowp::bfloat16>;
-using byte_formats = testing::Types<lowp::float8_e5m2, lowp::float8_e4m3fn, lowp::float8_e4m3,
-                                    lowp::float8_e3m4, lowp::float8_e4m3fnuz, lowp::float8_e5m2fnuz,
-                                    lowp::float8_e4m3b11fnuz, lowp::float8_e8m0fnu,
-                                    lowp::float6_e2m3fn, lowp::float6_e3m2fn, lowp::float4_e2m1fn>;
-
 template <class... Lists>
-struct joined;
-template <class... A, class... B>
-struct joined<testing::Types<A...>, testing::Types<B...>> {
-  using type = testing::Types<A..., B...>;
+struct joined {
+  using type = testing::Types<>;
 };
-using all_formats = joined<wide_formats, byte_formats>::type;
+template <class... A>
+struct joined<testing::Types<A...>> {
+  using type = testing::Types<A...>;
+};
+template <class... A, class... B, class... Rest>
+struct joined<testing::Types<A...>, testing::Types<B...>, Rest...>
+    : joined<testing::Types<A..., B...>, Rest...> {};
+
+template <class, class... T>
+struct formats_of {
+  using all = testing::Types<T...>;
+  template <bool IsWide>
+  using of_width = joined<std::conditional_t<(facts<T>.bits() > 8) == IsWide, testing::Types<T>,
+                                             testing::Types<>>...>::type;
+};
+#define LOWP_TYPE(name, ...) , lowp::name
+using library_formats = formats_of<void ORACLE_FORMATS(LOWP_TYPE)>;
+#undef LOWP_TYPE
+using all_formats = library_formats::all;
+using wide_formats = library_formats::of_width<true>;
+using byte_formats = library_formats::of_width<false>;
 using user_formats = testing::Types<user_e6m9, user_e2m13, user_e5m4, user_e3m2fn, user_e2m1fnuz>;
 using every_format = joined<all_formats, user_formats>::type;
 

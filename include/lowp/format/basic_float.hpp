@@ -12,10 +12,6 @@
 
 namespace lowp {
 
-template <format F>
-  requires(F.is_valid())
-class basic_float;
-
 namespace detail {
 template <class T>
 inline constexpr bool is_narrow = false;
@@ -74,7 +70,7 @@ using namespace functions;
 /// C++23's std::bfloat16_t does. It widens implicitly, narrows explicitly (nearest even, default
 /// overflow) and takes integers implicitly. An assignment narrows without a cast: `y = 0.5f * y`.
 template <format F>
-  requires(F.is_valid())
+  requires valid_format<F>
 class basic_float {
  public:
   using storage = std::conditional_t<(F.bits() <= 8), std::uint8_t, std::uint16_t>;
@@ -110,22 +106,6 @@ class basic_float {
  private:
   storage code_;
 };
-
-// clang-format off
-using float16            = basic_float<formats::float16>;
-using bfloat16           = basic_float<formats::bfloat16>;
-using float8_e5m2        = basic_float<formats::float8_e5m2>;
-using float8_e4m3fn      = basic_float<formats::float8_e4m3fn>;
-using float8_e4m3        = basic_float<formats::float8_e4m3>;
-using float8_e3m4        = basic_float<formats::float8_e3m4>;
-using float8_e4m3fnuz    = basic_float<formats::float8_e4m3fnuz>;
-using float8_e5m2fnuz    = basic_float<formats::float8_e5m2fnuz>;
-using float8_e4m3b11fnuz = basic_float<formats::float8_e4m3b11fnuz>;
-using float8_e8m0fnu     = basic_float<formats::float8_e8m0fnu>;
-using float6_e2m3fn      = basic_float<formats::float6_e2m3fn>;
-using float6_e3m2fn      = basic_float<formats::float6_e3m2fn>;
-using float4_e2m1fn      = basic_float<formats::float4_e2m1fn>;
-// clang-format on
 
 namespace detail {
 template <class R>

@@ -148,8 +148,7 @@ LOWP_FN constexpr U finish_finite(U const& magnitude, U const& sign, M const& ne
                                   special_results<U> const& s) {
   using namespace lanes;
   U beyond = s.overflowed[0];
-  if constexpr (one_of<R, upward, downward, rounding_mode>)
-    beyond = select(negative, s.overflowed[1], beyond);
+  if constexpr (overflows_by_sign<R>) beyond = select(negative, s.overflowed[1], beyond);
   U const code = min(magnitude, beyond);
   if constexpr (F.has_negative_zero()) return code | sign;
   U const zero = broadcast<U>(0);

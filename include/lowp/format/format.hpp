@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number format as data: the meaning of its bits. All its other properties are derived here.
+// A number format as data: the meaning of its bits. All its other properties are derived here. The
+// catalogue of formats is at the end.
 #pragma once
 
 #include <lowp/base/config.hpp>
@@ -14,6 +15,20 @@ enum class specials : std::uint8_t {
   nan_all_ones,       ///< one NaN per sign, all bits below the sign set ("fn"); no infinity
   nan_negative_zero,  ///< one NaN, the code that would be -0 ("fnuz"); no infinity, no -0
   none,               ///< every code is a number (OCP MX fp6 and fp4)
+};
+
+/// The reason why the library cannot compute with a format.
+enum class format_error : std::uint8_t {
+  none,
+  no_exponent_bits,
+  negative_significand_bits,
+  more_than_16_bits,
+  more_than_13_significand_bits,
+  signed_without_significand_bits,
+  no_significand_bits_and_not_nan_all_ones,
+  unsigned_with_significand_bits,
+  smallest_value_below_floats,
+  largest_value_above_floats,
 };
 
 /// A binary format of at most 16 bits:
@@ -80,43 +95,93 @@ struct format {
     return exponent_bits == 8 && bias == 127 && codes == specials::ieee && has_sign;
   }
 
-  /// Returns true if the format fits 16 bits, has a place for NaN, and its every value is a float.
-  LOWP_FN constexpr bool is_valid() const {
-    if (exponent_bits < 1 || significand_bits < 0 || bits() > 16 || precision() > 14) return false;
-    if (!has_zero()) return !has_sign && codes == specials::nan_all_ones && min_exponent() >= -127;
-    bool const in_range = is_truncated_binary32() || min_exponent() - significand_bits >= -126;
-    return has_sign && in_range && max_exponent() <= 127;
+  /// Returns what is wrong with the format: it has to fit 16 bits, to have a place for NaN, and its
+  /// every value has to be a float.
+  LOWP_FN constexpr format_error error() const {
+    if (exponent_bits < 1) return format_error::no_exponent_bits;
+    if (significand_bits < 0) return format_error::negative_significand_bits;
+    if (exponent_bits > 16 || significand_bits > 16 || bits() > 16)
+      return format_error::more_than_16_bits;
+    if (precision() > 14) return format_error::more_than_13_significand_bits;
+    if (!has_zero() && has_sign) return format_error::signed_without_significand_bits;
+    if (!has_zero() && codes != specials::nan_all_ones)
+      return format_error::no_significand_bits_and_not_nan_all_ones;
+    if (has_zero() && !has_sign) return format_error::unsigned_with_significand_bits;
+    int const least = has_zero() && !is_truncated_binary32() ? significand_bits - 126 : -127;
+    if (min_exponent() < least) return format_error::smallest_value_below_floats;
+    if (max_exponent() > 127) return format_error::largest_value_above_floats;
+    return format_error::none;
   }
+  LOWP_FN constexpr bool is_valid() const { return error() == format_error::none; }
 };
 
-/// The catalogue. Names as in ml_dtypes, ONNX and safetensors: fn = finite (no infinity),
-/// uz = no negative zero, fnu = finite and unsigned.
-///
-///     float16                             IEEE 754-2019 binary16
-///     bfloat16                            binary32 without its low half
-///     float8_e5m2, float8_e4m3fn          OCP OFP8
-///     float8_e4m3, float8_e3m4            IEEE 754 conventions
-///     float8_e4m3fnuz, float8_e5m2fnuz    arXiv:2206.02915
-///     float8_e4m3b11fnuz                  ml_dtypes
-///     float8_e8m0fnu                      OCP MX scale
-///     float6_..., float4_...              OCP MX
-namespace formats {
+namespace detail {
+// A concept for each error, because compilers name the concept that is not satisfied.
+template <format F>
+concept has_exponent_bits = F.error() != format_error::no_exponent_bits;
+template <format F>
+concept has_no_negative_significand_bits = F.error() != format_error::negative_significand_bits;
+template <format F>
+concept fits_16_bits = F.error() != format_error::more_than_16_bits;
+template <format F>
+concept has_at_most_13_significand_bits = F.error() != format_error::more_than_13_significand_bits;
+template <format F>
+concept has_significand_bits_or_no_sign =
+    F.error() != format_error::signed_without_significand_bits;
+template <format F>
+concept has_significand_bits_or_nan_all_ones =
+    F.error() != format_error::no_significand_bits_and_not_nan_all_ones;
+template <format F>
+concept has_a_sign_or_no_significand_bits =
+    F.error() != format_error::unsigned_with_significand_bits;
+template <format F>
+concept has_a_smallest_value_that_is_a_float =
+    F.error() != format_error::smallest_value_below_floats;
+template <format F>
+concept has_a_largest_value_that_is_a_float = F.error() != format_error::largest_value_above_floats;
+}  // namespace detail
+
+/// A format that the library computes with: format::error() returns none.
+template <format F>
+concept valid_format =
+    detail::has_exponent_bits<F> && detail::has_no_negative_significand_bits<F> &&
+    detail::fits_16_bits<F> && detail::has_at_most_13_significand_bits<F> &&
+    detail::has_significand_bits_or_no_sign<F> && detail::has_significand_bits_or_nan_all_ones<F> &&
+    detail::has_a_sign_or_no_significand_bits<F> &&
+    detail::has_a_smallest_value_that_is_a_float<F> &&
+    detail::has_a_largest_value_that_is_a_float<F> && F.is_valid();
+
+template <format F>
+  requires valid_format<F>
+class basic_float;
+
+// The catalogue. Names as in ml_dtypes, ONNX and safetensors: fn = finite (no infinity), uz = no
+// negative zero, fnu = finite and unsigned.
+//
+//     float16                             IEEE 754-2019 binary16
+//     bfloat16                            binary32 without its low half
+//     float8_e5m2, float8_e4m3fn          OCP OFP8
+//     float8_e4m3, float8_e3m4            IEEE 754 conventions
+//     float8_e4m3fnuz, float8_e5m2fnuz    arXiv:2206.02915
+//     float8_e4m3b11fnuz                  ml_dtypes
+//     float8_e8m0fnu                      OCP MX scale
+//     float6_..., float4_...              OCP MX
+//
 // clang-format off
-//                                          exponent significand bias
-inline constexpr format float16           {        5,        10,   15};
-inline constexpr format bfloat16          {        8,         7,  127};
-inline constexpr format float8_e5m2       {        5,         2,   15};
-inline constexpr format float8_e4m3       {        4,         3,    7};
-inline constexpr format float8_e3m4       {        3,         4,    3};
-inline constexpr format float8_e4m3fn     {        4,         3,    7, specials::nan_all_ones};
-inline constexpr format float8_e4m3fnuz   {        4,         3,    8, specials::nan_negative_zero};
-inline constexpr format float8_e5m2fnuz   {        5,         2,   16, specials::nan_negative_zero};
-inline constexpr format float8_e4m3b11fnuz{        4,         3,   11, specials::nan_negative_zero};
-inline constexpr format float8_e8m0fnu    {        8,         0,  127, specials::nan_all_ones, false};
-inline constexpr format float6_e2m3fn     {        2,         3,    1, specials::none};
-inline constexpr format float6_e3m2fn     {        3,         2,    3, specials::none};
-inline constexpr format float4_e2m1fn     {        2,         1,    1, specials::none};
+//                                       exponent, significand, bias
+using float16            = basic_float<format{5, 10,  15}>;
+using bfloat16           = basic_float<format{8,  7, 127}>;
+using float8_e5m2        = basic_float<format{5,  2,  15}>;
+using float8_e4m3        = basic_float<format{4,  3,   7}>;
+using float8_e3m4        = basic_float<format{3,  4,   3}>;
+using float8_e4m3fn      = basic_float<format{4,  3,   7, specials::nan_all_ones}>;
+using float8_e4m3fnuz    = basic_float<format{4,  3,   8, specials::nan_negative_zero}>;
+using float8_e5m2fnuz    = basic_float<format{5,  2,  16, specials::nan_negative_zero}>;
+using float8_e4m3b11fnuz = basic_float<format{4,  3,  11, specials::nan_negative_zero}>;
+using float8_e8m0fnu     = basic_float<format{8,  0, 127, specials::nan_all_ones, false}>;
+using float6_e2m3fn      = basic_float<format{2,  3,   1, specials::none}>;
+using float6_e3m2fn      = basic_float<format{3,  2,   3, specials::none}>;
+using float4_e2m1fn      = basic_float<format{2,  1,   1, specials::none}>;
 // clang-format on
-}  // namespace formats
 
 }  // namespace lowp

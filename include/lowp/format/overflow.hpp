@@ -15,7 +15,6 @@ namespace lowp {
 /// source of each measured answer. For a format to which its library does not convert, a preset
 /// means the format's default policy. So it does for float8_e8m0fnu, which no other library rounds
 /// to nearest even.
-/// means the format's default policy.
 enum class overflow : std::uint8_t {
   infinity,            ///< the IEEE result; NaN if that is infinity and the format has no infinity
   saturate,            ///< the largest finite value, for infinities too; NaN stays NaN
@@ -43,6 +42,12 @@ LOWP_FN constexpr overflow default_overflow_of(format const& f) {
   return f.has_infinity() ? overflow::infinity : overflow::saturate;
 }
 
+/// Tells whether F is the format of one of these types.
+template <format F, class... T>
+inline constexpr bool is_format_of = false;
+template <format F, format... G>
+inline constexpr bool is_format_of<F, basic_float<G>...> = ((F == G) || ...);
+
 /// Returns the codes of overflow::saturate or of overflow::infinity.
 template <format F>
 LOWP_FN constexpr special_codes standard_special_codes(bool saturate) {
@@ -58,13 +63,13 @@ LOWP_FN constexpr special_codes standard_special_codes(bool saturate) {
 
 template <format F>
 LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
-  using namespace formats;
-  constexpr bool is_16_bit = F == float16 || F == bfloat16;
-  constexpr bool is_ocp_fp8 = F == float8_e5m2 || F == float8_e4m3fn;
-  constexpr bool is_fnuz = F == float8_e5m2fnuz || F == float8_e4m3fnuz;
-  constexpr bool is_mx = F == float6_e2m3fn || F == float6_e3m2fn || F == float4_e2m1fn;
-  constexpr bool is_ml_dtypes_only =
-      F == float8_e4m3 || F == float8_e3m4 || F == float8_e4m3b11fnuz;
+  constexpr bool is_float16 = is_format_of<F, float16>, is_bfloat16 = is_format_of<F, bfloat16>;
+  constexpr bool is_16_bit = is_float16 || is_bfloat16;
+  constexpr bool is_e4m3fn = is_format_of<F, float8_e4m3fn>;
+  constexpr bool is_ocp_fp8 = is_format_of<F, float8_e5m2, float8_e4m3fn>;
+  constexpr bool is_fnuz = is_format_of<F, float8_e5m2fnuz, float8_e4m3fnuz>;
+  constexpr bool is_mx = is_format_of<F, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn>;
+  constexpr bool is_ml_dtypes_only = is_format_of<F, float8_e4m3, float8_e3m4, float8_e4m3b11fnuz>;
   constexpr bool in_cuda = is_16_bit || is_ocp_fp8 || is_mx;
   constexpr bool in_onnx = is_16_bit || is_ocp_fp8 || is_fnuz || is_mx;
   constexpr bool in_torch = is_16_bit || is_ocp_fp8 || is_fnuz;
@@ -73,7 +78,7 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
   // ml_dtypes keeps no payload, and a NaN that the format cannot hold becomes the zero of the other
   // sign.
   special_codes ml_dtypes = s;
-  if (F != float16) ml_dtypes.nan_payload = 0;
+  if (!is_float16) ml_dtypes.nan_payload = 0;
   if (is_mx) ml_dtypes.nan[1] = 0;
 
   switch (policy) {
@@ -102,10 +107,10 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
     case overflow::torch:
     case overflow::torch_2_11:
       if (!in_torch) break;
-      if (F == bfloat16) s.nan[1] = s.nan[0];  // as in scalar code; vector code gives 0xffff
-      if (F != float16) s.nan_payload = 0;
+      if (is_bfloat16) s.nan[1] = s.nan[0];  // as in scalar code; vector code gives 0xffff
+      if (!is_float16) s.nan_payload = 0;
       if (is_ocp_fp8) s.nan[0] = F.magnitude_mask(), s.nan[1] = F.code_mask();
-      if (policy == overflow::torch && F == float8_e4m3fn) s.overflowed = s.infinite = F.max_code();
+      if (policy == overflow::torch && is_e4m3fn) s.overflowed = s.infinite = F.max_code();
       return s;
   }
   return standard_special_codes<F>(default_overflow_of(F) == overflow::saturate);

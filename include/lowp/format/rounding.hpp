@@ -9,6 +9,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace lowp {
 
@@ -20,7 +21,7 @@ template <int B, class U>
 inline constexpr auto half = typename lane<U>::scalar{1} << (B - 1);
 }  // namespace detail
 
-// A mode has two functions:
+// A mode is an empty class with `is_stochastic` and two functions:
 //
 //     increment<B>(odd, negative, random)    odd is 1 if the neighbour toward zero has an odd code;
 //                                            random holds 16 bits
@@ -138,9 +139,14 @@ namespace detail {
 template <class R, class... Modes>
 concept one_of = (std::same_as<R, Modes> || ...);
 
+/// A mode of the library or of a program.
 template <class R>
 concept deterministic_rounding =
-    one_of<R, nearest_even, nearest_away, toward_zero, upward, downward, to_odd>;
+    std::is_empty_v<R> && !R::is_stochastic &&
+    requires(R const& mode, std::uint32_t odd, bool negative, std::uint32_t random) {
+      { mode.template increment<31>(odd, negative, random) } -> std::same_as<std::uint32_t>;
+      { mode.inward(negative) } -> std::same_as<bool>;
+    };
 
 /// A mode with a part that is known only inside a kernel.
 template <class R>
@@ -206,6 +212,14 @@ class rounding_mode {
   word random_mask_ = 0;
   stochastic random_{.seed = 0};
 };
+
+namespace detail {
+/// Says that overflow of a negative value may give another magnitude than that of a positive one.
+template <class R>
+inline constexpr bool overflows_by_sign = R{}.inward(false) != R{}.inward(true);
+template <>
+inline constexpr bool overflows_by_sign<rounding_mode> = true;
+}  // namespace detail
 
 /// A mode for the parameter and one for each moment, for `update`.
 struct per_slot {

@@ -81,7 +81,7 @@ template <scalable T, class U>
 LOWP_FN constexpr U block_scale(U const& amax_bits, scale_rule rule = scale_rule::rceil) {
   using namespace lanes;
   constexpr format f = T::descriptor;
-  constexpr std::uint32_t nan = formats::float8_e8m0fnu.nan_code();
+  constexpr std::uint32_t nan = float8_e8m0fnu::descriptor.nan_code();
   // A significand beyond that of the largest finite value carries into the exponent. A subnormal
   // amax has the exponent field 0, or 1 after the carry. Both give the smallest scale.
   std::uint32_t const round_up = rule == scale_rule::rceil ? 0x7fffff - max_significand<f> : 0;
@@ -95,7 +95,7 @@ LOWP_FN constexpr U block_scale(U const& amax_bits, scale_rule rule = scale_rule
 template <class U>
 LOWP_FN constexpr U reciprocal_of_block_scale(U const& code) {
   using namespace lanes;
-  constexpr std::uint32_t nan = formats::float8_e8m0fnu.nan_code();
+  constexpr std::uint32_t nan = float8_e8m0fnu::descriptor.nan_code();
   return select(equal(code, broadcast<U>(nan)), broadcast<U>(binary32_nan),
                 (broadcast<U>(nan - 1) - code) << 23);
 }
@@ -103,7 +103,7 @@ LOWP_FN constexpr U reciprocal_of_block_scale(U const& code) {
 /// Returns the bits of the scale as a float.
 template <class U>
 LOWP_FN constexpr U value_of_block_scale(U const& code) {
-  return decode<formats::float8_e8m0fnu>(code);
+  return decode<float8_e8m0fnu::descriptor>(code);
 }
 
 }  // namespace detail

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -32,13 +33,48 @@ inline std::uint64_t element_count(std::vector<std::uint64_t> const& shape) {
   return count;
 }
 
+/// The names that a file has for `specials`. A name stays when the enumeration grows.
+struct specials_name {
+  specials codes;
+  std::string_view name;
+};
+inline constexpr specials_name specials_names[] = {
+    {specials::ieee, "ieee"},
+    {specials::nan_all_ones, "nan_all_ones"},
+    {specials::nan_negative_zero, "nan_negative_zero"},
+    {specials::none, "none"}};
+/// Older files have the numbers 0 to 3 in place of the first four names.
+inline constexpr std::size_t numbered_specials = 4;
+inline constexpr std::string_view before_specials = " specials ";
+
 /// Returns the facts that give codes of the same width another meaning.
 inline std::string format_text(format const& f) {
   std::string text = f.has_sign ? "e" : "unsigned e";
   text.append(std::to_string(f.exponent_bits)).append("m");
   text.append(std::to_string(f.significand_bits)).append(" bias ");
-  text.append(std::to_string(f.bias)).append(" specials ");
-  return text.append(std::to_string(static_cast<int>(f.codes)));
+  text.append(std::to_string(f.bias)).append(before_specials);
+  for (specials_name const& each : specials_names)
+    if (each.codes == f.codes) text.append(each.name);
+  return text;
+}
+
+/// The format of a tensor as a file has it.
+struct stored_format {
+  std::string text;  ///< with a name in place of a number
+  std::string word;  ///< the word for `specials`
+  bool is_known = true;
+};
+inline stored_format read_format(std::string const& text) {
+  std::size_t const place = text.find(before_specials);
+  if (place == text.npos) return {text, "", true};
+  std::string const facts = text.substr(0, place + before_specials.size());
+  std::string const word = text.substr(facts.size());
+  for (std::size_t i = 0; i < std::size(specials_names); ++i) {
+    std::string const name(specials_names[i].name);
+    if (word == name || (i < numbered_specials && word == std::to_string(i)))
+      return {facts + name, word, true};
+  }
+  return {text, word, false};
 }
 
 class checkpoint_state {
@@ -130,9 +166,12 @@ class checkpoint_state {
         return "tensor " + shown(name) + " is " + safetensors::detail::shown(t->type, t->shape) +
                ", not " + safetensors::detail::shown(wanted.type, wanted.shape);
       std::string const* const told = text_of(file, format_key, name);
-      std::string const its_format = told == nullptr ? std::string() : *told;
-      if (its_format != wanted.format)
-        return "tensor " + shown(name) + " has the format " + shown(its_format) + ", not " +
+      stored_format const its = read_format(told == nullptr ? std::string() : *told);
+      if (!its.is_known)
+        return "tensor " + shown(name) + " has the format " + shown(its.text) +
+               ", and its specials " + shown(its.word) + " are unknown here";
+      if (its.text != wanted.format)
+        return "tensor " + shown(name) + " has the format " + shown(its.text) + ", not " +
                shown(wanted.format);
     }
     for (safetensors::tensor const& t : file.tensors())

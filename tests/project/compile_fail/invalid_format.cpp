@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// A format of 17 bits: the concept that it does not satisfy has the reason in its name.
+// expect: fits_16_bits
+#include <lowp/lowp.hpp>
+
+#ifdef CONTROL
+using mine = lowp::basic_float<lowp::format{5, 10, 15}>;
+#else
+using mine = lowp::basic_float<lowp::format{6, 10, 31}>;
+#endif
+
+float widened(mine x) { return x; }
