@@ -4,7 +4,7 @@
 build_benches() {
   need_toolchain
   need libbenchmark-dev benchmark/benchmark.h
-  # What lowp is measured against.
+  # Libraries that lowp is measured against.
   wish libeigen3-dev eigen3/Eigen/Core Eigen/Core
   wish libfp16-dev fp16/fp16.h
   wish libhwy-dev hwy/highway.h

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How casts are timed: the library's and everybody else's.
+// Times casts: the library's and everybody else's.
 #pragma once
 
 #include "peer.hpp"

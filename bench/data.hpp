@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the benchmarks read and write.
+// Input and output of the benchmarks.
 #pragma once
 
 #include <sys/mman.h>
@@ -42,8 +42,8 @@ class block {
   std::size_t size_ = 0;
 };
 
-/// The streams of one case, filled anew, so that updates in place start from the same state in every
-/// repetition.
+/// The streams of one case, filled anew, so that updates in place start from the same state in
+/// every repetition.
 class data {
  public:
   /// n standard normal numbers, passed through `shape`. They repeat after 64 Ki elements, so that
@@ -61,8 +61,8 @@ class data {
   }
 
  private:
-  // Each stream begins at another line of a page: were all equal in their low 12 bits of address,
-  // loads would wait for unrelated stores and all would compete for one set of the cache.
+  // Each stream begins at another line of a page. If all were equal in their low 12 bits of
+  // address, loads would wait for unrelated stores, and all would compete for one set of the cache.
   template <class T>
   T* take(std::size_t n) {
     std::size_t const stagger = 17 * 64 * used_;

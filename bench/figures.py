@@ -11,8 +11,8 @@ LIBRARIES = ("Eigen", "Highway", "oneDNN")  # as peers/ name them
 
 
 def medians(folder, program):
-    """Of a round: context, versions, medians of items a second and traffic by name. Traffic loops have
-    the name of the bytes they move; what ran with LOWP_ISA=avx2 has avx2: before it."""
+    """Reads a round: context, versions, medians of items a second and traffic by name. Traffic loops
+    have the name of the bytes they move; runs with LOWP_ISA=avx2 have avx2: before the name."""
     context, versions, samples, traffic = {}, {}, {}, {}
     for path in sorted(folder.glob(f"{program}-*.json")):
         data = json.loads(path.read_text())
@@ -56,7 +56,7 @@ def collect(program, folders):
 
 
 class Figures:
-    """Of all programs that have been measured."""
+    """Figures of all programs that have been measured."""
 
     def __init__(self, folder):
         self.contexts, self.speeds, self.traffic = {}, {}, {}

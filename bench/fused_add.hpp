@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fused additions are timed: the library's and everybody else's.
+// Times fused additions: the library's and everybody else's.
 #pragma once
 
 #include "peer.hpp"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md tells: the rows of its tables by topic, whom each is held against, what is asked.
+"""Rows of the tables in README.md by topic, the rivals of each, and the figure that is asked.
 
 A row is a case of a program, by the name that the program gives it, without who ran it and where:
 "cast/float->bfloat16/nearest_even/avx512/L2" is the case "cast/float->bfloat16/nearest_even". Its
@@ -179,17 +179,17 @@ TOPICS = (
           tuple(pieces())),
     Topic("Census and ranges", ("census",), "", tuple(readings())),
     Topic("Watch", ("watch",),
-          "A training step of which a watch is told of every tensor of every layer, forward and "
-          "backward, and reads weights in turns, which is the default, against one without: at most "
-          "3 % slower is 0.971 of the speed. The fewer the examples, the more of a step is reading "
-          "weights. Lower quartile of the thread's own time, steps with and without in turns.",
+          "A training step that shows a watch every tensor of every layer, forward and backward, "
+          "against one without a watch. The watch reads weights in turns, which is the default. At "
+          "most 3 % slower is 0.971 of the speed. The fewer the examples, the more of a step is "
+          "reading weights. Lower quartile of the thread's own time, steps with and without in turns.",
           tuple(watches()), "step", "Steps per second", 1, 3),
 )
 PROGRAMS = tuple(program for topic in TOPICS for program in topic.programs)
 
 
 def pattern(program, level):
-    """What --benchmark_filter is to select for the rows; traffic loops come by themselves."""
+    """Makes the --benchmark_filter for the rows; traffic loops come by themselves."""
     rows = [r for topic in TOPICS for r in topic.rows]
     if level == "avx2":
         cases = {r.case[len(AVX2):] for r in rows if r.case.startswith(AVX2)}

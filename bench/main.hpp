@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all benchmark programs do. They take Google Benchmark's flags.
+// The frame of every benchmark program. They take Google Benchmark's flags.
 #pragma once
 
 #include "peer.hpp"
@@ -20,7 +20,7 @@
 
 namespace bench {
 
-/// The text after `flag=` where it was last given, else `otherwise`.
+/// The text after the last `flag=`, or `otherwise`.
 inline std::string value_of(std::string const& flag, std::vector<std::string> const& arguments,
                             std::string otherwise) {
   for (std::string const& argument : arguments)
@@ -28,7 +28,8 @@ inline std::string value_of(std::string const& flag, std::vector<std::string> co
   return otherwise;
 }
 
-/// "Intel(R) Xeon(R) Processor, family 6, model 85": in virtual machines the name alone says little.
+/// "Intel(R) Xeon(R) Processor, family 6, model 85": in virtual machines the name alone says
+/// little.
 inline std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::map<std::string, std::string> facts;
@@ -51,8 +52,8 @@ inline void note_build() {
 /// Runs the cases that `add_cases` puts into a suite, and prints their table.
 template <class AddCases>
 int run_suite(char const* operation, int argc, char** argv, AddCases add_cases) try {
-  // Neighbours and clocks change within seconds: what is compared has to be measured in turns, and
-  // a median forgets the turns that somebody else disturbed.
+  // Neighbours and clocks change within seconds. So programs are measured in turns, and a median
+  // forgets the turns that somebody else disturbed.
   std::vector<std::string> arguments = {argv[0], "--benchmark_enable_random_interleaving=true",
                                         "--benchmark_min_time=0.05"};
   arguments.insert(arguments.end(), argv + 1, argv + argc);

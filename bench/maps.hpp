@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations from one array to another whose results are not exact, softmax and what stands between the
-// products of a transformer: how the library's are timed and everybody else's.
+// Operations whose results are not exact, from one array to another: softmax, and what stands
+// between the products of a transformer. Times the library's and everybody else's.
 #pragma once
 
 #include "peer.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody else's code for what the library does: it registers itself, shows that its results are
-// the library's, and is timed beside it.
+// Somebody else's code for an operation of the library. It registers itself, shows that its results
+// are the library's, and is timed beside it.
 #pragma once
 
 #include "suite.hpp"
@@ -56,7 +56,7 @@ inline void note_version(std::string const& library, int major, int minor, int p
                                            .append(std::to_string(patch)));
 }
 
-/// Where a peer is allowed an answer of its own.
+/// Elements for which a peer may have an answer of its own.
 struct own_way {
   bool nan_codes = false;
   bool subnormal_inputs = false;
@@ -81,8 +81,8 @@ auto* codes(std::span<T> values) {
     return reinterpret_cast<typename T::storage*>(values.data());
 }
 
-/// Every 16 leading bits of a float, followed by what rounding to 16 bits and less decides on; every
-/// code of a narrow type.
+/// Every 16 leading bits of a float, followed by what rounding to 16 bits and less decides on;
+/// every code of a narrow type.
 template <class T>
 std::vector<T> patterns() {
   std::vector<T> all;
@@ -97,7 +97,7 @@ std::vector<T> patterns() {
   return all;
 }
 
-/// "element 5 is 7fc1, not 7fc0", or nothing. `is_exempt(i)` is not looked at.
+/// "element 5 is 7fc1, not 7fc0", or nothing. Elements with `is_exempt(i)` are skipped.
 template <class T, class IsExempt>
 std::string difference(std::span<T const> found, std::span<T const> expected, own_way allowed,
                        IsExempt is_exempt) {

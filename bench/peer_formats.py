@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What peers.py gives the libraries that it times, and what it expects of them."""
+"""Inputs that peers.py gives the libraries that it times, and the results that it expects."""
 import sys
 
 import numpy
 
 
 def elements_of(bytes_of_each):
-    """How many elements of so many bytes, all arrays together, there are at the level L2 of suite.hpp."""
+    """Counts elements of this many bytes, all arrays together, at the level L2 of suite.hpp."""
     fit = min(128 << 10, (768 << 10) // bytes_of_each)
     return 1 << (fit.bit_length() - 1)
 
@@ -16,7 +16,7 @@ def random_floats(seed, elements):
 
 
 class Format:
-    """What a code stands for, and what is nearest to a number: to check the peers against."""
+    """Values of codes, and the code nearest to a number: the peers are checked against both."""
 
     def __init__(self, exponent_bits, significand_bits, finite_codes):
         self.significand_bits = significand_bits

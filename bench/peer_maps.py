@@ -43,7 +43,7 @@ def compare(name, form, found, exact, scale, more=0):
 
 
 def masked_softmax_case(form, size):
-    """Three calls for what is one of lowp's."""
+    """Three calls, for one of lowp's."""
     import torch
     columns, queries, scale = 1024, 64, 0.5
     elements = elements_of(2 * size)

@@ -46,7 +46,7 @@ def cases_of(program):
 
 
 def seconds_of(function, repeat):
-    """This thread's own, as Google Benchmark counts: waiting for a neighbour is none of it."""
+    """Measures this thread's own time, as Google Benchmark does, without waiting for a neighbour."""
     start = time.thread_time()
     for _ in range(repeat):
         function()

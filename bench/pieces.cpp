@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GELU, norms over rows, sums, clamp and scaling: what stands between the products of a transformer.
+// GELU, norms over rows, sums, clamp and scaling: what stands between the products of a
+// transformer.
 #include "main.hpp"
 #include "maps.hpp"
 

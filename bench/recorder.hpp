@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures of a program that times by itself, written as Google Benchmark writes those that it times.
+// Figures of a program that times by itself, written as Google Benchmark writes those that it
+// times.
 #pragma once
 
 #include <benchmark/benchmark.h>

@@ -53,7 +53,8 @@ __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,f16c"), flatten)) 
 }
 #endif
 
-/// Calls loop.operator()<width>(), which is to be always_inline, in a function compiled for `width`.
+/// Calls loop.operator()<width>(), which is to be always_inline, in a function compiled for
+/// `width`.
 template <class Loop>
 void run(registers width, Loop const& loop) {
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One table per operation, after the run.
+// Prints one table per operation, after the run.
 #pragma once
 
 #include "suite.hpp"
@@ -61,7 +61,7 @@ class table : public benchmark::BenchmarkReporter {
   }
 
  private:
-  /// Elements per nanosecond; 0 where nothing was measured.
+  /// Elements per nanosecond; 0 if nothing was measured.
   double speed(entry const& e) const {
     auto const found = speeds_.find(e.full_name(cases_.operation()));
     if (found == speeds_.end()) return 0;
@@ -87,7 +87,7 @@ class table : public benchmark::BenchmarkReporter {
     double const elements = speed(e);
     if (elements == 0) return;
     bool const is_large = e.count >= 1 << 20;
-    // Of a literal + a string g++ 12 warns at -O3 without a reason.
+    // For a literal + a string, g++ 12 warns at -O3 without a reason.
     std::string size(e.where.name);
     size.append(1, ' ').append(std::to_string(e.count >> (is_large ? 20 : 10)));
     size += is_large ? "Mi" : "Ki";

@@ -40,8 +40,8 @@ void add_log_softmax(bench::suite& cases, std::string const& name) {
                    [](auto in, auto out, std::size_t n) { lowp::log_softmax(in, out, n); });
 }
 
-// Every fourth score is masked. A mask of one sequence's queries serves all; its bytes are left out of the
-// traffic.
+// Every fourth score is masked. A mask of one sequence's queries serves all; its bytes are left out
+// of the traffic.
 template <class T>
 void add_masked(bench::suite& cases, std::string const& name) {
   constexpr std::size_t columns = 1024;
@@ -55,7 +55,7 @@ void add_masked(bench::suite& cases, std::string const& name) {
       mask.size());
 }
 
-// What those had who had nothing but 16 bits, without and with CogView's PB-Relax.
+// The choices of those who had nothing but 16 bits, without and with CogView's PB-Relax.
 template <class T>
 void add_relaxed(bench::suite& cases, std::string const& name, float alpha) {
   for (std::size_t const columns : bench::softmax_columns)

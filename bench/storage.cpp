@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdamW on every kind of storage. Names say how the parameter is kept; gradients and moments are float
-// but where they are said to lie in blocks.
+// AdamW on every kind of storage. Names say how the parameter is kept; gradients and moments are
+// float unless the name says that they lie in blocks.
 #include "adamw.hpp"
 #include "main.hpp"
 
@@ -36,7 +36,7 @@ void add(bench::suite& cases, std::string const& name, View view, Rounding round
       });
 }
 
-/// Bits that are no number, where an element of as many bits stands for them.
+/// Bits that are no number; an element of as many bits stands for them.
 template <class L, class T>
 std::span<L> bits_of(std::span<T> elements) {
   return {reinterpret_cast<L*>(elements.data()), elements.size()};

@@ -20,7 +20,8 @@
 
 namespace bench {
 
-/// Where the streams of a case lie: as many elements as fit, in a power of two.
+/// The level of memory that holds the streams of a case: as many elements as fit, in a power of
+/// two.
 struct level {
   char const* name;
   std::size_t elements, bytes;  // at most
@@ -59,8 +60,8 @@ class suite {
   std::string const& operation() const { return operation_; }
   std::vector<entry> const& entries() const { return entries_; }
 
-  /// A case of this library, at every level that has room for `least` elements. `run` takes the state
-  /// and a number of elements.
+  /// A case of this library, at every level that has room for `least` elements. `run` takes the
+  /// state and a number of elements.
   template <class Traffic, class Run>
   void add(std::string const& name, Run run, std::size_t least = 1) {
     add_peer<Traffic>(name + "/" + std::string(lowp::isa()), run, least);

@@ -47,7 +47,7 @@ def spread(values, digits=2):
 
 
 def measured(results, asked, digits):
-    """What was asked, the figure, and whether it is reached."""
+    """Makes three cells: the figure that was asked, the one measured, and yes or no."""
     text = "" if asked is None else number(asked, digits)
     if not results:
         return [text, "not measured", ""]
@@ -57,7 +57,7 @@ def measured(results, asked, digits):
 
 
 def peer_name(results):
-    """In which loop or library that was, mostly."""
+    """Names the loop or library that was fastest, mostly."""
     names = [name.split("/")[-2] for _, name in results]
     return f" ({max(sorted(set(names)), key=names.count)})" if names else ""
 
@@ -80,7 +80,7 @@ def line(cells):
 
 
 def table(figures, topic, bounds):
-    """Of a row the first line has its name and the memory; each rival is a line."""
+    """Makes a table. The first line of a row has its name and the memory; each rival is a line."""
     has_rivals = any(row.rivals for row in topic.rows)
     has_memory = any(row.from_memory for row in topic.rows)
     head = ["operation"]

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Measures the programs of bench/README.md, or those that are named, in 5 rounds or as many as are named
-# first; keeps the figures in bench/results, rewrites the page and the short table in README.md. What is not measured now
-# stays as it was, with its date. PyTorch and ml_dtypes are measured where PYTHON, by default python3,
-# has them.
+# Measures the programs of bench/README.md, or those that are named, in 5 rounds or the number that
+# comes first. Keeps the figures in bench/results, and rewrites the page and the short table in
+# README.md. Figures that are not measured now stay as they were, with their date. PYTHON, by
+# default python3, times PyTorch and ml_dtypes if it has them.
 #   PYTHON=venv/bin/python sh bench/table.sh
 #   sh bench/table.sh 3 softmax census
 . "$(dirname -- "$0")/../tests/setup.sh"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a watch costs a training step that tells it of every tensor of every layer, forward and backward:
-// at the default, where it reads weights in turns; where it reads all of them always; and in steps that it
-// does not look at. The fewer the examples, the more of a step is reading weights: one is the worst case.
+// Measures the cost of a watch to a training step that shows it every tensor of every layer,
+// forward and backward. It does so at the default, with weights read in turns; with all weights
+// read in every step; and in steps that the watch skips. The fewer the examples, the more of a step
+// is reading weights: one example is the worst case.
 //
-// Steps of all kinds take turns, so that they meet the same neighbours and clocks; of what a benchmark
-// program takes, this one heeds --benchmark_min_time and --benchmark_out.
+// Steps of all kinds take turns, so that they meet the same neighbours and clocks. Of a benchmark
+// program's flags, this one heeds --benchmark_min_time and --benchmark_out.
 #include "main.hpp"
 #include "recorder.hpp"
 #include "watched_models.hpp"
@@ -22,7 +23,7 @@
 
 namespace {
 
-/// What this thread has computed for, in seconds: waiting for a neighbour is none of it.
+/// This thread's processor time in seconds, without the time it waits for a neighbour.
 double now() {
   std::timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -35,8 +36,8 @@ double lower_quartile(std::vector<double>& times) {
   return *at;
 }
 
-/// Kinds of steps: without a watch, at the default, with updates that tell the watch of the weights,
-/// reading all, not looked at.
+/// Kinds of steps: without a watch, at the default, with updates that tell the watch about the
+/// weights, reading all, and skipped.
 constexpr std::size_t kinds = 5, told = 2;
 
 /// Of a step of each kind: the mean over as many steps as it takes to read every weight.

@@ -80,7 +80,7 @@ struct watched_layer {
           .weight("bias", values(bias.gradient));
     return dx;
   }
-  /// The update tells the watch of the weights where there is `told`.
+  /// The update tells the watch about the weights if there is `told`.
   void update(watch* told, std::uint64_t step) {
     for (auto& [name, each] :
          {std::pair<char const*, learned*>("weight", &weight), {"bias", &bias}}) {
@@ -116,7 +116,7 @@ class watched_mlp {
       layers_.push_back(make_dense(w, "layer." + std::to_string(i), width, width));
   }
 
-  /// `told`, where it is not null, is `w`, and learns of weights from their updates.
+  /// `told`, if it is not null, is `w`, and learns of weights from their updates.
   void step(watch* w, watch* told, std::uint64_t number) {
     std::vector<matrix> seen{x_};
     for (dense const& each : layers_) {
@@ -151,7 +151,7 @@ class watched_block {
         up_(make_dense(w, "up", 4 * width, width)),
         down_(make_dense(w, "down", width, 4 * width)) {}
 
-  /// `told`, where it is not null, is `w`, and learns of weights from their updates.
+  /// `told`, if it is not null, is `w`, and learns of weights from their updates.
   void step(watch* w, watch* told, std::uint64_t number) {
     auto const a1 = norm1_.layer().forward(x_);
     norm1_.see(w, x_, a1.result);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How to keep the weights of an image model while it is fine-tuned: at a normal and at a small rate.
+// Advises how to store the weights of an image model that is fine-tuned, at a normal and a small
+// rate.
 #include <lowp/advice.hpp>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One vector of floats into several formats and back, rounded in several ways.
+// Converts floats into several formats and back, rounded in several ways.
 #include <lowp/lowp.hpp>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What float16 would do to activations, found without storing them.
+// Tells how float16 would change activations, without storing them.
 #include <lowp/census.hpp>
 
 #include <cmath>

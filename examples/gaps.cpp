@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where 16 bits lose what you add: the gaps between values, and the end of the range.
+// Shows how 16 bits lose an addend: the gaps between values, and the end of the range.
 #include <lowp/lowp.hpp>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of a whole model: unscaled, clipped and applied; a step that overflows is skipped and says
-// where.
+// Unscales, clips and applies the gradients of a whole model. A step that overflows is skipped, and
+// names the tensor.
 #include <lowp/lowp.hpp>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ int main() {
 
   lowp::loss_scaler scaler;
   for (unsigned step = 1; step <= 3; ++step) {
-    // As backward of loss * scaler.scale would leave them.
+    // The gradients that backward of loss * scaler.scale would leave.
     std::ranges::fill(body_gradient, 0.1f * scaler.scale);
     std::ranges::fill(head_gradient, (step == 2 ? 1e35f : 0.2f) * scaler.scale);
 

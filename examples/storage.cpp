@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same 1000 weights, the same 500 small steps, kept in six ways: choosing one is choosing a type.
+// The same 1000 weights, the same 500 small steps, kept in six ways: choosing one is choosing a
+// type.
 #include <lowp/lowp.hpp>
 
 #include <cstdint>

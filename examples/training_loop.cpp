@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training loop in bfloat16: stochastic rounding on all processors, a checkpoint that resumes to the bit,
-// and a watch that names the layer whose values are not finite.
+// A training loop in bfloat16: stochastic rounding on all processors, a checkpoint that resumes to
+// the bit, and a watch. The watch names the layer whose values are not finite.
 #include <lowp/checkpoint.hpp>
 #include <lowp/lowp.hpp>
 #include <lowp/openmp.hpp>

@@ -43,7 +43,7 @@ install_missing
 build_target $target -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_TEST_ALL=$all \
   -DLOWP_BUILD_TRAINING=$all
 
-# The exhaustive tests take longer than all others: only when labels are asked for.
+# The exhaustive tests take longer than all others: they run only if labels are given.
 labels=
 for argument; do
   case $argument in -L* | --label*) labels=asked ;; esac

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tests/run.sh, examples/run.sh and bench/run.sh: finds what is missing, installs it where
+# Sourced by tests/run.sh, examples/run.sh and bench/run.sh. Finds what is missing, installs it if
 # the system is Debian, configures and builds.
 set -eu
 
@@ -43,7 +43,7 @@ need_toolchain() {
   need ninja-build ninja make
 }
 
-# What all of examples/ is built with.
+# Packages that all of examples/ needs.
 need_examples() {
   need_training
   need nlohmann-json3-dev nlohmann/json.hpp
@@ -77,7 +77,7 @@ install_missing() {
   say "going on without:$wished ($why)"
 }
 
-# As many jobs as processors, but 2 GB of memory for each.
+# Counts jobs: one a processor, but with 2 GB of memory for each.
 job_count() {
   memory=$(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo 2>/dev/null || :)
   processors=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
@@ -87,8 +87,9 @@ job_count() {
   echo "$fit"
 }
 
-# What `cmake --build` or `ctest` prints, less its lines about what went well: on a terminal one line that
-# is rewritten, elsewhere one for every tenth. `followed WHAT COMMAND...` has the command's exit status.
+# followed WHAT COMMAND...: shows what `cmake --build` or `ctest` prints, less its lines about what
+# went well. On a terminal that is one line that is rewritten, elsewhere one for every tenth. It has
+# the command's exit status.
 followed() {
   what=$1
   shift

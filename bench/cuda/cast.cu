@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions, against CUB's transform where that has one.
+// Conversions, against CUB's transform if it has them.
 #include "cub.cuh"
 #include "suite.cuh"
 

@@ -20,7 +20,7 @@ def cast(x, key):
 
 
 def expect_stochastic(exact, result):
-    """That each float went to a neighbour, and so many upward as the fractions say."""
+    """Checks that each float went to a neighbour, and as often upward as the fractions say."""
     bits = numpy.asarray(exact[:CHECKED]).view(numpy.uint32).astype(numpy.int64)
     codes = jax.lax.bitcast_convert_type(result[:CHECKED], jnp.uint16)
     up = numpy.asarray(codes).astype(numpy.int64) - (bits >> 16)

@@ -65,7 +65,7 @@ struct rotation {
   std::span<T> all() const { return {data, count * sets}; }
 };
 
-/// So many that the operand with this many bytes takes 512 MiB, which is several times any L2.
+/// Counts the sets that make the operand with this many bytes take 512 MiB, several times any L2.
 inline std::size_t sets_of(std::size_t bytes) {
   constexpr std::size_t enough = std::size_t{512} << 20;
   std::size_t const sets = (enough + bytes - 1) / bytes;

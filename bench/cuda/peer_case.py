@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all peers are measured with."""
+"""Shared by all peers: sizes and counts of a measurement."""
 import math
 
 ELEMENTS = 1 << 28

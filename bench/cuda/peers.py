@@ -93,7 +93,7 @@ def run_family(family, folder):
 
 
 def lines_of(family, folder, log):
-    """What a family printed, and why it ended early."""
+    """Returns the lines that a family printed, and why it ended early."""
     seconds, end = FAMILIES[family][1], "no answer"
     try:
         done = subprocess.run([sys.executable, __file__, str(folder), family],

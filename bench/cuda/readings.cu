@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reads a tensor and writes next to nothing: a census, the range that a watch looks at.
+// Times operations that read a tensor and write next to nothing: a census, and the range that a
+// watch reads.
 #include "suite.cuh"
 
 #include <lowp/cuda/lowp.cuh>

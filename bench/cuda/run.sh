@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Measures lowp::cuda and its peers on this machine's GPU and writes JSON and a README.md into a
-# folder, by default build/bench-cuda. PyTorch, Triton and JAX are measured where PYTHON, by default
-# python3, has them. Needs nvcc and nothing from a network.
+# Measures lowp::cuda and its peers on this machine's GPU, and writes JSON and a README.md into a
+# folder, by default build/bench-cuda. PYTHON, by default python3, times those of PyTorch, Triton
+# and JAX that it has. Needs nvcc and nothing from a network.
 #   sh bench/cuda/run.sh
 #   PYTHON=venv/bin/python sh bench/cuda/run.sh results
 set -eu
@@ -42,7 +42,7 @@ for source in "$here"/*.cu; do
 done
 for job in $jobs; do wait "$job" || die "a program does not compile"; done
 
-# What the device does meanwhile: the columns that table.py reads.
+# Record the device's state meanwhile: the columns that table.py reads.
 nvidia-smi -lms 200 --format=csv,noheader,nounits --query-gpu=driver_version,clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu,ecc.mode.current \
   >"$out/clocks.csv" 2>/dev/null &
 sampler=$!

@@ -117,7 +117,7 @@ class suite {
   }
 
   /// Launches once. Then host(first, operands...), given the operands as they were from an element
-  /// on, must leave in them the bits that the launch has left on the device.
+  /// on, must turn them into the device's bits.
   template <class Launch, class Host, class... T>
   void check(Launch const& launch, Host const& host, rotation<T> const&... operands) {
     launch(stream_, 0);
@@ -182,7 +182,7 @@ class suite {
     std::span<std::byte> const found = host_.take<std::byte>(count * std::max({sizeof(T)...}));
     std::apply(
         [&](auto const&... spans) {
-          // Or the comparison would also pass where no kernel had run.
+          // Otherwise the comparison would pass even if no kernel had run.
           if ((... && (differs_at(spans, operands[1].data() + first, found) == spans.size())))
             throw std::runtime_error("nothing is computed");
           int number = 0;

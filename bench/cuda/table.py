@@ -4,8 +4,8 @@
 
     python3 bench/cuda/table.py [FOLDER] > bench/cuda/README.md
 
-FOLDER is what run.sh wrote, by default bench/cuda/measured; where there is none, nothing has been
-measured and the page says so.
+run.sh wrote FOLDER, by default bench/cuda/measured. Without it nothing has been measured, and the
+page says so.
 """
 import json
 import pathlib
@@ -207,8 +207,8 @@ Written by [table.py](table.py) from what [run.sh](run.sh) measures:
 sh bench/cuda/run.sh FOLDER
 ```
 
-needs `nvcc`, a GPU and nothing from a network; `FOLDER` then has the JSON, the samples of the clocks and
-this page. Copied to `bench/cuda/measured`, they are what `python3 bench/cuda/table.py` makes this page of.
+needs `nvcc`, a GPU and nothing from a network. `FOLDER` then has the JSON, the samples of the clocks and
+this page. Copy them to `bench/cuda/measured`, and `python3 bench/cuda/table.py` makes this page from them.
 
 | | |
 |---|---|
@@ -221,10 +221,10 @@ this page. Copied to `bench/cuda/measured`, they are what `python3 bench/cuda/ta
   the same process, right before and right after the case; its drift is the change between the two. A
   case that reads more than it writes can be faster than a copy.
 - A time is that of a CUDA graph of {launches} or more launches, divided by their number; {replays} replays after
-  {warm_ups} that do not count ([timing.cuh](timing.cuh)). Launches take turns on sets of operands, so many that
-  each operand takes 512 MiB or, in lists, all operands together do.
+  {warm_ups} that do not count ([timing.cuh](timing.cuh)). Launches take turns on sets of operands.
+  Each operand takes 512 MiB in all its sets; in lists, all operands together do.
 - Data are normal random numbers. Before a case is timed, all bits of one launch are compared with what
-  the host library computes; where they differ there is no figure.
+  the host library computes; if they differ, there is no figure.
 - Peers ([peers.py](peers.py)) show before they are timed that they round as they should. PyTorch and
   Triton run in CUDA graphs too; JAX is timed by the host's clock over as many launches.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a launch takes, when many follow one another.
+// Times a launch among many that follow one another.
 #pragma once
 
 #include "memory.cuh"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of PyTorch and Triton. No recipe moves more than it must: results are
-converted where they are stored."""
+"""Cases of PyTorch and Triton. No recipe moves more than it must: results are converted as they
+are stored."""
 import torch
 
 from peer_case import CHECKED, ELEMENTS, SETS, TOLERANCE, expect
@@ -39,7 +39,7 @@ def expect_nearest(exact, result):
 
 
 def expect_stochastic(exact, result):
-    """That each float went to a neighbour, and so many upward as the fractions say."""
+    """Checks that each float went to a neighbour, and as often upward as the fractions say."""
     bits = exact[:CHECKED].view(torch.int32)
     found = result[:CHECKED].view(torch.int16).to(torch.int32) & 0xFFFF
     up = (found - ((bits >> 16) & 0xFFFF)).double()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long PyTorch's launches take, by the method of timing.cuh."""
+"""Times PyTorch's launches by the method of timing.cuh."""
 import gc
 import sys
 

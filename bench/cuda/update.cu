@@ -142,8 +142,8 @@ int main(int argc, char** argv) {
     measure_list(
         all, "400_biases_and_norms",
         repeated(40, {width, width, width, width, 4 * width, width, width, width, width, width}));
-    // 40 layers of width 4096 with adapters of rank 16 at query, key, value, output and one
-    // projection of the feed-forward network: a pair of factors each.
+    // 40 layers of width 4096 with adapters of rank 16: a pair of factors at query, key, value,
+    // output and one projection of the feed-forward network.
     constexpr std::size_t factor = 16 * 4096, wide = 16 * 11008;
     measure_list(all, "400_adapters",
                  repeated(40, {factor, factor, factor, factor, factor, factor, factor, factor,

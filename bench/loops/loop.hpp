@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops as one writes them without a library. Each file is compiled by the project's compiler and,
-// where it is installed, by the other one too: what a compiler makes of a loop is that compiler's.
+// if it is installed, by the other one too: loops measure compilers.
 #pragma once
 
 #include "../registers.hpp"
@@ -10,8 +10,8 @@
 
 namespace bench {
 
-/// Calls add(name, width), as in "cast/clang14_loop_avx512" for "cast", for the widths worth comparing:
-/// wider registers are not always faster.
+/// Calls add(name, width), as in "cast/clang14_loop_avx512" for "cast", for the widths worth
+/// comparing: wider registers are not always faster.
 template <class Add>
 void for_each_loop(std::string name, Add add) {
 #if defined(__clang__)

@@ -2,7 +2,8 @@
 // Highway: PromoteTo and DemoteTo. Its bfloat16 is not demoted to here: before 1.1 that truncates.
 #include "../cast.hpp"
 
-// The machine's own target alone: Highway 1.0 refuses some processors whose best one is not in its list.
+// The machine's own target alone: Highway 1.0 refuses some processors whose best one is not in its
+// list.
 #define HWY_COMPILE_ONLY_STATIC
 #include <hwy/highway.h>
 

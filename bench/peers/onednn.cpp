@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN: a reorder that changes the type only. Not to float16: where the processor has no arithmetic
-// in it, version 2.6 runs its reference code, a hundred times slower.
+// oneDNN: a reorder that changes the type only. It does not go to float16: on a processor without
+// arithmetic in it, version 2.6 runs its reference code, a hundred times slower.
 #include "onednn.hpp"
 
 #include "../cast.hpp"
@@ -27,7 +27,7 @@ void add_cast(bench::suite& cases, std::string const& name, bench::own_way allow
 bench::peer const peer("cast", [](bench::suite& cases) {
   onednn::begin();
   using lowp::bfloat16;
-  // Where there is an instruction for it, which flushes them.
+  // Subnormal inputs are exempt: the instruction, if there is one, flushes them.
   add_cast<float, bfloat16>(cases, "float->bfloat16/nearest_even", {.subnormal_inputs = true});
   add_cast<bfloat16, float>(cases, "bfloat16->float/exact", {});
 });

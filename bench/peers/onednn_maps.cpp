@@ -18,7 +18,7 @@ namespace onednn = bench::onednn;
 
 constexpr auto inference = dnnl::prop_kind::forward_inference;
 
-/// Where both round float's result to bfloat16, they may be on two sides of a tie.
+/// If both round float's result to bfloat16, they may be on two sides of a tie.
 template <class T>
 constexpr bench::tolerance close(double absolute = 0x1p-20) {
   return {std::is_same_v<T, float> ? 0x1p-17 : 0x1p-7, absolute};

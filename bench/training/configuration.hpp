@@ -42,7 +42,7 @@ std::span<configuration const> moment_configurations();
 std::span<configuration const> small_configurations();
 
 std::vector<configuration> all_configurations();
-/// @throws std::runtime_error  there is none of that name
+/// @throws std::runtime_error  no configuration has that name
 configuration configuration_named(std::string_view name);
 
 }  // namespace training

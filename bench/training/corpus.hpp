@@ -30,8 +30,8 @@ class corpus {
   std::size_t vocabulary_size_ = 0, held_out_ = 0;
 };
 
-/// Stretches of `length` symbols, as contexts, and the one after each of them, or, where there is
-/// one target for each symbol, the next one after each symbol.
+/// Stretches of `length` symbols, as contexts, and their targets. A target is the symbol after the
+/// stretch or, if there is one for each symbol, the next one after each symbol.
 struct stretches {
   std::vector<std::uint8_t> contexts, targets;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One tensor by the library's ready recipe of FP8-LM, in place of a stored_tensor.
+// Keeps one tensor by the library's recipe of FP8-LM, in place of a stored_tensor.
 #pragma once
 
 #include <lowp/fp8_lm.hpp>

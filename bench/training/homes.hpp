@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where numbers live between steps: each class owns the vectors of one storage, makes of them the
-// view that `lowp::update` takes, and reads back as floats what a model computes with. One that has a
-// scale for the tensor is told how large results may become, by expect(), before each step.
+// Homes of numbers between steps. Each class owns the vectors of one storage, makes of them the
+// view that `lowp::update` takes, and reads the model's numbers back as floats. Before each step,
+// expect() tells a home with a scale for the tensor how large results may become.
 #pragma once
 
 #include <lowp/gradients.hpp>
@@ -122,7 +122,7 @@ class scaled {
   float scale_, next_;
 };
 
-/// A scale for every Block elements. Zeros to begin with.
+/// A scale for every Block elements. All are zero at first.
 template <class T, int Block>
 class block_scaled {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers that the models are made of, forward and backward. An activation has one column for
-// each example; a backward function takes the derivative of the loss by its layer's result and
-// returns that by its layer's input.
+// The layers of the models, forward and backward. An activation has one column for each example. A
+// backward function takes the derivative of the loss by its layer's result, and returns that by its
+// layer's input.
 #pragma once
 
 // Eigen must not share one product among threads: how it cuts the sums would depend on how many
@@ -94,8 +94,8 @@ struct layer_norm {
   }
 };
 
-/// Turns each column into exp(x) / sum(exp(x)), its largest element first brought to 0, so that no
-/// exponential overflows; returns the logarithms of the sums.
+/// Turns each column into exp(x) / sum(exp(x)), and returns the logarithms of the sums. It first
+/// shifts the largest element to 0, so that no exponential overflows.
 template <class Columns>
 auto softmax(Columns&& x) {
   using row = Eigen::Matrix<typename std::remove_cvref_t<Columns>::Scalar, 1, Eigen::Dynamic>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where loss scaling decides: gradients in 16 bits of a loss that counts little, as an auxiliary one
-// does. Weights and moments are fp32 and the gradient is rounded once, when it is stored: what a
-// backward pass in 16 bits loses on its way comes on top.
+// A task that loss scaling decides: gradients in 16 bits of a loss that counts little, as an
+// auxiliary one does. Weights and moments are fp32, and the gradient is rounded once, when it is
+// stored. A backward pass in 16 bits would lose more on its way.
 #pragma once
 
 #include <cstdint>

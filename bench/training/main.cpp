@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains small models once for each way of storing them, and writes what came of it, one line a run.
+// Trains small models once for each way of storing them, and writes what came of it, one line a
+// run.
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -120,8 +121,8 @@ rows tensor_rows_of(job const& j, outcome const& o) {
   return result;
 }
 
-// The rows of the jobs in their order, each as soon as all before it are there, and before the first
-// the names of the columns.
+// The rows of the jobs in their order, after the names of the columns. A row is written as soon as
+// all before it are there.
 class ordered_file {
  public:
   explicit ordered_file(std::string const& path) {
@@ -214,7 +215,7 @@ void compare(options const& o) {
                result.report().applied_ratio());
     std::fflush(stdout);
     runs.add(i, {row_of(j, result)});
-    // Of all tensors one seed shows enough.
+    // For the figures of all tensors, one seed is enough.
     bool const is_named = j.how_fast->names_tensors && j.seed == 1;
     of_tensors.add(i, is_named ? tensor_rows_of(j, result) : rows{});
   });

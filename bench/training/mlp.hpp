@@ -22,7 +22,7 @@ inline void append_mlp(std::vector<tensor_shape>& shapes, std::span<std::size_t 
   }
 }
 
-/// The loss of those layers, which are the tensors from `first` to the last. Where there are
+/// The loss of those layers, which are the tensors from `first` to the last. If there are
 /// gradients, they are written, and `x` becomes the derivative by the input.
 template <class Scalar>
 double mlp_loss(std::vector<tensor_shape> const& shapes, tensors<Scalar> const& weights,

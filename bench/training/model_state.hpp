@@ -20,7 +20,7 @@ class model_state {
   /// The working copy of the weights, as floats.
   virtual void read(tensors<float>& weights) const = 0;
   virtual void read_moments(tensors<float>& first, tensors<float>& second) const = 0;
-  /// One step of AdamW; a report for each tensor is added to. `step` counts from 1.
+  /// Takes one step of AdamW, and adds to one report for each tensor. `step` counts from 1.
   virtual void step(tensors<float> const& gradients, lowp::adamw const& optimizer,
                     std::uint64_t step, std::span<lowp::update_report> reports) = 0;
   /// Of weights and moments, scales and compensations included; and of the gradients.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors that begin at a multiple of a cache line. Eigen sums in registers from the first aligned
-// element on: where that is must not depend on what the allocator had left.
+// element on; its place must not depend on the allocator.
 #pragma once
 
 #include <cstddef>

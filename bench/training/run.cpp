@@ -31,7 +31,7 @@ double requested(std::vector<lowp::update_report> const& reports) {
   return sum;
 }
 
-// The share of second moments that are 0 where the first is not.
+// The share of zeros among the second moments whose first moment is not 0.
 double zero_second_of(model_state const& state, tensors<float>& first, tensors<float>& second) {
   state.read_moments(first, second);
   std::size_t lost = 0, count = 0;

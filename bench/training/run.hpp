@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One configuration's way from initial weights to a trained model.
+// Trains one configuration from initial weights to the end.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct outcome {
   double mean_request = 0;
   /// The largest mean of |u| over all weights that a step asked for, in units of its learning rate.
   double largest_request = 0;
-  /// The largest share of second moments that were 0 where the first was not, of those looked at:
-  /// after 1, 2, 4, ... steps and at the points above.
+  /// The largest share of zeros among the second moments whose first moment is not 0. It is looked
+  /// for after 1, 2, 4, ... steps and at the points above.
   double zero_second = 0;
   double update_seconds, step_seconds;  ///< medians over the steps
   tensors<float> weights;               ///< in the end

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Trains three small models in every storage, at a normal and at a small learning rate, and writes
-# what came of it: results/*, README.md here and six storages in the project's README.md. Other arguments
-# go to the program; with any of them all of it is written into the build folder instead.
+# Trains three small models in every storage, at a normal and at a small learning rate. Writes the
+# results into results/*, README.md here and six storages in the project's README.md. Other
+# arguments go to the program; with any of them all of it is written into the build folder instead.
 #   sh bench/training/run.sh             # all of it: half an hour on two processors
 #   sh bench/training/run.sh --quick     # a fortieth of the steps
 #   sh bench/training/run.sh --help

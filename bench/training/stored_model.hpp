@@ -50,8 +50,8 @@ class stored_tensor {
   std::size_t gradient_bytes() const { return gradient_.bytes(); }
 
  private:
-  // Bounds from the last values: a moment is a mean of what it was and of g, as it is stored, or
-  // g * g; a step of AdamW seldom exceeds lr, and hardly ever eight times that.
+  // Bounds from the last values. A moment is a mean of its last value and of g as it is stored, or
+  // g * g. A step of AdamW seldom exceeds lr, and hardly ever eight times that.
   void expect_results(lowp::adamw const& a) {
     if constexpr (is_expecting<P> || is_expecting<M> || is_expecting<V>) {
       auto const g = static_cast<double>(gradient_.largest());

@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).parent
 REFERENCE = "fp32"
 TASKS = {"byte_mlp": "MLP on bytes", "digits": "digits", "transformer": "transformer on bytes"}
 RATES = ("normal", "small")
-# What the short tables and the figures show: name, and the reason to look at it.
+# Configurations of the short tables and the figures: name, and the reason to look at it.
 SHORT = {
     "fp32": "fp32",
     "master": "fp32 master, bf16 working copy",
@@ -109,7 +109,7 @@ class Cell:
 
     @property
     def kept(self):
-        """What is left of fp32's improvement, both from fp32's start."""
+        """The share of fp32's improvement that is kept, both from fp32's start."""
         start = mean([float(r["curve"].split(";")[0]) for r in self.base])
         return (start - self.of("held_out")) / (start - mean(self.reference("held_out")))
 
@@ -187,13 +187,13 @@ def loss(values):
 
 
 def nanoseconds(results, name):
-    """Of an update with a report, for each weight of the largest model."""
+    """Time of an update with a report, for each weight of the largest model."""
     runs = results.runs["byte_mlp", "normal", name]
     return min(float(r["update_us"]) * 1000 / int(r["parameters"]) for r in runs)
 
 
 def tally(cells):
-    """How many are within one standard deviation, or beyond it on the good side."""
+    """Counts the cells within one standard deviation, or beyond it on the good side."""
     verdicts = [c.verdict for c in cells]
     text = f"{verdicts.count('yes')} of {len(cells)}"
     lower = verdicts.count("no, lower")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is learned. A task computes in one floating-point type, `float` in the program and `double`
-// where a test compares gradients with differences, and knows nothing of how weights are stored.
+// A problem to learn. A task computes in one floating-point type: `float` in the program, and
+// `double` in the test that compares gradients with differences. It knows nothing of how weights
+// are stored.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +34,8 @@ class task {
   virtual ~task() = default;
 
   virtual std::vector<tensor_shape> const& shapes() const = 0;
-  /// The mean loss, in nats, over the batch that is drawn for (seed, step), and its gradient, which
-  /// has the shapes of the weights before and after.
+  /// The mean loss, in nats, over the batch that is drawn for (seed, step), and its gradient. The
+  /// gradient has the shapes of the weights before and after.
   virtual double differentiate(tensors<Scalar> const& weights, std::uint64_t seed,
                                std::uint64_t step, tensors<Scalar>& gradients) const = 0;
   /// The mean loss, in nats, over data that no batch has, the same data at every call.
@@ -50,7 +51,7 @@ tensors<Scalar> initial_weights(std::vector<tensor_shape> const& shapes, std::ui
     numbers<Scalar>& values = weights.emplace_back();
     for (std::size_t i = 0; i < shape.size(); ++i) {
       std::uint32_t const word = random_word(seed, purpose::initial_weights, which, i);
-      // 24 bits, because so many fit a float: uniform in [-1, 1).
+      // 24 bits, as many as fit a float: uniform in [-1, 1).
       float const uniform = static_cast<float>(word >> 8) * 0x1p-23f - 1;
       values.push_back(static_cast<Scalar>(shape.centre + shape.bound * uniform));
     }

@@ -56,7 +56,7 @@ struct causal_attention {
   }
 
  private:
-  // One head of one stretch, in a matrix that has `third` of them below each other.
+  // Part of a matrix that stacks `third` of them: one head of one stretch.
   struct part_of {
     matrix<Scalar> const& qkv;
     Eigen::Index row, width, column, length;

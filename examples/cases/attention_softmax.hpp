@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention whose heads have scores of magnitudes that differ by 10^7: softmax with nothing but
-// float16, with PB-Relax (CogView, arXiv:2105.13290) and with float inside, which GLM-130B was trained
-// with ("FP32 softmax with QKV scaling (no PB-Relax)": logs/main-log-en.md of THUDM/GLM-130B).
+// Attention whose heads have scores of magnitudes that differ by 10^7. Its softmax is computed with
+// nothing but float16, with PB-Relax (CogView, arXiv:2105.13290) and with float inside. The last is
+// GLM-130B's choice ("FP32 softmax with QKV scaling (no PB-Relax)": logs/main-log-en.md of
+// THUDM/GLM-130B).
 #pragma once
 
 #include <lowp/cast.hpp>

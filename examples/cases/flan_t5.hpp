@@ -19,8 +19,8 @@ namespace cases {
 
 namespace flan_t5 {
 
-/// Standard deviation of the down-projections, and how many times as large as the others one of their
-/// dimensions is: in trained streams few are.
+/// Standard deviation of the down-projections, and how many times as large as the others one of
+/// their dimensions is: in trained streams few are.
 inline constexpr double down_deviation = 4400;
 inline constexpr int outlier = 21;
 inline constexpr float outlier_gain = 13;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoder blocks as those of T5 v1.1 and FLAN-T5 are (huggingface/transformers, models/t5/modeling_t5.py):
-// pre-norm attention with an additive mask, gated tanh-GELU, residuals. Every intermediate is kept as T, sums
-// of products are in float, as tensor cores have them. Four places overflow in float16, and each has its
-// cure.
+// Encoder blocks as those of T5 v1.1 and FLAN-T5 are (huggingface/transformers,
+// models/t5/modeling_t5.py): pre-norm attention with an additive mask, gated tanh-GELU, residuals.
+// Every intermediate is kept as T, sums of products are in float, as tensor cores have them. Four
+// places overflow in float16, and each has its cure.
 #pragma once
 
 #include <lowp/activation.hpp>
@@ -93,7 +93,7 @@ struct cures {
   std::array<int, blocks> exponent{};  ///< of the projection's scale
 };
 
-/// Where a watch sees the blocks, and what each place made: nothing where it was not gone through.
+/// Places at which a watch sees the blocks, and the output of each: nothing if it was not reached.
 struct places {
   using watch_type = lowp::overflow_watch<>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far apart the values of 16 bits are, and what that does to sums and products.
+// Gaps between values of 16 bits, and their effect on sums and products.
 #pragma once
 
 #include <lowp/value.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixed precision or pure bfloat16: one task, and the weights kept in three ways, with fp32 and with
-// bfloat16 to nearest for comparison.
+// Mixed precision or pure bfloat16: one task, and the weights kept in three ways, with fp32 and
+// with bfloat16 to nearest for comparison.
 #pragma once
 
 #include <lowp/lowp.hpp>
@@ -39,7 +39,7 @@ struct fp32_weights {
   std::span<float const> working(std::span<lowp::bfloat16> = {}) const { return weights; }
 };
 
-/// The vectors that a set-up looks at.
+/// The vectors behind the spans of a set-up.
 template <class Setup>
 struct kept_tensor;
 template <>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the set-ups of mixed.hpp cost in time: all that a step does with weights but the products.
+// Times the set-ups of mixed.hpp: all that a step does with weights but the products.
 #pragma once
 
 #include <algorithm>

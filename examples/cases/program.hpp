@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of this folder share: one option, and errors as one line.
+// Shared by the programs of this folder: one option, and errors as one line.
 #pragma once
 
 #include <fmt/core.h>

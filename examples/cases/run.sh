@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds and runs the known cases, each from the failure to the cure, and draws them where gnuplot is.
+# Builds and runs the known cases, each from the failure to the cure, and draws them if gnuplot is
+# installed.
 #   sh examples/cases/run.sh                all of them
 #   sh examples/cases/run.sh stall gaps     these
 #   sh examples/cases/run.sh --write        all, and puts what they print into README.md here

@@ -29,8 +29,9 @@ struct stall_run {
   double moved;    ///< share of weights that are not what they were
   double stalled;  ///< share of updates that left no trace
   double applied;  ///< applied ratio
-  /// Share of the way asked for that the weights with magnitudes from 2^(least_exponent + place) to
-  /// twice that have gone; the first class has all smaller ones too, the last all larger ones.
+  /// Share of the wanted way that weights of each class of magnitude have gone. Class `place` has
+  /// those from 2^(least_exponent + place) to twice that; the first class has all smaller ones too,
+  /// the last all larger ones.
   std::array<double, magnitude_classes> by_magnitude;
 };
 

@@ -76,8 +76,9 @@ class trained {
     return w;
   }
 
-  /// One step of AdamW whose rate is relative to each tensor's root mean square, as that of Adafactor
-  /// with which T5 was trained (N. Shazeer, M. Stern, arXiv:1804.04235, "relative step sizes").
+  /// One step of AdamW whose rate is relative to each tensor's root mean square, as that of
+  /// Adafactor with which T5 was trained (N. Shazeer, M. Stern, arXiv:1804.04235, "relative step
+  /// sizes").
   double step(examples const& batch, double rate, large_activation_penalty const& penalty = {}) {
     weights const w = values();
     activations const a = forward<lowp::bfloat16>(w, batch.x);
@@ -242,7 +243,8 @@ inline t5_network evaluated(weights const& w, examples const& e, scales const& s
 
 }  // namespace t5
 
-/// Trains until activations are beyond 2 * 10^5, then with a falling rate; breaks; cures in two ways.
+/// Trains until activations are beyond 2 * 10^5, then with a falling rate; breaks; cures in two
+/// ways.
 inline t5_case run_t5() {
   using namespace t5;
   t5_case c;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small residual network in the manner of T5 v1.1 (C. Raffel et al., arXiv:1910.10683, and N. Shazeer,
-// arXiv:2002.05202, for gated layers): each block adds wo (relu(wi_0 n) * wi_1 n) to the stream, n being
-// the stream normalised by its root mean square. So what follows sees no scale, and nothing holds it.
+// A small residual network in the manner of T5 v1.1 (C. Raffel et al., arXiv:1910.10683, and N.
+// Shazeer, arXiv:2002.05202, for gated layers). Each block adds wo (relu(wi_0 n) * wi_1 n) to the
+// stream, n being the stream normalised by its root mean square. So later blocks see no scale, and
+// nothing holds it.
 #pragma once
 
 #include <lowp/cast.hpp>
@@ -43,7 +44,7 @@ inline std::span<float const> span_of(matrix const& m) {
   return {m.data(), static_cast<std::size_t>(m.size())};
 }
 
-/// What x becomes where tensors are kept as T.
+/// x, if tensors are kept as T.
 template <class T>
 matrix kept_as(matrix x) {
   if constexpr (!std::is_same_v<T, float>) {
@@ -95,7 +96,7 @@ struct activations {
   std::array<block_activations, blocks> block;
 };
 
-/// Where a watch sees the network.
+/// Places at which a watch sees the network.
 struct places {
   using watch_type = lowp::overflow_watch<lowp::float16>;
 
@@ -186,8 +187,8 @@ struct large_activation_penalty {
   }
 };
 
-/// The gradient of cross-entropy and penalty; values that were kept as something narrower than float
-/// are taken as they are.
+/// The gradient of cross-entropy and penalty; values that were kept as something narrower than
+/// float are taken as they are.
 inline weights gradient(weights const& w, matrix const& x, activations const& a, matrix dlogits,
                         large_activation_penalty const& penalty = {}) {
   weights g(tensors);

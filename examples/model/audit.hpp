@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rounding to a format would do to each tensor of a model.
+// Tells how rounding to a format would change each tensor of a model.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 struct tensor_audit {
   lowp::safetensors::tensor const* tensor = nullptr;  ///< of the model
-  /// 1 where nothing overflows, is flushed or becomes subnormal without one; else the largest power of
-  /// two with which nothing overflows, so with which least is lost at the other end. A float's range has
-  /// the last word: what is beyond it, as a value of F64 may be, still overflows.
+  /// The largest power of two with which nothing overflows, so with which least is lost at the
+  /// other end. It is 1 if without a scale nothing overflows, is flushed or becomes subnormal. A
+  /// float's range has the last word: a value beyond it, as F64 may have, still overflows.
   float scale = 1;
   std::vector<figures> found;  ///< one, or two if the scale is not 1
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace st = lowp::safetensors;
 
-// One tensor of the new file.
+// A tensor of the new file.
 struct piece_of_work {
   model::entry const* from = nullptr;
   bool is_rounded = false;
@@ -28,7 +28,8 @@ std::vector<piece_of_work> plan_work(model const& from, plan const& what, progre
   selection const chosen(what);
   std::vector<piece_of_work> work;
   for (model::entry const& each : from.entries()) {
-    // What has the type already stays as it is, its scale too: rounding it again could only lose.
+    // A tensor that has the type already keeps its bytes and scale: another rounding could only
+    // lose.
     bool const is_rounded = chosen.has(each) && each.type() != *what.to->type;
     work.push_back({&each, is_rounded, is_rounded ? 1 : each.scale});
     bar.expect(each.bytes() * (is_rounded && what.is_scaled ? 2 : 1));
@@ -77,7 +78,8 @@ void copy(model const& from, model::entry const& of, st::writer& to, progress& b
   }
 }
 
-// A census for float would not see what is lost of a double: rounded to odd it is finite and not zero.
+// A census for float would not see what is lost of a double: rounded to odd it is finite and not
+// zero.
 void add_losses_of_doubles(std::span<double const> in, std::span<std::byte const> out,
                            losses& lost) {
   auto const* const to = reinterpret_cast<float const*>(out.data());
@@ -114,7 +116,8 @@ losses round(model const& from, piece_of_work const& work, target const& to,
 }  // namespace
 
 conversion_report convert(model const& from, convert_options const& o, progress& bar) {
-  // One file may be replaced by itself in another format; one of several would leave a model in pieces.
+  // A single file may be replaced by itself in another format; a shard of several would leave a
+  // model in pieces.
   if (from.is_sharded()) from.spare(o.out);
   target const& to = *o.what.to;
   auto const work = plan_work(from, o.what, bar);

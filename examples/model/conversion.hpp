@@ -32,9 +32,9 @@ struct conversion_report {
   std::uint64_t bytes_before = 0, bytes_after = 0;      ///< of all tensors
 };
 
-/// Writes o.out, whole or not at all; a sharded model becomes one file. The bits do not depend on how
-/// a model is sharded: a tensor's random bits are those of its number among all names in order.
+/// Writes o.out, whole or not at all; a sharded model becomes one file. The bits do not depend on
+/// how a model is sharded: a tensor's random bits are those of its number among all names in order.
 conversion_report convert(model const& from, convert_options const& o, progress& bar);
 
-/// What is lost, in lines; nothing where nothing is.
+/// Lists the losses, a line each; empty if there are none.
 std::string losses_of(conversion_report const& r);

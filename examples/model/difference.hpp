@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far two models are apart.
+// Compares two models.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct tensor_difference {
   kind what = kind::none;
   lowp::safetensors::tensor const *a = nullptr, *b = nullptr;
 
-  // Where they are compared as numbers:
+  // Set if they are compared as numbers:
   double largest = 0, mean = 0;  ///< distance in ulps of the format with fewer significand bits
   lowp::safetensors::dtype ulps_of = lowp::safetensors::dtype::f32;
   std::uint64_t at = 0;             ///< number of the element with the largest distance
@@ -35,7 +35,7 @@ struct tensor_difference {
   std::uint64_t not_finite_in_both = 0;  ///< of these
 
   [[nodiscard]] std::string const& name() const { return a != nullptr ? a->name : b->name; }
-  /// Elements that have a distance: where there are none, `at` is no place.
+  /// Counts elements that have a distance; if it is 0, `at` is no place.
   [[nodiscard]] std::uint64_t finite_unequal() const { return unequal - not_finite; }
   [[nodiscard]] bool is_within(double ulps) const;
 };
@@ -49,7 +49,7 @@ struct difference {
 
 difference compare(model const& a, model const& b, progress& bar);
 
-/// "[3, 17]": where element `number` lies; "[]" of a scalar.
+/// "[3, 17]" for the place of element `number`; "[]" for a scalar.
 std::string place_in(std::vector<std::uint64_t> const& shape, std::uint64_t number);
 
 /// "only in the first", "shape", ...

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far two numbers are apart in units of a format's last place.
+// Counts the units of a format's last place between two numbers.
 #pragma once
 
 #include <bit>
@@ -8,9 +8,9 @@
 
 #include "targets.hpp"
 
-/// Where a number lies on a line on which neighbouring values of a format are one apart, those next to
-/// zero too, and which is straight between neighbours. Beyond the largest value it goes on as if the
-/// exponent had no upper end.
+/// The place of a number on a line. Neighbouring values of a format are one apart there, those next
+/// to zero too, and the line is straight between neighbours. Beyond the largest value it goes on as
+/// if the exponent had no upper end.
 struct place {
   std::int64_t whole = 0;
   double rest = 0;  ///< from 0 to 1, away from zero
@@ -39,7 +39,7 @@ inline place place_of(double x, format_facts const& in) {
   return at;
 }
 
-/// In ulps: steps from one value of the format to the next. An integer where both are values of it.
+/// In ulps: steps from one value of the format to the next. An integer if both are values of it.
 inline double distance(double a, double b, format_facts const& in) {
   place const x = place_of(a, in), y = place_of(b, in);
   if (x.is_negative != y.is_negative)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of a tensor's census: a range_census has two kilobytes, most of them zero, and a model
-// may have many thousand tensors.
+// Figures kept of a tensor's census. A range_census has two kilobytes, most of them zero, and a
+// model may have many thousand tensors.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ class axis {
   explicit axis(exponent_range const& shown)
       : low_(shown.low), step_((width - left - right) / (shown.high - shown.low + 1)) {}
 
-  // Where the numbers of an exponent begin; they are one step wide.
+  // The start of the numbers of an exponent; they are one step wide.
   [[nodiscard]] double at(double exponent) const {
     double const x = left + step_ * (exponent - low_);
     return std::clamp(x, left, width - right);
@@ -36,7 +36,7 @@ std::string zone(axis const& a, double from, double to, char const* name, char c
       name, x, top, wide, height - top - bottom, words);
 }
 
-// Where there is room for it.
+// Empty if there is no room.
 std::string zone_name(axis const& a, double from, double to, char const* words) {
   double const x = a.at(from), wide = a.at(to) - x;
   if (wide < 70) return "";
@@ -44,7 +44,8 @@ std::string zone_name(axis const& a, double from, double to, char const* words) 
 }
 
 std::string zones(axis const& a, format_facts const& to, exponent_range const& shown) {
-  // Where rounding to nearest begins to give something else than zero, and to overflow.
+  // The exponents at which rounding to nearest begins to give something else than zero, and to
+  // overflow.
   double const kept = std::log2(to.smallest) - 1;
   double const beyond = std::log2(to.largest);
   return zone(a, shown.low, kept, "flushed", "flushed to zero") +

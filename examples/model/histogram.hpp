@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the numbers of a tensor are, against what a format can hold, as a picture in SVG.
+// Draws the magnitudes of a tensor against the range of a format, in SVG.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ struct exponent_range {
 /// All of those of `f` and of the format's, so that pictures on one page can be compared.
 exponent_range range_of(figures const& f, format_facts const& to);
 
-/// How many numbers there are of each binary exponent, on a logarithmic scale, before the zones where the
-/// format's values are normal, subnormal, zero or beyond its largest one.
+/// Counts the numbers of each binary exponent, on a logarithmic scale. Zones behind them show the
+/// format's values: normal, subnormal, zero or beyond the largest one.
 /// @param title  shown by programs that read to people; text, not markup
 std::string histogram_of(figures const& f, format_facts const& to, exponent_range const& shown,
                          std::string const& title);

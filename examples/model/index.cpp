@@ -28,7 +28,7 @@ bool is_plain_name(std::string const& name) {
          name.find('\0') == name.npos;
 }
 
-// What the parser calls. It keeps the last keys alone, however large the index is.
+// Called by the parser. It keeps only the last keys, however large the index is.
 class index_reader : public json::json_sax_t {
  public:
   index_reader(std::string const& path,
@@ -90,7 +90,7 @@ class index_reader : public json::json_sax_t {
     refuse(path_, fmt::format("tensor {}: {} is not the name of a file beside the index",
                               shown(tensor_), what));
   }
-  // One that nobody asks for, unless it stands where another should.
+  // Skips a value that nobody asks for, unless it is in the place of another.
   bool other_value(char const* what) const {
     if (is_tensor()) refuse_entry(what);
     if (depth_ == 0 || (depth_ == 1 && key_ == "weight_map"))

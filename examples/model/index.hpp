@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of a sharded model, as Hugging Face's transformers writes it: model.safetensors.index.json.
+// The index of a sharded model, as Hugging Face's transformers writes it:
+// model.safetensors.index.json.
 #pragma once
 
 #include <functional>

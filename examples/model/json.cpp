@@ -62,8 +62,8 @@ json json_of(tensor_difference const& t) {
 
 json json_of(std::string_view text) { return text; }
 
-// Nothing but ASCII, so that no name commands a terminal. A path may be no UTF-8; names in a file always
-// are.
+// Nothing but ASCII, so that no name commands a terminal. A path may be no UTF-8; names in a file
+// always are.
 std::string text_of(json const& j) { return j.dump(-1, ' ', true, json::error_handler_t::replace); }
 
 void write_member(char const* before, std::string_view key, json const& value, sink const& to) {

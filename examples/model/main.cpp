@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Will these weights fit a narrower format? Audits, converts and compares files of tensors, in memory
-// that does not grow with the size of a tensor.
+// Audits, converts and compares files of tensors: will these weights fit a narrower format? Memory
+// does not grow with the size of a tensor.
 //
 //   options, program              the command line, and one way out for every error
-//   model, reader                 a safetensors file or a sharded model, its elements piece by piece
+//   model, reader                 a safetensors file or a sharded model, read in pieces
 //   targets, odd                  the formats by name: the use of lowp
-//   selection, progress           what stays as it is; the bar
-//   audit, verdict                what a format would do to each tensor; table, json, page, histogram show it
+//   selection, progress           tensors that stay as they are; the bar
+//   audit, verdict                a format's effect on tensors: table, json, page, histogram
 //   conversion                    the new file
 //   difference, distance          two files, in ulps
 #include <csignal>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A format's entry in the list of targets. Each use is a dozen kernels, so they are spread over units.
+// A format's entry in the list of targets. Each use is a dozen kernels, so they are spread over
+// units.
 #pragma once
 
 #include <concepts>
@@ -63,7 +64,7 @@ void round_doubles_to(std::span<double const> in, std::uint64_t first,
   }
 }
 
-/// Of a format that only an audit can be taken for.
+/// For a format that only an audit can have as its target.
 template <class T>
 constexpr target audited(std::string_view name) {
   return {name, {}, make_facts<T>(), census_in<T>, scale_in<T>, nullptr, nullptr};

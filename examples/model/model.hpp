@@ -11,10 +11,11 @@
 #include <string_view>
 #include <vector>
 
-/// The convention of lowp/checkpoint.hpp, for a tensor NAME whose values are its elements over a power
-/// of two: the text of that power among the file's metadata, under scalar.NAME.scale.
+/// Finds scales by the convention of lowp/checkpoint.hpp. If the values of tensor NAME are its
+/// elements over a power of two, the file's metadata has the text of that power under
+/// scalar.NAME.scale.
 std::string key_of_scale(std::string_view name);
-/// The NAME of such a key; empty if it is none.
+/// The NAME of such a key; empty for any other key.
 std::string_view tensor_of_scale(std::string_view key);
 
 /// Every function throws std::runtime_error that names the file, the tensor and what was seen.
@@ -31,16 +32,16 @@ class model {
     [[nodiscard]] std::uint64_t count() const { return element_count(*tensor); }
   };
 
-  /// @param path  of a safetensors file, or of the index of a sharded model (*.json: an object whose
-  ///              "weight_map" has the file of each tensor, beside the index)
+  /// @param path  of a safetensors file, or of the index of a sharded model (*.json: an object
+  ///              whose "weight_map" has the file of each tensor, beside the index)
   explicit model(std::string path);
 
   [[nodiscard]] std::string const& path() const { return path_; }
   /// Sorted by name: the same for one file and for its shards.
   [[nodiscard]] std::vector<entry> const& entries() const { return entries_; }
-  /// Null if there is none of that name.
+  /// Null if no tensor has that name.
   [[nodiscard]] entry const* find(std::string_view name) const;
-  /// Of all shards: where two differ, what the first says.
+  /// Collected from all shards; if two differ, the first counts.
   [[nodiscard]] std::map<std::string, std::string> const& metadata() const { return metadata_; }
   [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] bool is_sharded() const { return is_sharded_; }

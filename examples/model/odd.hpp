@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdint>
 
-/// The float with an odd significand next to x where x is none: rounding it to a format of at most 22
-/// bits is rounding x (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded sums: proved
-/// algorithms using rounding to odd", IEEE TC 57, 2008).
+/// The float with an odd significand next to x, if x is no float: rounding it to a format of at
+/// most 22 bits is rounding x (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded
+/// sums: proved algorithms using rounding to odd", IEEE TC 57, 2008).
 inline float rounded_to_odd(double x) {
   auto const nearest = static_cast<float>(x);
   if (std::isnan(x) || static_cast<double>(nearest) == x) return nearest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user asks for on the command line.
+// Parses the command line.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@
 
 namespace {
 
-// What a report goes to instead of a file, and then nothing else does.
+// Names the standard output for a report, to which nothing else is then written.
 constexpr std::string_view standard_output = "-";
 
 sink into(std::FILE* out) {
@@ -56,7 +56,7 @@ void write_file(std::string const& path, std::FILE* out,
   file.commit();
 }
 
-// Whether one would replace the other: under another spelling, through a link, there or not yet.
+// Tells if one file would replace the other: by another spelling, through a link, existing or not.
 bool are_one_file(std::string const& a, std::string const& b) {
   namespace fs = std::filesystem;
   if (a == standard_output || b == standard_output) return a == b;
@@ -65,7 +65,7 @@ bool are_one_file(std::string const& a, std::string const& b) {
          fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
 }
 
-// What cannot be written, or would replace what is read, is refused before the work.
+// Refuses a path that cannot be written, or would replace an input, before the work.
 void probe_report(std::string const& path, std::initializer_list<model const*> read) {
   if (path.empty() || path == standard_output) return;
   for (model const* const each : read) each->spare(path);
@@ -127,7 +127,8 @@ status run(diff_options const& o, std::FILE* out, std::FILE* err) {
   return is_equal ? status::yes : status::no;
 }
 
-// The library's errors say that they are the library's, which is no news to whoever uses the program.
+// The library's errors say that they are the library's, which is no news to whoever uses the
+// program.
 std::string without_library(std::string text) {
   for (std::string_view const name : {"lowp::safetensors: ", "lowp::atomic_file: "})
     if (text.starts_with(name)) return text.substr(name.size());

@@ -15,9 +15,9 @@ class progress {
   /// Leaves an empty line behind.
   ~progress();
 
-  /// There are so many bytes more to do.
+  /// Adds to the bytes that are to do.
   void expect(std::uint64_t bytes) { all_ += bytes; }
-  /// So many are done.
+  /// Adds to the bytes that are done.
   /// @throws interruption  the user has asked for an end
   void add(std::uint64_t bytes);
 

@@ -82,7 +82,7 @@ void reader::decode() {
   }
   auto const out = std::span(floats_).first(size_);
   decode_floats(of_.type(), bytes, out);
-  // One after the other: their product may be no float.
+  // Multiply one after the other: the product of both may be no float.
   for (float const factor : {1 / of_.scale, factor_})
     if (factor != 1) lowp::scaled_cast(out, out, factor);
 }

@@ -9,11 +9,12 @@
 
 #include "model.hpp"
 
-/// Reads a tensor whose type facts_of() knows. A piece is the values of consecutive elements, what a
-/// scale among the metadata says included; F64 comes as doubles, everything else as floats.
+/// Reads a tensor whose type facts_of() knows. A piece is the values of consecutive elements, what
+/// a scale among the metadata says included; F64 comes as doubles, everything else as floats.
 class reader {
  public:
-  /// Elements of a piece. A multiple of 2^14, so that a census of pieces has the bits of a whole one's.
+  /// Elements of a piece. A multiple of 2^14, so that a census of pieces has the bits of a whole
+  /// one's.
   static constexpr std::size_t most = std::size_t{1} << 18;
 
   /// @param factor  a power of two that values are multiplied by

@@ -22,7 +22,7 @@ install_missing
 data=$build/model
 mkdir -p "$data"
 
-# known FILE: it is there, and it is the one that data.sha256 tells of.
+# known FILE: it exists, and has the sum that data.sha256 gives.
 known() { [ -f "$data/$1" ] && (cd "$data" && grep " $1\$" "$here/data.sha256" | sha256sum -c --quiet -); }
 # unpacked PACKAGE: a Debian package, in a folder of its own.
 unpacked() {

@@ -11,8 +11,8 @@
 #include "problem.hpp"
 #include "reader.hpp"
 
-// POSIX's, because libstdc++'s std::regex recurses once for each character, and names come out of files
-// that nobody vouches for.
+// POSIX's, because libstdc++'s std::regex recurses once for each character, and names come out of
+// unknown files.
 struct selection::pattern {
   explicit pattern(std::string const& text) {
     int const error = ::regcomp(&compiled, text.c_str(), REG_EXTENDED | REG_NOSUB);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tensors a plan is about, and with what scale each is rounded.
+// Selects the tensors of a plan, and the scale by which each is rounded.
 #pragma once
 
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formats to convert to, by name: where a name becomes a type.
+// Formats by name: here a name becomes a type.
 #pragma once
 
 #include <cstddef>
@@ -51,5 +51,5 @@ format_facts const* facts_of(lowp::safetensors::dtype type);
 std::span<target const* const> all_targets();
 /// "float16, bfloat16, ..."
 std::string names_of_targets();
-/// Null if there is none of that name.
+/// Null if no target has that name.
 target const* target_named(std::string_view name);

@@ -10,7 +10,7 @@
 using lowp::safetensors::detail::printable, lowp::safetensors::detail::printable_pieces;
 
 namespace {
-// What a terminal shows of a text without control characters: all but the bytes that go on with a
+// Counts the columns of a text without control characters: all bytes but those that continue a
 // character of UTF-8. Some characters are two columns wide.
 std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {

@@ -14,7 +14,8 @@ using sink = std::function<void(std::string_view)>;
 /// Columns that a name has in a table.
 inline constexpr std::size_t name_width = 48;
 
-/// A name out of a file, fit for a terminal, at most `width` columns wide; "" in quotes if it is empty.
+/// A name out of a file, fit for a terminal, at most `width` columns wide; "" in quotes if it is
+/// empty.
 std::string shown_name(std::string_view name, std::size_t width);
 /// The text in one line, fit for a terminal.
 std::string one_line(std::string text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a model fits, and in words.
+// Decides if a model fits, and says it in words.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run needs to go on as if it had never stopped: for each mode the parameters, the moments
-// and the number of steps done, and the seed for all. The names of the modes and the vocabulary
-// are there to refuse a file that belongs to another model.
+// All that a run needs to go on as if it had never stopped: for each mode the parameters, the
+// moments and the number of steps done, and the seed for all. The names of the modes and the
+// vocabulary are there to refuse a file that belongs to another model.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct checkpoint {
   std::string vocabulary;
   std::vector<entry> entries;
 
-  /// @throws problem  there is none of that mode
+  /// @throws problem  no entry has that mode
   entry const& at(std::string_view mode) const;
 };
 

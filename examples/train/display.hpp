@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runs are doing now: on a terminal one line for each, rewritten in place; elsewhere a
+// Shows the state of the runs: on a terminal one line for each, rewritten in place; elsewhere a
 // plain line now and then.
 #pragma once
 

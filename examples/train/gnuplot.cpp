@@ -66,7 +66,7 @@ std::string draw_with_gnuplot(picture const& p) {
   // A file without a name: nothing to quote for the shell, and nothing to clean up.
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> const drawn(std::tmpfile(), std::fclose);
   if (drawn == nullptr) return "";
-  // Where gnuplot is missing or gives up, writing to it must not end this program.
+  // If gnuplot is missing or gives up, writing to it must not end this program.
   auto const before = std::signal(SIGPIPE, SIG_IGN);
   std::string const command =
       fmt::format("exec 2>/dev/null; exec gnuplot >/dev/fd/{}", ::fileno(drawn.get()));

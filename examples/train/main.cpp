@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a small language model once for each way of storing its weights, and shows how far each
-// one gets and how much of what the optimizer asked for reached the weights.
+// Trains a small language model once for each way of storing its weights. Shows how far each one
+// gets, and how much of the optimizer's updates reached the weights.
 //
 //   text, model                   what is learned, and by what; in float
 //   stored_parameters, modes      what is kept between steps: the use of lowp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eigen must not share one product among threads: how it cuts the sums would then depend on how
-// many there are. It still cuts them by the sizes of the caches and works in the vectors that the
-// build allows, so bits are promised for one machine and build, not across machines.
+// Eigen must not share one product among threads: its cuts of the sums would then depend on their
+// number. It still cuts sums by the sizes of the caches, and works in the vectors that the build
+// allows. So bits are promised for one machine and build, not across machines.
 #define EIGEN_DONT_PARALLELIZE
 
 #include "model.hpp"
@@ -61,8 +61,8 @@ activations forward(tensors const& weights, model_shape const& shape, batch cons
 }  // namespace
 
 model_shape shape_of_model(std::size_t vocabulary_size) {
-  // As torch.nn.Linear: uniform within 1 / sqrt(fan in), biases too. No tensor starts at zero, which
-  // would say nothing about the scale that it needs.
+  // Initialised like torch.nn.Linear: uniform within 1 / sqrt(fan in), biases too. No tensor starts
+  // at zero, which would say nothing about its scale.
   constexpr std::size_t input_size = context_size * embedding_size;
   float const first = 1 / std::sqrt(static_cast<float>(input_size));
   float const second = 1 / std::sqrt(static_cast<float>(hidden_size));
@@ -84,7 +84,7 @@ tensors initial_weights(model_shape const& shape, std::uint64_t seed) {
   for (std::uint32_t t = 0; t < tensor_count; ++t) {
     for (std::size_t i = 0; i < shape[t].size(); ++i) {
       std::uint32_t const word = random_word(seed, purpose::initial_weights, t, i);
-      // 24 bits, because so many fit a float: uniform in [-1, 1).
+      // 24 bits, as many as fit a float: uniform in [-1, 1).
       float const uniform = static_cast<float>(word >> 8) * 0x1p-23f - 1;
       weights[t].push_back(shape[t].bound * uniform);
     }

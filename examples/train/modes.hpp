@@ -20,5 +20,5 @@ struct mode {
 std::span<mode const> all_modes();
 /// "fp32, bf16, ..."
 std::string names_of_modes();
-/// @throws problem  there is none of that name
+/// @throws problem  no mode has that name
 mode const& mode_named(std::string_view name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user asks for on the command line.
+// Parses the command line.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,6 @@ struct options {
   std::string csv, svg = "train.svg", checkpoint, resume;  ///< empty: none
 };
 
-/// Nothing where --help was all that was asked for, and answered.
+/// Empty if the user asked for --help alone, which is answered then.
 /// @throws problem  there is no such option, or a value is out of its range
 std::optional<options> parse(int argc, char** argv);

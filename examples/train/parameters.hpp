@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training run keeps between steps: parameters in a narrow format, and AdamW's moments.
+// State of a training run between steps: parameters in a narrow format, and AdamW's moments.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ class parameters {
   virtual lowp::update_report step(tensors const& gradients, lowp::adamw const& optimizer,
                                    std::uint64_t step) = 0;
   virtual std::size_t bytes_per_parameter() const = 0;
-  /// How many stored codes are those that the run began with.
+  /// Counts the stored codes that still are those of the start.
   virtual std::size_t unchanged() const = 0;
 
   /// Parameters and moments, byte by byte.
   virtual std::string save() const = 0;
-  /// False where `state` is not one that save() made for this format and shape.
+  /// False unless save() made `state` for this format and shape.
   virtual bool load(std::string_view state) = 0;
 };

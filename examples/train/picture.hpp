@@ -32,11 +32,11 @@ struct interval {
 /// Of all finite values, which are all that can be drawn, with some air.
 interval range_of_y(picture const& p);
 
-/// Lengths on, off, on, off along dashed curve `c`; empty for a solid one. Where dashed curves
-/// coincide, each fills a gap of the others, so that all can be seen.
+/// Lengths on, off, on, off along dashed curve `c`; empty for a solid one. Dashed curves that
+/// coincide fill gaps of each other, so that all can be seen.
 std::vector<double> dashes_of(picture const& p, std::size_t c);
 
 /// Needs nothing.
 std::string draw_plain(picture const& p);
-/// Empty where gnuplot is not installed or fails.
+/// Empty if gnuplot is not installed or fails.
 std::string draw_with_gnuplot(picture const& p);

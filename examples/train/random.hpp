@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers without a generator: each is a function of (seed, stream, index), so there is
-// nothing to save in a checkpoint, and no order of use to keep.
+// Random numbers without a generator: each is a function of (seed, stream, index). So a checkpoint
+// has nothing to save, and no order of use to keep.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters in the format T, which is float or any narrow type: all that the program does with lowp.
+// Parameters in the format T, which is float or any narrow type: all that the program does with
+// lowp.
 #pragma once
 
 #include <array>
@@ -101,8 +102,8 @@ class parameters_in final : public parameters {
 
  private:
   // AdamW for s = p * 2^k. Its step does not depend on the scale of g, so gradients and moments
-  // stay those of p, and p' = p - lr * (d + wd * p) becomes s' = s - (2^k lr) * d - lr * wd * s:
-  // the rate grows by 2^k, and the decay shrinks by 2^k, because `update` multiplies it by the
+  // stay those of p. Then p' = p - lr * (d + wd * p) becomes s' = s - (2^k lr) * d - lr * wd * s.
+  // The rate grows by 2^k, and the decay shrinks by 2^k, because `update` multiplies it by the
   // rate. Powers of two round nothing: every number in the step is that of the unscaled one times
   // 2^k, to the bit, short of overflow and underflow of float.
   static lowp::adamw scaled(lowp::adamw optimizer, int exponent) {
@@ -111,8 +112,8 @@ class parameters_in final : public parameters {
     return optimizer;
   }
 
-  // Only the parameters are narrow, so only their mode matters; `update` adds the step to the
-  // stream, and no two tensors or steps share random bits.
+  // Only the parameters are narrow, so only their mode matters. `update` adds the step to the
+  // stream: no two tensors or steps share random bits.
   lowp::per_slot rounding_of(std::uint32_t tensor) const {
     if (!how_.is_stochastic) return {.param = lowp::nearest_even{}};
     return {.param = lowp::stochastic{how_.seed, lowp::stream_of(tensor, 0)}};

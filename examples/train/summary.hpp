@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What came out, as text.
+// The results as text.
 #pragma once
 
 #include <memory>

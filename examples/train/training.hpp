@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One mode's way from initial weights to a trained model.
+// Trains one mode from initial weights to the end.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class training {
 
   /// Called after each step, with the number of steps done and all measurements so far.
   using observer = std::function<void(std::uint64_t, std::vector<measurement> const&)>;
-  /// Trains from where it is to `settings::last`, or until `stop` between two steps.
+  /// Trains from the present step to `settings::last`, or until `stop` between two steps.
   void run(std::atomic<bool> const& stop, observer const& observe);
 
   mode const& how() const { return mode_; }
@@ -43,7 +43,7 @@ class training {
   /// How many weights the model has.
   std::size_t size() const { return size_of(shape_); }
   parameters const& state() const { return *parameters_; }
-  /// Goes on after `completed` steps. False where `state` does not fit.
+  /// Goes on after `completed` steps. False if `state` does not fit.
   bool resume(std::uint64_t completed, std::string_view state);
 
  private:

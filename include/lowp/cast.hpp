@@ -27,7 +27,7 @@ struct cast_operation : operation<Executor> {
   }
 
   template <class In, class Out, class R = nearest_even, class... Policy,
-            class = unmet_by_cast<In, Out, R>>
+            class Unmet = unmet_by_cast<In, Out, R>>
     requires(!(castable<In, Out> && range_rounding<R>))
   void operator()(In&&, Out&&, R = {}, Policy...) const = delete;
 };

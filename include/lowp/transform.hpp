@@ -26,8 +26,8 @@ struct transform_operation : operation<Executor> {
   }
 
   template <class Function, class R, class Out, class... In,
-            class = typename first_unmet<must_be_span_rounding<R>, must_be_output<Out>,
-                                         must_be_input<In>...>::type>
+            class Unmet = typename first_unmet<must_be_span_rounding<R>, must_be_output<Out>,
+                                               must_be_input<In>...>::type>
     requires(!(range_rounding<R> && output<Out> && (input<In> && ...)))
   void operator()(Function const&, R, Out&&, In&&...) const = delete;
 };

@@ -2,6 +2,7 @@
 // Optimizer steps in place.
 #pragma once
 
+#include <lowp/ops/lists.hpp>
 #include <lowp/train/update.hpp>
 
 namespace lowp {
@@ -14,6 +15,9 @@ namespace detail {
 ///     update(p, g, momentum, sgd, step)    momentum = g at step 1, momentum * momentum + (1 - dampening) * g
 ///                                          later, g including weight decay; not touched if momentum is 0
 ///     update(p, g, m, v, adamw, step)      AdamW with first moment m and second moment v
+///
+///     update(list, optimizer, step)        each tensor of a list: sgd_tensor{p, g},
+///                                          momentum_tensor{p, g, momentum}, adamw_tensor{p, g, m, v}
 ///
 /// The step is computed in float from what is stored; the formulas are those of train/sgd.hpp and
 /// train/adamw.hpp. Each slot is rounded once.
@@ -56,7 +60,17 @@ struct update_operation : operation<Executor> {
         update_on(this->executor, p, g, m, v, optimizer, step, rounding, outcome...));
   }
 
+  template <call_list L, optimizer Optimizer, step_number Step, update_rounding R = nearest_even,
+            class... Outcome>
+    requires returns_values<Executor> && policy_then_report<as_of_one_tensor<Outcome>...>
+  LOWP_HOST_FN void operator()(L const& list, Optimizer const& optimizer, Step step,
+                               R rounding = {}, Outcome&&... outcome) const {
+    this->executor.refuse_if(detail::call_each<update_operation>(
+        this->executor, list, std::tuple(optimizer, step), rounding, outcome...));
+  }
+
   template <class P, class G, class... Rest, class Unmet = unmet_by_update<P, G, Rest...>>
+    requires(!call_list<std::remove_cvref_t<P>>)
   void operator()(P&&, G&&, Rest&&...) const = delete;
 };
 

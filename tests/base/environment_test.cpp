@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the caller left in MXCSR changes no bit of a result, and no call changes MXCSR (A1).
+// No result depends on what the caller left in MXCSR, and no call changes MXCSR (A1).
 #include "support/support.hpp"
 
 #if defined(__SSE2__)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/README.md, and a table of README.md, are what their script writes from the results beside it; of
-# figures that are made up here the page says what they are, and what is reached.
+# bench/README.md, and a table of README.md, are what their script writes from the results beside
+# it. The page describes figures that are made up here, and says which goals are reached.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(python python3)
@@ -39,7 +39,7 @@ if(NOT page STREQUAL committed)
   message(SEND_ERROR "the table in README.md is not what bench/table.py --into writes")
 endif()
 
-# Every program is told of.
+# Every program has a topic.
 table(told --programs)
 string(STRIP "${told}" told)
 string(REPLACE " " ";" told "${told}")
@@ -55,7 +55,7 @@ if(NOT told STREQUAL programs)
   message(SEND_ERROR "bench/goals.py tells of ${told}; there are ${programs}")
 endif()
 
-# The cases of a level: names as they are, where a regular expression means something else by them.
+# The filter of a level has names, in which characters of regular expressions are escaped.
 table(filter --filter storage DRAM)
 set(case "storage/kahan(bfloat16,bfloat16)/nearest_even")
 string(REGEX REPLACE "([()|^$])" "\\\\\\1" escaped "${case}")
@@ -118,7 +118,7 @@ expect("- **softmax, float16, 1024 columns**: ${bound}")
 expect("| softmax, float16, 8192 columns | all in 16 bits | 0.95 | not measured |  | 0.85 | not measured |  |")
 expect("| `softmax/float16/1024/avx2` | 4.00 [4.00 to 4.00] | 3.00 [3.00 to 3.00] |")
 
-# Where another round was faster, and in programs of another day.
+# In these, another round was faster, and the programs are of another day.
 string(REPLACE "\"speeds\": [4e+09, 5e+09, 8e+09]" "\"speeds\": [4e+09, 4e+09, 4e+09]" faster
                "${figures}")
 file(WRITE ${SCRATCH}/results/softmax.json "${faster}")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operation, format and rounding, for every length to 300, at every alignment, between guard
-// pages, in place and not, against the oracle; on every backend, so that they agree with each other.
+// Every operation, format and rounding against the oracle: for every length to 300, at every
+// alignment, between guard pages, in place and not. All backends agree with the oracle, and so with
+// each other.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
@@ -115,7 +116,7 @@ TYPED_TEST(conformance, fused_add_to_itself) {
   });
 }
 
-// Each mode in each slot; a second policy where the format's default is the first.
+// Each mode in each slot; a second policy if the format's default is the first.
 constexpr std::array<oracle::mode, 7> every_mode{
     oracle::mode::nearest_even, oracle::mode::nearest_away, oracle::mode::toward_zero,
     oracle::mode::upward,       oracle::mode::downward,     oracle::mode::to_odd,
@@ -172,7 +173,7 @@ TYPED_TEST(conformance, adamw_and_its_report) {
     tensor want = params;
     tensor want_m = firsts;
     tensor want_v = seconds;
-    std::vector<oracle::report> counts(1);  // of the first so many elements
+    std::vector<oracle::report> counts(1);  // counts[n]: the first n elements
     for (std::size_t i = 0; i < longest; ++i) {
       const auto one = [&](const tensor& t) { return tensor{t.format, {t.codes[i]}}; };
       tensor pi = one(params);
@@ -207,7 +208,7 @@ TYPED_TEST(conformance, adamw_and_its_report) {
   }
 }
 
-// What a GPU must come to as well.
+// A GPU must give these results as well.
 struct on_the_processor {
   template <class... Arguments>
   void cast(Arguments&&... arguments) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's kernel over rows, without a GPU, in the blocks of 256 threads that a GPU has: the bits of the
-// processor's loop, and what is read and written for them.
+// The GPU's kernel over rows, without a GPU, in the blocks of 256 threads that a GPU has. It has
+// the bits of the processor's loop, and a bound on what it reads and writes.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
@@ -48,12 +48,13 @@ TYPED_TEST(block_rows, a_row_for_each_warp_of_a_block) {
   }
 }
 
-// Rows of a block, which are kept; and rows that are read anew, because the device has no room for them.
+// Rows of a block, which are kept; and rows that are read anew, because the device has no room for
+// them.
 constexpr std::size_t of_a_block[] = {1025, 2048, 2049, 8191, 8192, 8193};
 constexpr std::size_t kept_bytes = std::size_t{80} << 10;
 constexpr std::size_t longer_than_kept = kept_bytes / sizeof(float) + 3;
 
-// For 6 rows; `operands` with so many bytes an element are read.
+// Runs 6 rows; `operands` with this many bytes an element are read.
 template <class In, class Out, class Call>
 void expect_same_in_blocks(std::size_t columns, std::size_t most_shared_bytes, std::size_t operands,
                            std::size_t operand_bytes, const Call& call) {
@@ -116,7 +117,8 @@ TEST(block_rows_with, masked) {
   }
 }
 
-// Columns that a query does not see are not read: the first six of a sequence see one column, two and so on.
+// Columns that a query does not see are not read. The first six of a sequence see one column, two
+// and more.
 TEST(block_rows_with, causal) {
   constexpr std::size_t columns = 3072;
   std::vector<float> in(6 * columns);

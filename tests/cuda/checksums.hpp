@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CRC per operation, format and rounding over fixed inputs: what the processor computes and what a
-// GPU computes are compared through checksums.txt, by machines that need not have both.
+// A CRC per operation, format and rounding over fixed inputs. Through checksums.txt the results of
+// a processor and a GPU are compared by machines that need not have both.
 #pragma once
 
 #include <lowp/lowp.hpp>
@@ -61,8 +61,8 @@ std::vector<T> fixed_inputs(std::uint32_t seed) {
   return x;
 }
 
-// What stands for one format: "operation format rounding" -> CRC. The backend's functions take
-// vectors and the arguments of lowp's.
+// Checksums of one format: "operation format rounding" -> CRC. The backend's functions take vectors
+// and the arguments of lowp's.
 template <lowp::narrow T, class Backend>
 std::map<std::string, std::uint32_t> checksums_of(Backend& backend) {
   std::map<std::string, std::uint32_t> found;

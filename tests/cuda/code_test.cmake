@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What nvcc makes of the kernels, for three generations of GPUs and under --use_fast_math: registers
+# The kernels' code by nvcc, for three generations of GPUs and under --use_fast_math: registers
 # only, nothing flushed to zero or approximate, accesses of 16 bytes.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)

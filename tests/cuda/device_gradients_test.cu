@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: gradients and blocks have the bits of the processor, and reports the same counts and ranges. Without a
-// GPU every test here is skipped; the same kernel's text runs in gradients_test.cpp and
-// blocks_test.cpp.
+// On a GPU: gradients and blocks have the bits of the processor, and reports the same counts and
+// ranges. Without a GPU every test here is skipped; the same kernel's text runs in
+// gradients_test.cpp and blocks_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
 
@@ -36,7 +36,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-// Of all magnitudes, with an infinity and a NaN among many.
+// Numbers of all magnitudes, with an infinity and a NaN among many.
 template <class T>
 std::vector<T> numbers(std::size_t size) {
   std::mt19937 random(static_cast<unsigned>(size));

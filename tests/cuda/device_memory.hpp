@@ -43,7 +43,7 @@ class device_range {
   }
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // What is there now. Nothing beside the range may have changed.
+  // Copies the range to the processor. Nothing beside it may have changed.
   [[nodiscard]] std::vector<T> read() const {
     must(cudaDeviceSynchronize());
     std::vector<unsigned char> all(bytes_);
@@ -67,7 +67,7 @@ class device_range {
   void* memory_ = nullptr;
 };
 
-// One object in device memory.
+// An object in device memory.
 template <class T>
 class device_object {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: softmax, norms, activations and scalings have the bits of the processor, and a census its
-// counts. Without a GPU every test here is skipped; the same kernels' text runs in rows_test.cpp,
-// normalization_test.cpp and census_test.cpp.
+// On a GPU: softmax, norms, activations and scalings have the bits of the processor, and a census
+// its counts. Without a GPU every test here is skipped; the same kernels' text runs in
+// rows_test.cpp, normalization_test.cpp and census_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
 #include <lowp/cuda/pb_relax.cuh>
@@ -28,11 +28,11 @@ class device_pieces : public testing::Test {
   }
 };
 
-// Of a warp up to 1024, then of a block, which keeps all but the last on the chip.
+// A warp takes rows up to 1024, then a block, which keeps all but the last on the chip.
 constexpr std::size_t lengths[] = {1, 5, 32, 100, 257, 1024, 1025, 8191, 8192, 8193, 10007, 70001};
 constexpr std::size_t rows = 12;
 
-// Of all magnitudes; one row has an infinity, and one a NaN.
+// Numbers of all magnitudes; one row has an infinity, and one a NaN.
 template <class T>
 std::vector<T> scores(std::size_t columns) {
   std::mt19937 random(static_cast<unsigned>(columns));
@@ -47,7 +47,8 @@ std::vector<T> scores(std::size_t columns) {
   return y;
 }
 
-// `run(target)` writes what it makes into a range, here of the processor's memory, there of the GPU's.
+// `run(target)` writes what it makes into a range, here of the processor's memory, there of the
+// GPU's.
 template <class Out, class Here, class There>
 void expect_same_bits(std::size_t size, const Here& here, const There& there, const char* name) {
   std::vector<Out> want(size, Out(1.0F));

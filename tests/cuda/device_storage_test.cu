@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: storages, moments in blocks and halves have the bits of the processor. Without a GPU every
-// test here is skipped; the same kernel's text runs in storage_test.cpp.
+// On a GPU: storages, moments in blocks and halves have the bits of the processor. Without a GPU
+// every test here is skipped; the same kernel's text runs in storage_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: the bits of the processor, for every operation, format and kind of rounding. Without one
-// every test here is skipped; the same kernel's text runs in kernel_test.cpp.
+// On a GPU: the bits of the processor, for every operation, format and kind of rounding. Without
+// one every test here is skipped; the same kernel's text runs in kernel_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
 
@@ -278,7 +278,7 @@ TEST_F(gpu, list_of_tensors) {
   }
 }
 
-// One captured step, replayed with another lr, step and stream each time.
+// A captured step, replayed with another lr, step and stream each time.
 TEST_F(gpu, graph_of_a_training_step) {
   trained want(100'003);
   const trained_on_device got(want);

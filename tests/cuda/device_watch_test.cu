@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: a watch hears of device memory what it would hear of the host's. Without a GPU every test here
-// is skipped; the order of what is told is tested in watch/queue_test.cpp.
+// On a GPU: a watch hears of device memory what it would hear of the host's. Without a GPU every
+// test here is skipped; the order of what is told is tested in watch/queue_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/overflow_watch.cuh>
 
@@ -66,7 +66,7 @@ TEST_F(device_watch, throws_when_it_is_told) {
   ASSERT_TRUE(alarm);
   EXPECT_EQ(alarm->tensor, "output");
   EXPECT_EQ(alarm->range.overflow, 1U);
-  // What it found is gone from the room.
+  // The room has forgotten the last step's findings.
   l.watch.step(2);
   gpu.forward(l.place).input(l.x).output(l.y);
   EXPECT_NO_THROW(gpu.tell());

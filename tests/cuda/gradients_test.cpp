@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// unscale and measure by the GPU's kernel: the bits of the oracle, counts exact, sums within bounds.
+// unscale and measure by the GPU's kernel: the bits of the oracle, counts exact, sums within
+// bounds.
 #include <gtest/gtest.h>
 #include <lowp/cuda/replay.hpp>
 #include <lowp/gradients.hpp>

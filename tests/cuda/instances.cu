@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose machine code is looked at: every operation, the formats that a GPU has instructions
-// for and some that it has none for, every kind of rounding, reports, lists, arguments in device
-// memory. The host's header comes first, as in a program that uses both.
+// Kernels whose machine code code_test.cmake reads: every operation, formats with and without
+// instructions on a GPU, every kind of rounding, reports, lists, arguments in device memory. The
+// host's header comes first, as in a program that uses both.
 #include <lowp/lowp.hpp>
 
 #include <lowp/cuda/lowp.cuh>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's own types, with their operators and conversions taken away: every code both ways on the host,
-// and in device code.
+// CUDA's own types, with their operators and conversions taken away: every code both ways on the
+// host, and in device code.
 #define __CUDA_NO_HALF_OPERATORS__
 #define __CUDA_NO_HALF_CONVERSIONS__
 #define __CUDA_NO_HALF2_OPERATORS__

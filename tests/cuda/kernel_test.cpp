@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's kernel without a GPU: every operation, format and kind of rounding, at ragged lengths,
-// misaligned, between guard pages, for several shapes of the grid, with and without converting
-// instructions, against the oracle.
+// The GPU's kernel without a GPU, against the oracle: every operation, format and kind of rounding.
+// It runs at ragged lengths, misaligned, between guard pages, for several shapes of the grid, with
+// and without converting instructions.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
@@ -30,9 +30,9 @@ lowp::cuda::on_grid<Grid> on(Grid& grid) {
   return {grid};
 }
 
-// body(grid, place) for blocks of one thread and of four, whose tiles have 8 to 128 elements; as many
-// blocks as tiles, or fewer; lengths around every multiple of a group; and leads at which elements of
-// every size lie on 16 bytes, on 4 only, and on no more than their own.
+// Calls body(grid, place) for blocks of one thread and of four, whose tiles have 8 to 128 elements;
+// for as many blocks as tiles, or fewer; for lengths around every multiple of a group. The leads
+// put elements of every size on 16 bytes, on 4 only, and on no more than their own.
 template <class Body>
 void for_each_launch(Body body) {
   int turn = 0;
@@ -48,8 +48,8 @@ void for_each_launch(Body body) {
   }
 }
 
-// One for every shift of a group of elements against the blocks of random bits, and one whose index
-// passes 2^64.
+// A mode for every shift of a group of elements against the blocks of random bits, and a mode whose
+// index passes 2^64.
 std::vector<slot_mode> stochastic_modes() {
   std::vector<slot_mode> all;
   for (std::uint64_t shift = 0; shift < 8; ++shift)
@@ -173,7 +173,8 @@ TYPED_TEST(cuda_kernel, scaled_cast) {
       });
 }
 
-// A mode, seed and stream for each slot, and an offset that is a multiple of 8 for the second alone.
+// A mode, seed and stream for each slot, and an offset that is a multiple of 8 for the second
+// alone.
 slot_modes modes_of(oracle::mode mode) {
   return {{mode, 11, 12, 3}, {oracle::mode::stochastic, 13, 14, 16}, {mode, 15, 16, 5}};
 }
@@ -244,7 +245,7 @@ TEST(cuda_kernel_operands, of_one_type) {
   expect_fused_add<lowp::float8_e4m3fn, lowp::float8_e4m3fn>(lowp::nearest_even{}, {});
 }
 
-// Where a GPU has no instruction, the codec converts.
+// If a GPU has no instruction, the codec converts.
 TEST(cuda_conversions, may_be_missing) {
   const tensor in = random_tensor<float>(longest, 1, values::corners);
   std::vector<float> from;

@@ -225,7 +225,7 @@ TEST(cuda_list, refuses_before_anything_is_launched) {
   EXPECT_TRUE(tensors == untouched);
 }
 
-// What is only read may be shared.
+// Tensors may share an array that is only read.
 TEST(cuda_list, shares_what_is_only_read) {
   std::vector<float> a(30, 1.0F), b(30, 1.0F);
   const std::vector<float> u(30, 0.5F);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the scripts of this folder share. Sets nvcc, or is empty where there is none.
+# Shared by the scripts of this folder. Sets nvcc; it is empty if nvcc is not installed.
 find_program(nvcc nvcc PATHS /usr/local/cuda/bin)
 if(NOT nvcc)
   message("SKIPPED: nvcc is not installed")

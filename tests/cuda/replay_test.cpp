@@ -39,7 +39,7 @@ struct adamw_state {
   bool operator==(const adamw_state&) const = default;
 };
 
-// One object in memory, changed between replays as a training loop changes it.
+// An object in memory, changed between replays as a training loop changes it.
 TEST(cuda_replay, of_adamw) {
   adamw_state want;
   adamw_state got;

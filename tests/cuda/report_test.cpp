@@ -73,7 +73,7 @@ TYPED_TEST(cuda_report, of_adamw) {
   }
 }
 
-// Which block adds first does not show: what they add are integers.
+// The order in which blocks add does not show: they add integers.
 TYPED_TEST(cuda_report, of_a_grid_is_the_same_every_time) {
   using T = TypeParam;
   const tensor params = random_tensor<T>(3000, 1, values::training);

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what a kernel over rows issues for an element of a long row: python3 row_code.py nvdisasm's-text
 
-Of each kernel, the least instructions from one round of a loop to the same place of the next, through the
-accesses that tell where the round is: what is executed while whole groups are read, folded and written with
-accesses of 16 bytes. The rest of a kernel (ends of rows, other widths, NaN) lies beside that way."""
+Prints for each kernel the least instructions from one round of a loop to the same place of the next,
+through the accesses that mark the round. They are executed while whole groups are read, folded and
+written with accesses of 16 bytes. The rest of a kernel (ends of rows, other widths, NaN) lies beside
+that way."""
 
 import collections
 import re
@@ -12,7 +13,7 @@ import sys
 
 
 def kernels(lines):
-    """Of each kernel of row_code.cu its element type and team, its instructions, and where its labels are."""
+    """Lists the kernels of row_code.cu: element type, team, instructions, and the places of labels."""
     found, instructions, labels = [], None, None
     for line in lines:
         if match := re.match(r"\.text\.(\S+):", line):
@@ -29,7 +30,7 @@ def kernels(lines):
 
 
 def next_of(instructions, labels, i):
-    """Where a thread may go from instruction i."""
+    """Lists the instructions to which a thread may go from instruction i."""
     predicate, operation = re.match(r"(@\S+\s+)?(.*)", instructions[i]).groups()
     if operation.startswith("EXIT"):
         return [i + 1] if predicate else []

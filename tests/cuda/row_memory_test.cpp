@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a team's threads have the elements of a row in shared memory: each in one place, and no two threads
-// that a GPU serves together in the same of its 32 banks of four bytes (CUDA C++ Programming Guide, "Shared
-// Memory": of accesses of 16 bytes those of eight threads, of 4 bytes those of 32).
+// Places of a row's elements in shared memory. Each element has one place. No two threads that a
+// GPU serves together use the same of its 32 banks of four bytes (CUDA C++ Programming Guide,
+// "Shared Memory": of accesses of 16 bytes those of eight threads, of 4 bytes those of 32).
 #include <gtest/gtest.h>
 #include <lowp/cuda/rows/row_memory.hpp>
 
@@ -32,7 +32,7 @@ class places {
   static constexpr unsigned room = rounds * team::stride;
   static constexpr unsigned step = team::step;
 
-  // What every word holds is its place.
+  // Every word holds its place.
   places() : words_(room) { std::iota(words_.begin(), words_.end(), 0.0F); }
 
   // In the order of elements: those of a group, or those that a thread adds to its sums.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's kernel over rows without a GPU: the bits of the processor's loop, which softmax_test.cpp and
-// simd/rows_test.cpp prove, for every operation, mask and alignment.
+// The GPU's kernel over rows without a GPU, for every operation, mask and alignment. It has the
+// bits of the processor's loop, which softmax_test.cpp and simd/rows_test.cpp prove.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 #include <lowp/pb_relax.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// clamp_overflow and scale_by_power_of_two by the GPU's kernel: the bits and the counts of the host.
+// clamp_overflow and scale_by_power_of_two by the GPU's kernel: the bits and the counts of the
+// host.
 #include <lowp/clamp_overflow.hpp>
 #include <lowp/power_of_two_scaling.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid without a GPU: runs the library's kernel, the same text, thread by thread, and gives its
-// converting instructions the results that PTX documents.
+// A grid without a GPU. It runs the library's kernel, the same text, thread by thread, and gives
+// its converting instructions the results that PTX documents.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,8 +24,9 @@
 
 namespace lowp_test {
 
-// PTX ISA 9.0, 9.7.9 "cvt": every NaN gets one code without sign; 16-bit formats overflow to infinity,
-// 8-bit ones saturate. A kernel must not show it a NaN, because its own results are others.
+// PTX ISA 9.0, 9.7.9 "cvt": every NaN gets one code without sign; 16-bit formats overflow to
+// infinity, 8-bit ones saturate. A kernel must not show it a NaN, because its own results are
+// others.
 struct documented_conversions {
   static std::uint32_t convert(const oracle::facts& f, float x) {
     const std::uint32_t bits = float_bits(x);
@@ -57,7 +58,7 @@ struct documented_conversions {
 
 struct no_conversions {};
 
-// What the threads of a block share.
+// Shared by the threads of a block.
 struct block_state {
   static constexpr unsigned warp = 32;
   static constexpr std::uint32_t uninitialized = 0xdeadbeef;
@@ -71,7 +72,7 @@ struct block_state {
   std::deque<std::barrier<>> warp_arrived;
   std::vector<std::max_align_t> memory = std::vector<std::max_align_t>(4096);
   std::vector<std::uint32_t> words = std::vector<std::uint32_t>(1024);
-  // As uninitialized as a GPU's.
+  // Filled with a pattern, because a GPU's are uninitialized.
   std::vector<std::uint32_t> counters = std::vector<std::uint32_t>(1024, uninitialized);
   struct alignas(16) quad {
     std::array<std::uint32_t, 4> words{uninitialized, uninitialized, uninitialized, uninitialized};
@@ -180,7 +181,7 @@ struct simulated_thread {
 };
 
 // At most `most_blocks` blocks of `block_threads` threads, so that a block may have several tiles.
-// Threads of a block take turns where they need not wait for each other, and else are threads.
+// Threads of a block take turns if they need not wait for each other, and else are threads.
 template <class Conversions>
 class grid_with {
  public:
@@ -228,9 +229,9 @@ class grid_with {
   std::string refused;
   int launches = 0;
   std::size_t parameter_bytes = 0;
-  // Of what the kernels have read and written through their threads.
+  // Totals of what the kernels' threads have read and written.
   std::uint64_t bytes_read = 0, bytes_written = 0;
-  // Of the last kernel over rows.
+  // The request of the last kernel over rows.
   std::size_t dynamic_bytes = 0;
   unsigned team_threads = 0;
   std::size_t most_shared_bytes = std::size_t{80} << 10;  // for a test to set

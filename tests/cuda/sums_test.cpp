@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sum and dot by the GPU's kernel: counts exact, sums within bounds, whatever the shape of the grid.
+// sum and dot by the GPU's kernel: counts exact, sums within bounds, whatever the shape of the
+// grid.
 #include <lowp/sums.hpp>
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element of each AVX512_BF16 instruction, on bits, as Intel SDM volume 2 defines it: to nearest
-// even, subnormals are zero on the way in and on the way out, MXCSR has no say. Integer code, so that
-// the emulator does not rest on what it emulates for, nor on the state of the program it interrupts.
+// The element operation of each AVX512_BF16 instruction, on bits, as Intel SDM volume 2 defines it.
+// It rounds to nearest even, subnormals are zero on the way in and on the way out, MXCSR has no
+// say. The code is integer code: the emulator rests neither on the instructions that it replaces
+// nor on the state of the program that it interrupts.
 #pragma once
 
 #include <bit>
@@ -28,7 +29,7 @@ constexpr std::uint16_t to_bfloat16(std::uint32_t x) {
   return static_cast<std::uint16_t>((x + 0x7fff + (x >> 16 & 1)) >> 16);
 }
 
-// m * 2^e, where m is zero or has its highest bit at `top`, or below it while it is computed.
+// m * 2^e. m is zero or has its highest bit at `top`, or below it while it is computed.
 struct magnitude {
   static constexpr int top = 61;
   std::uint64_t m;
@@ -40,13 +41,13 @@ constexpr magnitude normalize(std::uint64_t m, int e) {
   return {m << shift, e - shift};
 }
 
-// What is shifted out leaves its trace in the lowest bit.
+// The bits that are shifted out leave their trace in the lowest bit.
 constexpr std::uint64_t shift_right(std::uint64_t m, int distance) {
   if (distance > magnitude::top) return m != 0;
   return m >> distance | ((m & ((std::uint64_t{1} << distance) - 1)) != 0);
 }
 
-// Of a float that is not infinite, NaN or subnormal.
+// For a float that is not infinite, NaN or subnormal.
 constexpr std::uint64_t significand(std::uint32_t x) {
   return (x & ~sign_bit) == 0 ? 0 : (x & 0x007fffff) | 0x00800000;
 }

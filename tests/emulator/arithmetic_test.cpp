@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elements' arithmetic against its rules, against another way to compute it, and against the
-// processor where it has the instructions.
+// processor if it has the instructions.
 #include "arithmetic.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace emulator;
 
-// What the upper half of a float says of the 65536 floats that share it.
+// The upper half of a float decides for the 65536 floats that share it.
 std::uint32_t expected_conversion(std::uint32_t upper, std::uint32_t lower) {
   const bool subnormal = (upper & 0x7f80) == 0;
   const bool largest_exponent = (upper & 0x7f80) == 0x7f80;
@@ -54,7 +54,7 @@ TEST(arithmetic, conversion_by_example) {
   EXPECT_EQ(to_bfloat16(0x3f818000), 0x3f82);
 }
 
-// Of finite numbers, in double: the product is exact, the sum is rounded to odd, so that rounding
+// For finite numbers, in double: the product is exact, and the sum is rounded to odd. So rounding
 // once more to float is rounding once.
 std::uint32_t fused_in_double(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
   const auto value = [](std::uint32_t x) {

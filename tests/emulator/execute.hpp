@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decoded instruction does to the registers.
+// Executes a decoded instruction on the registers.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace emulator {
 
-// The second source. Memory is read only where the mask asks for it, as the hardware suppresses
+// The second source. Memory is read only for elements of the mask, as the hardware suppresses
 // faults; `masked` is false for VCVTNE2PS2BF16, which suppresses none.
 inline vector second_source(const instruction& i, const vector_state& state,
                             const std::uint8_t* memory, bool masked) {
@@ -27,7 +27,7 @@ inline vector second_source(const instruction& i, const vector_state& state,
   return v;
 }
 
-// Elements of the result where the mask asks for them, zero beyond.
+// Elements of the result that the mask asks for, zero beyond.
 template <class Element, class Compute>
 void write_result(const instruction& i, vector_state& state, int elements, const Compute& compute) {
   const std::uint64_t asked = i.mask != 0 ? state.read_mask(i.mask) : ~std::uint64_t{0};
@@ -42,7 +42,7 @@ void write_result(const instruction& i, vector_state& state, int elements, const
   state.write(i.destination, result);
 }
 
-// `memory` is where the second source is, if it is there.
+// `memory` is the address of the second source, if it is in memory.
 inline void execute(const instruction& i, vector_state& state, const std::uint8_t* memory) {
   const int floats = i.vector_bytes / 4;
   switch (i.operation) {

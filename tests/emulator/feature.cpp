@@ -13,8 +13,8 @@
 
 #include "handler.hpp"
 
-// What __builtin_cpu_supports looks at, of libgcc and compiler-rt alike; the numbers of its bits are
-// part of their interface.
+// Read by __builtin_cpu_supports of libgcc and compiler-rt alike; the numbers of its bits are part
+// of their interface.
 extern "C" __attribute__((visibility("hidden"))) std::uint32_t __cpu_features2[];
 
 namespace emulator {
@@ -23,7 +23,7 @@ namespace {
 presence outcome = presence::not_asked_for;
 struct sigaction previous;
 
-// Of this thread, and of those that it starts.
+// For this thread, and those that it starts.
 bool set_cpuid_trap(bool on) { return syscall(SYS_arch_prctl, ARCH_SET_CPUID, on ? 0 : 1) == 0; }
 
 void on_fault(int, siginfo_t*, void* context) {

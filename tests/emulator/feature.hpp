@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets a program that is told to use AVX512_BF16 find it, where the processor has only the AVX-512
-// that the emulator needs: nothing of the choice of a backend is bypassed.
+// Lets a program with LOWP_ISA=avx512_bf16 find the instructions on a processor that has only the
+// AVX-512 of the emulator. It bypasses nothing of the choice of a backend.
 #pragma once
 
 #include "machine.hpp"
@@ -19,16 +19,16 @@ enum class presence {
   faked_model        // what the run time remembers says so: here CPUID cannot be made to trap
 };
 
-// What was found and done before the first constructor of the program ran.
+// Tells what was found, and done, before the first constructor of the program ran.
 presence found();
 
-// Makes CPUID trap and answer that AVX512_BF16 is there, or lets it be again. False where the kernel
+// Makes CPUID trap and answer that AVX512_BF16 is there, or lets it be again. False if the kernel
 // or the processor cannot.
 bool fake_cpuid();
 void restore_cpuid();
 
-// What the handler does with a CPUID that trapped; false if something else did. `set_trap` turns
-// the trap off and on again.
+// Answers a CPUID that trapped; false if something else trapped. `set_trap` turns the trap off and
+// on again.
 bool answer_cpuid(greg_t* registers, bool (*set_trap)(bool on));
 
 // Sets or clears the bit in which the compiler's run time remembers AVX512_BF16.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The feature bit: what CPUID answers once it traps, and what the choice of a backend looks at.
+// The feature bit: CPUID's answer once it traps, and the bit that decides the backend.
 #include "feature.hpp"
 
 #include <gtest/gtest.h>

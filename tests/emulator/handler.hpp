@@ -10,11 +10,11 @@
 namespace emulator {
 
 // Completes every AVX512_BF16 instruction that traps in this process. `ud2` directly before one is
-// a trap too, so that a processor that has the instruction can be compared with this. Other illegal
-// instructions go where they went before. The processor must have AVX-512.
+// a trap too, so that a processor with the instruction can be compared with this. Other illegal
+// instructions go to the former handler. The processor must have AVX-512.
 void install();
 
-// How many instructions were completed.
+// Counts the completed instructions.
 unsigned long completed();
 
 }  // namespace emulator

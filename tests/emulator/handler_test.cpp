@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instructions that trap, against the processor where it has them: every form with random operands,
-// and afterwards every register is what it must be.
+// Instructions that trap, against the processor if it has them. Every form runs with random
+// operands, and afterwards every register must be right.
 #include "handler.hpp"
 
 #include <gtest/gtest.h>
@@ -119,7 +119,7 @@ class pages {
 sigjmp_buf refused;
 void on_refusal(int) { siglongjmp(refused, 1); }
 
-// False where the instruction is illegal.
+// False if the instruction is illegal.
 __attribute__((noinline)) bool runs(const std::uint8_t* entry, registers& r) {
   if (sigsetjmp(refused, 1) != 0) return false;
   call(entry, r);
@@ -136,7 +136,7 @@ struct assembled {
   }
 };
 
-// What an encoding has besides its memory operand.
+// The fields of an encoding besides its memory operand.
 struct fields {
   operation what;
   unsigned length, destination, first, second, mask;
@@ -290,7 +290,7 @@ class cases {
     }
   }
 
-  // A general register that is none of these.
+  // Picks a general register that is not in the list.
   unsigned pick(std::initializer_list<std::size_t> none_of) {
     for (;;) {
       const unsigned number = below(16);
@@ -355,7 +355,7 @@ class handler : public testing::Test {
   struct sigaction before_{};
 };
 
-// Of all vectors that the instructions leave. Found on a processor that has the instructions.
+// The hash of all vectors that the instructions leave, found on a processor that has them.
 constexpr std::uint64_t expected_fingerprint = 0x1fb281bb0c9d6b21;
 
 TEST_F(handler, completes_what_the_processor_would) {
@@ -506,7 +506,7 @@ TEST_F(handler, finds_components_not_in_use) {
   EXPECT_EQ(lower.data, expected.data);
 }
 
-// What the leaf must repair: without that a subnormal is lost here as it is on the hardware.
+// The leaf must repair this: without its repair a subnormal is lost here as on the hardware.
 TEST_F(handler, flushes_subnormals) {
   const fields f{operation::vcvtneps2bf16, 2, 0, 0, 1, 0, false, false, false, false};
   assembled code;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bytes of an AVX512_BF16 instruction mean in 64-bit mode: EVEX prefix, opcode, ModRM, SIB
-// and compressed displacement, as Intel SDM volume 2, sections 2.1 and 2.7, spells them.
+// Decodes an AVX512_BF16 instruction in 64-bit mode: EVEX prefix, opcode, ModRM, SIB and compressed
+// displacement. Intel SDM volume 2, sections 2.1 and 2.7, spells them.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct instruction {
 class code_reader {
  public:
   explicit code_reader(const std::uint8_t* code) : code_(code) {}
-  // 0, which begins nothing here, where the instruction is too long.
+  // 0, which begins nothing here, if the instruction is too long.
   std::uint8_t byte() {
     return length_ < 15 ? code_[length_++] : (too_long_ = true, std::uint8_t{});
   }
@@ -62,7 +62,8 @@ class code_reader {
   bool too_long_ = false;
 };
 
-// ModRM and what follows it. `stored_as` is the N that a displacement of one byte is multiplied by.
+// Decodes ModRM and the bytes after it. `stored_as` is the N that multiplies a displacement of one
+// byte.
 inline address decode_address(code_reader& code, int mod, int rm, int base_high, int index_high,
                               int stored_as) {
   address where;
@@ -89,7 +90,7 @@ inline address decode_address(code_reader& code, int mod, int rm, int base_high,
   return where;
 }
 
-// Nothing where the bytes are another instruction, or none.
+// Nothing if the bytes are another instruction, or none.
 inline std::optional<instruction> decode(const std::uint8_t* bytes) {
   code_reader code(bytes);
   address prefixes;

@@ -139,7 +139,7 @@ TARGET void check_addresses() {
   EXPECT_FORM("vcvtneps2bf16 %ds:(%rsi), %ymm1", from(i, {.base = rsi}));
 }
 
-// A displacement is one byte where it is a multiple of what memory holds, else four.
+// A displacement is one byte if it is a multiple of the memory operand's size, else four.
 TARGET void check_displacements() {
   EXPECT_FORM("vcvtneps2bf16x -2048(%rax), %xmm1",
               from(form(ne, 16, 1, 0, 0), {.base = rax, .displacement = -2048}));
@@ -195,7 +195,7 @@ TEST(instruction, that_is_none_is_refused) {
   EXPECT_FALSE(refused(with(2, 0x01)));  // F2: VCVTNE2PS2BF16
   EXPECT_TRUE(refused(with(2, 0x02)));   // no mandatory prefix
   EXPECT_TRUE(refused(with(2, 0x04)));   // a fixed bit
-  EXPECT_TRUE(refused(with(2, 0x08)));   // a first source where there is none
+  EXPECT_TRUE(refused(with(2, 0x08)));   // a first source, which it lacks
   EXPECT_TRUE(refused(with(2, 0x80)));   // W
   EXPECT_TRUE(refused(with(3, 0x08)));   // a first source above 15
   EXPECT_TRUE(refused(with(3, 0x10)));   // rounding control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor and its operating system say of themselves through CPUID and XGETBV.
+// Features that the processor and its operating system report through CPUID and XGETBV.
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -21,7 +21,7 @@ inline cpuid_result cpuid(std::uint32_t leaf, std::uint32_t subleaf) {
   return r;
 }
 
-// Where AVX512_BF16 is announced.
+// The leaf that announces AVX512_BF16.
 constexpr std::uint32_t bf16_leaf = 7;
 constexpr std::uint32_t bf16_subleaf = 1;
 constexpr std::uint32_t bf16_bit_of_eax = 1U << 5;
@@ -48,7 +48,7 @@ inline bool has_avx512() {
   return (enabled & needed) == needed;
 }
 
-// Where a component lies in the standard format of XSAVE.
+// The place of a component in the standard format of XSAVE.
 struct component_place {
   std::uint32_t offset, size;
 };

@@ -33,8 +33,8 @@ class vector_state {
  public:
   vector_state(std::uint8_t* area, const state_layout& layout) : area_(area), layout_(layout) {}
 
-  // Linux says by a magic number whether the frame holds an XSAVE area, and by bits which
-  // components there is room for.
+  // Linux says by a magic number that the frame holds an XSAVE area, and by bits which components
+  // have room.
   bool has_avx512() const {
     constexpr std::uint64_t needed =
         1U << sse | 1U << avx | 1U << opmask | 1U << zmm_high256 | 1U << high16_zmm;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The numbers under the picture of examples/README.md (marks: train) are what the program prints. Exponentials
-# differ in their last bits from one C library to the next, so numbers may differ by 2 %, or by 20 units of the
-# last digit; words may not.
+# The numbers under the picture of examples/README.md (marks: train) are what the program prints.
+# Exponentials differ in their last bits from one C library to the next. So numbers may differ by 2
+# %, or by 20 units of the last digit; words may not.
 cmake_minimum_required(VERSION 3.25)
 
 set(train ${BUILD}/examples/train)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The training example from outside: what it refuses and how, that a resumed run ends with the bits
-# of one that ran through, and that it reports and draws every mode.
+# The training example from outside: it refuses in one line, a resumed run ends with the bits of one
+# that ran through, and it reports and draws every mode.
 cmake_minimum_required(VERSION 3.25)
 
 set(train ${BUILD}/examples/train)
@@ -77,7 +77,7 @@ refuses("--lr.*number" --lr nan)
 refuses("--stop-at" --steps 2 --stop-at 3)
 refuses("--help" --nonsense)
 
-# Output; the run itself writes nothing where one of its files could not be written.
+# Output; the run itself writes nothing if one of its files could not be written.
 foreach(option --csv --svg --checkpoint)
   set(others --csv;a.csv;--svg;a.svg;--checkpoint;a)
   list(FIND others ${option} place)
@@ -104,7 +104,7 @@ foreach(mode IN LISTS modes)
 endforeach()
 expect_in("${out}" ${outputs}/all.svg ${outputs}/all.csv)
 
-# The picture, with gnuplot where there is one, and without.
+# The picture, with gnuplot if it is installed, and without.
 set(path "$ENV{PATH}")
 set(ENV{PATH} ${inputs})
 succeeds(--steps 8 --svg plain.svg)
@@ -147,7 +147,7 @@ foreach(size 4 8 1000 200000)
   refuses("cannot resume from.*--checkpoint" --steps 8 --resume ${inputs}/cut)
 endforeach()
 
-# Nothing but what was asked for.
+# The runs left no files but the wanted.
 file(GLOB left RELATIVE ${outputs} ${outputs}/*)
 set(asked all.csv all.svg at3 at5 one one.csv plain.svg resumed some some_resumed through)
 if(NOT left STREQUAL asked)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp of all 2^32 floats and log of all that are normal and positive: the bound, and the same bits on
-// every backend.
+// exp of all 2^32 floats and log of all that are normal and positive: the bound, and the same bits
+// on every backend.
 #include "support/exponentials.hpp"
 
 #include <numeric>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales from every positive float, for every format: each is the largest that fits, by a product in
-// double that is exact.
+// Scales from every positive float, for every format: each is the largest that fits, by a product
+// in double that is exact.
 #include <gtest/gtest.h>
 #include <lowp/scale.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All 2^32 floats, into every format, rounded stochastically by packs: as one value with the same 16 bits
-// is, which all_floats_test.cpp holds against the oracle.
+// All 2^32 floats, into every format, rounded stochastically by packs. Each is rounded like one
+// value with the same 16 bits, which all_floats_test.cpp holds against the oracle.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ template <class T>
 class all_floats_at_random : public testing::Test {};
 TYPED_TEST_SUITE(all_floats_at_random, all_formats, by_format);
 
-// Random bits repeat after so many elements, which shares no factor with the floats of one code.
+// Random bits repeat with this period, which shares no factor with the floats of one code.
 constexpr std::size_t period = 8 * 4099;
 
 TYPED_TEST(all_floats_at_random, packs_round_as_one_value_does) {

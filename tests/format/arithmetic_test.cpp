@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// + - * / and comparisons of two values of one format: every pair where there are few, and
-// millions chosen to hurt where there are many.
+// + - * / and comparisons of two values of one format: every pair if there are few, and millions
+// chosen to hurt if there are many.
 #include "oracle/softfloat.hpp"
 
 #include "support/support.hpp"
@@ -79,7 +79,7 @@ TYPED_TEST(large_arithmetic, is_exact_and_rounded_once) {
   }
 }
 
-// Every value with the ones around it and the ones around 1, where ties and cancellation live.
+// Every value with the ones around it and the ones around 1: ties and cancellation live there.
 TYPED_TEST(large_arithmetic, is_exact_and_rounded_once_for_every_value) {
   using T = TypeParam;
   const std::uint32_t one = T(1).bits();

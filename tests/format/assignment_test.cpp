@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a number becomes narrow: by initialisation, by a cast or by assignment.
+// Numbers become narrow by initialisation, by a cast or by assignment.
 #include <cmath>
 #include <numeric>
 #include <type_traits>
@@ -50,7 +50,7 @@ constexpr bool takes_part_as_float_does() {
   static_assert(!std::is_constructible_v<T, foreign_integer>);
   static_assert(!std::is_convertible_v<unscoped, T> && std::is_constructible_v<T, unscoped>);
   static_assert(!std::is_convertible_v<scoped, T> && std::is_constructible_v<T, scoped>);
-  // Only numbers: an overload that takes everything would be picked for what it cannot do.
+  // Only numbers: overload resolution would pick an overload that takes everything, and then fail.
   static_assert(!std::is_assignable_v<T&, foreign> && !std::is_assignable_v<T&, const char*>);
   static_assert(!std::is_assignable_v<T&, scoped> && !std::is_assignable_v<T&, std::nullptr_t>);
   static_assert(!std::is_constructible_v<T, const char*> && !std::is_constructible_v<T, void*>);

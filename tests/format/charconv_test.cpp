@@ -135,7 +135,7 @@ TEST(from_chars, counts_without_overflow) {
   EXPECT_EQ(read<lowp::float8_e8m0fnu>("0e-999").bits(), 0xff);
 }
 
-// The standard library says where a number ends and what it is.
+// The standard library says which number it is, and how long.
 TEST(from_chars, takes_what_the_standard_library_takes) {
   for (const std::string_view s :
        {"INFINITY", "infin", "NaN(a_1)", "nan(", "nan(-)", "-nan", "1e",
@@ -200,7 +200,7 @@ TEST(from_chars, leaves_the_value_alone_where_there_is_no_number) {
   EXPECT_EQ(x, 2.5f);
 }
 
-// Fixed or scientific, and where the point goes, as std::to_chars does it.
+// Fixed or scientific, with the point at the place that std::to_chars chooses.
 TYPED_TEST(text, is_laid_out_as_a_double_is) {
   for (std::uint32_t code = 0; code < code_count<TypeParam>; ++code) {
     const auto x = of_code<TypeParam>(code);

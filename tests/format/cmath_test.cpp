@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of <cmath>: of one argument for every code, of two for every pair of a small format
-// and for random pairs of the large ones. long double has eleven more digits than what is computed
-// with, so it says between which codes the exact result lies.
+// and for random pairs of the large ones. long double has eleven more digits than the computation,
+// so it says between which codes the exact result lies.
 #include <cmath>
 
 #include "support/support.hpp"
@@ -30,7 +30,7 @@ std::uint32_t nearest(const oracle::number& x) {
   if (x.what == oracle::kind::nan) return canonical_nan(facts<T>);
   return oracle::encode(facts<T>, x, oracle::mode::nearest_even, oracle::default_policy(facts<T>));
 }
-// What is below the range of double is zero to a format that has no other small values.
+// A number below the range of double is zero to a format that has no other small values.
 template <class T>
 std::uint32_t nearest(long double x) {
   if (!facts<T>.has_zero() && std::abs(x) < 0x1p-1074L) return canonical_nan(facts<T>);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec in lanes: spans of all codes to float, and of floats to codes at every place where the
-// result changes, in every mode.
+// The codec in lanes, in every mode: spans of all codes to float, and of floats to codes at every
+// place at which the result changes.
 #include <vector>
 
 #include "support/boundaries.hpp"

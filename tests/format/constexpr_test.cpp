@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that section "values" of the public surface offers works at compile time: what is
-// asserted here is asserted of the compiler, and the running tests say that run time agrees.
+// Everything that section "values" of the public surface offers works at compile time. The
+// assertions here are about the compiler; the running tests say that run time agrees.
 #include <utility>
 
 #include "support/support.hpp"
@@ -23,7 +23,7 @@ template <class T>
 using limits = std::numeric_limits<T>;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// The examples that the library is known by.
+// The library's best-known examples.
 static_assert(bfloat16(283) * 10 == bfloat16(2848));
 static_assert(bfloat16(256) + 1 == 256);
 static_assert(float16(65504) + 15 == 65504 && isinf(float16(65504) + 16));
@@ -131,7 +131,7 @@ static_assert(gap_below(bfloat16(1)) == 0x1p-8F && gap_above(float16(65504)) == 
 static_assert(lowp::philox4x32({0, 0, 0, 0}, {0, 0})[0] == 0x6627e8d5);
 static_assert(lowp::stream_of(1, 2) == 0x100000002);
 
-// What the compiler computed is what the program computes.
+// The compiler and the program compute the same.
 template <class T>
 class constant : public testing::Test {};
 TYPED_TEST_SUITE(constant, all_formats, by_format);
@@ -166,7 +166,7 @@ constexpr auto pick_codes() {
   return picked;
 }
 
-// One picked code with all, so that each is well within what a compiler evaluates at a time.
+// Combines one picked code with all, so that each evaluation stays within a compiler's limit.
 template <class T, std::size_t A>
 constexpr auto compiled_with_all = [] {
   std::array<computed<T>, pick_codes<T>().size()> results{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// convert, one value at a time: codes to float and back, and floats to codes at every place where
-// the result changes.
+// convert, one value at a time: codes to float and back, and floats to codes around every change of
+// the result.
 #include <vector>
 
 #include "support/boundaries.hpp"

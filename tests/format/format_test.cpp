@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a format says of itself, against what its publisher says.
+// Properties of each format against its publisher's.
 #include <cmath>
 #include <type_traits>
 

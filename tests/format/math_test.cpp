@@ -37,7 +37,7 @@ std::vector<double> ordered_values() {
   return values;
 }
 
-// Neighbours of x on that list; NaN where it ends.
+// Neighbours of x on that list; NaN beyond its ends.
 double above(const std::vector<double>& values, double x) {
   const auto at = std::upper_bound(values.begin(), values.end(), x);
   return at == values.end() ? std::nan("") : *at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a narrow value makes of operands that are not of its type, and the unary operators (A8).
+// Operators with an operand of another type, and the unary operators (A8).
 #include <concepts>
 #include <type_traits>
 #include <utility>
@@ -69,7 +69,7 @@ TYPED_TEST(operands, convert_as_the_standard_narrow_types_do) {
   });
 }
 
-// All values, or of 65536 so many that every exponent and the special ones are among them.
+// All values, or enough of 65536 that every exponent and the special ones are among them.
 template <class T>
 std::vector<T> some_values() {
   std::vector<T> values;

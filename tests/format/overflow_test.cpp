@@ -44,7 +44,7 @@ result expected_result(const edge& e, double size, bool negative, oracle::mode m
   }
 }
 
-// What lies beyond: infinity, or NaN without one, or the largest value without either.
+// The result beyond the range: infinity, or NaN without one, or the largest value without either.
 template <class T>
 std::uint32_t code_beyond(oracle::policy p) {
   const auto largest = static_cast<std::uint32_t>(facts<T>.max_code());

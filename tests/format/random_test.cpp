@@ -92,7 +92,7 @@ TEST(random, bits_are_uniform) {
   EXPECT_LT(chi_square, 350);
 }
 
-// What is left of a span of more than 2^32 elements is counted on in 64 bits, and wraps there.
+// The rest of a span of more than 2^32 elements is counted in 64 bits, and wraps there.
 TEST(random, goes_on_after_any_number_of_elements) {
   constexpr std::uint64_t far = (std::uint64_t{1} << 32) + 3;
   constexpr lowp::stochastic mode{.seed = 5, .stream = 6, .offset = 7};

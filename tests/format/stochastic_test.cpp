@@ -21,8 +21,8 @@ constexpr std::array<std::uint32_t, 17> fractions{
 constexpr std::uint32_t draws_away(std::uint32_t fraction) { return (fraction + 8) >> 4; }
 static_assert(draws_away(7) == 0 && draws_away(8) == 1 && draws_away(0xffff8) == 65536);
 
-// Codes whose upper neighbour is one binade up, one is zero, subnormal, the first normal, and the
-// last finite one, beyond which the grid continues.
+// Codes whose upper neighbour is one binade up; zero, subnormal, the first normal; and the last
+// finite code, beyond which the grid continues.
 template <class T>
 std::vector<std::uint32_t> lower_codes() {
   const auto top = static_cast<std::uint32_t>(facts<T>.max_code());
@@ -37,7 +37,7 @@ testing::AssertionResult moves_as_often(X x, std::uint32_t lower, std::uint32_t 
   };
   const oracle::number exact = oracle::from(x);
   const std::uint32_t toward = encode(exact, oracle::mode::toward_zero);
-  // The neighbour beyond, not merely "upward": that is the same code where x is exact.
+  // The neighbour beyond, not merely "upward": that is the same code if x is exact.
   oracle::number beyond = oracle::magnitude_value(facts<T>, lower + 1);
   beyond.negative = exact.negative;
   const std::uint32_t away = encode(beyond, oracle::mode::nearest_even);
@@ -51,8 +51,8 @@ testing::AssertionResult moves_as_often(X x, std::uint32_t lower, std::uint32_t 
   return testing::AssertionSuccess();
 }
 
-// By packs, where subnormals are rounded in steps of 2^-17 of the smallest: the fraction that half up
-// makes just enough for its random bits, and the one below it.
+// Rounds by packs. Subnormals are rounded in steps of 2^-17 of the smallest: half up makes this
+// fraction just enough for its random bits, and not the one below it.
 template <class T>
 void expect_half_up_of_subnormals() {
   if (!facts<T>.has_zero() || facts<T>.min_subnormal < 0x1p-130) return;  // no floats between them
@@ -135,7 +135,7 @@ std::vector<float> mixed_floats(std::size_t size, std::uint64_t seed) {
   std::vector<float> floats(size);
   for (float& x : floats) {
     const auto bits = static_cast<std::uint32_t>(random());
-    // Half of them where the narrow formats have their values.
+    // Half of them lie among the values of the narrow formats.
     x = float_of(random() % 2 == 0 ? bits : (bits & 0x87ffffffU) | 0x38000000U);
   }
   return floats;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// convert of double, long double and integers to float: in every mode and policy, once from the exact
-// value.
+// convert of double, long double and integers to float: in every mode and policy, once from the
+// exact value.
 #include <cfloat>
 #include <cmath>
 #include <random>
@@ -13,7 +13,8 @@ using namespace lowp_test;
 
 constexpr std::array<std::uint16_t, 6> draws{0, 1, 0x7fff, 0x8000, 0xfffe, 0xffff};
 
-// Where a float ends, on both sides of it and of every tie, and random ones of every exponent.
+// Doubles at the end of each float, on both sides of it and of every tie, and random ones of every
+// exponent.
 std::vector<double> doubles() {
   std::vector<double> all{0, -0.0, 1e300, -1e300, 1e-300, -1e-300, HUGE_VAL, -HUGE_VAL, 0x1p-1074};
   for (const std::uint32_t bits : {0U, 1U, 2U, 0x7fffffU, 0x800000U, 0x800001U, 0x3f800000U,

@@ -41,7 +41,7 @@ void add_around(std::vector<X>& points, X x) {
   }
 }
 
-// A value, and the places between it and the next where the result may change.
+// A value, and the places between it and the next at which the result may change.
 template <class X>
 void add_steps(const oracle::facts& f, std::vector<X>& points, std::uint32_t code) {
   const auto at = [&](std::uint32_t c) {
@@ -52,7 +52,7 @@ void add_steps(const oracle::facts& f, std::vector<X>& points, std::uint32_t cod
   const X gap = at(code + 1) - low;
   add_around(points, low);
   add_around(points, low + gap / 2);
-  // Where the draws 0, 0x1234 and 0xffff begin to reach the neighbour.
+  // Numbers from which the draws 0, 0x1234 and 0xffff reach the neighbour.
   for (const X r : {X{0}, X{0x1234}, X{0xffff}}) {
     add_around(points, low + gap * (X{65535.5} - r) / 65536);
   }

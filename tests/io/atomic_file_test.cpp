@@ -20,7 +20,7 @@
 #include "support/scratch.hpp"
 
 namespace {
-// What the calls below were made with, in their order.
+// Arguments of the calls below, in their order.
 std::vector<std::string> calls;
 }  // namespace
 
@@ -112,8 +112,8 @@ TEST(atomic_file, keeps_permissions_and_links) {
             fs::perms::owner_read | fs::perms::owner_write);
 }
 
-// After a power failure there is either file, whole: its bytes are on the disk before it has the name,
-// and the name is, before commit() returns.
+// After a power failure there is either file, whole. The new one's bytes are on the disk before it
+// has the name, and the name is, before commit() returns.
 TEST(atomic_file, is_on_the_disk_before_it_has_the_name) {
   const scratch_folder folder;
   set_contents(folder.file("a"), old_text);
@@ -211,7 +211,8 @@ TEST(atomic_file, refuses_by_name_what_cannot_be_replaced) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"pipe"});
 }
 
-// Root may write every file, so somebody else tries. The folder is everybody's: a rename would do it.
+// Root may write every file, so somebody else tries. The folder is everybody's: a rename would do
+// it.
 TEST(atomic_file, refuses_a_file_that_may_not_be_written) {
   namespace fs = std::filesystem;
   const scratch_folder folder;
@@ -257,7 +258,7 @@ TEST(atomic_file, killed_or_refused_at_any_byte) {
     ASSERT_EQ(save_with_limit(bytes, at_limit::dies, [&] { save(path); }), end::killed) << bytes;
     ASSERT_EQ(contents(path), old_text) << bytes;
   }
-  // What killed processes left is in nobody's way.
+  // Files of killed processes are in nobody's way.
   ASSERT_EQ(save_with_limit(new_text.size(), at_limit::dies, [&] { save(path); }), end::saved);
   EXPECT_EQ(contents(path), new_text);
 }

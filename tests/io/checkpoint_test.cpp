@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training goes on from a file as if it had never stopped, whatever it is kept in; and a file that does
-// not fit is refused before anything is written.
+// Training goes on from a file as if it had never stopped, in any storage. A file that does not fit
+// is refused before anything is written.
 #include <gtest/gtest.h>
 #include <lowp/checkpoint.hpp>
 #include <lowp/fp8_lm.hpp>
@@ -36,7 +36,8 @@ std::vector<T> filled(float value) {
   return std::vector<T>(size, T(value));
 }
 
-// Ways to keep `size` elements: what holds them, what update takes, and what a step changes after it.
+// Ways to keep `size` elements: what holds them, what update takes, and what a step changes after
+// it.
 template <class T>
 struct plain {
   std::vector<T> values = filled<T>(0);
@@ -218,7 +219,7 @@ TYPED_TEST(resume, is_exact) {
   EXPECT_EQ(second.bytes(), whole.bytes());
   EXPECT_NE(whole.bytes(), after_five);
 
-  // What was saved is what was loaded, to the last byte of the file.
+  // A saved file, loaded and saved again, is equal to the last byte.
   state.save(folder.file("second"));
   lowp::checkpoint other;
   whole.describe(other);
@@ -289,7 +290,7 @@ class checkpoint_file : public testing::Test {
     saved.describe(state);
     state.save(path);
   }
-  // What is said when `state` is loaded; it must leave `target` alone.
+  // The error of loading `state`, which must leave `target` alone.
   std::string refusal(lowp::checkpoint const& state) {
     const std::string before = target.bytes();
     std::string text = refusal_of([&] { state.load(path); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of tensors: what is written is read, what cannot be true is refused with its name, and no
-// damage to a header is ever accepted as something inconsistent.
+// Files of tensors: every written file reads back, and an impossible one is refused with its name.
+// No damage to a header is ever accepted as something inconsistent.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <lowp/safetensors.hpp>
@@ -49,7 +49,7 @@ std::string file_of(const std::string& header, const std::string& data) {
 
 class safetensors_file : public testing::Test {
  protected:
-  // What is said of a file with these bytes.
+  // The error of a file with these bytes.
   std::string refusal(const std::string& bytes) {
     set_contents(path, bytes);
     std::string text = refusal_of([&] { const st::file file(path); });
@@ -114,7 +114,7 @@ TEST(safetensors_types, have_names_and_widths) {
   EXPECT_FALSE(st::dtype_named(""));
   EXPECT_EQ(bits_of(st::dtype::f4_e2m1), 4U);
   EXPECT_EQ(bits_of(st::dtype_of<lowp::float8_e4m3fn>), 8U);
-  // One code a byte here, packed there; and no name there.
+  // Codes take a byte here and are packed there; and these have no name there.
   EXPECT_FALSE(st::stored<lowp::float4_e2m1fn>);
   EXPECT_FALSE(st::stored<lowp::float8_e3m4>);
   EXPECT_FALSE(st::stored<bool>);
@@ -284,8 +284,8 @@ TEST_F(safetensors_file, says_names_without_their_tricks) {
   EXPECT_LT(refusal(file_of("{\"w\":\"" + std::string(100'000, 'n'), "")).size(), 500U);
 }
 
-// Every code point, and every sequence of up to three bytes whose first two are not plain text, against
-// what UTF-8 makes of a code point.
+// Every code point, and every sequence of up to three bytes whose first two are not plain text,
+// against the definition of UTF-8.
 TEST(safetensors_printable, shows_utf8_and_no_more) {
   const auto utf8 = [](char32_t c) {
     const auto byte = [](char32_t x) { return static_cast<char>(static_cast<unsigned char>(x)); };
@@ -335,7 +335,7 @@ TEST(safetensors_printable, shows_utf8_and_no_more) {
       }
     }
   }
-  // Surrogates, too long for what they say, beyond the last, and cut off.
+  // Surrogates, sequences longer than their number needs, beyond the last, and cut off.
   for (const std::string text : {"\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf",
                                  "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf0\x9f\x98", "\xff"})
     EXPECT_EQ(st::detail::printable(text), escaped(text));

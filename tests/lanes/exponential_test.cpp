@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp and log on a sample of all floats: a different one in every stretch. exhaustive/ has all of them.
+// exp and log on a sample of all floats: a different one in every stretch. exhaustive/ has all of
+// them.
 #include "support/exponentials.hpp"
 
 #include <random>
@@ -29,7 +30,7 @@ TEST(exponential, exp_of_minus_is_close_and_has_the_same_bits_everywhere) {
 }
 TEST(exponential, log_is_close_and_has_the_same_bits_everywhere) { check_sample<log_operation>(); }
 
-// What decides whether something over- or underflows.
+// The arguments around which exp over- or underflows.
 TEST(exponential, exp_at_the_borders) {
   std::vector<std::uint32_t> patterns{0, 0x80000000U, 0x7f800000U, 0xff800000U};
   for (const float x : {88.72284F, -87.33655F, -103.97208F, -103.27893F, 104.0F, -104.0F, 1e30F}) {

@@ -72,7 +72,7 @@ TEST(abs_range, of_every_code) {
   expect_every_code<lowp::float8_e4m3fn, float>();
 }
 
-// What fills the last register is not seen, whatever the smallest magnitude is.
+// The padding of the last register is not seen, whatever the smallest magnitude is.
 TEST(abs_range, of_any_size_and_alignment) {
   for (std::size_t size = 0; size <= 300; ++size) {
     expect_oracle<lowp::float16, float>(floats(std::vector<std::uint32_t>(size, 0x47000000U)),

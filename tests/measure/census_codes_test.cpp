@@ -16,7 +16,8 @@ tensor every_code() {
   return all;
 }
 
-// Of all together, of each alone, and of runs whose ends fall anywhere in a register.
+// Takes censuses of all together, of each alone, and of runs whose ends fall anywhere in a
+// register.
 template <lowp::narrow From, lowp::element To>
 void expect_every_code() {
   SCOPED_TRACE(std::string("to ") + slot_facts<To>().name);

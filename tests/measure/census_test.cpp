@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// census of floats against the oracle: where a format changes its mind, at all magnitudes, in any
+// census of floats against the oracle: at every change of the result, at all magnitudes, in any
 // number and order.
 #include <algorithm>
 #include <array>
@@ -25,8 +25,8 @@ void expect_oracle(const tensor& in, std::size_t lead = 0) {
   expect(lowp::census<To>(x.span()), expected_of<To>(in));
 }
 
-// The last one that becomes zero and the first that does not, and so on: first and last float of every
-// run that shares a code, both signs.
+// First and last float of every run that shares a code, both signs, such as the last one
+// that becomes zero.
 template <lowp::narrow To>
 void expect_boundaries() {
   std::vector<std::uint32_t> bits;
@@ -97,7 +97,7 @@ TEST(census, of_one_kind) {
   }
 }
 
-// One of them, at any place in a register, batch or buffer, is seen once.
+// An odd element at any place in a register, batch or buffer is seen once.
 TEST(census, sees_each_element_once) {
   for (const std::uint32_t bits :
        {0x7fc00000U, 0x7f800000U, 0x7f7fffffU, 0x00000001U, 0x33800001U}) {
@@ -127,8 +127,8 @@ TEST(census, of_few_and_of_many_exponents) {
     }
 }
 
-// A few hundred of one kind, then of another: what is looked for once in many elements is there in some
-// of them, and what was found before is remembered.
+// A few hundred of one kind, then of another. Some of them have what is rare among many elements,
+// and earlier findings are kept.
 template <lowp::element To>
 void expect_runs() {
   std::mt19937_64 random(5);

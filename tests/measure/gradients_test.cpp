@@ -150,7 +150,7 @@ TEST(gradients_of_floats, of_two_nonfinite_elements_anywhere) {
       }
 }
 
-// As the values that they stand for.
+// Storages are read as their values.
 TEST(gradients_in_storages, are_unscaled_and_measured) {
   const tensor in = random_tensor<lowp::float8_e4m3fn>(20000, 1, values::training);
   guarded<lowp::float8_e4m3fn> codes(in, 1);
@@ -205,7 +205,8 @@ TEST(gradients_of_floats, refuses_an_inverse_scale_that_is_none) {
   }
 }
 
-// Current scaling: nothing saturates, and what is not far smaller than the largest keeps its precision.
+// Current scaling: nothing saturates, and what is not far smaller than the largest keeps its
+// precision.
 TEST(current_scaling, loses_nothing_to_saturation) {
   for (const double magnitude : {1e-30, 1e-8, 1.0, 1e10}) {
     const tensor in = random_tensor<float>(5000, 3, values::training, magnitude);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sum, mean, dot and norm against exact sums: within the stated bound over any elements, where a narrow
-// running sum has long stopped, and what infinities and NaN make of them.
+// sum, mean, dot and norm against exact sums, within the stated bound over any elements. A narrow
+// running sum has long stopped there. Infinities and NaN give what their rules say.
 #include <gtest/gtest.h>
 #include <lowp/sums.hpp>
 #include <lowp/value.hpp>
@@ -82,8 +82,8 @@ TEST(sums, that_cancel) {
   expect(squares, dot_of(x, x));
 }
 
-// A large term in every lane, then so many small ones that each sum of a few would vanish in a double beside
-// it: what compensation is for. How few are added first is the library's business.
+// A large term in every lane, then small terms that a double beside it would lose: the task of
+// compensation. The number of terms that are added first is the library's business.
 TEST(sums, keep_what_each_addition_loses) {
   constexpr std::size_t size = 3 * 16384;
   for (int exponent = -66; exponent < -50; ++exponent) {
@@ -123,7 +123,7 @@ TEST(sums, neither_overflow_nor_vanish) {
   EXPECT_EQ(lowp::norm(tiny), std::sqrt(70000.0) * 0x1p-149);
 }
 
-// What everybody's first loop does, and this does not.
+// A narrow loop sticks here, and sum() does not.
 TEST(sums, go_on_where_a_narrow_running_sum_sticks) {
   const std::vector<lowp::bfloat16> ones(100000, lowp::bfloat16(1));
   lowp::bfloat16 running(0);
@@ -162,7 +162,7 @@ TEST(sums, of_infinities_and_nan) {
   EXPECT_TRUE(std::isnan(lowp::dot(rising, falling)));  // both infinities
 }
 
-// One of them, anywhere, is seen once and hides no other term.
+// A special element, anywhere, is seen once and hides no other term.
 TEST(sums, see_one_special_element_anywhere) {
   for (const float special : {inf, -inf, std::numeric_limits<float>::quiet_NaN()}) {
     std::vector<lowp::bfloat16> x(700, lowp::bfloat16(2));
@@ -177,7 +177,7 @@ TEST(sums, see_one_special_element_anywhere) {
   }
 }
 
-// Several of them in one batch of packs, in one lane too, where infinities would cancel to NaN.
+// Several of them in one batch of packs, in one lane too: there infinities would cancel to NaN.
 template <lowp::element T>
 void expect_two_anywhere() {
   std::vector<T> x(600, T(2));
@@ -207,8 +207,8 @@ TEST(sums, see_two_special_elements_anywhere) {
   expect_two_anywhere<lowp::float16>();
 }
 
-// Of narrow numbers that float cannot add: one that is little beside the rest, anywhere, some at the
-// start or many, and sums that float cannot hold.
+// Narrow numbers that float cannot add. One is little beside the rest, anywhere; some are, at the
+// start or many; and some sums are more than float can hold.
 TEST(sums, of_narrow_numbers_are_as_wide_as_any) {
   std::vector<lowp::bfloat16> x(700, lowp::bfloat16(1));
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -230,7 +230,7 @@ TEST(sums, of_narrow_numbers_are_as_wide_as_any) {
   EXPECT_EQ(lowp::sum(std::vector<lowp::bfloat16>(5000, least)), 5000 * double{float{least}});
 }
 
-// What tells that sums were exact.
+// The processor's flag tells that sums were exact.
 TEST(sums, hardware_says_that_it_has_rounded) {
   if (!lowp::simd::rounding_flag::is_there) GTEST_SKIP();
   struct {
@@ -276,7 +276,7 @@ TEST(sums, of_shards_are_those_of_the_whole) {
   }
 }
 
-// As the values that they stand for.
+// Storages are read as their values.
 TEST(sums, of_storages) {
   std::vector<lowp::float16> codes(1000, lowp::float16(3));
   const std::span<const lowp::float16> read_only = codes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gelu_tanh and gated_gelu_tanh: a sample of all floats, all codes of the 16-bit formats, and where other
-// forms overflow.
+// gelu_tanh and gated_gelu_tanh: a sample of all floats, all codes of the 16-bit formats, and
+// arguments at which other forms overflow.
 #include "support/activations.hpp"
 
 #include <limits>
@@ -32,7 +32,7 @@ TEST(activation, gelu_of_floats) {
   EXPECT_TRUE(are_gelus(floats));
 }
 
-// One rounding of the float result, in and out of each format.
+// For all codes of In, the result in Out is the float result, rounded once.
 template <lowp::narrow In, lowp::element Out>
 void expect_all_codes() {
   tensor in{facts<In>, std::vector<std::uint32_t>(code_count<In>)};
@@ -61,7 +61,8 @@ TEST(activation, gelu_of_all_codes) {
   expect_all_codes<lowp::bfloat16, lowp::float8_e4m3fn>();
 }
 
-// Finite for whatever is, and the limit beside infinity; the usual form in 16 bits is infinite on the way.
+// Finite for whatever is, and the limit beside infinity; the usual form in 16 bits is infinite on
+// the way.
 TEST(activation, gelu_where_a_cube_overflows) {
   lowp::float16 first(0);
   for (std::uint32_t code = 0; code < 0x7c00; ++code) {

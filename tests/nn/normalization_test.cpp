@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// rms_norm and layer_norm against long double within the stated bounds, over rows that overflow, vanish or
-// cancel where it is done carelessly; and against the same steps in plain floats, to the bit, on any backend.
+// rms_norm and layer_norm against long double, within the stated bounds, over rows that overflow,
+// vanish or cancel in careless code. On every backend they also have the bits of the same steps in
+// plain floats.
 #include <gtest/gtest.h>
 #include <lowp/normalization.hpp>
 #include <lowp/value.hpp>
@@ -249,7 +250,7 @@ TEST(normalization, of_many_rows) {
   }
 }
 
-// What a norm in the narrow type does with 256, and this with anything.
+// A square in the narrow type overflows from 256 on; this norm takes anything.
 TEST(normalization, where_a_square_in_float16_overflows) {
   const std::vector<lowp::float16> x{lowp::float16(300), lowp::float16(-300), lowp::float16(300),
                                      lowp::float16(-300)};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PB-Relax step by step in the oracle's roundings, and what it is for: scores that 16 bits cannot hold.
+// PB-Relax step by step in the oracle's roundings, and what it is for: scores that 16 bits cannot
+// hold.
 #include <lowp/pb_relax.hpp>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ double rounded(double x) {
                                oracle::mode::nearest_even, oracle::policy::infinity));
 }
 
-// exp in float may be on the other side of where T rounds, and the sum is float's: a step of T each.
+// exp in float may be on the other side of T's tie, and the sum is float's: a step of T each.
 TYPED_TEST(pb_relax, rounds_every_step) {
   using T = TypeParam;
   std::mt19937 random(11);
@@ -59,8 +60,8 @@ TYPED_TEST(pb_relax, rounds_every_step) {
   }
 }
 
-// A query and a key of 128 elements of 40: their product is beyond float16. Divided by 32 it is not, and
-// scores 256 apart still differ: float16 has every fourth integer there.
+// A query and a key of 128 elements of 40: their product is beyond float16. Divided by 32 it is
+// not, and scores 256 apart still differ: float16 has every fourth integer there.
 TEST(pb_relax_in_float16, holds_where_scores_overflow) {
   constexpr float alpha = 32;
   constexpr std::size_t columns = 64;

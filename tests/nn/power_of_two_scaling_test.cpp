@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// scale_by_power_of_two against the oracle, with what it says was lost; the choice of an exponent; and that
-// a projection scaled this way is to the bit what more exponents would give.
+// scale_by_power_of_two against the oracle, with its report of losses, and the choice of an
+// exponent. A projection scaled this way is to the bit what more exponents would give.
 #include <gtest/gtest.h>
 #include <lowp/power_of_two_scaling.hpp>
 #include <lowp/value.hpp>
@@ -36,7 +36,7 @@ void expect_oracle(const tensor& in, int k) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     const oracle::number x = oracle::decode(in.format, in.codes[i]);
     const oracle::number exact = scaled(x, k);
-    // A float on the way, which is the same as the exact number but where it is subnormal or too large.
+    // A float on the way is the same as the exact number unless it is subnormal or too large.
     const std::uint32_t product = oracle::encode(
         oracle::binary32, exact, oracle::mode::nearest_even, oracle::policy::infinity);
     store(want, i, x.what == oracle::kind::nan ? 0x7fc00000U : product, {}, 0, {});

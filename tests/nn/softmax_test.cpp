@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax and log-softmax against the maths in double, within the bounds that their headers state, over
-// rows that are hard: all equal, one far above, differences of 1e4 and more, results that are subnormal.
+// Softmax and log-softmax against the maths in double, within the bounds of their headers. The rows
+// are hard: all equal, one far above, differences of 1e4 and more, results that are subnormal.
 #include <lowp/softmax.hpp>
 
 #include <algorithm>

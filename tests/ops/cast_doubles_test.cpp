@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cast of double, and to double: every place where a result changes, on every backend, at every length
-// of a batch, with the same bits as convert.
+// cast of double, and to double: around every change of the result, on every backend, at every
+// length of a batch, with the same bits as convert.
 #include <cmath>
 #include <span>
 #include <stdexcept>
@@ -29,7 +29,7 @@ static_assert(lowp::castable<std::vector<int>, std::vector<float>&>);
 static_assert(!lowp::castable<std::vector<int>, std::vector<double>&>);
 static_assert(!lowp::input<std::vector<double>> && !lowp::output<std::vector<double>&>);
 
-// What is read is a float rounded to odd, whatever the mode.
+// A double is read as a float that was rounded to odd, whatever the mode.
 TEST(cast_doubles, to_a_narrow_format) {
   for (const auto& in : {doubles_around(facts<bfloat16>, 3), random_doubles(60'000)}) {
     check_nearest<bfloat16>(in);
@@ -53,7 +53,7 @@ TEST(cast_doubles, to_formats_of_every_shape) {
   check_nearest<user_e2m13>(doubles_around(facts<user_e2m13>, 3));
 }
 
-// Where a float has enough digits for the draw, and where it does not.
+// A float has enough digits for the draws of some formats, and not for those of others.
 TEST(cast_doubles, stochastically) {
   check_stochastic<float8_e4m3fn>(doubles_around(facts<float8_e4m3fn>, 1));
   check_stochastic<bfloat16>(doubles_around(facts<bfloat16>, 7));
@@ -88,7 +88,7 @@ TEST(cast_to_double, is_exact) {
   check_widening(floats);
 }
 
-// One batch and a bit, from every start: a part of a pack, then nothing beyond it.
+// A batch and a bit, from every start: a part of a pack, then nothing beyond it.
 TEST(cast_numbers, of_every_length_from_every_start) {
   const std::vector<double> in = random_doubles(600);
   std::vector<bfloat16> whole(in.size());

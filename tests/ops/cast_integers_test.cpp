@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cast of integers of every size: around every power of two and every sum of two, on every backend, with
-// the same bits as convert.
+// cast of integers of every size, on every backend, with the same bits as convert: around every
+// power of two and every sum of two.
 #include <limits>
 
 #include "cast_numbers.hpp"

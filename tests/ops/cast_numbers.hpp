@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doubles where a conversion changes its mind, and casts of numbers against the oracle.
+// Doubles around every change of a conversion's result, and casts of numbers against the oracle.
 #pragma once
 
 #include <cmath>
@@ -17,8 +17,8 @@ constexpr oracle::facts target_facts() {
     return facts<T>;
 }
 
-// All that lies around a magnitude: what the 2^-17 of a gap decides, and neighbours as near as double
-// has them.
+// All that lies around a magnitude: what the 2^-17 of a gap decides, and neighbours as near as
+// double has them.
 inline void add_around(std::vector<double>& all, double at, double next) {
   const double gap = next - at;
   for (const double part : {0.0, 0x1p-17, 0.25, 0.5, 1 - 0x1p-17}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cast takes, and what it refuses before it writes anything.
+// Ranges that cast takes, and those that it refuses before it writes anything.
 #include <algorithm>
 #include <array>
 #include <deque>

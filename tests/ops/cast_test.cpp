@@ -49,8 +49,8 @@ TYPED_TEST(cast, of_all_codes_to_every_format) {
       [](auto to) { check_one_by_one<TypeParam, typename decltype(to)::type>(); });
 }
 
-// A span is decoded without regard to what it becomes, and encoded without regard to what it was,
-// so each format needs to meet only every element size and every way of decoding and encoding.
+// A span is decoded without regard to its target, and encoded without regard to its source. So each
+// format needs to meet only every element size and every way of decoding and encoding.
 template <class T>
 class cast_of_spans : public testing::Test {};
 TYPED_TEST_SUITE(cast_of_spans, kernel_formats, by_format);

@@ -124,8 +124,8 @@ TEST(fused_add_ranges, vectors_arrays_spans_and_temporaries) {
   EXPECT_EQ(float(p[2]), 8.0F);
 }
 
-// A residual stream kept in float: each layer's output, in 16 bits, is added exactly or with one rounding of
-// float, where a stream in 16 bits overflows or stops.
+// A residual stream kept in float adds each layer's output, in 16 bits, exactly or with one
+// rounding of float. A stream in 16 bits overflows or stops.
 TEST(fused_add_of_a_residual, is_one_addition_in_float) {
   const tensor u = random_tensor<lowp::float16>(1001, 1, values::corners);
   const tensor p = random_tensor<float>(1001, 2, values::training, 1000);

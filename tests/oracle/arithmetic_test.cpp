@@ -40,7 +40,7 @@ TEST(oracle_softfloat, fma_agrees_with_the_language) {
     const std::uint32_t a = patterns.next();
     const std::uint32_t b = patterns.next();
     std::uint32_t c = patterns.next();
-    // Near cancellation, and far below: where a second rounding would show.
+    // Operands near cancellation, and far below: there a second rounding would show.
     if (i % 4 == 1) c = bits(-(value(a) * value(b))) + (c & 1);
     if (i % 4 == 2) c = bits(value(a) * value(b) * 0x1p-24F) ^ (c & 0x80000000U);
     ASSERT_EQ(f32_fma(a, b, c), said(std::fma(value(a), value(b), value(c))))
@@ -70,9 +70,9 @@ TEST(oracle_softfloat, binary64_agrees_with_the_processor) {
   }
 }
 
-// Double holds these sums, products and fused results of two narrow values exactly, or, for
-// quotients and roots (and sums of two powers of two), with digits enough that a second rounding
-// cannot matter: 53 >= 2 * 11 + 2.
+// Double holds these sums, products and fused results of two narrow values exactly. For quotients
+// and roots (and sums of two powers of two) it has digits enough that a second rounding cannot
+// matter: 53 >= 2 * 11 + 2.
 TEST(oracle_arithmetic, narrow_results_agree_with_double) {
   std::mt19937_64 random(24);
   for (const facts& f : all) {

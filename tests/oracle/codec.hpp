@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One exact number to one code: a number is located on the magnitude grid of the format, moved to
-// the neighbour away from zero or not, and only then compared with the largest finite value.
+// Encodes one exact number. It locates the number on the magnitude grid of the format, and moves it
+// to the neighbour away from zero or not. Only then it compares the result with the largest finite
+// value.
 #pragma once
 
 #include <cassert>
@@ -18,9 +19,9 @@ constexpr policy default_policy(const facts& f) {
   return f.has_infinity ? policy::infinity : policy::saturate;
 }
 
-// Magnitude codes are consecutive along the values, binade borders included, so the neighbour away
-// from zero is always code + 1, and the parity of a code is what "even" and "odd" mean. For a
-// format with a fraction that is the parity of the significand; for powers of two it is A4b's.
+// Magnitude codes are consecutive along the values, binade borders included. So the neighbour away
+// from zero is always code + 1, and the parity of a code decides "even" and "odd". For a format
+// with a fraction that is the parity of the significand; for powers of two it is A4b's.
 struct position {
   std::uint64_t code = 0;  // of the neighbour toward zero
   bool exact = true;       // nothing lies between that neighbour and the number
@@ -109,7 +110,7 @@ constexpr std::uint64_t encode_nan(const facts& f, bool negative, std::uint64_t 
   return sign | (f.max_code() + 1) | fraction;
 }
 
-// What an infinite result becomes, be it given or made by overflow.
+// Encodes an infinite result, be it given or made by overflow.
 constexpr std::uint64_t encode_infinity(const facts& f, bool negative, policy p) {
   const std::uint64_t sign = negative ? f.sign_mask() : 0;
   if (p == policy::saturate || (!f.has_infinity && !f.has_nan())) return sign | f.max_code();
@@ -117,7 +118,7 @@ constexpr std::uint64_t encode_infinity(const facts& f, bool negative, policy p)
   return encode_nan(f, negative, quiet_payload);
 }
 
-// `overflowed`, where given, is set to: x is finite and its rounded magnitude exceeds the largest
+// `overflowed`, if given, is set to: x is finite and its rounded magnitude exceeds the largest
 // finite value, whatever was stored for it.
 constexpr std::uint64_t encode_wide(const facts& f, const number& x, mode m, policy p,
                                     std::uint32_t r = 0, bool* overflowed = nullptr) {
@@ -151,8 +152,8 @@ constexpr std::uint32_t encode(const facts& f, const number& x, mode m, policy p
   return static_cast<std::uint32_t>(encode_wide(f, x, m, p, r, overflowed));
 }
 
-// Exact. bfloat16 to float is a shift, so its NaNs stay as they are; every other NaN is quieted,
-// and one without payload was given the quiet bit alone by `decode`.
+// Exact. bfloat16 to float is a shift, so its NaNs stay as they are. Every other NaN is quieted,
+// and `decode` gave the quiet bit alone to one without payload.
 constexpr std::uint32_t decode_to_float_bits(const facts& f, std::uint64_t code) {
   const number x = decode(f, code);
   const bool is_float_head = f.exponent_bits == 8 && f.nans == nan_rule::ieee;

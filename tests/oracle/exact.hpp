@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An exact real number, and where it comes from: a built-in number or a code of a format.
+// An exact real number, made from a built-in number or a code of a format.
 #pragma once
 
 #include <bit>
@@ -17,9 +17,9 @@ __extension__ typedef __int128 i128;
 
 enum class kind { zero, finite, infinity, nan };
 
-// A finite number has the magnitude (significand + rest) * 2^exponent, where rest is zero, or,
-// when `sticky`, somewhere strictly between 0 and 1. Conversions never set `sticky`; quotients,
-// roots and far sums do, and then keep at least 63 significant bits above it.
+// A finite number has the magnitude (significand + rest) * 2^exponent. The rest is zero or, if
+// `sticky`, somewhere strictly between 0 and 1. Conversions never set `sticky`; quotients, roots
+// and far sums do, and then keep at least 63 significant bits above it.
 struct number {
   kind what = kind::zero;
   bool negative = false;
@@ -93,7 +93,7 @@ constexpr number decode(const facts& f, std::uint64_t code) {
 constexpr number from_float_bits(std::uint32_t bits) { return decode(binary32, bits); }
 constexpr number from_double_bits(std::uint64_t bits) { return decode(binary64, bits); }
 
-// Exactly these types, so that nothing is converted on the way in.
+// Takes exactly these types, so that nothing is converted before.
 template <std::same_as<float> T>
 constexpr number from(T x) {
   return from_float_bits(std::bit_cast<std::uint32_t>(x));

@@ -12,8 +12,8 @@ namespace oracle {
 
 inline constexpr std::uint32_t canonical_nan_bits = 0x7fc00000U;
 
-// What one element becomes: `w` before it is rounded to storage, the moments likewise, and the
-// update `u` that a report looks at. A moment that the operation does not touch is passed through.
+// The results for one element: `w` before it is rounded to storage, the moments likewise, and the
+// update `u` for a report. A moment that the operation does not touch is passed through.
 struct element {
   std::uint32_t w = 0;
   std::uint32_t m = 0;
@@ -21,7 +21,7 @@ struct element {
   std::uint32_t u = 0;
 };
 
-// Stored NaNs are canonical even where a value reaches storage without an operation.
+// Stored NaNs are canonical even if a value reaches storage without an operation.
 constexpr std::uint32_t canonical(std::uint32_t x) {
   return from_float_bits(x).what == kind::nan ? canonical_nan_bits : x;
 }

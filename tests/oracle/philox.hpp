@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Philox4x32-10 as Salmon, Moraes, Dror and Shaw describe it ("Parallel random numbers: as easy as
-// 1, 2, 3", SC11), and the way 16 random bits are picked from it for one element (A7).
+// 1, 2, 3", SC11). An element takes 16 of its random bits (A7).
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every one of the 2^32 float patterns at the price of a few per code: rounding is a step function
-// of the magnitude, and its steps lie only at the values of codes and at one place between them.
+// Every one of the 2^32 float patterns at the price of a few per code. Rounding is a step function
+// of the magnitude: its steps lie only at the values of codes and at one place between them.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,10 @@ constexpr std::uint32_t first_above(const number& x) {
   return std::min(below + 1, float_infinity_bits);
 }
 
-// Where a run of equal results may begin, for one sign, in ascending order and starting with 0.
+// Starts of runs of equal results, for one sign, in ascending order and starting with 0.
 inline std::vector<std::uint32_t> segment_starts(const facts& f, mode m, std::uint32_t r) {
-  // The place between neighbours where the result can change, in 1/2^17 of their gap: half way, or
-  // where the random bits just reach the neighbour away from zero.
+  // The place between neighbours at which the result can change, in 1/2^17 of their gap: half way,
+  // or at the first fraction whose random bits reach the neighbour away from zero.
   const std::uint32_t between = m == mode::stochastic ? 2 * (65536 - r) - 1 : 65536;
   std::vector<std::uint32_t> starts{0, 1, float_infinity_bits, float_infinity_bits + 1};
   const auto add = [&](const number& x) {

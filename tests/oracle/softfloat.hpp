@@ -41,8 +41,8 @@ constexpr number sum(number a, number b) {
   }
   if (b.what == kind::infinity || a.what == kind::zero) return b;
 
-  // Let `a` reach at least as high, and put its leading bit at bit 125: the sum fits, and whatever
-  // of `b` then falls below bit 0 belongs to a number at least 2^19 times smaller.
+  // Let `a` reach at least as high, and put its leading bit at bit 125, so that the sum fits. The
+  // part of `b` that then falls below bit 0 belongs to a number at least 2^19 times smaller.
   assert(bit_length(a.significand) <= 106 && bit_length(b.significand) <= 106);
   if (bit_length(a.significand) + a.exponent < bit_length(b.significand) + b.exponent) {
     std::swap(a, b);

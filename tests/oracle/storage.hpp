@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one value lies in two codes, in the exact arithmetic of this folder.
+// Stores one value in two codes, in the exact arithmetic of this folder.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ constexpr std::uint32_t encode_computed(const facts& f, std::uint32_t w, mode m,
 }
 constexpr bool is_number(std::uint32_t x) { return (x & 0x7fffffffU) < 0x7f800000U; }
 
-// What a conversion makes of a NaN is not of interest to an update, whose NaNs are canonical.
+// Conversion of a NaN does not matter to an update, whose NaNs are canonical.
 struct kahan {
   facts value_format, compensation_format;
 
@@ -90,7 +90,7 @@ struct split {
     const std::int64_t whole = (static_cast<std::int64_t>(magnitude) << low_bits) + low;
     return decode_to_float_bits(wide, sign << low_bits | static_cast<std::uint64_t>(whole));
   }
-  // Of a conversion: a computed NaN has no payload, and another keeps what fits the master.
+  // For a conversion: a computed NaN has no payload, and another keeps what fits the master.
   [[nodiscard]] constexpr kept convert(std::uint32_t w) const {
     const number x = from_float_bits(w);
     if (x.what != kind::nan) return store(w, {});
@@ -131,7 +131,7 @@ struct split {
   std::uint32_t low_mask_ = 0;
 };
 
-// One code; `scale` and `next` are float patterns of powers of two.
+// A code; `scale` and `next` are float patterns of powers of two.
 struct scaled {
   facts format;
   std::uint32_t scale, next;

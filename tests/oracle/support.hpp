@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the oracle's own tests share.
+// Shared by the oracle's own tests.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ inline double to_double(const number& x) {
 inline std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 inline float value(std::uint32_t x) { return std::bit_cast<float>(x); }
 
-// What the processor said, with every NaN made the canonical one.
+// The processor's result, with every NaN made the canonical one.
 inline std::uint32_t said(float x) { return std::isnan(x) ? 0x7fc00000U : bits(x); }
 
 // Float patterns that reach the corners more often than uniform ones would: short significands

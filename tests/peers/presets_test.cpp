@@ -82,7 +82,7 @@ TYPED_TEST(presets_of, agree_with_the_packages) {
   for (const auto& [name, count] : compared) EXPECT_GE(count, 40) << name;
 }
 
-// Formats without a line for a preset are those that the package does not convert to.
+// The package does not convert to a format that has no line for a preset.
 TYPED_TEST(presets_of, mean_the_default_where_the_package_has_no_answer) {
   using T = TypeParam;
   std::map<std::string, int> lines;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beside Random123, whose philox.h has this macro: its name before an opening parenthesis is not ours.
+// Beside Random123, whose philox.h has this macro: its name before an opening parenthesis is not
+// ours.
 #define philox4x32(counter, key) philox4x32_R(philox4x32_rounds, counter, key)
 
 #include <gtest/gtest.h>

@@ -64,7 +64,7 @@ function(check out dir)
     endforeach()
   endforeach()
 
-  # What is left when every header is taken away whose includes are gone, includes itself.
+  # Take away every header whose includes are gone, until none can go: the rest include each other.
   set(left ${headers})
   set(is_shorter TRUE)
   while(is_shorter)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Values and the portable kernels have the same bits on other processors, big-endian ones among them: each
-# that has a cross compiler and a qemu-user here.
+# Values and the portable kernels have the same bits on other processors, big-endian ones among
+# them. Those are tried that have a cross compiler and a qemu-user here.
 cmake_minimum_required(VERSION 3.25)
 
 file(MAKE_DIRECTORY ${SCRATCH})

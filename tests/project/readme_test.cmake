@@ -30,7 +30,7 @@ separate_arguments(warnings UNIX_COMMAND "${WARNINGS}")
 
 file(REMOVE_RECURSE ${SCRATCH})
 file(MAKE_DIRECTORY ${SCRATCH})
-# Where a reader of the pages stands: in a project that has a clone, and in the clone.
+# A reader of the pages stands in a project that has a clone, or in the clone.
 file(CREATE_LINK ${ROOT} ${SCRATCH}/lowp SYMBOLIC)
 file(CREATE_LINK ${ROOT}/include ${SCRATCH}/include SYMBOLIC)
 file(CREATE_LINK ${ROOT}/examples ${SCRATCH}/examples SYMBOLIC)

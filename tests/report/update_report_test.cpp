@@ -187,7 +187,7 @@ TEST(report_sums, is_1_when_nothing_was_asked_for) {
   EXPECT_EQ(got.applied_ratio(), 0.0);
 }
 
-// Large terms first, then so many small ones that each vanishes in a double but their sum does not.
+// Large terms first, then small ones: each vanishes in a double, but their sum does not.
 TEST(report_sums, small_terms_are_not_lost_behind_large_ones) {
   constexpr std::size_t size = 600000;
   tensor p{oracle::binary32, std::vector<std::uint32_t>(size, 0)};
@@ -201,8 +201,8 @@ TEST(report_sums, small_terms_are_not_lost_behind_large_ones) {
   EXPECT_TRUE(agrees(got, want));
   EXPECT_GT(exact(want.wanted), 16 * (1 + 3e-12));  // or this test could not fail
 }
-// A few terms are added plainly before their sum meets what is there. Whatever their number, one of these
-// makes such a sum just too small for a double to keep beside a one.
+// A few terms are added plainly before their sum meets what is there. Whatever their number, one of
+// these makes such a sum just too small for a double to keep beside a one.
 TEST(report_sums, keep_what_each_addition_loses) {
   constexpr std::size_t size = std::size_t{1} << 22;
   constexpr std::size_t ones = 64;

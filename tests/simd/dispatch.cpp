@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For dispatch_test.cmake, which sets LOWP_ISA: says which backends there are, and what each
-// operation does about the choice when it is the first to need one.
+// For dispatch_test.cmake, which sets LOWP_ISA. Lists the backends of this machine, and says how
+// each operation chooses if it is the first to need one.
 #include <lowp/lowp.hpp>
 
 #include <cstdio>

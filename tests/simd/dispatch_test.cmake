@@ -49,7 +49,7 @@ foreach(first_call isa cast fused_add update)
   foreach(word IN LISTS lacking ITEMS avx avx9000 PORTABLE "portable,avx2" " portable" 0)
     expect("${word}" ${first_call} "refused [^\n]*LOWP_ISA=${word} [^\n]*portable[^\n]*")
   endforeach()
-  # What would be a command to a terminal is shown as a number.
+  # Bytes that would be a command to a terminal are shown as numbers.
   string(ASCII 27 escape)
   string(ASCII 127 delete)
   expect("${escape}[2J\n${delete}\t" ${first_call}

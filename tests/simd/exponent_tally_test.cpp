@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The histogram of exponents on every backend, against counting one after the other: wherever the first
-// numbers suggest that the others are, however many there are, seen on the way or not.
+// The histogram of exponents on every backend, against counting one after the other. The first
+// numbers suggest a range for the others; the others may lie anywhere, be any number, and come in
+// any order.
 #include <gtest/gtest.h>
 #include <lowp/measure/census/exponent_tally.hpp>
 #include <lowp/measure/census/magnitude_range.hpp>

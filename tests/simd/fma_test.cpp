@@ -87,7 +87,7 @@ class triples {
  private:
   static constexpr u32 sign = 0x80000000U;
   static u32 bits(float x) { return std::bit_cast<u32>(x); }
-  // Of a normal number; beyond, the nearest.
+  // The power of two of a normal number; beyond, the nearest.
   static u32 power(int e) { return static_cast<u32>(e < -126 ? 1 : e > 127 ? 254 : e + 127) << 23; }
   u32 random32() { return static_cast<u32>(random_()); }
   u32 fraction() { return random32() & 0x7fffffU; }

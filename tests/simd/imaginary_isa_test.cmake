@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A backend is one file, its #include and one word in a list: the one that include/lowp/README.md shows
-# is added to a copy of the library, and runs.
+# A backend is one file, its #include and one word in a list. The test adds the backend of
+# include/lowp/README.md to a copy of the library, and runs it.
 cmake_minimum_required(VERSION 3.25)
 
 file(REMOVE_RECURSE ${SCRATCH})

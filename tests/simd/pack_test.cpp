@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vocabulary of lanes on the packs of every backend: each word of it means for a pack what it
-// means for a scalar, and for reals what exact arithmetic rounded once says.
+// The vocabulary of lanes on the packs of every backend. Each word means for a pack what it means
+// for a scalar, and for reals it is exact arithmetic rounded once.
 #include <gtest/gtest.h>
 #include <lowp/simd/dispatch.hpp>
 
@@ -66,7 +66,7 @@ REAL_OPERATION(mul, lanes::mul(real<F>(a), real<F>(b)), oracle::f32_mul(a, b));
 REAL_OPERATION(div, lanes::div(real<F>(a), real<F>(b)), oracle::f32_div(a, b));
 REAL_OPERATION(sqrt, lanes::sqrt(real<F>(a)), oracle::f32_sqrt(a));
 REAL_OPERATION(fma, lanes::fma(real<F>(a), real<F>(b), real<F>(c)), oracle::f32_fma(a, b, c));
-// What a compiler might contract, cancel or turn into something nearly equal.
+// Expressions that a compiler might contract, cancel or turn into something nearly equal.
 REAL_OPERATION(mul_add, lanes::add(lanes::mul(real<F>(a), real<F>(b)), real<F>(c)),
                oracle::f32_add(oracle::f32_mul(a, b), c));
 REAL_OPERATION(add_sub, lanes::sub(lanes::add(real<F>(a), real<F>(b)), real<F>(a)),

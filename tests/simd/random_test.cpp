@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The random bits that the packs of every backend use, from any element on.
+// Random bits in the packs of every backend, beginning at any element.
 #include <gtest/gtest.h>
 #include <lowp/simd/dispatch.hpp>
 #include <lowp/simd/random.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over rows on every backend, against a plain loop: what a fold sees, in which order it adds,
-// which row of a mask goes with a row, and what is written where.
+// The loop over rows on every backend, against a plain loop: the elements of a fold, the order of
+// its additions, the row of a mask for each row, and the places of results.
 #include <gtest/gtest.h>
 #include <lowp/simd/dispatch.hpp>
 
@@ -22,7 +22,7 @@ using namespace lowp_test;
 namespace fold = lowp::fold;
 namespace simd = lowp::simd;
 
-// out = the row's fold + x + weight of the column, where the scores are x and a byte that counts as 1.
+// out = the row's fold + x + weight of the column; the scores are x and a byte that counts as 1.
 template <class Fold>
 struct folded_rows {
   using folds = std::tuple<Fold>;
@@ -55,7 +55,7 @@ struct folded_rows {
   }
 };
 
-// As fold::sum and fold::maximum say.
+// Defined like fold::sum and fold::maximum.
 float total_of(fold::sum /*fold*/, const std::vector<float>& row) {
   std::array<float, 256> sums{};
   for (std::size_t e = 0; e < row.size(); ++e) sums[e % 256] += row[e];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans large enough to be written around the caches have the bits of small ones, at every alignment.
+// Spans large enough to be written around the caches have the bits of small ones, at every
+// alignment.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
@@ -14,7 +15,7 @@
 #include "support.hpp"
 
 #if defined(__x86_64__)
-// What __builtin_cpu_is asks; libgcc's and compiler-rt's cpuinfo.c, the vendor first.
+// Read by __builtin_cpu_is; see libgcc's and compiler-rt's cpuinfo.c, the vendor first.
 extern "C" unsigned __cpu_model[4];
 #endif
 
@@ -82,7 +83,7 @@ TEST(streaming, is_for_aligned_spans_that_no_cache_holds) {
 #endif
 }
 
-// `odd` elements more than what is streamed in whole stores: the last ones go to part of a pack, or to whole
+// `odd` elements more than whole stores stream: the last ones go to part of a pack, or to whole
 // packs that are no multiple of 16 bytes.
 template <class From, class To>
 void check(std::size_t odd) {

@@ -31,7 +31,7 @@ struct by_backend {
   }
 };
 
-// A suite typed by backend, skipped where the machine lacks it.
+// A suite typed by backend, skipped if the machine lacks it.
 template <class Isa>
 class on_backend : public testing::Test {
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moments with a scale for every block: the exact step, then the scale that the definition asks for.
+// Moments with a scale for every block: the exact step, then the scale by definition.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 

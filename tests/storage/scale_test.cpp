@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales from amax: every exponent with the significands around which the answer changes, against a
-// search in double; delayed scales against the steps of Transformer Engine's kernel, written out.
+// Scales from amax against a search in double: every exponent, with the significands around which
+// the answer changes. Delayed scales against the steps of Transformer Engine's kernel, written out.
 #include <gtest/gtest.h>
 #include <lowp/scale.hpp>
 
@@ -27,8 +27,8 @@ template <class T>
 class scale : public testing::Test {};
 TYPED_TEST_SUITE(scale, scalable_formats, by_format);
 
-// Bits of positive floats: all exponents, and at each the ends, the middle, and what lies within three
-// of the format's largest significand.
+// Bits of positive floats: all exponents, and at each the ends, the middle, and what lies within
+// three of the format's largest significand.
 std::vector<std::uint32_t> magnitudes(const oracle::facts& f) {
   const auto largest = std::bit_cast<std::uint32_t>(static_cast<float>(f.max_finite)) & 0x7fffffU;
   std::set<std::uint32_t> significands{0, 1, 2, 0x3fffff, 0x400000, 0x400001, 0x7ffffe, 0x7fffff};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an abs_range should say: magnitudes compared as doubles, overflow as the oracle rounds.
+// The right abs_range: magnitudes compared as doubles, overflow as the oracle rounds.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ inline double exact_gelu(double x) {
   return x < 0 ? x * e / (1 + e) : x / (1 + e);
 }
 
-// What the header promises of a float result.
+// The bound that the header promises for a float result.
 inline double gelu_bound(double x, double exact) {
   if (x < 0) return std::fabs(exact) * 0x1p-24 * (4 + 3 * gelu_argument(x)) + 0x1p-145;
   int exponent = 0;

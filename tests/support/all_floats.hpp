@@ -77,7 +77,7 @@ void check_all_floats(const std::vector<segment>& segments, const char* mode, Co
     for (std::size_t j = 0; j < chunk; ++j) {
       floats[j] = float_of(first + static_cast<std::uint32_t>(j));
     }
-    // What an earlier chunk left behind must not pass for a result.
+    // A result of an earlier chunk must not pass for a new one.
     std::fill(results.begin(), results.end(), of_code<T>(~segments.front().code));
     convert(floats, results);
     const auto result = agree(results, first, segments, mode);

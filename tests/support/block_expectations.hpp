@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What block_cast should make of a tensor: scales by a search in double, codes and values by the oracle.
+// The right result of block_cast: scales by a search in double, codes and values by the oracle.
 #pragma once
 
 #include <algorithm>

@@ -28,7 +28,7 @@ struct by_block_kind {
   }
 };
 
-// The smallest power of two 2^e, e at least -127, with amax / 2^e within the format; NaN where amax is
+// The smallest power of two 2^e, e at least -127, with amax / 2^e within the format; NaN if amax is
 // no number.
 inline std::uint32_t scale_code_for(const oracle::facts& f, double amax) {
   if (!(amax < HUGE_VAL)) return 0xff;
@@ -71,7 +71,8 @@ struct moment_in_blocks {
   }
 };
 
-// A few steps of AdamW, of which a block sees numbers of very different size, zeros, and once a NaN.
+// A few steps of AdamW, of which a block sees numbers of very different size, zeros, and once a
+// NaN.
 template <class Kind>
 struct adamw_in_blocks {
   lowp::adamw settings{.lr = 1e-2, .eps = 1e-3, .weight_decay = 0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floats where a conversion changes its mind.
+// Floats around every change of a conversion's result.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct sample {
   std::uint32_t code;
 };
 
-// First and last float of every run that shares a code, and one between: all exact values, all
-// places where rounding changes its mind, and their neighbours.
+// First and last float of every run that shares a code, and one between. They are all exact values,
+// all places at which rounding changes its mind, and their neighbours.
 inline std::vector<sample> boundaries(const oracle::facts& f, oracle::mode m, oracle::policy p,
                                       std::uint32_t r = 0) {
   std::vector<sample> samples;

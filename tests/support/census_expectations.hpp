@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a census should say: each element rounded by the oracle, errors in exact arithmetic.
+// The right census: each element rounded by the oracle, errors in exact arithmetic.
 #pragma once
 
 #include <gtest/gtest.h>

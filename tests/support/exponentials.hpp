@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp and log of lanes against those of the C library in double precision, which are off by less than a
-// thousandth of a float's last place.
+// exp and log of lanes against those of the C library in double precision. Those are off by less
+// than a thousandth of a float's last place.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ struct exp_operation {
   }
 };
 
-// What softmax and GELU take of numbers that are not negative.
+// exp(-x) for softmax and GELU, with an x that is not negative.
 struct exp_of_minus_operation {
   static constexpr double bound = 0.90;
   static bool takes(std::uint32_t bits) { return bits <= 0x7f800000U; }
@@ -55,8 +55,8 @@ struct log_operation {
   }
 };
 
-// How far a result is from the exact one, in units in the last place of the float below that; beyond
-// the range as if floats went on.
+// The error of a result in units in the last place of the float below the exact one. Beyond the
+// range, units grow as if floats continued.
 inline double error_in_ulps(std::uint32_t got, double exact) {
   if ((got & 0x7fffffffU) == 0x7f800000U) {
     const bool rounds_to_infinity = std::fabs(exact) >= 0x1.ffffffp127;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report on gradients should say, with an exact sum of squares.
+// The right report on gradients, with an exact sum of squares.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class square_sum {
   std::array<std::uint32_t, 24> limb_{};
 };
 
-// What a report should say of these values of floats.
+// The right report on these values of floats.
 struct expected_report {
   std::uint64_t nonfinite = 0;
   std::uint32_t largest = 0;

@@ -15,7 +15,7 @@
 
 namespace lowp_test {
 
-// Where on its page a range lies: its last element before the page's end, or its first element
+// The place of a range on its page: its last element before the page's end, or its first element
 // `lead` elements after the page's start.
 struct place {
   std::size_t size = 0;

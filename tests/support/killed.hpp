@@ -33,8 +33,8 @@ template <class Save>
   ::_exit(0);
 }
 
-// No file of the process can grow beyond `bytes`: the next byte ends the process, or is refused as by
-// a full disk.
+// No file of the process can grow beyond `bytes`: the next byte ends the process, or is refused as
+// by a full disk.
 enum class at_limit { dies, fails };
 template <class Save>
 end save_with_limit(std::size_t bytes, at_limit then, Save&& save) {
@@ -48,8 +48,8 @@ end save_with_limit(std::size_t bytes, at_limit then, Save&& save) {
   save_and_exit(save);
 }
 
-// Killed by SIGKILL at its `stops`-th entry into or return from the kernel; `saved` if it had fewer.
-// `unknown` where the system does not let a process watch its child.
+// Killed by SIGKILL at its `stops`-th entry into or return from the kernel; `saved` if it had
+// fewer. `unknown` if the system does not let a process watch its child.
 template <class Save>
 end save_with_stops(int stops, Save&& save) {
   const pid_t child = ::fork();

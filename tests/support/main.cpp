@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the tests, unless LOWP_ISA names a backend that this machine lacks. AVX512_BF16 is emulated
-// where only it is lacking.
+// if only it is lacking.
 #include <gtest/gtest.h>
 #include <lowp/simd/dispatch.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kernel format is in one of PARTS programs; all in one would take minutes and gigabytes to
-// compile. This one takes every PARTS-th, from number PART on.
+// compile. Program PART takes every PARTS-th format, beginning with that number.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct part_of<testing::Types<T...>> {
 };
 using formats_of_this_part = part_of<kernel_formats>::type;
 
-// What elements of T were before an in-place cast: another type of the same size.
+// The type of elements of T before an in-place cast: another type of the same size.
 template <lowp::narrow T>
 using partner = std::conditional_t<
     sizeof(T) == 2,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# python_with(OUT MODULE...): the interpreter that LOWP_PYTHON in the environment names, without it
-# python3; empty, with what a skipped test prints, where there is none that has these modules.
+# python_with(OUT MODULE...): the interpreter that LOWP_PYTHON in the environment names, or else
+# python3. If no interpreter has these modules, OUT is empty, and the line of a skipped test is
+# printed.
 function(python_with out)
   set(${out} "" PARENT_SCOPE)
   if(DEFINED ENV{LOWP_PYTHON})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call says when it refuses.
+// The words of a call that refuses.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scale a tensor or a block should have, by trying one power of two after another in double.
+// The right scale of a tensor or a block, by trying one power of two after another in double.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline double oracle_scale(const oracle::facts& f, double amax, int margin) {
   return std::ldexp(1.0, static_cast<int>(std::clamp(divided, -126LL, 126LL)));
 }
 
-// That of scale, where x = code * scale.
+// That of scale, for x = code * scale.
 inline int oracle_block_exponent(const oracle::facts& f, double amax, bool floor) {
   if (floor) return std::max(-127, std::ilogb(amax) - std::ilogb(f.max_finite));
   int exponent = -127;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each storage of the library beside the oracle's, and parameters taken through the oracle's steps in
-// one of them.
+// Each storage of the library beside the oracle's, and parameters taken through the oracle's steps
+// in one of them.
 #pragma once
 
 #include <lowp/lowp.hpp>
@@ -18,8 +18,8 @@
 
 namespace lowp_test {
 
-// A kind has the element types of its arrays, `view` of two spans, and the oracle's `model`. The second
-// array of what has one is never touched.
+// A kind has the element types of its arrays, `view` of two spans, and the oracle's `model`. The
+// second array of what has one is never touched.
 template <class P, class C>
 struct kahan_kind {
   using first = P;
@@ -108,7 +108,7 @@ struct stored_tensor {
   }
   [[nodiscard]] std::uint32_t value(std::size_t i) const { return Kind::model.value(codes(i)); }
 
-  // Stores w, where u was asked for, and counts.
+  // Stores w, for which u was the update, and counts.
   void store(std::size_t i, std::uint32_t u, std::uint32_t w, const slot_mode& m,
              const maybe_policy& policy, oracle::report& report) {
     const std::uint32_t before = value(i);

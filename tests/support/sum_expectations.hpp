@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sum_report should say: sums of products of floats, exactly, in schoolbook limbs.
+// The right sum_report: sums of products of floats, exactly, in schoolbook limbs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ class product_sum {
   std::array<std::int64_t, 28> digit_{};
 };
 
-// What a report should say of these products of floats.
+// The right report on these products of floats.
 struct expected_sum {
   std::uint64_t count = 0;
   std::uint64_t nan = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the library share: modes and policies beside the oracle's, codes and their
-// values, and comparisons of bits whose messages show every bit involved.
+// Shared by the tests of the library: modes and policies beside the oracle's, codes and their
+// values, and comparisons of bits. Messages of a comparison show every bit involved.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ inline double value_of(const oracle::facts& f, std::uint32_t code) {
                                                    oracle::policy::infinity));
 }
 
-// The code of a NaN that the library computes; negative zero where there is no NaN.
+// The code of a NaN that the library computes; negative zero if the format has no NaN.
 constexpr std::uint32_t canonical_nan(const oracle::facts& f) {
   return static_cast<std::uint32_t>(oracle::encode_nan(f, false, oracle::quiet_payload));
 }
@@ -133,8 +133,8 @@ __attribute__((noinline)) testing::AssertionResult has_bits(T got, std::uint32_t
   }
 }
 
-// What every comparison says, one bit each. Not inlined, because g++ 12 at -O2 gets long
-// chains of floating-point comparisons wrong where it knows that one operand may be NaN.
+// The results of all comparisons, one bit each. Not inlined, because g++ 12 at -O2 gets long chains
+// of floating-point comparisons wrong if it knows that one operand may be NaN.
 template <class A, class B>
 __attribute__((noinline)) unsigned comparisons(A a, B b) {
   const auto order = a <=> b;

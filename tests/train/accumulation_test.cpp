@@ -15,7 +15,7 @@ using lowp::bfloat16;
 
 constexpr std::size_t elements = 4096;
 constexpr int micro_batches = 64;
-// Of a sum near 1, where the gap of bfloat16 is 2^-7: less than half of it.
+// Less than half the gap of bfloat16 at a sum near 1, which is 2^-7.
 constexpr float gradient = 0x1.8p-10F;
 constexpr double total = 1 + micro_batches * double{gradient};
 
@@ -38,8 +38,8 @@ TEST(accumulation, in_bfloat16_to_nearest_sticks) {
   for (const bfloat16 x : sum) ASSERT_EQ(float{x}, 1.0F);
 }
 
-// A sum goes up by a gap with probability 3/16, or stays: 64 times, independently. Its mean over all
-// elements has a standard deviation of sqrt(64 * 3/16 * 13/16 / 4096) gaps.
+// A sum goes up by a gap with probability 3/16, or stays: 64 times, independently. Its mean over
+// all elements has a standard deviation of sqrt(64 * 3/16 * 13/16 / 4096) gaps.
 TEST(accumulation, in_bfloat16_stochastically_is_unbiased) {
   std::vector<bfloat16> sum(elements, bfloat16(1.0F));
   accumulate(sum, [](std::uint64_t i) {
@@ -59,7 +59,8 @@ TEST(accumulation, in_bfloat16_stochastically_is_unbiased) {
   EXPECT_GT(most, total + 0x1p-7);
 }
 
-// The compensation is at most half a gap of the value, 2^-8, and is rounded to within 2^-17 each time.
+// The compensation is at most half a gap of the value, 2^-8, and is rounded to within 2^-17 each
+// time.
 TEST(accumulation, in_kahan_keeps_its_bound) {
   for (const float g : {gradient, 0.0011F, 0.00037F, -0.0002F}) {
     std::vector<bfloat16> value(elements, bfloat16(1.0F));
@@ -75,8 +76,8 @@ TEST(accumulation, in_kahan_keeps_its_bound) {
   }
 }
 
-// As many as 256 equal gradients of one bit sum exactly in bfloat16 from zero on: it is what came
-// before that drowns the rest.
+// Up to 256 equal gradients of one bit sum exactly in bfloat16 from zero on: an earlier sum drowns
+// the rest.
 TEST(accumulation, from_zero_of_equal_powers_of_two_is_exact) {
   std::vector<bfloat16> sum(elements, bfloat16(0.0F));
   const std::vector<float> g(elements, 0x1p-10F);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the advice foretells is what then happens: with fused_add and update, for every storage.
+// The advice comes true: with fused_add and update, for every storage.
 #include <gtest/gtest.h>
 #include <lowp/advice.hpp>
 #include <lowp/fused_add.hpp>
@@ -55,7 +55,7 @@ struct kept {
     else
       return std::span(high);
   }
-  // What the elements stand for.
+  // The values of the elements.
   std::vector<std::uint32_t> values() const {
     std::vector<float> value(high.size());
     if constexpr (Way == kept_as::split24)
@@ -157,7 +157,8 @@ TEST(least_updates, are_what_fused_add_and_update_need) {
   expect_foretold<kept_as::fp32>(floats);
 }
 
-// Half the gap in that direction, seen through a sum in float, and a tie that goes to the even code.
+// Half the gap in that direction, seen through a sum in float, and a tie that goes to the even
+// code.
 TEST(least_updates, of_bfloat16_are_half_a_gap) {
   const std::vector<float> p = all_bfloat16();
   for (const toward direction : {toward::plus_infinity, toward::minus_infinity}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of a whole model: what is done to each tensor, to the report of all, and what is refused.
+// Gradients of a whole model: what is done to each tensor, to the report of all, and what is
+// refused.
 #include <gtest/gtest.h>
 #include <lowp/gradient_list.hpp>
 

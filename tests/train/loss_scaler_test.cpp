@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loss scaler against GradScaler's documented rules, written out; torch_scaler_test.cmake has the
+// The loss scaler against GradScaler's documented rules, written out. peers/torch has the
 // real one.
 #include <gtest/gtest.h>
 #include <lowp/loss_scaler.hpp>

@@ -17,12 +17,13 @@ static_assert(lowp::cast_per_use<bfloat16>::bytes == 4);
 static_assert(lowp::cast_per_use<bfloat16>::scratch_bytes == 2);
 static_assert(lowp::cached_copy<bfloat16>::bytes == 6);
 static_assert(lowp::pure<bfloat16>::bytes == 2);
-// The usual sums: 16 with fp32 gradients and moments, 18 with a copy, 8 and 6 of bfloat16 throughout.
+// The usual sums: 16 with fp32 gradients and moments, 18 with a copy, 8 and 6 of bfloat16
+// throughout.
 static_assert(lowp::bytes_per_parameter<lowp::cast_per_use<bfloat16>, float, float, float> == 16);
 static_assert(lowp::bytes_per_parameter<lowp::cached_copy<bfloat16>, float, float, float> == 18);
 static_assert(lowp::bytes_per_parameter<lowp::pure<bfloat16>, bfloat16, bfloat16, bfloat16> == 8);
 
-// As many bytes as the arrays have, whose spans a set-up is made of.
+// A set-up counts the bytes of the arrays behind its spans.
 TEST(setups, have_the_memory_that_they_say) {
   std::vector<float> w(10);
   std::vector<bfloat16> c(10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// stall_watch on tensors that freeze as their rate decays, and on tensors that only seem to.
+// stall_watch on tensors that freeze as their rate decays, and on tensors that only seem to freeze.
 #include <gtest/gtest.h>
 #include <lowp/stall_watch.hpp>
 #include <lowp/update.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 using lowp::bfloat16;
 
-// Updates of lr up or down, and a rate that falls from 2^-7, where all of 1 moves, to 2^-18.
+// Updates of lr up or down, and a rate that falls from 2^-7, at which all of 1 moves, to 2^-18.
 struct training {
   std::vector<bfloat16> p;
   std::mt19937_64 random{1};
@@ -94,7 +94,8 @@ TEST(stall_watch, writes_shares_as_percentages) {
             std::string::npos);
 }
 
-// Half the gap of the largest weight: 2^-8 at 1. Below it nothing goes up, above it everything does.
+// Half the gap of the largest weight: 2^-8 at 1. Below it nothing goes up, above it everything
+// does.
 TEST(stall_watch, knows_the_rate_that_freezes) {
   lowp::stall_watch watch;
   const std::size_t number = watch.add("norm", ones(64));
@@ -124,7 +125,7 @@ std::size_t alarms(std::size_t size, const R& rounding, const lowp::stall_policy
   return count;
 }
 
-// Where a step moves few elements or none, and still nothing is lost in the mean.
+// A step may move few elements or none, and still nothing is lost in the mean.
 TEST(stall_watch, has_no_false_alarm_where_rounding_is_stochastic) {
   for (std::uint64_t seed = 0; seed < 10; ++seed)
     for (const std::size_t size : {1U, 4U, 64U, 512U})

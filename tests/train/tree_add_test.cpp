@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tree_add: each tensor as the oracle has it alone, with its own stream; refusals name the tensor and
-// come before anything is written.
+// tree_add: each tensor as the oracle has it alone, with its own stream; refusals name the tensor
+// and come before anything is written.
 #include <gtest/gtest.h>
 #include <lowp/tree_add.hpp>
 
@@ -80,7 +80,7 @@ TEST(tree_add, is_fused_add_of_each_with_its_own_stream) {
   });
 }
 
-// A second list follows on where the first ended.
+// A second list begins with the stream after the first one's last.
 TEST(tree_add, of_two_lists_is_that_of_one) {
   model one;
   model two;

@@ -31,7 +31,7 @@ using lowp::watch_trouble;
 constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
-// What `act` throws.
+// The words that `act` throws.
 template <class Act>
 lowp::watch_alarm alarm_of(const Act& act) {
   try {
@@ -56,7 +56,8 @@ lowp::update_report report_of(std::uint64_t count, std::uint64_t stalled, std::u
   return report;
 }
 
-// The end of the report that the documentation of DebugUnderflowOverflow shows, of google/mt5-small.
+// The end of the report that the documentation of DebugUnderflowOverflow shows, of
+// google/mt5-small.
 TEST(overflow_watch, writes_the_report_of_hugging_face) {
   overflow_watch<float16> watch;
   const std::string block = "encoder.block.2.layer.1.";
@@ -291,7 +292,7 @@ TEST(overflow_watch, throws_once_a_step) {
   EXPECT_EQ(watch.places()[a].infinite, 4U);
 }
 
-// Of batches whose steps nobody counts: each bad one is skipped, and the watch hears of the next.
+// Steps of these batches are not counted: each bad one is skipped, and the watch hears of the next.
 TEST(overflow_watch, throws_anew_where_no_step_was_ever_begun) {
   overflow_watch watch;
   const std::size_t a = watch.add("a");
@@ -343,7 +344,7 @@ TEST(overflow_watch, looks_at_every_kth_step_only) {
   EXPECT_EQ(watch.first()->step, 0U);
 }
 
-// What overflowed is `a`; the update of `b` is told of first.
+// `a` overflowed; the update of `b` is shown to the watch first.
 TEST(overflow_watch, says_of_a_step_that_is_not_watched_that_it_does_not_know_the_cause) {
   overflow_watch watch({.every = 3});
   const std::size_t a = watch.add("a", "", {"x.cpp", 1});
@@ -390,7 +391,7 @@ TEST(overflow_watch, says_of_a_step_that_is_not_watched_that_it_does_not_know_th
   step(6, 1);
   alarm = alarm_of([&] { watch.update(b, lost); });
   EXPECT_EQ(alarm.text.find("not watched"), std::string::npos);
-  // Where each step is watched, the cause is named.
+  // If each step is watched, the watch names the cause.
   overflow_watch each;
   each.step(4);
   alarm = alarm_of([&] { each.forward(each.add("a")).output(numbers{inf}); });

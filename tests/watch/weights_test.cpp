@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights that an overflow_watch reads in turns: when each is read, what a report says of the others, and
-// that it names what a watch names which reads everything always.
+// Weights that an overflow_watch reads in turns: the steps at which each is read, and a report's
+// words about the others. It names the same as a watch that always reads everything.
 #include <gtest/gtest.h>
 #include <lowp/abs_range.hpp>
 #include <lowp/overflow_watch.hpp>
@@ -28,7 +28,7 @@ using numbers = std::vector<float>;
 constexpr float inf = std::numeric_limits<float>::infinity();
 constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
-// What a watch of one frame shows of it, without its first three lines.
+// The rows of a watch's last frame, without the first three lines of the text.
 template <class Watch>
 std::string last_frame(const Watch& watch) {
   std::string text = watch.text();
@@ -107,7 +107,7 @@ TEST(watch_weights, near_the_end_of_the_range_are_read_in_every_frame) {
   ASSERT_TRUE(watch.first());
   EXPECT_EQ(watch.first()->step, step);
   EXPECT_EQ(watch.first()->tensor, "weight");
-  // One that is not sound is counted in each frame, as any other tensor.
+  // An unsound weight is counted in each frame, as any other tensor.
   for (int i = 0; i < 3; ++i) watch.forward(a).weight(numbers{w, 0});
   EXPECT_EQ(watch.places()[a].overflow, 4U);
 }
@@ -188,7 +188,8 @@ TEST(watch_weights, of_many_names) {
   EXPECT_NE(alarm->tensor, "output");
 }
 
-// Linear layers, forward and backward, in float; the gradient of an element of a weight is dy_i x_j.
+// Linear layers, forward and backward, in float; the gradient of an element of a weight is dy_i
+// x_j.
 struct network {
   static constexpr std::size_t layers = 3, width = 4;
   std::array<std::array<float, width * width>, layers> w{}, dw{};
@@ -228,8 +229,8 @@ struct network {
   }
 };
 
-// The first alarm of a run in which an element of a weight, of its gradient or of an input becomes `bad` at
-// a time of its own. Updates tell of what they see where `told`.
+// The first alarm of a run in which an element of a weight, of its gradient or of an input becomes
+// `bad` at a time of its own. If `told`, updates tell the watch what they see.
 std::optional<watch_alarm> first_alarm(unsigned seed, float bad, std::uint64_t weights_every,
                                        bool told) {
   network n(seed);
@@ -265,7 +266,7 @@ std::optional<watch_alarm> first_alarm(unsigned seed, float bad, std::uint64_t w
   return watch.first();
 }
 
-// Of a run that reads everything, and of one that reads weights in turns.
+// Two runs: the first reads everything, the second reads weights in turns.
 struct alarms {
   std::optional<watch_alarm> want, got;
 };
@@ -309,7 +310,8 @@ TEST(watch_weights, that_are_lost_are_named_in_the_step_in_which_that_happens) {
   EXPECT_GT(weights, 150U);
 }
 
-// And where updates tell, a gradient too, a weight before it is used, and what only would overflow.
+// If updates tell, they also find a gradient, a weight before it is used, and numbers that only
+// would overflow.
 TEST(watch_weights, whose_updates_tell_of_them_are_named_as_if_all_were_read) {
   std::size_t gradients = 0;
   std::size_t weights = 0;

@@ -29,17 +29,6 @@ int widest(std::tuple<Pointer...> const& data) {
   return 1;
 }
 
-/// Returns pointers to all arrays of an operand.
-template <simd::element_operand Operand>
-auto arrays_of(Operand const& o) {
-  return std::tuple(o.data);
-}
-template <class Layout, class... Part>
-auto arrays_of(simd::composite<Layout, Part...> const& o) {
-  return std::apply([](auto const&... part) { return std::tuple_cat(arrays_of(part)...); },
-                    o.parts);
-}
-
 /// The kernel operand of an operand: a `type`, which `of` makes.
 template <class Operand>
 struct kernel_operand_for {
@@ -86,12 +75,6 @@ std::uint64_t tiles_of(std::uint64_t count, unsigned threads) {
   std::uint64_t const per_tile =
       std::uint64_t{threads} * chunk_size * chunks_per_thread<kernel_operand_of<Operand>...>;
   return count / per_tile + (count % per_tile != 0 ? 1 : 0);
-}
-
-template <narrow T, int Block, access A, class R>
-auto arrays_of(simd::blocked<T, Block, A, R> const& o) {
-  using scales = std::conditional_t<A == access::read, void const, void>;
-  return std::tuple(o.codes.data, static_cast<scales*>(o.scales));
 }
 
 template <class Operand>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <lowp/cuda/grid.hpp>
+#include <lowp/ops/lists.hpp>
 #include <lowp/ops/storage_operands.hpp>
-#include <lowp/ops/tensor_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,85 +17,10 @@
 
 namespace lowp::cuda {
 
-/// What the tensors of a list may be kept as: an element type, which stands for spans of it, or a
-/// storage that has no scale for a tensor, because one kernel serves all of them.
-template <class S>
-concept listable =
-    element<S> || (detail::layered<S> && !requires(S const& storage) { storage.scale; });
-
-template <listable S>
-struct listed_storage {
-  using type = S;
-};
-template <element T>
-struct listed_storage<T> {
-  using type = std::span<T>;
-};
-template <class S>
-using listed = typename listed_storage<S>::type;
-
-/// One tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. Tensor
-/// number i of a list is treated as it would be alone with i added to the tensor number in the upper
-/// half of a stochastic mode's stream.
-template <listable P, element U>
-struct fused_add_tensor {
-  listed<P> p;
-  std::span<U const> u;
-
-  template <class Operation, class Alpha, class... Rest>
-  void call(Operation const& operation, Alpha const& alpha, Rest&&... rest) const {
-    operation(p, alpha, u, rest...);
-  }
-};
-template <listable P, element G>
-struct sgd_tensor {
-  listed<P> p;
-  std::span<G const> g;
-
-  template <class Operation, class... Rest>
-  void call(Operation const& operation, Rest&&... rest) const {
-    operation(p, g, rest...);
-  }
-};
-template <listable P, element G, listable M>
-struct momentum_tensor {
-  listed<P> p;
-  std::span<G const> g;
-  listed<M> momentum;
-
-  template <class Operation, class... Rest>
-  void call(Operation const& operation, Rest&&... rest) const {
-    operation(p, g, momentum, rest...);
-  }
-};
-template <listable P, element G, listable M, listable V>
-struct adamw_tensor {
-  listed<P> p;
-  std::span<G const> g;
-  listed<M> m;
-  listed<V> v;
-
-  template <class Operation, class... Rest>
-  void call(Operation const& operation, Rest&&... rest) const {
-    operation(p, g, m, v, rest...);
-  }
-};
-
-template <class T>
-inline constexpr bool is_listed = false;
-template <class P, class U>
-inline constexpr bool is_listed<fused_add_tensor<P, U>> = true;
-template <class P, class G>
-inline constexpr bool is_listed<sgd_tensor<P, G>> = true;
-template <class P, class G, class M>
-inline constexpr bool is_listed<momentum_tensor<P, G, M>> = true;
-template <class P, class G, class M, class V>
-inline constexpr bool is_listed<adamw_tensor<P, G, M, V>> = true;
-
-/// A range of these structs.
-template <class R>
-concept tensor_list =
-    std::ranges::forward_range<R const> && is_listed<std::ranges::range_value_t<R>>;
+using lowp::adamw_tensor;
+using lowp::fused_add_tensor;
+using lowp::momentum_tensor;
+using lowp::sgd_tensor;
 
 /// What was found out about the tensors of a list before anything is launched.
 struct checked_list {
@@ -108,15 +33,6 @@ struct checked_list {
   };
   std::vector<tensor> tensors;
   std::vector<detail::listed_range> ranges;
-
-  /// A tensor that is listed twice, as tied weights are, would be written by two at once.
-  detail::error_text overlap(char const* function) {
-    auto const [one, other] = detail::find_overlap(ranges);
-    if (one != other)
-      return std::string(function) + ": tensors " + std::to_string(one) + " and " +
-             std::to_string(other) + " of the list share memory that is written";
-    return {};
-  }
 };
 
 /// Where an operation on each tensor of a list only says what it would run on.
@@ -131,18 +47,9 @@ struct list_recorder : on_grid<Grid> {
     auto const arrays = std::tuple_cat(arrays_of(operands)...);
     checked_list::tensor tensor{{}, count, widest(arrays), number};
     int i = 0;
-    std::apply(
-        [&](auto*... data) { ((tensor.data[i++] = address_of(data), note(data, count)), ...); },
-        arrays);
+    std::apply([&](auto*... data) { ((tensor.data[i++] = address_of(data)), ...); }, arrays);
+    detail::list_ranges(list.ranges, arrays, count, number);
     list.tensors.push_back(tensor);
-  }
-
- private:
-  template <class T>
-  void note(T* data, std::size_t count) const {
-    auto const begin = reinterpret_cast<std::uintptr_t>(data);
-    if constexpr (!std::is_void_v<T>)  // scales overlap where their codes do
-      list.ranges.push_back({begin, begin + count * sizeof(T), number, !std::is_const_v<T>});
   }
 };
 
@@ -200,7 +107,7 @@ detail::error_text run_list(Grid& grid, char const* function, List const& list,
     if (!wrong.empty()) return wrong + ", in tensor " + std::to_string(number) + " of the list";
     ++number;
   }
-  detail::error_text const wrong = checked.overlap(function);
+  detail::error_text const wrong = detail::shared_memory(function, checked.ranges);
   if (!wrong.empty() || checked.tensors.empty()) return wrong;
   return call(on_list<Grid>{{grid}, checked, stride}, *std::begin(list));
 }

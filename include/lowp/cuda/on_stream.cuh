@@ -61,18 +61,6 @@ struct remembering : Executor {
   void refuse_if(detail::error_text const& what) const { wrong = what; }
 };
 
-template <class Reports>
-detail::error_text check_reports(char const* function, std::size_t tensors,
-                                 Reports const& reports) {
-  if constexpr (is_report_list<Reports>) {
-    std::size_t const size = std::span<update_report>(reports).size();
-    if (size != tensors)
-      return std::string(function) + ": " + std::to_string(size) + " reports for a list of " +
-             std::to_string(tensors) + " tensors";
-  }
-  return {};
-}
-
 /// An operation on a stream, as a function object. It throws, or returns a status.
 template <template <class> class Operation, bool Throws>
 class on_stream {
@@ -86,14 +74,14 @@ class on_stream {
   }
 
   /// For a list of tensors; a span of as many reports may stand for the report.
-  template <tensor_list List, class... Rest>
+  template <call_list List, class... Rest>
   auto operator()(cudaStream_t stream, List const& list, Rest&&... rest) const {
     constexpr char const* name = Operation<on_grid<gpu_grid>>::name;
     constexpr bool one_each = (is_report_list<std::remove_cvref_t<Rest>> || ...);
     gpu_grid grid(stream);
     [[maybe_unused]] auto const size = static_cast<std::size_t>(std::ranges::distance(list));
     detail::error_text wrong;
-    ((wrong = wrong.empty() ? check_reports(name, size, rest) : wrong), ...);
+    ((wrong = wrong.empty() ? detail::check_reports(name, size, rest) : wrong), ...);
     if (wrong.empty())
       wrong = run_list(
           grid, name, list, one_each ? 1 : 0, [&](auto const& executor, auto const& tensor) {

@@ -60,15 +60,6 @@ inline error_text check_inverse_scale(char const* function, float inverse_scale)
          ", not finite and above 0";
 }
 
-template <class Executor, class Extents, class G>
-error_text check_gradients(Executor const& executor, char const* function, Extents const& gradients,
-                           G const& g) {
-  error_text wrong = invalid_among(function, {"g"}, g);
-  if (wrong.empty()) wrong = unequal_sizes(function, gradients);
-  if (wrong.empty()) wrong = out_of_reach(executor, function, gradients);
-  return wrong;
-}
-
 LOWP_EXACT_BEGIN
 LOWP_OPAQUE inline float clip_quotient(double norm, double max_norm) {
   double const factor = max_norm / (norm + 1e-6);
@@ -96,7 +87,7 @@ unscale_on(Executor const& executor, G&& g, Make const& make, gradient_report& r
            R rounding = {}, overflow policy = default_overflow<policy_type<G>>) {
   auto const gradients = extents_of("g", g);
   error_text wrong = make.check();
-  if (wrong.empty()) wrong = check_gradients(executor, "unscale", gradients, g);
+  if (wrong.empty()) wrong = check_readable(executor, "unscale", {"g"}, gradients, g);
   if (!wrong.empty()) return wrong;
   by_blocks(executor)(make, gradients[0].size, &report,
                       operand_of<simd::access::read_write>(g, rounding, policy));
@@ -106,7 +97,7 @@ template <class Executor, class G>
 [[nodiscard]] LOWP_HOST_FN error_text measure_on(Executor const& executor, G&& g,
                                                  gradient_report& report) {
   auto const gradients = extents_of("g", g);
-  error_text const wrong = check_gradients(executor, "measure", gradients, g);
+  error_text const wrong = check_readable(executor, "measure", {"g"}, gradients, g);
   if (!wrong.empty()) return wrong;
   by_blocks(executor)(make_measuring{}, gradients[0].size, &report,
                       operand_of<simd::access::read>(g));

@@ -30,9 +30,7 @@ struct make_adding {
 template <class Executor, class X>
 [[nodiscard]] LOWP_HOST_FN error_text sum_on(Executor const& executor, X&& x, sum_report& report) {
   auto const terms = extents_of("x", x);
-  error_text wrong = invalid_among("sum", {"x"}, x);
-  if (wrong.empty()) wrong = unequal_sizes("sum", terms);
-  if (wrong.empty()) wrong = out_of_reach(executor, "sum", terms);
+  error_text const wrong = check_readable(executor, "sum", {"x"}, terms, x);
   if (!wrong.empty()) return wrong;
   by_blocks(executor)(make_adding{}, terms[0].size, &report, operand_of<simd::access::read>(x));
   return {};
@@ -41,9 +39,7 @@ template <class Executor, class A, class B>
 [[nodiscard]] LOWP_HOST_FN error_text dot_on(Executor const& executor, A&& a, B&& b,
                                              sum_report& report) {
   auto const factors = joined(extents_of("a", a), extents_of("b", b));
-  error_text wrong = invalid_among("dot", {"a", "b"}, a, b);
-  if (wrong.empty()) wrong = unequal_sizes("dot", factors);
-  if (wrong.empty()) wrong = out_of_reach(executor, "dot", factors);
+  error_text const wrong = check_readable(executor, "dot", {"a", "b"}, factors, a, b);
   if (!wrong.empty()) return wrong;
   by_blocks(executor)(make_adding{}, factors[0].size, &report, operand_of<simd::access::read>(a),
                       operand_of<simd::access::read>(b));

@@ -41,8 +41,9 @@ template <class Executor, class X>
 [[nodiscard]] LOWP_HOST_FN error_text find_overflow_on(Executor const& executor, X&& x,
                                                        clamp_report_of<element_of<X>>& report) {
   extent const all("x", x);
-  error_text const wrong = out_of_reach(executor, "clamp_overflow", {all});
-  if (!wrong.empty()) return wrong;
+  call_check check("clamp_overflow");
+  check.reachable(executor, {all});
+  if (check.failed()) return check.text();
   executor(make_measuring{}, all.size, &report,
            simd::operand<element_of<X>, simd::access::read>{std::ranges::data(x)});
   return {};

@@ -58,12 +58,9 @@ template <class Executor, class Function, class Out, class R, class... In>
                                                     R const& rounding, overflow policy,
                                                     named_range<In> const&... in) {
   extent const to("out", out);
-  error_text wrong = unequal_sizes(name, {extent(in.name, in.range)..., to});
-  extent const inputs[] = {extent(in.name, in.range)...};  // nvcc takes no pack in the loop's head
-  for (extent const& from : inputs)
-    if (wrong.empty()) wrong = partial_overlap(name, from, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, name, {extent(in.name, in.range)..., to});
-  if (!wrong.empty()) return wrong;
+  call_check check(name);
+  check.element_by_element(executor, {extent(in.name, in.range)..., to});
+  if (check.failed()) return check.text();
   executor(make_returned<Function>{function}, to.size, static_cast<simd::no_report*>(nullptr),
            simd::operand<element_of<Out>, simd::access::write, R>{std::ranges::data(out), rounding,
                                                                   policy},

@@ -109,16 +109,18 @@ template <class Executor, class In, class T, class Out>
                                                             std::size_t columns, float scale) {
   constexpr char const* name = "scale_mask_softmax";
   extent const from("in", in), hides("mask", mask.elements), to("out", out);
-  error_text wrong = unequal_sizes(name, {from, to});
-  if (wrong.empty()) wrong = not_rows(name, from, columns);
-  if (wrong.empty()) wrong = not_rows(name, hides, columns);
-  if (wrong.empty())
-    wrong = check_mask(name, from.size / columns, hides.size / columns, mask.queries, mask.heads);
-  if (wrong.empty()) wrong = check_scale(name, scale);
-  if (wrong.empty()) wrong = partial_overlap(name, from, to);
-  if (wrong.empty()) wrong = overlap(name, hides, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, name, {from, hides, to});
-  if (!wrong.empty()) return wrong;
+  call_check check(name);
+  check.equal_sizes({from, to});
+  check.add(not_rows(name, from, columns));
+  check.add(not_rows(name, hides, columns));
+  if (!check.failed())
+    check.add(
+        check_mask(name, from.size / columns, hides.size / columns, mask.queries, mask.heads));
+  check.add(check_scale(name, scale));
+  check.element_by_element(executor, {from, to});
+  check.no_overlap(hides, to);
+  check.reachable(executor, {hides});
+  if (check.failed()) return check.text();
   simd::operand<element_of<In>, simd::access::read> const scores{std::ranges::data(in)};
   if constexpr (is_flag<T>)
     run_rows(executor, softmax_rows<flagged_score>{{{{scale}}}}, std::ranges::data(out), to.size,
@@ -138,12 +140,13 @@ template <class Executor, class In, class Out>
                                                             causal_mask mask, Out&& out,
                                                             std::size_t columns, float scale) {
   constexpr char const* name = "scale_mask_softmax";
-  error_text wrong = check_scale(name, scale);
-  if (wrong.empty()) wrong = not_rows(name, extent("in", in), columns);
-  if (wrong.empty() && (mask.queries == 0 || std::ranges::size(in) / columns % mask.queries != 0))
-    wrong = std::string(name) + ": in has " + std::to_string(std::ranges::size(in) / columns) +
-            " rows, which are not sequences of " + std::to_string(mask.queries) + " queries";
-  if (!wrong.empty()) return wrong;
+  call_check check(name);
+  check.add(check_scale(name, scale));
+  check.add(not_rows(name, extent("in", in), columns));
+  if (!check.failed() && (mask.queries == 0 || std::ranges::size(in) / columns % mask.queries != 0))
+    check.add(std::string(name) + ": in has " + std::to_string(std::ranges::size(in) / columns) +
+              " rows, which are not sequences of " + std::to_string(mask.queries) + " queries");
+  if (check.failed()) return check.text();
   return row_map_on(executor, name, in, out, columns, causal_rows{{{{scale}}}, mask.queries});
 }
 template <class Executor, class In, std::ranges::contiguous_range Mask, class Out>

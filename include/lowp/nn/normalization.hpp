@@ -154,14 +154,15 @@ template <class Executor, class In, class Weight, class Out>
                                                   float eps) {
   constexpr char const* name = "rms_norm";
   extent const from("in", in), with("weight", weight), to("out", out);
-  error_text wrong = check_eps(name, eps);
-  if (wrong.empty()) wrong = unequal_sizes(name, {from, to});
-  if (wrong.empty()) wrong = not_rows(name, from, columns);
-  if (wrong.empty()) wrong = not_per_column(name, with, columns);
-  if (wrong.empty()) wrong = partial_overlap(name, from, to);
-  if (wrong.empty()) wrong = overlap(name, with, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, name, {from, with, to});
-  if (!wrong.empty()) return wrong;
+  call_check check(name);
+  check.add(check_eps(name, eps));
+  check.equal_sizes({from, to});
+  check.add(not_rows(name, from, columns));
+  check.add(not_per_column(name, with, columns));
+  check.element_by_element(executor, {from, to});
+  check.no_overlap(with, to);
+  check.reachable(executor, {with});
+  if (check.failed()) return check.text();
   using simd::access, simd::operand;
   run_rows(executor, rms_norm_rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out),
            to.size, columns,
@@ -175,16 +176,17 @@ template <class Executor, class In, class Weight, class Bias, class Out>
                                                     std::size_t columns, float eps) {
   constexpr char const* name = "layer_norm";
   extent const from("in", in), with("weight", weight), by("bias", bias), to("out", out);
-  error_text wrong = check_eps(name, eps);
-  if (wrong.empty()) wrong = unequal_sizes(name, {from, to});
-  if (wrong.empty()) wrong = not_rows(name, from, columns);
-  if (wrong.empty()) wrong = not_per_column(name, with, columns);
-  if (wrong.empty()) wrong = not_per_column(name, by, columns);
-  if (wrong.empty()) wrong = partial_overlap(name, from, to);
-  if (wrong.empty()) wrong = overlap(name, with, to);
-  if (wrong.empty()) wrong = overlap(name, by, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, name, {from, with, by, to});
-  if (!wrong.empty()) return wrong;
+  call_check check(name);
+  check.add(check_eps(name, eps));
+  check.equal_sizes({from, to});
+  check.add(not_rows(name, from, columns));
+  check.add(not_per_column(name, with, columns));
+  check.add(not_per_column(name, by, columns));
+  check.element_by_element(executor, {from, to});
+  check.no_overlap(with, to);
+  check.no_overlap(by, to);
+  check.reachable(executor, {with, by});
+  if (check.failed()) return check.text();
   using simd::access, simd::operand;
   run_rows(executor, layer_norm_rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out),
            to.size, columns,

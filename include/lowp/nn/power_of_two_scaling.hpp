@@ -61,15 +61,13 @@ template <class Executor, class In, class Out, class Report = simd::no_report>
                                                       int exponent, Report* report = nullptr) {
   using T = element_of<Out>;
   extent const from("in", in), to("out", out);
-  error_text wrong;
+  call_check check("scale_by_power_of_two");
   if (exponent < -most_scaling_exponent || exponent > most_scaling_exponent)
-    wrong = "scale_by_power_of_two: exponent is " + std::to_string(exponent) + ", not in [" +
-            std::to_string(-most_scaling_exponent) + ", " + std::to_string(most_scaling_exponent) +
-            "]";
-  if (wrong.empty()) wrong = unequal_sizes("scale_by_power_of_two", {from, to});
-  if (wrong.empty()) wrong = partial_overlap("scale_by_power_of_two", from, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, "scale_by_power_of_two", {from, to});
-  if (!wrong.empty()) return wrong;
+    check.add(std::string(check.function()) + ": exponent is " + std::to_string(exponent) +
+              ", not in [" + std::to_string(-most_scaling_exponent) + ", " +
+              std::to_string(most_scaling_exponent) + "]");
+  check.element_by_element(executor, {from, to});
+  if (check.failed()) return check.text();
   simd::operand<T, simd::access::write> const written{std::ranges::data(out)};
   simd::operand<element_of<In>, simd::access::read> const read{std::ranges::data(in)};
   if constexpr (std::same_as<Report, simd::no_report>)

@@ -113,11 +113,11 @@ template <class Executor, class In, class Out, class Operation>
                                                  In&& in, Out&& out, std::size_t columns,
                                                  Operation const& operation) {
   extent const from("in", in), to("out", out);
-  error_text wrong = unequal_sizes(function, {from, to});
-  if (wrong.empty()) wrong = not_rows(function, from, columns);
-  if (wrong.empty()) wrong = partial_overlap(function, from, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, function, {from, to});
-  if (!wrong.empty()) return wrong;
+  call_check check(function);
+  check.equal_sizes({from, to});
+  check.add(not_rows(function, from, columns));
+  check.element_by_element(executor, {from, to});
+  if (check.failed()) return check.text();
   run_rows(executor, operation, std::ranges::data(out), to.size, columns,
            std::tuple(simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}));
   return {};

@@ -30,13 +30,14 @@ inline namespace LOWP_UNIT {
 template <class Executor, class Blocks>
 error_text check_blocks(Executor const& executor, extent const& plain, Blocks const& blocks) {
   extent const codes("codes", blocks.codes), scales("scales", blocks.scales);
-  error_text wrong = unequal_sizes("block_cast", {plain, codes});
-  if (wrong.empty() && !blocks.invalid().empty()) wrong = "block_cast: " + blocks.invalid();
-  if (wrong.empty()) wrong = partial_overlap("block_cast", plain, codes);
-  if (wrong.empty()) wrong = overlap("block_cast", plain, scales);
-  if (wrong.empty()) wrong = overlap("block_cast", codes, scales);
-  if (wrong.empty()) wrong = out_of_reach(executor, "block_cast", {plain, codes, scales});
-  return wrong;
+  call_check check("block_cast");
+  check.equal_sizes({plain, codes});
+  if (!blocks.invalid().empty()) check.add("block_cast: " + blocks.invalid());
+  check.element_by_element(executor, {plain, codes});
+  check.no_overlap(plain, scales);
+  check.no_overlap(codes, scales);
+  check.reachable(executor, {scales});
+  return check.text();
 }
 
 }  // namespace LOWP_UNIT

@@ -92,10 +92,9 @@ template <class Executor, class In, class Out, class R = nearest_even>
   using From = element_of<In>;
   using To = element_of<Out>;
   extent const from("in", in), to("out", out);
-  error_text wrong = unequal_sizes("cast", {from, to});
-  if (wrong.empty()) wrong = partial_overlap("cast", from, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, "cast", {from, to});
-  if (!wrong.empty()) return wrong;
+  call_check check("cast");
+  check.element_by_element(executor, {from, to});
+  if (check.failed()) return check.text();
   auto const* source = std::ranges::data(in);
   if constexpr (std::same_as<From, To>)
     executor.copy(std::ranges::data(out), source, to.size);

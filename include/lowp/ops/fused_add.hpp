@@ -52,12 +52,13 @@ template <class Executor, class P, class Make, class U, class R = nearest_even, 
   auto const to = extents_of("p", p);
   auto const from = extents_of("u", u);
   auto const all = joined(to, from);
-  error_text wrong = make.check("fused_add");
-  if (wrong.empty()) wrong = invalid_among("fused_add", {"p", "u"}, p, u);
-  if (wrong.empty()) wrong = unequal_sizes("fused_add", all);
-  if (wrong.empty()) wrong = overlap_among("fused_add", to, from);
-  if (wrong.empty()) wrong = out_of_reach(executor, "fused_add", all);
-  if (!wrong.empty()) return wrong;
+  call_check check("fused_add");
+  check.add(make.check(check.function()));
+  check_storages(check, {"p", "u"}, p, u);
+  check.equal_sizes(all);
+  check_overlap(check, to, from);
+  check.reachable(executor, all);
+  if (check.failed()) return check.text();
   executor(
       make, all[0].size, report_among(outcome...),
       operand_of<simd::access::read_write>(p, rounding, policy_among<policy_type<P>>(outcome...)),

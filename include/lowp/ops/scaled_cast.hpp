@@ -50,11 +50,10 @@ template <class Executor, class In, class Out, class Make, class Report, class R
                                                            Report* largest, R const& rounding,
                                                            overflow policy) {
   extent const from("in", in), to("out", out);
-  error_text wrong = make.check("scaled_cast");
-  if (wrong.empty()) wrong = unequal_sizes("scaled_cast", {from, to});
-  if (wrong.empty()) wrong = partial_overlap("scaled_cast", from, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, "scaled_cast", {from, to});
-  if (!wrong.empty()) return wrong;
+  call_check check("scaled_cast");
+  check.add(make.check(check.function()));
+  check.element_by_element(executor, {from, to});
+  if (check.failed()) return check.text();
   executor(make, to.size, largest,
            simd::operand<element_of<Out>, simd::access::write, R>{std::ranges::data(out), rounding,
                                                                   policy},

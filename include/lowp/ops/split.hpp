@@ -20,10 +20,11 @@ split_on(Executor const& executor, In&& in, High&& high, Low&& low, R rounding =
   auto const from = extents_of("in", in);
   auto const to = std::array{extent("high", high), extent("low", low)};
   auto const all = joined(from, to);
-  error_text wrong = unequal_sizes("split", all);
-  if (wrong.empty()) wrong = overlap_among("split", to, from);
-  if (wrong.empty()) wrong = out_of_reach(executor, "split", all);
-  if (!wrong.empty()) return wrong;
+  call_check check("split");
+  check.equal_sizes(all);
+  check_overlap(check, to, from);
+  check.reachable(executor, all);
+  if (check.failed()) return check.text();
   executor(make_identity{}, from[0].size, static_cast<simd::no_report*>(nullptr),
            operand_of<simd::access::write>(halves, rounding, policy),
            operand_of<simd::access::read>(in));
@@ -40,11 +41,11 @@ template <class Executor, class High, class Low, class Out>
   auto const from = std::array{extent("high", high), extent("low", low)};
   auto const to = extents_of("out", out);
   auto const all = joined(from, to);
-  error_text wrong = unequal_sizes("join", all);
-  if (wrong.empty()) wrong = overlap("join", from[0], to[0]);
-  if (wrong.empty()) wrong = overlap("join", from[1], to[0]);
-  if (wrong.empty()) wrong = out_of_reach(executor, "join", all);
-  if (!wrong.empty()) return wrong;
+  call_check check("join");
+  check.equal_sizes(all);
+  for (extent const& half : from) check.no_overlap(half, to[0]);
+  check.reachable(executor, all);
+  if (check.failed()) return check.text();
   executor(make_identity{}, to[0].size, static_cast<simd::no_report*>(nullptr),
            operand_of<simd::access::write>(out), operand_of<simd::access::read>(halves));
   return {};

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -103,6 +104,26 @@ void list_ranges(std::vector<listed_range>& ranges, Extents const& extents, std:
     if (each.size != 0)
       ranges.push_back({begin, begin + each.size * each.element_size, tensor, is_written});
   }
+}
+
+/// Adds the arrays of a call; an array of constants is read.
+template <class... T>
+void list_ranges(std::vector<listed_range>& ranges, std::tuple<T*...> const& arrays,
+                 std::size_t count, std::uint32_t tensor) {
+  auto const add = [&]<class Element>(Element* data) {
+    auto const begin = reinterpret_cast<std::uintptr_t>(data);
+    if constexpr (!std::is_void_v<Element>)  // scales overlap if their codes do
+      ranges.push_back({begin, begin + count * sizeof(Element), tensor, !std::is_const_v<Element>});
+  };
+  std::apply([&](auto*... data) { (add(data), ...); }, arrays);
+}
+
+/// Returns the error text of a list whose tensors share memory that is written.
+inline error_text shared_memory(char const* function, std::vector<listed_range>& ranges) {
+  auto const [one, other] = find_overlap(ranges);
+  if (one == other) return {};
+  return std::string(function) + ": tensors " + std::to_string(one) + " and " +
+         std::to_string(other) + " of the list share memory that is written";
 }
 
 /// Returns 'name', or the number of a tensor without a name.

@@ -33,11 +33,9 @@ template <class Executor, class Function, class R, class Out, class... In>
                                                    In&&... in) {
   using T = element_of<Out>;
   extent const to("out", out);
-  error_text wrong = unequal_sizes("transform", {to, extent("in", in)...});
-  for (extent const& from : std::initializer_list<extent>{{"in", in}...})
-    if (wrong.empty()) wrong = partial_overlap("transform", to, from);
-  if (wrong.empty()) wrong = out_of_reach(executor, "transform", {to, extent("in", in)...});
-  if (!wrong.empty()) return wrong;
+  call_check check("transform");
+  check.element_by_element(executor, {extent("in", in)..., to});
+  if (check.failed()) return check.text();
   executor(make_returned<Function>{function}, to.size, static_cast<simd::no_report*>(nullptr),
            simd::operand<T, simd::access::write, R>{std::ranges::data(out), rounding},
            simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}...);

@@ -132,6 +132,23 @@ struct blocked {
 template <class Operand>
 concept element_operand = requires { typename Operand::type; };
 
+/// Returns pointers to all arrays of an operand.
+template <element_operand Operand>
+auto arrays_of(Operand const& o) {
+  return std::tuple(o.data);
+}
+template <class Layout, class... Part>
+auto arrays_of(composite<Layout, Part...> const& o) {
+  return std::apply([](auto const&... part) { return std::tuple_cat(arrays_of(part)...); },
+                    o.parts);
+}
+
+template <narrow T, int Block, access A, class R>
+auto arrays_of(blocked<T, Block, A, R> const& o) {
+  using scales = std::conditional_t<A == access::read, void const, void>;
+  return std::tuple(o.codes.data, static_cast<scales*>(o.scales));
+}
+
 }  // namespace simd
 
 }  // namespace lowp

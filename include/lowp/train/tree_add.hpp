@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/ops/fused_add.hpp>
-#include <lowp/ops/tensor_list.hpp>
+#include <lowp/ops/lists.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -16,22 +16,6 @@
 namespace lowp {
 
 namespace detail {
-
-/// One report for each tensor of a list.
-template <class T>
-concept report_list = std::convertible_to<T, std::span<update_report>>;
-
-template <class T>
-using as_of_one_tensor = std::conditional_t<report_list<T>, update_report&, T>;
-
-/// What an argument is for tensor number `number`.
-template <class T>
-LOWP_HOST_FN auto& of_one_tensor(T& outcome, std::uint32_t number) {
-  if constexpr (report_list<T&>)
-    return std::span<update_report>(outcome)[number];
-  else
-    return outcome;
-}
 
 inline namespace LOWP_UNIT {
 
@@ -49,17 +33,6 @@ error_text unlike(Model const& model, Updates const& updates) {
              " in the model and " + tensor_text(updates, number) + " in the updates";
     ++number;
     ++u;
-  }
-  return {};
-}
-
-template <class T>
-error_text too_few_reports(T&& outcome, std::size_t tensors) {
-  if constexpr (report_list<T>) {
-    std::size_t const size = std::span<update_report>(outcome).size();
-    if (size != tensors)
-      return "tree_add: " + std::to_string(size) + " reports for " + std::to_string(tensors) +
-             " tensors";
   }
   return {};
 }
@@ -95,7 +68,7 @@ template <class Executor, class Model, class Updates, class R = nearest_even, cl
   error_text wrong = check_alpha("tree_add", alpha);
   if (wrong.empty()) wrong = unlike(model, updates);
   [[maybe_unused]] auto const tensors = static_cast<std::size_t>(std::ranges::distance(model));
-  ((wrong = wrong.empty() ? too_few_reports(outcome, tensors) : wrong), ...);
+  ((wrong = wrong.empty() ? check_reports("tree_add", tensors, outcome) : wrong), ...);
   if (wrong.empty()) wrong = add_each(dry_run{}, model, alpha, updates, rounding, outcome...);
   if (!wrong.empty()) return wrong;
   std::vector<listed_range> ranges;

@@ -20,21 +20,6 @@ namespace lowp {
 
 namespace detail {
 
-inline namespace LOWP_UNIT {
-
-/// Sizes are equal, and no two ranges overlap: all but the gradients are written.
-template <class Executor, std::size_t N>
-error_text check_slots(Executor const& executor, std::array<extent, N> const& slots) {
-  error_text wrong = unequal_sizes("update", slots);
-  for (std::size_t a = 0; a < N; ++a)
-    for (std::size_t b = a + 1; b < N && wrong.empty(); ++b)
-      wrong = overlap("update", slots[a], slots[b]);
-  if (wrong.empty()) wrong = out_of_reach(executor, "update", slots);
-  return wrong;
-}
-
-}  // namespace LOWP_UNIT
-
 /// A step that the caller knows.
 struct at_step {
   std::uint64_t step;
@@ -96,12 +81,14 @@ template <class Executor, class P, class G, class... M, std::size_t... I, class 
                                                 R const& rounding, Outcome&... outcome) {
   auto const slots = joined(extents_of("p", p), extents_of("g", g),
                             extents_of(Optimizer::moments[I], std::get<I>(moments))...);
-  error_text wrong = when.check(optimizer, sizeof...(M));
-  if (wrong.empty())
-    wrong = invalid_among("update", {"p", "g", Optimizer::moments[I]...}, p, g,
-                          std::get<I>(moments)...);
-  if (wrong.empty()) wrong = check_slots(executor, slots);
-  if (!wrong.empty()) return wrong;
+  call_check check("update");
+  check.add(when.check(optimizer, sizeof...(M)));
+  check_storages(check, {"p", "g", Optimizer::moments[I]...}, p, g, std::get<I>(moments)...);
+  check.equal_sizes(slots);
+  for (std::size_t a = 0; a < slots.size(); ++a)
+    for (std::size_t b = a + 1; b < slots.size(); ++b) check.no_overlap(slots[a], slots[b]);
+  check.reachable(executor, slots);
+  if (check.failed()) return check.text();
   if constexpr (sizeof...(M) > 0 && Optimizer::least_moments == 0)
     if (!optimizer.uses_moments())
       return step_with(executor, p, g, std::tuple<>{}, std::index_sequence<>{}, optimizer, when,

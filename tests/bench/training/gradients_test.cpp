@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradients of bench/training against central differences of the loss, both in double: of every
-// tensor the largest derivatives, some others, and the one along a random direction.
+// The gradients of bench/training against central differences of the loss, both in double. Every
+// tensor is tried at its largest derivatives, at some others, and along a random direction.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ TEST(gradients, of_digits) {
   derivatives(training::digits<double>(images)).check();
 }
 
-// What the held-out loss is of: the same data at every call, and none that a batch has.
+// The held-out loss is of the same data at every call, and of no data that a batch has.
 TEST(tasks, same_seed_same_data) {
   training::transformer<float> const task(licence());
   auto const weights = training::initial_weights<float>(task.shapes(), 1);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The program of bench/training, where it is built: a few steps learn something, the same in each storage
-# that loses nothing, and its figures do not depend on how many runs there are at a time.
+# The program of bench/training, if it is built: a few steps learn something, the same in each
+# storage that loses nothing. Its figures do not depend on the number of runs at a time.
 cmake_minimum_required(VERSION 3.25)
 
 set(program ${BUILD}/bench/training/training)

@@ -30,7 +30,8 @@ if(NOT written STREQUAL readme)
   message(SEND_ERROR "the table in README.md is not what bench/training/table.py --into writes")
 endif()
 
-# One loss in the results changes both. It is the 13th cell; the first cells have no commas but in quotes.
+# Change one loss in the results: both pages change. It is the 13th cell; the first cells have no
+# commas but in quotes.
 file(COPY ${ROOT}/bench/training/results DESTINATION ${SCRATCH})
 file(STRINGS ${SCRATCH}/results/runs.csv rows)
 list(GET rows 0 columns)

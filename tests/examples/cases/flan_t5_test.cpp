@@ -13,7 +13,7 @@ namespace {
 using cases::flan_t5::attempt;
 using cases::flan_t5::site;
 
-// Of what each place made; a place that is gone lost nothing.
+// Loss at a place; a place that is gone lost nothing.
 double lost_at(const site& s) { return s.lost.value_or(0); }
 
 TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
@@ -42,7 +42,7 @@ TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
     EXPECT_LT(lost_at(*first), 0.001) << a.name;  // and attention spreads it
     EXPECT_NEAR(lost_at(a.sites.back()), 2.0 / 3, 0.01) << a.name;
   }
-  // A sequence that is nothing but padding is NaN where a mask has no head-room.
+  // A sequence of nothing but padding is NaN if the mask has no head-room.
   EXPECT_GT(c.attempts[0].padding_lost, c.attempts[1].padding_lost + 0.2);
 
   const attempt& cured = c.attempts.back();
@@ -60,7 +60,8 @@ TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
   EXPECT_GT(cured.error, 0);
   EXPECT_LT(cured.error, c.bf16.error / 4);
   EXPECT_LT(c.bf16.error, 0.1);
-  // What goes into the product is scaled down; only what GELU made subnormal, or nearly, loses bits.
+  // Factors of the product are scaled down. Only numbers that GELU made subnormal, or nearly, lose
+  // bits.
   for (std::size_t b = 0; b < c.deviation.size(); ++b)
     EXPECT_NEAR(cured.deviation[b], 550, 550 * 0.01);
   EXPECT_LT(cured.inexact(), 0.05);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the audit says of each tensor is what the oracle's rounding makes of it, in the table, the JSON
-// and the page; its verdict is its status.
+// The audit agrees with the oracle's rounding on each tensor, in the table, the JSON and the page;
+// its verdict is its status.
 #include <bit>
 #include <cmath>
 #include <filesystem>
@@ -61,7 +61,7 @@ expected_census expected(const oracle::facts& to, const std::vector<float>& valu
 
 class audit : public model_tool {};
 
-// Of every format that can be audited for.
+// Audits for every format.
 TEST_F(audit, has_the_figures_of_the_oracle) {
   // More than one piece, and the last one partial.
   const std::vector<float> floats = patterns(300'001, 1);
@@ -183,11 +183,11 @@ TEST_F(audit, says_whether_it_fits) {
   EXPECT_TRUE(verdict({1, 65519}, "float16").first);
   EXPECT_TRUE(verdict({0x1.000002p-25F, 1}, "float16").first);
   EXPECT_FALSE(verdict({0x1p-25F, 1}, "float16").first);
-  // Scales of the tensor's own, up and down; and where there is none.
+  // Scales of the tensor's own, up and down; and a tensor that no scale fits.
   EXPECT_TRUE(verdict({70000, 1}, "float16", {"--scale", "tensor"}).first);
   EXPECT_TRUE(verdict({1e-9F, 1e-8F}, "float16", {"--scale", "tensor"}).first);
   EXPECT_FALSE(verdict({70000, 1e-9F}, "float16", {"--scale", "tensor"}).first);
-  // What may be flushed.
+  // Allowed shares of flushed values.
   EXPECT_TRUE(verdict({1, 1, 1, 1e-9F}, "float16", {"--flushed", "0.25"}).first);
   EXPECT_FALSE(verdict({1, 1, 1, 1e-9F}, "float16", {"--flushed", "0.24"}).first);
   EXPECT_FALSE(verdict({1, 1, 1, 1e9F}, "float16", {"--flushed", "1"}).first);
@@ -339,7 +339,8 @@ TEST_F(audit, spares_what_it_reads) {
   EXPECT_TRUE(std::filesystem::is_symlink(link));
 }
 
-// As it is where that can be seen; cut between characters and escapes, and in columns.
+// Names stay as they are if a terminal can show them. Cuts fall between characters and escapes, and
+// count columns.
 TEST_F(audit, shows_names_in_their_script) {
   using namespace std::string_literals;
   const std::string gewicht =
@@ -377,7 +378,7 @@ TEST_F(audit, shows_names_in_their_script) {
         const std::size_t all = many * static_cast<std::size_t>(columns) + 2 * more.size();
         ASSERT_EQ(has(shown, "..."), all > 48) << shown;
         ASSERT_TRUE(shown.starts_with(more) && shown.ends_with(more));
-        // What is left is whole pieces on either side.
+        // Whole pieces are left on either side.
         std::size_t pieces = 0;
         for (auto at = shown.find(shown_piece); at != shown.npos; at = shown.find(shown_piece)) {
           shown.erase(at, shown_piece.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A converted file has the oracle's codes, the scales among its metadata, and everything else as it
-// was; it is there whole or not at all.
+// was. It is there whole or not at all.
 #include <lowp/checkpoint.hpp>
 
 #include <bit>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace lowp_test;
 
-// What float8_e4m3fn is called there, and so on.
+// A format and its name in a file.
 struct stored_format {
   const oracle::facts& facts;
   st::dtype type;
@@ -36,7 +36,7 @@ std::vector<std::byte> bytes_in(const std::string& path, const std::string& name
   return bytes;
 }
 
-// Of a type of 8 or 16 bits.
+// Reads a tensor of a type of 8 or 16 bits.
 std::vector<std::uint32_t> codes_in(const std::string& path, const std::string& name) {
   const std::size_t size = bits_of(st::file(path).at(name).type) / 8;
   const std::vector<std::byte> bytes = bytes_in(path, name);
@@ -147,7 +147,7 @@ TEST_F(convert, scales_what_needs_it) {
   EXPECT_EQ(other, 0x1p-4F);
   EXPECT_EQ(codes[0].bits(), codes_in(out, "a.tiny")[0]);
 
-  // What has the type stays as it is, with its scale.
+  // A tensor that has the type stays as it is, with its scale.
   const std::string again = folder.file("again");
   ASSERT_EQ(tool({"convert", out, again, "--to", "float16", "--scale", "tensor"}).status, 0);
   EXPECT_TRUE(contents(again) == contents(out));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distances in ulps against counting codes, and what diff says and ends with.
+// Distances in ulps against counting codes, and diff's words and status.
 #include <difference.hpp>
 #include <distance.hpp>
 
@@ -166,7 +166,8 @@ TEST_F(diff, finds_what_is_not_finite) {
             1);
 }
 
-// 1e300 is infinite there; 1e-300 times the scale is not even a double, and is where the finite differ.
+// 1e300 is infinite there; 1e-300 times the scale is not even a double, and there the finite ones
+// differ.
 TEST_F(diff, names_a_place_where_finite_numbers_differ) {
   const std::vector<double> wide{1e300, 1e-300};
   const std::vector<lowp::float16> codes{lowp::float16(INFINITY), lowp::float16(0.0F)};

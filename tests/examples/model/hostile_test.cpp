@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever lies in a file, the program ends with a status and one line; and it does so within bounds.
+// Whatever lies in a file, the program ends with a status and one line; and it does so within
+// bounds.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -24,7 +25,7 @@ std::string file_of(const std::string& header, const std::string& data) {
 
 class hostile : public model_tool {
  protected:
-  // What each way to use a file says of it.
+  // Asks each command about the file.
   std::vector<said> all_ways(const std::string& path, bool has_reports = true) {
     std::vector<std::string> audit{"audit", path, "--to", "float8_e4m3fn"};
     if (has_reports)
@@ -34,7 +35,7 @@ class hostile : public model_tool {
                   "stochastic"}),
             tool({"diff", path, good}), tool({"diff", good, path})};
   }
-  // The same, where all of them are refused.
+  // The line with which all of them refuse.
   std::string refusal_of_all_ways(const std::string& bytes) {
     set_contents(model, bytes);
     const auto before = folder.names().size();
@@ -64,7 +65,7 @@ TEST_F(hostile, files_get_one_clear_line) {
   const std::string fine = w("F32", "[2]", "[0,8]");
   EXPECT_TRUE(has(refusal_of_all_ways(""), "it has 0 bytes"));
   EXPECT_TRUE(has(refusal_of_all_ways(std::string(8, '\xff') + "{}"), "and may have 100000000"));
-  // What is no such file at all: a text, an archive, a pickle. The program speaks for itself alone.
+  // Files of another kind: a text, an archive, a pickle. The program speaks for itself alone.
   for (const std::string other :
        {"It was a dark and stormy night.", "PK\x03\x04\x14\x00\x08\x08\x08\x00",
         "\x80\x02}q\x00(X\x06\x00\x00\x00weight"}) {
@@ -197,7 +198,8 @@ TEST_F(hostile, names_may_be_long) {
   EXPECT_EQ(tool({"diff", model, out}).status, 0);
 }
 
-// Bits, bytes and pieces of files and of an index are changed, and every way to use them ends as it may.
+// Bits, bytes and pieces of files and of an index are changed, and every way to use them ends as it
+// may.
 TEST_F(hostile, mutations_never_crash) {
   write(model,
         {of("layer.0.weight", patterns(40, 9), {5, 8}), of("layer.0.bias", patterns(8, 10)),
@@ -263,10 +265,11 @@ std::uint64_t pages_in_use() {
   return pages;
 }
 
-// Large blocks go back to the system when they are freed, so that a test leaves the next one no room.
+// Large blocks go back to the system when they are freed, so that a test leaves the next one no
+// room.
 const int large_blocks_are_mapped = ::mallopt(M_MMAP_THRESHOLD, 1 << 17);
 
-// Runs it in a process that may have so many bytes more than this one.
+// Runs `work` in a process that may have this many bytes more than this one.
 int status_within(std::uint64_t bytes, const std::function<int()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -279,7 +282,7 @@ int status_within(std::uint64_t bytes, const std::function<int()>& work) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Of a tensor little is kept, whatever is written; of an index nothing.
+// Little is kept of a tensor, whatever the file says, and nothing of an index.
 TEST_F(hostile, memory_grows_little_with_the_number_of_tensors) {
   constexpr int many = 20'000;
   constexpr std::uint64_t most = many * 2000;

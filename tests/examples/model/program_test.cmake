@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The program of examples/model as a shell sees it: what it ends with, where it writes, that a signal
-# leaves no file behind.
+# The program of examples/model as a shell sees it: its status and the places that it writes. A
+# signal leaves no file behind.
 cmake_minimum_required(VERSION 3.25)
 
 set(program ${BUILD}/examples/lowp-model)

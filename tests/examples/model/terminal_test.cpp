@@ -13,7 +13,7 @@ namespace {
 
 using namespace lowp_test;
 
-// What the program writes to a terminal of this kind as its standard error.
+// The program's words on standard error, if that is a terminal of this kind.
 std::string said_on_a_terminal(const char* kind, std::vector<std::string> arguments) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
   EXPECT_TRUE(master >= 0 && ::grantpt(master) == 0 && ::unlockpt(master) == 0);

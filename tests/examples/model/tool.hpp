@@ -56,7 +56,7 @@ inline said tool(std::vector<std::string> arguments) {
   return {static_cast<int>(result), out.text(), err.text()};
 }
 
-// What is said of a call that is refused: one line.
+// The one line that refuses a call.
 inline std::string refusal(std::vector<std::string> arguments) {
   const said s = tool(std::move(arguments));
   EXPECT_EQ(s.status, 2) << s.out;

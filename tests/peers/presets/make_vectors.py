@@ -49,7 +49,7 @@ class Rule:
     """over, inf: codes for a finite overflow and for infinity, both positive; a negative input adds
     the sign bit, except to the NaN of fnuz.
     nan: codes for NaN with sign clear and sign set. payload: the leading payload bits of the input
-    are or-ed in. quiet: the quiet bit is part of nan; without it a payload that vanishes becomes 1.
+    are added to it. quiet: the quiet bit is part of nan; without it a payload that vanishes becomes 1.
     zero, negative, minus_inf: codes for float8_e8m0fnu; "magnitude" drops the sign."""
 
     def __init__(self, over, inf, nan, payload=False, quiet=True, zero=None, negative=None,

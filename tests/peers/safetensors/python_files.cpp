@@ -2,7 +2,7 @@
 // For python_test.py:
 //
 //     write PATH      a file of known tensors
-//     read PATH       a line for each tensor: name, dtype, shape, bytes in hexadecimal; then metadata
+//     read PATH       a line a tensor: name, dtype, shape, bytes in hexadecimal; then metadata
 //     accept PATH...  a line for each: 1 if it can be opened, else 0
 #include <lowp/safetensors.hpp>
 

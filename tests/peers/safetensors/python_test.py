@@ -119,7 +119,7 @@ def their_answer(data):
 
 
 def damaged(generator):
-    """One file, mostly wrong: by its meaning or by its bytes."""
+    """Makes a file, mostly wrong: by its meaning or by its bytes."""
     data = bytes(range(24))
     header = {
         "w": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},
@@ -183,7 +183,7 @@ def check_damage():
         if not (they and not we):
             path.unlink()
     assert both > 500, both
-    # What only we refuse: unknown keys and names that are there twice.
+    # Only we refuse these: unknown keys and names that are there twice.
     for path in scratch.glob("damaged-*"):
         length = struct.unpack("<Q", path.read_bytes()[:8])[0]
         header = path.read_bytes()[8 : 8 + length]

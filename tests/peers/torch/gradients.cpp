@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loss scaler and clipping of lists of tensors, for torch_test.py to call.
+// A loss scaler and clipping of lists of tensors, for gradients_test.py to call.
 #include <lowp/gradient_list.hpp>
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the library (torch_gradients.cpp) with torch.amp.GradScaler, whose every scale, counter and
+"""Compares the library (gradients.cpp) with torch.amp.GradScaler, whose every scale, counter and
 unscaled gradient it must repeat bit for bit, and with torch.nn.utils.clip_grad_norm_."""
 
 import ctypes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step in float, and the tests' own transcription of PyTorch's, for torch_test.py to call.
+// A step in float, and the tests' own transcription of PyTorch's, for steps_test.py to call.
 #include <lowp/update.hpp>
 
 #include <cstddef>

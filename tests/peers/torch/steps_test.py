@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the library (torch_steps.cpp) with torch.optim in float64 and float32, all starting from
+"""Compares the library (steps.cpp) with torch.optim in float64 and float32, all starting from
 the same parameters and given the same gradients."""
 
 import ctypes
@@ -83,7 +83,7 @@ def distances(kind, settings, steps):
 
 
 def adamw(lr, beta1=0.9, beta2=0.999, weight_decay=0.01):
-    # As floats, which is what a step takes betas for.
+    # A step takes betas as floats.
     beta1, beta2 = torch.tensor([beta1, beta2]).tolist()
     return dict(lr=lr, beta1=beta1, beta2=beta2, eps=1e-8, weight_decay=weight_decay)
 
@@ -122,8 +122,8 @@ for kind, settings in CASES:
         if steps == 1:
             checks["4 ulp"] = ours.max() <= 4
         if steps == 1000:
-            # Decay in a rounding of its own is what costs PyTorch most. Where there is none, or
-            # where p is decayed through the gradient, both round alike, and chance decides.
+            # PyTorch loses most by rounding the decay by itself. Without decay, or if p is decayed
+            # through the gradient, both round alike, and chance decides.
             decays = kind is torch.optim.AdamW and settings["weight_decay"] != 0
             checks["largest"] = ours.max() <= (1 if decays else 1.3) * theirs.max()
             checks["mean"] = ours.mean() <= (1 if decays else 1.02) * theirs.mean()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the two ranges of a cast one holds floats or a narrow type.
+// A cast needs one range that holds floats or a narrow type.
 // expect-first: does_not_satisfy_castable|do_not_satisfy_castable
 #include <lowp/lowp.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One draw for a whole span would round every element the same way.
+// A single draw for a whole span would round every element the same way.
 // expect-first: does_not_satisfy_span_rounding|do_not_satisfy_span_rounding
 #include <lowp/lowp.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One number that stands for every bit that the library computes from some fixed inputs. Whatever a
-// unit that includes this is built with, and whatever its caller left in MXCSR, it is the same.
-// Nothing here computes in floating point, so that the number is the library's doing alone.
+// A number that stands for every bit that the library computes from some fixed inputs. It is the
+// same whatever a unit that includes this is built with, and whatever its caller left in MXCSR.
+// Nothing here computes in floating point, so that the number depends on the library alone.
 #pragma once
 
 #include <lowp/lowp.hpp>
@@ -176,7 +176,7 @@ inline void note_quotients(fingerprint& f) {
   }
 }
 
-// NaN and infinity must not be overlooked where a unit assumes that there are none.
+// NaN and infinity must not be overlooked by a unit that assumes that there are none.
 inline void note_refusals(fingerprint& f) {
   std::vector<float> p(3);
   std::vector<float> g(3);
@@ -268,7 +268,7 @@ inline void note_storages(fingerprint& f) {
   for (const std::uint16_t x : half_low) f.note(std::uint64_t{x});
 }
 
-// Rows of 37; of one, where the result is a zero that must not lose its sign; with subnormal results.
+// Rows of 37; of one, whose result is a zero that must not lose its sign; with subnormal results.
 inline void note_rows(fingerprint& f) {
   std::vector<float> x = numbers(50);
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -292,7 +292,8 @@ inline void note_rows(fingerprint& f) {
   f.note(out);
 }
 
-// By default what -ffast-math or a lent body would break first; without LOWP_TEST_SOME more kernels.
+// By default what -ffast-math or a lent body would break first; without LOWP_TEST_SOME more
+// kernels.
 inline flags_test::conformance_result conformance() {
   fingerprint f;
   note_scalars<float16>(f);
@@ -308,7 +309,7 @@ inline flags_test::conformance_result conformance() {
   note_scalars<float6_e2m3fn>(f);
   note_scalars<float6_e3m2fn>(f);
   note_scalars<float4_e2m1fn>(f);
-  // One format of each kind: a kernel for every backend takes long to compile.
+  // Take one format of each kind: a kernel for every backend takes long to compile.
   note_packs<bfloat16>(f);
   note_bfloat16(f, nearest_even{});
 #ifndef LOWP_TEST_SOME

@@ -12,8 +12,8 @@ struct conformance_result {
   lowp::update_report sums;  // of which no bits are promised, but accuracy
 };
 
-// What every unit must come to. It changes when `conformance` does, and then all units agree on
-// another one; that its bits are the right ones is for other tests to say.
+// The result of every unit. It changes when `conformance` does, and then all units agree on another
+// one. Other tests say that its bits are right.
 #ifndef LOWP_TEST_SOME
 inline constexpr std::uint64_t expected_fingerprint = 0xbddae5bc0302b815;
 #else

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Reads a disassembly (objdump -d --no-show-raw-insn -C). Says where AVX lies and who calls it:
+# Reads a disassembly (objdump -d --no-show-raw-insn -C). Lists the functions that have AVX, and
+# their callers:
 #   avx FUNCTION           it has an instruction in a VEX or EVEX encoding
 #   call CALLER | CALLEE   a call or jump from one function to another
 /^[0-9a-f]+ <.*>:$/ {

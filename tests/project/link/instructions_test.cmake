@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A program compiled without any -m flag has AVX instructions, and none that a machine without AVX
-# reaches: they are in the kernels of the backends that ask the processor first, and what leads there
-# from outside is the entry of a kernel, which the dispatcher calls.
+# reaches. They are in the kernels of the backends that ask the processor first. Only the entry of a
+# kernel leads there from outside, and the dispatcher calls it.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(objdump objdump)
@@ -39,7 +39,7 @@ foreach(level O0 O2)
     string(SUBSTRING "${line}" ${bar} -1 callee)
     if(callee MATCHES "^ \\| ([a-z]+ )?${leaf}" AND NOT callee MATCHES "::(available|has_f16c)\\(")
       math(EXPR calls_seen "${calls_seen} + 1")
-      # Where the choice is not inlined it can be seen: only that leads to a kernel's entry.
+      # If the choice is not inlined, it can be seen: only the choice leads to a kernel's entry.
       set(may_enter "lowp::simd::unit_[01]+::isa_list<")
       if(level STREQUAL O2)
         set(may_enter ".")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled several times by several compilers with several flags, each time as another function
-// UNIT; and once without, as the program that compares what they return.
+// UNIT; and once without UNIT, as the program that compares their results.
 #include <cstddef>
 #include <cstdio>
 #include <vector>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Units of two compilers and of many flags in one program, linked in two orders, because of what they
-# share the linker keeps what comes first; on every backend of this machine.
+# Units of two compilers and of many flags in one program, on every backend of this machine. They
+# are linked in two orders, because the linker keeps the first copy of a shared function.
 cmake_minimum_required(VERSION 3.25)
 
 string(REPLACE " " ";" backends "${BACKENDS}")

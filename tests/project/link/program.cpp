@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One kernel of each kind, for a look at what a program is linked from.
+// Instantiates a kernel of each kind, for a look at the parts that the linker puts together.
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -9,7 +9,8 @@
 std::vector<unsigned char> plain_tour();
 std::vector<unsigned char> tuned_tour();
 
-// The plain unit also runs where the tuned one cannot, so it must not have got code from it.
+// The plain unit also runs on machines that the tuned one does not fit, so it must not have code
+// from it.
 TEST(Units, PlainUnitAgreesWithThisOne) { EXPECT_EQ(plain_tour(), tour()); }
 
 TEST(Units, TunedUnitAgreesWithThePlainOne) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # SOURCE, linked with OBJECT if there is one, says the same on an emulated processor that has
 # AVX512_BF16 and on this one. The environment variable LOWP_SAPPHIRE names the folder of the
-# emulation: its `setup DIR` prepares it, its `run DIR PROGRAM` runs a static program on it.
+# emulation. Its `setup DIR` prepares it; its `run DIR PROGRAM` runs a static program on it.
 cmake_minimum_required(VERSION 3.25)
 
 if("$ENV{LOWP_SAPPHIRE}" STREQUAL "" OR NOT EXISTS "$ENV{LOWP_SAPPHIRE}/run")
@@ -14,7 +14,7 @@ if(NOT processor STREQUAL x86_64)
   return()
 endif()
 
-# One setup for all tests; it leaves alone what is there.
+# All tests share one setup; it leaves alone what is there.
 set(emulation ${BUILD}/sapphire)
 file(LOCK ${emulation}.lock GUARD PROCESS)
 execute_process(COMMAND $ENV{LOWP_SAPPHIRE}/setup ${emulation} RESULT_VARIABLE status

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fingerprint of ../flags/conformance.hpp, by UNIT, as text: for a machine that has no files, no
-// environment and no test framework.
+// The fingerprint of ../flags/conformance.hpp, by UNIT, as text: for a machine that has no files,
+// no environment and no test framework.
 #include <lowp/simd/dispatch.hpp>
 
 #include <pthread.h>
@@ -12,8 +12,8 @@
 
 flags_test::conformance_result UNIT();
 
-// The first exception is prepared for once, and the C library's way to do so ends in a system call
-// that such a machine need not have. There is one thread.
+// The first exception needs a preparation, which the C library ends with a system call that such a
+// machine need not have. There is one thread.
 extern "C" int pthread_once(pthread_once_t* done, void (*prepare)()) noexcept(false) {
   if (*done == PTHREAD_ONCE_INIT) {
     *done = PTHREAD_ONCE_INIT + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every float through `cast` to bfloat16, on the best backend of the machine: for one that has no
-// files, no environment and no test framework, and is slow. So the check looks at each code once.
+// Casts every float to bfloat16, on the best backend of the machine. The machine has no files, no
+// environment and no test framework, and is slow. So the check looks at each code once.
 #include <lowp/cast.hpp>
 
 #include <cstddef>
@@ -24,13 +24,13 @@ __attribute__((target_clones("avx512f", "default"))) void next_upper_half() {
   }
 }
 
-// Whether all codes from `begin` to `end` are `expected`: the first one is, and each is the next.
+// Tells if all codes from `begin` to `end` are `expected`: the first one is, and each is the next.
 bool are(std::size_t begin, std::size_t end, std::uint32_t expected) {
   return codes[begin].bits() == expected &&
          std::memcmp(codes + begin, codes + begin + 1, (end - begin - 1) * sizeof *codes) == 0;
 }
 
-// What the upper half says of the codes: at zero, below the tie, at it and above it.
+// Checks the codes of all floats with this upper half: at zero, below the tie, at it and above it.
 bool are_right(std::uint32_t upper) {
   std::uint32_t zero = upper, below = upper, tie = upper + (upper & 1), above = upper + 1;
   if ((upper & 0x7f80) == 0x7f80) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a step is from PyTorch's formula evaluated in double, and from what PyTorch itself does
-// in float. torch_test.cmake asks the real one.
+// Distance of a step from PyTorch's formula evaluated in double, and from PyTorch's own results in
+// float. peers/torch/steps_test.cmake asks the real one.
 #include <gtest/gtest.h>
 #include <lowp/update.hpp>
 
@@ -56,8 +56,9 @@ inputs random_inputs(std::uint64_t seed, std::uint64_t step, const lowp::adamw& 
   return in;
 }
 
-// The step's betas are floats, and 1 - beta2 is then 1e-5 of itself away from what 0.999 says: a
-// property of the number that was asked for. So the formula in double gets the same two numbers.
+// The step's betas are floats, and 1 - beta2 is then 1e-5 of itself away from the 1 - beta2 of
+// 0.999. That belongs to the number, not to the step. So the formula in double gets the same two
+// numbers.
 lowp::adamw with_float_betas(lowp::adamw a) {
   a.beta1 = static_cast<double>(static_cast<float>(a.beta1));
   a.beta2 = static_cast<double>(static_cast<float>(a.beta2));
@@ -66,9 +67,9 @@ lowp::adamw with_float_betas(lowp::adamw a) {
 
 constexpr std::array rates{1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
 
-// In ulps of max(|p|, |p'|), or of the terms of the step where they are larger than both: there p
-// and the step cancel, or gradient and momentum do, and no formula in float stays within 4 ulp of
-// what is left. PyTorch's own is up to 13 ulp away.
+// In ulps of max(|p|, |p'|), or of the terms of the step if they are larger than both. Then p and
+// the step cancel, or gradient and momentum do, and no formula in float stays within 4 ulp of the
+// small rest. PyTorch's own is up to 13 ulp away.
 TEST(accuracy, one_adamw_step_is_within_4_ulp_of_the_formula_in_double) {
   double worst = 0;
   for (const auto& [beta1, beta2] : {std::array{0.9, 0.999}, {0.875, 0.96875}, {0.95, 0.98}})

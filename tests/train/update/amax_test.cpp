@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// update_amax against the oracle's steps: the largest gradient and the largest weight that is stored, with
-// the bits of an update that reports nothing.
+// update_amax against the oracle's steps: the largest gradient and the largest weight that is
+// stored, with the bits of an update that reports nothing.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
@@ -113,7 +113,7 @@ TYPED_TEST(update_amax, of_fused_add_merges) {
       });
 }
 
-// What a storage stands for, not the codes that it is kept in.
+// The amax is of a storage's values, not of its codes.
 TEST(update_amax_of_storages, is_that_of_their_values) {
   std::array<float, 3> weights{1, -300, 2};
   std::array<lowp::bfloat16, 3> copy{};

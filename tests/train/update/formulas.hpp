@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimizers as PyTorch computes them: torch/optim/adamw.py and sgd.py, the single-tensor
-// versions, in Real. Scalars are Python floats, that is double, and become Real where they meet a
+// versions, in Real. Scalars are Python floats, that is double, and become Real when they meet a
 // tensor.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fused_add and update refuse: with what words, and that nothing has been written by then.
+// Calls that fused_add and update refuse: the words, and that nothing has been written by then.
 #include <gtest/gtest.h>
 #include <lowp/fused_add.hpp>
 #include <lowp/update.hpp>
@@ -138,7 +138,7 @@ TEST(refusal, step_0) {
   EXPECT_NO_THROW(state.step(lowp::adamw{}, std::uint64_t{1} << 32));  // its low half is 0
 }
 
-// What a negative number becomes.
+// The step that a negative number becomes.
 TEST(refusal, step_above_2_to_the_63rd) {
   constexpr std::uint64_t largest = std::uint64_t{1} << 63;
   for (const std::int64_t step : {std::int64_t{-1}, std::int64_t{-1000}, INT64_MIN + 1}) {

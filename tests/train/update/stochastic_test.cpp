@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The random bits of an update: which draw, stream and index each slot gets, and that a tensor in
-// shards gets the bits of the whole.
+// The random bits of an update: each slot has its draw, stream and index, and a tensor in shards
+// gets the bits of the whole.
 #include <gtest/gtest.h>
 #include <lowp/fused_add.hpp>
 #include <lowp/update.hpp>
@@ -25,8 +25,8 @@ struct coins {
 };
 constexpr std::size_t size = 200;
 
-// sgd: p = 1 - lr * x, momentum = g. Both land in the middle of a gap: p = 1 + 2^-8, and the
-// buffer = -(1 + 2^-8), where up means away from zero.
+// sgd: p = 1 - lr * x, momentum = g. Both land in the middle of a gap: p = 1 + 2^-8, and the buffer
+// = -(1 + 2^-8). There up means away from zero.
 coins toss_sgd(const lowp::stochastic& rounding, std::uint64_t step) {
   std::vector<bfloat16> p(size, bfloat16(0));
   std::vector<bfloat16> momentum(size, bfloat16(0));
@@ -41,7 +41,7 @@ coins toss_sgd(const lowp::stochastic& rounding, std::uint64_t step) {
   return out;
 }
 
-// What A7 says that the coins are.
+// The coins by the rule of A7.
 coins expected_coins(std::uint64_t seed, std::uint64_t stream, std::uint64_t offset) {
   coins out;
   for (std::size_t i = 0; i < size; ++i) {
@@ -72,7 +72,7 @@ TEST(update_random, step_goes_into_the_low_half_of_the_stream) {
   for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(p[i].bits() == 0x3f81, whole_stream.param[i]);
 }
 
-// v = beta2 * v + (1 - beta2) * g * g with beta2 = 0 is g * g: a coin of the third slot.
+// v = beta2 * v + (1 - beta2) * g * g is g * g for beta2 = 0: a coin of the third slot.
 TEST(update_random, second_moment_takes_draw_2_with_its_own_seed_stream_and_offset) {
   const lowp::stochastic plain{.seed = 11, .stream = oracle::stream_of(3, 99), .offset = 1000};
   const lowp::stochastic other{.seed = ~std::uint64_t{0}, .stream = ~std::uint64_t{0}, .offset = 5};

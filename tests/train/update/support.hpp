@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of fused_add and update share: slots of any format as bare codes, a rounding mode
-// beside the oracle's idea of it, and whole tensors taken through the oracle's steps.
+// Shared by the tests of fused_add and update: slots of any format as bare codes, and a rounding
+// mode beside the oracle's idea of it. It also takes whole tensors through the oracle's steps.
 #pragma once
 
 #include <algorithm>
@@ -149,8 +149,8 @@ struct slot_modes {
   }
 };
 
-// What was given for every slot, or the format's default. Where a float is stored there is nothing
-// to round and so nothing to overflow.
+// The policy given for every slot, or the format's default. A stored float is not rounded and so
+// does not overflow.
 using maybe_policy = std::optional<named_policy>;
 inline oracle::policy policy_for(const oracle::facts& f, const maybe_policy& given) {
   if (f.bits() == 32) return oracle::policy::infinity;
@@ -220,8 +220,8 @@ inline void expect_report(const lowp::update_report& got, const oracle::report& 
   EXPECT_NEAR(got.requested.value(), exactly(want.wanted), 1e-12 * exactly(want.wanted));
 }
 
-// fn(rounding, what each slot then does, name) for every plain mode; or for the two most used,
-// where a kernel for each of them would take too long to compile.
+// Calls fn(rounding, its effect on each slot, name) for every plain mode; or for the two most used,
+// if a kernel for each of them would take too long to compile.
 enum class modes { all, two };
 template <modes Which, class Fn>
 void for_each_rounding(Fn&& fn) {

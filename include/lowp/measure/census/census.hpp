@@ -15,8 +15,9 @@ template <class Executor, class In, census_target To>
 [[nodiscard]] LOWP_HOST_FN error_text census_on(Executor const& executor, In&& in,
                                                 census_report<To>& report) {
   extent const from("in", in);
-  error_text const wrong = out_of_reach(executor, "census", {from});
-  if (!wrong.empty()) return wrong;
+  call_check check("census");
+  check.reachable(executor, {from});
+  if (check.failed()) return check.text();
   by_blocks(executor)(make_measuring{}, from.size, &report,
                       simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)});
   return {};

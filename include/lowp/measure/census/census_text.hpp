@@ -2,8 +2,8 @@
 // The text of a census.
 #pragma once
 
-#include <lowp/measure/census/census_report.hpp>
 #include <lowp/base/text.hpp>
+#include <lowp/measure/census/census_report.hpp>
 
 #include <cstdint>
 #include <string>
