@@ -540,7 +540,7 @@ TEST(overflow_watch, refuses_what_makes_no_sense) {
   old.output(numbers{1});
   watch.forward(a);
   EXPECT_EQ(refusal([&] { old.output(numbers{1}); }),
-            "lowp::overflow_watch: a frame was told of a tensor after 2 later frames");
+            "lowp::overflow_watch: a tensor of a frame comes after 2 later frames");
   const std::array<float, 0> none{};
   watch.forward(a).output(none);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that are told of later: the watch hears what it would have heard at once.
+// Frames whose tensors are read elsewhere: the watch sees what it would have seen at once.
 #include <gtest/gtest.h>
+#include <lowp/abs_range.hpp>
 #include <lowp/overflow_watch.hpp>
-#include <lowp/watch/queue.hpp>
 
 #include <array>
 #include <cstddef>
@@ -50,32 +50,32 @@ struct queued {
     EXPECT_EQ(queue.size(), 7U);
   }
 };
-void tell_at_once(model& m, float last) {
+void show_at_once(model& m, float last) {
   m.watch.forward(0).weight("k", numbers{1}).input(numbers{2, 3}).output(numbers{4});
   m.watch.forward(1).input(numbers{4}).output(numbers{5});
   m.watch.backward(1);
   m.watch.backward(0).output(numbers{6}).weight("k", numbers{last});
 }
 
-TEST(watch_queue, tells_frames_in_their_order) {
+TEST(watch_queue, passes_frames_in_their_order) {
   model want(true);
   model got(true);
-  tell_at_once(want, 7);
+  show_at_once(want, 7);
   queued q(7);
-  q.queue.tell(got.watch, q.ranges);
+  q.queue.pass_to(got.watch, q.ranges);
   EXPECT_EQ(got.watch.text(), want.watch.text());
   EXPECT_EQ(q.queue.size(), 0U);
-  q.queue.tell(got.watch, {});
+  q.queue.pass_to(got.watch, {});
   EXPECT_EQ(got.watch.text(), want.watch.text());
 }
 
-TEST(watch_queue, forgets_what_it_told_also_of_trouble) {
+TEST(watch_queue, forgets_what_it_passed_also_in_trouble) {
   model want(false);
   model got(true);
-  tell_at_once(want, inf);
+  show_at_once(want, inf);
   queued q(inf);
   try {
-    q.queue.tell(got.watch, q.ranges);
+    q.queue.pass_to(got.watch, q.ranges);
     FAIL() << "nothing was thrown";
   } catch (const lowp::watch_error& error) {
     EXPECT_EQ(error.alarm.text, want.watch.first()->text);

@@ -2,6 +2,7 @@
 // Weights that an overflow_watch reads in turns: the steps at which each is read, and a report's
 // words about the others. It names the same as a watch that always reads everything.
 #include <gtest/gtest.h>
+#include <lowp/abs_range.hpp>
 #include <lowp/overflow_watch.hpp>
 #include <lowp/update.hpp>
 
@@ -111,7 +112,53 @@ TEST(watch_weights, near_the_end_of_the_range_are_read_in_every_frame) {
   EXPECT_EQ(watch.places()[a].overflow, 4U);
 }
 
-// More of them than a frame can put off.
+// A place whose weight rests, and another place.
+struct resting {
+  overflow_watch<float16> watch{{.frames = 2}};
+  std::size_t a = watch.add("a"), b = watch.add("b");
+  numbers w = numbers{1};
+
+  resting() {
+    for (int i = 0; i < 3; ++i) watch.forward(a).weight(w);
+  }
+  template <class Act>
+  std::string tensor(const Act& act) {
+    try {
+      act();
+    } catch (const lowp::watch_error& error) {
+      return error.alarm.tensor;
+    }
+    return "nothing";
+  }
+};
+
+// A tensor may end with the expression that shows it, even if the frame has a name.
+TEST(watch_weights, are_not_read_after_their_expression) {
+  resting named;
+  const auto frame = named.watch.forward(named.a).weight(named.w);
+  named.w[0] = inf;
+  EXPECT_EQ(named.tensor([&] { frame.output(numbers{nan_value}); }), "output");
+  EXPECT_NE(named.watch.text().find("1.00e+00 1.00e+00 weight (as of "), std::string::npos);
+
+  resting passed;
+  const auto fill = [&](auto given) {
+    given.weight(passed.w);
+    passed.w[0] = inf;
+    given.output(numbers{nan_value});
+  };
+  EXPECT_EQ(passed.tensor([&] { fill(passed.watch.forward(passed.a)); }), "output");
+}
+
+TEST(watch_weights, are_read_in_their_expression_after_frames_of_other_places) {
+  resting r;
+  const auto layer = [&] {
+    r.watch.forward(r.b).output(numbers{1});
+    return numbers{nan_value};
+  };
+  r.w[0] = inf;
+  EXPECT_EQ(r.tensor([&] { r.watch.forward(r.a).weight(r.w).output(layer()); }), "weight");
+}
+
 TEST(watch_weights, of_many_names) {
   overflow_watch watch({.frames = 1});
   const std::size_t a = watch.add("a");

@@ -12,11 +12,11 @@
 
 #include <lowp/cuda/lowp.cuh>
 #include <lowp/watch/overflow_watch.hpp>
-#include <lowp/watch/queue.hpp>
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +29,7 @@ namespace lowp::cuda {
 template <census_target To>
 class overflow_watch {
  public:
-  class frame;
+  using frame = watched_frame<overflow_watch>;
 
   /// @param watch    has the places, the policy and the reports; it must live as long
   /// @param scratch  device memory: one range for each tensor between two calls of `tell`
@@ -41,6 +41,8 @@ class overflow_watch {
   }
 
   /// Begins a frame, as in lowp::overflow_watch. A step that is not watched launches nothing.
+  /// @throws std::invalid_argument  a frame gets more tensors than the scratch holds, or memory
+  ///                                that the device cannot reach
   frame forward(std::size_t place) { return begin(place, watch_pass::forward); }
   frame backward(std::size_t place) { return begin(place, watch_pass::backward); }
 
@@ -59,16 +61,19 @@ class overflow_watch {
       status("cudaStreamSynchronize", cudaStreamSynchronize(stream_)).or_throw();
     }
     std::vector<abs_range> const ranges(seen.begin(), seen.end());
-    queue_.tell(watch_, ranges);
+    queue_.pass_to(watch_, ranges);
   }
 
  private:
+  friend frame;
+
   frame begin(std::size_t place, watch_pass pass) {
     bool const is_watched = watch_.is_watched();
     return frame(is_watched ? this : nullptr, is_watched ? queue_.begin(place, pass) : 0);
   }
   template <class T>
-  void see(std::size_t number, watch_role role, std::string_view name, T const& values) {
+  void see(std::uint64_t number, watch_role role, std::string_view name, T const& values,
+           lowp::detail::watch_expression const&) {
     if (queue_.size() == scratch_.size())
       detail::refuse_if("cuda::overflow_watch: there is room for " +
                         std::to_string(scratch_.size()) + " tensors between two calls of tell()");
@@ -85,44 +90,6 @@ class overflow_watch {
   std::span<abs_range_report<To>> scratch_;
   cudaStream_t stream_;
   detail::watch_queue queue_;
-};
-
-/// A frame: ranges of device memory, as the operations of this folder take them. It refers to the
-/// watch only, so it may be copied.
-/// @throws std::invalid_argument  more tensors than the scratch holds; memory that the device
-///                                cannot reach
-template <census_target To>
-class overflow_watch<To>::frame {
- public:
-  template <class T>
-  frame weight(T const& values) const {
-    return weight("weight", values);
-  }
-  template <class T>
-  frame weight(std::string_view name, T const& values) const {
-    return see(watch_role::weight, name, values);
-  }
-  template <class T>
-  frame input(T const& values) const {
-    return see(watch_role::input, {}, values);
-  }
-  template <class T>
-  frame output(T const& values) const {
-    return see(watch_role::output, {}, values);
-  }
-
- private:
-  friend overflow_watch;
-  frame(overflow_watch* watch, std::size_t number) : watch_(watch), number_(number) {}
-
-  template <class T>
-  frame see(watch_role role, std::string_view name, T const& values) const {
-    if (watch_ != nullptr) watch_->see(number_, role, name, values);
-    return *this;
-  }
-
-  overflow_watch* watch_;
-  std::size_t number_;
 };
 
 }  // namespace lowp::cuda

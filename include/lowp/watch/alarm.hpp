@@ -51,7 +51,7 @@ struct watch_policy {
   ///
   /// - is new,
   /// - was not sound, or within 2^6 of overflow, at its last reading, or
-  /// - precedes a tensor with trouble in its frame.
+  /// - precedes a tensor with trouble in that expression.
   ///
   /// So a report names a weight that is not finite in the frame whose output shows it. No other
   /// tensor shows some troubles, such as a sum in a gradient that overflows. The update finds these

@@ -9,9 +9,9 @@
 //     3.18e-04 6.27e+04 output
 #pragma once
 
-#include <lowp/measure/census/abs_range_report.hpp>
-#include <lowp/base/text.hpp>
 #include <lowp/base/source_place.hpp>
+#include <lowp/base/text.hpp>
+#include <lowp/measure/census/abs_range_report.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -54,14 +54,18 @@ inline namespace LOWP_UNIT {
 struct watch_line {
   watch_role role;
   std::uint32_t number;  ///< index within its role; for a weight, index of its name
-  abs_range range;
+  abs_range range{};
   std::optional<std::uint64_t> as_of{};  ///< step of the reading, if not this frame's
+  /// Reads `values`, while the frame is open; null once this frame has read the tensor.
+  abs_range (*read)(void const* values) = nullptr;
+  void const* values = nullptr;
 };
 
 struct watch_frame {
   std::uint64_t number = 0, step = 0;
   std::size_t place = 0;
   watch_pass pass = watch_pass::forward;
+  bool is_open = false;  ///< true in the expression that makes the frame
   std::vector<watch_line> lines{};
 };
 
@@ -128,6 +132,7 @@ class watch_frames {
     frame.step = step;
     frame.place = place;
     frame.pass = pass;
+    frame.is_open = true;
     frame.lines.clear();
     return next_;
   }
@@ -135,6 +140,9 @@ class watch_frames {
   watch_frame* find(std::uint64_t number) {
     watch_frame& frame = ring_[(number - 1) % ring_.size()];
     return frame.number == number ? &frame : nullptr;
+  }
+  void close(std::uint64_t number) {
+    if (watch_frame* const frame = find(number)) frame->is_open = false;
   }
   void clear() {
     for (watch_frame& each : ring_) each.number = 0;

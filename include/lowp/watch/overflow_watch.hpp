@@ -19,7 +19,7 @@
 #include <lowp/train/stall_watch.hpp>
 #include <lowp/watch/alarm.hpp>
 #include <lowp/watch/frames.hpp>
-#include <lowp/watch/told_frame.hpp>
+#include <lowp/watch/watched_frame.hpp>
 #include <lowp/watch/weights.hpp>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ inline namespace LOWP_UNIT {
 template <census_target To = float, class Where = simd::this_thread>
 class overflow_watch {
  public:
-  using frame = watch_told_frame<overflow_watch>;
+  using frame = watched_frame<overflow_watch>;
 
   /// @throws std::invalid_argument  policy.frames, .every or .weights_every is 0
   explicit overflow_watch(watch_policy policy = {})
@@ -85,10 +85,15 @@ class overflow_watch {
   }
 
   /// Begins a frame. Pass it the place's tensors, in any order, once the place has finished.
+  /// @param caller  never given: it notes where the expression ends
   /// @throws std::invalid_argument  no place has that number
-  frame forward(std::size_t place) { return begin(place, watch_pass::forward); }
+  frame forward(std::size_t place, detail::watch_expression&& caller = {}) {
+    return begin(place, watch_pass::forward, caller);
+  }
   /// Begins a frame of the place's gradients.
-  frame backward(std::size_t place) { return begin(place, watch_pass::backward); }
+  frame backward(std::size_t place, detail::watch_expression&& caller = {}) {
+    return begin(place, watch_pass::backward, caller);
+  }
 
   /// Checks, in any step, that an update of the place's weights was finite and stored finite
   /// values. In a step that is not watched the place may be innocent; the report says so.
@@ -135,13 +140,14 @@ class overflow_watch {
   }
 
  private:
-  friend watch_telling<overflow_watch>;
+  friend frame;
 
-  frame begin(std::size_t place, watch_pass pass) {
+  frame begin(std::size_t place, watch_pass pass, detail::watch_expression& caller) {
     known(place);
     if (!is_watched_) return frame(nullptr, 0);
     finish_traced();
     std::uint64_t const number = frames_.begin(place, pass, step_);
+    caller = detail::watch_expression(&frames_, {number});
     if (is_traced_) being_traced_ = number;
     return frame(this, number);
   }
@@ -157,84 +163,73 @@ class overflow_watch {
     being_traced_ = 0;
   }
 
-  static abs_range range_of(abs_range const& known) { return known; }
-  template <readable S>
-  static abs_range range_of(S&& values) {
-    abs_range_report<To> report;
-    detail::refuse_if(detail::abs_range_on(Where{}, values, report));
-    return report;
-  }
-
   template <class S>
-    requires(!readable<S> && !std::derived_from<std::remove_cvref_t<S>, abs_range>)
-  static abs_range range_of(S&&) {
-    static_assert(readable<S>,
-                  "a watch is told of ranges of float or a narrow type, such as std::span(pointer, "
-                  "count), of a struct of the folder storage or of an abs_range");
-    return {};
+  static abs_range range_of(S& values) {
+    if constexpr (readable<S>) {
+      abs_range_report<To> report;
+      detail::refuse_if(detail::abs_range_on(Where{}, values, report));
+      return report;
+    } else if constexpr (std::derived_from<std::remove_cvref_t<S>, abs_range>) {
+      return values;
+    } else {
+      static_assert(readable<S>,
+                    "a watch reads a range of float or a narrow type, such as std::span(pointer, "
+                    "count), a struct of the folder storage or an abs_range");
+    }
   }
 
   detail::watch_frame& frame_of(std::uint64_t number) {
     detail::watch_frame* const found = frames_.find(number);
     if (found == nullptr)
-      detail::refuse_if("overflow_watch: a frame was told of a tensor after " +
+      detail::refuse_if("overflow_watch: a tensor of a frame comes after " +
                         std::to_string(policy_.frames) + " later frames");
     return *found;
   }
 
   template <class T>
-  void see(std::uint64_t number, watch_role role, T& values, detail::watch_postponed* postponed) {
-    detail::watch_frame& current = frame_of(number);
-    std::uint32_t const index = static_cast<std::uint32_t>(
-        std::ranges::count(current.lines, role, &detail::watch_line::role));
-    add(current, {role, index, range_of(values), {}}, postponed);
-  }
-  template <class T>
-  void see_weight(std::uint64_t number, std::string_view name, T& values,
-                  detail::watch_postponed* postponed) {
-    detail::watch_frame& current = frame_of(number);
-    detail::watch_line line{watch_role::weight, {}, {}, {}};
-    line.number = detail::watch_weights::number_of(places_[current.place], name);
-    detail::watch_weight& known = weights_.at(current.place, current.pass, line.number);
+  void see(std::uint64_t frame_number, watch_role role, std::string_view name, T& values,
+           detail::watch_expression& caller) {
+    detail::watch_frame& current = frame_of(frame_number);
+    if (role != watch_role::weight) {
+      auto const index = std::ranges::count(current.lines, role, &detail::watch_line::role);
+      return add(current, {role, static_cast<std::uint32_t>(index), range_of(values)});
+    }
+    std::uint32_t const index = detail::watch_weights::number_of(places_[current.place], name);
+    detail::watch_weight& known = weights_.at(current.place, current.pass, index);
     if constexpr (readable<T>) {
-      bool const may_wait =
-          postponed != nullptr && postponed->has_room() && !is_traced_ && !has_alarmed_;
+      bool const may_wait = current.is_open && !is_traced_ && !has_alarmed_;
       if (may_wait && detail::may_rest<To>(known, detail::extents_of("weight", values)[0].size)) {
         --known.rest;
-        line.range = known.range;
-        line.as_of = known.step;
-        postponed->add({current.lines.size(), &read<T>, std::addressof(values)});
-        current.lines.push_back(line);
+        caller = detail::watch_expression(&frames_, {frame_number});
+        auto const read = [](void const* later) {
+          return range_of(*static_cast<T*>(const_cast<void*>(later)));
+        };
+        current.lines.push_back(
+            {role, index, known.range, known.step, read, std::addressof(values)});
         return;
       }
     }
-    line.range = range_of(values);
-    weights_.remember(known, line.range, step_);
-    add(current, line, postponed);
-  }
-  template <class T>
-  static abs_range read(void const* values) {
-    return range_of(*static_cast<T*>(const_cast<void*>(values)));
+    weights_.remember(known, range_of(values), step_);
+    add(current, {role, index, known.range});
   }
 
-  void add(detail::watch_frame& current, detail::watch_line const& line,
-           detail::watch_postponed* postponed) {
+  void add(detail::watch_frame& current, detail::watch_line const& line) {
     current.lines.push_back(line);
     if (line.range.is_sound() || is_traced_) return;
-    if (postponed != nullptr) catch_up(current, *postponed);
+    if (current.is_open) read_weights(current);
     judge(current, line);
   }
-  /// Reads all postponed tensors before it judges any, so that a report has their numbers.
-  void catch_up(detail::watch_frame& current, detail::watch_postponed& postponed) {
-    for (auto const& each : postponed) {
-      detail::watch_line& line = current.lines[each.line];
-      line.range = each.read(each.values);
+  /// Reads all weights that wait before it judges any, so that a report has their numbers.
+  void read_weights(detail::watch_frame& current) {
+    for (detail::watch_line& line : current.lines) {
+      if (line.read == nullptr) continue;
+      line.range = line.read(line.values);
       line.as_of.reset();
       weights_.remember(weights_.at(current.place, current.pass, line.number), line.range, step_);
     }
-    for (auto const& each : postponed)
-      if (!current.lines[each.line].range.is_sound()) judge(current, current.lines[each.line]);
-    postponed.clear();
+    for (detail::watch_line& line : current.lines)
+      if (std::exchange(line.read, nullptr) != nullptr && !line.range.is_sound())
+        judge(current, line);
   }
   void judge(detail::watch_frame const& current, detail::watch_line const& line) {
     watched_place& place = places_[current.place];
@@ -261,9 +256,9 @@ class overflow_watch {
   template <class Details>
   void alarm(watch_trouble trouble, std::size_t place, std::string const& tensor,
              abs_range const& range, Details const& details) {
-    bool const is_told = !has_alarmed_ && (policy_.call_back || policy_.throws);
+    bool const is_reported = !has_alarmed_ && (policy_.call_back || policy_.throws);
     has_alarmed_ = true;
-    if (!is_told && first_) return;
+    if (!is_reported && first_) return;
     watched_place const& at = places_[place];
     watch_alarm found{trouble, place, at.name, at.type, at.where, tensor, step_, range, {}};
     found.text = std::string("Detected ") +
@@ -275,7 +270,7 @@ class overflow_watch {
     if (!is_watched_)
       found.text += detail::watch_unseen(trouble, step_, policy_.every, frames_.step());
     if (!first_) first_ = found;
-    if (!is_told) return;
+    if (!is_reported) return;
     if (policy_.call_back) return policy_.call_back(found);
     has_alarmed_ = has_begun_;
     detail::raise<watch_error>(found);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pointer does not say how many.
-// expect-first: ranges of float or a narrow type, such as std::span\(pointer, count\)
+// expect-first: a watch reads a range of float or a narrow type, such as std::span\(pointer
 #include <lowp/overflow_watch.hpp>
 
 #include <span>

@@ -165,8 +165,8 @@ class checkpoint_state {
       if (t->type != wanted.type || t->shape != wanted.shape)
         return "tensor " + shown(name) + " is " + safetensors::detail::shown(t->type, t->shape) +
                ", not " + safetensors::detail::shown(wanted.type, wanted.shape);
-      std::string const* const told = text_of(file, format_key, name);
-      stored_format const its = read_format(told == nullptr ? std::string() : *told);
+      std::string const* const stored = text_of(file, format_key, name);
+      stored_format const its = read_format(stored == nullptr ? std::string() : *stored);
       if (!its.is_known)
         return "tensor " + shown(name) + " has the format " + shown(its.text) +
                ", and its specials " + shown(its.word) + " are unknown here";
@@ -175,8 +175,7 @@ class checkpoint_state {
                shown(wanted.format);
     }
     for (safetensors::tensor const& t : file.tensors())
-      if (tensors_.count(t.name) == 0)
-        return "tensor " + shown(t.name) + " is none of this model's";
+      if (tensors_.count(t.name) == 0) return "tensor " + shown(t.name) + " is not in this model";
     return {};
   }
 
@@ -189,7 +188,7 @@ class checkpoint_state {
     }
     for (auto const& [key, text] : file.metadata())
       if (key.starts_with(scalar_key) && scalars_.count(key.substr(scalar_key.size())) == 0)
-        return "scalar " + shown(key.substr(scalar_key.size())) + " is none of this model's";
+        return "scalar " + shown(key.substr(scalar_key.size())) + " is not in this model";
     return {};
   }
 
