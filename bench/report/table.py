@@ -201,6 +201,7 @@ shows the speed on your machine and writes nothing.
 - *Of traffic*: as a part of the speed of the fastest loop that moves the same bytes and computes nothing
   ([roofline.hpp](harness/roofline.hpp)). It has plain stores, prefetching or streaming stores.
 - L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 32 to 64 Mi elements, at most 1 GiB.
+- [harness](harness) is the frame of the programs; [report](report) writes this page.
 - To add an operation, add a program to [operations](operations) and a line to [goals.py](report/goals.py).
 
 ## Against other libraries
