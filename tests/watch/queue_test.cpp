@@ -69,7 +69,7 @@ TEST(watch_queue, tells_frames_in_their_order) {
   EXPECT_EQ(got.watch.text(), want.watch.text());
 }
 
-TEST(watch_queue, forgets_what_it_told_also_of_trouble) {
+TEST(watch_queue, forgets_told_frames_even_of_trouble) {
   model want(false);
   model got(true);
   tell_at_once(want, inf);
