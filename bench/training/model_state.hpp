@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/report/update_report.hpp>
-#include <lowp/train/optimizers.hpp>
+#include <lowp/train/update.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <lowp/report/update_report.hpp>
-#include <lowp/train/optimizers.hpp>
+#include <lowp/train/update.hpp>
 #include <string>
 #include <string_view>
 

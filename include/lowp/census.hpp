@@ -1,4 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
+// What a format would do to a tensor, found without storing it.
 #pragma once
 
 #include <lowp/measure/census/census.hpp>
+
+namespace lowp {
+
+namespace detail {
+
+/// Counts what rounding to nearest even to `To` would do to the elements of `in`: one pass, exact counts.
+///
+///     range_census const all = census<float16>(weights);
+///     if (all.overflow != 0) std::puts(text(all).c_str());
+///
+/// Overflow is decided after rounding: in float16 65519 does not overflow and 65520 does, whatever would be
+/// stored for it, also if To has no infinity or saturates.
+///
+/// @return     merges with that of other ranges by +=. The bits of its sum do not depend on how a range is
+///             cut into shards if all but the last are multiples of 2^14 elements
+/// @tparam To  float or a narrow type, but float8_e8m0fnu, which has no zero
+/// @param in   n elements of float or a narrow type
+template <class Executor, census_target To>
+struct census_to : operation<Executor> {
+  template <input In>
+  [[nodiscard]] LOWP_HOST_FN range_census operator()(In&& in) const {
+    census_report<To> report;
+    this->executor.refuse_if(census_on(this->executor, in, report));
+    return report;
+  }
+};
+
+/// The same, added to a report.
+template <class Executor>
+struct census_operation : operation<Executor> {
+  template <input In, census_target To>
+  LOWP_HOST_FN void operator()(In&& in, census_report<To>& report) const {
+    this->executor.refuse_if(census_on(this->executor, in, report));
+  }
+};
+
+}  // namespace detail
+
+template <census_target To>
+inline constexpr detail::census_to<simd::this_thread, To> census{};
+
+}  // namespace lowp

@@ -1,4 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
+// Gradients of a whole model: unscale, measure and clip of a list of named tensors.
 #pragma once
 
-#include <lowp/train/gradient_list.hpp>
+#include <lowp/gradients.hpp>
+
+namespace lowp {
+
+namespace detail {
+
+/// Multiplies all gradients of a list by clip_factor(norm, max_norm) and returns the report from before, as
+/// torch.nn.utils.clip_grad_norm_. The norm is that of all tensors together.
+///
+/// If the factor is 1, or the norm is not finite, nothing is written. See report.nonfinite, as with
+/// error_if_nonfinite there. (There the gradients become NaN or 0 instead.)
+///
+/// @param max_norm  at least 0; infinite only measures
+/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i
+/// @throws std::invalid_argument  max_norm is negative or NaN, or a tensor is listed twice
+template <class Executor>
+struct clip_operation : operation<Executor> {
+  template <output_list L, span_rounding R = nearest_even>
+    requires returns_values<Executor>
+  LOWP_HOST_FN gradient_report operator()(L const& gradients, double max_norm,
+                                          R rounding = {}) const {
+    gradient_report report;
+    this->executor.refuse_if(clip_on(this->executor, gradients, max_norm, report, rounding));
+    return report;
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::clip_operation<simd::this_thread> clip{};
+
+}  // namespace lowp

@@ -1,4 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
+// Gradients on their way to an optimizer: accumulated, unscaled, measured and clipped.
+//
+//     for (auto const& g : micro_batches) fused_add(sum, 1.0f / n, g, rounding);   // fused_add.hpp
+//     gradient_report report;
+//     unscale(sum, scaler.inverse_scale(), report);
+//     float const factor = clip_factor(report.norm(), max_norm);
+//     if (report.nonfinite == 0) { scale by factor, and step }
+//
+// The storage of `sum` decides what is lost: float next to nothing; bfloat16 with `stochastic` nothing in
+// the mean; kahan of two bfloat16 at most half a gap of its compensation each time; bfloat16 to nearest
+// each micro-batch below half a gap of the sum so far.
 #pragma once
 
-#include <lowp/measure/gradients.hpp>
+#include <lowp/train/gradient_list.hpp>
+
+namespace lowp {
+
+namespace detail {
+
+/// Multiplies: g[i] = round(g[i] * inverse_scale). `report` counts each product in the same pass, before it
+/// is rounded to the format of g.
+///
+/// One multiplication in float, rounded to nearest even; exact if the scale is a power of two and the
+/// product normal. An infinite or NaN element counts in report.nonfinite and becomes infinite or NaN; the
+/// caller then skips the step. If g is as narrow as float16, values that the loss scale kept from
+/// underflowing underflow here, as in torch.amp.GradScaler, which for that reason refuses float16. Measure
+/// g instead, and give `scaled` gradients to the optimizer, or cast them to a wider type.
+///
+/// @param g       n elements, or any struct of the folder storage; or a list of named spans, which takes
+///                the loss_scaler in place of inverse_scale and observes each tensor by name
+/// @param report  adds to it. The bits of its sum of squares do not depend on how the range is cut
+///                into shards if all but the last are multiples of 2^14 elements
+/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i of a list
+/// @throws std::invalid_argument  inverse_scale is not finite and above 0, or a tensor is listed twice.
+///                                Nothing is written.
+template <class Executor>
+struct unscale_operation : operation<Executor> {
+  template <moment_storage G, number_argument InverseScale, range_rounding R = nearest_even>
+  LOWP_HOST_FN void operator()(G&& g, InverseScale inverse_scale, gradient_report& report,
+                               R rounding = {},
+                               overflow policy = default_overflow<policy_type<G>>) const {
+    this->executor.refuse_if(unscale_on(this->executor, g, make_unscaling{as_number(inverse_scale)},
+                                        report, rounding, policy));
+  }
+  template <output_list L, span_rounding R = nearest_even>
+  LOWP_HOST_FN void operator()(L const& gradients, loss_scaler& scaler, gradient_report& report,
+                               R rounding = {}) const {
+    this->executor.refuse_if(unscale_list_on(this->executor, gradients, scaler, report, rounding));
+  }
+};
+
+/// Returns the report of a gradient, or of all tensors of a list; or adds it to `report`.
+///
+/// @param g  n elements, any struct of the folder storage, or a list of named spans
+template <class Executor>
+struct measure_operation : operation<Executor> {
+  template <readable G>
+  LOWP_HOST_FN void operator()(G&& g, gradient_report& report) const {
+    this->executor.refuse_if(measure_on(this->executor, g, report));
+  }
+  template <readable G>
+    requires returns_values<Executor>
+  [[nodiscard]] LOWP_HOST_FN gradient_report operator()(G&& g) const {
+    gradient_report report;
+    (*this)(g, report);
+    return report;
+  }
+  template <input_list L>
+    requires returns_values<Executor>
+  [[nodiscard]] LOWP_HOST_FN gradient_report operator()(L const& gradients) const {
+    return measure_list_on(this->executor, gradients);
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::unscale_operation<simd::this_thread> unscale{};
+inline constexpr detail::measure_operation<simd::this_thread> measure{};
+
+}  // namespace lowp

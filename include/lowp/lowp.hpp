@@ -32,3 +32,16 @@
 #include <lowp/tree_add.hpp>
 #include <lowp/update.hpp>
 #include <lowp/value.hpp>
+
+// Every operation that each executor has: openmp.hpp and cuda/lowp.cuh make theirs from this list.
+#define LOWP_OPERATIONS(X)                                                                 \
+  X(cast)                                                                                  \
+  X(scaled_cast)                                                                           \
+  X(block_cast)                                                                            \
+  X(split)                                                                                 \
+  X(join)                                                                                  \
+  X(transform)                                                                             \
+  X(fused_add)                                                                             \
+  X(update) X(unscale) X(measure) X(sum) X(dot) X(gelu_tanh) X(gated_gelu_tanh) X(softmax) \
+      X(log_softmax) X(scale_mask_softmax) X(rms_norm) X(layer_norm) X(clamp_overflow)     \
+          X(scale_by_power_of_two)

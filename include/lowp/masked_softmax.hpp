@@ -1,4 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
+// Scale, mask and softmax of attention scores in one pass over memory.
 #pragma once
 
 #include <lowp/nn/masked_softmax.hpp>
+
+namespace lowp {
+
+namespace detail {
+
+/// Computes softmax of scale * in without the masked scores, otherwise as softmax: a row that is masked whole
+/// gives zeros.
+///
+/// A masked score may be anything, NaN included. A mask that is added is added by the fused multiply-add
+/// that scales; it hides with -inf, or with a number so low that nothing is left. The product with `scale`
+/// is rounded to float, which makes the relative error larger by (|scale * x| + |scale * max|) * 2^-24 unless
+/// it is exact, as it is for a power of two. A product beyond the range of float is infinite: see softmax.
+///
+/// @param in       rows * columns scores, row after row
+/// @param mask     see attention_mask and causal_mask
+/// @param out      as many elements as in; may be the storage of `in` if elements have equal size
+/// @param columns  elements of a row, at least 1
+/// @param scale    finite and not 0
+/// @throws std::invalid_argument  sizes that do not fit each other, a wrong scale, overlap
+template <class Executor>
+struct scale_mask_softmax_operation : operation<Executor> {
+  template <input In, score_mask Mask, output Out>
+  LOWP_HOST_FN void operator()(In&& in, Mask&& mask, Out&& out, std::size_t columns,
+                               float scale) const {
+    this->executor.refuse_if(scale_mask_softmax_on(this->executor, in, mask, out, columns, scale));
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::scale_mask_softmax_operation<simd::this_thread> scale_mask_softmax{};
+
+}  // namespace lowp

@@ -1,4 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
+// Softmax over the rows of a matrix, in float whatever the elements are: finite for all scores that a
+// format can hold, however far apart.
 #pragma once
 
 #include <lowp/nn/softmax.hpp>
+
+namespace lowp {
+
+namespace detail {
+
+/// Computes out = e^(x - max) / sum of e^(x - max) over each row, in float, rounded once to nearest even to
+/// the format of `out`. The bits are the same on every backend, and for every split into rows.
+///
+/// Before that rounding the relative error of a probability is at most
+/// (max - x + ln n + n / 256 + 14) * 2^-24 for n columns; if it is subnormal, 2^-148 more.
+///
+/// A score of -inf has probability 0. A row of -inf alone, which a mask may leave, gives zeros; a row with a
+/// NaN or +inf gives NaN everywhere, as the quotient does.
+///
+/// @param in       rows * columns elements, row after row
+/// @param out      as many; may be the storage of `in` if elements have equal size
+/// @param columns  elements of a row, at least 1
+/// @throws std::invalid_argument  sizes differ, are not a multiple of columns, or the ranges overlap in
+///                                another way
+template <class Executor>
+struct softmax_operation : operation<Executor> {
+  template <input In, output Out>
+  LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
+    this->executor.refuse_if(softmax_on(this->executor, in, out, columns));
+  }
+};
+
+/// Computes out = x - max - ln(sum of e^(x - max)) over each row, otherwise as softmax. Before the rounding
+/// to `out` the absolute error is at most (2 (max - x) + 4 ln n + n / 256 + 12) * 2^-24. A score of -inf
+/// gives -inf.
+template <class Executor>
+struct log_softmax_operation : operation<Executor> {
+  template <input In, output Out>
+  LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
+    this->executor.refuse_if(log_softmax_on(this->executor, in, out, columns));
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::softmax_operation<simd::this_thread> softmax{};
+inline constexpr detail::log_softmax_operation<simd::this_thread> log_softmax{};
+
+}  // namespace lowp

@@ -1,4 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
+// sum, mean, dot and norm, never accumulated in a narrow type: there a running sum of ones stops at
+// 256, in bfloat16, and one of squares of 16 is infinite at the 256th, in float16.
 #pragma once
 
 #include <lowp/measure/sums.hpp>
+
+namespace lowp {
+
+namespace detail {
+
+/// Returns the sum of the elements, or adds it to `report`. The error is at most 2^-48 of the sum of the
+/// magnitudes, however many elements there are.
+///
+/// Terms are added in double precision, few at a time, and the sums of those exactly. It cannot overflow;
+/// sum_report says what infinities and NaN do.
+///
+/// @param x       n elements, or any struct of the folder storage
+/// @param report  adds to it, so that shards of a sum can be merged. Its bits do not depend on how the
+///                range is cut into shards if all but the last are multiples of 2^14 elements
+template <class Executor>
+struct sum_operation : operation<Executor> {
+  template <readable X>
+  LOWP_HOST_FN void operator()(X&& x, sum_report& report) const {
+    this->executor.refuse_if(sum_on(this->executor, x, report));
+  }
+  template <readable X>
+    requires returns_values<Executor>
+  [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
+    sum_report report;
+    (*this)(x, report);
+    return report.value();
+  }
+};
+
+/// Returns the sum of the elements over their number; NaN of an empty range, as in numpy and PyTorch.
+///
+/// @param x  n elements, or any struct of the folder storage
+template <class Executor>
+struct mean_operation : operation<Executor> {
+  template <readable X>
+    requires returns_values<Executor>
+  [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
+    sum_report report;
+    this->executor.refuse_if(sum_on(this->executor, x, report));
+    return report.mean();
+  }
+};
+
+/// Returns the sum of a[i] * b[i], or adds it to `report`. Each product is exact; the error is at most 2^-48
+/// of the sum of their magnitudes.
+///
+/// @param a, b    n elements each, or any structs of the folder storage; may be the same
+/// @param report  as for `sum`
+/// @throws std::invalid_argument  sizes differ
+template <class Executor>
+struct dot_operation : operation<Executor> {
+  template <readable A, readable B>
+  LOWP_HOST_FN void operator()(A&& a, B&& b, sum_report& report) const {
+    this->executor.refuse_if(dot_on(this->executor, a, b, report));
+  }
+  template <readable A, readable B>
+    requires returns_values<Executor>
+  [[nodiscard]] LOWP_HOST_FN double operator()(A&& a, B&& b) const {
+    sum_report report;
+    (*this)(a, b, report);
+    return report.value();
+  }
+};
+
+/// Returns the Euclidean norm, measure(x).norm(): within a relative 2^-48, NaN if an element is, infinite
+/// if one is.
+///
+/// @param x  n elements, or any struct of the folder storage
+template <class Executor>
+struct norm_operation : operation<Executor> {
+  template <readable X>
+    requires returns_values<Executor>
+  [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
+    gradient_report report;
+    this->executor.refuse_if(measure_on(this->executor, x, report));
+    return report.norm();
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::sum_operation<simd::this_thread> sum{};
+inline constexpr detail::mean_operation<simd::this_thread> mean{};
+inline constexpr detail::dot_operation<simd::this_thread> dot{};
+inline constexpr detail::norm_operation<simd::this_thread> norm{};
+
+}  // namespace lowp

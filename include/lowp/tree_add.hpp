@@ -1,4 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
+// One call over a whole model, as with the trees of jochastic in JAX.
 #pragma once
 
 #include <lowp/train/tree_add.hpp>
+
+namespace lowp {
+
+namespace detail {
+
+/// Adds to every tensor of a model: p[i] = round(fma(alpha, u[i], p[i])). All tensors are checked before any
+/// is written. A team of threads shares one tensor after the other.
+///
+/// @param model     named storages of one type: spans, or kahan, master, split_master or scaled
+/// @param updates   as many named ranges, in the same order; if both have names, these are equal
+/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i, so that each has a stream of
+///                  its own; a model whose tensors are of several types is several lists, and the
+///                  second takes rounding.of_tensor(size of the first)
+/// @param outcome   optionally an overflow policy, then optionally an update_report& or
+///                  update_amax& of all tensors or a range of as many update_reports to add to
+/// @throws std::invalid_argument  what fused_add refuses, with the tensor's name; the lists differ in
+///                  length or names; two tensors share memory of which one is written
+template <class Executor>
+struct tree_add_operation : operation<Executor> {
+  template <tensor_list Model, tensor_list Updates, span_rounding R = nearest_even,
+            class... Outcome>
+    requires storage<values_of<Model>> && readable<values_of<Updates>> &&
+             policy_then_report<as_of_one_tensor<Outcome>...>
+  LOWP_HOST_FN void operator()(Model const& model, float alpha, Updates const& updates,
+                               R rounding = {}, Outcome&&... outcome) const {
+    this->executor.refuse_if(
+        tree_add_on(this->executor, model, alpha, updates, rounding, outcome...));
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::tree_add_operation<simd::this_thread> tree_add{};
+
+}  // namespace lowp

@@ -58,7 +58,9 @@ void expect_oracle() {
       for (const unsigned threads : {1U, 8U}) {
         SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
         expect_oracle<T>(size, kind, threads, lowp::detail::make_unscaling{inverse}, inverse);
-        expect_oracle<T>(size, kind, threads, lowp::cuda::make_stored_unscaling{&inverse}, inverse);
+        expect_oracle<T>(size, kind, threads,
+                         lowp::detail::make_unscaling{lowp::cuda::stored_number{&inverse}},
+                         inverse);
       }
 }
 

@@ -22,10 +22,7 @@ using lowp::bfloat16;
 constexpr std::size_t size = 150;
 
 lowp::cuda::on_grid<simulated_grid> on(simulated_grid& grid) { return {grid}; }
-lowp::cuda::when_stored<lowp::cuda::on_grid<simulated_grid>> on(
-    simulated_grid& grid, const lowp::cuda::step_state& state) {
-  return {{grid}, &state};
-}
+lowp::cuda::at_stored_step stored(const lowp::cuda::step_state& state) { return {&state}; }
 
 template <lowp::element T>
 std::vector<T> numbers(std::uint64_t seed, double scale) {
@@ -54,10 +51,10 @@ TEST(cuda_replay, of_adamw) {
     lowp::update(want.p, want.g, want.m, want.v, lowp::adamw{.lr = lr}, step,
                  lowp::stochastic{.seed = 5, .stream = stream, .offset = 2});
     state = {lr, step, stream};
-    ASSERT_EQ(
-        lowp::detail::update_on(on(grid, state), got.p, got.g, got.m, got.v, lowp::adamw{.lr = 123},
-                                1, lowp::stochastic{.seed = 5, .stream = 4, .offset = 2}),
-        "");
+    ASSERT_EQ(lowp::detail::update_on(on(grid), got.p, got.g, got.m, got.v, lowp::adamw{.lr = 123},
+                                      stored(state),
+                                      lowp::stochastic{.seed = 5, .stream = 4, .offset = 2}),
+              "");
     ASSERT_TRUE(got == want) << step;
   }
 }
@@ -74,9 +71,9 @@ TEST(cuda_replay, of_sgd_with_a_mode_for_each_slot) {
                             .first = lowp::upward{}};
     };
     lowp::update(want.p, want.g, want.momentum, settings, step, modes(lowp::stream_of(8, 0)));
-    ASSERT_EQ(
-        lowp::detail::update_on(on(grid, state), got.p, got.g, got.momentum, settings, 1, modes(0)),
-        "");
+    ASSERT_EQ(lowp::detail::update_on(on(grid), got.p, got.g, got.momentum, settings, stored(state),
+                                      modes(0)),
+              "");
     ASSERT_TRUE(got == want) << step;
   }
 }
@@ -90,9 +87,9 @@ TEST(cuda_replay, of_a_list_gives_each_tensor_its_stream) {
   simulated_grid grid(2);
   ASSERT_EQ(lowp::cuda::run_list(grid, "update", list, 0,
                                  [&](const auto& executor, const auto& t) {
-                                   return lowp::detail::update_on(
-                                       lowp::cuda::when_stored{executor, &state}, t.p, t.g,
-                                       lowp::sgd{.lr = 1}, 1, lowp::stochastic{.seed = 1});
+                                   return lowp::detail::update_on(executor, t.p, t.g,
+                                                                  lowp::sgd{.lr = 1}, stored(state),
+                                                                  lowp::stochastic{.seed = 1});
                                  }),
             "");
   lowp::update(want, g, lowp::sgd{.lr = 1e-2}, 7,
@@ -109,9 +106,11 @@ TEST(cuda_replay, of_fused_add_and_casts) {
   const float alpha = 0.01F;
   simulated_grid grid(4);
   lowp::fused_add(want, alpha, u, mode);
-  ASSERT_EQ(lowp::detail::fused_add_on(on(grid), got, lowp::cuda::make_stored_addition{&alpha}, u,
-                                       lowp::cuda::stored_rounding{&mode}),
-            "");
+  ASSERT_EQ(
+      lowp::detail::fused_add_on(
+          on(grid), got, lowp::detail::make_scaled_addition{lowp::cuda::stored_number{&alpha}}, u,
+          lowp::cuda::stored_rounding{&mode}),
+      "");
   EXPECT_EQ(got, want);
 
   lowp::cast(u, want, mode);
@@ -119,8 +118,9 @@ TEST(cuda_replay, of_fused_add_and_casts) {
   EXPECT_EQ(got, want);
 
   lowp::scaled_cast(u, want, alpha, mode);
-  ASSERT_EQ(lowp::detail::scaled_cast_on(on(grid), u, got, lowp::cuda::make_stored_scaling{&alpha},
-                                         lowp::cuda::stored_rounding{&mode}),
+  ASSERT_EQ(lowp::detail::scaled_cast_on(
+                on(grid), u, got, lowp::detail::make_scaling{lowp::cuda::stored_number{&alpha}},
+                lowp::cuda::stored_rounding{&mode}),
             "");
   EXPECT_EQ(got, want);
 }
@@ -137,11 +137,11 @@ TEST(cuda_refusal, names_what_the_device_cannot_reach) {
                                     lowp::nearest_even{}, report),
             "");
   EXPECT_EQ(grid.refused, "the report is far away");
-  const lowp::cuda::step_state stored{};
+  const lowp::cuda::step_state unread{};
   grid.refused.clear();
-  grid.out_of_reach = &stored;
-  EXPECT_EQ(lowp::detail::update_on(on(grid, stored), state.p, state.g, state.m, state.v,
-                                    lowp::adamw{}, 1),
+  grid.out_of_reach = &unread;
+  EXPECT_EQ(lowp::detail::update_on(on(grid), state.p, state.g, state.m, state.v, lowp::adamw{},
+                                    stored(unread)),
             "");
   EXPECT_EQ(grid.refused, "an argument in device memory is far away");
   EXPECT_EQ(grid.launches, 0);
@@ -158,8 +158,9 @@ TEST(cuda_refusal, names_null_pointers_and_misaligned_ranges) {
   auto* const odd = reinterpret_cast<bfloat16*>(reinterpret_cast<unsigned char*>(y.data()) + 1);
   EXPECT_EQ(lowp::detail::cast_on(on(grid), x, std::span(odd, 8)),
             "cast: out is not aligned to its elements of 2 bytes");
-  EXPECT_EQ(lowp::detail::fused_add_on(on(grid), std::span(y).first(8),
-                                       lowp::cuda::make_stored_addition{nullptr}, x),
+  EXPECT_EQ(lowp::detail::fused_add_on(
+                on(grid), std::span(y).first(8),
+                lowp::detail::make_scaled_addition{lowp::cuda::stored_number{nullptr}}, x),
             "");
   EXPECT_EQ(grid.refused, "an argument in device memory is a null pointer");
   EXPECT_EQ(grid.launches, 0);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's macros, and nothing else.
+// The macros of the library.
 #pragma once
 
 #if __cplusplus < 202002L
 #error \
     "lowp needs C++20: compile with -std=c++20, in CMake target_compile_features(... PRIVATE cxx_std_20)"
-#include <lowp-needs-std=c++20>  // A compiler goes on after an error, but not without a file.
+#include <lowp-needs-std=c++20>  // Compilers continue after #error, but not after a missing file.
 #endif
 
 #if defined(__i386__) && !defined(__SSE2_MATH__)
@@ -22,16 +22,15 @@
 #define LOWP_HOST_DEVICE
 #endif
 
-// A function that leaves no body behind: a shared inline function compiled in a unit built with -mavx2
-// could be the one the linker keeps for a unit built without it.
+// A function that emits no body of its own. Otherwise the linker could keep a body compiled with
+// -mavx2 for a unit built without it.
 #define LOWP_FN LOWP_HOST_DEVICE inline __attribute__((always_inline))
 #define LOWP_HOST_FN inline __attribute__((always_inline))
 
-// Code that runs only if something is wrong. Inlined, it would be most of what a caller's compiler
-// works on.
+// Code that runs only after an error. Inlined, it would take most of a caller's compile time.
 #define LOWP_COLD __attribute__((noinline, cold))
 
-// A call that no optimiser moves floating-point work across.
+// A call across which no optimiser moves floating-point work.
 #if defined(__clang__)
 #define LOWP_OPAQUE __attribute__((noinline))
 #else
@@ -40,22 +39,24 @@
 
 #if defined(__CUDA_ARCH__)
 #define LOWP_UNROLL _Pragma("unroll")
-#elif defined(__CUDACC__)  // its host pass knows neither spelling
+#elif defined(__CUDACC__)  // nvcc's host pass knows neither spelling
 #define LOWP_UNROLL
 #else
 #define LOWP_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-// Around a GPU thread's registers, which no variable can index; elsewhere such a loop may stay one.
+// Unrolls loops over a GPU thread's registers, which no variable can index. Elsewhere such a loop
+// may remain a loop.
 #if defined(__CUDA_ARCH__)
 #define LOWP_UNROLL_ON_GPU LOWP_UNROLL
 #else
 #define LOWP_UNROLL_ON_GPU
 #endif
 
-// An element function may be a caller's own, compiled with the caller's flags: hiding a value from
-// the optimiser keeps it from being contracted or regrouped. In g++ flags even replace those of
-// what is inlined, so under -ffast-math what is more than one instruction is not.
+// Hides a value from the optimiser, so that it neither contracts nor regroups operations. An
+// element function may be a caller's own, compiled with the caller's flags. In g++ the caller's
+// flags replace those of an inlined function. Under -ffast-math a function of several instructions
+// is therefore a LOWP_LANE_FN, which is not inlined.
 #if defined(__x86_64__) && (defined(__FAST_MATH__) || defined(__FMA__))
 #define LOWP_HIDE(value) asm("" : "+v"(value))
 #else
@@ -67,8 +68,8 @@
 #define LOWP_LANE_FN LOWP_HOST_FN
 #endif
 
-// Between these two, -ffast-math and contraction of the including unit are off.
-#if defined(__clang__) && !defined(__x86_64__)  // it has no such pragma for other processors
+// Between these two macros, -ffast-math and contraction of the including unit are off.
+#if defined(__clang__) && !defined(__x86_64__)  // clang has no such pragma for other processors
 #define LOWP_EXACT_BEGIN
 #define LOWP_EXACT_END
 #elif defined(__clang__)
@@ -85,8 +86,9 @@
 #define LOWP_EXACT_END _Pragma("GCC pop_options")
 #endif
 
-// Kernels live in an inline namespace that spells the unit's own instruction sets, so that units
-// built with different flags never share one. Each macro below is 1 or its own name.
+// Kernels live in an inline namespace that spells the unit's own instruction sets. Units built with
+// different flags therefore never share a kernel. Each flag, such as __SSE3__, expands to 1 or to
+// its own name.
 #define LOWP_HAS_1 1
 #define LOWP_HAS___SSE3__ 0
 #define LOWP_HAS___SSSE3__ 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floating-point environment of a kernel: nearest even, subnormals kept, no trap; the caller's
-// is put back exactly, status flags included, also when an exception passes.
+// The floating-point environment of a kernel: nearest even, subnormals kept, no trap. The caller's
+// environment returns exactly, status flags included, even if an exception passes.
 #pragma once
 
 #include <lowp/base/config.hpp>
@@ -9,12 +9,13 @@
 
 namespace lowp::detail {
 
-/// Do no floating-point arithmetic in a function that has one of these: compilers move it across.
-/// Call a function marked LOWP_OPAQUE instead.
+/// A scope with the kernel's environment. A function with such a scope must not compute in floating
+/// point, because compilers move that work out. It calls a function marked LOWP_OPAQUE instead.
 class default_environment {
  public:
 #if defined(__SSE__)
-  /// MXCSR, Intel SDM volume 1, 10.2.3: all exceptions masked, everything else clear.
+  /// The MXCSR value with all exceptions masked and everything else clear (Intel SDM volume 1,
+  /// 10.2.3).
   static constexpr std::uint32_t mxcsr = 0x1f80;
 
   LOWP_HOST_FN default_environment() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with the arguments of a call, as text. Text and not an exception, because some callers
-// build without those.
+// The error text of a call's arguments. It is text and not an exception, because some callers build
+// without exceptions.
 #pragma once
 
 #include <lowp/base/raise.hpp>
@@ -15,7 +15,8 @@ namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
-/// Empty if nothing is wrong. Its members are calls, so that checks that pass cost little code.
+/// An error text, empty if the arguments are valid. Its members are calls, so that checks that pass
+/// cost little code.
 class error_text : public std::string {
  public:
   error_text() = default;
@@ -35,7 +36,7 @@ class error_text : public std::string {
   LOWP_COLD ~error_text() {}
 };
 
-/// Characters or a number.
+/// A part of a text: characters or a number.
 struct text_piece {
   char const* text;
   std::size_t number = 0;
@@ -63,5 +64,10 @@ LOWP_HOST_FN void refuse_if(error_text const& what) {
 }
 
 }  // namespace LOWP_UNIT
+
+/// The part of an executor that answers wrong arguments: throws std::invalid_argument.
+struct throwing {
+  LOWP_HOST_FN static void refuse_if(error_text const& what) { detail::refuse_if(what); }
+};
 
 }  // namespace lowp::detail

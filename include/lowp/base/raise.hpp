@@ -7,8 +7,7 @@ namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
-/// Throws Exception(arguments...); where exceptions are switched off, ends the program as the
-/// standard library does.
+/// Throws Exception(arguments...). If exceptions are switched off, ends the program with a trap.
 template <class Exception, class... Argument>
 [[noreturn]] LOWP_COLD inline void raise(Argument const&... arguments) {
 #if defined(__cpp_exceptions)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in a program something was named: std::source_location, also for compilers that lack it.
+// A place in a program's source: std::source_location, also for compilers that lack it.
 #pragma once
 
 #include <lowp/base/config.hpp>
@@ -15,7 +15,7 @@ struct source_place {
   char const* file = "";
   unsigned line = 0;
 
-  /// As a default argument, the place of the call.
+  /// Returns the place of the call, if used as a default argument.
   static constexpr source_place current(char const* file = __builtin_FILE(),
                                         unsigned line = __builtin_LINE()) {
     return {file, line};
@@ -32,7 +32,7 @@ struct source_place {
   constexpr source_place(Location const& where)
       : file(where.file_name()), line(static_cast<unsigned>(where.line())) {}
 
-  /// "model.cpp:31"
+  /// Returns the file name and the line, such as "model.cpp:31".
   [[nodiscard]] std::string text() const {
     std::string_view const path = file;
     return std::string(path.substr(path.find_last_of('/') + 1)) + ":" + std::to_string(line);

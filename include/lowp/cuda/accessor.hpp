@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operand's next groups in the registers of a thread: load, decode, round, encode, store.
+// The chunks of one operand in a thread's registers: loads, decodes, rounds, encodes, stores them.
 #pragma once
 
 #include <lowp/cuda/kernel_operand.hpp>
@@ -10,7 +10,7 @@
 
 namespace lowp::cuda {
 
-/// A group for each row. Hardware has what converts pairs:
+/// The chunks of an operand, one for each pass. Hardware converts pairs:
 ///
 ///     encode(std::type_identity<T>, float, float) -> two codes, to nearest even
 ///     encode(std::type_identity<T>, float, float, 32 random bits) -> two codes, stochastic
@@ -37,7 +37,7 @@ class accessor {
     bool overflowed;
   };
 
-  /// Of tensor `number` in a list, whose elements begin at *data.
+  /// Accesses tensor `number` of a list, whose elements begin at *data.
   LOWP_FN accessor(KernelOperand const& s, void* const* data, std::uint32_t number)
       : operand_(s), data_(static_cast<T*>(*data)) {
     if constexpr (KernelOperand::is_random) {
@@ -93,7 +93,7 @@ class accessor {
     }
   }
 
-  /// Random bits for the elements from `first` on, where the mode wants any.
+  /// Returns random bits for the elements from `first` on, if the mode needs any.
   LOWP_FN chunk_bits bits(std::uint64_t first) const {
     if constexpr (KernelOperand::is_random) {
       stochastic const& source = origin_.source;
@@ -103,7 +103,7 @@ class accessor {
     return {};
   }
 
-  /// All of a group, of which the first `count` elements are to be stored.
+  /// Encodes a whole chunk, of which `store` will store the first `count` elements.
   template <class Thread>
   LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t first, int) {
     if constexpr (is_written) {
@@ -130,7 +130,7 @@ class accessor {
     }
   }
 
-  /// One element, and what became of it.
+  /// Encodes one element. Returns its code and if it overflowed.
   LOWP_FN stored set(int k, float x, std::uint32_t random) {
     if constexpr (narrow<T>) {
       auto const result = detail::encode<T::descriptor>(
@@ -144,7 +144,7 @@ class accessor {
     }
   }
   LOWP_FN void clear() { after_ = {}; }
-  /// A code as it is, where there was none.
+  /// Sets a code as it is, at an element that is still zero.
   LOWP_FN void set_code(int k, std::uint32_t code) { after_.set(k, code); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operand of a GPU's kernel with a scale for every few elements: the threads that hold a block find
-// its largest magnitude together.
+// A kernel operand with a scale for every few elements. The threads that hold a block of elements
+// find its largest magnitude together.
 #pragma once
 
 #include <lowp/cuda/accessor.hpp>
@@ -22,8 +22,8 @@ struct blocked_kernel_operand {
   scale_rule rule;
 };
 
-/// A block is a whole number of groups, whose threads are neighbours in a warp, because a row of a
-/// tile is a whole number of blocks.
+/// A block is a whole number of chunks. Their threads are neighbours in a warp, because a pass is a
+/// whole number of blocks.
 template <int Block, class Codes, bool IsComputed, class Hardware, int Rows>
 class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows> {
   using slot_type = blocked_kernel_operand<Block, Codes>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU thread moves at a time: the codes of eight successive elements.
+// The unit that a GPU thread moves: the codes of eight successive elements.
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
@@ -10,20 +10,21 @@
 
 namespace lowp::cuda {
 
-/// As many elements as share one Philox block.
+/// The elements of a chunk: as many as share one Philox block.
 inline constexpr int chunk_size = static_cast<int>(random_source::elements_per_block);
 
-/// Bytes of one access to elements of T, where no pointer needs more than `width` to be aligned to.
+/// Returns the bytes of one access to elements of T at pointers that are aligned to `width`. Every
+/// pointer is aligned to one element.
 template <element T>
 LOWP_FN constexpr int access_bytes(int width) {
   constexpr int element = sizeof(T), all = chunk_size * element;
   return width < element ? element : width < all ? width : all;
 }
 
-/// The widths that kernels have code for; the least means element by element.
+/// The widths for which kernels have code; the least means element by element.
 inline constexpr int widths[] = {16, 4, 1};
 
-/// body(std::integral_constant<int, width>{}), of the host's code or of a kernel's.
+/// Calls body(std::integral_constant<int, width>{}), in host code or in a kernel.
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable
 #endif
@@ -53,17 +54,17 @@ class chunk {
   LOWP_FN std::uint32_t code(int k) const {
     return word_[k / per_word] >> (k % per_word * element_bits) & mask;
   }
-  /// Where the codes have been zero.
+  /// Sets a code that is still zero.
   LOWP_FN void set(int k, std::uint32_t code) {
     word_[k / per_word] |= code << (k % per_word * element_bits);
   }
-  /// Two narrow codes at once, k even.
+  /// Returns two narrow codes at once, for even k.
   LOWP_FN std::uint32_t pair(int k) const {
     return word_[k / per_word] >> (k % per_word * element_bits) & pair_mask;
   }
   LOWP_FN void set_pair(int k, std::uint32_t codes) { set(k, codes); }
 
-  /// All eight, with accesses of Bytes bytes.
+  /// Loads all eight codes, with accesses of Bytes bytes.
   template <int Bytes, class Thread>
   LOWP_FN void load(Thread const& thread, T const* at) {
     *this = {};
@@ -93,7 +94,7 @@ class chunk {
     }
   }
 
-  /// The first `count` elements only; the others are zero, and are not stored.
+  /// Loads the first `count` elements; the others become zero. store_first does not store these.
   template <class Thread>
   LOWP_FN void load_first(int count, Thread const& thread, T const* at) {
     *this = {};
@@ -120,7 +121,7 @@ class chunk {
   }
   LOWP_FN static unsigned char* bytes_of(T* at) { return reinterpret_cast<unsigned char*>(at); }
 
-  // What one instruction moves.
+  // Memory that one instruction moves.
   template <int Bytes>
   struct alignas(Bytes) words {
     std::uint32_t word[Bytes / 4];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A storage whose values lie in several arrays, as an operand of a GPU's kernel: see
-// simd/composite.hpp.
+// A storage whose values lie in several arrays, as a kernel operand: see simd/composite.hpp.
 #pragma once
 
 #include <lowp/cuda/accessor.hpp>
@@ -33,7 +32,7 @@ struct composite_kernel_operand<std::index_sequence<I...>, Layout, Part...> : in
 
   codec_type codec;
 
-  /// `rounded` is the operand that takes the caller's mode.
+  /// @param rounded  the operand that takes the caller's mode
   template <class Operands, class Rounded>
   composite_kernel_operand(Layout const& layout, Operands const& operands, Rounded const& rounded,
                            detail::nans kind)
@@ -73,7 +72,7 @@ class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part.
     (part<I>().template store<Width>(thread, first, count), ...);
   }
 
-  /// What stands for the code of a value that has several: the value's own bits.
+  /// Returns the value's own bits. They represent the code of a value that has several codes.
   LOWP_FN std::uint32_t code(int pass, int k) const { return lanes::bits(value(pass, k)); }
   LOWP_FN static float decoded(std::uint32_t code) { return lanes::from_bits<float>(code); }
 

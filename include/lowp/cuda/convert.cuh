@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The converting instructions of a GPU, two values at a time (PTX ISA 9.0, 9.7.9 "cvt").
+// The conversion instructions of a GPU, two values at a time (PTX ISA 9.0, 9.7.9 "cvt").
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
@@ -32,9 +32,9 @@ struct gpu_conversions {
 #undef LOWP_ENCODE
 #undef LOWP_ENCODE_8
 
-// cvt.rs rounds stochastically, with random bits that are given to it, but not by the rule of lowp: a
-// program that defines LOWP_CUDA_CVT_RS takes it where the target has it, and then gets BITS THAT DIFFER
-// from those of the processor and of other GPUs. The same seed still gives the same ones there.
+// cvt.rs rounds stochastically with given random bits, but not by the rule of lowp. A program that
+// defines LOWP_CUDA_CVT_RS uses it if the target has it. The results are BITS THAT DIFFER from
+// those of the processor and of other GPUs. The same seed still gives the same bits there.
 #if defined(LOWP_CUDA_CVT_RS) && \
     (defined(__CUDA_ARCH_FEAT_SM100_ALL) || defined(__CUDA_ARCH_FEAT_SM103_ALL))
 #define LOWP_ENCODE_STOCHASTIC(type, instruction)                                            \
@@ -54,7 +54,7 @@ struct gpu_conversions {
     widen(static_cast<std::uint16_t>(pair), first);
     widen(static_cast<std::uint16_t>(pair >> 16), second);
   }
-  /// The high half of a float16.
+  /// Decodes codes as float16 with these high halves.
   LOWP_FN static void decode(std::type_identity<float8_e5m2>, std::uint32_t pair, float& first,
                              float& second) {
     widen(static_cast<std::uint16_t>(pair << 8), first);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the ranges of a call to the arguments of a kernel, on whatever grid of threads runs it:
+// Converts the ranges of a call to the arguments of a kernel, on any grid of threads:
 //
-//     threads()                                   of a block
-//     shared_bytes()                              that two blocks of a multiprocessor may each have
-//     run<Report>(call)                           a kernel_call, or a row_kernel_call, whose
-//                                                 dynamic_bytes each block is to have
+//     threads()               the threads of a block
+//     shared_bytes()          shared memory of each of two blocks in a multiprocessor
+//     run<Report>(call)       runs a kernel_call, or a row_kernel_call with its dynamic_bytes
+//                             for each block
 //     copy(to, from, bytes)
-//     unreachable(address)                        why, or nothing
-//     refuse(problem)                             of an argument, after which nothing runs
+//     unreachable(address)    the reason, or nothing
+//     refuse(problem)         refuses an argument; then nothing runs
 #pragma once
 
 #include <lowp/cuda/kernel_operands.hpp>
@@ -23,8 +23,8 @@
 
 namespace lowp::cuda {
 
-/// Element functions are made on the host, once per call, unless what they are made of lies in device
-/// memory.
+/// An element function, made on the host once per call. If its inputs lie in device memory, the
+/// kernel makes it instead.
 template <class Function>
 struct made {
   Function function;
@@ -38,7 +38,7 @@ auto kernel_make(Make const& make) {
     return made<decltype(make())>{make()};
 }
 
-/// Where an operation may run: on a grid.
+/// An executor on a grid.
 template <class Grid>
 struct on_grid {
   Grid& grid;
@@ -69,7 +69,12 @@ struct on_grid {
     if (to != from && count != 0) grid.copy(to, from, count * sizeof(T));
   }
 
-  /// What is wrong with where a range lies.
+  /// Nothing runs after a refusal.
+  void refuse_if(detail::error_text const& what) const {
+    if (!what.empty()) grid.refuse(what);
+  }
+
+  /// Returns the error text of a range that lies out of the GPU's reach.
   [[nodiscard]] detail::error_text out_of_reach(detail::extent const& range) const {
     auto const address = reinterpret_cast<std::uintptr_t>(range.data);
     if (address % range.element_size != 0)
@@ -101,7 +106,7 @@ struct on_grid {
         address == nullptr ? "is a null pointer" : grid.unreachable(address);
     return why.empty() ? detail::error_text() : detail::error_text(name + " " + why);
   }
-  /// What an argument keeps in device memory.
+  /// Returns the error text of an argument's device memory, empty if it has none.
   template <class T>
   [[nodiscard]] detail::error_text of_stored(T const& x) const {
     if constexpr (requires { x.stored_at(); })

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's own types: same size, alignment and bits as lowp's of that format, so that spans of them are
-// taken by view() and values convert without a look at their numbers. The macros that take operators
-// away from CUDA's types (__CUDA_NO_HALF_OPERATORS__ and its like) change nothing here.
+// CUDA's own types have the size, alignment and bits of lowp's types of the same format. So view()
+// takes spans of them, and values convert without a look at their numbers. Macros that remove
+// operators from CUDA's types (__CUDA_NO_HALF_OPERATORS__ and its like) change nothing here.
 #pragma once
 
-#include <lowp/format/basic_float.hpp>
 #include <lowp/cuda/view.hpp>
+#include <lowp/format/basic_float.hpp>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -33,7 +33,7 @@ using native_types = all_of<same_in_memory<float16, __half>,               //
                             same_in_memory<float8_e4m3fn, __nv_fp8_e4m3>,  //
                             same_in_memory<float8_e5m2, __nv_fp8_e5m2>>;
 
-/// lowp's type for CUDA's, and CUDA's for lowp's.
+/// The lowp type for a CUDA type, and the CUDA type for a lowp type.
 template <class Native>
 using value_type = decltype(native_types::value(std::type_identity<Native>{}));
 template <narrow T>
@@ -45,7 +45,7 @@ struct value_type_of<Native> {
   using type = value_type<Native>;
 };
 
-/// The same bits as CUDA's type, and as lowp's.
+/// Returns the same bits as CUDA's type, or as lowp's.
 template <narrow T>
 LOWP_FN native_type<T> to_native(T x) {
   return __builtin_bit_cast(native_type<T>, x);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// THE kernel: what every thread of a grid does, for every operation, operand type and rounding. The
-// thread is a template, so that the same text runs where there is no GPU:
+// THE kernel: the work of every grid thread, for every operation, operand type and rounding. The
+// thread is a template parameter, so that the same text runs without a GPU:
 //
 //     thread(), threads(), block(), blocks()   its coordinates
 //     read<T>(address), write(address, T)      one access, aligned to its size
 //     once(make)                               make(), by one thread of a block for all
-//     barrier(), shared<T>()                   threads() objects that a block shares
-//     counters<N>()                            N words that a block shares, beside those
-//     max_among<N>(word)                       of N neighbours, all of whom ask
-//     atomics, hardware                        types: see exact_sum.hpp, port.hpp
+//     barrier(), shared<T>()                   waits; threads() objects that a block shares
+//     counters<N>()                            N more words that a block shares
+//     max_among<N>(word)                       maximum over N neighbours, which all call it
+//     atomics, hardware                        types: see exact_sum.hpp, accessor.hpp
 //
-// A tile of a tensor is rows of groups, one group a thread:
+// A tile of a tensor is passes over chunks, one chunk a thread:
 //
-//     row 0   | thread 0 | thread 1 | ... |     8 elements each
-//     row 1   | thread 0 | thread 1 | ... |
+//     pass 0  | thread 0 | thread 1 | ... |     8 elements each
+//     pass 1  | thread 0 | thread 1 | ... |
 //     ...
 #pragma once
 
@@ -28,7 +28,7 @@
 
 namespace lowp::cuda {
 
-/// A list of tensors, whose tiles are numbered one tensor's after another's.
+/// A list of tensors. Their tiles have successive numbers, one tensor after another.
 template <int Slots, int Capacity>
 struct tensor_table {
   struct tensor {
@@ -54,7 +54,7 @@ struct tensor_table {
   }
 };
 
-/// So many that a thread has at least 32 bytes on their way before it computes.
+/// The number of chunks with which a thread has at least 32 bytes in flight before it computes.
 template <class... KernelOperand>
 inline constexpr int chunks_per_thread = [] {
   int const bytes = chunk_size * (0 + ... + KernelOperand::bytes_read);
@@ -64,7 +64,7 @@ inline constexpr int chunks_per_thread = [] {
 template <class Report>
 inline constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
 
-/// Where the pointers of each slot begin among those of a tensor.
+/// Returns the index of each operand's first pointer among those of a tensor.
 template <class... KernelOperand>
 LOWP_FN constexpr auto first_parts() {
   struct {
@@ -77,7 +77,7 @@ LOWP_FN constexpr auto first_parts() {
   return first;
 }
 
-/// What a block does with its tiles, one after another.
+/// The work of a block: its tiles, one after another.
 template <int Width, class Thread, class Function, class Report, class... KernelOperand>
 class tile_runner {
   static constexpr bool is_computed = !requires { Function::is_conversion; };
@@ -136,7 +136,7 @@ class tile_runner {
                                                    tensor.number)...);
   }
 
-  // All loads of a thread before any of its arithmetic.
+  // All loads of a thread come before any of its arithmetic.
   template <bool IsWhole, class... Accessor>
   LOWP_FN void run_passes(std::uint64_t first, std::uint64_t end, Accessor&&... accessors) {
     std::uint64_t const per_pass = std::uint64_t{thread_.threads()} * chunk_size;
@@ -206,7 +206,7 @@ class tile_runner {
     }
   }
   LOWP_FN std::uint32_t* counters() const { return thread_.template counters<totals::bins>(); }
-  /// By one of the block's threads each.
+  /// Calls fn for each bin, in one of the block's threads.
   template <class Fn>
   LOWP_FN void for_each_bin(Fn const& fn) const {
     for (unsigned bin = thread_.thread(); bin < totals::bins; bin += thread_.threads())
@@ -217,7 +217,7 @@ class tile_runner {
     if (number_ != none && number_ != number) flush();
     number_ = number;
   }
-  /// Adds what the block has seen to the report: once for all its threads.
+  /// Adds the block's partial to the report: once for all its threads.
   LOWP_FN void flush() {
     auto* const partial = thread_.template shared<partial_type>();
     partial[thread_.thread()] = totals_.total(observed_);
@@ -248,11 +248,11 @@ class tile_runner {
   totals totals_;
 };
 
-/// What the arguments of a kernel may take, from CUDA 12.1 on (CUDA C++ Programming Guide, "Function
-/// Parameters").
+/// The largest size of a kernel's arguments, from CUDA 12.1 on (CUDA C++ Programming Guide,
+/// "Function Parameters").
 inline constexpr std::size_t parameter_bytes = 32764;
 
-/// A kernel and its arguments, which a grid's threads are given by value.
+/// A kernel and its arguments, which a grid's threads get by value.
 template <int Width, class Make, class Report, class Table, class Indices, class... KernelOperand>
 struct kernel_call;
 
@@ -264,11 +264,11 @@ template <int Width, class Make, class Report, class Table, std::size_t... I,
           class... KernelOperand>
 struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, KernelOperand...>
     : indexed_operand<I, KernelOperand>... {
-  /// Blocks that a multiprocessor is to have room for; 0 leaves it to the compiler, which for a report
-  /// would rather have more of them than enough registers.
+  /// Blocks for which a multiprocessor must have room; 0 leaves it to the compiler. For a report
+  /// the compiler would prefer more blocks to enough registers.
   static constexpr unsigned least_blocks = is_reported<Report> ? 2 : 0;
 
-  /// Threads of a block wait for each other.
+  /// True if threads of a block wait for each other.
   static constexpr bool is_collective =
       is_reported<Report> || (KernelOperand::is_collective || ...);
 

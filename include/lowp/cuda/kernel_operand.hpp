@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operand of a kernel: what is the same for all its elements.
+// A kernel operand: all that its elements have in common.
 #pragma once
 
 #include <lowp/cuda/random.hpp>
@@ -14,7 +14,7 @@ namespace lowp::cuda {
 
 using simd::access;
 
-/// How kernels round: nearest even and stochastic have code of their own, the other modes share some.
+/// The rounding of kernels. Nearest even and stochastic have their own code; other modes share it.
 template <class R>
 struct kernel_rounding {
   using type = rounding_mode;
@@ -25,8 +25,8 @@ struct kernel_rounding<R> {
   using type = R;
 };
 
-// What rounds, and where its random bits come from. A mode that is read from device memory says both
-// in its own way: see replay.hpp.
+// The mode, and the source of its random bits. A mode in device memory gives both in its own way:
+// see replay.hpp.
 template <class R>
 LOWP_FN decltype(auto) mode_of(R const& rounding) {
   if constexpr (detail::settles<R>)
@@ -51,8 +51,8 @@ LOWP_FN random_origin origin_of(R const& rounding) {
   return rounding.settled();
 }
 
-/// What is special about an element type for the converting instructions of a GPU: they convert as a
-/// kernel must, to nearest even, up to this magnitude. All of them give a NaN another code.
+/// Returns the magnitude up to which a GPU's conversion instructions convert as a kernel must, to
+/// nearest even. All of them give a NaN another code.
 template <format F>
 LOWP_FN constexpr std::uint32_t convertible_limit(detail::special_results<std::uint32_t> const& s) {
   // PTX ISA, cvt: to 8 bits always .satfinite, to 16 bits never.
@@ -61,12 +61,12 @@ LOWP_FN constexpr std::uint32_t convertible_limit(detail::special_results<std::u
   return alike ? lanes::binary32_infinity : detail::decode<F>(F.max_code());
 }
 
-/// The part of an operand that every thread is given.
+/// The part of an operand that every thread gets.
 template <element T, access A, class R = nearest_even>
 struct kernel_operand {
   using type = T;
   using rounding_type = R;
-  static constexpr bool is_collective = false;  ///< threads need each other to encode
+  static constexpr bool is_collective = false;  ///< true if threads need each other to encode
   static constexpr int parts = 1;
   static constexpr int bytes_read = A == access::write ? 0 : static_cast<int>(sizeof(T));
   static constexpr bool is_read = A != access::write;

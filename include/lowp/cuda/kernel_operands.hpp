@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the operands of a call to the slots of a kernel.
+// Converts the operands of a call to kernel operands.
 #pragma once
 
 #include <lowp/cuda/kernel.hpp>
@@ -12,13 +12,13 @@
 
 namespace lowp::cuda {
 
-/// Whether groups of T at `data` may be moved by accesses of `width` bytes.
+/// Returns true if accesses of `width` bytes may move chunks of T at `data`.
 template <element T>
 bool permits(int width, T const* data) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(access_bytes<T>(width)) ==
          0;
 }
-/// Scales are moved one by one.
+/// Returns true for scales, which are moved one by one.
 inline bool permits(int, void const*) { return true; }
 
 template <class... Pointer>
@@ -29,18 +29,7 @@ int widest(std::tuple<Pointer...> const& data) {
   return 1;
 }
 
-/// Pointers to all arrays of all operands.
-template <simd::element_operand Operand>
-auto arrays_of(Operand const& o) {
-  return std::tuple(o.data);
-}
-template <class Layout, class... Part>
-auto arrays_of(simd::composite<Layout, Part...> const& o) {
-  return std::apply([](auto const&... part) { return std::tuple_cat(arrays_of(part)...); },
-                    o.parts);
-}
-
-/// An operand's slot: `type`, made by `of`.
+/// The kernel operand of an operand: a `type`, which `of` makes.
 template <class Operand>
 struct kernel_operand_for {
   using type =
@@ -80,18 +69,12 @@ kernel_operand_of<Operand> make_kernel_operand(Operand const& o) {
       o, is_conversion ? detail::nans::kept : detail::nans::canonical);
 }
 
-/// Tiles of a tensor.
+/// Returns the number of tiles of a tensor.
 template <class... Operand>
 std::uint64_t tiles_of(std::uint64_t count, unsigned threads) {
   std::uint64_t const per_tile =
       std::uint64_t{threads} * chunk_size * chunks_per_thread<kernel_operand_of<Operand>...>;
   return count / per_tile + (count % per_tile != 0 ? 1 : 0);
-}
-
-template <narrow T, int Block, access A, class R>
-auto arrays_of(simd::blocked<T, Block, A, R> const& o) {
-  using scales = std::conditional_t<A == access::read, void const, void>;
-  return std::tuple(o.codes.data, static_cast<scales*>(o.scales));
 }
 
 template <class Operand>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid of a GPU's threads on a stream.
+// A grid of GPU threads on a stream.
 #pragma once
 
 #include <lowp/cuda/grid.hpp>
@@ -27,8 +27,7 @@ class gpu_grid {
 
   static constexpr unsigned threads() { return block_threads; }
 
-  /// Shared memory of a block of which a multiprocessor has room for two, beside what kernels have in any
-  /// case.
+  /// Returns the dynamic shared memory of each of two blocks in a multiprocessor.
   [[nodiscard]] std::size_t shared_bytes() {
     int device = 0, of_block = 0, of_multiprocessor = 0;
     cudaError_t code = cudaGetDevice(&device);
@@ -46,7 +45,7 @@ class gpu_grid {
   void run(Call const& call) {
     static_assert(sizeof(Call) <= parameter_bytes);
     if (!outcome_.ok()) return;
-    // A report is added to once by each block, so there are not more of them than keep a GPU busy.
+    // Each block adds to a report once, so only as many run as keep a GPU busy.
     constexpr std::uint64_t most = is_reported<Report> ? 2048 : 0x7fffffff;
     std::uint64_t const blocks = call.table.tiles < most ? call.table.tiles : most;
     cudaLaunchConfig_t config{};
@@ -71,7 +70,7 @@ class gpu_grid {
                       cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_));
   }
 
-  /// Why the device cannot reach an address.
+  /// Returns the reason that the device cannot reach an address, empty if it can.
   [[nodiscard]] static detail::error_text unreachable(void const* address) {
     cudaPointerAttributes attributes{};
     cudaError_t const code = cudaPointerGetAttributes(&attributes, address);
@@ -93,7 +92,7 @@ class gpu_grid {
   [[nodiscard]] status const& outcome() const { return outcome_; }
 
  private:
-  /// What a row kernel has beside the dynamic part, and CUDA keeps for itself, is less.
+  /// The limit of a row kernel's other shared memory and of CUDA's own.
   static constexpr int other_shared_bytes = 4 << 10;
 
   cudaStream_t stream_;

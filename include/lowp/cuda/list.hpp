@@ -3,8 +3,8 @@
 #pragma once
 
 #include <lowp/cuda/grid.hpp>
+#include <lowp/ops/lists.hpp>
 #include <lowp/ops/storage_operands.hpp>
-#include <lowp/ops/tensor_list.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,49 +17,10 @@
 
 namespace lowp::cuda {
 
-/// What the tensors of a list may be kept as: an element type, which stands for spans of it, or a
-/// storage that has no scale for a tensor, because one kernel serves all of them.
-template <class S>
-concept listable =
-    element<S> || (detail::layered<S> && !requires(S const& storage) { storage.scale; });
-
-template <listable S>
-struct listed_storage {
-  using type = S;
-};
-template <element T>
-struct listed_storage<T> {
-  using type = std::span<T>;
-};
-template <class S>
-using listed = typename listed_storage<S>::type;
-
-/// One tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. Tensor
-/// number i of a list is treated as it would be alone with i added to the tensor number in the upper
-/// half of a stochastic mode's stream.
-template <listable P, element U>
-struct fused_add_tensor {
-  listed<P> p;
-  std::span<U const> u;
-};
-template <listable P, element G>
-struct sgd_tensor {
-  listed<P> p;
-  std::span<G const> g;
-};
-template <listable P, element G, listable M>
-struct momentum_tensor {
-  listed<P> p;
-  std::span<G const> g;
-  listed<M> momentum;
-};
-template <listable P, element G, listable M, listable V>
-struct adamw_tensor {
-  listed<P> p;
-  std::span<G const> g;
-  listed<M> m;
-  listed<V> v;
-};
+using lowp::adamw_tensor;
+using lowp::fused_add_tensor;
+using lowp::momentum_tensor;
+using lowp::sgd_tensor;
 
 /// What was found out about the tensors of a list before anything is launched.
 struct checked_list {
@@ -72,15 +33,6 @@ struct checked_list {
   };
   std::vector<tensor> tensors;
   std::vector<detail::listed_range> ranges;
-
-  /// A tensor that is listed twice, as tied weights are, would be written by two at once.
-  detail::error_text overlap(char const* function) {
-    auto const [one, other] = detail::find_overlap(ranges);
-    if (one != other)
-      return std::string(function) + ": tensors " + std::to_string(one) + " and " +
-             std::to_string(other) + " of the list share memory that is written";
-    return {};
-  }
 };
 
 /// Where an operation on each tensor of a list only says what it would run on.
@@ -95,18 +47,9 @@ struct list_recorder : on_grid<Grid> {
     auto const arrays = std::tuple_cat(arrays_of(operands)...);
     checked_list::tensor tensor{{}, count, widest(arrays), number};
     int i = 0;
-    std::apply(
-        [&](auto*... data) { ((tensor.data[i++] = address_of(data), note(data, count)), ...); },
-        arrays);
+    std::apply([&](auto*... data) { ((tensor.data[i++] = address_of(data)), ...); }, arrays);
+    detail::list_ranges(list.ranges, arrays, count, number);
     list.tensors.push_back(tensor);
-  }
-
- private:
-  template <class T>
-  void note(T* data, std::size_t count) const {
-    auto const begin = reinterpret_cast<std::uintptr_t>(data);
-    if constexpr (!std::is_void_v<T>)  // scales overlap where their codes do
-      list.ranges.push_back({begin, begin + count * sizeof(T), number, !std::is_const_v<T>});
   }
 };
 
@@ -164,7 +107,7 @@ detail::error_text run_list(Grid& grid, char const* function, List const& list,
     if (!wrong.empty()) return wrong + ", in tensor " + std::to_string(number) + " of the list";
     ++number;
   }
-  detail::error_text const wrong = checked.overlap(function);
+  detail::error_text const wrong = detail::shared_memory(function, checked.ranges);
   if (!wrong.empty() || checked.tensors.empty()) return wrong;
   return call(on_list<Grid>{{grid}, checked, stride}, *std::begin(list));
 }

@@ -43,109 +43,22 @@
 //
 // overflow_watch.cuh has an overflow_watch of device memory, pb_relax.cuh softmax_pb_relax.
 //
-// Each is also there as try_cast and so on, which return a status instead of throwing: try.cuh.
+// Each is also there as try_cast and so on, which return a status instead of throwing. The others throw
+// std::invalid_argument for what lowp's function refuses and for memory that the device cannot reach, and
+// lowp::cuda::error for a launch that CUDA refuses.
 #pragma once
 
-#include <lowp/cuda/try.cuh>
-
-#include <utility>
+#include <lowp/cuda/on_stream.cuh>
+#include <lowp/lowp.hpp>
 
 namespace lowp::cuda {
 
-// As the functions of try.cuh, which say what each takes; what is wrong is thrown.
-// @throws std::invalid_argument  what the function of lowp refuses; memory that the device cannot reach
-// @throws lowp::cuda::error      a launch that CUDA refuses
-template <class... Arguments>
-void cast(cudaStream_t stream, Arguments&&... arguments) {
-  try_cast(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void scaled_cast(cudaStream_t stream, Arguments&&... arguments) {
-  try_scaled_cast(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void block_cast(cudaStream_t stream, Arguments&&... arguments) {
-  try_block_cast(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void fused_add(cudaStream_t stream, Arguments&&... arguments) {
-  try_fused_add(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void update(cudaStream_t stream, Arguments&&... arguments) {
-  try_update(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void split(cudaStream_t stream, Arguments&&... arguments) {
-  try_split(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void join(cudaStream_t stream, Arguments&&... arguments) {
-  try_join(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void unscale(cudaStream_t stream, Arguments&&... arguments) {
-  try_unscale(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void measure(cudaStream_t stream, Arguments&&... arguments) {
-  try_measure(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void sum(cudaStream_t stream, Arguments&&... arguments) {
-  try_sum(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void dot(cudaStream_t stream, Arguments&&... arguments) {
-  try_dot(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void census(cudaStream_t stream, Arguments&&... arguments) {
-  try_census(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void abs_range_of(cudaStream_t stream, Arguments&&... arguments) {
-  try_abs_range_of(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void gelu_tanh(cudaStream_t stream, Arguments&&... arguments) {
-  try_gelu_tanh(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void gated_gelu_tanh(cudaStream_t stream, Arguments&&... arguments) {
-  try_gated_gelu_tanh(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void clamp_overflow(cudaStream_t stream, Arguments&&... arguments) {
-  try_clamp_overflow(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void scale_by_power_of_two(cudaStream_t stream, Arguments&&... arguments) {
-  try_scale_by_power_of_two(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void transform(cudaStream_t stream, Arguments&&... arguments) {
-  try_transform(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void rms_norm(cudaStream_t stream, Arguments&&... arguments) {
-  try_rms_norm(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void layer_norm(cudaStream_t stream, Arguments&&... arguments) {
-  try_layer_norm(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void softmax(cudaStream_t stream, Arguments&&... arguments) {
-  try_softmax(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void log_softmax(cudaStream_t stream, Arguments&&... arguments) {
-  try_log_softmax(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
-template <class... Arguments>
-void scale_mask_softmax(cudaStream_t stream, Arguments&&... arguments) {
-  try_scale_mask_softmax(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
+#define LOWP_ON_STREAM(name)                                         \
+  inline constexpr on_stream<detail::name##_operation, true> name{}; \
+  inline constexpr on_stream<detail::name##_operation, false> try_##name{};
+LOWP_OPERATIONS(LOWP_ON_STREAM)
+LOWP_ON_STREAM(census)
+LOWP_ON_STREAM(abs_range_of)
+#undef LOWP_ON_STREAM
 
 }  // namespace lowp::cuda

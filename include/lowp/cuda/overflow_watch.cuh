@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An overflow_watch of tensors in device memory: each is looked at on the stream, and judged when the
-// stream is waited for.
+// An overflow_watch of tensors in device memory. The stream reads each tensor; `tell` waits for the
+// stream and judges them.
 //
 //     lowp::overflow_watch<float16> watch;
 //     thrust::device_vector<lowp::abs_range_report<float16>> room(200);
@@ -10,7 +10,7 @@
 //                 gpu.tell();                                           // waits, and throws
 #pragma once
 
-#include <lowp/cuda/try.cuh>
+#include <lowp/cuda/lowp.cuh>
 #include <lowp/watch/overflow_watch.hpp>
 #include <lowp/watch/queue.hpp>
 
@@ -24,29 +24,29 @@
 
 namespace lowp::cuda {
 
-/// Tells a watch of the host of tensors that a stream computes. Every tensor that it is told of is read in
-/// one launch of its own, on the stream, in which nothing else synchronizes or allocates device memory.
+/// Passes tensors that a stream computes to a watch of the host. A launch of its own
+/// on the stream reads each tensor. It neither synchronizes nor allocates device memory.
 template <census_target To>
 class overflow_watch {
  public:
   class frame;
 
-  /// @param watch   has the places, the policy and the reports; it must live as long
-  /// @param room    device memory, a range for each tensor that is told of between two calls of `tell`
-  /// @throws lowp::cuda::error  what CUDA refuses
+  /// @param watch    has the places, the policy and the reports; it must live as long
+  /// @param scratch  device memory: one range for each tensor between two calls of `tell`
+  /// @throws lowp::cuda::error  CUDA refuses a call
   overflow_watch(lowp::overflow_watch<To>& watch, std::span<abs_range_report<To>> scratch,
                  cudaStream_t stream = nullptr)
       : watch_(watch), scratch_(scratch), stream_(stream) {
     clear(scratch.size());
   }
 
-  /// As those of lowp::overflow_watch; in a step that is not watched nothing is launched.
+  /// Begins a frame, as in lowp::overflow_watch. A step that is not watched launches nothing.
   frame forward(std::size_t place) { return begin(place, watch_pass::forward); }
   frame backward(std::size_t place) { return begin(place, watch_pass::backward); }
 
-  /// Waits for the stream and tells the watch of all frames, in the step in which it is.
-  /// @throws watch_error        at the first trouble, where the policy of the watch is to throw
-  /// @throws lowp::cuda::error  what CUDA refuses
+  /// Waits for the stream and passes all frames to the watch, in its present step.
+  /// @throws watch_error        at the first trouble, if the policy of the watch throws
+  /// @throws lowp::cuda::error  CUDA refuses a call
   void tell() {
     std::size_t const count = queue_.size();
     std::vector<abs_range_report<To>> seen(count);
@@ -72,7 +72,7 @@ class overflow_watch {
     if (queue_.size() == scratch_.size())
       detail::refuse_if("cuda::overflow_watch: there is room for " +
                         std::to_string(scratch_.size()) + " tensors between two calls of tell()");
-    try_abs_range_of(stream_, values, scratch_.data() + queue_.size()).or_throw();
+    abs_range_of(stream_, values, scratch_.data() + queue_.size());
     queue_.add(number, role, name);
   }
   void clear(std::size_t count) {
@@ -87,9 +87,10 @@ class overflow_watch {
   detail::watch_queue queue_;
 };
 
-/// What a place did once: ranges of device memory, as the operations of this folder take them. It may be
-/// copied, and refers to the watch alone.
-/// @throws std::invalid_argument  more tensors than there is room for; memory that the device cannot reach
+/// A frame: ranges of device memory, as the operations of this folder take them. It refers to the
+/// watch only, so it may be copied.
+/// @throws std::invalid_argument  more tensors than the scratch holds; memory that the device
+///                                cannot reach
 template <census_target To>
 class overflow_watch<To>::frame {
  public:

@@ -2,27 +2,12 @@
 // pb_relax.hpp over device memory, on a stream: for comparison with softmax.
 #pragma once
 
-#include <lowp/cuda/try.cuh>
-#include <lowp/nn/pb_relax.hpp>
-
-#include <cstddef>
-#include <utility>
+#include <lowp/cuda/on_stream.cuh>
+#include <lowp/pb_relax.hpp>
 
 namespace lowp::cuda {
 
-/// As lowp::softmax_pb_relax.
-template <class In, class Out>
-[[nodiscard]] status try_softmax_pb_relax(cudaStream_t stream, In&& in, Out&& out,
-                                          std::size_t columns, float alpha) {
-  return run_on(stream, [&](auto const& executor) {
-    return detail::softmax_pb_relax_on(executor, viewed(in), viewed(out), columns, alpha);
-  });
-}
-
-/// The same; what is wrong is thrown, as the functions of lowp.cuh do.
-template <class... Arguments>
-void softmax_pb_relax(cudaStream_t stream, Arguments&&... arguments) {
-  try_softmax_pb_relax(stream, std::forward<Arguments>(arguments)...).or_throw();
-}
+inline constexpr on_stream<detail::softmax_pb_relax_operation, true> softmax_pb_relax{};
+inline constexpr on_stream<detail::softmax_pb_relax_operation, false> try_softmax_pb_relax{};
 
 }  // namespace lowp::cuda

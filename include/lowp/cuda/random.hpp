@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16 random bits of each element of a group.
+// The 16 random bits of each element of a chunk.
 #pragma once
 
 #include <lowp/cuda/chunk.hpp>
@@ -9,7 +9,7 @@
 
 namespace lowp::cuda {
 
-/// Of the eight elements from any index on: one Philox block, or parts of two.
+/// The bits of eight elements at any index: one Philox block, or parts of two.
 class chunk_bits {
  public:
   chunk_bits() = default;
@@ -18,7 +18,7 @@ class chunk_bits {
     int const shift = static_cast<int>(index % chunk_size);
     if (shift == 0) return;
 
-    // A word holds elements k and k + 4, low half first. Twelve of them in a row hold any eight
+    // A word holds elements k and k + 4, low half first. Twelve words in sequence hold any eight
     // successive elements of two blocks as four successive words.
     std::uint32_t pass[12], next[4] = {};
     block(next, source, index + chunk_size);
@@ -40,7 +40,7 @@ class chunk_bits {
   }
 
  private:
-  // Registers cannot be indexed by a variable: the bits of the shift say which of three moves are made.
+  // A variable cannot index registers, so each bit of the shift decides one of three moves.
   template <int Step>
   LOWP_FN static void skip(std::uint32_t (&pass)[12], int shift) {
     bool const moves = (shift & Step) != 0;

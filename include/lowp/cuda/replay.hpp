@@ -4,9 +4,6 @@
 #pragma once
 
 #include <lowp/cuda/kernel_operand.hpp>
-#include <lowp/measure/gradients.hpp>
-#include <lowp/ops/fused_add.hpp>
-#include <lowp/ops/scaled_cast.hpp>
 #include <lowp/train/update.hpp>
 
 #include <cstdint>
@@ -68,22 +65,12 @@ struct make_stored_step {
   void const* stored_at() const { return state; }
 };
 
-struct make_stored_addition {
-  float const* alpha;
-  LOWP_FN detail::scaled_addition operator()() const { return {*alpha}; }
-  void const* stored_at() const { return alpha; }
-};
+/// A number in device memory: an alpha, a scale or an inverse scale.
+struct stored_number {
+  float const* at;
 
-struct make_stored_scaling {
-  float const* scale;
-  LOWP_FN detail::scaling operator()() const { return {*scale}; }
-  void const* stored_at() const { return scale; }
-};
-
-struct make_stored_unscaling {
-  float const* inverse_scale;
-  LOWP_FN detail::unscaling operator()() const { return {*inverse_scale}; }
-  void const* stored_at() const { return inverse_scale; }
+  LOWP_FN float value() const { return *at; }
+  void const* stored_at() const { return at; }
 };
 
 /// A step that is known when it runs: see detail::at_step.
@@ -91,9 +78,10 @@ struct at_stored_step {
   step_state const* state;
 
   template <class Optimizer>
-  [[nodiscard]] detail::error_text invalid(Optimizer optimizer) const {
+  [[nodiscard]] detail::error_text check(Optimizer optimizer, int moments) const {
     optimizer.lr = 0;
-    return detail::invalid(optimizer, 1);
+    using detail::check_optimizer;
+    return check_optimizer(optimizer, 1, moments);
   }
   template <class Element, class Optimizer>
   make_stored_step<Element, Optimizer> make(Optimizer const& optimizer) const {
@@ -103,13 +91,6 @@ struct at_stored_step {
   stepped_rounding<R> rounding(R const& mode) const {
     return {mode, state};
   }
-};
-
-/// Any place, at a step that is known when it runs.
-template <class Executor>
-struct when_stored : Executor {
-  step_state const* state;
-  at_stored_step when() const { return {state}; }
 };
 
 }  // namespace lowp::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call went: for those who build without exceptions, and as an exception for the others.
+// The outcome of a call: a value for builds without exceptions, an exception for the others.
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
@@ -12,7 +12,7 @@
 
 namespace lowp::cuda {
 
-/// What CUDA refused: the call and CUDA's own text.
+/// An error from CUDA: the call and CUDA's own text.
 class error : public std::runtime_error {
  public:
   error(cudaError_t code, std::string const& what) : std::runtime_error(what), code_(code) {}
@@ -22,23 +22,23 @@ class error : public std::runtime_error {
   cudaError_t code_;
 };
 
-/// Nothing, or what was wrong. Only an error of a launch itself is seen: what happens while a kernel
-/// runs is CUDA's to report, at the next synchronization.
+/// The outcome of a call: nothing, or an error. It has only errors of the launch itself. CUDA
+/// reports errors in a running kernel at the next synchronization.
 class status {
  public:
   status() = default;
-  /// Wrong arguments; nothing was launched.
+  /// Holds an error text about arguments; nothing was launched.
   explicit status(detail::error_text what) : what_(std::move(what)) {}
-  /// The answer of a CUDA call.
+  /// Holds the result of a CUDA call.
   status(char const* call, cudaError_t code) : code_(code) {
     if (code != cudaSuccess)
       what_ = std::string(call) + ": " + cudaGetErrorName(code) + ": " + cudaGetErrorString(code);
   }
 
   [[nodiscard]] bool ok() const { return what_.empty(); }
-  /// cudaSuccess also where arguments were wrong.
+  /// Returns cudaSuccess also if arguments were wrong.
   [[nodiscard]] cudaError_t code() const { return code_; }
-  /// Empty if ok.
+  /// Returns the error text, empty if ok.
   [[nodiscard]] std::string const& message() const { return what_; }
 
   /// @throws std::invalid_argument  arguments were wrong

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread of a GPU, as the kernel speaks of it.
+// A GPU thread, as the kernel sees it.
 #pragma once
 
 #include <lowp/cuda/convert.cuh>
@@ -44,14 +44,14 @@ struct gpu_thread {
     return __shfl_xor_sync(0xffffffff, x, Distance);
   }
 
-  /// One for each thread of the block, uninitialized.
+  /// Returns one object for each thread of the block, uninitialized.
   template <class T>
   LOWP_FN T* shared() const {
     alignas(T) __shared__ unsigned char bytes[block_threads * sizeof(T)];
     return reinterpret_cast<T*>(bytes);
   }
 
-  /// N for the block, uninitialized.
+  /// Returns N words for the block, uninitialized.
   template <int N>
   LOWP_FN std::uint32_t* counters() const {
     __shared__ std::uint32_t words[N];
@@ -63,13 +63,13 @@ struct gpu_thread {
     __shared__ float floats[N];
     return floats;
   }
-  /// As much as the launch asks for, aligned to 16 bytes, uninitialized.
+  /// Returns as much memory as the launch requests, aligned to 16 bytes, uninitialized.
   LOWP_FN unsigned char* dynamic_memory() const {
     extern __shared__ uint4 lowp_dynamic_memory[];
     return reinterpret_cast<unsigned char*>(lowp_dynamic_memory);
   }
 
-  /// An address in shared memory that is kept in a register. Compilers would compute it anew at each use.
+  /// Keeps an address in shared memory in a register. Compilers would compute it at each use.
   template <class T>
   LOWP_FN T* settled(T* shared) const {
     auto const address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
@@ -88,7 +88,7 @@ struct gpu_thread {
       return make();
     }
   }
-#else  // nvcc's host pass reads kernels and compiles none
+#else  // nvcc's host pass parses kernels but does not compile them
   unsigned thread() const;
   static unsigned threads();
   std::uint64_t block() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory as the operations take it.
+// Device memory in the form that operations take.
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
@@ -12,7 +12,7 @@
 
 namespace lowp::cuda {
 
-/// The lowp type with the bits of T: T itself, or what interop.cuh says of CUDA's own types.
+/// The lowp type with the bits of T: T itself, or for CUDA's own types the one of interop.cuh.
 template <class T>
 struct value_type_of {
   using type = T;
@@ -23,8 +23,8 @@ struct value_type_of<T> {
   using type = typename value_type_of<std::remove_const_t<T>>::type const;
 };
 
-/// `size` elements from a device pointer on. Pointers of other libraries that wrap one, with
-/// `get()`, are taken too.
+/// Returns a span of `size` elements that begins at a device pointer. Also takes other libraries'
+/// wrappers of such a pointer, with `get()`.
 template <class Pointer>
 auto view(Pointer data, std::size_t size) {
   if constexpr (requires { data.get(); }) {
@@ -36,14 +36,14 @@ auto view(Pointer data, std::size_t size) {
   }
 }
 
-/// Anything whose data() is a device pointer and which has a size().
+/// A range whose data() is a device pointer and which has a size().
 template <class R>
 concept device_range = requires(R& range) {
   view(range.data(), range.size());
   requires element<typename decltype(view(range.data(), range.size()))::value_type>;
 };
 
-/// A range as a span; what is none of these passes unchanged.
+/// Returns a range as a span; passes other arguments unchanged.
 template <class R>
 decltype(auto) viewed(R&& range) {
   if constexpr (device_range<std::remove_reference_t<R>>)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of the value types. The operands decide:
+// Operators of the value types. The operands decide the result:
 //
 //     T op T, T op integer    T: the exact result rounded once to nearest even, default overflow;
 //                             the integer becomes a T first
-//     T op floating           what the language makes of float op floating
-//     T op U, both narrow     deleted: say which format you want
+//     T op floating           the result of the language's float op floating
+//     T op U, both narrow     deleted: convert one operand
 //
 // A NaN result is the canonical quiet NaN.
 #pragma once
@@ -30,7 +30,7 @@ namespace detail {
 template <class A, class B>
 using narrow_of = std::conditional_t<narrow<A>, A, B>;
 
-/// What `x` is in an operation of A and B: exact, in a type the language computes with.
+/// Returns the exact operand `x` of an operation of A and B, in a floating type of the language.
 template <class A, class B, class X>
 LOWP_FN constexpr auto operand(X x) {
   if constexpr (std::floating_point<X>)
@@ -39,8 +39,8 @@ LOWP_FN constexpr auto operand(X x) {
     return static_cast<float>(static_cast<narrow_of<A, B>>(x));
 }
 
-/// A type in which one operation on T is exact or, having 2p + 2 digits, rounds innocuously
-/// (S. Figueroa, "When is double rounding innocuous?", SIGNUM 30, 1995), without leaving its range.
+/// A type in which one operation on T stays in range and is exact or rounds innocuously. For that,
+/// 2p + 2 digits are enough (S. Figueroa, "When is double rounding innocuous?", SIGNUM 30, 1995).
 template <format F>
 inline constexpr bool float_is_wide_enough =
     2 * F.precision() + 2 <= 24 && 2 * (F.min_exponent() - F.significand_bits) >= -126 &&
@@ -59,7 +59,7 @@ LOWP_FN constexpr T computed(W result) {
   return convert<T>(result);
 }
 
-// Constant evaluation rejects operations whose result is NaN, and division by zero.
+// Constant evaluation rejects operations with a NaN result, and division by zero.
 struct plus {
   template <class W>
   LOWP_FN static constexpr bool is_invalid(W a, W b) {
@@ -190,7 +190,7 @@ template <narrow T>
 LOWP_FN constexpr T operator+(T a) {
   return a;
 }
-/// Flips the sign, of NaN too. Zero and NaN of a format without negative zero stay; a format
+/// Flips the sign, also of NaN. A format without negative zero keeps its zero and its NaN. A format
 /// without sign gives NaN.
 template <narrow T>
 LOWP_FN constexpr T operator-(T a) {
@@ -211,7 +211,7 @@ template <class A, class B>
 LOWP_FN constexpr std::partial_ordering operator<=>(A a, B b) {
   return detail::operand<A, B>(a) <=> detail::operand<A, B>(b);
 }
-// Device code cannot ask a std::partial_ordering for its sign.
+// Device code cannot compare a std::partial_ordering with 0.
 template <class A, class B>
   requires operands<A, B>
 LOWP_FN constexpr bool operator<(A a, B b) {
@@ -233,8 +233,8 @@ LOWP_FN constexpr bool operator>=(A a, B b) {
   return b <= a;
 }
 
-// Two narrow formats do not mix; without these, both would widen to float behind your back. The type
-// that they would return is what a diagnostic shows.
+// Two narrow formats do not mix: without these, both would silently widen to float. A diagnostic
+// shows the name of the return type.
 template <class A, class B>
 struct formats_do_not_mix_convert_one;
 // clang-format off

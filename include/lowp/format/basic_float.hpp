@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value type of every narrow format, its conversions, its numeric_limits and its hash.
+// The value type of every narrow format, with its conversions, numeric_limits and hash.
 #pragma once
 
 #include <lowp/format/unpack.hpp>
@@ -26,23 +26,24 @@ inline constexpr bool is_narrow<basic_float<F>> = true;
 /// A lowp value type.
 template <class T>
 concept narrow = detail::is_narrow<T>;
-/// What a span of the library can hold.
+/// A type that a span of the library can hold.
 template <class T>
 concept element = narrow<T> || std::same_as<T, float>;
-/// What a narrow value can be made from.
+/// A type that converts to a narrow value.
 template <class T>
 concept number = narrow<T> || std::floating_point<T> || detail::integer<T>;
 
 namespace detail {
-/// Every value is a float: a list-initialisation refuses to narrow.
+/// A type whose every value is a float: a list-initialisation refuses to narrow.
 template <class X>
 concept widens_to_float = requires(X const& x) { float{x}; };
 
-/// A floating type of the language, `_Float16` too.
+/// A floating type of the language, including `_Float16`.
 template <class X>
 concept floating = std::floating_point<X> || (widens_to_float<X> && !std::is_class_v<X>);
 
-/// An enumeration, `_Float16`, or a class that converts to float, as 16-bit types of other libraries do.
+/// An enumeration, `_Float16`, or a class that converts to float, as other libraries' 16-bit types
+/// do.
 template <class X>
 concept number_like = !number<X> && (std::is_enum_v<X> || widens_to_float<X>);
 
@@ -60,14 +61,18 @@ inline constexpr overflow default_overflow = overflow::infinity;
 template <format F>
 inline constexpr overflow default_overflow<basic_float<F>> = default_overflow_of(F);
 
-/// `x` as a `To`, rounded once from its exact value. `rounding` may be `stochastic`, which takes
-/// the random bits of element `offset`, or `stochastic_bits`.
+// Argument-dependent lookup finds nothing here, so a program may have functions of these names.
+namespace functions {
+/// Returns `x` as a `To`, rounded once from its exact value. `rounding` may be `stochastic`, which
+/// takes the random bits of element `offset`, or `stochastic_bits`.
 template <element To, number From, value_rounding R = nearest_even>
 LOWP_FN constexpr To convert(From x, R rounding = {}, overflow policy = default_overflow<To>);
+}  // namespace functions
+using namespace functions;
 
-/// One value of the format F, stored as its code in the low bits of 8 or 16. Drops in for `float`
-/// as C++23's std::bfloat16_t does: widens implicitly, narrows explicitly (nearest even, default
-/// overflow), takes integers implicitly. An assignment narrows without a cast: `y = 0.5f * y`.
+/// A value of the format F, whose code is in the low bits of 8 or 16. It replaces `float` as
+/// C++23's std::bfloat16_t does. It widens implicitly, narrows explicitly (nearest even, default
+/// overflow) and takes integers implicitly. An assignment narrows without a cast: `y = 0.5f * y`.
 template <format F>
   requires(F.is_valid())
 class basic_float {
@@ -75,7 +80,7 @@ class basic_float {
   using storage = std::conditional_t<(F.bits() <= 8), std::uint8_t, std::uint16_t>;
   static constexpr format descriptor = F;
 
-  basic_float() = default;  // indeterminate, as a float is
+  basic_float() = default;  // indeterminate, like a float
 
   template <detail::integer I>
   LOWP_FN constexpr basic_float(I x) : basic_float(convert<basic_float>(x)) {}
@@ -94,7 +99,7 @@ class basic_float {
 
   LOWP_FN constexpr operator float() const { return convert<float>(*this); }
 
-  /// The value whose bit pattern is `code`; bits above the format's are dropped.
+  /// Returns the value with the bit pattern `code`, and drops bits above the format's.
   LOWP_FN static constexpr basic_float from_bits(storage code) {
     basic_float x;
     x.code_ = static_cast<storage>(code & F.code_mask());
@@ -135,7 +140,7 @@ LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
 }  // namespace detail
 
 template <element To, number From, value_rounding R>
-LOWP_FN constexpr To convert(From x, R rounding, overflow policy) {
+LOWP_FN constexpr To functions::convert(From x, R rounding, overflow policy) {
   if constexpr (std::same_as<To, From>) {
     return x;
   } else if constexpr (std::same_as<To, float> && narrow<From>) {
@@ -164,8 +169,8 @@ LOWP_FN constexpr To convert(From x, R rounding, overflow policy) {
 
 }  // namespace lowp
 
-/// Facts of the format, as for every floating-point type. infinity() is the quiet NaN where the
-/// format has no infinity, and both are zero where it has neither.
+/// The facts of the format, as for every floating-point type. infinity() is the quiet NaN if the
+/// format has no infinity. Both are zero if the format has neither.
 template <lowp::format F>
 class std::numeric_limits<lowp::basic_float<F>> {
   using T = lowp::basic_float<F>;
@@ -210,7 +215,7 @@ class std::numeric_limits<lowp::basic_float<F>> {
   LOWP_FN static constexpr T lowest() noexcept {
     return from(F.has_sign ? F.sign_mask() | F.max_code() : 0);
   }
-  /// The gap above 1.
+  /// Returns the gap above 1.
   LOWP_FN static constexpr T epsilon() noexcept { return T(1.0 / (1 << F.significand_bits)); }
   LOWP_FN static constexpr T round_error() noexcept { return T(0.5); }
   LOWP_FN static constexpr T infinity() noexcept {
@@ -223,7 +228,7 @@ class std::numeric_limits<lowp::basic_float<F>> {
   LOWP_FN static constexpr T denorm_min() noexcept { return from(F.has_zero() ? 1 : 0); }
 };
 
-/// Equal for both zeros.
+/// A hash that is equal for both zeros.
 template <lowp::format F>
 struct std::hash<lowp::basic_float<F>> {
   std::size_t operator()(lowp::basic_float<F> x) const noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decimal text to values and back, as <charconv> does it: no locale, one rounding, shortest text.
+// Conversions between decimal text and values, as in <charconv>: no locale, one rounding, shortest
+// text.
 #pragma once
 
 #include <lowp/format/arithmetic.hpp>
@@ -18,7 +19,7 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// What a prefix of a text says, and where that prefix ends: at the beginning if there is no number.
+/// The number at the start of a text, and its end: the start itself if the text has no number.
 struct scanned {
   unpacked value;
   char const* end;
@@ -68,7 +69,8 @@ class scanner {
     }
     return true;
   }
-  /// Those that may stand in parentheses after "nan"; they say nothing here.
+  /// Skips the characters that may stand in parentheses after "nan", because they mean nothing
+  /// here.
   void take_characters_of_nan() {
     char const* const before = at_;
     if (!takes('(')) return;
@@ -96,7 +98,8 @@ class scanner {
     }
     return any;
   }
-  /// 0 if there is none. Stops at what no number of digits in memory makes up for.
+  /// Reads an exponent, or returns 0 if the text has no exponent. The value stops growing once no
+  /// number of digits in memory can offset it.
   std::int64_t exponent() {
     constexpr std::int64_t enough = std::int64_t{1} << 58;
     char const* const before = at_;
@@ -117,7 +120,7 @@ class scanner {
   char const* const last_;
 };
 
-/// The code of the magnitude that is nearest to u, where the grid continues beyond the largest.
+/// Returns the code of the magnitude nearest to u, on a grid that continues beyond the largest.
 template <format F>
 std::uint64_t nearest_magnitude(unpacked const& u) {
   position const p = locate<F>(u);
@@ -125,15 +128,14 @@ std::uint64_t nearest_magnitude(unpacked const& u) {
          ((p.fraction + nearest_even{}.increment<63>(p.lower & 1, false, std::uint64_t{0})) >> 63);
 }
 
-/// The shortest decimal that reads back to the magnitude of `value`, which is finite and not zero. What
-/// only saturates to the largest value is no text for it.
+/// Returns the shortest decimal that reads back to the magnitude of `value`, which is finite and
+/// not zero. A decimal that only saturates to the largest value does not count.
 template <narrow T>
 short_decimal shortest_decimal(T value) {
   decimal const exact = exact_decimal(unpack(abs(value)));
   for (int digits = 1;; ++digits) {
     short_decimal const nearest = rounded(exact, digits);
-    // The nearest decimals of so many digits: the interval of texts that read back may be wider on
-    // one side than on the other.
+    // Neighbours too: the interval of texts that read back may be wider on one side.
     for (std::uint64_t const step : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
       short_decimal candidate{nearest.digits + step, nearest.exponent};
       if (candidate.digits == 0 ||
@@ -154,7 +156,7 @@ double shortest(T value) {
   return nearest<double>(u);
 }
 
-/// Characters for one number; there is room for the longest.
+/// The text of one number, with room for the longest.
 class short_text {
  public:
   template <narrow T>
@@ -179,13 +181,14 @@ class short_text {
     for (; n > 0; --n) append("0");
   }
 
-  /// In the fixed or the scientific notation, whichever is shorter; fixed if both are.
+  /// Appends the shorter of the fixed and the scientific notation, or the fixed one if both are
+  /// equal.
   void append(short_decimal const& number) {
     char digits[20];
     auto const end = std::to_chars(digits, digits + sizeof(digits), number.digits).ptr;
     std::string_view const all(digits, static_cast<std::size_t>(end - digits));
     auto const size = static_cast<int>(all.size());
-    bool const has_one = size == 1;  // and no point in the scientific notation
+    bool const has_one = size == 1;  // no point in the scientific notation
     int const least = has_one ? -3 : -size - 3, most = has_one ? 4 : 5;
     if (number.exponent < least || number.exponent > most) {
       append(all.substr(0, 1));
@@ -222,8 +225,8 @@ class short_text {
 
 }  // namespace LOWP_UNIT
 
-/// Returns true if a format specification of a floating-point number has a precision or a type, which ask
-/// for digits of the exact value. A fill may be any character.
+/// Returns true if the format specification of a floating-point number has a precision or a type.
+/// Both ask for digits of the exact value. A fill may be any character.
 LOWP_HOST_FN constexpr bool asks_for_digits(std::string_view spec) {
   constexpr std::string_view alignments = "<>^";
   for (std::size_t i = 1; i < spec.size() && i < 5; ++i)  // a character has at most four bytes
@@ -236,8 +239,8 @@ LOWP_HOST_FN constexpr bool asks_for_digits(std::string_view spec) {
 
 }  // namespace detail
 
-/// Reads a decimal number, "inf" or "nan" as std::from_chars does, and rounds it once to the nearest
-/// T, by T's default overflow policy; so a number is never out of range. `value` is unchanged on
+/// Reads a decimal number, "inf" or "nan" as std::from_chars does. Rounds it once to the nearest T
+/// with T's default overflow policy, so that no number is out of range. `value` is unchanged on
 /// std::errc::invalid_argument.
 template <narrow T>
 LOWP_HOST_FN std::from_chars_result from_chars(char const* first, char const* last, T& value) {
@@ -256,7 +259,8 @@ LOWP_HOST_FN double shortest(T value) {
   return detail::shortest(value);
 }
 
-/// Writes that text; std::errc::value_too_large where there is no room.
+/// Writes the shortest decimal that reads back to `value`. Returns std::errc::value_too_large if it
+/// does not fit.
 template <narrow T>
 LOWP_HOST_FN std::to_chars_result to_chars(char* first, char* last, T value) {
   detail::short_text const made(value);

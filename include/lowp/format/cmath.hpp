@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of <cmath> for the value types, found by argument-dependent lookup: what C++23 has for
-// std::bfloat16_t.
+// The functions of <cmath> for the value types, found by argument-dependent lookup. They are those
+// that C++23 has for std::bfloat16_t.
 //
 //     bfloat16 y = exp(-x * x);        // a bfloat16, rounded once more from double
 //
-// Each computes in double and rounds to nearest even with the format's default overflow. A NaN result is
-// the canonical quiet NaN. In ulps of T the error is at most
+// Each function computes in double and rounds to nearest even with the format's default overflow. A
+// NaN result is the canonical quiet NaN. In ulps of T the error is at most
 //
-//     floor ceil trunc round rint nearbyint,    1/2: the exact result rounded once. float16 and bfloat16
-//     fmod remainder modf frexp ldexp scalbn    have it, but for an ldexp or scalbn out of their range.
-//     exp ... erfc, of one argument             1/2: correctly rounded for every float16 and bfloat16
+//     floor ceil trunc round rint nearbyint     1/2: the exact result rounded once. float16 and
+//     fmod remainder modf frexp ldexp scalbn    bfloat16 hold it, if ldexp and scalbn are in range.
+//     exp ... erfc, of one argument             1/2: correctly rounded for every float16, bfloat16
 //     pow hypot atan2 fdim                      1/2 + 2^-36
-//     lerp                                      1/2, and 2^-52 of the largest of |a|, |t * a|, |t * b|
+//     lerp                                      1/2, and 2^-52 of the largest of these:
+//                                               |a|, |t * a|, |t * b|
 //
-// if the <cmath> of the platform errs by less than 8 ulps of double. A result below double's range is
-// zero, so NaN in a format without zero.
+// if the platform's <cmath> errs by less than 8 ulps of double. A result below double's range is
+// zero, and therefore NaN in a format without zero.
 #pragma once
 
 #include <lowp/format/math.hpp>
@@ -22,14 +23,14 @@
 namespace lowp {
 
 namespace detail {
-/// The exact value of x, in a type that the builtins take.
+/// Returns the exact value of x, in a type that the builtins take.
 template <narrow T>
 LOWP_FN double in_double(T x) {
   return lanes::widen(float{x});
 }
 }  // namespace detail
 
-// Builtins, because <cmath> would cost a program more than all of the value types.
+// Builtins, because <cmath> would cost a program more than all the value types.
 #define LOWP_OF_ONE(name)                                               \
   template <narrow T>                                                   \
   LOWP_FN T name(T x) {                                                 \
@@ -97,7 +98,7 @@ LOWP_FN T modf(T x, T* integral_part) {
   return detail::computed<T>(fraction);
 }
 
-/// Returns a + t * (b - a): for finite a and b, a at t = 0, b at t = 1, and monotonic in t.
+/// Returns a + t * (b - a). For finite a and b, it is a at t = 0, b at t = 1, and monotonic in t.
 template <narrow T>
 LOWP_FN T lerp(T a, T b, T t) {
   double const from = detail::in_double(a), weight = detail::in_double(t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encode and decode in integer arithmetic, once for every format, mode and kind of lane.
+// Encoding and decoding in integer arithmetic, once for every format, mode and lane type.
 #pragma once
 
 #include <lowp/format/format.hpp>
@@ -13,15 +13,15 @@
 
 namespace lowp::detail {
 
-/// What becomes of a NaN that is stored: a conversion keeps sign and payload, a computed NaN is the
+/// The treatment of a stored NaN. A conversion keeps sign and payload; a computed NaN becomes the
 /// canonical one.
 enum class nans : std::uint8_t { kept, canonical };
 
-/// Where special results go, in lanes and by sign: computed once per call.
+/// The codes of special results, in lanes and by sign, computed once per call.
 template <class U>
 struct special_results {
   U overflowed[2], infinite, nan[2], nan_payload;
-  bool continues;  ///< what overflows becomes the code after the largest finite value
+  bool continues;  ///< overflow becomes the code after the largest finite value
 };
 
 template <format F, class U = std::uint32_t, class R>
@@ -45,14 +45,14 @@ LOWP_FN constexpr special_results<U> special_results_of(R const& rounding, overf
 template <class U, class M>
 struct encoded {
   U code;
-  M overflowed;  ///< finite, and the rounded magnitude exceeds the largest finite value
+  M overflowed;  ///< finite lanes whose rounded magnitude exceeds the largest finite value
 };
 
-/// A binary32 magnitude that is normal in F, or at least in binary32 where F's exponents reach as
-/// far down, to the code that it rounds to. Codes continue beyond the largest finite value.
+/// Returns the code to which a binary32 magnitude rounds. `a` is normal in F, or at least in
+/// binary32 if F's exponents reach as far down. Codes continue beyond the largest finite value.
 ///
 ///     | exponent field | kept | dropped |
-///                            + increment, which carries into what is kept
+///                            + increment, which carries into the kept bits
 template <format F, class U, class M, class R>
 LOWP_FN constexpr U round_normal(U const& a, M const& negative, U const& random,
                                  R const& rounding) {
@@ -62,8 +62,8 @@ LOWP_FN constexpr U round_normal(U const& a, M const& negative, U const& random,
   return (a - rebias + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
 }
 
-/// The same for a magnitude that is subnormal in F and whose bits above the dropped ones lie on F's
-/// subnormal grid.
+/// Returns the code to which a magnitude rounds that is subnormal in F. Its bits above the dropped
+/// ones lie on F's subnormal grid.
 template <format F, class U, class M, class R>
 LOWP_FN constexpr U round_subnormal(U const& a, M const& negative, U const& random,
                                     R const& rounding) {
@@ -76,8 +76,8 @@ LOWP_FN constexpr U round_subnormal(U const& a, M const& negative, U const& rand
   U const significand = a - ((field - 1) << 23);
   U const dropped = min(max(broadcast<U>(least + min_normal_field) - field, broadcast<U>(least)),
                         broadcast<U>(2 * width));
-  // More than `width` bits dropped: far below one half, and all that matters is the leading bits
-  // for a random draw, and for the rest that it is not zero.
+  // With more than `width` dropped bits the fraction is far below one half. A random draw needs its
+  // leading bits. The other modes need only know that it is not zero.
   U const near = min(dropped, broadcast<U>(width));
   U const kept = max(significand >> (dropped - near), min(significand, one));
   U const odd = (kept >> near) & 1;
@@ -85,8 +85,8 @@ LOWP_FN constexpr U round_subnormal(U const& a, M const& negative, U const& rand
   return (kept + (increment >> (broadcast<U>(width) - near))) >> near;
 }
 
-/// The same, to nearest even, where reals add as IEEE 754 says: adding a power of two whose ulp is
-/// F's smallest subnormal rounds to F's subnormal grid.
+/// Rounds a subnormal of F to nearest even, if reals add as IEEE 754 says. Adding a power of two
+/// whose ulp is F's smallest subnormal rounds to F's subnormal grid.
 template <format F, class U>
 LOWP_FN U round_subnormal_by_addition(U const& a) {
   using R = decltype(lanes::to_real(a));
@@ -96,8 +96,9 @@ LOWP_FN U round_subnormal_by_addition(U const& a) {
   return lanes::bits(lanes::add(lanes::from_bits<R>(a), lanes::from_bits<R>(there))) - there;
 }
 
-/// The same, stochastically, where reals multiply as IEEE 754 says: a power of two makes steps of
-/// 2^-17 of F's smallest subnormal integers. What is not subnormal in F may come out as anything.
+/// Rounds a subnormal of F stochastically, if reals multiply as IEEE 754 says. A power of two turns
+/// steps of 2^-17 of F's smallest subnormal into integers. For a magnitude that is not subnormal in
+/// F, the result has no meaning.
 template <format F>
 inline constexpr int steps_exponent = 17 + F.significand_bits - F.min_exponent();
 template <format F, class U>
@@ -111,7 +112,7 @@ LOWP_FN U round_subnormal_by_steps(U const& a, U const& random) {
   return (((steps + 1) >> 1) + random) >> 16;
 }
 
-/// Any binary32 magnitude to the code that it rounds to.
+/// Returns the code to which any binary32 magnitude rounds.
 template <format F, class U, class M, class R>
 LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& random,
                                     R const& rounding) {
@@ -140,8 +141,8 @@ LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& rand
   }
 }
 
-/// The code of a finite value's rounded magnitude. What lies beyond the largest finite value goes to
-/// that or to the code after it, so that a minimum finds it.
+/// Returns the code of a finite value from its rounded magnitude. Overflow gives the largest finite
+/// value or the code after it, so that a minimum finds it.
 template <format F, class R, class U, class M>
 LOWP_FN constexpr U finish_finite(U const& magnitude, U const& sign, M const& negative,
                                   special_results<U> const& s) {
@@ -162,7 +163,7 @@ LOWP_FN constexpr encoded<U, M> encoded_finite(U const& magnitude, U const& sign
           lanes::greater(magnitude, lanes::broadcast<U>(F.max_code()))};
 }
 
-/// The same for any value. `payload` holds the leading bits of a NaN's significand field.
+/// Encodes any value. `payload` holds the leading bits of a NaN's significand field.
 template <format F, class R, class U, class M>
 LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, U const& sign, M const& negative,
                                        M const& infinite, M const& nan, U const& payload,
@@ -178,18 +179,19 @@ LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, U const& sign, M cons
       overflowed};
 }
 
-/// Most packs have a subnormal of F among numbers of ordinary size: looking first is in vain.
+/// Says that most packs of ordinary numbers hold a subnormal of F. A test for one does not pay.
 template <format F, class U>
 inline constexpr bool expects_subnormals =
     lane<U>::computes_exactly && F.has_zero() && F.min_exponent() >= -3;
 
-/// All are finite, and normal in binary32 and F unless F's exponents are binary32's.
+/// Returns true if all lanes are finite and, unless F's exponents are binary32's, normal in
+/// binary32 and F.
 template <format F, class U>
 LOWP_FN constexpr bool all_ordinary(U const& a) {
   using namespace lanes;
   if constexpr (F.min_exponent() == -126) {
     return !any(greater(a, broadcast<U>(binary32_infinity - 1)));
-  } else {  // one comparison: below the least, subtraction wraps to what is large
+  } else {  // one comparison: below the least, the subtraction wraps to a large number
     constexpr int field = F.min_exponent() + 127;
     constexpr auto least = static_cast<std::uint32_t>(field > 1 ? field : 1) << 23;
     constexpr std::uint32_t origin = least + binary32_sign;
@@ -197,7 +199,7 @@ LOWP_FN constexpr bool all_ordinary(U const& a) {
   }
 }
 
-/// binary32 patterns to codes.
+/// Encodes binary32 patterns.
 template <format F, class U, class R>
 LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
                               special_results<U> const& s) {
@@ -224,12 +226,13 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
   auto const infinite = equal(a, broadcast<U>(binary32_infinity));
   auto nan = greater(a, broadcast<U>(binary32_infinity));
   if constexpr (!F.has_zero()) nan = mask_or(nan, equal(a, broadcast<U>(0)));
-  // The mask anew: where no mode asks for it, only this rare path computes it.
+  // Computed anew: if the mode does not need the mask, only this rare path computes it.
   return finish<F, R>(magnitude, sign, greater(broadcast<U>(0), b), infinite, nan,
                       a >> (23 - F.significand_bits), s);
 }
 
-/// The binary32 pattern of a subnormal magnitude of F, zero included, in steps of F's smallest.
+/// Returns the binary32 pattern of a subnormal magnitude of F, zero included, in steps of F's
+/// smallest.
 template <format F, class U>
 LOWP_FN constexpr U decode_subnormal(U const& magnitude) {
   using namespace lanes;
@@ -245,7 +248,8 @@ LOWP_FN constexpr U decode_subnormal(U const& magnitude) {
   return select(equal(magnitude, zero), zero, bits(to_real(magnitude)) + scale);
 }
 
-/// Codes to binary32 patterns. Exact; a NaN comes out quiet, except where widening is a shift.
+/// Decodes codes to binary32 patterns, exactly. A NaN comes out quiet, except if widening is a
+/// shift.
 template <format F, class U>
 LOWP_FN constexpr U decode(U const& code) {
   using namespace lanes;

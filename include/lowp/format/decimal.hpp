@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decimal numbers to and from unpacked ones in integers: no flag of the unit and no state of the
-// processor changes a digit, and std::from_chars need not know floating-point types.
+// Conversions between decimal and unpacked numbers, in integers. No flag of the unit and no state
+// of the processor changes a digit. std::from_chars need not know floating-point types.
 #pragma once
 
 #include <lowp/format/unpack.hpp>
@@ -22,7 +22,7 @@ class natural {
     for (; x != 0; x >>= 32) words_[size_++] = static_cast<std::uint32_t>(x);
   }
 
-  /// this = this * factor + addend
+  /// Sets this to this * factor + addend.
   void multiply_add(std::uint32_t factor, std::uint32_t addend) {
     std::uint64_t carry = addend;
     for (std::size_t i = 0; i < size_; ++i) {
@@ -32,7 +32,7 @@ class natural {
     }
     if (carry != 0) words_[size_++] = static_cast<std::uint32_t>(carry);
   }
-  /// Leaves the quotient, returns the remainder.
+  /// Divides by `divisor` and returns the remainder.
   std::uint32_t divide(std::uint32_t divisor) {
     std::uint64_t rest = 0;
     for (std::size_t i = size_; i-- > 0;) {
@@ -51,7 +51,7 @@ class natural {
     for (; exponent >= 13; exponent -= 13) multiply_add(five_to_the_13th, 0);
     for (; exponent > 0; --exponent) multiply_add(5, 0);
   }
-  /// Returns true if anything remained.
+  /// Divides, and returns true if there was a remainder.
   bool divide_by_power_of_five(int exponent) {
     bool rest = false;
     for (; exponent >= 13; exponent -= 13) rest |= divide(five_to_the_13th) != 0;
@@ -63,7 +63,7 @@ class natural {
   [[nodiscard]] int bit_length() const {
     return size_ == 0 ? 0 : static_cast<int>(32 * size_) - (leading_zeros(words_[size_ - 1]) - 32);
   }
-  /// The number times 2^scale; `below`: and something smaller than its last bit.
+  /// Returns the number times 2^scale. `below` adds something smaller than its last bit.
   [[nodiscard]] unpacked times_power_of_two(int scale, bool below) const {
     std::uint64_t leading = 0;
     std::size_t const least = size_ > 3 ? size_ - 3 : 0;
@@ -86,15 +86,16 @@ class natural {
   std::size_t size_ = 0;
 };
 
-/// (-1)^negative * 0.digits * 10^point. No digit leads with zero; zero has none.
+/// The decimal (-1)^negative * 0.digits * 10^point. No digit leads with zero; zero has no digits.
 struct decimal {
-  /// The midpoint of two doubles has 768 at most: what follows decides only if it is not zero.
+  /// The number of digits kept: the midpoint of two doubles has 768 at most. Later digits decide
+  /// only if one is not zero.
   static constexpr std::size_t capacity = 768;
 
   std::array<std::uint8_t, capacity> digits;
   std::size_t size = 0;
   std::int64_t point = 0;
-  bool negative = false, has_more = false;  ///< not zero after the last digit kept
+  bool negative = false, has_more = false;  ///< has_more: a later digit is not zero
 
   void append(std::uint8_t digit) {
     if (size < capacity)
@@ -104,8 +105,8 @@ struct decimal {
   }
 };
 
-/// The value of `d`, to a bit for "not zero below". Far from what a double can hold, some number of its
-/// sign that is as far.
+/// Returns the value of `d`, with a bit for "not zero below". For a value far outside double's
+/// range, it returns some number with the same sign that is as far.
 inline unpacked unpack_decimal(decimal const& d) {
   constexpr int far = 400, far_exponent = 2000;
   unpacked u{.negative = d.negative};
@@ -139,7 +140,7 @@ inline unpacked unpack_decimal(decimal const& d) {
   return u;
 }
 
-/// The decimal that a finite number is, exactly; no smaller than the smallest double.
+/// Returns the exact decimal of a finite number that is no smaller than the smallest double.
 inline decimal exact_decimal(unpacked const& u) {
   decimal d;
   d.negative = u.negative;
@@ -160,7 +161,7 @@ inline decimal exact_decimal(unpacked const& u) {
   return d;
 }
 
-/// digits * 10^exponent
+/// The number digits * 10^exponent.
 struct short_decimal {
   std::uint64_t digits;
   int exponent;
@@ -175,7 +176,7 @@ inline unpacked unpack_decimal(short_decimal const& s) {
   return unpack_decimal(d);
 }
 
-/// `d` to so many digits; a tie goes to the even one.
+/// Returns `d` rounded to `digits` digits; a tie goes to the even one.
 inline short_decimal rounded(decimal const& d, int digits) {
   std::uint64_t leading = 0;
   auto const kept = static_cast<std::size_t>(digits);
@@ -187,7 +188,8 @@ inline short_decimal rounded(decimal const& d, int digits) {
   return {leading, static_cast<int>(d.point) - digits};
 }
 
-/// The nearest X, ties to even: infinity beyond the largest. A NaN keeps its leading payload bits.
+/// Returns the nearest X, ties to even, and infinity beyond the largest. A NaN keeps its leading
+/// payload bits.
 template <std::floating_point X>
   requires(sizeof(X) == 4 || sizeof(X) == 8)
 X nearest(unpacked const& u) {

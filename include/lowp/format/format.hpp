@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number format as data: which bits mean what. Everything else about it is derived here.
+// A number format as data: the meaning of its bits. All its other properties are derived here.
 #pragma once
 
 #include <lowp/base/config.hpp>
@@ -8,7 +8,7 @@
 
 namespace lowp {
 
-/// Which codes are not numbers.
+/// The codes that are not numbers.
 enum class specials : std::uint8_t {
   ieee,               ///< exponent all ones: infinity if the significand is zero, else NaN
   nan_all_ones,       ///< one NaN per sign, all bits below the sign set ("fn"); no infinity
@@ -47,39 +47,40 @@ struct format {
   LOWP_FN constexpr std::uint32_t code_mask() const { return (1u << bits()) - 1; }
   LOWP_FN constexpr std::uint32_t sign_mask() const { return code_mask() - magnitude_mask(); }
 
-  /// The code of infinity, or where an IEEE format of this shape would have it.
+  /// Returns the code of infinity, or the code that an IEEE format of this shape would use.
   LOWP_FN constexpr std::uint32_t infinity_code() const {
     return magnitude_mask() - significand_mask();
   }
-  /// The largest finite value.
+  /// Returns the code of the largest finite value.
   LOWP_FN constexpr std::uint32_t max_code() const {
     return codes == specials::ieee           ? infinity_code() - 1
            : codes == specials::nan_all_ones ? magnitude_mask() - 1
                                              : magnitude_mask();
   }
-  /// The smallest normal value.
+  /// Returns the code of the smallest normal value.
   LOWP_FN constexpr std::uint32_t min_normal_code() const {
     return has_zero() ? 1u << significand_bits : 0;
   }
-  /// The quiet NaN with a clear sign and no payload; negative zero where there is no NaN.
+  /// Returns the code of the quiet NaN with a clear sign and no payload. If the format has no NaN,
+  /// returns that of negative zero.
   LOWP_FN constexpr std::uint32_t nan_code() const {
     return codes == specials::ieee           ? infinity_code() | (significand_mask() + 1) >> 1
            : codes == specials::nan_all_ones ? magnitude_mask()
                                              : sign_mask();
   }
 
-  /// Exponents of the smallest normal and the largest finite value.
+  /// The exponents of the smallest normal and of the largest finite value.
   LOWP_FN constexpr int min_exponent() const { return (has_zero() ? 1 : 0) - bias; }
   LOWP_FN constexpr int max_exponent() const {
     return static_cast<int>(max_code() >> significand_bits) - bias;
   }
 
-  /// The exponent field is binary32's, so that widening to float is a shift.
+  /// Returns true if the exponent field is binary32's, so that widening to float is a shift.
   LOWP_FN constexpr bool is_truncated_binary32() const {
     return exponent_bits == 8 && bias == 127 && codes == specials::ieee && has_sign;
   }
 
-  /// Fits 16 bits, has a place for NaN, and every value is a float.
+  /// Returns true if the format fits 16 bits, has a place for NaN, and its every value is a float.
   LOWP_FN constexpr bool is_valid() const {
     if (exponent_bits < 1 || significand_bits < 0 || bits() > 16 || precision() > 14) return false;
     if (!has_zero()) return !has_sign && codes == specials::nan_all_ones && min_exponent() >= -127;
@@ -90,22 +91,31 @@ struct format {
 
 /// The catalogue. Names as in ml_dtypes, ONNX and safetensors: fn = finite (no infinity),
 /// uz = no negative zero, fnu = finite and unsigned.
+///
+///     float16                             IEEE 754-2019 binary16
+///     bfloat16                            binary32 without its low half
+///     float8_e5m2, float8_e4m3fn          OCP OFP8
+///     float8_e4m3, float8_e3m4            IEEE 754 conventions
+///     float8_e4m3fnuz, float8_e5m2fnuz    arXiv:2206.02915
+///     float8_e4m3b11fnuz                  ml_dtypes
+///     float8_e8m0fnu                      OCP MX scale
+///     float6_..., float4_...              OCP MX
 namespace formats {
 // clang-format off
 //                                          exponent significand bias
-inline constexpr format float16           {        5,        10,   15};  // IEEE 754-2019 binary16
-inline constexpr format bfloat16          {        8,         7,  127};  // binary32 without its low half
-inline constexpr format float8_e5m2       {        5,         2,   15};  // OCP OFP8
-inline constexpr format float8_e4m3       {        4,         3,    7};  // IEEE 754 conventions
-inline constexpr format float8_e3m4       {        3,         4,    3};  // IEEE 754 conventions
-inline constexpr format float8_e4m3fn     {        4,         3,    7, specials::nan_all_ones};       // OCP OFP8
-inline constexpr format float8_e4m3fnuz   {        4,         3,    8, specials::nan_negative_zero};  // arXiv:2206.02915
-inline constexpr format float8_e5m2fnuz   {        5,         2,   16, specials::nan_negative_zero};  // arXiv:2206.02915
-inline constexpr format float8_e4m3b11fnuz{        4,         3,   11, specials::nan_negative_zero};  // ml_dtypes
-inline constexpr format float8_e8m0fnu    {        8,         0,  127, specials::nan_all_ones, false};  // OCP MX scale
-inline constexpr format float6_e2m3fn     {        2,         3,    1, specials::none};  // OCP MX
-inline constexpr format float6_e3m2fn     {        3,         2,    3, specials::none};  // OCP MX
-inline constexpr format float4_e2m1fn     {        2,         1,    1, specials::none};  // OCP MX
+inline constexpr format float16           {        5,        10,   15};
+inline constexpr format bfloat16          {        8,         7,  127};
+inline constexpr format float8_e5m2       {        5,         2,   15};
+inline constexpr format float8_e4m3       {        4,         3,    7};
+inline constexpr format float8_e3m4       {        3,         4,    3};
+inline constexpr format float8_e4m3fn     {        4,         3,    7, specials::nan_all_ones};
+inline constexpr format float8_e4m3fnuz   {        4,         3,    8, specials::nan_negative_zero};
+inline constexpr format float8_e5m2fnuz   {        5,         2,   16, specials::nan_negative_zero};
+inline constexpr format float8_e4m3b11fnuz{        4,         3,   11, specials::nan_negative_zero};
+inline constexpr format float8_e8m0fnu    {        8,         0,  127, specials::nan_all_ones, false};
+inline constexpr format float6_e2m3fn     {        2,         3,    1, specials::none};
+inline constexpr format float6_e3m2fn     {        3,         2,    3, specials::none};
+inline constexpr format float4_e2m1fn     {        2,         1,    1, specials::none};
 // clang-format on
 }  // namespace formats
 

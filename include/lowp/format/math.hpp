@@ -32,21 +32,21 @@ LOWP_FN constexpr unpacked unpack(T x) {
   return unpack_binary32(decode<T::descriptor>(std::uint32_t{x.bits()}));
 }
 
-/// Numbers in the order of the values that are no NaN. Unlike the comparison of floats it knows
-/// subnormals whatever the unit does to them.
+/// Returns an integer that orders as the values do, NaN excepted. Unlike a comparison of floats, it
+/// knows subnormals even if the unit flushes them.
 template <narrow T>
 LOWP_FN constexpr int rank(T x) {
   auto const m = static_cast<int>(magnitude(x));
   return sign(x) != 0 ? -m : m;
 }
 
-/// 2^exponent for -149 <= exponent <= 127, whatever the unit does to subnormals.
+/// Returns 2^exponent for -149 <= exponent <= 127, even if the unit flushes subnormals.
 LOWP_FN constexpr float power_of_two(int exponent) {
   return __builtin_bit_cast(float, exponent >= -126
                                        ? static_cast<std::uint32_t>(exponent + 127) << 23
                                        : std::uint32_t{1} << (exponent + 149));
 }
-/// The distance from a magnitude to the next larger one, on the continued grid.
+/// Returns the distance from a magnitude to the next larger one, on the continued grid.
 template <format F>
 LOWP_FN constexpr float step_above(std::uint32_t magnitude) {
   int const field = static_cast<int>(magnitude >> F.significand_bits);
@@ -78,24 +78,24 @@ template <narrow T>
 LOWP_FN constexpr bool isfinite(T x) {
   return !isnan(x) && !isinf(x);
 }
-/// False for the NaN of a format that has only one.
+/// Returns true if the sign is set; false for the NaN of a format that has only one.
 template <narrow T>
 LOWP_FN constexpr bool signbit(T x) {
   return detail::sign(x) != 0 && (T::descriptor.has_negative_zero() || !isnan(x));
 }
-/// Clears the sign, of NaN too.
+/// Returns x with a clear sign, also for NaN.
 template <narrow T>
 LOWP_FN constexpr T abs(T x) {
   return signbit(x) ? -x : x;
 }
-/// |x| with the sign of y, as far as the format can say it.
+/// Returns |x| with the sign of y, as far as the format can represent it.
 template <narrow T>
 LOWP_FN constexpr T copysign(T x, T y) {
   return signbit(x) == signbit(y) || !T::descriptor.has_sign ? x : -x;
 }
 
-/// The value next to x in the direction of y (C23 7.12.11.3); y where they are equal, canonical NaN
-/// where one is NaN.
+/// Returns the value next to x in the direction of y (C23 7.12.11.3). Returns y if both are equal,
+/// and the canonical NaN if one is NaN.
 template <narrow T>
 LOWP_FN constexpr T nextafter(T x, T y) {
   constexpr format F = T::descriptor;
@@ -110,14 +110,14 @@ LOWP_FN constexpr T nextafter(T x, T y) {
   return detail::from_code<T>(magnitude | (negative && keeps_sign ? F.sign_mask() : 0));
 }
 
-/// Rounded once to nearest even.
+/// Returns the square root, rounded once to nearest even.
 template <narrow T>
 LOWP_FN constexpr T sqrt(T x) {
   constexpr format F = T::descriptor;
   if (isnan(x) || (signbit(x) && detail::magnitude(x) != 0)) return detail::canonical_nan<T>();
   if (F.has_zero() && detail::magnitude(x) == 0) return x;
   if (isinf(x)) return x;
-  // The leading bits of an integer root, and below them a bit for "not exact".
+  // The leading bits of an integer root, and a bit below them for "not exact".
   auto const u = detail::unpack(x);
   int const scale = u.exponent - 61;
   bool const odd = scale % 2 != 0;
@@ -132,8 +132,8 @@ LOWP_FN constexpr T sqrt(T x) {
       r, 0, nearest_even{}, detail::special_results_of<F>(nearest_even{}, default_overflow<T>)));
 }
 
-/// a * b + c rounded once to nearest even: the product and the sum are exact, to a bit for "not
-/// zero below".
+/// Returns a * b + c, rounded once to nearest even. The product and the sum are exact, to a bit for
+/// "not zero below".
 template <narrow T>
 LOWP_FN constexpr T fma(T a, T b, T c) {
   constexpr format F = T::descriptor;
@@ -175,7 +175,7 @@ LOWP_FN constexpr T fma(T a, T b, T c) {
   return detail::from_code<T>(detail::encode<F>(result, 0, nearest_even{}, results));
 }
 
-/// The smaller value; the other one where one is NaN; -0 is below +0.
+/// Returns the smaller value, or the other one if one is NaN; -0 is below +0.
 template <narrow T>
 LOWP_FN constexpr T fmin(T x, T y) {
   if (isnan(x)) return isnan(y) ? detail::canonical_nan<T>() : y;
@@ -183,7 +183,7 @@ LOWP_FN constexpr T fmin(T x, T y) {
   int const difference = detail::rank(x) - detail::rank(y);
   return difference < 0 || (difference == 0 && signbit(x)) ? x : y;
 }
-/// The larger value; the other one where one is NaN; +0 is above -0.
+/// Returns the larger value, or the other one if one is NaN; +0 is above -0.
 template <narrow T>
 LOWP_FN constexpr T fmax(T x, T y) {
   if (isnan(x)) return isnan(y) ? detail::canonical_nan<T>() : y;
@@ -192,8 +192,9 @@ LOWP_FN constexpr T fmax(T x, T y) {
   return difference > 0 || (difference == 0 && signbit(y)) ? x : y;
 }
 
-/// The distance from |x| to the next larger magnitude; at the largest finite value to where the
-/// grid would continue; at zero the smallest subnormal. NaN for infinity and NaN.
+/// Returns the distance from |x| to the next larger magnitude. The grid continues beyond the
+/// largest finite value; at zero the distance is the smallest subnormal. Returns NaN for infinity
+/// and NaN.
 template <narrow T>
 LOWP_FN constexpr float ulp(T x) {
   if (!isfinite(x)) return __builtin_nanf("");
@@ -201,7 +202,7 @@ LOWP_FN constexpr float ulp(T x) {
 }
 
 namespace detail {
-/// The distance to the neighbour away from zero or toward it.
+/// Returns the distance to the neighbour away from zero, or to the one toward it.
 template <narrow T>
 LOWP_FN constexpr float gap(T x, bool outward) {
   constexpr format F = T::descriptor;
@@ -214,13 +215,14 @@ LOWP_FN constexpr float gap(T x, bool outward) {
 }
 }  // namespace detail
 
-/// The distance to the neighbour toward +inf: infinite where that is infinity, NaN where there is
-/// none.
+/// Returns the distance to the neighbour toward +inf: infinite if the neighbour is infinity, NaN if
+/// there is no neighbour.
 template <narrow T>
 LOWP_FN constexpr float gap_above(T x) {
   return detail::gap(x, !signbit(x));
 }
-/// The same toward -inf.
+/// Returns the distance to the neighbour toward -inf: infinite if the neighbour is infinity, NaN if
+/// there is no neighbour.
 template <narrow T>
 LOWP_FN constexpr float gap_below(T x) {
   return detail::gap(x, signbit(x));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of values beyond the largest finite one, and of NaN: the design's two policies and
-// named presets that reproduce other libraries bit for bit, all of them as data.
+// Policies for values beyond the largest finite one, and for NaN. Two are general; the named
+// presets reproduce other libraries bit for bit. All of them are data.
 #pragma once
 
 #include <lowp/format/format.hpp>
@@ -9,14 +9,15 @@
 
 namespace lowp {
 
-/// Decided after rounding, as if the exponent had no upper end.
+/// A policy, applied after rounding as if the exponent had no upper end.
 ///
-/// The presets are for conversions from float to nearest even; tests/presets/README.md says where
-/// each answer was measured. A preset says nothing about formats that its library does not convert
-/// to, and nothing about float8_e8m0fnu, which no other library rounds to nearest even: there it
+/// The presets are for conversions from float to nearest even; tests/presets/README.md gives the
+/// source of each measured answer. For a format to which its library does not convert, a preset
+/// means the format's default policy. So it does for float8_e8m0fnu, which no other library rounds
+/// to nearest even.
 /// means the format's default policy.
 enum class overflow : std::uint8_t {
-  infinity,            ///< the IEEE result; where that is infinity and the format has none, NaN
+  infinity,            ///< the IEEE result; NaN if that is infinity and the format has no infinity
   saturate,            ///< the largest finite value, for infinities too; NaN stays NaN
   cuda,                ///< cuda_fp8.h and its siblings, __NV_SATFINITE
   cuda_nosat,          ///< the same, __NV_NOSAT
@@ -24,11 +25,11 @@ enum class overflow : std::uint8_t {
   ml_dtypes_saturate,  ///< its saturating conversion, which clamps finite values only
   onnx,                ///< Cast with saturate = 1
   onnx_nosat,          ///< Cast with saturate = 0
-  torch,               ///< PyTorch 2.12 and newer, where float8_e4m3fn saturates
+  torch,               ///< PyTorch 2.12 and newer: float8_e4m3fn saturates
   torch_2_11,          ///< PyTorch up to 2.11
 };
 
-/// Where special results go in one format under one policy.
+/// The codes of special results in one format under one policy.
 struct special_codes {
   std::uint32_t overflowed;   ///< a finite value beyond the range; its sign is added
   std::uint32_t infinite;     ///< an infinity; its sign is added
@@ -42,7 +43,7 @@ LOWP_FN constexpr overflow default_overflow_of(format const& f) {
   return f.has_infinity() ? overflow::infinity : overflow::saturate;
 }
 
-/// The two policies of the design.
+/// Returns the codes of overflow::saturate or of overflow::infinity.
 template <format F>
 LOWP_FN constexpr special_codes standard_special_codes(bool saturate) {
   constexpr std::uint32_t infinity = F.has_infinity() ? F.infinity_code()
@@ -69,7 +70,8 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
   constexpr bool in_torch = is_16_bit || is_ocp_fp8 || is_fnuz;
 
   special_codes s = standard_special_codes<F>(false);
-  // ml_dtypes: no payload, and a NaN that the format cannot hold becomes the zero of the other sign.
+  // ml_dtypes keeps no payload, and a NaN that the format cannot hold becomes the zero of the other
+  // sign.
   special_codes ml_dtypes = s;
   if (F != float16) ml_dtypes.nan_payload = 0;
   if (is_mx) ml_dtypes.nan[1] = 0;
@@ -100,7 +102,7 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
     case overflow::torch:
     case overflow::torch_2_11:
       if (!in_torch) break;
-      if (F == bfloat16) s.nan[1] = s.nan[0];  // as its scalar code: its vector code gives 0xffff
+      if (F == bfloat16) s.nan[1] = s.nan[0];  // as in scalar code; vector code gives 0xffff
       if (F != float16) s.nan_payload = 0;
       if (is_ocp_fp8) s.nan[0] = F.magnitude_mask(), s.nan[1] = F.code_mask();
       if (policy == overflow::torch && F == float8_e4m3fn) s.overflowed = s.infinite = F.max_code();

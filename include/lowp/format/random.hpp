@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random bits: a pure function of (counter, key), so nothing needs to be saved.
+// Counter-based random bits: a pure function of (counter, key), so there is no state to save.
 #pragma once
 
 #include <lowp/lanes/lanes.hpp>
@@ -25,9 +25,10 @@ struct philox_keys {
   }
 };
 
-// The name is in parentheses because Random123 has a macro of that name with arguments.
+// The name is in parentheses, because Random123 has a macro with arguments of the same name.
 
-/// Philox4x32-10 on lanes: word[0..3] is the counter going in and the random words coming out.
+/// Computes Philox4x32-10 on lanes: word[0..3] is the counter first and the random words
+/// afterwards.
 /// J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 template <class U>
 LOWP_FN constexpr void(philox4x32)(U (&word)[4], philox_keys const& keys) {
@@ -43,7 +44,7 @@ LOWP_FN constexpr void(philox4x32)(U (&word)[4], philox_keys const& keys) {
   }
 }
 
-/// The same for one block. Known answer: counter 0, key 0 -> 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
+/// Computes one block. Known answer: counter 0, key 0 -> 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
 LOWP_HOST_FN constexpr std::array<std::uint32_t, 4>(philox4x32)(
     std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
   std::uint32_t word[4] = {counter[0], counter[1], counter[2], counter[3]};
@@ -51,20 +52,20 @@ LOWP_HOST_FN constexpr std::array<std::uint32_t, 4>(philox4x32)(
   return {word[0], word[1], word[2], word[3]};
 }
 
-/// Names tensor and step, so that no two of them share random bits.
+/// Returns the stream of a tensor and a step, so that no two of them share random bits.
 LOWP_FN constexpr std::uint64_t stream_of(std::uint32_t tensor, std::uint64_t step) {
   return std::uint64_t{tensor} << 32 | (step & 0xffffffff);
 }
 
-/// What one draw of 16 bits per element is a function of: seed, stream and the draw's number
-/// (0 for the parameter, 1 and 2 for the first and second moment).
+/// The source of one draw of 16 bits per element: seed, stream and the draw's number. Draw 0 is for
+/// the parameter, 1 and 2 for the first and second moment.
 struct random_source {
   std::uint64_t seed, stream;
   std::uint32_t draw = 0;
 
   static constexpr std::uint64_t elements_per_block = 8;
 
-  /// Words 0 and 1 of a block's counter; words 2 and 3 are the stream.
+  /// Returns words 0 and 1 of a block's counter; words 2 and 3 are the stream.
   ///
   ///     | draw (3 bits) | element index / 8 (61 bits) |
   LOWP_FN constexpr std::uint64_t counter(std::uint64_t index) const {
@@ -75,7 +76,8 @@ struct random_source {
     return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
   }
 
-  /// Random words of the blocks whose counters have the low words `low`, in lanes. `keys` are keys().
+  /// Computes the random words of several blocks, in lanes. `low` holds the low words of their
+  /// counters, and `keys` are keys().
   template <class U>
   LOWP_FN constexpr void words(U (&word)[4], U low, std::uint64_t counter_of_any,
                                philox_keys const& keys) const {
@@ -90,8 +92,11 @@ struct random_source {
     words(word, low, counter_of_any, keys());
   }
 
-  /// The 16 bits of one element: words in order give their low halves to elements 0 to 3 of a
-  /// block and their high halves to elements 4 to 7.
+  /// Returns the 16 bits of one element, from a block of four words:
+  ///
+  ///     word          0  1  2  3
+  ///     low half  ->  0  1  2  3
+  ///     high half ->  4  5  6  7    index % 8
   LOWP_FN constexpr std::uint32_t operator()(std::uint64_t index) const {
     std::uint32_t word[4] = {};
     std::uint64_t const block = counter(index);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounding modes, each an increment: a B-bit fraction is the position of the exact value between its
-// neighbours toward and away from zero, and the result is the neighbour away from zero iff fraction
-// plus increment carries, that is, reaches 2^B. No increment reaches 2^B by itself, so an exact value
-// never moves.
+// Rounding modes, each an increment. A B-bit fraction is the position of the exact value between
+// its neighbours toward and away from zero. The result is the neighbour away from zero if and only
+// if fraction plus increment carries, that is, reaches 2^B. No increment reaches 2^B by itself, so
+// an exact value never moves.
 #pragma once
 
 #include <lowp/format/random.hpp>
@@ -13,16 +13,19 @@
 namespace lowp {
 
 namespace detail {
-/// All ones, and a one at the top, of B bits.
+/// The numbers of B bits that are all ones, and a one at the top.
 template <int B, class U>
 inline constexpr auto all = (typename lane<U>::scalar{1} << B) - 1;
 template <int B, class U>
 inline constexpr auto half = typename lane<U>::scalar{1} << (B - 1);
 }  // namespace detail
 
-// A mode's increment<B>(odd, negative, random): `odd` is 1 where the neighbour toward zero has an odd
-// code, `random` holds 16 bits. `inward(negative)`: overflow is the largest finite value
-// (IEEE 754-2019, 7.4) rather than infinity.
+// A mode has two functions:
+//
+//     increment<B>(odd, negative, random)    odd is 1 if the neighbour toward zero has an odd code;
+//                                            random holds 16 bits
+//     inward(negative)                       true if overflow gives the largest finite value
+//                                            (IEEE 754-2019, 7.4) rather than infinity
 
 /// IEEE 754 roundTiesToEven.
 struct nearest_even {
@@ -74,8 +77,8 @@ struct downward {
   LOWP_FN constexpr bool inward(bool negative) const { return !negative; }
 };
 
-/// An inexact value becomes the neighbour with the odd code (S. Boldo, G. Melquiond, "Emulation of
-/// FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE TC 57, 2008).
+/// Rounds an inexact value to the neighbour with the odd code (S. Boldo, G. Melquiond, "Emulation
+/// of FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE TC 57, 2008).
 struct to_odd {
   static constexpr bool is_stochastic = false;
   template <int B, class U, class M>
@@ -85,30 +88,30 @@ struct to_odd {
   LOWP_FN constexpr bool inward(bool) const { return true; }
 };
 
-/// Away from zero with the probability that the position gives. Element i of a span takes its bits
-/// from (seed, stream, offset + i) alone, so any split of the span gives the same result.
+/// Rounds away from zero with the probability that the position gives. Element i of a span takes
+/// its bits from (seed, stream, offset + i) alone. Any split of the span therefore gives the same
+/// result.
 struct stochastic {
   std::uint64_t seed, stream = 0, offset = 0;
 
-  /// The same with `step` in the low half of the stream: see stream_of.
+  /// Returns the mode with `step` in the low half of the stream: see stream_of.
   LOWP_FN constexpr stochastic at(std::uint64_t step) const {
     return {seed, stream_of(static_cast<std::uint32_t>(stream >> 32), step), offset};
   }
-  /// The same with another stream.
   LOWP_FN constexpr stochastic with_stream(std::uint64_t other) const {
     return {seed, other, offset};
   }
-  /// The same for tensor number `number` of a list: counted from that of the stream.
+  /// Returns the mode for tensor `number` of a list, counted from the stream's own tensor.
   LOWP_FN constexpr stochastic of_tensor(std::uint32_t number) const {
     return {seed, stream + stream_of(number, 0), offset};
   }
-  /// The same for what is left of a span after its first `count` elements.
+  /// Returns the mode for the rest of a span after its first `count` elements.
   LOWP_FN constexpr stochastic after(std::uint64_t count) const {
     return {seed, stream, offset + count};
   }
 
   static constexpr bool is_stochastic = true;
-  /// The fraction is first rounded to the nearest multiple of 2^-16, half up.
+  /// Rounds the fraction first to the nearest multiple of 2^-16, half up.
   template <int B, class U, class M>
   LOWP_FN constexpr U increment(U const&, M const&, U const& random) const {
     if constexpr (B > 16)
@@ -119,7 +122,7 @@ struct stochastic {
   LOWP_FN constexpr bool inward(bool) const { return false; }
 };
 
-/// Stochastic rounding of one value with the caller's 16 random bits.
+/// Rounds one value stochastically with the caller's 16 random bits.
 struct stochastic_bits {
   std::uint16_t r;
 
@@ -139,12 +142,12 @@ template <class R>
 concept deterministic_rounding =
     one_of<R, nearest_even, nearest_away, toward_zero, upward, downward, to_odd>;
 
-/// Stands for a mode of which something is known only where a kernel runs.
+/// A mode with a part that is known only inside a kernel.
 template <class R>
 concept settles = requires(R const& mode) { mode.settled(); };
 }  // namespace detail
 
-/// One of the modes above, stochastic_bits excepted, chosen at run time: what per_slot holds.
+/// A mode chosen at run time, as per_slot holds it: any mode above except stochastic_bits.
 class rounding_mode {
  public:
   LOWP_HOST_FN constexpr rounding_mode() : rounding_mode(nearest_even{}) {}
@@ -161,7 +164,7 @@ class rounding_mode {
     }
   }
 
-  static constexpr bool is_stochastic = true;  // it may be
+  static constexpr bool is_stochastic = true;  // it may be stochastic
   template <int B, class U, class M>
   LOWP_FN constexpr U increment(U const& odd, M const& negative, U const& random) const {
     auto const is_odd = lanes::equal(odd, lanes::broadcast<U>(1));
@@ -170,15 +173,15 @@ class rounding_mode {
     return (fixed + ((random & random_mask_) << (bits - 16))) >> (bits - B);
   }
   LOWP_FN constexpr bool inward(bool negative) const { return inward_[negative ? 1 : 0]; }
-  /// Where the random bits come from; null for a deterministic mode.
+  /// Returns the source of the random bits, or null for a deterministic mode.
   LOWP_FN constexpr stochastic const* random() const { return random_mask_ ? &random_ : nullptr; }
-  /// The same mode with `step` in the low half of its stream.
+  /// Returns the mode with `step` in the low half of its stream.
   LOWP_FN constexpr rounding_mode at(std::uint64_t step) const {
     rounding_mode mode = *this;
     mode.random_ = random_.at(step);
     return mode;
   }
-  /// The same mode for what is left of a span after its first `count` elements.
+  /// Returns the mode for the rest of a span after its first `count` elements.
   LOWP_FN constexpr rounding_mode after(std::uint64_t count) const {
     rounding_mode mode = *this;
     mode.random_ = random_.after(count);
@@ -188,7 +191,7 @@ class rounding_mode {
  private:
   using word = std::uint32_t;
 
-  static constexpr int bits = 31;  // of the fractions below
+  static constexpr int bits = 31;  // bits of the fractions below
   template <class R>
   LOWP_HOST_FN static constexpr word of(R const& mode, word odd, bool negative) {
     return mode.template increment<bits>(odd, negative, word{0});
@@ -204,7 +207,7 @@ class rounding_mode {
   stochastic random_{.seed = 0};
 };
 
-/// A mode for the parameter and for each moment, for `update`.
+/// A mode for the parameter and one for each moment, for `update`.
 struct per_slot {
   rounding_mode param{}, first{}, second{};
 };
@@ -213,15 +216,15 @@ template <class R>
 concept rounding =
     detail::deterministic_rounding<R> || detail::one_of<R, stochastic, stochastic_bits, per_slot>;
 
-/// What one value can be rounded with.
+/// A mode that rounds one value.
 template <class R>
 concept value_rounding = rounding<R> && !std::same_as<R, per_slot>;
 
-/// What every element of a span can be rounded with.
+/// A mode that rounds every element of a span.
 template <class R>
 concept span_rounding = value_rounding<R> && !std::same_as<R, stochastic_bits>;
 
-/// What an optimizer step can be rounded with.
+/// A mode that rounds in an optimizer step.
 template <class R>
 concept update_rounding = rounding<R> && !std::same_as<R, stochastic_bits>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// double, long double and integers taken apart exactly, so that they reach a narrow format in one
+// Exact parts of double, long double and integers, so that these reach a narrow format in one
 // rounding.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace lowp::detail {
 
-/// The integers that every dialect of the compiler has, be they `std::integral` there or not.
+/// The integer types of every dialect of the compiler, `std::integral` there or not.
 #if defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
@@ -23,13 +23,13 @@ template <class I>
 concept integer = std::integral<I>;
 #endif
 
-/// (-1)^negative * significand * 2^(exponent - 61), the significand's top bit being bit 61. Below
-/// bit 0 nothing but "not zero" is kept: bit 0 is set if anything non-zero was dropped.
+/// A number (-1)^negative * significand * 2^(exponent - 61), with the significand's top bit at bit
+/// 61. Bit 0 is also set if any non-zero bit below it was dropped.
 struct unpacked {
   bool negative = false, infinite = false, nan = false;
-  int exponent = -100000;  // of zero: below every grid
+  int exponent = -100000;  // zero's exponent: below every grid
   std::uint64_t significand = 0;
-  std::uint32_t payload = 0;  // of a NaN: the leading 32 bits of its significand field
+  std::uint32_t payload = 0;  // the leading 32 bits of a NaN's significand field
 
   static constexpr int precision = 62;
 };
@@ -45,7 +45,7 @@ LOWP_FN constexpr int leading_zeros(std::uint64_t x) {
 #endif
 }
 
-/// significand * 2^scale for any 64-bit significand.
+/// Returns significand * 2^scale for any 64-bit significand.
 LOWP_FN constexpr unpacked normalized(bool negative, std::uint64_t significand, int scale) {
   unpacked u{.negative = negative};
   if (significand == 0) return u;
@@ -72,7 +72,7 @@ LOWP_FN constexpr unpacked unpack(double x) {
                     (field ? field : 1) - 1075);
 }
 
-/// A float's pattern. No instruction touches the value, so that flushing subnormals does not either.
+/// Unpacks a float's pattern. No instruction touches the value, so nothing flushes a subnormal.
 LOWP_FN constexpr unpacked unpack_binary32(std::uint32_t b) {
   bool const negative = b >> 31;
   auto const field = static_cast<int>(b >> 23 & 0xff);
@@ -86,8 +86,8 @@ LOWP_FN constexpr unpacked unpack_binary32(std::uint32_t b) {
                     (field ? field : 1) - 150);
 }
 
-/// The x87 format has a 64-bit significand, which needs no more than its storage; every other
-/// long double, and constant evaluation, goes by arithmetic.
+/// The x87 format has a 64-bit significand, which can be read from storage. Every other long
+/// double, and constant evaluation, needs arithmetic.
 inline constexpr bool long_double_is_x87 = std::numeric_limits<long double>::digits == 64;
 
 LOWP_HOST_FN constexpr unpacked unpack_by_arithmetic(long double x) {
@@ -134,7 +134,7 @@ LOWP_FN constexpr unpacked unpack(long double x) {
 template <integer I>
 LOWP_FN constexpr unpacked unpack(I x) {
   bool negative = false;
-  // Not std::is_signed, which knows integers of 128 bits in GNU's dialect only.
+  // Not std::is_signed: it knows integers of 128 bits in GNU's dialect only.
   constexpr bool is_signed = static_cast<I>(-1) < static_cast<I>(1);
   if constexpr (is_signed) negative = x < 0;  // nvcc warns of unsigned numbers below 0
   if constexpr (sizeof(I) <= 8) {
@@ -149,13 +149,13 @@ LOWP_FN constexpr unpacked unpack(I x) {
   }
 }
 
-/// An exact magnitude between two codes of F: `lower` is the code toward zero, `fraction` the
-/// position between the two in 63 bits. Codes continue beyond the largest finite value.
+/// The position of an exact magnitude between two codes of F. `lower` is the code toward zero,
+/// `fraction` the 63-bit position between the two. Codes continue beyond the largest finite value.
 struct position {
   std::uint64_t lower, fraction;
 };
 
-/// Where u lies. Beyond 63 dropped bits all that is kept of the fraction is the leading ones.
+/// Returns the position of u. Beyond 63 dropped bits, only the leading bits of the fraction remain.
 template <format F>
 LOWP_FN constexpr position locate(unpacked const& u) {
   constexpr int width = 63, least = unpacked::precision - F.precision();
@@ -168,7 +168,7 @@ LOWP_FN constexpr position locate(unpacked const& u) {
   int const near = dropped - far < width ? dropped - far : width;
   auto const binade = static_cast<std::uint64_t>(above < 0 ? 0 : above) << F.significand_bits;
   std::uint64_t const fraction = kept << (width - near) & all<width, std::uint64_t>;
-  // The code of 2^min_exponent is 0 where there is no zero.
+  // Without zero, code 0 is 2^min_exponent.
   return {binade + (kept >> near) - (F.has_zero() ? 0 : 1), fraction};
 }
 
@@ -186,7 +186,7 @@ LOWP_FN constexpr std::uint32_t encode(unpacked const& u, std::uint32_t random, 
       .code;
 }
 
-/// The same to binary32, which has a policy but no presets.
+/// Encodes to binary32, which has a policy but no presets.
 template <class R>
 LOWP_FN constexpr std::uint32_t encode_binary32(unpacked const& u, std::uint32_t random,
                                                 R const& rounding, overflow policy) {

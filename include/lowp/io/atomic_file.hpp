@@ -25,15 +25,15 @@ namespace lowp {
 
 inline namespace LOWP_UNIT {
 
-/// Bytes go to a neighbour of `path`, which commit() gives its name (rename, POSIX.1-2017: whoever
-/// opens the name finds the old file or the new one). Until then, whatever happens, the old file is
-/// as it was. Without commit() the neighbour is removed; a process that is killed leaves it behind,
-/// as `path.part-PROCESS-NUMBER`, where a name that leaves no room for that is cut.
+/// A file in progress. Bytes go to a neighbour of `path`. commit() gives the neighbour that name
+/// (rename, POSIX.1-2017: a reader of the name finds the old file or the new one). Until then the
+/// old file is unchanged, whatever happens. Without commit() the neighbour is removed. A killed
+/// process leaves it as `path.part-PROCESS-NUMBER`; a name too long for that is cut.
 ///
-/// An existing file's permissions are kept, and nobody but its owner may read the neighbour. A symbolic
-/// link is followed, also to where no file is yet. What is no regular file
-/// cannot be replaced, and is refused, as is a file that this process may not write.
-/// Every function throws std::system_error (a std::runtime_error) that names the path.
+/// An existing file keeps its permissions. Only its owner may read the neighbour. A symbolic link
+/// is followed, also to a file that does not exist. An existing file must be regular, and this
+/// process must be allowed to write it.
+/// @throws std::system_error  (a std::runtime_error) from every function; it names the path
 class atomic_file {
  public:
   explicit atomic_file(std::string path) : path_(std::move(path)), target_(path_) {
@@ -44,7 +44,7 @@ class atomic_file {
     if (exists && S_ISDIR(old.st_mode)) fail(EISDIR);
     if (exists && !S_ISREG(old.st_mode)) fail(EINVAL);
     if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
-    // Until it has the permissions of the file that it replaces, nobody else may read it.
+    // Nobody else may read it before it has the permissions of the file that it replaces.
     if (exists) permissions_ = old.st_mode & 07777;
     create(exists ? 0600 : 0666);
   }
@@ -54,7 +54,8 @@ class atomic_file {
 
   [[nodiscard]] std::string const& path() const { return path_; }
 
-  /// @param offset  of the first byte; what is never written reads as zero
+  /// Writes bytes. Bytes that are never written read as zero.
+  /// @param offset  position of the first byte
   void write_at(std::uint64_t offset, std::span<std::byte const> bytes) {
     while (!bytes.empty()) {
       ssize_t const written =
@@ -66,9 +67,9 @@ class atomic_file {
     }
   }
 
-  /// Puts the bytes on the disk and the file in its place. If it throws, the old file is there, but
-  /// for one case: the new file is in its place and its directory could not be synchronized, so that
-  /// after a power failure either may be found.
+  /// Puts the bytes on the disk and the file in its place. If it throws, the old file is in place,
+  /// except if the directory cannot be synchronized. Then the new file is in place, and after a
+  /// power failure either may be.
   void commit() {
     if (permissions_) static_cast<void>(::fchmod(descriptor_, *permissions_));
     if (::fsync(descriptor_) != 0) fail(errno);
@@ -85,9 +86,9 @@ class atomic_file {
                                      "lowp::atomic_file: cannot write '" + path_ + "'");
   }
 
-  /// To the file that a link leads to, be it there or not, so that the link stays.
+  /// Follows links to the file, which need not exist, so that the links stay.
   void follow_links() {
-    constexpr int most_links = 40;  // as Linux
+    constexpr int most_links = 40;  // the limit of Linux
     std::error_code not_there;
     for (int i = 0; std::filesystem::is_symlink(target_, not_there); ++i) {
       if (i == most_links) fail(ELOOP);
@@ -98,7 +99,7 @@ class atomic_file {
   }
 
   void create(::mode_t permissions) {
-    // Another thread's, or what a killed process left.
+    // Another thread's file, or that of a killed process, may have the name.
     constexpr int most_neighbours = 10000;
     for (int i = 0; i < most_neighbours; ++i) {
       std::string name = neighbour(".part-" + std::to_string(::getpid()) + "-" + std::to_string(i));
@@ -108,8 +109,8 @@ class atomic_file {
     }
     if (descriptor_ < 0) fail(errno);
   }
-  /// The target's path and `suffix`, but no more of its name than leaves room for that; characters of
-  /// UTF-8 stay whole.
+  /// Returns the target's path and `suffix`. Cuts the name to leave room for the suffix, but never
+  /// within a UTF-8 character.
   [[nodiscard]] std::string neighbour(std::string const& suffix) const {
     long const found = ::pathconf(directory().c_str(), _PC_NAME_MAX);
     std::size_t const longest = found > 0 ? static_cast<std::size_t>(found) : 255;
@@ -133,14 +134,14 @@ class atomic_file {
 
   void synchronize_directory() {
     int const opened = ::open(directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (opened < 0) return;  // a directory that may be written and not read
+    if (opened < 0) return;  // a writable directory may be unreadable
     int const reason = ::fsync(opened) == 0 ? 0 : errno;
     ::close(opened);
-    if (reason != 0 && reason != EINVAL) fail(reason);  // EINVAL: this file system cannot
+    if (reason != 0 && reason != EINVAL) fail(reason);  // EINVAL: the file system lacks it
   }
 
   std::string path_, target_, neighbour_;
-  std::optional<::mode_t> permissions_;  ///< of the file that is replaced
+  std::optional<::mode_t> permissions_;  ///< permissions of the file to replace
   int descriptor_ = -1;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// fmt::format for the value types:
+// Formats the value types with fmt::format:
 //
 //     {}      the shortest text that reads back to the same value; fill, align, sign and width too
 //     {:.3f}  the exact value, as for a float with any precision or a type of a, e, f, g
-//     {:x}    the code, in as many hexadecimal digits as the format needs; fill, align and width too
-//     {:b}    sign|exponent|significand, in binary; likewise
+//     {:x}    the code, in all hexadecimal digits of the format; fill, align and width too
+//     {:b}    sign|exponent|significand, in binary; fill, align and width too
 #pragma once
 
 #include <lowp/format/charconv.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and std::format, where the library has that: as lowp/fmt.hpp, without x and b. Output to streams is float's, manipulators and all, of the exact value; input rounds the text once.
+// Streams and std::format, if the library has it: as io/fmt.hpp, but without x and b. A stream
+// shows the exact value as it shows a float, with all manipulators. Input rounds the text once.
 #pragma once
 
 #include <lowp/format/charconv.hpp>
@@ -22,8 +23,8 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
   return out << detail::nearest<double>(detail::unpack(value));
 }
 
-/// Reads the longest run of characters that numbers are made of. If it is not a number, sets failbit and
-/// leaves `value` as it was.
+/// Reads the longest run of characters that occur in numbers. If that is not a number, sets failbit
+/// and leaves `value` unchanged.
 template <class Traits, narrow T>
 std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& in, T& value) {
   typename std::basic_istream<char, Traits>::sentry const ready(in);
@@ -50,8 +51,8 @@ std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& i
 }  // namespace lowp
 
 #if defined(__cpp_lib_format)
-/// {} is the shortest text that reads back to the same value; with a precision or a type of a, e, f, g, that
-/// of the exact value.
+/// Formats {} as the shortest text that reads back to the same value. With a precision or a type of
+/// a, e, f, g it formats the exact value.
 template <lowp::format F>
 struct std::formatter<lowp::basic_float<F>, char> {
   constexpr auto parse(std::format_parse_context& context) {

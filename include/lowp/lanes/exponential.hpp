@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp and log in the vocabulary of lanes.hpp: chains of fused multiply-adds, so that a float, a pack of
-// any instruction set and a CUDA thread get the same bits, which no two mathematical libraries give.
+// exp and log in the vocabulary of lanes.hpp, as chains of fused multiply-adds. A float, a pack of
+// any instruction set and a CUDA thread get the same bits. No two mathematical libraries agree on
+// them.
 #pragma once
 
 #include <lowp/lanes/lanes.hpp>
@@ -11,16 +12,18 @@ namespace lowp {
 
 namespace detail {
 
-/// What e^x and e^-x are asked for with.
+/// The signs that select e^x and e^-x.
 inline constexpr int of_plus = 1, of_minus = -1;
-/// Where it is 2^n of e^-x, n is 0 at most, and 2^(n + 65) a normal number, whose exponent field is n + 192.
+/// The bias that turns n into an exponent field, for 2^n of e^-x. There n is at most 0, and
+/// 2^(n + 65) is a normal number with the exponent field n + 192.
 inline constexpr std::uint32_t minus_exp_bias = 192;
-/// Has 0 in its 9 lowest bits, or else that; both are even, so that neither decides a tie.
+/// The number that rounds another to an integer when added. Its 9 lowest bits are 0 or, for
+/// of_minus, the bias; both are even, so neither decides a tie.
 template <int Sign>
 inline constexpr float exp_rounder = 0x1.8p23f + (Sign == of_minus ? minus_exp_bias : 0);
 
-/// e * 2^n, rounded once, for e in [1/2, 2) and a whole number n, from -150 to 150 or, for Sign = of_minus, to 0.
-/// Of NaN, NaN.
+/// Returns e * 2^n, rounded once, or NaN for NaN. e is in [1/2, 2). n is an integer from -150 to
+/// 150 or, for Sign = of_minus, to 0.
 ///
 /// @param rounded  n + exp_rounder<Sign>
 template <int Sign, class F>
@@ -28,11 +31,11 @@ LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded) {
   if constexpr (requires { lane<F>::times_power_of_two(e, n); }) {
     return lane<F>::times_power_of_two(e, n);
   } else if constexpr (Sign == of_minus) {
-    // The first product is exact.
+    // The first product is exact, so that only the second one rounds.
     F const product = lanes::mul(e, lanes::from_bits<F>(lanes::bits(rounded) << 23));
     return lanes::mul(product, lanes::broadcast<F>(0x1p-65f));
   } else {
-    // 2^n in two factors of half the exponent: the first product is exact.
+    // 2^n in two factors, each with half the exponent: the first product is exact.
     auto const shifted = lanes::bits(rounded) - (lanes::bits(exp_rounder<Sign>) - 256u);
     auto const half = shifted >> 1;
     F const product = lanes::mul(e, lanes::from_bits<F>((half - 1u) << 23));
@@ -40,12 +43,12 @@ LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded) {
   }
 }
 
-/// e^(Sign x) for x in [-104, 104] or NaN; the sign of a zero does not matter.
+/// Returns e^(Sign x) for x in [-104, 104] or NaN. The sign of a zero does not matter.
 template <int Sign, class F>
 LOWP_FN F bounded_exp(F const& x) {
-  // Sign x = n ln 2 + Sign r, where n is an integer and |r| is at most half of ln 2, or a little more. Added
-  // to 1.5 * 2^23, Sign x / ln 2 is rounded to an integer that is in the low bits. n times the first part of
-  // ln 2 is exact: W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980, chapter 6.
+  // Sign x = n ln 2 + Sign r: n is an integer, |r| at most slightly above half of ln 2. Adding
+  // 1.5 * 2^23 rounds Sign x / ln 2 to an integer in the low bits. n times the high part of ln 2 is
+  // exact (W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980, chapter 6).
   constexpr float log2_e = Sign * 0x1.715476p0f;
   constexpr float minus_ln2_high = -Sign * 0x1.62e4p-1f, minus_ln2_low = -Sign * 0x1.7f7d1cp-20f;
   F const rounded =
@@ -54,8 +57,8 @@ LOWP_FN F bounded_exp(F const& x) {
   F const r = lanes::fma(n, lanes::broadcast<F>(minus_ln2_low),
                          lanes::fma(n, lanes::broadcast<F>(minus_ln2_high), x));
 
-  // 1 + y + y^2 q(y) for y = Sign r, q the polynomial of degree 4 whose greatest relative error in the result
-  // is least: 0.055 * 2^-24 with coefficients rounded to float.
+  // 1 + y + y^2 q(y) for y = Sign r. The polynomial q of degree 4 minimises the greatest relative
+  // error of the result. With coefficients rounded to float, that error is 0.055 * 2^-24.
   F e = lanes::broadcast<F>(0x1.6ac36cp-10f);
   e = lanes::fma(e, r, lanes::broadcast<F>(Sign * 0x1.123da6p-7f));
   e = lanes::fma(e, r, lanes::broadcast<F>(0x1.555858p-5f));
@@ -68,7 +71,7 @@ LOWP_FN F bounded_exp(F const& x) {
 
 inline constexpr float exp_bound = 104;  ///< e^-104 rounds to 0, e^104 to infinity
 
-/// e^-x for x not negative, infinity included; NaN of NaN.
+/// Returns e^-x for x >= 0, infinity included, and NaN for NaN.
 template <class F>
 LOWP_FN F exp_of_minus(F const& x) {
   return bounded_exp<of_minus>(lanes::smaller_or_nan(x, lanes::broadcast<F>(exp_bound)));
@@ -78,8 +81,8 @@ LOWP_FN F exp_of_minus(F const& x) {
 
 namespace lanes {
 
-/// e^x for every float, within 0.90 units in the last place, subnormal results included: 0 below
-/// -103.97, infinity above 88.72; the NaN that is given.
+/// Returns e^x for every float, within 0.90 units in the last place, subnormal results included.
+/// The result is 0 below -103.97 and infinity above 88.72. A NaN is returned as given.
 template <class F>
 LOWP_FN F exp(F const& x) {
   using U = word<F>;
@@ -87,10 +90,12 @@ LOWP_FN F exp(F const& x) {
   return select(is_nan(x), x, detail::bounded_exp<detail::of_plus>(from_bits<F>(m)));
 }
 
-/// ln x for a normal positive x, within 0.84 units in the last place.
+/// Returns ln x for a normal positive x, within 0.84 units in the last place.
 ///
-/// As logf of FreeBSD (lib/msun/src/e_logf.c, and its constants), but that products are fused: x = 2^k m
-/// with m between sqrt(1/2) and sqrt(2); with f = m - 1 and s = f / (2 + f), ln m = f - f^2/2 + s (f^2/2 + R(s)).
+/// It follows logf of FreeBSD (lib/msun/src/e_logf.c, and its constants), with fused products:
+///
+///     x = 2^k m with m between sqrt(1/2) and sqrt(2), f = m - 1, s = f / (2 + f)
+///     ln m = f - f^2/2 + s (f^2/2 + R(s))
 template <class F>
 LOWP_FN F log(F const& x) {
   using U = word<F>;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vocabulary of one lane. An element function written in these words means the same bits for a
-// float, for a pack of any instruction set and for a CUDA thread.
+// The vocabulary of one lane. An element function in these words gives the same bits in every lane
+// type. A lane type is a float, in a CUDA thread too, or a pack of any instruction set.
 //
 //     word   std::uint32_t or a pack of them: + - * & | ^ << >> and the functions below
 //     real   float or a pack of them: the functions below only, so that nothing is contracted
-//     mask   bool or a pack of them: both, either, negate, select
+//     mask   bool or a pack of them: mask_and, mask_or, mask_not, any, count, select
 #pragma once
 
 #include <lowp/lanes/scalar_lanes.hpp>
@@ -16,7 +16,7 @@ namespace lowp {
 
 namespace lanes {
 
-/// The word, the mask and the double-precision lanes that go with a lane type.
+/// The word, the mask and the double-precision lanes of a lane type.
 template <class T>
 using word = typename lane<T>::word;
 template <class T>
@@ -24,14 +24,14 @@ using mask = typename lane<T>::mask;
 template <class T>
 using wide = typename lane<T>::wide;
 
-/// The same value in every lane.
+/// Returns x in every lane.
 template <class T>
 LOWP_FN constexpr T broadcast(typename lane<T>::scalar x) {
   return lane<T>::broadcast(x);
 }
 
-// Words. `greater`, `max` and `min` compare as two's complement numbers, `product` has both halves,
-// .high and .low, `to_real` is exact below 2^24.
+// Words. `greater`, `max` and `min` compare in two's complement. `mul_wide` returns both halves of
+// the product, .high and .low. `to_real` is exact below 2^24.
 template <class U>
 LOWP_FN constexpr auto equal(U const& a, U const& b) {
   return lane<U>::equal(a, b);
@@ -44,7 +44,7 @@ template <class U>
 LOWP_FN constexpr auto mul_wide(U const& a, std::uint32_t b) {
   return lane<U>::mul_wide(a, b);
 }
-/// a ^ b ^ key, where the key is the same in every lane.
+/// Returns a ^ b ^ key, with the same key in every lane.
 template <class U>
 LOWP_FN constexpr U xor3(U const& a, U const& b, std::uint32_t const& key) {
   return lane<U>::xor3(a, b, key);
@@ -79,12 +79,12 @@ template <class M>
 LOWP_FN constexpr M mask_not(M const& a) {
   return lane<M>::mask_not(a);
 }
-/// In at least one lane.
+/// Returns true if the mask is true in at least one lane.
 template <class M>
 LOWP_FN constexpr bool any(M const& a) {
   return lane<M>::any(a);
 }
-/// In how many lanes.
+/// Returns the number of true lanes.
 template <class M>
 LOWP_FN constexpr std::uint32_t count(M const& a) {
   return lane<M>::count(a);
@@ -120,30 +120,30 @@ template <class F>
 LOWP_FN F sqrt(F const& a) {
   return lane<F>::sqrt(a);
 }
-/// a * b + c, rounded once.
+/// Returns a * b + c, rounded once.
 template <class F>
 LOWP_FN F fma(F const& a, F const& b, F const& c) {
   return lane<F>::fma(a, b, c);
 }
-/// The integer below a number from 0 to below 2^31.
+/// Returns the largest integer not above a, for a from 0 to below 2^31.
 template <class F>
 LOWP_FN constexpr word<F> to_word(F const& a) {
   return lane<F>::to_word(a);
 }
-/// Exactly, in double precision.
+/// Returns a in double precision, exactly.
 template <class F>
 LOWP_FN wide<F> widen(F const& a) {
   return lane<F>::widen(a);
 }
 
-/// sum + a * b in double precision, for a product that is exact, as that of two floats is: whether it is
-/// rounded before the sum makes no difference.
+/// Returns sum + a * b in double precision. The product must be exact, as the product of two floats
+/// is. Rounding it before the sum then makes no difference.
 template <class D>
 LOWP_FN D add_product(D const& sum, D const& a, D const& b) {
   return lane<D>::add_product(sum, a, b);
 }
 
-// Reals taken as bit patterns: no floating-point flag of any compiler touches these.
+// Reals as bit patterns: no compiler's floating-point flag affects these.
 inline constexpr std::uint32_t binary32_sign = 0x80000000, binary32_infinity = 0x7f800000,
                                binary32_nan = 0x7fc00000;
 
@@ -155,8 +155,9 @@ template <class F>
 LOWP_FN constexpr F absolute(F const& a) {
   return from_bits<F>(magnitude(a));
 }
-/// A word of which a GPU's compiler does not see that it was or becomes a float: of a test it would
-/// make a comparison of floats, of a sign's change a negation, and under --use_fast_math such as flush.
+/// Returns a word that a GPU's compiler does not recognise as a float. Otherwise it would turn a
+/// test into a comparison of floats, and a changed sign into a negation. Under --use_fast_math both
+/// flush subnormals.
 template <class U>
 LOWP_FN constexpr U hidden(U const& a) {
 #if defined(__CUDA_ARCH__)
@@ -180,19 +181,19 @@ template <class F>
 LOWP_FN constexpr auto is_zero(F const& a) {
   return equal(magnitude(a), broadcast<word<F>>(0));
 }
-/// The one NaN that a computed result may be.
+/// Returns a, or the canonical quiet NaN for any NaN, the only one that a computed result may be.
 template <class F>
 LOWP_FN constexpr F canonical(F const& a) {
   return from_bits<F>(select(is_nan(a), broadcast<word<F>>(binary32_nan), bits(a)));
 }
-/// An integer that orders as the number does, but for zeros and NaN.
+/// Returns an integer that orders as the number does, except for zeros and NaN.
 template <class F>
 LOWP_FN constexpr word<F> order(F const& a) {
   word<F> const sign = bits(a) >> 31;
   return bits(a) ^ ((broadcast<word<F>>(0) - sign) & (binary32_sign - 1));
 }
-/// The larger of x, which may be NaN, and a number: the number if x is NaN. Which of two zeros is
-/// unspecified.
+/// Returns the larger of x and `number`, or `number` if x is NaN. `number` must not be NaN. The
+/// choice between two zeros is unspecified.
 template <class F>
 LOWP_FN F maximum_number(F const& x, F const& number) {
   if constexpr (requires { lane<F>::maximum_number(x, number); })
@@ -200,7 +201,8 @@ LOWP_FN F maximum_number(F const& x, F const& number) {
   else
     return select(mask_and(mask_not(is_nan(x)), greater(order(x), order(number))), x, number);
 }
-/// The smaller of x, which may be NaN, and a number: NaN if x is. Which of two zeros is unspecified.
+/// Returns the smaller of x and `number`, or NaN if x is NaN. `number` must not be NaN. The choice
+/// between two zeros is unspecified.
 template <class F>
 LOWP_FN F smaller_or_nan(F const& x, F const& number) {
   if constexpr (requires { lane<F>::smaller_or_nan(x, number); })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a row operation may fold a row to. Both give the same bits wherever they are computed: a maximum
-// has no order, and a sum has one that is a function of the number of columns alone.
+// The folds that a row operation may use. Both give the same bits on every machine. A maximum has
+// no order, and the order of a sum depends on the number of columns alone.
 #pragma once
 
 #include <lowp/lanes/lanes.hpp>
@@ -13,12 +13,13 @@ namespace lowp {
 
 namespace fold {
 
-/// The largest number, -inf if there is none; a NaN is none. Which zero is unspecified.
+/// The largest number of a row, or -inf if the row has no number; NaN is not a number. The choice
+/// between two zeros is unspecified.
 struct maximum {};
 
-/// Element e is added to sum number e % 256 of 256, in the order of the elements; then sum i + 128 is
-/// added to sum i, i + 64 to i, and so on down to i + 1. For n elements the relative error, where none is
-/// negative, is at most (n / 256 + 9) * 2^-24.
+/// A sum in 256 interleaved sums. Element e is added to sum e % 256, in the order of the elements.
+/// Then sum i + 128 is added to sum i, i + 64 to i, and so on down to i + 1. For n elements, if no
+/// element is negative, the relative error is at most (n / 256 + 9) * 2^-24.
 struct sum {};
 
 inline constexpr std::size_t sums = 256;
@@ -31,7 +32,7 @@ using number = std::integral_constant<int, I>;
 
 namespace detail {
 
-/// What changes no fold.
+/// Returns the value that leaves the fold unchanged.
 template <class F>
 LOWP_FN F neutral(fold::maximum) {
   return lanes::from_bits<F>(

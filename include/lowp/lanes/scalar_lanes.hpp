@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a bool, an integer, a float and a double do what the vocabulary of lanes.hpp says: on the host in
-// the language's operations, in device code in instructions that say how they round.
+// The vocabulary of lanes.hpp for bool, integers, float and double. Host code uses the language's
+// operations; device code uses instructions that name their rounding.
 #pragma once
 
 #include <lowp/base/config.hpp>
@@ -10,7 +10,7 @@
 
 namespace lowp {
 
-/// How a lane type does what the vocabulary says; for packs see simd/pack.hpp.
+/// The operations of a lane type; packs have theirs in simd/pack.hpp.
 template <class T>
 struct lane;
 
@@ -45,7 +45,7 @@ struct lane<std::uint64_t> : word_lane<std::uint64_t> {};
 
 template <>
 struct lane<std::uint32_t> : word_lane<std::uint32_t> {
-  // A scalar meets whatever the caller has set in MXCSR; a GPU's instructions say how they round.
+  // A scalar obeys the caller's MXCSR; a GPU's instructions name their rounding.
 #if defined(__CUDA_ARCH__)
   static constexpr bool computes_exactly = true;
 #else
@@ -84,7 +84,7 @@ struct lane<float> {
   LOWP_FN static constexpr word bits(float x) { return __builtin_bit_cast(word, x); }
   LOWP_FN static constexpr float from_bits(word b) { return __builtin_bit_cast(float, b); }
 #if defined(__CUDA_ARCH__)
-// --use_fast_math makes even __fmul_rn flush subnormals; PTX with its rounding spelled out does not.
+// --use_fast_math makes even __fmul_rn flush subnormals; PTX with explicit rounding does not.
 #define LOWP_PTX(name, op)                                    \
   LOWP_FN static float name(float a, float b) {               \
     float r;                                                  \

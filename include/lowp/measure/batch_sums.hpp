@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of packs, a batch at a time: terms are added without a look at them, and where the sum says that
-// one is infinite or NaN, or where float was too narrow, the batch is gone through again.
+// Sums of packs, a batch at a time, that add terms unchecked. A batch whose sum is infinite or NaN
+// is added again, pack by pack. A batch for which float is too narrow is added again in double.
 #pragma once
 
 #include <lowp/measure/gradient_report.hpp>
@@ -17,8 +17,8 @@ namespace lowp::detail {
 
 LOWP_EXACT_BEGIN
 
-/// In double precision, where finite terms have a finite sum, and others none. Two sums, of every other
-/// pack, so that fewer additions follow each other: a batch's 16 packs make 8 of them.
+/// Sums in double precision: finite if and only if all terms are. Two sums, of alternate packs,
+/// shorten the chain of additions: a batch of 16 packs needs 8 each.
 template <class F>
 class wide_sums {
   using D = lanes::wide<F>;
@@ -38,7 +38,7 @@ class wide_sums {
   D even_ = lanes::broadcast<D>(0), odd_ = lanes::broadcast<D>(0);
 };
 
-/// Of the squares, and the largest magnitude.
+/// The sum of the squares, and the largest magnitude.
 template <class F>
 class wide_squares {
  public:
@@ -55,8 +55,8 @@ class wide_squares {
   amax_lanes<F> largest_;
 };
 
-/// In float, where sums of a few narrow numbers are exact unless some are thousands of times as small
-/// as others.
+/// Sums of a few narrow numbers in float. They are exact unless some numbers are thousands of times
+/// as small as others.
 template <class F>
 class narrow_sums {
  public:
@@ -68,7 +68,7 @@ class narrow_sums {
   LOWP_FN bool are_exact() const { return !simd::rounding_flag::is_set_by(even_, odd_); }
   LOWP_FN lanes::wide<F> sum() const { return lanes::add(lanes::widen(even_), lanes::widen(odd_)); }
 
-  /// Whether what is not exact is seen. Valgrind, for one, adds as it should and sets no flag.
+  /// Returns true if inexact sums can be seen. Valgrind, for one, adds correctly but sets no flag.
   LOWP_FN static bool may_be_trusted() {
     if constexpr (!simd::rounding_flag::is_there) return false;
     F const one = lanes::broadcast<F>(1), little = lanes::broadcast<F>(0x1p-30F);
@@ -82,15 +82,14 @@ class narrow_sums {
   F even_, odd_;
 };
 
-/// The sums of batches, of which few are added plainly before they are in twice the precision: 7
-/// additions to a sum of a batch, one of two sums and 7 more here err by less than 15 * 2^-53 of the
-/// magnitudes.
+/// Sums of batches. A few are added plainly before they enter a sum in twice the precision. The
+/// error is below 15 * 2^-53 of the magnitudes: 7 additions in a batch, one of two sums, 7 here.
 template <class Isa>
 class batch_sums {
   using D = simd::wide<Isa>;
 
  public:
-  /// False, and nothing is added, where a lane is infinite or NaN.
+  /// Returns false, and adds nothing, if a lane is infinite or NaN.
   LOWP_FN bool add(D const& sum) {
     if (!is_finite(sum)) [[unlikely]]
       return false;
@@ -111,7 +110,7 @@ class batch_sums {
     sum_ = lanes::broadcast<D>(0);
     batches_ = 0;
   }
-  /// To an exponent of all ones a one is added, which carries into the sign.
+  /// Adds a one to the exponent. An exponent of all ones carries into the sign.
   LOWP_FN static bool is_finite(D const& x) {
     using U = simd::word<Isa>;
     typedef std::uint64_t words __attribute__((vector_size(sizeof(x.v[0]))));
@@ -133,7 +132,7 @@ class sum_of_batches : public sum_lanes<simd::pack<float, Isa>> {
  public:
   using of_batches = void;
 
-  /// False where it has to be gone through with `add`.
+  /// Returns false if the caller must add pack by pack.
   template <bool IsNarrow, class Batch>
   LOWP_FN bool add_batch(Batch const& batch) {
     if constexpr (IsNarrow && std::same_as<typename Batch::observed, F>) {
@@ -153,7 +152,7 @@ class sum_of_batches : public sum_lanes<simd::pack<float, Isa>> {
   }
 
  private:
-  /// The more often in a row float is too narrow, the more batches are not tried.
+  /// Doubles the number of batches that skip this, each time in a row that float is too narrow.
   template <class Batch>
   LOWP_FN bool add_exact(Batch const& batch, narrow_sums<F>& sums) {
     batch.add_to(sums);

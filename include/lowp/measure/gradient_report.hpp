@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What there is to know about a gradient before it is used: counts, largest magnitude, norm.
+// Reports of a gradient before its use: counts, largest magnitude, norm.
 #pragma once
 
 #include <lowp/report/amax.hpp>
@@ -10,18 +10,18 @@
 
 namespace lowp {
 
-/// Counts, largest magnitude and sum of squares over the elements of one or more gradients. All zero
-/// bytes are an empty report.
+/// Counts, largest magnitude and sum of squares over the elements of one or more gradients. All
+/// zero bytes are an empty report.
 template <class Sum>
 struct basic_gradient_report {
   std::uint64_t count = 0;  ///< elements seen
-  /// Infinite or NaN; not in `squares`. A step with any is best skipped.
+  /// Infinite and NaN elements, which are not in `squares`. Best skip a step that has any.
   std::uint64_t nonfinite = 0;
-  amax largest;  ///< magnitude; infinity and NaN count, see amax
-  Sum squares;   ///< of the finite elements, within a relative 2^-48
+  amax largest;  ///< magnitude, infinity and NaN included; see amax
+  Sum squares;   ///< sum over the finite elements, within a relative 2^-48
 
-  /// The Euclidean norm, within a relative 2^-48; as PyTorch's, NaN where an element is NaN, infinite
-  /// where one is infinite.
+  /// Returns the Euclidean norm, within a relative 2^-48. As in PyTorch it is NaN if an element is
+  /// NaN, and else infinite if one is infinite.
   LOWP_FN double norm() const {
     if (nonfinite != 0) return static_cast<double>(largest.value());
     return detail::square_root(squares.value());
@@ -33,7 +33,7 @@ struct basic_gradient_report {
     return *this;
   }
 
-  /// Adds what one loop has seen, beside other threads or alone.
+  /// Adds a partial, beside other threads or alone.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_gradient_report<Other> const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -46,7 +46,7 @@ using gradient_report = basic_gradient_report<exact_square_sum>;
 
 namespace detail {
 
-/// What one loop, or one thread of a GPU, has seen.
+/// The partial of one loop, or of one GPU thread.
 using partial_gradients = basic_gradient_report<compensated_sum>;
 
 LOWP_EXACT_BEGIN
@@ -66,14 +66,14 @@ class gradient_lanes {
       nonfinite_ += lanes::count(lanes::mask_not(is_finite));
       x = lanes::select(is_finite, x, lanes::broadcast<F>(0));
     }
-    D const wide = lanes::widen(x);  // so that the square is exact
+    D const wide = lanes::widen(x);  // makes the square exact
     squares_ = lanes::add_product(squares_, wide, wide);
   }
   LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
     add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
   }
 
-  /// After at most 32 packs: that many squares are added with an error below 32 * 2^-53 of them.
+  /// Ends a run of at most 32 packs: their squares have an error below 32 * 2^-53 of their sum.
   LOWP_FN void fold() {
     all_squares_.add(squares_);
     squares_ = lanes::broadcast<D>(0);

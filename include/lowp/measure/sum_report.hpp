@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of numbers and of products that no number of terms stalls or overflows.
+// Sums of numbers and of products. No number of terms makes them stall or overflow.
 #pragma once
 
 #include <lowp/report/exact_sum.hpp>
@@ -9,26 +9,26 @@
 
 namespace lowp {
 
-/// The sum of the terms of one or more ranges, or of products of two. All zero bytes are the sum of
-/// nothing.
+/// The sum of the terms of one or more ranges, or of products of two. All zero bytes are an empty
+/// sum.
 template <class Sum>
 struct basic_sum_report {
-  std::uint64_t count = 0;              ///< terms seen
-  std::uint64_t nan = 0;                ///< terms that are NaN: of NaN, or of infinity times zero
+  std::uint64_t count = 0;  ///< terms seen
+  std::uint64_t nan = 0;    ///< terms that are NaN: from a NaN, or from infinity times zero
   std::uint64_t positive_infinite = 0;  ///< terms that are +infinity
-  std::uint64_t negative_infinite = 0;  ///< or -infinity
-  Sum finite;  ///< of the other terms, within 2^-49 of the sum of their magnitudes
+  std::uint64_t negative_infinite = 0;  ///< terms that are -infinity
+  Sum finite;  ///< sum of the other terms, within 2^-49 of the sum of their magnitudes
 
-  /// As mathematics has it: NaN where a term is NaN or both infinities are among them, infinite where one
-  /// is. A sum of finite terms is finite, and +0 where they cancel or there are none. Within 2^-48
-  /// of the sum of the terms' magnitudes, however many there are.
+  /// Returns the sum, within 2^-48 of the sum of the terms' magnitudes for any number of terms. It
+  /// is NaN if a term is NaN or both infinities occur, and else infinite if one occurs. Finite
+  /// terms have a finite sum, which is +0 if they cancel or there are none.
   LOWP_FN double value() const {
     bool const rises = positive_infinite != 0, falls = negative_infinite != 0;
     if (nan != 0 || (rises && falls)) return special(0x7ff8);
     if (rises || falls) return special(rises ? 0x7ff0 : 0xfff0);
     return finite.value();
   }
-  /// value() / count; NaN of nothing.
+  /// Returns value() / count; NaN if count is 0.
   LOWP_FN double mean() const {
     if (count == 0) return special(0x7ff8);
     return value() / static_cast<double>(count);
@@ -40,7 +40,7 @@ struct basic_sum_report {
     return *this;
   }
 
-  /// Adds what one loop has seen, beside other threads or alone.
+  /// Adds a partial, beside other threads or alone.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_sum_report<Other> const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -51,7 +51,7 @@ struct basic_sum_report {
   }
 
  private:
-  /// The double that begins with these bits.
+  /// Returns the double whose first 16 bits these are.
   LOWP_FN static constexpr double special(std::uint64_t bits) {
     return __builtin_bit_cast(double, bits << 48);
   }
@@ -61,10 +61,10 @@ using sum_report = basic_sum_report<exact_square_sum>;
 
 namespace detail {
 
-/// What one loop, or one thread of a GPU, has seen.
+/// The partial of one loop, or of one GPU thread.
 using partial_sum = basic_sum_report<compensated_sum>;
 
-/// A term that is a product, which in double precision is exact.
+/// A term that is a product, exact in double precision.
 template <class F>
 struct factors {
   F a, b;
@@ -105,8 +105,7 @@ class sum_lanes {
     add({lanes::select(is_element, x.a, zero), lanes::select(is_element, x.b, zero)});
   }
 
-  /// After at most 16 packs: that many terms are added with an error below 16 * 2^-53 of their
-  /// magnitudes.
+  /// Ends a run of at most 16 packs: their error is below 16 * 2^-53 of the terms' magnitudes.
   LOWP_FN void fold() {
     all_.add(sum_);
     sum_ = lanes::broadcast<D>(0);
@@ -123,7 +122,7 @@ class sum_lanes {
   }
 
  private:
-  /// The product of an infinity or NaN with anything is rounded to nothing else in float.
+  /// Counts terms by kind. Rounding a product with an infinity or NaN to float keeps its kind.
   LOWP_FN void count_special(F const& term, lanes::mask<F> const& is_special) {
     auto const is_number = lanes::mask_and(is_special, lanes::mask_not(lanes::is_nan(term)));
     auto const is_negative = lanes::greater(lanes::broadcast<U>(0), lanes::bits(term));

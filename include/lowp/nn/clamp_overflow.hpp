@@ -40,10 +40,10 @@ struct make_clamping {
 template <class Executor, class X>
 [[nodiscard]] LOWP_HOST_FN error_text find_overflow_on(Executor const& executor, X&& x,
                                                        clamp_report_of<element_of<X>>& report) {
-  must_be_output<X>();
   extent const all("x", x);
-  error_text const wrong = out_of_reach(executor, "clamp_overflow", {all});
-  if (!wrong.empty()) return wrong;
+  call_check check("clamp_overflow");
+  check.reachable(executor, {all});
+  if (check.failed()) return check.text();
   executor(make_measuring{}, all.size, &report,
            simd::operand<element_of<X>, simd::access::read>{std::ranges::data(x)});
   return {};
@@ -58,22 +58,5 @@ LOWP_HOST_FN void clamp_found_on(Executor const& executor, X&& x,
 }
 
 }  // namespace detail
-
-/// If any element is infinite, every element of greater magnitude than clamp_limit, infinities and finite
-/// ones, becomes that with its sign; else nothing changes. NaN stays NaN. What T5Block does to hidden
-/// states in float16 after each of its layers (huggingface/transformers, models/t5/modeling_t5.py): the limit
-/// is the largest finite value less 1000, which leaves the next layer's residual some room.
-///
-/// It hides an overflow and does not undo it: what is clamped counts, so that somebody can look.
-///
-/// @param x  n elements, changed in place
-template <output X>
-  requires clampable<element_of<X>>
-LOWP_HOST_FN clamp_report clamp_overflow(X&& x) {
-  clamp_report_of<element_of<X>> report;
-  detail::refuse_if(detail::find_overflow_on(simd::this_thread{}, x, report));
-  if (report.infinite != 0) detail::clamp_found_on(simd::this_thread{}, x, report);
-  return report;
-}
 
 }  // namespace lowp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a clamp of overflows found.
+// The report of a clamp of overflows.
 #pragma once
 
 #include <lowp/format/math.hpp>
@@ -12,13 +12,14 @@
 
 namespace lowp {
 
-/// What clamp_overflow is for: a format that overflows to infinity, of which 1000 is a small part.
+/// A format for clamp_overflow: it overflows to infinity, and 1000 is a small part of its range.
 template <class T>
 concept clampable = element<T> && std::numeric_limits<T>::has_infinity &&
                     (std::same_as<T, float> || std::numeric_limits<T>::max_exponent >= 13);
 
-/// The largest finite value less 1000, to nearest in T: 64512 in float16, for between 32768 and 65504 its
-/// values are 32 apart; the largest finite value itself in float8_e5m2, bfloat16 and float.
+/// The largest finite value less 1000, to nearest in T. It is 64512 in float16, whose values
+/// between 32768 and 65504 are 32 apart. In float8_e5m2, bfloat16 and float it is the largest
+/// finite value itself.
 template <clampable T>
 inline constexpr T clamp_limit = [] {
   if constexpr (std::same_as<T, float>) {
@@ -29,21 +30,22 @@ inline constexpr T clamp_limit = [] {
   }
 }();
 
-/// Counts over the elements of a range before they were clamped. All zero bytes are an empty report.
+/// Counts over the elements of a range before they were clamped. All zero bytes are an empty
+/// report.
 struct clamp_report {
   std::uint64_t count = 0;     ///< elements seen
-  std::uint64_t nan = 0;       ///< NaN, which stays
-  std::uint64_t infinite = 0;  ///< of either sign
-  std::uint64_t beyond = 0;    ///< finite, and of greater magnitude than clamp_limit
+  std::uint64_t nan = 0;       ///< NaN elements, which stay
+  std::uint64_t infinite = 0;  ///< infinite elements of either sign
+  std::uint64_t beyond = 0;    ///< finite elements of greater magnitude than clamp_limit
 
-  /// Elements that were changed: none where none was infinite.
+  /// Returns the number of changed elements: 0 if none was infinite.
   LOWP_FN constexpr std::uint64_t clamped() const { return infinite == 0 ? 0 : infinite + beyond; }
 
   LOWP_FN constexpr clamp_report& operator+=(clamp_report const& other) {
     add(other);
     return *this;
   }
-  /// The same, beside other threads or alone.
+  /// Merges a report, beside other threads or alone.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(clamp_report const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -53,7 +55,7 @@ struct clamp_report {
   }
 };
 
-/// That of elements of T, to be added to where it lies.
+/// A clamp_report of elements of T. Operations add to it in place.
 template <clampable T>
 struct clamp_report_of : clamp_report {};
 

@@ -57,16 +57,10 @@ template <class Executor, class Function, class Out, class R, class... In>
                                                     Function const& function, Out& out,
                                                     R const& rounding, overflow policy,
                                                     named_range<In> const&... in) {
-  must_be_output<Out&>();
-  (must_be_input<In&>(), ...);
-  must_be_span_rounding<R>();
   extent const to("out", out);
-  error_text wrong = unequal_sizes(name, {extent(in.name, in.range)..., to});
-  extent const inputs[] = {extent(in.name, in.range)...};  // nvcc takes no pack in the loop's head
-  for (extent const& from : inputs)
-    if (wrong.empty()) wrong = partial_overlap(name, from, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, name, {extent(in.name, in.range)..., to});
-  if (!wrong.empty()) return wrong;
+  call_check check(name);
+  check.element_by_element(executor, {extent(in.name, in.range)..., to});
+  if (check.failed()) return check.text();
   executor(make_returned<Function>{function}, to.size, static_cast<simd::no_report*>(nullptr),
            simd::operand<element_of<Out>, simd::access::write, R>{std::ranges::data(out), rounding,
                                                                   policy},
@@ -91,35 +85,5 @@ gated_gelu_tanh_on(Executor const& executor, Gate&& gate, Up&& up, Out&& out, R 
 }
 
 }  // namespace detail
-
-/// out[i] = round(gelu(in[i])), gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): what PyTorch calls
-/// approximate='tanh' and T5 gelu_new. In float, finite for every finite x, and never of greater magnitude
-/// than x: of infinity infinity, of -infinity -0, its limit, where the formula itself has infinity times 0.
-///
-/// Before it is rounded to the format of `out` the result g is within 2 units in the last place where x is
-/// positive, and where it is negative within |g| 2^-24 (4 + 3 y) + 2^-145, with y = |2 sqrt(2/pi) (x +
-/// 0.044715 x^3)|: rounding y once is as much as that.
-///
-/// @param in   n elements
-/// @param out  n elements; may be the storage of `in` where elements have equal size
-/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
-template <input In, output Out, span_rounding R = nearest_even>
-LOWP_HOST_FN void gelu_tanh(In&& in, Out&& out, R rounding = {},
-                            overflow policy = default_overflow<element_of<Out>>) {
-  detail::refuse_if(detail::gelu_tanh_on(simd::this_thread{}, in, out, rounding, policy));
-}
-
-/// out[i] = round(gelu(gate[i]) * up[i]): the gated-gelu of T5 v1.1 and FLAN-T5, whose DenseReluDense has gate
-/// = wi_0 x and up = wi_1 x. The product is one multiplication in float of gelu as above.
-///
-/// @param gate, up  n elements each
-/// @param out       n elements; may be the storage of one of them where elements have equal size
-/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
-template <input Gate, input Up, output Out, span_rounding R = nearest_even>
-LOWP_HOST_FN void gated_gelu_tanh(Gate&& gate, Up&& up, Out&& out, R rounding = {},
-                                  overflow policy = default_overflow<element_of<Out>>) {
-  detail::refuse_if(
-      detail::gated_gelu_tanh_on(simd::this_thread{}, gate, up, out, rounding, policy));
-}
 
 }  // namespace lowp

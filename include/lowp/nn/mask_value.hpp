@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an additive attention mask holds where it masks.
+// The value of an additive attention mask at a masked score.
 #pragma once
 
 #include <lowp/format/math.hpp>
@@ -9,7 +9,8 @@
 
 namespace lowp {
 
-/// What an additive mask can be kept in: a quarter of its range is far more than e^-x is distinct for.
+/// A type for an additive mask. A quarter of its range far exceeds the numbers for which e^-x is
+/// distinct.
 template <class T>
 concept maskable =
     element<T> && std::numeric_limits<T>::is_signed &&
@@ -27,12 +28,12 @@ LOWP_FN constexpr T make_mask_value() {
 }
 }  // namespace detail
 
-/// -3/4 of the largest finite value, rounded toward zero: -49120 in float16. Any score of at most a quarter
-/// of the range can be added to it, or two masks of a quarter each, and nothing overflows; and the softmax
-/// of what is masked is 0 beside a score that is not.
+/// The value that masks: -3/4 of the largest finite value, rounded toward zero; -49120 in float16.
+/// Adding a score of at most a quarter of the range does not overflow. The softmax of a masked
+/// score is 0 beside a score that is not masked.
 ///
-/// The smallest finite value, which is often used, has no room at all: in float16 -65504 - 16 is
-/// -infinity, and a row of those is NaN (huggingface/transformers, pull request 17306).
+/// The smallest finite value, a common choice, has no room: in float16 -65504 - 16 is -infinity,
+/// and a row of those is NaN (huggingface/transformers, pull request 17306).
 template <maskable T>
 inline constexpr T mask_value = detail::make_mask_value<T>();
 

@@ -108,19 +108,19 @@ template <class Executor, class In, class T, class Out>
                                                             attention_mask<T> mask, Out&& out,
                                                             std::size_t columns, float scale) {
   constexpr char const* name = "scale_mask_softmax";
-  must_be_input<In>();
-  must_be_output<Out>();
   extent const from("in", in), hides("mask", mask.elements), to("out", out);
-  error_text wrong = unequal_sizes(name, {from, to});
-  if (wrong.empty()) wrong = not_rows(name, from, columns);
-  if (wrong.empty()) wrong = not_rows(name, hides, columns);
-  if (wrong.empty())
-    wrong = check_mask(name, from.size / columns, hides.size / columns, mask.queries, mask.heads);
-  if (wrong.empty()) wrong = check_scale(name, scale);
-  if (wrong.empty()) wrong = partial_overlap(name, from, to);
-  if (wrong.empty()) wrong = overlap(name, hides, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, name, {from, hides, to});
-  if (!wrong.empty()) return wrong;
+  call_check check(name);
+  check.equal_sizes({from, to});
+  check.add(not_rows(name, from, columns));
+  check.add(not_rows(name, hides, columns));
+  if (!check.failed())
+    check.add(
+        check_mask(name, from.size / columns, hides.size / columns, mask.queries, mask.heads));
+  check.add(check_scale(name, scale));
+  check.element_by_element(executor, {from, to});
+  check.no_overlap(hides, to);
+  check.reachable(executor, {hides});
+  if (check.failed()) return check.text();
   simd::operand<element_of<In>, simd::access::read> const scores{std::ranges::data(in)};
   if constexpr (is_flag<T>)
     run_rows(executor, softmax_rows<flagged_score>{{{{scale}}}}, std::ranges::data(out), to.size,
@@ -140,12 +140,13 @@ template <class Executor, class In, class Out>
                                                             causal_mask mask, Out&& out,
                                                             std::size_t columns, float scale) {
   constexpr char const* name = "scale_mask_softmax";
-  error_text wrong = check_scale(name, scale);
-  if (wrong.empty()) wrong = not_rows(name, extent("in", in), columns);
-  if (wrong.empty() && (mask.queries == 0 || std::ranges::size(in) / columns % mask.queries != 0))
-    wrong = std::string(name) + ": in has " + std::to_string(std::ranges::size(in) / columns) +
-            " rows, which are not sequences of " + std::to_string(mask.queries) + " queries";
-  if (!wrong.empty()) return wrong;
+  call_check check(name);
+  check.add(check_scale(name, scale));
+  check.add(not_rows(name, extent("in", in), columns));
+  if (!check.failed() && (mask.queries == 0 || std::ranges::size(in) / columns % mask.queries != 0))
+    check.add(std::string(name) + ": in has " + std::to_string(std::ranges::size(in) / columns) +
+              " rows, which are not sequences of " + std::to_string(mask.queries) + " queries");
+  if (check.failed()) return check.text();
   return row_map_on(executor, name, in, out, columns, causal_rows{{{{scale}}}, mask.queries});
 }
 template <class Executor, class In, std::ranges::contiguous_range Mask, class Out>
@@ -170,26 +171,5 @@ inline constexpr bool is_mask<M> = mask_element<std::ranges::range_value_t<M>>;
 /// What masks scores: an attention_mask, a contiguous range of its elements, or a causal_mask.
 template <class M>
 concept score_mask = detail::is_mask<std::remove_cvref_t<M>>;
-
-/// softmax of scale * in, but for what is masked, as softmax otherwise: also a row of which all is masked
-/// gives zeros. A masked score may be anything, NaN included; a mask that is added is added by the fused
-/// multiply-add that scales, and hides with -inf, or with a number so low that nothing is left.
-///
-/// The product with `scale` is rounded to float, which makes the relative error larger by
-/// (|scale * x| + |scale * max|) * 2^-24 unless it is exact, as it is for a power of two. A product
-/// beyond the range of float is infinite: see softmax.
-///
-/// @param in       rows * columns scores, row after row
-/// @param mask     see attention_mask and causal_mask
-/// @param out      as many elements as in; may be the storage of `in` where elements have equal size
-/// @param columns  elements of a row, at least 1
-/// @param scale    finite
-/// @throws std::invalid_argument  sizes that do not go together, a scale that is 0 or not finite, overlap
-template <input In, score_mask Mask, output Out>
-LOWP_HOST_FN void scale_mask_softmax(In&& in, Mask&& mask, Out&& out, std::size_t columns,
-                                     float scale) {
-  detail::refuse_if(
-      detail::scale_mask_softmax_on(simd::this_thread{}, in, mask, out, columns, scale));
-}
 
 }  // namespace lowp

@@ -152,19 +152,17 @@ template <class Executor, class In, class Weight, class Out>
 [[nodiscard]] LOWP_HOST_FN error_text rms_norm_on(Executor const& executor, In&& in,
                                                   Weight&& weight, Out&& out, std::size_t columns,
                                                   float eps) {
-  must_be_input<In>();
-  must_be_input<Weight>();
-  must_be_output<Out>();
   constexpr char const* name = "rms_norm";
   extent const from("in", in), with("weight", weight), to("out", out);
-  error_text wrong = check_eps(name, eps);
-  if (wrong.empty()) wrong = unequal_sizes(name, {from, to});
-  if (wrong.empty()) wrong = not_rows(name, from, columns);
-  if (wrong.empty()) wrong = not_per_column(name, with, columns);
-  if (wrong.empty()) wrong = partial_overlap(name, from, to);
-  if (wrong.empty()) wrong = overlap(name, with, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, name, {from, with, to});
-  if (!wrong.empty()) return wrong;
+  call_check check(name);
+  check.add(check_eps(name, eps));
+  check.equal_sizes({from, to});
+  check.add(not_rows(name, from, columns));
+  check.add(not_per_column(name, with, columns));
+  check.element_by_element(executor, {from, to});
+  check.no_overlap(with, to);
+  check.reachable(executor, {with});
+  if (check.failed()) return check.text();
   using simd::access, simd::operand;
   run_rows(executor, rms_norm_rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out),
            to.size, columns,
@@ -176,22 +174,19 @@ template <class Executor, class In, class Weight, class Bias, class Out>
 [[nodiscard]] LOWP_HOST_FN error_text layer_norm_on(Executor const& executor, In&& in,
                                                     Weight&& weight, Bias&& bias, Out&& out,
                                                     std::size_t columns, float eps) {
-  must_be_input<In>();
-  must_be_input<Weight>();
-  must_be_input<Bias>();
-  must_be_output<Out>();
   constexpr char const* name = "layer_norm";
   extent const from("in", in), with("weight", weight), by("bias", bias), to("out", out);
-  error_text wrong = check_eps(name, eps);
-  if (wrong.empty()) wrong = unequal_sizes(name, {from, to});
-  if (wrong.empty()) wrong = not_rows(name, from, columns);
-  if (wrong.empty()) wrong = not_per_column(name, with, columns);
-  if (wrong.empty()) wrong = not_per_column(name, by, columns);
-  if (wrong.empty()) wrong = partial_overlap(name, from, to);
-  if (wrong.empty()) wrong = overlap(name, with, to);
-  if (wrong.empty()) wrong = overlap(name, by, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, name, {from, with, by, to});
-  if (!wrong.empty()) return wrong;
+  call_check check(name);
+  check.add(check_eps(name, eps));
+  check.equal_sizes({from, to});
+  check.add(not_rows(name, from, columns));
+  check.add(not_per_column(name, with, columns));
+  check.add(not_per_column(name, by, columns));
+  check.element_by_element(executor, {from, to});
+  check.no_overlap(with, to);
+  check.no_overlap(by, to);
+  check.reachable(executor, {with, by});
+  if (check.failed()) return check.text();
   using simd::access, simd::operand;
   run_rows(executor, layer_norm_rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out),
            to.size, columns,
@@ -202,54 +197,5 @@ template <class Executor, class In, class Weight, class Bias, class Out>
 }
 
 }  // namespace detail
-
-/// out = x / sqrt(mean of x^2 + eps) * weight in every row x: B. Zhang, R. Sennrich, "Root Mean Square Layer
-/// Normalization", arXiv:1910.07467, and T5LayerNorm, but that nothing is rounded to the format of `weight`
-/// in between. In float, of elements times a power of two, so that squares neither overflow nor vanish.
-///
-/// Before it is rounded to the format of `out`, a result is within
-///
-///     2^-24 (n / 512 + 9) |result| + 2^-149 (1 + sqrt(n) |weight|)
-///
-/// of the exact one: n is columns. The second part matters in subnormal results, and in elements a hundred
-/// binades below the row's largest. A row with NaN is NaN; in a row with infinity that is NaN, and finite elements become 0. With
-/// eps 0 a row of zeros is NaN.
-///
-/// @param in       rows of `columns` elements
-/// @param weight   `columns` elements
-/// @param out      as many as in; may be the storage of `in` where elements have equal size
-/// @param columns  of a row; `in` has a multiple of them
-/// @param eps      finite and not negative
-/// @throws std::invalid_argument  sizes do not fit, eps is not such a number, or ranges overlap in
-///                                another way
-template <input In, input Weight, output Out>
-LOWP_HOST_FN void rms_norm(In&& in, Weight&& weight, Out&& out, std::size_t columns, float eps) {
-  detail::refuse_if(detail::rms_norm_on(simd::this_thread{}, in, weight, out, columns, eps));
-}
-
-/// out = (x - m) / sqrt(mean of (x - m)^2 + eps) * weight + bias in every row x, m being its mean: J. L. Ba, J. R.
-/// Kiros, G. E. Hinton, "Layer Normalization", 2016. The mean first, then the squares of differences from it;
-/// before they are squared, what rounding left of the mean is taken from the differences, as in the compensated
-/// variant of the two-pass algorithm (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for Computing the Sample
-/// Variance", The American Statistician 37, 1983). In float, of elements times a power of two.
-///
-/// Before it is rounded to the format of `out`, a result is within
-///
-///     2^-24 ((n / 256 + 16) (1 + |y|) |weight| + |bias|) + 2^-45 (n / 256 + 9)^2 |weight| largest / root + 2^-150
-///
-/// of the exact one: n is columns, root that of variance + eps, largest the largest magnitude of the row, and y
-/// what is multiplied by the weight. The second part matters where elements differ by less than 2^-20 of their
-/// mean or so; in a row of equal elements, whose result is the bias, it is all there is. NaN, and zeros with eps 0,
-/// do as in rms_norm; a row with infinity is NaN.
-///
-/// @param in, out, columns, eps  as for rms_norm
-/// @param weight, bias           `columns` elements each
-/// @throws std::invalid_argument  as for rms_norm
-template <input In, input Weight, input Bias, output Out>
-LOWP_HOST_FN void layer_norm(In&& in, Weight&& weight, Bias&& bias, Out&& out, std::size_t columns,
-                             float eps) {
-  detail::refuse_if(
-      detail::layer_norm_on(simd::this_thread{}, in, weight, bias, out, columns, eps));
-}
 
 }  // namespace lowp

@@ -59,20 +59,4 @@ template <class Executor, class In, class Out>
 
 }  // namespace detail
 
-/// softmax(alpha * in) as CogView's PB-Relax has it (M. Ding et al., "CogView: Mastering Text-to-Image
-/// Generation via Transformers", arXiv:2105.13290, section 2.4): softmax((x - max x) * alpha), where x is
-/// the scores divided by alpha, so that they stay in the range of the format. Every step is rounded to
-/// the format of `in`, but the sum is float's. With alpha = 1 it is the softmax of someone who has nothing
-/// but that format.
-///
-/// @param in       rows * columns elements: scores that were divided by alpha before they could overflow
-/// @param out      as many; may be the storage of `in` where elements have equal size
-/// @param columns  elements of a row, at least 1
-/// @param alpha    finite and positive
-/// @throws std::invalid_argument  as softmax, and for alpha
-template <input In, output Out>
-LOWP_HOST_FN void softmax_pb_relax(In&& in, Out&& out, std::size_t columns, float alpha) {
-  detail::refuse_if(detail::softmax_pb_relax_on(simd::this_thread{}, in, out, columns, alpha));
-}
-
 }  // namespace lowp

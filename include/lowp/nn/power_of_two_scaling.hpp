@@ -1,16 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// A projection whose result leaves a format's range, kept in it by a power of two:
-//
-//     y = 2^k (W (2^-k x))
-//
-//     int const k = projection_exponent<float16>(measure(y_in_float).largest);   // once, of a sample
-//     scaling_report lost;
-//     scale_by_power_of_two(x, small, -k, lost);      // float16
-//     multiply(w, small, y);                          // the caller's, float16 in and out
-//     scale_by_power_of_two(y, residual, k);          // float, or bfloat16: the wider stream
-//
-// Only exponents change on the way, so y is what it would be in a float16 with more exponents: to the bit,
-// where `lost` says that no element of x was subnormal.
 #pragma once
 
 #include <lowp/format/math.hpp>
@@ -71,19 +59,15 @@ struct make_reported_scaling {
 template <class Executor, class In, class Out, class Report = simd::no_report>
 [[nodiscard]] LOWP_HOST_FN error_text power_of_two_on(Executor const& executor, In&& in, Out&& out,
                                                       int exponent, Report* report = nullptr) {
-  must_be_input<In>();
-  must_be_output<Out>();
   using T = element_of<Out>;
   extent const from("in", in), to("out", out);
-  error_text wrong;
+  call_check check("scale_by_power_of_two");
   if (exponent < -most_scaling_exponent || exponent > most_scaling_exponent)
-    wrong = "scale_by_power_of_two: exponent is " + std::to_string(exponent) + ", not in [" +
-            std::to_string(-most_scaling_exponent) + ", " + std::to_string(most_scaling_exponent) +
-            "]";
-  if (wrong.empty()) wrong = unequal_sizes("scale_by_power_of_two", {from, to});
-  if (wrong.empty()) wrong = partial_overlap("scale_by_power_of_two", from, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, "scale_by_power_of_two", {from, to});
-  if (!wrong.empty()) return wrong;
+    check.add(std::string(check.function()) + ": exponent is " + std::to_string(exponent) +
+              ", not in [" + std::to_string(-most_scaling_exponent) + ", " +
+              std::to_string(most_scaling_exponent) + "]");
+  check.element_by_element(executor, {from, to});
+  if (check.failed()) return check.text();
   simd::operand<T, simd::access::write> const written{std::ranges::data(out)};
   simd::operand<element_of<In>, simd::access::read> const read{std::ranges::data(in)};
   if constexpr (std::same_as<Report, simd::no_report>)
@@ -100,6 +84,8 @@ template <class Executor, class In, class Out>
 
 }  // namespace detail
 
+namespace functions {
+
 /// The least k, not below 0, for which 2^-k |y| is at most T's largest finite value over 2^headroom for every
 /// |y| <= largest.
 ///
@@ -112,23 +98,6 @@ LOWP_FN constexpr int projection_exponent(amax const& largest, int headroom = 1)
   return k > 0 ? k : 0;
 }
 
-/// out[i] = in[i] * 2^exponent, rounded to nearest even once, where that is not exact: below 2^-126 for a
-/// float, below the normal range of the format of `out`, or where that has fewer bits than `in`.
-///
-/// @param in        n elements
-/// @param out       n elements; may be the storage of `in` where elements have equal size
-/// @param exponent  from -126 to 126
-/// @param report    optional: adds to it how many elements overflowed, and how many were not exact
-/// @throws std::invalid_argument  an exponent out of that range; sizes differ, or the ranges overlap in
-///                                another way
-template <input In, output Out>
-LOWP_HOST_FN void scale_by_power_of_two(In&& in, Out&& out, int exponent) {
-  detail::refuse_if(detail::power_of_two_on(simd::this_thread{}, in, out, exponent));
-}
-template <input In, output Out>
-  requires census_target<element_of<Out>>
-LOWP_HOST_FN void scale_by_power_of_two(In&& in, Out&& out, int exponent, scaling_report& report) {
-  detail::refuse_if(detail::power_of_two_on(simd::this_thread{}, in, out, exponent, report));
-}
+}  // namespace functions
 
 }  // namespace lowp

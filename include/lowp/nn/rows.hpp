@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations over the rows of a matrix check and pass on.
+// Checks and calls that operations over the rows of a matrix share.
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
 #include <lowp/ops/arguments.hpp>
-#include <lowp/simd/dispatch.hpp>
+#include <lowp/simd/executors.hpp>
 
 #include <cstddef>
 #include <string>
@@ -17,7 +17,7 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// Whether a range is rows of so many columns.
+/// Returns an error text unless a range is rows of `columns` columns.
 inline error_text not_rows(char const* function, extent const& range, std::size_t columns) {
   if (columns == 0) return std::string(function) + ": columns is 0";
   if (range.size % columns == 0) return {};
@@ -27,7 +27,7 @@ inline error_text not_rows(char const* function, extent const& range, std::size_
 
 }  // namespace LOWP_UNIT
 
-/// Runs a row operation where `where` says, on arguments that have been checked.
+/// Runs a row operation on `executor`, with checked arguments.
 template <class Executor, class Operation, class T, class Scores, class Columns = std::tuple<>>
 LOWP_HOST_FN void run_rows(Executor const& executor, Operation const& operation, T* out,
                            std::size_t size, std::size_t columns, Scores const& scores,

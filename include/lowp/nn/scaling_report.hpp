@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scaling by a power of two lost.
+// The report of a scaling by a power of two.
 #pragma once
 
 #include <lowp/report/exact_sum.hpp>
@@ -9,24 +9,24 @@
 
 namespace lowp {
 
-/// Counts over the elements of one or more ranges that were multiplied by powers of two. All zero bytes are
-/// an empty report.
+/// Counts over the elements of one or more ranges that were multiplied by powers of two. All zero
+/// bytes are an empty report.
 struct scaling_report {
   std::uint64_t count = 0;  ///< elements seen
   std::uint64_t overflowed =
-      0;  ///< finite, and beyond the largest finite value once scaled and rounded
+      0;  ///< finite elements beyond the largest finite value, once scaled and rounded
   std::uint64_t inexact =
-      0;  ///< rounded to something else: a bit fell off the subnormal end, or the
-          ///< format is narrower than what it came from
+      0;  ///< elements that rounding changed: they lost a bit below the subnormal end, or to
+          ///< a format narrower than the input's
 
-  /// Scaling back gives every element again.
+  /// Returns true if scaling back restores every element.
   LOWP_FN constexpr bool lossless() const { return overflowed == 0 && inexact == 0; }
 
   LOWP_FN constexpr scaling_report& operator+=(scaling_report const& other) {
     add(other);
     return *this;
   }
-  /// The same, beside other threads or alone.
+  /// Merges a report, beside other threads or alone.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(scaling_report const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -37,7 +37,7 @@ struct scaling_report {
 
 namespace detail {
 
-/// Whether an element overflowed, or was rounded, in lanes as what a mask selected: 0 or 1.
+/// Outcomes in lanes, as a mask selects them: 1 if the element overflowed or was rounded, else 0.
 template <class F>
 struct scaling_outcome {
   lanes::word<F> overflowed, inexact;

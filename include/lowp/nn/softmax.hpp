@@ -112,14 +112,12 @@ template <class Executor, class In, class Out, class Operation>
 [[nodiscard]] LOWP_HOST_FN error_text row_map_on(Executor const& executor, char const* function,
                                                  In&& in, Out&& out, std::size_t columns,
                                                  Operation const& operation) {
-  must_be_input<In>();
-  must_be_output<Out>();
   extent const from("in", in), to("out", out);
-  error_text wrong = unequal_sizes(function, {from, to});
-  if (wrong.empty()) wrong = not_rows(function, from, columns);
-  if (wrong.empty()) wrong = partial_overlap(function, from, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, function, {from, to});
-  if (!wrong.empty()) return wrong;
+  call_check check(function);
+  check.equal_sizes({from, to});
+  check.add(not_rows(function, from, columns));
+  check.element_by_element(executor, {from, to});
+  if (check.failed()) return check.text();
   run_rows(executor, operation, std::ranges::data(out), to.size, columns,
            std::tuple(simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}));
   return {};
@@ -137,32 +135,5 @@ template <class Executor, class In, class Out>
 }
 
 }  // namespace detail
-
-/// out = e^(x - max) / sum of e^(x - max) over each row, in float, and rounded once to nearest even to
-/// the format of `out`. The same bits on every backend, and however rows are shared out.
-///
-/// Before that rounding the relative error of a probability is at most
-/// (max - x + ln n + n / 256 + 14) * 2^-24 for n columns; where it is subnormal, 2^-148 more.
-///
-/// A score of -inf has probability 0. A row of nothing but those, which is what a mask may leave, gives
-/// zeros; a row with a NaN or +inf gives NaN everywhere, as the quotient does.
-///
-/// @param in       rows * columns elements, row after row
-/// @param out      as many; may be the storage of `in` where elements have equal size
-/// @param columns  elements of a row, at least 1
-/// @throws std::invalid_argument  sizes differ, are not a multiple of columns, or the ranges overlap in
-///                                another way
-template <input In, output Out>
-LOWP_HOST_FN void softmax(In&& in, Out&& out, std::size_t columns) {
-  detail::refuse_if(detail::softmax_on(simd::this_thread{}, in, out, columns));
-}
-
-/// out = x - max - ln(sum of e^(x - max)) over each row, otherwise as softmax. Before the rounding to
-/// `out` the absolute error is at most (2 (max - x) + 4 ln n + n / 256 + 12) * 2^-24. Where softmax gives
-/// 0 for -inf this gives -inf.
-template <input In, output Out>
-LOWP_HOST_FN void log_softmax(In&& in, Out&& out, std::size_t columns) {
-  detail::refuse_if(detail::log_softmax_on(simd::this_thread{}, in, out, columns));
-}
 
 }  // namespace lowp

@@ -27,26 +27,37 @@ concept output = input<R> && std::ranges::borrowed_range<R> &&
 
 namespace detail {
 
-// An overload that takes what the real one refuses calls these, so that the first line of the
-// diagnostic says why.
+/// Whether a requirement holds, and the name that a compiler shows if it does not.
+template <bool Holds, class Name>
+struct requirement {};
+
+template <class... Requirement>
+struct first_unmet {};
+template <class Name, class... Rest>
+struct first_unmet<requirement<true, Name>, Rest...> : first_unmet<Rest...> {};
+template <class Name, class... Rest>
+struct first_unmet<requirement<false, Name>, Rest...> {
+  using type = Name;
+};
+
+// A deleted overload takes what an operation refuses. Its last template argument is one of these, so
+// that the first lines of the diagnostic say why.
+struct an_argument_does_not_satisfy_input;
+struct an_argument_does_not_satisfy_output_which_is_writable_and_no_temporary;
+struct an_argument_does_not_satisfy_span_rounding;
+
 template <class T>
-LOWP_FN constexpr void must_be_input() {
-  static_assert(input<T>,
-                "an argument does not satisfy 'input': a contiguous sized range of float or a "
-                "narrow type");
-}
-template <class T>
-LOWP_FN constexpr void must_be_output() {
-  static_assert(output<T>,
-                "an argument does not satisfy 'output': a writable contiguous sized range of float "
-                "or a narrow type, not a temporary");
-}
-template <class T>
-LOWP_FN constexpr void must_be_span_rounding() {
-  static_assert(span_rounding<T> || settles<T>,
-                "an argument does not satisfy 'span_rounding': nearest_even, nearest_away, "
-                "toward_zero, upward, downward, to_odd or stochastic");
-}
+concept range_rounding = span_rounding<T> || settles<T>;
+
+template <class In>
+using must_be_input = requirement<input<In>, an_argument_does_not_satisfy_input>;
+template <class Out>
+using must_be_output =
+    requirement<output<Out>,
+                an_argument_does_not_satisfy_output_which_is_writable_and_no_temporary>;
+template <class R>
+using must_be_span_rounding =
+    requirement<range_rounding<R>, an_argument_does_not_satisfy_span_rounding>;
 
 }  // namespace detail
 
@@ -54,6 +65,16 @@ template <class R>
 using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
 
 namespace detail {
+
+/// An operation on an executor: a function object, which argument-dependent lookup never finds.
+template <class Executor>
+struct operation {
+  [[no_unique_address]] Executor executor{};
+};
+
+/// Executors that have finished when a call returns, so that it may return a value.
+template <class Executor>
+concept returns_values = std::derived_from<Executor, throwing>;
 
 /// A range as errors speak of it.
 struct extent {
@@ -77,8 +98,8 @@ LOWP_COLD inline std::string name_of(extent const& range) {
   return joined_text({range.name, range.part});
 }
 
-LOWP_COLD inline std::string unequal_sizes_text(char const* function, extent const* ranges,
-                                                std::size_t count) {
+LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent const* ranges,
+                                               std::size_t count) {
   std::string text = joined_text({function, ": sizes differ: "});
   for (std::size_t i = 0; i < count; ++i)
     text +=
@@ -86,46 +107,67 @@ LOWP_COLD inline std::string unequal_sizes_text(char const* function, extent con
   return text;
 }
 
-template <class Extents = std::initializer_list<extent>>
-error_text unequal_sizes(char const* function, Extents const& ranges) {
-  for (extent const& r : ranges)
-    if (r.size != ranges.begin()->size && r.per_entry == 1)
-      return unequal_sizes_text(function, &*ranges.begin(), ranges.size());
-  return {};
-}
-
 inline bool are_identical(extent const& a, extent const& b) {
   return a.data == b.data && a.size * a.element_size == b.size * b.element_size;
 }
 
-inline error_text overlap(char const* function, extent const& a, extent const& b) {
-  auto const a0 = reinterpret_cast<std::uintptr_t>(a.data);
-  auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
-  std::size_t const a_bytes = a.size * a.element_size, b_bytes = b.size * b.element_size;
-  if (a_bytes == 0 || b_bytes == 0 || a0 + a_bytes <= b0 || b0 + b_bytes <= a0) return {};
-  extent const &low = a0 < b0 ? a : b, &high = a0 < b0 ? b : a;
-  return joined_text({function, ": ", a.name, a.part, " (", a_bytes, " bytes) and ", b.name, b.part,
-                      " (", b_bytes, " bytes) overlap: ", high.name, high.part, " starts ",
-                      a0 < b0 ? b0 - a0 : a0 - b0, " bytes into ", low.name, low.part});
-}
+/// The checks of a call, in order: the first error text stays.
+class call_check {
+ public:
+  explicit call_check(char const* function) : function_(function) {}
 
-/// What `where` cannot reach, as a GPU the host's memory.
-template <class Executor, class Extents = std::initializer_list<extent>>
-error_text out_of_reach(Executor const& executor, char const* function, Extents const& ranges) {
-  error_text wrong;
-  if constexpr (requires(extent const& r) { executor.out_of_reach(r); }) {
-    for (extent const& r : ranges) {
-      if (r.size != 0) wrong = executor.out_of_reach(r);
-      if (!wrong.empty()) return std::string(function) + ": " + wrong;
-    }
+  [[nodiscard]] bool failed() const { return !text_.empty(); }
+  [[nodiscard]] error_text const& text() const { return text_; }
+  [[nodiscard]] char const* function() const { return function_; }
+
+  void add(error_text const& text) {
+    if (!failed()) text_ = text;
   }
-  return wrong;
-}
+  template <class Extents = std::initializer_list<extent>>
+  void equal_sizes(Extents const& ranges) {
+    if (failed()) return;
+    for (extent const& r : ranges)
+      if (r.size != ranges.begin()->size && r.per_entry == 1)
+        text_ = unequal_sizes_text(function_, &*ranges.begin(), ranges.size());
+  }
+  void no_overlap(extent const& a, extent const& b) {
+    auto const a0 = reinterpret_cast<std::uintptr_t>(a.data);
+    auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
+    std::size_t const a_bytes = a.size * a.element_size, b_bytes = b.size * b.element_size;
+    if (a_bytes == 0 || b_bytes == 0 || a0 + a_bytes <= b0 || b0 + b_bytes <= a0 || failed())
+      return;
+    extent const &low = a0 < b0 ? a : b, &high = a0 < b0 ? b : a;
+    text_ =
+        joined_text({function_, ": ", a.name, a.part, " (", a_bytes, " bytes) and ", b.name, b.part,
+                     " (", b_bytes, " bytes) overlap: ", high.name, high.part, " starts ",
+                     a0 < b0 ? b0 - a0 : a0 - b0, " bytes into ", low.name, low.part});
+  }
+  /// A range may be the storage of another, and overlaps it in no other way.
+  void same_or_apart(extent const& a, extent const& b) {
+    if (!are_identical(a, b)) no_overlap(a, b);
+  }
+  /// An executor may be unable to reach a range, as a GPU the host's memory.
+  template <class Executor, class Extents = std::initializer_list<extent>>
+  void reachable(Executor const& executor, Extents const& ranges) {
+    if constexpr (requires(extent const& r) { executor.out_of_reach(r); })
+      for (extent const& r : ranges) {
+        error_text const why = r.size != 0 ? executor.out_of_reach(r) : error_text();
+        if (!why.empty()) add(std::string(function_) + ": " + why);
+      }
+  }
+  /// Elements of the last range come from those of the others: sizes are equal, and it may be the
+  /// storage of one.
+  template <class Executor>
+  void element_by_element(Executor const& executor, std::initializer_list<extent> ranges) {
+    equal_sizes(ranges);
+    for (extent const& each : ranges) same_or_apart(each, *(ranges.end() - 1));
+    reachable(executor, ranges);
+  }
 
-/// One range may be the other's storage, but not overlap it in another way.
-inline error_text partial_overlap(char const* function, extent const& a, extent const& b) {
-  return are_identical(a, b) ? error_text{} : overlap(function, a, b);
-}
+ private:
+  char const* function_;
+  error_text text_;
+};
 
 }  // namespace LOWP_UNIT
 

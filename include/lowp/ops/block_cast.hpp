@@ -5,7 +5,7 @@
 
 #include <lowp/ops/arguments.hpp>
 #include <lowp/ops/storage_operands.hpp>
-#include <lowp/simd/dispatch.hpp>
+#include <lowp/simd/executors.hpp>
 
 #include <type_traits>
 
@@ -30,13 +30,14 @@ inline namespace LOWP_UNIT {
 template <class Executor, class Blocks>
 error_text check_blocks(Executor const& executor, extent const& plain, Blocks const& blocks) {
   extent const codes("codes", blocks.codes), scales("scales", blocks.scales);
-  error_text wrong = unequal_sizes("block_cast", {plain, codes});
-  if (wrong.empty() && !blocks.invalid().empty()) wrong = "block_cast: " + blocks.invalid();
-  if (wrong.empty()) wrong = partial_overlap("block_cast", plain, codes);
-  if (wrong.empty()) wrong = overlap("block_cast", plain, scales);
-  if (wrong.empty()) wrong = overlap("block_cast", codes, scales);
-  if (wrong.empty()) wrong = out_of_reach(executor, "block_cast", {plain, codes, scales});
-  return wrong;
+  call_check check("block_cast");
+  check.equal_sizes({plain, codes});
+  if (!blocks.invalid().empty()) check.add("block_cast: " + blocks.invalid());
+  check.element_by_element(executor, {plain, codes});
+  check.no_overlap(plain, scales);
+  check.no_overlap(codes, scales);
+  check.reachable(executor, {scales});
+  return check.text();
 }
 
 }  // namespace LOWP_UNIT
@@ -69,39 +70,5 @@ block_cast_from(Executor const& executor, block_scaled<T, Block> const& in, Out&
 }
 
 }  // namespace detail
-
-/// Blocks of codes from elements:
-///
-///     scales[b]  = by `rule` of the largest |in[i]| of block b; 2^-127 where all are zero; NaN where one
-///                  is infinite or NaN, and then the codes are NaN, or negative zero where T has no NaN
-///     codes[i]   = round(in[i] * (1 / scales[b])), the product in float, rounded to nearest even
-///
-/// The product is exact wherever the code is not subnormal or zero, unless it is itself below 2^-126.
-/// With the default rule no element saturates; what is small beside the largest of its block may
-/// become zero. For MX proper, Block is 32 and T float8_e5m2, float8_e4m3fn, float6_e3m2fn,
-/// float6_e2m3fn or float4_e2m1fn; with scale_rule::floor the scales are those of the specification's
-/// 6.3, which leaves the codes of such a block to the implementation.
-///
-/// @param in        n elements
-/// @param out       blocks_of<Block>(codes, scales): n codes, which may lie where `in` does if elements
-///                  have equal size, and a scale for each block, of which the last may be short
-/// @param rounding  of the codes; a stochastic mode is keyed by the element's index
-/// @param policy    of the codes that a floored scale is too small for
-/// @throws std::invalid_argument  sizes differ, or ranges overlap in another way
-template <input In, class T, int Block, span_rounding R = nearest_even>
-  requires(!std::is_const_v<T>)
-LOWP_HOST_FN void block_cast(In&& in, block_scaled<T, Block> const& out, R rounding = {},
-                             scale_rule rule = scale_rule::rceil,
-                             overflow policy = overflow::saturate) {
-  detail::refuse_if(detail::block_cast_on(simd::this_thread{}, in, out, rounding, rule, policy));
-}
-
-/// And back: out[i] = round(codes[i] * scales[i / Block]), the product in float, exact unless it is
-/// subnormal or beyond float's range. A NaN result is the canonical one.
-template <class T, int Block, output Out, span_rounding R = nearest_even>
-LOWP_HOST_FN void block_cast(block_scaled<T, Block> const& in, Out&& out, R rounding = {},
-                             overflow policy = default_overflow<element_of<Out>>) {
-  detail::refuse_if(detail::block_cast_from(simd::this_thread{}, in, out, rounding, policy));
-}
 
 }  // namespace lowp

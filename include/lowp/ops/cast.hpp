@@ -2,7 +2,7 @@
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
-#include <lowp/simd/dispatch.hpp>
+#include <lowp/simd/executors.hpp>
 
 #include <concepts>
 
@@ -23,17 +23,18 @@ concept castable = cast_input<In> && cast_output<Out> &&
 
 namespace detail {
 
-template <class In, class Out>
-LOWP_FN constexpr void must_be_castable() {
-  static_assert(cast_input<In>,
-                "an argument does not satisfy 'cast_input': a contiguous sized range of float, a "
-                "narrow type, double or integers of 8 to 64 bits");
-  static_assert(cast_output<Out>,
-                "an argument does not satisfy 'cast_output': a writable contiguous sized range of "
-                "float, a narrow type or double, not a temporary");
-  static_assert(!cast_input<In> || !cast_output<Out> || castable<In, Out>,
-                "the arguments do not satisfy 'castable': integers become float or a narrow type");
-}
+struct an_argument_does_not_satisfy_cast_input;
+struct an_argument_does_not_satisfy_cast_output_which_is_writable_and_no_temporary;
+struct the_arguments_do_not_satisfy_castable_integers_become_float_or_a_narrow_type;
+
+template <class In, class Out, class R>
+using unmet_by_cast = typename first_unmet<
+    requirement<cast_input<In>, an_argument_does_not_satisfy_cast_input>,
+    requirement<cast_output<Out>,
+                an_argument_does_not_satisfy_cast_output_which_is_writable_and_no_temporary>,
+    must_be_span_rounding<R>,
+    requirement<
+        false, the_arguments_do_not_satisfy_castable_integers_become_float_or_a_narrow_type>>::type;
 
 /// How the elements of a cast from From to To are rounded where they are read, and where they are
 /// written. What is not a float becomes one: rounded to odd if it will be rounded again.
@@ -88,15 +89,12 @@ template <class Executor, class In, class Out, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text cast_on(Executor const& executor, In&& in, Out&& out,
                                               R rounding = {},
                                               overflow policy = default_overflow<element_of<Out>>) {
-  must_be_castable<In, Out>();
-  must_be_span_rounding<R>();
   using From = element_of<In>;
   using To = element_of<Out>;
   extent const from("in", in), to("out", out);
-  error_text wrong = unequal_sizes("cast", {from, to});
-  if (wrong.empty()) wrong = partial_overlap("cast", from, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, "cast", {from, to});
-  if (!wrong.empty()) return wrong;
+  call_check check("cast");
+  check.element_by_element(executor, {from, to});
+  if (check.failed()) return check.text();
   auto const* source = std::ranges::data(in);
   if constexpr (std::same_as<From, To>)
     executor.copy(std::ranges::data(out), source, to.size);
@@ -113,28 +111,5 @@ template <class Executor, class In, class Out, class R = nearest_even>
 }
 
 }  // namespace detail
-
-/// out[i] = round(in[i]), each element once from its exact value. A cast to the same format copies
-/// bits; a NaN keeps its sign and its leading payload bits as far as the format has them.
-///
-/// @param in   n elements: float, a narrow type, double, or integers of 8 to 64 bits
-/// @param out  n elements: float, a narrow type, or double, which takes no integers; may be the storage
-///             of `in` where elements have equal size
-/// @param rounding  `stochastic` changes no float on its way to float or double. What is wider than a
-///             float is drawn for float too; for that and for 16-bit formats element by element
-/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
-template <class In, class Out, span_rounding R = nearest_even>
-  requires castable<In, Out>
-LOWP_HOST_FN void cast(In&& in, Out&& out, R rounding = {},
-                       overflow policy = default_overflow<element_of<Out>>) {
-  detail::refuse_if(detail::cast_on(simd::this_thread{}, in, out, rounding, policy));
-}
-
-template <class In, class Out, class R = nearest_even, class... Policy>
-  requires(!(castable<In, Out> && span_rounding<R>))
-void cast(In&&, Out&&, R = {}, Policy...) {
-  detail::must_be_castable<In, Out>();
-  detail::must_be_span_rounding<R>();
-}
 
 }  // namespace lowp

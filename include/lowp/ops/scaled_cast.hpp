@@ -3,8 +3,9 @@
 
 #include <lowp/base/text.hpp>
 #include <lowp/ops/arguments.hpp>
+#include <lowp/ops/number.hpp>
 #include <lowp/report/amax.hpp>
-#include <lowp/simd/dispatch.hpp>
+#include <lowp/simd/executors.hpp>
 
 #include <string>
 
@@ -30,41 +31,29 @@ inline error_text check_scale(char const* function, float scale) {
   return std::string(function) + ": scale is " + text_of(scale) + ", not finite and other than 0";
 }
 
-/// What is wrong with the number that an element function is made of; one that lies in device memory cannot
-/// be asked.
-template <class Make>
-error_text check_number(char const* function, Make const& make) {
-  if constexpr (requires { make.check(function); })
-    return make.check(function);
-  else
-    return {};
-}
-
 }  // namespace LOWP_UNIT
 
-/// A scale that the caller knows.
-struct make_scaling {
-  float scale;
-  LOWP_FN scaling operator()() const { return {scale}; }
+/// Makes the element function of a scaled cast.
+template <class Number>
+struct make_scaling : made_of_number<Number> {
+  LOWP_FN scaling operator()() const { return {this->value()}; }
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
-    return check_scale(function, scale);
+    return this->checked(check_scale, function);
   }
 };
+template <class Number>
+make_scaling(Number) -> make_scaling<Number>;
 
 template <class Executor, class In, class Out, class Make, class Report, class R>
 [[nodiscard]] LOWP_HOST_FN error_text reported_scaled_cast(Executor const& executor, In& in,
                                                            Out& out, Make const& make,
                                                            Report* largest, R const& rounding,
                                                            overflow policy) {
-  must_be_input<In&>();
-  must_be_output<Out&>();
-  must_be_span_rounding<R>();
   extent const from("in", in), to("out", out);
-  error_text wrong = check_number("scaled_cast", make);
-  if (wrong.empty()) wrong = unequal_sizes("scaled_cast", {from, to});
-  if (wrong.empty()) wrong = partial_overlap("scaled_cast", from, to);
-  if (wrong.empty()) wrong = out_of_reach(executor, "scaled_cast", {from, to});
-  if (!wrong.empty()) return wrong;
+  call_check check("scaled_cast");
+  check.add(make.check(check.function()));
+  check.element_by_element(executor, {from, to});
+  if (check.failed()) return check.text();
   executor(make, to.size, largest,
            simd::operand<element_of<Out>, simd::access::write, R>{std::ranges::data(out), rounding,
                                                                   policy},
@@ -88,28 +77,5 @@ scaled_cast_on(Executor const& executor, In&& in, Out&& out, Make const& make, a
 }
 
 }  // namespace detail
-
-/// out[i] = round(in[i] * scale): one multiplication in float, rounded to nearest even, then one
-/// rounding to the format of `out`. Exact before that rounding where the scale is a power of two and
-/// the product normal. A NaN result is the canonical one.
-///
-/// @param in       n elements
-/// @param out      n elements; may be the storage of `in` where elements have equal size
-/// @param scale    finite and not 0
-/// @param largest  optional: the largest |in[i]| is merged into it in the same pass
-/// @throws std::invalid_argument  `scale` is not such a number, sizes differ, or the ranges overlap in
-///                                another way
-template <input In, output Out, span_rounding R = nearest_even>
-LOWP_HOST_FN void scaled_cast(In&& in, Out&& out, float scale, R rounding = {},
-                              overflow policy = default_overflow<element_of<Out>>) {
-  detail::refuse_if(detail::scaled_cast_on(simd::this_thread{}, in, out,
-                                           detail::make_scaling{scale}, rounding, policy));
-}
-template <input In, output Out, span_rounding R = nearest_even>
-LOWP_HOST_FN void scaled_cast(In&& in, Out&& out, float scale, amax& largest, R rounding = {},
-                              overflow policy = default_overflow<element_of<Out>>) {
-  detail::refuse_if(detail::scaled_cast_on(simd::this_thread{}, in, out,
-                                           detail::make_scaling{scale}, largest, rounding, policy));
-}
 
 }  // namespace lowp

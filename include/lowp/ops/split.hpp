@@ -20,10 +20,11 @@ split_on(Executor const& executor, In&& in, High&& high, Low&& low, R rounding =
   auto const from = extents_of("in", in);
   auto const to = std::array{extent("high", high), extent("low", low)};
   auto const all = joined(from, to);
-  error_text wrong = unequal_sizes("split", all);
-  if (wrong.empty()) wrong = overlap_among("split", to, from);
-  if (wrong.empty()) wrong = out_of_reach(executor, "split", all);
-  if (!wrong.empty()) return wrong;
+  call_check check("split");
+  check.equal_sizes(all);
+  check_overlap(check, to, from);
+  check.reachable(executor, all);
+  if (check.failed()) return check.text();
   executor(make_identity{}, from[0].size, static_cast<simd::no_report*>(nullptr),
            operand_of<simd::access::write>(halves, rounding, policy),
            operand_of<simd::access::read>(in));
@@ -40,11 +41,11 @@ template <class Executor, class High, class Low, class Out>
   auto const from = std::array{extent("high", high), extent("low", low)};
   auto const to = extents_of("out", out);
   auto const all = joined(from, to);
-  error_text wrong = unequal_sizes("join", all);
-  if (wrong.empty()) wrong = overlap("join", from[0], to[0]);
-  if (wrong.empty()) wrong = overlap("join", from[1], to[0]);
-  if (wrong.empty()) wrong = out_of_reach(executor, "join", all);
-  if (!wrong.empty()) return wrong;
+  call_check check("join");
+  check.equal_sizes(all);
+  for (extent const& half : from) check.no_overlap(half, to[0]);
+  check.reachable(executor, all);
+  if (check.failed()) return check.text();
   executor(make_identity{}, to[0].size, static_cast<simd::no_report*>(nullptr),
            operand_of<simd::access::write>(out), operand_of<simd::access::read>(halves));
   return {};
@@ -55,27 +56,5 @@ concept low_halves = std::ranges::contiguous_range<R> && std::ranges::sized_rang
                      low_half<std::ranges::range_value_t<R>>;
 
 }  // namespace detail
-
-/// Floats into the halves of split_master: high[i] is in[i] rounded to nearest, ties away from zero,
-/// and low[i] what `join` needs to give in[i] back: with bfloat16 and std::uint16_t to the bit, for all
-/// floats but that a NaN comes back quiet. Where both halves have fewer bits than a float, the master
-/// that they make is in[i] rounded by `rounding`, and high[i] that master rounded.
-///
-/// @param in         n floats
-/// @param high, low  n elements each
-/// @throws std::invalid_argument  sizes differ, or two ranges overlap
-template <input In, output High, detail::low_halves Low, span_rounding R = nearest_even>
-LOWP_HOST_FN void split(In&& in, High&& high, Low&& low, R rounding = {},
-                        overflow policy = default_overflow<element_of<High>>) {
-  detail::refuse_if(detail::split_on(simd::this_thread{}, in, high, low, rounding, policy));
-}
-
-/// out[i] = the master of which high[i] and low[i] are the halves.
-///
-/// @throws std::invalid_argument  sizes differ, or `out` overlaps a half
-template <input High, detail::low_halves Low, output Out>
-LOWP_HOST_FN void join(High&& high, Low&& low, Out&& out) {
-  detail::refuse_if(detail::join_on(simd::this_thread{}, high, low, out));
-}
 
 }  // namespace lowp

@@ -60,19 +60,16 @@ concept storage = moment_storage<S> && !detail::in_blocks<std::remove_cvref_t<S>
 
 namespace detail {
 
-template <class T>
-LOWP_FN constexpr void must_be_storage() {
-  static_assert(
-      storage<T>,
-      "an argument does not satisfy 'storage': a writable contiguous sized range of float "
-      "or a narrow type, not a temporary; or kahan, master, split_master or scaled");
-}
-template <class T>
-LOWP_FN constexpr void must_be_readable() {
-  static_assert(readable<T>,
-                "an argument does not satisfy 'readable': a contiguous sized range of float or a "
-                "narrow type, or scaled");
-}
+struct an_argument_does_not_satisfy_storage_which_is_an_output_or_kahan_master_split_master_scaled;
+struct an_argument_does_not_satisfy_readable_which_is_an_input_or_a_storage;
+
+template <class S>
+using must_be_storage = requirement<
+    storage<S>,
+    an_argument_does_not_satisfy_storage_which_is_an_output_or_kahan_master_split_master_scaled>;
+template <class S>
+using must_be_readable =
+    requirement<readable<S>, an_argument_does_not_satisfy_readable_which_is_an_input_or_a_storage>;
 
 inline namespace LOWP_UNIT {
 
@@ -96,36 +93,44 @@ auto joined(Extents const&... each) {
   return std::apply([](auto const&... e) { return std::array{e...}; }, std::tuple_cat(each...));
 }
 
-/// What a storage says is wrong with itself.
-template <class S>
-void append_error(error_text& wrong, char const* function, char const* name, S const& s) {
-  if constexpr (requires { s.invalid(); }) {
-    error_text const why = s.invalid();
-    if (wrong.empty() && !why.empty()) wrong = std::string(function) + ": " + name + ": " + why;
-  }
-}
+/// Asks each storage whether it is sound.
 template <std::size_t N, class... S>
-error_text invalid_among(char const* function, char const* const (&names)[N],
-                         S const&... storages) {
-  error_text wrong;
+void check_storages(call_check& check, char const* const (&names)[N], S const&... storages) {
   std::size_t i = 0;
-  (append_error(wrong, function, names[i++], storages), ...);
-  return wrong;
+  auto const add = [&](auto const& storage) {
+    char const* const name = names[i++];
+    if constexpr (requires { storage.invalid(); }) {
+      error_text const why = storage.invalid();
+      if (!why.empty()) check.add(joined_text({check.function(), ": ", name, ": "}) + why);
+    }
+  };
+  (add(storages), ...);
+}
+
+/// Returns the error text of storages that are read.
+template <class Executor, std::size_t N, class Extents, class... S>
+error_text check_readable(Executor const& executor, char const* function,
+                          char const* const (&names)[N], Extents const& extents,
+                          S const&... storages) {
+  call_check check(function);
+  check_storages(check, names, storages...);
+  check.equal_sizes(extents);
+  check.reachable(executor, extents);
+  return check.text();
 }
 
 /// No two arrays overlap, but `from` may be all of `to`.
 template <std::size_t N, std::size_t M>
-error_text overlap_among(char const* function, std::array<extent, N> const& to,
-                         std::array<extent, M> const& from) {
-  error_text wrong;
+void check_overlap(call_check& check, std::array<extent, N> const& to,
+                   std::array<extent, M> const& from) {
   for (std::size_t i = 0; i < N; ++i) {
-    for (std::size_t j = i + 1; j < N && wrong.empty(); ++j)
-      wrong = overlap(function, to[i], to[j]);
-    for (std::size_t j = 0; j < M && wrong.empty(); ++j)
-      wrong = N * M == 1 ? partial_overlap(function, to[i], from[j])
-                         : overlap(function, to[i], from[j]);
+    for (std::size_t j = i + 1; j < N; ++j) check.no_overlap(to[i], to[j]);
+    for (extent const& each : from)
+      if (N * M == 1)
+        check.same_or_apart(to[i], each);
+      else
+        check.no_overlap(to[i], each);
   }
-  return wrong;
 }
 
 }  // namespace LOWP_UNIT

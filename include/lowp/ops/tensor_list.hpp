@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of tensors with names, so that one call serves a whole model and an error says where it is.
+// Lists of named tensors: one call serves a whole model, and an error names the tensor.
 #pragma once
 
 #include <lowp/ops/storage_operands.hpp>
@@ -10,14 +10,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace lowp {
 
-/// A tensor of a list: a span, or any struct of the folder storage. The name's characters and the
-/// elements are the caller's.
+/// A tensor of a list: a span, or any struct of the folder storage. The caller owns the name's
+/// characters and the elements.
 template <class Values>
 struct named {
   std::string_view name;
@@ -40,22 +41,22 @@ template <class L>
 using values_of = decltype(std::declval<std::ranges::range_value_t<L>&>().values);
 }  // namespace detail
 
-/// A range of `named`, all of one type. Tensors of other types are another list; their numbers, which
-/// stochastic rounding is keyed by, follow on where its mode is `of_tensor(size of the first list)`.
+/// A range of `named`, all of one type. Tensors of other types need another list. Their numbers,
+/// which key stochastic rounding, continue if its mode is `of_tensor(size of the first list)`.
 template <class L>
 concept tensor_list = std::ranges::forward_range<L const> &&
                       detail::is_named<std::remove_cv_t<std::ranges::range_value_t<L>>>;
 
 namespace detail {
 
-/// A range of memory that tensor number `tensor` of a list takes.
+/// A range of memory of tensor number `tensor` in a list.
 struct listed_range {
   std::uintptr_t begin, end;
   std::uint32_t tensor;
   bool is_written;
 };
 
-/// Where an operation only says what is wrong with its arguments.
+/// An executor with which an operation only checks its arguments.
 struct dry_run {
   template <class... Arguments>
   LOWP_HOST_FN void operator()(Arguments const&...) const {}
@@ -65,20 +66,32 @@ struct dry_run {
 
 inline namespace LOWP_UNIT {
 
-/// Two tensors of which one is written where the other is: tied weights that are listed twice would be
-/// written twice, or by two threads at once. A pair of equal numbers if there are none.
+/// Returns two tensors of which one is written in memory of the other; two equal numbers if there
+/// are none. Tied weights that are listed twice would be written twice, or by two threads at once.
 inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_range>& ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](listed_range const& a, listed_range const& b) { return a.begin < b.begin; });
-  listed_range const* reaches = nullptr;        // of those before, what ends last
-  listed_range const* is_written_to = nullptr;  // of those that are written
+  // Earlier ranges that reach furthest, of two tensors: one of them is not the next range's own.
+  struct furthest {
+    listed_range const *first = nullptr, *other = nullptr;
+
+    void add(listed_range const& each) {
+      if (first == nullptr || each.end > first->end) {
+        if (first != nullptr && first->tensor != each.tensor) other = first;
+        first = &each;
+      } else if (each.tensor != first->tensor && (other == nullptr || each.end > other->end)) {
+        other = &each;
+      }
+    }
+    listed_range const* before(listed_range const& each) const {
+      return first != nullptr && first->tensor == each.tensor ? other : first;
+    }
+  } all, written;
   for (listed_range const& each : ranges) {
-    listed_range const* const before = each.is_written ? reaches : is_written_to;
-    if (before != nullptr && each.begin < before->end && before->tensor != each.tensor)
-      return {before->tensor, each.tensor};
-    if (reaches == nullptr || each.end > reaches->end) reaches = &each;
-    if (each.is_written && (is_written_to == nullptr || each.end > is_written_to->end))
-      is_written_to = &each;
+    listed_range const* const before = (each.is_written ? all : written).before(each);
+    if (before != nullptr && each.begin < before->end) return {before->tensor, each.tensor};
+    all.add(each);
+    if (each.is_written) written.add(each);
   }
   return {0, 0};
 }
@@ -93,7 +106,27 @@ void list_ranges(std::vector<listed_range>& ranges, Extents const& extents, std:
   }
 }
 
-/// 'name', or its number where it has none.
+/// Adds the arrays of a call; an array of constants is read.
+template <class... T>
+void list_ranges(std::vector<listed_range>& ranges, std::tuple<T*...> const& arrays,
+                 std::size_t count, std::uint32_t tensor) {
+  auto const add = [&]<class Element>(Element* data) {
+    auto const begin = reinterpret_cast<std::uintptr_t>(data);
+    if constexpr (!std::is_void_v<Element>)  // scales overlap if their codes do
+      ranges.push_back({begin, begin + count * sizeof(Element), tensor, !std::is_const_v<Element>});
+  };
+  std::apply([&](auto*... data) { (add(data), ...); }, arrays);
+}
+
+/// Returns the error text of a list whose tensors share memory that is written.
+inline error_text shared_memory(char const* function, std::vector<listed_range>& ranges) {
+  auto const [one, other] = find_overlap(ranges);
+  if (one == other) return {};
+  return std::string(function) + ": tensors " + std::to_string(one) + " and " +
+         std::to_string(other) + " of the list share memory that is written";
+}
+
+/// Returns 'name', or the number of a tensor without a name.
 template <class List>
 std::string tensor_text(List const& list, std::uint32_t number) {
   auto const& t = *std::ranges::next(std::ranges::begin(list), static_cast<std::ptrdiff_t>(number));
@@ -113,7 +146,7 @@ error_text check_among(char const* function, List const& list, std::vector<liste
 
 }  // namespace LOWP_UNIT
 
-/// The mode of tensor number `number` of a list.
+/// Returns the mode of tensor number `number` of a list.
 template <class R>
 LOWP_HOST_FN R rounding_of_tensor(R const& rounding, std::uint32_t number) {
   if constexpr (requires { rounding.of_tensor(number); })

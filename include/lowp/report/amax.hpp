@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest magnitude of a tensor, as scaling needs it.
+// The largest magnitude of a tensor, for its scale.
 #pragma once
 
 #include <lowp/report/lanes.hpp>
@@ -8,21 +8,21 @@
 
 namespace lowp {
 
-/// The largest |x| seen: NaN if any x was NaN, 0 if none was seen. Its bytes are those of a float
-/// without a sign, so that code which knows only floats can read it. Found among integers, because
-/// hardware's maximum of two floats loses NaN.
+/// The largest |x| seen: NaN if any x was NaN, 0 if no x was seen. Its bytes are those of a float
+/// without a sign, so that code for floats can read it. Integers find it, because the hardware's
+/// maximum of two floats loses NaN.
 struct amax {
   std::uint32_t bits = 0;
 
   LOWP_FN constexpr float value() const { return __builtin_bit_cast(float, bits); }
   LOWP_FN constexpr explicit operator float() const { return value(); }
 
-  /// Merges that of another shard.
+  /// Merges the maximum of another shard.
   LOWP_FN constexpr amax& operator+=(amax const& other) {
     add(other);
     return *this;
   }
-  /// The same, beside other threads or alone.
+  /// Merges another maximum, alone or beside other threads.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(amax const& other, Atomics const& atomics = {}) {
     atomics.max(bits, other.bits);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact sums of doubles that are sums of floats or of their squares. Integers add to the same in any
-// order, so threads of a GPU may add to one without agreeing on a turn.
+// Exact sums of doubles that are sums of floats or of their squares. The order of integer additions
+// does not matter, so threads of a GPU may share a sum without taking turns.
 #pragma once
 
 #include <lowp/base/config.hpp>
@@ -10,7 +10,8 @@
 namespace lowp {
 
 namespace detail {
-/// Changes one word and returns what it was. A GPU's does both at once, so that threads may share it.
+/// Changes to a word that only this thread uses; each returns the old value. A GPU's version is
+/// atomic, so that threads may share the word.
 struct alone {
   LOWP_FN constexpr std::uint64_t add(std::uint64_t& word, std::uint64_t x) const {
     std::uint64_t const was = word;
@@ -25,13 +26,13 @@ struct alone {
 };
 }  // namespace detail
 
-/// One integer of so many words in two's complement that counts units of 2^Unit, in words of 64 bits
-/// from the least up. All zero bytes are the sum of nothing.
+/// An integer of 64 * Words bits in two's complement that counts units of 2^Unit. Words are 64 bits
+/// each, lowest first. All zero bytes are an empty sum.
 template <int Unit, int Words>
 class basic_exact_sum {
  public:
-  /// x is a multiple of the unit, and all that is added is below 2^(64 * Words - 33) units in
-  /// magnitude; an infinity or NaN makes the value infinite.
+  /// Adds x, a multiple of the unit. All that is added must be below 2^(64 * Words - 33) units in
+  /// magnitude. An infinity or NaN makes the value infinite.
   LOWP_FN constexpr basic_exact_sum& operator+=(double x) {
     add(x, detail::alone{});
     return *this;
@@ -46,10 +47,10 @@ class basic_exact_sum {
     return *this;
   }
 
-  /// The same, beside other threads.
+  /// Adds x, while other threads may add to the same sum.
   template <class Atomics>
   LOWP_FN constexpr void add(double x, Atomics const& atomics) {
-    constexpr int significand_bits = 52, bias = 1075 + Unit;  // of the last bit, in units
+    constexpr int significand_bits = 52, bias = 1075 + Unit;  // the last bit's bias, in units
     auto const bits = __builtin_bit_cast(std::uint64_t, x);
     auto const field = static_cast<int>(bits >> significand_bits & 0x7ff);
     bool const negative = bits >> 63 != 0;
@@ -60,7 +61,7 @@ class basic_exact_sum {
     if (field == 0x7ff) {
       significand = 1;
       shift = infinity;
-    } else if (shift < 0) {  // what is shifted out is zero
+    } else if (shift < 0) {  // the bits shifted out are zero
       significand = shift > -64 ? significand >> -shift : 0;
       shift = 0;
     }
@@ -74,7 +75,7 @@ class basic_exact_sum {
     }
   }
 
-  /// Within a relative 2^-52.
+  /// Returns the sum within a relative error of 2^-52.
   LOWP_FN constexpr double value() const {
     bool const negative = word_[Words - 1] >> 63 != 0;
     std::uint64_t magnitude[Words] = {};
@@ -98,14 +99,14 @@ class basic_exact_sum {
   }
 
  private:
-  static constexpr int infinity = 64 * Words - 32;  // its bit stands beyond any finite sum
+  static constexpr int infinity = 64 * Words - 32;  // a bit above every finite sum
 
   std::uint64_t word_[Words] = {};
 };
 
-/// Of 2^64 floats.
+/// A sum of up to 2^64 floats.
 using exact_sum = basic_exact_sum<-149, 6>;
-/// Of the squares of 2^64 floats.
+/// A sum of the squares of up to 2^64 floats.
 using exact_square_sum = basic_exact_sum<-298, 11>;
 
 }  // namespace lowp

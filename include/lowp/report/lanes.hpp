@@ -9,15 +9,16 @@
 
 namespace lowp::detail {
 
-/// What counts a report in lanes F (`type`), and what one loop hands over in the end (`part`).
+/// The class that counts a report in lanes F (`type`), and the class of one loop's partial
+/// (`partial`).
 template <class Report, class F>
 struct lanes_of_report;
 
 LOWP_EXACT_BEGIN
 
-// Names of lanes are qualified here, because some of them are also names of this namespace.
+// Names of `lanes` are qualified here, because this namespace has some of the same names.
 
-/// A compensated_sum for each lane of D, a double or a pack of them.
+/// A compensated_sum for each lane of D, a double or a pack of doubles.
 template <class D>
 class compensated_lanes {
  public:
@@ -35,8 +36,8 @@ class compensated_lanes {
   }
 
  private:
-  /// To each lane the one whose number differs in this bit, then in the next lower one: each addition
-  /// is one of all lanes.
+  /// Adds to each lane the lane whose number differs in this bit, then in the next lower bit. Every
+  /// addition works on all lanes.
   template <int Bit>
   LOWP_FN void add_lanes() {
     if constexpr (Bit != 0) {
@@ -51,7 +52,7 @@ class compensated_lanes {
   D high_ = lanes::broadcast<D>(0), low_ = lanes::broadcast<D>(0);
 };
 
-/// Of elements in lanes F: a float, or a pack of them.
+/// The counts and sums of elements in lanes F: a float or a pack of floats.
 template <class F>
 class report_lanes {
   using U = lanes::word<F>;
@@ -61,8 +62,8 @@ class report_lanes {
  public:
   static constexpr bool sees_codes = true;
 
-  /// One pack: parameters went from the codes before to the codes after, that is from `old` to
-  /// `now`, where u was asked for because of a gradient, which other reports look at.
+  /// Counts one pack. Its parameters went from the codes `before` to the codes `after`, with the
+  /// values `old` and `now`. u is the requested update. `gradient` is for other reports.
   LOWP_FN void add(F u, U const& before, U const& after, F const& old, F const& now,
                    M const& overflowed, F const& gradient) {
     static_cast<void>(gradient);
@@ -86,7 +87,7 @@ class report_lanes {
     requested_ = lanes::add(requested_, lanes::widen(lanes::absolute(u)));
   }
 
-  /// The same where only some lanes are elements.
+  /// Counts one pack in which only some lanes are elements.
   LOWP_FN void add_masked(M const& is_element, F const& u, U const& before, U const& after,
                           F const& old, F const& now, M const& overflowed, F const& gradient) {
     F const zero = lanes::broadcast<F>(0);
@@ -94,8 +95,8 @@ class report_lanes {
         lanes::select(is_element, now, zero), lanes::mask_and(is_element, overflowed), gradient);
   }
 
-  /// After every few packs: a plain sum of n terms is wrong by n * 2^-53 of them, so it is kept short
-  /// and its result added in twice the precision.
+  /// Moves the plain sums to the compensated ones, after every few packs. A plain sum of n terms
+  /// errs by n * 2^-53 of them, so it stays short.
   LOWP_FN void fold() {
     all_applied_.add(applied_);
     all_requested_.add(requested_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest gradient and the largest weight that an update has at hand.
+// The largest gradient and the largest weight of an update.
 #pragma once
 
 #include <lowp/report/amax.hpp>
@@ -8,19 +8,20 @@
 
 namespace lowp {
 
-/// To be given to `update`, `fused_add` and `tree_add` in the place of an update_report, at a small part
-/// of what that costs. A gradient that is not finite makes the weight so that it is stored in, unless the
-/// overflow policy saturates. All zero bytes have seen none.
+/// The largest magnitudes that an update has seen. `update`, `fused_add` and `tree_add` take it in
+/// place of an update_report, at a small part of the cost. A gradient that is not finite makes its
+/// stored weight not finite, unless the overflow policy saturates. All zero bytes are an empty
+/// report.
 struct update_amax {
-  amax gradient;  ///< as it was given
-  amax weight;    ///< as it is stored: after the update, and rounded
+  amax gradient;  ///< as given
+  amax weight;    ///< as stored: after the update, and rounded
 
-  /// Merges that of another shard or tensor.
+  /// Merges the maxima of another shard or tensor.
   LOWP_FN constexpr update_amax& operator+=(update_amax const& other) {
     add(other);
     return *this;
   }
-  /// The same, beside other threads or alone.
+  /// Merges other maxima, alone or beside other threads.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(update_amax const& other, Atomics const& atomics = {}) {
     gradient.add(other.gradient, atomics);

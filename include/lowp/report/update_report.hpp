@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an update did to its parameters.
+// A report on the effect of an update on its parameters.
 #pragma once
 
 #include <lowp/report/exact_sum.hpp>
@@ -12,7 +12,7 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 inline namespace LOWP_UNIT {
-/// high + low += x, keeping what each addition loses (two-sum: D. Knuth, TAOCP 2, 4.2.2).
+/// Adds x to high + low and keeps what each addition loses (two-sum: D. Knuth, TAOCP 2, 4.2.2).
 #if defined(__CUDA_ARCH__)
 LOWP_FN
 #else
@@ -40,8 +40,7 @@ struct compensated_sum {
   }
 };
 
-// What one loop or one thread of a GPU has summed up, and what is made of all of these, differ in how
-// they hold a sum: see the reports.
+// The partial of a loop or of a GPU thread holds compensated sums; a report holds exact ones.
 LOWP_FN void merge(compensated_sum& sum, compensated_sum const& other, alone const&) {
   sum += other;
 }
@@ -59,18 +58,19 @@ LOWP_FN void merge(basic_exact_sum<Unit, Words>& sum, compensated_sum const& oth
 
 }  // namespace detail
 
-/// Counts and sums over the elements of one or more updates, each of which wanted to add u to a
-/// parameter and took it from `old` to `new`. All zero bytes are an empty report.
+/// Counts and sums over the elements of one or more updates. Each update requested u for a
+/// parameter and changed it from `old` to `new`. All zero bytes are an empty report.
 template <class Sum>
 struct basic_update_report {
   std::uint64_t count = 0;       ///< elements seen
   std::uint64_t stalled = 0;     ///< u is not zero and the stored code did not change
-  std::uint64_t overflowed = 0;  ///< a finite result, once rounded, was beyond the largest finite
+  std::uint64_t overflowed = 0;  ///< a finite result rounded to beyond the largest finite value
   std::uint64_t nonfinite = 0;   ///< u, old, new or new - old is infinite or NaN; in no sum below
-  Sum applied;                   ///< of sign(u) * (new - old)
-  Sum requested;                 ///< of |u|
+  Sum applied;                   ///< the sum of sign(u) * (new - old)
+  Sum requested;                 ///< the sum of |u|
 
-  /// 1 is faithful, 0 is frozen; 1 where nothing was to be applied.
+  /// Returns the part of the requested updates that was applied: 1 is faithful, 0 is frozen.
+  /// Returns 1 if nothing was requested.
   LOWP_FN double applied_ratio() const {
     double const whole = requested.value();
     return whole == 0 ? 1 : applied.value() / whole;
@@ -82,7 +82,7 @@ struct basic_update_report {
     return *this;
   }
 
-  /// Adds what one loop has seen, beside other threads or alone.
+  /// Adds a partial or a report, alone or beside other threads.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_update_report<Other> const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -96,7 +96,7 @@ struct basic_update_report {
 using update_report = basic_update_report<exact_sum>;
 
 namespace detail {
-/// What one loop, or one thread of a GPU, has seen.
+/// The partial of one loop, or of one thread of a GPU.
 using partial_report = basic_update_report<compensated_sum>;
 }  // namespace detail
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lanes of one operand: load, decode, round, encode, store.
+// The accessor of one operand: loads, decodes, rounds, encodes and stores a range in lanes.
 #pragma once
 
 #include <lowp/simd/numbers.hpp>
@@ -26,9 +26,9 @@ struct storage_of<T> {
   using type = T;
 };
 
-/// Room for a zero-padded copy of the last batch, and for a batch on its way around the caches. Not
-/// inside the port: what may be pointed at may be written through the pointer, and a port's constants
-/// would be loaded again for every pack.
+/// Memory for a zero-padded copy of the last batch, and for a batch that bypasses the caches. It is
+/// not a member of the accessor: a store through a pointer to a member could change the accessor.
+/// The compiler would load its constants again for every pack.
 template <class Isa, class Operand>
 struct staging {
   alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
@@ -36,7 +36,7 @@ struct staging {
 
 using detail::nans;
 
-/// The lanes of one operand, a batch at a time.
+/// An accessor of one operand, a batch at a time.
 template <class Isa, class Operand, nans Nans>
 class accessor {
   using T = typename Operand::type;
@@ -88,9 +88,9 @@ class accessor {
     if (streams_) finish_streaming();
   }
 
-  /// A kernel that computes random bits between its loads, or rounds what it loads, hides from the
-  /// hardware's prefetcher; about 2 KB ahead was best on every CPU tried. A kernel that only rounds what
-  /// it stores is better off without.
+  /// Prefetches about 2 KB ahead, the best distance on every CPU tried. The hardware's prefetcher
+  /// fails if a kernel computes random bits between its loads, or rounds what it loads. A kernel
+  /// that only rounds what it stores is faster if it does not prefetch.
   LOWP_HOST_FN static void prefetch(T const* at) {
     constexpr int line = 64, distance = 2048;
     auto const* ahead = reinterpret_cast<char const*>(at) + distance;
@@ -99,14 +99,14 @@ class accessor {
       __builtin_prefetch(ahead + i);
   }
 
-  /// Asks for elements that will be read when others have been computed with, in a cache that has room.
+  /// Prefetches elements for a later read, into a cache that has room.
   LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
     constexpr std::size_t line = 64;
     auto const* at = reinterpret_cast<char const*>(operand_.data + first);
     for (std::size_t i = 0; i < count * sizeof(T); i += line) __builtin_prefetch(at + i, 0, 2);
   }
 
-  /// Codes (bit patterns of floats) of the lanes from element k of the batch.
+  /// Returns the codes, or a float's bit patterns, of the lanes from element k of the batch.
   LOWP_HOST_FN U codes(int k) const {
     if constexpr (narrow<T>)
       return U::load(static_cast<storage const*>(at_) + k);
@@ -138,7 +138,7 @@ class accessor {
     }
   }
 
-  /// A code as it is, and the random bits of the lanes: for what rounds elsewhere.
+  /// Stores a code unchanged, for a caller that rounds elsewhere with random_bits.
   LOWP_HOST_FN void store_code(int k, U const& code) {
     auto* const to = static_cast<storage*>(const_cast<void*>(at_)) + k;
     if constexpr (narrow<T>)
@@ -148,8 +148,9 @@ class accessor {
   }
   LOWP_HOST_FN U random_bits(int k) const { return random_.lanes(k); }
 
-  /// Rounds and stores, if this operand is written; says what was stored only if asked. An instruction
-  /// converts as a conversion does, so a NaN that was computed is left to the codec.
+  /// Rounds and stores, if this operand is written. Returns the stored codes only if Tells. A
+  /// hardware instruction keeps a NaN as a conversion does, so the codec encodes a pack with a
+  /// computed NaN.
   template <bool Tells>
   LOWP_HOST_FN stored store(int k, F const& value) {
     if constexpr (!Tells && Operand::is_written && requires(F x, raw r) {
@@ -202,10 +203,10 @@ class accessor {
   static constexpr bool is_rounded_when_read =
       detail::plain_number<T> && !detail::is_always_a_float<T>;
 
-  // Not where random bits take longer than memory.
+  // Streaming does not pay if random bits take longer than memory.
   static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;
 
-  // What a backend may have an instruction for.
+  // The arguments of a backend's own instruction, if it has one.
   static constexpr bool leaves_nan = Nans == nans::canonical;
   using raw = pack<storage, registers>;
   using tag = std::type_identity<T>;
@@ -245,7 +246,7 @@ class accessor {
   storage* staged_;
   detail::special_results<U> results_;
   void const* at_ = nullptr;
-  bool is_ieee_ = false;  // special results are those that hardware gives
+  bool is_ieee_ = false;  // special results are those of the hardware
   bool streams_;
   [[no_unique_address]] random random_;
 };

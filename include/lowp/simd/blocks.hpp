@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lanes of an operand with a scale for every few elements: results wait until a block is complete
-// and its largest magnitude known.
+// The accessor of an operand with a scale for every few elements. Results wait until their block is
+// complete and its largest magnitude is known.
 #pragma once
 
 #include <lowp/simd/accessor.hpp>
@@ -12,7 +12,7 @@
 
 namespace lowp::simd {
 
-/// Elements that wait: a block, or a batch if that is more.
+/// The number of elements that wait: a block, or a batch if that is more.
 template <class Isa, class Operand>
 inline constexpr std::size_t waiting = Operand::block > batch<Isa> ? Operand::block : batch<Isa>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lanes of a storage whose values lie in several arrays.
+// The accessor of a storage whose values lie in several arrays.
 #pragma once
 
 #include <lowp/simd/accessor.hpp>
@@ -53,7 +53,7 @@ class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
   }
   LOWP_HOST_FN void finish() const { (part<I>().finish(), ...); }
 
-  /// What stands for the code of a value that has several: the value's own bits.
+  /// Returns the value's own bits, in place of a code: the value has several codes.
   LOWP_HOST_FN U codes(int k) const { return lanes::bits(load(k)); }
   LOWP_HOST_FN static F decoded(U const& code) { return lanes::from_bits<F>(code); }
 

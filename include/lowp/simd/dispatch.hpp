@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of backends and the choice among them, made once.
+// The list of backends, and the choice among them, made once.
 #pragma once
 
 #include <lowp/base/raise.hpp>
@@ -43,13 +43,14 @@ std::string_view chosen_name();
 
 #else
 
-/// Whether a backend has an instruction of its own for one of these: an operand or whatever has some.
+/// Says that a backend has its own instruction for T: an operand, or a template that has such an
+/// operand.
 template <class Isa, class T>
 inline constexpr bool gains = requires { requires Isa::template converts<T>; };
 template <class Isa, template <class...> class Of, class... T>
 inline constexpr bool gains<Isa, Of<T...>> = (gains<Isa, T> || ...);
 
-/// The backend whose kernel runs: what it is derived from if that would give the same machine code.
+/// The backend whose kernel runs: the base of Isa if it would give the same machine code.
 template <class Isa, class Call>
 struct kernels_of_backend : std::type_identity<Isa> {};
 template <class Isa, class Call>
@@ -58,7 +59,8 @@ struct kernels_of_backend<Isa, Call> : std::type_identity<typename Isa::base> {}
 template <class Isa, class Call>
 using kernels_of = typename kernels_of_backend<Isa, Call>::type;
 
-/// Appends c, or \xNN if a terminal may take c for a command: if c is not printable ASCII.
+/// Appends c, or \xNN if c is not printable ASCII: a terminal may take such a character for a
+/// command.
 inline void append_printable(std::string& to, char c) {
   constexpr char digit[] = "0123456789abcdef";
   auto const byte = static_cast<unsigned char>(c);
@@ -73,10 +75,11 @@ struct isa_list {
   static constexpr std::string_view names[] = {Isa::name...};
   static constexpr std::size_t none = sizeof...(Isa);
 
-  /// The last one in the list that this machine has, or the one that LOWP_ISA names.
+  /// Returns the last backend in the list that this machine has, or the one that LOWP_ISA names.
+  /// Throws std::runtime_error if this machine does not have the one named.
   static std::size_t choose() {
 #if defined(__x86_64__) || defined(__i386__)
-    __builtin_cpu_init();  // a constructor of the program may call before the one that does this
+    __builtin_cpu_init();  // a program's constructor may call before the one that does this
 #endif
     bool const available[] = {Isa::available()...};
     std::size_t best = none;
@@ -112,7 +115,7 @@ inline std::size_t chosen() {
   return index;
 }
 
-/// A call of the loop over elements or of the loop over rows, on the chosen backend.
+/// Runs a call of the loop over elements, or of the loop over rows, on the chosen backend.
 template <class Call>
 void run(Call const& call) {
   std::size_t const isa = chosen();
@@ -134,27 +137,10 @@ inline std::string_view chosen_name() { return native::names[chosen()]; }
 
 }  // namespace LOWP_UNIT
 
-/// Where an operation may run: on the calling thread.
-struct this_thread {
-  template <class MakeFunction, class Report, class... Operand>
-  LOWP_HOST_FN void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
-                               Operand const&... operands) const {
-    dispatch(make_function, count, report, operands...);
-  }
-  template <class RowCall>
-  LOWP_HOST_FN void rows(RowCall const& call) const {
-    run(call);
-  }
-  template <class T>
-  LOWP_HOST_FN void copy(T* to, T const* from, std::size_t count) const {
-    __builtin_memmove(to, from, count * sizeof(T));
-  }
-};
-
 }  // namespace simd
 
-/// The backend that runs: "portable". LOWP_ISA in the environment names another; std::runtime_error
-/// where that is none of this machine's.
+/// Returns the name of the backend that runs, such as "portable". LOWP_ISA in the environment names
+/// another. Throws std::runtime_error if this machine does not have it.
 LOWP_HOST_FN std::string_view isa() { return simd::chosen_name(); }
 
 }  // namespace lowp

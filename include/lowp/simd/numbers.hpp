@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// double and integers between memory and lanes of float.
+// Conversions of double and integers between memory and lanes of float.
 #pragma once
 
 #include <lowp/simd/operand.hpp>
@@ -11,18 +11,18 @@
 
 namespace lowp::simd {
 
-/// x becomes the odd one of the two multiples of 2^Bits that enclose it, unless it is one.
+/// Changes x to the odd one of the two multiples of 2^Bits that enclose it, unless x is a multiple.
 template <int Bits, class W>
 LOWP_HOST_FN void make_odd_multiple(W& x) {
   constexpr std::uint64_t dropped = (std::uint64_t{1} << Bits) - 1;
   x = (x | ((x & dropped) + dropped)) & ~dropped;
 }
 
-/// The integers at `from` in double: exactly, or rounded to odd to at least 42 digits.
+/// Returns the integers at `from` in double: exactly, or rounded to odd with at least 42 digits.
 template <class Isa, std::integral I>
 LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
   wide<Isa> d;
-  if constexpr (sizeof(I) == 4) {  // by way of two floats
+  if constexpr (sizeof(I) == 4) {  // through two floats
     using F = pack<float, Isa>;
     constexpr std::uint32_t sign = std::is_signed_v<I> ? lanes::binary32_sign : 0;
     auto const x = word<Isa>::load(reinterpret_cast<std::uint32_t const*>(from)) ^ sign;
@@ -31,7 +31,7 @@ LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
     auto const from_zero = lanes::sub(low, lanes::broadcast<wide<Isa>>(sign));
     return lanes::add_product(from_zero, high, lanes::broadcast<wide<Isa>>(256));
   } else {
-    // 2^84 + 2^32 high and 2^52 + low are doubles with the halves of the integer for their last bits.
+    // 2^84 + 2^32 high and 2^52 + low are doubles whose last bits are the halves of the integer.
     using W = typename wide<Isa>::words;
     constexpr bool is_signed = std::is_signed_v<I>;
     constexpr std::uint64_t sign = is_signed ? std::uint64_t{1} << 31 : 0;
@@ -54,7 +54,7 @@ LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
 template <class Isa>
 LOWP_HOST_FN wide<Isa> load_wide(double const* from) {
   wide<Isa> d;
-  for (int i = 0; i < 2; ++i) {  // by way of a register: g++ copies both at once in smaller pieces
+  for (int i = 0; i < 2; ++i) {  // through a register: g++ copies both at once in smaller pieces
     typename wide<Isa>::vector half;
     __builtin_memcpy(&half, from + i * (Isa::lanes / 2), sizeof(half));
     d.v[i] = half;
@@ -64,7 +64,7 @@ LOWP_HOST_FN wide<Isa> load_wide(double const* from) {
 
 inline namespace LOWP_UNIT {
 
-// One by one, for all backends: what lanes of float are too short for.
+// Conversions element by element, for all backends: lanes of float are too short for these.
 
 template <class T, class R>
 LOWP_OPAQUE void round_each(float* to, T const* from, R const& rounding, overflow policy,
@@ -80,7 +80,7 @@ LOWP_OPAQUE void draw_each(float* to, T const* from, std::uint16_t const* random
 
 }  // namespace LOWP_UNIT
 
-/// Every lane of a is zero.
+/// Returns true if every lane of a is zero.
 template <class Isa>
 LOWP_HOST_FN bool is_zero(typename wide<Isa>::words const& a) {
   auto const words = word<Isa>::of((typename word<Isa>::vector)a);
@@ -88,8 +88,8 @@ LOWP_HOST_FN bool is_zero(typename wide<Isa>::words const& a) {
   return !lanes::any(lanes::mask_not(lanes::equal(words, zero)));
 }
 
-/// Rounds to odd, and returns false if a lane is too large or too small for a normal float, which is to
-/// be rounded in another way.
+/// Rounds to odd. Returns false if a lane is too large or too small for a normal float. The caller
+/// must then round in another way.
 template <class Isa>
 LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact) {
   using words = typename wide<Isa>::words;
@@ -104,7 +104,7 @@ LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact
   return is_zero<Isa>(((words)back.v[0] ^ odd[0]) | ((words)back.v[1] ^ odd[1]));
 }
 
-/// The lanes of the numbers at `from`, rounded to float.
+/// Returns the numbers at `from` in lanes, rounded to float.
 template <class Isa, detail::plain_number T, class R>
 LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, overflow policy) {
   using registers = typename Isa::registers;
@@ -141,7 +141,7 @@ LOWP_HOST_FN auto load_drawn(T const* from, std::uint16_t const* random, overflo
   return pack<float, typename Isa::registers>::load(values);
 }
 
-/// And to memory, as double.
+/// Stores lanes to memory, as double.
 template <class Isa>
 LOWP_HOST_FN void store_widened(double* to, pack<float, Isa> const& value) {
   auto const wide = lanes::widen(value);

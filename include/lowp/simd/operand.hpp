@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller hands to a kernel: where the elements of one operand are, which way they go, and
-// how they are rounded on the way out.
+// The operands of a kernel: the place of their elements, the direction, the rounding of results.
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
@@ -17,7 +16,7 @@ namespace lowp {
 
 namespace detail {
 
-/// Double, and the integers of 8 to 64 bits: neither characters nor bool.
+/// A double, or an integer of 8 to 64 bits that is neither a character nor a bool.
 template <class T>
 concept plain_number = one_of<T, double, signed char, unsigned char, short, unsigned short, int,
                               unsigned, long, unsigned long, long long, unsigned long long>;
@@ -25,14 +24,15 @@ concept plain_number = one_of<T, double, signed char, unsigned char, short, unsi
 template <class T>
 inline constexpr bool is_always_a_float = std::integral<T> && sizeof(T) <= 2;
 
-/// A mode of what is read: a float rounded to odd keeps two digits more than any narrow format has, so
-/// that rounding it again gives what rounding once would have (S. Boldo, G. Melquiond, IEEE TC 57, 2008).
+/// A mode for elements that are read: rounds them to odd, to a float. That float keeps two digits
+/// more than any narrow format has. Rounding it again gives the same as rounding once (S. Boldo,
+/// G. Melquiond, IEEE TC 57, 2008).
 struct to_be_rounded {
   static constexpr bool is_stochastic = false;
 };
 
-/// A mode of what is read: each element becomes a value of To, as `stochastic` rounds it. Its 2^-16 of
-/// a gap are more digits than a float has beyond those of a 16-bit format.
+/// A mode for elements that are read: each becomes a value of To, as `stochastic` rounds it. No
+/// float comes between: 2^-16 of a gap takes more digits than a float has beyond a 16-bit format's.
 template <element To>
 struct drawn {
   using target = To;
@@ -55,8 +55,8 @@ struct no_report {};
 
 enum class access : std::uint8_t { read, write, read_write };
 
-/// `rounding`, `policy` and the number of the random draw matter where narrow elements are written, and
-/// where plain numbers are read, which a load rounds to float.
+/// An operand of a kernel. `rounding`, `policy` and the number of the random draw matter if narrow
+/// elements are written. They also matter if plain numbers are read, which a load rounds to float.
 template <class T, access A, class R = nearest_even>
   requires element<T> || detail::plain_number<T>
 struct operand {
@@ -72,7 +72,7 @@ struct operand {
   overflow policy = default_overflow<T>;
   std::uint32_t draw = 0;
 
-  /// Null where nothing random is asked for.
+  /// Returns the mode that draws random bits, or null if nothing is random.
   LOWP_HOST_FN stochastic const* random() const {
     if constexpr (std::same_as<R, stochastic>) return &rounding;
     if constexpr (std::same_as<R, rounding_mode>) return rounding.random();
@@ -80,7 +80,7 @@ struct operand {
     return nullptr;
   }
 
-  /// What is left after the first `count` elements.
+  /// Returns the rest of the operand after its first `count` elements.
   LOWP_HOST_FN operand after(std::size_t count) const {
     operand rest = *this;
     rest.data += count;
@@ -89,8 +89,8 @@ struct operand {
   }
 };
 
-/// A storage whose values lie in several arrays: one operand for each part of its layout. See
-/// storage/part.hpp.
+/// A storage whose values lie in several arrays, with one operand for each part of its layout: see
+/// storage/layout.hpp.
 template <class Layout, class... Part>
 struct composite {
   static constexpr int rounded = Layout::rounded;
@@ -123,7 +123,7 @@ struct blocked {
   std::conditional_t<is_written, float8_e8m0fnu, float8_e8m0fnu const>* scales;
   scale_rule rule = scale_rule::rceil;
 
-  /// What is left after the first `count` elements, a multiple of Block.
+  /// Returns the rest after the first `count` elements, a multiple of Block.
   LOWP_HOST_FN blocked after(std::size_t count) const {
     return {codes.after(count), scales + count / Block, rule};
   }
@@ -131,6 +131,23 @@ struct blocked {
 
 template <class Operand>
 concept element_operand = requires { typename Operand::type; };
+
+/// Returns pointers to all arrays of an operand.
+template <element_operand Operand>
+auto arrays_of(Operand const& o) {
+  return std::tuple(o.data);
+}
+template <class Layout, class... Part>
+auto arrays_of(composite<Layout, Part...> const& o) {
+  return std::apply([](auto const&... part) { return std::tuple_cat(arrays_of(part)...); },
+                    o.parts);
+}
+
+template <narrow T, int Block, access A, class R>
+auto arrays_of(blocked<T, Block, A, R> const& o) {
+  using scales = std::conditional_t<A == access::read, void const, void>;
+  return std::tuple(o.codes.data, static_cast<scales*>(o.scales));
+}
 
 }  // namespace simd
 

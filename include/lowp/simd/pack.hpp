@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A register full of lanes: a GNU vector as wide as the instruction set says, and the vocabulary of
-// lanes.hpp for it. Nothing here names a target: the kernel that all of it is inlined into does.
+// A register of lanes: a GNU vector of the instruction set's width, with the vocabulary of
+// lanes.hpp. Nothing here names a target: the kernel that inlines it names one.
 #pragma once
 
 #include <lowp/lanes/lanes.hpp>
@@ -12,8 +12,9 @@
 
 namespace lowp::simd {
 
-/// Isa::lanes lanes of T. The copy constructor is user-provided, so that a pack that is not inlined
-/// travels by address: how a wide vector travels depends on the caller's instruction set.
+/// A pack of Isa::lanes lanes of T. Its copy constructor is user-provided, so that a pack that is
+/// not inlined is passed by address. A call passes a wide vector as the caller's instruction set
+/// says.
 template <class T, class Isa>
 struct pack {
   static constexpr int lanes = Isa::lanes;
@@ -33,7 +34,7 @@ struct pack {
     return p;
   }
 
-  /// From and to unaligned memory, converting between T and what is stored.
+  /// Loads from unaligned memory, and converts to T from the type there; `store` does the reverse.
   template <class S>
   LOWP_HOST_FN static pack load(S const* from) {
     pack<S, Isa> stored;
@@ -61,7 +62,7 @@ using word = pack<std::uint32_t, Isa>;
 template <class Isa>
 using integer = pack<std::int32_t, Isa>;
 
-/// Lanes of true and false; a backend with mask registers has its own.
+/// Lanes of true and false; a backend with mask registers has its own type.
 template <class Isa>
 struct mask_of {
   using type = integer<Isa>;
@@ -69,7 +70,7 @@ struct mask_of {
 template <class Isa>
 using mask = typename mask_of<Isa>::type;
 
-// Words with words and with scalars.
+// Operators of words with words and with scalars.
 // clang-format off
 template <class I> LOWP_HOST_FN word<I> operator+(word<I> const& a, word<I> const& b) { return word<I>::of(a.v + b.v); }
 template <class I> LOWP_HOST_FN word<I> operator-(word<I> const& a, word<I> const& b) { return word<I>::of(a.v - b.v); }
@@ -111,7 +112,7 @@ struct vector_masks {
     greater(m, a, b);
     select(u, m, b, a);
   }
-  /// Of each bit: sum + a + b = sum' + 2 * carry.
+  /// Adds bit by bit: sum + a + b = sum' + 2 * carry.
   LOWP_HOST_FN static void add_bits(U& sum, U& carry, U const& a, U const& b) {
     U const differs = a ^ b, was = sum;
     sum = differs ^ was;
@@ -119,7 +120,7 @@ struct vector_masks {
   }
 };
 
-/// 0, 1, 2, ... in the lanes.
+/// Returns 0, 1, 2, ... in the lanes.
 template <class Isa>
 LOWP_HOST_FN word<Isa> lane_numbers() {
   word<Isa> n;
@@ -127,14 +128,15 @@ LOWP_HOST_FN word<Isa> lane_numbers() {
   return n;
 }
 
-/// True in the first `count` lanes.
+/// Returns a mask that is true in the first `count` lanes.
 template <class Isa>
 LOWP_HOST_FN mask<Isa> first_lanes(int count) {
   return lanes::greater(lanes::broadcast<word<Isa>>(static_cast<std::uint32_t>(count)),
                         lane_numbers<Isa>());
 }
 
-/// For VPSHUFB: of every four words, the low halves in front of the high ones.
+/// An order of bytes for VPSHUFB: in every four words, it moves the low halves before the high
+/// ones.
 template <class Isa>
 struct byte_order {
   std::uint8_t from[4 * Isa::lanes];
@@ -259,7 +261,7 @@ struct lane<simd::pack<float, Isa>> {
     Isa::fma(r, a, b, c);
     return r;
   }
-  // MAXPS and MINPS give their second operand where one is NaN, Intel SDM volume 2.
+  // MAXPS and MINPS return their second operand if one is NaN (Intel SDM volume 2).
   LOWP_HOST_FN static F maximum_number(F const& x, F const& number)
     requires requires(F r) { Isa::larger_or_second(r, r, r); }
   {
@@ -274,7 +276,7 @@ struct lane<simd::pack<float, Isa>> {
     Isa::smaller_or_second(r, number, x);
     return r;
   }
-  /// a * 2^n for a whole number n, where there is an instruction for it.
+  /// Returns a * 2^n for an integer n, if the backend has an instruction for it.
   LOWP_HOST_FN static F times_power_of_two(F const& a, F const& n)
     requires requires(F r) { Isa::times_power_of_two(r, r, r); }
   {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16 random bits of each element, a batch at a time: each lane computes one Philox block.
+// The 16 random bits of each element, a batch at a time. Each lane computes one Philox block.
 #pragma once
 
 #include <lowp/format/random.hpp>
@@ -9,17 +9,17 @@
 
 namespace lowp::simd {
 
-/// Chains of Philox that run at once.
+/// The number of Philox chains that run at once.
 inline constexpr int chains = 4;
 
-/// Elements per batch: a block of eight for each 64-bit lane of each chain.
+/// The elements of a batch: a block of eight for each 64-bit lane of each chain.
 template <class Isa>
 inline constexpr int batch =
     chains * Isa::lanes / 2 * static_cast<int>(random_source::elements_per_block);
 
-/// Words of Philox blocks, one to a 64-bit lane in each chain, where a multiplication has
-/// room for its product: what is above the low 32 bits is of no meaning. Several registers, because
-/// one chain of ten rounds waits for each of its multiplications.
+/// Words of Philox blocks, one to a 64-bit lane in each chain, with room for a product. The bits
+/// above the low 32 have no meaning. There are several registers, because one chain of ten rounds
+/// waits for each of its multiplications.
 template <class Isa>
 struct block_words {
   typedef std::uint64_t vector __attribute__((vector_size(4 * Isa::lanes)));
@@ -86,8 +86,8 @@ LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, block_words<I
   return w;
 }
 
-/// Which blocks the lanes hold: the numbers of even and of odd lanes, one after the other, put these
-/// in order.
+/// The order of blocks in the lanes. The numbers of even lanes, followed by those of odd lanes, are
+/// then in the order of the blocks.
 template <class Isa>
 struct block_order {
   static constexpr int half = Isa::lanes / 2;
@@ -100,7 +100,7 @@ struct block_order {
 template <class Isa>
 inline constexpr block_order<Isa> order_of_blocks;
 
-/// Bits of the elements from `index`, a multiple of the batch.
+/// Computes the bits of a batch of elements from `index`, a multiple of the batch.
 template <class Isa>
 LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& keys,
                                std::uint64_t index, std::uint16_t* bits) {
@@ -128,7 +128,7 @@ LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& k
   }
 }
 
-/// Successive batches of random bits from any element on.
+/// Successive batches of random bits, from any element.
 template <class Isa>
 class random_batches {
  public:
@@ -141,7 +141,7 @@ class random_batches {
     if (shift_ != 0) Isa::run(first_refill{*this});
   }
 
-  /// Bits of the next batch<Isa> elements.
+  /// Returns the bits of the next batch<Isa> elements.
   LOWP_HOST_FN std::uint16_t const* next() {
     if (shift_ != 0) __builtin_memcpy(bits_, bits_ + batch<Isa>, sizeof(bits_) / 2);
     refill();
@@ -165,7 +165,7 @@ class random_batches {
   random_source source_;
   philox_keys keys_;
   int shift_;
-  std::uint64_t index_;  // of the first element not in the second half
+  std::uint64_t index_;  // the first element not in the second half
   alignas(64) std::uint16_t bits_[2 * batch<Isa>];
 };
 

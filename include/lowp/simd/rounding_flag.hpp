@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether hardware has rounded: what tells that sums in float were exact, at no cost to any of them.
+// The hardware's flag for a rounded result. It shows that sums in float were exact, at no cost to
+// them.
 #pragma once
 
 #include <lowp/base/environment.hpp>
@@ -10,10 +11,11 @@ namespace lowp::simd {
 
 LOWP_EXACT_BEGIN
 
-/// The precision flag of MXCSR, Intel SDM volume 1, 10.2.3.1. In a kernel, which has set MXCSR and will
-/// put the caller's back. Operations on what `clear` has returned come after it and those that lead to
-/// what `is_set_by` is given before it, because both go by way of memory; others may come in between,
-/// so that a flag may be set without need, but none that was to be set is missing.
+/// The precision flag of MXCSR (Intel SDM volume 1, 10.2.3.1). It is for a kernel, which has set
+/// MXCSR and will restore the caller's. Operations on the result of `clear` come after it.
+/// Operations that lead to the arguments of `is_set_by` come before it, because both go through
+/// memory. Other operations may move in between. The flag may therefore be set without need, but it
+/// is never missing.
 class rounding_flag {
  public:
 #if defined(__SSE__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores that go around the caches, for spans that are written, not read, and too large to stay.
+// Stores around the caches, for spans that are written, not read, and too large to stay there.
 #pragma once
 
 #include <lowp/base/config.hpp>
@@ -11,9 +11,9 @@ namespace lowp::simd {
 
 inline namespace LOWP_UNIT {
 
-/// Whether such a span of so many bytes should be written around the caches. That saves reading what
-/// will be overwritten: a quarter of the traffic of a cast from float to bfloat16. Zen 4 gains by it
-/// (bench/README.md); a core of Cascade Lake was found slower, so others than AMD's do without.
+/// Returns true if a span of `bytes` bytes at `to` should be written around the caches. This saves
+/// reading what is then overwritten: a quarter of the traffic of a cast from float to bfloat16.
+/// Zen 4 gains by it (bench/README.md). A core of Cascade Lake was slower, so only AMD's stream.
 inline bool is_streamed([[maybe_unused]] void const* to, [[maybe_unused]] std::size_t bytes) {
 #if defined(__SSE2__)
   constexpr std::size_t shared_cache = std::size_t{16} << 20;
@@ -26,8 +26,9 @@ inline bool is_streamed([[maybe_unused]] void const* to, [[maybe_unused]] std::s
 
 }  // namespace LOWP_UNIT
 
-/// Copies a multiple of 16 bytes to where `is_streamed` said so, in stores as wide as its alignment lets
-/// them be: a store that waits for memory has a place in a queue that all stores go through.
+/// Copies a multiple of 16 bytes to a span for which `is_streamed` returned true. Its stores are as
+/// wide as the alignment allows. A store that waits for memory takes a place in the queue of all
+/// stores.
 template <class Isa>
 LOWP_HOST_FN void stream(void* to, void const* from, std::size_t bytes) {
   if constexpr (requires { Isa::stream(to, from); }) {
@@ -56,7 +57,8 @@ LOWP_HOST_FN void stream(void* to, void const* from, std::size_t bytes) {
 #endif
 }
 
-/// After the last of them: other threads see what was streamed before what is stored later.
+/// Makes streamed stores visible to other threads before later stores. Called after the last of
+/// them.
 LOWP_HOST_FN void finish_streaming() {
 #if defined(__SSE2__)
   __builtin_ia32_sfence();

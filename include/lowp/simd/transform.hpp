@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop: load, decode, element function, round, encode, store; for every operation, operand
-// type, rounding and instruction set.
+// The loop over elements: load, decode, element function, round, encode, store. It serves every
+// operation, operand type, rounding and instruction set.
 #pragma once
 
 #include <lowp/report/lanes.hpp>
@@ -16,14 +16,14 @@ namespace lowp::simd {
 
 LOWP_EXACT_BEGIN
 
-/// Whether what an operand holds are numbers of a narrow format, as they are.
+/// Says that an operand holds numbers of a narrow format, unchanged.
 template <class Operand>
 inline constexpr bool holds_narrow = false;
 template <element_operand Operand>
 inline constexpr bool holds_narrow<Operand> = narrow<typename Operand::type>;
 
-/// A whole batch of operands that are only read, so that it can be gone through more than once: what the
-/// element function says of its packs, two at a time.
+/// A whole batch of operands that are only read, so that totals may read it more than once. It
+/// gives the element function's results for its packs, two at a time.
 template <class Isa, class Function, class... Accessor>
 class read_batch {
   using F = pack<float, typename Isa::registers>;
@@ -53,9 +53,9 @@ class read_batch {
   std::tuple<Accessor const&...> accessors_;
 };
 
-/// A call: `make_function()` gives the element function, which takes the operands' lanes by
-/// reference, in order, changes those that are written and, if there is a report, returns the
-/// update that was asked for. Operand 0 is the one reported on, operand 1 what the update comes from.
+/// A call of the loop. `make_function()` returns the element function, which takes the operands'
+/// lanes by reference, in order. It changes those that are written and, if there is a report,
+/// returns the requested update. Operand 0 is the one reported; the update comes from operand 1.
 template <class MakeFunction, class Report, class... Operand>
 struct element_call {
   MakeFunction make_function;
@@ -80,8 +80,7 @@ struct element_call {
   template <class Isa, class Function, class... Accessor>
   LOWP_HOST_FN void loop(Function const& function, Accessor&&... accessors) const {
     using totals_type = typename totals_of<pack<float, typename Isa::registers>>::type;
-    scratch_of<totals_type>
-        scratch;  // apart, so that what is written there does not touch the rest
+    scratch_of<totals_type> scratch;  // apart, so that a write there cannot change the rest
     auto totals = made_in<totals_type>(scratch, report);
     constexpr std::size_t step = batch<Isa>;
     for (std::size_t first = 0; first < count; first += step) {
@@ -152,12 +151,13 @@ struct element_call {
 
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
 
-  // Totals that take batches say so, and false where `add` is to take one's packs.
+  // Totals that take batches define of_batches. Their add_batch returns false if the caller must
+  // add pack by pack.
   template <class Totals>
   static constexpr bool may_add_batch =
       requires { typename Totals::of_batches; } && !(Operand::is_written || ...);
 
-  // Totals that need memory say so, and add themselves to the report.
+  // Totals that need scratch define its type, and add themselves to the report.
   struct no_scratch {};
   template <class Totals>
   struct scratch_for : std::type_identity<no_scratch> {};

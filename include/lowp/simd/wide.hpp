@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes of double: what widening a pack gives, for sums and for numbers on their way to float.
+// Lanes of double, from widening a pack: for sums and for numbers on their way to float.
 #pragma once
 
 #include <lowp/lanes/lanes.hpp>
@@ -62,7 +62,7 @@ struct lane<simd::wide<Isa>> {
     for (int i = 0; i < 2; ++i) Isa::add_product(d.v[i], sum.v[i], a.v[i], b.v[i]);
     return hidden(d);
   }
-  /// Of every lane the one whose number differs in this bit.
+  /// Returns each lane exchanged with the one whose number differs in this bit.
   template <int Bit>
   LOWP_HOST_FN static D exchanged(D const& x) {
     D d;

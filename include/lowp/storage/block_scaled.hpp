@@ -12,16 +12,19 @@
 
 namespace lowp {
 
-/// Codes of a narrow format with a power of two for every Block elements (MX: OCP Microscaling Formats
-/// v1.0, where Block is 32): x[i] = codes[i] * scales[i / Block]. A step gives each block the smallest
-/// scale with which none of its new values saturates, so it needs no history and no other pass; what
-/// is far smaller than the largest of its block is rounded to zero. A block with a NaN or an infinity
-/// gets the scale NaN, and is NaN as a whole.
+/// Codes of a narrow format with a power of two for every Block elements:
 ///
-/// Make one with blocks_of<Block>(codes, scales).
+///     x[i] = codes[i] * scales[i / Block]
 ///
-/// @tparam T      a narrow type with zero, fp8 most often; const where nothing is written
-/// @tparam Block  elements to a scale: 32, 64, 128 or 256
+/// It is MX (OCP Microscaling Formats v1.0) if Block is 32. A step gives each block the smallest
+/// scale that saturates none of its new values. It therefore needs no history and reads nothing
+/// twice. A value far below the largest of its block is rounded to zero. A block with a NaN or an
+/// infinity gets the scale NaN, and is NaN as a whole.
+///
+/// blocks_of<Block>(codes, scales) makes one.
+///
+/// @tparam T      a narrow type with zero, mostly fp8; const if nothing is written
+/// @tparam Block  elements per scale: 32, 64, 128 or 256
 template <class T, int Block>
   requires(scalable<std::remove_const_t<T>> &&
            (Block == 32 || Block == 64 || Block == 128 || Block == 256))
@@ -29,7 +32,7 @@ struct block_scaled {
   using scale_type = std::conditional_t<std::is_const_v<T>, float8_e8m0fnu const, float8_e8m0fnu>;
 
   std::span<T> codes;
-  std::span<scale_type> scales;  ///< one for each block, of which the last may be short
+  std::span<scale_type> scales;  ///< one for each block; the last block may be short
 
   static constexpr int elements_per_scale = Block;
   static constexpr char const* names[] = {"", ".scales"};
@@ -38,7 +41,7 @@ struct block_scaled {
   LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
     return count / Block + (count % Block != 0);
   }
-  /// What is wrong with the number of scales; empty if nothing is.
+  /// Returns the error text if the number of scales is wrong, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
     if (scales.size() == blocks(codes.size())) return {};
     return std::to_string(codes.size()) + " elements in blocks of " + std::to_string(Block) +

@@ -34,7 +34,7 @@ struct kahan_layout {
     LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
       auto const value = value_.encode(w, random, nearest_even{});
       codes[0] = value.code;
-      // Exact: w has 24 bits, and its multiples of an ulp are fewer than half a gap of P.
+      // Exact: w has 24 bits, and the result is less than half a gap of P, in ulps of w.
       F const lost = lanes::sub(w, value_.template decode<F>(value.code));
       F const rest = lanes::select(lanes::is_finite(lost), lost, lanes::broadcast<F>(0));
       codes[1] = compensation_.encode(rest, random, rounding).code;
@@ -50,22 +50,24 @@ struct kahan_layout {
 }  // namespace detail
 
 /// A parameter that remembers what rounding took from it (W. Kahan, "Further remarks on reducing
-/// truncation errors", CACM 8(1), 1965). It stands for value[i] + compensation[i], added in float; a
-/// step takes that to w and stores
+/// truncation errors", CACM 8(1), 1965). It stands for value[i] + compensation[i], added in float.
+/// A step changes that sum to w and stores
 ///
 ///     value[i]        = w, rounded to P to nearest even
-///     compensation[i] = w - value[i], rounded to C as the caller says, and saturating
+///     compensation[i] = w - value[i], rounded to C in the caller's mode, saturating
 ///
-/// so that an update that is too small for `value` waits in `compensation`. The subtraction is exact.
-/// The compensation itself can stall, later than a bfloat16 does: rounded stochastically it does not.
-/// Where `value` is not finite the compensation is 0. C needs small values more than precision: of a
-/// bfloat16 parameter near 2^-6 the compensation is below 2^-15, of which float8_e4m3fn has nothing.
+/// An update that is too small for `value` thus waits in `compensation`. The subtraction is exact.
+/// If `value` is not finite, the compensation is 0.
+///
+/// The compensation itself can stall, later than a bfloat16 does; rounded stochastically it does
+/// not. C needs small values more than precision. Near 2^-6, a bfloat16 parameter has a
+/// compensation below 2^-15, far below the smallest value of float8_e4m3fn.
 ///
 /// @tparam P, C  narrow types; bfloat16 twice gives about 16 bits of precision in 4 bytes
 template <narrow P, narrow C>
 struct kahan {
   std::span<P> value;
-  std::span<C> compensation;  ///< as many elements; zeros to begin with
+  std::span<C> compensation;  ///< as many elements as `value`, initially zeros
 
   static constexpr char const* names[] = {"", ".compensation"};
   LOWP_HOST_FN auto parts() const { return std::tuple(value, compensation); }

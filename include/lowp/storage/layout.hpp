@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the layouts of this folder are made of. A layout says how one value lies in several codes:
+// The parts of this folder's layouts. A layout spreads one value over several codes:
 //
-//     parts                        part_list of the element types, a code of each
-//     reads(part)                  which parts say something about the value
+//     parts                        part_list of the element types, one code each
+//     reads(part)                  true if the value depends on this part
 //     rounded                      the part that takes the caller's rounding mode
 //     policy_type                  the element type that takes the caller's overflow policy
 //     codec<U>(layout, rounding, policy, nans)
 //         decode<F>(codes)                            -> the value
-//         encode(value, random, rounding, codes)      -> where it overflowed
-//         decode_new<F>(codes)                        -> the value that codes just written stand for,
-//                                                        where `decode` would give another
+//         encode(value, random, rounding, codes)      -> the mask of overflow
+//         decode_new<F>(codes)                        -> the value of codes just written,
+//                                                        if `decode` would give another one
 //
-// where U are words in lanes and F the real lanes that go with them, so that one text serves packs and
-// the threads of a GPU.
+// U are words in lanes and F the matching reals, so that one text serves packs and GPU threads.
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
@@ -27,7 +26,7 @@ namespace lowp {
 
 namespace detail {
 
-/// The element type of an array of a storage.
+/// The element type of one array of a storage.
 template <class R>
 struct narrow_array {
   using type = std::remove_cvref_t<decltype(*std::declval<R&>().data())>;
@@ -43,7 +42,7 @@ struct part_list {
   using type = std::tuple_element_t<I, std::tuple<T...>>;
 };
 
-/// The value that codes stand for which a codec has just written.
+/// Returns the value of codes that a codec has just written.
 template <class F, class Codec, class U, std::size_t N>
 LOWP_FN F written_value(Codec const& codec, U const (&codes)[N]) {
   if constexpr (requires { codec.template decode_new<F>(codes); })
@@ -52,7 +51,7 @@ LOWP_FN F written_value(Codec const& codec, U const (&codes)[N]) {
     return codec.template decode<F>(codes);
 }
 
-/// One part's own rounding.
+/// The rounding of one part.
 template <element T, class U>
 struct part_codec {
   special_results<U> results;

@@ -56,17 +56,17 @@ struct master_layout {
 
 }  // namespace detail
 
-/// Master weights and the narrow working copy that a model computes with, written in the same pass
-/// (P. Micikevicius et al., "Mixed precision training", ICLR 2018). It stands for weights[i]; the copy
-/// is never read. Of float weights the copy is rounded as the caller says; narrow weights are, and
-/// their copy is rounded from them to nearest even.
+/// Master weights and the narrow working copy of a model, written together (P. Micikevicius et al.,
+/// "Mixed precision training", ICLR 2018). It stands for weights[i]; the copy is never read. If the
+/// weights are float, the copy is rounded in the caller's mode. Narrow weights are rounded in the
+/// caller's mode, and the copy from them to nearest even.
 ///
 /// @tparam W  float or a narrow type
 /// @tparam C  the narrow type of the copy
 template <element W, narrow C>
 struct master {
   std::span<W> weights;
-  std::span<C> copy;  ///< as many elements
+  std::span<C> copy;  ///< as many elements as `weights`
 
   static constexpr char const* names[] = {"", ".copy"};
   LOWP_HOST_FN auto parts() const { return std::tuple(weights, copy); }

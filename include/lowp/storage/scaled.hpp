@@ -60,7 +60,7 @@ struct scaled_layout {
 
 inline namespace LOWP_UNIT {
 
-/// A power of two from 2^-126 to 2^126, whose inverse is a normal number too.
+/// Returns true if x is a power of two from 2^-126 to 2^126. Its inverse is then normal too.
 inline bool is_scale(float x) {
   std::uint32_t const bits = lanes::bits(x);
   return (bits & 0x807fffff) == 0 && bits != 0 && bits < std::uint32_t{254} << 23;
@@ -73,24 +73,27 @@ inline float inverse_of_scale(float x) {
 
 }  // namespace detail
 
-/// Codes of a narrow format with one power of two for the tensor: codes[i] = round(x * scale), and x
-/// is codes[i] / scale. What a step writes is stored with `next`, which is then the tensor's scale.
-/// Multiplying by a power of two rounds nothing, short of the ends of float's range.
+/// Codes of a narrow format with one power of two for the tensor:
 ///
-/// @tparam T  a narrow type; const where nothing is written, as gradients are not
+///     codes[i] = round(x * scale),  x = codes[i] / scale
+///
+/// A step stores new values with `next`, which then is the tensor's scale. Multiplying by a power
+/// of two rounds nothing, except at the ends of float's range.
+///
+/// @tparam T  a narrow type; const if nothing is written, as for gradients
 template <class T>
   requires narrow<std::remove_const_t<T>>
 struct scaled {
   std::span<T> codes;
   float scale;         ///< a power of two, 2^-126 to 2^126
-  float next = scale;  ///< likewise
+  float next = scale;  ///< the scale of what a step writes, likewise
 
   static constexpr char const* names[] = {""};
   LOWP_HOST_FN auto parts() const { return std::tuple(codes); }
   LOWP_HOST_FN detail::scaled_layout<std::remove_const_t<T>> layout() const {
     return {detail::inverse_of_scale(scale), next, detail::inverse_of_scale(next)};
   }
-  /// What is wrong with the scales; empty if nothing is.
+  /// Returns the error text if a scale is invalid, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
     for (float const each : {scale, next})
       if (!detail::is_scale(each))

@@ -13,7 +13,7 @@ namespace lowp {
 
 namespace detail {
 
-/// What lies in the low half, which is no format: an element of its size carries it.
+/// The element type that carries the low half. The low half is no format; the carrier has its size.
 template <class L>
 using carrier_of =
     std::conditional_t<std::same_as<L, std::uint16_t>, bfloat16,
@@ -22,13 +22,14 @@ using carrier_of =
 template <class L>
 concept low_half = std::same_as<L, std::uint16_t> || std::same_as<L, std::uint8_t>;
 
-/// A master is a number of a wider format with the exponents of H,
+/// A layout of a master in two halves. The master is a number of a wider format with the exponents
+/// of H,
 ///
 ///     | sign | exponent | significand of H | low_bits |
 ///
-/// of which H gets the value rounded to nearest, ties away from zero, and the low half what the magnitude's
-/// code lies above or below that, in two's complement. Where low_bits are as many as L has, that is the
-/// wide code's own low bits.
+/// H gets the value rounded to nearest, ties away from zero. The low half is the magnitude's code
+/// minus H's, in two's complement. If L has exactly low_bits bits, these are the wide code's own
+/// low bits.
 template <narrow H, low_half L>
   requires(H::descriptor.codes == specials::ieee)
 struct split_layout {
@@ -95,13 +96,13 @@ struct split_layout {
     static constexpr std::uint32_t low_mask = (std::uint32_t{1} << stored_bits) - 1;
     static constexpr std::uint32_t payload_mask = (std::uint32_t{1} << low_bits) - 1;
     static constexpr std::uint32_t low_sign = std::uint32_t{1} << (stored_bits - 1);
-    /// Of the codes whose high half is finite.
+    /// The largest code whose high half is finite.
     static constexpr std::uint32_t largest = (narrow_format.max_code() << low_bits) + half - 1;
     static constexpr auto rebias = static_cast<std::uint32_t>(127 - narrow_format.bias) << 23;
     static constexpr auto least = rebias + (std::uint32_t{1} << 23);
 
-    /// Codes of magnitudes. Without bits to drop, what is subnormal in `wide` is rounded to its grid to
-    /// nearest even by adding the smallest normal number.
+    /// Returns the codes of magnitudes. If there are no bits to drop, it adds the smallest normal
+    /// number. This rounds subnormals of `wide` to the grid of `wide`, to nearest even.
     template <class F, class R>
     LOWP_FN U narrowed(U const& a, U const& sign, U const& random, R const& rounding) const {
       if constexpr (!keeps_all_bits) {
@@ -118,7 +119,7 @@ struct split_layout {
         return lanes::min(code, lanes::broadcast<U>(infinity));
       }
     }
-    /// Magnitudes of codes.
+    /// Returns the magnitudes of codes.
     template <class F>
     LOWP_FN U widened(U const& code) const {
       if constexpr (!keeps_all_bits) {
@@ -147,26 +148,27 @@ struct split_layout {
 
 }  // namespace detail
 
-/// Master weights in two halves, of which the high one is what a model computes with: as Transformer
-/// Engine's FusedAdam keeps remainders, with 24 bits in all as Databricks' FlashOptim does. Both halves
+/// Master weights in two halves; a model computes with the high one. Transformer Engine's FusedAdam
+/// keeps remainders like this, and Databricks' FlashOptim does with 24 bits in all. Both halves
 /// together are a number with H's exponents and more significand:
 ///
 ///     bfloat16 + 16 bits   binary32: every float, to the bit
-///     bfloat16 +  8 bits   16 significant bits of it, rounded as the caller says: best stochastically
-///     float16  + 16 bits   24 significant bits; on a grid of 2^-37 below 2^-14, where float16 is subnormal
+///     bfloat16 +  8 bits   16 significant bits of binary32, in the caller's mode: best stochastic
+///     float16  + 16 bits   24 significant bits; a grid of 2^-37 below 2^-14: float16's subnormals
 ///
-/// The high half is the master rounded to nearest, ties away from zero: with ties to even 65537 floats
-/// would share a code, and none could be told from another. It may be infinite where the master is
-/// finite; where the policy saturates, the master ends where the high half does. Of a NaN the low half
-/// is the rest of its payload; it comes back quiet and otherwise the same.
+/// The high half is the master rounded to nearest, ties away from zero. With ties to even, 65537
+/// floats would share a code and could not be distinguished. The high half may be infinite although
+/// the master is finite. If the policy saturates, the master's range ends with the high half's. The
+/// low half of a NaN is the rest of its payload. A NaN comes back quiet and otherwise the same.
 ///
 /// @tparam H  a narrow type with IEEE specials
-/// @tparam L  std::uint16_t or std::uint8_t: a two's complement number in units of the master's last bit
+/// @tparam L  std::uint16_t or std::uint8_t, a two's complement number: its unit is the master's
+///            last bit
 template <class H, class L>
   requires narrow<std::remove_const_t<H>> && detail::low_half<std::remove_const_t<L>>
 struct split_master {
   std::span<H> high;
-  std::span<L> low;  ///< as many elements
+  std::span<L> low;  ///< as many elements as `high`
 
   static constexpr char const* names[] = {"", ".low"};
   LOWP_HOST_FN auto parts() const { return std::tuple(high, low); }

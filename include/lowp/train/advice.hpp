@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advice on how to keep a parameter: computed from its values and the size of its updates.
+// Advises how to keep a parameter, from its values and the size of its updates.
 #pragma once
 
 #include <lowp/base/text.hpp>
@@ -19,32 +19,32 @@
 
 namespace lowp {
 
-/// What a step asks of every element: to go up or down by lr * direction.
+/// The request of a step to every element: to go up or down by lr * direction.
 struct typical_update {
   double lr;
-  double direction = 1;  ///< |update| / lr: about 1 for Adam and its kin, for SGD a typical |g|
-  std::uint64_t steps = 1000;  ///< for which the parameters are trained at that rate
-  double tolerance = 0.01;     ///< the share of elements that may be left behind
-  int least_bytes = 2;         ///< of the choice: that fp8 keeps values coarsely, no stall tells
+  double direction = 1;  ///< |update| / lr: about 1 for Adam and its kin, a typical |g| for SGD
+  std::uint64_t steps = 1000;  ///< steps of training at that rate
+  double tolerance = 0.01;     ///< share of elements that may be left behind
+  int least_bytes = 2;         ///< least size of the choice: stalls do not show how coarse fp8 is
 };
 
-/// Of one way to keep a tensor, over all its finite elements, up and down.
+/// The stalls of one way to keep a tensor, over all its finite elements, up and down.
 struct stall_estimate {
-  double stalled = 0;  ///< share that one step leaves unchanged; expected, of a stochastic way
-  double lost = 0;     ///< share whose updates leave no trace, nor could under any random numbers
+  double stalled = 0;  ///< share that one step leaves unchanged; expected share if stochastic
+  double lost = 0;     ///< share whose updates leave no trace, under any random numbers
   double rare = 0;     ///< share that fewer than 10 of all the steps are expected to change
-  double lr_any = 0;   ///< the smallest rate at which not all is lost,
-  double lr_half = 0;  ///< at which half is not lost (rounded up to 8 bits),
-  double lr_all = 0;   ///< and nothing is lost; infinite where that cannot be
+  double lr_any = 0;   ///< smallest rate at which not all is lost
+  double lr_half = 0;  ///< smallest rate at which half is not lost (rounded up to 8 bits)
+  double lr_all = 0;   ///< smallest rate at which nothing is lost; else infinite
 };
 
 struct storage_advice {
   std::uint64_t count = 0;      ///< elements
-  std::uint64_t nonfinite = 0;  ///< of them, infinite or NaN, and in no share
+  std::uint64_t nonfinite = 0;  ///< infinite or NaN elements, which are in no share
   std::array<stall_estimate, kept_ways.size()> estimates{};
-  /// The smallest way (of equal ones the first of kept_as) of which no more is rare than is tolerated;
-  /// fp32 if there is none. Stochastic rounding is a random walk beside the drift of the updates, a
-  /// third of it after 10 changes.
+  /// The smallest way whose `rare` is tolerated (of equal ones the first of kept_as), else fp32.
+  /// Stochastic rounding is a random walk beside the drift of the updates: a third of it
+  /// after 10 changes.
   kept_as choice = kept_as::fp32;
 
   LOWP_HOST_FN stall_estimate const& operator[](kept_as way) const {
@@ -60,7 +60,8 @@ LOWP_EXACT_BEGIN
 
 inline namespace LOWP_UNIT {
 
-/// Of the smallest updates that leave a trace, all but their order: bit patterns of floats from 0.
+/// Counts the smallest updates that leave a trace, by their bit patterns from 0, without their
+/// order.
 class threshold_counts {
  public:
   void add(float threshold, float u) {
@@ -71,7 +72,7 @@ class threshold_counts {
     ++count_;
     ++bins_[bits >> dropped];
   }
-  /// Of a stochastic way: for how many of 65536 random numbers a step changes an element.
+  /// Adds an element of a stochastic way: a step changes it for `draws` of 65536 random numbers.
   void add_draws(float draws, double steps) {
     draws_ += draws;
     rare_ += steps * draws < enough_changes * 65536 ? 1 : 0;
@@ -131,7 +132,7 @@ inline kept_as choice_among(std::array<stall_estimate, kept_ways.size()> const& 
 
 }  // namespace LOWP_UNIT
 
-/// One way to keep elements that are finite floats.
+/// Counts the thresholds of finite floats, for one way to keep them.
 template <kept_as Way>
 LOWP_HOST_FN void count_thresholds(std::span<float const> p, float u, double steps, float scale,
                                    std::span<float> least, threshold_counts& counts) {
@@ -140,10 +141,10 @@ LOWP_HOST_FN void count_thresholds(std::span<float const> p, float u, double ste
     for (float const each : least) counts.add(each, u);
     if constexpr (facts_of(Way).is_stochastic) {
       auto const layout = layout_of_way<Way>(scale);
-      transform(
-          draws_that_move<std::remove_cv_t<decltype(layout)>>{
-              layout, direction == toward::plus_infinity ? u : -u},
-          nearest_even{}, least, p);
+      refuse_if(transform_on(simd::this_thread{},
+                             draws_that_move<std::remove_cv_t<decltype(layout)>>{
+                                 layout, direction == toward::plus_infinity ? u : -u},
+                             nearest_even{}, least, p));
       for (float const each : least) counts.add_draws(each, steps);
     }
   }
@@ -153,13 +154,13 @@ LOWP_EXACT_END
 
 inline namespace LOWP_UNIT {
 
-/// fn(a piece of p as floats, without what is not finite), for all of p.
+/// Calls fn(a piece of p as floats, without those not finite) for all of p.
 template <class P, class Fn>
 void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
   std::span<element_of<P> const> const all(p);
   for (std::size_t first = 0; first < all.size(); first += buffer.size()) {
     std::size_t const count = std::min(buffer.size(), all.size() - first);
-    cast(all.subspan(first, count), buffer.first(count));
+    refuse_if(cast_on(simd::this_thread{}, all.subspan(first, count), buffer.first(count)));
     auto const end =
         std::remove_if(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(count),
                        [](float x) { return !lanes::is_finite(x); });
@@ -203,17 +204,22 @@ storage_advice advice_on(P const& p, typical_update const& step) {
 
 }  // namespace detail
 
-/// What updates of that size do to the elements of p under each kept_as: exact for each element, up
-/// and down, with p itself as the float or narrow value that is kept. Of kahan the compensation is
-/// taken to be what p has beyond bfloat16; of fp8 the scale is power_of_two_scale of p. Reads p twice.
+namespace functions {
+
+/// Returns the effects of such updates on the elements of p under each kept_as. They are exact for
+/// each element, up and down, with p itself as the kept float or narrow value. For kahan the
+/// compensation is the part of p beyond bfloat16. For fp8 the scale is power_of_two_scale of p.
+/// Reads p twice.
 ///
-/// @param p     n elements: weights as they are before a step; best floats, if there are any
+/// @param p     n elements: weights before a step, best as floats if there are any
 /// @param step  lr, direction and tolerance above 0
-/// @throws std::invalid_argument  a number in `step` is not
+/// @throws std::invalid_argument  a number in `step` is not finite and above 0
 template <input P>
 LOWP_HOST_FN storage_advice stall_advice(P&& p, typical_update const& step) {
   detail::refuse_if(detail::invalid(step));
   return detail::advice_on(p, step);
 }
+
+}  // namespace functions
 
 }  // namespace lowp

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/measure/gradients.hpp>
+#include <lowp/ops/scaled_cast.hpp>
 #include <lowp/ops/tensor_list.hpp>
 #include <lowp/train/loss_scaler.hpp>
 
@@ -40,7 +41,7 @@ template <class Executor, class List, class R>
                                                       List const& gradients, loss_scaler& scaler,
                                                       gradient_report& report, R const& rounding) {
   make_unscaling const make{scaler.inverse_scale()};
-  error_text wrong = make.invalid();
+  error_text wrong = make.check();
   if (wrong.empty()) wrong = listed_twice("unscale", gradients);
   if (!wrong.empty()) return wrong;
   std::uint32_t number = 0;
@@ -65,13 +66,13 @@ LOWP_HOST_FN gradient_report measure_list_on(Executor const& executor, List cons
 struct make_clipping {
   float factor;
   LOWP_FN scaling operator()() const { return {factor}; }
+  LOWP_HOST_FN static error_text check(char const*) { return {}; }
 };
 
-/// Blocks are for the sums, shards for the threads: `where` is to measure in, `writer` to scale in.
-template <class Executor, class Writer, class List, class R>
-[[nodiscard]] LOWP_HOST_FN error_text clip_on(Executor const& executor, Writer const& writer,
-                                              List const& gradients, double max_norm,
-                                              gradient_report& report, R const& rounding) {
+template <class Executor, class List, class R>
+[[nodiscard]] LOWP_HOST_FN error_text clip_on(Executor const& executor, List const& gradients,
+                                              double max_norm, gradient_report& report,
+                                              R const& rounding) {
   unpacked const most = unpack(max_norm);
   if (most.nan || (most.negative && most.significand != 0) || (most.negative && most.infinite))
     return "clip: max_norm is " + text_of(max_norm) + ", not at least 0";
@@ -83,7 +84,7 @@ template <class Executor, class Writer, class List, class R>
   if (own.nonfinite != 0 || lanes::bits(factor) == lanes::bits(1.0f)) return {};
   std::uint32_t number = 0;
   for (auto const& t : gradients) {
-    wrong = scaled_cast_on(writer, t.values, t.values, make_clipping{factor},
+    wrong = scaled_cast_on(executor, t.values, t.values, make_clipping{factor},
                            rounding_of_tensor(rounding, number++));
     if (!wrong.empty()) return wrong;
   }
@@ -91,39 +92,5 @@ template <class Executor, class Writer, class List, class R>
 }
 
 }  // namespace detail
-
-/// As `unscale` for every tensor of a list, by scaler.inverse_scale(); the scaler is told which tensor
-/// is the first with an element that is not finite, and `report` of all of them.
-///
-/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i
-/// @throws std::invalid_argument  1 / scale is not finite and above 0, or a tensor is listed twice
-template <output_list L, span_rounding R = nearest_even>
-LOWP_HOST_FN void unscale(L const& gradients, loss_scaler& scaler, gradient_report& report,
-                          R rounding = {}) {
-  detail::refuse_if(detail::unscale_list_on(detail::blocks_on_this_thread{}, gradients, scaler,
-                                            report, rounding));
-}
-
-/// The report of all tensors of a list.
-template <input_list L>
-[[nodiscard]] LOWP_HOST_FN gradient_report measure(L const& gradients) {
-  return detail::measure_list_on(detail::blocks_on_this_thread{}, gradients);
-}
-
-/// Multiplies all gradients of a list by clip_factor(norm, max_norm), the norm being that of all of
-/// them together, and returns the report from before: torch.nn.utils.clip_grad_norm_. Where the factor
-/// is 1, and where the norm is not finite, nothing is written; the latter is for the caller to see in
-/// report.nonfinite, as with error_if_nonfinite there. (There the gradients become NaN or 0 instead.)
-///
-/// @param max_norm  at least 0; infinite only measures
-/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i
-/// @throws std::invalid_argument  max_norm is negative or NaN, or a tensor is listed twice
-template <output_list L, span_rounding R = nearest_even>
-LOWP_HOST_FN gradient_report clip(L const& gradients, double max_norm, R rounding = {}) {
-  gradient_report report;
-  detail::refuse_if(detail::clip_on(detail::blocks_on_this_thread{}, simd::this_thread{}, gradients,
-                                    max_norm, report, rounding));
-  return report;
-}
 
 }  // namespace lowp

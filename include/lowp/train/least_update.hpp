@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which updates leave a trace in what a parameter is kept as: found by asking the storage itself, so
-// that every rule of its rounding (unequal gaps beside a power of two, ties to even, the addition in
-// float before it, subnormals, the end of the range) is the storage's own.
+// Finds the updates that leave a trace in a kept parameter. It asks the storage itself, so each
+// rule of rounding is the storage's own: unequal gaps beside a power of two, ties to even, the
+// addition in float before it, subnormals, the end of the range.
 #pragma once
 
 #include <lowp/ops/storage_operands.hpp>
@@ -28,7 +28,7 @@ enum class kept_as : std::uint8_t {
 
 struct kept_facts {
   std::string_view name;
-  int bytes;  ///< of one parameter, moments apart
+  int bytes;  ///< bytes of one parameter, without moments
   bool is_stochastic = false;
 };
 inline constexpr std::array<kept_facts, 8> kept_ways{{{"fp8", 1},
@@ -43,7 +43,7 @@ LOWP_HOST_FN constexpr kept_facts const& facts_of(kept_as way) {
   return kept_ways[static_cast<std::size_t>(way)];
 }
 
-/// Which way an update goes.
+/// The direction of an update.
 enum class toward : std::uint8_t { plus_infinity, minus_infinity };
 
 namespace detail {
@@ -69,7 +69,7 @@ inline constexpr std::size_t parts_in = 0;
 template <class... T>
 inline constexpr std::size_t parts_in<part_list<T...>> = sizeof...(T);
 
-/// A parameter as it is kept, and whether a step would change that.
+/// A kept parameter, and the check if a step would change it.
 template <class Layout, class Rounding, class F>
 class kept_value {
   using U = lanes::word<F>;
@@ -80,8 +80,9 @@ class kept_value {
         rounding_(rounding),
         value_(stored(p, nearest_even{}, lanes::broadcast<U>(0))) {}
 
-  /// Where value + u is kept as another value: by its bits, as a report sees it. `luck` is a random
-  /// number, turned round where u goes toward zero: the larger one always favours a change.
+  /// Returns the mask of lanes in which value + u is kept as another value. As in a report, bits
+  /// are compared. `luck` is a random number, reversed if u goes toward zero. So a larger one
+  /// always favours a change.
   LOWP_FN auto changes(F const& u, U const& luck) const {
     U const opposite = (lanes::bits(value_) ^ lanes::bits(u)) >> 31;
     auto const inward = lanes::mask_and(lanes::equal(opposite, lanes::broadcast<U>(1)),
@@ -92,7 +93,7 @@ class kept_value {
   }
 
  private:
-  /// The value that is kept when x is to be stored.
+  /// Returns the kept value after x is stored.
   template <class R>
   LOWP_FN F stored(F const& x, R const& rounding, U const& random) const {
     U codes[parts_in<typename Layout::parts>];
@@ -105,7 +106,7 @@ class kept_value {
   F value_;
 };
 
-/// The smallest |u| that changes what p is kept as, for the random number that favours it most.
+/// The smallest |u| that changes the kept value of p, for the random number that favours it most.
 template <class Layout, class Rounding>
 struct least_update {
   Layout layout;
@@ -117,8 +118,8 @@ struct least_update {
     using U = lanes::word<F>;
     kept_value<Layout, Rounding, F> const kept(layout, rounding, p);
     U const luck = lanes::broadcast<U>(0xffff);
-    // Bisection of the floats between one that changes nothing and one that does, or infinity: their
-    // patterns are ordered as they are, and 31 bits.
+    // Bisects the floats between one that changes nothing and one that does, or infinity. Their
+    // patterns have 31 bits and the order of the floats.
     U without = lanes::broadcast<U>(0), with = lanes::broadcast<U>(lanes::binary32_infinity);
     for (int bit = 0; bit < 31; ++bit) {
       U const middle = (without + with) >> 1;
@@ -126,12 +127,12 @@ struct least_update {
       with = lanes::select(changes, middle, with);
       without = lanes::select(changes, without, middle);
     }
-    // Where the smallest float does already, the middle has been zero, which is no update.
+    // If the smallest float already changes it, the middle was zero, which is no update.
     return lanes::from_bits<F>(lanes::max(with, lanes::broadcast<U>(1)));
   }
 };
 
-/// For how many of the 65536 random numbers an update u changes what p is kept as.
+/// The number of random numbers, of 65536, for which an update u changes the kept value of p.
 template <class Layout>
 struct draws_that_move {
   Layout layout;
@@ -142,7 +143,7 @@ struct draws_that_move {
     using U = lanes::word<F>;
     kept_value<Layout, stochastic_bits, F> const kept(layout, stochastic_bits{}, p);
     F const update = lanes::broadcast<F>(u);
-    // The luckiest. `with` - 1 is one of them, or there is none.
+    // Finds the least number that changes it. That is `with` - 1, if there is one.
     U without = lanes::broadcast<U>(0), with = lanes::broadcast<U>(0x10000);
     for (int bit = 0; bit < 16; ++bit) {
       U const middle = (without + with) >> 1;
@@ -158,25 +159,32 @@ struct draws_that_move {
 
 }  // namespace detail
 
-/// least[i] = the smallest |u|, u of that direction, for which a step from what p[i] is kept as to
-/// that plus u changes what is kept (of a stochastic way: for some random number); infinite where none
-/// does. Of `update`, and of `fused_add` with alpha 1, what is smaller stalls as update_report says.
+namespace functions {
+
+/// Stores in least[i] the smallest |u| in that direction that, added in a step, changes the kept
+/// value of p[i]. A stochastic way needs a change for some random number. least[i] is infinite if
+/// no u changes it. In `update`, and in `fused_add` with alpha 1, smaller updates stall as
+/// update_report says.
 ///
 /// @param p      n elements
 /// @param least  n floats
 /// @param scale  for fp8: the tensor's, a power of two
-/// @throws std::invalid_argument  sizes differ, or p and least overlap other than as one storage
+/// @throws std::invalid_argument  sizes differ, or p and least overlap but are not one storage
 template <kept_as Way, input P, output Least>
 LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float scale = 1) {
   auto const layout = detail::layout_of_way<Way>(scale);
   std::uint32_t const sign = direction == toward::plus_infinity ? 0 : lanes::binary32_sign;
   using layout_type = std::remove_cv_t<decltype(layout)>;
   if constexpr (facts_of(Way).is_stochastic)
-    transform(detail::least_update<layout_type, stochastic_bits>{layout, {}, sign}, nearest_even{},
-              least, p);
+    detail::refuse_if(detail::transform_on(
+        simd::this_thread{}, detail::least_update<layout_type, stochastic_bits>{layout, {}, sign},
+        nearest_even{}, least, p));
   else
-    transform(detail::least_update<layout_type, nearest_even>{layout, {}, sign}, nearest_even{},
-              least, p);
+    detail::refuse_if(detail::transform_on(
+        simd::this_thread{}, detail::least_update<layout_type, nearest_even>{layout, {}, sign},
+        nearest_even{}, least, p));
 }
+
+}  // namespace functions
 
 }  // namespace lowp

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic loss scaling: a loss is multiplied by `scale` so that gradients do not underflow, and the
-// scale shrinks when they overflow and grows when they have not for long.
+// Dynamic loss scaling: `scale` multiplies a loss, so that gradients do not underflow. The scale
+// shrinks if they overflow, and grows after a long time without overflow.
 #pragma once
 
 #include <lowp/base/environment.hpp>
-#include <lowp/ops/arguments.hpp>
-#include <lowp/measure/gradient_report.hpp>
 #include <lowp/base/text.hpp>
+#include <lowp/measure/gradient_report.hpp>
+#include <lowp/ops/arguments.hpp>
 
 #include <cstdint>
 #include <string>
@@ -31,52 +31,53 @@ LOWP_EXACT_END
 
 }  // namespace detail
 
-/// torch.amp.GradScaler's state and rules. A step is
+/// The state and rules of torch.amp.GradScaler. A step is
 ///
 ///     backward of loss * s.scale
 ///     for each gradient: unscale(g, s.inverse_scale(), report), s.observe(name, report)
 ///     if (!s.found_nonfinite()) update ...
 ///     s.update()
 ///
-/// or unscale(gradients, s, report) of gradient_list.hpp for the middle. Trivially copyable; `scale`
-/// and `growth_tracker` are what a checkpoint holds.
+/// The middle may also be unscale(gradients, s, report) of gradient_list.hpp. Trivially copyable; a
+/// checkpoint holds `scale` and `growth_tracker`.
 struct loss_scaler {
   float scale = 65536;
   double growth_factor = 2;              ///< above 1
   double backoff_factor = 0.5;           ///< below 1 and not negative
   std::uint32_t growth_interval = 2000;  ///< steps without overflow after which the scale grows
-  std::uint32_t growth_tracker = 0;      ///< such steps since it last changed
+  std::uint32_t growth_tracker = 0;      ///< such steps since the last change
 
-  std::uint64_t updates = 0, skipped = 0;  ///< steps, and those that overflowed
+  std::uint64_t updates = 0, skipped = 0;  ///< all steps, and those that overflowed
 
-  /// What overflowed first in the step that last did. The name's characters are the caller's.
+  /// The first overflow of the last step that had one. The caller owns the name's characters.
   struct overflow_record {
     std::string_view tensor;
-    std::uint64_t nonfinite = 0;  ///< of its elements, infinite or NaN
-    std::uint64_t count = 0;      ///< of its elements
+    std::uint64_t nonfinite = 0;  ///< infinite or NaN elements
+    std::uint64_t count = 0;      ///< all elements
     std::uint64_t step = 0;       ///< counted from 1
   };
   overflow_record overflow{};
 
-  /// What to multiply gradients by: 1 / scale, divided in double. Infinite where overflow after overflow
-  /// has brought the scale below 2^-128: there `unscale` refuses, where GradScaler skips every step.
+  /// Returns the factor for gradients: 1 / scale, divided in double. It is infinite if repeated
+  /// overflow has brought the scale below 2^-128. Then `unscale` refuses; GradScaler skips every
+  /// step.
   LOWP_HOST_FN float inverse_scale() const {
     detail::default_environment const environment;
     return detail::reciprocal_in_double(scale);
   }
 
-  /// Tells it of one tensor's gradient in this step.
+  /// Adds the report of one tensor's gradient in this step.
   LOWP_HOST_FN void observe(std::string_view tensor, gradient_report const& report) {
     if (report.nonfinite == 0 || found_nonfinite()) return;
     overflow = {tensor, report.nonfinite, report.count, updates + 1};
   }
-  /// Whether a gradient of this step was not finite: then it is to be skipped.
+  /// Returns true if a gradient of this step was not finite: skip that step.
   LOWP_HOST_FN bool found_nonfinite() const { return overflow.step == updates + 1; }
 
-  /// Ends a step: aten's _amp_update_scale_. After one that overflowed the scale is multiplied by
-  /// backoff_factor; after growth_interval ones in a row that did not, by growth_factor, unless that
-  /// is infinite. Products are of double, rounded to float.
-  /// @throws std::invalid_argument  a factor is out of its range, as there; the scale is negative or not finite
+  /// Ends a step, as aten's _amp_update_scale_. After a step with overflow it multiplies the scale
+  /// by backoff_factor. After growth_interval steps in a row without one it multiplies by
+  /// growth_factor, unless that is infinite. Products are in double, rounded to float.
+  /// @throws std::invalid_argument  a factor is out of range; the scale is negative or not finite
   LOWP_HOST_FN void update() { update(found_nonfinite()); }
   LOWP_HOST_FN void update(bool found_nonfinite) {
     detail::refuse_if(invalid());
@@ -92,9 +93,9 @@ struct loss_scaler {
     }
   }
 
-  /// What is wrong with factors and scale; empty if nothing is.
+  /// Returns the error text for factors and scale, empty if all is right.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    // Overflow after overflow leads to 0, which is no mistake of the caller's.
+    // Repeated overflow leads to 0, which is not the caller's mistake.
     bool const is_negative = lanes::bits(scale) > lanes::binary32_sign;
     if (is_negative || !lanes::is_finite(scale))
       return "loss_scaler: scale is " + detail::text_of(scale) + ", not finite and at least 0";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three ways in which Megatron-LM and FSDP keep weights that are used in a narrow format: what is
-// kept, what an optimizer updates, and what a forward or backward pass reads.
+// The three ways in which Megatron-LM and FSDP keep weights that are used in a narrow format. Each
+// has the kept values, those that an optimizer updates, and those that a pass over the model reads.
 //
-//     cast_per_use  fp32 weights, cast whenever a layer is used (FSDP's MixedPrecision(param_dtype))
+//     cast_per_use  fp32 weights, cast per use of a layer (FSDP's MixedPrecision(param_dtype))
 //     cached_copy   fp32 weights and a narrow copy, which an update writes in its own pass, for all
 //                   micro-batches until the next (Megatron-LM's Float16OptimizerWithFloat16Params)
-//     pure          narrow weights alone, rounded stochastically or kept as kahan
+//     pure          only narrow weights, rounded stochastically or kept as kahan
 //
 //     update(setup.storage(), g, m, v, adamw, step, rounding);   the same for all three
 //     forward(setup.working(scratch));
@@ -20,24 +20,24 @@
 
 namespace lowp {
 
-/// fp32 weights, cast per use. `working` casts to nearest even into `scratch`, which the layers of a
-/// model may share and which has as many elements; it throws what `cast` does.
+/// fp32 weights, cast per use. `working` casts to nearest even into `scratch`, which has as many
+/// elements. The layers of a model may share it. `working` throws what `cast` throws.
 template <narrow Compute>
 struct cast_per_use {
   std::span<float> weights;
 
-  static constexpr std::size_t bytes = sizeof(float);            ///< that stay, for a parameter
+  static constexpr std::size_t bytes = sizeof(float);            ///< kept for a parameter
   static constexpr std::size_t scratch_bytes = sizeof(Compute);  ///< for a parameter in use
 
   LOWP_HOST_FN std::span<float> storage() const { return weights; }
   LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> scratch) const {
-    cast(weights, scratch);
+    detail::refuse_if(detail::cast_on(simd::this_thread{}, weights, scratch));
     return scratch;
   }
 };
 
-/// fp32 weights plus a cached copy. After weights have been loaded, `refresh` makes the copy; from then
-/// on updates do.
+/// fp32 weights and a cached copy. `refresh` makes the copy after weights have been loaded. Later
+/// updates keep it current.
 template <narrow Compute>
 struct cached_copy {
   std::span<float> weights;
@@ -51,7 +51,7 @@ struct cached_copy {
   LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> = {}) const { return copy; }
 };
 
-/// Narrow weights alone.
+/// Narrow weights only.
 template <narrow Compute>
 struct pure {
   std::span<Compute> weights;
@@ -63,7 +63,7 @@ struct pure {
   LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> = {}) const { return weights; }
 };
 
-/// Bytes for a parameter that a training run keeps: weights, a gradient, and the moments.
+/// The bytes that a training run keeps for a parameter: weights, a gradient, and the moments.
 template <class Setup, element Gradient, element... Moment>
 inline constexpr std::size_t bytes_per_parameter =
     Setup::bytes + sizeof(Gradient) + (std::size_t{0} + ... + sizeof(Moment));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors whose updates no longer arrive, named while they train.
+// Names tensors whose updates no longer arrive, while they train.
 //
 //     stall_watch watch;
 //     auto const norm = watch.add("layers.0.norm.weight", p);
@@ -23,43 +23,45 @@
 
 namespace lowp {
 
-/// When a tensor is called frozen: of what recent steps asked for, less than `least_applied` was
-/// applied, though that was `evidence` times the largest gap between weights. Each step counts in units
-/// of its learning rate, so that a rate that drops does not hide behind what was before.
+/// The conditions under which a tensor is frozen. Less than `least_applied` of the updates that
+/// recent steps requested was applied. And these requests amount to `evidence` times the largest
+/// gap between weights. Each step counts in units of its learning rate, so that a falling rate
+/// does not hide behind earlier steps.
 ///
-/// The second condition keeps stochastic rounding from false alarms. There an update u moves a weight
-/// by one gap with probability u / gap, so the sum of all updates, in gaps, is the expected number of
-/// moves, a sum of independent events; that less than a share s of the expected E happens has a
-/// probability below exp(-E (1 - s + s ln s)) (Chernoff), with the defaults 2e-9.
+/// The second condition keeps stochastic rounding from false alarms. There an update u moves a
+/// weight by one gap with probability u / gap. So the sum of all updates, in gaps, is the expected
+/// number E of moves, a sum of independent events. Fewer than s E happen with a probability
+/// below exp(-E (1 - s + s ln s)) (Chernoff). With the defaults this is 2e-9.
 struct stall_policy {
-  double window = 100;  ///< steps: older ones count less, by a factor 1 - 1/window each
+  double window = 100;  ///< steps; older ones count less, by a factor 1 - 1/window each
   double least_applied = 0.1;
-  double evidence = 30;            ///< 0 where rounding is not stochastic and tensors are small
-  std::uint64_t least_steps = 10;  ///< from one change of mind to the next
+  double evidence = 30;            ///< 0 if rounding is not stochastic and tensors are small
+  std::uint64_t least_steps = 10;  ///< between two changes of the verdict
 };
 
 inline namespace LOWP_UNIT {
 
-/// What is known of a tensor.
+/// The state of a tensor.
 struct watched_tensor {
   std::string name;
-  double largest_gap = 0;    ///< distance to the next larger value, of its largest weight
-  std::uint64_t steps = 0;   ///< observed
-  std::uint64_t silent = 0;  ///< the last so many of them asked for something and changed nothing
+  double largest_gap = 0;             ///< distance from its largest weight to the next larger value
+  std::uint64_t steps = 0;            ///< observed steps
+  std::uint64_t silent = 0;           ///< latest steps that requested something and changed nothing
   double applied = 0, requested = 0;  ///< recent sums of those of update_report, over the rate
-  double stalled = 0, count = 0;  ///< recent elements that did not move though asked to, and all
-  double heaviest = 0;            ///< the largest weight, 1 / rate, that a recent step has in these
+  double stalled = 0, count = 0;      ///< recent elements that did not move as requested, and all
+  double heaviest = 0;                ///< largest weight, 1 / rate, of a recent step in these
   bool is_frozen = false;
-  std::uint64_t since = 0;  ///< number of observed steps when that last changed
+  std::uint64_t since = 0;  ///< number of observed steps at the last change of is_frozen
 
-  /// Of recent steps: 1 is faithful, 0 is frozen; 1 where nothing was to be applied.
+  /// Returns the applied share of recent requests: 1 is faithful, 0 is frozen; 1 without requests.
   LOWP_HOST_FN double applied_ratio() const { return requested == 0 ? 1 : applied / requested; }
-  /// Of recent elements, how many were asked to move and did not.
+  /// Returns the share of recent elements that did not move as requested.
   LOWP_HOST_FN double stalled_share() const { return count == 0 ? 0 : stalled / count; }
-  /// Recent mean of |u| / lr: typical_update::direction of advice.hpp, which says exactly what stalls.
+  /// Returns the recent mean of |u| / lr: typical_update::direction of advice.hpp, which gives the
+  /// exact stalls.
   LOWP_HOST_FN double direction() const { return count == 0 ? 0 : requested / count; }
-  /// Rounded to nearest, the largest weights no longer grow at rates below this, where an update of
-  /// direction() is half their gap; 0 while nothing is known.
+  /// Returns the rate below which the largest weights, rounded to nearest, no longer grow. There an
+  /// update of direction() is half their gap. It is 0 while nothing is known.
   LOWP_HOST_FN double freezing_lr() const {
     return direction() == 0 ? 0 : largest_gap / 2 / direction();
   }
@@ -96,11 +98,11 @@ struct stall_alarm {
   std::size_t tensor;
   std::uint64_t step;
   double lr;
-  watched_tensor state;  ///< as it was then
+  watched_tensor state;  ///< state at the alarm
 
-  /// "norm.weight is frozen at step 812: 0 % of recent updates was applied, ..."
+  /// Returns "norm.weight is frozen at step 812: 0 % of recent updates was applied, ...".
   [[nodiscard]] std::string text() const { return state.name + " is " + verdict(); }
-  /// The same without the name.
+  /// Returns the same text without the name.
   [[nodiscard]] std::string verdict() const {
     using detail::percent_of, detail::text_of;
     auto const number = [](double x) { return text_of(lane<float>::narrowed(x)); };
@@ -117,26 +119,27 @@ LOWP_EXACT_BEGIN
 /// Watches any number of tensors, each through the report of its steps.
 class stall_watch {
  public:
-  /// @throws std::invalid_argument  a number of `policy` is negative or not finite, or window below 1
+  /// @throws std::invalid_argument  a number of `policy` is negative or not finite; window below 1
   explicit stall_watch(stall_policy const& policy = {}) : policy_(policy) {
     detail::refuse_if(detail::invalid(policy));
   }
 
-  /// A tensor whose values have gaps of at most that, however it is kept. Returns its number.
-  /// @throws std::invalid_argument  a gap that is not finite and at least 0
+  /// Adds a tensor whose values, however kept, have gaps of at most `largest_gap`. Returns its
+  /// number.
+  /// @throws std::invalid_argument  the gap is not finite and at least 0
   std::size_t add(std::string name, double largest_gap) {
     refuse_unless_finite(name, "largest_gap", largest_gap);
     tensors_.push_back({.name = std::move(name), .largest_gap = largest_gap});
     return tensors_.size() - 1;
   }
-  /// A tensor with these weights.
-  /// @throws std::invalid_argument  one of them is infinite or NaN
+  /// Adds a tensor with these weights. Returns its number.
+  /// @throws std::invalid_argument  a weight is infinite or NaN
   template <input P>
   std::size_t add(std::string name, P const& weights) {
     double const gap = gap_of(weights);
     return add(std::move(name), gap);
   }
-  /// For when weights have grown.
+  /// Measures the largest gap again, for weights that have grown.
   template <input P>
   void measure_again(std::size_t tensor, P const& weights) {
     watched_tensor& t = known(tensor);
@@ -145,8 +148,8 @@ class stall_watch {
     t.largest_gap = gap;
   }
 
-  /// What a step did, by a report of that step alone.
-  /// @return  an alarm where the tensor is frozen now and was not before the step
+  /// Records a step, by a report on this step alone.
+  /// @return  an alarm if the tensor is frozen now and was not before the step
   /// @throws std::invalid_argument  no tensor has that number; lr is not finite and at least 0
   std::optional<stall_alarm> observe(std::size_t tensor, std::uint64_t step, double lr,
                                      update_report const& report) {
@@ -178,7 +181,7 @@ class stall_watch {
   template <class P>
   static double gap_of(P const& weights) {
     using T = element_of<P const&>;
-    amax const largest = measure(weights).largest;
+    amax const largest = detail::largest_of(weights);
     if constexpr (narrow<T>)
       return double{ulp(T(largest.value()))};
     else
@@ -197,7 +200,7 @@ class stall_watch {
     t.stalled = kept * t.stalled + static_cast<double>(report.stalled);
     t.count = kept * t.count + static_cast<double>(report.count - report.nonfinite);
   }
-  /// Enough to tell.
+  /// Returns true if the evidence suffices for a verdict.
   bool is_known(watched_tensor const& t) const {
     return t.steps - t.since >= policy_.least_steps && t.requested > 0 &&
            t.requested >= policy_.evidence * t.largest_gap * t.heaviest;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/ops/fused_add.hpp>
-#include <lowp/ops/tensor_list.hpp>
+#include <lowp/ops/lists.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -16,22 +16,6 @@
 namespace lowp {
 
 namespace detail {
-
-/// One report for each tensor of a list.
-template <class T>
-concept report_list = std::convertible_to<T, std::span<update_report>>;
-
-template <class T>
-using as_of_one_tensor = std::conditional_t<report_list<T>, update_report&, T>;
-
-/// What an argument is for tensor number `number`.
-template <class T>
-LOWP_HOST_FN auto& of_one_tensor(T& outcome, std::uint32_t number) {
-  if constexpr (report_list<T&>)
-    return std::span<update_report>(outcome)[number];
-  else
-    return outcome;
-}
 
 inline namespace LOWP_UNIT {
 
@@ -49,17 +33,6 @@ error_text unlike(Model const& model, Updates const& updates) {
              " in the model and " + tensor_text(updates, number) + " in the updates";
     ++number;
     ++u;
-  }
-  return {};
-}
-
-template <class T>
-error_text too_few_reports(T&& outcome, std::size_t tensors) {
-  if constexpr (report_list<T>) {
-    std::size_t const size = std::span<update_report>(outcome).size();
-    if (size != tensors)
-      return "tree_add: " + std::to_string(size) + " reports for " + std::to_string(tensors) +
-             " tensors";
   }
   return {};
 }
@@ -95,7 +68,7 @@ template <class Executor, class Model, class Updates, class R = nearest_even, cl
   error_text wrong = check_alpha("tree_add", alpha);
   if (wrong.empty()) wrong = unlike(model, updates);
   [[maybe_unused]] auto const tensors = static_cast<std::size_t>(std::ranges::distance(model));
-  ((wrong = wrong.empty() ? too_few_reports(outcome, tensors) : wrong), ...);
+  ((wrong = wrong.empty() ? check_reports("tree_add", tensors, outcome) : wrong), ...);
   if (wrong.empty()) wrong = add_each(dry_run{}, model, alpha, updates, rounding, outcome...);
   if (!wrong.empty()) return wrong;
   std::vector<listed_range> ranges;
@@ -109,26 +82,5 @@ template <class Executor, class Model, class Updates, class R = nearest_even, cl
 }
 
 }  // namespace detail
-
-/// fused_add of every tensor of a model: p[i] = round(fma(alpha, u[i], p[i])). All tensors are checked
-/// before any is written.
-///
-/// @param model     named storages of one type: spans, or kahan, master, split_master or scaled
-/// @param updates   as many named ranges, in the same order; where both have names, these are equal
-/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i, so that each has a stream of
-///                  its own; a model whose tensors are of several types is several lists, and the
-///                  second takes rounding.of_tensor(size of the first)
-/// @param outcome   optionally an overflow policy, then optionally an update_report& or
-///                  update_amax& of all tensors or a range of as many update_reports to add to
-/// @throws std::invalid_argument  what fused_add refuses, with the tensor's name; the lists differ in
-///                  length or names; two tensors share memory of which one is written
-template <tensor_list Model, tensor_list Updates, span_rounding R = nearest_even, class... Outcome>
-  requires storage<detail::values_of<Model>> && readable<detail::values_of<Updates>> &&
-           policy_then_report<detail::as_of_one_tensor<Outcome>...>
-LOWP_HOST_FN void tree_add(Model const& model, float alpha, Updates const& updates, R rounding = {},
-                           Outcome&&... outcome) {
-  detail::refuse_if(
-      detail::tree_add_on(simd::this_thread{}, model, alpha, updates, rounding, outcome...));
-}
 
 }  // namespace lowp

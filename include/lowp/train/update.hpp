@@ -3,86 +3,30 @@
 // float, and what is stored is rounded once.
 #pragma once
 
-#include <lowp/base/text.hpp>
 #include <lowp/ops/arguments.hpp>
 #include <lowp/ops/outcome.hpp>
 #include <lowp/ops/storage_operands.hpp>
-#include <lowp/simd/dispatch.hpp>
-#include <lowp/train/optimizers.hpp>
+#include <lowp/simd/executors.hpp>
+#include <lowp/train/adamw.hpp>
+#include <lowp/train/sgd.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstdint>
-#include <initializer_list>
-#include <string>
+#include <tuple>
+#include <utility>
 
 namespace lowp {
 
 namespace detail {
-
-inline namespace LOWP_UNIT {
-
-/// A hyper-parameter: finite and at least 0, and below `limit` if there is one.
-struct hyper_parameter {
-  char const* name;
-  double value;
-  bool is_below_one = false;
-};
-
-inline error_text invalid(char const* optimizer, std::uint64_t step,
-                          std::initializer_list<hyper_parameter> parameters) {
-  if (step == 0) return std::string("update: ") + optimizer + ": step is 0, and counts from 1";
-  if (step > std::uint64_t{1} << 63)
-    return std::string("update: ") + optimizer + ": step is " + text_of(step) + ", or " +
-           text_of(static_cast<std::int64_t>(step)) + ", and counts from 1";
-  for (hyper_parameter const& h : parameters) {
-    unpacked const value = unpack(h.value);  // -ffast-math believes in neither NaN nor infinity
-    bool const is_number = !value.nan && !value.infinite;
-    bool const is_negative = value.negative && value.significand != 0;
-    if (is_number && !is_negative && !(h.is_below_one && value.exponent >= 0)) continue;
-    return std::string("update: ") + optimizer + ": " + h.name + " is " + text_of(h.value) +
-           (h.is_below_one ? ", not in [0, 1)" : ", not finite and at least 0");
-  }
-  return {};
-}
-
-inline error_text invalid(sgd const& s, std::uint64_t step) {
-  unpacked const dampening = unpack(s.dampening);
-  error_text wrong = invalid(
-      "sgd", step, {{"lr", s.lr}, {"momentum", s.momentum}, {"weight_decay", s.weight_decay}});
-  if (wrong.empty() && (dampening.nan || dampening.infinite))
-    wrong = "update: sgd: dampening is " + text_of(s.dampening) + ", not finite";
-  return wrong;
-}
-
-inline error_text invalid(adamw const& a, std::uint64_t step) {
-  return invalid("adamw", step,
-                 {{"lr", a.lr},
-                  {"beta1", a.beta1, true},
-                  {"beta2", a.beta2, true},
-                  {"eps", a.eps},
-                  {"weight_decay", a.weight_decay}});
-}
-
-/// Sizes are equal, and no two ranges overlap: all but one, the gradients, are written.
-template <class Executor, std::size_t N>
-error_text check_slots(Executor const& executor, std::array<extent, N> const& slots) {
-  error_text wrong = unequal_sizes("update", slots);
-  for (std::size_t a = 0; a < N; ++a)
-    for (std::size_t b = a + 1; b < N && wrong.empty(); ++b)
-      wrong = overlap("update", slots[a], slots[b]);
-  if (wrong.empty()) wrong = out_of_reach(executor, "update", slots);
-  return wrong;
-}
-
-}  // namespace LOWP_UNIT
 
 /// A step that the caller knows.
 struct at_step {
   std::uint64_t step;
 
   template <class Optimizer>
-  [[nodiscard]] LOWP_HOST_FN error_text invalid(Optimizer const& optimizer) const {
-    return detail::invalid(optimizer, step);
+  [[nodiscard]] LOWP_HOST_FN error_text check(Optimizer const& optimizer, int moments) const {
+    return check_optimizer(optimizer, step, moments);
   }
   template <class Element, class Optimizer>
   LOWP_HOST_FN make_step<Element, Optimizer> make(Optimizer const& optimizer) const {
@@ -95,13 +39,18 @@ struct at_step {
   }
 };
 
-/// When a step is taken: `step`, but for a `where` that will know only when it runs.
-template <class Executor>
-LOWP_HOST_FN auto when_of(Executor const& executor, std::uint64_t step) {
-  if constexpr (requires { executor.when(); })
-    return executor.when();
+/// A step in memory that the processor may not reach.
+template <class S>
+concept stored_step = requires(S const& s, stochastic const& mode) { s.rounding(mode); };
+template <class S>
+concept step_number = std::integral<S> || stored_step<S>;
+
+template <step_number S>
+LOWP_HOST_FN auto when_of(S const& step) {
+  if constexpr (stored_step<S>)
+    return step;
   else
-    return at_step{step};
+    return at_step{static_cast<std::uint64_t>(step)};
 }
 
 /// The mode of slot number `draw`: 0 parameter, 1 and 2 moments.
@@ -122,29 +71,91 @@ LOWP_HOST_FN auto slot(S& storage, R const& rounding, When const& when, Outcome 
                                               policy_among<policy_type<S>>(outcome...), Draw);
 }
 
-template <class T>
-inline constexpr bool is_optimizer = one_of<std::remove_cvref_t<T>, sgd, adamw>;
+/// One step with `moments`, a tuple of references. Returns the error text of what is refused.
+template <class Executor, class P, class G, class... M, std::size_t... I, class Optimizer,
+          class When, class R, class... Outcome>
+[[nodiscard]] LOWP_HOST_FN error_text step_with(Executor const& executor, P& p, G& g,
+                                                std::tuple<M&...> const& moments,
+                                                std::index_sequence<I...> indices,
+                                                Optimizer const& optimizer, When const& when,
+                                                R const& rounding, Outcome&... outcome) {
+  auto const slots = joined(extents_of("p", p), extents_of("g", g),
+                            extents_of(Optimizer::moments[I], std::get<I>(moments))...);
+  call_check check("update");
+  check.add(when.check(optimizer, sizeof...(M)));
+  check_storages(check, {"p", "g", Optimizer::moments[I]...}, p, g, std::get<I>(moments)...);
+  check.equal_sizes(slots);
+  for (std::size_t a = 0; a < slots.size(); ++a)
+    for (std::size_t b = a + 1; b < slots.size(); ++b) check.no_overlap(slots[a], slots[b]);
+  check.reachable(executor, slots);
+  if (check.failed()) return check.text();
+  if constexpr (sizeof...(M) > 0 && Optimizer::least_moments == 0)
+    if (!optimizer.uses_moments())
+      return step_with(executor, p, g, std::tuple<>{}, std::index_sequence<>{}, optimizer, when,
+                       rounding, outcome...);
+  static_cast<void>(indices);
+  executor(when.template make<typename Optimizer::element>(optimizer), slots[0].size,
+           report_among(outcome...), slot<0>(p, rounding, when, outcome...),
+           operand_of<simd::access::read>(g),
+           slot<I + 1>(std::get<I>(moments), rounding, when, outcome...)...);
+  return {};
+}
+
+// `update` with as many moments as the optimizer takes.
+template <class Executor, class P, class G, optimizer_with<0> Optimizer, class Step,
+          class R = nearest_even, class... Outcome>
+[[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g,
+                                                Optimizer const& optimizer, Step step,
+                                                R rounding = {}, Outcome&&... outcome) {
+  return step_with(executor, p, g, std::tuple<>{}, std::index_sequence<>{}, optimizer,
+                   when_of(step), rounding, outcome...);
+}
+template <class Executor, class P, class G, class M, optimizer_with<1> Optimizer, class Step,
+          class R = nearest_even, class... Outcome>
+[[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g, M&& m,
+                                                Optimizer const& optimizer, Step step,
+                                                R rounding = {}, Outcome&&... outcome) {
+  return step_with(executor, p, g, std::tie(m), std::index_sequence<0>{}, optimizer, when_of(step),
+                   rounding, outcome...);
+}
+template <class Executor, class P, class G, class M, class V, optimizer_with<2> Optimizer,
+          class Step, class R = nearest_even, class... Outcome>
+[[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g, M&& m,
+                                                V&& v, Optimizer const& optimizer, Step step,
+                                                R rounding = {}, Outcome&&... outcome) {
+  return step_with(executor, p, g, std::tie(m, v), std::index_sequence<0, 1>{}, optimizer,
+                   when_of(step), rounding, outcome...);
+}
+
+// Names that a compiler shows for a call of `update` that is refused.
+struct an_argument_does_not_satisfy_moment_storage_or_update_rounding_or_policy_then_report;
+struct there_is_no_optimizer_such_as_sgd_or_adamw;
+struct the_moments_do_not_fit_p_g_sgd_or_p_g_momentum_sgd_or_p_g_m_v_adamw;
+struct there_is_no_step_after_the_optimizer_it_counts_from_1;
 
 template <class T>
 concept update_argument =
-    moment_storage<T> || std::is_arithmetic_v<std::remove_cvref_t<T>> ||
+    moment_storage<T> || step_number<std::remove_cvref_t<T>> ||
     update_rounding<std::remove_cvref_t<T>> || reports_update<std::remove_cvref_t<T>> ||
-    is_optimizer<T> || one_of<std::remove_cvref_t<T>, overflow>;
+    optimizer<std::remove_cvref_t<T>> || one_of<std::remove_cvref_t<T>, overflow>;
 
-/// What the arguments after parameters and gradients are, as far as one can be wrong by its place.
+/// What the arguments after parameters and gradients are, as far as a place can tell.
 struct update_shape {
   int moments = 0;  ///< before the optimizer
-  bool has_optimizer = false, is_adamw = false, has_step = false, is_step_next = false;
+  bool has_optimizer = false, has_moments = false, has_step = false, is_step_next = false;
 
   template <class T>
   constexpr void add() {
-    if (is_step_next) has_step = std::is_arithmetic_v<T>;
-    is_step_next = !has_optimizer && is_optimizer<T>;
-    if (is_step_next) is_adamw = std::same_as<T, adamw>;
+    if (is_step_next) has_step = step_number<T>;
+    is_step_next = !has_optimizer && optimizer<T>;
+    if constexpr (optimizer<T>) {
+      if (is_step_next)
+        has_moments =
+            moments >= T::least_moments && moments <= static_cast<int>(std::size(T::moments));
+    }
     has_optimizer = has_optimizer || is_step_next;
     if (!has_optimizer) ++moments;
   }
-  constexpr bool has_moments() const { return is_adamw ? moments == 2 : moments < 2; }
 };
 template <class... Rest>
 inline constexpr update_shape shape_of_update = [] {
@@ -154,127 +165,18 @@ inline constexpr update_shape shape_of_update = [] {
 }();
 
 template <class P, class G, class... Rest>
-concept update_arguments =
-    storage<P> && readable<G> && (update_argument<Rest> && ...) &&
-    shape_of_update<Rest...>.has_step && shape_of_update<Rest...>.has_moments();
-
-template <class... Rest>
-LOWP_FN constexpr void must_be_update_arguments() {
-  constexpr update_shape shape = shape_of_update<Rest...>;
-  static_assert(shape.has_optimizer, "update: there is no optimizer: lowp::sgd or lowp::adamw");
-  static_assert(!shape.has_optimizer || shape.has_moments(),
-                "update: the optimizer's state does not fit: (p, g, sgd, step), (p, g, momentum, "
-                "sgd, step) or (p, g, m, v, adamw, step)");
-  static_assert(!shape.has_optimizer || shape.has_step,
-                "update: the step, an integer that counts from 1, comes after the optimizer");
-  static_assert(!shape.has_step || (update_argument<Rest> && ...),
-                "update: an argument does not satisfy 'moment_storage', 'update_rounding' or "
-                "'policy_then_report'");
-}
-
-/// The three overloads of `update`, where `where` says.
-template <class Executor, class P, class G, class R = nearest_even, class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g,
-                                                sgd const& optimizer, std::uint64_t step,
-                                                R rounding = {}, Outcome&&... outcome) {
-  auto const slots = joined(extents_of("p", p), extents_of("g", g));
-  auto const when = when_of(executor, step);
-  error_text wrong = when.invalid(optimizer);
-  if (wrong.empty() && !is_zero(optimizer.momentum))
-    wrong = "update: sgd: momentum is " + text_of(optimizer.momentum) +
-            ", and no momentum range was given";
-  if (wrong.empty()) wrong = invalid_among("update", {"p", "g"}, p, g);
-  if (wrong.empty()) wrong = check_slots(executor, slots);
-  if (!wrong.empty()) return wrong;
-  executor(when.template make<sgd_element>(optimizer), slots[0].size, report_among(outcome...),
-           slot<0>(p, rounding, when, outcome...), operand_of<simd::access::read>(g));
-  return {};
-}
-template <class Executor, class P, class G, class M, class R = nearest_even, class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g,
-                                                M&& momentum, sgd const& optimizer,
-                                                std::uint64_t step, R rounding = {},
-                                                Outcome&&... outcome) {
-  auto const slots =
-      joined(extents_of("p", p), extents_of("g", g), extents_of("momentum", momentum));
-  auto const when = when_of(executor, step);
-  error_text wrong = when.invalid(optimizer);
-  if (wrong.empty()) wrong = invalid_among("update", {"p", "g", "momentum"}, p, g, momentum);
-  if (wrong.empty()) wrong = check_slots(executor, slots);
-  if (!wrong.empty()) return wrong;
-  if (is_zero(optimizer.momentum))
-    return update_on(executor, p, g, optimizer, step, rounding, outcome...);
-  executor(when.template make<sgd_element>(optimizer), slots[0].size, report_among(outcome...),
-           slot<0>(p, rounding, when, outcome...), operand_of<simd::access::read>(g),
-           slot<1>(momentum, rounding, when, outcome...));
-  return {};
-}
-template <class Executor, class P, class G, class M, class V, class R = nearest_even,
-          class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g, M&& m,
-                                                V&& v, adamw const& optimizer, std::uint64_t step,
-                                                R rounding = {}, Outcome&&... outcome) {
-  auto const slots =
-      joined(extents_of("p", p), extents_of("g", g), extents_of("m", m), extents_of("v", v));
-  auto const when = when_of(executor, step);
-  error_text wrong = when.invalid(optimizer);
-  if (wrong.empty()) wrong = invalid_among("update", {"p", "g", "m", "v"}, p, g, m, v);
-  if (wrong.empty()) wrong = check_slots(executor, slots);
-  if (!wrong.empty()) return wrong;
-  executor(when.template make<adamw_element>(optimizer), slots[0].size, report_among(outcome...),
-           slot<0>(p, rounding, when, outcome...), operand_of<simd::access::read>(g),
-           slot<1>(m, rounding, when, outcome...), slot<2>(v, rounding, when, outcome...));
-  return {};
-}
+using unmet_by_update = typename first_unmet<
+    must_be_storage<P>, must_be_readable<G>,
+    requirement<shape_of_update<Rest...>.has_optimizer, there_is_no_optimizer_such_as_sgd_or_adamw>,
+    requirement<shape_of_update<Rest...>.has_moments,
+                the_moments_do_not_fit_p_g_sgd_or_p_g_momentum_sgd_or_p_g_m_v_adamw>,
+    requirement<shape_of_update<Rest...>.has_step,
+                there_is_no_step_after_the_optimizer_it_counts_from_1>,
+    requirement<
+        (update_argument<Rest> && ...),
+        an_argument_does_not_satisfy_moment_storage_or_update_rounding_or_policy_then_report>>::
+    type;
 
 }  // namespace detail
-
-/// One step of SGD without momentum: p += -lr * (g + weight_decay * p).
-///
-/// For all three overloads:
-/// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise
-/// @param step      counts from 1
-/// @param rounding  one mode for all narrow slots, or per_slot; a stochastic one gets `step` into
-///                  the low half of its stream and gives each slot its own draw
-/// @param outcome   optionally an overflow policy, then optionally an update_report or an
-///                  update_amax to add to
-/// @throws std::invalid_argument  sizes differ; a written range overlaps another range; step 0 or above 2^63; a
-///                  hyper-parameter that is not finite or outside its range. Nothing is written.
-template <storage P, readable G, update_rounding R = nearest_even, class... Outcome>
-  requires policy_then_report<Outcome...>
-LOWP_HOST_FN void update(P&& p, G&& g, sgd const& optimizer, std::uint64_t step, R rounding = {},
-                         Outcome&&... outcome) {
-  detail::refuse_if(
-      detail::update_on(simd::this_thread{}, p, g, optimizer, step, rounding, outcome...));
-}
-
-/// One step of SGD with momentum: momentum = g at step 1, momentum * momentum + (1 - dampening) * g
-/// later, g including weight decay. With momentum 0 the momentum range is not touched.
-template <storage P, readable G, moment_storage M, update_rounding R = nearest_even,
-          class... Outcome>
-  requires policy_then_report<Outcome...>
-LOWP_HOST_FN void update(P&& p, G&& g, M&& momentum, sgd const& optimizer, std::uint64_t step,
-                         R rounding = {}, Outcome&&... outcome) {
-  detail::refuse_if(detail::update_on(simd::this_thread{}, p, g, momentum, optimizer, step,
-                                      rounding, outcome...));
-}
-
-/// One step of AdamW with first moment m and second moment v.
-template <storage P, readable G, moment_storage M, moment_storage V,
-          update_rounding R = nearest_even, class... Outcome>
-  requires policy_then_report<Outcome...>
-LOWP_HOST_FN void update(P&& p, G&& g, M&& m, V&& v, adamw const& optimizer, std::uint64_t step,
-                         R rounding = {}, Outcome&&... outcome) {
-  detail::refuse_if(
-      detail::update_on(simd::this_thread{}, p, g, m, v, optimizer, step, rounding, outcome...));
-}
-
-template <class P, class G, class... Rest>
-  requires(!detail::update_arguments<P, G, Rest...>)
-void update(P&&, G&&, Rest&&...) {
-  detail::must_be_storage<P>();
-  detail::must_be_readable<G>();
-  detail::must_be_update_arguments<Rest...>();
-}
 
 }  // namespace lowp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an overflow_watch finds, and what it is to do then.
+// Alarms of an overflow_watch, and the policy that handles them.
 #pragma once
 
 #include <lowp/base/source_place.hpp>
@@ -16,24 +16,24 @@
 
 namespace lowp {
 
-/// What was found.
+/// The kinds of trouble.
 enum class watch_trouble { nan, infinite, overflow, stalled };
 
 inline namespace LOWP_UNIT {
 
-/// Something that was found, and what led to it.
+/// A finding of an overflow_watch, with the report of its causes.
 struct watch_alarm {
   watch_trouble trouble;
-  std::size_t place;       ///< its number
-  std::string name, type;  ///< of the place
-  source_place where;      ///< where it was named
-  std::string tensor;      ///< "input[0]", "weight", "output"; "update"
+  std::size_t place;       ///< the place's number
+  std::string name, type;  ///< the place's name and type
+  source_place where;      ///< source line that named the place
+  std::string tensor;      ///< "input[0]", "weight", "output" or "update"
   std::uint64_t step;
-  abs_range range;   ///< of the tensor; of an update at most max_abs, of stalled ones nothing
+  abs_range range;   ///< the tensor's range; an update sets at most max_abs, a stall nothing
   std::string text;  ///< the whole report, for people
 };
 
-/// How an overflow_watch throws.
+/// The exception of an overflow_watch.
 class watch_error : public std::runtime_error {
  public:
   explicit watch_error(watch_alarm what_was_found)
@@ -42,31 +42,36 @@ class watch_error : public std::runtime_error {
 };
 
 struct watch_policy {
-  std::size_t frames = 21;  ///< how many of the last ones a report shows
-  /// Steps whose number is no multiple of it are not watched: there a watch hears of updates alone.
+  std::size_t frames = 21;  ///< number of latest frames in a report
+  /// Watches only steps whose number is a multiple of it. In other steps a watch sees updates only.
   std::uint64_t every = 1;
-  /// A weight, or the gradient of one, that is told of in the expression which makes a frame, is read in
-  /// every so many frames of its place; in between a report says of which step its numbers are. It is read
-  /// at once where it is new, was not sound, or was within 2^6 of overflowing, and when a later tensor of
-  /// its frame has trouble. So a weight that is not finite is named in the frame whose output shows it;
-  /// what no other tensor shows, such as a sum in a gradient that overflows, is found by its update
-  /// (`update` of an overflow_watch), else as the weight that it has made, one step later.
+  /// The period, in frames of a place, between two readings of a weight or of its gradient. It
+  /// applies to a weight in the expression that makes a frame. Between readings a report gives the
+  /// step of its numbers. A watch reads such a weight at once if the weight
   ///
-  /// 1 reads all of them always, which is no small part of a step of few examples (bench/watch.cpp).
+  /// - is new,
+  /// - was not sound, or within 2^6 of overflow, at its last reading, or
+  /// - precedes a tensor with trouble in its frame.
+  ///
+  /// So a report names a weight that is not finite in the frame whose output shows it. No other
+  /// tensor shows some troubles, such as a sum in a gradient that overflows. The update finds these
+  /// (overflow_watch::update). Without that call the updated weight shows them one step later.
+  ///
+  /// 1 reads every weight in every frame: a large cost in a step of few examples (bench/watch.cpp).
   std::uint64_t weights_every = 16;
-  /// Steps of which everything is written down instead of judged, as Hugging Face's trace_batch_nums.
+  /// Steps that the watch records instead of judges, as trace_batch_nums of Hugging Face.
   std::vector<std::uint64_t> traced{};
-  /// Told of the first trouble of each step, instead of an exception.
+  /// Receives the first trouble of each step, instead of an exception.
   std::function<void(watch_alarm const&)> call_back{};
-  /// Without a call_back: whether the first trouble of each step is thrown, or all is only counted. Where
-  /// the program says of no step that it begins, each is thrown.
+  /// Without a call_back: true throws the first trouble of each step, false only counts. If the
+  /// program never begins a step, each trouble throws.
   bool throws = true;
 };
 
 }  // namespace LOWP_UNIT
 
 namespace detail {
-/// What is wrong with a tensor whose largest magnitude overflows.
+/// Returns the trouble of a tensor whose largest magnitude overflows.
 LOWP_FN constexpr watch_trouble watch_trouble_of(amax const& largest) {
   return largest.bits > lanes::binary32_infinity    ? watch_trouble::nan
          : largest.bits == lanes::binary32_infinity ? watch_trouble::infinite
@@ -75,9 +80,10 @@ LOWP_FN constexpr watch_trouble watch_trouble_of(amax const& largest) {
 
 inline namespace LOWP_UNIT {
 
-/// The last line of a report in a step without frames. A layer that did nothing wrong may have the first
-/// update that is not finite: an infinity in another makes the loss NaN, and so the gradients of all.
-/// @param seen  the step of the last frame
+/// Returns the last line of a report in a step without frames. The first update that is not finite
+/// may be that of an innocent layer. An infinity in another layer makes the loss NaN, and so all
+/// gradients.
+/// @param observed  the step of the last frame
 inline std::string watch_unseen(watch_trouble trouble, std::uint64_t step, std::uint64_t every,
                                 std::optional<std::uint64_t> const& observed) {
   std::string text =

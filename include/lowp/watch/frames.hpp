@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last frames that an overflow_watch has seen, and their text: that of DebugUnderflowOverflow of
-// Hugging Face's transformers (src/transformers/debug_utils.py), line for line.
+// The latest frames of an overflow_watch, and their text. It is, line for line, the text of
+// DebugUnderflowOverflow of Hugging Face's transformers (src/transformers/debug_utils.py):
 //
 //     abs min  abs max  metadata
 //                       encoder.block.2.layer.1.DenseReluDense.wo Linear
@@ -26,22 +26,22 @@
 
 namespace lowp {
 
-/// Which way a model is gone through.
+/// The direction through a model.
 enum class watch_pass { forward, backward };
 
-/// What a tensor is to the place where it is seen.
+/// The role of a tensor in its place.
 enum class watch_role { weight, input, output };
 
 inline namespace LOWP_UNIT {
 
-/// A layer, or any other place that has a name.
+/// A layer, or any other named place.
 struct watched_place {
   std::string name, type;
   source_place where;
-  /// Tensors seen here that had NaN, infinities, values to overflow, each in at least one element.
+  /// Numbers of tensors here with at least one NaN, infinity or overflowing value.
   std::uint64_t nan = 0, infinite = 0, overflow = 0;
-  std::uint64_t stalled = 0;           ///< how often it was said to stand still
-  std::vector<std::string> weights{};  ///< their names
+  std::uint64_t stalled = 0;           ///< number of stall alarms
+  std::vector<std::string> weights{};  ///< names of its weights
 };
 
 }  // namespace LOWP_UNIT
@@ -53,9 +53,9 @@ inline namespace LOWP_UNIT {
 /// A tensor of a frame.
 struct watch_line {
   watch_role role;
-  std::uint32_t number;  ///< among those of its role; of a weight, its name
+  std::uint32_t number;  ///< index within its role; for a weight, index of its name
   abs_range range;
-  std::optional<std::uint64_t> as_of{};  ///< the step in which it was read, if not for this frame
+  std::optional<std::uint64_t> as_of{};  ///< step of the reading, if not this frame's
 };
 
 struct watch_frame {
@@ -65,7 +65,7 @@ struct watch_frame {
   std::vector<watch_line> lines{};
 };
 
-/// As Python's format(x, "8.2e"), in any locale.
+/// Returns Python's format(x, "8.2e"), in any locale.
 inline std::string watch_number(float x) {
   char text[32];
   auto const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, 2).ptr;
@@ -73,7 +73,7 @@ inline std::string watch_number(float x) {
   return std::string(length < 8 ? 8 - length : 0, ' ').append(text, length);
 }
 
-/// "1.01e-06 6.44e+00 ": NaN and infinity are shown where there is one, as by torch.
+/// Returns "1.01e-06 6.44e+00 ", with NaN or infinity if the range has any, as torch does.
 inline std::string watch_numbers(abs_range const& range) {
   if (range.count == 0) return "            empty ";
   float const nan = __builtin_bit_cast(float, lanes::binary32_nan);
@@ -82,11 +82,11 @@ inline std::string watch_numbers(abs_range const& range) {
       .append(" ");
 }
 
-/// "3 of 8 infinite"
+/// Returns "3 of 8 infinite".
 inline std::string watch_amount(std::uint64_t some, std::uint64_t all, std::string const& what) {
   return std::to_string(some).append(" of ").append(std::to_string(all)).append(" ").append(what);
 }
-/// "1 of 8 NaN, 3 of 8 beyond 65504"
+/// Returns "1 of 8 NaN, 3 of 8 beyond 65504".
 template <census_target To>
 std::string watch_amounts(watch_frame const& frame, watch_line const& line) {
   abs_range const& range = line.range;
@@ -98,13 +98,13 @@ std::string watch_amounts(watch_frame const& frame, watch_line const& line) {
   add(range.nan, "NaN");
   add(range.infinite, "infinite");
   add(range.overflow, "beyond " + text_of(float{std::numeric_limits<To>::max()}));
-  // Were it the output of a watched place, that would have been found first.
+  // If a watched place had made it, the watch would have found that output first.
   bool const came_in =
       line.role == (frame.pass == watch_pass::forward ? watch_role::input : watch_role::output);
   return came_in ? text + ", made by what is not watched" : text;
 }
 
-/// "NaN", "infinite", "up to 65520"
+/// Returns "NaN", "infinite" or "up to 65520".
 inline std::string watch_largest(amax const& largest) {
   return largest.bits > lanes::binary32_infinity    ? "NaN"
          : largest.bits == lanes::binary32_infinity ? "infinite"
@@ -114,14 +114,14 @@ inline std::string watch_largest(amax const& largest) {
 inline constexpr std::string_view watch_header = "abs min  abs max  metadata\n";
 inline constexpr std::string_view watch_indent = "                  ";
 
-/// The last of all frames, in memory that is used again.
+/// The latest frames, in a ring of reused memory.
 class watch_frames {
  public:
   explicit watch_frames(std::size_t most) : ring_(most) {
     for (watch_frame& each : ring_) each.lines.reserve(4);
   }
 
-  /// Begins a frame in the place of the oldest one; the result is its number, from 1 on.
+  /// Begins a frame in place of the oldest one. Returns its number; numbers start at 1.
   std::uint64_t begin(std::size_t place, watch_pass pass, std::uint64_t step) {
     watch_frame& frame = ring_[next_ % ring_.size()];
     frame.number = ++next_;
@@ -131,7 +131,7 @@ class watch_frames {
     frame.lines.clear();
     return next_;
   }
-  /// Null where later ones have taken its memory.
+  /// Returns null if a later frame has taken its memory.
   watch_frame* find(std::uint64_t number) {
     watch_frame& frame = ring_[(number - 1) % ring_.size()];
     return frame.number == number ? &frame : nullptr;
@@ -139,14 +139,14 @@ class watch_frames {
   void clear() {
     for (watch_frame& each : ring_) each.number = 0;
   }
-  /// That of the last frame.
+  /// Returns the step of the last frame.
   [[nodiscard]] std::optional<std::uint64_t> step() const {
     if (next_ == 0) return {};
     return ring_[(next_ - 1) % ring_.size()].step;
   }
 
-  /// "input[0]", "output" where there is one and "output[1]" where there are several; gradients as the
-  /// backward hooks of torch.nn.Module call them.
+  /// Returns "input[0]"; "output", or "output[1]" if there are several. Gradients have the names
+  /// that the backward hooks of torch.nn.Module use.
   static std::string label(watched_place const& place, watch_frame const& frame,
                            watch_line const& line) {
     bool const is_backward = frame.pass == watch_pass::backward;
@@ -181,8 +181,8 @@ class watch_frames {
         .append(watch_header);
   }
 
-  /// All frames, the oldest first. Those of a step follow the header that Hugging Face gives it; the first
-  /// of several steps, of which frames may be gone, a line with its number.
+  /// Returns all frames, the oldest first. Hugging Face's header of a step precedes its frames. The
+  /// first of several steps may have lost frames, so a line with its number precedes it instead.
   [[nodiscard]] std::string text(std::vector<watched_place> const& places) const {
     std::string body;
     std::size_t count = 0, backward = 0;

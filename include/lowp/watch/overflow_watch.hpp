@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a NaN to the name of the layer: watches named places of a model, and at the first infinity, NaN
-// or value that would overflow says which place it is and what led to it.
+// Finds the layer that makes a NaN. A watch checks named places of a model. At the first infinity,
+// NaN or overflowing value it reports the place and the causes.
 //
 //     overflow_watch<float16> watch;
 //     auto const fc1 = watch.add("fc1", "Linear");
@@ -11,7 +11,7 @@
 //                 update(w, dw, m, v, optimizer, step, rounding, seen);
 //                 watch.update(fc1, seen);
 //
-// The first tensor with trouble is the one that is named: tell of a cause before what it causes.
+// A watch names the first tensor with trouble: pass it a cause before its effects.
 #pragma once
 
 #include <lowp/measure/abs_range.hpp>
@@ -39,13 +39,13 @@ namespace lowp {
 
 inline namespace LOWP_UNIT {
 
-/// Watches for values beyond `To`, which is what the tensors are or what they are to become: bfloat16 or
-/// float values before a model is to run in float16.
+/// Watches for values beyond `To`, which is the present or the later type of the tensors. An
+/// example is bfloat16 or float values before a model runs in float16.
 ///
-/// Not for several threads at once: each has a watch of its own, or a lock. It prints nothing, and while
-/// nothing is wrong it allocates nothing once it has seen every place in as many frames as it keeps.
+/// Not thread-safe: give each thread its own watch, or lock. It prints nothing. Without trouble it
+/// allocates nothing once it has seen every place in policy.frames frames.
 ///
-/// @tparam To     float finds infinities and NaN alone
+/// @tparam To     float finds only infinities and NaN
 /// @tparam Where  simd::this_thread, or a team: openmp::overflow_watch
 template <census_target To = float, class Where = simd::this_thread>
 class overflow_watch {
@@ -60,19 +60,19 @@ class overflow_watch {
     if (policy_.weights_every == 0) detail::refuse_if("overflow_watch: policy.weights_every is 0");
   }
 
-  /// Names a place, and what it is, such as "Linear"; `where` may be a std::source_location. Returns its
-  /// number.
+  /// Names a place and its type, such as "Linear". `where` may be a std::source_location. Returns
+  /// the place's number.
   std::size_t add(std::string name, std::string type = {},
                   source_place where = source_place::current()) {
     places_.push_back({.name = std::move(name), .type = std::move(type), .where = where});
     return places_.size() - 1;
   }
 
-  /// A step begins: its number is the batch_number of what is found in it, of which the first is told.
+  /// Begins a step. `number` is the batch_number of its findings; the watch reports the first one.
   ///
-  /// Without a call of this all is one step, number 0, and what throws has left it: a batch that is skipped
-  /// then does not silence the watch for the next. A call_back, which leaves nothing, is told once.
-  /// @return  whether the step is watched
+  /// Without any call of this, all is step 0 and each trouble throws. So a batch that is skipped
+  /// then does not silence the watch for the next one. A call_back gets only the first trouble.
+  /// @return  true if the step is watched
   bool step(std::uint64_t number) {
     finish_traced();
     step_ = number;
@@ -84,15 +84,15 @@ class overflow_watch {
     return is_watched_;
   }
 
-  /// Begins a frame: tell it of the place's tensors, in any order, when the place is done with them.
+  /// Begins a frame. Pass it the place's tensors, in any order, once the place has finished.
   /// @throws std::invalid_argument  no place has that number
   frame forward(std::size_t place) { return begin(place, watch_pass::forward); }
-  /// The same of their gradients.
+  /// Begins a frame of the place's gradients.
   frame backward(std::size_t place) { return begin(place, watch_pass::backward); }
 
-  /// In any step: that an update of the place's weights was, or stored, what is not finite. In one that is
-  /// not watched the place may be innocent, and the report says so.
-  /// @param report  of that update alone
+  /// Checks, in any step, that an update of the place's weights was finite and stored finite
+  /// values. In a step that is not watched the place may be innocent; the report says so.
+  /// @param report  report on this update alone
   void update(std::size_t place, update_report const& report) {
     known(place);
     if (report.nonfinite == 0 && report.overflowed == 0) return;
@@ -105,15 +105,15 @@ class overflow_watch {
                   : detail::watch_amount(report.overflowed, report.count, "beyond what is stored"));
     });
   }
-  /// In any step: that what an update took or made is not finite, or beyond `To`.
-  /// @param seen  of that update alone
+  /// Checks, in any step, that all values which an update read or made are finite and within `To`.
+  /// @param seen  report on this update alone
   void update(std::size_t place, update_amax const& seen) { update(place, "weight", seen); }
   void update(std::size_t place, std::string_view weight, update_amax const& seen) {
     known(place);
     judge_update(place, std::string(weight) + ".grad", seen.gradient);
     judge_update(place, std::string(weight), seen.weight);
   }
-  /// In any step: that a stall_watch found weights of the place frozen.
+  /// Reports, in any step, that a stall_watch found frozen weights in the place.
   void stalled(std::size_t place, stall_alarm const& what) {
     known(place);
     ++places_[place].stalled;
@@ -121,14 +121,14 @@ class overflow_watch {
           [&] { return what.state.name == places_[place].name ? what.verdict() : what.text(); });
   }
 
-  /// Whether this step is.
+  /// Returns true if this step is watched.
   [[nodiscard]] bool is_watched() const { return is_watched_; }
   [[nodiscard]] std::vector<watched_place> const& places() const { return places_; }
-  /// The first trouble of all.
+  /// Returns the first trouble of all steps.
   [[nodiscard]] std::optional<watch_alarm> const& first() const { return first_; }
-  /// "Last 21 forward frames: ..."
+  /// Returns "Last 21 forward frames: ...".
   [[nodiscard]] std::string text() const { return frames_.text(places_); }
-  /// What was written down of traced steps since it was last taken.
+  /// Returns the record of traced steps since the last call.
   [[nodiscard]] std::string take_trace() {
     finish_traced();
     return std::exchange(trace_, {});
@@ -224,7 +224,7 @@ class overflow_watch {
     if (postponed != nullptr) catch_up(current, *postponed);
     judge(current, line);
   }
-  /// Reads what was put off, all before any is judged, so that a report has their numbers.
+  /// Reads all postponed tensors before it judges any, so that a report has their numbers.
   void catch_up(detail::watch_frame& current, detail::watch_postponed& postponed) {
     for (auto const& each : postponed) {
       detail::watch_line& line = current.lines[each.line];
@@ -288,7 +288,7 @@ class overflow_watch {
   std::optional<watch_alarm> first_;
   std::string trace_;
   std::uint64_t step_ = 0, being_traced_ = 0;
-  bool has_begun_ = false;  ///< a step, ever
+  bool has_begun_ = false;  ///< true once a step has begun
   bool is_watched_ = true, is_traced_ = false, has_alarmed_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames whose tensors are looked at elsewhere, in the order in which an overflow_watch is to hear of them.
+// Frames whose tensors are read elsewhere, in the order that an overflow_watch needs.
 #pragma once
 
 #include <lowp/watch/frames.hpp>
@@ -19,9 +19,9 @@ inline namespace LOWP_UNIT {
 
 class watch_queue {
  public:
-  /// Tensors since `tell`.
+  /// Returns the number of tensors since `tell`.
   [[nodiscard]] std::size_t size() const { return tensors_.size(); }
-  /// The number of the frame that begins.
+  /// Begins a frame. Returns its number.
   std::size_t begin(std::size_t place, watch_pass pass) {
     frames_.push_back({place, pass});
     return frames_.size() - 1;
@@ -30,7 +30,8 @@ class watch_queue {
     tensors_.push_back({frame, role, std::string(name)});
   }
 
-  /// Tells `watch` of all frames, whose tensors had these ranges, and forgets them, also where it throws.
+  /// Passes all frames, with these ranges of their tensors, to `watch`. Forgets them even if it
+  /// throws.
   template <class Watch>
   void tell(Watch& watch, std::span<abs_range const> ranges) {
     auto const frames = std::exchange(frames_, {});
@@ -62,7 +63,7 @@ class watch_queue {
   struct told {
     std::size_t frame;
     watch_role role;
-    std::string name;  ///< of a weight
+    std::string name;  ///< the weight's name
   };
   std::vector<begun> frames_;
   std::vector<told> tensors_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program tells an overflow_watch of a frame.
+// Frames of an overflow_watch, to which a program passes tensors.
 #pragma once
 
 #include <lowp/measure/census/abs_range_report.hpp>
@@ -16,8 +16,8 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// Tensors that a frame did not read, in case something that it reads is not sound. Valid as long as
-/// these are: within the expression that makes the frame.
+/// Tensors that a frame has not read yet; it does if a later tensor is not sound. Valid while the
+/// tensors live: within the expression that makes the frame.
 class watch_postponed {
  public:
   struct tensor {
@@ -44,12 +44,11 @@ class watch_postponed {
 
 inline namespace LOWP_UNIT {
 
-/// What is told of a frame in the expression that makes it, and gone with that: what has a name is a
-/// watch_told_frame.
+/// A temporary frame. It may defer reading weights; a named frame, a watch_told_frame, may not.
 template <class Watch>
 class watch_telling {
  public:
-  watch_telling(watch_telling const&) = delete;  // what was put off must not outlive its tensor
+  watch_telling(watch_telling const&) = delete;  // a deferred tensor could be gone
   watch_telling& operator=(watch_telling const&) = delete;
 
   template <class T>
@@ -61,13 +60,13 @@ class watch_telling {
     see_weight(name, values, &postponed_);
     return std::move(*this);
   }
-  /// Forward, x; backward, the gradient by x.
+  /// Takes x; in a backward frame the gradient with respect to x.
   template <class T>
   watch_telling&& input(T&& values) && {
     see(watch_role::input, values, &postponed_);
     return std::move(*this);
   }
-  /// Forward, y; backward, the gradient by y.
+  /// Takes y; in a backward frame the gradient with respect to y.
   template <class T>
   watch_telling&& output(T&& values) && {
     see(watch_role::output, values, &postponed_);
@@ -87,29 +86,32 @@ class watch_telling {
   }
 
  private:
-  Watch* watch_;  ///< null where the step is not watched
+  Watch* watch_;  ///< null if the step is not watched
   std::uint64_t number_;
   detail::watch_postponed postponed_;
 };
 
-/// What a place did once. Tensors are spans and the like, of matrices std::span(m.data(), m.size()), or
-/// any struct of the folder storage; or an abs_range, as a GPU or another machine has found it.
+/// A frame: the tensors of one run of a place. A tensor is a span, such as std::span(m.data(),
+/// m.size()) of a matrix, or any struct of the folder storage. It may also be an abs_range from a
+/// GPU or another machine.
 ///
-/// Each is looked at when it is told of, and not kept; but a weight told of in the expression that makes
-/// the frame is read according to policy.weights_every.
+/// The watch reads each tensor at once and does not keep it. But it reads a weight in the
+/// expression that makes the frame according to policy.weights_every.
 ///
 ///     watch.forward(fc1).weight(w).input(x).output(y);      one expression
-///     auto const frame = watch.forward(fc1);                a name, for as long as tensors come: without
-///     frame.weight(w).input(x);                             .weight(w), whose result ends with its line
+///     auto const frame = watch.forward(fc1);                a name, while tensors arrive
+///     frame.weight(w).input(x);
 ///
-/// @throws watch_error  at the first tensor with trouble in this step, where the policy is to throw; where
-///                      no step was ever begun, at each
+/// Do not name the result of watch.forward(fc1).weight(w): it ends with its line.
+///
+/// @throws watch_error  at the first tensor with trouble in this step, if the policy throws; at
+///                      each one if no step ever began
 template <class Watch>
 class watch_told_frame : public watch_telling<Watch> {
  public:
   using watch_telling<Watch>::weight, watch_telling<Watch>::input, watch_telling<Watch>::output;
 
-  /// The same of a frame that has a name: all is read.
+  /// Overloads for a named frame, which read every tensor at once.
   template <class T>
   watch_told_frame const& weight(T&& values) const& {
     return weight("weight", values);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an overflow_watch knows of a place's weights between the frames in which it reads them.
+// Weights as an overflow_watch remembers them between the frames that read them.
 #pragma once
 
 #include <lowp/watch/frames.hpp>
@@ -14,19 +14,19 @@ namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
-/// A weight, or its gradient, as it was when it was last read.
+/// A weight or its gradient, as last read.
 struct watch_weight {
   abs_range range;
   std::uint64_t step = 0;
-  std::uint64_t rest = 0;  ///< so many more frames may show it as it was
+  std::uint64_t rest = 0;  ///< number of further frames that may show this reading
   bool is_known = false;
 };
 
-/// The magnitude from which on a tensor is read in every frame, as bits: a 64th of what overflows `To`.
+/// The magnitude, as bits, from which every frame reads a weight: a 64th of the overflow of `To`.
 template <census_target To>
 inline constexpr std::uint32_t watch_margin = borders_of<To>.overflow - (6u << 23);
 
-/// The weights of all places, by their numbers among the names of a place, and their gradients.
+/// The weights of all places and their gradients, by the number of their name in the place.
 class watch_weights {
  public:
   explicit watch_weights(std::uint64_t every) : every_(every) {}
@@ -38,13 +38,13 @@ class watch_weights {
     return of_[row][number];
   }
 
-  /// Weights are read in turns, so that each step reads about as many.
+  /// Stores a reading. Weights are read in turns, so that each step reads about as many.
   void remember(watch_weight& weight, abs_range const& range, std::uint64_t step) {
     std::uint64_t const rest = weight.is_known ? every_ - 1 : known_++ % every_;
     weight = {range, step, rest, true};
   }
 
-  /// The number of a weight, which gets one when it is first told of.
+  /// Returns the number of a weight. A new name gets the next number.
   static std::uint32_t number_of(watched_place& place, std::string_view name) {
     auto const at = std::ranges::find(place.weights, name);
     auto const number = static_cast<std::uint32_t>(at - place.weights.begin());
@@ -57,7 +57,7 @@ class watch_weights {
   std::vector<std::vector<watch_weight>> of_;
 };
 
-/// Whether a weight of `count` elements may be shown as it was.
+/// Returns true if a frame may show the last reading of a weight of `count` elements.
 template <census_target To>
 bool may_rest(watch_weight const& weight, std::size_t count) {
   return weight.rest != 0 && weight.range.count == count && weight.range.is_sound() &&

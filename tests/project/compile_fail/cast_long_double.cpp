@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cast takes double; a long double has no lanes, and would be rounded twice on its way there.
-// expect-first: satisfy 'cast_input
+// expect-first: does_not_satisfy_cast_input|do_not_satisfy_cast_input
 #include <lowp/lowp.hpp>
 
 #include <vector>

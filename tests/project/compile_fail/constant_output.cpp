@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: satisfy 'cast_output
+// expect-first: does_not_satisfy_cast_output|do_not_satisfy_cast_output
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations compute in float; a double would be rounded twice. Only cast takes double.
-// expect-first: satisfy 'readable
+// expect-first: does_not_satisfy_readable|do_not_satisfy_readable
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: satisfy 'storage
+// expect-first: does_not_satisfy_storage|do_not_satisfy_storage
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: satisfy 'span_rounding
+// expect-first: does_not_satisfy_span_rounding|do_not_satisfy_span_rounding
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: no optimizer
+// expect-first: there_is_no_optimizer
 #include <lowp/lowp.hpp>
 
 #include <vector>

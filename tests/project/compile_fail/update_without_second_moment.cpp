@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: state does not fit
+// expect-first: the_moments_do_not_fit
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -4,7 +4,7 @@
 // tensor.
 #pragma once
 
-#include <lowp/train/optimizers.hpp>
+#include <lowp/train/update.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel over rows, for teams of a warp and of a block. A row is read from memory once, in groups of
-// eight elements; what its folds want is kept in shared memory, until the results are written in groups
-// again. A row too long for that is read anew by each fold.
+// The kernel over rows, for teams of a warp and of a block. It reads a row from memory once, in
+// chunks of eight elements. Shared memory keeps the values for the folds until the results are
+// written, in chunks again. Each fold reads anew a row that is too long for that.
 //
-// So an element of a row that is kept is one read and one write of memory, and for each operand that is
-// read 4 bytes of shared memory, beside 2 KB of a block. tests/cuda/row_code_test.cmake counts what softmax
-// issues for it and holds it to what a GPU has time for: 31 instructions in bfloat16.
+// So an element of a kept row costs one read and one write of memory. It costs 4 bytes of shared
+// memory for each operand that is read, beside 2 KB of a block. tests/cuda/row_code_test.cmake
+// counts softmax's instructions for it. The limit is the time that a GPU has: 31 of them in
+// bfloat16.
 //
-// Besides what row_team.hpp asks of a thread:
+// A thread also has, beside the members in row_team.hpp:
 //
 //     dynamic_memory()    the call's dynamic_bytes that a block shares, aligned to 16 bytes
-//     settled(address)    in a register, where it is in shared memory
+//     settled(address)    the address in a register, if it is in shared memory
 #pragma once
 
 #include <lowp/cuda/rows/row_memory.hpp>
@@ -25,10 +26,10 @@
 
 namespace lowp::cuda {
 
-/// So that no thread's next column is beyond the numbers of 32 bits.
+/// The most columns: no thread's next column exceeds 32 bits.
 inline constexpr std::uint32_t most_columns = 0x7fffffff;
 
-/// Groups that a thread has on their way before it computes.
+/// The chunks that a thread has in flight before it computes.
 template <class Scores>
 inline constexpr int chunks_at_once = Scores::bytes_read <= 2   ? 4
                                       : Scores::bytes_read <= 4 ? 2
@@ -37,12 +38,12 @@ inline constexpr int chunks_at_once = Scores::bytes_read <= 2   ? 4
 template <class Call, class Thread>
 class row_runner;
 
-/// simd::row_call for the threads of a grid.
+/// A simd::row_call for the threads of a grid.
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns>
 struct row_kernel_call {
   static constexpr bool has_visible =
       requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
-  /// Blocks whose registers a multiprocessor is to have room for: five where that spills none.
+  /// Blocks for whose registers a multiprocessor must have room: five if that spills none.
   static constexpr unsigned least_blocks =
       Scores::size == 1 && Columns::bytes_read == 0 && !has_visible ? 5 : 4;
   static constexpr unsigned team_threads = TeamThreads;
@@ -58,16 +59,16 @@ struct row_kernel_call {
   row_operand<To> to;
   Scores scores;
   Columns per_column;
-  int width;  ///< how wide accesses may be
-  /// Whether all of a row is in shared memory, or as much of it as a team takes at a time.
+  int width;  ///< widest permitted accesses
+  /// True if shared memory has a whole row; else it has as much as a team takes at a time.
   bool is_cached;
-  /// Times fold::sums: the floats of shared memory for each operand of a row, a multiple of what a team takes
-  /// at a time.
+  /// The floats of shared memory for each operand of a row, in units of fold::sums. Their number is
+  /// a multiple of what a team takes at a time.
   std::uint32_t room;
   std::uint32_t dynamic_bytes;
   struct {
     std::uint64_t tiles;
-  } table;  // the blocks that there is work for
+  } table;  // the blocks that have work
 
   template <class Thread>
   LOWP_FN void run(Thread const& thread) const {
@@ -75,7 +76,7 @@ struct row_kernel_call {
   }
 };
 
-/// What a team does with its rows, one after another.
+/// The work of a team: its rows, one after another.
 template <class Call, class Thread>
 class row_runner {
   using team_type = row_team<Call::team_threads, Thread>;
@@ -92,7 +93,7 @@ class row_runner {
   static constexpr int step = team_type::step, stride = team_type::stride;
   static constexpr bool has_visible = Call::has_visible;
   static constexpr int at_once = chunks_at_once<Scores>;
-  /// Whether fold 0 takes groups as they come.
+  /// True if fold 0 takes chunks as they arrive.
   static constexpr bool folds_chunks = team_type::is_warp || !fold_type<0>::is_ordered;
 
  public:
@@ -124,15 +125,15 @@ class row_runner {
     else
       return call_.columns;
   }
-  /// A warp's rows are short.
+  /// Returns true if rows are kept; a warp's rows are short.
   LOWP_FN bool is_cached() const { return team_type::is_warp || call_.is_cached; }
-  /// Where in shared memory a thread has what is so far from its first element. If rows are not kept, what
-  /// was there is overwritten.
+  /// Returns the place in shared memory of elements at `offset` from a thread's first element. If
+  /// rows are not kept, new elements overwrite the old ones.
   LOWP_FN unsigned place_of(std::uint32_t offset) const { return is_cached() ? offset : 0; }
   LOWP_FN unsigned room() const { return call_.room * static_cast<unsigned>(fold::sums); }
   LOWP_FN static int within_chunk(int left) { return left < chunk_size ? left : chunk_size; }
 
-  /// Keeps the scores, and folds those that may be folded as they come.
+  /// Keeps the scores, and folds them on arrival if that is possible.
   LOWP_FN void read_row(std::uint64_t r, state& s) {
     if constexpr (!folds_chunks)
       if (!is_cached()) return;
@@ -181,7 +182,7 @@ class row_runner {
     }
   }
 
-  /// Folds from number I on, each of them of a thread's own elements.
+  /// Runs the folds from number I on, each over a thread's own elements.
   template <int I>
   LOWP_FN void fold_row(std::uint64_t r, state& s) {
     if constexpr (I <= last_fold) {
@@ -212,8 +213,8 @@ class row_runner {
     LOWP_UNROLL_ON_GPU
     for (unsigned j = 0; j < Scores::size; ++j) cached_.store_own(place + j * room(), x[j]);
   }
-  /// Values of eight elements, which are Step apart, and those of them that lie before the row's end
-  /// folded. What lies behind it may be anything.
+  /// Computes the values of eight elements that are Step apart, and folds those before the row's
+  /// end. Those behind it may be anything.
   template <int I, int Step, class Folded>
   LOWP_FN void fold_some(state const& s, float const (&x)[Scores::size][chunk_size],
                          float (&value)[chunk_size], int left, Folded& folded) const {
@@ -287,7 +288,7 @@ class row_runner {
   Thread const& thread_;
   team_type team_;
   row_memory<team_type> cached_;
-  std::uint32_t end_ = 0;  ///< of the elements of a row that are folded
+  std::uint32_t end_ = 0;  ///< end of a row's folded elements
 };
 
 }  // namespace lowp::cuda

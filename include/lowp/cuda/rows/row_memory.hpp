@@ -6,14 +6,14 @@
 
 namespace lowp::cuda {
 
-/// A thread's elements in a row that its team shares. Element e is at e ^ (e >> 3 & 4): every other four
-/// groups have their halves exchanged, so that neither eight threads that access a half of eight
-/// successive groups nor 32 that access successive elements want the same bank twice. An offset is from
-/// the thread's first elements on, and a multiple of 64.
+/// A thread's elements in a row that its team shares. Element e is at e ^ (e >> 3 & 4): every other
+/// four chunks have their halves exchanged. So eight threads that access a half of eight successive
+/// chunks use each bank once. So do 32 threads that access successive elements. An offset counts
+/// from the thread's first elements and is a multiple of 64.
 template <class Team>
 class row_memory {
  public:
-  /// floats: aligned to 16 bytes.
+  /// @param floats  aligned to 16 bytes
   template <class Thread>
   LOWP_FN row_memory(Thread const& thread, float* floats, Team const& team)
       : half_{thread.settled(floats + place(team.first_of_chunk())),
@@ -37,7 +37,7 @@ class row_memory {
       *reinterpret_cast<four*>(half_[half] + offset) = some;
     }
   }
-  /// Elements that the thread adds to its sums.
+  /// Loads the elements that the thread adds to its sums.
   LOWP_FN void load_own(unsigned offset, float (&x)[chunk_size]) const {
     if constexpr (Team::is_warp) {
       load_chunk(offset, x);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of a row operation, and what a thread has of a row of theirs in its registers.
+// The operands of a row operation, and a thread's part of their rows in its registers.
 #pragma once
 
 #include <lowp/cuda/kernel.hpp>
@@ -20,11 +20,11 @@ struct row_operand {
 
 /// Bytes that are loaded as words: see simd::byte_operand.
 struct byte_kernel_operand {
-  using type = float8_e4m3fn;  // any of its size
+  using type = float8_e4m3fn;  // any type of its size
   static constexpr int bytes_read = 1;
 };
 
-/// Groups of row r of an operand, which are not rounded at random: what a row has no number for.
+/// Chunks of row r of an operand. A row has no number for random rounding, so it is not allowed.
 template <class KernelOperand, class Hardware, int Groups>
 class row_accessor {
   using T = typename KernelOperand::type;
@@ -40,7 +40,7 @@ class row_accessor {
     accessor_.template load<Width>(i, thread, column, count);
   }
   LOWP_FN void decode(int i, float (&x)[chunk_size]) const { accessor_.decode(i, x); }
-  /// One element alone.
+  /// Loads and decodes one element.
   template <class Thread>
   LOWP_FN float element(Thread const& thread, std::uint32_t column) const {
     chunk<T> code;
@@ -95,19 +95,19 @@ class row_accessor<byte_kernel_operand, Hardware, Groups> {
   code const* row_;
 };
 
-/// Operands that are read.
+/// The operands that are read.
 template <class Indices, class... KernelOperand>
 struct row_operands;
 template <std::size_t... I, class... KernelOperand>
 struct row_operands<std::index_sequence<I...>, KernelOperand...>
     : indexed_operand<I, row_operand<KernelOperand>>... {
-  /// At least 1, so that arrays may have it.
+  /// The number of operands, but at least 1, so that arrays may have that size.
   static constexpr int size = sizeof...(I) == 0 ? 1 : sizeof...(I);
   static constexpr int bytes_read = (0 + ... + KernelOperand::bytes_read);
   using indices = std::index_sequence<I...>;
 };
 
-/// What a thread has of a row of theirs.
+/// A thread's part of a row of these operands.
 template <class Slots, class Hardware, int Groups>
 class row_accessors;
 template <std::size_t... I, class... KernelOperand, class Hardware, int Groups>

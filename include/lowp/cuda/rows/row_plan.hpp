@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a call over rows to a kernel: which threads share a row, and what of it stays on the chip.
+// Plans the kernel of a call over rows: the threads that share a row, and its part on the chip.
 #pragma once
 
 #include <lowp/cuda/kernel_operands.hpp>
@@ -15,7 +15,7 @@
 
 namespace lowp::cuda {
 
-/// An operand of a row operation.
+/// The kernel operand of a row operation's operand.
 template <class Operand>
 struct row_operand_of {
   using type = kernel_operand_of<Operand>;
@@ -49,7 +49,7 @@ auto row_operands_of(std::tuple<Operand...> const& operands) {
       operands);
 }
 
-/// The widest accesses that every row of an operand permits.
+/// Returns true if every row of an operand permits accesses of `width` bytes.
 template <class KernelOperand>
 bool permits(int width, row_operand<KernelOperand> const& s, std::size_t columns) {
   using T = typename KernelOperand::type;
@@ -60,23 +60,26 @@ template <std::size_t... I, class... KernelOperand>
 bool permits(int width,
              row_operands<std::index_sequence<I...>, KernelOperand...> const& kernel_operands,
              std::size_t columns) {
-  static_cast<void>(columns + static_cast<unsigned>(width));  // there may be none
+  static_cast<void>(columns + static_cast<unsigned>(width));  // there may be no operand
   return (permits(width,
                   kernel_operands.indexed_operand<I, row_operand<KernelOperand>>::kernel_operand,
                   columns) &&
           ...);
 }
 
-/// Floats that the rows of a block of warps take at most: 32 KB, which every device gives, several times.
+/// The most floats that the rows of a block of warps take: 32 KB, which any device has several
+/// times.
 inline constexpr std::size_t floats_of_warps = 8192;
 
-/// Which team has rows of so many columns, and what of a row its shared memory has for each operand.
+/// The team for rows of a given width, and the part of a row in its shared memory.
 struct row_plan {
   bool is_warp, is_cached;
-  std::size_t room;  ///< in floats
+  std::size_t room;  ///< floats of shared memory for each operand
 
-  /// `operands` that are read, so many groups at once by a thread, on a grid with so many threads in a block,
-  /// of which two have room for `most_bytes` each.
+  /// @param operands        number of operands that are read
+  /// @param chunks_at_once  number of chunks that a thread takes at once
+  /// @param threads         threads of a block
+  /// @param most_bytes      shared memory for each of two blocks
   static row_plan of(std::size_t columns, std::size_t operands, std::size_t chunks_at_once,
                      unsigned threads, std::size_t most_bytes) {
     constexpr std::size_t of_warp = fold::sums, of_block = fold::sums * chunk_size;

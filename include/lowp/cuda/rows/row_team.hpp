@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads that fold a row together, and how they share it out. A warp has eight of the sums of
-// fold::sum a thread, and a block, which has as many threads as there are sums, one:
+// The threads that fold a row together, and their shares. fold::sum has as many sums as a block has
+// threads. A thread of a warp has eight of these sums, a thread of a block has one:
 //
 //     warp     thread 0: elements 0 1 2 3 4 5 6 7, 256 257 ...     thread 1: 8 9 ...
 //     block    thread 0: elements 0, 256, 512 ...                  thread 1: 1, 257 ...
 //
-// Besides what kernel.hpp asks of a thread:
+// A thread also has, beside the members in kernel.hpp:
 //
-//     exchanged<Distance>(word)    the word of the thread whose number in the warp differs in that bit
-//     shared_floats<N>()           of a block
+//     exchanged<Distance>(word)    the word of the warp's thread whose number differs in that bit
+//     shared_floats<N>()           N floats of a block
 #pragma once
 
 #include <lowp/cuda/kernel.hpp>
@@ -29,31 +29,33 @@ class row_team {
   static_assert(is_warp || Threads == fold::sums);
   static constexpr unsigned threads = Threads;
   static constexpr int sums = fold::sums / Threads;
-  /// Between two of a thread's elements, and between those it takes at a time and the next ones.
+  /// Distances: between two of a thread's elements, and between those it takes at a time and the
+  /// next.
   static constexpr unsigned step = is_warp ? 1 : Threads, stride = Threads * chunk_size;
 
   LOWP_FN explicit row_team(Thread const& thread) : thread_(thread) {}
   LOWP_FN unsigned thread() const {
     return is_warp ? thread_.thread() % Threads : thread_.thread();
   }
-  /// Among those of a block.
+  /// Returns the team's number in its block.
   LOWP_FN unsigned number() const { return is_warp ? thread_.thread() / Threads : 0; }
 
-  /// The first element of the first group that it loads and stores; the next is `stride` away.
+  /// Returns the first element of the first chunk that it loads and stores. The next chunk is
+  /// `stride` away.
   LOWP_FN unsigned first_of_chunk() const { return thread() * chunk_size; }
-  /// The first element that it adds to a sum.
+  /// Returns the first element that it adds to a sum.
   LOWP_FN unsigned first_of_sums() const { return is_warp ? first_of_chunk() : thread(); }
-  /// What one thread has written before, the others read after it.
+  /// Waits, so that the others may read what a thread has written.
   LOWP_FN void barrier() const {
     if constexpr (!is_warp) thread_.barrier();
   }
-  /// fold::sums floats that the team shares, to write before a barrier and to read after it. The next
-  /// ones are others, so that who is slow may still read.
+  /// Returns fold::sums floats that the team shares. Write before a barrier, read after it. The
+  /// next call returns others, so that a slow thread may still read.
   LOWP_FN float* words() {
     turn_ ^= 1;
     return thread_.template shared_floats<2 * fold::sums>() + turn_ * fold::sums;
   }
-  /// fold(x, another thread's) over those of a warp: distances 16, 8, 4, 2, 1.
+  /// Returns fold(x, another thread's) over the threads of a warp: distances 16, 8, 4, 2, 1.
   template <int Distance = warp_threads / 2, class Fold>
   LOWP_FN float among_warp(float x, Fold const& fold) const {
     if constexpr (Distance == 0) {
@@ -70,7 +72,8 @@ class row_team {
   unsigned turn_ = 0;
 };
 
-/// What the threads of a team fold. add(k, x): one of the elements that a thread takes at a time.
+/// A fold over the threads of a team. add(k, x) adds one of the elements that a thread takes at a
+/// time.
 template <class Fold, class Team>
 class team_fold;
 
@@ -109,7 +112,7 @@ class team_fold<fold::sum, Team> {
     float& sum = sums_[k % Team::sums];
     sum = lanes::add(sum, x);
   }
-  /// Sum i of the upper half is added to i of the lower one, until one is left.
+  /// Adds sum i of the upper half to sum i of the lower one, until one is left.
   LOWP_FN float total(Team& team) {
     if constexpr (Team::is_warp) {
       LOWP_UNROLL_ON_GPU

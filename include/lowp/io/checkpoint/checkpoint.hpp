@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model's training state in a safetensors file: saved whole or not at all, loaded if all of it fits.
+// Saves a model's training state in a safetensors file, whole or not at all. Loads a file only if
+// all of it fits.
 //
 //     checkpoint state;
-//     state.parameter("w", {768, 768}, kahan{p, c}, m, v).scalar("seed", seed).scalar("step", step);
+//     state.parameter("w", {768, 768}, kahan{p, c}, m, v);
+//     state.scalar("seed", seed).scalar("step", step);
 //     state.load(path);
 //     ...
 //     state.save(path);
@@ -26,7 +28,7 @@ namespace lowp {
 
 namespace detail {
 
-/// An array that a checkpoint holds: of floats, codes, or the integers that storages have.
+/// An array in a checkpoint: of floats, codes, or the integers of storages.
 template <class R>
 concept saved_range =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
@@ -34,14 +36,14 @@ concept saved_range =
     (narrow<std::ranges::range_value_t<R>> || safetensors::stored<std::ranges::range_value_t<R>>) &&
     std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
 
-/// As `scaled`: with scales that a step changes.
+/// A storage like `scaled`, with scales that a step changes.
 template <class S>
 concept with_scales = layered<S> && requires(S& s) {
   s.scale;
   s.next;
 };
 
-/// As fp8_lm: weights and both moments, each with a scale.
+/// A struct like fp8_lm: weights and both moments, each with a scale.
 template <class S>
 concept scales_all = requires(S& s) {
   s.weights;
@@ -52,7 +54,7 @@ concept scales_all = requires(S& s) {
   s.second_scale;
 };
 
-/// As loss_scaler.
+/// A struct like loss_scaler.
 template <class S>
 concept scales_loss = requires(S& s) {
   s.scale;
@@ -64,7 +66,7 @@ concept scales_loss = requires(S& s) {
   s.skipped;
 };
 
-/// As delayed_scale.
+/// A struct like delayed_scale.
 template <class S>
 concept scales_later = requires(S& s) {
   s.scale;
@@ -80,17 +82,17 @@ concept scales_later = requires(S& s) {
 
 inline namespace LOWP_UNIT {
 
-/// Where the state of a model lies in this program, by name; it owns nothing, so all that it was told
-/// of must stay where it is. The file is the one that everybody reads: each array is a tensor, a
-/// composite storage is several ("w" and "w.compensation", "w.copy", "w.low" or "w.scales"), scalars are
-/// texts among the metadata that read back to the same bits.
+/// The addresses of a model's state, by name. It owns nothing, so all that is added must stay in
+/// place. The file is plain safetensors: each array is a tensor. A composite storage is several
+/// ("w" and "w.compensation", "w.copy", "w.low" or "w.scales"). Scalars are texts in the metadata
+/// that read back to the same bits.
 class checkpoint {
  public:
   using shape_type = std::vector<std::uint64_t>;
 
-  /// An array or a storage, outermost extent first; without a shape it is a vector. `scaled` is given
-  /// as a variable, because loading changes its scale and next too.
-  /// @throws std::invalid_argument  the shape has another number of elements; a name is there twice
+  /// Adds an array or a storage. The shape has the outermost extent first; without one it is a
+  /// vector. Pass `scaled` as a variable, because loading also changes its scale and next.
+  /// @throws std::invalid_argument  the shape has another number of elements; a name occurs twice
   template <class S>
   checkpoint& tensor(std::string const& name, shape_type const& shape, S&& storage) {
     using storage_type = std::remove_cvref_t<S>;
@@ -119,8 +121,8 @@ class checkpoint {
       return tensor(name, {std::ranges::size(storage)}, std::forward<S>(storage));
   }
 
-  /// A parameter and its moments: NAME, and NAME.momentum of one moment (SGD), or NAME.m and NAME.v of
-  /// two (AdamW).
+  /// Adds a parameter and its moments: NAME, and NAME.momentum for one moment (SGD), or NAME.m and
+  /// NAME.v for two (AdamW).
   template <class P, class... Moment>
     requires(sizeof...(Moment) <= 2)
   checkpoint& parameter(std::string const& name, shape_type const& shape, P&& p,
@@ -133,7 +135,7 @@ class checkpoint {
     return *this;
   }
 
-  /// A tensor by FP8-LM's recipe; its gradient is not kept.
+  /// Adds a tensor by FP8-LM's recipe, without its gradient.
   template <detail::scales_all S>
   checkpoint& parameter(std::string const& name, shape_type const& shape, S& s) {
     return parameter(name, shape, s.weights, s.first, s.second)
@@ -153,7 +155,7 @@ class checkpoint {
          }});
     return *this;
   }
-  /// A loss_scaler, but for what overflowed last.
+  /// Adds a loss_scaler, without its record of the last overflow.
   template <detail::scales_loss S>
   checkpoint& scaler(std::string const& name, S& s) {
     return scalar(name + ".scale", s.scale)
@@ -164,7 +166,7 @@ class checkpoint {
         .scalar(name + ".updates", s.updates)
         .scalar(name + ".skipped", s.skipped);
   }
-  /// A delayed_scale: its history is a tensor.
+  /// Adds a delayed_scale, with its history as a tensor.
   template <detail::scales_later S>
   checkpoint& scaler(std::string const& name, S& s) {
     static_assert(sizeof(s.history[0]) == sizeof(std::uint32_t));
@@ -180,18 +182,19 @@ class checkpoint {
         .scalar(name + ".updates", s.updates);
   }
 
-  /// Replaces what was at `path`, whole or not at all: see atomic_file.
-  /// @throws std::runtime_error  it cannot be written; a name is no UTF-8
+  /// Replaces the file at `path`, whole or not at all: see atomic_file.
+  /// @throws std::runtime_error  the file cannot be written; a name is not UTF-8
   void save(std::string const& path) const { state_.save(path); }
 
-  /// @throws std::runtime_error  that names the tensor or scalar: the file is no safetensors file, no
-  ///         checkpoint or of another version; something is missing, is of another shape, type or
-  ///         format, or is there and unknown. Nothing has been written then. It also throws where the
-  ///         file cannot be read after all, as when a disk fails: then some tensors have been.
+  /// Loads all that was added.
+  /// @throws std::runtime_error  naming the tensor or scalar: the file is not a safetensors file,
+  ///         not a checkpoint or of another version; something is missing, unknown, or of another
+  ///         shape, type or format. Then nothing has been written. It also throws if reading fails
+  ///         later, as when a disk fails. Then some tensors have been written.
   void load(std::string const& path) const { state_.load(path); }
 
  private:
-  /// The first part has the shape; others may be fewer, as scales of blocks are.
+  /// Adds a part. The first part has the shape; others may be smaller, such as scales of blocks.
   template <class S, class Part>
   void part_of(std::string const& name, shape_type const& shape, Part const& part, std::size_t i) {
     bool const has_shape = i == 0 || detail::element_count(shape) == part.size();

@@ -15,7 +15,8 @@
 
 namespace lowp {
 
-/// What a checkpoint keeps as text: an integer, a truth value, an enumeration, float or double.
+/// A value that a checkpoint keeps as text: an integer, a truth value, an enumeration, float or
+/// double.
 template <class T>
 concept checkpoint_scalar =
     std::integral<T> || std::is_enum_v<T> || std::same_as<T, float> || std::same_as<T, double>;
@@ -25,7 +26,7 @@ namespace detail {
 template <class T>
 using bits_of_scalar = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// What a NaN is written as, with its bits in hexadecimal: decimal text would lose them.
+/// The text around a NaN's bits, which are hexadecimal: decimal text would lose them.
 inline constexpr std::string_view nan_before = "nan(0x", nan_after = ")";
 
 inline namespace LOWP_UNIT {
@@ -48,7 +49,7 @@ std::string scalar_text(T value) {
   }
 }
 
-/// Whether all of `text` is a T; to, if there is one, then becomes it.
+/// Returns true if all of `text` is a T. Then stores it in *to unless `to` is null.
 template <class T>
 bool parse_scalar(std::string_view text, T* to) {
   char const* const end = text.data() + text.size();

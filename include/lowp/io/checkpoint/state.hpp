@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint holds, without its types: saved, and compared with a file before it is loaded.
+// The contents of a checkpoint, without their types. It saves them, and checks a file before it
+// loads them.
 #pragma once
 
 #include <lowp/io/safetensors/file.hpp>
@@ -19,8 +20,8 @@ namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
-/// The file's version; metadata "scalar.NAME" are scalars, and "format.NAME" says what codes mean that
-/// the file has only as integers.
+/// The file's version. Metadata "scalar.NAME" are scalars. "format.NAME" gives the meaning of codes
+/// that the file has only as integers.
 inline constexpr char checkpoint_version[] = "1";
 inline constexpr std::string_view version_key = "lowp.checkpoint", scalar_key = "scalar.",
                                   format_key = "format.";
@@ -31,7 +32,7 @@ inline std::uint64_t element_count(std::vector<std::uint64_t> const& shape) {
   return count;
 }
 
-/// What makes codes of as many bits mean something else.
+/// Returns the facts that give codes of the same width another meaning.
 inline std::string format_text(format const& f) {
   std::string text = f.has_sign ? "e" : "unsigned e";
   text.append(std::to_string(f.exponent_bits)).append("m");
@@ -45,13 +46,13 @@ class checkpoint_state {
   struct tensor {
     std::vector<std::uint64_t> shape;
     safetensors::dtype type;
-    std::string format;  ///< of codes that the file has only as integers
+    std::string format;  ///< format of codes that the file has only as integers
     std::span<std::byte> bytes;
   };
   struct scalar {
     void* value;
     std::string (*text)(void const*);
-    bool (*parse)(std::string_view, void*);  ///< into null: only whether it can be
+    bool (*parse)(std::string_view, void*);  ///< into null: only checks
   };
 
   void add(std::string const& name, tensor t) {

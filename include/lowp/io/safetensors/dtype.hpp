@@ -14,7 +14,8 @@
 
 namespace lowp::safetensors {
 
-/// As the reference implementation lists them (huggingface/safetensors, tensor.rs, 0.8).
+/// The element types in the reference implementation's order (huggingface/safetensors, tensor.rs,
+/// 0.8).
 enum class dtype : std::uint8_t {
   boolean,
   f4_e2m1,
@@ -56,7 +57,7 @@ inline constexpr std::array<dtype_facts, 22> dtypes{
 LOWP_FN constexpr std::string_view name_of(dtype type) {
   return detail::dtypes[static_cast<std::size_t>(type)].name;
 }
-/// Of one element. Elements of fewer than 8 lie packed in the file.
+/// Returns the bits of one element. Elements of fewer than 8 lie packed in the file.
 LOWP_FN constexpr unsigned bits_of(dtype type) {
   return detail::dtypes[static_cast<std::size_t>(type)].bits;
 }
@@ -90,8 +91,8 @@ template <> inline constexpr std::optional<dtype> type_of<float8_e5m2fnuz> = dty
 // clang-format on
 }  // namespace detail
 
-/// A type whose objects lie in a file as they lie in memory. Formats that safetensors does not name
-/// are none, nor are those of fewer than 8 bits, which lie packed there and one a byte here.
+/// A type whose objects lie in a file as in memory. Excluded are formats that safetensors does not
+/// name, and those of fewer than 8 bits. A file packs the latter; memory has one in a byte.
 template <class T>
 concept stored = detail::type_of<T>.has_value();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a safetensors file, a piece at a time.
+// Reads a safetensors file, a piece at a time.
 #pragma once
 
 #include <lowp/io/safetensors/json.hpp>
@@ -28,14 +28,14 @@ static_assert(std::endian::native == std::endian::little, "the format's numbers 
 
 inline namespace LOWP_UNIT {
 
-/// An open file whose header has been checked against its size: every tensor's bytes are there, are
-/// as many as its type and shape need, and belong to no other; together they are all there is.
-/// Data are read when asked for. One object may be read by several threads at once.
-/// Every function throws std::runtime_error that names the path, the tensor and the values seen.
+/// An open file whose header agrees with its size. Each tensor has the bytes that its type and
+/// shape need, and shares them with no other. Together they are all the data. Data are read on
+/// request. Several threads may read one object at once.
+/// @throws std::runtime_error  from every function; it names the path, tensor and values seen
 class file {
  public:
   explicit file(std::string path) : path_(std::move(path)) {
-    // A pipe would wait for somebody to write.
+    // A pipe would wait for a writer.
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) refuse(std::string("cannot open it: ") + std::strerror(errno));
     try {
@@ -55,13 +55,13 @@ class file {
   }
 
   [[nodiscard]] std::string const& path() const { return path_; }
-  /// In the order of their data.
+  /// Returns the tensors in the order of their data.
   [[nodiscard]] std::vector<tensor> const& tensors() const { return header_.tensors; }
   [[nodiscard]] std::map<std::string, std::string> const& metadata() const {
     return header_.metadata;
   }
 
-  /// Null if there is none of that name.
+  /// Returns null if no tensor has that name.
   [[nodiscard]] tensor const* find(std::string_view name) const {
     auto const found = std::lower_bound(
         by_name_.begin(), by_name_.end(), name,
@@ -75,14 +75,14 @@ class file {
     return *found;
   }
 
-  /// out[i] = element first + i of t, which is one of tensors().
+  /// Reads out[i] = element first + i of t, which is one of tensors().
   template <stored T>
   void read(tensor const& t, std::uint64_t first, std::span<T> out) const {
     require_type(t, dtype_of<T>);
     require_piece(t, first, out.size(), element_count(t), "elements");
     read_at(t, first * sizeof(T), std::as_writable_bytes(out));
   }
-  /// All elements.
+  /// Reads all elements.
   template <stored T>
   [[nodiscard]] std::vector<T> read(tensor const& t) const {
     require_type(t, dtype_of<T>);
@@ -90,7 +90,7 @@ class file {
     read(t, 0, std::span<T>(all));
     return all;
   }
-  /// Bytes of any type, from byte `first` of the tensor on.
+  /// Reads bytes of a tensor of any type, starting at its byte `first`.
   void read_bytes(tensor const& t, std::uint64_t first, std::span<std::byte> out) const {
     require_piece(t, first, out.size(), t.end - t.begin, "bytes");
     read_at(t, first, out);
@@ -175,7 +175,7 @@ class file {
 
   std::string path_;
   int descriptor_ = -1;
-  std::uint64_t data_ = 0;  // where it begins
+  std::uint64_t data_ = 0;  // offset of the data
   header header_;
   std::vector<std::size_t> by_name_;
 };

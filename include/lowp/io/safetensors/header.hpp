@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a safetensors header says, and whether that can be true.
+// The contents of a safetensors header, and checks of their consistency.
 #pragma once
 
 #include <lowp/io/safetensors/dtype.hpp>
@@ -21,11 +21,11 @@ namespace lowp::safetensors {
 
 inline namespace LOWP_UNIT {
 
-/// One tensor. Its bytes are [begin, end) of the data, which follow the header; C order.
+/// A tensor in C order. Its bytes are [begin, end) of the data, which follow the header.
 struct tensor {
   std::string name;
   dtype type = dtype::f32;
-  std::vector<std::uint64_t> shape{};  ///< outermost first; none for a scalar
+  std::vector<std::uint64_t> shape{};  ///< outermost extent first; empty for a scalar
   std::uint64_t begin = 0, end = 0;
 };
 
@@ -36,12 +36,12 @@ struct header {
 
 /// The limit of the reference implementation.
 inline constexpr std::uint64_t most_header_bytes = 100'000'000;
-/// Bytes of the number that says how long the header is.
+/// Bytes of the number that gives the header's length.
 inline constexpr std::uint64_t length_bytes = 8;
-/// The key that is no tensor.
+/// The key that names no tensor.
 inline constexpr std::string_view metadata_key = "__metadata__";
 
-/// Of a validated tensor.
+/// Returns the number of elements of a validated tensor.
 inline std::uint64_t element_count(tensor const& t) {
   return (t.end - t.begin) * 8 / bits_of(t.type);
 }
@@ -54,17 +54,17 @@ inline namespace LOWP_UNIT {
 
 using lowp::detail::error_text;
 
-// Appended, because g++ 12 at -O3 makes up a -Wrestrict for "'" + text.
+// Appends, because g++ 12 at -O3 invents a -Wrestrict for "'" + text.
 inline std::string shown(std::string_view name) {
   return std::string("'").append(printable(name)).append("'");
 }
 
-/// As shown(), however long it is.
+/// Returns a path of any length, quoted.
 inline std::string shown_path(std::string_view path) {
   return std::string("'").append(printable(path, path.size())).append("'");
 }
 
-/// "F32 [2, 3]"
+/// Returns "F32 [2, 3]".
 inline std::string shown(dtype type, std::vector<std::uint64_t> const& shape) {
   constexpr std::size_t most = 8;
   std::string text(name_of(type));
@@ -74,13 +74,14 @@ inline std::string shown(dtype type, std::vector<std::uint64_t> const& shape) {
   return text + (shape.size() > most ? ", ...]" : "]");
 }
 
-/// "[0, 24]"
+/// Returns "data_offsets [0, 24]".
 inline std::string shown_offsets(tensor const& t) {
   return "data_offsets [" + std::to_string(t.begin) + ", " + std::to_string(t.end) + "]";
 }
 
-/// Bytes of a tensor of this type and shape; none if they exceed 2^64 bits on the way, extents from
-/// the left (as in the reference implementation), or are no whole bytes.
+/// Returns the bytes of a tensor of this type and shape. Returns no value if a product exceeds 2^64
+/// bits, or if the bits are not whole bytes. Extents are multiplied from the left, as in the
+/// reference implementation.
 inline std::optional<std::uint64_t> bytes_of(dtype type, std::vector<std::uint64_t> const& shape) {
   std::uint64_t bits = 1;
   for (std::uint64_t const extent : shape)
@@ -116,7 +117,7 @@ inline error_text wrong_size(tensor const& t) {
          shown(t.type, t.shape) + " has " + std::to_string(*bytes);
 }
 
-/// The tensors cover the data, each byte once.
+/// Returns an error text unless the tensors cover each byte of the data once.
 inline error_text wrong_cover(std::vector<tensor> const& tensors, std::uint64_t data_bytes) {
   std::uint64_t covered = 0;
   tensor const* last = nullptr;
@@ -140,7 +141,7 @@ inline error_text wrong_cover(std::vector<tensor> const& tensors, std::uint64_t 
          std::to_string(data_bytes);
 }
 
-/// What cannot be true of a header before data of this size.
+/// Returns the first contradiction in a header before data of this size, or an empty text.
 inline error_text inconsistent(header const& h, std::uint64_t data_bytes) {
   error_text wrong = repeated_name(h.tensors);
   for (tensor const& t : h.tensors)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A safetensors header from its JSON text and back. Anything but the one shape that a header has is
-// refused where it is met, so that a hostile text costs no stack, and memory in proportion to its size.
+// Converts a safetensors header from JSON text and to it. The reader refuses all but the one shape
+// of a header, at once. So a hostile text costs no stack, and memory in proportion to its size.
 #pragma once
 
 #include <lowp/io/safetensors/header.hpp>
@@ -18,7 +18,7 @@ namespace lowp::safetensors::detail {
 
 inline namespace LOWP_UNIT {
 
-/// What nlohmann::json::sax_parse calls.
+/// The handler that nlohmann::json::sax_parse calls.
 class header_reader {
  public:
   explicit header_reader(header& to) : to_(to) {}
@@ -89,14 +89,14 @@ class header_reader {
     return unexpected("the number " + printable(text));
   }
   bool binary(std::vector<std::uint8_t>&) { return unexpected("bytes"); }
-  // Of the library's own words there is nothing that the place does not say.
+  // The library's own words say no more than the position does.
   bool parse_error(std::size_t position, std::string const& last,
                    nlohmann::detail::exception const&) {
     return refuse("its header is no JSON at byte " + std::to_string(position) + ": " + shown(last));
   }
 
  private:
-  // Where the parser is: after a name, inside a tensor's object, after one of its keys, ...
+  // The parser's place: after a name, inside a tensor's object, after one of its keys, ...
   enum class place {
     start,
     names,
@@ -114,7 +114,7 @@ class header_reader {
   static constexpr char const* field_name[fields] = {"dtype", "shape", "data_offsets"};
 
   bool go(place next) {
-    // A second "__metadata__" would have to be merged with the first.
+    // A second "__metadata__" would need to be merged with the first.
     if (next == place::metadata && seen_metadata_)
       return refuse(shown(metadata_key) + " is there twice");
     place_ = next;
@@ -169,14 +169,15 @@ class header_reader {
   int offsets_ = 0;
 };
 
-/// @param text  the header as it lies in the file, padding included
+/// Parses a header. Returns the error text, empty if all is right.
+/// @param text  the header as in the file, padding included
 inline error_text parse(std::string_view text, header& to) {
   if (!text.starts_with('{')) return "its header does not begin with {";
-  // Where the parser would stop as if the text ended there.
+  // The parser would stop there as if the text ended.
   std::size_t const nul = text.find('\0');
   if (nul != text.npos) return "its header has a zero byte at " + std::to_string(nul);
   header_reader reader(to);
-  // The parser tells of its own errors as of ours: by the reader.
+  // The reader has the parser's own errors too.
   static_cast<void>(nlohmann::json::sax_parse(text.begin(), text.end(), &reader));
   return reader.wrong();
 }
@@ -190,8 +191,9 @@ inline std::string list_of(std::vector<std::uint64_t> const& numbers) {
   return text + "]";
 }
 
-/// Padded with spaces, so that the data begin at a multiple of 8 bytes.
-/// @throws nlohmann::json::exception  a name or a text is no UTF-8
+/// Returns the JSON text of a header. Spaces at its end let the data begin at a multiple of 8
+/// bytes.
+/// @throws nlohmann::json::exception  a name or a text is not UTF-8
 inline std::string to_json(header const& h) {
   std::string text = "{";
   auto const next = [&](char before) -> std::string& {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text out of a file that nobody vouches for, fit for a terminal.
+// Makes text from an untrusted file fit for a terminal.
 #pragma once
 
 #include <lowp/base/config.hpp>
@@ -19,10 +19,10 @@ inline namespace LOWP_UNIT {
 /// A character of UTF-8.
 struct character {
   char32_t code = 0;
-  std::size_t bytes = 0;  ///< 0: there is none
+  std::size_t bytes = 0;  ///< 0 if there is no character
 };
 
-/// The one that `text` begins with, if it is well-formed (Unicode 15, table 3-7).
+/// Returns the first character of `text` if it is well-formed (Unicode 15, table 3-7).
 inline character first_character(std::string_view text) {
   auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   auto const continues = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
@@ -42,8 +42,8 @@ inline character first_character(std::string_view text) {
   return {code, bytes};
 }
 
-/// Whether it is seen, and as what it is: no control, no line's end, and nothing that is invisible or
-/// turns the direction of what follows.
+/// Returns true if the character shows as itself: no control, no line end, nothing invisible, and
+/// nothing that turns the direction of the text.
 inline bool is_shown(char32_t code) {
   constexpr struct {
     char32_t first, last;
@@ -54,7 +54,7 @@ inline bool is_shown(char32_t code) {
                       [&](auto const& range) { return code >= range.first && code <= range.last; });
 }
 
-/// Pieces that a line may be cut between: characters, and escapes of what is none to be shown.
+/// Returns pieces between which a line may be cut: characters, and escapes for all others.
 inline std::vector<std::string> printable_pieces(std::string_view text) {
   constexpr char digit[] = "0123456789abcdef";
   std::vector<std::string> pieces;
@@ -75,10 +75,10 @@ inline std::vector<std::string> printable_pieces(std::string_view text) {
   return pieces;
 }
 
-/// At most `most` bytes of the text, and "..." if there are more.
+/// Returns at most `most` bytes of the text, and "..." if there are more.
 inline std::string printable(std::string_view text, std::size_t most = 200) {
   std::string_view head = text.substr(0, most);
-  // Not through a character: to where one begins.
+  // Cuts before a character, not within one.
   if (text.size() > most)
     for (int i = 0; i < 3 && (static_cast<unsigned char>(text[head.size()]) & 0xc0) == 0x80; ++i)
       head.remove_suffix(1);

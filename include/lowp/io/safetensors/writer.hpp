@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing a safetensors file, a piece at a time, whole or not at all.
+// Writes a safetensors file, a piece at a time, whole or not at all.
 #pragma once
 
 #include <lowp/io/atomic_file.hpp>
@@ -23,13 +23,13 @@ static_assert(std::endian::native == std::endian::little, "the format's numbers 
 
 inline namespace LOWP_UNIT {
 
-/// The header is known from the start; elements are appended to any tensor in any order of tensors.
-/// Nothing is at `path` before finish(): see atomic_file.
-/// Every function throws std::runtime_error that names the path, the tensor and the values seen.
+/// A file in progress. Its header is known from the start. Elements are appended to the tensors in
+/// any order of tensors. Nothing is at `path` before finish(): see atomic_file.
+/// @throws std::runtime_error  from every function; it names the path, tensor and values seen
 class writer {
  public:
-  /// @param tensors  what will be written; begin and end are chosen here: widest elements first, as
-  ///                 the reference implementation does, so that each lies aligned
+  /// @param tensors  tensors to write. Their begin and end are chosen here: widest elements first,
+  ///                 as in the reference implementation, so that each lies aligned
   writer(std::string path, std::vector<tensor> tensors,
          std::map<std::string, std::string> metadata = {})
       : file_(std::move(path)), header_{std::move(tensors), std::move(metadata)} {
@@ -52,7 +52,7 @@ class writer {
       open_.emplace(header_.tensors[i].name, unwritten{i, header_.tensors[i].begin});
   }
 
-  /// The next elements of the tensor of that name.
+  /// Appends the next elements of the tensor with that name.
   template <stored T>
   void append(std::string_view name, std::span<T const> elements) {
     tensor const& t = header_.tensors[find(name).index];
@@ -61,7 +61,7 @@ class writer {
              ", given elements of " + std::string(name_of(dtype_of<T>)));
     append_bytes(name, std::as_bytes(elements));
   }
-  /// The next bytes of a tensor of any type.
+  /// Appends the next bytes of a tensor of any type.
   void append_bytes(std::string_view name, std::span<std::byte const> bytes) {
     unwritten& rest = find(name);
     tensor const& t = header_.tensors[rest.index];
@@ -72,7 +72,7 @@ class writer {
     rest.next += bytes.size();
   }
 
-  /// Replaces what was at `path`.
+  /// Replaces the file at `path`.
   void finish() {
     for (auto const& [name, rest] : open_) {
       std::uint64_t const missing = header_.tensors[rest.index].end - rest.next;
@@ -116,7 +116,7 @@ class writer {
 
   atomic_file file_;
   header header_;
-  std::uint64_t data_ = 0;  // where it begins
+  std::uint64_t data_ = 0;  // offset of the data
   std::map<std::string, unwritten, std::less<>> open_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest and the largest magnitude of a tensor, and what in it is lost or would be.
+// The smallest and largest magnitude of a tensor, and counts of elements lost now or later.
 #pragma once
 
 #include <lowp/measure/census/census_lanes.hpp>
@@ -8,24 +8,24 @@
 
 namespace lowp {
 
-/// What has been seen of the elements of one or more tensors. All zero bytes have seen none.
+/// Counts and range of the elements of one or more tensors. All zero bytes are an empty range.
 struct abs_range {
   std::uint64_t count = 0;     ///< elements seen
-  std::uint64_t nan = 0;       ///< NaN
-  std::uint64_t infinite = 0;  ///< of either sign
-  std::uint64_t overflow = 0;  ///< finite, and beyond the target's largest value once rounded
-  amax max_abs;                ///< NaN if any is, infinity if any is; 0 if none was seen
-  amin min_abs;  ///< of those that are not NaN, zeros among them; infinity if none was seen
+  std::uint64_t nan = 0;       ///< NaN elements
+  std::uint64_t infinite = 0;  ///< infinite elements of either sign
+  std::uint64_t overflow = 0;  ///< finite elements, beyond the target's largest value once rounded
+  amax max_abs;                ///< NaN if any is, else infinity if any is; 0 if none was seen
+  amin min_abs;  ///< smallest of those that are not NaN, zeros included; infinity if none was seen
 
-  /// Neither NaN nor infinite nor to become so.
+  /// Returns true if no element is NaN or infinite, or overflows.
   LOWP_FN constexpr bool is_sound() const { return nan == 0 && infinite == 0 && overflow == 0; }
 
-  /// Merges that of another shard or tensor.
+  /// Merges the range of another shard or tensor.
   LOWP_FN constexpr abs_range& operator+=(abs_range const& other) {
     add(other);
     return *this;
   }
-  /// The same, beside other threads or alone.
+  /// Merges a range, beside other threads or alone.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(abs_range const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -37,7 +37,7 @@ struct abs_range {
   }
 };
 
-/// An abs_range whose `overflow` is that of rounding to `To`, to be added to where it lies.
+/// An abs_range whose `overflow` is that of rounding to `To`. Operations add to it in place.
 template <census_target To>
 struct abs_range_report : abs_range {};
 
@@ -84,7 +84,7 @@ class abs_range_lanes {
  private:
   LOWP_FN static U none() { return lanes::broadcast<U>(lanes::binary32_infinity); }
 
-  /// One comparison where nothing is wrong.
+  /// Counts unsound elements, with one comparison if there are none.
   LOWP_FN void count_beyond(U const& a) {
     M const beyond = lanes::greater(a, lanes::broadcast<U>(borders_of<To>.overflow - 1));
     if (!lanes::any(beyond)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A census of packs, a group at a time: what most groups have nothing of is looked for once in all.
+// A census of packs, a group at a time. One look per group finds that it lacks the rare cases.
 #pragma once
 
 #include <lowp/measure/census/census_lanes.hpp>
@@ -14,8 +14,8 @@ namespace lowp::detail {
 
 LOWP_EXACT_BEGIN
 
-/// Looks at packs of which each element is zero or a normal float that does not overflow: adds the
-/// squares of the errors and compares them with the largest relative error so far.
+/// Adds the squares of the errors and compares these with the largest relative error so far. Each
+/// element is zero or a normal float that does not overflow.
 template <census_target To, class F, bool AllNormal, bool Compares>
 class error_sums {
   using U = lanes::word<F>;
@@ -46,7 +46,7 @@ class error_sums {
   }
 
  private:
-  /// Halfway between two numbers of `To` away from zero: that error is as large as the one toward even.
+  /// Rounds to `To`, ties away from zero: a tie's error is as large as the one toward even.
   LOWP_FN static F rounded(U const& a) {
     constexpr std::uint32_t gap = 1u << (24 - To::descriptor.precision());
     return lanes::from_bits<F>((a + gap / 2) & (0 - gap));
@@ -58,7 +58,7 @@ class error_sums {
   small_counts<To> small_;
 };
 
-/// Magnitudes are laid aside; of a group of them it is known which are the largest and the least.
+/// A census that stores magnitudes, and knows the largest and the least of each group.
 template <census_target To, class Isa>
 class census_groups {
   using F = simd::pack<float, Isa>;
@@ -77,7 +77,7 @@ class census_groups {
     typename tally::scratch exponents;
   };
 
-  /// Errors up to the largest in the census need not be looked at again.
+  /// Looks only for errors above the largest in the census.
   LOWP_FN census_groups(scratch& r, range_census& all)
       : scratch_(r), all_(all), exponents_(r.exponents, all.exponents.counts) {
     lanes_.expect_error(all.max_relative_error);
@@ -90,7 +90,7 @@ class census_groups {
   LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
     add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
   }
-  /// After every few packs, and after the last.
+  /// Adds full groups. Call it after every few packs, and after the last.
   LOWP_FN void fold(bool is_last) {
     if (is_last) [[unlikely]]
       for (; filled_ != size; filled_ += Isa::lanes)
@@ -124,7 +124,7 @@ class census_groups {
     for (int i = 0; i < size; i += Isa::lanes) lanes_.add_magnitude(at(i));
   }
 
-  /// Zeros, and normal numbers that do not overflow.
+  /// Adds a group of zeros and of normal numbers that do not overflow.
   LOWP_FN void add_ordinary(range const& group) {
     lanes_.add_range(group);
     if (is_exact(group))
@@ -132,7 +132,7 @@ class census_groups {
     else if (has_larger_error(group)) [[unlikely]]
       compare_errors();
   }
-  /// Adds all but that, too.
+  /// Adds all of a group but its largest error. Returns true if that is above the largest so far.
   LOWP_FN bool has_larger_error(range const& group) {
     if constexpr (std::same_as<To, float>) {
       return false;
@@ -164,9 +164,9 @@ class census_groups {
     lanes_.share_largest_error();
   }
 
-  /// Whether all are numbers of the format, which the first ones tell most of the time.
+  /// Returns true if all are numbers of the format. The first ones mostly decide.
   LOWP_FN bool is_exact(range const& group) const {
-    // Subnormal numbers have a bit less for each exponent.
+    // Subnormal numbers have one bit less for each exponent.
     int less = 0;
     for (; group.has_below(min_normal - (static_cast<std::uint32_t>(less) << 23)); ++less)
       if (less == target().significand_bits) return false;

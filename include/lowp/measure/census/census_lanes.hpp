@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A census in lanes, of one pack at a time.
+// A census in lanes, a pack at a time.
 #pragma once
 
 #include <lowp/format/codec.hpp>
@@ -13,22 +13,22 @@
 
 namespace lowp {
 
-/// What a census can be taken for: float, or a narrow type that has zero and so a sign.
+/// A type as the target of a census: float, or a narrow type with a zero and so with a sign.
 template <class T>
 concept census_target = element<T> && std::numeric_limits<T>::is_signed;
 
-/// A census of what rounding to `To` would do, to be added to where it lies.
+/// A census of rounding to `To`. Operations add to it in place.
 template <census_target To>
 struct census_report : range_census {};
 
 namespace detail {
 
-/// The magnitudes of floats from which on they round to something else in `To`, as bits.
+/// The least float magnitudes, as bits, that round to other kinds of numbers in `To`.
 template <census_target To>
 struct census_borders {
-  std::uint32_t kept;      ///< the least that does not round to zero,
-  std::uint32_t normal;    ///< that does not round to a subnormal value
-  std::uint32_t overflow;  ///< or that overflows; infinity if no finite one does
+  std::uint32_t kept;      ///< least that does not round to zero
+  std::uint32_t normal;    ///< least that does not round to zero or to a subnormal value
+  std::uint32_t overflow;  ///< least that overflows; infinity if no finite one does
 };
 
 template <format F>
@@ -36,7 +36,7 @@ LOWP_FN constexpr std::uint32_t round_to_nearest(std::uint32_t magnitude) {
   return round_magnitude<F>(magnitude, false, std::uint32_t{0}, nearest_even{});
 }
 
-/// The least magnitude of a float whose code is at least `code`, or infinity.
+/// Returns the least magnitude of a float whose code is at least `code`, or infinity.
 template <format F>
 LOWP_FN constexpr std::uint32_t least_that_rounds_to(std::uint32_t code) {
   std::uint32_t below = 0, there = lanes::binary32_infinity;
@@ -62,7 +62,7 @@ inline constexpr census_borders<To> borders_of = make_census_borders<To>();
 
 LOWP_EXACT_BEGIN
 
-/// The magnitude that a magnitude without overflow is rounded to, as bits.
+/// Rounds a magnitude, as bits, that does not overflow.
 template <census_target To, class F>
 LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
   using U = lanes::word<F>;
@@ -72,8 +72,8 @@ LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
     constexpr format G = To::descriptor;
     constexpr int dropped = 24 - G.precision();
     if constexpr (G.max_exponent() + dropped <= 127) {
-      // Adding a power of two whose ulp is the gap of G rounds to G's grid, that of its subnormal
-      // values too.
+      // Adding a power of two whose ulp is the gap of G rounds to G's grid, also for subnormal
+      // values.
       constexpr auto least = static_cast<std::uint32_t>(G.min_exponent() + 127) << 23;
       constexpr auto up = static_cast<std::uint32_t>(dropped) << 23;
       U const power = lanes::max(a & lanes::binary32_infinity, lanes::broadcast<U>(least)) + up;
@@ -87,24 +87,24 @@ LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
   }
 }
 
-/// Of packs that do not overflow.
+/// Counts of small numbers in packs that do not overflow.
 template <census_target To>
 struct small_counts {
-  std::uint32_t flushed = 0, below_normal = 0;  ///< once rounded; other than zero before
+  std::uint32_t flushed = 0, below_normal = 0;  ///< numbers other than zero, once rounded
 
   template <class U>
   LOWP_FN void add(U const& a) {
     add_unflushed(a);
     flushed += magnitude_range<U>::count_below(borders_of<To>.kept, a);
   }
-  /// Where none is flushed.
+  /// Adds a pack without flushed numbers.
   template <class U>
   LOWP_FN void add_unflushed(U const& a) {
     below_normal += magnitude_range<U>::count_below(borders_of<To>.normal, a);
   }
 };
 
-/// Of elements in lanes F, all but their exponents.
+/// The census of elements in lanes F, without their exponents.
 template <census_target To, class F>
 class census_lanes {
   using U = lanes::word<F>;
@@ -115,16 +115,16 @@ class census_lanes {
 
  public:
   static constexpr bool sees_codes = false;
-  static constexpr std::uint32_t min_normal = 1u << 23;  ///< of floats
+  static constexpr std::uint32_t min_normal = 1u << 23;  ///< least normal float
 
   LOWP_FN void add(F const& x) { add_magnitude(lanes::hidden(lanes::magnitude(x))); }
   LOWP_FN void add_masked(M const& is_element, F const& x) {
     add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
   }
 
-  /// Of any kind.
+  /// Adds magnitudes of any kind.
   LOWP_FN void add_magnitude(U a) {
-    // One comparison: below the normal ones, subtraction wraps to what is large.
+    // Subtraction wraps those below the normal ones to large ones, so one comparison does.
     constexpr std::uint32_t least = borders.normal > min_normal ? borders.normal : min_normal;
     constexpr std::uint32_t origin = least + lanes::binary32_sign;
     if (lanes::any(
@@ -144,7 +144,7 @@ class census_lanes {
     compare_error(a);
   }
 
-  // What is known to be zero or to stay finite may be added a part at a time.
+  // If all are known to be zero or to stay finite, the caller may add them part by part.
 
   LOWP_FN void add_range(range const& of_many) { range_.add(of_many); }
   LOWP_FN void add_small(small_counts<To> const& small) {
@@ -152,7 +152,7 @@ class census_lanes {
     subnormal_ += small.below_normal - small.flushed;
   }
   LOWP_FN void expect_flushed() { relative_ = lanes::broadcast<F>(beyond_any_relative_error); }
-  /// Errors up to this one need not be looked at.
+  /// Looks only for errors above this one.
   LOWP_FN void expect_error(amax const& of_others) {
     relative_ = lanes::from_bits<F>(lanes::broadcast<U>(of_others.bits));
   }
@@ -166,10 +166,11 @@ class census_lanes {
   LOWP_FN F const& relative() const { return relative_; }
   LOWP_FN void add_squares(D const& squares) { squares_ = lanes::add(squares_, squares); }
   LOWP_FN static void add_square(D& squares, F const& error) {
-    D const wide = lanes::widen(error);  // so that the square is exact
+    D const wide = lanes::widen(error);  // makes the square exact
     squares = lanes::add_product(squares, wide, wide);
   }
-  /// Has a sign where the error of `a` is relatively larger: an fma has the sign of its exact value.
+  /// Returns a negative number in each lane whose relative error is above `relative`. An fma has
+  /// the sign of its exact value.
   LOWP_FN static F less_than_error(F const& relative, U const& a, F const& error) {
     U const bits = lanes::hidden(lanes::bits(error));
     F const minus = lanes::from_bits<F>(lanes::hidden(bits | lanes::binary32_sign));
@@ -185,10 +186,10 @@ class census_lanes {
       relative_ = larger(relative_, quotient(magnitude, lanes::from_bits<F>(a)));
     }
   }
-  /// What one lane has seen, the others need not look for.
+  /// Gives all lanes the largest error of any lane, so that they look only for larger ones.
   LOWP_FN void share_largest_error() { relative_ = lanes::broadcast<F>(largest_error()); }
 
-  /// After every few packs, as of a gradient_report.
+  /// Ends a run of a few packs, as in a gradient_report.
   LOWP_FN void fold() {
     all_squares_.add(squares_);
     squares_ = lanes::broadcast<D>(0);
@@ -209,11 +210,11 @@ class census_lanes {
     all_squares_.add_to(partial.squared_error);
     return partial;
   }
-  /// Of the finite elements that are not zero, those that are subnormal as floats.
+  /// Returns the number of finite nonzero elements that are subnormal as floats.
   LOWP_FN std::uint64_t tiny() const { return tiny_; }
 
  private:
-  // Where zero is a value, rounding moves no number by more than itself.
+  // If a format has a zero, rounding moves no number by more than itself.
   static constexpr float largest_relative_error = 1, beyond_any_relative_error = 2;
 
   LOWP_FN float largest_error() const {
@@ -225,7 +226,7 @@ class census_lanes {
   LOWP_FN static F larger(F const& a, F const& b) {
     return lanes::from_bits<F>(lanes::max(lanes::bits(a), lanes::bits(b)));
   }
-  /// Rounded up, and 0 where both are.
+  /// Returns a / b, rounded up; 0 if both are 0.
   LOWP_FN static F quotient(F const& a, F const& b) {
     F const nearest = lanes::div(a, b);
     M const is_below = is_negative(lanes::fma(nearest, b, lanes::negative(a)));
@@ -234,7 +235,7 @@ class census_lanes {
                                              lanes::select(is_below, up, lanes::bits(nearest))));
   }
 
-  /// What is left when zero has taken the place of what is not finite or overflows.
+  /// Counts elements that are not finite or overflow. Returns the magnitudes with zeros for these.
   LOWP_FN U count_beyond(U const& a) {
     M const beyond = lanes::greater(a, lanes::broadcast<U>(borders.overflow - 1));
     if (!lanes::any(beyond)) return a;
@@ -258,13 +259,13 @@ class census_lanes {
 
 LOWP_EXACT_END
 
-/// One thread of a GPU, whose block counts the exponents.
+/// The census of one GPU thread, whose block counts the exponents.
 template <census_target To>
 class census_of_thread : public census_lanes<To, float> {
  public:
   static constexpr unsigned bins = exponent_histogram::bins;
 
-  /// Where x is counted in the histogram; negative if it is not.
+  /// Returns the histogram's bin for x; a negative number if x has none.
   LOWP_FN static int bin(float x) {
     std::uint32_t const a = lanes::hidden(lanes::magnitude(x));
     return a == 0 || a >= lanes::binary32_infinity ? -1 : static_cast<int>(a >> 23);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A census in words.
+// The text of a census.
 #pragma once
 
-#include <lowp/measure/census/census_report.hpp>
 #include <lowp/base/text.hpp>
+#include <lowp/measure/census/census_report.hpp>
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace lowp {
 
 inline namespace LOWP_UNIT {
 
-/// All of a census but its histogram, in three lines:
+/// Returns the text of a census, without its histogram, in three lines:
 ///
 ///     1000 elements, 5 of them 0; magnitudes from 0.000213 to 9.83e+04
 ///     overflow 10, flushed 0, subnormal 12; already infinite 0, NaN 0

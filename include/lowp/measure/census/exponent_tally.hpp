@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A histogram of exponents at a few instructions a pack. An exponent becomes one bit of a word, and a
-// lane's words are added bit by bit, into planes that hold the digits of 31 counters: a positional
-// population count (M. Klarqvist, W. Mula, D. Lemire, Concurrency and Computation 33 (17), 2021).
+// A histogram of exponents at a few instructions a pack: a positional population count (M.
+// Klarqvist, W. Mula, D. Lemire, Concurrency and Computation 33 (17), 2021). An exponent becomes
+// one bit of a word. A lane's words are added bit by bit, into planes of the digits of 31 counters.
 #pragma once
 
 #include <lowp/simd/pack.hpp>
@@ -10,32 +10,31 @@
 
 namespace lowp::simd {
 
-/// Of the exponent fields of binary32, but those of all zeros or ones: those are the caller's.
+/// Counts exponent fields of binary32, except all zeros and all ones, which the caller counts.
 template <class Isa>
 class exponent_tally {
   using U = word<Isa>;
 
  public:
-  static constexpr int packs = 32;  ///< of a group: so many are counted at once
+  static constexpr int packs = 32;  ///< packs of a group, which is counted at once
   using group = std::uint32_t[packs * Isa::lanes];
 
-  /// Outside, because registers whose neighbours in memory are written through pointers would be kept
-  /// there too.
+  /// The memory outside this object. Inside, the compiler would keep its neighbours in memory too,
+  /// because pointers write to it.
   struct scratch;
 
-  /// counts[i] += how many had the exponent field i, of 1 to 254.
+  /// Adds to counts[i] the number of magnitudes with exponent field i, from 1 to 254.
   LOWP_HOST_FN exponent_tally(scratch& r, std::uint64_t* counts) : scratch_(r), counts_(counts) {}
 
-  /// The magnitudes of a group and their magnitude_range: counts those whose exponents are expected.
-  /// `add_rest` is to follow, with the same. Each pack is handed to `visit`, so that it need not be read
-  /// again.
+  /// Counts those of a group's magnitudes whose exponents are expected. Call `add_rest` next, with
+  /// the same arguments. `visit` gets each pack, so that nothing reads it again.
   template <class Range, class Visit>
   LOWP_HOST_FN void add(group const& magnitudes, Range const& range, Visit& visit) {
     if (!is_chosen_) choose_window(range.largest());
     add_to(chosen_, magnitudes, visit);
     is_counted_ = true;
   }
-  /// The magnitudes of a group, but those that `add` has counted.
+  /// Counts the magnitudes of a group that `add` has not counted.
   template <class Range>
   LOWP_HOST_FN void add_rest(group const& magnitudes, Range const& range) {
     if (!is_chosen_) choose_window(range.largest());
@@ -49,8 +48,9 @@ class exponent_tally {
     is_counted_ = false;
     ++groups_;
   }
-  /// To be called when all groups were added, and when it is full.
+  /// Returns true if the caller must `count` before the next group.
   LOWP_HOST_FN bool is_full() const { return groups_ == most_groups; }
+  /// Moves the counts of all groups to `counts`. Call it if full, and after the last group.
   LOWP_HOST_FN void count() {
     for (int i = 0; i < windows; ++i)
       if (scratch_.groups[i] != 0) count(i);
@@ -58,7 +58,7 @@ class exponent_tally {
   }
 
  private:
-  // A window has a bit for each of so many exponents. Most tensors need one window.
+  // A window has a bit for each of `width` exponents. Most tensors need one window.
   static constexpr int width = 31, fields = 256, windows = (fields + width - 2) / width + 1;
   static constexpr int low_digits = 5, high_digits = 10, most_groups = (1 << high_digits) - 1;
   static_assert(packs == 1 << low_digits);
@@ -68,11 +68,11 @@ class exponent_tally {
     struct {
       U digits[low_digits + high_digits];
     } window[windows];
-    int groups[windows] = {};  ///< that were added to each
+    int groups[windows] = {};  ///< number of groups in each window
   };
 
  private:
-  /// The exponent field of the window's first bit, which may be below zero.
+  /// Returns the exponent field of the window's first bit, which may be below zero.
   LOWP_HOST_FN int first(int window) const { return offset_ + (window - 1) * width; }
   LOWP_HOST_FN static std::uint32_t magnitude(int field) {
     return static_cast<std::uint32_t>(field) << 23;
@@ -88,8 +88,8 @@ class exponent_tally {
     return field < fields && (field <= 0 || range.has_from(magnitude(field)));
   }
 
-  /// Of the tensor it is known only how it begins. Elsewhere it has larger numbers rather than much
-  /// larger ones, and always smaller ones.
+  /// Chooses the window from a tensor's start. Elsewhere a tensor has larger numbers, but rarely
+  /// much larger ones, and always smaller ones.
   LOWP_HOST_FN void choose_window(U largest) {
     constexpr int above = 6;
     std::uint32_t most = 0;
@@ -112,7 +112,7 @@ class exponent_tally {
     if (scratch_.groups[window] == 0)
       for (int i = 0; i < low_digits + high_digits; ++i) digits[i] = lanes::broadcast<U>(0);
     U const from = lanes::broadcast<U>(magnitude(first(window)));
-    // Not an array, so that they stay in registers.
+    // Two variables stay in registers; an array would not.
     U ones = digits[0], twos = digits[1];
     constexpr int fours = packs / 4;
     U carry[fours];
@@ -129,7 +129,7 @@ class exponent_tally {
       carry[0] = both;
     }
   }
-  /// Adds all to a digit, what that carries to the next, and so on; what is left is carry[0].
+  /// Adds all to a digit and the carries to the next one, repeatedly. The last carry is carry[0].
   template <int Pairs>
   LOWP_HOST_FN static void add_pairs(U* digit, U* carry) {
     if constexpr (Pairs != 0) {

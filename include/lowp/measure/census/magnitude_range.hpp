@@ -9,7 +9,7 @@
 
 namespace lowp::detail {
 
-/// Of the bits of floats without their sign: the largest, and the least that is not zero.
+/// The largest of the magnitudes of floats, as bits, and the least that is not zero.
 template <class U>
 class magnitude_range {
  public:
@@ -21,13 +21,13 @@ class magnitude_range {
     largest_ = lanes::max(largest_, other.largest_);
     least_ = lanes::min(least_, other.least_);
   }
-  /// Compare as magnitudes do, but that zero comes last.
+  /// Returns a key that orders magnitudes, but with zero last.
   template <class T>
   LOWP_FN static constexpr T key(T const& a) {
     return a + (lanes::binary32_sign - 1);
   }
 
-  /// Zeros not among them.
+  /// Counts the magnitudes below the border, zeros excluded.
   LOWP_FN static std::uint32_t count_below(std::uint32_t border, U const& a) {
     return lanes::count(lanes::greater(lanes::broadcast<U>(key(border)), key(a)));
   }
@@ -37,7 +37,7 @@ class magnitude_range {
     return lanes::any(lanes::greater(largest_, lanes::broadcast<U>(border - 1)));
   }
   LOWP_FN bool is_all_zero() const { return !has_below(lanes::binary32_sign); }
-  /// Other than zero.
+  /// Returns true if a magnitude other than zero is below the border.
   LOWP_FN bool has_below(std::uint32_t border) const {
     return border > 1 && lanes::any(lanes::greater(lanes::broadcast<U>(key(border)), least_));
   }

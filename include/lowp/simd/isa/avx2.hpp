@@ -13,8 +13,8 @@ LOWP_EXACT_BEGIN
 
 inline namespace LOWP_UNIT {
 
-// Instructions are spelled in assembly where an operator could become another one under
-// -ffast-math; and the intrinsics header would cost every unit more than the rest of the library.
+// Instructions are in assembly if an operator could become another one under -ffast-math. The
+// intrinsics header would cost every unit more than the rest of the library.
 struct avx2 : vector_masks<avx2> {
   static constexpr char name[] = "avx2";
   using registers = avx2;
@@ -48,7 +48,7 @@ struct avx2 : vector_masks<avx2> {
   }
   using reals = pack<float, avx2>;
 
-// result = a op b; by way of a local: see avx512.hpp.
+// result = a op b, through a local: see avx512.hpp.
 #define LOWP_INSTRUCTION(name, Pack, instruction)                                   \
   LOWP_TARGET inline static void name(Pack& result, Pack const& a, Pack const& b) { \
     Pack::vector r;                                                                 \
@@ -83,7 +83,7 @@ struct avx2 : vector_masks<avx2> {
         : "x"(low), "x"(high));
     x.v = r;
   }
-  /// 2^n, and 0 where n is 32 or more.
+  /// Sets power to 2^n, or to 0 if n is 32 or more.
   LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
     words one;
     broadcast(one.v, 1u);
@@ -99,7 +99,7 @@ struct avx2 : vector_masks<avx2> {
     result = r;
   }
 
-  // In a function without the target, g++ would do these two lane by lane.
+  // Without the target, g++ would compile these two functions lane by lane.
   template <class V, class T>
   LOWP_TARGET inline static void broadcast(V& v, T x) {
     v = V{} + x;
@@ -127,7 +127,7 @@ struct avx2 : vector_masks<avx2> {
     }
     to = r;
   }
-  /// Of every lane the one whose number differs in this bit.
+  /// Exchanges each lane with the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_TARGET inline static void exchange(V& v, V const& from) {
     V r;
@@ -141,8 +141,8 @@ struct avx2 : vector_masks<avx2> {
   LOWP_TARGET inline static void hide(V& v) {
     LOWP_HIDE(v);
   }
-  /// Of the low halves of 64-bit lanes; `high` has the high half of the product in its low half. By a
-  /// shuffle, because Zen 4 has three pipes for that and two for shifts.
+  /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
+  /// of `high`. A shuffle moves it, because Zen 4 has three pipes for shuffles and two for shifts.
   template <class V>
   LOWP_TARGET inline static void mul_wide(V& low, V& high, V const& a, V const& b) {
     V l, h;
@@ -151,7 +151,8 @@ struct avx2 : vector_masks<avx2> {
     low = l;
     high = h;
   }
-  /// The numbers of 16 bits of Philox blocks, see random.hpp: those of even lanes, and of odd lanes.
+  /// Makes the numbers of 16 bits of Philox blocks (see random.hpp): those of even and those of odd
+  /// lanes.
   template <class V>
   LOWP_TARGET inline static void numbers(V& even, V& odd, V const (&word)[4]) {
     V first, second, e, o;
@@ -164,7 +165,7 @@ struct avx2 : vector_masks<avx2> {
     even = e;
     odd = o;
   }
-  // F16C: VCVTPH2PS and VCVTPS2PH do what A4 and A5 of the design ask, NaN and subnormals included.
+  // F16C: VCVTPH2PS and VCVTPS2PH give the same bits as the codec, NaN and subnormals included.
   using halves = pack<std::uint16_t, avx2>;
   LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
                                         halves const& codes) {
@@ -172,7 +173,7 @@ struct avx2 : vector_masks<avx2> {
     asm("vcvtph2ps %1, %0" : "=x"(r) : "x"(codes.v));
     x.v = r;
   }
-  /// False if a lane is a NaN and those are left to the codec.
+  /// Encodes. Returns false if a lane is a NaN and the codec must encode it.
   template <bool LeavesNan>
   LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
                                         reals const& x) {
@@ -186,7 +187,7 @@ struct avx2 : vector_masks<avx2> {
     asm("vcmpunordps %1, %1, %0" : "=x"(r) : "x"(x.v));
     return integer<avx2>::of(r);
   }
-  /// As lanes::canonical.
+  /// Replaces each NaN, as lanes::canonical does.
   LOWP_TARGET inline static void canonical(reals& result, reals const& x) {
     words nan;
     broadcast(nan.v, lowp::lanes::binary32_nan);
@@ -194,7 +195,7 @@ struct avx2 : vector_masks<avx2> {
     asm("vblendvps %3, %2, %1, %0" : "=x"(r) : "x"(x.v), "x"(nan.v), "x"(nans(x).v));
     result.v = r;
   }
-  /// A register's bytes, around the caches, to where they are aligned.
+  /// Stores a register's bytes at an aligned address, around the caches.
   LOWP_TARGET inline static void stream(void* to, void const* from) {
     reals::vector r;
     __builtin_memcpy(&r, from, sizeof(r));

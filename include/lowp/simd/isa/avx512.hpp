@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-// clang inlines between functions of equal targets only, and avx512_bf16 is made of these. No code
-// here gives it a reason to use the last feature.
+// clang inlines only between functions of equal targets, and avx512_bf16 calls these. No code here
+// gives it a reason to use the last feature.
 #if defined(__clang__)
 #define LOWP_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,fma,f16c,avx512bf16"
 #else
@@ -37,8 +37,8 @@ struct mask_of<avx512> {
 
 inline namespace LOWP_UNIT {
 
-// Instructions are spelled in assembly where an operator could become another one under
-// -ffast-math; and the intrinsics header would cost every unit more than the rest of the library.
+// Instructions are in assembly if an operator could become another one under -ffast-math. The
+// intrinsics header would cost every unit more than the rest of the library.
 struct avx512 {
   static constexpr char name[] = "avx512";
   using registers = avx512;
@@ -58,8 +58,7 @@ struct avx512 {
   using words = word<avx512>;
   using reals = pack<float, avx512>;
 
-// result = a op b. By way of a local, because g++ keeps what an asm statement writes through a reference
-// in memory.
+// result = a op b, through a local: g++ keeps in memory what asm writes through a reference.
 #define LOWP_INSTRUCTION(name, Result, in, Operand, from, instruction)                      \
   LOWP_TARGET inline static void name(Result& result, Operand const& a, Operand const& b) { \
     decltype(result.v) r;                                                                   \
@@ -94,8 +93,8 @@ struct avx512 {
     return static_cast<std::uint32_t>(__builtin_popcount(m.v));
   }
 
-  /// Halves of what has just been loaded g++ loads by themselves, which is faster than to take a register
-  /// apart.
+  /// Widens the two halves by themselves. g++ reads halves of a recent load from memory, which is
+  /// faster than taking a register apart.
   template <class V>
   LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
     typedef float half __attribute__((vector_size(32)));
@@ -117,7 +116,7 @@ struct avx512 {
         : "v"(low), "v"(high));
     x.v = r;
   }
-  /// 2^n, and 0 where n is 32 or more.
+  /// Sets power to 2^n, or to 0 if n is 32 or more.
   LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
     words one;
     broadcast(one.v, 1u);
@@ -125,7 +124,8 @@ struct avx512 {
     asm("vpsllvd %2, %1, %0" : "=v"(r) : "v"(one.v), "v"(n.v));
     power.v = r;
   }
-  /// As in vector_masks: the tables are those of an exclusive or of three and of the majority.
+  /// Adds bits as vector_masks does. The tables are the exclusive or of three bits and their
+  /// majority.
   LOWP_TARGET inline static void add_bits(words& sum, words& carry, words const& a,
                                           words const& b) {
     words::vector s = sum.v, c = sum.v;
@@ -142,7 +142,7 @@ struct avx512 {
     result = r;
   }
 
-  // In a function without the target, g++ would do these two lane by lane.
+  // Without the target, g++ would compile these two functions lane by lane.
   template <class V, class T>
   LOWP_TARGET inline static void broadcast(V& v, T x) {
     v = V{} + x;
@@ -163,7 +163,7 @@ struct avx512 {
       r = __builtin_convertvector(from, To);
     to = r;
   }
-  /// Of every lane the one whose number differs in this bit.
+  /// Exchanges each lane with the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_TARGET inline static void exchange(V& v, V const& from) {
     V r;
@@ -177,8 +177,8 @@ struct avx512 {
   LOWP_TARGET inline static void hide(V& v) {
     LOWP_HIDE(v);
   }
-  /// Of the low halves of 64-bit lanes; `high` has the high half of the product in its low half: see
-  /// avx2.hpp.
+  /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
+  /// of `high`: see avx2.hpp.
   template <class V>
   LOWP_TARGET inline static void mul_wide(V& low, V& high, V const& a, V const& b) {
     V l, h;
@@ -187,14 +187,16 @@ struct avx512 {
     low = l;
     high = h;
   }
-  /// a ^ b ^ key, with the key straight from memory: g++ would copy it to where the result goes.
+  /// Computes a ^ b ^ key and reads the key straight from memory: g++ would copy it to the result
+  /// first.
   template <class V>
   LOWP_TARGET inline static void xor3(V& v, V const& a, V const& b, std::uint32_t const& key) {
     V r = a;
     asm("vpternlogd $0x96, %2%{1to16%}, %1, %0" : "+v"(r) : "v"(b), "m"(key));
     v = r;
   }
-  /// The numbers of 16 bits of Philox blocks, see random.hpp: those of even lanes, and of odd lanes.
+  /// Makes the numbers of 16 bits of Philox blocks (see random.hpp): those of even and those of odd
+  /// lanes.
   template <class V>
   LOWP_TARGET inline static void numbers(V& even, V& odd, V const (&word)[4]) {
     V first, second, e, o;
@@ -207,7 +209,7 @@ struct avx512 {
     even = e;
     odd = o;
   }
-  // F16C: VCVTPH2PS and VCVTPS2PH do what A4 and A5 of the design ask, NaN and subnormals included.
+  // F16C: VCVTPH2PS and VCVTPS2PH give the same bits as the codec, NaN and subnormals included.
   using halves = pack<std::uint16_t, avx512>;
   LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
                                         halves const& codes) {
@@ -215,7 +217,7 @@ struct avx512 {
     asm("vcvtph2ps %1, %0" : "=v"(r) : "v"(codes.v));
     x.v = r;
   }
-  /// False if a lane is a NaN and those are left to the codec.
+  /// Encodes. Returns false if a lane is a NaN and the codec must encode it.
   template <bool LeavesNan>
   LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
                                         reals const& x) {
@@ -224,7 +226,7 @@ struct avx512 {
     codes.v = r;
     return !LeavesNan || !any_of < quiet_nan | signaling_nan > (x);
   }
-  // What VFPCLASSPS finds, Intel SDM volume 2.
+  // The classes of VFPCLASSPS (Intel SDM volume 2).
   static constexpr int quiet_nan = 0x01, signaling_nan = 0x80, subnormal = 0x20;
   template <int Classes>
   LOWP_TARGET inline static bool any_of(reals const& x) {
@@ -232,8 +234,8 @@ struct avx512 {
     asm("vfpclassps %2, %1, %0" : "=k"(found) : "v"(x.v), "i"(Classes));
     return found != 0;
   }
-  /// As lanes::canonical: where the table, a digit for each kind of number beginning with the NaNs at
-  /// the right, has 1, the result is x, and where it has 0 it stays as it is.
+  /// Replaces each NaN, as lanes::canonical does. The table has a digit for each kind of number,
+  /// with the NaNs at the right. For 1 the result is x, for 0 it stays as it is.
   LOWP_TARGET inline static void canonical(reals& result, reals const& x) {
     words nan, table;
     broadcast(nan.v, lowp::lanes::binary32_nan);
@@ -242,7 +244,7 @@ struct avx512 {
     asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(x.v), "v"(table.v));
     result.v = r;
   }
-  /// A register's bytes, around the caches, to where they are aligned.
+  /// Stores a register's bytes at an aligned address, around the caches.
   LOWP_TARGET inline static void stream(void* to, void const* from) {
     reals::vector r;
     __builtin_memcpy(&r, from, sizeof(r));
@@ -253,7 +255,7 @@ struct avx512 {
     asm("vsqrtps %1, %0" : "=v"(r) : "v"(a.v));
     root.v = r;
   }
-  /// a * 2^n for a whole number n.
+  /// Sets result to a * 2^n for an integer n.
   LOWP_TARGET inline static void times_power_of_two(reals& result, reals const& a, reals const& n) {
     reals::vector r;
     asm("vscalefps %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(n.v));

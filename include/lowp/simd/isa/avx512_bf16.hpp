@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AVX-512 with BF16: what avx512 does, and VCVTNEPS2BF16 for bfloat16.
+// AVX-512 with BF16: avx512, and VCVTNEPS2BF16 for bfloat16.
 #pragma once
 
 #include <lowp/simd/isa/avx512.hpp>
@@ -23,7 +23,7 @@ struct avx512_bf16 : avx512 {
 #define LOWP_TARGET __attribute__((target(LOWP_AVX512 ",avx512bf16")))
 #endif
 
-  /// Kernels without such an operand are those of avx512.
+  /// The backend of all kernels without such an operand.
   using base = avx512;
   template <class Operand>
   static constexpr bool converts = std::same_as<Operand, operand<bfloat16, access::write>> ||
@@ -35,8 +35,9 @@ struct avx512_bf16 : avx512 {
   }
 
   using avx512::encode;
-  /// False if a lane is subnormal: the instruction flushes those whatever MXCSR says (Intel SDM
-  /// volume 2, VCVTNEPS2BF16). Its NaN is the converted one.
+  /// Encodes. Returns false if a lane is subnormal, because the instruction flushes it whatever
+  /// MXCSR says (Intel SDM volume 2, VCVTNEPS2BF16). The instruction converts a NaN; with LeavesNan
+  /// the function returns false for it.
   template <bool LeavesNan>
   LOWP_TARGET inline static bool encode(std::type_identity<bfloat16>, nearest_even, halves& codes,
                                         reals const& x) {

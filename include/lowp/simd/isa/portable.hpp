@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend that every machine can run: four lanes, whatever the compiler makes of them.
+// The backend for every machine: four lanes, in any instructions that the compiler chooses.
 #pragma once
 
 #include <lowp/simd/pack.hpp>
@@ -36,7 +36,8 @@ struct portable : vector_masks<portable> {
   LOWP_HOST_FN static void broadcast(V& v, T x) {
     v = V{} + x;
   }
-  /// 2^n, and 0 where n is 31 or more: by way of a float, because SSE2 shifts all lanes by the same.
+  /// Sets power to 2^n, or to 0 if n is 31 or more. It goes through a float, because SSE2 shifts
+  /// all lanes by the same number.
   LOWP_HOST_FN static void power_of_two(word<portable>& power, word<portable> const& n) {
     using integers = integer<portable>::vector;
     using U = word<portable>::vector;
@@ -44,7 +45,7 @@ struct portable : vector_masks<portable> {
     U const exponent = (n.v + 127) & (U)((integers)n.v < 31);
     power.v = (U) __builtin_convertvector((reals)(exponent << 23), integers);
   }
-  /// Of every lane the one whose number differs in this bit.
+  /// Exchanges each lane with the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_HOST_FN static void exchange(V& v, V const& from) {
     using words = word<portable>::vector;
@@ -74,7 +75,8 @@ struct portable : vector_masks<portable> {
   LOWP_HOST_FN static void add_product(V& result, V const& sum, V const& a, V const& b) {
     result = sum + a * b;
   }
-  /// Of the low halves of 64-bit lanes; `high` has the high half of the product in its low half.
+  /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
+  /// of `high`.
   template <class V>
   LOWP_HOST_FN static void mul_wide(V& low, V& high, V const& a, V const& b) {
     V whole;
@@ -90,7 +92,8 @@ struct portable : vector_masks<portable> {
     high = whole >> 32;
   }
 
-  /// The numbers of 16 bits of Philox blocks, see random.hpp: those of even lanes, and of odd lanes.
+  /// Makes the numbers of 16 bits of Philox blocks (see random.hpp): those of even and those of odd
+  /// lanes.
   template <class V>
   LOWP_HOST_FN static void numbers(V& even, V& odd, V const (&word)[4]) {
     constexpr std::uint64_t half = 0xffff;
@@ -102,7 +105,7 @@ struct portable : vector_masks<portable> {
     odd = V{low[1], high[1]};
   }
 
-  // Under -ffast-math an operator or a builtin may become a reciprocal estimate.
+  // Under -ffast-math, an operator or a builtin may become a reciprocal estimate.
   template <class F>
   LOWP_HOST_FN static void div(F& quotient, F const& a, F const& b) {
 #if defined(__AVX__)
@@ -125,8 +128,9 @@ struct portable : vector_masks<portable> {
 #endif
   }
 
-  /// The product is exact in double. The sum is made odd where it is inexact, so that the second
-  /// rounding, to float, rounds as the first would have (S. Boldo, G. Melquiond, IEEE TC 57, 2008).
+  /// Sets result to a * b + c, rounded once. The product is exact in double. An inexact sum is made
+  /// odd. The second rounding, to float, then rounds as the first would have (S. Boldo, G.
+  /// Melquiond, IEEE TC 57, 2008).
   template <class F>
   LOWP_LANE_FN static void fma(F& result, F const& a, F const& b, F const& c) {
     using wide = pack<double, portable>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operands of the loop over rows: each is at a row of its own, because a mask may serve many.
+// The accessors of the loop over rows. Each is at its own row, because one row of a mask may serve
+// many rows.
 #pragma once
 
 #include <lowp/simd/accessor.hpp>
@@ -51,7 +52,7 @@ class accessor<Isa, byte_operand, Nans> {
     constexpr std::size_t line = 64;
     for (std::size_t i = 0; i < count; i += line) __builtin_prefetch(data_ + first + i, 0, 2);
   }
-  /// A real with the bits of the byte.
+  /// Returns a real with the bits of the byte.
   LOWP_HOST_FN F load(int k) const { return lanes::from_bits<F>(word<registers>::load(at_ + k)); }
 
  private:
@@ -60,7 +61,7 @@ class accessor<Isa, byte_operand, Nans> {
   unsigned char const* at_ = nullptr;
 };
 
-/// The ports of some operands, each at its own row.
+/// The accessors of some operands, each at its own row.
 template <class Isa, class Indices, class... Operand>
 class row_accessors;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller hands to the loop over rows, simd/rows.hpp or cuda/rows.hpp.
+// The arguments of the loop over rows, in simd/rows and in cuda/rows.
 #pragma once
 
 #include <lowp/simd/operand.hpp>
@@ -9,26 +9,26 @@
 
 namespace lowp::simd {
 
-/// Every `period` rows serve `repeats` times before the next ones do: (batch, head, query) rows of scores
-/// have (batch, query) rows of a mask with period = queries and repeats = heads. With neither, every row
-/// has its own.
+/// A repetition of rows. Every `period` rows serve `repeats` times before the next ones do.
+/// Example: scores have (batch, head, query) rows and a mask (batch, query) rows. Then period =
+/// queries and repeats = heads. If both are 0, every row has its own.
 struct row_repetition {
   std::size_t period = 0, repeats = 0;
 
-  /// Which one serves row r.
+  /// Returns the number of the row that serves row r.
   LOWP_FN std::size_t row(std::size_t r) const {
     return repeats == 0 ? r : r / (period * repeats) * period + r % period;
   }
 };
 
-/// An operand whose rows serve several.
+/// An operand whose rows serve several rows each.
 template <class Operand>
 struct repeated {
   Operand operand;
   row_repetition rows;
 };
 
-/// Bytes as words, of which an operation asks whether they are zero.
+/// Bytes as words; an operation tests whether they are zero.
 struct byte_operand {
   unsigned char const* data;
 };
@@ -36,8 +36,8 @@ struct byte_operand {
 template <class Isa, class Call>
 class row_loop;
 
-/// Rows first_row to first_row + rows of a matrix with so many columns: out = what `operation` makes of
-/// the scores and of what each column has, which is the same in every row.
+/// A call for rows first_row to first_row + rows of a matrix with `columns` columns. `operation`
+/// computes `out` from the scores and from per_column, which is the same in every row.
 template <class Operation, class Out, class Scores, class Columns>
 struct row_call {
   Operation operation;

@@ -11,7 +11,7 @@ namespace lowp::simd {
 
 LOWP_EXACT_BEGIN
 
-/// Of every lane the one whose number differs in one bit.
+/// Returns x with each lane exchanged with the one whose number differs in one bit.
 template <int Bit, class T, class Isa>
 LOWP_HOST_FN pack<T, Isa> exchanged(pack<T, Isa> const& x) {
   pack<T, Isa> r;
@@ -19,7 +19,7 @@ LOWP_HOST_FN pack<T, Isa> exchanged(pack<T, Isa> const& x) {
   return r;
 }
 
-/// The largest of all lanes, none of which is NaN, in every lane.
+/// Returns the largest of all lanes, in every lane. No lane may be NaN.
 template <int Bit, class F>
 LOWP_HOST_FN F largest_lane(F x) {
   if constexpr (Bit != 0)
@@ -27,7 +27,7 @@ LOWP_HOST_FN F largest_lane(F x) {
   else
     return x;
 }
-/// The sum of all lanes, in every lane, as fold::sum orders it.
+/// Returns the sum of all lanes, in every lane and in the order of fold::sum.
 template <int Bit, class F>
 LOWP_HOST_FN F sum_of_lanes(F x) {
   if constexpr (Bit != 0)
@@ -62,22 +62,22 @@ class row_fold<fold::sum, F> {
 
  public:
   static constexpr bool has_no_order = false;
-  /// Sums that no element is added to are zero, and adding those changes nothing: a power of two of packs
-  /// is enough.
+  /// Zeroes the sums that no element reaches. Adding them changes nothing, so a power of two of
+  /// packs is enough.
   LOWP_HOST_FN explicit row_fold(std::size_t columns) {
     std::size_t const used = (columns + lanes_in_pack - 1) / lanes_in_pack;
     while (packs_ < used && packs_ < most_packs) packs_ *= 2;
     F const zero = lanes::broadcast<F>(0);
-    zero.store(sums_);  // g++ 12 does not see that a first element is, and warns
+    zero.store(sums_);  // g++ 12 does not see that a first element sets it, and warns
     for (std::size_t i = used; i < packs_; ++i) zero.store(sums_ + i * lanes_in_pack);
   }
-  /// Packs whose sums are in registers at a time.
+  /// The number of packs whose sums are in registers at a time.
   static constexpr std::size_t packs_at_once = 4;
-  /// The sums that begin with number e.
+  /// Stores the sums from number e.
   LOWP_HOST_FN void set(std::size_t e, F const (&sums)[packs_at_once]) {
     for (std::size_t i = 0; i < packs_at_once; ++i) sums[i].store(sums_ + e + i * lanes_in_pack);
   }
-  /// Elements from number e on; each sum's first is added to zero.
+  /// Adds elements from number e. The first element of each sum is added to zero.
   template <bool IsFirst>
   LOWP_HOST_FN void add(std::size_t e, F const& x) {
     float* const at = sums_ + e % fold::sums;
@@ -93,7 +93,7 @@ class row_fold<fold::sum, F> {
       if (packs_ < Packs) return sum_of_packs<Packs / 2>();
     return every<1, Packs>(0);
   }
-  /// The sum of packs `from`, from + Step, from + 2 Step, ...
+  /// Returns the sum of packs `from`, from + Step, from + 2 Step, ...
   template <std::size_t Step, std::size_t Packs>
   LOWP_HOST_FN F every(std::size_t from) const {
     if constexpr (Step == Packs)

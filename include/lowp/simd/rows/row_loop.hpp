@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over rows: folds of a row, then its results; for every row operation, operand type and
-// instruction set. An operation is a class in the vocabulary of lanes.hpp:
+// The loop over rows: the folds of a row, then its results. It serves every row operation, operand
+// type and instruction set. An operation is a class in the vocabulary of lanes.hpp:
 //
-//     folds                          std::tuple of fold::maximum and fold::sum, one pass over the row each
-//     state<F>                       what the folds have found so far, the same in every lane
-//     value(fold::number<I>, state, scores...)    what becomes of an element in fold I
-//     term(fold::number<I>, value)                what of that is folded
+//     folds                          std::tuple of fold::maximum and fold::sum; each reads the row
+//                                    once
+//     state<F>                       the results of the folds so far, the same in every lane
+//     value(fold::number<I>, state, scores...)    the value of an element in fold I
+//     term(fold::number<I>, value)                the part of the value that is folded
 //     settle(fold::number<I>, state, total)       takes the result of fold I
-//     result(state, value, columns...)            from the value of the last fold, and what each column has
-//     visible(row, columns)          optional: how many columns of a row are folded; the values of the others
-//                                    are zero
+//     result(state, value, columns...)            the result, from the value of the last fold and
+//                                                 from the operands of each column
+//     visible(row, columns)          optional: how many columns of a row are folded; the values of
+//                                    the others are zero
 //
-// The values of the last fold are kept where a row is short enough, else computed again: the same bits.
+// The values of the last fold are kept if a row is short enough, else computed again: the same
+// bits.
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
@@ -55,8 +58,8 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   }
 
  private:
-  /// Values that are kept take half of the smallest second-level caches; of so many rows together, little
-  /// of the first.
+  /// The values kept take half of the smallest second-level caches. The values of rows that run
+  /// together take little of the first-level cache.
   static constexpr std::size_t most_cached = 8192, most_together = 2048, most_at_once = 16;
   using folds = typename Operation::folds;
   using F = pack<float, typename Isa::registers>;
@@ -64,23 +67,25 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   using folded = row_fold<std::tuple_element_t<I, folds>, F>;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
 
-  /// Elements for which streaming pays and its alignment holds in every row.
+  /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
   LOWP_HOST_FN std::size_t streamed() const {
     constexpr std::size_t alignment = 16;
     return columns_ * sizeof(typename Out::type) % alignment == 0 ? rows_ * columns_ : 0;
   }
 
-  /// As much of the rest of a row as a port takes at once: whole packs, or less than one.
+  /// Returns the part of a row's rest that an accessor takes at once: whole packs, or less than
+  /// one.
   LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
     constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
-    static_assert(fold::sums % most == 0);  // so that each adds first elements alone, or none
+    static_assert(fold::sums % most == 0);  // so a stretch adds only first elements, or only others
     return left >= most            ? most
            : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack
                                    : left;
   }
 
-  /// Short rows go through each pass together, because what ends a fold takes longer than the elements:
-  /// it waits for the last of them, for every step of a tree, for a quotient.
+  /// Returns the number of short rows that go through each fold together. The end of a fold takes
+  /// longer than the elements. It waits for the last of them, for every step of a tree, for a
+  /// quotient.
   LOWP_HOST_FN std::size_t rows_at_once() const {
     std::size_t const fit = most_together / room();
     return fit == 0 ? 1 : fit < most_at_once ? fit : most_at_once;
@@ -91,7 +96,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     else
       return columns_;
   }
-  /// Elements that the values of a row take.
+  /// Returns the room for the values of a row, in elements.
   LOWP_HOST_FN std::size_t room() const { return (columns_ + 15) / 16 * 16; }
 
   template <class To, class From, class With>
@@ -109,7 +114,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   template <int I, class From, class State>
   LOWP_HOST_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
                               float* cached) const {
-    // A row that has been read is computed with for longer than the hardware looks ahead.
+    // Computing with a row takes longer than the hardware looks ahead.
     std::size_t const fetched = row + 2 * count <= first_row_ + rows_ ? count * columns_ : 0;
     for (std::size_t i = 0; i < count; ++i) {
       from.start(row + i, columns_);
@@ -138,8 +143,8 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     operation_.settle(fold::number<I>{}, state, total.total());
   }
 
-  /// A row in strips: some packs of every 256 elements, whose sums stay in registers meanwhile. Returns where
-  /// what is left of the row begins.
+  /// Folds a row in strips: some packs of every 256 elements, whose sums stay in registers
+  /// meanwhile. Returns the start of the row's rest.
   template <int I, class From, class State>
   LOWP_HOST_FN std::size_t fold_strips(From& from, State const& state, float* cached,
                                        std::size_t visible, std::size_t fetched,
@@ -168,7 +173,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     return end;
   }
 
-  /// Whole packs, or less than one.
+  /// Folds whole packs, or less than one.
   template <int I, bool IsFirst, class From, class State>
   LOWP_HOST_FN void fold_stretch(From& from, State const& state, float* cached, std::size_t first,
                                  std::size_t valid, folded<I>& total) const {
@@ -176,7 +181,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
       std::size_t const e = first + static_cast<std::size_t>(k);
       F term = term_at<I>(from, state, cached, e, k);
       if constexpr (folded<I>::has_no_order) {
-        // One step of the chain for two packs.
+        // Two packs share one step of the chain.
         if (k + Isa::lanes < static_cast<int>(valid)) {
           k += Isa::lanes;
           term = folded<I>::of_two(term, term_at<I>(from, state, cached, e + Isa::lanes, k));
@@ -192,7 +197,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   LOWP_HOST_FN F term_at(From& from, State const& state, float* cached, std::size_t e,
                          int k) const {
     F const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
-    // Of a long row a stretch's values take the place of another's.
+    // Values of a long row replace those of an earlier stretch.
     if (I == last_fold) value.store(cached + e % most_cached);
     return operation_.term(fold::number<I>{}, value);
   }

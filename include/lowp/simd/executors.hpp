@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executors of the calling thread. An executor says where an operation runs:
+//
+//     executor(make_function, count, report, operands...)   the loop over elements
+//     executor.rows(row_call)                               the loop over rows
+//     executor.copy(to, from, count)
+//     executor.refuse_if(error_text)                        what happens to a refused call
+//     executor.out_of_reach(extent)                         optional: the error text of a range that
+//                                                           it cannot reach
+#pragma once
+
+#include <lowp/base/error_text.hpp>
+#include <lowp/simd/dispatch.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace lowp {
+
+namespace simd {
+
+/// An executor: the calling thread.
+struct this_thread : detail::throwing {
+  template <class MakeFunction, class Report, class... Operand>
+  LOWP_HOST_FN void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
+                               Operand const&... operands) const {
+    dispatch(make_function, count, report, operands...);
+  }
+  template <class RowCall>
+  LOWP_HOST_FN void rows(RowCall const& call) const {
+    run(call);
+  }
+  template <class T>
+  LOWP_HOST_FN void copy(T* to, T const* from, std::size_t count) const {
+    __builtin_memmove(to, from, count * sizeof(T));
+  }
+};
+
+}  // namespace simd
+
+namespace detail {
+
+inline namespace LOWP_UNIT {
+
+/// An executor for reports: the calling thread takes block after block, each with its own sums. Sums of
+/// blocks are added exactly, so a range gives the bits of its shards if these are multiples of a block.
+struct blocks_on_this_thread : throwing {
+  static constexpr std::size_t block = 1 << 14;
+
+  template <class MakeFunction, class Report, class... Operand>
+  void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
+                  Operand const&... operands) const {
+    for (std::size_t first = 0; first < count; first += block)
+      simd::dispatch(make_function, std::min(block, count - first), report,
+                     operands.after(first)...);
+  }
+};
+
+}  // namespace LOWP_UNIT
+
+/// The executor that gives an operation's sums their bits.
+template <class Executor>
+LOWP_HOST_FN Executor const& by_blocks(Executor const& executor) {
+  return executor;
+}
+LOWP_HOST_FN blocks_on_this_thread by_blocks(simd::this_thread const&) { return {}; }
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The executor of lowp/openmp.hpp.
+#pragma once
+
+#include <lowp/base/config.hpp>
+#if !defined(_OPENMP)
+#error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
+#endif
+
+#include <lowp/simd/executors.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+namespace lowp {
+
+namespace detail {
+
+inline namespace LOWP_UNIT {
+
+/// An executor: a team of threads, each with a few shards of every range.
+struct openmp_team : throwing {
+  /// Elements of a shard. Random bits come in blocks of 8 elements, kernels in batches of at most
+  /// 256; a shard takes a few microseconds, and its streams fit a core's cache.
+  static constexpr std::size_t shard = blocks_on_this_thread::block;
+  /// Threads meet after so many shards, so that the shards' reports take little memory.
+  static constexpr std::size_t most_shards = 1 << 12;
+
+  template <class MakeFunction, class Report, class... Operand>
+  void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
+                  Operand const&... operands) const {
+    constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
+    std::size_t const together = is_reported ? shard * most_shards : count;
+    for (std::size_t first = 0; first < count; first += together)
+      run(make_function, std::min(together, count - first), report, operands.after(first)...);
+  }
+
+  template <class RowCall>
+  void rows(RowCall const& call) const {
+    std::size_t const in_shard = std::max<std::size_t>(1, shard / call.columns);
+    for_each_shard(call.rows, in_shard, [&](std::size_t first, std::size_t count) {
+      simd::run(call.subrange(first, count));
+    });
+  }
+
+  template <class T>
+  void copy(T* to, T const* from, std::size_t count) const {
+    if (to == from) return;
+    for_each_shard(count, shard, [&](std::size_t first, std::size_t size) {
+      std::copy_n(from + first, size, to + first);
+    });
+  }
+
+ private:
+  template <class Fn>
+  static void for_each_shard(std::size_t count, std::size_t in_shard, Fn const& fn) {
+    static_cast<void>(isa());  // throws here if it must: an exception cannot leave a team
+    std::size_t const shards = (count + in_shard - 1) / in_shard;
+#pragma omp parallel for schedule(static) if (shards > 1)
+    for (std::size_t i = 0; i < shards; ++i)
+      fn(i * in_shard, std::min(in_shard, count - i * in_shard));
+  }
+
+  template <class MakeFunction, class Report, class... Operand>
+  static void run(MakeFunction const& make_function, std::size_t count, Report* report,
+                  Operand const&... operands) {
+    // Merged in order, so that the last bits of a sum do not show which thread ran a shard.
+    std::vector<Report> reports(report == nullptr ? 0 : (count + shard - 1) / shard);
+    for_each_shard(count, shard, [&](std::size_t first, std::size_t size) {
+      simd::dispatch(make_function, size, report == nullptr ? nullptr : &reports[first / shard],
+                     operands.after(first)...);
+    });
+    if constexpr (!std::is_same_v<Report, simd::no_report>)
+      for (Report const& each : reports) *report += each;
+  }
+};
+
+}  // namespace LOWP_UNIT
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// An optimizer is one class. The update takes any aggregate of hyper-parameters with these members:
+//
+//     static constexpr char const* name            for errors
+//     static constexpr char const* moments[]       names of the moments, in the order of arguments
+//     static constexpr int least_moments           a step may leave out the moments after these
+//     uses_moments()                               false: a step does not touch the moments
+//     check_optimizer(optimizer, step, moments)    a function beside it: the error text of wrong
+//                                                  hyper-parameters
+//     element                                      element(optimizer, step) computes what a call needs
+//                                                  once; element(p, g, moments...) takes a step in lanes
+//                                                  and returns the update
+//
+// Each statement of an element function is one fused multiply-add or one single operation, so that a
+// compiler has nothing to contract.
+#pragma once
+
+#include <lowp/base/error_text.hpp>
+#include <lowp/base/text.hpp>
+#include <lowp/format/unpack.hpp>
+#include <lowp/lanes/lanes.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+
+namespace lowp {
+
+template <class O>
+concept optimizer = requires(O const& o) {
+  O::name;
+  typename O::element;
+  { o.lr } -> std::convertible_to<double>;
+  { o.uses_moments() } -> std::same_as<bool>;
+};
+
+namespace detail {
+
+/// The number of moments that an optimizer's step may take.
+template <class O, int N>
+concept optimizer_with =
+    optimizer<O> && N >= O::least_moments && N <= static_cast<int>(std::size(O::moments));
+
+/// Whatever the caller's environment makes of subnormals.
+LOWP_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 1 == 0; }
+
+inline namespace LOWP_UNIT {
+
+/// A hyper-parameter: finite and at least 0, and below `limit` if there is one.
+struct hyper_parameter {
+  char const* name;
+  double value;
+  bool is_below_one = false, may_be_negative = false;
+};
+
+LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
+                                                   std::initializer_list<hyper_parameter> all) {
+  std::string const prefix = std::string("update: ") + optimizer + ": ";
+  if (step == 0) return prefix + "step is 0, and counts from 1";
+  if (step > std::uint64_t{1} << 63)
+    return prefix + "step is " + text_of(step) + ", or " +
+           text_of(static_cast<std::int64_t>(step)) + ", and counts from 1";
+  for (hyper_parameter const& h : all) {
+    unpacked const value = unpack(h.value);  // -ffast-math believes in neither NaN nor infinity
+    bool const is_number = !value.nan && !value.infinite;
+    bool const is_negative = value.negative && value.significand != 0;
+    if (is_number && (h.may_be_negative || !is_negative) &&
+        !(h.is_below_one && value.exponent >= 0))
+      continue;
+    return prefix + h.name + " is " + text_of(h.value) +
+           (h.is_below_one      ? ", not in [0, 1)"
+            : h.may_be_negative ? ", not finite"
+                                : ", not finite and at least 0");
+  }
+  return {};
+}
+
+}  // namespace LOWP_UNIT
+
+LOWP_EXACT_BEGIN
+
+LOWP_FN float narrowed(double x) { return lane<float>::narrowed(x); }
+/// The value that the element function sees.
+LOWP_FN double as_float(double x) { return lane<float>::widen(narrowed(x)); }
+
+/// Makes the element function where no floating-point flag of the caller is in force.
+template <class Element, class Settings>
+struct make_step {
+  Settings settings;
+  std::uint64_t step;
+  LOWP_FN Element operator()() const { return Element(settings, step); }
+};
+
+LOWP_EXACT_END
+
+}  // namespace detail
+
+}  // namespace lowp

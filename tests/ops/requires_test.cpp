@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operation refuses at compile time, `requires` sees: each mistake of project/compile_fail and
+// its siblings, for this thread and for a team.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#if defined(_OPENMP)
+#include <lowp/openmp.hpp>
+#endif
+
+namespace {
+
+using lowp::bfloat16;
+using floats = std::vector<float>&;
+using constants = const std::vector<float>&;
+using narrows = std::vector<bfloat16>&;
+using halves = std::vector<lowp::float16>&;
+
+template <class Operation, class... Arguments>
+concept takes = std::is_invocable_v<const Operation&, Arguments...>;
+
+#define LOWP_TAKES(name, ...) takes<decltype(lowp::name), __VA_ARGS__>
+
+static_assert(LOWP_TAKES(cast, constants, narrows));
+static_assert(LOWP_TAKES(cast, std::vector<float>, narrows));
+static_assert(LOWP_TAKES(cast, constants, std::span<bfloat16>));
+static_assert(LOWP_TAKES(cast, const std::vector<int>&, narrows, lowp::stochastic, lowp::overflow));
+static_assert(!LOWP_TAKES(cast, constants, std::vector<bfloat16>));
+static_assert(!LOWP_TAKES(cast, constants, const std::vector<bfloat16>&));
+static_assert(!LOWP_TAKES(cast, const std::vector<int>&, std::vector<double>&));
+static_assert(!LOWP_TAKES(cast, const std::vector<long double>&, narrows));
+static_assert(!LOWP_TAKES(cast, const std::string&, narrows));
+static_assert(!LOWP_TAKES(cast, constants, narrows, lowp::per_slot));
+static_assert(!LOWP_TAKES(cast, constants, narrows, lowp::stochastic_bits));
+static_assert(!LOWP_TAKES(cast, constants, narrows, int));
+static_assert(!LOWP_TAKES(cast, constants));
+
+static_assert(LOWP_TAKES(fused_add, narrows, float, constants));
+static_assert(LOWP_TAKES(fused_add, narrows, int, constants, lowp::stochastic, lowp::overflow,
+                         lowp::update_report&));
+static_assert(!LOWP_TAKES(fused_add, std::vector<int>&, float, constants));
+static_assert(!LOWP_TAKES(fused_add, narrows, float, const std::vector<double>&));
+static_assert(!LOWP_TAKES(fused_add, narrows, constants, constants));
+static_assert(!LOWP_TAKES(fused_add, narrows, float, constants, lowp::nearest_even,
+                          lowp::update_report));
+
+static_assert(LOWP_TAKES(update, narrows, constants, lowp::sgd, int));
+static_assert(LOWP_TAKES(update, narrows, constants, floats, lowp::sgd, std::uint64_t));
+static_assert(LOWP_TAKES(update, narrows, constants, floats, halves, lowp::adamw, long,
+                         lowp::per_slot, lowp::update_amax&));
+static_assert(!LOWP_TAKES(update, narrows, constants, floats, lowp::adamw, int));
+static_assert(!LOWP_TAKES(update, narrows, constants, floats, floats, lowp::sgd, int));
+static_assert(!LOWP_TAKES(update, narrows, constants, lowp::sgd));
+static_assert(!LOWP_TAKES(update, narrows, constants, int));
+static_assert(!LOWP_TAKES(update, narrows, constants, constants, constants, lowp::adamw, int));
+static_assert(!LOWP_TAKES(update, lowp::block_scaled<lowp::float8_e4m3fn, 128>&, constants,
+                          lowp::sgd, int));
+
+static_assert(LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::nearest_even, narrows,
+                         constants));
+static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::per_slot, narrows,
+                          constants));
+static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::nearest_even,
+                          std::vector<float>, constants));
+
+static_assert(LOWP_TAKES(scaled_cast, constants, narrows, float, lowp::amax&));
+static_assert(!LOWP_TAKES(scaled_cast, constants, std::vector<bfloat16>, float));
+static_assert(LOWP_TAKES(sum, constants) && LOWP_TAKES(sum, std::vector<bfloat16>));
+static_assert(!LOWP_TAKES(sum, const std::vector<double>&));
+static_assert(LOWP_TAKES(softmax, constants, narrows, std::size_t));
+static_assert(!LOWP_TAKES(softmax, constants, std::vector<float>, std::size_t));
+static_assert(!LOWP_TAKES(split, constants, narrows, std::vector<float>&));
+static_assert(!LOWP_TAKES(clamp_overflow, std::vector<lowp::float8_e8m0fnu>&));
+static_assert(LOWP_TAKES(census<bfloat16>, constants));
+static_assert(!LOWP_TAKES(census<bfloat16>, const std::vector<int>&));
+
+#if defined(_OPENMP)
+static_assert(LOWP_TAKES(openmp::cast, constants, narrows));
+static_assert(!LOWP_TAKES(openmp::cast, constants, std::vector<bfloat16>));
+static_assert(LOWP_TAKES(openmp::update, narrows, constants, lowp::sgd, int));
+static_assert(!LOWP_TAKES(openmp::update, narrows, constants, lowp::sgd));
+#endif
+
+// Braces take the type that the place has.
+TEST(requires_clauses, let_braces_name_the_default) {
+  std::vector<float> g(3, 1.0F);
+  std::vector<float> m(3);
+  std::vector<float> v(3);
+  std::vector<bfloat16> p(3);
+  lowp::cast(g, p, {}, lowp::overflow::saturate);
+  lowp::update(p, g, {.lr = 0.5}, 1);
+  EXPECT_EQ(float(p[0]), 0.5F);
+  lowp::update(p, g, m, {.lr = 0.5}, 1);
+  EXPECT_EQ(float(p[0]), 0.0F);
+  lowp::update(p, g, m, v, {.lr = 0.0}, 1);
+  EXPECT_EQ(float(p[0]), 0.0F);
+}
+
+}  // namespace

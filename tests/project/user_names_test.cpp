@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs have functions of their own named as the library's: called unqualified with the library's
+// types, theirs are taken.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+#include <lowp/overflow_watch.hpp>
+#include <lowp/pb_relax.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+// Every public function of the library that is no value type's own.
+#define LOWP_NAMES(X)                                                                          \
+  X(cast)                                                                                      \
+  X(scaled_cast) X(block_cast) X(split) X(join) X(transform) X(fused_add) X(update) X(unscale) \
+      X(measure) X(clip) X(sum) X(mean) X(dot) X(norm) X(census) X(abs_range_of) X(gelu_tanh)  \
+          X(gated_gelu_tanh) X(softmax) X(log_softmax) X(scale_mask_softmax) X(rms_norm)       \
+              X(layer_norm) X(clamp_overflow) X(scale_by_power_of_two) X(softmax_pb_relax)     \
+                  X(tree_add) X(convert) X(stall_advice) X(least_updates) X(clip_factor)       \
+                      X(projection_exponent) X(power_of_two_scale) X(stream_of) X(philox4x32)  \
+                          X(isa) X(blocks_of)
+
+namespace {
+
+namespace user {
+
+struct taken {};
+
+// A user's greedy overloads: a pointer, a vector, a value, and any arguments behind.
+#define LOWP_OF_THE_USER(name)                 \
+  template <class T, class... Rest>            \
+  taken name(T*, const T*, Rest...) {          \
+    return {};                                 \
+  }                                            \
+  template <class T, class... Rest>            \
+  taken name(const std::vector<T>&, Rest...) { \
+    return {};                                 \
+  }                                            \
+  template <class... Rest>                     \
+  taken name(lowp::bfloat16, Rest...) {        \
+    return {};                                 \
+  }                                            \
+  template <class T, class... Rest>            \
+  taken name(std::span<T>, Rest...) {          \
+    return {};                                 \
+  }
+LOWP_NAMES(LOWP_OF_THE_USER)
+
+template <class To>
+taken convert(lowp::bfloat16) {
+  return {};
+}
+template <class To>
+taken power_of_two_scale(const lowp::amax&) {
+  return {};
+}
+template <class To>
+taken projection_exponent(const lowp::amax&) {
+  return {};
+}
+
+template <class... T>
+void expect_taken(T... results) {
+  static_assert((std::is_same_v<T, taken> && ...));
+  EXPECT_NE(sizeof...(results), 0U);
+}
+
+std::vector<lowp::bfloat16> of_library() { return std::vector<lowp::bfloat16>(4); }
+
+TEST(user_names, are_taken_unqualified) {
+  std::vector<lowp::bfloat16> x = of_library();
+  const std::vector<lowp::bfloat16> y = of_library();
+  const lowp::bfloat16 one(1.0F);
+  const std::span<const lowp::bfloat16> view(y);
+#define LOWP_CALL(name)                                                                          \
+  expect_taken(name(x.data(), y.data(), 4, 0.1F), name(x), name(y, x), name(one, 2), name(view), \
+               name(view, x, 1.0F));
+  LOWP_NAMES(LOWP_CALL)
+  expect_taken(convert<float>(one), power_of_two_scale<lowp::float16>(lowp::amax{}),
+               projection_exponent<lowp::float16>(lowp::amax{}));
+}
+
+namespace with_std {
+using namespace std;
+TEST(user_names, are_taken_with_all_of_std) {
+  vector<lowp::bfloat16> x = of_library();
+  const vector<lowp::bfloat16> y = of_library();
+  const span<const lowp::bfloat16> view(y);
+  // std has greedy functions of these names itself.
+#define LOWP_CALL_IN_STD(name) expect_taken(user::name(x), user::name(view, x));
+  LOWP_NAMES(LOWP_CALL_IN_STD)
+  expect_taken(update(x.data(), y.data(), 4, 0.1F), sum(x), fused_add(x, y), cast(view), dot(x, y),
+               softmax(view), measure(x), mean(x), census(view));
+}
+}  // namespace with_std
+
+}  // namespace user
+
+}  // namespace
