@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs have functions of their own named as the library's: called unqualified with the library's
-// types, theirs are taken.
+// Programs have functions of their own with the library's names. Unqualified calls with the
+// library's types take the program's.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 #include <lowp/overflow_watch.hpp>
