@@ -37,7 +37,7 @@ struct tally_kernel {
   counts_and_sum* out;
 
   template <class Isa>
-  LOWP_HOST_FN void run() const {
+  LOWP_HOST_FN void body() const {
     using registers = typename Isa::registers;
     using U = lowp::simd::word<registers>;
     using tally = lowp::simd::exponent_tally<registers>;
@@ -70,7 +70,7 @@ void expect_counted(const std::vector<std::uint32_t>& magnitudes, std::size_t pe
     if (i / group_size % period == 0) want.sum += magnitudes[i];
   }
   counts_and_sum got;
-  Isa::run(tally_kernel{magnitudes.data(), magnitudes.size(), period, &got});
+  Isa::enter(tally_kernel{magnitudes.data(), magnitudes.size(), period, &got});
   EXPECT_EQ(got.counts, want.counts);
   EXPECT_EQ(got.sum, want.sum);
 }

@@ -23,7 +23,7 @@ struct batches_kernel {
   std::uint16_t* out;
 
   template <class Isa>
-  LOWP_HOST_FN void run() const {
+  LOWP_HOST_FN void body() const {
     using registers = typename Isa::registers;
     lowp::simd::random_batches<registers> batches(source, index);
     constexpr std::size_t step = lowp::simd::batch<registers>;
@@ -50,7 +50,7 @@ TYPED_TEST(random_batches, are_philox_of_the_element_number) {
       for (const std::uint32_t draw : {0U, 1U, 2U})
         for (const std::uint64_t index : indices) {
           std::vector<std::uint16_t> bits(count);
-          TypeParam::run(batches_kernel{{seed, stream, draw}, index, bits.data()});
+          TypeParam::enter(batches_kernel{{seed, stream, draw}, index, bits.data()});
           for (std::size_t i = 0; i < count; i += index < 130 ? 7 : 1)
             ASSERT_EQ(bits[i], oracle::random16(seed, stream, index + i, draw))
                 << "seed " << seed << ", stream " << stream << ", draw " << draw << ", element "

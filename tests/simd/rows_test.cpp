@@ -107,9 +107,9 @@ struct matrix {
     std::vector<float> out(x.size(), -1.0F);
     const std::tuple scores(in{x.data()},
                             simd::repeated<simd::byte_operand>{{flags.data()}, {period, repeats}});
-    Isa::run(simd::row_call<folded_rows<Fold>, to, std::remove_const_t<decltype(scores)>,
-                            std::tuple<in>>{operation, first, count, columns, to{out.data()},
-                                            scores, std::tuple(in{weights.data()})});
+    Isa::enter(simd::row_call<folded_rows<Fold>, to, std::remove_const_t<decltype(scores)>,
+                              std::tuple<in>>{operation, first, count, columns, to{out.data()},
+                                              scores, std::tuple(in{weights.data()})});
     return out;
   }
 };

@@ -48,7 +48,7 @@ struct streaming_kernel {
   const unsigned char* from;
   std::size_t size;
   template <class Isa>
-  LOWP_HOST_FN void run() const {
+  LOWP_HOST_FN void body() const {
     lowp::simd::stream<typename Isa::registers>(to, from, size);
     lowp::simd::finish_streaming();
   }
@@ -63,7 +63,7 @@ TYPED_TEST(streaming_on, copies_bytes) {
     for (const std::size_t lead : {16U, 32U, 48U, 64U}) {
       alignas(64) unsigned char to[64 + 4096 + 16];
       std::memset(to, 0xee, sizeof to);
-      TypeParam::run(streaming_kernel{to + lead, from.data(), size});
+      TypeParam::enter(streaming_kernel{to + lead, from.data(), size});
       for (std::size_t i = 0; i < sizeof to; ++i)
         ASSERT_EQ(to[i], i < lead || i >= lead + size ? 0xee : from[i - lead])
             << size << ' ' << lead;

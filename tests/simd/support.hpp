@@ -61,7 +61,7 @@ struct pack_kernel {
   std::size_t size;
 
   template <class Isa>
-  LOWP_HOST_FN void run() const {
+  LOWP_HOST_FN void body() const {
     using registers = typename Isa::registers;
     using F = lowp::simd::pack<float, registers>;
     using U = lowp::simd::word<registers>;
@@ -79,7 +79,7 @@ struct pack_kernel {
 template <class Isa, class Op>
 std::vector<std::uint32_t> on_packs(const operands& in) {
   std::vector<std::uint32_t> out(in.size());
-  Isa::run(pack_kernel<Op>{in.a.data(), in.b.data(), in.c.data(), out.data(), in.size()});
+  Isa::enter(pack_kernel<Op>{in.a.data(), in.b.data(), in.c.data(), out.data(), in.size()});
   return out;
 }
 

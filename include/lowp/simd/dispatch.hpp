@@ -38,7 +38,7 @@ inline namespace LOWP_UNIT {
 template <class MakeFunction, class Report, class... Operand>
 void dispatch(MakeFunction const&, std::size_t, Report*, Operand const&...);
 template <class Call>
-void run(Call const&);
+void on_backend(Call const&);
 std::string_view chosen_name();
 
 #else
@@ -98,9 +98,9 @@ struct isa_list {
   }
 
   template <class Call>
-  static void run(std::size_t chosen, Call const& call) {
+  static void enter(std::size_t chosen, Call const& call) {
     std::size_t i = 0;
-    ((i++ == chosen ? kernels_of<Isa, Call>::run(call) : void()), ...);
+    ((i++ == chosen ? kernels_of<Isa, Call>::enter(call) : void()), ...);
   }
 };
 
@@ -117,10 +117,10 @@ inline std::size_t chosen() {
 
 /// Runs a call of the loop over elements, or of the loop over rows, on the chosen backend.
 template <class Call>
-void run(Call const& call) {
+void on_backend(Call const& call) {
   std::size_t const isa = chosen();
   detail::default_environment const environment;
-  native::run(isa, call);
+  native::enter(isa, call);
 }
 
 template <class MakeFunction, class Report, class... Operand>
@@ -128,7 +128,8 @@ void dispatch(MakeFunction const& make_function, std::size_t count, Report* repo
               Operand const&... operands) {
   static_cast<void>(chosen());
   if (count == 0) return;
-  run(element_call<MakeFunction, Report, Operand...>{make_function, count, report, {operands...}});
+  on_backend(
+      element_call<MakeFunction, Report, Operand...>{make_function, count, report, {operands...}});
 }
 
 inline std::string_view chosen_name() { return native::names[chosen()]; }

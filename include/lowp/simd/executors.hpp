@@ -28,7 +28,7 @@ struct this_thread : detail::throwing {
   }
   template <class RowCall>
   LOWP_HOST_FN void rows(RowCall const& call) const {
-    run(call);
+    on_backend(call);
   }
   template <class T>
   LOWP_HOST_FN void copy(T* to, T const* from, std::size_t count) const {

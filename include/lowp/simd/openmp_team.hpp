@@ -34,14 +34,14 @@ struct openmp_team : throwing {
     constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
     std::size_t const together = is_reported ? shard * most_shards : count;
     for (std::size_t first = 0; first < count; first += together)
-      run(make_function, std::min(together, count - first), report, operands.after(first)...);
+      in_shards(make_function, std::min(together, count - first), report, operands.after(first)...);
   }
 
   template <class RowCall>
   void rows(RowCall const& call) const {
     std::size_t const in_shard = std::max<std::size_t>(1, shard / call.columns);
     for_each_shard(call.rows, in_shard, [&](std::size_t first, std::size_t count) {
-      simd::run(call.subrange(first, count));
+      simd::on_backend(call.subrange(first, count));
     });
   }
 
@@ -64,8 +64,8 @@ struct openmp_team : throwing {
   }
 
   template <class MakeFunction, class Report, class... Operand>
-  static void run(MakeFunction const& make_function, std::size_t count, Report* report,
-                  Operand const&... operands) {
+  static void in_shards(MakeFunction const& make_function, std::size_t count, Report* report,
+                        Operand const&... operands) {
     // Merged in order, so that the last bits of a sum do not show which thread ran a shard.
     std::vector<Report> reports(report == nullptr ? 0 : (count + shard - 1) / shard);
     for_each_shard(count, shard, [&](std::size_t first, std::size_t size) {

@@ -138,7 +138,7 @@ class random_batches {
         shift_(static_cast<int>(index % batch<Isa>)),
         index_(index - shift()) {
     // A call: a second copy of Philox in every kernel would take as long to compile as the kernel.
-    if (shift_ != 0) Isa::run(first_refill{*this});
+    if (shift_ != 0) Isa::enter(first_refill{*this});
   }
 
   /// Returns the bits of the next batch<Isa> elements.
@@ -152,7 +152,7 @@ class random_batches {
   struct first_refill {
     random_batches& batches;
     template <class>
-    LOWP_HOST_FN void run() const {
+    LOWP_HOST_FN void body() const {
       batches.refill();
     }
   };

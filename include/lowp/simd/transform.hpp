@@ -64,13 +64,13 @@ struct element_call {
   std::tuple<Operand...> operands;
 
   template <class Isa>
-  LOWP_HOST_FN void run() const {
-    run<Isa>(std::index_sequence_for<Operand...>{});
+  LOWP_HOST_FN void body() const {
+    body<Isa>(std::index_sequence_for<Operand...>{});
   }
 
  private:
   template <class Isa, std::size_t... I>
-  LOWP_HOST_FN void run(std::index_sequence<I...>) const {
+  LOWP_HOST_FN void body(std::index_sequence<I...>) const {
     using function = decltype(make_function());
     constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
     loop<Isa>(make_function(), accessor<Isa, Operand, kind>(std::get<I>(operands), count,

@@ -32,8 +32,8 @@ struct avx2 : vector_masks<avx2> {
 #define LOWP_TARGET __attribute__((target("avx2,fma,f16c")))
 
   template <class Kernel>
-  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void run(Kernel const& kernel) {
-    kernel.template run<avx2>();
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
+    kernel.template body<avx2>();
   }
 
   using words = word<avx2>;

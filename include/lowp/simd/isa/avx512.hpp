@@ -51,8 +51,8 @@ struct avx512 {
 #define LOWP_TARGET __attribute__((target(LOWP_AVX512)))
 
   template <class Kernel>
-  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void run(Kernel const& kernel) {
-    kernel.template run<avx512>();
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
+    kernel.template body<avx512>();
   }
 
   using words = word<avx512>;

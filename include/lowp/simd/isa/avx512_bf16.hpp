@@ -30,8 +30,8 @@ struct avx512_bf16 : avx512 {
                                    std::same_as<Operand, operand<bfloat16, access::read_write>>;
 
   template <class Kernel>
-  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void run(Kernel const& kernel) {
-    kernel.template run<avx512_bf16>();
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
+    kernel.template body<avx512_bf16>();
   }
 
   using avx512::encode;

@@ -20,8 +20,8 @@ struct portable : vector_masks<portable> {
 
   /// Runs a kernel compiled for this instruction set.
   template <class Kernel>
-  LOWP_OPAQUE static void run(Kernel const& kernel) {
-    kernel.template run<portable>();
+  LOWP_OPAQUE static void enter(Kernel const& kernel) {
+    kernel.template body<portable>();
   }
 
   LOWP_HOST_FN static bool any(integer<portable> const& m) {

@@ -54,8 +54,8 @@ struct row_call {
   }
 
   template <class Isa>
-  LOWP_HOST_FN void run() const {
-    row_loop<Isa, row_call>(*this).run();
+  LOWP_HOST_FN void body() const {
+    row_loop<Isa, row_call>(*this).over_rows();
   }
 };
 

@@ -44,7 +44,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
         columns_(c.columns),
         call_(c) {}
 
-  LOWP_HOST_FN void run() const {
+  LOWP_HOST_FN void over_rows() const {
     std::tuple<Out> const written(call_.out);
     row_accessors<Isa, std::index_sequence<0>, Out> to(written, streamed());
     row_accessors<Isa, std::index_sequence_for<Score...>, Score...> from(call_.scores, 0);
