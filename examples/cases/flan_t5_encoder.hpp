@@ -5,6 +5,7 @@
 // places overflow in float16, and each has its cure.
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/activation.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/fused_add.hpp>
