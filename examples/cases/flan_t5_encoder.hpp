@@ -9,6 +9,7 @@
 #include <lowp/activation.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/fused_add.hpp>
+#include <lowp/gradients.hpp>
 #include <lowp/mask_value.hpp>
 #include <lowp/normalization.hpp>
 #include <lowp/overflow_watch.hpp>
