@@ -10,12 +10,12 @@
 
 names=
 while case ${1:--} in -*) false ;; esac; do
-  [ -f "$root/bench/$1.cpp" ] || die "there is no bench/$1.cpp"
+  [ -f "$root/bench/operations/$1.cpp" ] || die "there is no bench/operations/$1.cpp"
   names="$names $1"
   shift
 done
 if [ -z "$names" ]; then
-  for source in "$root"/bench/*.cpp; do names="$names $(basename "$source" .cpp)"; done
+  for source in "$root"/bench/operations/*.cpp; do names="$names $(basename "$source" .cpp)"; done
 fi
 
 build_benches

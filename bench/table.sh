@@ -14,7 +14,7 @@ python=${PYTHON:-python3}
 wish clang clang++
 build_benches
 has_program "$python" || die "there is no $python"
-table() { "$python" "$root/bench/table.py" "$@"; }
+table() { "$python" "$root/bench/report/table.py" "$@"; }
 
 rounds=5
 case ${1:-} in
@@ -71,7 +71,7 @@ while [ "$round" -lt "$rounds" ]; do
       )
     fi
     peers=$out/$program-peers.json
-    "$python" "$root/bench/peers.py" "$program" >"$peers" || rm "$peers"
+    "$python" "$root/bench/peers/peers.py" "$program" >"$peers" || rm "$peers"
   done
 done
 mkdir -p "$root/bench/results"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In float throughout, one square root and one division an element: what does not depend on the
 // element is computed before.
-#include "../adamw.hpp"
+#include "operations/adamw.hpp"
 
 #include "loop.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "../cast.hpp"
 #include "loop.hpp"
+#include "operations/cast.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../fused_add.hpp"
+#include "operations/fused_add.hpp"
 
 #include "bfloat16.hpp"
 #include "loop.hpp"

@@ -3,8 +3,8 @@
 // if it is installed, by the other one too: loops measure compilers.
 #pragma once
 
-#include "../registers.hpp"
-#include "../suite.hpp"
+#include "harness/registers.hpp"
+#include "harness/suite.hpp"
 
 #include <string>
 

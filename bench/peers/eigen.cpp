@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Eigen: Array::cast.
-#include "../cast.hpp"
+#include "operations/cast.hpp"
 
 #include <Eigen/Core>
 #include <cstddef>

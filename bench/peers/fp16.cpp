@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maratyszcza's FP16: one function per element.
-#include "../cast.hpp"
+#include "operations/cast.hpp"
 
 #include <fp16.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Highway: PromoteTo and DemoteTo. Its bfloat16 is not demoted to here: before 1.1 that truncates.
-#include "../cast.hpp"
+#include "operations/cast.hpp"
 
 // The machine's own target alone: Highway 1.0 refuses some processors whose best one is not in its
 // list.

@@ -3,7 +3,7 @@
 // arithmetic in it, version 2.6 runs its reference code, a hundred times slower.
 #include "onednn.hpp"
 
-#include "../cast.hpp"
+#include "operations/cast.hpp"
 
 #include <cstddef>
 #include <string>

@@ -2,7 +2,7 @@
 // oneDNN's primitives, from one array to another and on one thread.
 #pragma once
 
-#include "../peer.hpp"
+#include "harness/peer.hpp"
 
 #include <omp.h>
 #include <lowp/lowp.hpp>

@@ -2,7 +2,7 @@
 // oneDNN: softmax, GELU and layer norm, in float and bfloat16: its float16, see onednn.cpp.
 #include "onednn.hpp"
 
-#include "../maps.hpp"
+#include "operations/maps.hpp"
 
 #include <lowp/lowp.hpp>
 

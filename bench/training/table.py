@@ -397,8 +397,8 @@ What the reasons mean:
   weight by a whole gap or not at all. This noise adds up over the steps, against the gradient, which undoes it.
   Beside it stands what rounding fp32's own result once costs, which no storage of that format can avoid.
 - *v is off*: a step divides by the square root of v. Stochastically rounded, v is right in the mean, but the mean of
-  1 / sqrt(v) is more than that of v's mean, so that steps are a little longer. To nearest, v stays where it is
-  when (1 - beta2) of what is new is less than half a gap, and is not even right in the mean.
+  1 / sqrt(v) is more than that of v's mean, so that steps are a little longer. To nearest, v stays as it
+  is if (1 - beta2) of the new term is less than half a gap, and is not even right in the mean.
 - *v is 0 where m is not*: the step is m / epsilon. In a block or a tensor with one scale, v has as many orders of
   magnitude as the format, and it is the square of a gradient: float8_e4m3fn has no more than five, float8_e5m2 nine.
   In time m decays too, but not if it is rounded to nearest: the smallest code times 0.9 is the smallest code.
@@ -410,12 +410,12 @@ What the reasons mean:
 ## Weights that start at 1
 
 The transformer from random weights at GPT-2's rate, {low}, decaying. Its norm weights start at exactly 1, where bfloat16's
-gaps are 2^-8 below and 2^-7 above: to nearest an update of less than 2^-9 is lost. The report of each tensor
+gaps are 2^-8 below and 2^-7 above. To nearest an update of less than 2^-9 is lost. The report of each tensor
 says so by name ([results/tensors.csv](results/tensors.csv), first seed):
 
 {norms}
 
-## Where loss scaling decides
+## A task that loss scaling decides
 
 Digits at the normal rate, of a loss that counts as little as an auxiliary one may; weights and moments fp32, AdamW's epsilon
 as much smaller as the loss. Gradients are rounded to nearest when they are stored; *lost* is the share that became 0.

@@ -5,6 +5,7 @@
 // THUDM/GLM-130B).
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/format/random.hpp>
 #include <lowp/masked_softmax.hpp>

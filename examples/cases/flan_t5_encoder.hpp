@@ -5,9 +5,11 @@
 // places overflow in float16, and each has its cure.
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/activation.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/fused_add.hpp>
+#include <lowp/gradients.hpp>
 #include <lowp/mask_value.hpp>
 #include <lowp/normalization.hpp>
 #include <lowp/overflow_watch.hpp>

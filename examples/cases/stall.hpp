@@ -4,6 +4,7 @@
 #pragma once
 
 #include <lowp/advice.hpp>
+#include <lowp/cast.hpp>
 #include <lowp/update.hpp>
 #include <lowp/value.hpp>
 

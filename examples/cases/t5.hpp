@@ -2,6 +2,7 @@
 // A network that was trained in bfloat16 and is to run in float16.
 #pragma once
 
+#include <lowp/abs_range.hpp>
 #include <lowp/census.hpp>
 #include <lowp/scale.hpp>
 #include <lowp/update.hpp>

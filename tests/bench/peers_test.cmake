@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# PyTorch and ml_dtypes, which bench/peers.py times, compute what it says that lowp does.
+# PyTorch and ml_dtypes, which bench/peers/peers.py times, compute what it says that lowp does.
 cmake_minimum_required(VERSION 3.25)
 include(${ROOT}/tests/support/python.cmake)
 python_with(python numpy torch ml_dtypes)
@@ -9,12 +9,12 @@ endif()
 
 function(expect_cases program)
   execute_process(
-    COMMAND ${python} ${ROOT}/bench/peers.py ${program} --repetitions 1 --min-time 0
+    COMMAND ${python} ${ROOT}/bench/peers/peers.py ${program} --repetitions 1 --min-time 0
     OUTPUT_VARIABLE json COMMAND_ERROR_IS_FATAL ANY)
   foreach(case IN LISTS ARGN)
     string(FIND "${json}" "\"run_name\": \"${program}/${case}/L2\"" place)
     if(place EQUAL -1)
-      message(SEND_ERROR "bench/peers.py ${program} does not time ${case}")
+      message(SEND_ERROR "bench/peers/peers.py ${program} does not time ${case}")
     endif()
   endforeach()
 endfunction()

@@ -37,7 +37,7 @@ struct layer {
   device_range<float16> y{{float16(6), float16(1.5F)}};
 };
 
-TEST_F(device_watch, hears_what_it_would_hear_of_the_host) {
+TEST_F(device_watch, hears_the_same_as_of_the_host) {
   layer l;
   lowp::overflow_watch<float16> want({.weights_every = 1});  // the stream reads every weight
   const std::size_t place = want.add("fc1", "Linear");

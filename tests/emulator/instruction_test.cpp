@@ -180,7 +180,7 @@ TEST(instruction, in_memory) { check_addresses(); }
 TEST(instruction, with_compressed_displacement) { check_displacements(); }
 
 // vcvtneps2bf16 %zmm2, %ymm1, and what one bit makes of it.
-TEST(instruction, that_is_none_is_refused) {
+TEST(instruction, refuses_other_bytes) {
   const bytes valid{0x62, 0xf2, 0x7e, 0x48, 0x72, 0xca};
   ASSERT_TRUE(decode(valid.data()));
   const auto refused = [](bytes code) { return !decode(code.data()); };

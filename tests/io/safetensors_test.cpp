@@ -182,7 +182,7 @@ TEST_F(safetensors_file, refuses_what_is_no_header) {
                    "tensor 'w': shape has an array, not integers"));
 }
 
-TEST_F(safetensors_file, refuses_a_tensor_that_is_none) {
+TEST_F(safetensors_file, refuses_an_invalid_tensor) {
   const auto of = [&](const std::string& tensor) {
     return refusal(file_of("{\"w\":" + tensor + "}", "12345678"));
   };

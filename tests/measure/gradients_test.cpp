@@ -190,7 +190,7 @@ TEST(gradients_of_floats, adds_to_what_is_in_the_report) {
   EXPECT_EQ(report.squares.value(), 10 * 2.25 + 10 * 9.0);
 }
 
-TEST(gradients_of_floats, refuses_an_inverse_scale_that_is_none) {
+TEST(gradients_of_floats, refuses_an_invalid_inverse_scale) {
   for (const float inverse : {0.0F, -0.0F, -1.0F, inf, -inf, float_of(0x7fc00000)}) {
     std::vector<float> g(3, 1.0F);
     lowp::gradient_report report;

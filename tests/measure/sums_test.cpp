@@ -84,7 +84,7 @@ TEST(sums, that_cancel) {
 
 // A large term in every lane, then small terms that a double beside it would lose: the task of
 // compensation. The number of terms that are added first is the library's business.
-TEST(sums, keep_what_each_addition_loses) {
+TEST(sums, compensate_each_addition) {
   constexpr std::size_t size = 3 * 16384;
   for (int exponent = -66; exponent < -50; ++exponent) {
     for (const std::size_t large : {8U, 64U, 256U}) {

@@ -251,7 +251,7 @@ TEST(normalization, of_many_rows) {
 }
 
 // A square in the narrow type overflows from 256 on; this norm takes anything.
-TEST(normalization, where_a_square_in_float16_overflows) {
+TEST(normalization, of_rows_whose_squares_overflow_float16) {
   const std::vector<lowp::float16> x{lowp::float16(300), lowp::float16(-300), lowp::float16(300),
                                      lowp::float16(-300)};
   EXPECT_TRUE(isinf(x[0] * x[0]));

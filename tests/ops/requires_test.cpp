@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operation refuses at compile time, `requires` sees: each mistake of project/compile_fail and
-// its siblings, for this thread and for a team.
+// `requires` sees every mistake that an operation refuses at compile time: those of
+// project/compile_fail and their siblings, for this thread and for a team.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 

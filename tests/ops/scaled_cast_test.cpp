@@ -110,7 +110,7 @@ TEST(amax, of_shards_is_that_of_the_whole) {
   EXPECT_EQ(whole.bits, shards.bits);
 }
 
-TEST(scaled_cast_scale, refuses_what_is_none) {
+TEST(scaled_cast_scale, refuses_an_invalid_scale) {
   const std::vector<float> x(8, 1.0F);
   std::vector<lowp::bfloat16> y(8, lowp::bfloat16(7));
   lowp::amax largest{};

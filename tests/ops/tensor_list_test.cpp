@@ -41,7 +41,7 @@ TEST(tensor_list, finds_an_overlap_iff_there_is_one) {
       }
 }
 
-// Of three ranges that begin together, the longest may be a tensor's own.
+// The longest of three ranges that begin together may be a tensor's own.
 TEST(tensor_list, finds_an_overlap_behind_a_longer_range_of_the_same_tensor) {
   std::vector<range> ranges{{0, 4, 0, false}, {0, 8, 1, false}, {2, 6, 1, true}};
   const auto [one, other] = lowp::detail::find_overlap(ranges);

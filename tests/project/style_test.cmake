@@ -2,7 +2,7 @@
 # Comments and Markdown prose are easy to read: style.awk has the rules.
 cmake_minimum_required(VERSION 3.25)
 
-# Folders and files whose texts are checked. 
+# Folders and files whose texts are checked.
 set(checked .ci CMakeLists.txt README.md bench examples include tests)
 
 find_program(awk awk)

@@ -174,7 +174,7 @@ TEST(report_of_fused_add, counts_a_difference_that_overflows_as_nonfinite) {
   }
 }
 
-TEST(report_sums, is_1_when_nothing_was_asked_for) {
+TEST(report_sums, is_1_if_no_update_was_wanted) {
   EXPECT_EQ(lowp::update_report{}.applied_ratio(), 1.0);
   std::vector<lowp::bfloat16> p(5, lowp::bfloat16(3));
   lowp::update_report got;
@@ -203,7 +203,7 @@ TEST(report_sums, small_terms_are_not_lost_behind_large_ones) {
 }
 // A few terms are added plainly before their sum meets what is there. Whatever their number, one of
 // these makes such a sum just too small for a double to keep beside a one.
-TEST(report_sums, keep_what_each_addition_loses) {
+TEST(report_sums, compensate_each_addition) {
   constexpr std::size_t size = std::size_t{1} << 22;
   constexpr std::size_t ones = 64;
   std::vector<float> u(size);

@@ -97,7 +97,7 @@ TYPED_TEST(exponent_tally, of_any_range) {
     }
 }
 
-TYPED_TEST(exponent_tally, of_what_the_first_do_not_suggest) {
+TYPED_TEST(exponent_tally, of_numbers_unlike_the_first) {
   for (const std::uint32_t first : {0U, 1U, 5U, 100U, 127U, 200U, 254U, 255U})
     for (const std::uint32_t then : {0U, 1U, 60U, 127U, 220U, 254U, 255U}) {
       std::vector<std::uint32_t> magnitudes = some_of(most_in_group, first, first);

@@ -55,7 +55,7 @@ TEST(split, float16_and_16_bits) { expect_halves<lowp::float16, std::uint16_t>()
 TEST(split, float8_e5m2_and_8_bits) { expect_halves<lowp::float8_e5m2, std::uint8_t>(); }
 
 // 256 is the distance between masters that are 24 bits wide.
-TEST(split, eight_bits_are_within_half_of_what_they_leave_out) {
+TEST(split, eight_bits_are_within_half_of_the_rest) {
   const std::vector<float> in = floats();
   std::vector<lowp::bfloat16> high(in.size());
   std::vector<std::uint8_t> low(in.size());

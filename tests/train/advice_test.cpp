@@ -300,7 +300,7 @@ double expected_stalls(float p, float u, float scale) {
   return stays / 0x20000;
 }
 
-TEST(stall_advice, expects_of_stochastic_rounding_what_all_random_numbers_give) {
+TEST(stall_advice, expects_the_mean_of_all_random_numbers) {
   for (const float p : {1.0F, -1.0F, 0.0129F, 0.0F, 3.0F, 0x1p-130F, -0x1.fep100F}) {
     for (const float relative : {0x1p-30F, 0x1p-24F, 1e-5F, 0.001F, 0.01F, 1.5F}) {
       const float u = p == 0 ? 1e-3F : std::fabs(p) * relative;
@@ -317,7 +317,7 @@ TEST(stall_advice, expects_of_stochastic_rounding_what_all_random_numbers_give) 
   }
 }
 
-TEST(stall_advice, loses_under_stochastic_rounding_only_what_float_loses) {
+TEST(stall_advice, loses_no_more_than_float_under_stochastic_rounding) {
   const std::vector<float> p = weights(1000);
   std::vector<float> kept(p.size());
   std::vector<bfloat16> narrow(p.size());

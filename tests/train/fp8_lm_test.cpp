@@ -58,7 +58,7 @@ double distance_after(float gradient_size, std::uint64_t steps, lowp::update_rep
 }
 
 // The mean distance at the start is 0.04; the wake of the last steps is a few times lr.
-TEST(fp8_lm, reaches_what_it_aims_at_whatever_the_size_of_gradients) {
+TEST(fp8_lm, reaches_its_target_for_gradients_of_any_size) {
   for (const float size : {1e-5F, 1.0F, 1e4F}) {
     lowp::update_report report;
     EXPECT_LT(distance_after(size, 300, report), 2e-3) << size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call for a list of tensors gives each the bits of a call of its own, or writes nothing.
+// A call for a list of tensors gives each the bits of a call of its own, or writes nothing.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 #if defined(_OPENMP)

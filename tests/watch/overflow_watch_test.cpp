@@ -493,7 +493,7 @@ TEST(overflow_watch, names_what_an_update_saw) {
   EXPECT_EQ(watch.places()[a].nan, 1U);
 }
 
-TEST(overflow_watch, takes_all_that_can_be_read_and_what_was_seen_elsewhere) {
+TEST(overflow_watch, takes_every_readable_range_and_findings_of_others) {
   overflow_watch<float16> watch;
   const std::size_t a = watch.add("a");
   std::array<lowp::float8_e5m2, 2> codes{lowp::float8_e5m2(2), lowp::float8_e5m2(4)};

@@ -69,7 +69,7 @@ TEST(watch_queue, passes_frames_in_their_order) {
   EXPECT_EQ(got.watch.text(), want.watch.text());
 }
 
-TEST(watch_queue, forgets_what_it_passed_also_in_trouble) {
+TEST(watch_queue, forgets_passed_frames_even_after_trouble) {
   model want(false);
   model got(true);
   show_at_once(want, inf);

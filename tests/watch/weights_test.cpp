@@ -312,7 +312,7 @@ TEST(watch_weights, that_are_lost_are_named_in_the_step_in_which_that_happens) {
 
 // If updates tell, they also find a gradient, a weight before it is used, and numbers that only
 // would overflow.
-TEST(watch_weights, whose_updates_tell_of_them_are_named_as_if_all_were_read) {
+TEST(watch_weights, that_updates_report_are_named_as_if_all_were_read) {
   std::size_t gradients = 0;
   std::size_t weights = 0;
   const auto check = [&](const watch_alarm& got, const watch_alarm& want) {

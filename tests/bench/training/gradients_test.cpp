@@ -115,7 +115,7 @@ TEST(tasks, same_seed_same_data) {
   EXPECT_NE(weights, training::initial_weights<float>(task.shapes(), 2));
 }
 
-TEST(tasks, a_file_that_is_none) {
+TEST(tasks, refuse_a_file_of_another_kind) {
   EXPECT_THROW(training::corpus("/nowhere"), std::runtime_error);
   EXPECT_THROW(training::read_digits("/nowhere"), std::runtime_error);
   EXPECT_THROW(training::read_digits(LOWP_TESTS "/../LICENSE"), std::exception);

@@ -107,7 +107,7 @@ TEST_F(audit, has_the_figures_of_the_oracle) {
   EXPECT_EQ(formats, 12);
 }
 
-TEST_F(audit, reads_every_type_as_what_it_is) {
+TEST_F(audit, reads_every_type_as_itself) {
   const std::vector<float> values{0, 1, -1.5F, 0.25F, 2, -3, 4, 0.5F};
   std::vector<named_bytes> tensors;
   const auto add = [&]<class... T>(std::type_identity<T>...) {
@@ -207,7 +207,7 @@ TEST_F(audit, says_whether_it_fits) {
       has(tool({"audit", model, "--to", "float16"}).out, "overflow 4 values in 2 tensors,"));
 }
 
-TEST_F(audit, lists_the_worst_first_and_not_what_is_kept) {
+TEST_F(audit, lists_the_worst_first_without_kept_tensors) {
   write(model,
         {of("a.fine", std::vector<float>{1, 2}), of("b.flushed", std::vector<float>{1, 1e-9F}),
          of("c.overflow", std::vector<float>{1, 1, 1, 1, 1e9F}),

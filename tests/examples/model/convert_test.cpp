@@ -102,7 +102,7 @@ TEST_F(convert, rounds_as_the_oracle_does) {
   }
 }
 
-TEST_F(convert, scales_what_needs_it) {
+TEST_F(convert, scales_tensors_that_need_it) {
   const std::vector<float> tiny{1e-9F, -3e-9F, 0}, large{1e6F, 3}, fine{1, 2};
   write(model, {of("a.tiny", tiny), of("b.large", large), of("c.fine", fine)},
         {{"format", "pt"}, {"lowp.checkpoint", "1"}, {"scalar.c.fine.scale", "1"}});

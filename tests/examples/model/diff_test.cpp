@@ -85,7 +85,7 @@ class diff : public model_tool {
   const std::vector<float> w{1, 2, 3, 4, 5, 6};
 };
 
-TEST_F(diff, of_equal_files_is_none) {
+TEST_F(diff, of_equal_files_is_empty) {
   const auto some = patterns(300'000, 8);  // NaN included: bits are compared
   const said s = differ({of("b", some), of("a", w)}, {of("a", w), of("b", some)});
   EXPECT_EQ(s.status, 0);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times PyTorch and ml_dtypes on what a program here times, and writes JSON as it does.
 
-    python3 bench/peers.py PROGRAM [--repetitions N] [--min-time SECONDS] > peers.json
+    python3 bench/peers/peers.py PROGRAM [--repetitions N] [--min-time SECONDS] > peers.json
 
 A library that is not installed is left out. Sizes are those of the level L2 in suite.hpp. PyTorch's
 times include its call from Python, of a microsecond or two.
@@ -17,8 +17,8 @@ try:
     import numpy
 except ImportError:
     sys.exit("peers.py: no NumPy, so no ml_dtypes and no PyTorch")
-from peer_casts import ml_dtypes_casts, torch_additions, torch_casts
-from peer_maps import piece_cases, softmax_cases
+from casts import ml_dtypes_casts, torch_additions, torch_casts
+from maps import piece_cases, softmax_cases
 
 PEERS = {
     "cast": (("ml_dtypes", ml_dtypes_casts), ("torch", torch_casts)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optimizer steps. Types are those of parameter, gradient and moments, in that order.
 #include "adamw.hpp"
-#include "main.hpp"
+#include "harness/main.hpp"
 
 #include <lowp/lowp.hpp>
 

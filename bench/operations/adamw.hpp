@@ -2,8 +2,8 @@
 // Times AdamW: the library's and everybody else's.
 #pragma once
 
-#include "peer.hpp"
-#include "suite.hpp"
+#include "harness/peer.hpp"
+#include "harness/suite.hpp"
 
 #include <benchmark/benchmark.h>
 #include <lowp/lowp.hpp>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Casts of ml_dtypes and PyTorch, and PyTorch's addition: their results are lowp's to the bit."""
 import numpy
-from peer_formats import FORMATS, check, elements_of, random_floats
+from formats import FORMATS, check, elements_of, random_floats
 
 ELEMENTS = elements_of(6)
 

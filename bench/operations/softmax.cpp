@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax over rows of several lengths.
-#include "main.hpp"
+#include "harness/main.hpp"
 #include "maps.hpp"
 
 #include <lowp/masked_softmax.hpp>

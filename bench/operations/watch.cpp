@@ -6,8 +6,8 @@
 //
 // Steps of all kinds take turns, so that they meet the same neighbours and clocks. Of a benchmark
 // program's flags, this one heeds --benchmark_min_time and --benchmark_out.
-#include "main.hpp"
-#include "recorder.hpp"
+#include "harness/main.hpp"
+#include "harness/recorder.hpp"
 #include "watched_models.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GELU, norms over rows, sums, clamp and scaling: what stands between the products of a
 // transformer.
-#include "main.hpp"
+#include "harness/main.hpp"
 #include "maps.hpp"
 
 #include <benchmark/benchmark.h>

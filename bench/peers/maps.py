@@ -9,8 +9,8 @@ sum to that format, of which the logarithm is taken.
 import math
 
 import numpy
-from peer_casts import tensor_of
-from peer_formats import FORMATS, elements_of, random_floats, check_close
+from casts import tensor_of
+from formats import FORMATS, elements_of, random_floats, check_close
 
 TYPES = {"float": 4, "bfloat16": 2, "float16": 2}
 SIGNIFICANT_BITS = {"float": 24, "bfloat16": 8, "float16": 11}

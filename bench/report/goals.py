@@ -170,7 +170,7 @@ def watches():
 TOPICS = (
     Topic("Casts", ("cast",), "", tuple(casts())),
     Topic("Updates", ("fused_add", "update", "storage"),
-          "Storages: gradients and moments are float but where they are said to lie in blocks.",
+          "Storages: gradients and moments are float, unless the row says that they lie in blocks.",
           tuple(updates())),
     Topic("Softmax", ("softmax",),
           "In float inside, whatever the elements are. *All in 16 bits*: every step but the sum is "

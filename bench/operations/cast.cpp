@@ -2,7 +2,7 @@
 // float to every format and back.
 #include "cast.hpp"
 
-#include "main.hpp"
+#include "harness/main.hpp"
 
 #include <lowp/lowp.hpp>
 

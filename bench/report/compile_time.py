@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what a unit that uses the library takes to compile, beside a unit of standard headers.
 
-    python3 bench/compile_time.py            prints the table
-    python3 bench/compile_time.py --write    keeps it for bench/README.md, which table.py writes
-    python3 bench/compile_time.py --check    fails if a unit is over its budget
+    python3 bench/report/compile_time.py            prints the table
+    python3 bench/report/compile_time.py --write    keeps it for bench/README.md, which table.py writes
+    python3 bench/report/compile_time.py --check    fails if a unit is over its budget
 
 Processor time, user and system, the least of some runs in turn: other work on the machine delays a
 compiler, but makes it work little more. $CXX and $CXXFLAGS choose compiler and flags.
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / 'bench' / 'results' / 'compile_time.md'
 SPANS = '#include <span>\nusing lowp::bfloat16;\n'
 ADAMW = '''void f(std::span<bfloat16> p, std::span<bfloat16 const> g, std::span<float> m,

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes bench/README.md from what was measured.
 
-    python3 bench/table.py [FOLDER]                    the page, of bench/results or another folder
-    python3 bench/table.py --into FILE [FOLDER]        puts the times of other libraries between the
-                                                       marks in FILE
-    python3 bench/table.py --programs                  the programs that it tells of
-    python3 bench/table.py --filter PROGRAM LEVEL      the cases that it needs at L2, DRAM or "avx2",
-                                                       for a run capped to that
-    python3 bench/table.py --collect PROGRAM ROUND...  what to keep of a program's JSON, which lies in
-                                                       a folder for each round
+    table.py [FOLDER]                    the page, of bench/results or another folder
+    table.py --into FILE [FOLDER]        puts the times of other libraries between the marks in FILE
+    table.py --programs                  lists the programs of the page
+    table.py --filter PROGRAM LEVEL      the cases that the page needs at L2, DRAM or "avx2", for a
+                                         run capped to that
+    table.py --collect PROGRAM ROUND...  keeps what is needed of a program's JSON, which lies in a
+                                         folder for each round
 
-goals.py has the rows. A figure of a round is the median over its repetitions; a ratio is taken within
-a round; the table has the median of the rounds and, in brackets, the least and the greatest.
-bounds.json says, by the name of a row, what bounds one that is not reached: {"float16 to float": "..."}.
+goals.py has the rows. A figure of a round is the median over its repetitions; a ratio is taken
+within a round. The table has the median of the rounds and, in brackets, the least and the greatest.
+bounds.json has the reason of each figure that misses its goal, by the name of its row:
+{"float16 to float": "..."}.
 """
 import json
 import pathlib
@@ -27,6 +27,7 @@ from figures import Figures, collect, program_of
 from goals import LOOPS, NOT_OWN, PROGRAMS, TOPICS, against, pattern
 
 HERE = pathlib.Path(__file__).parent
+RESULTS = HERE.parent / "results"
 NO = "**no**"
 LIBRARIES = {"PyTorch": "torch", "ml_dtypes": "ml_dtypes", "oneDNN": "onednn", "Eigen": "eigen",
              "Highway": "highway"}
@@ -34,7 +35,7 @@ LIBRARIES = {"PyTorch": "torch", "ml_dtypes": "ml_dtypes", "oneDNN": "onednn", "
 BRIEF = ("float to bfloat16, nearest", "float to float16, nearest", "float to float8_e4m3fn, nearest",
          "float8_e4m3fn to float", "fused_add, bfloat16 += float, nearest",
          "softmax, bfloat16, 1024 columns", "RMS norm, bfloat16", "layer norm, float")
-BEGIN, END = "<!-- begin: bench/table.py -->\n", "<!-- end: bench/table.py -->\n"
+BEGIN, END = "<!-- begin: bench/report/table.py -->\n", "<!-- end: bench/report/table.py -->\n"
 
 
 def number(x, digits=2):
@@ -182,8 +183,8 @@ PAGE = """\
 # Speed, as last measured
 
 `sh bench/table.sh` measures all of this and rewrites the page; `sh bench/table.sh 5 softmax census` measures two
-programs, in 5 rounds. [table.py](table.py) writes the page from [results](results). `sh bench/run.sh` shows the
-speed on your machine and writes nothing.
+programs, in 5 rounds. [table.py](report/table.py) writes the page from [results](results). `sh bench/run.sh`
+shows the speed on your machine and writes nothing.
 
 | | |
 |---|---|
@@ -194,13 +195,14 @@ speed on your machine and writes nothing.
   within a round; the tables have the median, the least and the greatest of the rounds.
 - *Against*: the other's time over lowp's; 2 is twice as fast. *Asked*: our own goal, if there is one.
 - *Best compiled loop*: the fastest of the loops in [loops](loops), compiled with `-O3` by {compilers},
-  for AVX2 and for AVX-512 registers. The peers are in [peers](peers) and [peers.py](peers.py). Each has
-  shown before it was timed that its results are lowp's, or as close as its file says. To add one, add a
-  file to peers and a line to CMakeLists.txt.
-- *Of traffic*: of the fastest loop that moves the same bytes and computes nothing
-  ([roofline.hpp](roofline.hpp)): with plain stores, with prefetching, or with streaming stores.
+  for AVX2 and for AVX-512 registers. The other libraries are in [peers](peers). Each has shown before it was
+  timed that its results are lowp's, or as close as its file says. To add one, add a file to peers and a line
+  to CMakeLists.txt.
+- *Of traffic*: as a part of the speed of the fastest loop that moves the same bytes and computes nothing
+  ([roofline.hpp](harness/roofline.hpp)). It has plain stores, prefetching or streaming stores.
 - L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 32 to 64 Mi elements, at most 1 GiB.
-- To add an operation, add a line to [goals.py](goals.py).
+- [harness](harness) is the frame of the programs; [report](report) writes this page.
+- To add an operation, add a program to [operations](operations) and a line to [goals.py](report/goals.py).
 
 ## Against other libraries
 
@@ -212,9 +214,9 @@ cell: the library lacks that operation, or was not measured.
 {topics}
 ## Compile time
 
-`python3 bench/compile_time.py` compiles one unit for each row, five times in turn. It counts processor time,
-user and system, and takes the least. A budget is a multiple of the standard headers' time in the same run; a
-test holds it.
+`python3 bench/report/compile_time.py` compiles one unit for each row, five times in turn. It counts processor
+time, user and system, and takes the least. A budget is a multiple of the standard headers' time in the same
+run; a test holds it.
 
 {compile_time}
 
@@ -239,7 +241,7 @@ def page(folder):
         facts="\n".join(line(fact) for fact in facts(figures)),
         libraries="\n".join(libraries(figures)),
         compilers=" and ".join(sorted(compilers)), topics="\n".join(topics),
-        compile_time=(HERE / "results" / "compile_time.md").read_text().rstrip(),
+        compile_time=(RESULTS / "compile_time.md").read_text().rstrip(),
         speeds="\n".join(text for topic in TOPICS for text in speeds(figures, topic)))
 
 
@@ -248,8 +250,8 @@ if sys.argv[1:2] == ["--programs"]:
 elif sys.argv[1:2] == ["--filter"]:
     print(pattern(*sys.argv[2:]))
 elif sys.argv[1:2] == ["--into"]:
-    put_into(pathlib.Path(sys.argv[2]), Figures(sys.argv[3] if len(sys.argv) > 3 else HERE / "results"))
+    put_into(pathlib.Path(sys.argv[2]), Figures(sys.argv[3] if len(sys.argv) > 3 else RESULTS))
 elif sys.argv[1:2] == ["--collect"]:
     print(collect(sys.argv[2], sys.argv[3:]), end="")
 else:
-    print(page(sys.argv[1] if len(sys.argv) > 1 else HERE / "results"), end="")
+    print(page(sys.argv[1] if len(sys.argv) > 1 else RESULTS), end="")

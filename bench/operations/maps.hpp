@@ -3,8 +3,8 @@
 // between the products of a transformer. Times the library's and everybody else's.
 #pragma once
 
-#include "peer.hpp"
-#include "suite.hpp"
+#include "harness/peer.hpp"
+#include "harness/suite.hpp"
 
 #include <benchmark/benchmark.h>
 

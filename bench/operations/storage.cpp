@@ -2,7 +2,7 @@
 // AdamW on every kind of storage. Names say how the parameter is kept; gradients and moments are
 // float unless the name says that they lie in blocks.
 #include "adamw.hpp"
-#include "main.hpp"
+#include "harness/main.hpp"
 
 #include <lowp/lowp.hpp>
 

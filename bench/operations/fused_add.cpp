@@ -2,7 +2,7 @@
 // p = round(fma(alpha, u, p)), with and without a report.
 #include "fused_add.hpp"
 
-#include "main.hpp"
+#include "harness/main.hpp"
 
 #include <lowp/lowp.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts, range and rounding errors of a tensor, and for comparison its range and its norm alone.
-#include "main.hpp"
-#include "suite.hpp"
+#include "harness/main.hpp"
+#include "harness/suite.hpp"
 
 #include <benchmark/benchmark.h>
 #include <lowp/abs_range.hpp>
