@@ -51,8 +51,8 @@ struct rms_norm_operation : operation<Executor> {
 ///
 /// of the exact one. n is columns, root is sqrt(variance + eps), largest is the row's greatest
 /// magnitude, and y is the factor of the weight. The second part matters if elements differ by less
-/// than about 2^-20 of their mean. It is the whole error of a row of equal elements, whose result is
-/// the bias. NaN, and zeros with eps 0, give the results of rms_norm. A row with infinity is NaN.
+/// than about 2^-20 of their mean. It is the whole error in a row of equal elements, whose result
+/// is the bias. NaN, and zeros with eps 0, give the results of rms_norm. Infinity makes a row NaN.
 ///
 /// @param in, out, columns, eps  as for rms_norm
 /// @param weight, bias           `columns` elements each

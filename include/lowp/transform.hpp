@@ -12,7 +12,7 @@ namespace detail {
 ///
 /// `function` takes lanes of one type F and returns an F. Write it for any F with the functions of
 /// lanes/lanes.hpp (fma, add, mul, select, ...): every backend and compiler flag gives the same
-/// bits. A NaN result is the canonical one. An executor copies `function` and may call it on several
+/// bits. A NaN result is the canonical one. An executor copies `function` and may call it on many
 /// threads at once; it throws nothing.
 ///
 /// @param out  n elements; may be the storage of an `in` whose elements have equal size
