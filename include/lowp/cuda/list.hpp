@@ -17,8 +17,8 @@
 
 namespace lowp::cuda {
 
-/// What the tensors of a list may be kept as: an element type, which stands for spans of it, or a
-/// storage that has no scale for a tensor, because one kernel serves all of them.
+/// A type for the tensors of a list: an element type, which stands for spans of it, or a storage.
+/// The storage has no member `scale`, because one kernel serves all tensors.
 template <class S>
 concept listable =
     element<S> || (detail::layered<S> && !requires(S const& storage) { storage.scale; });
@@ -34,9 +34,9 @@ struct listed_storage<T> {
 template <class S>
 using listed = typename listed_storage<S>::type;
 
-/// One tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. Tensor
-/// number i of a list is treated as it would be alone with i added to the tensor number in the upper
-/// half of a stochastic mode's stream.
+/// A tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. It gets
+/// the results of a call of its own. Tensor number i of the list adds i to the tensor number in the
+/// upper half of a stochastic mode's stream.
 template <listable P, element U>
 struct fused_add_tensor {
   listed<P> p;
@@ -97,7 +97,7 @@ template <class R>
 concept tensor_list =
     std::ranges::forward_range<R const> && is_listed<std::ranges::range_value_t<R>>;
 
-/// What was found out about the tensors of a list before anything is launched.
+/// The tensors of a list, checked before the first launch.
 struct checked_list {
   static constexpr int most_arrays = 8;  // two for each of the four slots of AdamW
   struct tensor {
@@ -109,7 +109,7 @@ struct checked_list {
   std::vector<tensor> tensors;
   std::vector<detail::listed_range> ranges;
 
-  /// A tensor that is listed twice, as tied weights are, would be written by two at once.
+  /// Returns the error text of a tensor that is listed twice, as tied weights: two would write it.
   detail::error_text overlap(char const* function) {
     auto const [one, other] = detail::find_overlap(ranges);
     if (one != other)
@@ -119,7 +119,7 @@ struct checked_list {
   }
 };
 
-/// Where an operation on each tensor of a list only says what it would run on.
+/// An executor that runs nothing and records the tensor of an operation.
 template <class Grid>
 struct list_recorder : on_grid<Grid> {
   checked_list& list;
@@ -141,12 +141,12 @@ struct list_recorder : on_grid<Grid> {
   template <class T>
   void note(T* data, std::size_t count) const {
     auto const begin = reinterpret_cast<std::uintptr_t>(data);
-    if constexpr (!std::is_void_v<T>)  // scales overlap where their codes do
+    if constexpr (!std::is_void_v<T>)  // scales overlap if their codes do
       list.ranges.push_back({begin, begin + count * sizeof(T), number, !std::is_const_v<T>});
   }
 };
 
-/// Where an operation that was given any one tensor of a list runs on all of them.
+/// An executor on which a call for any one tensor runs on all tensors of the list.
 template <class Grid>
 struct on_list : on_grid<Grid> {
   checked_list const& list;
@@ -156,7 +156,7 @@ struct on_list : on_grid<Grid> {
   void operator()(Make const& make, std::size_t, Report* reports,
                   Operand const&... operands) const {
     constexpr int arrays = (0 + ... + kernel_operand_of<Operand>::parts);
-    constexpr std::size_t other_bytes = 1024;  // of everything but the table
+    constexpr std::size_t other_bytes = 1024;  // all parameters but the table
     constexpr auto capacity =
         static_cast<int>((parameter_bytes - other_bytes - sizeof(tensor_table<arrays, 1>)) /
                              sizeof(typename tensor_table<arrays, 1>::tensor) +
@@ -188,8 +188,8 @@ struct on_list : on_grid<Grid> {
   }
 };
 
-/// Runs `call(where, tensor)` on all tensors of a list: checks each, then launches as few kernels as
-/// the parameters of a kernel have room for.
+/// Checks each tensor of a list by `call(executor, tensor)`, then runs it on all. Launches as few
+/// kernels as the space for kernel parameters allows.
 template <class Grid, class List, class Call>
 detail::error_text run_list(Grid& grid, char const* function, List const& list,
                             std::uint32_t stride, Call const& call) {

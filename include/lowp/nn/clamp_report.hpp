@@ -17,8 +17,8 @@ template <class T>
 concept clampable = element<T> && std::numeric_limits<T>::has_infinity &&
                     (std::same_as<T, float> || std::numeric_limits<T>::max_exponent >= 13);
 
-/// The largest finite value less 1000, to nearest in T: 64512 in float16, whose values from 32768 to
-/// 65504 are 32 apart. In float8_e5m2, bfloat16 and float it is the largest finite value itself.
+/// The largest finite value less 1000, to nearest in T: 64512 in float16, whose values from 32768
+/// to 65504 are 32 apart. In float8_e5m2, bfloat16 and float it is the largest finite value itself.
 template <clampable T>
 inline constexpr T clamp_limit = [] {
   if constexpr (std::same_as<T, float>) {

@@ -17,7 +17,7 @@ struct gelu_of_tanh {
   template <class F>
   LOWP_FN F operator()(F const& x) const {
     using U = lanes::word<F>;
-    constexpr float linear = 0x1.988454p0f, cubic = 0x1.2444f2p-4f;  // 2 sqrt(2/pi) * 1, * 0.044715
+    constexpr float linear = 0x1.988454p0f, cubic = 0x1.2444f2p-4f;  // 2 sqrt(2/pi); times 0.044715
     constexpr std::uint32_t minus_infinity = lanes::binary32_infinity | lanes::binary32_sign;
     F const a = lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
     F const slope =

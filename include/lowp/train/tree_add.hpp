@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call over a whole model, as with the trees of jochastic in JAX.
 #pragma once
 
 #include <lowp/ops/fused_add.hpp>
@@ -17,14 +16,14 @@ namespace lowp {
 
 namespace detail {
 
-/// One report for each tensor of a list.
+/// Reports, one for each tensor of a list.
 template <class T>
 concept report_list = std::convertible_to<T, std::span<update_report>>;
 
 template <class T>
 using as_of_one_tensor = std::conditional_t<report_list<T>, update_report&, T>;
 
-/// What an argument is for tensor number `number`.
+/// Returns the outcome argument of tensor number `number`.
 template <class T>
 LOWP_HOST_FN auto& of_one_tensor(T& outcome, std::uint32_t number) {
   if constexpr (report_list<T&>)
@@ -66,8 +65,7 @@ error_text too_few_reports(T&& outcome, std::size_t tensors) {
 
 }  // namespace LOWP_UNIT
 
-/// `fused_add` for each tensor, where `where` says; what is wrong with the first that something is
-/// wrong with is returned.
+/// Calls `fused_add` for each tensor. Returns the error text of the first refused call.
 template <class Executor, class Model, class Updates, class R, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text add_each(Executor const& executor, Model const& model,
                                                float alpha, Updates const& updates,
@@ -87,7 +85,7 @@ template <class Executor, class Model, class Updates, class R, class... Outcome>
   return {};
 }
 
-/// `tree_add`, where `where` says.
+/// The body of `tree_add`. Returns the error text of a refused call.
 template <class Executor, class Model, class Updates, class R = nearest_even, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text tree_add_on(Executor const& executor, Model const& model,
                                                   float alpha, Updates const& updates,
