@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cheapest look at a tensor: how small, how large, and whether it is still sound.
+// abs_range_of: the smallest and largest magnitude of a tensor, and its NaN and infinities.
 #pragma once
 
 #include <lowp/measure/abs_range.hpp>
@@ -17,7 +17,7 @@ struct abs_range_of_operation : operation<Executor> {
   }
 };
 
-/// Returns it.
+/// Returns the range of `in`.
 template <census_target To, class Executor, class S>
 LOWP_HOST_FN abs_range abs_range_from(Executor const& executor, S&& in) {
   abs_range_report<To> report;
@@ -29,15 +29,15 @@ LOWP_HOST_FN abs_range abs_range_from(Executor const& executor, S&& in) {
 
 namespace functions {
 
-/// Returns the smallest and largest magnitude of `in`, how many elements are NaN or infinite, and how many
-/// would overflow in `To`, decided after rounding as by `census`.
+/// Returns the smallest and largest magnitude of `in`, and counts NaN, infinities and overflows in
+/// `To`. Overflow is decided after rounding, as by `census`.
 ///
-/// One pass, exact, the same on every executor. A census tells more, such as what would become zero.
+/// Exact in one pass, and the same on every executor. `census` counts more, such as new zeros.
 ///
-/// @return     merges with that of other ranges by +=
-/// @tparam To  float, which finite floats do not overflow, or a narrow type, but float8_e8m0fnu
+/// @return     merges with the result of other ranges by +=
+/// @tparam To  float, in which no finite float overflows; or a narrow type, but not float8_e8m0fnu
 /// @param in   n elements, or any struct of the folder storage
-/// @throws std::invalid_argument  a storage whose parts differ in size, or whose scale is none
+/// @throws std::invalid_argument  a storage has parts of different sizes, or an invalid scale
 template <census_target To = float, readable S>
 [[nodiscard]] LOWP_HOST_FN abs_range abs_range_of(S&& in) {
   return detail::abs_range_from<To>(simd::this_thread{}, in);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GELU in its tanh form, which cubes its argument: float16 is infinite there beyond 40. Here nothing on
-// the way leaves the range of float.
+// GELU in its tanh form. It cubes its argument: in float16 the cube is infinite beyond 40. Here no
+// intermediate value leaves the range of float.
 #pragma once
 
 #include <lowp/nn/gelu.hpp>
@@ -9,14 +9,14 @@ namespace lowp {
 
 namespace detail {
 
-/// Computes out[i] = round(gelu(in[i])), gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), which PyTorch
-/// calls approximate='tanh' and T5 gelu_new.
+/// Computes out[i] = round(gelu(in[i])), gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+/// PyTorch calls it approximate='tanh', T5 gelu_new.
 ///
-/// The result is finite for every finite x, and never of greater magnitude than x. Infinity gives infinity,
-/// -infinity gives -0, its limit; the formula itself has infinity times 0 there. Before it is rounded to the
-/// format of `out` the result g is within 2 units in the last place if x is positive. If x is negative, it
-/// is within |g| 2^-24 (4 + 3 y) + 2^-145, with y = |2 sqrt(2/pi) (x + 0.044715 x^3)|: rounding y once is as
-/// much.
+/// The result is finite for every finite x, and its magnitude is at most |x|. Infinity gives
+/// infinity. -infinity gives -0, its limit; the formula itself has infinity times 0 there. g is the
+/// result before its rounding to the format of `out`. If x is positive, g is within 2 units in the
+/// last place. If x is negative, it is within |g| 2^-24 (4 + 3 y) + 2^-145, with
+/// y = |2 sqrt(2/pi) (x + 0.044715 x^3)|: one rounding of y costs as much.
 ///
 /// @param in   n elements
 /// @param out  n elements; may be the storage of `in` if elements have equal size
@@ -30,8 +30,8 @@ struct gelu_tanh_operation : operation<Executor> {
   }
 };
 
-/// Computes out[i] = round(gelu(gate[i]) * up[i]): the gated-gelu of T5 v1.1 and FLAN-T5, whose DenseReluDense has
-/// gate = wi_0 x and up = wi_1 x. The product is one multiplication in float with gelu as above.
+/// Computes out[i] = round(gelu(gate[i]) * up[i]), gelu as above and one product in float. T5 v1.1
+/// and FLAN-T5 call it gated-gelu: their DenseReluDense has gate = wi_0 x and up = wi_1 x.
 ///
 /// @param gate, up  n elements each
 /// @param out       n elements; may be the storage of one of them if elements have equal size

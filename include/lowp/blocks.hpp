@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// To and from codes with a power of two for each block of elements: MX of the OCP Microscaling Formats
-// Specification v1.0, and the same with larger blocks.
+// Conversion to and from codes with a power of two for each block: MX of the OCP Microscaling
+// Formats Specification v1.0, and the same with larger blocks.
 #pragma once
 
 #include <lowp/ops/block_cast.hpp>
@@ -11,23 +11,23 @@ namespace detail {
 
 /// Converts to blocks of codes:
 ///
-///     scales[b]  = by `rule` from the largest |in[i]| of block b; 2^-127 if all are zero; NaN if one is
-///                  infinite or NaN, and then the codes are NaN, or negative zero if T has no NaN
-///     codes[i]   = round(in[i] * (1 / scales[b])), the product in float, rounded to nearest even
+///     scales[b]  by `rule` from the largest |in[i]| of block b; 2^-127 if all are zero; NaN if one
+///                is infinite or NaN: then the codes are NaN, or negative zero if T has no NaN
+///     codes[i]   round(in[i] * (1 / scales[b])), the product rounded to nearest even in float
 ///
 /// and back: out[i] = round(codes[i] * scales[i / Block]).
 ///
-/// The first product is exact if the code is normal and the product at least 2^-126. The second is exact
-/// unless it is subnormal or beyond float's range. With the default rule no element saturates; an element
-/// that is small beside the largest of its block may become zero. MX proper has Block 32 and T
-/// float8_e5m2, float8_e4m3fn, float6_e3m2fn, float6_e2m3fn or float4_e2m1fn; scale_rule::floor gives the
-/// scales of the specification's 6.3.
+/// The first product is exact if the code is normal and the product at least 2^-126. The second is
+/// exact unless it is subnormal or beyond the range of float. With the default rule no element
+/// saturates. An element that is small beside the largest of its block may become zero. MX proper
+/// has Block 32 and T float8_e5m2, float8_e4m3fn, float6_e3m2fn, float6_e2m3fn or float4_e2m1fn.
+/// scale_rule::floor gives the scales of the specification's 6.3.
 ///
-/// @param in, out   n elements, and blocks_of<Block>(codes, scales): n codes and a scale for each block, of
-///                  which the last may be short. Codes may lie where the elements do if these have equal
-///                  size
+/// @param in, out   n elements, and blocks_of<Block>(codes, scales): n codes and a scale for each
+///                  block. The last block may be short. Codes may be the storage of the elements if
+///                  these have equal size
 /// @param rounding  a stochastic mode is keyed by the element's index
-/// @param policy    of the codes, if a floored scale is too small
+/// @param policy    overflow of the codes, if a floored scale is too small
 /// @throws std::invalid_argument  sizes differ, or ranges overlap in another way
 template <class Executor>
 struct block_cast_operation : operation<Executor> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of spans.
+// cast: conversion of spans.
 #pragma once
 
 #include <lowp/ops/cast.hpp>
@@ -10,12 +10,12 @@ namespace detail {
 
 /// Converts: out[i] = round(in[i]), each element rounded once from its exact value.
 ///
-/// A cast to the same format copies bits. A NaN keeps its sign and its leading payload bits as far as
-/// the format has them. `stochastic` changes no float on its way to float or double.
+/// A cast to the same format copies bits. A NaN keeps its sign, and its leading payload bits as far
+/// as the format has them. `stochastic` does not change a float that becomes float or double.
 ///
 /// @param in   n elements: float, a narrow type, double, or integers of 8 to 64 bits
-/// @param out  n elements: float, a narrow type, or double, which takes no integers; may be the storage
-///             of `in` if elements have equal size
+/// @param out  n elements: float, a narrow type, or double, which takes no integers; may be the
+///             storage of `in` if elements have equal size
 /// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 template <class Executor>
 struct cast_operation : operation<Executor> {

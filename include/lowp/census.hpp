@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a format would do to a tensor, found without storing it.
+// census: the effects that a format would have on a tensor, without storing it.
 #pragma once
 
 #include <lowp/measure/census/census.hpp>
@@ -8,17 +8,17 @@ namespace lowp {
 
 namespace detail {
 
-/// Counts what rounding to nearest even to `To` would do to the elements of `in`: one pass, exact counts.
+/// Counts what rounding to nearest even to `To` would do to `in`: exact counts in one pass.
 ///
 ///     range_census const all = census<float16>(weights);
 ///     if (all.overflow != 0) std::puts(text(all).c_str());
 ///
-/// Overflow is decided after rounding: in float16 65519 does not overflow and 65520 does, whatever would be
-/// stored for it, also if To has no infinity or saturates.
+/// Overflow is decided after rounding, also if To saturates or has no infinity. In float16, 65519
+/// does not overflow and 65520 does.
 ///
-/// @return     merges with that of other ranges by +=. The bits of its sum do not depend on how a range is
-///             cut into shards if all but the last are multiples of 2^14 elements
-/// @tparam To  float or a narrow type, but float8_e8m0fnu, which has no zero
+/// @return     merges with the result of other ranges by +=. The bits of its sum do not depend on
+///             the shards of a range if all but the last are multiples of 2^14 elements
+/// @tparam To  float or a narrow type, but not float8_e8m0fnu, which has no zero
 /// @param in   n elements of float or a narrow type
 template <class Executor, census_target To>
 struct census_to : operation<Executor> {
@@ -30,7 +30,7 @@ struct census_to : operation<Executor> {
   }
 };
 
-/// The same, added to a report.
+/// Adds the census of `in` to `report`.
 template <class Executor>
 struct census_operation : operation<Executor> {
   template <input In, census_target To>

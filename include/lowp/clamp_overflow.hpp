@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// T5's clamp of hidden states that have overflowed.
+// clamp_overflow: T5's clamp of hidden states that have overflowed.
 #pragma once
 
 #include <lowp/nn/clamp_overflow.hpp>
@@ -8,15 +8,15 @@ namespace lowp {
 
 namespace detail {
 
-/// Clamps, if any element is infinite, every element of greater magnitude than clamp_limit to that limit with
-/// its sign, infinities and finite ones; else nothing changes. NaN stays NaN. Returns the counts.
+/// Clamps x if any element is infinite: each magnitude above clamp_limit, finite or not, becomes
+/// clamp_limit and keeps its sign. Otherwise nothing changes. NaN stays NaN. Returns the counts.
 ///
-/// T5Block does this to hidden states in float16 after each of its layers (huggingface/transformers,
-/// models/t5/modeling_t5.py): the limit is the largest finite value less 1000, which leaves the next layer's
-/// residual some space. It hides an overflow and does not undo it: the report counts what is clamped.
+/// T5Block does this to float16 hidden states after each of its layers (huggingface/transformers,
+/// models/t5/modeling_t5.py). The limit, the largest finite value less 1000, leaves room for the
+/// next layer's residual. The clamp hides an overflow and does not undo it: the report counts it.
 ///
 /// @param x       n elements, changed in place
-/// @param report  in place of the returned one; must be empty, because the clamp reads it
+/// @param report  replaces the returned one; must be empty, because the clamp reads it
 template <class Executor>
 struct clamp_overflow_operation : operation<Executor> {
   template <output X>

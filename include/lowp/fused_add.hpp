@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scaled addition in place, rounded once.
+// fused_add: a scaled addition in place, rounded once.
 #pragma once
 
 #include <lowp/ops/fused_add.hpp>
@@ -15,11 +15,11 @@ namespace detail {
 /// @param p        n elements
 /// @param alpha    finite
 /// @param u        n elements; may be the storage of p if elements have equal size
-/// @param outcome  optionally an overflow policy, then optionally an update_report or an
-///                 update_amax, whose gradient is u, to add to
+/// @param outcome  an optional overflow policy, then an optional update_report or update_amax, to
+///                 which the call adds; its gradient is u
 /// @param list     in place of p and u: fused_add_tensor{p, u} of each tensor
-/// @throws std::invalid_argument  `alpha` is infinite or NaN, sizes differ, or p and u overlap in another
-///                                way
+/// @throws std::invalid_argument  `alpha` is infinite or NaN, sizes differ, or p and u overlap in
+///                                another way
 template <class Executor>
 struct fused_add_operation : operation<Executor> {
   static constexpr char const* name = "fused_add";

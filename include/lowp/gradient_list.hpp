@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of a whole model: unscale, measure and clip of a list of named tensors.
+// Gradients of a whole model: unscale, measure and clip for a list of named tensors.
 #pragma once
 
 #include <lowp/gradients.hpp>
@@ -8,11 +8,11 @@ namespace lowp {
 
 namespace detail {
 
-/// Multiplies all gradients of a list by clip_factor(norm, max_norm) and returns the report from before, as
-/// torch.nn.utils.clip_grad_norm_. The norm is that of all tensors together.
+/// Multiplies all gradients of a list by clip_factor(norm, max_norm), as
+/// torch.nn.utils.clip_grad_norm_. Returns the report from before. The norm is that of all tensors.
 ///
-/// If the factor is 1, or the norm is not finite, nothing is written. See report.nonfinite, as with
-/// error_if_nonfinite there. (There the gradients become NaN or 0 instead.)
+/// Nothing is written if the factor is 1 or the norm is not finite; PyTorch makes such gradients
+/// NaN or 0. See report.nonfinite, as with error_if_nonfinite of PyTorch.
 ///
 /// @param max_norm  at least 0; infinite only measures
 /// @param rounding  a stochastic mode is of_tensor(i) for tensor number i

@@ -7,9 +7,9 @@
 //     float const factor = clip_factor(report.norm(), max_norm);
 //     if (report.nonfinite == 0) { scale by factor, and step }
 //
-// The storage of `sum` decides what is lost: float next to nothing; bfloat16 with `stochastic` nothing in
-// the mean; kahan of two bfloat16 at most half a gap of its compensation each time; bfloat16 to nearest
-// each micro-batch below half a gap of the sum so far.
+// The storage of `sum` decides what is lost. float loses next to nothing, and bfloat16 with
+// `stochastic` nothing in the mean. kahan of two bfloat16 loses at most half a gap of its
+// compensation each time. bfloat16 to nearest loses each micro-batch below half a gap of the sum.
 #pragma once
 
 #include <lowp/train/gradient_list.hpp>
@@ -18,22 +18,22 @@ namespace lowp {
 
 namespace detail {
 
-/// Multiplies: g[i] = round(g[i] * inverse_scale). `report` counts each product in the same pass, before it
-/// is rounded to the format of g.
+/// Multiplies: g[i] = round(g[i] * inverse_scale). In the same pass, `report` counts each product
+/// before it is rounded to the format of g.
 ///
-/// One multiplication in float, rounded to nearest even; exact if the scale is a power of two and the
-/// product normal. An infinite or NaN element counts in report.nonfinite and becomes infinite or NaN; the
-/// caller then skips the step. If g is as narrow as float16, values that the loss scale kept from
-/// underflowing underflow here, as in torch.amp.GradScaler, which for that reason refuses float16. Measure
-/// g instead, and give `scaled` gradients to the optimizer, or cast them to a wider type.
+/// Each product is rounded to nearest even in float; it is exact if the scale is a power of two and
+/// the product normal. An infinite or NaN element counts in report.nonfinite and becomes infinite
+/// or NaN; the caller then skips the step. If g is as narrow as float16, values that the loss scale
+/// kept from underflow underflow here: torch.amp.GradScaler refuses float16 for this reason.
+/// Measure g instead, and give `scaled` gradients to the optimizer, or cast them to a wider type.
 ///
-/// @param g       n elements, or any struct of the folder storage; or a list of named spans, which takes
-///                the loss_scaler in place of inverse_scale and observes each tensor by name
-/// @param report  adds to it. The bits of its sum of squares do not depend on how the range is cut
-///                into shards if all but the last are multiples of 2^14 elements
+/// @param g         n elements, or any struct of the folder storage; or a list of named spans. With
+///                  a list, a loss_scaler replaces inverse_scale and observes each tensor by name
+/// @param report    the call adds to it. The bits of its sum of squares do not depend on the shards
+///                  of the range if all but the last are multiples of 2^14 elements
 /// @param rounding  a stochastic mode is of_tensor(i) for tensor number i of a list
-/// @throws std::invalid_argument  inverse_scale is not finite and above 0, or a tensor is listed twice.
-///                                Nothing is written.
+/// @throws std::invalid_argument  inverse_scale is not finite and above 0, or a tensor is listed
+///                                twice; nothing is written
 template <class Executor>
 struct unscale_operation : operation<Executor> {
   template <moment_storage G, number_argument InverseScale, range_rounding R = nearest_even>

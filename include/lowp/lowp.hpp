@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of the host side that needs nothing but the standard library: value types and rounding; cast,
-// scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and what they store;
+// All of the host side that needs only the standard library: value types and rounding; cast,
+// scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and their storages;
 // gradients, sums, scales, loss scaling, advice, census, abs_range_of; softmax, norms, gelu_tanh,
-// clamp_overflow, mask values; from_chars and to_chars. For less, include what you use.
+// clamp_overflow, mask values; from_chars and to_chars. For less, include single headers.
 #pragma once
 
 #include <lowp/abs_range.hpp>
@@ -33,7 +33,7 @@
 #include <lowp/update.hpp>
 #include <lowp/value.hpp>
 
-// Every operation that each executor has: openmp.hpp and cuda/lowp.cuh make theirs from this list.
+// The operations of every executor: openmp.hpp and cuda/lowp.cuh make theirs from this list.
 // clang-format off
 #define LOWP_OPERATIONS(X) \
   X(cast) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scale, mask and softmax of attention scores in one pass over memory.
+// scale_mask_softmax: scale, mask and softmax of attention scores in one pass over memory.
 #pragma once
 
 #include <lowp/nn/masked_softmax.hpp>
@@ -8,20 +8,21 @@ namespace lowp {
 
 namespace detail {
 
-/// Computes softmax of scale * in without the masked scores, otherwise as softmax: a row that is masked whole
-/// gives zeros.
+/// Computes softmax of scale * in without the masked scores, otherwise as softmax. A row that is
+/// masked whole gives zeros.
 ///
-/// A masked score may be anything, NaN included. A mask that is added is added by the fused multiply-add
-/// that scales; it hides with -inf, or with a number so low that nothing is left. The product with `scale`
-/// is rounded to float, which makes the relative error larger by (|scale * x| + |scale * max|) * 2^-24 unless
-/// it is exact, as it is for a power of two. A product beyond the range of float is infinite: see softmax.
+/// A masked score may be anything, NaN included. An additive mask joins in the fused multiply-add
+/// that scales. It hides with -inf, or with a number so low that nothing is left. The product with
+/// `scale` is exact for a power of two. Otherwise its rounding to float adds at most
+/// (|scale * x| + |scale * max|) * 2^-24 to the relative error. Beyond the range of float it is
+/// infinite: see softmax.
 ///
 /// @param in       rows * columns scores, row after row
 /// @param mask     see attention_mask and causal_mask
 /// @param out      as many elements as in; may be the storage of `in` if elements have equal size
 /// @param columns  elements of a row, at least 1
 /// @param scale    finite and not 0
-/// @throws std::invalid_argument  sizes that do not fit each other, a wrong scale, overlap
+/// @throws std::invalid_argument  sizes do not fit, the scale is wrong, or ranges overlap
 template <class Executor>
 struct scale_mask_softmax_operation : operation<Executor> {
   template <input In, score_mask Mask, output Out>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RMS norm and layer norm over rows, in float whatever the elements are: the square of 256 is infinite in
-// float16, and that of 1e20 in float.
+// RMS norm and layer norm over rows, in float for all element types: the square of 256 is infinite
+// in float16, and that of 1e20 in float.
 #pragma once
 
 #include <lowp/nn/normalization.hpp>
@@ -9,25 +9,24 @@ namespace lowp {
 
 namespace detail {
 
-/// Computes out = x / sqrt(mean of x^2 + eps) * weight in every row x: B. Zhang, R. Sennrich, "Root Mean Square
-/// Layer Normalization", arXiv:1910.07467, and T5LayerNorm without its rounding to the format of `weight` in
-/// between. The elements are scaled by a power of two, so that squares neither overflow nor vanish.
+/// Computes out = x / sqrt(mean of x^2 + eps) * weight in every row x: B. Zhang, R. Sennrich, "Root
+/// Mean Square Layer Normalization", arXiv:1910.07467, and T5LayerNorm without its rounding to the
+/// format of `weight`. A power of two scales the elements: squares neither overflow nor vanish.
 ///
 /// Before it is rounded to the format of `out`, a result is within
 ///
 ///     2^-24 (n / 512 + 9) |result| + 2^-149 (1 + sqrt(n) |weight|)
 ///
-/// of the exact one, for n columns. The second part matters in subnormal results, and in elements a hundred
-/// binades below the row's largest. A row with NaN is NaN. In a row with infinity, infinity becomes NaN and
-/// finite elements 0. With eps 0 a row of zeros is NaN.
+/// of the exact one, for n columns. The second part matters in subnormal results, and in elements a
+/// hundred binades below the row's largest. A row with NaN is NaN. In a row with infinity, infinity
+/// becomes NaN and finite elements 0. With eps 0 a row of zeros is NaN.
 ///
 /// @param in       rows of `columns` elements
 /// @param weight   `columns` elements
 /// @param out      as many as in; may be the storage of `in` if elements have equal size
-/// @param columns  of a row; the size of `in` is a multiple
+/// @param columns  elements of a row; the size of `in` is a multiple
 /// @param eps      finite and not negative
-/// @throws std::invalid_argument  sizes do not fit, eps is not such a number, or ranges overlap in
-///                                another way
+/// @throws std::invalid_argument  sizes do not fit, eps is wrong, or ranges overlap in another way
 template <class Executor>
 struct rms_norm_operation : operation<Executor> {
   template <input In, input Weight, output Out>
@@ -37,23 +36,23 @@ struct rms_norm_operation : operation<Executor> {
   }
 };
 
-/// Computes out = (x - m) / sqrt(mean of (x - m)^2 + eps) * weight + bias in every row x, m being its mean: J. L.
-/// Ba, J. R. Kiros, G. E. Hinton, "Layer Normalization", 2016.
+/// Computes out = (x - m) / sqrt(mean of (x - m)^2 + eps) * weight + bias in every row x of mean m:
+/// J. L. Ba, J. R. Kiros, G. E. Hinton, "Layer Normalization", 2016.
 ///
-/// First the mean, then the squares of differences from it. Before they are squared, the rest that rounding
-/// left of the mean is taken from the differences: the compensated variant of the two-pass algorithm (T. F.
-/// Chan, G. H. Golub, R. J. LeVeque, "Algorithms for Computing the Sample Variance", The American
-/// Statistician 37, 1983). The elements are scaled by a power of two.
+/// The mean comes first, then the squared differences from it. Before they are squared, what
+/// rounding left of the mean is subtracted from the differences. This is the compensated variant of
+/// the two-pass algorithm (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for Computing the
+/// Sample Variance", The American Statistician 37, 1983). A power of two scales the elements.
 ///
 /// Before it is rounded to the format of `out`, a result is within
 ///
 ///     2^-24 ((n / 256 + 16) (1 + |y|) |weight| + |bias|)
 ///       + 2^-45 (n / 256 + 9)^2 |weight| largest / root + 2^-150
 ///
-/// of the exact one: n is columns, root that of variance + eps, largest the largest magnitude of the row, and
-/// y the factor of the weight. The second part matters if elements differ by less than 2^-20 of their mean or
-/// so; in a row of equal elements, whose result is the bias, it is the whole error. NaN, and zeros with eps
-/// 0, give the results of rms_norm; a row with infinity is NaN.
+/// of the exact one. n is columns, root is sqrt(variance + eps), largest is the row's greatest
+/// magnitude, and y is the factor of the weight. The second part matters if elements differ by less
+/// than about 2^-20 of their mean. It is the whole error in a row of equal elements, whose result
+/// is the bias. NaN, and zeros with eps 0, give the results of rms_norm. Infinity makes a row NaN.
 ///
 /// @param in, out, columns, eps  as for rms_norm
 /// @param weight, bias           `columns` elements each

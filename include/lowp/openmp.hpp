@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of lowp.hpp on all threads of an OpenMP team: same arguments, same refusals, and
-// the same bits for any number of threads, sums of a report included.
+// The operations of lowp.hpp on all threads of an OpenMP team: same arguments, same refusals. The
+// bits are the same for any number of threads, sums of a report included.
 #pragma once
 
 #include <lowp/lowp.hpp>
@@ -24,13 +24,13 @@ LOWP_ON_TEAM(softmax_pb_relax)
 template <census_target To>
 inline constexpr detail::census_to<detail::openmp_team, To> census{};
 
-/// As lowp::abs_range_of.
+/// Returns lowp::abs_range_of, computed by all threads.
 template <census_target To = float, readable S>
 [[nodiscard]] LOWP_HOST_FN abs_range abs_range_of(S&& in) {
   return detail::abs_range_from<To>(detail::openmp_team{}, in);
 }
 
-/// An overflow_watch that looks at a tensor with all threads. The watch itself is one thread's.
+/// An overflow_watch that reads a tensor with all threads. The watch itself belongs to one thread.
 template <census_target To = float>
 using overflow_watch = lowp::overflow_watch<To, detail::openmp_team>;
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A projection whose result leaves a format's range, kept in it by a power of two:
+// A projection whose result leaves the range of a format. A power of two keeps it inside:
 //
 //     y = 2^k (W (2^-k x))
 //
-//     int const k = projection_exponent<float16>(measure(y_in_float).largest);   // once, of a sample
+//     int const k = projection_exponent<float16>(measure(y_sample).largest);  // once, in float
 //     scaling_report lost;
 //     scale_by_power_of_two(x, small, -k, lost);      // float16
 //     multiply(w, small, y);                          // the caller's, float16 in and out
 //     scale_by_power_of_two(y, residual, k);          // float, or bfloat16: the wider stream
 //
-// Only exponents change on the way, so y is what it would be in a float16 with more exponents: to the bit,
+// Only exponents change on the way. y is what a float16 with more exponents would give: to the bit,
 // if `lost` says that no element of x was subnormal.
 #pragma once
 
@@ -19,15 +19,15 @@ namespace lowp {
 
 namespace detail {
 
-/// Multiplies: out[i] = in[i] * 2^exponent, rounded to nearest even once. The product is exact unless it is
-/// below 2^-126 for a float, below the normal range of the format of `out`, or `out` has fewer bits.
+/// Multiplies: out[i] = in[i] * 2^exponent, rounded once to nearest even. The product is exact,
+/// unless `out` has fewer bits, or it is below the normal range of `out` or float (2^-126).
 ///
 /// @param in        n elements
 /// @param out       n elements; may be the storage of `in` if elements have equal size
 /// @param exponent  from -126 to 126
-/// @param report    optional: adds to it how many elements overflowed, and how many were not exact
-/// @throws std::invalid_argument  an exponent out of that range; sizes differ, or the ranges overlap in
-///                                another way
+/// @param report    optional; the call adds the numbers of overflowed and of inexact elements
+/// @throws std::invalid_argument  the exponent is out of range, sizes differ, or the ranges overlap
+///                                in another way
 template <class Executor>
 struct scale_by_power_of_two_operation : operation<Executor> {
   template <input In, output Out>

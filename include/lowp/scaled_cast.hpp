@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of spans with a scale for all elements.
+// scaled_cast: conversion of spans with one scale for all elements.
 #pragma once
 
 #include <lowp/ops/scaled_cast.hpp>
@@ -9,16 +9,14 @@ namespace lowp {
 namespace detail {
 
 /// Converts with a scale: out[i] = round(in[i] * scale). One multiplication in float, rounded to
-/// nearest even, then one rounding to the format of `out`.
-///
-/// The product is exact if the scale is a power of two and the product normal. A NaN result is the
-/// canonical one.
+/// nearest even, then one rounding to the format of `out`. The product is exact if the scale is a
+/// power of two and the product normal. A NaN result is the canonical one.
 ///
 /// @param in       n elements
 /// @param out      n elements; may be the storage of `in` if elements have equal size
 /// @param scale    finite and not 0
-/// @param largest  optional: the largest |in[i]| is merged into it in the same pass
-/// @throws std::invalid_argument  `scale` is not such a number, sizes differ, or the ranges overlap in
+/// @param largest  optional; merges the largest |in[i]| in the same pass
+/// @throws std::invalid_argument  `scale` is infinite, NaN or 0, sizes differ, or ranges overlap in
 ///                                another way
 template <class Executor>
 struct scaled_cast_operation : operation<Executor> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax over the rows of a matrix, in float whatever the elements are: finite for all scores that a
+// Softmax over the rows of a matrix, in float for all element types: finite for all scores that a
 // format can hold, however far apart.
 #pragma once
 
@@ -9,20 +9,20 @@ namespace lowp {
 
 namespace detail {
 
-/// Computes out = e^(x - max) / sum of e^(x - max) over each row, in float, rounded once to nearest even to
-/// the format of `out`. The bits are the same on every backend, and for every split into rows.
+/// Computes out = e^(x - max) / sum of e^(x - max) over each row, in float, rounded once to nearest
+/// even. The bits are the same on every backend, and for every split into rows.
 ///
-/// Before that rounding the relative error of a probability is at most
+/// Before that rounding to the format of `out`, a probability has at most a relative error of
 /// (max - x + ln n + n / 256 + 14) * 2^-24 for n columns; if it is subnormal, 2^-148 more.
 ///
-/// A score of -inf has probability 0. A row of -inf alone, which a mask may leave, gives zeros; a row with a
-/// NaN or +inf gives NaN everywhere, as the quotient does.
+/// A score of -inf has probability 0. A row of -inf alone, which a mask may leave, gives zeros. A
+/// row with a NaN or +inf gives NaN everywhere, as the quotient does.
 ///
 /// @param in       rows * columns elements, row after row
 /// @param out      as many; may be the storage of `in` if elements have equal size
 /// @param columns  elements of a row, at least 1
-/// @throws std::invalid_argument  sizes differ, are not a multiple of columns, or the ranges overlap in
-///                                another way
+/// @throws std::invalid_argument  sizes differ or are not a multiple of columns, or the ranges
+///                                overlap in another way
 template <class Executor>
 struct softmax_operation : operation<Executor> {
   template <input In, output Out>
@@ -31,9 +31,9 @@ struct softmax_operation : operation<Executor> {
   }
 };
 
-/// Computes out = x - max - ln(sum of e^(x - max)) over each row, otherwise as softmax. Before the rounding
-/// to `out` the absolute error is at most (2 (max - x) + 4 ln n + n / 256 + 12) * 2^-24. A score of -inf
-/// gives -inf.
+/// Computes out = x - max - ln(sum of e^(x - max)) over each row, otherwise as softmax. Before the
+/// rounding to `out`, the absolute error is at most (2 (max - x) + 4 ln n + n / 256 + 12) * 2^-24.
+/// A score of -inf gives -inf.
 template <class Executor>
 struct log_softmax_operation : operation<Executor> {
   template <input In, output Out>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A master in two halves: made, and put together.
+// split and join: the two halves of a master.
 #pragma once
 
 #include <lowp/ops/split.hpp>
@@ -8,14 +8,14 @@ namespace lowp {
 
 namespace detail {
 
-/// Splits floats into the halves of split_master.
+/// Splits floats into the halves of split_master:
 ///
 ///     high[i]  in[i] rounded to nearest, ties away from zero
-///     low[i]   the bits that `join` needs to give in[i] back
+///     low[i]   the bits with which `join` restores in[i]
 ///
-/// bfloat16 and std::uint16_t give every float back to the bit; a NaN comes back quiet. If both halves
-/// have fewer bits than a float, their master is in[i] rounded by `rounding`, and high[i] that master
-/// rounded.
+/// bfloat16 and std::uint16_t restore every float to the bit; a NaN becomes quiet. If both halves
+/// have fewer bits than a float, their master is in[i] rounded by `rounding`. high[i] is then that
+/// master rounded.
 ///
 /// @param in         n floats
 /// @param high, low  n elements each
@@ -29,7 +29,7 @@ struct split_operation : operation<Executor> {
   }
 };
 
-/// Joins: out[i] = the master whose halves are high[i] and low[i].
+/// Joins: out[i] = the master with the halves high[i] and low[i].
 ///
 /// @throws std::invalid_argument  sizes differ, or `out` overlaps a half
 template <class Executor>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sum, mean, dot and norm, never accumulated in a narrow type: there a running sum of ones stops at
-// 256, in bfloat16, and one of squares of 16 is infinite at the 256th, in float16.
+// sum, mean, dot and norm, never accumulated in a narrow type. A running sum of ones stops at 256
+// in bfloat16. A sum of squares of 16 is infinite at the 256th in float16.
 #pragma once
 
 #include <lowp/measure/sums.hpp>
@@ -9,15 +9,15 @@ namespace lowp {
 
 namespace detail {
 
-/// Returns the sum of the elements, or adds it to `report`. The error is at most 2^-48 of the sum of the
-/// magnitudes, however many elements there are.
+/// Returns the sum of the elements, or adds it to `report`. The error is at most 2^-48 of the sum
+/// of the magnitudes, for any number of elements.
 ///
-/// Terms are added in double precision, few at a time, and the sums of those exactly. It cannot overflow;
-/// sum_report says what infinities and NaN do.
+/// Terms are added in double precision, few at a time, and the sums of those exactly. The result
+/// cannot overflow; sum_report documents infinities and NaN.
 ///
 /// @param x       n elements, or any struct of the folder storage
-/// @param report  adds to it, so that shards of a sum can be merged. Its bits do not depend on how the
-///                range is cut into shards if all but the last are multiples of 2^14 elements
+/// @param report  the call adds to it, which merges the shards of a sum. Its bits do not depend on
+///                the shards if all but the last are multiples of 2^14 elements
 template <class Executor>
 struct sum_operation : operation<Executor> {
   template <readable X>
@@ -33,7 +33,7 @@ struct sum_operation : operation<Executor> {
   }
 };
 
-/// Returns the sum of the elements over their number; NaN of an empty range, as in numpy and PyTorch.
+/// Returns the sum of the elements over their number; NaN if there are none, as numpy and PyTorch.
 ///
 /// @param x  n elements, or any struct of the folder storage
 template <class Executor>
@@ -47,8 +47,8 @@ struct mean_operation : operation<Executor> {
   }
 };
 
-/// Returns the sum of a[i] * b[i], or adds it to `report`. Each product is exact; the error is at most 2^-48
-/// of the sum of their magnitudes.
+/// Returns the sum of a[i] * b[i], or adds it to `report`. Each product is exact. The error is at
+/// most 2^-48 of the sum of their magnitudes.
 ///
 /// @param a, b    n elements each, or any structs of the folder storage; may be the same
 /// @param report  as for `sum`
@@ -68,8 +68,8 @@ struct dot_operation : operation<Executor> {
   }
 };
 
-/// Returns the Euclidean norm, measure(x).norm(): within a relative 2^-48, NaN if an element is, infinite
-/// if one is.
+/// Returns the Euclidean norm, measure(x).norm(), within a relative 2^-48. It is NaN if an element
+/// is NaN, and infinite if one is infinite.
 ///
 /// @param x  n elements, or any struct of the folder storage
 template <class Executor>

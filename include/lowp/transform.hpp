@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation of your own at the speed of the library's.
+// transform: an operation of your own at the speed of the library's.
 #pragma once
 
 #include <lowp/ops/transform.hpp>
@@ -10,10 +10,10 @@ namespace detail {
 
 /// Runs a function of your own: out[i] = round(function(in[i]...)).
 ///
-/// `function` is called with lanes of one type F and returns an F. Written in the words of
-/// lanes/lanes.hpp (fma, add, mul, select, ...) for any F, it gives the same bits on every backend, and
-/// under every compiler flag. A NaN result is the canonical one. An executor copies `function` and may
-/// call it on several threads at once; it throws nothing.
+/// `function` takes lanes of one type F and returns an F. Write it for any F with the functions of
+/// lanes/lanes.hpp (fma, add, mul, select, ...): every backend and compiler flag gives the same
+/// bits. A NaN result is the canonical one. An executor copies `function` and may call it on many
+/// threads at once; it throws nothing.
 ///
 /// @param out  n elements; may be the storage of an `in` whose elements have equal size
 /// @param in   n elements each

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call over a whole model, as with the trees of jochastic in JAX.
+// tree_add: one call for a whole model, as with the trees of jochastic in JAX.
 #pragma once
 
 #include <lowp/train/tree_add.hpp>
@@ -8,17 +8,16 @@ namespace lowp {
 
 namespace detail {
 
-/// Adds to every tensor of a model: p[i] = round(fma(alpha, u[i], p[i])). All tensors are checked before any
-/// is written. A team of threads shares one tensor after the other.
+/// Adds to every tensor of a model: p[i] = round(fma(alpha, u[i], p[i])). All tensors are checked
+/// before any is written. A team of threads shares one tensor after the other.
 ///
 /// @param model     named storages of one type: spans, or kahan, master, split_master or scaled
 /// @param updates   as many named ranges, in the same order; if both have names, these are equal
-/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i, so that each has a stream of
-///                  its own; a model whose tensors are of several types is several lists, and the
-///                  second takes rounding.of_tensor(size of the first)
-/// @param outcome   optionally an overflow policy, then optionally an update_report& or
-///                  update_amax& of all tensors or a range of as many update_reports to add to
-/// @throws std::invalid_argument  what fused_add refuses, with the tensor's name; the lists differ in
+/// @param rounding  a stochastic mode is of_tensor(i) for tensor number i: each has its own stream.
+///                  A list of tensors of another type takes rounding.of_tensor(size of this list)
+/// @param outcome   an optional overflow policy, then an optional update_report or update_amax of
+///                  all tensors, or a range of as many update_reports, to which the call adds
+/// @throws std::invalid_argument  fused_add refuses a tensor, which is named; the lists differ in
 ///                  length or names; two tensors share memory of which one is written
 template <class Executor>
 struct tree_add_operation : operation<Executor> {

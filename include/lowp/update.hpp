@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizer steps in place.
+// update: optimizer steps in place.
 #pragma once
 
 #include <lowp/ops/lists.hpp>
@@ -11,25 +11,24 @@ namespace detail {
 
 /// Takes one step of an optimizer:
 ///
-///     update(p, g, sgd, step)              p += -lr * (g + weight_decay * p)
-///     update(p, g, momentum, sgd, step)    momentum = g at step 1, momentum * momentum + (1 - dampening) * g
-///                                          later, g including weight decay; not touched if momentum is 0
-///     update(p, g, m, v, adamw, step)      AdamW with first moment m and second moment v
+///     update(p, g, sgd, step)            p += -lr * (g + weight_decay * p)
+///     update(p, g, momentum, sgd, step)  momentum = g at step 1, then
+///                                        momentum * momentum + (1 - dampening) * g, where g
+///                                        includes weight decay; not touched if momentum is 0
+///     update(p, g, m, v, adamw, step)    AdamW with first moment m and second moment v
+///     update(list, optimizer, step)      each tensor of a list of sgd_tensor{p, g},
+///                                        momentum_tensor{p, g, momentum} or adamw_tensor{p, g, m, v}
 ///
-///     update(list, optimizer, step)        each tensor of a list: sgd_tensor{p, g},
-///                                          momentum_tensor{p, g, momentum}, adamw_tensor{p, g, m, v}
-///
-/// The step is computed in float from what is stored; the formulas are those of train/sgd.hpp and
+/// The step is computed in float from the stored values, by the formulas of train/sgd.hpp and
 /// train/adamw.hpp. Each slot is rounded once.
 ///
 /// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise
 /// @param step      counts from 1
-/// @param rounding  one mode for all narrow slots, or per_slot; a stochastic one gets `step` into
+/// @param rounding  one mode for all narrow slots, or per_slot. A stochastic mode takes `step` into
 ///                  the low half of its stream and gives each slot its own draw
-/// @param outcome   optionally an overflow policy, then optionally an update_report or an
-///                  update_amax to add to
-/// @throws std::invalid_argument  sizes differ; a written range overlaps another range; step 0 or above
-///                  2^63; a hyper-parameter that is not finite or outside its range. Nothing is written.
+/// @param outcome   optional: an overflow policy, then an update_report or update_amax to add to
+/// @throws std::invalid_argument  sizes differ; a written range overlaps another; a step is 0 or
+///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
 template <class Executor>
 struct update_operation : operation<Executor> {
   static constexpr char const* name = "update";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value types whole: conversions, operators, functions, numeric_limits and hash.
+// The value types with all their conversions, operators, functions, numeric_limits and hash.
 #pragma once
 
 #include <lowp/format/arithmetic.hpp>

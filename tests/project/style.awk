@@ -80,7 +80,7 @@ function add_comment(mark,   text, place) {
   sub(/\r$/, "", text)
   if (text ~ "^[ \t]*" mark) {
     check_line()
-    sub("^[ \t]*" mark, "", text)
+    sub("^[ \t]*" mark "/?<?", "", text)
     if (text ~ /SPDX-License|^!/ || text ~ /^[ \t]*$/) check_block()
     else add(text)
     return

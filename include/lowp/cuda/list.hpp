@@ -22,7 +22,7 @@ using lowp::fused_add_tensor;
 using lowp::momentum_tensor;
 using lowp::sgd_tensor;
 
-/// What was found out about the tensors of a list before anything is launched.
+/// The tensors of a list, checked before the first launch.
 struct checked_list {
   static constexpr int most_arrays = 8;  // two for each of the four slots of AdamW
   struct tensor {
@@ -35,7 +35,7 @@ struct checked_list {
   std::vector<detail::listed_range> ranges;
 };
 
-/// Where an operation on each tensor of a list only says what it would run on.
+/// An executor that runs nothing and records the tensor of an operation.
 template <class Grid>
 struct list_recorder : on_grid<Grid> {
   checked_list& list;
@@ -53,7 +53,7 @@ struct list_recorder : on_grid<Grid> {
   }
 };
 
-/// Where an operation that was given any one tensor of a list runs on all of them.
+/// An executor on which a call for any one tensor runs on all tensors of the list.
 template <class Grid>
 struct on_list : on_grid<Grid> {
   checked_list const& list;
@@ -63,7 +63,7 @@ struct on_list : on_grid<Grid> {
   void operator()(Make const& make, std::size_t, Report* reports,
                   Operand const&... operands) const {
     constexpr int arrays = (0 + ... + kernel_operand_of<Operand>::parts);
-    constexpr std::size_t other_bytes = 1024;  // of everything but the table
+    constexpr std::size_t other_bytes = 1024;  // all parameters but the table
     constexpr auto capacity =
         static_cast<int>((parameter_bytes - other_bytes - sizeof(tensor_table<arrays, 1>)) /
                              sizeof(typename tensor_table<arrays, 1>::tensor) +
@@ -95,8 +95,8 @@ struct on_list : on_grid<Grid> {
   }
 };
 
-/// Runs `call(where, tensor)` on all tensors of a list: checks each, then launches as few kernels as
-/// the parameters of a kernel have room for.
+/// Checks each tensor of a list by `call(executor, tensor)`, then runs it on all. Launches as few
+/// kernels as the space for kernel parameters allows.
 template <class Grid, class List, class Call>
 detail::error_text run_list(Grid& grid, char const* function, List const& list,
                             std::uint32_t stride, Call const& call) {

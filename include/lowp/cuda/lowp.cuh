@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of lowp.hpp over device memory, on a stream: same arguments after the stream, same
-// refusals, same bits. None of them synchronizes or allocates device memory, and all can be captured
-// into a CUDA graph.
+// refusals, same bits. None of them synchronizes or allocates device memory. A CUDA graph can
+// capture all of them.
 //
 //     lowp::cuda::cast(stream, in, out, rounding, overflow)
 //     lowp::cuda::scaled_cast(stream, in, out, scale, amax, rounding, overflow)
 //     lowp::cuda::block_cast(stream, in, blocks_of<32>(codes, scales), rounding, rule, overflow)
 //     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
-//     lowp::cuda::update(stream, p, g, momentum or m and v, optimizer, step, rounding, overflow, report)
+//     lowp::cuda::update(stream, p, g, moments..., optimizer, step, rounding, overflow, report)
 //     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
 //     lowp::cuda::unscale(stream, g, inverse_scale, gradient_report, rounding, overflow)
 //     lowp::cuda::measure(stream, g, gradient_report)
@@ -24,9 +24,9 @@
 //     lowp::cuda::rms_norm(stream, in, weight, out, columns, eps)
 //     lowp::cuda::layer_norm(stream, in, weight, bias, out, columns, eps)
 //
-// What is optional there is optional here. Ranges are anything with size() whose data() is a device
-// pointer; view(pointer, size) makes one. A report or amax lies in device memory, is given by
-// reference or pointer, and is read after synchronizing; all zero bytes are an empty one.
+// The same arguments are optional. A range has a size(), and its data() is a device pointer;
+// view(pointer, size) makes one. A report or amax lies in device memory, and is passed by reference
+// or pointer. Read it after synchronizing; all zero bytes are an empty one.
 //
 // A kernel can read from device memory what changes from one replay of a graph to the next:
 //
@@ -34,18 +34,18 @@
 //     step            step_state const*, which has lr, step and stream
 //     rounding        stochastic const*, but for update
 //
-// Many tensors in one launch, p and the other ranges being spans in the elements of a list:
+// Lists of tensors in one launch; p and the other ranges are spans in the elements of a list:
 //
 //     lowp::cuda::fused_add(stream, list of fused_add_tensor, alpha, rounding, overflow, report)
-//     lowp::cuda::update(stream, list of adamw_tensor ..., optimizer, step, rounding, overflow, report)
+//     lowp::cuda::update(stream, list of adamw_tensor..., optimizer, step, rounding, overflow,
+//                        report)
 //
-// There a std::span<update_report> in device memory may stand for the report: one a tensor.
+// There a std::span<update_report> in device memory may replace the report: one for each tensor.
 //
 // overflow_watch.cuh has an overflow_watch of device memory, pb_relax.cuh softmax_pb_relax.
 //
-// Each is also there as try_cast and so on, which return a status instead of throwing. The others throw
-// std::invalid_argument for what lowp's function refuses and for memory that the device cannot reach, and
-// lowp::cuda::error for a launch that CUDA refuses.
+// try_cast and so on return a status. The others throw: std::invalid_argument if lowp's function
+// refuses the call or the device cannot reach memory; lowp::cuda::error if CUDA refuses a launch.
 #pragma once
 
 #include <lowp/cuda/on_stream.cuh>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation on a stream: the arguments of a caller become those that the operation takes.
+// Operations on a stream, which convert the caller's arguments.
 #pragma once
 
 #include <lowp/cuda/launch.cuh>
@@ -34,14 +34,14 @@ inline constexpr bool is_report_pointer<clamp_report_of<T>*> = true;
 template <class T>
 inline constexpr bool is_report_list = std::convertible_to<T, std::span<update_report>>;
 
-/// Device memory as an operation takes it: a pointer as the object behind it, a range as a span.
+/// Converts an argument in device memory: a pointer to its object, a range to a span.
 template <class T>
 decltype(auto) argument(T&& x) {
   using U = std::remove_cvref_t<T>;
   if constexpr (is_report_pointer<U>)
     return *x;
   else if constexpr (is_report_list<U>)
-    return *std::span<update_report>(x).data();  // the others lie behind it
+    return *std::span<update_report>(x).data();  // the others follow it
   else if constexpr (std::convertible_to<U, stochastic const*>)
     return stored_rounding{x};
   else if constexpr (std::convertible_to<U, float const*>)
@@ -73,7 +73,7 @@ class on_stream {
     return answer(grid.outcome());
   }
 
-  /// For a list of tensors; a span of as many reports may stand for the report.
+  /// Runs on a list of tensors. A span of as many reports may replace the report.
   template <call_list List, class... Rest>
   auto operator()(cudaStream_t stream, List const& list, Rest&&... rest) const {
     constexpr char const* name = Operation<on_grid<gpu_grid>>::name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pb_relax.hpp over device memory, on a stream: for comparison with softmax.
+// softmax_pb_relax over device memory, on a stream, to compare it with softmax.
 #pragma once
 
 #include <lowp/cuda/on_stream.cuh>

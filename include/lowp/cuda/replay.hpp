@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments that lie in device memory and are read when a kernel runs, so that a captured CUDA graph
-// can be replayed with others.
+// Arguments in device memory, which a kernel reads when it runs: a captured CUDA graph can be
+// replayed with others.
 #pragma once
 
 #include <lowp/cuda/kernel_operand.hpp>
@@ -10,10 +10,10 @@
 
 namespace lowp::cuda {
 
-/// In device memory: what changes from one step to the next. `lr` takes the place of the optimizer's,
-/// and `stream` of that of every stochastic mode; as everywhere, `step` counts from 1 and is put into
-/// the stream's low half. What is wrong with them nobody can say before the kernel runs: a step of 0
-/// or an lr that is not finite and positive gives what the formulas give.
+/// The state in device memory that changes from step to step. `lr` replaces the optimizer's, and
+/// `stream` that of every stochastic mode. As everywhere, `step` counts from 1 and enters the
+/// stream's low half. No check is possible before the kernel runs: a step of 0, or an lr that is
+/// not finite and positive, gives what the formulas give.
 struct step_state {
   double lr;
   std::uint64_t step;
@@ -48,8 +48,8 @@ struct stepped_rounding {
   void const* stored_at() const { return state; }
 };
 
-/// Makes an optimizer's element function in device code: by one thread of a block, for it takes some
-/// hundred instructions.
+/// Makes an optimizer's element function in device code. One thread of a block makes it, because it
+/// takes some hundred instructions.
 template <class Element, class Optimizer>
 struct make_stored_step {
   static constexpr bool is_costly = true;
@@ -73,7 +73,7 @@ struct stored_number {
   void const* stored_at() const { return at; }
 };
 
-/// A step that is known when it runs: see detail::at_step.
+/// A step number that only a kernel reads: see detail::at_step.
 struct at_stored_step {
   step_state const* state;
 

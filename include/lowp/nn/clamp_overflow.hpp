@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// T5's clamp of hidden states that have overflowed.
+// The two passes of `clamp_overflow`: the first finds overflows, the second clamps.
 #pragma once
 
 #include <lowp/measure/gradients.hpp>
@@ -11,7 +11,7 @@ namespace lowp {
 
 namespace detail {
 
-/// x with a magnitude of at most `limit`; NaN as it is.
+/// Limits the magnitude of x to `limit`. NaN stays.
 struct clamping {
   float limit;
 
@@ -25,7 +25,7 @@ struct clamping {
   }
 };
 
-/// Read when it runs, so that a GPU need not wait for the report.
+/// Reads the report only when the clamp runs, so that a GPU need not wait for the report.
 template <clampable T>
 struct make_clamping {
   static constexpr float largest = convert<float>(std::numeric_limits<T>::max());
@@ -48,7 +48,7 @@ template <class Executor, class X>
            simd::operand<element_of<X>, simd::access::read>{std::ranges::data(x)});
   return {};
 }
-/// Of what find_overflow_on has found.
+/// Clamps by the report of find_overflow_on.
 template <class Executor, class X>
 LOWP_HOST_FN void clamp_found_on(Executor const& executor, X&& x,
                                  clamp_report_of<element_of<X>> const& report) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a clamp of overflows.
+// The report of `clamp_overflow`.
 #pragma once
 
 #include <lowp/format/math.hpp>
@@ -17,9 +17,8 @@ template <class T>
 concept clampable = element<T> && std::numeric_limits<T>::has_infinity &&
                     (std::same_as<T, float> || std::numeric_limits<T>::max_exponent >= 13);
 
-/// The largest finite value less 1000, to nearest in T. It is 64512 in float16, whose values
-/// between 32768 and 65504 are 32 apart. In float8_e5m2, bfloat16 and float it is the largest
-/// finite value itself.
+/// The largest finite value less 1000, to nearest in T: 64512 in float16, whose values from 32768
+/// to 65504 are 32 apart. In float8_e5m2, bfloat16 and float it is the largest finite value itself.
 template <clampable T>
 inline constexpr T clamp_limit = [] {
   if constexpr (std::same_as<T, float>) {
@@ -30,8 +29,7 @@ inline constexpr T clamp_limit = [] {
   }
 }();
 
-/// Counts over the elements of a range before they were clamped. All zero bytes are an empty
-/// report.
+/// Counts over the elements of a range before a clamp. All zero bytes are an empty report.
 struct clamp_report {
   std::uint64_t count = 0;     ///< elements seen
   std::uint64_t nan = 0;       ///< NaN elements, which stay
@@ -45,7 +43,7 @@ struct clamp_report {
     add(other);
     return *this;
   }
-  /// Merges a report, beside other threads or alone.
+  /// Merges a report, alone or while other threads merge.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(clamp_report const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);

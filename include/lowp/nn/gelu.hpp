@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// GELU in its tanh form, which cubes its argument: float16 is infinite there beyond 40. Here nothing on
-// the way leaves the range of float.
 #pragma once
 
 #include <lowp/lanes/exponential.hpp>
@@ -12,21 +10,20 @@ namespace lowp {
 
 namespace detail {
 
-/// x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, "Gaussian Error Linear
-/// Units (GELUs)", arXiv:1606.08415, section 2. As x / (1 + e^-2u), which is the same and takes one exp,
-/// and of the magnitude of u, so that neither end cancels: where x is negative, e^-2|u| is a factor.
+/// x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, "Gaussian Error
+/// Linear Units (GELUs)", arXiv:1606.08415, section 2. It is x / (1 + e^-2u), which takes one exp,
+/// computed from |u|, so that neither end cancels: for negative x, e^-2|u| is a factor.
 struct gelu_of_tanh {
   template <class F>
   LOWP_FN F operator()(F const& x) const {
     using U = lanes::word<F>;
-    constexpr float linear = 0x1.988454p0f,
-                    cubic = 0x1.2444f2p-4f;  // 2 sqrt(2/pi), and 0.044715 of it
+    constexpr float linear = 0x1.988454p0f, cubic = 0x1.2444f2p-4f;  // 2 sqrt(2/pi); times 0.044715
     constexpr std::uint32_t minus_infinity = lanes::binary32_infinity | lanes::binary32_sign;
     F const a = lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
     F const slope =
         lanes::fma(lanes::mul(a, a), lanes::broadcast<F>(cubic), lanes::broadcast<F>(linear));
-    F const e = exp_of_minus(lanes::mul(a, slope));  // of infinity, where a square is
-    // There e is 0, as for any number below -11.
+    F const e = exp_of_minus(lanes::mul(a, slope));  // 0 if the square is infinite
+    // e is 0 there, as for any x below -11; -infinity times 0 would be NaN.
     F const finite =
         lanes::select(lanes::equal(lanes::bits(x), lanes::broadcast<U>(minus_infinity)),
                       lanes::broadcast<F>(-128), x);
@@ -44,14 +41,14 @@ struct gated_gelu_of_tanh {
   }
 };
 
-/// A range and what errors call it.
+/// A range and its name in error texts.
 template <class Range>
 struct named_range {
   char const* name;
   Range& range;
 };
 
-/// An element function of ranges with names, where `where` says.
+/// Runs an element function over named ranges. Returns the error text of a refused call.
 template <class Executor, class Function, class Out, class R, class... In>
 [[nodiscard]] LOWP_HOST_FN error_text activation_on(Executor const& executor, char const* name,
                                                     Function const& function, Out& out,
@@ -68,7 +65,7 @@ template <class Executor, class Function, class Out, class R, class... In>
   return {};
 }
 
-/// `gelu_tanh` and `gated_gelu_tanh`, where `where` says; what is wrong is returned.
+/// The bodies of `gelu_tanh` and `gated_gelu_tanh`. Each returns the error text of a refused call.
 template <class Executor, class In, class Out, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 gelu_tanh_on(Executor const& executor, In&& in, Out&& out, R rounding = {},

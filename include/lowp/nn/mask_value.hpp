@@ -9,8 +9,7 @@
 
 namespace lowp {
 
-/// A type for an additive mask. A quarter of its range far exceeds the numbers for which e^-x is
-/// distinct.
+/// A type for an additive mask. A quarter of its range far exceeds every x whose e^-x is not 0.
 template <class T>
 concept maskable =
     element<T> && std::numeric_limits<T>::is_signed &&

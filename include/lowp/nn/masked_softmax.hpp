@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scale, mask and softmax of attention scores in one pass over memory.
+// Masks of attention scores, and the body of `scale_mask_softmax`.
 #pragma once
 
 #include <lowp/base/text.hpp>
@@ -16,13 +16,13 @@
 
 namespace lowp {
 
-/// A mask whose rows serve several rows of scores. The scores being (batch, head, query) rows, a mask of
-/// (batch, query) rows has heads = heads and queries = queries; one of (batch) rows, for padded keys, has
-/// queries = 1 and heads = heads * queries. With neither, all its rows are used again and again, as one
-/// of (query) rows wants.
+/// A mask whose rows serve several of the (batch, head, query) rows of scores. A mask of (batch,
+/// query) rows has heads = heads and queries = queries. One of (batch) rows, for padded keys, has
+/// queries = 1 and heads = heads * queries. If both are 0, all rows repeat, as (query) rows need.
 ///
-/// Elements are bool or std::uint8_t, not zero where a score is masked; or float or a narrow type, and
-/// then are added to the scaled score. A std::vector<bool> has no elements in memory: take std::uint8_t.
+/// Elements are bool or std::uint8_t, and not 0 if a score is masked. Or they are float or a narrow
+/// type, and are added to the scaled score. A std::vector<bool> has no elements in memory: use
+/// std::uint8_t.
 template <class T>
 struct attention_mask {
   std::span<T const> elements;
@@ -32,8 +32,9 @@ template <std::ranges::contiguous_range Mask>
 attention_mask(Mask&&, std::size_t = 0, std::size_t = 0)
     -> attention_mask<std::ranges::range_value_t<Mask>>;
 
-/// Query q of a sequence's last `queries` sees the keys up to its own: with as many keys as queries,
-/// column j of row q is masked for j > q; with more, the last column is the last query's.
+/// A causal mask: query q of a sequence's last `queries` sees the keys up to its own. With as many
+/// keys as queries, it masks column j of row q for j > q. With more, the last column is the last
+/// query's.
 struct causal_mask {
   std::size_t queries;
 };
@@ -83,7 +84,8 @@ struct causal_rows : softmax_rows<scaled_score> {
 
 inline namespace LOWP_UNIT {
 
-/// Whether a mask of so many rows goes with the scores, and what its rows do.
+/// Returns the error text of a mask that does not fit the scores. Sets `queries` and `heads` if
+/// both are 0.
 inline error_text check_mask(char const* function, std::size_t rows, std::size_t mask_rows,
                              std::size_t& queries, std::size_t& heads) {
   if (rows == 0) return {};
@@ -168,7 +170,7 @@ inline constexpr bool is_mask<M> = mask_element<std::ranges::range_value_t<M>>;
 
 }  // namespace detail
 
-/// What masks scores: an attention_mask, a contiguous range of its elements, or a causal_mask.
+/// A mask of scores: an attention_mask, a contiguous range of its elements, or a causal_mask.
 template <class M>
 concept score_mask = detail::is_mask<std::remove_cvref_t<M>>;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RMS norm and layer norm over rows, in float whatever the elements are: the square of 256 is infinite in
-// float16, and that of 1e20 in float.
+// The row operations of RMS norm and layer norm.
 #pragma once
 
 #include <lowp/base/text.hpp>
@@ -16,8 +15,8 @@ namespace lowp {
 
 namespace detail {
 
-/// A power of two that brings the largest of a row, and the square root of eps, to at most 4: no square
-/// overflows, what underflows is nothing beside the rest, and the quotients are the same.
+/// A power of two that scales the largest element of a row, and sqrt(eps), to at most 4. No square
+/// overflows, what underflows is negligible, and the quotients are the same.
 struct row_scale {
   float eps;
 
@@ -30,8 +29,8 @@ struct row_scale {
                                   lanes::broadcast<U>(highest));
     return lanes::from_bits<F>(lanes::hidden((lanes::broadcast<U>(highest + 1) - exponent) << 23));
   }
-  /// 1 / sqrt(squares / columns + eps), of elements times `scale`. An eps that is not 0 stays so: beside rows
-  /// that are scaled so far down it is nothing, unless all differences are 0, and then 0 is what must result.
+  /// Returns 1 / sqrt(squares / columns + eps) of elements times `scale`. A scaled eps that would
+  /// become 0 is negligible, but stays above 0, because a row of zero differences must give 0.
   template <class F>
   LOWP_FN F factor(F const& scale, F const& squares, F const& columns) const {
     using U = lanes::word<F>;
@@ -44,7 +43,7 @@ struct row_scale {
   }
 };
 
-/// What both norms do first: the largest magnitude, then elements times what that is scaled by.
+/// The first folds of both norms: the largest magnitude, then the scaled elements.
 struct scaled_rows {
   row_scale scale;
   float columns;
@@ -59,7 +58,7 @@ struct scaled_rows {
   }
 };
 
-/// Folds 0: the largest magnitude; 1: the squares of scaled elements.
+/// Fold 0 takes the largest magnitude, fold 1 the squares of scaled elements.
 struct rms_norm_rows : scaled_rows {
   using folds = std::tuple<fold::maximum, fold::sum>;
   template <class F>
@@ -89,8 +88,9 @@ struct rms_norm_rows : scaled_rows {
   }
 };
 
-/// Folds 0: the largest magnitude; 1: the elements, for their mean; 2: the differences from it, whose mean is
-/// what rounding left of the mean; 3: the squares of what differences then are.
+/// Fold 0 takes the largest magnitude, and fold 1 the elements, for their mean. Fold 2 takes the
+/// differences from it, for the rest that rounding left of the mean. Fold 3 takes the squares of
+/// the differences without that rest.
 struct layer_norm_rows : scaled_rows {
   using scaled_rows::value;
   using folds = std::tuple<fold::maximum, fold::sum, fold::sum, fold::sum>;
@@ -134,7 +134,7 @@ struct layer_norm_rows : scaled_rows {
 
 inline namespace LOWP_UNIT {
 
-/// What is wrong with what each column has.
+/// Returns the error text of a range that does not have one element for each column.
 inline error_text not_per_column(char const* function, extent const& range, std::size_t columns) {
   if (range.size == columns) return {};
   return std::string(function) + ": " + name_of(range) + " has " + std::to_string(range.size) +
@@ -147,7 +147,7 @@ inline error_text check_eps(char const* function, float eps) {
 
 }  // namespace LOWP_UNIT
 
-/// `rms_norm` and `layer_norm`, where `where` says; what is wrong is returned.
+/// The bodies of `rms_norm` and `layer_norm`. Each returns the error text of a refused call.
 template <class Executor, class In, class Weight, class Out>
 [[nodiscard]] LOWP_HOST_FN error_text rms_norm_on(Executor const& executor, In&& in,
                                                   Weight&& weight, Out&& out, std::size_t columns,

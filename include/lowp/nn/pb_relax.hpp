@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax as models computed it that had 16 bits for every step: for comparison, and for reproducing
-// those. softmax.hpp is more accurate and faster.
 #pragma once
 
 #include <lowp/base/text.hpp>
@@ -15,7 +13,7 @@ namespace lowp {
 
 namespace detail {
 
-/// Every step but the sum is rounded to T.
+/// Softmax with every step but the sum rounded to T.
 template <element T>
 struct pb_relax_rows : softmax_rows<plain_score> {
   template <class F>
@@ -50,7 +48,7 @@ template <class Executor, class In, class Out>
 [[nodiscard]] LOWP_HOST_FN error_text softmax_pb_relax_on(Executor const& executor, In&& in,
                                                           Out&& out, std::size_t columns,
                                                           float alpha) {
-  std::uint32_t const bits = lanes::bits(alpha);  // positive, finite: as an integer too
+  std::uint32_t const bits = lanes::bits(alpha);  // positive floats order as integers
   if (bits - 1 >= lanes::binary32_infinity - 1)
     return "softmax_pb_relax: alpha is " + text_of(alpha) + ", not finite and above 0";
   return row_map_on(executor, "softmax_pb_relax", in, out, columns,

@@ -14,9 +14,9 @@ namespace lowp {
 
 namespace detail {
 
-inline constexpr int most_scaling_exponent = 126;  // both ways as a normal float
+inline constexpr int most_scaling_exponent = 126;  // its power and the inverse are normal floats
 
-/// to = from * 2^k, and what T makes of that.
+/// to = from * 2^k. Returns the overflow and the inexactness of the product in T.
 template <census_target T>
 struct reported_scaling {
   float scale, inverse;
@@ -31,7 +31,7 @@ struct reported_scaling {
     auto const is_number = lanes::is_finite(from);
     auto const overflows =
         lanes::mask_and(is_number, lanes::greater(product, lanes::broadcast<U>(border - 1)));
-    // There and back again, in floats that are multiplied by powers of two.
+    // Scaled back by a power of two, the rounded product is the input if nothing was lost.
     U const kept =
         lanes::select(lanes::mask_or(overflows, lanes::mask_not(is_number)), zero, product);
     F const back = lanes::mul(rounded_magnitude<T, F>(kept), lanes::broadcast<F>(inverse));
@@ -55,7 +55,7 @@ struct make_reported_scaling {
   }
 };
 
-/// `scale_by_power_of_two`, where `where` says; what is wrong is returned.
+/// The bodies of `scale_by_power_of_two`. Each returns the error text of a refused call.
 template <class Executor, class In, class Out, class Report = simd::no_report>
 [[nodiscard]] LOWP_HOST_FN error_text power_of_two_on(Executor const& executor, In&& in, Out&& out,
                                                       int exponent, Report* report = nullptr) {
@@ -86,12 +86,11 @@ template <class Executor, class In, class Out>
 
 namespace functions {
 
-/// The least k, not below 0, for which 2^-k |y| is at most T's largest finite value over 2^headroom for every
-/// |y| <= largest.
+/// Returns the least k >= 0 for which 2^-k |y| is at most T's largest finite value over 2^headroom,
+/// for every |y| <= largest.
 ///
-/// @param largest   of the projection's result as float or bfloat16 has it. Where it is infinite or NaN
-///                  nothing can be said, and k is 0
-/// @param headroom  other inputs may give results of up to 2^headroom times that
+/// @param largest   result of the projection in float or bfloat16; if infinite or NaN, k is 0
+/// @param headroom  other inputs may give results of up to 2^headroom times `largest`
 template <scalable T>
 LOWP_FN constexpr int projection_exponent(amax const& largest, int headroom = 1) {
   int const k = 127 - static_cast<int>(lanes::bits(power_of_two_scale<T>(largest, headroom)) >> 23);

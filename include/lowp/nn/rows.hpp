@@ -17,7 +17,7 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// Returns an error text unless a range is rows of `columns` columns.
+/// Returns the error text of a range that is not rows of `columns` elements.
 inline error_text not_rows(char const* function, extent const& range, std::size_t columns) {
   if (columns == 0) return std::string(function) + ": columns is 0";
   if (range.size % columns == 0) return {};
@@ -27,7 +27,7 @@ inline error_text not_rows(char const* function, extent const& range, std::size_
 
 }  // namespace LOWP_UNIT
 
-/// Runs a row operation on `executor`, with checked arguments.
+/// Runs a row operation on `executor`. Its arguments have been checked.
 template <class Executor, class Operation, class T, class Scores, class Columns = std::tuple<>>
 LOWP_HOST_FN void run_rows(Executor const& executor, Operation const& operation, T* out,
                            std::size_t size, std::size_t columns, Scores const& scores,

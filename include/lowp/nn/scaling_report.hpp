@@ -12,12 +12,9 @@ namespace lowp {
 /// Counts over the elements of one or more ranges that were multiplied by powers of two. All zero
 /// bytes are an empty report.
 struct scaling_report {
-  std::uint64_t count = 0;  ///< elements seen
-  std::uint64_t overflowed =
-      0;  ///< finite elements beyond the largest finite value, once scaled and rounded
-  std::uint64_t inexact =
-      0;  ///< elements that rounding changed: they lost a bit below the subnormal end, or to
-          ///< a format narrower than the input's
+  std::uint64_t count = 0;       ///< elements seen
+  std::uint64_t overflowed = 0;  ///< finite elements that overflow once scaled and rounded
+  std::uint64_t inexact = 0;     ///< elements that lost a bit as subnormals or in a narrower format
 
   /// Returns true if scaling back restores every element.
   LOWP_FN constexpr bool lossless() const { return overflowed == 0 && inexact == 0; }
@@ -26,7 +23,7 @@ struct scaling_report {
     add(other);
     return *this;
   }
-  /// Merges a report, beside other threads or alone.
+  /// Merges a report, alone or while other threads merge.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(scaling_report const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -37,7 +34,7 @@ struct scaling_report {
 
 namespace detail {
 
-/// Outcomes in lanes, as a mask selects them: 1 if the element overflowed or was rounded, else 0.
+/// Outcomes in lanes: 1 if the element overflowed or was rounded, else 0.
 template <class F>
 struct scaling_outcome {
   lanes::word<F> overflowed, inexact;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax over the rows of a matrix, in float whatever the elements are: finite for all scores that a
-// format can hold, however far apart.
 #pragma once
 
 #include <lowp/lanes/exponential.hpp>
@@ -12,7 +10,7 @@ namespace lowp {
 
 namespace detail {
 
-/// A score as it is.
+/// Leaves a score as it is.
 struct plain_score {
   template <class F>
   LOWP_FN F operator()(F const& x) const {
@@ -20,8 +18,8 @@ struct plain_score {
   }
 };
 
-/// d = max - score, and the sum of e^-d. Where every score is -inf the maximum is taken as 0, so that
-/// each d is infinite and the sum 0. A NaN is d's too, and so is one of +inf - +inf, and then the sum's.
+/// d = max - score, and the sum of e^-d. If every score is -inf, the maximum is taken as 0: each d
+/// is infinite and the sum 0. A NaN score, or +inf - +inf, makes d NaN, and then the sum.
 template <class Score>
 struct shifted_rows {
   using folds = std::tuple<fold::maximum, fold::sum>;
@@ -94,7 +92,7 @@ struct log_softmax_rows : shifted_rows<Score> {
   }
   template <class F>
   LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
-    // Not a difference from zero, of which -ffast-math makes a change of sign: of zero, too.
+    // -ffast-math would turn 0 - log into a change of sign, also for 0.
     F const minus_log =
         lanes::fma(lanes::log(sum), lanes::broadcast<F>(-1), lanes::broadcast<F>(0));
     s.total =
@@ -107,7 +105,7 @@ struct log_softmax_rows : shifted_rows<Score> {
   }
 };
 
-/// An operation with one range in and one out; what is wrong is returned.
+/// Runs an operation with one range in and one out. Returns the error text of a refused call.
 template <class Executor, class In, class Out, class Operation>
 [[nodiscard]] LOWP_HOST_FN error_text row_map_on(Executor const& executor, char const* function,
                                                  In&& in, Out&& out, std::size_t columns,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a span-level function takes, and what it refuses.
+// The arguments that a span-level function takes, and those that it refuses.
 #pragma once
 
 #include <lowp/base/error_text.hpp>
@@ -20,14 +20,14 @@ template <class R>
 concept input = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                 element<std::ranges::range_value_t<R>>;
 
-/// The same, writable, and not a temporary that would die with what was written to it.
+/// A writable `input`. A temporary, which would die with its elements, is not one.
 template <class R>
 concept output = input<R> && std::ranges::borrowed_range<R> &&
                  std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
 
 namespace detail {
 
-/// Whether a requirement holds, and the name that a compiler shows if it does not.
+/// A requirement. If it does not hold, a compiler shows `Name`.
 template <bool Holds, class Name>
 struct requirement {};
 
@@ -40,8 +40,8 @@ struct first_unmet<requirement<false, Name>, Rest...> {
   using type = Name;
 };
 
-// A deleted overload takes what an operation refuses. Its last template argument is one of these, so
-// that the first lines of the diagnostic say why.
+// A deleted overload takes what an operation refuses. Its last template argument is one of these
+// names, so that the first lines of the diagnostic give the reason.
 struct an_argument_does_not_satisfy_input;
 struct an_argument_does_not_satisfy_output_which_is_writable_and_no_temporary;
 struct an_argument_does_not_satisfy_span_rounding;
@@ -72,16 +72,16 @@ struct operation {
   [[no_unique_address]] Executor executor{};
 };
 
-/// Executors that have finished when a call returns, so that it may return a value.
+/// An executor that has finished when a call returns, so that the call may return a value.
 template <class Executor>
 concept returns_values = std::derived_from<Executor, throwing>;
 
-/// A range as errors speak of it.
+/// A range with its name in error texts.
 struct extent {
   char const *name, *part;
   void const* data;
   std::size_t size, element_size;
-  std::size_t per_entry = 1;  ///< elements to an entry: more than one of scales
+  std::size_t per_entry = 1;  ///< elements for each entry; more than 1 for scales
 
   template <class R>
   LOWP_HOST_FN extent(char const* range_name, R& r, char const* part_name = "")
@@ -111,7 +111,7 @@ inline bool are_identical(extent const& a, extent const& b) {
   return a.data == b.data && a.size * a.element_size == b.size * b.element_size;
 }
 
-/// The checks of a call, in order: the first error text stays.
+/// Checks the arguments of a call in order, and keeps the first error text.
 class call_check {
  public:
   explicit call_check(char const* function) : function_(function) {}
@@ -142,11 +142,11 @@ class call_check {
                      " (", b_bytes, " bytes) overlap: ", high.name, high.part, " starts ",
                      a0 < b0 ? b0 - a0 : a0 - b0, " bytes into ", low.name, low.part});
   }
-  /// A range may be the storage of another, and overlaps it in no other way.
+  /// Refuses an overlap, unless both ranges are the same storage.
   void same_or_apart(extent const& a, extent const& b) {
     if (!are_identical(a, b)) no_overlap(a, b);
   }
-  /// An executor may be unable to reach a range, as a GPU the host's memory.
+  /// Refuses ranges that the executor cannot reach, such as host memory from a GPU.
   template <class Executor, class Extents = std::initializer_list<extent>>
   void reachable(Executor const& executor, Extents const& ranges) {
     if constexpr (requires(extent const& r) { executor.out_of_reach(r); })
@@ -155,8 +155,8 @@ class call_check {
         if (!why.empty()) add(std::string(function_) + ": " + why);
       }
   }
-  /// Elements of the last range come from those of the others: sizes are equal, and it may be the
-  /// storage of one.
+  /// Checks an operation that computes each element of the last range from those of the others. The
+  /// last range may be the storage of another.
   template <class Executor>
   void element_by_element(Executor const& executor, std::initializer_list<extent> ranges) {
     equal_sizes(ranges);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// To and from codes with a power of two for every few elements: MX of the OCP Microscaling Formats
-// Specification v1.0, and the same with larger blocks.
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
@@ -13,7 +11,7 @@ namespace lowp {
 
 namespace detail {
 
-/// The element function of a conversion whose NaN is computed: a block's scale may be one.
+/// The element function of a conversion that computes its NaN, because a block's scale may be NaN.
 struct copy_element {
   template <class F>
   LOWP_FN void operator()(F& to, F const& from) const {
@@ -26,7 +24,7 @@ struct make_copy_element {
 
 inline namespace LOWP_UNIT {
 
-/// `plain` has as many elements as there are codes, and may be the codes' storage.
+/// Checks a block cast. `plain` has one element for each code, and may be the storage of the codes.
 template <class Executor, class Blocks>
 error_text check_blocks(Executor const& executor, extent const& plain, Blocks const& blocks) {
   extent const codes("codes", blocks.codes), scales("scales", blocks.scales);
@@ -42,7 +40,7 @@ error_text check_blocks(Executor const& executor, extent const& plain, Blocks co
 
 }  // namespace LOWP_UNIT
 
-/// `block_cast`, where `where` says; what is wrong is returned.
+/// The bodies of `block_cast`. Each returns the error text of a refused call.
 template <class Executor, class In, class T, int Block, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text block_cast_on(Executor const& executor, In&& in,
                                                     block_scaled<T, Block> const& out,

@@ -8,11 +8,11 @@
 
 namespace lowp {
 
-/// As `input`, or of double or integers of 8 to 64 bits.
+/// An `input`, or such a range of double or of integers of 8 to 64 bits.
 template <class R>
 concept cast_input = input<R> || (std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                                   detail::plain_number<std::ranges::range_value_t<R>>);
-/// As `output`, or of double.
+/// An `output`, or such a range of double.
 template <class R>
 concept cast_output = output<R> || (cast_input<R> && std::ranges::borrowed_range<R> &&
                                     std::same_as<std::ranges::range_reference_t<R>, double&>);
@@ -36,8 +36,8 @@ using unmet_by_cast = typename first_unmet<
     requirement<
         false, the_arguments_do_not_satisfy_castable_integers_become_float_or_a_narrow_type>>::type;
 
-/// How the elements of a cast from From to To are rounded where they are read, and where they are
-/// written. What is not a float becomes one: rounded to odd if it will be rounded again.
+/// The roundings of a cast from From to To, when it reads and when it writes. Reading makes a float
+/// of any other number; it rounds to odd if the float will be rounded again.
 template <class From, class To, class R>
 struct cast_rounding {
   using read = std::conditional_t<plain_number<From>,
@@ -46,7 +46,7 @@ struct cast_rounding {
 };
 template <class From, class To>
 inline constexpr bool is_drawn_when_read = false;
-/// Up to six digits a float has enough for the fraction and a bit that says what is below.
+/// A float has room for the fraction and a sticky bit below it if To has at most six digits.
 template <plain_number From, element To>
   requires(!is_always_a_float<From>)
 inline constexpr bool is_drawn_when_read<From, To> = [] {
@@ -83,8 +83,7 @@ struct make_identity {
   LOWP_FN identity operator()() const { return {}; }
 };
 
-/// `cast`, where `where` says: simd::this_thread, a team of threads, a GPU. What is wrong is returned,
-/// and then nothing was done.
+/// The body of `cast`. Returns the error text of a refused call, which has no effect.
 template <class Executor, class In, class Out, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text cast_on(Executor const& executor, In&& in, Out&& out,
                                               R rounding = {},

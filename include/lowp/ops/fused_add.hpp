@@ -33,7 +33,6 @@ inline error_text check_alpha(char const* function, float alpha) {
 }
 }  // namespace LOWP_UNIT
 
-/// Makes the element function of a fused add.
 template <class Number>
 struct make_scaled_addition : made_of_number<Number> {
   LOWP_FN scaled_addition operator()() const { return {this->value()}; }
@@ -44,7 +43,7 @@ struct make_scaled_addition : made_of_number<Number> {
 template <class Number>
 make_scaled_addition(Number) -> make_scaled_addition<Number>;
 
-/// `fused_add`, where `where` says.
+/// The body of `fused_add`. Returns the error text of a refused call.
 template <class Executor, class P, class Make, class U, class R = nearest_even, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text fused_add_on(Executor const& executor, P&& p,
                                                    Make const& make, U&& u, R rounding = {},

@@ -17,8 +17,8 @@
 
 namespace lowp {
 
-/// What the tensors of a list may be kept as: an element type, which stands for spans of it, or a
-/// storage that has no scale for a tensor, because one kernel serves all of them.
+/// A type for the tensors of a list: an element type, which stands for spans of it, or a storage.
+/// The storage has no member `scale`, because one kernel serves all tensors.
 template <class S>
 concept listable =
     element<S> || (detail::layered<S> && !requires(S const& storage) { storage.scale; });
@@ -34,9 +34,9 @@ struct listed_storage<T> {
 template <class S>
 using listed = typename listed_storage<S>::type;
 
-/// One tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. Tensor
-/// number i of a list is treated as it would be alone with i added to the tensor number in the upper
-/// half of a stochastic mode's stream.
+/// A tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. It gets
+/// the results of a call of its own. Tensor number i of the list adds i to the tensor number in the
+/// upper half of a stochastic mode's stream.
 template <listable P, element U>
 struct fused_add_tensor {
   listed<P> p;
@@ -98,14 +98,14 @@ concept call_list = std::ranges::forward_range<R const> && is_listed<std::ranges
 
 namespace detail {
 
-/// One report for each tensor of a list.
+/// Reports, one for each tensor of a list.
 template <class T>
 concept report_list = std::convertible_to<T, std::span<update_report>>;
 
 template <class T>
 using as_of_one_tensor = std::conditional_t<report_list<T>, update_report&, T>;
 
-/// What an argument is for tensor number `number`.
+/// Returns the outcome argument of tensor number `number`.
 template <class T>
 LOWP_HOST_FN auto& of_one_tensor(T& outcome, std::uint32_t number) {
   if constexpr (report_list<T&>)

@@ -29,7 +29,7 @@ LOWP_HOST_FN auto as_number(N const& n) {
     return static_cast<float>(n);
 }
 
-/// Base of what makes an element function of a number.
+/// The base of a type that makes an element function from a number.
 template <class N>
 struct made_of_number;
 template <>
@@ -42,7 +42,7 @@ struct made_of_number<float> {
     return check(function, number);
   }
 };
-/// Nobody can check it before a kernel reads it.
+/// No check is possible before a kernel reads the number.
 template <stored_number N>
 struct made_of_number<N> {
   N number;

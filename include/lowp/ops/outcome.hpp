@@ -36,7 +36,7 @@ concept report_is_lvalue =
     !reports_update<std::remove_cvref_t<T>> || std::same_as<T, std::remove_cvref_t<T>&>;
 }  // namespace detail
 
-/// `()`, `(overflow)`, `(report&)` or `(overflow, report&)`, the report being an update_report or an
+/// `()`, `(overflow)`, `(report&)` or `(overflow, report&)`. The report is an update_report or an
 /// update_amax.
 template <class... T>
 concept policy_then_report =
@@ -44,7 +44,7 @@ concept policy_then_report =
 
 namespace detail {
 
-/// The policy for elements of type T: what was given, or the format's default.
+/// Returns the policy that was given, or the default of T.
 template <element T>
 LOWP_FN constexpr overflow policy_among() {
   return default_overflow<T>;
@@ -59,7 +59,7 @@ LOWP_FN constexpr overflow policy_among(Report const&) {
   return default_overflow<T>;
 }
 
-// The report that was given; a null no_report otherwise.
+// Returns the report that was given, or a null no_report.
 LOWP_HOST_FN simd::no_report* report_among() { return nullptr; }
 LOWP_HOST_FN simd::no_report* report_among(overflow) { return nullptr; }
 template <class Report>

@@ -13,7 +13,7 @@ namespace lowp {
 
 namespace detail {
 
-/// to = from * scale; `from` is what an amax is told of.
+/// to = from * scale. Returns `from`, which an amax measures.
 struct scaling {
   float scale;
 
@@ -33,7 +33,6 @@ inline error_text check_scale(char const* function, float scale) {
 
 }  // namespace LOWP_UNIT
 
-/// Makes the element function of a scaled cast.
 template <class Number>
 struct make_scaling : made_of_number<Number> {
   LOWP_FN scaling operator()() const { return {this->value()}; }
@@ -61,7 +60,7 @@ template <class Executor, class In, class Out, class Make, class Report, class R
   return {};
 }
 
-/// `scaled_cast`, with and without amax, where `where` says; what is wrong is returned.
+/// The bodies of `scaled_cast`. Each returns the error text of a refused call.
 template <class Executor, class In, class Out, class Make, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 scaled_cast_on(Executor const& executor, In&& in, Out&& out, Make const& make, R rounding = {},

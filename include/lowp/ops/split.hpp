@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// A master in two halves, made and put together.
 #pragma once
 
 #include <lowp/ops/cast.hpp>
@@ -11,7 +10,7 @@ namespace lowp {
 
 namespace detail {
 
-/// `split`, where `where` says.
+/// The body of `split`. Returns the error text of a refused call.
 template <class Executor, class In, class High, class Low, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 split_on(Executor const& executor, In&& in, High&& high, Low&& low, R rounding = {},
@@ -31,7 +30,7 @@ split_on(Executor const& executor, In&& in, High&& high, Low&& low, R rounding =
   return {};
 }
 
-/// `join`, where `where` says.
+/// The body of `join`. Returns the error text of a refused call.
 template <class Executor, class High, class Low, class Out>
 [[nodiscard]] LOWP_HOST_FN error_text join_on(Executor const& executor, High&& high, Low&& low,
                                               Out&& out) {

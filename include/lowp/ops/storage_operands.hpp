@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a parameter or a moment may be kept as: a range of one element type, or one of these.
+// Storages of a parameter or a moment: a range of one element type, or a struct of these headers.
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
@@ -29,7 +29,7 @@ concept layered = requires(S const& storage) {
   S::names;
 };
 
-/// One with a scale for every few elements.
+/// A layered storage with a scale for each block of elements.
 template <class S>
 concept in_blocks = layered<S> && requires { S::elements_per_scale; };
 
@@ -43,18 +43,18 @@ inline constexpr bool are_written<std::tuple<std::span<T>...>> = !(std::is_const
 
 }  // namespace detail
 
-/// What can be read: an `input`, or scaled codes of one.
+/// An `input`, or any struct of the folder storage.
 template <class S>
 concept readable = input<S> || detail::layered<std::remove_cvref_t<S>>;
 
-/// What a moment may be kept as: an `output`, or any struct of the folder storage.
+/// A storage for a moment: an `output`, or any struct of the folder storage.
 template <class S>
 concept moment_storage =
     output<S> ||
     (detail::layered<std::remove_cvref_t<S>> &&
      detail::are_written<decltype(std::declval<std::remove_cvref_t<S> const&>().parts())>);
 
-/// What a parameter may be kept as: the same but block_scaled.
+/// A storage for a parameter: as for a moment, but not block_scaled.
 template <class S>
 concept storage = moment_storage<S> && !detail::in_blocks<std::remove_cvref_t<S>>;
 
@@ -73,7 +73,7 @@ using must_be_readable =
 
 inline namespace LOWP_UNIT {
 
-/// The ranges of an argument, as errors speak of them.
+/// Returns the ranges of an argument, with their names in error texts.
 template <class S>
 auto extents_of(char const* name, S& s) {
   if constexpr (layered<std::remove_const_t<S>>) {
@@ -93,7 +93,7 @@ auto joined(Extents const&... each) {
   return std::apply([](auto const&... e) { return std::array{e...}; }, std::tuple_cat(each...));
 }
 
-/// Asks each storage whether it is sound.
+/// Adds the error text of each invalid storage.
 template <std::size_t N, class... S>
 void check_storages(call_check& check, char const* const (&names)[N], S const&... storages) {
   std::size_t i = 0;
@@ -107,7 +107,7 @@ void check_storages(call_check& check, char const* const (&names)[N], S const&..
   (add(storages), ...);
 }
 
-/// Returns the error text of storages that are read.
+/// Returns the error text of an operation that only reads its storages.
 template <class Executor, std::size_t N, class Extents, class... S>
 error_text check_readable(Executor const& executor, char const* function,
                           char const* const (&names)[N], Extents const& extents,
@@ -119,7 +119,7 @@ error_text check_readable(Executor const& executor, char const* function,
   return check.text();
 }
 
-/// No two arrays overlap, but `from` may be all of `to`.
+/// Refuses arrays that overlap. If there are only two, `from` may be the storage of `to`.
 template <std::size_t N, std::size_t M>
 void check_overlap(call_check& check, std::array<extent, N> const& to,
                    std::array<extent, M> const& from) {
@@ -135,7 +135,7 @@ void check_overlap(call_check& check, std::array<extent, N> const& to,
 
 }  // namespace LOWP_UNIT
 
-/// The element type whose default policy is meant.
+/// The element type whose default policy a storage takes.
 template <class S>
 struct policy_type_of {
   using type = element_of<S>;
@@ -176,7 +176,7 @@ LOWP_HOST_FN auto composite_operand(S const& s, R const& rounding, overflow poli
       s.layout(), tuple};
 }
 
-/// A storage as a kernel's operand.
+/// Returns the kernel operand of a storage.
 template <simd::access A, class S, class R = nearest_even>
 LOWP_HOST_FN auto operand_of(S& s, R const& rounding = {},
                              overflow policy = default_overflow<policy_type<S>>,

@@ -17,8 +17,8 @@
 
 namespace lowp {
 
-/// A tensor of a list: a span, or any struct of the folder storage. The caller owns the name's
-/// characters and the elements.
+/// A tensor of a list: a span, or any struct of the folder storage. The caller owns the elements
+/// and the characters of the name.
 template <class Values>
 struct named {
   std::string_view name;
@@ -41,22 +41,22 @@ template <class L>
 using values_of = decltype(std::declval<std::ranges::range_value_t<L>&>().values);
 }  // namespace detail
 
-/// A range of `named`, all of one type. Tensors of other types need another list. Their numbers,
-/// which key stochastic rounding, continue if its mode is `of_tensor(size of the first list)`.
+/// A range of `named`, all of one type. Tensors of other types need another list. Their numbers key
+/// stochastic rounding; they continue if its mode is `of_tensor(size of the first list)`.
 template <class L>
 concept tensor_list = std::ranges::forward_range<L const> &&
                       detail::is_named<std::remove_cv_t<std::ranges::range_value_t<L>>>;
 
 namespace detail {
 
-/// A range of memory of tensor number `tensor` in a list.
+/// The memory of tensor number `tensor` of a list.
 struct listed_range {
   std::uintptr_t begin, end;
   std::uint32_t tensor;
   bool is_written;
 };
 
-/// An executor with which an operation only checks its arguments.
+/// An executor that runs nothing, so that an operation only checks its arguments.
 struct dry_run {
   template <class... Arguments>
   LOWP_HOST_FN void operator()(Arguments const&...) const {}
@@ -66,12 +66,13 @@ struct dry_run {
 
 inline namespace LOWP_UNIT {
 
-/// Returns two tensors of which one is written in memory of the other; two equal numbers if there
-/// are none. Tied weights that are listed twice would be written twice, or by two threads at once.
+/// Returns the numbers of two tensors that share memory of which one is written; equal numbers if
+/// there are no such tensors. Tied weights that are listed twice would be written twice, or by two
+/// threads at once.
 inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_range>& ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](listed_range const& a, listed_range const& b) { return a.begin < b.begin; });
-  // Earlier ranges that reach furthest, of two tensors: one of them is not the next range's own.
+  // The ranges of two tensors that reach furthest: one of them is not the next range's own tensor.
   struct furthest {
     listed_range const *first = nullptr, *other = nullptr;
 

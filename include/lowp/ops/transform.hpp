@@ -10,7 +10,7 @@ namespace lowp {
 
 namespace detail {
 
-/// A caller's element function as the kernel wants one.
+/// Adapts a function that returns its result to the form that a kernel calls.
 template <class Function>
 struct returned {
   Function function;
@@ -26,7 +26,7 @@ struct make_returned {
   LOWP_FN returned<Function> operator()() const { return {function}; }
 };
 
-/// `transform`, where `where` says.
+/// The body of `transform`. Returns the error text of a refused call.
 template <class Executor, class Function, class R, class Out, class... In>
 [[nodiscard]] LOWP_HOST_FN error_text transform_on(Executor const& executor,
                                                    Function const& function, R rounding, Out&& out,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executors of the calling thread. An executor says where an operation runs:
 //
-//     executor(make_function, count, report, operands...)   the loop over elements
-//     executor.rows(row_call)                               the loop over rows
+//     executor(make_function, count, report, operands...)  the loop over elements
+//     executor.rows(row_call)                              the loop over rows
 //     executor.copy(to, from, count)
-//     executor.refuse_if(error_text)                        what happens to a refused call
-//     executor.out_of_reach(extent)                         optional: the error text of a range that
-//                                                           it cannot reach
+//     executor.refuse_if(error_text)                       handles a refused call
+//     executor.out_of_reach(extent)                        optional: returns the error text of a
+//                                                          range that it cannot reach
 #pragma once
 
 #include <lowp/base/error_text.hpp>
@@ -19,7 +19,7 @@ namespace lowp {
 
 namespace simd {
 
-/// An executor: the calling thread.
+/// The executor of the calling thread.
 struct this_thread : detail::throwing {
   template <class MakeFunction, class Report, class... Operand>
   LOWP_HOST_FN void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
@@ -42,8 +42,8 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// An executor for reports: the calling thread takes block after block, each with its own sums. Sums of
-/// blocks are added exactly, so a range gives the bits of its shards if these are multiples of a block.
+/// An executor for reports: the calling thread takes block after block, each with its own sums. It
+/// adds these exactly, so a range gives the bits of its shards if they are multiples of a block.
 struct blocks_on_this_thread : throwing {
   static constexpr std::size_t block = 1 << 14;
 
@@ -58,7 +58,7 @@ struct blocks_on_this_thread : throwing {
 
 }  // namespace LOWP_UNIT
 
-/// The executor that gives an operation's sums their bits.
+/// Returns the executor that fixes the bits of an operation's sums.
 template <class Executor>
 LOWP_HOST_FN Executor const& by_blocks(Executor const& executor) {
   return executor;

@@ -22,10 +22,10 @@ inline namespace LOWP_UNIT {
 
 /// An executor: a team of threads, each with a few shards of every range.
 struct openmp_team : throwing {
-  /// Elements of a shard. Random bits come in blocks of 8 elements, kernels in batches of at most
-  /// 256; a shard takes a few microseconds, and its streams fit a core's cache.
+  /// Elements of a shard: a multiple of the 8 that share random bits, and of kernel batches of at
+  /// most 256. A shard takes a few microseconds, and its streams fit a core's cache.
   static constexpr std::size_t shard = blocks_on_this_thread::block;
-  /// Threads meet after so many shards, so that the shards' reports take little memory.
+  /// Threads meet after this many shards, so that the shards' reports take little memory.
   static constexpr std::size_t most_shards = 1 << 12;
 
   template <class MakeFunction, class Report, class... Operand>
@@ -56,7 +56,7 @@ struct openmp_team : throwing {
  private:
   template <class Fn>
   static void for_each_shard(std::size_t count, std::size_t in_shard, Fn const& fn) {
-    static_cast<void>(isa());  // throws here if it must: an exception cannot leave a team
+    static_cast<void>(isa());  // throws here if at all: no exception can leave a team
     std::size_t const shards = (count + in_shard - 1) / in_shard;
 #pragma omp parallel for schedule(static) if (shards > 1)
     for (std::size_t i = 0; i < shards; ++i)
@@ -66,7 +66,7 @@ struct openmp_team : throwing {
   template <class MakeFunction, class Report, class... Operand>
   static void in_shards(MakeFunction const& make_function, std::size_t count, Report* report,
                         Operand const&... operands) {
-    // Merged in order, so that the last bits of a sum do not show which thread ran a shard.
+    // Merged in order, so that the bits of a sum do not show which thread ran a shard.
     std::vector<Report> reports(report == nullptr ? 0 : (count + shard - 1) / shard);
     for_each_shard(count, shard, [&](std::size_t first, std::size_t size) {
       simd::dispatch(make_function, size, report == nullptr ? nullptr : &reports[first / shard],

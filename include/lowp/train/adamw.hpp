@@ -12,7 +12,7 @@ struct adamw_element;
 }  // namespace detail
 
 /// Adam with decoupled weight decay (I. Loshchilov, F. Hutter, "Decoupled weight decay
-/// regularization", ICLR 2019); names, defaults and meaning as torch.optim.AdamW.
+/// regularization", ICLR 2019), with the names, defaults and meaning of torch.optim.AdamW.
 struct adamw {
   double lr = 1e-3, beta1 = .9, beta2 = .999, eps = 1e-8, weight_decay = 1e-2;
 
@@ -27,7 +27,7 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
-/// 1 - beta^step, by squaring.
+/// Returns 1 - beta^step, by squaring.
 LOWP_FN double bias_correction(double beta, std::uint64_t step) {
   double power = 1, square = as_float(beta);
   for (; step != 0; step >>= 1) {
@@ -37,8 +37,8 @@ LOWP_FN double bias_correction(double beta, std::uint64_t step) {
   return lanes::sub(1.0, power);
 }
 
-/// One element of AdamW. m and v are used unrounded; weight decay, step and parameter meet in one
-/// rounding.
+/// A step of AdamW for one element. m and v are used unrounded. Weight decay, step and parameter
+/// meet in one rounding.
 struct adamw_element {
   float one_minus_beta1, one_minus_beta2, beta2, correction2, minus_step, minus_decay, eps;
   bool decays;

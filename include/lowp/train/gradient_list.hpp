@@ -17,7 +17,7 @@ namespace lowp {
 /// A tensor_list of plain spans.
 template <class L>
 concept input_list = tensor_list<L> && input<detail::values_of<L>>;
-/// The same, writable.
+/// A writable input_list.
 template <class L>
 concept output_list = input_list<L> && output<detail::values_of<L>>;
 
@@ -25,7 +25,7 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// A tensor may be in the list once only.
+/// Returns the error text of a tensor that is listed twice.
 template <class List>
 error_text listed_twice(char const* function, List const& gradients) {
   std::vector<listed_range> ranges;
@@ -62,7 +62,7 @@ LOWP_HOST_FN gradient_report measure_list_on(Executor const& executor, List cons
   return all;
 }
 
-/// Of a factor, which unlike a scale may be 0.
+/// Makes a scaling by a factor, which unlike a scale may be 0.
 struct make_clipping {
   float factor;
   LOWP_FN scaling operator()() const { return {factor}; }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // An optimizer is one class. The update takes any aggregate of hyper-parameters with these members:
 //
-//     static constexpr char const* name            for errors
-//     static constexpr char const* moments[]       names of the moments, in the order of arguments
-//     static constexpr int least_moments           a step may leave out the moments after these
-//     uses_moments()                               false: a step does not touch the moments
-//     check_optimizer(optimizer, step, moments)    a function beside it: the error text of wrong
-//                                                  hyper-parameters
-//     element                                      element(optimizer, step) computes what a call needs
-//                                                  once; element(p, g, moments...) takes a step in lanes
-//                                                  and returns the update
+//     static constexpr char const* name          for error texts
+//     static constexpr char const* moments[]     names of the moments, in the order of arguments
+//     static constexpr int least_moments         a step may leave out the moments after these
+//     uses_moments()                             false: a step does not touch the moments
+//     check_optimizer(optimizer, step, moments)  a function beside it: returns the error text of
+//                                                wrong hyper-parameters
+//     element                                    element(optimizer, step) computes what a call
+//                                                needs once; element(p, g, moments...) takes a
+//                                                step in lanes and returns the update
 //
-// Each statement of an element function is one fused multiply-add or one single operation, so that a
+// Each statement of an element function is one fused multiply-add or one single operation: a
 // compiler has nothing to contract.
 #pragma once
 
@@ -38,17 +38,17 @@ concept optimizer = requires(O const& o) {
 
 namespace detail {
 
-/// The number of moments that an optimizer's step may take.
+/// An optimizer whose step may take N moments.
 template <class O, int N>
 concept optimizer_with =
     optimizer<O> && N >= O::least_moments && N <= static_cast<int>(std::size(O::moments));
 
-/// Whatever the caller's environment makes of subnormals.
+/// Returns the truth even if the caller's environment treats subnormals as zero.
 LOWP_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 1 == 0; }
 
 inline namespace LOWP_UNIT {
 
-/// A hyper-parameter: finite and at least 0, and below `limit` if there is one.
+/// A hyper-parameter, finite and at least 0 unless a flag says otherwise.
 struct hyper_parameter {
   char const* name;
   double value;
@@ -63,7 +63,7 @@ LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::u
     return prefix + "step is " + text_of(step) + ", or " +
            text_of(static_cast<std::int64_t>(step)) + ", and counts from 1";
   for (hyper_parameter const& h : all) {
-    unpacked const value = unpack(h.value);  // -ffast-math believes in neither NaN nor infinity
+    unpacked const value = unpack(h.value);  // -ffast-math assumes no NaN or infinity
     bool const is_number = !value.nan && !value.infinite;
     bool const is_negative = value.negative && value.significand != 0;
     if (is_number && (h.may_be_negative || !is_negative) &&
@@ -82,10 +82,10 @@ LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::u
 LOWP_EXACT_BEGIN
 
 LOWP_FN float narrowed(double x) { return lane<float>::narrowed(x); }
-/// The value that the element function sees.
+/// Returns the value that the element function sees.
 LOWP_FN double as_float(double x) { return lane<float>::widen(narrowed(x)); }
 
-/// Makes the element function where no floating-point flag of the caller is in force.
+/// Makes the element function in code that ignores the caller's floating-point flags.
 template <class Element, class Settings>
 struct make_step {
   Settings settings;

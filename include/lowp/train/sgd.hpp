@@ -11,7 +11,7 @@ namespace detail {
 struct sgd_element;
 }  // namespace detail
 
-/// Stochastic gradient descent; names, defaults and meaning as torch.optim.SGD.
+/// Stochastic gradient descent, with the names, defaults and meaning of torch.optim.SGD.
 struct sgd {
   double lr, momentum = 0, dampening = 0, weight_decay = 0;
   bool nesterov = false;
@@ -27,7 +27,7 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
-/// One element of SGD. Without momentum the buffer is neither read nor written.
+/// A step of SGD for one element. Without momentum the buffer is neither read nor written.
 struct sgd_element {
   float minus_lr, momentum, one_minus_dampening, weight_decay;
   bool decays, is_first, nesterov;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call over a whole model, as with the trees of jochastic in JAX.
 #pragma once
 
 #include <lowp/ops/fused_add.hpp>
@@ -39,8 +38,7 @@ error_text unlike(Model const& model, Updates const& updates) {
 
 }  // namespace LOWP_UNIT
 
-/// `fused_add` for each tensor, where `where` says; what is wrong with the first that something is
-/// wrong with is returned.
+/// Calls `fused_add` for each tensor. Returns the error text of the first refused call.
 template <class Executor, class Model, class Updates, class R, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text add_each(Executor const& executor, Model const& model,
                                                float alpha, Updates const& updates,
@@ -60,7 +58,7 @@ template <class Executor, class Model, class Updates, class R, class... Outcome>
   return {};
 }
 
-/// `tree_add`, where `where` says.
+/// The body of `tree_add`. Returns the error text of a refused call.
 template <class Executor, class Model, class Updates, class R = nearest_even, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text tree_add_on(Executor const& executor, Model const& model,
                                                   float alpha, Updates const& updates,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizer steps over spans of any formats. Every slot is float or narrow; all arithmetic is in
-// float, and what is stored is rounded once.
+// Optimizer steps over float or narrow slots. All arithmetic is in float, and each stored value is
+// rounded once.
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
@@ -20,7 +20,7 @@ namespace lowp {
 
 namespace detail {
 
-/// A step that the caller knows.
+/// A step number that the caller knows.
 struct at_step {
   std::uint64_t step;
 
@@ -32,14 +32,14 @@ struct at_step {
   LOWP_HOST_FN make_step<Element, Optimizer> make(Optimizer const& optimizer) const {
     return {optimizer, step};
   }
-  /// A stochastic mode gets the step into the low half of its stream.
+  /// Returns the mode. A stochastic one has the step in the low half of its stream.
   template <class R>
   LOWP_HOST_FN R rounding(R const& mode) const {
     return mode.at(step);
   }
 };
 
-/// A step in memory that the processor may not reach.
+/// A step number in memory that the processor may not reach.
 template <class S>
 concept stored_step = requires(S const& s, stochastic const& mode) { s.rounding(mode); };
 template <class S>
@@ -53,7 +53,7 @@ LOWP_HOST_FN auto when_of(S const& step) {
     return at_step{static_cast<std::uint64_t>(step)};
 }
 
-/// The mode of slot number `draw`: 0 parameter, 1 and 2 moments.
+/// Returns the mode of slot number `draw`: 0 parameter, 1 and 2 moments.
 template <class R, class When>
 LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, When const& when) {
   if constexpr (std::same_as<R, per_slot>)
@@ -64,14 +64,14 @@ LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, When cons
     return rounding;
 }
 
-/// A storage that a step reads and writes, as a kernel's operand.
+/// Returns the kernel operand of a storage that a step reads and writes.
 template <std::uint32_t Draw, class S, class R, class When, class... Outcome>
 LOWP_HOST_FN auto slot(S& storage, R const& rounding, When const& when, Outcome const&... outcome) {
   return operand_of<simd::access::read_write>(storage, slot_rounding(rounding, Draw, when),
                                               policy_among<policy_type<S>>(outcome...), Draw);
 }
 
-/// One step with `moments`, a tuple of references. Returns the error text of what is refused.
+/// Takes one step with `moments`, a tuple of references. Returns the error text of a refused call.
 template <class Executor, class P, class G, class... M, std::size_t... I, class Optimizer,
           class When, class R, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text step_with(Executor const& executor, P& p, G& g,
@@ -101,7 +101,7 @@ template <class Executor, class P, class G, class... M, std::size_t... I, class 
   return {};
 }
 
-// `update` with as many moments as the optimizer takes.
+// The bodies of `update`, for 0 to 2 moments. Each returns the error text of a refused call.
 template <class Executor, class P, class G, optimizer_with<0> Optimizer, class Step,
           class R = nearest_even, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g,
@@ -127,7 +127,7 @@ template <class Executor, class P, class G, class M, class V, optimizer_with<2> 
                    when_of(step), rounding, outcome...);
 }
 
-// Names that a compiler shows for a call of `update` that is refused.
+// Names that a compiler shows for a refused call of `update`.
 struct an_argument_does_not_satisfy_moment_storage_or_update_rounding_or_policy_then_report;
 struct there_is_no_optimizer_such_as_sgd_or_adamw;
 struct the_moments_do_not_fit_p_g_sgd_or_p_g_momentum_sgd_or_p_g_m_v_adamw;
@@ -139,7 +139,7 @@ concept update_argument =
     update_rounding<std::remove_cvref_t<T>> || reports_update<std::remove_cvref_t<T>> ||
     optimizer<std::remove_cvref_t<T>> || one_of<std::remove_cvref_t<T>, overflow>;
 
-/// What the arguments after parameters and gradients are, as far as a place can tell.
+/// The arguments after p and g, as far as their places identify them.
 struct update_shape {
   int moments = 0;  ///< before the optimizer
   bool has_optimizer = false, has_moments = false, has_step = false, is_step_next = false;

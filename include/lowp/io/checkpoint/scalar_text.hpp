@@ -2,8 +2,8 @@
 // Numbers as text that reads back to the same bits.
 #pragma once
 
-#include <lowp/format/charconv.hpp>
 #include <lowp/base/text.hpp>
+#include <lowp/format/charconv.hpp>
 
 #include <charconv>
 #include <concepts>
