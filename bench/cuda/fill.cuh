@@ -14,7 +14,7 @@ struct normal {
   float deviation;
   __device__ float operator()(float z) const { return deviation * z; }
 };
-/// What second moments are.
+/// The values of second moments.
 struct squared_normal {
   float deviation;
   __device__ float operator()(float z) const { return deviation * z * (deviation * z); }

@@ -32,7 +32,7 @@ inline std::string quoted(std::string const& text) {
   return result + '"';
 }
 
-/// What is asked of a row.
+/// The question of a row.
 struct subject {
   std::string name;
   std::size_t elements, bytes, sets;
@@ -101,7 +101,7 @@ class suite {
     fill(stream_, result, ++seed_, shape);
     return result;
   }
-  /// One object of zero bytes in device memory.
+  /// An object of zero bytes in device memory.
   template <class T>
   T* zero() {
     T* const result = device_.take<T>(1).data();

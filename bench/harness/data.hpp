@@ -17,7 +17,7 @@
 
 namespace bench {
 
-/// One stream's memory: kept from case to case, replaced by a larger one on demand.
+/// A stream's memory: kept from case to case, replaced by a larger one on demand.
 class block {
  public:
   std::byte* at_least(std::size_t bytes) {

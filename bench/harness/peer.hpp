@@ -113,7 +113,7 @@ std::string difference(std::span<T const> found, std::span<T const> expected, ow
   return "";
 }
 
-/// How far a peer's result may be from the library's: `relative` of the magnitude, and `absolute`.
+/// The distance that a peer's result may have: `relative` of the magnitude, and `absolute`.
 struct tolerance {
   double relative, absolute;
 };

@@ -132,7 +132,7 @@ struct traffic {
   static constexpr std::size_t streams = sizeof...(Stream);
   static constexpr std::array<std::size_t, streams> widths = {Stream::width...};
 
-  /// As in "r4_w2": reads 4 bytes and writes 2.
+  /// "r4_w2" reads 4 bytes and writes 2.
   static std::string name() {
     std::string all;
     (all.append(all.empty() ? "" : "_").append(Stream::name()), ...);

@@ -31,7 +31,7 @@ struct small_float {
     auto const subnormal = std::bit_cast<std::uint32_t>(sum) - magic;
     return magnitude < smallest_normal ? subnormal : normal;
   }
-  /// What is larger than `largest` becomes that.
+  /// The largest finite value; larger magnitudes become it.
   static Code encode(float x, std::uint32_t largest, std::uint32_t nan) {
     auto const bits = std::bit_cast<std::uint32_t>(x);
     auto const magnitude = bits & 0x7fffffff;

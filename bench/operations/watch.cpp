@@ -40,7 +40,7 @@ double lower_quartile(std::vector<double>& times) {
 /// weights, reading all, and skipped.
 constexpr std::size_t kinds = 5, told = 2;
 
-/// Of a step of each kind: the mean over as many steps as it takes to read every weight.
+/// The mean step of each kind, over as many steps as it takes to read every weight.
 template <class Model>
 std::array<double, kinds> measure(Model& model, std::array<bench::watch, kinds - 1>& watches,
                                   double seconds) {

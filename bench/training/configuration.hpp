@@ -35,7 +35,7 @@ struct configuration {
                                         std::uint64_t seed);
 };
 
-/// One list for each file that instantiates updates, so that these compile side by side.
+/// A list for each file that instantiates updates, so that these compile side by side.
 std::span<configuration const> plain_configurations();
 std::span<configuration const> composite_configurations();
 std::span<configuration const> moment_configurations();

@@ -96,7 +96,7 @@ class split_master {
   std::vector<L> low_;
 };
 
-/// One scale for the tensor.
+/// A single scale for the tensor.
 template <class T>
 class scaled {
  public:

@@ -23,7 +23,7 @@ class model_state {
   /// Takes one step of AdamW, and adds to one report for each tensor. `step` counts from 1.
   virtual void step(tensors<float> const& gradients, lowp::adamw const& optimizer,
                     std::uint64_t step, std::span<lowp::update_report> reports) = 0;
-  /// Of weights and moments, scales and compensations included; and of the gradients.
+  /// Bytes of weights and moments, with scales and compensations; and of the gradients.
   virtual std::size_t bytes() const = 0;
   virtual std::size_t gradient_bytes() const = 0;
 };

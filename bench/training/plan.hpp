@@ -11,7 +11,7 @@
 
 namespace training {
 
-/// One way to train a task.
+/// A way to train a task.
 struct rate {
   std::string_view name;
   schedule when;

@@ -12,7 +12,7 @@
 
 namespace training {
 
-/// What a run has shown. Losses are of the weights as stored, in nats.
+/// The results of a run. Losses are of the weights as stored, in nats.
 struct outcome {
   std::vector<double> held_out;   ///< before, and at equal distances to the end
   double rounded = 0;             ///< the same in the end, of weights rounded to bfloat16, nearest,

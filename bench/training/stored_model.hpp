@@ -15,7 +15,7 @@ namespace training {
 template <class Home>
 concept is_expecting = requires(Home& home, float largest) { home.expect(largest); };
 
-/// One tensor: parameter P, gradient G, moments M and V.
+/// A tensor: parameter P, gradient G, moments M and V.
 template <class P, class G, class M, class V>
 class stored_tensor {
  public:
@@ -111,7 +111,7 @@ class stored_model final : public model_state {
   std::uint64_t seed_;
 };
 
-/// What a configuration's `store` is.
+/// The type of a configuration's `store`.
 template <class Tensor>
 std::unique_ptr<model_state> store_in(tensors<float> const& initial, roundings const& how,
                                       std::uint64_t seed) {

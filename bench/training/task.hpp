@@ -24,7 +24,7 @@ struct tensor_shape {
   std::size_t size() const { return rows * columns; }
 };
 
-/// One vector for each tensor of a model.
+/// A vector for each tensor of a model.
 template <class Scalar>
 using tensors = std::vector<numbers<Scalar>>;
 

@@ -29,7 +29,7 @@ namespace cases {
 /// A softmax, by what it does to the probabilities of a head.
 struct softmax_outcome {
   double lost = 0;  ///< share of rows with a NaN
-  /// Of the other rows, the largest total variation distance from the probabilities in double: the
+  /// The largest total variation distance of the other rows from the probabilities in double: the
   /// share of attention that goes elsewhere.
   double misplaced = 0;
 };
@@ -88,7 +88,7 @@ inline std::vector<double> softmax_in_double(std::vector<double> x) {
   return x;
 }
 
-/// As scores leave a product: rounded once to what they are kept as.
+/// Scores as they leave a product: rounded once to the format that keeps them.
 template <class T>
 std::vector<T> kept_as(std::span<double const> x) {
   std::vector<T> y(x.size());

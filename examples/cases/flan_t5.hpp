@@ -80,7 +80,7 @@ struct site {
   std::optional<double> lost;  ///< share; none where a cure has removed the place
 };
 
-/// One run, and how it compares with fp32's.
+/// A run, and its distance from fp32's.
 struct attempt {
   std::string name;
   std::optional<lowp::watch_alarm> first;  ///< trouble

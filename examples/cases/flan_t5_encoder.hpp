@@ -89,7 +89,7 @@ struct model {
   std::array<block_weights, blocks> block;
 };
 
-/// Which of the four places are cured.
+/// The cured places, of four.
 struct cures {
   bool mask = false, gelu = false, projection = false, residual = false;
   std::array<int, blocks> exponent{};  ///< of the projection's scale
@@ -151,7 +151,7 @@ inline void usual_softmax(std::vector<float>& row) {
   for (float& each : row) each /= sum;
 }
 
-/// What a run of the encoder gives.
+/// The results of a run of the encoder.
 template <class Stream>
 struct run {
   tensor<Stream> stream;                  ///< after the last block

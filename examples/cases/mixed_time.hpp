@@ -19,7 +19,7 @@ struct mixed_time {
   double ratio;  ///< to fp32, of medians
 };
 
-/// One step: every micro-batch reads all weights once, as the model would, and AdamW updates them.
+/// A step: every micro-batch reads all weights once, as the model would, and AdamW updates them.
 template <class Setup>
 class timed_setup {
  public:

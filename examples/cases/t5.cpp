@@ -16,7 +16,7 @@ void tell(std::string const& what, cases::t5_network const& n) {
   line("fp16", n.fp16);
 }
 
-/// Of the activation that is number i of t5::ranges.
+/// The range of activation number i of t5::ranges.
 float scale_of(cases::t5::scales const& s, std::size_t i) {
   std::size_t const b = i / 5, part = i % 5;
   return part == 0   ? s.gate[b]

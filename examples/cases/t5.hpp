@@ -38,7 +38,7 @@ inline matrix uniform(int rows, int columns, std::uint32_t seed, std::uint32_t t
   return m;
 }
 
-/// What a random network of tanh units says of random numbers.
+/// The answers of a random network of tanh units to random numbers.
 inline examples drawn(int count, std::uint32_t seed) {
   matrix const first = 0.8f * uniform(width, inputs, 1, 100),
                last = uniform(classes, width, 1, 101);
@@ -77,7 +77,7 @@ class trained {
     return w;
   }
 
-  /// One step of AdamW whose rate is relative to each tensor's root mean square, as that of
+  /// Takes a step of AdamW whose rate is relative to each tensor's root mean square, as that of
   /// Adafactor with which T5 was trained (N. Shazeer, M. Stern, arXiv:1804.04235, "relative step
   /// sizes").
   double step(examples const& batch, double rate, large_activation_penalty const& penalty = {}) {
@@ -169,7 +169,7 @@ inline scales scales_for(std::vector<layer_range> const& ranges) {
   return s;
 }
 
-/// How a network does on examples that it has not seen, its tensors kept as something.
+/// The accuracy of a network on examples that it has not seen, with its tensors in a format.
 struct outcome {
   double lost;   ///< share of examples with a logit that is infinite or NaN
   double right;  ///< share of examples
@@ -197,7 +197,7 @@ inline outcome compare(matrix const& logits, matrix const& exact, std::vector<in
 
 }  // namespace t5
 
-/// What became of one set of weights.
+/// The fate of a set of weights.
 struct t5_network {
   t5::outcome fp32, bf16, fp16;
   std::vector<t5::layer_range> ranges;  ///< of its activations in bfloat16

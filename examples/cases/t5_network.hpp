@@ -34,7 +34,7 @@ inline std::array<int, 2> shape(std::size_t tensor) {
   return (tensor - 1) % 3 == 2 ? std::array{width, hidden} : std::array{hidden, width};
 }
 
-/// One of the network's tensors for each.
+/// A matrix for each tensor of the network.
 using weights = std::vector<matrix>;
 
 inline std::span<float> span_of(matrix& m) {
@@ -87,7 +87,7 @@ inline matrix normalised_backward(matrix const& x, matrix const& n, matrix const
   return ((dn.array() - n.array().rowwise() * along.array()).rowwise() * inverse.array()).matrix();
 }
 
-/// What a block computes, in order.
+/// The operations of a block, in order.
 struct block_activations {
   matrix normal, gate, up, gated, added, stream;
 };

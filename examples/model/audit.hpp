@@ -22,7 +22,7 @@ struct tensor_audit {
   std::vector<figures> found;  ///< one, or two if the scale is not 1
 
   [[nodiscard]] figures const& as_it_is() const { return found.front(); }
-  /// Of the values times `scale`.
+  /// The census of the values times `scale`.
   [[nodiscard]] figures const& with_scale() const { return found.back(); }
   [[nodiscard]] figures const& chosen(bool is_scaled) const {
     return is_scaled ? with_scale() : as_it_is();

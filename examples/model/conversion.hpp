@@ -10,7 +10,7 @@
 #include "options.hpp"
 #include "progress.hpp"
 
-/// What rounding to nearest loses of values; of one tensor or of all.
+/// The loss of values by rounding to nearest; of a tensor or of all.
 struct losses {
   std::uint64_t overflow = 0, flushed = 0;
 

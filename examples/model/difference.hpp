@@ -11,7 +11,7 @@
 #include "progress.hpp"
 #include "text.hpp"
 
-/// Of two tensors of one name.
+/// The difference of two tensors of the same name.
 struct tensor_difference {
   enum class kind {
     none,  ///< the same type, shape, scale and bits

@@ -23,6 +23,6 @@ struct figures {
   [[nodiscard]] int highest() const { return lowest + static_cast<int>(exponents.size()) - 1; }
   /// Nothing overflows and nothing is flushed: every value is rounded, and none is lost.
   [[nodiscard]] bool is_in_range() const { return overflow == 0 && flushed == 0; }
-  /// Of the finite numbers that are not zero.
+  /// The share of the finite numbers that are not zero.
   [[nodiscard]] double share_flushed() const;
 };

@@ -12,7 +12,7 @@
 
 struct target;
 
-/// What becomes of the tensors of a model, in an audit as in a conversion.
+/// The fate of the tensors of a model, in an audit as in a conversion.
 struct plan {
   std::string model;
   target const* to = nullptr;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// What the program tells whoever started it, as diff(1) does.
+/// The program's exit status, as of diff(1).
 enum class status { yes = 0, no = 1, trouble = 2, interrupted = 130 };
 
 /// Set by a signal: whatever is at work ends soon, and leaves no file behind.

@@ -37,10 +37,10 @@ struct tensor_census {
   tensor_census& operator+=(tensor_census const& other);
 };
 
-/// Of all of a tensor's values times `factor`.
+/// The census of all of a tensor's values times `factor`.
 tensor_census census_of(model const& from, model::entry const& of, target const& to, float factor,
                         progress& bar);
 
-/// Whether a scale may save something: values that the format cannot hold or that lose bits at its
+/// Returns whether a scale may save something: values beyond the format, or that lose bits at its
 /// lower end.
 bool may_gain(lowp::range_census const& c);

@@ -6,6 +6,6 @@
 #include "audit.hpp"
 #include "text.hpp"
 
-/// What an audit found: a row for each of the worst tensors, and one for all.
+/// The table of an audit: a row for each of the worst tensors, and one for all.
 /// @param top  how many; 0: all
 void write_table(audit const& a, std::size_t top, sink const& to);

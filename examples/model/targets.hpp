@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-/// How one tensor is rounded.
+/// The rounding of a tensor.
 struct rounding_of_tensor {
   bool is_stochastic = false;
   std::uint64_t seed = 0, stream = 0;
@@ -42,10 +42,10 @@ struct target {
                         rounding_of_tensor const& how, std::span<std::byte> out);
 };
 
-/// Of two formats the one with fewer significand bits.
+/// Returns the format of two with fewer significand bits.
 format_facts const& narrower(format_facts const& a, format_facts const& b);
 
-/// Of a type whose elements are floating-point numbers with a sign; null for the others.
+/// Returns the format of a type whose elements are floating-point numbers with a sign; null else.
 format_facts const* facts_of(lowp::safetensors::dtype type);
 
 std::span<target const* const> all_targets();

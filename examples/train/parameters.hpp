@@ -10,7 +10,7 @@
 
 #include "model.hpp"
 
-/// How codes are made from parameters.
+/// The way from parameters to codes.
 struct storage {
   bool is_stochastic = false;  ///< else to nearest even
   bool is_scaled = false;      ///< p is stored as p * 2^k, k fixed for each tensor
@@ -23,7 +23,7 @@ class parameters {
 
   /// The parameters as the model computes with them.
   virtual void read(tensors& weights) const = 0;
-  /// One step of AdamW at every tensor. `step` counts from 1.
+  /// Takes a step of AdamW at every tensor. `step` counts from 1.
   virtual lowp::update_report step(tensors const& gradients, lowp::adamw const& optimizer,
                                    std::uint64_t step) = 0;
   virtual std::size_t bytes_per_parameter() const = 0;

@@ -29,7 +29,7 @@ inline constexpr int picture_width = 960, picture_height = 420;
 struct interval {
   double low, high;
 };
-/// Of all finite values, which are all that can be drawn, with some air.
+/// The range of all finite values, which are all that can be drawn, with some air.
 interval range_of_y(picture const& p);
 
 /// Lengths on, off, on, off along dashed curve `c`; empty for a solid one. Dashed curves that

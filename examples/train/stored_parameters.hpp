@@ -12,7 +12,7 @@
 
 #include "parameters.hpp"
 
-/// One tensor between steps. T holds p * 2^exponent.
+/// A tensor between steps. T holds p * 2^exponent.
 template <class T>
 struct stored_tensor {
   int exponent;

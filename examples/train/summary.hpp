@@ -10,9 +10,9 @@
 
 using trainings = std::vector<std::unique_ptr<training>>;
 
-/// One row for each mode, and what the columns mean.
+/// A row for each mode, and the meaning of the columns.
 std::string table_of(trainings const& runs);
 
-/// One line for each measurement. Stalled and applied are of the steps since the line before, and
+/// A line for each measurement. Stalled and applied are of the steps since the line before, and
 /// empty in the first line of a mode.
 std::string csv_of(trainings const& runs);

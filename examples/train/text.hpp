@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-/// How many bytes a model sees before it predicts the next one.
+/// The number of bytes that a model sees before it predicts the next one.
 inline constexpr std::size_t context_size = 8;
 
 /// Bytes are numbered by their place in the vocabulary.

@@ -37,10 +37,10 @@ class training {
   mode const& how() const { return mode_; }
   std::uint64_t completed() const { return completed_; }
   std::vector<measurement> const& measurements() const { return measurements_; }
-  /// Of the steps of this run, not of those before a checkpoint.
+  /// The steps of this run, not those before a checkpoint.
   lowp::update_report updates() const;
 
-  /// How many weights the model has.
+  /// The number of weights in the model.
   std::size_t size() const { return size_of(shape_); }
   parameters const& state() const { return *parameters_; }
   /// Goes on after `completed` steps. False if `state` does not fit.

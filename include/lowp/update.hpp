@@ -17,7 +17,8 @@ namespace detail {
 ///                                        includes weight decay; not touched if momentum is 0
 ///     update(p, g, m, v, adamw, step)    AdamW with first moment m and second moment v
 ///     update(list, optimizer, step)      each tensor of a list of sgd_tensor{p, g},
-///                                        momentum_tensor{p, g, momentum} or adamw_tensor{p, g, m, v}
+///                                        momentum_tensor{p, g, momentum} or
+///                                        adamw_tensor{p, g, m, v}
 ///
 /// The step is computed in float from the stored values, by the formulas of train/sgd.hpp and
 /// train/adamw.hpp. Each slot is rounded once.

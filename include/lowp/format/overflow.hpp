@@ -11,8 +11,8 @@ namespace lowp {
 
 /// A policy, applied after rounding as if the exponent had no upper end.
 ///
-/// The presets are for conversions from float to nearest even; tests/peers/presets/README.md gives the
-/// source of each measured answer. For a format to which its library does not convert, a preset
+/// The presets are for conversions from float to nearest even; tests/peers/presets/README.md gives
+/// the source of each measured answer. For a format to which its library does not convert, a preset
 /// means the format's default policy. So it does for float8_e8m0fnu, which no other library rounds
 /// to nearest even.
 enum class overflow : std::uint8_t {

@@ -57,7 +57,8 @@ struct watch_policy {
   /// tensor shows some troubles, such as a sum in a gradient that overflows. The update finds these
   /// (overflow_watch::update). Without that call the updated weight shows them one step later.
   ///
-  /// 1 reads every weight in every frame: a large cost in a step of few examples (bench/operations/watch.cpp).
+  /// 1 reads every weight in every frame: a large cost in a step of few examples
+  /// (bench/operations/watch.cpp).
   std::uint64_t weights_every = 16;
   /// Steps that the watch records instead of judges, as trace_batch_nums of Hugging Face.
   std::vector<std::uint64_t> traced{};
