@@ -11,16 +11,17 @@
 #include <vector>
 
 // Every public function of the library that is no value type's own.
-#define LOWP_NAMES(X)                                                                             \
-  X(cast)                                                                                         \
-  X(scaled_cast)                                                                                  \
-  X(block_cast)                                                                                   \
-  X(split) X(join) X(transform) X(fused_add) X(update) X(unscale) X(measure) X(clip) X(sum)       \
-      X(mean) X(dot) X(norm) X(census) X(abs_range_of) X(gelu_tanh) X(gated_gelu_tanh) X(softmax) \
-          X(log_softmax) X(scale_mask_softmax) X(rms_norm) X(layer_norm) X(clamp_overflow)        \
-              X(scale_by_power_of_two) X(softmax_pb_relax) X(tree_add) X(convert) X(stall_advice) \
-                  X(least_updates) X(clip_factor) X(projection_exponent) X(power_of_two_scale)    \
-                      X(stream_of) X(philox4x32) X(isa) X(blocks_of)
+// clang-format off
+#define LOWP_NAMES(X) \
+  X(cast) X(scaled_cast) X(block_cast) X(split) X(join) \
+  X(transform) X(fused_add) X(update) X(unscale) X(measure) \
+  X(clip) X(sum) X(mean) X(dot) X(norm) \
+  X(census) X(abs_range_of) X(gelu_tanh) X(gated_gelu_tanh) X(softmax) \
+  X(log_softmax) X(scale_mask_softmax) X(rms_norm) X(layer_norm) X(clamp_overflow) \
+  X(scale_by_power_of_two) X(softmax_pb_relax) X(tree_add) X(convert) X(stall_advice) \
+  X(least_updates) X(clip_factor) X(projection_exponent) X(power_of_two_scale) X(stream_of) \
+  X(philox4x32) X(isa) X(blocks_of)
+// clang-format on
 
 namespace {
 
