@@ -96,10 +96,7 @@ struct element_call {
         elements<Isa>(function, k, left, totals, std::index_sequence_for<Accessor...>{},
                       accessors...);
       (accessors.end(first, valid), ...);
-      if constexpr (requires { totals.fold(true); })
-        totals.fold(count - first <= step);
-      else if constexpr (is_reported)
-        totals.fold();
+      if constexpr (is_reported) totals.fold();
     }
     (accessors.finish(), ...);
     if constexpr (requires { totals.finish(count); })

@@ -2,7 +2,7 @@
 // The effect of a format on a tensor, found without storing the tensor.
 #pragma once
 
-#include <lowp/measure/census/census_groups.hpp>
+#include <lowp/measure/census/census_batches.hpp>
 #include <lowp/measure/census/census_text.hpp>
 #include <lowp/measure/gradients.hpp>
 

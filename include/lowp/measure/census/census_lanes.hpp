@@ -62,7 +62,7 @@ inline constexpr census_borders<To> borders_of = make_census_borders<To>();
 
 LOWP_EXACT_BEGIN
 
-/// Rounds a magnitude, as bits, that does not overflow.
+/// Rounds a magnitude, as bits, that does not overflow. A tie may go up: its error is the same.
 template <census_target To, class F>
 LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
   using U = lanes::word<F>;
@@ -71,7 +71,11 @@ LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
   } else {
     constexpr format G = To::descriptor;
     constexpr int dropped = 24 - G.precision();
-    if constexpr (G.max_exponent() + dropped <= 127) {
+    if constexpr (G.min_exponent() == -126) {
+      // Codes are the first bits of floats, of subnormal ones too.
+      constexpr std::uint32_t gap = 1u << dropped;
+      return lanes::from_bits<F>((a + gap / 2) & (0 - gap));
+    } else if constexpr (G.max_exponent() + dropped <= 127) {
       // Adding a power of two whose ulp is the gap of G rounds to G's grid, also for subnormal
       // values.
       constexpr auto least = static_cast<std::uint32_t>(G.min_exponent() + 127) << 23;
@@ -87,23 +91,6 @@ LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
   }
 }
 
-/// Counts of small numbers in packs that do not overflow.
-template <census_target To>
-struct small_counts {
-  std::uint32_t flushed = 0, below_normal = 0;  ///< numbers other than zero, once rounded
-
-  template <class U>
-  LOWP_FN void add(U const& a) {
-    add_unflushed(a);
-    flushed += magnitude_range<U>::count_below(borders_of<To>.kept, a);
-  }
-  /// Adds a pack without flushed numbers.
-  template <class U>
-  LOWP_FN void add_unflushed(U const& a) {
-    below_normal += magnitude_range<U>::count_below(borders_of<To>.normal, a);
-  }
-};
-
 /// The census of elements in lanes F, without their exponents.
 template <census_target To, class F>
 class census_lanes {
@@ -112,10 +99,18 @@ class census_lanes {
   using D = lanes::wide<F>;
   using range = magnitude_range<U>;
   static constexpr census_borders<To> borders = borders_of<To>;
+  static constexpr std::uint32_t min_normal = 1u << 23;  ///< least normal float
+  /// The least number that is normal in both formats.
+  static constexpr std::uint32_t least_normal = [] {
+    if constexpr (std::same_as<To, float>)
+      return min_normal;
+    else
+      return lanes::max(static_cast<std::uint32_t>(To::descriptor.min_exponent() + 127) << 23,
+                        min_normal);
+  }();
 
  public:
   static constexpr bool sees_codes = false;
-  static constexpr std::uint32_t min_normal = 1u << 23;  ///< least normal float
 
   LOWP_FN void add(F const& x) { add_magnitude(lanes::hidden(lanes::magnitude(x))); }
   LOWP_FN void add_masked(M const& is_element, F const& x) {
@@ -125,69 +120,44 @@ class census_lanes {
   /// Adds magnitudes of any kind.
   LOWP_FN void add_magnitude(U a) {
     // Subtraction wraps those below the normal ones to large ones, so one comparison does.
-    constexpr std::uint32_t least = borders.normal > min_normal ? borders.normal : min_normal;
-    constexpr std::uint32_t origin = least + lanes::binary32_sign;
-    if (lanes::any(
-            lanes::greater(a - origin, lanes::broadcast<U>(borders.overflow - 1 - origin)))) {
+    constexpr std::uint32_t origin = least_normal + lanes::binary32_sign;
+    bool const is_rare =
+        lanes::any(lanes::greater(a - origin, lanes::broadcast<U>(borders.overflow - 1 - origin)));
+    if (is_rare) {
       a = count_beyond(a);
-      small_counts<To> small;
-      small.add(a);
-      add_small(small);
-      if (small.flushed != 0) expect_flushed();
       tiny_ += range::count_below(min_normal, a);
     }
     range_.add(a);
-
-    F const error = error_of(a);
-    if (!lanes::any(lanes::mask_not(lanes::is_zero(error)))) return;
-    add_square(squares_, error);
-    compare_error(a);
+    add_ordinary(a, is_rare, true);
   }
 
-  // If all are known to be zero or to stay finite, the caller may add them part by part.
+  // The caller may look at the range of many. Ordinary numbers are zero, or normal as floats and
+  // finite once rounded; small ones are not normal once rounded.
 
+  LOWP_FN static bool has_rare(range const& of_many) {
+    return of_many.has_from(borders.overflow) || of_many.has_below(min_normal);
+  }
+  LOWP_FN static bool has_small(range const& of_many) { return of_many.has_below(least_normal); }
+  LOWP_FN bool may_find_larger() const {
+    return lane<U>::at(lanes::bits(relative_), 0) < lanes::bits(largest_relative_error);
+  }
   LOWP_FN void add_range(range const& of_many) { range_.add(of_many); }
-  LOWP_FN void add_small(small_counts<To> const& small) {
-    flushed_ += small.flushed;
-    subnormal_ += small.below_normal - small.flushed;
+  LOWP_FN void add_ordinary(U const& a, bool has_small, bool compares) {
+    if (has_small) {
+      std::uint32_t const below_kept = range::count_below(borders.kept, a);
+      flushed_ += below_kept;
+      subnormal_ += range::count_below(borders.normal, a) - below_kept;
+    }
+    F const error = error_of(a);
+    D const wide = lanes::widen(error);  // makes the square exact
+    squares_ = lanes::add_product(squares_, wide, wide);
+    if (compares) compare_error(a, error);
   }
-  LOWP_FN void expect_flushed() { relative_ = lanes::broadcast<F>(beyond_any_relative_error); }
+
   /// Looks only for errors above this one.
   LOWP_FN void expect_error(amax const& of_others) {
     relative_ = lanes::from_bits<F>(lanes::broadcast<U>(of_others.bits));
   }
-  LOWP_FN bool has_largest_error() const {
-    return lane<U>::at(lanes::bits(relative_), 0) >= lanes::bits(largest_relative_error);
-  }
-
-  LOWP_FN static F error_of(U const& a) {
-    return lanes::sub(lanes::from_bits<F>(a), rounded_magnitude<To, F>(a));
-  }
-  LOWP_FN F const& relative() const { return relative_; }
-  LOWP_FN void add_squares(D const& squares) { squares_ = lanes::add(squares_, squares); }
-  LOWP_FN static void add_square(D& squares, F const& error) {
-    D const wide = lanes::widen(error);  // makes the square exact
-    squares = lanes::add_product(squares, wide, wide);
-  }
-  /// Returns a negative number in each lane whose relative error is above `relative`. An fma has
-  /// the sign of its exact value.
-  LOWP_FN static F less_than_error(F const& relative, U const& a, F const& error) {
-    U const bits = lanes::hidden(lanes::bits(error));
-    F const minus = lanes::from_bits<F>(lanes::hidden(bits | lanes::binary32_sign));
-    return lanes::fma(relative, lanes::from_bits<F>(a), minus);
-  }
-  LOWP_FN static M is_negative(F const& x) {
-    return lanes::greater(lanes::broadcast<U>(0), lanes::bits(x));
-  }
-  LOWP_FN void compare_error(U const& a) {
-    F const error = error_of(a);
-    if (lanes::any(is_negative(less_than_error(relative_, a, error)))) {
-      F const magnitude = lanes::from_bits<F>(lanes::hidden(lanes::magnitude(error)));
-      relative_ = larger(relative_, quotient(magnitude, lanes::from_bits<F>(a)));
-    }
-  }
-  /// Gives all lanes the largest error of any lane, so that they look only for larger ones.
-  LOWP_FN void share_largest_error() { relative_ = lanes::broadcast<F>(largest_error()); }
 
   /// Ends a run of a few packs, as in a gradient_report.
   LOWP_FN void fold() {
@@ -205,8 +175,6 @@ class census_lanes {
     partial.flushed = flushed_;
     range_.add_to(partial.max_abs, partial.min_abs);
     partial.max_relative_error.bits = lanes::bits(largest_error());
-    amax const largest{lanes::bits(largest_relative_error)};
-    if (partial.max_relative_error.bits > largest.bits) partial.max_relative_error = largest;
     all_squares_.add_to(partial.squared_error);
     return partial;
   }
@@ -215,16 +183,30 @@ class census_lanes {
 
  private:
   // If a format has a zero, rounding moves no number by more than itself.
-  static constexpr float largest_relative_error = 1, beyond_any_relative_error = 2;
+  static constexpr float largest_relative_error = 1;
 
+  LOWP_FN static F error_of(U const& a) {
+    return lanes::sub(lanes::from_bits<F>(a), rounded_magnitude<To, F>(a));
+  }
+  /// Compares with the largest error so far, which all lanes share. An fma has the sign of its
+  /// exact value.
+  LOWP_FN void compare_error(U const& a, F const& error) {
+    U const size = lanes::hidden(lanes::magnitude(error));
+    F const x = lanes::from_bits<F>(a);
+    F const minus = lanes::from_bits<F>(lanes::hidden(size | lanes::binary32_sign));
+    if (!lanes::any(is_negative(lanes::fma(relative_, x, minus)))) return;
+    U const larger = lanes::bits(quotient(lanes::from_bits<F>(size), x));
+    relative_ = lanes::from_bits<F>(lanes::max(lanes::bits(relative_), larger));
+    relative_ = lanes::broadcast<F>(largest_error());
+  }
+  LOWP_FN static M is_negative(F const& x) {
+    return lanes::greater(lanes::broadcast<U>(0), lanes::bits(x));
+  }
   LOWP_FN float largest_error() const {
     std::uint32_t most = 0;
     for (int i = 0; i < lane<U>::lanes; ++i)
       most = lanes::max(most, lane<U>::at(lanes::bits(relative_), i));
     return lanes::from_bits<float>(most);
-  }
-  LOWP_FN static F larger(F const& a, F const& b) {
-    return lanes::from_bits<F>(lanes::max(lanes::bits(a), lanes::bits(b)));
   }
   /// Returns a / b, rounded up; 0 if both are 0.
   LOWP_FN static F quotient(F const& a, F const& b) {

@@ -5,190 +5,117 @@
 #pragma once
 
 #include <lowp/simd/pack.hpp>
+#include <lowp/simd/random.hpp>
 
 #include <cstdint>
 
 namespace lowp::simd {
 
-/// Counts exponent fields of binary32, except all zeros and all ones, which the caller counts.
+/// Counts exponent fields of binary32 from 1 to 254.
 template <class Isa>
 class exponent_tally {
   using U = word<Isa>;
-
- public:
-  static constexpr int packs = 32;  ///< packs of a group, which is counted at once
-  using group = std::uint32_t[packs * Isa::lanes];
-
-  /// The memory outside this object. Inside, the compiler would keep its neighbours in memory too,
-  /// because pointers write to it.
-  struct scratch;
-
-  /// Adds to counts[i] the number of magnitudes with exponent field i, from 1 to 254.
-  LOWP_HOST_FN exponent_tally(scratch& r, std::uint64_t* counts) : scratch_(r), counts_(counts) {}
-
-  /// Counts those of a group's magnitudes whose exponents are expected. Call `add_rest` next, with
-  /// the same arguments. `visit` gets each pack, so that nothing reads it again.
-  template <class Range, class Visit>
-  LOWP_HOST_FN void add(group const& magnitudes, Range const& range, Visit& visit) {
-    if (!is_chosen_) choose_window(range.largest());
-    add_to(chosen_, magnitudes, visit);
-    is_counted_ = true;
-  }
-  /// Counts the magnitudes of a group that `add` has not counted.
-  template <class Range>
-  LOWP_HOST_FN void add_rest(group const& magnitudes, Range const& range) {
-    if (!is_chosen_) choose_window(range.largest());
-    int const least = has_below(range, chosen_) ? 0 : chosen_;
-    int const end = has_above(range, chosen_) ? windows : chosen_ + 1;
-    for (int i = least; i < end; ++i)
-      if (i == chosen_ ? !is_counted_ : has_below(range, i + 1) && has_above(range, i - 1)) {
-        visit_nothing nothing;
-        add_to(i, magnitudes, nothing);
-      }
-    is_counted_ = false;
-    ++groups_;
-  }
-  /// Returns true if the caller must `count` before the next group.
-  LOWP_HOST_FN bool is_full() const { return groups_ == most_groups; }
-  /// Moves the counts of all groups to `counts`. Call it if full, and after the last group.
-  LOWP_HOST_FN void count() {
-    for (int i = 0; i < windows; ++i)
-      if (scratch_.groups[i] != 0) count(i);
-    groups_ = 0;
-  }
-
- private:
-  // A window has a bit for each of `width` exponents. Most tensors need one window.
+  // A window has a bit for each of `width` exponents. Most batches need one window.
   static constexpr int width = 31, fields = 256, windows = (fields + width - 2) / width + 1;
-  static constexpr int low_digits = 5, high_digits = 10, most_groups = (1 << high_digits) - 1;
+  static constexpr int packs = batch<Isa> / Isa::lanes, low_digits = 4, digits = 14;
+  static constexpr int most_batches = (1 << (digits - low_digits)) - 1;
   static_assert(packs == 1 << low_digits);
 
  public:
-  struct scratch {
-    struct {
-      U digits[low_digits + high_digits];
-    } window[windows];
-    int groups[windows] = {};  ///< number of groups in each window
-  };
+  /// The memory outside this object. Inside, the compiler would keep its neighbours in memory too,
+  /// because pointers write to it.
+  using scratch = U[windows][digits];
+
+  /// Adds to counts[i] the number of magnitudes with exponent field i.
+  LOWP_HOST_FN exponent_tally(scratch& r, std::uint64_t* counts) : digits_(r), counts_(counts) {}
+
+  /// Counts the magnitudes of a batch, which have this range.
+  template <class Range>
+  LOWP_HOST_FN void add(std::uint32_t const* magnitudes, Range const& range) {
+    if (batches_ == 0) clear(range.largest());
+    ++batches_;
+    int const least = range.has_below(end_of(chosen_ - 1)) ? 0 : chosen_;
+    int const last = range.has_from(end_of(chosen_)) ? windows - 1 : chosen_;
+    for (int i = least; i <= last; ++i)
+      if (range.has_below(end_of(i)) && range.has_from(end_of(i - 1)))
+        add_to(digits_[i], magnitudes, i);
+    if (batches_ == most_batches) [[unlikely]]
+      count();
+  }
+  /// Moves the counts of all batches to `counts`. Call it after the last batch.
+  LOWP_HOST_FN void count() {
+    if (batches_ == 0) return;
+    for (int i = 0; i < windows; ++i) count(digits_[i], first(i));
+    batches_ = 0;
+  }
 
  private:
   /// Returns the exponent field of the window's first bit, which may be below zero.
   LOWP_HOST_FN int first(int window) const { return offset_ + (window - 1) * width; }
-  LOWP_HOST_FN static std::uint32_t magnitude(int field) {
-    return static_cast<std::uint32_t>(field) << 23;
-  }
-  template <class Range>
-  LOWP_HOST_FN bool has_below(Range const& range, int window) const {
-    int const field = first(window);
-    return field > 0 && range.has_below(magnitude(field < fields ? field : fields));
-  }
-  template <class Range>
-  LOWP_HOST_FN bool has_above(Range const& range, int window) const {
+  /// Returns the least magnitude above a window.
+  LOWP_HOST_FN std::uint32_t end_of(int window) const {
     int const field = first(window + 1);
-    return field < fields && (field <= 0 || range.has_from(magnitude(field)));
+    return field < 1 ? 1 : static_cast<std::uint32_t>(field < fields ? field : fields) << 23;
   }
 
-  /// Chooses the window from a tensor's start. Elsewhere a tensor has larger numbers, but rarely
-  /// much larger ones, and always smaller ones.
-  LOWP_HOST_FN void choose_window(U largest) {
+  /// Aligns a window with the largest number of the first batch. Elsewhere a tensor has larger
+  /// numbers, but rarely much larger ones, and always smaller ones.
+  LOWP_HOST_FN void clear(U const& largest) {
     constexpr int above = 6;
     std::uint32_t most = 0;
-    for (int i = 0; i < Isa::lanes; ++i) {
-      std::uint32_t const x = lane<U>::at(largest, i);
-      if (x < lanes::binary32_infinity) most = lanes::max(most, x);
-    }
+    for (int i = 0; i < Isa::lanes; ++i) most = lanes::max(most, lane<U>::at(largest, i));
     int const end = static_cast<int>(most >> 23) + above + 1;
     offset_ = end % width;
     chosen_ = end / width;
-    is_chosen_ = true;
+    for (auto& window : digits_)
+      for (U& digit : window) digit = lanes::broadcast<U>(0);
   }
 
-  struct visit_nothing {
-    LOWP_HOST_FN void operator()(U const&) const {}
-  };
-  template <class Visit>
-  LOWP_HOST_FN void add_to(int window, group const& magnitudes, Visit& visit) {
-    U* const digits = scratch_.window[window].digits;
-    if (scratch_.groups[window] == 0)
-      for (int i = 0; i < low_digits + high_digits; ++i) digits[i] = lanes::broadcast<U>(0);
-    U const from = lanes::broadcast<U>(magnitude(first(window)));
-    // Two variables stay in registers; an array would not.
-    U ones = digits[0], twos = digits[1];
-    constexpr int fours = packs / 4;
-    U carry[fours];
-    for (int i = 0; i < fours; ++i)
-      carry[i] = carry_of_four(ones, twos, magnitudes + i * 4 * Isa::lanes, from, visit);
-    digits[0] = ones;
-    digits[1] = twos;
-    add_pairs<fours / 2>(digits + 2, carry);
-    U* digit = digits + low_digits;
-    int const groups = ++scratch_.groups[window];
-    for (int i = 0; groups >> i != 0; ++i, ++digit) {
-      U const both = *digit & carry[0];
-      *digit = *digit ^ carry[0];
-      carry[0] = both;
+  LOWP_HOST_FN void add_to(U (&window)[digits], std::uint32_t const* magnitudes, int number) {
+    U digit[low_digits];
+    for (int i = 0; i < low_digits; ++i) digit[i] = window[i];
+    U const from = lanes::broadcast<U>(static_cast<std::uint32_t>(first(number)) << 23);
+    U carry = carry_of<low_digits>(digit, magnitudes, from);
+    for (int i = 0; i < low_digits; ++i) window[i] = digit[i];
+    for (int i = 0; batches_ >> i != 0; ++i) {
+      U& high = window[low_digits + i];
+      U const both = high & carry;
+      high = high ^ carry;
+      carry = both;
     }
   }
-  /// Adds all to a digit and the carries to the next one, repeatedly. The last carry is carry[0].
-  template <int Pairs>
-  LOWP_HOST_FN static void add_pairs(U* digit, U* carry) {
-    if constexpr (Pairs != 0) {
-      U sum = *digit;
-      LOWP_UNROLL
-      for (int i = 0; i < Pairs; ++i) carry[i] = added(sum, carry[2 * i], carry[2 * i + 1]);
-      *digit = sum;
-      add_pairs<Pairs / 2>(digit + 1, carry);
+  /// Adds 2^Digits packs to as many digits. Returns the carry.
+  template <int Digits>
+  LOWP_HOST_FN static U carry_of(U* digit, std::uint32_t const* magnitudes, U const& from) {
+    U result;
+    if constexpr (Digits == 0) {
+      Isa::power_of_two(result, (U::load(magnitudes) - from) >> 23);
+    } else {
+      constexpr int half = Isa::lanes << (Digits - 1);
+      U const first = carry_of<Digits - 1>(digit, magnitudes, from);
+      U const second = carry_of<Digits - 1>(digit, magnitudes + half, from);
+      Isa::add_bits(digit[Digits - 1], result, first, second);
     }
+    return result;
   }
-  template <class Visit>
-  LOWP_HOST_FN static U carry_of_four(U& ones, U& twos, std::uint32_t const* magnitudes,
-                                      U const& from, Visit& visit) {
-    U const first = carry_of_two(ones, magnitudes, from, visit);
-    U const second = carry_of_two(ones, magnitudes + 2 * Isa::lanes, from, visit);
-    return added(twos, first, second);
-  }
-  template <class Visit>
-  LOWP_HOST_FN static U carry_of_two(U& ones, std::uint32_t const* magnitudes, U const& from,
-                                     Visit& visit) {
-    U const first = bit_of(magnitudes, from, visit);
-    U const second = bit_of(magnitudes + Isa::lanes, from, visit);
-    return added(ones, first, second);
-  }
-  template <class Visit>
-  LOWP_HOST_FN static U bit_of(std::uint32_t const* magnitudes, U const& from, Visit& visit) {
-    U const a = U::load(magnitudes);
-    visit(a);
-    U bit;
-    Isa::power_of_two(bit, (a - from) >> 23);
-    return bit;
-  }
-  LOWP_HOST_FN static U added(U& digit, U const& a, U const& b) {
-    U carry;
-    Isa::add_bits(digit, carry, a, b);
-    return carry;
-  }
-  LOWP_HOST_FN void count(int window) {
-    int const digits =
-        low_digits + 32 - __builtin_clz(static_cast<unsigned>(scratch_.groups[window]));
-    U const* const digit = scratch_.window[window].digits;
-    U seen = digit[0];
-    for (int i = 1; i < digits; ++i) seen = seen | digit[i];
+  LOWP_HOST_FN void count(U const (&window)[digits], int first) {
+    U seen = window[0];
+    for (U const& digit : window) seen = seen | digit;
+    if (!lanes::any(lanes::mask_not(lanes::equal(seen, lanes::broadcast<U>(0))))) return;
     for (int bit = 0; bit < width; ++bit) {
-      int const field = first(window) + bit, up = 31 - bit;
+      int const field = first + bit, up = 31 - bit;
       if (field < 1 || field >= fields - 1 || !lanes::any(has_sign(seen << up))) continue;
       for (int i = 0; i < digits; ++i)
-        counts_[field] += std::uint64_t{lanes::count(has_sign(digit[i] << up))} << i;
+        counts_[field] += std::uint64_t{lanes::count(has_sign(window[i] << up))} << i;
     }
-    scratch_.groups[window] = 0;
   }
   LOWP_HOST_FN static auto has_sign(U const& a) {
     return lanes::greater(lanes::broadcast<U>(0), a);
   }
 
-  scratch& scratch_;
+  scratch& digits_;
   std::uint64_t* counts_;
-  int offset_ = 0, chosen_ = 0, groups_ = 0;
-  bool is_chosen_ = false, is_counted_ = false;
+  int offset_ = 0, chosen_ = 0, batches_ = 0;
 };
 
 }  // namespace lowp::simd

@@ -36,7 +36,6 @@ class magnitude_range {
   LOWP_FN bool has_from(std::uint32_t border) const {
     return lanes::any(lanes::greater(largest_, lanes::broadcast<U>(border - 1)));
   }
-  LOWP_FN bool is_all_zero() const { return !has_below(lanes::binary32_sign); }
   /// Returns true if a magnitude other than zero is below the border.
   LOWP_FN bool has_below(std::uint32_t border) const {
     return border > 1 && lanes::any(lanes::greater(lanes::broadcast<U>(key(border)), least_));
