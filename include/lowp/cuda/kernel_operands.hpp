@@ -13,7 +13,7 @@
 namespace lowp::cuda {
 
 /// Whether groups of T at `data` may be moved by accesses of `width` bytes.
-template <element T>
+template <class T>
 bool permits(int width, T const* data) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(access_bytes<T>(width)) ==
          0;
@@ -40,12 +40,14 @@ auto arrays_of(simd::composite<Layout, Part...> const& o) {
                     o.parts);
 }
 
-/// An operand's slot: `type`, made by `of`.
+/// An operand's slot: `type`, made by `of`. What is read as a number has one rounding to float, which no
+/// other mode shares.
 template <class Operand>
 struct kernel_operand_for {
-  using type =
-      kernel_operand<typename Operand::type, Operand::direction,
-                     typename kernel_rounding<std::remove_cv_t<decltype(Operand::rounding)>>::type>;
+  using mode = std::remove_cv_t<decltype(Operand::rounding)>;
+  using rounding = std::conditional_t<detail::plain_number<typename Operand::type>,
+                                      std::type_identity<mode>, kernel_rounding<mode>>;
+  using type = kernel_operand<typename Operand::type, Operand::direction, typename rounding::type>;
   static type of(Operand const& o, detail::nans kind) { return type::of(o, kind); }
 };
 template <class Layout, class... Part>

@@ -24,9 +24,10 @@
 //     lowp::cuda::rms_norm(stream, in, weight, out, columns, eps)
 //     lowp::cuda::layer_norm(stream, in, weight, bias, out, columns, eps)
 //
-// What is optional there is optional here. Ranges are anything with size() whose data() is a device
-// pointer; view(pointer, size) makes one. A report or amax lies in device memory, is given by
-// reference or pointer, and is read after synchronizing; all zero bytes are an empty one.
+// What is optional there is optional here, and cast takes double and integers here too. Ranges are anything
+// with size() whose data() is a device pointer; view(pointer, size) makes one. A report or amax lies in
+// device memory, is given by reference or pointer, and is read after synchronizing; all zero bytes are an
+// empty one.
 //
 // A kernel can read from device memory what changes from one replay of a graph to the next:
 //

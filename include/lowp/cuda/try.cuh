@@ -17,11 +17,9 @@
 
 namespace lowp::cuda {
 
-/// As lowp::cast, of float and narrow types: a kernel reads neither double nor integers.
+/// As lowp::cast.
 template <class In, class Out, class... Rest>
 [[nodiscard]] status try_cast(cudaStream_t stream, In&& in, Out&& out, Rest&&... rest) {
-  detail::must_be_input<decltype(viewed(in))>();
-  detail::must_be_output<decltype(viewed(out))>();
   return run_on(stream, [&](auto const& executor) {
     return detail::cast_on(executor, viewed(in), viewed(out), argument(rest)...);
   });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
+#include <lowp/simd/operand.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -36,11 +37,13 @@ auto view(Pointer data, std::size_t size) {
   }
 }
 
-/// Anything whose data() is a device pointer and which has a size().
+/// Anything whose data() is a device pointer and which has a size(). Operations but cast refuse numbers.
 template <class R>
 concept device_range = requires(R& range) {
   view(range.data(), range.size());
-  requires element<typename decltype(view(range.data(), range.size()))::value_type>;
+  requires element<typename decltype(view(range.data(), range.size()))::value_type> ||
+               detail::plain_number<typename decltype(view(range.data(),
+                                                           range.size()))::value_type>;
 };
 
 /// A range as a span; what is none of these passes unchanged.

@@ -52,10 +52,10 @@ inline constexpr bool is_drawn_when_read<From, To> = [] {
   if constexpr (narrow<To>) return To::descriptor.precision() > 6;
   return true;
 }();
-template <class From, class To>
-  requires is_drawn_when_read<From, To>
-struct cast_rounding<From, To, stochastic> {
-  using read = drawn<To>;
+template <class From, class To, class R>
+  requires(is_drawn_when_read<From, To> && R::is_stochastic)
+struct cast_rounding<From, To, R> {
+  using read = drawn<To, R>;
   using write = nearest_even;
 };
 

@@ -2,6 +2,7 @@
 // double and integers between memory and lanes of float.
 #pragma once
 
+#include <lowp/format/round_wide.hpp>
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/pack.hpp>
 
@@ -10,13 +11,6 @@
 #include <type_traits>
 
 namespace lowp::simd {
-
-/// x becomes the odd one of the two multiples of 2^Bits that enclose it, unless it is one.
-template <int Bits, class W>
-LOWP_HOST_FN void make_odd_multiple(W& x) {
-  constexpr std::uint64_t dropped = (std::uint64_t{1} << Bits) - 1;
-  x = (x | ((x & dropped) + dropped)) & ~dropped;
-}
 
 /// The integers at `from` in double: exactly, or rounded to odd to at least 42 digits.
 template <class Isa, std::integral I>
@@ -43,7 +37,7 @@ LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
       W const beyond = (x + (is_signed ? std::uint64_t{1} << 52 : 0)) >> 53;
       W const is_large = W{} - ((W{} - beyond) >> 63);  // all bits set
       W odd = x;
-      make_odd_multiple<11>(odd);
+      detail::make_odd_multiple<11>(odd);
       x ^= (x ^ odd) & is_large;
       d.v[i] = (typename wide<Isa>::vector)(((x >> 32) ^ sign) | 0x4530000000000000);
       low.v[i] = (typename wide<Isa>::vector)((x & 0xffffffff) | 0x4330000000000000);
@@ -67,15 +61,17 @@ inline namespace LOWP_UNIT {
 // One by one, for all backends: what lanes of float are too short for.
 
 template <class T, class R>
-LOWP_OPAQUE void round_each(float* to, T const* from, R const& rounding, overflow policy,
-                            int count) {
-  for (int i = 0; i < count; ++i) to[i] = convert<float>(from[i], rounding, policy);
-}
-template <class To, class T>
-LOWP_OPAQUE void draw_each(float* to, T const* from, std::uint16_t const* random, overflow policy,
-                           int count) {
-  for (int i = 0; i < count; ++i)
-    to[i] = convert<float>(convert<To>(from[i], stochastic_bits{random[i]}, policy));
+LOWP_OPAQUE void read_each(float* to, T const* from, R const& rounding, std::uint16_t const* random,
+                           overflow policy, int count) {
+  for (int i = 0; i < count; ++i) {
+    if constexpr (detail::is_drawn<R>)
+      to[i] =
+          convert<float>(convert<typename R::target>(from[i], stochastic_bits{random[i]}, policy));
+    else if constexpr (std::same_as<R, detail::to_be_rounded>)
+      to[i] = convert<float>(from[i], to_odd{}, overflow::infinity);
+    else
+      to[i] = convert<float>(from[i], rounding, policy);
+  }
 }
 
 }  // namespace LOWP_UNIT
@@ -96,7 +92,7 @@ LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact
   words odd[2];
   for (int i = 0; i < 2; ++i) {
     odd[i] = (words)exact.v[i];
-    make_odd_multiple<29>(odd[i]);  // 24 digits are left
+    detail::make_odd_multiple<29>(odd[i]);  // 24 digits are left
   }
   using reals = typename wide<Isa>::vector;
   Isa::narrow(rounded, (reals)odd[0], (reals)odd[1]);
@@ -104,9 +100,10 @@ LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact
   return is_zero<Isa>(((words)back.v[0] ^ odd[0]) | ((words)back.v[1] ^ odd[1]));
 }
 
-/// The lanes of the numbers at `from`, rounded to float.
+/// The lanes of the numbers at `from`, rounded to float; `random` has their bits, if the mode draws.
 template <class Isa, detail::plain_number T, class R>
-LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, overflow policy) {
+LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t const* random,
+                               overflow policy) {
   using registers = typename Isa::registers;
   using U = word<registers>;
   using F = pack<float, registers>;
@@ -120,25 +117,15 @@ LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, overflow policy
     if constexpr (std::same_as<R, detail::to_be_rounded>) {
       if (round_to_odd<registers>(rounded, load_wide<registers>(from))) [[likely]]
         return rounded;
-      round_each(values, from, to_odd{}, overflow::infinity, Isa::lanes);
-    } else {
-      if constexpr (std::same_as<R, nearest_even>) {
-        auto const exact = load_wide<registers>(from);
-        registers::narrow(rounded, exact.v[0], exact.v[1]);
-        if (policy != overflow::saturate || !lanes::any(lanes::mask_not(lanes::is_finite(rounded))))
-          return rounded;
-      }
-      round_each(values, from, rounding, policy, Isa::lanes);
+    } else if constexpr (std::same_as<R, nearest_even>) {
+      auto const exact = load_wide<registers>(from);
+      registers::narrow(rounded, exact.v[0], exact.v[1]);
+      if (policy != overflow::saturate || !lanes::any(lanes::mask_not(lanes::is_finite(rounded))))
+        return rounded;
     }
+    read_each(values, from, rounding, random, policy, Isa::lanes);
     return F::load(values);
   }
-}
-
-template <class Isa, class To, detail::plain_number T>
-LOWP_HOST_FN auto load_drawn(T const* from, std::uint16_t const* random, overflow policy) {
-  float values[Isa::lanes];
-  draw_each<To>(values, from, random, policy, Isa::lanes);
-  return pack<float, typename Isa::registers>::load(values);
 }
 
 /// And to memory, as double.

@@ -31,20 +31,52 @@ struct to_be_rounded {
   static constexpr bool is_stochastic = false;
 };
 
-/// A mode of what is read: each element becomes a value of To, as `stochastic` rounds it. Its 2^-16 of
-/// a gap are more digits than a float has beyond those of a 16-bit format.
-template <element To>
+/// A mode of what is read: each element becomes a value of To, as R, which is stochastic, rounds it. Its
+/// 2^-16 of a gap are more digits than a float has beyond those of a 16-bit format.
+template <element To, class R = stochastic>
 struct drawn {
   using target = To;
-  stochastic mode;
+  R mode;
 
   static constexpr bool is_stochastic = true;
   LOWP_HOST_FN drawn after(std::uint64_t count) const { return {mode.after(count)}; }
+  LOWP_HOST_FN auto stored_at() const
+    requires requires(R const& r) { r.stored_at(); }
+  {
+    return mode.stored_at();
+  }
 };
 template <class R>
 inline constexpr bool is_drawn = false;
-template <class To>
-inline constexpr bool is_drawn<drawn<To>> = true;
+template <class To, class R>
+inline constexpr bool is_drawn<drawn<To, R>> = true;
+
+/// What a mode of what is read says to do: how it rounds, and to which format. If that is a narrow one,
+/// what overflows is left to those who write it: a finite number stays finite.
+template <class R>
+struct reading {
+  static constexpr format target = binary32;
+  static constexpr bool is_last = true;
+  LOWP_FN static R const& mode(R const& rounding) { return rounding; }
+};
+template <>
+struct reading<to_be_rounded> {
+  static constexpr format target = binary32;
+  static constexpr bool is_last = false;
+  LOWP_FN static to_odd mode(to_be_rounded) { return {}; }
+};
+template <class R>
+struct reading<drawn<float, R>> {
+  static constexpr format target = binary32;
+  static constexpr bool is_last = true;
+  LOWP_FN static stochastic mode(drawn<float, R> const&) { return {0}; }
+};
+template <narrow To, class R>
+struct reading<drawn<To, R>> {
+  static constexpr format target = To::descriptor;
+  static constexpr bool is_last = false;
+  LOWP_FN static stochastic mode(drawn<To, R> const&) { return {0}; }
+};
 
 }  // namespace detail
 
