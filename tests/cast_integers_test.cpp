@@ -25,9 +25,14 @@ TEST(cast_integers, of_every_size) {
 TEST(cast_integers, in_other_modes) {
   check<float>(integers<std::int64_t>(), lowp::upward{}, oracle::mode::upward, "upward");
   check<float>(integers<std::int32_t>(), lowp::downward{}, oracle::mode::downward, "downward");
+  check<float>(integers<std::uint32_t>(), lowp::toward_zero{}, oracle::mode::toward_zero, "zero");
   check<bfloat16>(integers<std::uint64_t>(), lowp::to_odd{}, oracle::mode::to_odd, "to_odd");
   check_stochastic<bfloat16>(integers<std::int32_t>());
   check_stochastic<float16>(integers<std::int16_t>());
+  check_stochastic<bfloat16>(integers<std::uint64_t>());
+  check_stochastic<float16>(integers<std::int64_t>());
+  check_stochastic<float>(integers<std::uint32_t>());
+  check_stochastic<float>(integers<std::int64_t>());
 }
 
 }  // namespace

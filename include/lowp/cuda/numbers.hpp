@@ -46,10 +46,11 @@ LOWP_FN float read_number(T x, R const& rounding, std::uint32_t random, overflow
     if (b < lanes::binary32_infinity) [[likely]]
       return lanes::from_bits<float>(b | (negative ? lanes::binary32_sign : 0));
     detail::unpacked const u = detail::unpack(wide);
-    if constexpr (reading::is_last)
-      return lanes::from_bits<float>(detail::finish_binary32(b, u, mode, policy));
+    if constexpr (requires { typename reading::beyond; })
+      return lanes::from_bits<float>(
+          detail::finish_binary32(b, u, typename reading::beyond{}, overflow::infinity));
     else
-      return lanes::from_bits<float>(detail::finish_binary32(b, u, to_odd{}, overflow::infinity));
+      return lanes::from_bits<float>(detail::finish_binary32(b, u, mode, policy));
   }
 }
 

@@ -23,15 +23,24 @@ LOWP_FN constexpr void make_odd_multiple(W& x) {
   x = (x | ((x & dropped) + dropped)) & ~dropped;
 }
 
-/// The pattern of a magnitude of double to that of the value of F it rounds to. F has a sign, a zero and
-/// at least two digits; its exponents continue beyond the largest finite value. The magnitude is finite.
+/// The pattern of a double, or of its magnitude, to that of the value of F it rounds to, where it is finite
+/// and neither too small nor too large for a normal number of F.
 ///
 ///     | exponent field | F's digits but one | dropped |
 ///                                           + increment, which carries into what is kept
+template <format F, class U, class M, class R>
+LOWP_FN constexpr U round_wide_normal(U const& b, M const& negative, U const& random,
+                                      R const& rounding) {
+  constexpr int dropped = 53 - F.precision();
+  U const odd = (b >> dropped) & 1;
+  return (b + rounding.template increment<dropped>(odd, negative, random)) &
+         ~((std::uint64_t{1} << dropped) - 1);
+}
+
+/// The same of any finite magnitude. F has a zero, and its exponents continue beyond the largest value.
 template <format F, class D, class U, class M, class R>
 LOWP_FN U round_wide(U const& a, M const& negative, U const& random, R const& rounding) {
   using namespace lanes;
-  constexpr int dropped = 53 - F.precision();
   constexpr std::uint64_t least = binary64_power(F.min_exponent());
   // What is below F's normal numbers gets their least exponent, and with it F's last place, by addition.
   U const aligner = (broadcast<U>(0) - ((a - least) >> 63)) & least;
@@ -40,9 +49,7 @@ LOWP_FN U round_wide(U const& a, M const& negative, U const& random, R const& ro
   U const error = a - bits(sub(from_bits<D>(sum), from_bits<D>(aligner)));
   U exact = sum - (error >> 63);
   if constexpr (!R::is_stochastic) exact = exact | ((error | (broadcast<U>(0) - error)) >> 63);
-  U const odd = (exact >> dropped) & 1;
-  U const kept = (exact + rounding.template increment<dropped>(odd, negative, random)) &
-                 ~((std::uint64_t{1} << dropped) - 1);
+  U const kept = round_wide_normal<F>(exact, negative, random, rounding);
   return bits(sub(from_bits<D>(kept), from_bits<D>(aligner)));
 }
 

@@ -39,8 +39,15 @@ LOWP_FN constexpr void must_be_castable() {
 /// written. What is not a float becomes one: rounded to odd if it will be rounded again.
 template <class From, class To, class R>
 struct cast_rounding {
-  using read = std::conditional_t<plain_number<From>,
-                                  std::conditional_t<narrow<To>, to_be_rounded, R>, nearest_even>;
+  using read =
+      std::conditional_t<plain_number<From>,
+                         std::conditional_t<narrow<To>, to_be_rounded<to_odd>, R>, nearest_even>;
+  using write = R;
+};
+template <plain_number From, class To, class R>
+  requires(has_last_place_of_floats<To> && R::is_stochastic)
+struct cast_rounding<From, To, R> {
+  using read = to_be_rounded<nearest_away>;
   using write = R;
 };
 template <class From, class To>
@@ -49,7 +56,7 @@ inline constexpr bool is_drawn_when_read = false;
 template <plain_number From, element To>
   requires(!is_always_a_float<From>)
 inline constexpr bool is_drawn_when_read<From, To> = [] {
-  if constexpr (narrow<To>) return To::descriptor.precision() > 6;
+  if constexpr (narrow<To>) return To::descriptor.precision() > 6 && !has_last_place_of_floats<To>;
   return true;
 }();
 template <class From, class To, class R>
@@ -121,7 +128,7 @@ template <class Executor, class In, class Out, class R = nearest_even>
 /// @param out  n elements: float, a narrow type, or double, which takes no integers; may be the storage
 ///             of `in` where elements have equal size
 /// @param rounding  `stochastic` changes no float on its way to float or double. What is wider than a
-///             float is drawn for float too; for that and for 16-bit formats element by element
+///             float is drawn for float too
 /// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 template <class In, class Out, span_rounding R = nearest_even>
   requires castable<In, Out>
