@@ -7,6 +7,7 @@
 #include <lowp/cuda/lowp.cuh>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,32 @@ void casts(cudaStream_t stream, const memory& a, const memory& b) {
   lowp::cuda::cast(stream, wide, narrow, lowp::toward_zero{});
   lowp::cuda::cast(stream, narrow, wide);
   lowp::cuda::fused_add(stream, narrow, 0.5F, wide, random);
+}
+
+template <class From, class To>
+void casts_of(cudaStream_t stream, const memory& a, const memory& b) {
+  const auto numbers = a.of<From>();
+  const auto out = b.of<To>();
+  lowp::cuda::cast(stream, numbers, out);
+  lowp::cuda::cast(stream, numbers, out, lowp::stochastic{1}, lowp::overflow::saturate);
+  lowp::cuda::cast(stream, numbers, out, static_cast<const lowp::stochastic*>(a.data));
+  lowp::cuda::cast(stream, numbers, out, lowp::upward{});
+}
+void casts_of_numbers(cudaStream_t stream, const memory& a, const memory& b) {
+  casts_of<double, float>(stream, a, b);
+  casts_of<double, lowp::bfloat16>(stream, a, b);
+  casts_of<double, lowp::float16>(stream, a, b);
+  casts_of<double, lowp::float8_e4m3fn>(stream, a, b);
+  casts_of<std::int64_t, lowp::float16>(stream, a, b);
+  casts_of<std::uint64_t, float>(stream, a, b);
+  casts_of<std::int32_t, lowp::bfloat16>(stream, a, b);
+  casts_of<std::uint32_t, float>(stream, a, b);
+  casts_of<std::int16_t, lowp::float16>(stream, a, b);
+  casts_of<std::int8_t, lowp::bfloat16>(stream, a, b);
+  casts_of<std::uint8_t, float>(stream, a, b);
+  lowp::cuda::cast(stream, a.of<float>(), b.of<double>());
+  lowp::cuda::cast(stream, a.of<lowp::bfloat16>(), b.of<double>());
+  lowp::cuda::cast(stream, a.of<lowp::float8_e4m3fn>(), b.of<double>());
 }
 
 template <class P, class M>
@@ -154,6 +181,7 @@ void instances(cudaStream_t stream, const memory& a, const memory& b, const memo
   casts<lowp::float8_e5m2>(stream, a, b);
   casts<lowp::float8_e4m3fnuz>(stream, a, b);
   casts<lowp::float8_e8m0fnu>(stream, a, b);
+  casts_of_numbers(stream, a, b);
   steps<lowp::bfloat16, lowp::bfloat16>(stream, a, b, c, d, other);
   steps<lowp::bfloat16, float>(stream, a, b, c, d, other);
   storages(stream, a, b, c, d, other);

@@ -40,6 +40,13 @@ int wrong_codes() {
   return wrong;
 }
 
+// nvcc hands the host's compiler another text than it was given: a double is to be rounded once there too.
+bool rounds_once() {
+  const double above_a_tie = 1 + 0x1p-8 + 0x1p-40;
+  return lowp::bfloat16(above_a_tie).bits() == 0x3f81 &&
+         lowp::convert<float>(0x1p-1074, lowp::upward{}) == 0x1p-149F;
+}
+
 }  // namespace
 
 void casts(cudaStream_t stream, const float* in, std::span<__nv_bfloat16> out);
@@ -51,5 +58,5 @@ int main() {
   const int wrong = wrong_codes<lowp::float16>() + wrong_codes<lowp::bfloat16>() +
                     wrong_codes<lowp::float8_e4m3fn>() + wrong_codes<lowp::float8_e5m2>();
   std::printf("%d wrong codes\n", wrong);
-  return wrong != 0;
+  return wrong != 0 || !rounds_once();
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cast of double, and to double: around every change of the result, on every backend, at every
-// length of a batch, with the same bits as convert.
+// cast of double, and to double: every place where a result changes, on every backend, at every length
+// of a batch, with the same bits as convert.
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <span>
 #include <stdexcept>
 
@@ -43,6 +45,8 @@ TEST(cast_doubles, to_float) {
     check<float>(in, lowp::nearest_away{}, oracle::mode::nearest_away, "nearest_away");
     check<float>(in, lowp::to_odd{}, oracle::mode::to_odd, "to_odd");
     check<float>(in, lowp::downward{}, oracle::mode::downward, "downward");
+    check<float>(in, lowp::upward{}, oracle::mode::upward, "upward");
+    check<float>(in, lowp::toward_zero{}, oracle::mode::toward_zero, "toward_zero");
   }
 }
 
@@ -53,7 +57,41 @@ TEST(cast_doubles, to_formats_of_every_shape) {
   check_nearest<user_e2m13>(doubles_around(facts<user_e2m13>, 3));
 }
 
-// A float has enough digits for the draws of some formats, and not for those of others.
+// A million draws are all 65536 of them. Beside zeros a pack takes another way than without.
+template <class To>
+void expect_every_draw(double x) {
+  std::vector<To> want;
+  for (std::uint32_t r = 0; r < 0x10000; ++r)
+    want.push_back(lowp::convert<To>(x, lowp::stochastic_bits{static_cast<std::uint16_t>(r)}));
+  const lowp::stochastic mode{.seed = 9};
+  const lowp::random_source source{mode.seed, mode.stream};
+  for (const std::size_t zeros : {0U, 7U}) {
+    std::vector<double> in(1'500'000, x);
+    for (std::size_t i = 0; zeros != 0 && i < in.size(); i += zeros) in[i] = 0;
+    std::vector<To> out(in.size());
+    lowp::cast(in, out, mode);
+    std::vector<bool> seen(0x10000);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const std::uint32_t r = source(i);
+      if (in[i] == 0) continue;
+      ASSERT_EQ(std::memcmp(&out[i], &want[r], sizeof(To)), 0) << x << ' ' << r;
+      seen[r] = true;
+    }
+    ASSERT_EQ(std::count(seen.begin(), seen.end(), true), 0x10000);
+  }
+}
+
+TEST(cast_doubles, with_every_draw) {
+  for (const double x : {1 + 0x1p-9 + 0x1p-40, -3.14159, 0x1.fep-127 * 0.99, 0x1p-133 * 0.7})
+    expect_every_draw<bfloat16>(x);
+  for (const double x : {1 + 0x1p-11 + 0x1p-28 - 0x1p-52, -3.14159, 0x1.ffep-15 * 0.999,
+                         0x1p-24 * 0.7, 65519.99, 1e6})
+    expect_every_draw<float16>(x);
+  for (const double x : {1 + 0x1p-24 + 0x1p-41 - 0x1p-52, 0x1p-149 * 0.7, -0x1.fffffep-127 * 0.9})
+    expect_every_draw<float>(x);
+}
+
+// Where a float has enough digits for the draw, and where it does not.
 TEST(cast_doubles, stochastically) {
   check_stochastic<float8_e4m3fn>(doubles_around(facts<float8_e4m3fn>, 1));
   check_stochastic<bfloat16>(doubles_around(facts<bfloat16>, 7));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "support/support.hpp"
@@ -57,6 +58,49 @@ inline std::vector<double> random_doubles(std::size_t count) {
     all.push_back(static_cast<double>(static_cast<std::int64_t>(bits) >> (bits % 60)));
   }
   return all;
+}
+
+// Around every power of two and every sum of two.
+template <class I>
+std::vector<I> integers() {
+  std::mt19937_64 random(8);
+  std::vector<I> all{0, 1, std::numeric_limits<I>::min(), std::numeric_limits<I>::max()};
+  for (int bit = 0; bit < std::numeric_limits<I>::digits; ++bit) {
+    for (int low = 0; low <= bit; ++low) {
+      const auto x = static_cast<std::uint64_t>(I{1}) << bit;
+      for (const std::uint64_t y : {x | x >> low, (x | x >> low) - 1, (x | x >> low) + 1}) {
+        all.push_back(static_cast<I>(y));
+        all.push_back(static_cast<I>(0 - y));
+      }
+    }
+  }
+  for (int i = 0; i < 20'000; ++i)
+    all.push_back(static_cast<I>(static_cast<std::int64_t>(random()) >> (i % 64)));
+  return all;
+}
+
+// What a cast of From to To is to be tried with.
+template <class To, class From>
+std::vector<From> numbers_between(std::uint32_t step) {
+  if constexpr (std::same_as<From, double>) {
+    std::vector<double> all = doubles_around(target_facts<To>(), step);
+    for (const double x : random_doubles(3'000)) all.push_back(x);
+    return all;
+  } else {
+    return integers<From>();
+  }
+}
+// Element by element.
+template <class To, class From, class R>
+std::vector<To> converted(const std::vector<From>& in, R rounding, lowp::overflow policy) {
+  std::vector<To> out;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if constexpr (R::is_stochastic)
+      out.push_back(lowp::convert<To>(in[i], rounding.after(i), policy));
+    else
+      out.push_back(lowp::convert<To>(in[i], rounding, policy));
+  }
+  return out;
 }
 
 template <class To, class From, class R>

@@ -48,21 +48,11 @@ class accessor {
 
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
-    if constexpr (is_read) {
-      if (count == chunk_size)
-        before_[pass].template load<access_bytes<T>(Width)>(thread, data_ + first);
-      else
-        before_[pass].load_first(count, thread, data_ + first);
-    }
+    if constexpr (is_read) before_[pass].template load<Width>(count, thread, data_ + first);
   }
   template <int Width, class Thread>
   LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
-    if constexpr (is_written) {
-      if (count == chunk_size)
-        after_.template store<access_bytes<T>(Width)>(thread, data_ + first);
-      else
-        after_.store_first(count, thread, data_ + first);
-    }
+    if constexpr (is_written) after_.template store<Width>(count, thread, data_ + first);
   }
 
   LOWP_FN std::uint32_t code(int pass, int k) const { return before_[pass].code(k); }

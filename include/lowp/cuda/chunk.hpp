@@ -15,7 +15,7 @@ inline constexpr int chunk_size = static_cast<int>(random_source::elements_per_b
 
 /// Returns the bytes of one access to elements of T at pointers that are aligned to `width`. Every
 /// pointer is aligned to one element.
-template <element T>
+template <class T>
 LOWP_FN constexpr int access_bytes(int width) {
   constexpr int element = sizeof(T), all = chunk_size * element;
   return width < element ? element : width < all ? width : all;
@@ -41,22 +41,34 @@ LOWP_FN void with_width(int width, Body const& body) {
 
 /// Eight codes in registers:
 ///
-///     float    | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |   eight words
+///     64 bits  | 0   0 | 1   1 | ...               sixteen words
+///     32 bits  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |   eight
 ///     16 bits  | 1 0 | 3 2 | 5 4 | 7 6 |           four
 ///     8 bits   | 3 2 1 0 | 7 6 5 4 |               two
-template <element T>
+template <class T>
 class chunk {
   static constexpr int element_bytes = sizeof(T);
   static constexpr int element_bits = 8 * element_bytes;
-  static constexpr int per_word = 4 / element_bytes;
+  static constexpr bool is_long = element_bytes == 8;
+  static constexpr int per_word = is_long ? 1 : 4 / element_bytes;
 
  public:
-  LOWP_FN std::uint32_t code(int k) const {
-    return word_[k / per_word] >> (k % per_word * element_bits) & mask;
+  using code_type = std::conditional_t<is_long, std::uint64_t, std::uint32_t>;
+
+  LOWP_FN code_type code(int k) const {
+    if constexpr (is_long)
+      return word_[2 * k] | code_type{word_[2 * k + 1]} << 32;
+    else
+      return word_[k / per_word] >> (k % per_word * element_bits) & mask;
   }
   /// Sets a code that is still zero.
-  LOWP_FN void set(int k, std::uint32_t code) {
-    word_[k / per_word] |= code << (k % per_word * element_bits);
+  LOWP_FN void set(int k, code_type code) {
+    if constexpr (is_long) {
+      word_[2 * k] = static_cast<std::uint32_t>(code);
+      word_[2 * k + 1] = static_cast<std::uint32_t>(code >> 32);
+    } else {
+      word_[k / per_word] |= code << (k % per_word * element_bits);
+    }
   }
   /// Returns two narrow codes at once, for even k.
   LOWP_FN std::uint32_t pair(int k) const {
@@ -109,11 +121,28 @@ class chunk {
       if (k < count) thread.write(bytes_of(at + k), static_cast<whole>(code(k)));
   }
 
+  /// The first `count` elements, which may be all: with accesses as wide as a pointer that needs no more
+  /// than `Width` to be aligned to permits.
+  template <int Width, class Thread>
+  LOWP_FN void load(int count, Thread const& thread, T const* at) {
+    if (count == chunk_size)
+      load<access_bytes<T>(Width)>(thread, at);
+    else
+      load_first(count, thread, at);
+  }
+  template <int Width, class Thread>
+  LOWP_FN void store(int count, Thread const& thread, T* at) const {
+    if (count == chunk_size)
+      store<access_bytes<T>(Width)>(thread, at);
+    else
+      store_first(count, thread, at);
+  }
+
  private:
   using whole =
-      std::conditional_t<element_bytes == 4, std::uint32_t,
+      std::conditional_t<element_bytes >= 4, code_type,
                          std::conditional_t<element_bytes == 2, std::uint16_t, std::uint8_t>>;
-  static constexpr std::uint32_t mask = static_cast<whole>(-1);
+  static constexpr code_type mask = static_cast<whole>(-1);
   static constexpr std::uint32_t pair_mask = element_bytes == 1 ? 0xffff : 0xffffffff;
 
   LOWP_FN static unsigned char const* bytes_of(T const* at) {
@@ -134,7 +163,7 @@ class chunk {
   using access = std::conditional_t < (Bytes >= 4),
         words<Bytes<4 ? 4 : Bytes>, piece<Bytes >= 4 ? 2 : Bytes>>;
 
-  std::uint32_t word_[chunk_size / per_word] = {};
+  std::uint32_t word_[chunk_size * element_bytes / 4] = {};
 };
 
 }  // namespace lowp::cuda

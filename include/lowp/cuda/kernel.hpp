@@ -19,6 +19,7 @@
 
 #include <lowp/cuda/blocks.hpp>
 #include <lowp/cuda/composite.hpp>
+#include <lowp/cuda/numbers.hpp>
 #include <lowp/report/amax.hpp>
 
 #include <cstddef>

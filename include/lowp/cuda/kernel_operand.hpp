@@ -50,6 +50,10 @@ template <detail::settles R>
 LOWP_FN random_origin origin_of(R const& rounding) {
   return rounding.settled();
 }
+template <class To, class R>
+LOWP_FN random_origin origin_of(detail::drawn<To, R> const& rounding) {
+  return origin_of(rounding.mode);
+}
 
 /// Returns the magnitude up to which a GPU's conversion instructions convert as a kernel must, to
 /// nearest even. All of them give a NaN another code.
@@ -62,7 +66,7 @@ LOWP_FN constexpr std::uint32_t convertible_limit(detail::special_results<std::u
 }
 
 /// The part of an operand that every thread gets.
-template <element T, access A, class R = nearest_even>
+template <class T, access A, class R = nearest_even>
 struct kernel_operand {
   using type = T;
   using rounding_type = R;
@@ -71,16 +75,18 @@ struct kernel_operand {
   static constexpr int bytes_read = A == access::write ? 0 : static_cast<int>(sizeof(T));
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
-  static constexpr bool is_random = is_written && narrow<T> && mode_type<R>::is_stochastic;
+  static constexpr bool is_random =
+      (is_written && narrow<T> && mode_type<R>::is_stochastic) || detail::is_drawn<R>;
 
   R rounding;
+  overflow policy;
   std::uint32_t draw;
   std::uint32_t limit;
   detail::special_results<std::uint32_t> results;
 
   template <class From>
   static kernel_operand of(simd::operand<T, A, From> const& o, detail::nans kind) {
-    kernel_operand s{R(o.rounding), o.draw, 0, {}};
+    kernel_operand s{R(o.rounding), o.policy, o.draw, 0, {}};
     if constexpr (is_written && narrow<T>) {
       constexpr format F = T::descriptor;
       s.results = detail::special_results_of<F, std::uint32_t>(o.rounding, o.policy, kind);

@@ -13,7 +13,7 @@
 namespace lowp::cuda {
 
 /// Returns true if accesses of `width` bytes may move chunks of T at `data`.
-template <element T>
+template <class T>
 bool permits(int width, T const* data) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(access_bytes<T>(width)) ==
          0;
@@ -29,12 +29,14 @@ int widest(std::tuple<Pointer...> const& data) {
   return 1;
 }
 
-/// The kernel operand of an operand: a `type`, which `of` makes.
+/// The kernel operand of an operand: a `type`, which `of` makes. Numbers have one rounding to
+/// float when they are read, which no other mode shares.
 template <class Operand>
 struct kernel_operand_for {
-  using type =
-      kernel_operand<typename Operand::type, Operand::direction,
-                     typename kernel_rounding<std::remove_cv_t<decltype(Operand::rounding)>>::type>;
+  using mode = std::remove_cv_t<decltype(Operand::rounding)>;
+  using rounding = std::conditional_t<detail::plain_number<typename Operand::type>,
+                                      std::type_identity<mode>, kernel_rounding<mode>>;
+  using type = kernel_operand<typename Operand::type, Operand::direction, typename rounding::type>;
   static type of(Operand const& o, detail::nans kind) { return type::of(o, kind); }
 };
 template <class Layout, class... Part>

@@ -24,7 +24,7 @@
 //     lowp::cuda::rms_norm(stream, in, weight, out, columns, eps)
 //     lowp::cuda::layer_norm(stream, in, weight, bias, out, columns, eps)
 //
-// The same arguments are optional. A range has a size(), and its data() is a device pointer;
+// The same arguments are optional; cast takes double and integers here too. A range has a size(), and its data() is a device pointer;
 // view(pointer, size) makes one. A report or amax lies in device memory, and is passed by reference
 // or pointer. Read it after synchronizing; all zero bytes are an empty one.
 //

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
+#include <lowp/simd/operand.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -36,11 +37,14 @@ auto view(Pointer data, std::size_t size) {
   }
 }
 
-/// A range whose data() is a device pointer and which has a size().
+/// A range whose data() is a device pointer and which has a size(). Operations but cast refuse
+/// numbers.
 template <class R>
 concept device_range = requires(R& range) {
   view(range.data(), range.size());
-  requires element<typename decltype(view(range.data(), range.size()))::value_type>;
+  requires element<typename decltype(view(range.data(), range.size()))::value_type> ||
+               detail::plain_number<typename decltype(view(range.data(),
+                                                           range.size()))::value_type>;
 };
 
 /// Returns a range as a span; passes other arguments unchanged.

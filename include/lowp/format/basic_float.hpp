@@ -30,9 +30,12 @@ template <class T>
 concept number = narrow<T> || std::floating_point<T> || detail::integer<T>;
 
 namespace detail {
-/// A type whose every value is a float: a list-initialisation refuses to narrow.
+/// Every value is a float: a list-initialisation refuses to narrow. But nvcc hands it to the host's
+/// compiler as a cast, which does not, so what is surely no float is named too.
 template <class X>
-concept widens_to_float = requires(X const& x) { float{x}; };
+concept widens_to_float =
+    (std::is_class_v<X> || (!std::is_enum_v<X> && !integer<X> && sizeof(X) <= sizeof(float))) &&
+    requires(X const& x) { float{x}; };
 
 /// A floating type of the language, including `_Float16`.
 template <class X>

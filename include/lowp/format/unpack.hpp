@@ -186,23 +186,30 @@ LOWP_FN constexpr std::uint32_t encode(unpacked const& u, std::uint32_t random, 
       .code;
 }
 
-/// Encodes to binary32, which has a policy but no presets.
+inline constexpr format binary32{8, 23, 127};
+
+/// A rounded magnitude, or what u is instead, in binary32, which has a policy but no presets.
 template <class R>
-LOWP_FN constexpr std::uint32_t encode_binary32(unpacked const& u, std::uint32_t random,
+LOWP_FN constexpr std::uint32_t finish_binary32(std::uint64_t magnitude, unpacked const& u,
                                                 R const& rounding, overflow policy) {
   using namespace lanes;
-  constexpr int significand_bits = 23;
-  position const p = locate<format{8, significand_bits, 127}>(u);
-  std::uint64_t const increment =
-      rounding.template increment<63>(p.lower & 1, u.negative, std::uint64_t{random});
-  std::uint64_t const magnitude = p.lower + ((p.fraction + increment) >> 63);
   std::uint32_t const infinite = binary32_infinity - (policy == overflow::saturate ? 1 : 0);
   std::uint32_t const beyond = rounding.inward(u.negative) ? binary32_infinity - 1 : infinite;
   std::uint32_t const finite = magnitude < beyond ? static_cast<std::uint32_t>(magnitude) : beyond;
   return (u.negative ? binary32_sign : 0) |
-         (u.nan        ? binary32_nan | u.payload >> (32 - significand_bits)
+         (u.nan        ? binary32_nan | u.payload >> (32 - binary32.significand_bits)
           : u.infinite ? infinite
                        : finite);
+}
+
+/// The same to binary32.
+template <class R>
+LOWP_FN constexpr std::uint32_t encode_binary32(unpacked const& u, std::uint32_t random,
+                                                R const& rounding, overflow policy) {
+  position const p = locate<binary32>(u);
+  std::uint64_t const increment =
+      rounding.template increment<63>(p.lower & 1, u.negative, std::uint64_t{random});
+  return finish_binary32(p.lower + ((p.fraction + increment) >> 63), u, rounding, policy);
 }
 
 }  // namespace lowp::detail

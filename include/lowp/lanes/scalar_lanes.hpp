@@ -149,7 +149,10 @@ struct lane<float> {
 template <>
 struct lane<double> {
   using scalar = double;
+  using word = std::uint64_t;
   static constexpr int lanes = 1;
+  LOWP_FN static constexpr word bits(double x) { return __builtin_bit_cast(word, x); }
+  LOWP_FN static constexpr double from_bits(word b) { return __builtin_bit_cast(double, b); }
   LOWP_FN static double at(double x, int) { return x; }
   LOWP_FN static constexpr double broadcast(double x) { return x; }
 #if defined(__CUDA_ARCH__)  // never contracted

@@ -40,8 +40,15 @@ using unmet_by_cast = typename first_unmet<
 /// of any other number; it rounds to odd if the float will be rounded again.
 template <class From, class To, class R>
 struct cast_rounding {
-  using read = std::conditional_t<plain_number<From>,
-                                  std::conditional_t<narrow<To>, to_be_rounded, R>, nearest_even>;
+  using read =
+      std::conditional_t<plain_number<From>,
+                         std::conditional_t<narrow<To>, to_be_rounded<to_odd>, R>, nearest_even>;
+  using write = R;
+};
+template <plain_number From, class To, class R>
+  requires(has_last_place_of_floats<To> && R::is_stochastic)
+struct cast_rounding<From, To, R> {
+  using read = to_be_rounded<nearest_away>;
   using write = R;
 };
 template <class From, class To>
@@ -50,13 +57,13 @@ inline constexpr bool is_drawn_when_read = false;
 template <plain_number From, element To>
   requires(!is_always_a_float<From>)
 inline constexpr bool is_drawn_when_read<From, To> = [] {
-  if constexpr (narrow<To>) return To::descriptor.precision() > 6;
+  if constexpr (narrow<To>) return To::descriptor.precision() > 6 && !has_last_place_of_floats<To>;
   return true;
 }();
-template <class From, class To>
-  requires is_drawn_when_read<From, To>
-struct cast_rounding<From, To, stochastic> {
-  using read = drawn<To>;
+template <class From, class To, class R>
+  requires(is_drawn_when_read<From, To> && R::is_stochastic)
+struct cast_rounding<From, To, R> {
+  using read = drawn<To, R>;
   using write = nearest_even;
 };
 

@@ -122,11 +122,9 @@ class accessor {
   LOWP_HOST_FN F load(int k) const {
     if constexpr (!Operand::is_read) {
       return lanes::broadcast<F>(0);
-    } else if constexpr (detail::is_drawn<rounding>) {
-      return load_drawn<Isa, typename rounding::target>(static_cast<T const*>(at_) + k,
-                                                        random_.at(k), operand_.policy);
     } else if constexpr (detail::plain_number<T>) {
-      return load_rounded<Isa>(static_cast<T const*>(at_) + k, operand_.rounding, operand_.policy);
+      return load_rounded<Isa>(static_cast<T const*>(at_) + k, operand_.rounding, random_.at(k),
+                               operand_.policy);
     } else if constexpr (requires(F x, raw r) { Isa::decode(tag{}, x, r); }) {
       raw codes;
       __builtin_memcpy(&codes.v, static_cast<storage const*>(at_) + k, sizeof(codes.v));
@@ -214,6 +212,7 @@ class accessor {
 
   struct no_random {
     LOWP_HOST_FN U lanes(int) const { return lowp::lanes::broadcast<U>(0); }
+    LOWP_HOST_FN std::uint16_t const* at(int) const { return nullptr; }
   };
   class maybe_random {
    public:

@@ -2,6 +2,7 @@
 // Conversions of double and integers between memory and lanes of float.
 #pragma once
 
+#include <lowp/format/round_wide.hpp>
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/pack.hpp>
 
@@ -11,44 +12,47 @@
 
 namespace lowp::simd {
 
-/// Changes x to the odd one of the two multiples of 2^Bits that enclose it, unless x is a multiple.
-template <int Bits, class W>
-LOWP_HOST_FN void make_odd_multiple(W& x) {
-  constexpr std::uint64_t dropped = (std::uint64_t{1} << Bits) - 1;
-  x = (x | ((x & dropped) + dropped)) & ~dropped;
+/// Every lane of a is zero.
+template <class Isa>
+LOWP_HOST_FN bool is_zero(typename wide<Isa>::words const& a) {
+  auto const words = word<Isa>::of((typename word<Isa>::vector)a);
+  auto const zero = lanes::broadcast<word<Isa>>(0);
+  return !lanes::any(lanes::mask_not(lanes::equal(words, zero)));
 }
 
 /// Returns the integers at `from` in double: exactly, or rounded to odd with at least 42 digits.
 template <class Isa, std::integral I>
 LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
   wide<Isa> d;
-  if constexpr (sizeof(I) == 4) {  // through two floats
-    using F = pack<float, Isa>;
+  if constexpr (sizeof(I) == 4) {  // 2^52 + x is a double with x for its last bits
     constexpr std::uint32_t sign = std::is_signed_v<I> ? lanes::binary32_sign : 0;
-    auto const x = word<Isa>::load(reinterpret_cast<std::uint32_t const*>(from)) ^ sign;
-    auto const high = lanes::widen<F>(lanes::to_real(x >> 8)),
-               low = lanes::widen<F>(lanes::to_real(x & 0xff));
-    auto const from_zero = lanes::sub(low, lanes::broadcast<wide<Isa>>(sign));
-    return lanes::add_product(from_zero, high, lanes::broadcast<wide<Isa>>(256));
+    typename wide<Isa>::words x;
+    for (int i = 0; i < 2; ++i) {
+      Isa::widen(x, reinterpret_cast<std::uint32_t const*>(from) + i * (Isa::lanes / 2));
+      d.v[i] = (typename wide<Isa>::vector)(x ^ (sign | 0x4330000000000000));
+    }
+    return lanes::sub(d, lanes::broadcast<wide<Isa>>(0x1p52 + sign));
   } else {
-    // 2^84 + 2^32 high and 2^52 + low are doubles whose last bits are the halves of the integer.
-    using W = typename wide<Isa>::words;
+    // 2^84 + 2^32 high and 2^52 + low are doubles with the halves of the integer for their last bits.
+    using W = wide_word<Isa>;
     constexpr bool is_signed = std::is_signed_v<I>;
     constexpr std::uint64_t sign = is_signed ? std::uint64_t{1} << 31 : 0;
     constexpr double origin = 0x1p84 + 0x1p52 + (is_signed ? 0x1p63 : 0);
-    wide<Isa> low;
-    for (int i = 0; i < 2; ++i) {
-      W x;
-      __builtin_memcpy(&x, from + i * (Isa::lanes / 2), sizeof(x));
-      W const beyond = (x + (is_signed ? std::uint64_t{1} << 52 : 0)) >> 53;
-      W const is_large = W{} - ((W{} - beyond) >> 63);  // all bits set
+    W x;
+    for (int i = 0; i < 2; ++i)
+      __builtin_memcpy(&x.v[i], from + i * (Isa::lanes / 2), sizeof(x.v[i]));
+    W const beyond = (x + (is_signed ? std::uint64_t{1} << 52 : 0)) >> 53;
+    if (!is_zero<Isa>(beyond.v[0] | beyond.v[1])) [[unlikely]] {
+      W const zero = lanes::broadcast<W>(0), is_large = zero - ((zero - beyond) >> 63);
       W odd = x;
-      make_odd_multiple<11>(odd);
-      x ^= (x ^ odd) & is_large;
-      d.v[i] = (typename wide<Isa>::vector)(((x >> 32) ^ sign) | 0x4530000000000000);
-      low.v[i] = (typename wide<Isa>::vector)((x & 0xffffffff) | 0x4330000000000000);
+      detail::make_odd_multiple<11>(odd);
+      x = lanes::select(is_large, odd, x);
     }
-    return lanes::add(lanes::sub(d, lanes::broadcast<wide<Isa>>(origin)), low);
+    W const high = (x >> 32) ^ (sign | 0x4530000000000000),
+            low = (x & 0xffffffff) ^ 0x4330000000000000;
+    d = lanes::from_bits<wide<Isa>>(high);
+    return lanes::add(lanes::sub(d, lanes::broadcast<wide<Isa>>(origin)),
+                      lanes::from_bits<wide<Isa>>(low));
   }
 }
 template <class Isa>
@@ -67,36 +71,30 @@ inline namespace LOWP_UNIT {
 // Conversions element by element, for all backends: lanes of float are too short for these.
 
 template <class T, class R>
-LOWP_OPAQUE void round_each(float* to, T const* from, R const& rounding, overflow policy,
-                            int count) {
-  for (int i = 0; i < count; ++i) to[i] = convert<float>(from[i], rounding, policy);
-}
-template <class To, class T>
-LOWP_OPAQUE void draw_each(float* to, T const* from, std::uint16_t const* random, overflow policy,
-                           int count) {
-  for (int i = 0; i < count; ++i)
-    to[i] = convert<float>(convert<To>(from[i], stochastic_bits{random[i]}, policy));
+LOWP_OPAQUE void read_each(float* to, T const* from, R const& rounding, std::uint16_t const* random,
+                           overflow policy, int count) {
+  for (int i = 0; i < count; ++i) {
+    if constexpr (detail::is_drawn<R>)
+      to[i] =
+          convert<float>(convert<typename R::target>(from[i], stochastic_bits{random[i]}, policy));
+    else if constexpr (requires { typename detail::reading<R>::beyond; })
+      to[i] = convert<float>(from[i], detail::reading<R>::mode(rounding), overflow::infinity);
+    else
+      to[i] = convert<float>(from[i], rounding, policy);
+  }
 }
 
 }  // namespace LOWP_UNIT
 
-/// Returns true if every lane of a is zero.
-template <class Isa>
-LOWP_HOST_FN bool is_zero(typename wide<Isa>::words const& a) {
-  auto const words = word<Isa>::of((typename word<Isa>::vector)a);
-  auto const zero = lanes::broadcast<word<Isa>>(0);
-  return !lanes::any(lanes::mask_not(lanes::equal(words, zero)));
-}
-
-/// Rounds to odd. Returns false if a lane is too large or too small for a normal float. The caller
-/// must then round in another way.
+/// Rounds to odd, and returns false if a lane is too large or too small for a normal float, which is to
+/// be rounded in another way.
 template <class Isa>
 LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact) {
   using words = typename wide<Isa>::words;
   words odd[2];
   for (int i = 0; i < 2; ++i) {
     odd[i] = (words)exact.v[i];
-    make_odd_multiple<29>(odd[i]);  // 24 digits are left
+    detail::make_odd_multiple<29>(odd[i]);  // 24 digits are left
   }
   using reals = typename wide<Isa>::vector;
   Isa::narrow(rounded, (reals)odd[0], (reals)odd[1]);
@@ -104,9 +102,56 @@ LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact
   return is_zero<Isa>(((words)back.v[0] ^ odd[0]) | ((words)back.v[1] ^ odd[1]));
 }
 
-/// Returns the numbers at `from` in lanes, rounded to float.
+/// The magnitudes of all lanes are above 2^Least and below 2^Beyond.
+template <int Least, int Beyond, class Isa>
+LOWP_HOST_FN bool all_between(pack<float, Isa> const& x) {
+  constexpr std::uint32_t least = static_cast<std::uint32_t>(Least + 127) << 23,
+                          last = (static_cast<std::uint32_t>(Beyond + 127) << 23) - 1;
+  // One comparison: what is not above the least wraps to what is large.
+  constexpr std::uint32_t origin = least + 1 + lanes::binary32_sign;
+  auto const from_origin = lanes::magnitude(x) - origin;
+  return !lanes::any(lanes::greater(from_origin, lanes::broadcast<word<Isa>>(last - origin)));
+}
+/// Of patterns that are those of floats.
+template <class Isa>
+LOWP_HOST_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
+  auto const values = lanes::from_bits<wide<Isa>>(pattern);
+  pack<float, Isa> x;
+  Isa::narrow(x, values.v[0], values.v[1]);
+  return x;
+}
+
+/// Rounds as R says, and returns false if a lane is infinite, NaN, or so large that it may overflow,
+/// which is to be rounded in another way.
+template <class Isa, class R>
+LOWP_HOST_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact, R const& rounding,
+                             std::uint16_t const* random) {
+  using W = wide_word<Isa>;
+  using reading = detail::reading<R>;
+  constexpr format F = reading::target;
+  constexpr std::uint64_t sign = detail::binary64_sign, too_large = detail::binary64_power(127);
+  auto const mode = reading::mode(rounding);
+  W const pattern = lanes::bits(exact);
+  W const negative = lanes::broadcast<W>(0) - (pattern >> 63);
+  W draws = lanes::broadcast<W>(0);
+  if constexpr (detail::is_drawn<R>)
+    for (int i = 0; i < 2; ++i) Isa::widen(draws.v[i], random + i * (Isa::lanes / 2));
+  rounded = narrowed(detail::round_wide_normal<F>(pattern, negative, draws, mode));
+  if (all_between<F.min_exponent(), 127>(rounded)) [[likely]]
+    return true;
+
+  W const magnitude = pattern & ~sign;
+  W const beyond = (magnitude + (sign - too_large)) >> 63;
+  if (!is_zero<Isa>(beyond.v[0] | beyond.v[1])) return false;
+  rounded = narrowed(detail::round_wide<F, wide<Isa>>(magnitude, negative, draws, mode) |
+                     (pattern & sign));
+  return true;
+}
+
+/// The lanes of the numbers at `from`, rounded to float; `random` has their bits, if the mode draws.
 template <class Isa, detail::plain_number T, class R>
-LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, overflow policy) {
+LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t const* random,
+                               overflow policy) {
   using registers = typename Isa::registers;
   using U = word<registers>;
   using F = pack<float, registers>;
@@ -117,31 +162,24 @@ LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, overflow policy
   } else {
     F rounded;
     float values[Isa::lanes];
-    if constexpr (std::same_as<R, detail::to_be_rounded>) {
+    if constexpr (std::same_as<R, detail::to_be_rounded<to_odd>>) {
       if (round_to_odd<registers>(rounded, load_wide<registers>(from))) [[likely]]
         return rounded;
-      round_each(values, from, to_odd{}, overflow::infinity, Isa::lanes);
+    } else if constexpr (std::same_as<R, nearest_even>) {
+      auto const exact = load_wide<registers>(from);
+      registers::narrow(rounded, exact.v[0], exact.v[1]);
+      if (policy != overflow::saturate || !lanes::any(lanes::mask_not(lanes::is_finite(rounded))))
+        return rounded;
     } else {
-      if constexpr (std::same_as<R, nearest_even>) {
-        auto const exact = load_wide<registers>(from);
-        registers::narrow(rounded, exact.v[0], exact.v[1]);
-        if (policy != overflow::saturate || !lanes::any(lanes::mask_not(lanes::is_finite(rounded))))
-          return rounded;
-      }
-      round_each(values, from, rounding, policy, Isa::lanes);
+      if (round_once(rounded, load_wide<registers>(from), rounding, random)) [[likely]]
+        return rounded;
     }
+    read_each(values, from, rounding, random, policy, Isa::lanes);
     return F::load(values);
   }
 }
 
-template <class Isa, class To, detail::plain_number T>
-LOWP_HOST_FN auto load_drawn(T const* from, std::uint16_t const* random, overflow policy) {
-  float values[Isa::lanes];
-  draw_each<To>(values, from, random, policy, Isa::lanes);
-  return pack<float, typename Isa::registers>::load(values);
-}
-
-/// Stores lanes to memory, as double.
+/// And to memory, as double.
 template <class Isa>
 LOWP_HOST_FN void store_widened(double* to, pack<float, Isa> const& value) {
   auto const wide = lanes::widen(value);

@@ -24,27 +24,64 @@ concept plain_number = one_of<T, double, signed char, unsigned char, short, unsi
 template <class T>
 inline constexpr bool is_always_a_float = std::integral<T> && sizeof(T) <= 2;
 
-/// A mode for elements that are read: rounds them to odd, to a float. That float keeps two digits
-/// more than any narrow format has. Rounding it again gives the same as rounding once (S. Boldo,
-/// G. Melquiond, IEEE TC 57, 2008).
+/// A mode of what is read and will be rounded again. A float rounded to odd keeps two digits more than any
+/// narrow format has, so that rounding it again gives what rounding once would have (S. Boldo, G.
+/// Melquiond, IEEE TC 57, 2008). The last place of a float, tiny ones too, is 2^-16 of one of bfloat16:
+/// rounded to nearest, ties away, it has the fraction that a stochastic mode wants.
+template <class Mode>
 struct to_be_rounded {
   static constexpr bool is_stochastic = false;
 };
+template <class To>
+inline constexpr bool has_last_place_of_floats = false;
+template <narrow To>
+inline constexpr bool has_last_place_of_floats<To> =
+    To::descriptor.is_truncated_binary32() && To::descriptor.bits() == 16;
 
-/// A mode for elements that are read: each becomes a value of To, as `stochastic` rounds it. No
-/// float comes between: 2^-16 of a gap takes more digits than a float has beyond a 16-bit format's.
-template <element To>
+/// A mode of what is read: each element becomes a value of To, as R, which is stochastic, rounds it. Its
+/// 2^-16 of a gap are more digits than a float has beyond those of a 16-bit format.
+template <element To, class R = stochastic>
 struct drawn {
   using target = To;
-  stochastic mode;
+  R mode;
 
   static constexpr bool is_stochastic = true;
   LOWP_HOST_FN drawn after(std::uint64_t count) const { return {mode.after(count)}; }
+  LOWP_HOST_FN auto stored_at() const
+    requires requires(R const& r) { r.stored_at(); }
+  {
+    return mode.stored_at();
+  }
 };
 template <class R>
 inline constexpr bool is_drawn = false;
-template <class To>
-inline constexpr bool is_drawn<drawn<To>> = true;
+template <class To, class R>
+inline constexpr bool is_drawn<drawn<To, R>> = true;
+
+/// What a mode of what is read says to do: how it rounds, to which format, and what overflow is where the
+/// caller's policy has no say yet.
+template <class R>
+struct reading {
+  static constexpr format target = binary32;
+  LOWP_FN static R const& mode(R const& rounding) { return rounding; }
+};
+template <class Mode>
+struct reading<to_be_rounded<Mode>> {
+  using beyond = Mode;
+  static constexpr format target = binary32;
+  LOWP_FN static Mode mode(to_be_rounded<Mode>) { return {}; }
+};
+template <class R>
+struct reading<drawn<float, R>> {
+  static constexpr format target = binary32;
+  LOWP_FN static stochastic mode(drawn<float, R> const&) { return {0}; }
+};
+template <narrow To, class R>
+struct reading<drawn<To, R>> {
+  using beyond = to_odd;  // finite
+  static constexpr format target = To::descriptor;
+  LOWP_FN static stochastic mode(drawn<To, R> const&) { return {0}; }
+};
 
 }  // namespace detail
 

@@ -27,7 +27,59 @@ struct wide {
   }
 };
 
+/// The bits of such lanes.
+template <class Isa>
+struct wide_word {
+  using vector = typename wide<Isa>::words;
+
+  vector v[2];
+
+  wide_word() = default;
+  LOWP_HOST_FN wide_word(wide_word const& w) : v{w.v[0], w.v[1]} {}
+  LOWP_HOST_FN wide_word& operator=(wide_word const& w) {
+    v[0] = w.v[0];
+    v[1] = w.v[1];
+    return *this;
+  }
+  LOWP_HOST_FN static wide_word of(vector const& low, vector const& high) {
+    wide_word w;
+    w.v[0] = low;
+    w.v[1] = high;
+    return w;
+  }
+};
+
+// clang-format off
+template <class I> LOWP_HOST_FN wide_word<I> operator+(wide_word<I> const& a, wide_word<I> const& b) { return wide_word<I>::of(a.v[0] + b.v[0], a.v[1] + b.v[1]); }
+template <class I> LOWP_HOST_FN wide_word<I> operator-(wide_word<I> const& a, wide_word<I> const& b) { return wide_word<I>::of(a.v[0] - b.v[0], a.v[1] - b.v[1]); }
+template <class I> LOWP_HOST_FN wide_word<I> operator&(wide_word<I> const& a, wide_word<I> const& b) { return wide_word<I>::of(a.v[0] & b.v[0], a.v[1] & b.v[1]); }
+template <class I> LOWP_HOST_FN wide_word<I> operator|(wide_word<I> const& a, wide_word<I> const& b) { return wide_word<I>::of(a.v[0] | b.v[0], a.v[1] | b.v[1]); }
+template <class I> LOWP_HOST_FN wide_word<I> operator+(wide_word<I> const& a, std::uint64_t b) { return wide_word<I>::of(a.v[0] + b, a.v[1] + b); }
+template <class I> LOWP_HOST_FN wide_word<I> operator-(wide_word<I> const& a, std::uint64_t b) { return wide_word<I>::of(a.v[0] - b, a.v[1] - b); }
+template <class I> LOWP_HOST_FN wide_word<I> operator&(wide_word<I> const& a, std::uint64_t b) { return wide_word<I>::of(a.v[0] & b, a.v[1] & b); }
+template <class I> LOWP_HOST_FN wide_word<I> operator^(wide_word<I> const& a, std::uint64_t b) { return wide_word<I>::of(a.v[0] ^ b, a.v[1] ^ b); }
+template <class I> LOWP_HOST_FN wide_word<I> operator<<(wide_word<I> const& a, int b) { return wide_word<I>::of(a.v[0] << b, a.v[1] << b); }
+template <class I> LOWP_HOST_FN wide_word<I> operator>>(wide_word<I> const& a, int b) { return wide_word<I>::of(a.v[0] >> b, a.v[1] >> b); }
+// clang-format on
+
 }  // namespace simd
+
+/// Its masks are words too, of ones and of zeros.
+template <class Isa>
+struct lane<simd::wide_word<Isa>> {
+  using scalar = std::uint64_t;
+  using W = simd::wide_word<Isa>;
+  LOWP_HOST_FN static W broadcast(std::uint64_t x) {
+    W w;
+    for (auto& half : w.v) Isa::broadcast(half, x);
+    return w;
+  }
+  LOWP_HOST_FN static W select(W const& mask, W const& yes, W const& no) {
+    W w;
+    for (int i = 0; i < 2; ++i) w.v[i] = (mask.v[i] & yes.v[i]) | (~mask.v[i] & no.v[i]);
+    return w;
+  }
+};
 
 LOWP_EXACT_BEGIN
 
@@ -35,7 +87,16 @@ template <class Isa>
 struct lane<simd::wide<Isa>> {
   using scalar = double;
   using D = simd::wide<Isa>;
+  using word = simd::wide_word<Isa>;
   static constexpr int lanes = Isa::lanes;
+  LOWP_HOST_FN static word bits(D const& x) {
+    return word::of((typename word::vector)x.v[0], (typename word::vector)x.v[1]);
+  }
+  LOWP_HOST_FN static D from_bits(word const& b) {
+    D d;
+    for (int i = 0; i < 2; ++i) d.v[i] = (typename D::vector)b.v[i];
+    return d;
+  }
   LOWP_HOST_FN static double at(D const& x, int i) { return x.v[i / (lanes / 2)][i % (lanes / 2)]; }
   LOWP_HOST_FN static D broadcast(double x) {
     D d;

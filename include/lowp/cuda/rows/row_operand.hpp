@@ -74,10 +74,7 @@ class row_accessor<byte_kernel_operand, Hardware, Groups> {
 
   template <int Width, class Thread>
   LOWP_FN void load(int i, Thread const& thread, std::uint32_t column, int count) {
-    if (count == chunk_size)
-      bytes_[i].template load<access_bytes<code>(Width)>(thread, row_ + column);
-    else
-      bytes_[i].load_first(count, thread, row_ + column);
+    bytes_[i].template load<Width>(count, thread, row_ + column);
   }
   LOWP_FN void decode(int i, float (&x)[chunk_size]) const {
     LOWP_UNROLL_ON_GPU

@@ -108,6 +108,19 @@ struct avx512 {
     high = h;
   }
 
+  /// Numbers of 16 or 32 bits, for each 64-bit lane one.
+  template <class V, class N>
+  LOWP_TARGET inline static void widen(V& words, N const* from) {
+    typedef N numbers __attribute__((vector_size(sizeof(N) * lanes / 2)));
+    numbers n;
+    __builtin_memcpy(&n, from, sizeof(n));
+    V r;
+    if constexpr (sizeof(N) == 2)
+      asm("vpmovzxwq %1, %0" : "=v"(r) : "vm"(n));
+    else
+      asm("vpmovzxdq %1, %0" : "=v"(r) : "vm"(n));
+    words = r;
+  }
   template <class V>
   LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
     reals::vector r, upper;

@@ -65,6 +65,11 @@ struct portable : vector_masks<portable> {
     low = V{x.v[0], x.v[1]};
     high = V{x.v[2], x.v[3]};
   }
+  /// Numbers of 16 or 32 bits, for each 64-bit lane one.
+  template <class V, class N>
+  LOWP_HOST_FN static void widen(V& words, N const* from) {
+    words = V{from[0], from[1]};
+  }
   template <class F, class V>
   LOWP_HOST_FN static void narrow(F& x, V const& low, V const& high) {
     typedef float half __attribute__((vector_size(8)));

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// double and integers in the registers of a thread: what a cast reads as floats, and writes as double.
+#pragma once
+
+#include <lowp/cuda/accessor.hpp>
+#include <lowp/format/round_wide.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::cuda {
+
+/// In double: exactly, or rounded to odd to at least 42 digits.
+template <detail::plain_number T>
+LOWP_FN double widened(T x) {
+  if constexpr (sizeof(T) == 8 && std::integral<T>) {
+    auto word = static_cast<std::uint64_t>(x);
+    constexpr std::uint64_t shortest = std::uint64_t{1} << 53,
+                            origin = std::is_signed_v<T> ? shortest : 0;
+    if (word + origin > shortest + origin) detail::make_odd_multiple<11>(word);
+    return static_cast<double>(static_cast<T>(word));
+  } else {
+    return static_cast<double>(x);
+  }
+}
+
+/// The float that a number becomes where it is read.
+template <class R, detail::plain_number T>
+LOWP_FN float read_number(T x, R const& rounding, std::uint32_t random, overflow policy) {
+  if constexpr (detail::is_always_a_float<T>) {
+    return static_cast<float>(x);
+  } else {
+    using reading = detail::reading<R>;
+    auto const mode = reading::mode(rounding);
+    double const wide = widened(x);
+    std::uint64_t const pattern = lanes::bits(wide);
+    bool const negative = pattern >> 63 != 0;
+    // Above 2^1023 nothing depends on more digits.
+    std::uint64_t const magnitude =
+        lanes::min(pattern & ~detail::binary64_sign, detail::binary64_power(1023));
+    std::uint64_t const rounded = detail::round_wide<reading::target, double>(
+        magnitude, negative, std::uint64_t{random}, mode);
+    std::uint32_t const b =
+        lanes::hidden(lanes::bits(lane<float>::narrowed(lanes::from_bits<double>(rounded))));
+    if (b < lanes::binary32_infinity) [[likely]]
+      return lanes::from_bits<float>(b | (negative ? lanes::binary32_sign : 0));
+    detail::unpacked const u = detail::unpack(wide);
+    if constexpr (requires { typename reading::beyond; })
+      return lanes::from_bits<float>(
+          detail::finish_binary32(b, u, typename reading::beyond{}, overflow::infinity));
+    else
+      return lanes::from_bits<float>(detail::finish_binary32(b, u, mode, policy));
+  }
+}
+
+/// The pattern of a float's value in double: quiet if it is a NaN, with sign and payload.
+LOWP_FN std::uint64_t widened_pattern(float x) {
+  constexpr std::uint64_t sign = std::uint64_t{1} << 63, nan = 0x7ff8000000000000;
+  std::uint64_t const b = lanes::bits(x);
+  // No instruction is trusted with a NaN.
+  return lanes::is_nan(x) ? (b << 32 & sign) | nan | (b & 0x3fffff) << 29
+                          : __builtin_bit_cast(std::uint64_t, lanes::widen(x));
+}
+
+/// An operand of numbers of a cast.
+template <class KernelOperand, bool IsComputed, class Hardware, int Rows>
+  requires detail::plain_number<typename KernelOperand::type>
+class accessor<KernelOperand, IsComputed, Hardware, Rows> {
+  using T = typename KernelOperand::type;
+
+ public:
+  static constexpr bool is_read = KernelOperand::is_read;
+  static constexpr bool is_written = KernelOperand::is_written;
+
+  LOWP_FN accessor(KernelOperand const& s, void* const* data, std::uint32_t)
+      : operand_(s), data_(static_cast<T*>(*data)) {
+    if constexpr (KernelOperand::is_random) source_ = origin_of(s.rounding).source;
+  }
+
+  template <int Width, class Thread>
+  LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
+    if constexpr (is_read) {
+      first_[pass] = first;
+      before_[pass].template load<Width>(count, thread, data_ + first);
+    }
+  }
+  template <int Width, class Thread>
+  LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
+    if constexpr (is_written) after_.template store<Width>(count, thread, data_ + first);
+  }
+
+  LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
+    if constexpr (is_read) {
+      chunk_bits random;
+      if constexpr (KernelOperand::is_random)
+        random = {random_source{source_.seed, source_.stream, operand_.draw},
+                  source_.offset + first_[pass]};
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        x[k] = read_number(number(before_[pass].code(k)), operand_.rounding, random(k),
+                           operand_.policy);
+    }
+  }
+  template <class Thread>
+  LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t, int) {
+    if constexpr (is_written) {
+      after_ = {};
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) after_.set(k, widened_pattern(x[k]));
+    }
+  }
+
+ private:
+  using code_type = typename chunk<T>::code_type;
+  LOWP_FN static T number(code_type code) {
+    if constexpr (std::is_same_v<T, double>)
+      return __builtin_bit_cast(double, code);
+    else
+      return static_cast<T>(code);
+  }
+
+  KernelOperand const& operand_;
+  T* data_;
+  stochastic source_{0};
+  std::uint64_t first_[Rows];  // of what was loaded
+  chunk<T> before_[Rows], after_;
+};
+
+}  // namespace lowp::cuda
