@@ -72,7 +72,7 @@ LOWP_EXACT_END
 /// Makes the element function of `unscale`.
 template <class Number>
 struct make_unscaling : made_of_number<Number> {
-  LOWP_FN unscaling operator()() const { return {this->value()}; }
+  LOWP_FN unscaling operator()() const { return unscaling{this->value()}; }
   [[nodiscard]] LOWP_HOST_FN error_text check() const {
     return this->checked(check_inverse_scale, "unscale");
   }

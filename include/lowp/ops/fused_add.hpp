@@ -35,7 +35,7 @@ inline error_text check_alpha(char const* function, float alpha) {
 
 template <class Number>
 struct make_scaled_addition : made_of_number<Number> {
-  LOWP_FN scaled_addition operator()() const { return {this->value()}; }
+  LOWP_FN scaled_addition operator()() const { return scaled_addition{this->value()}; }
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
     return this->checked(check_alpha, function);
   }

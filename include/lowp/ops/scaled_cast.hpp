@@ -35,7 +35,7 @@ inline error_text check_scale(char const* function, float scale) {
 
 template <class Number>
 struct make_scaling : made_of_number<Number> {
-  LOWP_FN scaling operator()() const { return {this->value()}; }
+  LOWP_FN scaling operator()() const { return scaling{this->value()}; }
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
     return this->checked(check_scale, function);
   }
