@@ -65,8 +65,9 @@ template <class, class... T>
 struct formats_of {
   using all = testing::Types<T...>;
   template <bool IsWide>
-  using of_width = joined<std::conditional_t<(facts<T>.bits() > 8) == IsWide, testing::Types<T>,
-                                             testing::Types<>>...>::type;
+  using of_width =
+      typename joined<std::conditional_t<(facts<T>.bits() > 8) == IsWide, testing::Types<T>,
+                                         testing::Types<>>...>::type;
 };
 #define LOWP_TYPE(name, ...) , lowp::name
 using library_formats = formats_of<void ORACLE_FORMATS(LOWP_TYPE)>;
