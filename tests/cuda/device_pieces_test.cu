@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// On a GPU: softmax, norms, activations, scalings and casts of numbers have the bits of the processor, and
-// a census its counts. Without a GPU every test here is skipped; the same kernels' text runs in
-// rows_test.cpp, normalization_test.cpp, numbers_test.cpp and census_test.cpp.
+// SPDX-License-Identifier: Apache-2.0 On a GPU: softmax, norms, activations, scalings and casts of
+// numbers have the bits of the processor, and a census its counts. Without a GPU every test here is
+// skipped; the same kernels' text runs in rows_test.cpp, normalization_test.cpp, numbers_test.cpp
+// and census_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
 #include <lowp/cuda/pb_relax.cuh>
@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "ops/cast_numbers.hpp"
 #include "device_memory.hpp"
+#include "ops/cast_numbers.hpp"
 #include "support/support.hpp"
 
 namespace {

@@ -40,7 +40,7 @@ int wrong_codes() {
   return wrong;
 }
 
-// nvcc hands the host's compiler another text than it was given: a double is to be rounded once there too.
+// nvcc hands the host's compiler another text: a double is rounded once there too.
 bool rounds_once() {
   const double above_a_tie = 1 + 0x1p-8 + 0x1p-40;
   return lowp::bfloat16(above_a_tie).bits() == 0x3f81 &&

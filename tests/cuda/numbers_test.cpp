@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The GPU's kernel without a GPU: casts of double and of integers, and casts to double, with the bits that
-// convert gives element by element.
+// SPDX-License-Identifier: Apache-2.0 The GPU's kernel without a GPU: casts of double and of
+// integers, and casts to double, with the bits of convert.
 #include <gtest/gtest.h>
 #include <lowp/cuda/replay.hpp>
 #include <lowp/lowp.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cast of double, and to double: every place where a result changes, on every backend, at every length
-// of a batch, with the same bits as convert.
+// cast of double, and to double: around every change of the result, on every backend, at every
+// length of a batch, with the same bits as convert.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -91,7 +91,7 @@ TEST(cast_doubles, with_every_draw) {
     expect_every_draw<float>(x);
 }
 
-// Where a float has enough digits for the draw, and where it does not.
+// A float has enough digits for the draws of some formats, and not for those of others.
 TEST(cast_doubles, stochastically) {
   check_stochastic<float8_e4m3fn>(doubles_around(facts<float8_e4m3fn>, 1));
   check_stochastic<bfloat16>(doubles_around(facts<bfloat16>, 7));

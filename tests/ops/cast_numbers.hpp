@@ -79,7 +79,7 @@ std::vector<I> integers() {
   return all;
 }
 
-// What a cast of From to To is to be tried with.
+// Numbers for a cast of From to To.
 template <class To, class From>
 std::vector<From> numbers_between(std::uint32_t step) {
   if constexpr (std::same_as<From, double>) {

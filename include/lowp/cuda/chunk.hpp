@@ -121,8 +121,7 @@ class chunk {
       if (k < count) thread.write(bytes_of(at + k), static_cast<whole>(code(k)));
   }
 
-  /// The first `count` elements, which may be all: with accesses as wide as a pointer that needs no more
-  /// than `Width` to be aligned to permits.
+  /// Loads the first `count` elements, which may be all. Pointers are aligned to `Width`.
   template <int Width, class Thread>
   LOWP_FN void load(int count, Thread const& thread, T const* at) {
     if (count == chunk_size)

@@ -24,9 +24,10 @@
 //     lowp::cuda::rms_norm(stream, in, weight, out, columns, eps)
 //     lowp::cuda::layer_norm(stream, in, weight, bias, out, columns, eps)
 //
-// The same arguments are optional; cast takes double and integers here too. A range has a size(), and its data() is a device pointer;
-// view(pointer, size) makes one. A report or amax lies in device memory, and is passed by reference
-// or pointer. Read it after synchronizing; all zero bytes are an empty one.
+// The same arguments are optional; cast takes double and integers here too. A range has a size(),
+// and its data() is a device pointer; view(pointer, size) makes one. A report or amax lies in
+// device memory, and is passed by reference or pointer. Read it after synchronizing; all zero bytes
+// are an empty one.
 //
 // A kernel can read from device memory what changes from one replay of a graph to the next:
 //

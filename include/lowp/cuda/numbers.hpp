@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// double and integers in the registers of a thread: what a cast reads as floats, and writes as double.
+// double and integers in the registers of a thread: a cast reads them as floats, and writes double.
 #pragma once
 
 #include <lowp/cuda/accessor.hpp>
@@ -11,7 +11,7 @@
 
 namespace lowp::cuda {
 
-/// In double: exactly, or rounded to odd to at least 42 digits.
+/// Returns the number in double: exactly, or rounded to odd with at least 42 digits.
 template <detail::plain_number T>
 LOWP_FN double widened(T x) {
   if constexpr (sizeof(T) == 8 && std::integral<T>) {

@@ -167,11 +167,11 @@ LOWP_FN constexpr T fma(T a, T b, T c) {
   std::uint64_t const addend = small.significand >> shift | (lost != 0);
   bool const subtract = large.negative != small.negative;
   bool const flips = subtract && addend > large.significand;
-  std::uint64_t const sum = !subtract ? large.significand + addend
-                            : flips   ? addend - large.significand
-                                      : large.significand - addend;
+  std::uint64_t const total = !subtract ? large.significand + addend
+                              : flips   ? addend - large.significand
+                                        : large.significand - addend;
   auto const result =
-      detail::normalized(sum != 0 && large.negative != flips, sum, large.exponent - 61);
+      detail::normalized(total != 0 && large.negative != flips, total, large.exponent - 61);
   return detail::from_code<T>(detail::encode<F>(result, 0, nearest_even{}, results));
 }
 

@@ -23,8 +23,8 @@ LOWP_FN constexpr void make_odd_multiple(W& x) {
   x = (x | ((x & dropped) + dropped)) & ~dropped;
 }
 
-/// The pattern of a double, or of its magnitude, to that of the value of F it rounds to, where it is finite
-/// and neither too small nor too large for a normal number of F.
+/// Rounds the pattern of a double, or of its magnitude, to that of a value of F. The double is
+/// finite, and a normal number of F.
 ///
 ///     | exponent field | F's digits but one | dropped |
 ///                                           + increment, which carries into what is kept
@@ -37,15 +37,15 @@ LOWP_FN constexpr U round_wide_normal(U const& b, M const& negative, U const& ra
          ~((std::uint64_t{1} << dropped) - 1);
 }
 
-/// The same of any finite magnitude. F has a zero, and its exponents continue beyond the largest value.
+/// Rounds any finite magnitude. F has a zero, and its exponents continue beyond the largest value.
 template <format F, class D, class U, class M, class R>
 LOWP_FN U round_wide(U const& a, M const& negative, U const& random, R const& rounding) {
   using namespace lanes;
   constexpr std::uint64_t least = binary64_power(F.min_exponent());
-  // What is below F's normal numbers gets their least exponent, and with it F's last place, by addition.
+  // An addition gives smaller magnitudes the least normal exponent, and with it F's last place.
   U const aligner = (broadcast<U>(0) - ((a - least) >> 63)) & least;
   U const sum = bits(add(from_bits<D>(a), from_bits<D>(aligner)));
-  // The sum is rounded down, and made odd if a mode asks for what is below its last bit.
+  // The sum is rounded down, and made odd if a mode needs the bits below its last one.
   U const error = a - bits(sub(from_bits<D>(sum), from_bits<D>(aligner)));
   U exact = sum - (error >> 63);
   if constexpr (!R::is_stochastic) exact = exact | ((error | (broadcast<U>(0) - error)) >> 63);

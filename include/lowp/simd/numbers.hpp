@@ -33,7 +33,7 @@ LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
     }
     return lanes::sub(d, lanes::broadcast<wide<Isa>>(0x1p52 + sign));
   } else {
-    // 2^84 + 2^32 high and 2^52 + low are doubles with the halves of the integer for their last bits.
+    // 2^84 + 2^32 high and 2^52 + low are doubles whose last bits are the halves of the integer.
     using W = wide_word<Isa>;
     constexpr bool is_signed = std::is_signed_v<I>;
     constexpr std::uint64_t sign = is_signed ? std::uint64_t{1} << 31 : 0;
@@ -86,8 +86,8 @@ LOWP_OPAQUE void read_each(float* to, T const* from, R const& rounding, std::uin
 
 }  // namespace LOWP_UNIT
 
-/// Rounds to odd, and returns false if a lane is too large or too small for a normal float, which is to
-/// be rounded in another way.
+/// Rounds to odd. Returns false if a lane is too large or too small for a normal float: then it
+/// needs another way.
 template <class Isa>
 LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact) {
   using words = typename wide<Isa>::words;
@@ -107,12 +107,12 @@ template <int Least, int Beyond, class Isa>
 LOWP_HOST_FN bool all_between(pack<float, Isa> const& x) {
   constexpr std::uint32_t least = static_cast<std::uint32_t>(Least + 127) << 23,
                           last = (static_cast<std::uint32_t>(Beyond + 127) << 23) - 1;
-  // One comparison: what is not above the least wraps to what is large.
+  // A single comparison: magnitudes up to the least wrap to large numbers.
   constexpr std::uint32_t origin = least + 1 + lanes::binary32_sign;
   auto const from_origin = lanes::magnitude(x) - origin;
   return !lanes::any(lanes::greater(from_origin, lanes::broadcast<word<Isa>>(last - origin)));
 }
-/// Of patterns that are those of floats.
+/// Returns the floats of patterns that floats have.
 template <class Isa>
 LOWP_HOST_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
   auto const values = lanes::from_bits<wide<Isa>>(pattern);
@@ -121,8 +121,8 @@ LOWP_HOST_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
   return x;
 }
 
-/// Rounds as R says, and returns false if a lane is infinite, NaN, or so large that it may overflow,
-/// which is to be rounded in another way.
+/// Rounds by R. Returns false if a lane is infinite, NaN, or so large that it may overflow: then it
+/// needs another way.
 template <class Isa, class R>
 LOWP_HOST_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact, R const& rounding,
                              std::uint16_t const* random) {
@@ -148,7 +148,7 @@ LOWP_HOST_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact, 
   return true;
 }
 
-/// The lanes of the numbers at `from`, rounded to float; `random` has their bits, if the mode draws.
+/// Loads the numbers at `from`, rounded to float. `random` has their bits if the mode draws.
 template <class Isa, detail::plain_number T, class R>
 LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t const* random,
                                overflow policy) {

@@ -24,10 +24,10 @@ concept plain_number = one_of<T, double, signed char, unsigned char, short, unsi
 template <class T>
 inline constexpr bool is_always_a_float = std::integral<T> && sizeof(T) <= 2;
 
-/// A mode of what is read and will be rounded again. A float rounded to odd keeps two digits more than any
-/// narrow format has, so that rounding it again gives what rounding once would have (S. Boldo, G.
-/// Melquiond, IEEE TC 57, 2008). The last place of a float, tiny ones too, is 2^-16 of one of bfloat16:
-/// rounded to nearest, ties away, it has the fraction that a stochastic mode wants.
+/// A mode for elements that are read and rounded again. A float rounded to odd keeps two digits
+/// more than any narrow format has: rounding it again gives the same as rounding once (S. Boldo, G.
+/// Melquiond, IEEE TC 57, 2008). The last place of a float is 2^-16 of one of bfloat16, also of a
+/// tiny one. Rounded to nearest, ties away, it has the fraction of a stochastic mode.
 template <class Mode>
 struct to_be_rounded {
   static constexpr bool is_stochastic = false;
@@ -38,8 +38,8 @@ template <narrow To>
 inline constexpr bool has_last_place_of_floats<To> =
     To::descriptor.is_truncated_binary32() && To::descriptor.bits() == 16;
 
-/// A mode of what is read: each element becomes a value of To, as R, which is stochastic, rounds it. Its
-/// 2^-16 of a gap are more digits than a float has beyond those of a 16-bit format.
+/// A mode for elements that are read: each becomes a value of To, as the stochastic R rounds it.
+/// 2^-16 of a gap takes more digits than a float has beyond those of a 16-bit format.
 template <element To, class R = stochastic>
 struct drawn {
   using target = To;
@@ -58,8 +58,8 @@ inline constexpr bool is_drawn = false;
 template <class To, class R>
 inline constexpr bool is_drawn<drawn<To, R>> = true;
 
-/// What a mode of what is read says to do: how it rounds, to which format, and what overflow is where the
-/// caller's policy has no say yet.
+/// The instructions of a mode for elements that are read: its rounding, its format, and its
+/// overflow before the caller's policy applies.
 template <class R>
 struct reading {
   static constexpr format target = binary32;

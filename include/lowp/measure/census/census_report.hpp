@@ -44,9 +44,9 @@ struct exponent_histogram {
   }
   /// Returns the sum of all counts.
   LOWP_FN constexpr std::uint64_t total() const {
-    std::uint64_t sum = 0;
-    for (std::uint64_t const each : counts) sum += each;
-    return sum;
+    std::uint64_t all = 0;
+    for (std::uint64_t const each : counts) all += each;
+    return all;
   }
   LOWP_FN constexpr exponent_histogram& operator+=(exponent_histogram const& other) {
     for (int i = 0; i < bins; ++i) counts[i] += other.counts[i];
