@@ -9,7 +9,7 @@ namespace {
 using namespace lowp;
 
 template <class R>
-void measure(bench::suite& all, std::string const& name, R const& rounding) {
+void time_fused_add(bench::suite& all, std::string const& name, R const& rounding) {
   using T = bfloat16;
   constexpr float alpha = 0x1p-7f;
   std::size_t const count = bench::many;
@@ -35,7 +35,7 @@ void measure(bench::suite& all, std::string const& name, R const& rounding) {
 
 int main(int argc, char** argv) {
   return bench::run(argc, argv, [](bench::suite& all) {
-    measure(all, "nearest_even", nearest_even{});
-    measure(all, "stochastic", stochastic{.seed = 20110516});
+    time_fused_add(all, "nearest_even", nearest_even{});
+    time_fused_add(all, "stochastic", stochastic{.seed = 20110516});
   });
 }

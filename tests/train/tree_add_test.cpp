@@ -137,7 +137,7 @@ TEST(tree_add, refuses_before_it_writes_and_names_the_tensor) {
             "lowp::tree_add: tensors 'c' and 'b' share memory that is written");
   std::vector<lowp::update_report> reports(3);
   EXPECT_EQ(add(model, std::vector{named{"a", u}, named{"b", v}}, reports),
-            "lowp::tree_add: 3 reports for 2 tensors");
+            "lowp::tree_add: 3 reports for a list of 2 tensors");
   EXPECT_EQ(a, std::vector(4, bfloat16(1)));
   EXPECT_EQ(b, std::vector(5, bfloat16(1)));
   EXPECT_EQ(reports[0].count, 0U);
