@@ -22,7 +22,7 @@ foreach(level O0 O2)
     COMMAND ${awk} -f ${CMAKE_CURRENT_LIST_DIR}/instructions.awk
     OUTPUT_FILE ${SCRATCH}/${level}.txt COMMAND_ERROR_IS_FATAL ANY)
   file(STRINGS ${SCRATCH}/${level}.txt found)
-  # A backend's own functions, by its name: lowp::simd::unit_000::avx2::run<...>(...).
+  # A backend's own functions, by its name: lowp::simd::unit_000::avx2::enter<...>(...).
   set(leaf "lowp::simd::unit_[01]+::avx[0-9a-z_]*::")
   set(functions_seen 0)
   set(calls_seen 0)
@@ -45,7 +45,7 @@ foreach(level O0 O2)
         set(may_enter ".")
       endif()
       if(NOT caller MATCHES "unit_[01]+::avx[0-9a-z_]*" AND
-         NOT (callee MATCHES "${leaf}run<" AND caller MATCHES "${may_enter}"))
+         NOT (callee MATCHES "${leaf}enter<" AND caller MATCHES "${may_enter}"))
         message(SEND_ERROR "-${level}: a backend is called from elsewhere: ${line}")
       endif()
     endif()
