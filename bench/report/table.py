@@ -198,7 +198,7 @@ shows the speed on your machine and writes nothing.
   for AVX2 and for AVX-512 registers. The other libraries are in [peers](peers). Each has shown before it was
   timed that its results are lowp's, or as close as its file says. To add one, add a file to peers and a line
   to CMakeLists.txt.
-- *Of traffic*: as a part of the speed of the fastest loop that moves the same bytes and computes nothing
+- *Of traffic*: a share of the speed of the fastest loop that moves the same bytes and computes nothing
   ([roofline.hpp](harness/roofline.hpp)). It has plain stores, prefetching or streaming stores.
 - L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 32 to 64 Mi elements, at most 1 GiB.
 - [harness](harness) is the frame of the programs; [report](report) writes this page.

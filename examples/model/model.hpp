@@ -11,9 +11,8 @@
 #include <string_view>
 #include <vector>
 
-/// Finds scales by the convention of lowp/checkpoint.hpp. If the values of tensor NAME are its
-/// elements over a power of two, the file's metadata has the text of that power under
-/// scalar.NAME.scale.
+/// Returns the metadata key of a tensor's scale, by the convention of lowp/checkpoint.hpp. The key
+/// scalar.NAME.scale holds a power of two as text: a value of tensor NAME is its element over it.
 std::string key_of_scale(std::string_view name);
 /// The NAME of such a key; empty for any other key.
 std::string_view tensor_of_scale(std::string_view key);
