@@ -5,7 +5,7 @@
 #include <lowp/format/basic_float.hpp>
 
 #include <cstdint>
-#include <iterator>
+#include <span>
 #include <type_traits>
 
 namespace lowp::cuda {

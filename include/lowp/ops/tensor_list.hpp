@@ -4,9 +4,9 @@
 
 #include <lowp/ops/storage_operands.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,8 +70,12 @@ inline namespace LOWP_UNIT {
 /// there are no such tensors. Tied weights that are listed twice would be written twice, or by two
 /// threads at once.
 inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_range>& ranges) {
-  std::sort(ranges.begin(), ranges.end(),
-            [](listed_range const& a, listed_range const& b) { return a.begin < b.begin; });
+  // std::sort would take a fifth of the time to compile an update.
+  std::qsort(ranges.data(), ranges.size(), sizeof(listed_range), [](void const* a, void const* b) {
+    auto const one = static_cast<listed_range const*>(a)->begin;
+    auto const other = static_cast<listed_range const*>(b)->begin;
+    return (one > other) - (one < other);
+  });
   // The ranges of two tensors that reach furthest: one of them is not the next range's own tensor.
   struct furthest {
     listed_range const *first = nullptr, *other = nullptr;
@@ -141,8 +145,8 @@ template <class List>
 error_text check_among(char const* function, List const& list, std::vector<listed_range>& ranges) {
   auto const [a, b] = find_overlap(ranges);
   if (a == b) return {};
-  return std::string(function) + ": tensors " + tensor_text(list, std::min(a, b)) + " and " +
-         tensor_text(list, std::max(a, b)) + " share memory that is written";
+  return std::string(function) + ": tensors " + tensor_text(list, a < b ? a : b) + " and " +
+         tensor_text(list, a < b ? b : a) + " share memory that is written";
 }
 
 }  // namespace LOWP_UNIT

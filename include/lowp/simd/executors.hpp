@@ -12,7 +12,6 @@
 #include <lowp/base/error_text.hpp>
 #include <lowp/simd/dispatch.hpp>
 
-#include <algorithm>
 #include <cstddef>
 
 namespace lowp {
@@ -51,7 +50,7 @@ struct blocks_on_this_thread : throwing {
   void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
                   Operand const&... operands) const {
     for (std::size_t first = 0; first < count; first += block)
-      simd::dispatch(make_function, std::min(block, count - first), report,
+      simd::dispatch(make_function, count - first < block ? count - first : block, report,
                      operands.after(first)...);
   }
 };

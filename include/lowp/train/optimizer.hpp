@@ -23,7 +23,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <iterator>
+#include <span>
 #include <string>
 
 namespace lowp {
