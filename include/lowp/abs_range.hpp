@@ -8,7 +8,6 @@ namespace lowp {
 
 namespace detail {
 
-/// Adds the range of `in` to a report.
 template <class Executor>
 struct abs_range_of_operation : operation<Executor> {
   template <readable S, census_target To>
@@ -17,7 +16,6 @@ struct abs_range_of_operation : operation<Executor> {
   }
 };
 
-/// Returns the range of `in`.
 template <census_target To, class Executor, class S>
 LOWP_HOST_FN abs_range abs_range_from(Executor const& executor, S&& in) {
   abs_range_report<To> report;

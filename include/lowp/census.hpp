@@ -16,8 +16,8 @@ namespace detail {
 /// Overflow is decided after rounding, also if To saturates or has no infinity. In float16, 65519
 /// does not overflow and 65520 does.
 ///
-/// @return     merges with the result of other ranges by +=. The bits of its sum do not depend on
-///             the shards of a range if all but the last are multiples of 2^14 elements
+/// @return     merges with the result of other ranges by +=. Shards that are multiples of 2^14
+///             elements, but for the last, do not change its sum's bits
 /// @tparam To  float or a narrow type, but not float8_e8m0fnu, which has no zero
 /// @param in   n elements of float or a narrow type
 template <class Executor, census_target To>
@@ -30,7 +30,6 @@ struct census_to : operation<Executor> {
   }
 };
 
-/// Adds the census of `in` to `report`.
 template <class Executor>
 struct census_operation : operation<Executor> {
   template <input In, census_target To>

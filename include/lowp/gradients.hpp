@@ -29,8 +29,8 @@ namespace detail {
 ///
 /// @param g         n elements, or any struct of the folder storage; or a list of named spans. With
 ///                  a list, a loss_scaler replaces inverse_scale and observes each tensor by name
-/// @param report    the call adds to it. The bits of its sum of squares do not depend on the shards
-///                  of the range if all but the last are multiples of 2^14 elements
+/// @param report    the call adds to it. Shards that are multiples of 2^14 elements, but for the
+///                  last, do not change its sum's bits
 /// @param rounding  a stochastic mode is of_tensor(i) for tensor number i of a list
 /// @throws std::invalid_argument  inverse_scale is not finite and above 0, or a tensor is listed
 ///                                twice; nothing is written

@@ -49,7 +49,7 @@ struct rms_norm_operation : operation<Executor> {
 ///     2^-24 ((n / 256 + 16) (1 + |y|) |weight| + |bias|)
 ///       + 2^-45 (n / 256 + 9)^2 |weight| largest / root + 2^-150
 ///
-/// of the exact one. n is columns, root is sqrt(variance + eps), largest is the row's greatest
+/// of the exact one. n is columns, and root is sqrt(variance + eps). largest is the row's greatest
 /// magnitude, and y is the factor of the weight. The second part matters if elements differ by less
 /// than about 2^-20 of their mean. It is the whole error in a row of equal elements, whose result
 /// is the bias. NaN, and zeros with eps 0, give the results of rms_norm. Infinity makes a row NaN.

@@ -20,7 +20,7 @@ namespace lowp {
 namespace detail {
 
 /// Multiplies: out[i] = in[i] * 2^exponent, rounded once to nearest even. The product is exact,
-/// unless `out` has fewer bits, or it is below the normal range of `out` or float (2^-126).
+/// unless `out` has fewer bits or no normal number as small, or it is below 2^-126.
 ///
 /// @param in        n elements
 /// @param out       n elements; may be the storage of `in` if elements have equal size

@@ -12,8 +12,11 @@ namespace detail {
 /// Computes out = e^(x - max) / sum of e^(x - max) over each row, in float, rounded once to nearest
 /// even. The bits are the same on every backend, and for every split into rows.
 ///
-/// Before that rounding to the format of `out`, a probability has at most a relative error of
-/// (max - x + ln n + n / 256 + 14) * 2^-24 for n columns; if it is subnormal, 2^-148 more.
+/// Before that rounding, the relative error of a probability with n columns is at most
+///
+///     (max - x + ln n + n / 256 + 14) * 2^-24
+///
+/// and, if it is subnormal, 2^-148 more.
 ///
 /// A score of -inf has probability 0. A row of -inf alone, which a mask may leave, gives zeros. A
 /// row with a NaN or +inf gives NaN everywhere, as the quotient does.
@@ -31,9 +34,10 @@ struct softmax_operation : operation<Executor> {
   }
 };
 
-/// Computes out = x - max - ln(sum of e^(x - max)) over each row, otherwise as softmax. Before the
-/// rounding to `out`, the absolute error is at most (2 (max - x) + 4 ln n + n / 256 + 12) * 2^-24.
-/// A score of -inf gives -inf.
+/// Computes out = x - max - ln(sum of e^(x - max)) over each row, otherwise as softmax.
+/// A score of -inf gives -inf. Before the rounding to `out`, the absolute error is at most
+///
+///     (2 (max - x) + 4 ln n + n / 256 + 12) * 2^-24
 template <class Executor>
 struct log_softmax_operation : operation<Executor> {
   template <input In, output Out>

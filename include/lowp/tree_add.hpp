@@ -16,7 +16,8 @@ namespace detail {
 /// @param rounding  a stochastic mode is of_tensor(i) for tensor number i: each has its own stream.
 ///                  A list of tensors of another type takes rounding.of_tensor(size of this list)
 /// @param outcome   an optional overflow policy, then an optional update_report or update_amax of
-///                  all tensors, or a range of as many update_reports, to which the call adds
+///                  all tensors. A range of as many update_reports may replace it. The call adds to
+///                  them
 /// @throws std::invalid_argument  fused_add refuses a tensor, which is named; the lists differ in
 ///                  length or names; two tensors share memory of which one is written
 template <class Executor>

@@ -76,7 +76,6 @@ class chunk {
   }
   LOWP_FN void set_pair(int k, std::uint32_t codes) { set(k, codes); }
 
-  /// Loads all eight codes, with accesses of Bytes bytes.
   template <int Bytes, class Thread>
   LOWP_FN void load(Thread const& thread, T const* at) {
     *this = {};

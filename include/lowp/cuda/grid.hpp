@@ -38,7 +38,6 @@ auto kernel_make(Make const& make) {
     return made<decltype(make())>{make()};
 }
 
-/// An executor on a grid.
 template <class Grid>
 struct on_grid {
   Grid& grid;
@@ -74,7 +73,6 @@ struct on_grid {
     if (!what.empty()) grid.refuse(what);
   }
 
-  /// Returns the error text of a range that lies out of the GPU's reach.
   [[nodiscard]] detail::error_text out_of_reach(detail::extent const& range) const {
     auto const address = reinterpret_cast<std::uintptr_t>(range.data);
     if (address % range.element_size != 0)

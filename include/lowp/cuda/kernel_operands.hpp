@@ -71,7 +71,6 @@ kernel_operand_of<Operand> make_kernel_operand(Operand const& o) {
       o, is_conversion ? detail::nans::kept : detail::nans::canonical);
 }
 
-/// Returns the number of tiles of a tensor.
 template <class... Operand>
 std::uint64_t tiles_of(std::uint64_t count, unsigned threads) {
   std::uint64_t const per_tile =

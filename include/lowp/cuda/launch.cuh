@@ -14,7 +14,6 @@
 
 namespace lowp::cuda {
 
-/// The entry of THE kernel.
 template <class Call>
 __global__ void __launch_bounds__(block_threads, Call::least_blocks)
     kernel(const __grid_constant__ Call call) {

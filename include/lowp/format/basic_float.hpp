@@ -31,7 +31,7 @@ concept number = narrow<T> || std::floating_point<T> || detail::integer<T>;
 
 namespace detail {
 /// Every value is a float: a list-initialisation refuses to narrow. But nvcc hands it to the host's
-/// compiler as a cast, which does not, so what is surely no float is named too.
+/// compiler as a cast, which does not. So types that are surely no floats are excluded by name.
 template <class X>
 concept widens_to_float =
     (std::is_class_v<X> || (!std::is_enum_v<X> && !integer<X> && sizeof(X) <= sizeof(float))) &&

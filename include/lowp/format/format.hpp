@@ -72,7 +72,6 @@ struct format {
            : codes == specials::nan_all_ones ? magnitude_mask() - 1
                                              : magnitude_mask();
   }
-  /// Returns the code of the smallest normal value.
   LOWP_FN constexpr std::uint32_t min_normal_code() const {
     return has_zero() ? 1u << significand_bits : 0;
   }
@@ -95,7 +94,7 @@ struct format {
     return exponent_bits == 8 && bias == 127 && codes == specials::ieee && has_sign;
   }
 
-  /// Returns what is wrong with the format: it has to fit 16 bits, to have a place for NaN, and its
+  /// Returns what is wrong with the format. It has to fit 16 bits and to have a place for NaN. Its
   /// every value has to be a float.
   LOWP_FN constexpr format_error error() const {
     if (exponent_bits < 1) return format_error::no_exponent_bits;

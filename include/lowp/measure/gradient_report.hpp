@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports of a gradient before its use: counts, largest magnitude, norm.
 #pragma once
 
 #include <lowp/report/amax.hpp>

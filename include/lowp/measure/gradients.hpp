@@ -1,18 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accumulates, unscales, measures and clips gradients on their way to an optimizer.
-//
-//     for (auto const& g : micro_batches) fused_add(sum, 1.0f / n, g, rounding);   // fused_add.hpp
-//     gradient_report report;
-//     unscale(sum, scaler.inverse_scale(), report);
-//     float const factor = clip_factor(report.norm(), max_norm);
-//     if (report.nonfinite == 0) { scale by factor, and step }
-//
-// The type of `sum` decides the loss:
-//
-//     float                    next to nothing
-//     bfloat16, stochastic     nothing in the mean
-//     kahan of two bfloat16    each time at most half a gap of its compensation
-//     bfloat16, to nearest     every micro-batch below half a gap of the sum so far
 #pragma once
 
 #include <lowp/base/environment.hpp>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// sum, mean, dot and norm, never accumulated in a narrow type. In bfloat16 a running sum of ones
-// stops at 256; in float16 a sum of squares of 16 is infinite at the 256th.
 #pragma once
 
 #include <lowp/measure/batch_sums.hpp>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of `clamp_overflow`.
 #pragma once
 
 #include <lowp/format/math.hpp>

@@ -41,7 +41,6 @@ struct gated_gelu_of_tanh {
   }
 };
 
-/// A range and its name in error texts.
 template <class Range>
 struct named_range {
   char const* name;
@@ -65,7 +64,6 @@ template <class Executor, class Function, class Out, class R, class... In>
   return {};
 }
 
-/// The bodies of `gelu_tanh` and `gated_gelu_tanh`. Each returns the error text of a refused call.
 template <class Executor, class In, class Out, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 gelu_tanh_on(Executor const& executor, In&& in, Out&& out, R rounding = {},

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row operations of RMS norm and layer norm.
 #pragma once
 
 #include <lowp/base/text.hpp>
@@ -29,8 +28,8 @@ struct row_scale {
                                   lanes::broadcast<U>(highest));
     return lanes::from_bits<F>(lanes::hidden((lanes::broadcast<U>(highest + 1) - exponent) << 23));
   }
-  /// Returns 1 / sqrt(squares / columns + eps) of elements times `scale`. A scaled eps that would
-  /// become 0 is negligible, but stays above 0, because a row of zero differences must give 0.
+  /// Returns 1 / sqrt(squares / columns + eps) of elements times `scale`. A row of zero differences
+  /// must give 0, so a scaled eps that would become 0 stays above it.
   template <class F>
   LOWP_FN F factor(F const& scale, F const& squares, F const& columns) const {
     using U = lanes::word<F>;
@@ -147,7 +146,6 @@ inline error_text check_eps(char const* function, float eps) {
 
 }  // namespace LOWP_UNIT
 
-/// The bodies of `rms_norm` and `layer_norm`. Each returns the error text of a refused call.
 template <class Executor, class In, class Weight, class Out>
 [[nodiscard]] LOWP_HOST_FN error_text rms_norm_on(Executor const& executor, In&& in,
                                                   Weight&& weight, Out&& out, std::size_t columns,

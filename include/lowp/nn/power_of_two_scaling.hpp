@@ -55,7 +55,6 @@ struct make_reported_scaling {
   }
 };
 
-/// The bodies of `scale_by_power_of_two`. Each returns the error text of a refused call.
 template <class Executor, class In, class Out, class Report = simd::no_report>
 [[nodiscard]] LOWP_HOST_FN error_text power_of_two_on(Executor const& executor, In&& in, Out&& out,
                                                       int exponent, Report* report = nullptr) {

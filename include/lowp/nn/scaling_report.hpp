@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a scaling by a power of two.
 #pragma once
 
 #include <lowp/report/exact_sum.hpp>

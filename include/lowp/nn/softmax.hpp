@@ -10,7 +10,6 @@ namespace lowp {
 
 namespace detail {
 
-/// Leaves a score as it is.
 struct plain_score {
   template <class F>
   LOWP_FN F operator()(F const& x) const {

@@ -40,7 +40,6 @@ error_text check_blocks(Executor const& executor, extent const& plain, Blocks co
 
 }  // namespace LOWP_UNIT
 
-/// The bodies of `block_cast`. Each returns the error text of a refused call.
 template <class Executor, class In, class T, int Block, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text block_cast_on(Executor const& executor, In&& in,
                                                     block_scaled<T, Block> const& out,

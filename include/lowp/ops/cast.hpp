@@ -90,7 +90,6 @@ struct make_identity {
   LOWP_FN identity operator()() const { return {}; }
 };
 
-/// The body of `cast`. Returns the error text of a refused call, which has no effect.
 template <class Executor, class In, class Out, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text cast_on(Executor const& executor, In&& in, Out&& out,
                                               R rounding = {},

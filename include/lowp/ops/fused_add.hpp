@@ -43,7 +43,6 @@ struct make_scaled_addition : made_of_number<Number> {
 template <class Number>
 make_scaled_addition(Number) -> make_scaled_addition<Number>;
 
-/// The body of `fused_add`. Returns the error text of a refused call.
 template <class Executor, class P, class Make, class U, class R = nearest_even, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text fused_add_on(Executor const& executor, P&& p,
                                                    Make const& make, U&& u, R rounding = {},

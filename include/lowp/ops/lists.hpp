@@ -35,8 +35,8 @@ template <class S>
 using listed = typename listed_storage<S>::type;
 
 /// A tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. It gets
-/// the results of a call of its own. Tensor number i of the list adds i to the tensor number in the
-/// upper half of a stochastic mode's stream.
+/// the results of a call of its own. Tensor i of the list adds i to the tensor number in the upper
+/// half of a stochastic mode's stream.
 template <listable P, element U>
 struct fused_add_tensor {
   listed<P> p;

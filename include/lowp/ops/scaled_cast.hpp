@@ -60,7 +60,6 @@ template <class Executor, class In, class Out, class Make, class Report, class R
   return {};
 }
 
-/// The bodies of `scaled_cast`. Each returns the error text of a refused call.
 template <class Executor, class In, class Out, class Make, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 scaled_cast_on(Executor const& executor, In&& in, Out&& out, Make const& make, R rounding = {},

@@ -10,7 +10,6 @@ namespace lowp {
 
 namespace detail {
 
-/// The body of `split`. Returns the error text of a refused call.
 template <class Executor, class In, class High, class Low, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 split_on(Executor const& executor, In&& in, High&& high, Low&& low, R rounding = {},
@@ -30,7 +29,6 @@ split_on(Executor const& executor, In&& in, High&& high, Low&& low, R rounding =
   return {};
 }
 
-/// The body of `join`. Returns the error text of a refused call.
 template <class Executor, class High, class Low, class Out>
 [[nodiscard]] LOWP_HOST_FN error_text join_on(Executor const& executor, High&& high, Low&& low,
                                               Out&& out) {

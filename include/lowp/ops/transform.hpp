@@ -26,7 +26,6 @@ struct make_returned {
   LOWP_FN returned<Function> operator()() const { return {function}; }
 };
 
-/// The body of `transform`. Returns the error text of a refused call.
 template <class Executor, class Function, class R, class Out, class... In>
 [[nodiscard]] LOWP_HOST_FN error_text transform_on(Executor const& executor,
                                                    Function const& function, R rounding, Out&& out,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report on the effect of an update on its parameters.
 #pragma once
 
 #include <lowp/report/exact_sum.hpp>

@@ -36,7 +36,6 @@ struct staging {
 
 using detail::nans;
 
-/// An accessor of one operand, a batch at a time.
 template <class Isa, class Operand, nans Nans>
 class accessor {
   using T = typename Operand::type;

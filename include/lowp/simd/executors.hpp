@@ -18,7 +18,6 @@ namespace lowp {
 
 namespace simd {
 
-/// The executor of the calling thread.
 struct this_thread : detail::throwing {
   template <class MakeFunction, class Report, class... Operand>
   LOWP_HOST_FN void operator()(MakeFunction const& make_function, std::size_t count, Report* report,

@@ -27,7 +27,6 @@ struct wide {
   }
 };
 
-/// The bits of such lanes.
 template <class Isa>
 struct wide_word {
   using vector = typename wide<Isa>::words;

@@ -50,8 +50,8 @@ LOWP_EXACT_END
 
 /// A tensor by FP8-LM's recipe (H. Peng et al., "FP8-LM: Training FP8 large language models",
 /// arXiv:2310.18313, 2.2). Gradient and first moment are in fp8, second moment and master weights
-/// in fp16, each with a scale for the tensor. That is 6 bytes for a parameter; fp32 takes 16.
-/// Scales are powers of two. They are chosen before a step, from bounds of its results:
+/// in fp16. Each has a scale for the tensor. That is 6 bytes for a parameter; fp32 takes 16. Scales
+/// are powers of two. They are chosen before a step, from bounds of its results:
 ///
 ///     |w'| <= |w| + 8 lr    a step of AdamW is rarely longer than lr; one beyond this saturates
 ///     |m'| <= beta1 |m| + (1 - beta1) |g|
@@ -67,7 +67,6 @@ struct fp8_lm {
   std::span<float16> second;
   float weight_scale = 1, gradient_scale = 1, first_scale = 1, second_scale = 1;
 
-  /// The bytes for a parameter.
   static constexpr std::size_t bytes =
       sizeof(float16) + sizeof(float8_e4m3fn) + sizeof(float8_e4m3fn) + sizeof(float16);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradients of a whole model: unscaled, measured and clipped together.
 #pragma once
 
 #include <lowp/measure/gradients.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the updates that leave a trace in a kept parameter. It asks the storage itself, so each
-// rule of rounding is the storage's own: unequal gaps beside a power of two, ties to even, the
-// addition in float before it, subnormals, the end of the range.
+// rule of rounding is the storage's own. Gaps are unequal beside a power of two, ties go to even,
+// and an addition in float comes first.
 #pragma once
 
 #include <lowp/ops/storage_operands.hpp>

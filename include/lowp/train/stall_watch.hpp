@@ -41,7 +41,6 @@ struct stall_policy {
 
 inline namespace LOWP_UNIT {
 
-/// The state of a tensor.
 struct watched_tensor {
   std::string name;
   double largest_gap = 0;             ///< distance from its largest weight to the next larger value

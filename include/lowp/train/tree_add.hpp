@@ -58,7 +58,6 @@ template <class Executor, class Model, class Updates, class R, class... Outcome>
   return {};
 }
 
-/// The body of `tree_add`. Returns the error text of a refused call.
 template <class Executor, class Model, class Updates, class R = nearest_even, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text tree_add_on(Executor const& executor, Model const& model,
                                                   float alpha, Updates const& updates,

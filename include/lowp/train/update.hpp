@@ -101,7 +101,6 @@ template <class Executor, class P, class G, class... M, std::size_t... I, class 
   return {};
 }
 
-// The bodies of `update`, for 0 to 2 moments. Each returns the error text of a refused call.
 template <class Executor, class P, class G, optimizer_with<0> Optimizer, class Step,
           class R = nearest_even, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g,

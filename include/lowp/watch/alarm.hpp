@@ -16,7 +16,6 @@
 
 namespace lowp {
 
-/// The kinds of trouble.
 enum class watch_trouble { nan, infinite, overflow, stalled };
 
 inline namespace LOWP_UNIT {

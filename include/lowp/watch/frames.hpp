@@ -26,10 +26,8 @@
 
 namespace lowp {
 
-/// The direction through a model.
 enum class watch_pass { forward, backward };
 
-/// The role of a tensor in its place.
 enum class watch_role { weight, input, output };
 
 inline namespace LOWP_UNIT {
@@ -50,7 +48,6 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// A tensor of a frame.
 struct watch_line {
   watch_role role;
   std::uint32_t number;  ///< index within its role; for a weight, index of its name

@@ -126,7 +126,6 @@ class overflow_watch {
           [&] { return what.state.name == places_[place].name ? what.verdict() : what.text(); });
   }
 
-  /// Returns true if this step is watched.
   [[nodiscard]] bool is_watched() const { return is_watched_; }
   [[nodiscard]] std::vector<watched_place> const& places() const { return places_; }
   /// Returns the first trouble of all steps.

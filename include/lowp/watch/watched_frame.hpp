@@ -19,7 +19,6 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// Ends a watch_expression.
 struct watch_closes {
   std::uint64_t number = 0;
   void operator()(watch_frames* frames) const { frames->close(number); }

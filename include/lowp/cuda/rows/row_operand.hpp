@@ -40,7 +40,6 @@ class row_accessor {
     accessor_.template load<Width>(i, thread, column, count);
   }
   LOWP_FN void decode(int i, float (&x)[chunk_size]) const { accessor_.decode(i, x); }
-  /// Loads and decodes one element.
   template <class Thread>
   LOWP_FN float element(Thread const& thread, std::uint32_t column) const {
     chunk<T> code;

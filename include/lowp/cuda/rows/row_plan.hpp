@@ -15,7 +15,6 @@
 
 namespace lowp::cuda {
 
-/// The kernel operand of a row operation's operand.
 template <class Operand>
 struct row_operand_of {
   using type = kernel_operand_of<Operand>;

@@ -82,7 +82,6 @@ class file {
     require_piece(t, first, out.size(), element_count(t), "elements");
     read_at(t, first * sizeof(T), std::as_writable_bytes(out));
   }
-  /// Reads all elements.
   template <stored T>
   [[nodiscard]] std::vector<T> read(tensor const& t) const {
     require_type(t, dtype_of<T>);

@@ -36,7 +36,6 @@ struct header {
 
 /// The limit of the reference implementation.
 inline constexpr std::uint64_t most_header_bytes = 100'000'000;
-/// Bytes of the number that gives the header's length.
 inline constexpr std::uint64_t length_bytes = 8;
 /// The key that names no tensor.
 inline constexpr std::string_view metadata_key = "__metadata__";

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effect of a format on a tensor, found without storing the tensor.
 #pragma once
 
 #include <lowp/measure/census/census_batches.hpp>

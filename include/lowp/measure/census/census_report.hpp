@@ -42,7 +42,6 @@ struct exponent_histogram {
   LOWP_FN constexpr std::uint64_t operator[](int exponent) const {
     return exponent > highest ? 0 : counts[exponent < lowest ? 0 : exponent - lowest];
   }
-  /// Returns the sum of all counts.
   LOWP_FN constexpr std::uint64_t total() const {
     std::uint64_t all = 0;
     for (std::uint64_t const each : counts) all += each;

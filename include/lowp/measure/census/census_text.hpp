@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a census.
 #pragma once
 
 #include <lowp/base/text.hpp>

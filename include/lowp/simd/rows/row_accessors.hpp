@@ -61,7 +61,6 @@ class accessor<Isa, byte_operand, Nans> {
   unsigned char const* at_ = nullptr;
 };
 
-/// The accessors of some operands, each at its own row.
 template <class Isa, class Indices, class... Operand>
 class row_accessors;
 
