@@ -129,10 +129,8 @@ struct avx2 : vector_masks<avx2> {
       asm("vpmovzxwd %1, %0" : "=x"(r) : "x"(from));
     } else if constexpr (from_size == 4 && to_size < 4) {  // codes below 2^16: none saturates
       typedef std::uint16_t half __attribute__((vector_size(16)));
-      half low, high;
-      __builtin_memcpy(&low, &from, 16);
-      __builtin_memcpy(&high, reinterpret_cast<char const*>(&from) + 16, 16);
-      asm("vpackusdw %1, %0, %0" : "+x"(low) : "x"(high));
+      half low;
+      asm("vextracti128 $1, %1, %0\n\tvpackusdw %0, %x1, %0" : "=&x"(low) : "x"(from));
       if constexpr (to_size == 1) asm("vpackuswb %0, %0, %0" : "+x"(low));
       __builtin_memcpy(&r, &low, sizeof(r));
     } else {
