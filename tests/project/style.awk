@@ -46,9 +46,7 @@ function line_of(place,   i) {
   return lines[i]
 }
 
-# Counts a link by its text.
 function words(text,   tokens, count, i, found) {
-  gsub(/\]\([^)]*\)/, "", text)
   count = split(text, tokens, " ")
   for (i = 1; i <= count; ++i) found += tokens[i] ~ /[A-Za-z0-9]/
   return found
