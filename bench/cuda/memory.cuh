@@ -52,7 +52,7 @@ class arena {
   std::byte* data_ = nullptr;
 };
 
-/// An operand in `sets` copies, of which launches take turns, so that none finds in a cache what
+/// An operand in `sets` copies. Launches take turns on them, so that none finds in a cache what
 /// another has left there. The first two are equal: one is computed on, the other remembers.
 template <class T>
 struct rotation {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Measures lowp::cuda and its peers on this machine's GPU, and writes JSON and a README.md into a
+# Measures lowp::cuda and its peers on this machine's GPU. Writes JSON and a README.md into a
 # folder, by default build/bench-cuda. PYTHON, by default python3, times those of PyTorch, Triton
 # and JAX that it has. Needs nvcc and nothing from a network.
 #   sh bench/cuda/run.sh

@@ -214,12 +214,13 @@ this page. Copy them to `bench/cuda/measured`, and `python3 bench/cuda/table.py`
 |---|---|
 {facts}
 
-- A figure is a speed as a part or a multiple of another one: of a copy of as many bytes, read and
-  written ones together, or of another program that does the same work. In brackets: from the 10th and
-  to the 90th percentile of the times; median otherwise.
-- The copy is the faster of `cudaMemcpyAsync` and a kernel with 16-byte accesses ([copy.cuh](copy.cuh)), in
-  the same process, right before and right after the case; its drift is the change between the two. A
-  case that reads more than it writes can be faster than a copy.
+- A figure is a speed as a part or a multiple of another one. The other is a copy of as many bytes,
+  read and written together, or a program for the same work. In brackets: from the 10th and to the
+  90th percentile of the times; median otherwise.
+- The copy is the faster of `cudaMemcpyAsync` and a kernel with 16-byte accesses
+  ([copy.cuh](copy.cuh)). It runs in the same process, right before and right after the case; its
+  drift is the change between the two. A case that reads more than it writes can be faster than a
+  copy.
 - A time is that of a CUDA graph of {launches} or more launches, divided by their number; {replays} replays after
   {warm_ups} that do not count ([timing.cuh](timing.cuh)). Launches take turns on sets of operands.
   Each operand takes 512 MiB in all its sets; in lists, all operands together do.

@@ -61,8 +61,8 @@ class data {
   }
 
  private:
-  // Each stream begins at another line of a page. If all were equal in their low 12 bits of
-  // address, loads would wait for unrelated stores, and all would compete for one set of the cache.
+  // Each stream begins at another line of a page. If all had the same low 12 bits of address, loads
+  // would wait for unrelated stores. All would compete for one set of the cache.
   template <class T>
   T* take(std::size_t n) {
     std::size_t const stagger = 17 * 64 * used_;

@@ -79,8 +79,8 @@ class suite {
     }
   }
 
-  /// Keeps what the filter matches (in Google Benchmark's meaning, a leading '-' inverting it) and
-  /// the traffic loops that go with it.
+  /// Keeps what the filter matches and the traffic loops that go with it. As in Google Benchmark, a
+  /// leading '-' inverts it.
   void keep(std::string filter) {
     bool const inverted = !filter.empty() && filter[0] == '-';
     if (inverted) filter.erase(0, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the cost of a watch to a training step that shows it every tensor of every layer,
+// Measures the cost of a watch to a training step. The step shows it every tensor of every layer,
 // forward and backward. It does so at the default, with weights read in turns; with all weights
 // read in every step; and in steps that the watch skips. The fewer the examples, the more of a step
 // is reading weights: one example is the worst case.

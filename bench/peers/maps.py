@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's softmax, GELU, norms and sums, on what maps.hpp gives lowp's.
 
-Each is compared with the same formula in double precision, from which lowp's tests hold lowp: within
-RELATIVE of the magnitudes that float rounds on the way, and one unit in the last place of the result's
-format, because what is rounded may lie on the other side of a tie. PyTorch's log_softmax also rounds the
-sum to that format, of which the logarithm is taken.
+Each is compared with the same formula in double precision, as lowp's tests compare lowp. It may
+differ by RELATIVE of the magnitudes that float rounds on the way. One unit in the last place of the
+result's format is allowed too: the rounded number may lie on the other side of a tie. PyTorch's
+log_softmax also rounds the sum to that format, of which the logarithm is taken.
 """
 import math
 

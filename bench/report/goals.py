@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of the tables in README.md by topic, the rivals of each, and the figure that is asked.
 
-A row is a case of a program, by the name that the program gives it, without who ran it and where:
+A row is a case of a program. Its name is the program's, without who ran it and where:
 "cast/float->bfloat16/nearest_even/avx512/L2" is the case "cast/float->bfloat16/nearest_even". Its
 name also finds in bounds.json what bounds it. A new one is a line here.
 """

@@ -194,10 +194,10 @@ shows the speed on your machine and writes nothing.
   turns from round to round. A figure of a round is the median of its repetitions; a ratio is taken
   within a round; the tables have the median, the least and the greatest of the rounds.
 - *Against*: the other's time over lowp's; 2 is twice as fast. *Asked*: our own goal, if there is one.
-- *Best compiled loop*: the fastest of the loops in [loops](loops), compiled with `-O3` by {compilers},
-  for AVX2 and for AVX-512 registers. The other libraries are in [peers](peers). Each has shown before it was
-  timed that its results are lowp's, or as close as its file says. To add one, add a file to peers and a line
-  to CMakeLists.txt.
+- *Best compiled loop*: the fastest of the loops in [loops](loops). They are compiled with `-O3` by
+  {compilers}, for AVX2 and for AVX-512 registers. The other libraries are in [peers](peers). Each
+  has shown before it was timed that its results are lowp's, or as close as its file says. To add
+  one, add a file to peers and a line to CMakeLists.txt.
 - *Of traffic*: a share of the speed of the fastest loop that moves the same bytes and computes nothing
   ([roofline.hpp](harness/roofline.hpp)). It has plain stores, prefetching or streaming stores.
 - L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 32 to 64 Mi elements, at most 1 GiB.

@@ -31,7 +31,7 @@ class corpus {
 };
 
 /// Stretches of `length` symbols, as contexts, and their targets. A target is the symbol after the
-/// stretch or, if there is one for each symbol, the next one after each symbol.
+/// stretch. If there is a target for each symbol, it is the next symbol.
 struct stretches {
   std::vector<std::uint8_t> contexts, targets;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Homes of numbers between steps. Each class owns the vectors of one storage, makes of them the
-// view that `lowp::update` takes, and reads the model's numbers back as floats. Before each step,
+// Homes of numbers between steps. Each class owns the vectors of one storage, and makes of them the
+// view that `lowp::update` takes. It reads the model's numbers back as floats. Before each step,
 // expect() tells a home with a scale for the tensor how large results may become.
 #pragma once
 

@@ -362,17 +362,19 @@ PAGE = """\
   ([byte_mlp.hpp](byte_mlp.hpp), [transformer.hpp](transformer.hpp)) learn to continue the Jargon File, 1.7 MB
   (Debian's `jargon-text`); *digits* ([digits.hpp](digits.hpp)) are scikit-learn's 1797 images (Debian's
   `python3-sklearn`). Forward and backward are fp32 of the working copy; gradients are fp32 unless said.
-- AdamW, weight decay 0.01, half a cosine to nearly zero. *Normal rate*: from random weights, the rate that is the
-  best for fp32 within a factor of two, as a table below shows. *Small rate*: fine-tuning at {small} from one model
-  that fp32 has trained for a while at the normal rate, the same for all seeds.
+- AdamW, weight decay 0.01, half a cosine to nearly zero. *Normal rate*: from random weights, at the
+  best rate for fp32 within a factor of two, as a table below shows. *Small rate*: fine-tuning at
+  {small} from one model, the same for all seeds. fp32 has trained it for a while at the normal
+  rate.
 - A seed decides initial weights, order of data and stochastic rounding. Every storage gets the same initial
   weights and data for the same seed. {seeds} seeds; ± is their standard deviation.
 - *Difference*: of mean held-out loss from fp32's, in nats, and in standard deviations (sd) of fp32 over the
   seeds. At the small rate that is a strict measure: only the order of the data differs, and fp32's losses
   do too by a few 10^-4. *Improvement kept*: of what fp32 gains from its start, with what rounding the start costs.
 - *Bytes*: of weights and moments as they lie between two steps, scales and compensations included; + gradient.
-- *Applied*, *stalled*: update_report's ratio of what weights moved to what the optimizer asked for, and the share of
-  updates that left the stored code as it was; a stochastic update is stalled most of the time and applied in the mean.
+- *Applied*, *stalled*: update_report's ratio of what weights moved to what the optimizer asked for;
+  the share of updates that left the stored code unchanged. A stochastic update is stalled most of
+  the time and applied in the mean.
 - *Steps, of fp32's*: the mean of what the optimizer asked for, as a multiple of the same with fp32.
 - *ns a weight*: of one update with a report, on one thread; the least of the seeds. Small models: most of it is arithmetic.
 
@@ -382,8 +384,9 @@ PAGE = """\
 
 ## The claim
 
-At 6 bytes a parameter in all (bf16 weight, bf16 moments) and at 4 (bf16 weight, fp8 moments), stochastic or Kahan is within one
-standard deviation of fp32, which takes 12, or 16 with its gradient. Of that and of three more:
+At 6 bytes a parameter (bf16 weight, bf16 moments), stochastic or Kahan is within one standard
+deviation of fp32. So it is at 4 (bf16 weight, fp8 moments). fp32 takes 12, or 16 with its gradient.
+Of that and of three more:
 
 {answer}
 
@@ -393,15 +396,18 @@ What the reasons mean:
 
 - *Updates are lost*: they are smaller than half a gap of the format, and the weight rounds back to where it was. A
   Kahan compensation and 8 more bits have a last bit too: rounded stochastically, they lose nothing in the mean.
-- *Noise of rounding*: stochastic rounding is right in the mean, but each step that is smaller than a gap moves a
-  weight by a whole gap or not at all. This noise adds up over the steps, against the gradient, which undoes it.
-  Beside it stands what rounding fp32's own result once costs, which no storage of that format can avoid.
-- *v is off*: a step divides by the square root of v. Stochastically rounded, v is right in the mean, but the mean of
-  1 / sqrt(v) is more than that of v's mean, so that steps are a little longer. To nearest, v stays as it
-  is if (1 - beta2) of the new term is less than half a gap, and is not even right in the mean.
-- *v is 0 where m is not*: the step is m / epsilon. In a block or a tensor with one scale, v has as many orders of
-  magnitude as the format, and it is the square of a gradient: float8_e4m3fn has no more than five, float8_e5m2 nine.
-  In time m decays too, but not if it is rounded to nearest: the smallest code times 0.9 is the smallest code.
+- *Noise of rounding*: stochastic rounding is right in the mean. But each step smaller than a gap
+  moves a weight by a whole gap or not at all. This noise adds up over the steps, against the
+  gradient, which undoes it. Beside it stands what rounding fp32's own result once costs, which no
+  storage of that format can avoid.
+- *v is off*: a step divides by the square root of v. Stochastically rounded, v is right in the
+  mean. The mean of 1 / sqrt(v) is more than that of v's mean, so steps are a little longer. To
+  nearest, v is not even right in the mean: it does not change if (1 - beta2) of the new term is
+  less than half a gap.
+- *v is 0 where m is not*: the step is m / epsilon. In a block or a tensor with one scale, v has as
+  many orders of magnitude as the format. v is the square of a gradient: float8_e4m3fn has no more
+  than five, float8_e5m2 nine. In time m decays too, but not if it is rounded to nearest: the
+  smallest code times 0.9 is the smallest code.
 
 ![Held-out loss while fine-tuning](results/small.svg)
 

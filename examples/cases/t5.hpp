@@ -77,9 +77,8 @@ class trained {
     return w;
   }
 
-  /// Takes a step of AdamW whose rate is relative to each tensor's root mean square, as that of
-  /// Adafactor with which T5 was trained (N. Shazeer, M. Stern, arXiv:1804.04235, "relative step
-  /// sizes").
+  /// Takes a step of AdamW whose rate is relative to each tensor's root mean square. T5 was trained
+  /// so, with Adafactor (N. Shazeer, M. Stern, arXiv:1804.04235, "relative step sizes").
   double step(examples const& batch, double rate, large_activation_penalty const& penalty = {}) {
     weights const w = values();
     activations const a = forward<lowp::bfloat16>(w, batch.x);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small residual network in the manner of T5 v1.1 (C. Raffel et al., arXiv:1910.10683, and N.
 // Shazeer, arXiv:2002.05202, for gated layers). Each block adds wo (relu(wi_0 n) * wi_1 n) to the
-// stream, n being the stream normalised by its root mean square. So later blocks see no scale, and
+// stream. n is the stream normalised by its root mean square. So later blocks see no scale, and
 // nothing holds it.
 #pragma once
 

@@ -9,8 +9,8 @@
 #include "targets.hpp"
 
 /// The place of a number on a line. Neighbouring values of a format are one apart there, those next
-/// to zero too, and the line is straight between neighbours. Beyond the largest value it goes on as
-/// if the exponent had no upper end.
+/// to zero too. The line is straight between neighbours. Beyond the largest value it goes on as if
+/// the exponent had no upper end.
 struct place {
   std::int64_t whole = 0;
   double rest = 0;  ///< from 0 to 1, away from zero

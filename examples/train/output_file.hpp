@@ -10,8 +10,7 @@
 /// @throws problem  `path` cannot be written
 void require_writable(std::string const& path, std::string_view option);
 
-/// Writes a neighbour of `path` and renames it, so that nobody sees half a file and a failure
-/// leaves an older file as it was. A path that is no regular file (/dev/stdout) is written in
-/// place.
+/// Writes a neighbour of `path` and renames it. So nobody sees half a file, and a failure leaves an
+/// older file as it was. A path that is no regular file (/dev/stdout) is written in place.
 /// @throws problem  it cannot be written, or not wholly
 void write_whole(std::string const& path, std::string_view contents, std::string_view option);

@@ -22,8 +22,7 @@ struct stored_tensor {
   std::size_t size() const { return values.size(); }
 };
 
-/// The largest k for which weights may grow to 32 times their initial bound before they saturate,
-/// which the table would say.
+/// The largest k for which weights may grow to 32 times their initial bound before they saturate.
 template <class T>
 int exponent_for(tensor_shape const& shape) {
   constexpr float headroom = 32;
@@ -104,8 +103,8 @@ class parameters_in final : public parameters {
   // AdamW for s = p * 2^k. Its step does not depend on the scale of g, so gradients and moments
   // stay those of p. Then p' = p - lr * (d + wd * p) becomes s' = s - (2^k lr) * d - lr * wd * s.
   // The rate grows by 2^k, and the decay shrinks by 2^k, because `update` multiplies it by the
-  // rate. Powers of two round nothing: every number in the step is that of the unscaled one times
-  // 2^k, to the bit, short of overflow and underflow of float.
+  // rate. Powers of two round nothing. The step's numbers are, to the bit, 2^k times those of the
+  // unscaled step, unless float overflows or underflows.
   static lowp::adamw scaled(lowp::adamw optimizer, int exponent) {
     optimizer.lr = std::ldexp(optimizer.lr, exponent);
     optimizer.weight_decay = std::ldexp(optimizer.weight_decay, -exponent);

@@ -12,7 +12,7 @@ constexpr std::size_t sample_size = 1024;
 constexpr std::uint64_t points_of_a_curve = 48;
 
 // From the full rate to nearly zero along half a cosine over all steps of the schedule. It depends
-// on the number of steps asked for, so a run that is to be continued needs the same number again.
+// on the requested number of steps, so a continued run needs the same number again.
 double rate_at(std::uint64_t step, settings const& s) {
   double const done = static_cast<double>(step - 1) / static_cast<double>(s.steps);
   return s.learning_rate * (1 + std::cos(std::numbers::pi * done)) / 2;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CUDA headers as nvcc builds them, with g++ and with clang for a host compiler. It builds each
-# header by itself, the examples, the host side and the value types in device code, CUDA's own
-# types, and calls without exceptions.
+# header by itself, the examples, the host side, and the value types in device code. It builds
+# CUDA's own types and calls without exceptions, too.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 if(NOT nvcc)

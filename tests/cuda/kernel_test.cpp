@@ -48,8 +48,8 @@ void for_each_launch(Body body) {
   }
 }
 
-// A mode for every shift of a group of elements against the blocks of random bits, and a mode whose
-// index passes 2^64.
+// A mode for every shift of a group of elements against the blocks of random bits. The index of
+// another mode passes 2^64.
 std::vector<slot_mode> stochastic_modes() {
   std::vector<slot_mode> all;
   for (std::uint64_t shift = 0; shift < 8; ++shift)
@@ -173,8 +173,8 @@ TYPED_TEST(cuda_kernel, scaled_cast) {
       });
 }
 
-// A mode, seed and stream for each slot, and an offset that is a multiple of 8 for the second
-// alone.
+// A mode, seed and stream for each slot. The second slot alone has an offset that is a multiple of
+// 8.
 slot_modes modes_of(oracle::mode mode) {
   return {{mode, 11, 12, 3}, {oracle::mode::stochastic, 13, 14, 16}, {mode, 15, 16, 5}};
 }

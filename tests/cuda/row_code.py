@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what a kernel over rows issues for an element of a long row: python3 row_code.py nvdisasm's-text
 
-Prints for each kernel the least instructions from one round of a loop to the same place of the next,
-through the accesses that mark the round. They are executed while whole groups are read, folded and
-written with accesses of 16 bytes. The rest of a kernel (ends of rows, other widths, NaN) lies beside
-that way."""
+Prints for each kernel the least instructions from one round of a loop to the same place of the
+next. The path leads through the accesses that mark the round. They are executed while whole groups
+are read, folded and written with accesses of 16 bytes. The rest of a kernel (ends of rows, other
+widths, NaN) lies beside that way."""
 
 import collections
 import re

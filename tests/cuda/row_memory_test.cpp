@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places of a row's elements in shared memory. Each element has one place. No two threads that a
-// GPU serves together use the same of its 32 banks of four bytes (CUDA C++ Programming Guide,
-// "Shared Memory": of accesses of 16 bytes those of eight threads, of 4 bytes those of 32).
+// GPU serves together use the same of its 32 banks of four bytes. These are eight threads for
+// accesses of 16 bytes, and 32 for 4 bytes (CUDA C++ Programming Guide, "Shared Memory").
 #include <gtest/gtest.h>
 #include <lowp/cuda/rows/row_memory.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid without a GPU. It runs the library's kernel, the same text, thread by thread, and gives
-// its converting instructions the results that PTX documents.
+// A grid without a GPU. It runs the library's kernel, the same text, thread by thread. Converting
+// instructions get the results that PTX documents.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The element operation of each AVX512_BF16 instruction, on bits, as Intel SDM volume 2 defines it.
-// It rounds to nearest even, subnormals are zero on the way in and on the way out, MXCSR has no
+// It rounds to nearest even. Subnormals are zero on the way in and on the way out. MXCSR has no
 // say. The code is integer code: the emulator rests neither on the instructions that it replaces
 // nor on the state of the program that it interrupts.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements' arithmetic against its rules, against another way to compute it, and against the
-// processor if it has the instructions.
+// The elements' arithmetic against its rules and another computation, and against the processor if
+// it has the instructions.
 #include "arithmetic.hpp"
 
 #include <gtest/gtest.h>

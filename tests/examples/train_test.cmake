@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The training example from outside: it refuses in one line, a resumed run ends with the bits of one
-# that ran through, and it reports and draws every mode.
+# The training example from outside. It refuses in one line. A resumed run ends with the bits of an
+# uninterrupted one. It reports and draws every mode.
 cmake_minimum_required(VERSION 3.25)
 
 set(train ${BUILD}/examples/train)

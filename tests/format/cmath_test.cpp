@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of <cmath>: of one argument for every code, of two for every pair of a small format
-// and for random pairs of the large ones. long double has eleven more digits than the computation,
-// so it says between which codes the exact result lies.
+// The functions of <cmath>. Those of one argument are tested for every code. Those of two are
+// tested for every pair of a small format and for random pairs of large ones. long double has
+// eleven more digits than the computation, so it says between which codes the exact result lies.
 #include <cmath>
 
 #include "support/support.hpp"

@@ -42,8 +42,8 @@ TYPED_TEST(fused, fma_of_every_triple_or_a_million) {
   }
 }
 
-// Products half way between neighbours, and an addend far too small for a float to keep beside
-// them, which alone decides.
+// Products half way between neighbours. An addend far too small for a float to keep beside them
+// decides.
 TYPED_TEST(fused, fma_of_a_tie_and_a_trifle) {
   using T = TypeParam;
   const T smallest = of_code<T>(1);

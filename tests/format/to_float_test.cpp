@@ -13,7 +13,7 @@ using namespace lowp_test;
 
 constexpr std::array<std::uint16_t, 6> draws{0, 1, 0x7fff, 0x8000, 0xfffe, 0xffff};
 
-// Doubles at the end of each float, on both sides of it and of every tie, and random ones of every
+// Doubles at the end of each float, on both sides of it and of every tie. Random ones have every
 // exponent.
 std::vector<double> doubles() {
   std::vector<double> all{0, -0.0, 1e300, -1e300, 1e-300, -1e-300, HUGE_VAL, -HUGE_VAL, 0x1p-1074};

@@ -284,8 +284,8 @@ TEST_F(safetensors_file, says_names_without_their_tricks) {
   EXPECT_LT(refusal(file_of("{\"w\":\"" + std::string(100'000, 'n'), "")).size(), 500U);
 }
 
-// Every code point, and every sequence of up to three bytes whose first two are not plain text,
-// against the definition of UTF-8.
+// Compares with the definition of UTF-8: every code point, and every sequence of up to three bytes
+// whose first two are not plain text.
 TEST(safetensors_printable, shows_utf8_and_no_more) {
   const auto utf8 = [](char32_t c) {
     const auto byte = [](char32_t x) { return static_cast<char>(static_cast<unsigned char>(x)); };

@@ -25,8 +25,8 @@ void expect_oracle(const tensor& in, std::size_t lead = 0) {
   expect(lowp::census<To>(x.span()), expected_of<To>(in));
 }
 
-// First and last float of every run that shares a code, both signs, such as the last one
-// that becomes zero.
+// First and last float of every run that shares a code, such as the last one that becomes zero.
+// Both signs.
 template <lowp::narrow To>
 void expect_boundaries() {
   std::vector<std::uint32_t> bits;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mask_value: what it is in each format, and that no score of a quarter of the range takes it out
-// of range.
+// mask_value in each format. No score of a quarter of the range takes it out of range.
 #include <gtest/gtest.h>
 #include <lowp/mask_value.hpp>
 #include <lowp/softmax.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A masked softmax is, to the bit, the softmax of scores that were scaled, rounded to float and
-// masked with -inf beforehand. softmax_test.cpp checks that softmax's bounds.
+// A masked softmax is, to the bit, the softmax of scores scaled, rounded to float and masked with
+// -inf. softmax_test.cpp checks that softmax's bounds.
 #include <lowp/masked_softmax.hpp>
 
 #include <array>

@@ -74,8 +74,8 @@ TEST(blocks_of_fp8, of_128_rounded_upward) {
                                                    {.mode = oracle::mode::upward});
 }
 
-// Nothing saturates. Elements within 2^-6 of the largest of their block are off by at most half a
-// unit in their fourth bit: subnormals of e4m3fn begin at 2^-15 of the largest.
+// Nothing saturates. Elements within 2^-6 of their block's largest are off by at most half a unit
+// in their fourth bit: subnormals of e4m3fn begin at 2^-15 of the largest.
 TEST(blocks_of_fp8, lose_little) {
   const tensor in = random_tensor<float>(4096, 5, values::training);
   guarded<float> x(in, 0);

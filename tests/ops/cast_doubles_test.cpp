@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cast of double, and to double: around every change of the result, on every backend, at every
-// length of a batch, with the same bits as convert.
+// cast of double, and to double, has the same bits as convert. It is tested around every change of
+// the result, on every backend, at every length of a batch.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

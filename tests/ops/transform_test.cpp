@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation of the caller's own has, on every backend, the bits of the same steps done one by
-// one in exact integer arithmetic.
+// An operation of the caller's own has the same bits on every backend. They are those of its steps
+// done one by one in exact integer arithmetic.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 

@@ -71,8 +71,8 @@ TEST(oracle_softfloat, binary64_agrees_with_the_processor) {
 }
 
 // Double holds these sums, products and fused results of two narrow values exactly. For quotients
-// and roots (and sums of two powers of two) it has digits enough that a second rounding cannot
-// matter: 53 >= 2 * 11 + 2.
+// and roots (and sums of two powers of two) it has enough digits: 53 >= 2 * 11 + 2. So a second
+// rounding cannot matter.
 TEST(oracle_arithmetic, narrow_results_agree_with_double) {
   std::mt19937_64 random(24);
   for (const facts& f : all) {

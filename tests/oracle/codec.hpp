@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes one exact number. It locates the number on the magnitude grid of the format, and moves it
-// to the neighbour away from zero or not. Only then it compares the result with the largest finite
+// Encodes one exact number. It locates the number on the format's magnitude grid, and moves it to
+// the neighbour away from zero or not. Only then it compares the result with the largest finite
 // value.
 #pragma once
 

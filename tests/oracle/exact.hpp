@@ -53,8 +53,8 @@ constexpr number make_finite(bool negative, u128 significand, int exponent, bool
           .sticky = sticky};
 }
 
-// The value of a magnitude code. Codes past the largest finite one give the grid as it would
-// continue if the exponent field had no upper end.
+// The value of a magnitude code. Codes past the largest finite one continue the grid, as if the
+// exponent field had no upper end.
 constexpr number magnitude_value(const facts& f, std::uint64_t code) {
   const std::uint64_t one = std::uint64_t{1} << f.significand_bits;
   const std::uint64_t fraction = code & (one - 1);

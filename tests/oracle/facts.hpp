@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts of each format, typed by hand from its publisher: IEEE 754-2019 (binary16, 32, 64), the
-// OCP 8-bit floating point and Microscaling specifications, and the documentation of ml_dtypes for
-// the rest. Extremes are typed too, although they follow from the widths: a test compares the
+// The facts of each format, typed by hand from its publisher: IEEE 754-2019 (binary16, 32, 64), and
+// the OCP 8-bit floating point and Microscaling specifications. The rest is from the documentation
+// of ml_dtypes. Extremes are typed too, although they follow from the widths: a test compares the
 // derived ones with the published ones.
 #pragma once
 

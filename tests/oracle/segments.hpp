@@ -52,7 +52,7 @@ inline std::vector<std::uint32_t> segment_starts(const facts& f, mode m, std::ui
 }
 
 // Calls fn(first_bits, last_bits, code), ends included, over ranges that partition all float
-// patterns in ascending order, each range mapped to one code. `r` matters to `stochastic` only.
+// patterns in ascending order. Each range is mapped to one code. `r` matters to `stochastic` only.
 template <class Fn>
 void for_each_segment(const facts& f, mode m, policy p, Fn&& fn, std::uint32_t r = 0) {
   const std::vector<std::uint32_t> starts = segment_starts(f, m, r);

@@ -2,8 +2,11 @@
 # Finds comments and Markdown prose that are hard to read: awk -f style.awk FILE... prints
 # FILE:LINE: REASON. To add a rule, add one line to BEGIN, and a wrong line to style_test.cmake.
 
-# rule(SCOPE, REGEX, REASON): `first` looks at the first word of a comment, `text` at comments and
-# prose whose lines are joined, `line` at one line of C++ that has a comment.
+# rule(SCOPE, REGEX, REASON), where SCOPE is the text in which REGEX is an error:
+#
+#     first     the first word of a comment
+#     text      comments and prose whose lines are joined
+#     line      a line of C++ that has a comment
 function rule(scope, regex, reason) {
   scopes[++rules] = scope
   regexes[rules] = regex
@@ -11,6 +14,8 @@ function rule(scope, regex, reason) {
 }
 
 BEGIN {
+  most_words = 20
+  sentence_end = "[.:;?!][*]*([ )]|$)|[|]|   *"  # two spaces end a cell of a table
   end = "[.]([ )]|$)"  # of a sentence
   rule("first", "^(What|Of|One|Where|Whether|Which|How|As)[^A-Za-z_]", \
        "a comment opens with a verb or a noun")
@@ -41,8 +46,24 @@ function line_of(place,   i) {
   return lines[i]
 }
 
+function words(text,   tokens, count, i, found) {
+  count = split(text, tokens, " ")
+  for (i = 1; i <= count; ++i) found += tokens[i] ~ /[A-Za-z0-9]/
+  return found
+}
+
+function check_sentences(   rest, passed, size) {
+  for (rest = block; rest != ""; rest = substr(rest, size + 1)) {
+    size = match(rest, sentence_end) ? RSTART + RLENGTH - 1 : length(rest)
+    if (words(substr(rest, 1, size)) > most_words)
+      complain(line_of(passed + 1), "a sentence has more than " most_words " words")
+    passed += size
+  }
+}
+
 # Checks the block that was collected, and begins another.
 function check_block(   i, rest, passed) {
+  check_sentences()
   for (i = 1; i <= rules; ++i) {
     if (scopes[i] == "first" && kind != "markdown" && block ~ regexes[i])
       complain(lines[1], reasons[i])
@@ -59,11 +80,15 @@ function check_block(   i, rest, passed) {
   parts = 0
 }
 
-function add(text) {
+# Joins a line to the block, which is a table if its first line is indented by `margin` or more.
+function add(text, margin,   indent) {
   gsub(/`[^`]*`/, "`code`", text)
+  match(text, /^[ \t]*/)
+  indent = RLENGTH
   gsub(/^[ \t]+|[ \t]+$/, "", text)
   if (text == "") return
-  if (block != "") block = block " "
+  if (block == "") table_indent = margin && indent >= margin ? indent : -1
+  else block = block (indent == table_indent || text ~ /^(@[a-z]|[-*] )/ ? " | " : " ")
   starts[++parts] = length(block) + 1
   lines[parts] = FNR
   block = block text
@@ -82,7 +107,7 @@ function add_comment(mark,   text, place) {
     check_line()
     sub("^[ \t]*" mark "/?<?", "", text)
     if (text ~ /SPDX-License|^!/ || text ~ /^[ \t]*$/) check_block()
-    else add(text)
+    else add(text, 5)
     return
   }
   check_block()
@@ -116,10 +141,11 @@ kind == "python" && (quoted || /"""/) {
   if (!quoted) {
     check_block()
     is_docstring = /^[ \t]*"""/
+    margin = match($0, /"/) + 3
   }
   if (marks % 2) quoted = !quoted
   if (is_docstring && text ~ /^[ \t]*$/) check_block()
-  if (is_docstring) add(text)
+  if (is_docstring) add(text, margin)
   if (!quoted) check_block()
   next
 }

@@ -100,8 +100,8 @@ struct shared_with {
   Add add;
 };
 
-// Threads of a GPU add word by word, each word at once, and other threads' additions come between
-// two words of one. Here one addition, after any of its words, may be interrupted by the next.
+// Threads of a GPU add word by word, each word at once. Other threads' additions come between two
+// words of one. Here one addition, after any of its words, may be interrupted by the next.
 TEST(exact_sum, words_may_be_added_in_any_order) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 500; ++round) {

@@ -201,8 +201,8 @@ TEST(report_sums, small_terms_are_not_lost_behind_large_ones) {
   EXPECT_TRUE(agrees(got, want));
   EXPECT_GT(exact(want.wanted), 16 * (1 + 3e-12));  // or this test could not fail
 }
-// A few terms are added plainly before their sum meets what is there. Whatever their number, one of
-// these makes such a sum just too small for a double to keep beside a one.
+// A few terms are added plainly before their sum meets what is there. Whatever their number, one
+// exponent makes their sum just too small for a double to keep beside a one.
 TEST(report_sums, compensate_each_addition) {
   constexpr std::size_t size = std::size_t{1} << 22;
   constexpr std::size_t ones = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fma on the packs of every backend against the exact result rounded once, on millions of operands
+// fma on the packs of every backend against the exact result rounded once. Millions of operands are
 // chosen to make a second rounding show. Only some backends have an instruction for it.
 #include <gtest/gtest.h>
 #include <lowp/simd/dispatch.hpp>

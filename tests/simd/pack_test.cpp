@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vocabulary of lanes on the packs of every backend. Each word means for a pack what it means
-// for a scalar, and for reals it is exact arithmetic rounded once.
+// for a scalar. For reals it is exact arithmetic rounded once.
 #include <gtest/gtest.h>
 #include <lowp/simd/dispatch.hpp>
 

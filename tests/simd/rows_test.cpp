@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over rows on every backend, against a plain loop: the elements of a fold, the order of
-// its additions, the row of a mask for each row, and the places of results.
+// The loop over rows on every backend, against a plain loop. It checks the elements of a fold, the
+// order of its additions, each row's mask, and the places of results.
 #include <gtest/gtest.h>
 #include <lowp/simd/dispatch.hpp>
 

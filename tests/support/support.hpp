@@ -133,8 +133,8 @@ __attribute__((noinline)) testing::AssertionResult has_bits(T got, std::uint32_t
   }
 }
 
-// The results of all comparisons, one bit each. Not inlined, because g++ 12 at -O2 gets long chains
-// of floating-point comparisons wrong if it knows that one operand may be NaN.
+// The results of all comparisons, one bit each. Not inlined. g++ 12 at -O2 gets long chains of
+// floating-point comparisons wrong if it knows that one operand may be NaN.
 template <class A, class B>
 __attribute__((noinline)) unsigned comparisons(A a, B b) {
   const auto order = a <=> b;

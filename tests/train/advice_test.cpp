@@ -157,8 +157,7 @@ TEST(least_updates, are_what_fused_add_and_update_need) {
   expect_foretold<kept_as::fp32>(floats);
 }
 
-// Half the gap in that direction, seen through a sum in float, and a tie that goes to the even
-// code.
+// Half the gap in that direction, seen through a sum in float. A tie goes to the even code.
 TEST(least_updates, of_bfloat16_are_half_a_gap) {
   const std::vector<float> p = all_bfloat16();
   for (const toward direction : {toward::plus_infinity, toward::minus_infinity}) {

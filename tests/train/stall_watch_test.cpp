@@ -18,7 +18,7 @@ namespace {
 
 using lowp::bfloat16;
 
-// Updates of lr up or down, and a rate that falls from 2^-7, at which all of 1 moves, to 2^-18.
+// Updates of lr up or down. The rate falls from 2^-7, at which all of 1 moves, to 2^-18.
 struct training {
   std::vector<bfloat16> p;
   std::mt19937_64 random{1};

@@ -229,8 +229,8 @@ struct network {
   }
 };
 
-// The first alarm of a run in which an element of a weight, of its gradient or of an input becomes
-// `bad` at a time of its own. If `told`, updates tell the watch what they see.
+// The first alarm of a run. An element of a weight, of its gradient or of an input becomes `bad` at
+// some time. If `told`, updates tell the watch what they see.
 std::optional<watch_alarm> first_alarm(unsigned seed, float bad, std::uint64_t weights_every,
                                        bool told) {
   network n(seed);

@@ -3,8 +3,9 @@
 // has the kept values, those that an optimizer updates, and those that a pass over the model reads.
 //
 //     cast_per_use  fp32 weights, cast per use of a layer (FSDP's MixedPrecision(param_dtype))
-//     cached_copy   fp32 weights and a narrow copy, which an update writes in its own pass: see
-//                   Megatron-LM's Float16OptimizerWithFloat16Params
+//     cached_copy   fp32 weights, and a narrow copy for all micro-batches until the next update. An
+//                   update writes it in its own pass, as Megatron-LM's
+//                   Float16OptimizerWithFloat16Params
 //     pure          only narrow weights, rounded stochastically or kept as kahan
 //
 //     update(setup.storage(), g, m, v, adamw, step, rounding);   the same for all three

@@ -143,7 +143,7 @@ TEST_F(audit, rounds_doubles_once) {
   EXPECT_EQ(tensor_of(j, "lost")["as_it_is"]["flushed"], 2);
 }
 
-// A range is that of the doubles, though no float has it, and a scale that is not enough says so.
+// A range is that of the doubles, though no float has it. A scale that is not enough says so.
 TEST_F(audit, shows_the_range_of_doubles) {
   write(model, {of("w", std::vector<double>{1e300, -1e-300, 0, INFINITY, NAN})});
   const json j = audited(model, "float16");

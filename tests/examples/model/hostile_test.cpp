@@ -198,8 +198,7 @@ TEST_F(hostile, names_may_be_long) {
   EXPECT_EQ(tool({"diff", model, out}).status, 0);
 }
 
-// Bits, bytes and pieces of files and of an index are changed, and every way to use them ends as it
-// may.
+// Bits, bytes and pieces of files and of an index are changed. Every use of them ends as it may.
 TEST_F(hostile, mutations_never_crash) {
   write(model,
         {of("layer.0.weight", patterns(40, 9), {5, 8}), of("layer.0.bias", patterns(8, 10)),
@@ -265,8 +264,7 @@ std::uint64_t pages_in_use() {
   return pages;
 }
 
-// Large blocks go back to the system when they are freed, so that a test leaves the next one no
-// room.
+// Freed large blocks go back to the system, so that a test leaves the next one no room.
 const int large_blocks_are_mapped = ::mallopt(M_MMAP_THRESHOLD, 1 << 17);
 
 // Runs `work` in a process that may have this many bytes more than this one.

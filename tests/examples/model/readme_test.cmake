@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tables of examples/model/README.md are what its script writes from the results beside it, and a
-# figure that changes is noticed.
+# The tables of examples/model/README.md are what its script writes from the results beside it. A
+# changed figure is noticed.
 cmake_minimum_required(VERSION 3.25)
 
 include(${ROOT}/tests/support/python.cmake)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of `files` (python_files.cpp) read by the package safetensors and the other way round, and
-damaged files, of which ours must accept none that the package refuses."""
+"""Files of `files` (python_files.cpp) read by the package safetensors, and the other way round. Of
+damaged files ours must accept none that the package refuses."""
 
 import json
 import pathlib

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the library (gradients.cpp) with torch.amp.GradScaler, whose every scale, counter and
-unscaled gradient it must repeat bit for bit, and with torch.nn.utils.clip_grad_norm_."""
+"""Compares the library (gradients.cpp) with torch.amp.GradScaler and
+torch.nn.utils.clip_grad_norm_. It must repeat GradScaler's every scale, counter and unscaled
+gradient bit for bit."""
 
 import ctypes
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the library (steps.cpp) with torch.optim in float64 and float32, all starting from
-the same parameters and given the same gradients."""
+"""Compares the library (steps.cpp) with torch.optim in float64 and float32. All start from the same
+parameters and get the same gradients."""
 
 import ctypes
 import sys

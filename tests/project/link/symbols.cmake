@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The linker keeps one unit's copy of an inline function, and the other units must live with its
-# instructions. A unit built at -O0 inlines nothing by itself. The functions that it leaves in its
-# OBJECT for others to share are no code of this library, or have the unit's flags in their names.
+# instructions. A unit built at -O0 inlines nothing by itself. The functions that its OBJECT leaves
+# for others are not the library's, or have the unit's flags in their names.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(nm nm)

@@ -9,8 +9,7 @@
 std::vector<unsigned char> plain_tour();
 std::vector<unsigned char> tuned_tour();
 
-// The plain unit also runs on machines that the tuned one does not fit, so it must not have code
-// from it.
+// The plain unit also runs on machines that the tuned one does not fit. It must not have its code.
 TEST(Units, PlainUnitAgreesWithThisOne) { EXPECT_EQ(plain_tour(), tour()); }
 
 TEST(Units, TunedUnitAgreesWithThePlainOne) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# SOURCE, linked with OBJECT if there is one, says the same on an emulated processor that has
-# AVX512_BF16 and on this one. The environment variable LOWP_SAPPHIRE names the folder of the
-# emulation. Its `setup DIR` prepares it; its `run DIR PROGRAM` runs a static program on it.
+# SOURCE says the same on this processor and on an emulated one with AVX512_BF16. It is linked with
+# OBJECT if there is one. The environment variable LOWP_SAPPHIRE names the folder of the emulation.
+# Its `setup DIR` prepares it; its `run DIR PROGRAM` runs a static program on it.
 cmake_minimum_required(VERSION 3.25)
 
 if("$ENV{LOWP_SAPPHIRE}" STREQUAL "" OR NOT EXISTS "$ENV{LOWP_SAPPHIRE}/run")

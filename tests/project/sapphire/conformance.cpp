@@ -12,8 +12,8 @@
 
 flags_test::conformance_result UNIT();
 
-// The first exception needs a preparation, which the C library ends with a system call that such a
-// machine need not have. There is one thread.
+// The first exception needs a preparation. The C library ends it with a system call that such a
+// machine may lack. There is one thread.
 extern "C" int pthread_once(pthread_once_t* done, void (*prepare)()) noexcept(false) {
   if (*done == PTHREAD_ONCE_INIT) {
     *done = PTHREAD_ONCE_INIT + 1;

@@ -68,8 +68,8 @@ lowp::adamw with_float_betas(lowp::adamw a) {
 constexpr std::array rates{1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
 
 // In ulps of max(|p|, |p'|), or of the terms of the step if they are larger than both. Then p and
-// the step cancel, or gradient and momentum do, and no formula in float stays within 4 ulp of the
-// small rest. PyTorch's own is up to 13 ulp away.
+// the step cancel, or gradient and momentum do. No formula in float stays within 4 ulp of the small
+// rest. PyTorch's own is up to 13 ulp away.
 TEST(accuracy, one_adamw_step_is_within_4_ulp_of_the_formula_in_double) {
   double worst = 0;
   for (const auto& [beta1, beta2] : {std::array{0.9, 0.999}, {0.875, 0.96875}, {0.95, 0.98}})
