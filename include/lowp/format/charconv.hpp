@@ -15,9 +15,7 @@
 
 namespace lowp {
 
-namespace detail {
-
-inline namespace LOWP_UNIT {
+namespace detail::inline LOWP_UNIT {
 
 /// The number at the start of a text, and its end: the start itself if the text has no number.
 struct scanned {
@@ -223,8 +221,6 @@ class short_text {
   std::size_t size_ = 0;
 };
 
-}  // namespace LOWP_UNIT
-
 /// Returns true if the format specification of a floating-point number has a precision or a type.
 /// Both ask for digits of the exact value. A fill may be any character.
 LOWP_HOST_FN constexpr bool asks_for_digits(std::string_view spec) {
@@ -237,7 +233,7 @@ LOWP_HOST_FN constexpr bool asks_for_digits(std::string_view spec) {
   return spec.find_first_of(".aAeEfFgG") != spec.npos;
 }
 
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 /// Reads a decimal number, "inf" or "nan" as std::from_chars does. Rounds it once to the nearest T
 /// with T's default overflow policy, so that no number is out of range. `value` is unchanged on

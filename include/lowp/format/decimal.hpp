@@ -11,9 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace lowp::detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::detail::inline LOWP_UNIT {
 
 /// A natural number below 2^3072.
 class natural {
@@ -210,6 +208,4 @@ X nearest(unpacked const& u) {
   return __builtin_bit_cast(X, static_cast<word>(code));
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::detail
+}  // namespace lowp::detail::inline LOWP_UNIT

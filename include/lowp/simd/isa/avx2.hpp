@@ -7,11 +7,9 @@
 
 #include <cstdint>
 
-namespace lowp::simd {
-
 LOWP_EXACT_BEGIN
 
-inline namespace LOWP_UNIT {
+namespace lowp::simd::inline LOWP_UNIT {
 
 // Instructions are in assembly if an operator could become another one under -ffast-math. The
 // intrinsics header would cost every unit more than the rest of the library.
@@ -228,8 +226,6 @@ struct avx2 : vector_masks<avx2> {
 #undef LOWP_TARGET
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::simd::inline LOWP_UNIT
 
 LOWP_EXACT_END
-
-}  // namespace lowp::simd

@@ -15,11 +15,9 @@
 #define LOWP_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,fma,f16c"
 #endif
 
-namespace lowp::simd {
-
 LOWP_EXACT_BEGIN
 
-inline namespace LOWP_UNIT {
+namespace lowp::simd::inline LOWP_UNIT {
 
 struct avx512;
 
@@ -28,14 +26,14 @@ struct bitmask {
   std::uint16_t v;
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::simd::inline LOWP_UNIT
 
 template <>
-struct mask_of<avx512> {
+struct lowp::simd::mask_of<lowp::simd::avx512> {
   using type = bitmask;
 };
 
-inline namespace LOWP_UNIT {
+namespace lowp::simd::inline LOWP_UNIT {
 
 // Instructions are in assembly if an operator could become another one under -ffast-math. The
 // intrinsics header would cost every unit more than the rest of the library.
@@ -283,11 +281,9 @@ struct avx512 {
 #undef LOWP_TARGET
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::simd::inline LOWP_UNIT
 
 LOWP_EXACT_END
-
-}  // namespace lowp::simd
 
 namespace lowp {
 template <>

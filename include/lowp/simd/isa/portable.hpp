@@ -6,11 +6,9 @@
 
 #include <cstdint>
 
-namespace lowp::simd {
-
 LOWP_EXACT_BEGIN
 
-inline namespace LOWP_UNIT {
+namespace lowp::simd::inline LOWP_UNIT {
 
 struct portable : vector_masks<portable> {
   static constexpr char name[] = "portable";
@@ -157,8 +155,6 @@ struct portable : vector_masks<portable> {
   }
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::simd::inline LOWP_UNIT
 
 LOWP_EXACT_END
-
-}  // namespace lowp::simd
