@@ -3,9 +3,7 @@
 
 #include <lowp/base/config.hpp>
 
-namespace lowp::detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::detail::inline LOWP_UNIT {
 
 /// Throws Exception(arguments...). If exceptions are switched off, ends the program with a trap.
 template <class Exception, class... Argument>
@@ -18,6 +16,4 @@ template <class Exception, class... Argument>
 #endif
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::detail
+}  // namespace lowp::detail::inline LOWP_UNIT

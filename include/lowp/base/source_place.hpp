@@ -7,9 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace lowp {
-
-inline namespace LOWP_UNIT {
+namespace lowp::inline LOWP_UNIT {
 
 struct source_place {
   char const* file = "";
@@ -39,6 +37,4 @@ struct source_place {
   }
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp
+}  // namespace lowp::inline LOWP_UNIT

@@ -7,9 +7,7 @@
 #include <charconv>
 #include <string>
 
-namespace lowp::detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::detail::inline LOWP_UNIT {
 
 /// Returns the shortest text that reads back as the same number.
 template <class T>
@@ -26,6 +24,4 @@ inline std::string rough_text_of(double value) {
 /// Returns a share in percent: 0.12345 gives "12.3 %".
 inline std::string percent_of(double share) { return rough_text_of(100 * share) + " %"; }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::detail
+}  // namespace lowp::detail::inline LOWP_UNIT

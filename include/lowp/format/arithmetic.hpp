@@ -21,6 +21,7 @@ namespace lowp {
 template <class A, class B>
 concept different_formats = narrow<A> && narrow<B> && !std::same_as<A, B>;
 
+// The order of A and B does not matter.
 template <class A, class B>
 concept operands =
     ((narrow<A> && number<B>) || (number<A> && narrow<B>)) && !different_formats<A, B>;
@@ -54,51 +55,36 @@ LOWP_FN constexpr bool is_nan(double x) { return unpack(x).nan; }
 
 template <narrow T, class W>
 LOWP_FN constexpr T computed(W result) {
-  using storage = typename T::storage;
-  if (is_nan(result)) return T::from_bits(static_cast<storage>(T::descriptor.nan_code()));
+  if (is_nan(result)) return from_code<T>(T::descriptor.nan_code());
   return convert<T>(result);
 }
 
 // Constant evaluation rejects operations with a NaN result, and division by zero.
 struct plus {
-  template <class W>
-  LOWP_FN static constexpr bool is_invalid(W a, W b) {
+  LOWP_FN static constexpr bool is_invalid(double a, double b) {
     return unpack(a).infinite && unpack(b).infinite && a != b;
   }
-  template <class W>
-  LOWP_FN static constexpr W of(W a, W b) {
-    return a + b;
-  }
+  LOWP_FN static constexpr auto of(auto a, auto b) { return a + b; }
 };
 struct minus {
-  template <class W>
-  LOWP_FN static constexpr bool is_invalid(W a, W b) {
+  LOWP_FN static constexpr bool is_invalid(double a, double b) {
     return unpack(a).infinite && unpack(b).infinite && a == b;
   }
-  template <class W>
-  LOWP_FN static constexpr W of(W a, W b) {
-    return a - b;
-  }
+  LOWP_FN static constexpr auto of(auto a, auto b) { return a - b; }
 };
 struct multiplies {
-  template <class W>
-  LOWP_FN static constexpr bool is_invalid(W a, W b) {
+  LOWP_FN static constexpr bool is_invalid(double a, double b) {
     return (unpack(a).infinite && b == 0) || (a == 0 && unpack(b).infinite);
   }
-  template <class W>
-  LOWP_FN static constexpr W of(W a, W b) {
-    return a * b;
-  }
+  LOWP_FN static constexpr auto of(auto a, auto b) { return a * b; }
 };
 struct divides {
-  template <class W>
-  LOWP_FN static constexpr bool is_invalid(W a, W b) {
+  LOWP_FN static constexpr bool is_invalid(double a, double b) {
     return (unpack(a).infinite && unpack(b).infinite) || (a == 0 && b == 0);
   }
-  template <class W>
-  LOWP_FN static constexpr W of(W a, W b) {
+  LOWP_FN static constexpr auto of(auto a, auto b) {
     if (__builtin_is_constant_evaluated() && b == 0) {
-      W const infinity{__builtin_inff()};
+      decltype(a / b) const infinity{__builtin_inff()};
       return unpack(a).negative != unpack(b).negative ? -infinity : infinity;
     }
     return a / b;
@@ -110,7 +96,7 @@ LOWP_FN constexpr auto apply(A a, B b) {
   auto const x = operand<A, B>(a);
   auto const y = operand<A, B>(b);
   if constexpr (std::floating_point<A> || std::floating_point<B>) {
-    return Operation::template of<std::common_type_t<decltype(x), decltype(y)>>(x, y);
+    return Operation::of(x, y);
   } else {
     using T = narrow_of<A, B>;
     using W = wide<T>;
@@ -123,56 +109,42 @@ LOWP_FN constexpr auto apply(A a, B b) {
 
 }  // namespace detail
 
-template <class A, class B>
-  requires operands<A, B>
+template <class A, operands<A> B>
 LOWP_FN constexpr auto operator+(A a, B b) {
   return detail::apply<detail::plus>(a, b);
 }
-template <class A, class B>
-  requires operands<A, B>
+template <class A, operands<A> B>
 LOWP_FN constexpr auto operator-(A a, B b) {
   return detail::apply<detail::minus>(a, b);
 }
-template <class A, class B>
-  requires operands<A, B>
+template <class A, operands<A> B>
 LOWP_FN constexpr auto operator*(A a, B b) {
   return detail::apply<detail::multiplies>(a, b);
 }
-template <class A, class B>
-  requires operands<A, B>
+template <class A, operands<A> B>
 LOWP_FN constexpr auto operator/(A a, B b) {
   return detail::apply<detail::divides>(a, b);
 }
 
-template <narrow T, class B>
-  requires operands<T, B>
+template <narrow T, operands<T> B>
 LOWP_FN constexpr T& operator+=(T& a, B b) {
   return a = static_cast<T>(a + b);
 }
-template <narrow T, class B>
-  requires operands<T, B>
+template <narrow T, operands<T> B>
 LOWP_FN constexpr T& operator-=(T& a, B b) {
   return a = static_cast<T>(a - b);
 }
-template <narrow T, class B>
-  requires operands<T, B>
+template <narrow T, operands<T> B>
 LOWP_FN constexpr T& operator*=(T& a, B b) {
   return a = static_cast<T>(a * b);
 }
-template <narrow T, class B>
-  requires operands<T, B>
+template <narrow T, operands<T> B>
 LOWP_FN constexpr T& operator/=(T& a, B b) {
   return a = static_cast<T>(a / b);
 }
 
-template <narrow T>
-LOWP_FN constexpr T& operator++(T& a) {
-  return a += 1;
-}
-template <narrow T>
-LOWP_FN constexpr T& operator--(T& a) {
-  return a -= 1;
-}
+LOWP_FN constexpr auto& operator++(narrow auto& a) { return a += 1; }
+LOWP_FN constexpr auto& operator--(narrow auto& a) { return a -= 1; }
 template <narrow T>
 LOWP_FN constexpr T operator++(T& a, int) {
   T const before = a;
@@ -186,49 +158,39 @@ LOWP_FN constexpr T operator--(T& a, int) {
   return before;
 }
 
-template <narrow T>
-LOWP_FN constexpr T operator+(T a) {
-  return a;
-}
+LOWP_FN constexpr auto operator+(narrow auto a) { return a; }
 /// Flips the sign, also of NaN. A format without negative zero keeps its zero and its NaN. A format
 /// without sign gives NaN.
 template <narrow T>
 LOWP_FN constexpr T operator-(T a) {
-  using storage = typename T::storage;
   constexpr format F = T::descriptor;
-  if (!F.has_sign) return T::from_bits(static_cast<storage>(F.nan_code()));
+  if (!F.has_sign) return detail::from_code<T>(F.nan_code());
   if (!F.has_negative_zero() && (a.bits() & F.magnitude_mask()) == 0) return a;
-  return T::from_bits(static_cast<storage>(a.bits() ^ F.sign_mask()));
+  return detail::from_code<T>(a.bits() ^ F.sign_mask());
 }
 
-template <class A, class B>
-  requires operands<A, B>
+template <class A, operands<A> B>
 LOWP_FN constexpr bool operator==(A a, B b) {
   return detail::operand<A, B>(a) == detail::operand<A, B>(b);
 }
-template <class A, class B>
-  requires operands<A, B>
+template <class A, operands<A> B>
 LOWP_FN constexpr std::partial_ordering operator<=>(A a, B b) {
   return detail::operand<A, B>(a) <=> detail::operand<A, B>(b);
 }
 // Device code cannot compare a std::partial_ordering with 0.
-template <class A, class B>
-  requires operands<A, B>
+template <class A, operands<A> B>
 LOWP_FN constexpr bool operator<(A a, B b) {
   return detail::operand<A, B>(a) < detail::operand<A, B>(b);
 }
-template <class A, class B>
-  requires operands<A, B>
+template <class A, operands<A> B>
 LOWP_FN constexpr bool operator>(A a, B b) {
   return b < a;
 }
-template <class A, class B>
-  requires operands<A, B>
+template <class A, operands<A> B>
 LOWP_FN constexpr bool operator<=(A a, B b) {
   return detail::operand<A, B>(a) <= detail::operand<A, B>(b);
 }
-template <class A, class B>
-  requires operands<A, B>
+template <class A, operands<A> B>
 LOWP_FN constexpr bool operator>=(A a, B b) {
   return b <= a;
 }

@@ -111,6 +111,11 @@ class basic_float {
 };
 
 namespace detail {
+template <narrow T>
+LOWP_FN constexpr T from_code(std::uint32_t code) {
+  return T::from_bits(static_cast<typename T::storage>(code));
+}
+
 template <class R>
 LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
   if constexpr (std::same_as<R, stochastic>)
@@ -140,49 +145,38 @@ LOWP_FN constexpr To functions::convert(From x, R rounding, overflow policy) {
     constexpr format F = To::descriptor;
     auto const results = detail::special_results_of<F>(rounding, policy);
     std::uint32_t const random = detail::random_bits_of(rounding);
-    std::uint32_t code = 0;
     if constexpr (std::same_as<From, float>)
-      code =
-          detail::encode<F>(__builtin_bit_cast(std::uint32_t, x), random, rounding, results).code;
+      return detail::from_code<To>(
+          detail::encode<F>(__builtin_bit_cast(std::uint32_t, x), random, rounding, results).code);
     else
-      code = detail::encode<F>(detail::unpack(x), random, rounding, results);
-    return To::from_bits(static_cast<typename To::storage>(code));
+      return detail::from_code<To>(detail::encode<F>(detail::unpack(x), random, rounding, results));
   }
 }
 
 }  // namespace lowp
 
-/// The facts of the format, as for every floating-point type. infinity() is the quiet NaN if the
-/// format has no infinity. Both are zero if the format has neither.
+/// The facts of the format, as for every floating-point type; those that are not here are float's.
+/// infinity() is the quiet NaN if the format has no infinity. Both are zero if the format has
+/// neither.
 template <lowp::format F>
-class std::numeric_limits<lowp::basic_float<F>> {
+class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<float> {
   using T = lowp::basic_float<F>;
-  LOWP_FN static constexpr T from(std::uint32_t code) {
-    return T::from_bits(static_cast<typename T::storage>(code));
-  }
+  LOWP_FN static constexpr T from(std::uint32_t code) { return lowp::detail::from_code<T>(code); }
   // floor(n * log10(2)), exact for the exponents of any format here
   LOWP_FN static constexpr int log10_of_2_to(int n) {
     return (n * 30103 - (n < 0 ? 99999 : 0)) / 100000;
   }
 
  public:
-  static constexpr bool is_specialized = true;
   static constexpr bool is_signed = F.has_sign;
-  static constexpr bool is_integer = false;
-  static constexpr bool is_exact = false;
   static constexpr bool has_infinity = F.has_infinity();
   static constexpr bool has_quiet_NaN = F.has_nan();
   static constexpr bool has_signaling_NaN = F.has_infinity() && F.significand_bits > 1;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since C++23
   static constexpr float_denorm_style has_denorm = F.has_zero() ? denorm_present : denorm_absent;
-  static constexpr bool has_denorm_loss = false;
 #pragma GCC diagnostic pop
-  static constexpr float_round_style round_style = round_to_nearest;
   static constexpr bool is_iec559 = F.has_infinity();  // infinity, NaN and signed zero of IEEE 754
-  static constexpr bool is_bounded = true;
-  static constexpr bool is_modulo = false;
-  static constexpr int radix = 2;
   static constexpr int digits = F.precision();
   static constexpr int digits10 = log10_of_2_to(digits - 1);
   static constexpr int max_digits10 = log10_of_2_to(digits) + 2;
@@ -190,8 +184,6 @@ class std::numeric_limits<lowp::basic_float<F>> {
   static constexpr int max_exponent = F.max_exponent() + 1;
   static constexpr int min_exponent10 = -log10_of_2_to(-F.min_exponent());
   static constexpr int max_exponent10 = log10_of_2_to(max_exponent);
-  static constexpr bool traps = false;
-  static constexpr bool tinyness_before = false;
 
   LOWP_FN static constexpr T min() noexcept { return from(F.min_normal_code()); }
   LOWP_FN static constexpr T max() noexcept { return from(F.max_code()); }

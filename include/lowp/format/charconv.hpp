@@ -15,9 +15,7 @@
 
 namespace lowp {
 
-namespace detail {
-
-inline namespace LOWP_UNIT {
+namespace detail::inline LOWP_UNIT {
 
 /// The number at the start of a text, and its end: the start itself if the text has no number.
 struct scanned {
@@ -120,14 +118,6 @@ class scanner {
   char const* const last_;
 };
 
-/// Returns the code of the magnitude nearest to u, on a grid that continues beyond the largest.
-template <format F>
-std::uint64_t nearest_magnitude(unpacked const& u) {
-  position const p = locate<F>(u);
-  return p.lower +
-         ((p.fraction + nearest_even{}.increment<63>(p.lower & 1, false, std::uint64_t{0})) >> 63);
-}
-
 /// Returns the shortest decimal that reads back to the magnitude of `value`, which is finite and
 /// not zero. A decimal that only saturates to the largest value does not count.
 template <narrow T>
@@ -138,9 +128,9 @@ short_decimal shortest_decimal(T value) {
     // Neighbours too: the interval of texts that read back may be wider on one side.
     for (std::uint64_t const step : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
       short_decimal candidate{nearest.digits + step, nearest.exponent};
-      if (candidate.digits == 0 ||
-          nearest_magnitude<T::descriptor>(unpack_decimal(candidate)) != magnitude(value))
-        continue;
+      if (candidate.digits == 0) continue;
+      unpacked const u = unpack_decimal(candidate);
+      if (round_unpacked<T::descriptor>(u, 0, nearest_even{}) != magnitude(value)) continue;
       for (; candidate.digits % 10 == 0; candidate.digits /= 10) ++candidate.exponent;
       return candidate;
     }
@@ -223,8 +213,6 @@ class short_text {
   std::size_t size_ = 0;
 };
 
-}  // namespace LOWP_UNIT
-
 /// Returns true if the format specification of a floating-point number has a precision or a type.
 /// Both ask for digits of the exact value. A fill may be any character.
 LOWP_HOST_FN constexpr bool asks_for_digits(std::string_view spec) {
@@ -237,19 +225,16 @@ LOWP_HOST_FN constexpr bool asks_for_digits(std::string_view spec) {
   return spec.find_first_of(".aAeEfFgG") != spec.npos;
 }
 
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 /// Reads a decimal number, "inf" or "nan" as std::from_chars does. Rounds it once to the nearest T
 /// with T's default overflow policy, so that no number is out of range. `value` is unchanged on
 /// std::errc::invalid_argument.
 template <narrow T>
 LOWP_HOST_FN std::from_chars_result from_chars(char const* first, char const* last, T& value) {
-  constexpr format F = T::descriptor;
   auto const [number, end] = detail::scanner(first, last).number();
   if (end == first) return {first, std::errc::invalid_argument};
-  value = detail::from_code<T>(
-      detail::encode<F>(number, 0, nearest_even{},
-                        detail::special_results_of<F>(nearest_even{}, default_overflow<T>)));
+  value = detail::nearest_value<T>(number);
   return {end, {}};
 }
 

@@ -24,10 +24,7 @@ namespace lowp {
 
 namespace detail {
 /// Returns the exact value of x, in a type that the builtins take.
-template <narrow T>
-LOWP_FN double in_double(T x) {
-  return lanes::widen(float{x});
-}
+LOWP_FN double in_double(narrow auto x) { return lanes::widen(float{x}); }
 }  // namespace detail
 
 // Builtins, because <cmath> would cost a program more than all the value types.
@@ -106,9 +103,6 @@ LOWP_FN T lerp(T a, T b, T t) {
       __builtin_fma(weight, detail::in_double(b), __builtin_fma(-weight, from, from)));
 }
 
-template <narrow T>
-LOWP_FN constexpr T fabs(T x) {
-  return abs(x);
-}
+LOWP_FN constexpr auto fabs(narrow auto x) { return abs(x); }
 
 }  // namespace lowp

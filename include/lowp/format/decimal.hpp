@@ -11,9 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace lowp::detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::detail::inline LOWP_UNIT {
 
 /// A natural number below 2^3072.
 class natural {
@@ -193,7 +191,7 @@ inline short_decimal rounded(decimal const& d, int digits) {
 template <std::floating_point X>
   requires(sizeof(X) == 4 || sizeof(X) == 8)
 X nearest(unpacked const& u) {
-  constexpr format F = sizeof(X) == 4 ? format{8, 23, 127} : format{11, 52, 1023};
+  constexpr format F = sizeof(X) == 4 ? binary32 : binary64;
   using word = std::conditional_t<sizeof(X) == 4, std::uint32_t, std::uint64_t>;
   constexpr std::uint64_t infinity = std::uint64_t{(1u << F.exponent_bits) - 1}
                                      << F.significand_bits;
@@ -201,15 +199,11 @@ X nearest(unpacked const& u) {
   if (u.nan) {
     code |= std::uint64_t{u.payload | 0x80000000} << 32 >> (64 - F.significand_bits);
   } else if (!u.infinite) {
-    position const p = locate<F>(u);
-    std::uint64_t const increment = half<63, std::uint64_t> - 1 + (p.lower & 1);
-    code = p.lower + ((p.fraction + increment) >> 63);
+    code = round_unpacked<F>(u, 0, nearest_even{});
     if (code > infinity) code = infinity;
   }
   code |= std::uint64_t{u.negative} << (8 * sizeof(X) - 1);
   return __builtin_bit_cast(X, static_cast<word>(code));
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::detail
+}  // namespace lowp::detail::inline LOWP_UNIT

@@ -10,18 +10,8 @@ namespace lowp {
 
 namespace detail {
 
-template <narrow T>
-LOWP_FN constexpr std::uint32_t magnitude(T x) {
-  return x.bits() & T::descriptor.magnitude_mask();
-}
-template <narrow T>
-LOWP_FN constexpr std::uint32_t sign(T x) {
-  return x.bits() & T::descriptor.sign_mask();
-}
-template <narrow T>
-LOWP_FN constexpr T from_code(std::uint32_t code) {
-  return T::from_bits(static_cast<typename T::storage>(code));
-}
+LOWP_FN constexpr auto magnitude(narrow auto x) { return x.bits() & x.descriptor.magnitude_mask(); }
+LOWP_FN constexpr auto sign(narrow auto x) { return x.bits() & x.descriptor.sign_mask(); }
 template <narrow T>
 LOWP_FN constexpr T canonical_nan() {
   return from_code<T>(T::descriptor.nan_code());
@@ -29,7 +19,14 @@ LOWP_FN constexpr T canonical_nan() {
 
 template <narrow T>
 LOWP_FN constexpr unpacked unpack(T x) {
-  return unpack_binary32(decode<T::descriptor>(std::uint32_t{x.bits()}));
+  return unpack_pattern<binary32>(decode<T::descriptor>(std::uint32_t{x.bits()}));
+}
+/// Returns u rounded to nearest even, with the default overflow policy.
+template <narrow T>
+LOWP_FN constexpr T nearest_value(unpacked const& u) {
+  constexpr nearest_even mode;
+  auto const results = special_results_of<T::descriptor>(mode, default_overflow<T>);
+  return from_code<T>(encode<T::descriptor>(u, 0, mode, results));
 }
 
 /// Returns an integer that orders as the values do, NaN excepted. Unlike a comparison of floats, it
@@ -74,20 +71,14 @@ template <narrow T>
 LOWP_FN constexpr bool isinf(T x) {
   return T::descriptor.has_infinity() && detail::magnitude(x) == T::descriptor.infinity_code();
 }
-template <narrow T>
-LOWP_FN constexpr bool isfinite(T x) {
-  return !isnan(x) && !isinf(x);
-}
+LOWP_FN constexpr bool isfinite(narrow auto x) { return !isnan(x) && !isinf(x); }
 /// Returns true if the sign is set; false for the NaN of a format that has only one.
 template <narrow T>
 LOWP_FN constexpr bool signbit(T x) {
   return detail::sign(x) != 0 && (T::descriptor.has_negative_zero() || !isnan(x));
 }
 /// Returns x with a clear sign, also for NaN.
-template <narrow T>
-LOWP_FN constexpr T abs(T x) {
-  return signbit(x) ? -x : x;
-}
+LOWP_FN constexpr auto abs(narrow auto x) { return signbit(x) ? -x : x; }
 /// Returns |x| with the sign of y, as far as the format can represent it.
 template <narrow T>
 LOWP_FN constexpr T copysign(T x, T y) {
@@ -126,18 +117,14 @@ LOWP_FN constexpr T sqrt(T x) {
   std::uint64_t root = 0;
   for (std::uint64_t bit = highest; bit >= lowest; bit >>= 1)
     if ((root | bit) * (root | bit) <= square) root |= bit;
-  auto const r = detail::normalized(false, root << 1 | (root * root != square),
-                                    (scale - (odd ? 1 : 0)) / 2 - 1);
-  return detail::from_code<T>(detail::encode<F>(
-      r, 0, nearest_even{}, detail::special_results_of<F>(nearest_even{}, default_overflow<T>)));
+  return detail::nearest_value<T>(detail::normalized(false, root << 1 | (root * root != square),
+                                                     (scale - (odd ? 1 : 0)) / 2 - 1));
 }
 
 /// Returns a * b + c, rounded once to nearest even. The product and the sum are exact, to a bit for
 /// "not zero below".
 template <narrow T>
 LOWP_FN constexpr T fma(T a, T b, T c) {
-  constexpr format F = T::descriptor;
-  auto const results = detail::special_results_of<F>(nearest_even{}, default_overflow<T>);
   auto const x = detail::unpack(a);
   auto const y = detail::unpack(b);
   auto z = detail::unpack(c);
@@ -147,16 +134,15 @@ LOWP_FN constexpr T fma(T a, T b, T c) {
   if (x.nan || y.nan || z.nan || (infinite && zero) ||
       (infinite && z.infinite && negative != z.negative))
     return detail::canonical_nan<T>();
-  if (infinite || z.infinite) {
-    detail::unpacked const result{.negative = infinite ? negative : z.negative, .infinite = true};
-    return detail::from_code<T>(detail::encode<F>(result, 0, nearest_even{}, results));
-  }
+  if (infinite || z.infinite)
+    return detail::nearest_value<T>(
+        {.negative = infinite ? negative : z.negative, .infinite = true});
   // Significands of 16 bits are exact, so their product has 32.
   auto product = detail::normalized(negative, (x.significand >> 46) * (y.significand >> 46),
                                     x.exponent + y.exponent - 30);
   if (product.significand == 0 && z.significand == 0) {
     z.negative = negative && z.negative;
-    return detail::from_code<T>(detail::encode<F>(z, 0, nearest_even{}, results));
+    return detail::nearest_value<T>(z);
   }
   bool const product_is_larger = product.exponent >= z.exponent;
   auto const& large = product_is_larger ? product : z;
@@ -170,9 +156,8 @@ LOWP_FN constexpr T fma(T a, T b, T c) {
   std::uint64_t const total = !subtract ? large.significand + addend
                               : flips   ? addend - large.significand
                                         : large.significand - addend;
-  auto const result =
-      detail::normalized(total != 0 && large.negative != flips, total, large.exponent - 61);
-  return detail::from_code<T>(detail::encode<F>(result, 0, nearest_even{}, results));
+  return detail::nearest_value<T>(
+      detail::normalized(total != 0 && large.negative != flips, total, large.exponent - 61));
 }
 
 /// Returns the smaller value, or the other one if one is NaN; -0 is below +0.
@@ -186,10 +171,8 @@ LOWP_FN constexpr T fmin(T x, T y) {
 /// Returns the larger value, or the other one if one is NaN; +0 is above -0.
 template <narrow T>
 LOWP_FN constexpr T fmax(T x, T y) {
-  if (isnan(x)) return isnan(y) ? detail::canonical_nan<T>() : y;
-  if (isnan(y)) return x;
-  int const difference = detail::rank(x) - detail::rank(y);
-  return difference > 0 || (difference == 0 && signbit(y)) ? x : y;
+  T const least = fmin(x, y);
+  return isnan(x) || isnan(y) ? least : least.bits() == x.bits() ? y : x;
 }
 
 /// Returns the distance from |x| to the next larger magnitude. The grid continues beyond the

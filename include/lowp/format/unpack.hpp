@@ -58,32 +58,26 @@ LOWP_FN constexpr unpacked normalized(bool negative, std::uint64_t significand, 
   return u;
 }
 
-LOWP_FN constexpr unpacked unpack(double x) {
-  auto const b = __builtin_bit_cast(std::uint64_t, x);
-  bool const negative = b >> 63;
-  auto const field = static_cast<int>(b >> 52 & 0x7ff);
-  std::uint64_t const significand = b & 0xfffffffffffff;
-  if (field == 0x7ff)
-    return {.negative = negative,
-            .infinite = significand == 0,
-            .nan = significand != 0,
-            .payload = static_cast<std::uint32_t>(significand >> 20)};
-  return normalized(negative, field ? significand | std::uint64_t{1} << 52 : significand,
-                    (field ? field : 1) - 1075);
-}
+inline constexpr format binary32{8, 23, 127}, binary64{11, 52, 1023};
 
-/// Unpacks a float's pattern. No instruction touches the value, so nothing flushes a subnormal.
-LOWP_FN constexpr unpacked unpack_binary32(std::uint32_t b) {
-  bool const negative = b >> 31;
-  auto const field = static_cast<int>(b >> 23 & 0xff);
-  std::uint32_t const significand = b & 0x7fffff;
-  if (field == 0xff)
+/// Unpacks a pattern. No instruction touches the value, so nothing flushes a subnormal.
+template <format F>
+LOWP_FN constexpr unpacked unpack_pattern(std::uint64_t b) {
+  constexpr std::uint64_t hidden_one = std::uint64_t{1} << F.significand_bits;
+  constexpr int last_field = (1 << F.exponent_bits) - 1;
+  bool const negative = b >> F.magnitude_bits();
+  int const field = static_cast<int>(b >> F.significand_bits) & last_field;
+  std::uint64_t const significand = b & (hidden_one - 1);
+  if (field == last_field)
     return {.negative = negative,
             .infinite = significand == 0,
             .nan = significand != 0,
-            .payload = significand << 9};
-  return normalized(negative, field ? significand | 1u << 23 : significand,
-                    (field ? field : 1) - 150);
+            .payload = static_cast<std::uint32_t>(significand << 32 >> F.significand_bits)};
+  return normalized(negative, field ? significand | hidden_one : significand,
+                    (field ? field : 1) - F.bias - F.significand_bits);
+}
+LOWP_FN constexpr unpacked unpack(double x) {
+  return unpack_pattern<binary64>(__builtin_bit_cast(std::uint64_t, x));
 }
 
 /// The x87 format has a 64-bit significand, which can be read from storage. Every other long
@@ -149,18 +143,14 @@ LOWP_FN constexpr unpacked unpack(I x) {
   }
 }
 
-/// The position of an exact magnitude between two codes of F. `lower` is the code toward zero,
-/// `fraction` the 63-bit position between the two. Codes continue beyond the largest finite value.
-struct position {
-  std::uint64_t lower, fraction;
-};
-
-/// Returns the position of u. Beyond 63 dropped bits, only the leading bits of the fraction remain.
-template <format F>
-LOWP_FN constexpr position locate(unpacked const& u) {
+/// Returns the code to which the magnitude of u rounds. Codes continue beyond the largest finite
+/// value. Beyond 63 dropped bits, only the leading bits of the fraction remain.
+template <format F, class R>
+LOWP_FN constexpr std::uint64_t round_unpacked(unpacked const& u, std::uint32_t random,
+                                               R const& rounding) {
   constexpr int width = 63, least = unpacked::precision - F.precision();
   int const above = u.exponent - F.min_exponent();
-  if (above < 0 && !F.has_zero()) return {0, 0};  // nothing is smaller than code 0
+  if (above < 0 && !F.has_zero()) return 0;  // nothing is smaller than code 0
   int const dropped = above < 0 ? least - above : least;
   int const far = dropped > width ? dropped - width : 0;
   std::uint64_t const sticky = u.significand != 0;
@@ -169,24 +159,22 @@ LOWP_FN constexpr position locate(unpacked const& u) {
   auto const binade = static_cast<std::uint64_t>(above < 0 ? 0 : above) << F.significand_bits;
   std::uint64_t const fraction = kept << (width - near) & all<width, std::uint64_t>;
   // Without zero, code 0 is 2^min_exponent.
-  return {binade + (kept >> near) - (F.has_zero() ? 0 : 1), fraction};
+  std::uint64_t const lower = binade + (kept >> near) - (F.has_zero() ? 0 : 1);
+  std::uint64_t const increment =
+      rounding.template increment<width>(lower & 1, u.negative, std::uint64_t{random});
+  return lower + ((fraction + increment) >> width);
 }
 
 template <format F, class R>
 LOWP_FN constexpr std::uint32_t encode(unpacked const& u, std::uint32_t random, R const& rounding,
                                        special_results<std::uint32_t> const& s) {
-  position const p = locate<F>(u);
-  std::uint64_t const increment =
-      rounding.template increment<63>(p.lower & 1, u.negative, std::uint64_t{random});
-  auto const magnitude = static_cast<std::uint32_t>(p.lower + ((p.fraction + increment) >> 63));
+  auto const magnitude = static_cast<std::uint32_t>(round_unpacked<F>(u, random, rounding));
   bool const no_zero = !F.has_zero() && u.significand == 0 && !u.infinite;
   return finish<F, R>(magnitude, u.negative ? F.sign_mask() : 0, u.negative, u.infinite,
                       u.nan || no_zero,
                       F.significand_bits ? u.payload >> (32 - F.significand_bits) : 0, s)
       .code;
 }
-
-inline constexpr format binary32{8, 23, 127};
 
 /// A rounded magnitude, or what u is instead, in binary32, which has a policy but no presets.
 template <class R>
@@ -206,10 +194,7 @@ LOWP_FN constexpr std::uint32_t finish_binary32(std::uint64_t magnitude, unpacke
 template <class R>
 LOWP_FN constexpr std::uint32_t encode_binary32(unpacked const& u, std::uint32_t random,
                                                 R const& rounding, overflow policy) {
-  position const p = locate<binary32>(u);
-  std::uint64_t const increment =
-      rounding.template increment<63>(p.lower & 1, u.negative, std::uint64_t{random});
-  return finish_binary32(p.lower + ((p.fraction + increment) >> 63), u, rounding, policy);
+  return finish_binary32(round_unpacked<binary32>(u, random, rounding), u, rounding, policy);
 }
 
 }  // namespace lowp::detail

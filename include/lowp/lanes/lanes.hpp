@@ -24,6 +24,10 @@ using mask = typename lane<T>::mask;
 template <class T>
 using wide = typename lane<T>::wide;
 
+/// The operations of the lanes of a reference's type.
+template <class T>
+using lane_of = lane<std::remove_cvref_t<T>>;
+
 /// Returns x in every lane.
 template <class T>
 LOWP_FN constexpr T broadcast(typename lane<T>::scalar x) {
@@ -49,10 +53,7 @@ template <class U>
 LOWP_FN constexpr U xor3(U const& a, U const& b, std::uint32_t const& key) {
   return lane<U>::xor3(a, b, key);
 }
-template <class U>
-LOWP_FN constexpr auto to_real(U const& a) {
-  return lane<U>::to_real(a);
-}
+LOWP_FN constexpr auto to_real(auto const& a) { return lane_of<decltype(a)>::to_real(a); }
 template <class U>
 LOWP_FN constexpr U max(U const& a, U const& b) {
   return lane<U>::max(a, b);
@@ -75,66 +76,33 @@ template <class M>
 LOWP_FN constexpr M mask_or(M const& a, M const& b) {
   return lane<M>::mask_or(a, b);
 }
-template <class M>
-LOWP_FN constexpr M mask_not(M const& a) {
-  return lane<M>::mask_not(a);
-}
+LOWP_FN constexpr auto mask_not(auto const& a) { return lane_of<decltype(a)>::mask_not(a); }
 /// Returns true if the mask is true in at least one lane.
-template <class M>
-LOWP_FN constexpr bool any(M const& a) {
-  return lane<M>::any(a);
-}
+LOWP_FN constexpr auto any(auto const& a) { return lane_of<decltype(a)>::any(a); }
 /// Returns the number of true lanes.
-template <class M>
-LOWP_FN constexpr std::uint32_t count(M const& a) {
-  return lane<M>::count(a);
-}
+LOWP_FN constexpr auto count(auto const& a) { return lane_of<decltype(a)>::count(a); }
 
 // Reals: IEEE 754 operations, rounded once to nearest even, subnormals kept. The sign and payload
 // of a NaN result are unspecified until it is stored.
-template <class F>
-LOWP_FN constexpr word<F> bits(F const& x) {
-  return lane<F>::bits(x);
-}
+LOWP_FN constexpr auto bits(auto const& x) { return lane_of<decltype(x)>::bits(x); }
 template <class F>
 LOWP_FN constexpr F from_bits(word<F> const& b) {
   return lane<F>::from_bits(b);
 }
-template <class F>
-LOWP_FN F add(F const& a, F const& b) {
-  return lane<F>::add(a, b);
-}
-template <class F>
-LOWP_FN F sub(F const& a, F const& b) {
-  return lane<F>::sub(a, b);
-}
-template <class F>
-LOWP_FN F mul(F const& a, F const& b) {
-  return lane<F>::mul(a, b);
-}
-template <class F>
-LOWP_FN F div(F const& a, F const& b) {
-  return lane<F>::div(a, b);
-}
-template <class F>
-LOWP_FN F sqrt(F const& a) {
-  return lane<F>::sqrt(a);
-}
+LOWP_FN auto add(auto const& a, decltype(a) b) { return lane_of<decltype(a)>::add(a, b); }
+LOWP_FN auto sub(auto const& a, decltype(a) b) { return lane_of<decltype(a)>::sub(a, b); }
+LOWP_FN auto mul(auto const& a, decltype(a) b) { return lane_of<decltype(a)>::mul(a, b); }
+LOWP_FN auto div(auto const& a, decltype(a) b) { return lane_of<decltype(a)>::div(a, b); }
+LOWP_FN auto sqrt(auto const& a) { return lane_of<decltype(a)>::sqrt(a); }
 /// Returns a * b + c, rounded once.
 template <class F>
 LOWP_FN F fma(F const& a, F const& b, F const& c) {
   return lane<F>::fma(a, b, c);
 }
 /// Returns the largest integer not above a, for a from 0 to below 2^31.
-template <class F>
-LOWP_FN constexpr word<F> to_word(F const& a) {
-  return lane<F>::to_word(a);
-}
+LOWP_FN constexpr auto to_word(auto const& a) { return lane_of<decltype(a)>::to_word(a); }
 /// Returns a in double precision, exactly.
-template <class F>
-LOWP_FN wide<F> widen(F const& a) {
-  return lane<F>::widen(a);
-}
+LOWP_FN auto widen(auto const& a) { return lane_of<decltype(a)>::widen(a); }
 
 /// Returns sum + a * b in double precision. The product must be exact, as the product of two floats
 /// is. Rounding it before the sum then makes no difference.
@@ -147,10 +115,7 @@ LOWP_FN D add_product(D const& sum, D const& a, D const& b) {
 inline constexpr std::uint32_t binary32_sign = 0x80000000, binary32_infinity = 0x7f800000,
                                binary32_nan = 0x7fc00000;
 
-template <class F>
-LOWP_FN constexpr word<F> magnitude(F const& a) {
-  return bits(a) & (binary32_sign - 1);
-}
+LOWP_FN constexpr auto magnitude(auto const& a) { return bits(a) & (binary32_sign - 1); }
 template <class F>
 LOWP_FN constexpr F absolute(F const& a) {
   return from_bits<F>(magnitude(a));

@@ -182,10 +182,8 @@ class accessor {
   LOWP_HOST_FN static F computed(F const& value) {
     if constexpr (Nans == nans::kept) {
       return value;
-    } else if constexpr (requires(F x) { Isa::canonical(x, x); }) {
-      F result;
-      Isa::canonical(result, value);
-      return result;
+    } else if constexpr (requires { Isa::canonical(value); }) {
+      return Isa::canonical(value);
     } else {
       return lanes::canonical(value);
     }

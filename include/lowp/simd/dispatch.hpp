@@ -29,9 +29,7 @@
 
 namespace lowp {
 
-namespace simd {
-
-inline namespace LOWP_UNIT {
+namespace simd::inline LOWP_UNIT {
 
 #if defined(__CUDA_ARCH__)  // nvcc's device pass reads host functions, but has no vectors
 
@@ -136,9 +134,7 @@ inline std::string_view chosen_name() { return native::names[chosen()]; }
 
 #endif
 
-}  // namespace LOWP_UNIT
-
-}  // namespace simd
+}  // namespace simd::inline LOWP_UNIT
 
 /// Returns the name of the backend that runs, such as "portable". LOWP_ISA in the environment names
 /// another. Throws std::runtime_error if this machine does not have it.

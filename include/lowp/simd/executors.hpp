@@ -36,9 +36,7 @@ struct this_thread : detail::throwing {
 
 }  // namespace simd
 
-namespace detail {
-
-inline namespace LOWP_UNIT {
+namespace detail::inline LOWP_UNIT {
 
 /// An executor for reports: the calling thread takes block after block, each with its own sums. It
 /// adds these exactly, so a range gives the bits of its shards if they are multiples of a block.
@@ -54,8 +52,6 @@ struct blocks_on_this_thread : throwing {
   }
 };
 
-}  // namespace LOWP_UNIT
-
 /// Returns the executor that fixes the bits of an operation's sums.
 template <class Executor>
 LOWP_HOST_FN Executor const& by_blocks(Executor const& executor) {
@@ -63,6 +59,6 @@ LOWP_HOST_FN Executor const& by_blocks(Executor const& executor) {
 }
 LOWP_HOST_FN blocks_on_this_thread by_blocks(simd::this_thread const&) { return {}; }
 
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 }  // namespace lowp

@@ -14,7 +14,7 @@ namespace lowp::simd {
 
 /// Every lane of a is zero.
 template <class Isa>
-LOWP_HOST_FN bool is_zero(typename wide<Isa>::words const& a) {
+LOWP_HOST_FN bool is_zero(typename wide_word<Isa>::vector const& a) {
   auto const words = word<Isa>::of((typename word<Isa>::vector)a);
   auto const zero = lanes::broadcast<word<Isa>>(0);
   return !lanes::any(lanes::mask_not(lanes::equal(words, zero)));
@@ -26,7 +26,7 @@ LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
   wide<Isa> d;
   if constexpr (sizeof(I) == 4) {  // 2^52 + x is a double with x for its last bits
     constexpr std::uint32_t sign = std::is_signed_v<I> ? lanes::binary32_sign : 0;
-    typename wide<Isa>::words x;
+    typename wide_word<Isa>::vector x;
     for (int i = 0; i < 2; ++i) {
       Isa::widen(x, reinterpret_cast<std::uint32_t const*>(from) + i * (Isa::lanes / 2));
       d.v[i] = (typename wide<Isa>::vector)(x ^ (sign | 0x4330000000000000));
@@ -90,7 +90,7 @@ LOWP_OPAQUE void read_each(float* to, T const* from, R const& rounding, std::uin
 /// needs another way.
 template <class Isa>
 LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact) {
-  using words = typename wide<Isa>::words;
+  using words = typename wide_word<Isa>::vector;
   words odd[2];
   for (int i = 0; i < 2; ++i) {
     odd[i] = (words)exact.v[i];

@@ -14,11 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace lowp {
-
-namespace detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::detail::inline LOWP_UNIT {
 
 /// An executor: a team of threads, each with a few shards of every range.
 struct openmp_team : throwing {
@@ -77,8 +73,4 @@ struct openmp_team : throwing {
   }
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail::inline LOWP_UNIT

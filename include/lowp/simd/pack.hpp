@@ -93,25 +93,17 @@ template <class Isa>
 struct vector_masks {
   using U = word<Isa>;
   using M = integer<Isa>;
-  LOWP_HOST_FN static void equal(M& m, U const& a, U const& b) { m.v = a.v == b.v; }
-  LOWP_HOST_FN static void greater(M& m, U const& a, U const& b) {
+  LOWP_HOST_FN static M equal(U const& a, U const& b) { return M::of(a.v == b.v); }
+  LOWP_HOST_FN static M greater(U const& a, U const& b) {
     using signed_vector = typename M::vector;
-    m.v = (signed_vector)a.v > (signed_vector)b.v;
+    return M::of((signed_vector)a.v > (signed_vector)b.v);
   }
-  LOWP_HOST_FN static void select(U& u, M const& mask, U const& yes, U const& no) {
+  LOWP_HOST_FN static U select(M const& mask, U const& yes, U const& no) {
     auto const m = (typename U::vector)mask.v;
-    u.v = (m & yes.v) | (~m & no.v);
+    return U::of((m & yes.v) | (~m & no.v));
   }
-  LOWP_HOST_FN static void max(U& u, U const& a, U const& b) {
-    M m;
-    greater(m, a, b);
-    select(u, m, a, b);
-  }
-  LOWP_HOST_FN static void min(U& u, U const& a, U const& b) {
-    M m;
-    greater(m, a, b);
-    select(u, m, b, a);
-  }
+  LOWP_HOST_FN static U max(U const& a, U const& b) { return select(greater(a, b), a, b); }
+  LOWP_HOST_FN static U min(U const& a, U const& b) { return select(greater(a, b), b, a); }
   /// Adds bit by bit: sum + a + b = sum' + 2 * carry.
   LOWP_HOST_FN static void add_bits(U& sum, U& carry, U const& a, U const& b) {
     U const differs = a ^ b, was = sum;
@@ -181,31 +173,13 @@ struct lane<simd::word<Isa>> {
     Isa::broadcast(u.v, x);
     return u;
   }
-  LOWP_HOST_FN static M equal(U const& a, U const& b) {
-    M m;
-    Isa::equal(m, a, b);
-    return m;
-  }
-  LOWP_HOST_FN static M greater(U const& a, U const& b) {
-    M m;
-    Isa::greater(m, a, b);
-    return m;
-  }
+  LOWP_HOST_FN static M equal(U const& a, U const& b) { return Isa::equal(a, b); }
+  LOWP_HOST_FN static M greater(U const& a, U const& b) { return Isa::greater(a, b); }
   LOWP_HOST_FN static U select(M const& mask, U const& yes, U const& no) {
-    U u;
-    Isa::select(u, mask, yes, no);
-    return u;
+    return Isa::select(mask, yes, no);
   }
-  LOWP_HOST_FN static U max(U const& a, U const& b) {
-    U u;
-    Isa::max(u, a, b);
-    return u;
-  }
-  LOWP_HOST_FN static U min(U const& a, U const& b) {
-    U u;
-    Isa::min(u, a, b);
-    return u;
-  }
+  LOWP_HOST_FN static U max(U const& a, U const& b) { return Isa::max(a, b); }
+  LOWP_HOST_FN static U min(U const& a, U const& b) { return Isa::min(a, b); }
   LOWP_HOST_FN static auto to_real(U const& a) {
     return simd::integer<Isa>::of((signed_vector)a.v).template converted<float>();
   }
@@ -246,43 +220,25 @@ struct lane<simd::pack<float, Isa>> {
     Isa::hide(b.v);
     return hidden(a.v * b.v);
   }
-  LOWP_HOST_FN static F div(F const& a, F const& b) {
-    F r;
-    Isa::div(r, a, b);
-    return r;
-  }
-  LOWP_HOST_FN static F sqrt(F const& a) {
-    F r;
-    Isa::sqrt(r, a);
-    return r;
-  }
-  LOWP_HOST_FN static F fma(F const& a, F const& b, F const& c) {
-    F r;
-    Isa::fma(r, a, b, c);
-    return r;
-  }
+  LOWP_HOST_FN static F div(F const& a, F const& b) { return Isa::div(a, b); }
+  LOWP_HOST_FN static F sqrt(F const& a) { return Isa::sqrt(a); }
+  LOWP_HOST_FN static F fma(F const& a, F const& b, F const& c) { return Isa::fma(a, b, c); }
   // MAXPS and MINPS return their second operand if one is NaN (Intel SDM volume 2).
   LOWP_HOST_FN static F maximum_number(F const& x, F const& number)
-    requires requires(F r) { Isa::larger_or_second(r, r, r); }
+    requires requires { Isa::larger_or_second(x, number); }
   {
-    F r;
-    Isa::larger_or_second(r, x, number);
-    return r;
+    return Isa::larger_or_second(x, number);
   }
   LOWP_HOST_FN static F smaller_or_nan(F const& x, F const& number)
-    requires requires(F r) { Isa::smaller_or_second(r, r, r); }
+    requires requires { Isa::smaller_or_second(number, x); }
   {
-    F r;
-    Isa::smaller_or_second(r, number, x);
-    return r;
+    return Isa::smaller_or_second(number, x);
   }
   /// Returns a * 2^n for an integer n, if the backend has an instruction for it.
   LOWP_HOST_FN static F times_power_of_two(F const& a, F const& n)
-    requires requires(F r) { Isa::times_power_of_two(r, r, r); }
+    requires requires { Isa::times_power_of_two(a, n); }
   {
-    F r;
-    Isa::times_power_of_two(r, a, n);
-    return r;
+    return Isa::times_power_of_two(a, n);
   }
 
  private:

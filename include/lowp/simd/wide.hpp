@@ -10,43 +10,32 @@ namespace lowp {
 
 namespace simd {
 
-/// A double for each lane, in two registers.
-template <class Isa>
-struct wide {
-  typedef double vector __attribute__((vector_size(8 * Isa::lanes / 2)));
-  typedef std::uint64_t words __attribute__((vector_size(8 * Isa::lanes / 2)));  ///< their bits
+/// A number of 64 bits for each lane, in two registers.
+template <class T, class Isa>
+struct wide_pack {
+  typedef T vector __attribute__((vector_size(8 * Isa::lanes / 2)));
 
   vector v[2];
 
-  wide() = default;
-  LOWP_HOST_FN wide(wide const& w) : v{w.v[0], w.v[1]} {}
-  LOWP_HOST_FN wide& operator=(wide const& w) {
+  wide_pack() = default;
+  LOWP_HOST_FN wide_pack(wide_pack const& w) : v{w.v[0], w.v[1]} {}
+  LOWP_HOST_FN wide_pack& operator=(wide_pack const& w) {
     v[0] = w.v[0];
     v[1] = w.v[1];
     return *this;
   }
-};
-
-template <class Isa>
-struct wide_word {
-  using vector = typename wide<Isa>::words;
-
-  vector v[2];
-
-  wide_word() = default;
-  LOWP_HOST_FN wide_word(wide_word const& w) : v{w.v[0], w.v[1]} {}
-  LOWP_HOST_FN wide_word& operator=(wide_word const& w) {
-    v[0] = w.v[0];
-    v[1] = w.v[1];
-    return *this;
-  }
-  LOWP_HOST_FN static wide_word of(vector const& low, vector const& high) {
-    wide_word w;
+  LOWP_HOST_FN static wide_pack of(vector const& low, vector const& high) {
+    wide_pack w;
     w.v[0] = low;
     w.v[1] = high;
     return w;
   }
 };
+
+template <class Isa>
+using wide = wide_pack<double, Isa>;
+template <class Isa>
+using wide_word = wide_pack<std::uint64_t, Isa>;
 
 // clang-format off
 template <class I> LOWP_HOST_FN wide_word<I> operator+(wide_word<I> const& a, wide_word<I> const& b) { return wide_word<I>::of(a.v[0] + b.v[0], a.v[1] + b.v[1]); }
@@ -92,9 +81,7 @@ struct lane<simd::wide<Isa>> {
     return word::of((typename word::vector)x.v[0], (typename word::vector)x.v[1]);
   }
   LOWP_HOST_FN static D from_bits(word const& b) {
-    D d;
-    for (int i = 0; i < 2; ++i) d.v[i] = (typename D::vector)b.v[i];
-    return d;
+    return D::of((typename D::vector)b.v[0], (typename D::vector)b.v[1]);
   }
   LOWP_HOST_FN static double at(D const& x, int i) { return x.v[i / (lanes / 2)][i % (lanes / 2)]; }
   LOWP_HOST_FN static D broadcast(double x) {
@@ -103,19 +90,13 @@ struct lane<simd::wide<Isa>> {
     return d;
   }
   LOWP_HOST_FN static D add(D const& a, D const& b) {
-    D d;
-    for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] + b.v[i];
-    return hidden(d);
+    return hidden(D::of(a.v[0] + b.v[0], a.v[1] + b.v[1]));
   }
   LOWP_HOST_FN static D sub(D const& a, D const& b) {
-    D d;
-    for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] - b.v[i];
-    return hidden(d);
+    return hidden(D::of(a.v[0] - b.v[0], a.v[1] - b.v[1]));
   }
   LOWP_HOST_FN static D mul(D const& a, D const& b) {
-    D d;
-    for (int i = 0; i < 2; ++i) d.v[i] = a.v[i] * b.v[i];
-    return hidden(d);
+    return hidden(D::of(a.v[0] * b.v[0], a.v[1] * b.v[1]));
   }
   LOWP_HOST_FN static D add_product(D const& sum, D const& a, D const& b) {
     D d;

@@ -7,11 +7,9 @@
 
 #include <cstdint>
 
-namespace lowp::simd {
-
 LOWP_EXACT_BEGIN
 
-inline namespace LOWP_UNIT {
+namespace lowp::simd::inline LOWP_UNIT {
 
 // Instructions are in assembly if an operator could become another one under -ffast-math. The
 // intrinsics header would cost every unit more than the rest of the library.
@@ -48,12 +46,12 @@ struct avx2 : vector_masks<avx2> {
   }
   using reals = pack<float, avx2>;
 
-// result = a op b, through a local: see avx512.hpp.
-#define LOWP_INSTRUCTION(name, Pack, instruction)                                   \
-  LOWP_TARGET inline static void name(Pack& result, Pack const& a, Pack const& b) { \
-    Pack::vector r;                                                                 \
-    asm(instruction " %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));                  \
-    result.v = r;                                                                   \
+// a op b, through a local: see avx512.hpp.
+#define LOWP_INSTRUCTION(name, Pack, instruction)                     \
+  LOWP_TARGET inline static Pack name(Pack const& a, Pack const& b) { \
+    Pack::vector r;                                                   \
+    asm(instruction " %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));    \
+    return Pack::of(r);                                               \
   }
   LOWP_INSTRUCTION(max, words, "vpmaxsd")
   LOWP_INSTRUCTION(min, words, "vpminsd")
@@ -199,12 +197,12 @@ struct avx2 : vector_masks<avx2> {
     return integer<avx2>::of(r);
   }
   /// Replaces each NaN, as lanes::canonical does.
-  LOWP_TARGET inline static void canonical(reals& result, reals const& x) {
+  LOWP_TARGET inline static reals canonical(reals const& x) {
     words nan;
     broadcast(nan.v, lowp::lanes::binary32_nan);
     reals::vector r;
     asm("vblendvps %3, %2, %1, %0" : "=x"(r) : "x"(x.v), "x"(nan.v), "x"(nans(x).v));
-    result.v = r;
+    return reals::of(r);
   }
   /// Stores a register's bytes at an aligned address, around the caches.
   LOWP_TARGET inline static void stream(void* to, void const* from) {
@@ -212,22 +210,19 @@ struct avx2 : vector_masks<avx2> {
     __builtin_memcpy(&r, from, sizeof(r));
     asm("vmovntps %1, %0" : "=m"(*static_cast<reals::vector*>(to)) : "x"(r));
   }
-  LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
+  LOWP_TARGET inline static reals sqrt(reals const& a) {
     reals::vector r;
     asm("vsqrtps %1, %0" : "=x"(r) : "x"(a.v));
-    root.v = r;
+    return reals::of(r);
   }
-  LOWP_TARGET inline static void fma(reals& result, reals const& a, reals const& b,
-                                     reals const& c) {
+  LOWP_TARGET inline static reals fma(reals const& a, reals const& b, reals const& c) {
     reals::vector sum = c.v;
     asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a.v), "x"(b.v));
-    result.v = sum;
+    return reals::of(sum);
   }
 #undef LOWP_TARGET
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::simd::inline LOWP_UNIT
 
 LOWP_EXACT_END
-
-}  // namespace lowp::simd

@@ -15,27 +15,27 @@
 #define LOWP_AVX512 "avx512f,avx512bw,avx512dq,avx512vl,fma,f16c"
 #endif
 
-namespace lowp::simd {
-
 LOWP_EXACT_BEGIN
 
-inline namespace LOWP_UNIT {
+namespace lowp::simd::inline LOWP_UNIT {
 
 struct avx512;
 
 /// A mask register.
 struct bitmask {
   std::uint16_t v;
+
+  LOWP_HOST_FN static bitmask of(std::uint16_t v) { return {v}; }
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::simd::inline LOWP_UNIT
 
 template <>
-struct mask_of<avx512> {
+struct lowp::simd::mask_of<lowp::simd::avx512> {
   using type = bitmask;
 };
 
-inline namespace LOWP_UNIT {
+namespace lowp::simd::inline LOWP_UNIT {
 
 // Instructions are in assembly if an operator could become another one under -ffast-math. The
 // intrinsics header would cost every unit more than the rest of the library.
@@ -58,12 +58,12 @@ struct avx512 {
   using words = word<avx512>;
   using reals = pack<float, avx512>;
 
-// result = a op b, through a local: g++ keeps in memory what asm writes through a reference.
-#define LOWP_INSTRUCTION(name, Result, in, Operand, from, instruction)                      \
-  LOWP_TARGET inline static void name(Result& result, Operand const& a, Operand const& b) { \
-    decltype(result.v) r;                                                                   \
-    asm(instruction " %2, %1, %0" : "=" in(r) : from(a.v), from(b.v));                      \
-    result.v = r;                                                                           \
+// a op b, through a local: g++ keeps in memory what asm writes through a reference.
+#define LOWP_INSTRUCTION(name, Result, in, Operand, from, instruction)        \
+  LOWP_TARGET inline static Result name(Operand const& a, Operand const& b) { \
+    decltype(Result::v) r;                                                    \
+    asm(instruction " %2, %1, %0" : "=" in(r) : from(a.v), from(b.v));        \
+    return Result::of(r);                                                     \
   }
   // clang-format off
   LOWP_INSTRUCTION(equal,   bitmask, "k", words,   "v", "vpcmpeqd")
@@ -75,19 +75,19 @@ struct avx512 {
   LOWP_INSTRUCTION(div,     reals,   "v", reals,   "v", "vdivps")
   LOWP_INSTRUCTION(larger_or_second,  reals, "v", reals, "v", "vmaxps")
   LOWP_INSTRUCTION(smaller_or_second, reals, "v", reals, "v", "vminps")
+  LOWP_INSTRUCTION(times_power_of_two, reals, "v", reals, "v", "vscalefps")  // a * 2^b
 // clang-format on
 #undef LOWP_INSTRUCTION
 
-  LOWP_TARGET inline static void mask_not(bitmask& m, bitmask const& a) {
+  LOWP_TARGET inline static bitmask mask_not(bitmask const& a) {
     std::uint16_t r;
     asm("knotw %1, %0" : "=k"(r) : "k"(a.v));
-    m.v = r;
+    return {r};
   }
-  LOWP_TARGET inline static void select(words& u, bitmask const& mask, words const& yes,
-                                        words const& no) {
+  LOWP_TARGET inline static words select(bitmask const& mask, words const& yes, words const& no) {
     words::vector r;
     asm("vpblendmd %1, %2, %0 %{%3%}" : "=v"(r) : "v"(yes.v), "v"(no.v), "Yk"(mask.v));
-    u.v = r;
+    return words::of(r);
   }
   LOWP_TARGET inline static std::uint32_t count(bitmask const& m) {
     return static_cast<std::uint32_t>(__builtin_popcount(m.v));
@@ -249,13 +249,13 @@ struct avx512 {
   }
   /// Replaces each NaN, as lanes::canonical does. The table has a digit for each kind of number,
   /// with the NaNs at the right. For 1 the result is x, for 0 it stays as it is.
-  LOWP_TARGET inline static void canonical(reals& result, reals const& x) {
+  LOWP_TARGET inline static reals canonical(reals const& x) {
     words nan, table;
     broadcast(nan.v, lowp::lanes::binary32_nan);
     broadcast(table.v, 0x11111100u);
     reals::vector r = (reals::vector)nan.v;
     asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(x.v), "v"(table.v));
-    result.v = r;
+    return reals::of(r);
   }
   /// Stores a register's bytes at an aligned address, around the caches.
   LOWP_TARGET inline static void stream(void* to, void const* from) {
@@ -263,51 +263,30 @@ struct avx512 {
     __builtin_memcpy(&r, from, sizeof(r));
     asm("vmovntps %1, %0" : "=m"(*static_cast<reals::vector*>(to)) : "v"(r));
   }
-  LOWP_TARGET inline static void sqrt(reals& root, reals const& a) {
+  LOWP_TARGET inline static reals sqrt(reals const& a) {
     reals::vector r;
     asm("vsqrtps %1, %0" : "=v"(r) : "v"(a.v));
-    root.v = r;
+    return reals::of(r);
   }
-  /// Sets result to a * 2^n for an integer n.
-  LOWP_TARGET inline static void times_power_of_two(reals& result, reals const& a, reals const& n) {
-    reals::vector r;
-    asm("vscalefps %2, %1, %0" : "=v"(r) : "v"(a.v), "v"(n.v));
-    result.v = r;
-  }
-  LOWP_TARGET inline static void fma(reals& result, reals const& a, reals const& b,
-                                     reals const& c) {
+  LOWP_TARGET inline static reals fma(reals const& a, reals const& b, reals const& c) {
     reals::vector sum = c.v;
     asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a.v), "v"(b.v));
-    result.v = sum;
+    return reals::of(sum);
   }
 #undef LOWP_TARGET
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::simd::inline LOWP_UNIT
 
 LOWP_EXACT_END
-
-}  // namespace lowp::simd
 
 namespace lowp {
 template <>
 struct lane<simd::bitmask> {
   using M = simd::bitmask;
-  LOWP_HOST_FN static M mask_and(M const& a, M const& b) {
-    M m;
-    simd::avx512::mask_and(m, a, b);
-    return m;
-  }
-  LOWP_HOST_FN static M mask_or(M const& a, M const& b) {
-    M m;
-    simd::avx512::mask_or(m, a, b);
-    return m;
-  }
-  LOWP_HOST_FN static M mask_not(M const& a) {
-    M m;
-    simd::avx512::mask_not(m, a);
-    return m;
-  }
+  LOWP_HOST_FN static M mask_and(M const& a, M const& b) { return simd::avx512::mask_and(a, b); }
+  LOWP_HOST_FN static M mask_or(M const& a, M const& b) { return simd::avx512::mask_or(a, b); }
+  LOWP_HOST_FN static M mask_not(M const& a) { return simd::avx512::mask_not(a); }
   LOWP_HOST_FN static bool any(M const& a) { return a.v != 0; }
   LOWP_HOST_FN static std::uint32_t count(M const& a) { return simd::avx512::count(a); }
 };

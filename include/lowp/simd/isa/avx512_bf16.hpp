@@ -7,11 +7,9 @@
 
 #include <concepts>
 
-namespace lowp::simd {
-
 LOWP_EXACT_BEGIN
 
-inline namespace LOWP_UNIT {
+namespace lowp::simd::inline LOWP_UNIT {
 
 struct avx512_bf16 : avx512 {
   static constexpr char name[] = "avx512_bf16";
@@ -49,8 +47,6 @@ struct avx512_bf16 : avx512 {
 #undef LOWP_TARGET
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::simd::inline LOWP_UNIT
 
 LOWP_EXACT_END
-
-}  // namespace lowp::simd

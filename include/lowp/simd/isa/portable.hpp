@@ -6,11 +6,9 @@
 
 #include <cstdint>
 
-namespace lowp::simd {
-
 LOWP_EXACT_BEGIN
 
-inline namespace LOWP_UNIT {
+namespace lowp::simd::inline LOWP_UNIT {
 
 struct portable : vector_masks<portable> {
   static constexpr char name[] = "portable";
@@ -112,7 +110,8 @@ struct portable : vector_masks<portable> {
 
   // Under -ffast-math, an operator or a builtin may become a reciprocal estimate.
   template <class F>
-  LOWP_HOST_FN static void div(F& quotient, F const& a, F const& b) {
+  LOWP_HOST_FN static F div(F const& a, F const& b) {
+    F quotient;
 #if defined(__AVX__)
     asm("vdivps %2, %1, %0" : "=x"(quotient.v) : "x"(a.v), "x"(b.v));
 #elif defined(__SSE__)
@@ -121,9 +120,11 @@ struct portable : vector_masks<portable> {
 #else
     quotient.v = a.v / b.v;
 #endif
+    return quotient;
   }
   template <class F>
-  LOWP_HOST_FN static void sqrt(F& root, F const& a) {
+  LOWP_HOST_FN static F sqrt(F const& a) {
+    F root;
 #if defined(__AVX__)
     asm("vsqrtps %1, %0" : "=x"(root.v) : "x"(a.v));
 #elif defined(__SSE__)
@@ -131,13 +132,14 @@ struct portable : vector_masks<portable> {
 #else
     for (int i = 0; i < lanes; ++i) root.v[i] = __builtin_sqrtf(a.v[i]);
 #endif
+    return root;
   }
 
-  /// Sets result to a * b + c, rounded once. The product is exact in double. An inexact sum is made
+  /// Returns a * b + c, rounded once. The product is exact in double. An inexact sum is made
   /// odd. The second rounding, to float, then rounds as the first would have (S. Boldo, G.
   /// Melquiond, IEEE TC 57, 2008).
   template <class F>
-  LOWP_LANE_FN static void fma(F& result, F const& a, F const& b, F const& c) {
+  LOWP_LANE_FN static F fma(F const& a, F const& b, F const& c) {
     using wide = pack<double, portable>;
     using integer = pack<std::int64_t, portable>;
     using reals = typename wide::vector;
@@ -153,12 +155,10 @@ struct portable : vector_masks<portable> {
     integers const even = (bits & 1) - 1;
     integers const toward_exact = (((integers)error ^ bits) >> 63) | 1;
     reals const odd = (reals)(bits + (toward_exact & inexact & even));
-    result.v = __builtin_convertvector(odd, typename F::vector);
+    return F::of(__builtin_convertvector(odd, typename F::vector));
   }
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::simd::inline LOWP_UNIT
 
 LOWP_EXACT_END
-
-}  // namespace lowp::simd
