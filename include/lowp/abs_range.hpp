@@ -4,9 +4,7 @@
 
 #include <lowp/measure/abs_range.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// Adds the range of `in` to a report.
 template <class Executor>
@@ -25,9 +23,9 @@ LOWP_HOST_FN abs_range abs_range_from(Executor const& executor, S&& in) {
   return report;
 }
 
-}  // namespace detail
+}  // namespace lowp::detail
 
-namespace functions {
+namespace lowp::functions {
 
 /// Returns the smallest and largest magnitude of `in`, and counts NaN, infinities and overflows in
 /// `To`. Overflow is decided after rounding, as by `census`.
@@ -43,6 +41,4 @@ template <census_target To = float, readable S>
   return detail::abs_range_from<To>(simd::this_thread{}, in);
 }
 
-}  // namespace functions
-
-}  // namespace lowp
+}  // namespace lowp::functions

@@ -6,9 +6,7 @@
 
 #include <cstdint>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, "Gaussian Error
 /// Linear Units (GELUs)", arXiv:1606.08415, section 2. It is x / (1 + e^-2u), which takes one exp,
@@ -81,6 +79,4 @@ gated_gelu_tanh_on(Executor const& executor, Gate&& gate, Up&& up, Out&& out, R 
                        named_range<Gate>{"gate", gate}, named_range<Up>{"up", up});
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

@@ -11,9 +11,7 @@
 #include <string>
 #include <tuple>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// A power of two that scales the largest element of a row, and sqrt(eps), to at most 4. No square
 /// overflows, what underflows is negligible, and the quotients are the same.
@@ -196,6 +194,4 @@ template <class Executor, class In, class Weight, class Bias, class Out>
   return {};
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

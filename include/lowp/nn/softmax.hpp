@@ -6,9 +6,7 @@
 
 #include <tuple>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// Leaves a score as it is.
 struct plain_score {
@@ -132,6 +130,4 @@ template <class Executor, class In, class Out>
   return row_map_on(executor, "log_softmax", in, out, columns, log_softmax_rows<plain_score>{});
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

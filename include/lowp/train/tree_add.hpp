@@ -12,9 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
@@ -79,6 +77,4 @@ template <class Executor, class Model, class Updates, class R = nearest_even, cl
   return wrong;
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

@@ -46,9 +46,7 @@ struct watched_place {
 
 }  // namespace LOWP_UNIT
 
-namespace detail {
-
-inline namespace LOWP_UNIT {
+namespace detail::inline LOWP_UNIT {
 
 /// A tensor of a frame.
 struct watch_line {
@@ -232,8 +230,6 @@ class watch_frames {
   std::uint64_t next_ = 0;  ///< number of the last frame
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 }  // namespace lowp
