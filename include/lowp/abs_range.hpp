@@ -4,9 +4,7 @@
 
 #include <lowp/measure/abs_range.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 template <class Executor>
 struct abs_range_of_operation : operation<Executor> {
@@ -23,9 +21,9 @@ LOWP_HOST_FN abs_range abs_range_from(Executor const& executor, S&& in) {
   return report;
 }
 
-}  // namespace detail
+}  // namespace lowp::detail
 
-namespace functions {
+namespace lowp::functions {
 
 /// Returns the smallest and largest magnitude of `in`, and counts NaN, infinities and overflows in
 /// `To`. Overflow is decided after rounding, as by `census`.
@@ -41,6 +39,4 @@ template <census_target To = float, readable S>
   return detail::abs_range_from<To>(simd::this_thread{}, in);
 }
 
-}  // namespace functions
-
-}  // namespace lowp
+}  // namespace lowp::functions

@@ -8,9 +8,7 @@
 #include <lowp/pb_relax.hpp>
 #include <lowp/simd/openmp_team.hpp>
 
-namespace lowp {
-
-namespace openmp {
+namespace lowp::openmp {
 
 #define LOWP_ON_TEAM(name) inline constexpr detail::name##_operation<detail::openmp_team> name{};
 LOWP_OPERATIONS(LOWP_ON_TEAM)
@@ -34,6 +32,4 @@ template <census_target To = float, readable S>
 template <census_target To = float>
 using overflow_watch = lowp::overflow_watch<To, detail::openmp_team>;
 
-}  // namespace openmp
-
-}  // namespace lowp
+}  // namespace lowp::openmp

@@ -132,7 +132,7 @@ TEST(block_rows_with, causal) {
     const auto executor = lowp::cuda::on_grid<simulated_grid>{grid};
     const auto run = [&](const auto& on, auto& out) {
       using operand = lowp::simd::operand<float, lowp::simd::access::read>;
-      lowp::detail::causal_rows rows{{{{0.5F}}}, columns};
+      lowp::detail::causal_rows rows{{{0.5F}}, columns};
       on.rows(lowp::simd::row_call<lowp::detail::causal_rows,
                                    lowp::simd::operand<float, lowp::simd::access::write>,
                                    std::tuple<operand>, std::tuple<>>{

@@ -21,9 +21,7 @@
 #include <system_error>
 #include <utility>
 
-namespace lowp {
-
-inline namespace LOWP_UNIT {
+namespace lowp::inline LOWP_UNIT {
 
 /// A file in progress. Bytes go to a neighbour of `path`. commit() gives the neighbour that name
 /// (rename, POSIX.1-2017: a reader of the name finds the old file or the new one). Until then the
@@ -145,6 +143,4 @@ class atomic_file {
   int descriptor_ = -1;
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp
+}  // namespace lowp::inline LOWP_UNIT

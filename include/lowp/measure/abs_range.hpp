@@ -5,9 +5,7 @@
 #include <lowp/measure/census/abs_range_report.hpp>
 #include <lowp/measure/gradients.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// Runs `abs_range_of` on `executor`. Returns the error text, empty if all is right.
 template <class Executor, class S, census_target To>
@@ -20,6 +18,4 @@ template <class Executor, class S, census_target To>
   return {};
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

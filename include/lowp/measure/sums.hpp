@@ -5,9 +5,7 @@
 #include <lowp/measure/gradients.hpp>
 #include <lowp/measure/sum_report.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// The terms: elements, or products of two.
 struct adding {
@@ -44,6 +42,4 @@ template <class Executor, class A, class B>
   return {};
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

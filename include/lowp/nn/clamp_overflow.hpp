@@ -7,9 +7,7 @@
 
 #include <limits>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// Limits the magnitude of x to `limit`. NaN stays.
 struct clamping {
@@ -57,6 +55,4 @@ LOWP_HOST_FN void clamp_found_on(Executor const& executor, X&& x,
            simd::operand<T, simd::access::read_write>{std::ranges::data(x)});
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

@@ -5,10 +5,9 @@
 #include <lowp/ops/transform.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, "Gaussian Error
 /// Linear Units (GELUs)", arXiv:1606.08415, section 2. It is x / (1 + e^-2u), which takes one exp,
@@ -41,26 +40,21 @@ struct gated_gelu_of_tanh {
   }
 };
 
-template <class Range>
-struct named_range {
-  char const* name;
-  Range& range;
-};
-
-/// Runs an element function over named ranges. Returns the error text of a refused call.
+/// Runs an element function over ranges, the last of which is `out`. Returns the error text of a
+/// refused call.
 template <class Executor, class Function, class Out, class R, class... In>
 [[nodiscard]] LOWP_HOST_FN error_text activation_on(Executor const& executor, char const* name,
+                                                    std::initializer_list<extent> ranges,
                                                     Function const& function, Out& out,
-                                                    R const& rounding, overflow policy,
-                                                    named_range<In> const&... in) {
-  extent const to("out", out);
+                                                    R const& rounding, overflow policy, In&... in) {
   call_check check(name);
-  check.element_by_element(executor, {extent(in.name, in.range)..., to});
+  check.element_by_element(executor, ranges);
   if (check.failed()) return check.text();
-  executor(make_returned<Function>{function}, to.size, static_cast<simd::no_report*>(nullptr),
+  executor(make_returned<Function>{function}, std::ranges::size(out),
+           static_cast<simd::no_report*>(nullptr),
            simd::operand<element_of<Out>, simd::access::write, R>{std::ranges::data(out), rounding,
                                                                   policy},
-           simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in.range)}...);
+           simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}...);
   return {};
 }
 
@@ -68,17 +62,16 @@ template <class Executor, class In, class Out, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 gelu_tanh_on(Executor const& executor, In&& in, Out&& out, R rounding = {},
              overflow policy = default_overflow<element_of<Out>>) {
-  return activation_on(executor, "gelu_tanh", gelu_of_tanh{}, out, rounding, policy,
-                       named_range<In>{"in", in});
+  return activation_on(executor, "gelu_tanh", {extent("in", in), extent("out", out)},
+                       gelu_of_tanh{}, out, rounding, policy, in);
 }
 template <class Executor, class Gate, class Up, class Out, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 gated_gelu_tanh_on(Executor const& executor, Gate&& gate, Up&& up, Out&& out, R rounding = {},
                    overflow policy = default_overflow<element_of<Out>>) {
-  return activation_on(executor, "gated_gelu_tanh", gated_gelu_of_tanh{}, out, rounding, policy,
-                       named_range<Gate>{"gate", gate}, named_range<Up>{"up", up});
+  return activation_on(executor, "gated_gelu_tanh",
+                       {extent("gate", gate), extent("up", up), extent("out", out)},
+                       gated_gelu_of_tanh{}, out, rounding, policy, gate, up);
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

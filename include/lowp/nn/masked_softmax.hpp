@@ -53,21 +53,16 @@ struct scaled_score {
   LOWP_FN F operator()(F const& x) const {
     return lanes::mul(x, lanes::broadcast<F>(scale));
   }
-  /// The mask is a byte.
-  template <class F>
-  LOWP_FN F hidden_by(F const& x, F const& mask) const {
-    return lanes::select(lanes::equal(lanes::bits(mask), lanes::broadcast<lanes::word<F>>(0)),
-                         (*this)(x), neutral<F>(fold::maximum{}));
-  }
 };
+/// The mask is a byte.
 struct flagged_score : scaled_score {
   template <class F>
   LOWP_FN F operator()(F const& x, F const& mask) const {
-    return this->hidden_by(x, mask);
+    return lanes::select(lanes::equal(lanes::bits(mask), lanes::broadcast<lanes::word<F>>(0)),
+                         scaled_score::operator()(x), neutral<F>(fold::maximum{}));
   }
 };
-struct biased_score {
-  float scale;
+struct biased_score : scaled_score {
   template <class F>
   LOWP_FN F operator()(F const& x, F const& mask) const {
     return lanes::fma(x, lanes::broadcast<F>(scale), mask);
@@ -123,18 +118,15 @@ template <class Executor, class In, class T, class Out>
   check.no_overlap(hides, to);
   check.reachable(executor, {hides});
   if (check.failed()) return check.text();
-  simd::operand<element_of<In>, simd::access::read> const scores{std::ranges::data(in)};
-  if constexpr (is_flag<T>)
-    run_rows(executor, softmax_rows<flagged_score>{{{{scale}}}}, std::ranges::data(out), to.size,
-             columns,
-             std::tuple(scores, simd::repeated<simd::byte_operand>{
-                                    {reinterpret_cast<unsigned char const*>(mask.elements.data())},
-                                    {mask.queries, mask.heads}}));
-  else
-    run_rows(executor, softmax_rows<biased_score>{{{scale}}}, std::ranges::data(out), to.size,
-             columns,
-             std::tuple(scores, simd::repeated<simd::operand<T, simd::access::read>>{
-                                    {mask.elements.data()}, {mask.queries, mask.heads}}));
+  using score = std::conditional_t<is_flag<T>, flagged_score, biased_score>;
+  using value = std::conditional_t<is_flag<T>, unsigned char, T>;
+  using operand =
+      std::conditional_t<is_flag<T>, simd::byte_operand, simd::operand<value, simd::access::read>>;
+  run_rows(
+      executor, softmax_rows<score>{{{scale}}}, std::ranges::data(out), to.size, columns,
+      std::tuple(simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)},
+                 simd::repeated<operand>{{reinterpret_cast<value const*>(mask.elements.data())},
+                                         {mask.queries, mask.heads}}));
   return {};
 }
 template <class Executor, class In, class Out>
@@ -149,7 +141,7 @@ template <class Executor, class In, class Out>
     check.add(std::string(name) + ": in has " + std::to_string(std::ranges::size(in) / columns) +
               " rows, which are not sequences of " + std::to_string(mask.queries) + " queries");
   if (check.failed()) return check.text();
-  return row_map_on(executor, name, in, out, columns, causal_rows{{{{scale}}}, mask.queries});
+  return row_map_on(executor, name, in, out, columns, causal_rows{{{scale}}, mask.queries});
 }
 template <class Executor, class In, std::ranges::contiguous_range Mask, class Out>
 [[nodiscard]] LOWP_HOST_FN error_text scale_mask_softmax_on(Executor const& executor, In&& in,

@@ -7,12 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <tuple>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// A power of two that scales the largest element of a row, and sqrt(eps), to at most 4. No square
 /// overflows, what underflows is negligible, and the quotients are the same.
@@ -42,8 +41,9 @@ struct row_scale {
   }
 };
 
-/// The first folds of both norms: the largest magnitude, then the scaled elements.
-struct scaled_rows {
+/// The folds of both norms: number 0 takes the largest magnitude, number `Last` the squares.
+template <int Last>
+struct norm_rows {
   row_scale scale;
   float columns;
 
@@ -55,10 +55,27 @@ struct scaled_rows {
   LOWP_FN F value(fold::number<1>, State const& s, F const& x) const {
     return lanes::mul(x, s.scale);
   }
+  template <int I, class F>
+  LOWP_FN F term(fold::number<I>, F const& value) const {
+    if constexpr (I < Last)
+      return value;
+    else
+      return lanes::mul(value, value);
+  }
+  template <int I, class State, class F>
+  LOWP_FN void settle(fold::number<I>, State& s, F const& total) const {
+    F const count = lanes::broadcast<F>(columns);
+    if constexpr (I == 0)
+      s.scale = scale(total);
+    else if constexpr (I == Last)
+      s.factor = scale.factor(s.scale, total, count);
+    else
+      (I == 1 ? s.mean : s.rest) = lanes::div(total, count);
+  }
 };
 
-/// Fold 0 takes the largest magnitude, fold 1 the squares of scaled elements.
-struct rms_norm_rows : scaled_rows {
+/// Fold 1 takes the squares of scaled elements.
+struct rms_norm_rows : norm_rows<1> {
   using folds = std::tuple<fold::maximum, fold::sum>;
   template <class F>
   struct state {
@@ -66,32 +83,15 @@ struct rms_norm_rows : scaled_rows {
   };
 
   template <class F>
-  LOWP_FN F term(fold::number<0>, F const& value) const {
-    return value;
-  }
-  template <class F>
-  LOWP_FN F term(fold::number<1>, F const& value) const {
-    return lanes::mul(value, value);
-  }
-  template <class F>
-  LOWP_FN void settle(fold::number<0>, state<F>& s, F const& largest) const {
-    s.scale = scale(largest);
-  }
-  template <class F>
-  LOWP_FN void settle(fold::number<1>, state<F>& s, F const& squares) const {
-    s.factor = scale.factor(s.scale, squares, lanes::broadcast<F>(columns));
-  }
-  template <class F>
   LOWP_FN F result(state<F> const& s, F const& value, F const& weight) const {
     return lanes::mul(lanes::mul(value, s.factor), weight);
   }
 };
 
-/// Fold 0 takes the largest magnitude, and fold 1 the elements, for their mean. Fold 2 takes the
-/// differences from it, for the rest that rounding left of the mean. Fold 3 takes the squares of
-/// the differences without that rest.
-struct layer_norm_rows : scaled_rows {
-  using scaled_rows::value;
+/// Fold 1 takes the elements, for their mean. Fold 2 takes the differences from it, for the rest
+/// that rounding left of the mean. Fold 3 takes the squares of the differences without that rest.
+struct layer_norm_rows : norm_rows<3> {
+  using norm_rows::value;
   using folds = std::tuple<fold::maximum, fold::sum, fold::sum, fold::sum>;
   template <class F>
   struct state {
@@ -105,25 +105,6 @@ struct layer_norm_rows : scaled_rows {
   template <class F>
   LOWP_FN F value(fold::number<3>, state<F> const& s, F const& x) const {
     return lanes::sub(value(fold::number<2>{}, s, x), s.rest);
-  }
-  template <int I, class F>
-  LOWP_FN F term(fold::number<I>, F const& value) const {
-    if constexpr (I < 3)
-      return value;
-    else
-      return lanes::mul(value, value);
-  }
-  template <int I, class F>
-  LOWP_FN void settle(fold::number<I>, state<F>& s, F const& total) const {
-    F const count = lanes::broadcast<F>(columns);
-    if constexpr (I == 0)
-      s.scale = scale(total);
-    else if constexpr (I == 1)
-      s.mean = lanes::div(total, count);
-    else if constexpr (I == 2)
-      s.rest = lanes::div(total, count);
-    else
-      s.factor = scale.factor(s.scale, total, count);
   }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& value, F const& weight, F const& bias) const {
@@ -146,54 +127,42 @@ inline error_text check_eps(char const* function, float eps) {
 
 }  // namespace LOWP_UNIT
 
-template <class Executor, class In, class Weight, class Out>
-[[nodiscard]] LOWP_HOST_FN error_text rms_norm_on(Executor const& executor, In&& in,
-                                                  Weight&& weight, Out&& out, std::size_t columns,
-                                                  float eps) {
-  constexpr char const* name = "rms_norm";
-  extent const from("in", in), with("weight", weight), to("out", out);
+/// Runs a norm with the ranges `weight`, one element for each column. Their extents are `weights`.
+template <class Rows, class Executor, class In, class Out, class... Weight>
+[[nodiscard]] LOWP_HOST_FN error_text norm_on(Executor const& executor, char const* name, In& in,
+                                              Out& out, std::size_t columns, float eps,
+                                              std::initializer_list<extent> weights,
+                                              Weight&... weight) {
+  extent const from("in", in), to("out", out);
   call_check check(name);
   check.add(check_eps(name, eps));
   check.equal_sizes({from, to});
   check.add(not_rows(name, from, columns));
-  check.add(not_per_column(name, with, columns));
+  for (extent const& each : weights) check.add(not_per_column(name, each, columns));
   check.element_by_element(executor, {from, to});
-  check.no_overlap(with, to);
-  check.reachable(executor, {with});
+  for (extent const& each : weights) check.no_overlap(each, to);
+  check.reachable(executor, weights);
   if (check.failed()) return check.text();
   using simd::access, simd::operand;
-  run_rows(executor, rms_norm_rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out),
-           to.size, columns,
-           std::tuple(operand<element_of<In>, access::read>{std::ranges::data(in)}),
-           std::tuple(operand<element_of<Weight>, access::read>{std::ranges::data(weight)}));
+  run_rows(executor, Rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out), to.size,
+           columns, std::tuple(operand<element_of<In>, access::read>{std::ranges::data(in)}),
+           std::tuple(operand<element_of<Weight>, access::read>{std::ranges::data(weight)}...));
   return {};
+}
+
+template <class Executor, class In, class Weight, class Out>
+[[nodiscard]] LOWP_HOST_FN error_text rms_norm_on(Executor const& executor, In&& in,
+                                                  Weight&& weight, Out&& out, std::size_t columns,
+                                                  float eps) {
+  return norm_on<rms_norm_rows>(executor, "rms_norm", in, out, columns, eps,
+                                {extent("weight", weight)}, weight);
 }
 template <class Executor, class In, class Weight, class Bias, class Out>
 [[nodiscard]] LOWP_HOST_FN error_text layer_norm_on(Executor const& executor, In&& in,
                                                     Weight&& weight, Bias&& bias, Out&& out,
                                                     std::size_t columns, float eps) {
-  constexpr char const* name = "layer_norm";
-  extent const from("in", in), with("weight", weight), by("bias", bias), to("out", out);
-  call_check check(name);
-  check.add(check_eps(name, eps));
-  check.equal_sizes({from, to});
-  check.add(not_rows(name, from, columns));
-  check.add(not_per_column(name, with, columns));
-  check.add(not_per_column(name, by, columns));
-  check.element_by_element(executor, {from, to});
-  check.no_overlap(with, to);
-  check.no_overlap(by, to);
-  check.reachable(executor, {with, by});
-  if (check.failed()) return check.text();
-  using simd::access, simd::operand;
-  run_rows(executor, layer_norm_rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out),
-           to.size, columns,
-           std::tuple(operand<element_of<In>, access::read>{std::ranges::data(in)}),
-           std::tuple(operand<element_of<Weight>, access::read>{std::ranges::data(weight)},
-                      operand<element_of<Bias>, access::read>{std::ranges::data(bias)}));
-  return {};
+  return norm_on<layer_norm_rows>(executor, "layer_norm", in, out, columns, eps,
+                                  {extent("weight", weight), extent("bias", bias)}, weight, bias);
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

@@ -9,9 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// Softmax with every step but the sum rounded to T.
 template <element T>
@@ -55,6 +53,4 @@ template <class Executor, class In, class Out>
                     pb_relax_rows<element_of<In>>{{}, alpha});
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

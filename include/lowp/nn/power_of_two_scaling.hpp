@@ -10,9 +10,7 @@
 #include <cstdint>
 #include <string>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 inline constexpr int most_scaling_exponent = 126;  // its power and the inverse are normal floats
 
@@ -81,9 +79,9 @@ template <class Executor, class In, class Out>
   return power_of_two_on(executor, in, out, exponent, &report);
 }
 
-}  // namespace detail
+}  // namespace lowp::detail
 
-namespace functions {
+namespace lowp::functions {
 
 /// Returns the least k >= 0 for which 2^-k |y| is at most T's largest finite value over 2^headroom,
 /// for every |y| <= largest.
@@ -96,6 +94,4 @@ LOWP_FN constexpr int projection_exponent(amax const& largest, int headroom = 1)
   return k > 0 ? k : 0;
 }
 
-}  // namespace functions
-
-}  // namespace lowp
+}  // namespace lowp::functions

@@ -11,9 +11,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
@@ -38,6 +36,4 @@ LOWP_HOST_FN void run_rows(Executor const& executor, Operation const& operation,
       operation, 0, size / columns, columns, to{out}, scores, per_column});
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

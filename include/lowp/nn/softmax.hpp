@@ -6,9 +6,7 @@
 
 #include <tuple>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 struct plain_score {
   template <class F>
@@ -18,9 +16,10 @@ struct plain_score {
 };
 
 /// d = max - score, and the sum of e^-d. If every score is -inf, the maximum is taken as 0: each d
-/// is infinite and the sum 0. A NaN score, or +inf - +inf, makes d NaN, and then the sum.
-template <class Score>
-struct shifted_rows {
+/// is infinite and the sum 0. A NaN score, or +inf - +inf, makes d NaN, and then the sum. The
+/// result is e^-d / sum, as a product with the sum's reciprocal; or -d - ln(sum).
+template <class Score, bool IsLog = false>
+struct softmax_rows {
   using folds = std::tuple<fold::maximum, fold::sum>;
   template <class F>
   struct state {
@@ -29,13 +28,21 @@ struct shifted_rows {
 
   Score score;
 
-  template <class F, class... In>
-  LOWP_FN F value(fold::number<0>, state<F> const&, F const& x, In const&... in) const {
-    return score(x, in...);
+  template <int I, class F, class... In>
+  LOWP_FN F value(fold::number<I>, state<F> const& s, F const& x, In const&... in) const {
+    if constexpr (I == 0)
+      return score(x, in...);
+    else if constexpr (IsLog)
+      return lanes::sub(s.largest, score(x, in...));
+    else
+      return exp_of_minus(lanes::sub(s.largest, score(x, in...)));
   }
-  template <class F>
-  LOWP_FN F term(fold::number<0>, F const& value) const {
-    return value;
+  template <int I, class F>
+  LOWP_FN F term(fold::number<I>, F const& value) const {
+    if constexpr (I == 1 && IsLog)
+      return exp_of_minus(value);
+    else
+      return value;
   }
   template <class F>
   LOWP_FN void settle(fold::number<0>, state<F>& s, F const& largest) const {
@@ -43,64 +50,25 @@ struct shifted_rows {
         lanes::equal(lanes::hidden(lanes::bits(largest)), lanes::bits(neutral<F>(fold::maximum{})));
     s.largest = lanes::select(is_hidden, lanes::broadcast<F>(0), largest);
   }
-};
-
-/// e^-d / sum, as a product with the sum's reciprocal.
-template <class Score>
-struct softmax_rows : shifted_rows<Score> {
-  template <class F>
-  using state = typename shifted_rows<Score>::template state<F>;
-  using shifted_rows<Score>::value;
-  using shifted_rows<Score>::term;
-  using shifted_rows<Score>::settle;
-
-  template <class F, class... In>
-  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x, In const&... in) const {
-    return exp_of_minus(lanes::sub(s.largest, this->score(x, in...)));
-  }
-  template <class F>
-  LOWP_FN F term(fold::number<1>, F const& value) const {
-    return value;
-  }
   template <class F>
   LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
-    s.total = lanes::select(lanes::is_zero(sum), sum, lanes::div(lanes::broadcast<F>(1), sum));
+    auto const is_zero = lanes::is_zero(sum);
+    if constexpr (IsLog) {
+      // -ffast-math would turn 0 - log into a change of sign, also for 0.
+      F const minus_log =
+          lanes::fma(lanes::log(sum), lanes::broadcast<F>(-1), lanes::broadcast<F>(0));
+      s.total = lanes::select(lanes::mask_and(lanes::is_finite(sum), lanes::mask_not(is_zero)),
+                              minus_log, sum);
+    } else {
+      s.total = lanes::select(is_zero, sum, lanes::div(lanes::broadcast<F>(1), sum));
+    }
   }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& value) const {
-    return lanes::mul(value, s.total);
-  }
-};
-
-/// -d - ln(sum).
-template <class Score>
-struct log_softmax_rows : shifted_rows<Score> {
-  template <class F>
-  using state = typename shifted_rows<Score>::template state<F>;
-  using shifted_rows<Score>::value;
-  using shifted_rows<Score>::term;
-  using shifted_rows<Score>::settle;
-
-  template <class F, class... In>
-  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x, In const&... in) const {
-    return lanes::sub(s.largest, this->score(x, in...));
-  }
-  template <class F>
-  LOWP_FN F term(fold::number<1>, F const& value) const {
-    return exp_of_minus(value);
-  }
-  template <class F>
-  LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
-    // -ffast-math would turn 0 - log into a change of sign, also for 0.
-    F const minus_log =
-        lanes::fma(lanes::log(sum), lanes::broadcast<F>(-1), lanes::broadcast<F>(0));
-    s.total =
-        lanes::select(lanes::mask_and(lanes::is_finite(sum), lanes::mask_not(lanes::is_zero(sum))),
-                      minus_log, sum);
-  }
-  template <class F>
-  LOWP_FN F result(state<F> const& s, F const& value) const {
-    return lanes::fma(value, lanes::broadcast<F>(-1), s.total);
+    if constexpr (IsLog)
+      return lanes::fma(value, lanes::broadcast<F>(-1), s.total);
+    else
+      return lanes::mul(value, s.total);
   }
 };
 
@@ -128,9 +96,7 @@ template <class Executor, class In, class Out>
 template <class Executor, class In, class Out>
 [[nodiscard]] LOWP_HOST_FN error_text log_softmax_on(Executor const& executor, In&& in, Out&& out,
                                                      std::size_t columns) {
-  return row_map_on(executor, "log_softmax", in, out, columns, log_softmax_rows<plain_score>{});
+  return row_map_on(executor, "log_softmax", in, out, columns, softmax_rows<plain_score, true>{});
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

@@ -14,9 +14,7 @@
 
 namespace lowp {
 
-namespace detail {
-
-inline namespace LOWP_UNIT {
+namespace detail::inline LOWP_UNIT {
 
 LOWP_EXACT_BEGIN
 LOWP_OPAQUE inline float product_in_double(float a, double b) {
@@ -27,9 +25,7 @@ LOWP_OPAQUE inline float reciprocal_in_double(float a) {
 }
 LOWP_EXACT_END
 
-}  // namespace LOWP_UNIT
-
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 /// The state and rules of torch.amp.GradScaler. A step is
 ///

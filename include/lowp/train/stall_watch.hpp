@@ -68,9 +68,7 @@ struct watched_tensor {
 
 }  // namespace LOWP_UNIT
 
-namespace detail {
-
-inline namespace LOWP_UNIT {
+namespace detail::inline LOWP_UNIT {
 
 inline error_text invalid(stall_policy const& policy) {
   for (auto const& [name, value] : {std::pair{"window", policy.window},
@@ -87,9 +85,7 @@ inline error_text invalid(stall_policy const& policy) {
   return {};
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 inline namespace LOWP_UNIT {
 

@@ -12,9 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
@@ -78,6 +76,4 @@ template <class Executor, class Model, class Updates, class R = nearest_even, cl
   return wrong;
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

@@ -16,9 +16,7 @@
 #include <tuple>
 #include <utility>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// A step number that the caller knows.
 struct at_step {
@@ -176,6 +174,4 @@ using unmet_by_update = typename first_unmet<
         an_argument_does_not_satisfy_moment_storage_or_update_rounding_or_policy_then_report>>::
     type;
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

@@ -44,9 +44,7 @@ struct watched_place {
 
 }  // namespace LOWP_UNIT
 
-namespace detail {
-
-inline namespace LOWP_UNIT {
+namespace detail::inline LOWP_UNIT {
 
 struct watch_line {
   watch_role role;
@@ -229,8 +227,6 @@ class watch_frames {
   std::uint64_t next_ = 0;  ///< number of the last frame
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 }  // namespace lowp

@@ -35,9 +35,7 @@
 #include <utility>
 #include <vector>
 
-namespace lowp {
-
-inline namespace LOWP_UNIT {
+namespace lowp::inline LOWP_UNIT {
 
 /// Watches for values beyond `To`, which is the present or the later type of the tensors. An
 /// example is bfloat16 or float values before a model runs in float16.
@@ -286,6 +284,4 @@ class overflow_watch {
   bool is_watched_ = true, is_traced_ = false, has_alarmed_ = false;
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp
+}  // namespace lowp::inline LOWP_UNIT

@@ -13,11 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace lowp {
-
-namespace detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::detail::inline LOWP_UNIT {
 
 struct watch_closes {
   std::uint64_t number = 0;
@@ -68,11 +64,9 @@ class watch_queue {
   std::size_t size_ = 0;
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::detail::inline LOWP_UNIT
 
-}  // namespace detail
-
-inline namespace LOWP_UNIT {
+namespace lowp::inline LOWP_UNIT {
 
 /// A frame: the tensors of one run of a place. A tensor is a span, such as std::span(m.data(),
 /// m.size()) of a matrix, or any struct of the folder storage. It may also be an abs_range from a
@@ -129,6 +123,4 @@ class watched_frame {
   std::uint64_t number_;
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp
+}  // namespace lowp::inline LOWP_UNIT

@@ -10,9 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lowp::detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::detail::inline LOWP_UNIT {
 
 /// A weight or its gradient, as last read.
 struct watch_weight {
@@ -64,6 +62,4 @@ bool may_rest(watch_weight const& weight, std::size_t count) {
          weight.range.max_abs.bits < watch_margin<To>;
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::detail
+}  // namespace lowp::detail::inline LOWP_UNIT

@@ -24,9 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// An array in a checkpoint: of floats, codes, or the integers of storages.
 template <class R>
@@ -78,9 +76,9 @@ concept scales_later = requires(S& s) {
   s.history[0].bits;
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
-inline namespace LOWP_UNIT {
+namespace lowp::inline LOWP_UNIT {
 
 /// The addresses of a model's state, by name. It owns nothing, so all that is added must stay in
 /// place. The file is plain safetensors: each array is a tensor. A composite storage is several
@@ -214,6 +212,4 @@ class checkpoint {
   detail::checkpoint_state state_;
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp
+}  // namespace lowp::inline LOWP_UNIT

@@ -17,9 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace lowp::detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::detail::inline LOWP_UNIT {
 
 /// The file's version. Metadata "scalar.NAME" are scalars. "format.NAME" gives the meaning of codes
 /// that the file has only as integers.
@@ -196,6 +194,4 @@ class checkpoint_state {
   std::map<std::string, scalar> scalars_;
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::detail
+}  // namespace lowp::detail::inline LOWP_UNIT

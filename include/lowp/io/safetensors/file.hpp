@@ -22,11 +22,9 @@
 #include <utility>
 #include <vector>
 
-namespace lowp::safetensors {
-
 static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian");
 
-inline namespace LOWP_UNIT {
+namespace lowp::safetensors::inline LOWP_UNIT {
 
 /// An open file whose header agrees with its size. Each tensor has the bytes that its type and
 /// shape need, and shares them with no other. Together they are all the data. Data are read on
@@ -179,6 +177,4 @@ class file {
   std::vector<std::size_t> by_name_;
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::safetensors
+}  // namespace lowp::safetensors::inline LOWP_UNIT

@@ -17,9 +17,7 @@
 #include <tuple>
 #include <vector>
 
-namespace lowp::safetensors {
-
-inline namespace LOWP_UNIT {
+namespace lowp::safetensors::inline LOWP_UNIT {
 
 /// A tensor in C order. Its bytes are [begin, end) of the data, which follow the header.
 struct tensor {
@@ -45,11 +43,9 @@ inline std::uint64_t element_count(tensor const& t) {
   return (t.end - t.begin) * 8 / bits_of(t.type);
 }
 
-}  // namespace LOWP_UNIT
+}  // namespace lowp::safetensors::inline LOWP_UNIT
 
-namespace detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::safetensors::detail::inline LOWP_UNIT {
 
 using lowp::detail::error_text;
 
@@ -148,8 +144,4 @@ inline error_text inconsistent(header const& h, std::uint64_t data_bytes) {
   return wrong.empty() ? wrong_cover(h.tensors, data_bytes) : wrong;
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace detail
-
-}  // namespace lowp::safetensors
+}  // namespace lowp::safetensors::detail::inline LOWP_UNIT

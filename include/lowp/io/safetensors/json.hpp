@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace lowp::safetensors::detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::safetensors::detail::inline LOWP_UNIT {
 
 /// The handler that nlohmann::json::sax_parse calls.
 class header_reader {
@@ -213,6 +211,4 @@ inline std::string to_json(header const& h) {
   return text;
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::safetensors::detail
+}  // namespace lowp::safetensors::detail::inline LOWP_UNIT

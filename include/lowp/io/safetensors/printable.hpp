@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace lowp::safetensors::detail {
-
-inline namespace LOWP_UNIT {
+namespace lowp::safetensors::detail::inline LOWP_UNIT {
 
 /// A character of UTF-8.
 struct character {
@@ -87,6 +85,4 @@ inline std::string printable(std::string_view text, std::size_t most = 200) {
   return out + (head.size() < text.size() ? "..." : "");
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::safetensors::detail
+}  // namespace lowp::safetensors::detail::inline LOWP_UNIT

@@ -17,11 +17,9 @@
 #include <utility>
 #include <vector>
 
-namespace lowp::safetensors {
-
 static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian");
 
-inline namespace LOWP_UNIT {
+namespace lowp::safetensors::inline LOWP_UNIT {
 
 /// A file in progress. Its header is known from the start. Elements are appended to the tensors in
 /// any order of tensors. Nothing is at `path` before finish(): see atomic_file.
@@ -120,6 +118,4 @@ class writer {
   std::map<std::string, unwritten, std::less<>> open_;
 };
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::safetensors
+}  // namespace lowp::safetensors::inline LOWP_UNIT

@@ -5,9 +5,7 @@
 #include <lowp/measure/census/census_text.hpp>
 #include <lowp/measure/gradients.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// Runs `census` on `executor`. Returns the error text, empty if all is right.
 template <class Executor, class In, census_target To>
@@ -22,6 +20,4 @@ template <class Executor, class In, census_target To>
   return {};
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace lowp {
-
-inline namespace LOWP_UNIT {
+namespace lowp::inline LOWP_UNIT {
 
 /// Returns the text of a census, without its histogram, in three lines:
 ///
@@ -38,6 +36,4 @@ inline namespace LOWP_UNIT {
       .append(detail::rough_text_of(all.mean_square_error()));
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp
+}  // namespace lowp::inline LOWP_UNIT
