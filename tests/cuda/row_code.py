@@ -19,7 +19,7 @@ def kernels(lines):
         if match := re.match(r"\.text\.(\S+):", line):
             instructions, labels = [], {}
             team = int(re.search(r"row_kernel_callILj(\d+)E", match[1])[1])
-            type_name = "float" if "4slotIf" in match[1] else "bfloat16"
+            type_name = "float" if "14kernel_operandIf" in match[1] else "bfloat16"
             found.append((type_name, team, instructions, labels))
         elif match := re.match(r"(\.L_x_\d+):", line):
             if labels is not None:
