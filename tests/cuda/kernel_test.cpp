@@ -96,6 +96,8 @@ TYPED_TEST(cuda_kernel, cast_from_float_at_every_offset) {
     SCOPED_TRACE(mode.offset);
     expect_cast<float, TypeParam>(library(mode), mode, {});
   }
+  const slot_mode fast{oracle::mode::stochastic, 9, 10, 11, 7};
+  expect_cast<float, TypeParam>(lowp::stochastic_fast{9, 10, 11}, fast, {});
 }
 
 TYPED_TEST(cuda_kernel, cast_to_float) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Philox4x32-10, the bits of an element, and the names of streams (A7).
+// Philox4x32, the bits of an element, and the names of streams (A7).
 #include "oracle/philox.hpp"
 
 #include <set>
@@ -25,13 +25,28 @@ TEST(random, has_the_known_answers_of_random123) {
       (words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
+// The same file: "philox4x32 7".
+TEST(random, has_the_known_answers_of_seven_rounds) {
+  constexpr std::uint32_t ones = 0xffffffff;
+  const auto seven = [](words counter, std::uint32_t key0, std::uint32_t key1) {
+    std::uint32_t word[] = {counter[0], counter[1], counter[2], counter[3]};
+    lowp::philox4x32(word, lowp::philox_keys(key0, key1), 7);
+    return words{word[0], word[1], word[2], word[3]};
+  };
+  EXPECT_EQ(seven({0, 0, 0, 0}, 0, 0), (words{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48}));
+  EXPECT_EQ(seven({ones, ones, ones, ones}, ones, ones),
+            (words{0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662}));
+  EXPECT_EQ(seven({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0),
+            (words{0x4dfccaba, 0x190a87f0, 0xc47362ba, 0xb6b5242a}));
+}
+
 TEST(random, agrees_with_the_oracle_everywhere) {
   std::mt19937 random(43);
   const auto word = [&] { return static_cast<std::uint32_t>(random()); };
   for (int i = 0; i < 100000; ++i) {
     const words counter{word(), word(), word(), word()};
     const std::array<std::uint32_t, 2> key{word(), word()};
-    ASSERT_EQ(lowp::philox4x32(counter, key), oracle::philox4x32_10(counter, key));
+    ASSERT_EQ(lowp::philox4x32(counter, key), oracle::philox4x32(counter, key));
   }
 }
 
@@ -42,8 +57,11 @@ TEST(random, bits_of_an_element_are_a_function_of_seed_stream_index_and_draw) {
     const std::uint64_t stream = random();
     const std::uint64_t index = random() >> (random() % 64);
     for (const std::uint32_t draw : {0U, 1U, 2U}) {
-      const lowp::random_source source{seed, stream, draw};
-      ASSERT_EQ(source(index), oracle::random16(seed, stream, index, draw)) << index << ' ' << draw;
+      for (const int rounds : {7, 10}) {
+        const lowp::random_source source{seed, stream, draw, rounds};
+        ASSERT_EQ(source(index), oracle::random16(seed, stream, index, draw, rounds))
+            << index << ' ' << draw << ' ' << rounds;
+      }
     }
   }
 }
@@ -79,17 +97,19 @@ TEST(random, stream_of_names_tensor_and_step) {
 
 // The whole range of 16 bits, evenly: chi-square of 256 buckets, whose mean is 255.
 TEST(random, bits_are_uniform) {
-  const lowp::random_source source{12345, 678};
-  std::array<int, 256> buckets{};
-  constexpr int draws = 1 << 18;
-  for (std::uint64_t i = 0; i < draws; ++i) ++buckets[source(i) >> 8];
-  double chi_square = 0;
-  for (const int count : buckets) {
-    const double expected = draws / 256.0;
-    chi_square += (count - expected) * (count - expected) / expected;
+  for (const int rounds : {7, 10}) {
+    const lowp::random_source source{12345, 678, 0, rounds};
+    std::array<int, 256> buckets{};
+    constexpr int draws = 1 << 18;
+    for (std::uint64_t i = 0; i < draws; ++i) ++buckets[source(i) >> 8];
+    double chi_square = 0;
+    for (const int count : buckets) {
+      const double expected = draws / 256.0;
+      chi_square += (count - expected) * (count - expected) / expected;
+    }
+    EXPECT_GT(chi_square, 160) << rounds;
+    EXPECT_LT(chi_square, 350) << rounds;
   }
-  EXPECT_GT(chi_square, 160);
-  EXPECT_LT(chi_square, 350);
 }
 
 // The rest of a span of more than 2^32 elements is counted in 64 bits, and wraps there.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Philox4x32-10 as Salmon, Moraes, Dror and Shaw describe it ("Parallel random numbers: as easy as
+// Philox4x32 as Salmon, Moraes, Dror and Shaw describe it ("Parallel random numbers: as easy as
 // 1, 2, 3", SC11). An element takes 16 of its random bits (A7).
 #pragma once
 
@@ -12,8 +12,8 @@ namespace oracle {
 using philox_counter = std::array<std::uint32_t, 4>;
 using philox_key = std::array<std::uint32_t, 2>;
 
-constexpr philox_counter philox4x32_10(philox_counter x, philox_key key) {
-  for (int round = 0; round < 10; ++round) {
+constexpr philox_counter philox4x32(philox_counter x, philox_key key, int rounds = 10) {
+  for (int round = 0; round < rounds; ++round) {
     const std::uint64_t left = std::uint64_t{0xD2511F53} * x[0];
     const std::uint64_t right = std::uint64_t{0xCD9E8D57} * x[2];
     x = {static_cast<std::uint32_t>(right >> 32) ^ x[1] ^ key[0], static_cast<std::uint32_t>(right),
@@ -27,12 +27,12 @@ constexpr philox_counter philox4x32_10(philox_counter x, philox_key key) {
 // `index` is the element's global index, offset included. `draw` is 0 for the parameter, 1 and 2
 // for the first and second moment.
 constexpr std::uint32_t random16(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
-                                 unsigned draw) {
+                                 unsigned draw, int rounds = 10) {
   const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
   const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
   const std::uint64_t block = index / 8 | std::uint64_t{draw} << 61;
-  const philox_counter word =
-      philox4x32_10({low(block), high(block), low(stream), high(stream)}, {low(seed), high(seed)});
+  const philox_counter word = philox4x32({low(block), high(block), low(stream), high(stream)},
+                                         {low(seed), high(seed)}, rounds);
   const std::uint64_t e = index % 8;
   return (word[static_cast<std::size_t>(e % 4)] >> (e < 4 ? 0 : 16)) & 0xffffU;
 }

@@ -22,7 +22,7 @@ class accessor {
   using rounding = mode_type<typename KernelOperand::rounding_type>;
   static constexpr bool encodes =
       std::same_as<rounding, nearest_even> && requires(float x) { Hardware::encode(tag{}, x, x); };
-  static constexpr bool encodes_randomly = std::same_as<rounding, stochastic> && requires(float x) {
+  static constexpr bool encodes_randomly = detail::draws_bits<rounding> && requires(float x) {
     Hardware::encode(tag{}, x, x, std::uint32_t{});
   };
   static constexpr bool decodes =
@@ -42,7 +42,8 @@ class accessor {
       : operand_(s), data_(static_cast<T*>(*data)) {
     if constexpr (KernelOperand::is_random) {
       origin_ = origin_of(s.rounding);
-      origin_.source = origin_.source.of_tensor(number);
+      origin_.source.stream += stream_of(number, 0);
+      origin_.source.draw = s.draw;
     }
   }
 
@@ -86,9 +87,7 @@ class accessor {
   /// Returns random bits for the elements from `first` on, if the mode needs any.
   LOWP_FN chunk_bits bits(std::uint64_t first) const {
     if constexpr (KernelOperand::is_random) {
-      stochastic const& source = origin_.source;
-      if (origin_.is_on)
-        return {random_source{source.seed, source.stream, operand_.draw}, source.offset + first};
+      if (origin_.is_on) return {origin_.source, origin_.offset + first};
     }
     return {};
   }
@@ -140,7 +139,7 @@ class accessor {
  private:
   KernelOperand const& operand_;
   T* data_;
-  random_origin origin_;
+  detail::random_origin origin_;
   chunk<T> before_[Rows], after_;
 };
 

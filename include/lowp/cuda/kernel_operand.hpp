@@ -20,7 +20,7 @@ struct kernel_rounding {
   using type = rounding_mode;
 };
 template <class R>
-  requires detail::one_of<R, nearest_even, stochastic> || detail::settles<R>
+  requires std::same_as<R, nearest_even> || detail::draws_bits<R> || detail::settles<R>
 struct kernel_rounding<R> {
   using type = R;
 };
@@ -37,22 +37,14 @@ LOWP_FN decltype(auto) mode_of(R const& rounding) {
 template <class R>
 using mode_type = std::remove_cvref_t<decltype(mode_of(std::declval<R const&>()))>;
 
-struct random_origin {
-  bool is_on = false;
-  stochastic source{0};
-};
-LOWP_FN random_origin origin_of(stochastic const& mode) { return {true, mode}; }
-LOWP_FN random_origin origin_of(rounding_mode const& mode) {
-  stochastic const* const source = mode.random();
-  return source == nullptr ? random_origin{} : random_origin{true, *source};
-}
-template <detail::settles R>
-LOWP_FN random_origin origin_of(R const& rounding) {
-  return rounding.settled();
-}
-template <class To, class R>
-LOWP_FN random_origin origin_of(detail::drawn<To, R> const& rounding) {
-  return origin_of(rounding.mode);
+template <class R>
+LOWP_FN detail::random_origin origin_of(R const& rounding) {
+  if constexpr (detail::settles<R>)
+    return rounding.settled();
+  else if constexpr (detail::is_drawn<R>)
+    return origin_of(rounding.mode);
+  else
+    return rounding.origin();
 }
 
 /// Returns the magnitude up to which a GPU's conversion instructions convert as a kernel must, to

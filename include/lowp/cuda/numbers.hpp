@@ -75,7 +75,10 @@ class accessor<KernelOperand, IsComputed, Hardware, Rows> {
 
   LOWP_FN accessor(KernelOperand const& s, void* const* data, std::uint32_t)
       : operand_(s), data_(static_cast<T*>(*data)) {
-    if constexpr (KernelOperand::is_random) source_ = origin_of(s.rounding).source;
+    if constexpr (KernelOperand::is_random) {
+      origin_ = origin_of(s.rounding);
+      origin_.source.draw = s.draw;
+    }
   }
 
   template <int Width, class Thread>
@@ -94,8 +97,7 @@ class accessor<KernelOperand, IsComputed, Hardware, Rows> {
     if constexpr (is_read) {
       chunk_bits random;
       if constexpr (KernelOperand::is_random)
-        random = {random_source{source_.seed, source_.stream, operand_.draw},
-                  source_.offset + first_[pass]};
+        random = {origin_.source, origin_.offset + first_[pass]};
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k)
         x[k] = read_number(number(before_[pass].code(k)), operand_.rounding, random(k),
@@ -122,7 +124,7 @@ class accessor<KernelOperand, IsComputed, Hardware, Rows> {
 
   KernelOperand const& operand_;
   T* data_;
-  stochastic source_{0};
+  detail::random_origin origin_;
   std::uint64_t first_[Rows];  // of what was loaded
   chunk<T> before_[Rows], after_;
 };

@@ -43,7 +43,9 @@ decltype(auto) argument(T&& x) {
   else if constexpr (is_report_list<U>)
     return *std::span<update_report>(x).data();  // the others follow it
   else if constexpr (std::convertible_to<U, stochastic const*>)
-    return stored_rounding{x};
+    return stored_rounding<stochastic>{x};
+  else if constexpr (std::convertible_to<U, stochastic_fast const*>)
+    return stored_rounding<stochastic_fast>{x};
   else if constexpr (std::convertible_to<U, float const*>)
     return stored_number{x};
   else if constexpr (std::convertible_to<U, step_state const*>)

@@ -21,13 +21,14 @@ struct step_state {
 };
 
 /// A stochastic mode in device memory.
+template <detail::draws_bits R>
 struct stored_rounding {
-  stochastic const* at;
+  R const* at;
 
   static constexpr bool is_stochastic = true;
   LOWP_FN constexpr bool inward(bool) const { return false; }
-  LOWP_FN stochastic mode_when_settled() const { return {0}; }
-  LOWP_FN random_origin settled() const { return {true, *at}; }
+  LOWP_FN R mode_when_settled() const { return {0}; }
+  LOWP_FN detail::random_origin settled() const { return at->origin(); }
   void const* stored_at() const { return at; }
 };
 
@@ -40,9 +41,9 @@ struct stepped_rounding {
   static constexpr bool is_stochastic = true;
   LOWP_FN constexpr bool inward(bool negative) const { return mode.inward(negative); }
   LOWP_FN R const& mode_when_settled() const { return mode; }
-  LOWP_FN random_origin settled() const {
-    random_origin origin = origin_of(mode);
-    origin.source = origin.source.with_stream(state->stream).at(state->step);
+  LOWP_FN detail::random_origin settled() const {
+    detail::random_origin origin = origin_of(mode);
+    origin.set_stream(state->stream, state->step);
     return origin;
   }
   void const* stored_at() const { return state; }

@@ -118,8 +118,8 @@ LOWP_FN constexpr T from_code(std::uint32_t code) {
 
 template <class R>
 LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
-  if constexpr (std::same_as<R, stochastic>)
-    return random_source{rounding.seed, rounding.stream}(rounding.offset);
+  if constexpr (draws_bits<R>)
+    return rounding.origin().source(rounding.offset);
   else if constexpr (std::same_as<R, stochastic_bits>)
     return rounding.r;
   else

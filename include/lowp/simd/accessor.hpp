@@ -213,12 +213,9 @@ class accessor {
   };
   class maybe_random {
    public:
-    LOWP_HOST_FN explicit maybe_random(Operand const& o)
-        : is_on_(o.random() != nullptr),
-          batches_(is_on_ ? random_source{o.random()->seed, o.random()->stream, o.draw}
-                          : random_source{},
-                   is_on_ ? o.random()->offset : 0) {}
-    LOWP_HOST_FN bool is_on() const { return std::is_same_v<rounding, stochastic> || is_on_; }
+    LOWP_HOST_FN explicit maybe_random(detail::random_origin const& origin)
+        : is_on_(origin.is_on), batches_(origin.source, origin.offset) {}
+    LOWP_HOST_FN bool is_on() const { return detail::draws_bits<rounding> || is_on_; }
     LOWP_HOST_FN void next() { bits_ = batches_.next(); }
     LOWP_HOST_FN U lanes(int k) const {
       return is_on() ? U::load(bits_ + k) : lowp::lanes::broadcast<U>(0);
@@ -233,7 +230,7 @@ class accessor {
   using random = std::conditional_t<Operand::is_random, maybe_random, no_random>;
   LOWP_HOST_FN static random random_of(Operand const& o) {
     if constexpr (Operand::is_random)
-      return random(o);
+      return random(o.origin());
     else
       return {};
   }

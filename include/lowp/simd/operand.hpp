@@ -109,12 +109,15 @@ struct operand {
   overflow policy = default_overflow<T>;
   std::uint32_t draw = 0;
 
-  /// Returns the mode that draws random bits, or null if nothing is random.
-  LOWP_HOST_FN stochastic const* random() const {
-    if constexpr (std::same_as<R, stochastic>) return &rounding;
-    if constexpr (std::same_as<R, rounding_mode>) return rounding.random();
-    if constexpr (detail::is_drawn<R>) return &rounding.mode;
-    return nullptr;
+  /// Returns the origin of the operand's random bits.
+  LOWP_HOST_FN detail::random_origin origin() const {
+    detail::random_origin origin;
+    if constexpr (detail::is_drawn<R>)
+      origin = rounding.mode.origin();
+    else if constexpr (requires { rounding.origin(); })
+      origin = rounding.origin();
+    origin.source.draw = draw;
+    return origin;
   }
 
   /// Returns the rest of the operand after its first `count` elements.

@@ -56,7 +56,7 @@ template <class R, class When>
 LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, When const& when) {
   if constexpr (std::same_as<R, per_slot>)
     return when.rounding(draw == 0 ? rounding.param : draw == 1 ? rounding.first : rounding.second);
-  else if constexpr (std::same_as<R, stochastic>)
+  else if constexpr (draws_bits<R>)
     return when.rounding(rounding);
   else
     return rounding;

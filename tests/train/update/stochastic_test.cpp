@@ -152,4 +152,27 @@ TEST(update_random, shards_give_the_bits_of_the_whole) {
   }
 }
 
+// A7 with seven rounds, for a span, a value and an update.
+TEST(stochastic_fast, takes_the_bits_of_seven_rounds) {
+  const lowp::stochastic_fast mode{.seed = 5, .stream = 6, .offset = 0U - 100ULL};
+  const tensor in = random_tensor<float>(size, 9, values::training);
+  guarded<float> x(in, 1);
+  std::vector<lowp::bfloat16> casts(size), p(size);
+  const std::vector<lowp::bfloat16> g(size, lowp::bfloat16(1));
+  lowp::cast(x.span(), casts, mode);
+  lowp::update(p, g, lowp::sgd{.lr = 0x1.01p-3}, 2, mode);
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto bits = [&](std::uint64_t stream) {
+      return oracle::random16(5, stream, mode.offset + i, 0, 7);
+    };
+    const auto rounded = [&](std::uint32_t value, std::uint64_t stream) {
+      return oracle::encode(facts<lowp::bfloat16>, oracle::from_float_bits(value),
+                            oracle::mode::stochastic, oracle::policy::infinity, bits(stream));
+    };
+    ASSERT_EQ(casts[i].bits(), rounded(in.value(i), 6)) << i;
+    ASSERT_EQ(lowp::convert<lowp::bfloat16>(float_of(in.value(i)), mode.after(i)), casts[i]) << i;
+    ASSERT_EQ(p[i].bits(), rounded(float_bits(-0x1.01p-3F), oracle::stream_of(0, 2))) << i;
+  }
+}
+
 }  // namespace

@@ -112,6 +112,7 @@ struct slot_mode {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
   std::uint64_t offset = 0;
+  int rounds = 10;
 
   [[nodiscard]] lowp::rounding_mode library() const {
     switch (mode) {
@@ -130,6 +131,7 @@ struct slot_mode {
       case oracle::mode::stochastic:
         break;
     }
+    if (rounds == 7) return lowp::stochastic_fast{.seed = seed, .stream = stream, .offset = offset};
     return lowp::stochastic{.seed = seed, .stream = stream, .offset = offset};
   }
   // A7: an update has its step in the low half of the stream.
@@ -139,7 +141,9 @@ struct slot_mode {
     return s;
   }
   [[nodiscard]] std::uint32_t random(std::size_t i, unsigned draw) const {
-    return mode == oracle::mode::stochastic ? oracle::random16(seed, stream, offset + i, draw) : 0;
+    return mode == oracle::mode::stochastic
+               ? oracle::random16(seed, stream, offset + i, draw, rounds)
+               : 0;
   }
 };
 struct slot_modes {
@@ -242,7 +246,7 @@ inline slot_modes random_modes(std::mt19937_64& random) {
     const auto mode = oracle_test::modes[random() % oracle_test::modes.size()];
     const bool wraps = random() % 4 == 0;  // past 2^64 on the way
     return slot_mode{random() % 2 == 0 ? mode : oracle::mode::stochastic, random(), random(),
-                     wraps ? 0 - random() % 200 : random()};
+                     wraps ? 0 - random() % 200 : random(), random() % 2 == 0 ? 7 : 10};
   };
   return {one(), one(), one()};
 }
