@@ -77,20 +77,19 @@ struct basic_update_report {
   }
 
   /// Merges the report of another shard or tensor.
-  LOWP_FN basic_update_report& operator+=(basic_update_report const& other) {
-    add(other);
-    return *this;
-  }
+  LOWP_FN basic_update_report& operator+=(basic_update_report const& other) { return add(other); }
 
   /// Adds a partial or a report, alone or beside other threads.
   template <class Other, class Atomics = detail::alone>
-  LOWP_FN void add(basic_update_report<Other> const& other, Atomics const& atomics = {}) {
+  LOWP_FN basic_update_report& add(basic_update_report<Other> const& other,
+                                   Atomics const& atomics = {}) {
     atomics.add(count, other.count);
     atomics.add(stalled, other.stalled);
     atomics.add(overflowed, other.overflowed);
     atomics.add(nonfinite, other.nonfinite);
     detail::merge(applied, other.applied, atomics);
     detail::merge(requested, other.requested, atomics);
+    return *this;
   }
 };
 using update_report = basic_update_report<exact_sum>;
