@@ -25,6 +25,9 @@ template <class R>
 concept output = input<R> && std::ranges::borrowed_range<R> &&
                  std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
 
+template <class R>
+using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
+
 namespace detail {
 
 /// A requirement. If it does not hold, a compiler shows `Name`.
@@ -59,12 +62,13 @@ template <class R>
 using must_be_span_rounding =
     requirement<range_rounding<R>, an_argument_does_not_satisfy_span_rounding>;
 
-}  // namespace detail
+/// Makes an element function that is known before the kernel.
+template <class Function>
+struct make {
+  Function function{};
 
-template <class R>
-using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
-
-namespace detail {
+  LOWP_FN Function operator()() const { return function; }
+};
 
 /// An operation on an executor: a function object, which argument-dependent lookup never finds.
 template <class Executor>

@@ -77,17 +77,14 @@ LOWP_HOST_FN To rounding_as([[maybe_unused]] From const& rounding) {
     return {};
 }
 
-/// The element function of a conversion.
-struct identity {
-  static constexpr bool is_conversion = true;
-  template <class F>
-  LOWP_FN void operator()(F& to, F const& from) const {
-    to = from;
-  }
+/// The element function of a conversion that computes its NaN, as that of a block does, whose scale
+/// may be NaN.
+struct copy_element {
+  LOWP_FN void operator()(auto& to, auto const& from) const { to = from; }
 };
-
-struct make_identity {
-  LOWP_FN identity operator()() const { return {}; }
+/// The element function of any other conversion.
+struct identity : copy_element {
+  static constexpr bool is_conversion = true;
 };
 
 /// The body of `cast`. Returns the error text of a refused call, which has no effect.
@@ -108,7 +105,7 @@ template <class Executor, class In, class Out, class R = nearest_even>
     using read = typename cast_rounding<From, To, R>::read;
     using write = typename cast_rounding<From, To, R>::write;
     executor(
-        make_identity{}, to.size, static_cast<simd::no_report*>(nullptr),
+        make<identity>{}, to.size, static_cast<simd::no_report*>(nullptr),
         simd::operand<To, simd::access::write, write>{std::ranges::data(out),
                                                       rounding_as<write>(rounding), policy},
         simd::operand<From, simd::access::read, read>{source, rounding_as<read>(rounding), policy});
