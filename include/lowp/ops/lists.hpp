@@ -42,8 +42,7 @@ struct fused_add_tensor {
   listed<P> p;
   std::span<U const> u;
 
-  template <class Operation, class Alpha, class... Rest>
-  void call(Operation const& operation, Alpha const& alpha, Rest&&... rest) const {
+  void call(auto const& operation, auto const& alpha, auto&&... rest) const {
     operation(p, alpha, u, rest...);
   }
 };
@@ -52,10 +51,7 @@ struct sgd_tensor {
   listed<P> p;
   std::span<G const> g;
 
-  template <class Operation, class... Rest>
-  void call(Operation const& operation, Rest&&... rest) const {
-    operation(p, g, rest...);
-  }
+  void call(auto const& operation, auto&&... rest) const { operation(p, g, rest...); }
 };
 template <listable P, element G, listable M>
 struct momentum_tensor {
@@ -63,10 +59,7 @@ struct momentum_tensor {
   std::span<G const> g;
   listed<M> momentum;
 
-  template <class Operation, class... Rest>
-  void call(Operation const& operation, Rest&&... rest) const {
-    operation(p, g, momentum, rest...);
-  }
+  void call(auto const& operation, auto&&... rest) const { operation(p, g, momentum, rest...); }
 };
 template <listable P, element G, listable M, listable V>
 struct adamw_tensor {
@@ -75,10 +68,7 @@ struct adamw_tensor {
   listed<M> m;
   listed<V> v;
 
-  template <class Operation, class... Rest>
-  void call(Operation const& operation, Rest&&... rest) const {
-    operation(p, g, m, v, rest...);
-  }
+  void call(auto const& operation, auto&&... rest) const { operation(p, g, m, v, rest...); }
 };
 
 template <class T>

@@ -148,10 +148,7 @@ struct avx2 : vector_masks<avx2> {
       asm("vpermilps %2, %1, %0" : "=x"(r) : "x"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
     v = r;
   }
-  template <class V>
-  LOWP_TARGET inline static void hide(V& v) {
-    LOWP_HIDE(v);
-  }
+  LOWP_TARGET inline static void hide(auto& v) { LOWP_HIDE(v); }
   /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
   /// of `high`. A shuffle moves it, because Zen 4 has three pipes for shuffles and two for shifts.
   template <class V>
