@@ -182,20 +182,20 @@ class rounding_mode {
   /// Returns the source of the random bits, or null for a deterministic mode.
   LOWP_FN constexpr stochastic const* random() const { return random_mask_ ? &random_ : nullptr; }
   /// Returns the mode with `step` in the low half of its stream.
-  LOWP_FN constexpr rounding_mode at(std::uint64_t step) const {
-    rounding_mode mode = *this;
-    mode.random_ = random_.at(step);
-    return mode;
-  }
+  LOWP_FN constexpr rounding_mode at(std::uint64_t step) const { return with(random_.at(step)); }
   /// Returns the mode for the rest of a span after its first `count` elements.
   LOWP_FN constexpr rounding_mode after(std::uint64_t count) const {
-    rounding_mode mode = *this;
-    mode.random_ = random_.after(count);
-    return mode;
+    return with(random_.after(count));
   }
 
  private:
   using word = std::uint32_t;
+
+  LOWP_FN constexpr rounding_mode with(stochastic const& random) const {
+    rounding_mode mode = *this;
+    mode.random_ = random;
+    return mode;
+  }
 
   static constexpr int bits = 31;  // bits of the fractions below
   template <class R>
