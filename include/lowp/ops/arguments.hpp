@@ -111,10 +111,6 @@ LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent cons
   return text;
 }
 
-inline bool are_identical(extent const& a, extent const& b) {
-  return a.data == b.data && a.size * a.element_size == b.size * b.element_size;
-}
-
 /// Checks the arguments of a call in order, and keeps the first error text.
 class call_check {
  public:
@@ -148,7 +144,7 @@ class call_check {
   }
   /// Refuses an overlap, unless both ranges are the same storage.
   void same_or_apart(extent const& a, extent const& b) {
-    if (!are_identical(a, b)) no_overlap(a, b);
+    if (a.data != b.data || a.size * a.element_size != b.size * b.element_size) no_overlap(a, b);
   }
   /// Refuses ranges that the executor cannot reach, such as host memory from a GPU.
   template <class Executor, class Extents = std::initializer_list<extent>>

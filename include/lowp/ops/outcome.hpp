@@ -22,17 +22,15 @@ template <class T>
 inline constexpr bool is_outcome<T> = reports_update<T> || std::same_as<T, overflow>;
 template <class Report>
 inline constexpr bool is_outcome<overflow, Report> = reports_update<Report>;
-
-template <class T>
-concept report_is_lvalue =
-    !reports_update<std::remove_cvref_t<T>> || std::same_as<T, std::remove_cvref_t<T>&>;
 }  // namespace detail
 
 /// `()`, `(overflow)`, `(report&)` or `(overflow, report&)`. The report is an update_report or an
 /// update_amax.
 template <class... T>
-concept policy_then_report =
-    detail::is_outcome<std::remove_cvref_t<T>...> && (detail::report_is_lvalue<T> && ...);
+concept policy_then_report = detail::is_outcome<std::remove_cvref_t<T>...> &&
+                             ((!detail::reports_update<std::remove_cvref_t<T>> ||
+                               std::same_as<T, std::remove_cvref_t<T>&>) &&
+                              ...);
 
 namespace detail {
 
