@@ -24,15 +24,7 @@ concept listable =
     element<S> || (detail::layered<S> && !requires(S const& storage) { storage.scale; });
 
 template <listable S>
-struct listed_storage {
-  using type = S;
-};
-template <element T>
-struct listed_storage<T> {
-  using type = std::span<T>;
-};
-template <class S>
-using listed = typename listed_storage<S>::type;
+using listed = std::conditional_t<element<S>, std::span<S>, S>;
 
 /// A tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. It gets
 /// the results of a call of its own. Tensor number i of the list adds i to the tensor number in the

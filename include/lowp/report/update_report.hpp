@@ -41,12 +41,8 @@ struct compensated_sum {
 };
 
 // The partial of a loop or of a GPU thread holds compensated sums; a report holds exact ones.
-LOWP_FN void merge(compensated_sum& sum, compensated_sum const& other, alone const&) {
-  sum += other;
-}
-template <int Unit, int Words>
-LOWP_FN void merge(basic_exact_sum<Unit, Words>& sum, basic_exact_sum<Unit, Words> const& other,
-                   alone const&) {
+template <class Sum>
+LOWP_FN void merge(Sum& sum, Sum const& other, alone const&) {
   sum += other;
 }
 template <int Unit, int Words, class Atomics>
