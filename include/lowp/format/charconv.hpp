@@ -13,9 +13,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace lowp {
-
-namespace detail::inline LOWP_UNIT {
+namespace lowp::detail::inline LOWP_UNIT {
 
 /// The number at the start of a text, and its end: the start itself if the text has no number.
 struct scanned {
@@ -137,15 +135,6 @@ short_decimal shortest_decimal(T value) {
   }
 }
 
-template <narrow T>
-double shortest(T value) {
-  unpacked u = unpack(value);
-  if (u.nan || u.infinite || u.significand == 0) return nearest<double>(u);
-  u = unpack_decimal(shortest_decimal(value));
-  u.negative = signbit(value);
-  return nearest<double>(u);
-}
-
 /// The text of one number, with room for the longest.
 class short_text {
  public:
@@ -225,13 +214,15 @@ LOWP_HOST_FN constexpr bool asks_for_digits(std::string_view spec) {
   return spec.find_first_of(".aAeEfFgG") != spec.npos;
 }
 
-}  // namespace detail::inline LOWP_UNIT
+}  // namespace lowp::detail::inline LOWP_UNIT
+
+namespace lowp::inline LOWP_UNIT {
 
 /// Reads a decimal number, "inf" or "nan" as std::from_chars does. Rounds it once to the nearest T
 /// with T's default overflow policy, so that no number is out of range. `value` is unchanged on
 /// std::errc::invalid_argument.
 template <narrow T>
-LOWP_HOST_FN std::from_chars_result from_chars(char const* first, char const* last, T& value) {
+std::from_chars_result from_chars(char const* first, char const* last, T& value) {
   auto const [number, end] = detail::scanner(first, last).number();
   if (end == first) return {first, std::errc::invalid_argument};
   value = detail::nearest_value<T>(number);
@@ -240,14 +231,19 @@ LOWP_HOST_FN std::from_chars_result from_chars(char const* first, char const* la
 
 /// The double whose shortest text is the shortest decimal that reads back to `value`.
 template <narrow T>
-LOWP_HOST_FN double shortest(T value) {
-  return detail::shortest(value);
+double shortest(T value) {
+  detail::unpacked u = detail::unpack(value);
+  if (!u.nan && !u.infinite && u.significand != 0) {
+    u = detail::unpack_decimal(detail::shortest_decimal(value));
+    u.negative = signbit(value);
+  }
+  return detail::nearest<double>(u);
 }
 
 /// Writes the shortest decimal that reads back to `value`. Returns std::errc::value_too_large if it
 /// does not fit.
 template <narrow T>
-LOWP_HOST_FN std::to_chars_result to_chars(char* first, char* last, T value) {
+std::to_chars_result to_chars(char* first, char* last, T value) {
   detail::short_text const made(value);
   std::string_view const text = made.view();
   if (static_cast<std::size_t>(last - first) < text.size())
@@ -256,4 +252,4 @@ LOWP_HOST_FN std::to_chars_result to_chars(char* first, char* last, T value) {
   return {first + text.size(), {}};
 }
 
-}  // namespace lowp
+}  // namespace lowp::inline LOWP_UNIT

@@ -115,40 +115,23 @@ struct format {
 };
 
 namespace detail {
-// A concept for each error, because compilers name the concept that is not satisfied.
-template <format F>
-concept has_exponent_bits = F.error() != format_error::no_exponent_bits;
-template <format F>
-concept has_no_negative_significand_bits = F.error() != format_error::negative_significand_bits;
-template <format F>
-concept fits_16_bits = F.error() != format_error::more_than_16_bits;
-template <format F>
-concept has_at_most_13_significand_bits = F.error() != format_error::more_than_13_significand_bits;
-template <format F>
-concept has_significand_bits_or_no_sign =
-    F.error() != format_error::signed_without_significand_bits;
-template <format F>
-concept has_significand_bits_or_nan_all_ones =
-    F.error() != format_error::no_significand_bits_and_not_nan_all_ones;
-template <format F>
-concept has_a_sign_or_no_significand_bits =
-    F.error() != format_error::unsigned_with_significand_bits;
-template <format F>
-concept has_a_smallest_value_that_is_a_float =
-    F.error() != format_error::smallest_value_below_floats;
-template <format F>
-concept has_a_largest_value_that_is_a_float = F.error() != format_error::largest_value_above_floats;
+// Compilers name the error of the constraint that is not satisfied.
+template <format F, format_error Error>
+concept lacks = F.error() != Error;
 }  // namespace detail
 
 /// A format that the library computes with: format::error() returns none.
 template <format F>
 concept valid_format =
-    detail::has_exponent_bits<F> && detail::has_no_negative_significand_bits<F> &&
-    detail::fits_16_bits<F> && detail::has_at_most_13_significand_bits<F> &&
-    detail::has_significand_bits_or_no_sign<F> && detail::has_significand_bits_or_nan_all_ones<F> &&
-    detail::has_a_sign_or_no_significand_bits<F> &&
-    detail::has_a_smallest_value_that_is_a_float<F> &&
-    detail::has_a_largest_value_that_is_a_float<F> && F.is_valid();
+    detail::lacks<F, format_error::no_exponent_bits> &&
+    detail::lacks<F, format_error::negative_significand_bits> &&
+    detail::lacks<F, format_error::more_than_16_bits> &&
+    detail::lacks<F, format_error::more_than_13_significand_bits> &&
+    detail::lacks<F, format_error::signed_without_significand_bits> &&
+    detail::lacks<F, format_error::no_significand_bits_and_not_nan_all_ones> &&
+    detail::lacks<F, format_error::unsigned_with_significand_bits> &&
+    detail::lacks<F, format_error::smallest_value_below_floats> &&
+    detail::lacks<F, format_error::largest_value_above_floats>;
 
 template <format F>
   requires valid_format<F>

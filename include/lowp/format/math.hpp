@@ -200,15 +200,9 @@ LOWP_FN constexpr float gap(T x, bool outward) {
 
 /// Returns the distance to the neighbour toward +inf: infinite if the neighbour is infinity, NaN if
 /// there is no neighbour.
-template <narrow T>
-LOWP_FN constexpr float gap_above(T x) {
-  return detail::gap(x, !signbit(x));
-}
+LOWP_FN constexpr float gap_above(narrow auto x) { return detail::gap(x, !signbit(x)); }
 /// Returns the distance to the neighbour toward -inf: infinite if the neighbour is infinity, NaN if
 /// there is no neighbour.
-template <narrow T>
-LOWP_FN constexpr float gap_below(T x) {
-  return detail::gap(x, signbit(x));
-}
+LOWP_FN constexpr float gap_below(narrow auto x) { return detail::gap(x, signbit(x)); }
 
 }  // namespace lowp

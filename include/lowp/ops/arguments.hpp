@@ -25,6 +25,9 @@ template <class R>
 concept output = input<R> && std::ranges::borrowed_range<R> &&
                  std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
 
+template <class R>
+using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
+
 namespace detail {
 
 /// A requirement. If it does not hold, a compiler shows `Name`.
@@ -59,12 +62,13 @@ template <class R>
 using must_be_span_rounding =
     requirement<range_rounding<R>, an_argument_does_not_satisfy_span_rounding>;
 
-}  // namespace detail
+/// Makes an element function that is known before the kernel.
+template <class Function>
+struct make {
+  Function function{};
 
-template <class R>
-using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
-
-namespace detail {
+  LOWP_FN Function operator()() const { return function; }
+};
 
 /// An operation on an executor: a function object, which argument-dependent lookup never finds.
 template <class Executor>
@@ -107,10 +111,6 @@ LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent cons
   return text;
 }
 
-inline bool are_identical(extent const& a, extent const& b) {
-  return a.data == b.data && a.size * a.element_size == b.size * b.element_size;
-}
-
 /// Checks the arguments of a call in order, and keeps the first error text.
 class call_check {
  public:
@@ -144,7 +144,7 @@ class call_check {
   }
   /// Refuses an overlap, unless both ranges are the same storage.
   void same_or_apart(extent const& a, extent const& b) {
-    if (!are_identical(a, b)) no_overlap(a, b);
+    if (a.data != b.data || a.size * a.element_size != b.size * b.element_size) no_overlap(a, b);
   }
   /// Refuses ranges that the executor cannot reach, such as host memory from a GPU.
   template <class Executor, class Extents = std::initializer_list<extent>>

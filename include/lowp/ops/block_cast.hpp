@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/ops/arguments.hpp>
+#include <lowp/ops/cast.hpp>
 #include <lowp/ops/storage_operands.hpp>
-#include <lowp/simd/executors.hpp>
 
 #include <type_traits>
 
 namespace lowp {
 
 namespace detail {
-
-/// The element function of a conversion that computes its NaN, because a block's scale may be NaN.
-struct copy_element {
-  template <class F>
-  LOWP_FN void operator()(F& to, F const& from) const {
-    to = from;
-  }
-};
-struct make_copy_element {
-  LOWP_FN copy_element operator()() const { return {}; }
-};
 
 inline namespace LOWP_UNIT {
 
@@ -50,7 +38,7 @@ template <class Executor, class In, class T, int Block, class R = nearest_even>
   if (!wrong.empty()) return wrong;
   auto to = operand_of<simd::access::write>(out, rounding, policy);
   to.rule = rule;
-  executor(make_copy_element{}, out.codes.size(), static_cast<simd::no_report*>(nullptr), to,
+  executor(make<copy_element>{}, out.codes.size(), static_cast<simd::no_report*>(nullptr), to,
            operand_of<simd::access::read>(in));
   return {};
 }
@@ -60,7 +48,7 @@ block_cast_from(Executor const& executor, block_scaled<T, Block> const& in, Out&
                 R rounding = {}, overflow policy = default_overflow<element_of<Out>>) {
   error_text wrong = check_blocks(executor, extent("out", out), in);
   if (!wrong.empty()) return wrong;
-  executor(make_copy_element{}, in.codes.size(), static_cast<simd::no_report*>(nullptr),
+  executor(make<copy_element>{}, in.codes.size(), static_cast<simd::no_report*>(nullptr),
            operand_of<simd::access::write>(out, rounding, policy),
            operand_of<simd::access::read>(in));
   return {};

@@ -36,58 +36,50 @@ using unmet_by_cast = typename first_unmet<
     requirement<
         false, the_arguments_do_not_satisfy_castable_integers_become_float_or_a_narrow_type>>::type;
 
-/// The roundings of a cast from From to To, when it reads and when it writes. Reading makes a float
-/// of any other number; it rounds to odd if the float will be rounded again.
+/// Says that a cast draws random bits when it reads. A float has room for the fraction and a sticky
+/// bit below it if To has at most six digits.
 template <class From, class To, class R>
-struct cast_rounding {
-  using read =
-      std::conditional_t<plain_number<From>,
-                         std::conditional_t<narrow<To>, to_be_rounded<to_odd>, R>, nearest_even>;
-  using write = R;
-};
-template <plain_number From, class To, class R>
-  requires(has_last_place_of_floats<To> && R::is_stochastic)
-struct cast_rounding<From, To, R> {
-  using read = to_be_rounded<nearest_away>;
-  using write = R;
-};
-template <class From, class To>
-inline constexpr bool is_drawn_when_read = false;
-/// A float has room for the fraction and a sticky bit below it if To has at most six digits.
-template <plain_number From, element To>
-  requires(!is_always_a_float<From>)
-inline constexpr bool is_drawn_when_read<From, To> = [] {
-  if constexpr (narrow<To>) return To::descriptor.precision() > 6 && !has_last_place_of_floats<To>;
-  return true;
-}();
-template <class From, class To, class R>
-  requires(is_drawn_when_read<From, To> && R::is_stochastic)
-struct cast_rounding<From, To, R> {
-  using read = drawn<To, R>;
-  using write = nearest_even;
-};
-
-template <class To, class From>
-LOWP_HOST_FN To rounding_as([[maybe_unused]] From const& rounding) {
-  if constexpr (std::same_as<To, From>)
-    return rounding;
-  else if constexpr (is_drawn<To>)
-    return {rounding};
+inline constexpr bool is_drawn_when_read = [] {
+  if constexpr (!plain_number<From> || is_always_a_float<From> || !element<To> || !R::is_stochastic)
+    return false;
+  else if constexpr (narrow<To>)
+    return To::descriptor.precision() > 6 && !has_last_place_of_floats<To>;
   else
-    return {};
+    return true;
+}();
+
+/// Returns the rounding of a cast when it reads. Reading makes a float of any other number; it
+/// rounds to odd if the float will be rounded again.
+template <class From, class To, class R>
+LOWP_HOST_FN auto rounding_when_read([[maybe_unused]] R const& rounding) {
+  if constexpr (!plain_number<From>)
+    return nearest_even{};
+  else if constexpr (is_drawn_when_read<From, To, R>)
+    return drawn<To, R>{rounding};
+  else if constexpr (has_last_place_of_floats<To> && R::is_stochastic)
+    return to_be_rounded<nearest_away>{};
+  else if constexpr (narrow<To>)
+    return to_be_rounded<to_odd>{};
+  else
+    return rounding;
+}
+/// And when it writes.
+template <class From, class To, class R>
+LOWP_HOST_FN auto rounding_when_written([[maybe_unused]] R const& rounding) {
+  if constexpr (is_drawn_when_read<From, To, R>)
+    return nearest_even{};
+  else
+    return rounding;
 }
 
-/// The element function of a conversion.
-struct identity {
-  static constexpr bool is_conversion = true;
-  template <class F>
-  LOWP_FN void operator()(F& to, F const& from) const {
-    to = from;
-  }
+/// The element function of a conversion that computes its NaN, as that of a block does, whose scale
+/// may be NaN.
+struct copy_element {
+  LOWP_FN void operator()(auto& to, auto const& from) const { to = from; }
 };
-
-struct make_identity {
-  LOWP_FN identity operator()() const { return {}; }
+/// The element function of any other conversion.
+struct identity : copy_element {
+  static constexpr bool is_conversion = true;
 };
 
 template <class Executor, class In, class Out, class R = nearest_even>
@@ -104,13 +96,14 @@ template <class Executor, class In, class Out, class R = nearest_even>
   if constexpr (std::same_as<From, To>)
     executor.copy(std::ranges::data(out), source, to.size);
   else {
-    using read = typename cast_rounding<From, To, R>::read;
-    using write = typename cast_rounding<From, To, R>::write;
+    auto const read = rounding_when_read<From, To>(rounding);
+    auto const write = rounding_when_written<From, To>(rounding);
+    using read_mode = std::remove_const_t<decltype(read)>;
+    using write_mode = std::remove_const_t<decltype(write)>;
     executor(
-        make_identity{}, to.size, static_cast<simd::no_report*>(nullptr),
-        simd::operand<To, simd::access::write, write>{std::ranges::data(out),
-                                                      rounding_as<write>(rounding), policy},
-        simd::operand<From, simd::access::read, read>{source, rounding_as<read>(rounding), policy});
+        make<identity>{}, to.size, static_cast<simd::no_report*>(nullptr),
+        simd::operand<To, simd::access::write, write_mode>{std::ranges::data(out), write, policy},
+        simd::operand<From, simd::access::read, read_mode>{source, read, policy});
   }
   return {};
 }

@@ -24,15 +24,7 @@ concept listable =
     element<S> || (detail::layered<S> && !requires(S const& storage) { storage.scale; });
 
 template <listable S>
-struct listed_storage {
-  using type = S;
-};
-template <element T>
-struct listed_storage<T> {
-  using type = std::span<T>;
-};
-template <class S>
-using listed = typename listed_storage<S>::type;
+using listed = std::conditional_t<element<S>, std::span<S>, S>;
 
 /// A tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. It gets
 /// the results of a call of its own. Tensor i of the list adds i to the tensor number in the upper
@@ -42,8 +34,7 @@ struct fused_add_tensor {
   listed<P> p;
   std::span<U const> u;
 
-  template <class Operation, class Alpha, class... Rest>
-  void call(Operation const& operation, Alpha const& alpha, Rest&&... rest) const {
+  void call(auto const& operation, auto const& alpha, auto&&... rest) const {
     operation(p, alpha, u, rest...);
   }
 };
@@ -52,10 +43,7 @@ struct sgd_tensor {
   listed<P> p;
   std::span<G const> g;
 
-  template <class Operation, class... Rest>
-  void call(Operation const& operation, Rest&&... rest) const {
-    operation(p, g, rest...);
-  }
+  void call(auto const& operation, auto&&... rest) const { operation(p, g, rest...); }
 };
 template <listable P, element G, listable M>
 struct momentum_tensor {
@@ -63,10 +51,7 @@ struct momentum_tensor {
   std::span<G const> g;
   listed<M> momentum;
 
-  template <class Operation, class... Rest>
-  void call(Operation const& operation, Rest&&... rest) const {
-    operation(p, g, momentum, rest...);
-  }
+  void call(auto const& operation, auto&&... rest) const { operation(p, g, momentum, rest...); }
 };
 template <listable P, element G, listable M, listable V>
 struct adamw_tensor {
@@ -75,10 +60,7 @@ struct adamw_tensor {
   listed<M> m;
   listed<V> v;
 
-  template <class Operation, class... Rest>
-  void call(Operation const& operation, Rest&&... rest) const {
-    operation(p, g, m, v, rest...);
-  }
+  void call(auto const& operation, auto&&... rest) const { operation(p, g, m, v, rest...); }
 };
 
 template <class T>

@@ -29,28 +29,25 @@ LOWP_HOST_FN auto as_number(N const& n) {
     return static_cast<float>(n);
 }
 
-/// The base of a type that makes an element function from a number.
+/// The base of a type that makes an element function from a number. A stored number passes every
+/// check, because only a kernel can read it.
 template <class N>
-struct made_of_number;
-template <>
-struct made_of_number<float> {
-  float number;
-
-  LOWP_FN float value() const { return number; }
-  template <class Check>
-  LOWP_HOST_FN error_text checked(Check const& check, char const* function) const {
-    return check(function, number);
-  }
-};
-/// No check is possible before a kernel reads the number.
-template <stored_number N>
-struct made_of_number<N> {
+struct made_of_number {
   N number;
 
-  LOWP_FN float value() const { return number.value(); }
-  void const* stored_at() const { return number.stored_at(); }
-  template <class Check>
-  LOWP_HOST_FN error_text checked(Check const&, char const*) const {
+  LOWP_FN float value() const {
+    if constexpr (stored_number<N>)
+      return number.value();
+    else
+      return number;
+  }
+  void const* stored_at() const
+    requires stored_number<N>
+  {
+    return number.stored_at();
+  }
+  LOWP_HOST_FN error_text checked(auto const& check, char const* function) const {
+    if constexpr (!stored_number<N>) return check(function, number);
     return {};
   }
 };

@@ -14,62 +14,40 @@ namespace lowp {
 
 namespace detail {
 template <class T>
-inline constexpr bool reports_update = false;
-template <>
-inline constexpr bool reports_update<update_report> = true;
-template <>
-inline constexpr bool reports_update<update_amax> = true;
+concept reports_update = one_of<T, update_report, update_amax>;
 
 template <class... T>
-inline constexpr bool is_outcome = false;
-template <>
-inline constexpr bool is_outcome<> = true;
-template <>
-inline constexpr bool is_outcome<overflow> = true;
-template <class Report>
-inline constexpr bool is_outcome<Report> = reports_update<Report>;
+inline constexpr bool is_outcome = sizeof...(T) == 0;
+template <class T>
+inline constexpr bool is_outcome<T> = reports_update<T> || std::same_as<T, overflow>;
 template <class Report>
 inline constexpr bool is_outcome<overflow, Report> = reports_update<Report>;
-
-template <class T>
-concept report_is_lvalue =
-    !reports_update<std::remove_cvref_t<T>> || std::same_as<T, std::remove_cvref_t<T>&>;
 }  // namespace detail
 
 /// `()`, `(overflow)`, `(report&)` or `(overflow, report&)`. The report is an update_report or an
 /// update_amax.
 template <class... T>
-concept policy_then_report =
-    detail::is_outcome<std::remove_cvref_t<T>...> && (detail::report_is_lvalue<T> && ...);
+concept policy_then_report = detail::is_outcome<std::remove_cvref_t<T>...> &&
+                             ((!detail::reports_update<std::remove_cvref_t<T>> ||
+                               std::same_as<T, std::remove_cvref_t<T>&>) &&
+                              ...);
 
 namespace detail {
 
 /// Returns the policy that was given, or the default of T.
 template <element T>
-LOWP_FN constexpr overflow policy_among() {
+LOWP_FN constexpr overflow policy_among(reports_update auto const&...) {
   return default_overflow<T>;
 }
-template <element T, class... Rest>
-LOWP_FN constexpr overflow policy_among(overflow policy, Rest const&...) {
+template <element T>
+LOWP_FN constexpr overflow policy_among(overflow policy, auto const&...) {
   return policy;
-}
-template <element T, class Report>
-  requires reports_update<Report>
-LOWP_FN constexpr overflow policy_among(Report const&) {
-  return default_overflow<T>;
 }
 
 // Returns the report that was given, or a null no_report.
 LOWP_HOST_FN simd::no_report* report_among() { return nullptr; }
-LOWP_HOST_FN simd::no_report* report_among(overflow) { return nullptr; }
-template <class Report>
-LOWP_HOST_FN Report* report_among(Report& report) {
-  return &report;
-}
-template <class Report>
-LOWP_HOST_FN Report* report_among(overflow, Report& report) {
-  return &report;
-}
+LOWP_HOST_FN auto* report_among(reports_update auto& report) { return &report; }
+LOWP_HOST_FN auto* report_among(overflow, auto&... report) { return report_among(report...); }
 
 }  // namespace detail
 

@@ -23,7 +23,7 @@ split_on(Executor const& executor, In&& in, High&& high, Low&& low, R rounding =
   check_overlap(check, to, from);
   check.reachable(executor, all);
   if (check.failed()) return check.text();
-  executor(make_identity{}, from[0].size, static_cast<simd::no_report*>(nullptr),
+  executor(make<identity>{}, from[0].size, static_cast<simd::no_report*>(nullptr),
            operand_of<simd::access::write>(halves, rounding, policy),
            operand_of<simd::access::read>(in));
   return {};
@@ -43,7 +43,7 @@ template <class Executor, class High, class Low, class Out>
   for (extent const& half : from) check.no_overlap(half, to[0]);
   check.reachable(executor, all);
   if (check.failed()) return check.text();
-  executor(make_identity{}, to[0].size, static_cast<simd::no_report*>(nullptr),
+  executor(make<identity>{}, to[0].size, static_cast<simd::no_report*>(nullptr),
            operand_of<simd::access::write>(out), operand_of<simd::access::read>(halves));
   return {};
 }

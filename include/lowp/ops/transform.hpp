@@ -14,16 +14,8 @@ namespace detail {
 template <class Function>
 struct returned {
   Function function;
-  template <class F, class... Rest>
-  LOWP_FN void operator()(F& out, Rest const&... in) const {
-    out = function(in...);
-  }
-};
 
-template <class Function>
-struct make_returned {
-  Function function;
-  LOWP_FN returned<Function> operator()() const { return {function}; }
+  LOWP_FN void operator()(auto& out, auto const&... in) const { out = function(in...); }
 };
 
 template <class Executor, class Function, class R, class Out, class... In>
@@ -35,7 +27,7 @@ template <class Executor, class Function, class R, class Out, class... In>
   call_check check("transform");
   check.element_by_element(executor, {extent("in", in)..., to});
   if (check.failed()) return check.text();
-  executor(make_returned<Function>{function}, to.size, static_cast<simd::no_report*>(nullptr),
+  executor(make<returned<Function>>{{function}}, to.size, static_cast<simd::no_report*>(nullptr),
            simd::operand<T, simd::access::write, R>{std::ranges::data(out), rounding},
            simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}...);
   return {};

@@ -18,14 +18,12 @@ struct amax {
   LOWP_FN constexpr explicit operator float() const { return value(); }
 
   /// Merges the maximum of another shard.
-  LOWP_FN constexpr amax& operator+=(amax const& other) {
-    add(other);
-    return *this;
-  }
+  LOWP_FN constexpr amax& operator+=(amax const& other) { return add(other); }
   /// Merges another maximum, alone or beside other threads.
   template <class Atomics = detail::alone>
-  LOWP_FN constexpr void add(amax const& other, Atomics const& atomics = {}) {
+  LOWP_FN constexpr amax& add(amax const& other, Atomics const& atomics = {}) {
     atomics.max(bits, other.bits);
+    return *this;
   }
 };
 

@@ -33,10 +33,7 @@ class basic_exact_sum {
  public:
   /// Adds x, a multiple of the unit. All that is added must be below 2^(64 * Words - 33) units in
   /// magnitude. An infinity or NaN makes the value infinite.
-  LOWP_FN constexpr basic_exact_sum& operator+=(double x) {
-    add(x, detail::alone{});
-    return *this;
-  }
+  LOWP_FN constexpr basic_exact_sum& operator+=(double x) { return add(x, detail::alone{}); }
   LOWP_FN constexpr basic_exact_sum& operator+=(basic_exact_sum const& other) {
     std::uint64_t carry = 0;
     for (int i = 0; i < Words; ++i) {
@@ -49,12 +46,12 @@ class basic_exact_sum {
 
   /// Adds x, while other threads may add to the same sum.
   template <class Atomics>
-  LOWP_FN constexpr void add(double x, Atomics const& atomics) {
+  LOWP_FN constexpr basic_exact_sum& add(double x, Atomics const& atomics) {
     constexpr int significand_bits = 52, bias = 1075 + Unit;  // the last bit's bias, in units
     auto const bits = __builtin_bit_cast(std::uint64_t, x);
     auto const field = static_cast<int>(bits >> significand_bits & 0x7ff);
     bool const negative = bits >> 63 != 0;
-    if (field == 0) return;
+    if (field == 0) return *this;
     std::uint64_t significand = (bits & ((std::uint64_t{1} << significand_bits) - 1)) |
                                 std::uint64_t{1} << significand_bits;
     int shift = field - bias;
@@ -73,6 +70,7 @@ class basic_exact_sum {
       addend = next + (carries ? 1 : 0);
       next = 0;
     }
+    return *this;
   }
 
   /// Returns the sum within a relative error of 2^-52.

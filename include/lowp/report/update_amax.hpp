@@ -17,15 +17,13 @@ struct update_amax {
   amax weight;    ///< as stored: after the update, and rounded
 
   /// Merges the maxima of another shard or tensor.
-  LOWP_FN constexpr update_amax& operator+=(update_amax const& other) {
-    add(other);
-    return *this;
-  }
+  LOWP_FN constexpr update_amax& operator+=(update_amax const& other) { return add(other); }
   /// Merges other maxima, alone or beside other threads.
   template <class Atomics = detail::alone>
-  LOWP_FN constexpr void add(update_amax const& other, Atomics const& atomics = {}) {
+  LOWP_FN constexpr update_amax& add(update_amax const& other, Atomics const& atomics = {}) {
     gradient.add(other.gradient, atomics);
     weight.add(other.weight, atomics);
+    return *this;
   }
 };
 

@@ -40,12 +40,8 @@ struct compensated_sum {
 };
 
 // The partial of a loop or of a GPU thread holds compensated sums; a report holds exact ones.
-LOWP_FN void merge(compensated_sum& sum, compensated_sum const& other, alone const&) {
-  sum += other;
-}
-template <int Unit, int Words>
-LOWP_FN void merge(basic_exact_sum<Unit, Words>& sum, basic_exact_sum<Unit, Words> const& other,
-                   alone const&) {
+template <class Sum>
+LOWP_FN void merge(Sum& sum, Sum const& other, alone const&) {
   sum += other;
 }
 template <int Unit, int Words, class Atomics>
@@ -76,20 +72,19 @@ struct basic_update_report {
   }
 
   /// Merges the report of another shard or tensor.
-  LOWP_FN basic_update_report& operator+=(basic_update_report const& other) {
-    add(other);
-    return *this;
-  }
+  LOWP_FN basic_update_report& operator+=(basic_update_report const& other) { return add(other); }
 
   /// Adds a partial or a report, alone or beside other threads.
   template <class Other, class Atomics = detail::alone>
-  LOWP_FN void add(basic_update_report<Other> const& other, Atomics const& atomics = {}) {
+  LOWP_FN basic_update_report& add(basic_update_report<Other> const& other,
+                                   Atomics const& atomics = {}) {
     atomics.add(count, other.count);
     atomics.add(stalled, other.stalled);
     atomics.add(overflowed, other.overflowed);
     atomics.add(nonfinite, other.nonfinite);
     detail::merge(applied, other.applied, atomics);
     detail::merge(requested, other.requested, atomics);
+    return *this;
   }
 };
 using update_report = basic_update_report<exact_sum>;

@@ -14,17 +14,9 @@
 namespace lowp::simd {
 
 template <class T>
-struct storage_of {
-  using type = typename T::storage;
-};
-template <>
-struct storage_of<float> {
-  using type = float;
-};
-template <detail::plain_number T>
-struct storage_of<T> {
-  using type = T;
-};
+struct storage_of : std::type_identity<T> {};
+template <narrow T>
+struct storage_of<T> : std::type_identity<typename T::storage> {};
 
 /// Memory for a zero-padded copy of the last batch, and for a batch that bypasses the caches. It is
 /// not a member of the accessor: a store through a pointer to a member could change the accessor.
@@ -51,7 +43,7 @@ class accessor {
       : operand_(o),
         staged_(s.elements),
         streams_(may_stream && is_streamed(o.data, count * sizeof(T))),
-        random_(random_of(o)) {
+        random_(o.origin()) {
     if constexpr (narrow<T> && Operand::is_written) {
       results_ = detail::special_results_of<T::descriptor, U>(o.rounding, o.policy, Nans);
       is_ieee_ =
@@ -108,9 +100,9 @@ class accessor {
   /// Returns the codes, or a float's bit patterns, of the lanes from element k of the batch.
   LOWP_HOST_FN U codes(int k) const {
     if constexpr (narrow<T>)
-      return U::load(static_cast<storage const*>(at_) + k);
+      return U::load(at(k));
     else
-      return lanes::bits(F::load(static_cast<storage const*>(at_) + k));
+      return lanes::bits(F::load(at(k)));
   }
   LOWP_HOST_FN static F decoded(U const& code) {
     if constexpr (narrow<T>)
@@ -122,13 +114,10 @@ class accessor {
     if constexpr (!Operand::is_read) {
       return lanes::broadcast<F>(0);
     } else if constexpr (detail::plain_number<T>) {
-      return load_rounded<Isa>(static_cast<T const*>(at_) + k, operand_.rounding, random_.at(k),
-                               operand_.policy);
+      return load_rounded<Isa>(at(k), operand_.rounding, random_.at(k), operand_.policy);
     } else if constexpr (requires(F x, raw r) { Isa::decode(tag{}, x, r); }) {
-      raw codes;
-      __builtin_memcpy(&codes.v, static_cast<storage const*>(at_) + k, sizeof(codes.v));
       F x;
-      Isa::decode(tag{}, x, codes);
+      Isa::decode(tag{}, x, raw::load(at(k)));
       return x;
     } else {
       return decoded(codes(k));
@@ -137,11 +126,10 @@ class accessor {
 
   /// Stores a code unchanged, for a caller that rounds elsewhere with random_bits.
   LOWP_HOST_FN void store_code(int k, U const& code) {
-    auto* const to = static_cast<storage*>(const_cast<void*>(at_)) + k;
     if constexpr (narrow<T>)
-      code.store(to);
+      code.store(to(k));
     else
-      lanes::from_bits<F>(code).store(to);
+      lanes::from_bits<F>(code).store(to(k));
   }
   LOWP_HOST_FN U random_bits(int k) const { return random_.lanes(k); }
 
@@ -155,8 +143,7 @@ class accessor {
                   }) {
       raw codes;
       if (is_ieee_ && Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)) {
-        __builtin_memcpy(static_cast<storage*>(const_cast<void*>(at_)) + k, &codes.v,
-                         sizeof(codes.v));
+        codes.store(to(k));
         return {};
       }
     }
@@ -165,20 +152,23 @@ class accessor {
     } else if constexpr (narrow<T>) {
       stored const s = detail::encode<T::descriptor>(lanes::bits(value), random_.lanes(k),
                                                      operand_.rounding, results_);
-      s.code.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
+      s.code.store(to(k));
       return s;
     } else if constexpr (std::is_same_v<T, double>) {
-      store_widened(static_cast<double*>(const_cast<void*>(at_)) + k, value);
+      store_widened(to(k), value);
       return {};
     } else {
       F const result = computed(value);
-      result.store(static_cast<storage*>(const_cast<void*>(at_)) + k);
+      result.store(to(k));
       U const zero = lanes::broadcast<U>(0);
       return {lanes::bits(result), lanes::greater(zero, zero)};
     }
   }
 
  private:
+  LOWP_HOST_FN storage const* at(int k) const { return static_cast<storage const*>(at_) + k; }
+  LOWP_HOST_FN storage* to(int k) { return static_cast<storage*>(const_cast<void*>(at_)) + k; }
+
   LOWP_HOST_FN static F computed(F const& value) {
     if constexpr (Nans == nans::kept) {
       return value;
@@ -208,6 +198,7 @@ class accessor {
   using rounding = std::remove_cv_t<decltype(Operand::rounding)>;
 
   struct no_random {
+    LOWP_HOST_FN explicit no_random(detail::random_origin const&) {}
     LOWP_HOST_FN U lanes(int) const { return lowp::lanes::broadcast<U>(0); }
     LOWP_HOST_FN std::uint16_t const* at(int) const { return nullptr; }
   };
@@ -228,12 +219,6 @@ class accessor {
     std::uint16_t const* bits_ = nullptr;
   };
   using random = std::conditional_t<Operand::is_random, maybe_random, no_random>;
-  LOWP_HOST_FN static random random_of(Operand const& o) {
-    if constexpr (Operand::is_random)
-      return random(o.origin());
-    else
-      return {};
-  }
 
   Operand const& operand_;
   storage* staged_;

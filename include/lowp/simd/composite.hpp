@@ -46,12 +46,12 @@ class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
 
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
-    (part<I>().template begin<Prefetches>(first, valid), ...);
+    (part<I>::accessor.template begin<Prefetches>(first, valid), ...);
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
-    (part<I>().end(first, valid), ...);
+    (part<I>::accessor.end(first, valid), ...);
   }
-  LOWP_HOST_FN void finish() const { (part<I>().finish(), ...); }
+  LOWP_HOST_FN void finish() const { (part<I>::accessor.finish(), ...); }
 
   /// Returns the value's own bits, in place of a code: the value has several codes.
   LOWP_HOST_FN U codes(int k) const { return lanes::bits(load(k)); }
@@ -72,8 +72,8 @@ class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
     } else {
       U codes[sizeof...(I)];
       auto const overflowed =
-          codec_.encode(value, part<Layout::rounded>().random_bits(k), rounding_, codes);
-      (part<I>().store_code(k, codes[I]), ...);
+          codec_.encode(value, part<Layout::rounded>::accessor.random_bits(k), rounding_, codes);
+      (part<I>::accessor.store_code(k, codes[I]), ...);
       if constexpr (Tells)
         return {lanes::bits(detail::written_value<F>(codec_, codes)), overflowed};
       else
@@ -83,19 +83,11 @@ class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
 
  private:
   template <std::size_t J>
-  using accessor_of = accessor<Isa, std::tuple_element_t<J, std::tuple<Part...>>, Nans>;
-  template <std::size_t J>
-  LOWP_HOST_FN accessor_of<J>& part() {
-    return part_accessor<J, accessor_of<J>>::accessor;
-  }
-  template <std::size_t J>
-  LOWP_HOST_FN accessor_of<J> const& part() const {
-    return part_accessor<J, accessor_of<J>>::accessor;
-  }
+  using part = part_accessor<J, accessor<Isa, std::tuple_element_t<J, std::tuple<Part...>>, Nans>>;
   template <std::size_t J>
   LOWP_HOST_FN U code(int k) const {
     if constexpr (Layout::reads(J))
-      return part<J>().codes(k);
+      return part<J>::accessor.codes(k);
     else
       return lanes::broadcast<U>(0);
   }

@@ -24,10 +24,7 @@ struct this_thread : detail::throwing {
                                Operand const&... operands) const {
     dispatch(make_function, count, report, operands...);
   }
-  template <class RowCall>
-  LOWP_HOST_FN void rows(RowCall const& call) const {
-    on_backend(call);
-  }
+  LOWP_HOST_FN void rows(auto const& call) const { on_backend(call); }
   template <class T>
   LOWP_HOST_FN void copy(T* to, T const* from, std::size_t count) const {
     __builtin_memmove(to, from, count * sizeof(T));
@@ -53,10 +50,7 @@ struct blocks_on_this_thread : throwing {
 };
 
 /// Returns the executor that fixes the bits of an operation's sums.
-template <class Executor>
-LOWP_HOST_FN Executor const& by_blocks(Executor const& executor) {
-  return executor;
-}
+LOWP_HOST_FN auto const& by_blocks(auto const& executor) { return executor; }
 LOWP_HOST_FN blocks_on_this_thread by_blocks(simd::this_thread const&) { return {}; }
 
 }  // namespace detail::inline LOWP_UNIT

@@ -33,10 +33,8 @@ struct to_be_rounded {
   static constexpr bool is_stochastic = false;
 };
 template <class To>
-inline constexpr bool has_last_place_of_floats = false;
-template <narrow To>
-inline constexpr bool has_last_place_of_floats<To> =
-    To::descriptor.is_truncated_binary32() && To::descriptor.bits() == 16;
+concept has_last_place_of_floats =
+    narrow<To> && To::descriptor.is_truncated_binary32() && To::descriptor.bits() == 16;
 
 /// A mode for elements that are read: each becomes a value of To, as the stochastic R rounds it.
 /// 2^-16 of a gap takes more digits than a float has beyond those of a 16-bit format.

@@ -112,19 +112,13 @@ struct vector_masks {
   }
 };
 
-/// Returns 0, 1, 2, ... in the lanes.
-template <class Isa>
-LOWP_HOST_FN word<Isa> lane_numbers() {
-  word<Isa> n;
-  for (int i = 0; i < Isa::lanes; ++i) n.v[i] = static_cast<std::uint32_t>(i);
-  return n;
-}
-
 /// Returns a mask that is true in the first `count` lanes.
 template <class Isa>
 LOWP_HOST_FN mask<Isa> first_lanes(int count) {
+  word<Isa> lane_numbers;
+  for (int i = 0; i < Isa::lanes; ++i) lane_numbers.v[i] = static_cast<std::uint32_t>(i);
   return lanes::greater(lanes::broadcast<word<Isa>>(static_cast<std::uint32_t>(count)),
-                        lane_numbers<Isa>());
+                        lane_numbers);
 }
 
 /// An order of bytes for VPSHUFB: in every four words, it moves the low halves before the high

@@ -21,19 +21,7 @@ inline constexpr int batch =
 /// above the low 32 have no meaning. There are several registers, because one chain of ten rounds
 /// waits for each of its multiplications.
 template <class Isa>
-struct block_words {
-  typedef std::uint64_t vector __attribute__((vector_size(4 * Isa::lanes)));
-
-  vector v[chains];
-
-  block_words() = default;
-  LOWP_HOST_FN block_words(block_words const& w) { *this = w; }
-  LOWP_HOST_FN block_words& operator=(block_words const& w) {
-    LOWP_UNROLL
-    for (int i = 0; i < chains; ++i) v[i] = w.v[i];
-    return *this;
-  }
-};
+using block_words = wide_pack<std::uint64_t, Isa, chains>;
 
 }  // namespace lowp::simd
 

@@ -10,18 +10,18 @@ namespace lowp {
 
 namespace simd {
 
-/// A number of 64 bits for each lane, in two registers.
-template <class T, class Isa>
+/// Numbers of 64 bits in some registers: in two, a number for each lane.
+template <class T, class Isa, int Registers = 2>
 struct wide_pack {
   typedef T vector __attribute__((vector_size(8 * Isa::lanes / 2)));
 
-  vector v[2];
+  vector v[Registers];
 
   wide_pack() = default;
-  LOWP_HOST_FN wide_pack(wide_pack const& w) : v{w.v[0], w.v[1]} {}
+  LOWP_HOST_FN wide_pack(wide_pack const& w) { *this = w; }
   LOWP_HOST_FN wide_pack& operator=(wide_pack const& w) {
-    v[0] = w.v[0];
-    v[1] = w.v[1];
+    LOWP_UNROLL
+    for (int i = 0; i < Registers; ++i) v[i] = w.v[i];
     return *this;
   }
   LOWP_HOST_FN static wide_pack of(vector const& low, vector const& high) {

@@ -24,8 +24,6 @@ template <format F>
 inline constexpr std::uint32_t max_significand =
     (F.max_code() & F.significand_mask()) << (23 - F.significand_bits);
 
-inline constexpr int largest_scale_exponent = 126;  // the reciprocal is normal, too
-
 }  // namespace detail
 
 namespace functions {
@@ -41,7 +39,7 @@ template <scalable T>
 LOWP_FN constexpr float power_of_two_scale(amax const& largest, int margin = 0) {
   using namespace lanes;
   constexpr format f = T::descriptor;
-  constexpr int most = detail::largest_scale_exponent, far = 1000;
+  constexpr int most = 126, far = 1000;
   std::uint32_t const bits = largest.bits & (binary32_sign - 1);
   if (bits == 0 || bits >= binary32_infinity) return 1;
   auto field = static_cast<int>(bits >> 23);

@@ -3,7 +3,6 @@
 
 #include <lowp/storage/layout.hpp>
 
-#include <concepts>
 #include <cstdint>
 #include <span>
 #include <tuple>
@@ -13,14 +12,12 @@ namespace lowp {
 
 namespace detail {
 
-/// The element type that carries the low half. The low half is no format; the carrier has its size.
 template <class L>
-using carrier_of =
-    std::conditional_t<std::same_as<L, std::uint16_t>, bfloat16,
-                       std::conditional_t<std::same_as<L, std::uint8_t>, float8_e5m2, void>>;
+concept low_half = one_of<L, std::uint16_t, std::uint8_t>;
 
-template <class L>
-concept low_half = std::same_as<L, std::uint16_t> || std::same_as<L, std::uint8_t>;
+/// The element type that carries the low half. The low half is no format; the carrier has its size.
+template <low_half L>
+using carrier_of = std::conditional_t<sizeof(L) == 2, bfloat16, float8_e5m2>;
 
 /// A layout of a master in two halves. The master is a number of a wider format with the exponents
 /// of H,

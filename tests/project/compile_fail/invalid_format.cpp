@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A format of 17 bits: the concept that it does not satisfy has the reason in its name.
-// expect: fits_16_bits
+// A format of 17 bits: the constraint that it does not satisfy names the error.
+// expect: more_than_16_bits
 #include <lowp/lowp.hpp>
 
 #ifdef CONTROL

@@ -37,7 +37,7 @@ foreach(level O0 O2)
     string(FIND "${line}" " | " bar)
     string(SUBSTRING "${line}" 0 ${bar} caller)
     string(SUBSTRING "${line}" ${bar} -1 callee)
-    if(callee MATCHES "^ \\| ([a-z]+ )?${leaf}" AND NOT callee MATCHES "::(available|has_f16c)\\(")
+    if(callee MATCHES "^ \\| ([a-z]+ )?${leaf}" AND NOT callee MATCHES "::available\\(")
       math(EXPR calls_seen "${calls_seen} + 1")
       # If the choice is not inlined, it can be seen: only the choice leads to a kernel's entry.
       set(may_enter "lowp::simd::unit_[01]+::isa_list<")

@@ -18,13 +18,10 @@ struct avx2 : vector_masks<avx2> {
   using registers = avx2;
   static constexpr int lanes = 8;
   static bool available() {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
-  }
-
-  static bool has_f16c() {  // clang 14 has no name for it
     unsigned leaf = 1, b, c = 0, d;
     asm("cpuid" : "+a"(leaf), "=b"(b), "+c"(c), "=d"(d));
-    return (c >> 29 & 1) != 0;
+    bool const has_f16c = (c >> 29 & 1) != 0;  // clang 14 has no name for it
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c;
   }
 
 #define LOWP_TARGET __attribute__((target("avx2,fma,f16c")))
@@ -146,10 +143,7 @@ struct avx2 : vector_masks<avx2> {
       asm("vpermilps %2, %1, %0" : "=x"(r) : "x"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
     v = r;
   }
-  template <class V>
-  LOWP_TARGET inline static void hide(V& v) {
-    LOWP_HIDE(v);
-  }
+  LOWP_TARGET inline static void hide(auto& v) { LOWP_HIDE(v); }
   /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
   /// of `high`. A shuffle moves it, because Zen 4 has three pipes for shuffles and two for shifts.
   template <class V>

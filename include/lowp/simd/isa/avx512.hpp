@@ -186,10 +186,7 @@ struct avx512 {
       asm("vpermilps %2, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
     v = r;
   }
-  template <class V>
-  LOWP_TARGET inline static void hide(V& v) {
-    LOWP_HIDE(v);
-  }
+  LOWP_TARGET inline static void hide(auto& v) { LOWP_HIDE(v); }
   /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
   /// of `high`: see avx2.hpp.
   template <class V>

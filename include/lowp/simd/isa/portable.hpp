@@ -50,10 +50,7 @@ struct portable : vector_masks<portable> {
     words const w = (words)from;
     v = (V)words{w[0 ^ Bit], w[1 ^ Bit], w[2 ^ Bit], w[3 ^ Bit]};
   }
-  template <class V>
-  LOWP_HOST_FN static void hide(V& v) {
-    LOWP_HIDE(v);
-  }
+  LOWP_HOST_FN static void hide(auto& v) { LOWP_HIDE(v); }
   template <class To, class From>
   LOWP_HOST_FN static void convert(To& to, From const& from) {
     to = __builtin_convertvector(from, To);

@@ -84,42 +84,35 @@ class row_accessors<Isa, std::index_sequence<I...>, Operand...>
  public:
   using indices = std::index_sequence<I...>;
 
-  LOWP_HOST_FN row_accessors(std::tuple<Operand...> const& operands, std::size_t streamed)
+  // An operation may have none of these operands.
+  LOWP_HOST_FN row_accessors(std::tuple<Operand...> const& operands,
+                             [[maybe_unused]] std::size_t streamed)
       : row_accessor<I, Isa, once<I>>(row_operand<Operand>::of(std::get<I>(operands)), streamed)...,
-        operands_(operands) {
-    static_cast<void>(streamed);  // an operation may have none of these operands
-  }
+        operands_(operands) {}
 
-  LOWP_HOST_FN void start(std::size_t row, std::size_t columns) {
-    static_cast<void>(row + columns);
-    ((part<I>().row_start = row_operand<Operand>::row(std::get<I>(operands_), row) * columns), ...);
+  LOWP_HOST_FN void start([[maybe_unused]] std::size_t row, [[maybe_unused]] std::size_t columns) {
+    ((part<I>::row_start = row_operand<Operand>::row(std::get<I>(operands_), row) * columns), ...);
   }
-  LOWP_HOST_FN void begin(std::size_t from, std::size_t valid) {
-    static_cast<void>(from + valid);
-    (part<I>().at.template begin<false>(part<I>().row_start + from, valid), ...);
+  LOWP_HOST_FN void begin([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t valid) {
+    (part<I>::at.template begin<false>(part<I>::row_start + from, valid), ...);
   }
   LOWP_HOST_FN void end(std::size_t from, std::size_t valid) {
-    (part<I>().at.end(part<I>().row_start + from, valid), ...);
+    (part<I>::at.end(part<I>::row_start + from, valid), ...);
   }
-  LOWP_HOST_FN void finish() { (part<I>().at.finish(), ...); }
-  LOWP_HOST_FN void fetch(std::size_t from, std::size_t count) const {
-    static_cast<void>(from + count);
-    (part<I>().at.fetch(part<I>().row_start + from, count), ...);
+  LOWP_HOST_FN void finish() { (part<I>::at.finish(), ...); }
+  LOWP_HOST_FN void fetch([[maybe_unused]] std::size_t from,
+                          [[maybe_unused]] std::size_t count) const {
+    (part<I>::at.fetch(part<I>::row_start + from, count), ...);
   }
   template <std::size_t J>
   LOWP_HOST_FN auto& get() {
-    return part<J>().at;
+    return part<J>::at;
   }
 
  private:
   template <std::size_t J>
-  LOWP_HOST_FN row_accessor<J, Isa, once<J>>& part() {
-    return *this;
-  }
-  template <std::size_t J>
-  LOWP_HOST_FN row_accessor<J, Isa, once<J>> const& part() const {
-    return *this;
-  }
+  using part = row_accessor<J, Isa, once<J>>;
+
   std::tuple<Operand...> const& operands_;
 };
 

@@ -37,12 +37,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   using call = row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>>;
 
  public:
-  LOWP_HOST_FN explicit row_loop(call const& c)
-      : operation_(c.operation),
-        first_row_(c.first_row),
-        rows_(c.rows),
-        columns_(c.columns),
-        call_(c) {}
+  LOWP_HOST_FN explicit row_loop(call const& c) : call_(c) {}
 
   LOWP_HOST_FN void over_rows() const {
     std::tuple<Out> const written(call_.out);
@@ -239,9 +234,9 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     return operation_.result(state, value, F(with.template get<J>().load(k))...);
   }
 
-  Operation const& operation_;
-  std::size_t first_row_, rows_, columns_;
   call const& call_;
+  Operation const& operation_ = call_.operation;
+  std::size_t first_row_ = call_.first_row, rows_ = call_.rows, columns_ = call_.columns;
 };
 
 LOWP_EXACT_END
