@@ -50,7 +50,8 @@ template <class Executor, class Function, class Out, class R, class... In>
   call_check check(name);
   check.element_by_element(executor, ranges);
   if (check.failed()) return check.text();
-  executor(make<returned<Function>>{{function}}, std::ranges::size(out), static_cast<simd::no_report*>(nullptr),
+  executor(make<returned<Function>>{{function}}, std::ranges::size(out),
+           static_cast<simd::no_report*>(nullptr),
            simd::operand<element_of<Out>, simd::access::write, R>{std::ranges::data(out), rounding,
                                                                   policy},
            simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}...);

@@ -20,11 +20,6 @@ struct amin {
     return __builtin_bit_cast(float, lanes::binary32_infinity - below_infinity);
   }
 
-  /// Merges the minimum of another shard.
-  LOWP_FN constexpr amin& operator+=(amin const& other) {
-    add(other);
-    return *this;
-  }
   /// Merges a minimum, beside other threads or alone.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(amin const& other, Atomics const& atomics = {}) {
@@ -76,10 +71,6 @@ struct basic_census {
     return kept() == 0 ? 0 : squared_error.value() / static_cast<double>(kept());
   }
 
-  LOWP_FN basic_census& operator+=(basic_census const& other) {
-    add(other);
-    return *this;
-  }
   /// Adds a partial, beside other threads or alone.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_census<Other> const& other, Atomics const& atomics = {}) {
