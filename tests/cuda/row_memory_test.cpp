@@ -42,9 +42,10 @@ class places {
         [](const auto& memory, unsigned offset, auto& x) { memory.load_chunk(offset, x); });
   }
   std::vector<unsigned> of_sums() {
-    return collect(
-        [](const team& t) { return t.first_of_sums(); }, step,
-        [](const auto& memory, unsigned offset, auto& x) { memory.load_own(offset, x); });
+    return collect([](const team& t) { return t.first_of_sums(); }, step,
+                   [](const auto& memory, unsigned offset, auto& x) {
+                     memory.load_own(offset, static_cast<int>(room), x);
+                   });
   }
   // Every element is stored as its number, by groups or by threads' own; what is then in the words.
   template <bool ByGroups>

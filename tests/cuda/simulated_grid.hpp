@@ -112,6 +112,7 @@ struct simulated_thread {
     return make();
   }
   void barrier() const { state->arrived.arrive_and_wait(); }
+  void warp_barrier() const { state->warp_arrived[thread_ / block_state::warp].arrive_and_wait(); }
   template <int N>
   [[nodiscard]] std::uint32_t max_among(std::uint32_t x) const {
     EXPECT_EQ(threads_ % N, 0U) << "neighbours would lie in two blocks";

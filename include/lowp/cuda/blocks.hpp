@@ -75,6 +75,7 @@ class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows>
   LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
     if constexpr (is_written) {
       codes_.template store<Width>(thread, first, count);
+      if constexpr (is_read) thread.warp_barrier();  // the block's other threads read the old scale
       if (count != 0 && thread.thread() % threads == 0)
         thread.write(scales_ + first / Block, static_cast<std::uint8_t>(next_scale_));
     }

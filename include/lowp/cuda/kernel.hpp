@@ -5,7 +5,8 @@
 //     thread(), threads(), block(), blocks()   its coordinates
 //     read<T>(address), write(address, T)      one access, aligned to its size
 //     once(make)                               make(), by one thread of a block for all
-//     barrier(), shared<T>()                   waits; threads() objects that a block shares
+//     barrier(), warp_barrier()                waits for the block's threads, or the warp's
+//     shared<T>()                              threads() objects that a block shares
 //     counters<N>()                            N more words that a block shares
 //     max_among<N>(word)                       maximum over N neighbours, which all call it
 //     atomics, hardware                        types: see exact_sum.hpp, accessor.hpp

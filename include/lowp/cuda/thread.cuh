@@ -34,6 +34,7 @@ struct gpu_thread {
       *reinterpret_cast<T*>(at) = x;
   }
   LOWP_FN void barrier() const { __syncthreads(); }
+  LOWP_FN void warp_barrier() const { __syncwarp(); }
   template <int N>
   LOWP_FN std::uint32_t max_among(std::uint32_t x) const {
     static_assert(N <= 32 && (N & (N - 1)) == 0);
@@ -104,6 +105,7 @@ struct gpu_thread {
   template <class T>
   void write(unsigned char* at, T const& x) const;
   void barrier() const;
+  void warp_barrier() const;
   template <int N>
   std::uint32_t max_among(std::uint32_t x) const;
   template <int Distance>

@@ -190,17 +190,24 @@ class row_runner {
       for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
            first += stride, offset += stride) {
         int const left = static_cast<int>(end_ - first);
-        unsigned const place = place_of(offset);
-        if (!is_cached()) read_own(from, first, left, place);
-        float x[Scores::size][chunk_size], value[chunk_size];
-        LOWP_UNROLL_ON_GPU
-        for (unsigned j = 0; j < Scores::size; ++j) cached_.load_own(place + j * room(), x[j]);
-        fold_some<I, step>(s, x, value, left, folded);
-        if constexpr (I == last_fold) cached_.store_own(place, value);
+        if (!is_cached()) read_own(from, first, left, place_of(offset));
+        if (!team_type::is_warp && left > (chunk_size - 1) * step)
+          fold_own<I>(s, place_of(offset), chunk_size * step, folded);
+        else
+          fold_own<I>(s, place_of(offset), left, folded);
       }
       call_.operation.settle(fold::number<I>{}, s, folded.total(team_));
       fold_row<I + 1>(r, s);
     }
+  }
+  /// Folds a thread's own elements. If `left` is a constant, this has no branch.
+  template <int I, class Folded>
+  LOWP_FN void fold_own(state const& s, unsigned place, int left, Folded& folded) const {
+    float x[Scores::size][chunk_size], value[chunk_size];
+    LOWP_UNROLL_ON_GPU
+    for (unsigned j = 0; j < Scores::size; ++j) cached_.load_own(place + j * room(), left, x[j]);
+    fold_some<I, step>(s, x, value, left, folded);
+    if constexpr (I == last_fold) cached_.store_own(place, value);
   }
   template <class From>
   LOWP_FN void read_own(From const& from, std::uint32_t first, int left, unsigned place) const {
@@ -239,9 +246,9 @@ class row_runner {
     for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < call_.columns;
          first += stride, offset += stride) {
       int const count = within_chunk(static_cast<int>(call_.columns - first));
-      float value[chunk_size], weight[Columns::size][chunk_size], out[chunk_size];
+      float value[chunk_size] = {}, weight[Columns::size][chunk_size], out[chunk_size];
       if (is_cached()) {
-        cached_.load_chunk(offset, value);
+        if (!has_visible || first < end_) cached_.load_chunk(offset, value);
       } else {
         float x[Scores::size][chunk_size];
         with_width(call_.width,

@@ -37,13 +37,16 @@ class row_memory {
       *reinterpret_cast<four*>(half_[half] + offset) = some;
     }
   }
-  /// Loads the elements that the thread adds to its sums.
-  LOWP_FN void load_own(unsigned offset, float (&x)[chunk_size]) const {
+  /// Loads the elements that the thread adds to its sums, and zeros behind the row's end.
+  /// @param left  elements from the first one to the row's end
+  LOWP_FN void load_own(unsigned offset, int left, float (&x)[chunk_size]) const {
+    constexpr int step = Team::step;
     if constexpr (Team::is_warp) {
       load_chunk(offset, x);
     } else {
       LOWP_UNROLL_ON_GPU
-      for (unsigned k = 0; k < chunk_size; ++k) x[k] = own_[offset + k * Team::step];
+      for (int k = 0; k < chunk_size; ++k)
+        x[k] = left > k * step ? own_[offset + static_cast<unsigned>(k * step)] : 0;
     }
   }
   LOWP_FN void store_own(unsigned offset, float const (&x)[chunk_size]) const {
