@@ -198,6 +198,39 @@ def facts(run):
     yield "date", c.get("date", UNKNOWN)
 
 
+def spread(kernel, what, text):
+    """Puts the figures of all targets into a cell."""
+    cells = []
+    for row in kernel["counts"].values():
+        cell = text.format(row[what])
+        cells.append(f"**{cell}**" if what == "share" and row["share"] > 1 else cell)
+    return cells[0] if len(set(cells)) == 1 else " / ".join(cells)
+
+
+def counts(found):
+    yield "| kernel | bytes | registers | occupancy | instructions | of memory time |"
+    yield "|---|---|---|---|---|---|"
+    for kernel in found["kernels"]:
+        cells = [f"{kernel['bytes']:.4g}", spread(kernel, "registers", "{}"),
+                 spread(kernel, "occupancy", "{:.0%}"), spread(kernel, "instructions", "{:.1f}"),
+                 spread(kernel, "share", "{:.0%}")]
+        yield f"| {kernel['kernel']} | " + " | ".join(cells) + " |"
+
+
+def bounds(found):
+    for kernel in found["kernels"]:
+        if kernel["bound"]:
+            over = [f"{row['budget']:.0%} on {arch}" for arch, row in kernel["counts"].items()
+                    if row["budget"] != 1]
+            yield f"- {kernel['kernel']}: {kernel['bound']} Budget: {', '.join(over)}."
+
+
+def targets(found):
+    for arch, target in found["targets"].items():
+        yield (f"| {arch} | {target['device']} | {target['gigabytes_per_second']} | "
+               f"{target['instructions_per_byte']} |")
+
+
 PAGE = """\
 # Speed on a GPU, as last measured
 
@@ -234,12 +267,39 @@ this page. Copy them to `bench/cuda/measured`, and `python3 bench/cuda/table.py`
 ## All cases
 
 {rows}
+
+## Instructions, counted
+
+Written by [counts.py](counts/counts.py) from the machine code that nvcc {nvcc} makes, without a GPU.
+A test fails if a kernel issues for longer than its memory takes, times its budget. A budget is 100%
+unless the list after the table states another.
+
+| target | device | GB/s of a copy | instructions in the time of a byte |
+|---|---|---|---|
+{targets}
+
+- Three figures in a cell are those of {archs}.
+- Bytes: those that an element moves. Instructions: those that an element costs, on the shortest way
+  through the kernel that moves whole chunks with accesses of 16 bytes. Not counted: ends of tensors,
+  special values, what a row or a block does once.
+- Occupancy: the part of a multiprocessor's warps that run at a time.
+- Of memory time: instructions and bytes, each at its device's highest rate. Over 100%, issue is slower
+  than memory.
+- Short rows have a warp each, long rows a block. Occupancy is that of rows of 1024 and 8192 columns.
+
+{counts}
+
+{bounds}
 """
 
 
 def main():
     run = Run(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "measured")
-    print(PAGE.format(facts="\n".join(f"| {k} | {v} |" for k, v in facts(run)),
+    found = json.loads((HERE / "counts" / "counts.json").read_text())
+    print(PAGE.format(nvcc=found["nvcc"], archs=", ".join(found["targets"]),
+                      targets="\n".join(targets(found)), counts="\n".join(counts(found)),
+                      bounds="\n".join(bounds(found)),
+                      facts="\n".join(f"| {k} | {v} |" for k, v in facts(run)),
                       goals="\n".join(table(run)), rows="\n".join(all_rows(run)),
                       launches=LEAST_LAUNCHES, replays=REPLAYS, warm_ups=WARM_UPS), end="")
 

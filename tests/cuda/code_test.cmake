@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The kernels' code by nvcc, for three generations of GPUs and under --use_fast_math: registers
-# only, nothing flushed to zero or approximate, accesses of 16 bytes.
+# only, nothing flushed to zero or approximate. counts_test.cmake reads the machine code.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 if(NOT nvcc)
   return()
 endif()
-find_program(disassembler nvdisasm PATHS /usr/local/cuda/bin)
 
 foreach(target 80 90 100)
   file(REMOVE_RECURSE ${SCRATCH}/${target})
@@ -45,18 +44,6 @@ foreach(target 80 90 100)
     file(STRINGS ${ptx} lines REGEX "cvt\\.rn\\.satfinite\\.e4m3x2\\.f32" LIMIT_COUNT 1)
     if(NOT lines)
       message(SEND_ERROR "sm_${target}: PTX does not convert to fp8 by instruction")
-    endif()
-  endif()
-
-  if(disassembler)
-    run(${disassembler} ${SCRATCH}/${target}/instances.cubin)
-    foreach(expected "LDG[A-Z0-9.]*\\.128" "STG[A-Z0-9.]*\\.128")
-      if(NOT printed MATCHES "${expected}")
-        message(SEND_ERROR "sm_${target}: machine code has no ${expected}")
-      endif()
-    endforeach()
-    if(printed MATCHES "[ \t](LDL|STL)[ .]")
-      message(SEND_ERROR "sm_${target}: machine code uses local memory")
     endif()
   endif()
 endforeach()

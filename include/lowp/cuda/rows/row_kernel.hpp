@@ -4,8 +4,8 @@
 // written, in chunks again. Each fold reads anew a row that is too long for that.
 //
 // So an element of a kept row costs one read and one write of memory. It costs 4 bytes of shared
-// memory for each operand that is read, beside 2 KB of a block. tests/cuda/row_code_test.cmake
-// counts softmax's instructions for it; a GPU has the time for 31 in bfloat16.
+// memory for each operand that is read, beside 2 KB of a block. bench/cuda/README.md has the
+// instructions that it costs, and the time that a GPU has for them.
 //
 // A thread also has, beside the members in row_team.hpp:
 //

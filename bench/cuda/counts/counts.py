@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts what each kernel issues for an element, and holds it against the time of its memory.
+
+    python3 bench/cuda/counts/counts.py [--check] [NAME...]
+
+Writes counts.json beside this file; ../table.py makes a table of it. With --check it writes nothing,
+and fails if a kernel issues for longer than its memory takes, times the budget of its case. Needs
+nvcc and nvdisasm (with the toolkit, or `pip install nvidia-cuda-nvdisasm`) and no GPU."""
+import argparse
+import collections
+import dataclasses
+import json
+import math
+import pathlib
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # beside the sources
+import machine_code
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[2]
+
+
+@dataclasses.dataclass
+class Target:
+    """A device of a compute capability. Bandwidth is that of a copy: 0.9 of the datasheet's."""
+    device: str
+    multiprocessors: int
+    gigahertz: float
+    terabytes_per_second: float
+    shared_kilobytes: int  # of a multiprocessor; CUDA C++ Programming Guide, "Compute Capabilities"
+
+    def instructions_per_byte(self):
+        """Each of a multiprocessor's four schedulers issues for 32 threads in a clock."""
+        return self.multiprocessors * 4 * 32 * self.gigahertz / (1000 * self.terabytes_per_second)
+
+
+# Datasheets of NVIDIA. The clock of a B200 follows from its 75 TFLOPS in float.
+TARGETS = {
+    "sm_80": Target("A100 SXM 80 GB", 108, 1.41, 0.9 * 2.039, 164),
+    "sm_90": Target("H200 SXM", 132, 1.98, 0.9 * 4.8, 228),
+    "sm_100": Target("B200 SXM", 148, 1.98, 0.9 * 8.0, 228),
+}
+
+
+@dataclasses.dataclass
+class Case:
+    title: str
+    reads: list  # bytes of an element of each operand
+    writes: list
+    more_bytes: float = 0  # for scales
+    repeats: bool = False  # a block takes tile after tile, for a report
+    also: dict = dataclasses.field(default_factory=dict)  # what an element needs: pattern, times
+    folds: int = 0  # of rows, less those on arrival
+    columns: list = dataclasses.field(default_factory=list)  # bytes of operands of a row's length
+    budget: dict = dataclasses.field(default_factory=dict)  # of memory time, by target; 1 otherwise
+    bound: str = ""  # why it is more
+
+    def bytes(self):
+        return sum(self.reads) + sum(self.writes) + self.more_bytes
+
+
+PHILOX = {r"IMAD\.(WIDE|HI)\.U32": 16 / 8}  # of its 20 products, some are the same in all threads
+BIN = {r"ATOMS": 1}
+ADAMW = {r"MUFU\.RCP": 1, r"MUFU\.RSQ": 1}
+B = [2, 2]  # bfloat16 in and out
+
+# By the name of a struct in kernels.cu. After a slash: a word of the symbol, where it has several.
+CASES = {
+    "cast_bf16": Case("cast, float to bfloat16", [4], [2]),
+    "cast_f16": Case("cast, float to float16", [4], [2]),
+    "cast_e4m3": Case("cast, float to float8_e4m3fn", [4], [1]),
+    "cast_bf16_to_f32": Case("cast, bfloat16 to float", [2], [4]),
+    "cast_e4m3_to_f32": Case("cast, float8_e4m3fn to float", [1], [4]),
+    "cast_bf16_toward_zero": Case("cast, float to bfloat16, toward zero", [4], [2]),
+    "cast_bf16_random": Case("cast, float to bfloat16, stochastic", [4], [2], also=PHILOX),
+    "cast_f16_random": Case("cast, float to float16, stochastic", [4], [2], also=PHILOX),
+    "cast_e4m3_random": Case("cast, float to float8_e4m3fn, stochastic", [4], [1], also=PHILOX),
+    "cast_e5m2_random": Case("cast, float to float8_e5m2, stochastic", [4], [1], also=PHILOX),
+    "cast_double": Case("cast, double to bfloat16", [8], [2]),
+    "cast_int": Case("cast, int32 to bfloat16", [4], [2]),
+    "scaled_cast_amax": Case("scaled_cast, bfloat16 to float8_e4m3fn, amax", [2], [1], repeats=True),
+    "scaled_cast_random": Case("scaled_cast, bfloat16 to float8_e4m3fn, stochastic", [2], [1],
+                               also=PHILOX),
+    "block_cast": Case("block_cast, float to MX of float8_e4m3fn", [4], [1], 1 / 32),
+    "block_cast_bf16": Case("block_cast, bfloat16 to MX of float8_e4m3fn", [2], [1], 1 / 32),
+    "block_cast_back": Case("block_cast, MX of float8_e4m3fn to float", [1], [4], 1 / 32),
+    "split": Case("split", [4], [2, 2]),
+    "join": Case("join", [2, 2], [4]),
+    "fused_add": Case("fused_add, bfloat16", [2, 2], [2]),
+    "fused_add_random": Case("fused_add, bfloat16, stochastic", [2, 2], [2], also=PHILOX),
+    "sgd_random/tensor_tableILi2": Case("SGD, bfloat16, stochastic", [2, 2], [2], also=PHILOX),
+    "sgd_random/tensor_tableILi3": Case("SGD with momentum, bfloat16, stochastic", [2, 2, 2], [2, 2],
+                                        also=PHILOX),
+    "sgd_amax": Case("SGD, float, bfloat16 gradient, update_amax", [4, 2], [4], repeats=True),
+    "adamw_random": Case("AdamW, all bfloat16, stochastic", [2] * 4, [2] * 3, also=PHILOX | ADAMW),
+    "adamw_random_report": Case("AdamW, all bfloat16, stochastic, update_report", [2] * 4, [2] * 3,
+                                repeats=True, also=PHILOX | ADAMW),
+    "adamw_list": Case("AdamW, all bfloat16, stochastic, list", [2] * 4, [2] * 3,
+                       also=PHILOX | ADAMW),
+    "adamw_f32_random": Case("AdamW, float moments, stochastic", [2, 2, 4, 4], [2, 4, 4],
+                             also=PHILOX | ADAMW),
+    "adamw_f32_random_report": Case("AdamW, float moments, stochastic, update_report", [2, 2, 4, 4],
+                                    [2, 4, 4], repeats=True, also=PHILOX | ADAMW),
+    "adamw_graph": Case("AdamW, float moments, stochastic, step_state", [2, 2, 4, 4], [2, 4, 4],
+                        also=PHILOX | ADAMW),
+    "adamw_kahan": Case("AdamW, kahan, float moments", [2, 2, 2, 4, 4], [2, 2, 4, 4], also=ADAMW),
+    "adamw_master": Case("AdamW, master, float moments", [4, 2, 4, 4], [4, 2, 4, 4], also=ADAMW),
+    "adamw_split": Case("AdamW, split_master of 16 bits, float moments", [2, 2, 2, 4, 4],
+                        [2, 2, 4, 4], also=ADAMW),
+    "adamw_split_8": Case("AdamW, split_master of 8 bits, float moments, stochastic",
+                          [2, 1, 2, 4, 4], [2, 1, 4, 4], also=PHILOX | ADAMW),
+    "adamw_scaled": Case("AdamW, scaled float16, float moments, stochastic", [2, 2, 4, 4],
+                         [2, 4, 4], also=PHILOX | ADAMW),
+    "adamw_blocks": Case("AdamW, moments in blocks of 8 bits, stochastic", [2, 2, 1, 1], [2, 1, 1],
+                         4 / 128, also=PHILOX | ADAMW),
+    "unscale": Case("unscale, bfloat16", [2], [2], repeats=True),
+    "measure": Case("measure, bfloat16", [2], [], repeats=True),
+    "sum": Case("sum, bfloat16", [2], [], repeats=True),
+    "dot": Case("dot, bfloat16", [2, 2], [], repeats=True),
+    "census_f32_f16": Case("census, float to float16", [4], [], repeats=True, also=BIN),
+    "census_bf16_f16": Case("census, bfloat16 to float16", [2], [], repeats=True, also=BIN),
+    "census_bf16_e4m3": Case("census, bfloat16 to float8_e4m3fn", [2], [], repeats=True, also=BIN),
+    "abs_range_f32_f16": Case("range, float to float16", [4], [], repeats=True),
+    "abs_range_bf16_f16": Case("range, bfloat16 to float16", [2], [], repeats=True),
+    "abs_range_bf16_e4m3": Case("range, bfloat16 to float8_e4m3fn", [2], [], repeats=True),
+    "gelu_tanh": Case("gelu_tanh, bfloat16", [2], [2]),
+    "gated_gelu_tanh": Case("gated_gelu_tanh, bfloat16", [2, 2], [2]),
+    "clamp_overflow/measuring": Case("clamp_overflow, float16, first launch", [2], [], repeats=True),
+    "clamp_overflow/clamping": Case("clamp_overflow, float16, second launch", [2], [2]),
+    "power_of_two": Case("scale_by_power_of_two, bfloat16", [2], [2]),
+    "transform": Case("transform of one addition, bfloat16", [2], [2]),
+    "softmax_f32": Case("softmax, float", [4], [4], folds=1),
+    "softmax_bf16": Case("softmax, bfloat16", [2], [2], folds=1),
+    "softmax_f16": Case("softmax, float16", [2], [2], folds=1),
+    "log_softmax": Case("log_softmax, bfloat16", [2], [2], folds=1),
+    "softmax_flags": Case("scale_mask_softmax, bfloat16, flags", [2, 1], [2], folds=1),
+    "softmax_bias": Case("scale_mask_softmax, bfloat16, bias", [2, 2], [2], folds=1),
+    "softmax_causal": Case("scale_mask_softmax, bfloat16, causal", [2], [2], folds=1),
+    "softmax_pb_relax": Case("softmax_pb_relax, bfloat16", [2], [2], folds=1),
+    "rms_norm": Case("rms_norm, bfloat16", [2], [2], folds=1, columns=[2]),
+    "layer_norm": Case("layer_norm, bfloat16", [2], [2], folds=3, columns=[2, 2]),
+}
+
+
+def accesses(name, operands, times=1):
+    """Counts the accesses to a chunk of eight elements of each operand, by pattern."""
+    found = {}
+    for size in operands:
+        pattern = rf"{name}\.E\.{min(8 * size, 16) * 8}\b"
+        found[pattern] = found.get(pattern, 0) + times * max(1, 8 * size // 16)
+    return found
+
+
+def instructions_of(kernel, case, team):
+    """Returns how often a thread issues each instruction for an element, on the shortest way that
+    makes all accesses to memory. The rest of a kernel (ends, other widths, NaN) lies beside it."""
+    read = sum(case.reads)
+    if team is None:
+        elements = 8 if 8 * read >= 32 else 16 if 8 * read >= 16 else 32
+        stage = accesses("LDG", case.reads, elements // 8)
+        stage |= accesses("STG", case.writes, elements // 8)
+        stage |= {pattern: round(times * elements) for pattern, times in case.also.items()}
+        ways = kernel.loops([stage]) if case.repeats else [kernel.shortest([stage])]
+        rounds = [(ways[:1], elements)]
+    else:
+        at_once = 4 if read <= 2 else 2 if read <= 4 else 1
+        loads, stores, times = (r"LDS\.128", r"STS\.128", 2) if team == 32 else (r"LDS R", r"STS \[", 8)
+        several = len(case.reads)
+
+        def loops(*stages):
+            return kernel.loops(stages, avoided="BAR|SHFL")  # they are between two loops
+
+        rounds = [(loops(accesses("LDG", case.reads, at_once),
+                         {r"STS\.128": 2 * at_once * several})[:1], 8 * at_once)]
+        for i in range(case.folds - 1):
+            rounds.append((loops({loads: times * several})[i:i + 1], 8))
+        rounds.append((loops({loads: times * several}, {stores: times})[-1:], 8))
+        rounds.append((loops({r"LDS\.128": 2} | accesses("LDG", case.columns),
+                             accesses("STG", case.writes))[-1:], 8))
+    issued = collections.Counter()
+    for ways, elements in rounds:
+        if not ways or ways[0] is None:
+            sys.exit(f"{kernel.symbol}: no way makes all accesses of 16 bytes")
+        for i in ways[0]:
+            issued[kernel.operation(i)] += 1 / elements
+    return issued
+
+
+def occupancy_of(kernel, case, team, target):
+    """Returns the part of a multiprocessor's 64 warps that run. Rows have 8192 columns."""
+    of_warp = math.ceil(kernel.registers / 8) * 8 * 32  # allocated in units of 256 registers
+    blocks = min(8, 65536 // of_warp // 4 * 4 // 8)
+    shared = kernel.shared_bytes + 1024  # that CUDA takes
+    if team == 256:
+        shared += 8192 * 4 * len(case.reads)
+    elif team == 32:
+        shared += 8192 * 4
+    return min(blocks, target.shared_kilobytes * 1024 // shared) * 8 / 64
+
+
+def count(arch, names, folder):
+    """Lists the kernels for a target: its case's name, its team, what was counted."""
+    target = TARGETS[arch]
+    arguments = ["-std=c++20", f"-arch={arch}", f"-I{ROOT / 'include'}", HERE / "kernels.cu"]
+    for kernel in machine_code.kernels_of(arguments, pathlib.Path(folder, f"{arch}.cubin")):
+        name = kernel.name_after("7counted5namedI")
+        team = kernel.number_after("15row_kernel_callILj")
+        if names and name not in names:
+            continue
+        name = next(key for key in CASES if key.split("/")[0] == name and
+                    all(word in kernel.symbol for word in key.split("/")[1:]))
+        case = CASES[name]
+        issued = sum(instructions_of(kernel, case, team).values())
+        yield name, team, {
+            "registers": kernel.registers,
+            "occupancy": occupancy_of(kernel, case, team, target),
+            "instructions": round(issued, 2),
+            "share": round(issued / (case.bytes() * target.instructions_per_byte()), 3),
+            "budget": case.budget.get(arch, 1)}
+
+
+def page_of(counted, version):
+    """Returns what table.py reads."""
+    kernels = []
+    for (name, team), by_target in sorted(counted.items(), key=lambda item: (
+            list(CASES).index(item[0][0]), item[0][1] or 0)):
+        case = CASES[name]
+        kernels.append({"kernel": case.title + {None: "", 32: ", short rows", 256: ", long rows"}[team],
+                        "bytes": case.bytes(), "bound": case.bound, "counts": by_target})
+    return {"nvcc": version, "kernels": kernels,
+            "targets": {arch: {"device": target.device,
+                               "gigabytes_per_second": round(1000 * target.terabytes_per_second),
+                               "instructions_per_byte": round(target.instructions_per_byte(), 2)}
+                        for arch, target in TARGETS.items()}}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail over a budget")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="print these; write nothing")
+    asked = parser.parse_args()
+    if missing := [name for name in ("nvcc", "nvdisasm") if machine_code.tool(name) is None]:
+        print(f"SKIPPED: {' and '.join(missing)} not found")
+        return
+    counted, over = {}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for arch in TARGETS:
+            for name, team, row in count(arch, asked.names, folder):
+                counted.setdefault((name, team), {})[arch] = row
+                is_over = row["share"] > row["budget"]
+                over += is_over
+                print(f"{arch:7}{name:28}{team or '':4}{row['registers']:4} registers,"
+                      f"{row['occupancy']:5.0%} occupancy,{row['instructions']:7.2f} instructions,"
+                      f"{row['share']:7.1%} of memory time"
+                      + is_over * f", over its budget of {row['budget']:.0%}", flush=True)
+    if over:
+        print(f"{over} kernels are over their budget")
+    if not asked.names and not asked.check:
+        version = machine_code.version_of("nvcc")
+        text = json.dumps(page_of(counted, version), indent=1)
+        (HERE / "counts.json").write_text(text + "\n", encoding="utf-8")
+    sys.exit(1 if over and asked.check else 0)
+
+
+if __name__ == "__main__":
+    main()

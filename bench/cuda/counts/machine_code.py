@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the machine code of kernels, and finds the shortest way through given accesses to memory."""
+import heapq
+import itertools
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+
+def tool(name):
+    """Returns a program of the toolkit: from PATH, from its folder, or from a Python package."""
+    folders = [pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin")]
+    folders += pathlib.Path(sysconfig.get_path("purelib"), "nvidia").glob("cu*/bin")
+    return shutil.which(name) or next((found for folder in folders
+                                       if (found := shutil.which(name, path=folder))), None)
+
+
+def printed_by(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def version_of(name):
+    return re.search(r"\bV(\d+\.\d+\.\d+)", printed_by(tool(name), "--version"))[1]
+
+
+class Kernel:
+    """The instructions of a kernel in basic blocks, by the number of a block's first instruction."""
+
+    def __init__(self, symbol):
+        self.symbol = symbol
+        self.instructions = []
+        self.labels = {}
+        self.registers = self.shared_bytes = None  # what ptxas says
+
+    def name_after(self, prefix):
+        """Returns the next name of the mangled symbol: digits tell its length."""
+        match = re.search(re.escape(prefix) + r"N?(?:S\d*_)?(\d+)", self.symbol)
+        return self.symbol[match.end():match.end() + int(match[1])] if match else None
+
+    def number_after(self, prefix):
+        match = re.search(re.escape(prefix) + r"(\d+)", self.symbol)
+        return int(match[1]) if match else None
+
+    def operation(self, i):
+        return re.match(r"(?:@\S+\s+)?(\w+)", self.instructions[i])[1]
+
+    def after(self, i):
+        """Lists the instructions to which a thread may go from instruction i."""
+        predicate, operation = re.match(r"(@\S+\s+)?(.*)", self.instructions[i]).groups()
+        if re.match(r"(EXIT|RET)\b", operation):
+            return [i + 1] if predicate else []
+        if match := re.match(r"CALL\S* `\((\.L_\S+)\)", operation):  # a jump, for sm_80
+            return [self.labels[match[1]], i + 1]
+        if operation.startswith("BRA"):
+            target = self.labels[re.search(r"`\((\S+)\)", operation)[1]]
+            if predicate or re.match(r"BRA\.(DIV|CONV)|BRA\S*\s+!?U?P\d", operation):
+                return [target, i + 1]
+            return [target]
+        if re.match(r"BRX|JMP", operation):
+            sys.exit(f"{self.symbol}: cannot follow {operation}")
+        return [i + 1]
+
+    def matches(self, pattern):
+        """Returns the set of instructions that match a pattern, less their predicates."""
+        expression = re.compile(r"(?:@\S+\s+)?(?:" + pattern + ")")
+        return {i for i, text in enumerate(self.instructions) if expression.match(text)}
+
+    def blocks(self, *more):
+        """Returns the ends of basic blocks by their beginnings, `more` among these."""
+        starts = {0, len(self.instructions), *self.labels.values(), *more}
+        starts.update(i + 1 for i in self.matches("BRA|EXIT|RET|BRX|JMP|CALL"))
+        return dict(itertools.pairwise(sorted(starts)))
+
+    def shortest(self, stages, start=0, goal=None, avoided=frozenset()):
+        """Returns the instructions on the shortest way that passes stages one after another.
+
+        A stage is a dict from a pattern to the times that instructions match it, in any order. The
+        way ends at instruction `goal`, without one at the kernel's exit."""
+        marks = [[(self.matches(pattern), times) for pattern, times in stage.items()] for stage in stages]
+        goals = self.matches("EXIT") if goal is None else {goal}
+        blocks = self.blocks(start)
+        first = (start, 0, (0,) * len(marks[0]))
+        before, queue = {first: (0, None)}, [(0, first)]
+        while queue:
+            length, state = heapq.heappop(queue)
+            if length > before[state][0]:
+                continue
+            begin, stage, counts = state
+            end = blocks[begin]
+            for i in range(begin, end):
+                if i in avoided:
+                    break
+                if stage < len(marks):
+                    counts = tuple(min(count + (i in found), times)
+                                   for count, (found, times) in zip(counts, marks[stage]))
+                    if all(count == times for count, (_, times) in zip(counts, marks[stage])):
+                        stage += 1
+                        counts = (0,) * len(marks[stage]) if stage < len(marks) else ()
+                if stage == len(marks) and i in goals:
+                    parts = [range(begin, i + 1)]
+                    while (state := before[state][1]) is not None:
+                        parts.append(range(state[0], blocks[state[0]]))
+                    return [i for part in reversed(parts) for i in part]
+            else:
+                for target in self.after(end - 1):
+                    there = (target, stage, counts)
+                    far = length + end - begin
+                    if target in blocks and far < before.get(there, (math.inf,))[0]:
+                        before[there] = far, state
+                        heapq.heappush(queue, (far, there))
+        return None
+
+    def loops(self, stages, avoided=""):
+        """Returns the instructions of the shortest round of each loop that passes these stages."""
+        avoided = self.matches(avoided) if avoided else frozenset()
+        last = self.matches(next(iter(stages[-1])))
+        rounds = [self.shortest(stages, i + 1, i, avoided) for i in sorted(last)]
+        found = []
+        for new in sorted((way for way in rounds if way), key=len):
+            if not any(set(new) & set(old) for old in found):
+                found.append(new)
+        return sorted(found, key=min)
+
+
+def kernels_of(nvcc_arguments, cubin):
+    """Compiles to a cubin and lists its kernels."""
+    nvcc, disassembler = tool("nvcc"), tool("nvdisasm")
+    said = printed_by(nvcc, "--resource-usage", "-cubin", "-o", cubin, *nvcc_arguments)
+    used = {}
+    for symbol, registers, rest in re.findall(
+            r"Compiling entry function '(\S+)'.*\n(?:.*\n)*?.*Used (\d+) registers(.*)", said):
+        shared = re.search(r"(\d+) bytes smem", rest)
+        used[symbol] = int(registers), int(shared[1]) if shared else 0
+    found = []
+    for line in printed_by(disassembler, cubin).splitlines():
+        if match := re.match(r"\.text\.(\S+):", line):
+            found.append(Kernel(match[1]))
+        elif match := re.match(r"(\.L_x_\d+):", line):
+            if found:
+                found[-1].labels[match[1]] = len(found[-1].instructions)
+        elif match := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s*(.*?)\s*;", line):
+            found[-1].instructions.append(match[1])
+    for kernel in found:
+        kernel.registers, kernel.shared_bytes = used[kernel.symbol]
+    return found
