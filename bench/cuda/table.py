@@ -198,6 +198,11 @@ def facts(run):
     yield "date", c.get("date", UNKNOWN)
 
 
+UNMEASURED = """\
+The tests have executed the kernels as PTX under emulation, not yet on hardware. No speed is measured.
+
+"""
+
 PAGE = """\
 # Speed on a GPU, as last measured
 
@@ -214,7 +219,7 @@ this page. Copy them to `bench/cuda/measured`, and `python3 bench/cuda/table.py`
 |---|---|
 {facts}
 
-- A figure is a speed as a part or a multiple of another one: of a copy of as many bytes, read and
+{state}- A figure is a speed as a part or a multiple of another one: of a copy of as many bytes, read and
   written ones together, or of another program that does the same work. In brackets: from the 10th and
   to the 90th percentile of the times; median otherwise.
 - The copy is the faster of `cudaMemcpyAsync` and a kernel with 16-byte accesses ([copy.cuh](copy.cuh)), in
@@ -238,7 +243,8 @@ this page. Copy them to `bench/cuda/measured`, and `python3 bench/cuda/table.py`
 
 def main():
     run = Run(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "measured")
-    print(PAGE.format(facts="\n".join(f"| {k} | {v} |" for k, v in facts(run)),
+    state = "" if run.context else UNMEASURED
+    print(PAGE.format(state=state, facts="\n".join(f"| {k} | {v} |" for k, v in facts(run)),
                       goals="\n".join(table(run)), rows="\n".join(all_rows(run)),
                       launches=LEAST_LAUNCHES, replays=REPLAYS, warm_ups=WARM_UPS), end="")
 
