@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: the conversion instructions, casts of numbers, CUDA's own types, and formats and element
-// functions of a user's own have the bits of the processor. Without a GPU every test here is skipped;
-// the same kernel's text runs in kernel_test.cpp and numbers_test.cpp.
+// On a GPU: the conversion instructions, casts of numbers, CUDA's own types, and formats and
+// element functions of a user's own have the bits of the processor. Without a GPU every test here
+// is skipped; the same kernel's text runs in kernel_test.cpp and numbers_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/interop.cuh>
 #include <lowp/cuda/lowp.cuh>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all tests on a GPU share: ranges in device memory with canaries around them, and the fixture
-// that skips a test if there is no GPU.
+// Ranges in device memory with canaries around them, and the fixture that skips a test without a
+// GPU.
 #pragma once
 
 #include <cuda_runtime.h>

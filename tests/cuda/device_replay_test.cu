@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: streams, graphs that are replayed with other arguments, and what a call refuses. Without
-// a GPU every test here is skipped; replay_test.cpp and status.cu have what needs none.
+// On a GPU: streams, graphs that are replayed with other arguments, and what a call refuses.
+// Without a GPU every test here is skipped; replay_test.cpp and status.cu have what needs none.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
 

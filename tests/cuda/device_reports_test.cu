@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: what a kernel's threads count together is what the processor counts. Without a GPU every
-// test here is skipped; the same kernel's text runs in report_test.cpp, list_test.cpp, census_test.cpp
-// and blocks_test.cpp.
+// On a GPU: a kernel's threads together count as the processor does. Without a GPU every test here
+// is skipped; the same kernel's text runs in report_test.cpp, list_test.cpp, census_test.cpp and
+// blocks_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
 
