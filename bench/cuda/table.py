@@ -231,6 +231,13 @@ def targets(found):
                f"{target['instructions_per_byte']} |")
 
 
+
+UNMEASURED = """\
+The tests have executed the kernels as PTX under emulation, not yet on hardware. No speed is measured.
+
+"""
+
+
 PAGE = """\
 # Speed on a GPU, as last measured
 
@@ -247,7 +254,7 @@ this page. Copy them to `bench/cuda/measured`, and `python3 bench/cuda/table.py`
 |---|---|
 {facts}
 
-- A figure is a speed as a part or a multiple of another one. The other is a copy of as many bytes,
+{state}- A figure is a speed as a part or a multiple of another one. The other is a copy of as many bytes,
   read and written together, or a program for the same work. In brackets: from the 10th and to the
   90th percentile of the times; median otherwise.
 - The copy is the faster of `cudaMemcpyAsync` and a kernel with 16-byte accesses
@@ -271,16 +278,16 @@ this page. Copy them to `bench/cuda/measured`, and `python3 bench/cuda/table.py`
 ## Instructions, counted
 
 Written by [counts.py](counts/counts.py) from the machine code that nvcc {nvcc} makes, without a GPU.
-A test fails if a kernel issues for longer than its memory takes, times its budget. A budget is 100%
-unless the list after the table states another.
+A test fails if a kernel issues for longer than its memory takes, times its budget. The budget is
+100%, or stands in the list after the table.
 
 | target | device | GB/s of a copy | instructions in the time of a byte |
 |---|---|---|---|
 {targets}
 
 - Three figures in a cell are those of {archs}.
-- Bytes: those that an element moves. Instructions: those that an element costs, on the shortest way
-  through the kernel that moves whole chunks with accesses of 16 bytes. Not counted: ends of tensors,
+- Bytes: those that an element moves. Instructions: those that an element costs. They lie on the
+  shortest way through the kernel that moves whole chunks with accesses of 16 bytes. Not counted: ends of tensors,
   special values, what a row or a block does once.
 - Occupancy: the part of a multiprocessor's warps that run at a time.
 - Of memory time: instructions and bytes, each at its device's highest rate. Over 100%, issue is slower
@@ -296,7 +303,8 @@ unless the list after the table states another.
 def main():
     run = Run(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "measured")
     found = json.loads((HERE / "counts" / "counts.json").read_text())
-    print(PAGE.format(nvcc=found["nvcc"], archs=", ".join(found["targets"]),
+    state = "" if run.context else UNMEASURED
+    print(PAGE.format(state=state, nvcc=found["nvcc"], archs=", ".join(found["targets"]),
                       targets="\n".join(targets(found)), counts="\n".join(counts(found)),
                       bounds="\n".join(bounds(found)),
                       facts="\n".join(f"| {k} | {v} |" for k, v in facts(run)),

@@ -20,21 +20,10 @@ namespace {
 
 using namespace lowp_test;
 
-class device_gradients : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "SKIPPED: there is no GPU";
-  }
-};
+using device_gradients = on_a_gpu;
 
 constexpr std::size_t sizes[] = {1, 7, 129, 2048, 100003};
 constexpr lowp::stochastic random_bits{.seed = 1, .stream = 2, .offset = 3};
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() &&
-         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
 
 // Numbers of all magnitudes, with an infinity and a NaN among many.
 template <class T>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range in device memory with canaries around it.
+// Ranges in device memory with canaries around them, and the fixture that skips a test without a
+// GPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,9 +19,19 @@ inline void must(cudaError_t code) {
   if (code != cudaSuccess) throw std::runtime_error(cudaGetErrorString(code));
 }
 
-inline bool has_gpu() {
-  int devices = 0;
-  return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+class on_a_gpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+      GTEST_SKIP() << "SKIPPED: there is no GPU";
+  }
+};
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 // `size` elements that begin `lead` elements after an address aligned to 256 bytes.

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 On a GPU: softmax, norms, activations, scalings and casts of
-// numbers have the bits of the processor, and a census its counts. Without a GPU every test here is
-// skipped; the same kernels' text runs in rows_test.cpp, normalization_test.cpp, numbers_test.cpp
-// and census_test.cpp.
+// SPDX-License-Identifier: Apache-2.0
+// On a GPU: softmax, norms, activations and scalings have the bits of the processor. Without a GPU
+// every test here is skipped; the same kernels' text runs in rows_test.cpp and
+// normalization_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
 #include <lowp/cuda/pb_relax.cuh>
@@ -15,19 +15,13 @@
 #include <vector>
 
 #include "device_memory.hpp"
-#include "ops/cast_numbers.hpp"
 #include "support/support.hpp"
 
 namespace {
 
 using namespace lowp_test;
 
-class device_pieces : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "SKIPPED: there is no GPU";
-  }
-};
+using device_pieces = on_a_gpu;
 
 // A warp takes rows up to 1024, then a block, which keeps all but the last on the chip.
 constexpr std::size_t lengths[] = {1, 5, 32, 100, 257, 1024, 1025, 8191, 8192, 8193, 10007, 70001};
@@ -117,85 +111,12 @@ void expect_same_rows() {
   }
 }
 
-TEST_F(device_pieces, of_floats) { expect_same_rows<float, float>(); }
+#if PART == 0
 TEST_F(device_pieces, of_float16) { expect_same_rows<lowp::float16, lowp::float16>(); }
+#elif PART == 1
+TEST_F(device_pieces, of_floats) { expect_same_rows<float, float>(); }
+#else
 TEST_F(device_pieces, from_float_to_bfloat16) { expect_same_rows<float, lowp::bfloat16>(); }
-
-template <class To, class From, class R>
-void expect_same_cast(const std::vector<From>& x, const R& rounding) {
-  const device_range<From> in(x, x.size() % 3);
-  for (const lowp::overflow policy : {lowp::overflow::infinity, lowp::overflow::saturate})
-    expect_same_bits<To>(
-        x.size(), [&](auto& out) { lowp::cast(x, out, rounding, policy); },
-        [&](const auto& out) { lowp::cuda::cast(nullptr, in, out, rounding, policy); }, "cast");
-}
-template <class To, class From>
-void expect_same_casts() {
-  const std::vector<From> x = numbers_between<To, From>(std::same_as<To, float> ? 1'000'003 : 7);
-  const lowp::stochastic random{.seed = 5, .stream = 6, .offset = 3};
-  expect_same_cast<To>(x, lowp::nearest_even{});
-  expect_same_cast<To>(x, lowp::upward{});
-  expect_same_cast<To>(x, random);
-  const device_range<From> in(x);
-  const device_object<lowp::stochastic> stored(random);
-  expect_same_bits<To>(
-      x.size(), [&](auto& out) { lowp::cast(x, out, random); },
-      [&](const auto& out) { lowp::cuda::cast(nullptr, in, out, stored.data()); }, "stored");
-}
-
-TEST_F(device_pieces, casts_of_doubles) {
-  expect_same_casts<float, double>();
-  expect_same_casts<lowp::bfloat16, double>();
-  expect_same_casts<lowp::float16, double>();
-  expect_same_casts<lowp::float8_e4m3fn, double>();
-}
-TEST_F(device_pieces, casts_of_integers) {
-  expect_same_casts<lowp::bfloat16, std::int8_t>();
-  expect_same_casts<lowp::float16, std::uint16_t>();
-  expect_same_casts<lowp::bfloat16, std::int32_t>();
-  expect_same_casts<float, std::uint32_t>();
-  expect_same_casts<lowp::float16, std::int64_t>();
-  expect_same_casts<float, std::uint64_t>();
-}
-TEST_F(device_pieces, casts_to_double) {
-  std::vector<float> floats;
-  std::vector<lowp::bfloat16> codes;
-  for (std::uint32_t code = 0; code < 0x10000; ++code) {
-    codes.push_back(of_code<lowp::bfloat16>(code));
-    floats.push_back(float_of(code << 16 | code * 40503 % 0x10000));
-  }
-  expect_same_cast<double>(codes, lowp::nearest_even{});
-  expect_same_cast<double>(floats, lowp::nearest_even{});
-}
-
-TEST_F(device_pieces, census_and_sums) {
-  for (const std::size_t columns : lengths) {
-    SCOPED_TRACE(columns);
-    const std::vector<float> x = scores<float>(columns);
-    const device_range<float> in(x, columns % 3);
-    const device_object<lowp::census_report<lowp::float8_e4m3fn>> counted;
-    lowp::cuda::census(nullptr, in, counted.data());
-    const lowp::range_census got = counted.get();
-    const lowp::range_census want = lowp::census<lowp::float8_e4m3fn>(x);
-    EXPECT_EQ(got.count, want.count);
-    EXPECT_EQ(got.nan, want.nan);
-    EXPECT_EQ(got.infinite, want.infinite);
-    EXPECT_EQ(got.overflow, want.overflow);
-    EXPECT_EQ(got.subnormal, want.subnormal);
-    EXPECT_EQ(got.flushed, want.flushed);
-    EXPECT_EQ(got.max_abs.bits, want.max_abs.bits);
-    EXPECT_EQ(got.min_abs.below_infinity, want.min_abs.below_infinity);
-    EXPECT_EQ(got.max_relative_error.bits, want.max_relative_error.bits);
-    EXPECT_EQ(std::memcmp(&got.exponents, &want.exponents, sizeof want.exponents), 0);
-    EXPECT_NEAR(got.squared_error.value(), want.squared_error.value(),
-                0x1p-47 * want.squared_error.value());
-
-    const device_object<lowp::sum_report> added;
-    lowp::cuda::sum(nullptr, in, added.data());
-    lowp::sum_report sum;
-    lowp::sum(x, sum);
-    EXPECT_EQ(added.get().nan, sum.nan);
-  }
-}
+#endif
 
 }  // namespace

@@ -18,18 +18,7 @@ namespace {
 
 using namespace lowp_test;
 
-class device_storage : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "SKIPPED: there is no GPU";
-  }
-};
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() &&
-         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
+using device_storage = on_a_gpu;
 
 std::vector<float> normal(std::size_t size, unsigned seed, float scale) {
   std::mt19937 random(seed);

@@ -19,12 +19,7 @@ namespace {
 using namespace lowp_test;
 using lowp::float16;
 
-class device_watch : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "SKIPPED: there is no GPU";
-  }
-};
+using device_watch = on_a_gpu;
 
 // A layer on a GPU, every second step of which is watched.
 struct layer {

@@ -4,9 +4,9 @@
 
     python3 bench/cuda/counts/counts.py [--check] [NAME...]
 
-Writes counts.json beside this file; ../table.py makes a table of it. With --check it writes nothing,
-and fails if a kernel issues for longer than its memory takes, times the budget of its case. Needs
-nvcc and nvdisasm (with the toolkit, or `pip install nvidia-cuda-nvdisasm`) and no GPU."""
+Writes counts.json beside this file; ../table.py makes a table of it. With --check it writes nothing.
+It then fails if a kernel issues for longer than its memory takes, times its budget. Needs nvcc and
+nvdisasm, no GPU. nvdisasm comes with the toolkit or `pip install nvidia-cuda-nvdisasm`."""
 import argparse
 import collections
 import dataclasses
@@ -155,8 +155,8 @@ def accesses(name, operands, times=1):
 
 
 def instructions_of(kernel, case, team):
-    """Returns how often a thread issues each instruction for an element, on the shortest way that
-    makes all accesses to memory. The rest of a kernel (ends, other widths, NaN) lies beside it."""
+    """Returns how often a thread issues each instruction for an element. It takes the shortest way
+    that makes all accesses to memory. The rest of a kernel (ends, other widths, NaN) lies beside it."""
     read = sum(case.reads)
     if team is None:
         elements = 8 if 8 * read >= 32 else 16 if 8 * read >= 16 else 32

@@ -132,8 +132,7 @@ LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& rand
     if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even>) {
       if (!__builtin_is_constant_evaluated())
         return select(subnormal, round_subnormal_by_addition<F>(a), normal);
-    } else if constexpr (lane<U>::computes_exactly && draws_bits<R> &&
-                         steps_exponent<F> <= 127) {
+    } else if constexpr (lane<U>::computes_exactly && draws_bits<R> && steps_exponent<F> <= 127) {
       if (!__builtin_is_constant_evaluated())
         return select(subnormal, round_subnormal_by_steps<F>(a, random), normal);
     }

@@ -122,16 +122,15 @@ concept lacks = F.error() != Error;
 
 /// A format that the library computes with: format::error() returns none.
 template <format F>
-concept valid_format =
-    detail::lacks<F, format_error::no_exponent_bits> &&
-    detail::lacks<F, format_error::negative_significand_bits> &&
-    detail::lacks<F, format_error::more_than_16_bits> &&
-    detail::lacks<F, format_error::more_than_13_significand_bits> &&
-    detail::lacks<F, format_error::signed_without_significand_bits> &&
-    detail::lacks<F, format_error::no_significand_bits_and_not_nan_all_ones> &&
-    detail::lacks<F, format_error::unsigned_with_significand_bits> &&
-    detail::lacks<F, format_error::smallest_value_below_floats> &&
-    detail::lacks<F, format_error::largest_value_above_floats>;
+concept valid_format = detail::lacks<F, format_error::no_exponent_bits> &&
+                       detail::lacks<F, format_error::negative_significand_bits> &&
+                       detail::lacks<F, format_error::more_than_16_bits> &&
+                       detail::lacks<F, format_error::more_than_13_significand_bits> &&
+                       detail::lacks<F, format_error::signed_without_significand_bits> &&
+                       detail::lacks<F, format_error::no_significand_bits_and_not_nan_all_ones> &&
+                       detail::lacks<F, format_error::unsigned_with_significand_bits> &&
+                       detail::lacks<F, format_error::smallest_value_below_floats> &&
+                       detail::lacks<F, format_error::largest_value_above_floats>;
 
 template <format F>
   requires valid_format<F>

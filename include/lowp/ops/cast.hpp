@@ -72,8 +72,7 @@ LOWP_HOST_FN auto rounding_when_written([[maybe_unused]] R const& rounding) {
     return rounding;
 }
 
-/// The element function of a conversion that computes its NaN, as that of a block does, whose scale
-/// may be NaN.
+/// The element function of a conversion that computes its NaN. A block's scale may be NaN.
 struct copy_element {
   LOWP_FN void operator()(auto& to, auto const& from) const { to = from; }
 };
