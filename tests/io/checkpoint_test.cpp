@@ -425,6 +425,28 @@ TYPED_TEST(checkpoint_format, is_read_by_name_and_as_older_files_have_it) {
   }
 }
 
+TYPED_TEST(checkpoint_format, has_no_code_beyond_its_bits) {
+  constexpr lowp::format F = TypeParam::descriptor;
+  const scratch_folder folder;
+  const std::string path = folder.file("s");
+  std::vector<TypeParam> codes(1 << 17);
+  lowp::checkpoint state;
+  state.tensor("a", codes).save(path);
+  std::string file = contents(path);
+  for (const std::size_t place : {0, 1 << 16, (1 << 17) - 1}) {
+    std::string wrong = file;
+    wrong[wrong.size() - codes.size() + place] = static_cast<char>(1 << (F.bits() % 8));
+    set_contents(path, wrong);
+    EXPECT_EQ(refusal_of([&] { state.load(path); }),
+              F.bits() == 8 ? "not refused"
+                            : "lowp::checkpoint: '" + path + "': element " + std::to_string(place) +
+                                  " of tensor 'a' has more bits than the format '" +
+                                  lowp::detail::format_text(F) + "'");
+    EXPECT_EQ(codes[place].bits(), F.bits() == 8 ? 1U : 0U);
+    codes[place] = {};
+  }
+}
+
 // A file that an older version wrote.
 TEST(checkpoint_of_an_older_version, is_read) {
   const scratch_folder folder;

@@ -179,7 +179,8 @@ class checkpoint {
       state_.add(name, {shape, safetensors::dtype_of<T>, "", bytes});
     else
       state_.add(name, {shape, safetensors::dtype_of<typename T::storage>,
-                        detail::format_text(T::descriptor), bytes});
+                        detail::format_text(T::descriptor), bytes,
+                        static_cast<std::byte>(T::descriptor.code_mask() >> 8 * (sizeof(T) - 1))});
   }
 
   detail::checkpoint_state state_;

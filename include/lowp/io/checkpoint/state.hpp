@@ -82,6 +82,7 @@ class checkpoint_state {
     safetensors::dtype type;
     std::string format;  ///< format of codes that the file has only as integers
     std::span<std::byte> bytes;
+    std::byte high_byte{0xff};  ///< the bits that a code may have in its last byte
   };
   struct scalar {
     void* value;
@@ -117,6 +118,7 @@ class checkpoint_state {
     error_text wrong = check_metadata(file);
     if (wrong.empty()) wrong = check_tensors(file);
     if (wrong.empty()) wrong = check_scalars(file);
+    if (wrong.empty()) wrong = check_codes(file);
     if (!wrong.empty())
       raise<std::runtime_error>("lowp::checkpoint: " + safetensors::detail::shown_path(path) +
                                 ": " + wrong);
@@ -174,6 +176,24 @@ class checkpoint_state {
     }
     for (safetensors::tensor const& t : file.tensors())
       if (tensors_.count(t.name) == 0) return "tensor " + shown(t.name) + " is not in this model";
+    return {};
+  }
+
+  /// A code may have fewer bits than its bytes. from_bits would drop the others.
+  [[nodiscard]] error_text check_codes(safetensors::file const& file) const {
+    std::vector<std::byte> piece(1 << 16);
+    for (auto const& [name, t] : tensors_) {
+      std::size_t const width = safetensors::bits_of(t.type) / 8, size = t.bytes.size();
+      for (std::size_t first = 0, count; t.high_byte != std::byte{0xff} && first < size;
+           first += count) {
+        count = size - first < piece.size() ? size - first : piece.size();
+        file.read_bytes(file.at(name), first, std::span(piece).first(count));
+        for (std::size_t i = width - 1; i < count; i += width)
+          if ((piece[i] & ~t.high_byte) != std::byte{0})
+            return "element " + std::to_string((first + i) / width) + " of tensor " + shown(name) +
+                   " has more bits than the format " + shown(t.format);
+      }
+    }
     return {};
   }
 
