@@ -11,11 +11,7 @@ namespace lowp::detail {
 template <class Executor, class S, census_target To>
 [[nodiscard]] LOWP_HOST_FN error_text abs_range_on(Executor const& executor, S&& in,
                                                    abs_range_report<To>& report) {
-  auto const extents = extents_of("in", in);
-  error_text const wrong = check_readable(executor, "abs_range_of", {"in"}, extents, in);
-  if (!wrong.empty()) return wrong;
-  executor(make_measuring{}, extents[0].size, &report, operand_of<simd::access::read>(in));
-  return {};
+  return read_on(executor, "abs_range_of", {"in"}, extents_of("in", in), report, in);
 }
 
 }  // namespace lowp::detail

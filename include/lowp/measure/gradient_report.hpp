@@ -27,12 +27,6 @@ struct basic_gradient_report {
     return detail::square_root(squares.value());
   }
 
-  /// Merges the report of another shard or tensor.
-  LOWP_FN basic_gradient_report& operator+=(basic_gradient_report const& other) {
-    add(other);
-    return *this;
-  }
-
   /// Adds a partial, beside other threads or alone.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_gradient_report<Other> const& other, Atomics const& atomics = {}) {
@@ -57,8 +51,6 @@ class gradient_lanes {
   using D = lanes::wide<F>;
 
  public:
-  static constexpr bool sees_codes = false;
-
   LOWP_FN void add(F x) {
     largest_.add(x);
     auto const is_finite = lanes::is_finite(x);
@@ -80,10 +72,7 @@ class gradient_lanes {
   }
 
   LOWP_FN partial_gradients total(std::uint64_t count) const {
-    partial_gradients partial;
-    partial.count = count;
-    partial.nonfinite = nonfinite_;
-    partial.largest = largest_.total(count);
+    partial_gradients partial{count, nonfinite_, largest_.total(count), {}};
     all_squares_.add_to(partial.squares);
     return partial;
   }

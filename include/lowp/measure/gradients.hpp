@@ -1,18 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accumulates, unscales, measures and clips gradients on their way to an optimizer.
-//
-//     for (auto const& g : micro_batches) fused_add(sum, 1.0f / n, g, rounding);   // fused_add.hpp
-//     gradient_report report;
-//     unscale(sum, scaler.inverse_scale(), report);
-//     float const factor = clip_factor(report.norm(), max_norm);
-//     if (report.nonfinite == 0) { scale by factor, and step }
-//
-// The type of `sum` decides the loss:
-//
-//     float                    next to nothing
-//     bfloat16, stochastic     nothing in the mean
-//     kahan of two bfloat16    each time at most half a gap of its compensation
-//     bfloat16, to nearest     every micro-batch below half a gap of the sum so far
+// The bodies of `unscale` and `measure`, and of other operations that read for a report.
 #pragma once
 
 #include <lowp/base/environment.hpp>
@@ -41,10 +28,15 @@ struct unscaling {
   }
 };
 
+/// Observes elements, or products of two.
 struct measuring {
   template <class F>
-  LOWP_FN F operator()(F const& g) const {
-    return g;
+  LOWP_FN F operator()(F const& x) const {
+    return x;
+  }
+  template <class F>
+  LOWP_FN factors<F> operator()(F const& a, F const& b) const {
+    return {a, b};
   }
 };
 struct make_measuring {
@@ -80,7 +72,7 @@ struct make_unscaling : made_of_number<Number> {
 template <class Number>
 make_unscaling(Number) -> make_unscaling<Number>;
 
-/// Runs `unscale` or `measure` on `executor`. Returns the error text, empty if all is right.
+/// Runs `unscale` on `executor`. Returns the error text, empty if all is right.
 template <class Executor, class G, class Make, class R = nearest_even>
 [[nodiscard]] LOWP_HOST_FN error_text
 unscale_on(Executor const& executor, G&& g, Make const& make, gradient_report& report,
@@ -93,15 +85,22 @@ unscale_on(Executor const& executor, G&& g, Make const& make, gradient_report& r
                       operand_of<simd::access::read_write>(g, rounding, policy));
   return {};
 }
+
+/// Adds what storages hold to a report. Returns the error text, empty if all is right.
+template <class Executor, std::size_t N, class Extents, class Report, class... S>
+[[nodiscard]] LOWP_HOST_FN error_text read_on(Executor const& executor, char const* function,
+                                              char const* const (&names)[N], Extents const& extents,
+                                              Report& report, S&... storages) {
+  error_text wrong = check_readable(executor, function, names, extents, storages...);
+  if (wrong.empty())
+    executor(make_measuring{}, extents[0].size, &report,
+             operand_of<simd::access::read>(storages)...);
+  return wrong;
+}
 template <class Executor, class G>
 [[nodiscard]] LOWP_HOST_FN error_text measure_on(Executor const& executor, G&& g,
                                                  gradient_report& report) {
-  auto const gradients = extents_of("g", g);
-  error_text const wrong = check_readable(executor, "measure", {"g"}, gradients, g);
-  if (!wrong.empty()) return wrong;
-  by_blocks(executor)(make_measuring{}, gradients[0].size, &report,
-                      operand_of<simd::access::read>(g));
-  return {};
+  return read_on(by_blocks(executor), "measure", {"g"}, extents_of("g", g), report, g);
 }
 
 /// Returns the largest magnitude of a range.

@@ -34,12 +34,6 @@ struct basic_sum_report {
     return value() / static_cast<double>(count);
   }
 
-  /// Merges the sum of another shard or tensor.
-  LOWP_FN basic_sum_report& operator+=(basic_sum_report const& other) {
-    add(other);
-    return *this;
-  }
-
   /// Adds a partial, beside other threads or alone.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_sum_report<Other> const& other, Atomics const& atomics = {}) {
@@ -78,8 +72,6 @@ class sum_lanes {
   using D = lanes::wide<F>;
 
  public:
-  static constexpr bool sees_codes = false;
-
   LOWP_FN void add(F x) {
     auto const is_special = lanes::mask_not(lanes::is_finite(x));
     if (lanes::any(is_special)) {
@@ -112,11 +104,7 @@ class sum_lanes {
   }
 
   LOWP_FN partial_sum total(std::uint64_t count) const {
-    partial_sum partial;
-    partial.count = count;
-    partial.nan = nan_;
-    partial.positive_infinite = positive_;
-    partial.negative_infinite = negative_;
+    partial_sum partial{count, nan_, positive_, negative_, {}};
     all_.add_to(partial.finite);
     return partial;
   }

@@ -38,13 +38,7 @@ struct make_clamping {
 template <class Executor, class X>
 [[nodiscard]] LOWP_HOST_FN error_text find_overflow_on(Executor const& executor, X&& x,
                                                        clamp_report_of<element_of<X>>& report) {
-  extent const all("x", x);
-  call_check check("clamp_overflow");
-  check.reachable(executor, {all});
-  if (check.failed()) return check.text();
-  executor(make_measuring{}, all.size, &report,
-           simd::operand<element_of<X>, simd::access::read>{std::ranges::data(x)});
-  return {};
+  return read_on(executor, "clamp_overflow", {"x"}, extents_of("x", x), report, x);
 }
 /// Clamps by the report of find_overflow_on.
 template <class Executor, class X>

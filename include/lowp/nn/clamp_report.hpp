@@ -39,10 +39,6 @@ struct clamp_report {
   /// Returns the number of changed elements: 0 if none was infinite.
   LOWP_FN constexpr std::uint64_t clamped() const { return infinite == 0 ? 0 : infinite + beyond; }
 
-  LOWP_FN constexpr clamp_report& operator+=(clamp_report const& other) {
-    add(other);
-    return *this;
-  }
   /// Merges a report, alone or while other threads merge.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(clamp_report const& other, Atomics const& atomics = {}) {
@@ -65,8 +61,6 @@ class clamp_lanes {
   static constexpr std::uint32_t limit = lanes::bits(convert<float>(clamp_limit<T>));
 
  public:
-  static constexpr bool sees_codes = false;
-
   LOWP_FN void add(F const& x) {
     U const a = lanes::magnitude(x);
     auto const beyond = lanes::greater(a, lanes::broadcast<U>(limit));
@@ -84,12 +78,7 @@ class clamp_lanes {
   }
   LOWP_FN void fold() {}
   LOWP_FN clamp_report total(std::uint64_t count) const {
-    clamp_report partial;
-    partial.count = count;
-    partial.nan = nan_;
-    partial.infinite = infinite_;
-    partial.beyond = beyond_;
-    return partial;
+    return {count, nan_, infinite_, beyond_};
   }
 
  private:

@@ -19,10 +19,6 @@ struct scaling_report {
   /// Returns true if scaling back restores every element.
   LOWP_FN constexpr bool lossless() const { return overflowed == 0 && inexact == 0; }
 
-  LOWP_FN constexpr scaling_report& operator+=(scaling_report const& other) {
-    add(other);
-    return *this;
-  }
   /// Merges a report, alone or while other threads merge.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(scaling_report const& other, Atomics const& atomics = {}) {
@@ -45,8 +41,6 @@ class scaling_lanes {
   using U = lanes::word<F>;
 
  public:
-  static constexpr bool sees_codes = false;
-
   LOWP_FN void add(scaling_outcome<F> const& x) {
     overflowed_ += lanes::count(lanes::equal(x.overflowed, lanes::broadcast<U>(1)));
     inexact_ += lanes::count(lanes::equal(x.inexact, lanes::broadcast<U>(1)));
@@ -57,13 +51,7 @@ class scaling_lanes {
          lanes::select(is_element, x.inexact, zero)});
   }
   LOWP_FN void fold() {}
-  LOWP_FN scaling_report total(std::uint64_t count) const {
-    scaling_report partial;
-    partial.count = count;
-    partial.overflowed = overflowed_;
-    partial.inexact = inexact_;
-    return partial;
-  }
+  LOWP_FN scaling_report total(std::uint64_t count) const { return {count, overflowed_, inexact_}; }
 
  private:
   std::uint64_t overflowed_ = 0, inexact_ = 0;

@@ -26,6 +26,17 @@ struct alone {
 };
 }  // namespace detail
 
+/// Merges the report of another shard or tensor.
+template <class Report, class Other>
+  requires requires(Report& to, Other const& from) {
+    to.add(from);
+    to.add(from, detail::alone{});
+  }
+LOWP_FN constexpr Report& operator+=(Report& to, Other const& from) {
+  to.add(from);
+  return to;
+}
+
 /// An integer of 64 * Words bits in two's complement that counts units of 2^Unit. Words are 64 bits
 /// each, lowest first. All zero bytes are an empty sum.
 template <int Unit, int Words>

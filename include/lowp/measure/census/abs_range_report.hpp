@@ -20,11 +20,6 @@ struct abs_range {
   /// Returns true if no element is NaN or infinite, or overflows.
   LOWP_FN constexpr bool is_sound() const { return nan == 0 && infinite == 0 && overflow == 0; }
 
-  /// Merges the range of another shard or tensor.
-  LOWP_FN constexpr abs_range& operator+=(abs_range const& other) {
-    add(other);
-    return *this;
-  }
   /// Merges a range, beside other threads or alone.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(abs_range const& other, Atomics const& atomics = {}) {
@@ -49,8 +44,6 @@ class abs_range_lanes {
   using M = lanes::mask<F>;
 
  public:
-  static constexpr bool sees_codes = false;
-
   LOWP_FN void add(F const& x) {
     U const a = lanes::hidden(lanes::magnitude(x));
     count_beyond(a);
@@ -67,11 +60,7 @@ class abs_range_lanes {
   LOWP_FN void fold() {}
 
   LOWP_FN abs_range total(std::uint64_t count) const {
-    abs_range all;
-    all.count = count;
-    all.nan = nan_;
-    all.infinite = infinite_;
-    all.overflow = overflow_;
+    abs_range all{count, nan_, infinite_, overflow_, {}, {}};
     for (int i = 0; i < lane<U>::lanes; ++i) {
       all.max_abs += amax{lane<U>::at(largest_, i)};
       std::uint32_t const least = lane<U>::at(least_, i);

@@ -12,13 +12,7 @@ namespace lowp::detail {
 template <class Executor, class In, census_target To>
 [[nodiscard]] LOWP_HOST_FN error_text census_on(Executor const& executor, In&& in,
                                                 census_report<To>& report) {
-  extent const from("in", in);
-  call_check check("census");
-  check.reachable(executor, {from});
-  if (check.failed()) return check.text();
-  by_blocks(executor)(make_measuring{}, from.size, &report,
-                      simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)});
-  return {};
+  return read_on(by_blocks(executor), "census", {"in"}, extents_of("in", in), report, in);
 }
 
 }  // namespace lowp::detail

@@ -22,8 +22,6 @@ class census_of_batches {
   static constexpr int size = simd::batch<Isa>;
 
  public:
-  static constexpr bool sees_codes = false;
-
   struct scratch {
     alignas(64) std::uint32_t magnitudes[size];
     typename tally::scratch digits;

@@ -110,8 +110,6 @@ class census_lanes {
   }();
 
  public:
-  static constexpr bool sees_codes = false;
-
   LOWP_FN void add(F const& x) { add_magnitude(lanes::hidden(lanes::magnitude(x))); }
   LOWP_FN void add_masked(M const& is_element, F const& x) {
     add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
@@ -166,13 +164,7 @@ class census_lanes {
   }
 
   LOWP_FN partial_census total(std::uint64_t count) const {
-    partial_census partial;
-    partial.count = count;
-    partial.nan = nan_;
-    partial.infinite = infinite_;
-    partial.overflow = overflow_;
-    partial.subnormal = subnormal_;
-    partial.flushed = flushed_;
+    partial_census partial{count, nan_, infinite_, overflow_, subnormal_, flushed_, {}, {}, {}, {}};
     range_.add_to(partial.max_abs, partial.min_abs);
     partial.max_relative_error.bits = lanes::bits(largest_error());
     all_squares_.add_to(partial.squared_error);

@@ -20,11 +20,6 @@ struct amin {
     return __builtin_bit_cast(float, lanes::binary32_infinity - below_infinity);
   }
 
-  /// Merges the minimum of another shard.
-  LOWP_FN constexpr amin& operator+=(amin const& other) {
-    add(other);
-    return *this;
-  }
   /// Merges a minimum, beside other threads or alone.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(amin const& other, Atomics const& atomics = {}) {
@@ -77,10 +72,6 @@ struct basic_census {
     return kept() == 0 ? 0 : squared_error.value() / static_cast<double>(kept());
   }
 
-  LOWP_FN basic_census& operator+=(basic_census const& other) {
-    add(other);
-    return *this;
-  }
   /// Adds a partial, beside other threads or alone.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_census<Other> const& other, Atomics const& atomics = {}) {
@@ -108,11 +99,11 @@ struct range_census : basic_census<exact_square_sum> {
     return count - nan - infinite - exponents.total();
   }
 
-  /// Merges the census of another shard or tensor.
-  LOWP_FN range_census& operator+=(range_census const& other) {
-    add(other);
+  using basic_census::add;
+  /// Adds the census of another shard or tensor.
+  LOWP_FN void add(range_census const& other, detail::alone = {}) {
+    basic_census::add(other);
     exponents += other.exponents;
-    return *this;
   }
   /// Adds to the histogram, whose exponents are counted apart.
   template <class Atomics>
