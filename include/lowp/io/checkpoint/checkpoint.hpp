@@ -41,40 +41,13 @@ concept with_scales = layered<S> && requires(S& s) {
   s.next;
 };
 
-/// A struct like fp8_lm: weights and both moments, each with a scale.
+// Structs like fp8_lm, loss_scaler and delayed_scale, by a member that no other has.
 template <class S>
-concept scales_all = requires(S& s) {
-  s.weights;
-  s.first;
-  s.second;
-  s.weight_scale;
-  s.first_scale;
-  s.second_scale;
-};
-
-/// A struct like loss_scaler.
+concept scales_all = requires(S& s) { s.weight_scale; };
 template <class S>
-concept scales_loss = requires(S& s) {
-  s.scale;
-  s.growth_factor;
-  s.backoff_factor;
-  s.growth_interval;
-  s.growth_tracker;
-  s.updates;
-  s.skipped;
-};
-
-/// A struct like delayed_scale.
+concept scales_loss = requires(S& s) { s.growth_tracker; };
 template <class S>
-concept scales_later = requires(S& s) {
-  s.scale;
-  s.margin;
-  s.algorithm;
-  s.interval;
-  s.length;
-  s.updates;
-  s.history[0].bits;
-};
+concept scales_later = requires(S& s) { s.history[0].bits; };
 
 }  // namespace lowp::detail
 

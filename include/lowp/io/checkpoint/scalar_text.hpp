@@ -7,7 +7,6 @@
 
 #include <charconv>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -5,12 +5,10 @@
 #include <lowp/format/basic_float.hpp>
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <type_traits>
 
 namespace lowp::safetensors {
 

@@ -32,24 +32,11 @@ namespace lowp::safetensors::inline LOWP_UNIT {
 /// @throws std::runtime_error  from every function; it names the path, tensor and values seen
 class file {
  public:
-  explicit file(std::string path) : path_(std::move(path)) {
-    // A pipe would wait for a writer.
-    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor_ < 0) refuse(std::string("cannot open it: ") + std::strerror(errno));
-    try {
-      read_header();
-    } catch (...) {
-      ::close(descriptor_);
-      throw;
-    }
-  }
-  file(file&& other) noexcept { swap(other); }
-  file& operator=(file&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~file() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+  /// A pipe would wait for a writer without O_NONBLOCK.
+  explicit file(std::string path)
+      : path_(std::move(path)), at_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (at_.number < 0) refuse(std::string("cannot open it: ") + std::strerror(errno));
+    read_header();
   }
 
   [[nodiscard]] std::string const& path() const { return path_; }
@@ -61,11 +48,8 @@ class file {
 
   /// Returns null if no tensor has that name.
   [[nodiscard]] tensor const* find(std::string_view name) const {
-    auto const found = std::lower_bound(
-        by_name_.begin(), by_name_.end(), name,
-        [this](std::size_t i, std::string_view wanted) { return tensors()[i].name < wanted; });
-    bool const is_there = found != by_name_.end() && tensors()[*found].name == name;
-    return is_there ? &tensors()[*found] : nullptr;
+    auto const found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
   }
   [[nodiscard]] tensor const& at(std::string_view name) const {
     tensor const* const found = find(name);
@@ -102,17 +86,9 @@ class file {
   void refuse_if(detail::error_text const& wrong) const {
     if (!wrong.empty()) refuse(wrong);
   }
-  void swap(file& other) {
-    std::swap(path_, other.path_);
-    std::swap(descriptor_, other.descriptor_);
-    std::swap(data_, other.data_);
-    std::swap(header_, other.header_);
-    std::swap(by_name_, other.by_name_);
-  }
-
   [[nodiscard]] struct stat facts() const {
     struct stat now{};
-    if (::fstat(descriptor_, &now) != 0) refuse(std::strerror(errno));
+    if (::fstat(at_.number, &now) != 0) refuse(std::strerror(errno));
     return now;
   }
   void read_header() {
@@ -135,13 +111,8 @@ class file {
 
     refuse_if(detail::parse(text, header_));
     refuse_if(detail::inconsistent(header_, size - data_));
-    std::stable_sort(header_.tensors.begin(), header_.tensors.end(),
-                     [](auto& a, auto& b) { return a.begin < b.begin; });
-    by_name_.resize(tensors().size());
-    std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
-    std::sort(by_name_.begin(), by_name_.end(), [this](std::size_t a, std::size_t b) {
-      return tensors()[a].name < tensors()[b].name;
-    });
+    std::ranges::stable_sort(header_.tensors, {}, &tensor::begin);
+    for (tensor const& t : tensors()) by_name_.emplace(t.name, &t);
   }
 
   void require_type(tensor const& t, dtype wanted) const {
@@ -161,7 +132,7 @@ class file {
   }
   void pread_all(std::uint64_t offset, std::span<std::byte> out, std::string const& what) const {
     while (!out.empty()) {
-      ssize_t const got = ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
+      ssize_t const got = ::pread(at_.number, out.data(), out.size(), static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) refuse(what + " cannot be read: " + std::strerror(errno));
       if (got == 0)
@@ -171,11 +142,24 @@ class file {
     }
   }
 
+  struct descriptor {
+    explicit descriptor(int n) : number(n) {}
+    descriptor(descriptor&& other) noexcept : number(std::exchange(other.number, -1)) {}
+    descriptor& operator=(descriptor&& other) noexcept {
+      std::swap(number, other.number);
+      return *this;
+    }
+    ~descriptor() {
+      if (number >= 0) ::close(number);
+    }
+    int number;
+  };
+
   std::string path_;
-  int descriptor_ = -1;
+  descriptor at_;
   std::uint64_t data_ = 0;  // offset of the data
   header header_;
-  std::vector<std::size_t> by_name_;
+  std::map<std::string_view, tensor const*> by_name_;
 };
 
 }  // namespace lowp::safetensors::inline LOWP_UNIT

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -50,15 +50,13 @@ namespace lowp::safetensors::detail::inline LOWP_UNIT {
 
 using lowp::detail::error_text;
 
-// Appends, because g++ 12 at -O3 invents a -Wrestrict for "'" + text.
-inline std::string shown(std::string_view name) {
-  return std::string("'").append(printable(name)).append("'");
+/// Returns a text, quoted, or its first `most` bytes. Appends, because g++ 12 at -O3 invents a
+/// -Wrestrict for "'" + text.
+inline std::string shown(std::string_view text, std::size_t most = 200) {
+  return std::string("'").append(printable(text, most)).append("'");
 }
-
 /// Returns a path of any length, quoted.
-inline std::string shown_path(std::string_view path) {
-  return std::string("'").append(printable(path, path.size())).append("'");
-}
+inline std::string shown_path(std::string_view path) { return shown(path, path.size()); }
 
 /// Returns "F32 [2, 3]".
 inline std::string shown(dtype type, std::vector<std::uint64_t> const& shape) {
@@ -86,20 +84,11 @@ inline std::optional<std::uint64_t> bytes_of(dtype type, std::vector<std::uint64
   return bits / 8;
 }
 
-inline std::vector<tensor const*> in_order_of(std::vector<tensor> const& tensors, auto&& key) {
-  std::vector<tensor const*> order(tensors.size());
-  std::transform(tensors.begin(), tensors.end(), order.begin(), [](auto& t) { return &t; });
-  std::stable_sort(order.begin(), order.end(),
-                   [&](auto const* a, auto const* b) { return key(*a) < key(*b); });
-  return order;
-}
-
 inline error_text repeated_name(std::vector<tensor> const& tensors) {
-  auto const order = in_order_of(tensors, [](tensor const& t) -> auto& { return t.name; });
-  auto const twice = std::adjacent_find(
-      order.begin(), order.end(), [](auto const* a, auto const* b) { return a->name == b->name; });
-  if (twice == order.end()) return {};
-  return "tensor " + shown((*twice)->name) + " is there twice";
+  std::set<std::string_view> names;
+  for (tensor const& t : tensors)
+    if (!names.insert(t.name).second) return "tensor " + shown(t.name) + " is there twice";
+  return {};
 }
 
 inline error_text wrong_size(tensor const& t) {
@@ -117,8 +106,9 @@ inline error_text wrong_size(tensor const& t) {
 inline error_text wrong_cover(std::vector<tensor> const& tensors, std::uint64_t data_bytes) {
   std::uint64_t covered = 0;
   tensor const* last = nullptr;
-  auto const order =
-      in_order_of(tensors, [](tensor const& t) { return std::tuple(t.begin, t.end); });
+  std::vector<tensor const*> order;
+  for (tensor const& t : tensors) order.push_back(&t);
+  std::ranges::stable_sort(order, {}, [](auto* t) { return std::tuple(t->begin, t->end); });
   for (tensor const* t : order) {
     if (t->end > data_bytes)
       return "tensor " + shown(t->name) + ": " + shown_offsets(*t) + " reach beyond the data, " +

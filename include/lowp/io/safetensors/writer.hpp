@@ -31,8 +31,8 @@ class writer {
   writer(std::string path, std::vector<tensor> tensors,
          std::map<std::string, std::string> metadata = {})
       : file_(std::move(path)), header_{std::move(tensors), std::move(metadata)} {
-    std::stable_sort(header_.tensors.begin(), header_.tensors.end(),
-                     [](auto& a, auto& b) { return bits_of(a.type) > bits_of(b.type); });
+    std::ranges::stable_sort(header_.tensors, std::greater(),
+                             [](tensor const& t) { return bits_of(t.type); });
     std::uint64_t bytes = 0;
     for (tensor& t : header_.tensors) {
       auto const needed = detail::bytes_of(t.type, t.shape);
