@@ -169,7 +169,7 @@ class tile_runner {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
       p.encode(thread_, x[0], at, count);
-    } else if constexpr (totals::sees_codes) {
+    } else if constexpr (requires { totals::sees_codes; }) {
       chunk_bits const random = p.bits(at);
       p.clear();
       LOWP_UNROLL_ON_GPU
@@ -257,14 +257,10 @@ inline constexpr std::size_t parameter_bytes = 32764;
 template <int Width, class Make, class Report, class Table, class Indices, class... KernelOperand>
 struct kernel_call;
 
-template <std::size_t I, class KernelOperand>
-struct indexed_operand {
-  KernelOperand kernel_operand;
-};
 template <int Width, class Make, class Report, class Table, std::size_t... I,
           class... KernelOperand>
 struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, KernelOperand...>
-    : indexed_operand<I, KernelOperand>... {
+    : indexed<I, KernelOperand>... {
   /// Blocks for which a multiprocessor must have room; 0 leaves it to the compiler. For a report
   /// the compiler would prefer more blocks to enough registers.
   static constexpr unsigned least_blocks = is_reported<Report> ? 2 : 0;
@@ -283,8 +279,7 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, Kernel
     auto const function = thread.once(make_function);
     using runner =
         tile_runner<Width, Thread, std::remove_cv_t<decltype(function)>, Report, KernelOperand...>;
-    runner(thread, function, reports, stride)
-        .run(table, indexed_operand<I, KernelOperand>::kernel_operand...);
+    runner(thread, function, reports, stride).run(table, indexed<I, KernelOperand>::value...);
   }
 };
 

@@ -6,7 +6,6 @@
 #include <lowp/format/codec.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <concepts>
 #include <cstdint>
 #include <type_traits>
 

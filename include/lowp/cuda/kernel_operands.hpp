@@ -5,7 +5,6 @@
 #include <lowp/cuda/kernel.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>

@@ -9,10 +9,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <tuple>
-#include <type_traits>
 #include <vector>
 
 namespace lowp::cuda {

@@ -6,12 +6,7 @@
 #include <lowp/cuda/list.hpp>
 #include <lowp/cuda/replay.hpp>
 #include <lowp/cuda/view.hpp>
-#include <lowp/measure/census/abs_range_report.hpp>
-#include <lowp/measure/census/census_report.hpp>
-#include <lowp/measure/gradient_report.hpp>
-#include <lowp/measure/sum_report.hpp>
-#include <lowp/nn/clamp_report.hpp>
-#include <lowp/nn/scaling_report.hpp>
+#include <lowp/report/lanes.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -21,26 +16,19 @@
 
 namespace lowp::cuda {
 
+/// A pointer to a report.
 template <class T>
-inline constexpr bool is_report_pointer =
-    detail::one_of<T, update_report*, update_amax*, gradient_report*, sum_report*, scaling_report*,
-                   amax*>;
-template <class To>
-inline constexpr bool is_report_pointer<census_report<To>*> = true;
-template <class To>
-inline constexpr bool is_report_pointer<abs_range_report<To>*> = true;
-template <class T>
-inline constexpr bool is_report_pointer<clamp_report_of<T>*> = true;
-template <class T>
-inline constexpr bool is_report_list = std::convertible_to<T, std::span<update_report>>;
+concept report_pointer = std::is_pointer_v<T> && requires {
+  typename detail::lanes_of_report<std::remove_pointer_t<T>, float>::type;
+};
 
 /// Converts an argument in device memory: a pointer to its object, a range to a span.
 template <class T>
 decltype(auto) argument(T&& x) {
   using U = std::remove_cvref_t<T>;
-  if constexpr (is_report_pointer<U>)
+  if constexpr (report_pointer<U>)
     return *x;
-  else if constexpr (is_report_list<U>)
+  else if constexpr (detail::report_list<U>)
     return *std::span<update_report>(x).data();  // the others follow it
   else if constexpr (std::convertible_to<U, stochastic const*>)
     return stored_rounding{x};
@@ -77,7 +65,7 @@ class on_stream {
   template <call_list List, class... Rest>
   auto operator()(cudaStream_t stream, List const& list, Rest&&... rest) const {
     constexpr char const* name = Operation<on_grid<gpu_grid>>::name;
-    constexpr bool one_each = (is_report_list<std::remove_cvref_t<Rest>> || ...);
+    constexpr bool one_each = (detail::report_list<std::remove_cvref_t<Rest>> || ...);
     gpu_grid grid(stream);
     [[maybe_unused]] auto const size = static_cast<std::size_t>(std::ranges::distance(list));
     detail::error_text wrong;

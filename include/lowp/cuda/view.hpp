@@ -6,7 +6,6 @@
 #include <lowp/simd/operand.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>

@@ -19,10 +19,7 @@ struct row_operand {
 };
 
 /// Bytes that are loaded as words: see simd::byte_operand.
-struct byte_kernel_operand {
-  using type = float8_e4m3fn;  // any type of its size
-  static constexpr int bytes_read = 1;
-};
+using byte_kernel_operand = kernel_operand<std::byte, access::read>;
 
 /// Chunks of row r of an operand. A row has no number for random rounding, so it is not allowed.
 template <class KernelOperand, class Hardware, int Groups>
@@ -63,77 +60,47 @@ class row_accessor {
   accessor<KernelOperand, true, Hardware, Groups> accessor_;
 };
 
-template <class Hardware, int Groups>
-class row_accessor<byte_kernel_operand, Hardware, Groups> {
-  using code = byte_kernel_operand::type;
-
- public:
-  LOWP_FN row_accessor(row_operand<byte_kernel_operand> const& s, std::uint64_t r,
-                       std::uint32_t columns)
-      : row_(static_cast<code const*>(s.data) + s.rows.row(r) * columns) {}
-
-  template <int Width, class Thread>
-  LOWP_FN void load(int i, Thread const& thread, std::uint32_t column, int count) {
-    bytes_[i].template load<Width>(count, thread, row_ + column);
-  }
-  LOWP_FN void decode(int i, float (&x)[chunk_size]) const {
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k) x[k] = lanes::from_bits<float>(bytes_[i].code(k));
-  }
-  template <class Thread>
-  LOWP_FN float element(Thread const& thread, std::uint32_t column) const {
-    chunk<code> byte;
-    byte.load_first(1, thread, row_ + column);
-    return lanes::from_bits<float>(byte.code(0));
-  }
-
- private:
-  chunk<code> bytes_[Groups];
-  code const* row_;
-};
-
 /// The operands that are read.
 template <class Indices, class... KernelOperand>
 struct row_operands;
 template <std::size_t... I, class... KernelOperand>
 struct row_operands<std::index_sequence<I...>, KernelOperand...>
-    : indexed_operand<I, row_operand<KernelOperand>>... {
+    : indexed<I, row_operand<KernelOperand>>... {
   /// The number of operands, but at least 1, so that arrays may have that size.
   static constexpr int size = sizeof...(I) == 0 ? 1 : sizeof...(I);
   static constexpr int bytes_read = (0 + ... + KernelOperand::bytes_read);
   using indices = std::index_sequence<I...>;
 };
 
-/// A thread's part of a row of these operands.
+/// A thread's part of a row of these operands. There may be no operand.
 template <class Slots, class Hardware, int Groups>
 class row_accessors;
 template <std::size_t... I, class... KernelOperand, class Hardware, int Groups>
 class row_accessors<row_operands<std::index_sequence<I...>, KernelOperand...>, Hardware, Groups>
-    : indexed_operand<I, row_accessor<KernelOperand, Hardware, Groups>>... {
+    : indexed<I, row_accessor<KernelOperand, Hardware, Groups>>... {
   using kernel_operands = row_operands<std::index_sequence<I...>, KernelOperand...>;
   template <std::size_t J, class S>
-  using base = indexed_operand<J, row_accessor<S, Hardware, Groups>>;
+  using base = indexed<J, row_accessor<S, Hardware, Groups>>;
 
  public:
   LOWP_FN row_accessors([[maybe_unused]] kernel_operands const& s, [[maybe_unused]] std::uint64_t r,
                         [[maybe_unused]] std::uint32_t columns)
-      : base<I, KernelOperand>{
-            {s.indexed_operand<I, row_operand<KernelOperand>>::kernel_operand, r, columns}}... {}
+      : base<I, KernelOperand>{{s.indexed<I, row_operand<KernelOperand>>::value, r, columns}}... {}
 
   template <int Width, class Thread>
   LOWP_FN void load([[maybe_unused]] int i, [[maybe_unused]] Thread const& thread,
                     [[maybe_unused]] std::uint32_t column, [[maybe_unused]] int count) {
-    (base<I, KernelOperand>::kernel_operand.template load<Width>(i, thread, column, count), ...);
+    (base<I, KernelOperand>::value.template load<Width>(i, thread, column, count), ...);
   }
   LOWP_FN void decode([[maybe_unused]] int i,
                       [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {
-    (base<I, KernelOperand>::kernel_operand.decode(i, x[I]), ...);
+    (base<I, KernelOperand>::value.decode(i, x[I]), ...);
   }
   template <class Thread>
   LOWP_FN void load_element([[maybe_unused]] Thread const& thread,
                             [[maybe_unused]] std::uint32_t column, [[maybe_unused]] int k,
                             [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {
-    ((x[I][k] = base<I, KernelOperand>::kernel_operand.element(thread, column)), ...);
+    ((x[I][k] = base<I, KernelOperand>::value.element(thread, column)), ...);
   }
 };
 

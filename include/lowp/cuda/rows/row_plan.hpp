@@ -15,38 +15,30 @@
 
 namespace lowp::cuda {
 
-/// The kernel operand of a row operation's operand.
+/// Returns the kernel operand of a row operation's operand.
 template <class Operand>
-struct row_operand_of {
-  using type = kernel_operand_of<Operand>;
-  static row_operand<type> of(Operand const& o) {
-    return {kernel_operand_for<Operand>::of(o, detail::nans::canonical), address_of(o.data), {}};
-  }
-};
-template <>
-struct row_operand_of<simd::byte_operand> {
-  using type = byte_kernel_operand;
-  static row_operand<type> of(simd::byte_operand const& o) { return {{}, address_of(o.data), {}}; }
-};
+auto row_operand_of(Operand const& o) {
+  return row_operand<kernel_operand_of<Operand>>{
+      kernel_operand_for<Operand>::of(o, detail::nans::canonical), address_of(o.data), {}};
+}
+inline row_operand<byte_kernel_operand> row_operand_of(simd::byte_operand const& o) {
+  return {{}, address_of(o.data), {}};
+}
 template <class Operand>
-struct row_operand_of<simd::repeated<Operand>> {
-  using type = typename row_operand_of<Operand>::type;
-  static row_operand<type> of(simd::repeated<Operand> const& o) {
-    row_operand<type> s = row_operand_of<Operand>::of(o.operand);
-    s.rows = o.rows;
-    return s;
-  }
-};
+auto row_operand_of(simd::repeated<Operand> const& o) {
+  auto s = row_operand_of(o.operand);
+  s.rows = o.rows;
+  return s;
+}
 
+template <class... KernelOperand>
+auto row_operands_among(row_operand<KernelOperand> const&... each) {
+  return row_operands<std::index_sequence_for<KernelOperand...>, KernelOperand...>{{each}...};
+}
 template <class... Operand>
 auto row_operands_of(std::tuple<Operand...> const& operands) {
-  return std::apply(
-      [](auto const&... each) {
-        return row_operands<std::index_sequence_for<Operand...>,
-                            typename row_operand_of<Operand>::type...>{
-            {row_operand_of<Operand>::of(each)}...};
-      },
-      operands);
+  return std::apply([](auto const&... each) { return row_operands_among(row_operand_of(each)...); },
+                    operands);
 }
 
 /// Returns true if every row of an operand permits accesses of `width` bytes.
@@ -57,13 +49,10 @@ bool permits(int width, row_operand<KernelOperand> const& s, std::size_t columns
          columns * sizeof(T) % static_cast<unsigned>(access_bytes<T>(width)) == 0;
 }
 template <std::size_t... I, class... KernelOperand>
-bool permits(int width,
+bool permits([[maybe_unused]] int width,
              row_operands<std::index_sequence<I...>, KernelOperand...> const& kernel_operands,
-             std::size_t columns) {
-  static_cast<void>(columns + static_cast<unsigned>(width));  // there may be no operand
-  return (permits(width,
-                  kernel_operands.indexed_operand<I, row_operand<KernelOperand>>::kernel_operand,
-                  columns) &&
+             [[maybe_unused]] std::size_t columns) {
+  return (permits(width, kernel_operands.indexed<I, row_operand<KernelOperand>>::value, columns) &&
           ...);
 }
 
@@ -99,7 +88,7 @@ void run_row_call(Grid& grid, simd::row_call<Operation, Out, Scores, Columns> co
     return grid.refuse("rows of " + std::to_string(call.columns) +
                        " columns, of which a GPU's kernels take at most " +
                        std::to_string(most_columns));
-  auto const to = row_operand_of<Out>::of(call.out);
+  auto const to = row_operand_of(call.out);
   auto const scores = row_operands_of(call.scores);
   auto const per_column = row_operands_of(call.per_column);
   auto const is_permitted = [&](int width) {
@@ -109,15 +98,15 @@ void run_row_call(Grid& grid, simd::row_call<Operation, Out, Scores, Columns> co
   int width = widths[0];
   for (int const narrower : widths)
     if (!is_permitted(width)) width = narrower;
-  row_plan const plan = row_plan::of(call.columns, scores.size,
-                                     chunks_at_once<decltype(row_operands_of(call.scores))>,
+  using to_type = decltype(row_operand_of(call.out).kernel_operand);
+  using scores_type = std::remove_const_t<decltype(scores)>;
+  using columns_type = std::remove_const_t<decltype(per_column)>;
+  row_plan const plan = row_plan::of(call.columns, scores.size, chunks_at_once<scores_type>,
                                      grid.threads(), grid.shared_bytes());
   auto const run = [&](auto threads) {
     std::size_t const teams = grid.threads() / threads;
     grid.template run<simd::no_report>(
-        row_kernel_call<threads, Operation, typename row_operand_of<Out>::type,
-                        std::remove_const_t<decltype(scores)>,
-                        std::remove_const_t<decltype(per_column)>>{
+        row_kernel_call<threads, Operation, to_type, scores_type, columns_type>{
             .operation = call.operation,
             .rows = call.rows,
             .columns = static_cast<std::uint32_t>(call.columns),

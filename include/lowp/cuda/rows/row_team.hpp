@@ -14,9 +14,6 @@
 #include <lowp/cuda/kernel.hpp>
 #include <lowp/lanes/row_folds.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 namespace lowp::cuda {
 
 inline constexpr unsigned warp_threads = 32;
