@@ -2,17 +2,16 @@
 // Advises how to keep a parameter, from its values and the size of its updates.
 #pragma once
 
-#include <lowp/base/text.hpp>
 #include <lowp/ops/cast.hpp>
 #include <lowp/storage/scale.hpp>
 #include <lowp/train/least_update.hpp>
+#include <lowp/train/optimizer.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -111,17 +110,6 @@ class threshold_counts {
       std::vector<std::uint64_t>((lanes::binary32_infinity >> dropped) + 1);
 };
 
-inline error_text invalid(typical_update const& step) {
-  for (auto const& [name, value] :
-       {std::pair{"lr", step.lr}, {"direction", step.direction}, {"tolerance", step.tolerance}}) {
-    unpacked const parts = unpack(value);
-    if (parts.nan || parts.infinite || parts.negative || parts.significand == 0)
-      return std::string("stall_advice: ") + name + " is " + text_of(value) +
-             ", not finite and above 0";
-  }
-  return {};
-}
-
 inline kept_as choice_among(std::array<stall_estimate, kept_ways.size()> const& estimates,
                             typical_update const& step) {
   for (std::size_t i = 0; i < kept_ways.size(); ++i)
@@ -216,7 +204,10 @@ namespace functions {
 /// @throws std::invalid_argument  a number in `step` is not finite and above 0
 template <input P>
 LOWP_HOST_FN storage_advice stall_advice(P&& p, typical_update const& step) {
-  detail::refuse_if(detail::invalid(step));
+  detail::refuse_if(detail::check_numbers(
+      "stall_advice: ", {{.name = "lr", .value = step.lr, .is_above_zero = true},
+                         {.name = "direction", .value = step.direction, .is_above_zero = true},
+                         {.name = "tolerance", .value = step.tolerance, .is_above_zero = true}}));
   return detail::advice_on(p, step);
 }
 

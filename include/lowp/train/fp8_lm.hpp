@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace lowp {
 
@@ -35,12 +34,6 @@ LOWP_OPAQUE inline fp8_lm_bounds bounds_of(amax const (&codes)[4], float const (
   return {bound_of(codes[0], scales[0], 1, 8 * a.lr),
           bound_of(codes[2], scales[2], a.beta1, (1 - a.beta1) * g),
           bound_of(codes[3], scales[3], a.beta2, (1 - a.beta2) * g * g)};
-}
-
-inline fp8_lm_bounds bounds_in_default_environment(amax const (&codes)[4], float const (&scales)[4],
-                                                   adamw const& a) {
-  default_environment const environment;
-  return bounds_of(codes, scales, a);
 }
 
 }  // namespace LOWP_UNIT
@@ -74,16 +67,12 @@ struct fp8_lm {
   /// Stores weights with the largest scale at which none overflows.
   template <input W, span_rounding R = nearest_even>
   LOWP_HOST_FN void store_weights(W&& w, R rounding = {}) {
-    weight_scale = power_of_two_scale<float16>(detail::largest_of(w));
-    detail::refuse_if(detail::scaled_cast_on(simd::this_thread{}, w, weights,
-                                             detail::make_scaling{weight_scale}, rounding));
+    store(w, weights, weight_scale, rounding);
   }
   /// Stores a gradient in the same way.
   template <input G, span_rounding R = nearest_even>
   LOWP_HOST_FN void store_gradient(G&& g, R rounding = {}) {
-    gradient_scale = power_of_two_scale<float8_e4m3fn>(detail::largest_of(g));
-    detail::refuse_if(detail::scaled_cast_on(simd::this_thread{}, g, gradient,
-                                             detail::make_scaling{gradient_scale}, rounding));
+    store(g, gradient, gradient_scale, rounding);
   }
 
   /// Runs one step of AdamW with the stored gradient. A report counts values that saturate.
@@ -99,8 +88,10 @@ struct fp8_lm {
     amax const codes[] = {detail::largest_of(weights), detail::largest_of(gradient),
                           detail::largest_of(first), detail::largest_of(second)};
     float const scales[] = {weight_scale, gradient_scale, first_scale, second_scale};
-    detail::fp8_lm_bounds const bound =
-        detail::bounds_in_default_environment(codes, scales, optimizer);
+    detail::fp8_lm_bounds const bound = [&] {
+      detail::default_environment const environment;
+      return detail::bounds_of(codes, scales, optimizer);
+    }();
     float const next_weights = power_of_two_scale<float16>(bound.weights),
                 next_first = power_of_two_scale<float8_e4m3fn>(bound.first),
                 next_second = power_of_two_scale<float16>(bound.second);
@@ -112,6 +103,14 @@ struct fp8_lm {
     weight_scale = next_weights;
     first_scale = next_first;
     second_scale = next_second;
+  }
+
+ private:
+  template <class Values, class T, class R>
+  LOWP_HOST_FN static void store(Values& values, std::span<T> to, float& scale, R const& rounding) {
+    scale = power_of_two_scale<T>(detail::largest_of(values));
+    detail::refuse_if(detail::scaled_cast_on(simd::this_thread{}, values, to,
+                                             detail::make_scaling{scale}, rounding));
   }
 };
 

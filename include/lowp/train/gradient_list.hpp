@@ -7,9 +7,7 @@
 #include <lowp/ops/tensor_list.hpp>
 #include <lowp/train/loss_scaler.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace lowp {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 namespace lowp {
 
@@ -174,15 +175,11 @@ template <kept_as Way, input P, output Least>
 LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float scale = 1) {
   auto const layout = detail::layout_of_way<Way>(scale);
   std::uint32_t const sign = direction == toward::plus_infinity ? 0 : lanes::binary32_sign;
-  using layout_type = std::remove_cv_t<decltype(layout)>;
-  if constexpr (facts_of(Way).is_stochastic)
-    detail::refuse_if(detail::transform_on(
-        simd::this_thread{}, detail::least_update<layout_type, stochastic_bits>{layout, {}, sign},
-        nearest_even{}, least, p));
-  else
-    detail::refuse_if(detail::transform_on(
-        simd::this_thread{}, detail::least_update<layout_type, nearest_even>{layout, {}, sign},
-        nearest_even{}, least, p));
+  using rounding = std::conditional_t<facts_of(Way).is_stochastic, stochastic_bits, nearest_even>;
+  detail::refuse_if(detail::transform_on(
+      simd::this_thread{},
+      detail::least_update<std::remove_cv_t<decltype(layout)>, rounding>{layout, {}, sign},
+      nearest_even{}, least, p));
 }
 
 }  // namespace functions

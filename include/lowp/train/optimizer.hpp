@@ -48,12 +48,30 @@ LOWP_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 
 
 inline namespace LOWP_UNIT {
 
-/// A hyper-parameter, finite and at least 0 unless a flag says otherwise.
+/// A number, finite and at least 0 unless a flag says otherwise.
 struct hyper_parameter {
   char const* name;
   double value;
-  bool is_below_one = false, may_be_negative = false;
+  bool is_below_one = false, may_be_negative = false, is_above_zero = false;
 };
+
+/// Returns the error text of the first number that is wrong, empty if all are right.
+LOWP_COLD inline error_text check_numbers(std::string const& prefix,
+                                          std::initializer_list<hyper_parameter> all) {
+  for (hyper_parameter const& h : all) {
+    unpacked const value = unpack(h.value);  // -ffast-math assumes no NaN or infinity
+    bool const is_number = !value.nan && !value.infinite, is_zero = value.significand == 0;
+    if (is_number && (h.may_be_negative || !value.negative || is_zero) &&
+        !(h.is_below_one && value.exponent >= 0) && !(h.is_above_zero && is_zero))
+      continue;
+    return prefix + h.name + " is " + text_of(h.value) +
+           (h.is_below_one      ? ", not in [0, 1)"
+            : h.may_be_negative ? ", not finite"
+            : h.is_above_zero   ? ", not finite and above 0"
+                                : ", not finite and at least 0");
+  }
+  return {};
+}
 
 LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
                                                    std::initializer_list<hyper_parameter> all) {
@@ -62,19 +80,7 @@ LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::u
   if (step > std::uint64_t{1} << 63)
     return prefix + "step is " + text_of(step) + ", or " +
            text_of(static_cast<std::int64_t>(step)) + ", and counts from 1";
-  for (hyper_parameter const& h : all) {
-    unpacked const value = unpack(h.value);  // -ffast-math assumes no NaN or infinity
-    bool const is_number = !value.nan && !value.infinite;
-    bool const is_negative = value.negative && value.significand != 0;
-    if (is_number && (h.may_be_negative || !is_negative) &&
-        !(h.is_below_one && value.exponent >= 0))
-      continue;
-    return prefix + h.name + " is " + text_of(h.value) +
-           (h.is_below_one      ? ", not in [0, 1)"
-            : h.may_be_negative ? ", not finite"
-                                : ", not finite and at least 0");
-  }
-  return {};
+  return check_numbers(prefix, all);
 }
 
 }  // namespace LOWP_UNIT

@@ -12,6 +12,7 @@
 #include <lowp/format/math.hpp>
 #include <lowp/measure/gradients.hpp>
 #include <lowp/report/update_report.hpp>
+#include <lowp/train/optimizer.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -67,29 +68,6 @@ struct watched_tensor {
   }
 };
 
-}  // namespace LOWP_UNIT
-
-namespace detail::inline LOWP_UNIT {
-
-inline error_text invalid(stall_policy const& policy) {
-  for (auto const& [name, value] : {std::pair{"window", policy.window},
-                                    {"least_applied", policy.least_applied},
-                                    {"evidence", policy.evidence}}) {
-    unpacked const parts = unpack(value);
-    bool const is_zero = parts.significand == 0 && !parts.nan && !parts.infinite;
-    if (parts.nan || parts.infinite || (parts.negative && !is_zero))
-      return std::string("stall_watch: ") + name + " is " + text_of(value) +
-             ", not finite and at least 0";
-  }
-  if (policy.window < 1)
-    return "stall_watch: window is " + text_of(policy.window) + " steps, not at least 1";
-  return {};
-}
-
-}  // namespace detail::inline LOWP_UNIT
-
-inline namespace LOWP_UNIT {
-
 struct stall_alarm {
   std::size_t tensor;
   std::uint64_t step;
@@ -117,7 +95,13 @@ class stall_watch {
  public:
   /// @throws std::invalid_argument  a number of `policy` is negative or not finite; window below 1
   explicit stall_watch(stall_policy const& policy = {}) : policy_(policy) {
-    detail::refuse_if(detail::invalid(policy));
+    detail::refuse_if(
+        detail::check_numbers("stall_watch: ", {{"window", policy.window},
+                                                {"least_applied", policy.least_applied},
+                                                {"evidence", policy.evidence}}));
+    if (policy.window < 1)
+      detail::refuse_if("stall_watch: window is " + detail::text_of(policy.window) +
+                        " steps, not at least 1");
   }
 
   /// Adds a tensor whose values, however kept, have gaps of at most `largest_gap`. Returns its
@@ -169,10 +153,7 @@ class stall_watch {
     return tensors_[tensor];
   }
   static void refuse_unless_finite(std::string const& tensor, char const* what, double x) {
-    detail::unpacked const parts = detail::unpack(x);
-    if (parts.nan || parts.infinite || (parts.negative && parts.significand != 0))
-      detail::refuse_if("stall_watch: " + tensor + ": " + what + " is " + detail::text_of(x) +
-                        ", not finite and at least 0");
+    detail::refuse_if(detail::check_numbers("stall_watch: " + tensor + ": ", {{what, x}}));
   }
   template <class P>
   static double gap_of(P const& weights) {

@@ -4,12 +4,9 @@
 #include <lowp/ops/fused_add.hpp>
 #include <lowp/ops/lists.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace lowp::detail {

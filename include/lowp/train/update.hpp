@@ -10,7 +10,6 @@
 #include <lowp/train/adamw.hpp>
 #include <lowp/train/sgd.hpp>
 
-#include <array>
 #include <concepts>
 #include <cstdint>
 #include <tuple>

@@ -126,12 +126,8 @@ class watch_frames {
   /// Begins a frame in place of the oldest one. Returns its number; numbers start at 1.
   std::uint64_t begin(std::size_t place, watch_pass pass, std::uint64_t step) {
     watch_frame& frame = ring_[next_ % ring_.size()];
-    frame.number = ++next_;
-    frame.step = step;
-    frame.place = place;
-    frame.pass = pass;
-    frame.is_open = true;
     frame.lines.clear();
+    frame = {++next_, step, place, pass, true, std::move(frame.lines)};
     return next_;
   }
   /// Returns null if a later frame has taken its memory.
@@ -161,7 +157,8 @@ class watch_frames {
     bool const is_input = line.role == watch_role::input;
     std::string name = is_backward ? "grad_" : "";
     name += is_input ? "input" : "output";
-    if (is_input || is_backward || outputs_of(frame) > 1)
+    if (is_input || is_backward ||
+        std::ranges::count(frame.lines, watch_role::output, &watch_line::role) > 1)
       name.append("[").append(std::to_string(line.number)).append("]");
     return name;
   }
@@ -219,13 +216,6 @@ class watch_frames {
   }
 
  private:
-  static std::size_t outputs_of(watch_frame const& frame) {
-    std::size_t outputs = 0;
-    for (watch_line const& line : frame.lines)
-      if (line.role == watch_role::output) ++outputs;
-    return outputs;
-  }
-
   std::vector<watch_frame> ring_;
   std::uint64_t next_ = 0;  ///< number of the last frame
 };
