@@ -169,7 +169,7 @@ class tile_runner {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
       p.encode(thread_, x[0], at, count);
-    } else if constexpr (requires { totals::sees_codes; }) {
+    } else if constexpr (requires { requires totals::sees_codes; }) {
       chunk_bits const random = p.bits(at);
       p.clear();
       LOWP_UNROLL_ON_GPU

@@ -10,7 +10,6 @@
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/simd/executors.hpp>
 
-#include <algorithm>
 #include <cstddef>
 
 namespace lowp {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/format/math.hpp>
+#include <lowp/measure/census/magnitude_range.hpp>
 #include <lowp/report/exact_sum.hpp>
 #include <lowp/report/lanes.hpp>
 
@@ -57,32 +58,20 @@ namespace detail {
 
 template <clampable T, class F>
 class clamp_lanes {
-  using U = lanes::word<F>;
   static constexpr std::uint32_t limit = lanes::bits(convert<float>(clamp_limit<T>));
 
  public:
-  LOWP_FN void add(F const& x) {
-    U const a = lanes::magnitude(x);
-    auto const beyond = lanes::greater(a, lanes::broadcast<U>(limit));
-    if (!lanes::any(beyond)) return;
-    constexpr std::uint32_t infinity = lanes::binary32_infinity;
-    std::uint32_t const nans = lanes::count(lanes::greater(a, lanes::broadcast<U>(infinity)));
-    std::uint32_t const special =
-        lanes::count(lanes::greater(a, lanes::broadcast<U>(infinity - 1)));
-    nan_ += nans;
-    infinite_ += special - nans;
-    beyond_ += lanes::count(beyond) - special;
-  }
+  LOWP_FN void add(F const& x) { unsound_.add(lanes::magnitude(x), limit + 1); }
   LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
     add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
   }
   LOWP_FN void fold() {}
   LOWP_FN clamp_report total(std::uint64_t count) const {
-    return {count, nan_, infinite_, beyond_};
+    return {count, unsound_.nan, unsound_.infinite, unsound_.finite};
   }
 
  private:
-  std::uint64_t nan_ = 0, infinite_ = 0, beyond_ = 0;
+  unsound_counts<lanes::word<F>> unsound_;
 };
 
 template <clampable T, class F>

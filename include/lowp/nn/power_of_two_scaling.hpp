@@ -23,28 +23,20 @@ struct reported_scaling {
   LOWP_FN scaling_outcome<F> operator()(F& to, F const& from) const {
     using U = lanes::word<F>;
     constexpr std::uint32_t border = borders_of<T>.overflow;
-    U const zero = lanes::broadcast<U>(0), one = lanes::broadcast<U>(1);
     to = lanes::mul(from, lanes::broadcast<F>(scale));
     U const product = lanes::hidden(lanes::magnitude(to));
     auto const is_number = lanes::is_finite(from);
     auto const overflows =
         lanes::mask_and(is_number, lanes::greater(product, lanes::broadcast<U>(border - 1)));
     // Scaled back by a power of two, the rounded product is the input if nothing was lost.
-    U const kept =
-        lanes::select(lanes::mask_or(overflows, lanes::mask_not(is_number)), zero, product);
+    auto const has_result = lanes::mask_and(is_number, lanes::mask_not(overflows));
+    U const kept = lanes::select(has_result, product, lanes::broadcast<U>(0));
     F const back = lanes::mul(rounded_magnitude<T, F>(kept), lanes::broadcast<F>(inverse));
     auto const is_same = lanes::equal(lanes::bits(back), lanes::magnitude(from));
-    auto const is_exact =
-        lanes::mask_or(lanes::mask_or(is_same, overflows), lanes::mask_not(is_number));
-    return {lanes::select(overflows, one, zero), lanes::select(is_exact, zero, one)};
+    return {overflows, lanes::mask_and(has_result, lanes::mask_not(is_same))};
   }
 };
 
-/// A power of two that the caller knows.
-struct make_exact_scaling {
-  int exponent;
-  LOWP_FN scaling operator()() const { return {power_of_two(exponent)}; }
-};
 template <census_target T>
 struct make_reported_scaling {
   int exponent;
@@ -69,7 +61,7 @@ template <class Executor, class In, class Out, class Report = simd::no_report>
   simd::operand<T, simd::access::write> const written{std::ranges::data(out)};
   simd::operand<element_of<In>, simd::access::read> const read{std::ranges::data(in)};
   if constexpr (std::same_as<Report, simd::no_report>)
-    executor(make_exact_scaling{exponent}, to.size, report, written, read);
+    executor(make_scaling{power_of_two(exponent)}, to.size, report, written, read);
   else
     executor(make_reported_scaling<T>{exponent}, to.size, report, written, read);
   return {};

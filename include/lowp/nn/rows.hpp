@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <string>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp::detail {
 

@@ -30,25 +30,21 @@ struct scaling_report {
 
 namespace detail {
 
-/// Outcomes in lanes: 1 if the element overflowed or was rounded, else 0.
+/// Lanes whose elements overflowed or were rounded.
 template <class F>
 struct scaling_outcome {
-  lanes::word<F> overflowed, inexact;
+  lanes::mask<F> overflowed, inexact;
 };
 
 template <class F>
 class scaling_lanes {
-  using U = lanes::word<F>;
-
  public:
   LOWP_FN void add(scaling_outcome<F> const& x) {
-    overflowed_ += lanes::count(lanes::equal(x.overflowed, lanes::broadcast<U>(1)));
-    inexact_ += lanes::count(lanes::equal(x.inexact, lanes::broadcast<U>(1)));
+    overflowed_ += lanes::count(x.overflowed);
+    inexact_ += lanes::count(x.inexact);
   }
   LOWP_FN void add_masked(lanes::mask<F> const& is_element, scaling_outcome<F> const& x) {
-    U const zero = lanes::broadcast<U>(0);
-    add({lanes::select(is_element, x.overflowed, zero),
-         lanes::select(is_element, x.inexact, zero)});
+    add({lanes::mask_and(is_element, x.overflowed), lanes::mask_and(is_element, x.inexact)});
   }
   LOWP_FN void fold() {}
   LOWP_FN scaling_report total(std::uint64_t count) const { return {count, overflowed_, inexact_}; }

@@ -17,8 +17,8 @@ struct plain_score {
 };
 
 /// d = max - score, and the sum of e^-d. If every score is -inf, the maximum is taken as 0: each d
-/// is infinite and the sum 0. A NaN score, or +inf - +inf, makes d NaN, and then the sum. The result
-/// is e^-d / sum, as a product with the sum's reciprocal; or -d - ln(sum).
+/// is infinite and the sum 0. A NaN score, or +inf - +inf, makes d NaN, and then the sum. The
+/// result is e^-d / sum, as a product with the sum's reciprocal; or -d - ln(sum).
 template <class Score, bool IsLog = false>
 struct softmax_rows {
   using folds = std::tuple<fold::maximum, fold::sum>;

@@ -17,6 +17,11 @@ struct amax {
   LOWP_FN constexpr float value() const { return __builtin_bit_cast(float, bits); }
   LOWP_FN constexpr explicit operator float() const { return value(); }
 
+  /// Merges the maximum of another shard.
+  LOWP_FN constexpr amax& operator+=(amax const& other) {
+    add(other);
+    return *this;
+  }
   /// Merges another maximum, alone or beside other threads.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(amax const& other, Atomics const& atomics = {}) {
@@ -31,6 +36,8 @@ class amax_lanes {
   using U = lanes::word<F>;
 
  public:
+  static constexpr bool sees_codes = false;
+
   LOWP_FN void add(F const& x) { largest_ = lanes::max(largest_, lanes::magnitude(x)); }
   LOWP_FN void add(amax_lanes const& other) { largest_ = lanes::max(largest_, other.largest_); }
   LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {

@@ -16,6 +16,11 @@ struct update_amax {
   amax gradient;  ///< as given
   amax weight;    ///< as stored: after the update, and rounded
 
+  /// Merges the maxima of another shard or tensor.
+  LOWP_FN constexpr update_amax& operator+=(update_amax const& other) {
+    add(other);
+    return *this;
+  }
   /// Merges other maxima, alone or beside other threads.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(update_amax const& other, Atomics const& atomics = {}) {

@@ -76,6 +76,12 @@ struct basic_update_report {
     return whole == 0 ? 1 : applied.value() / whole;
   }
 
+  /// Merges the report of another shard or tensor.
+  LOWP_FN basic_update_report& operator+=(basic_update_report const& other) {
+    add(other);
+    return *this;
+  }
+
   /// Adds a partial or a report, alone or beside other threads.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_update_report<Other> const& other, Atomics const& atomics = {}) {

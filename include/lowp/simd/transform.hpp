@@ -115,7 +115,7 @@ struct element_call {
     if constexpr (!is_reported) {
       function(value[I]...);
       store<false>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
-    } else if constexpr (requires { Totals::sees_codes; }) {
+    } else if constexpr (requires { requires Totals::sees_codes; }) {
       auto const before = p.codes(k);
       F const old = value[0];
       F const u = function(value[I]...);

@@ -46,21 +46,21 @@ class abs_range_lanes {
  public:
   LOWP_FN void add(F const& x) {
     U const a = lanes::hidden(lanes::magnitude(x));
-    count_beyond(a);
+    unsound_.add(a, borders_of<To>.overflow);
     largest_ = lanes::max(largest_, a);
     least_ = lanes::min(least_, a);
   }
   LOWP_FN void add_masked(M const& is_element, F const& x) {
     U const a = lanes::hidden(lanes::magnitude(x));
     U const large = lanes::select(is_element, a, lanes::broadcast<U>(0));
-    count_beyond(large);
+    unsound_.add(large, borders_of<To>.overflow);
     largest_ = lanes::max(largest_, large);
     least_ = lanes::min(least_, lanes::select(is_element, a, none()));
   }
   LOWP_FN void fold() {}
 
   LOWP_FN abs_range total(std::uint64_t count) const {
-    abs_range all{count, nan_, infinite_, overflow_, {}, {}};
+    abs_range all{count, unsound_.nan, unsound_.infinite, unsound_.finite, {}, {}};
     for (int i = 0; i < lane<U>::lanes; ++i) {
       all.max_abs += amax{lane<U>::at(largest_, i)};
       std::uint32_t const least = lane<U>::at(least_, i);
@@ -73,20 +73,8 @@ class abs_range_lanes {
  private:
   LOWP_FN static U none() { return lanes::broadcast<U>(lanes::binary32_infinity); }
 
-  /// Counts unsound elements, with one comparison if there are none.
-  LOWP_FN void count_beyond(U const& a) {
-    M const beyond = lanes::greater(a, lanes::broadcast<U>(borders_of<To>.overflow - 1));
-    if (!lanes::any(beyond)) return;
-    std::uint32_t const special =
-        lanes::count(lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity - 1)));
-    std::uint32_t const nan = lanes::count(lanes::greater(a, none()));
-    nan_ += nan;
-    infinite_ += special - nan;
-    overflow_ += lanes::count(beyond) - special;
-  }
-
   U largest_ = lanes::broadcast<U>(0), least_ = none();
-  std::uint64_t nan_ = 0, infinite_ = 0, overflow_ = 0;
+  unsound_counts<U> unsound_;
 };
 
 template <census_target To, class F>

@@ -164,7 +164,9 @@ class census_lanes {
   }
 
   LOWP_FN partial_census total(std::uint64_t count) const {
-    partial_census partial{count, nan_, infinite_, overflow_, subnormal_, flushed_, {}, {}, {}, {}};
+    partial_census partial{
+        count, unsound_.nan, unsound_.infinite, unsound_.finite, subnormal_, flushed_, {}, {}, {},
+        {}};
     range_.add_to(partial.max_abs, partial.min_abs);
     partial.max_relative_error.bits = lanes::bits(largest_error());
     all_squares_.add_to(partial.squared_error);
@@ -211,14 +213,9 @@ class census_lanes {
 
   /// Counts elements that are not finite or overflow. Returns the magnitudes with zeros for these.
   LOWP_FN U count_beyond(U const& a) {
-    M const beyond = lanes::greater(a, lanes::broadcast<U>(borders.overflow - 1));
+    M const beyond = unsound_.add(a, borders.overflow);
     if (!lanes::any(beyond)) return a;
     M const special = lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity - 1));
-    M const nan = lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity));
-    std::uint32_t const specials = lanes::count(special), nans = lanes::count(nan);
-    nan_ += nans;
-    infinite_ += specials - nans;
-    overflow_ += lanes::count(beyond) - specials;
     U const zero = lanes::broadcast<U>(0);
     range_.add(lanes::select(special, zero, a));
     return lanes::select(beyond, zero, a);
@@ -228,7 +225,8 @@ class census_lanes {
   F relative_ = lanes::broadcast<F>(0);
   D squares_ = lanes::broadcast<D>(0);
   compensated_lanes<D> all_squares_;
-  std::uint64_t nan_ = 0, infinite_ = 0, overflow_ = 0, subnormal_ = 0, flushed_ = 0, tiny_ = 0;
+  unsound_counts<U> unsound_;
+  std::uint64_t subnormal_ = 0, flushed_ = 0, tiny_ = 0;
 };
 
 LOWP_EXACT_END

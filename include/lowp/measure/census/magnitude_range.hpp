@@ -9,6 +9,26 @@
 
 namespace lowp::detail {
 
+/// Counts of magnitudes, as bits, that are NaN, infinite, or finite and beyond a border.
+template <class U>
+struct unsound_counts {
+  std::uint64_t nan = 0, infinite = 0, finite = 0;
+
+  /// Returns the mask of magnitudes not below the border. If there are none, it only compares once.
+  LOWP_FN auto add(U const& a, std::uint32_t border) {
+    auto const beyond = lanes::greater(a, lanes::broadcast<U>(border - 1));
+    if (!lanes::any(beyond)) return beyond;
+    constexpr std::uint32_t infinity = lanes::binary32_infinity;
+    std::uint32_t const nans = lanes::count(lanes::greater(a, lanes::broadcast<U>(infinity)));
+    std::uint32_t const special =
+        lanes::count(lanes::greater(a, lanes::broadcast<U>(infinity - 1)));
+    nan += nans;
+    infinite += special - nans;
+    finite += lanes::count(beyond) - special;
+    return beyond;
+  }
+};
+
 /// The largest of the magnitudes of floats, as bits, and the least that is not zero.
 template <class U>
 class magnitude_range {
