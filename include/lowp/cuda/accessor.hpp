@@ -10,6 +10,12 @@
 
 namespace lowp::cuda {
 
+/// The code that an element becomes.
+struct stored_code {
+  std::uint32_t code;
+  bool overflowed;
+};
+
 /// The chunks of an operand, one for each pass. Hardware converts pairs:
 ///
 ///     encode(std::type_identity<T>, float, float) -> two codes, to nearest even
@@ -29,14 +35,6 @@ class accessor {
       requires(float x) { Hardware::decode(tag{}, std::uint32_t{}, x, x); };
 
  public:
-  static constexpr bool is_read = KernelOperand::is_read;
-  static constexpr bool is_written = KernelOperand::is_written;
-
-  struct stored {
-    std::uint32_t code;
-    bool overflowed;
-  };
-
   /// Accesses tensor `number` of a list, whose elements begin at *data.
   LOWP_FN accessor(KernelOperand const& s, void* const* data, std::uint32_t number)
       : operand_(s), data_(static_cast<T*>(*data)) {
@@ -49,11 +47,13 @@ class accessor {
 
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
-    if constexpr (is_read) before_[pass].template load<Width>(count, thread, data_ + first);
+    if constexpr (KernelOperand::is_read)
+      before_[pass].template load<Width>(count, thread, data_ + first);
   }
   template <int Width, class Thread>
   LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
-    if constexpr (is_written) after_.template store<Width>(count, thread, data_ + first);
+    if constexpr (KernelOperand::is_written)
+      after_.template store<Width>(count, thread, data_ + first);
   }
 
   LOWP_FN std::uint32_t code(int pass, int k) const { return before_[pass].code(k); }
@@ -95,7 +95,7 @@ class accessor {
   /// Encodes a whole chunk, of which `store` will store the first `count` elements.
   template <class Thread>
   LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t first, int) {
-    if constexpr (is_written) {
+    if constexpr (KernelOperand::is_written) {
       after_ = {};
       chunk_bits const random = bits(first);
       if constexpr (encodes || encodes_randomly) {
@@ -120,7 +120,7 @@ class accessor {
   }
 
   /// Encodes one element. Returns its code and if it overflowed.
-  LOWP_FN stored set(int k, float x, std::uint32_t random) {
+  LOWP_FN stored_code set(int k, float x, std::uint32_t random) {
     if constexpr (narrow<T>) {
       auto const result = detail::encode<T::descriptor>(
           lanes::bits(x), random, mode_of(operand_.rounding), operand_.results);

@@ -46,29 +46,20 @@ class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part.
   template <std::size_t J>
   using part_kernel_operand = std::tuple_element_t<J, std::tuple<Part...>>;
   template <std::size_t J>
-  using part_accessor = accessor<part_kernel_operand<J>, IsComputed, Hardware, Rows>;
+  using part = indexed<J, accessor<part_kernel_operand<J>, IsComputed, Hardware, Rows>>;
   static constexpr std::size_t rounded = Layout::rounded;
 
  public:
-  static constexpr bool is_read = slot_type::is_read;
-  static constexpr bool is_written = slot_type::is_written;
-  struct stored {
-    std::uint32_t code;
-    bool overflowed;
-  };
-
   LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
-      : indexed<I, part_accessor<I>>{part_accessor<I>(s.indexed<I, Part>::value, data + I,
-                                                      number)}...,
-        operand_(s) {}
+      : part<I>{{s.indexed<I, Part>::value, data + I, number}}..., operand_(s) {}
 
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
-    (part<I>().template load<Width>(pass, thread, first, count), ...);
+    (part<I>::value.template load<Width>(pass, thread, first, count), ...);
   }
   template <int Width, class Thread>
   LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
-    (part<I>().template store<Width>(thread, first, count), ...);
+    (part<I>::value.template store<Width>(thread, first, count), ...);
   }
 
   /// Returns the value's own bits. They represent the code of a value that has several codes.
@@ -80,45 +71,30 @@ class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part.
     for (int k = 0; k < chunk_size; ++k) x[k] = value(pass, k);
   }
 
-  LOWP_FN chunk_bits bits(std::uint64_t first) const { return part<rounded>().bits(first); }
-  LOWP_FN void clear() { (part<I>().clear(), ...); }
+  LOWP_FN chunk_bits bits(std::uint64_t first) const { return part<rounded>::value.bits(first); }
+  LOWP_FN void clear() { (part<I>::value.clear(), ...); }
   template <class Thread>
   LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t first, int) {
-    if constexpr (is_written) {
+    if constexpr (slot_type::is_written) {
       clear();
       chunk_bits const random = bits(first);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) set(k, x[k], random(k));
     }
   }
-  LOWP_FN stored set(int k, float x, std::uint32_t random) {
+  LOWP_FN stored_code set(int k, float x, std::uint32_t random) {
     std::uint32_t codes[sizeof...(I)];
     bool const overflowed = operand_.codec.encode(
         x, random, mode_of(operand_.indexed<rounded, part_kernel_operand<rounded>>::value.rounding),
         codes);
-    (part<I>().set_code(k, codes[I]), ...);
+    (part<I>::value.set_code(k, codes[I]), ...);
     return {lanes::bits(detail::written_value<float>(operand_.codec, codes)), overflowed};
   }
 
  private:
-  template <std::size_t J>
-  LOWP_FN part_accessor<J>& part() {
-    return indexed<J, part_accessor<J>>::value;
-  }
-  template <std::size_t J>
-  LOWP_FN part_accessor<J> const& part() const {
-    return indexed<J, part_accessor<J>>::value;
-  }
-  template <std::size_t J>
-  LOWP_FN std::uint32_t part_code(int pass, int k) const {
-    if constexpr (Layout::reads(J))
-      return part<J>().code(pass, k);
-    else
-      return 0;
-  }
   LOWP_FN float value(int pass, int k) const {
-    if constexpr (is_read) {
-      std::uint32_t const codes[] = {part_code<I>(pass, k)...};
+    if constexpr (slot_type::is_read) {
+      std::uint32_t const codes[] = {(Layout::reads(I) ? part<I>::value.code(pass, k) : 0)...};
       return operand_.codec.template decode<float>(codes);
     } else {
       return 0;

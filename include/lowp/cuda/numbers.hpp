@@ -70,9 +70,6 @@ class accessor<KernelOperand, IsComputed, Hardware, Rows> {
   using T = typename KernelOperand::type;
 
  public:
-  static constexpr bool is_read = KernelOperand::is_read;
-  static constexpr bool is_written = KernelOperand::is_written;
-
   LOWP_FN accessor(KernelOperand const& s, void* const* data, std::uint32_t)
       : operand_(s), data_(static_cast<T*>(*data)) {
     if constexpr (KernelOperand::is_random) {
@@ -83,18 +80,19 @@ class accessor<KernelOperand, IsComputed, Hardware, Rows> {
 
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
-    if constexpr (is_read) {
+    if constexpr (KernelOperand::is_read) {
       first_[pass] = first;
       before_[pass].template load<Width>(count, thread, data_ + first);
     }
   }
   template <int Width, class Thread>
   LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
-    if constexpr (is_written) after_.template store<Width>(count, thread, data_ + first);
+    if constexpr (KernelOperand::is_written)
+      after_.template store<Width>(count, thread, data_ + first);
   }
 
   LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
-    if constexpr (is_read) {
+    if constexpr (KernelOperand::is_read) {
       chunk_bits random;
       if constexpr (KernelOperand::is_random)
         random = {origin_.source, origin_.offset + first_[pass]};
@@ -106,7 +104,7 @@ class accessor<KernelOperand, IsComputed, Hardware, Rows> {
   }
   template <class Thread>
   LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t, int) {
-    if constexpr (is_written) {
+    if constexpr (KernelOperand::is_written) {
       after_ = {};
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) after_.set(k, widened_pattern(x[k]));

@@ -28,7 +28,10 @@ struct alone {
 
 /// Merges the report of another shard or tensor.
 template <class Report, class Other>
-  requires requires(Report& to, Other const& from) { to.add(from, detail::alone{}); }
+  requires requires(Report& to, Other const& from) {
+    to.add(from);
+    to.add(from, detail::alone{});
+  }
 LOWP_FN constexpr Report& operator+=(Report& to, Other const& from) {
   to.add(from);
   return to;

@@ -115,8 +115,7 @@ class stall_watch {
   /// @throws std::invalid_argument  a weight is infinite or NaN
   template <input P>
   std::size_t add(std::string name, P const& weights) {
-    double const gap = gap_of(weights);
-    return add(std::move(name), gap);
+    return add(std::move(name), gap_of(weights));
   }
   /// Measures the largest gap again, for weights that have grown.
   template <input P>

@@ -73,7 +73,7 @@ template <class Executor, class P, class G, class... M, std::size_t... I, class 
           class When, class R, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text step_with(Executor const& executor, P& p, G& g,
                                                 std::tuple<M&...> const& moments,
-                                                std::index_sequence<I...> indices,
+                                                std::index_sequence<I...>,
                                                 Optimizer const& optimizer, When const& when,
                                                 R const& rounding, Outcome&... outcome) {
   auto const slots = joined(extents_of("p", p), extents_of("g", g),
@@ -90,7 +90,6 @@ template <class Executor, class P, class G, class... M, std::size_t... I, class 
     if (!optimizer.uses_moments())
       return step_with(executor, p, g, std::tuple<>{}, std::index_sequence<>{}, optimizer, when,
                        rounding, outcome...);
-  static_cast<void>(indices);
   executor(when.template make<typename Optimizer::element>(optimizer), slots[0].size,
            report_among(outcome...), slot<0>(p, rounding, when, outcome...),
            operand_of<simd::access::read>(g),

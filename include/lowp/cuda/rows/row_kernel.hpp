@@ -46,10 +46,6 @@ struct row_kernel_call {
       Scores::size == 1 && Columns::bytes_read == 0 && !has_visible ? 5 : 4;
   static constexpr unsigned team_threads = TeamThreads;
   static constexpr bool is_collective = true;
-  using operation_type = Operation;
-  using to_type = To;
-  using scores_type = Scores;
-  using columns_type = Columns;
 
   Operation operation;
   std::uint64_t rows;
@@ -75,13 +71,12 @@ struct row_kernel_call {
 };
 
 /// The work of a team: its rows, one after another.
-template <class Call, class Thread>
-class row_runner {
-  using team_type = row_team<Call::team_threads, Thread>;
+template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
+          class Thread>
+class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, Thread> {
+  using call_type = row_kernel_call<TeamThreads, Operation, To, Scores, Columns>;
+  using team_type = row_team<TeamThreads, Thread>;
   using hardware = typename Thread::hardware;
-  using Operation = typename Call::operation_type;
-  using Scores = typename Call::scores_type;
-  using Columns = typename Call::columns_type;
   using folds = typename Operation::folds;
   using state = typename Operation::template state<float>;
   template <int I>
@@ -89,13 +84,13 @@ class row_runner {
 
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
   static constexpr int step = team_type::step, stride = team_type::stride;
-  static constexpr bool has_visible = Call::has_visible;
+  static constexpr bool has_visible = call_type::has_visible;
   static constexpr int at_once = chunks_at_once<Scores>;
   /// True if fold 0 takes chunks as they arrive.
   static constexpr bool folds_chunks = team_type::is_warp || !fold_type<0>::is_ordered;
 
  public:
-  LOWP_FN row_runner(Call const& call, Thread const& thread)
+  LOWP_FN row_runner(call_type const& call, Thread const& thread)
       : call_(call),
         thread_(thread),
         team_(thread),
@@ -241,7 +236,7 @@ class row_runner {
   LOWP_FN void write_row(std::uint64_t r, state const& s) const {
     row_accessors<Scores, hardware, 1> from(call_.scores, r, call_.columns);
     row_accessors<Columns, hardware, 1> with(call_.per_column, 0, call_.columns);
-    row_accessor<typename Call::to_type, hardware, 1> to(call_.to, r, call_.columns);
+    row_accessor<To, hardware, 1> to(call_.to, r, call_.columns);
     for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < call_.columns;
          first += stride, offset += stride) {
       int const count = within_chunk(static_cast<int>(call_.columns - first));
@@ -289,7 +284,7 @@ class row_runner {
     return call_.operation.result(s, value, weight[J][k]...);
   }
 
-  Call const& call_;
+  call_type const& call_;
   Thread const& thread_;
   team_type team_;
   row_memory<team_type> cached_;

@@ -98,11 +98,11 @@ struct range_census : basic_census<exact_square_sum> {
     return count - nan - infinite - exponents.total();
   }
 
-  /// Merges the census of another shard or tensor.
-  LOWP_FN range_census& operator+=(range_census const& other) {
-    add(other);
+  using basic_census::add;
+  /// Adds the census of another shard or tensor.
+  LOWP_FN void add(range_census const& other, detail::alone = {}) {
+    basic_census::add(other);
     exponents += other.exponents;
-    return *this;
   }
   /// Adds to the histogram, whose exponents are counted apart.
   template <class Atomics>

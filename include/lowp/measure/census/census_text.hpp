@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lowp/base/error_text.hpp>
 #include <lowp/base/text.hpp>
 #include <lowp/measure/census/census_report.hpp>
 
-#include <cstdint>
 #include <string>
 
 namespace lowp::inline LOWP_UNIT {
@@ -15,21 +15,15 @@ namespace lowp::inline LOWP_UNIT {
 ///     overflow 10, flushed 0, subnormal 12; already infinite 0, NaN 0
 ///     relative error up to 0.00049, mean square error 0.0312
 [[nodiscard]] inline std::string text(range_census const& all) {
-  std::string lines = std::to_string(all.count).append(" elements, ");
-  lines.append(std::to_string(all.zeros())).append(" of them 0");
+  std::string lines = detail::joined_text({all.count, " elements, ", all.zeros(), " of them 0"});
   if (all.exponents.total() != 0)
     lines.append("; magnitudes from ")
         .append(detail::rough_text_of(all.min_abs.value()))
         .append(" to ")
         .append(detail::rough_text_of(all.max_abs.value()));
-  auto const add = [&](char const* what, std::uint64_t many) {
-    lines.append(what).append(std::to_string(many));
-  };
-  add("\noverflow ", all.overflow);
-  add(", flushed ", all.flushed);
-  add(", subnormal ", all.subnormal);
-  add("; already infinite ", all.infinite);
-  add(", NaN ", all.nan);
+  lines +=
+      detail::joined_text({"\noverflow ", all.overflow, ", flushed ", all.flushed, ", subnormal ",
+                           all.subnormal, "; already infinite ", all.infinite, ", NaN ", all.nan});
   return lines.append("\nrelative error up to ")
       .append(detail::rough_text_of(all.max_relative_error.value()))
       .append(", mean square error ")
