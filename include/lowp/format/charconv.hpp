@@ -138,8 +138,7 @@ short_decimal shortest_decimal(T value) {
 /// The text of one number, with room for the longest.
 class short_text {
  public:
-  template <narrow T>
-  explicit short_text(T value) {
+  explicit short_text(narrow auto value) {
     if (signbit(value)) append("-");
     if (isnan(value))
       append("nan");
@@ -230,8 +229,7 @@ std::from_chars_result from_chars(char const* first, char const* last, T& value)
 }
 
 /// The double whose shortest text is the shortest decimal that reads back to `value`.
-template <narrow T>
-double shortest(T value) {
+double shortest(narrow auto value) {
   detail::unpacked u = detail::unpack(value);
   if (!u.nan && !u.infinite && u.significand != 0) {
     u = detail::unpack_decimal(detail::shortest_decimal(value));

@@ -17,9 +17,8 @@ LOWP_FN constexpr T canonical_nan() {
   return from_code<T>(T::descriptor.nan_code());
 }
 
-template <narrow T>
-LOWP_FN constexpr unpacked unpack(T x) {
-  return unpack_pattern<binary32>(decode<T::descriptor>(std::uint32_t{x.bits()}));
+LOWP_FN constexpr unpacked unpack(narrow auto x) {
+  return unpack_pattern<binary32>(decode<x.descriptor>(std::uint32_t{x.bits()}));
 }
 /// Returns u rounded to nearest even, with the default overflow policy.
 template <narrow T>
@@ -31,8 +30,7 @@ LOWP_FN constexpr T nearest_value(unpacked const& u) {
 
 /// Returns an integer that orders as the values do, NaN excepted. Unlike a comparison of floats, it
 /// knows subnormals even if the unit flushes them.
-template <narrow T>
-LOWP_FN constexpr int rank(T x) {
+LOWP_FN constexpr int rank(narrow auto x) {
   auto const m = static_cast<int>(magnitude(x));
   return sign(x) != 0 ? -m : m;
 }
@@ -53,9 +51,8 @@ LOWP_FN constexpr float step_above(std::uint32_t magnitude) {
 
 }  // namespace detail
 
-template <narrow T>
-LOWP_FN constexpr bool isnan(T x) {
-  constexpr format F = T::descriptor;
+LOWP_FN constexpr bool isnan(narrow auto x) {
+  constexpr format F = x.descriptor;
   switch (F.codes) {
     case specials::ieee:
       return detail::magnitude(x) > F.infinity_code();
@@ -67,15 +64,13 @@ LOWP_FN constexpr bool isnan(T x) {
       return false;
   }
 }
-template <narrow T>
-LOWP_FN constexpr bool isinf(T x) {
-  return T::descriptor.has_infinity() && detail::magnitude(x) == T::descriptor.infinity_code();
+LOWP_FN constexpr bool isinf(narrow auto x) {
+  return x.descriptor.has_infinity() && detail::magnitude(x) == x.descriptor.infinity_code();
 }
 LOWP_FN constexpr bool isfinite(narrow auto x) { return !isnan(x) && !isinf(x); }
 /// Returns true if the sign is set; false for the NaN of a format that has only one.
-template <narrow T>
-LOWP_FN constexpr bool signbit(T x) {
-  return detail::sign(x) != 0 && (T::descriptor.has_negative_zero() || !isnan(x));
+LOWP_FN constexpr bool signbit(narrow auto x) {
+  return detail::sign(x) != 0 && (x.descriptor.has_negative_zero() || !isnan(x));
 }
 /// Returns x with a clear sign, also for NaN.
 LOWP_FN constexpr auto abs(narrow auto x) { return signbit(x) ? -x : x; }
@@ -178,17 +173,15 @@ LOWP_FN constexpr T fmax(T x, T y) {
 /// Returns the distance from |x| to the next larger magnitude. The grid continues beyond the
 /// largest finite value; at zero the distance is the smallest subnormal. Returns NaN for infinity
 /// and NaN.
-template <narrow T>
-LOWP_FN constexpr float ulp(T x) {
+LOWP_FN constexpr float ulp(narrow auto x) {
   if (!isfinite(x)) return __builtin_nanf("");
-  return detail::step_above<T::descriptor>(detail::magnitude(x));
+  return detail::step_above<x.descriptor>(detail::magnitude(x));
 }
 
 namespace detail {
 /// Returns the distance to the neighbour away from zero, or to the one toward it.
-template <narrow T>
-LOWP_FN constexpr float gap(T x, bool outward) {
-  constexpr format F = T::descriptor;
+LOWP_FN constexpr float gap(narrow auto x, bool outward) {
+  constexpr format F = x.descriptor;
   constexpr float none = __builtin_nanf("");
   if (!isfinite(x)) return none;
   std::uint32_t const m = magnitude(x);

@@ -6,6 +6,7 @@
 #include <lowp/lanes/lanes.hpp>
 #include <lowp/simd/wide.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -124,18 +125,15 @@ LOWP_HOST_FN mask<Isa> first_lanes(int count) {
 /// An order of bytes for VPSHUFB: in every four words, it moves the low halves before the high
 /// ones.
 template <class Isa>
-struct byte_order {
-  std::uint8_t from[4 * Isa::lanes];
-  constexpr byte_order() : from{} {
-    constexpr int in_register = 16;
-    for (int i = 0; i < 4 * Isa::lanes; ++i) {
-      int const number = i % in_register / 2;
-      from[i] = static_cast<std::uint8_t>(number % 4 * 4 + number / 4 * 2 + i % 2);
-    }
+inline constexpr auto low_halves_first = [] {
+  constexpr std::size_t in_register = 16;
+  std::array<std::uint8_t, 4 * Isa::lanes> from{};
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t const number = i % in_register / 2;
+    from[i] = static_cast<std::uint8_t>(number % 4 * 4 + number / 4 * 2 + i % 2);
   }
-};
-template <class Isa>
-inline constexpr byte_order<Isa> low_halves_first;
+  return from;
+}();
 
 }  // namespace lowp::simd
 

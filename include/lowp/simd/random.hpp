@@ -77,16 +77,13 @@ LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, block_words<I
 /// The order of blocks in the lanes. The numbers of even lanes, followed by those of odd lanes, are
 /// then in the order of the blocks.
 template <class Isa>
-struct block_order {
-  static constexpr int half = Isa::lanes / 2;
-  std::uint64_t number[chains * half];
-  constexpr block_order() : number{} {
-    for (int i = 0; i < chains * half; ++i)
-      number[i] = static_cast<std::uint64_t>(i / half * half + i % 2 * (half / 2) + i % half / 2);
-  }
-};
-template <class Isa>
-inline constexpr block_order<Isa> order_of_blocks;
+inline constexpr auto order_of_blocks = [] {
+  constexpr std::size_t half = Isa::lanes / 2;
+  std::array<std::uint64_t, chains * half> number{};
+  for (std::size_t i = 0; i < number.size(); ++i)
+    number[i] = i / half * half + i % 2 * (half / 2) + i % half / 2;
+  return number;
+}();
 
 /// Computes the bits of a batch of elements from `index`, a multiple of the batch.
 template <class Isa>
@@ -95,7 +92,7 @@ LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& k
   using W = block_words<Isa>;
   std::uint64_t const counter = source.counter(index);
   W first;
-  __builtin_memcpy(&first.v, order_of_blocks<Isa>.number, sizeof(first.v));
+  __builtin_memcpy(&first.v, &order_of_blocks<Isa>, sizeof(first.v));
   W w[4];
   source.words(w, first + lane<W>::broadcast(static_cast<std::uint32_t>(counter)), counter, keys);
 

@@ -20,8 +20,7 @@ struct kahan_layout {
   template <class U>
   class codec {
    public:
-    template <class R>
-    LOWP_FN codec(kahan_layout const&, R const& rounding, overflow policy, nans kind)
+    LOWP_FN codec(kahan_layout const&, auto const& rounding, overflow policy, nans kind)
         : value_(nearest_even{}, policy, kind),
           compensation_(rounding, overflow::saturate, nans::canonical) {}
 

@@ -56,8 +56,7 @@ template <element T, class U>
 struct part_codec {
   special_results<U> results;
 
-  template <class R>
-  LOWP_FN part_codec(R const& rounding, overflow policy, nans kind)
+  LOWP_FN part_codec(auto const& rounding, overflow policy, nans kind)
       : results(special_results_of<T::descriptor, U>(rounding, policy, kind)) {}
 
   template <class F>
@@ -72,8 +71,7 @@ struct part_codec {
 
 template <class U>
 struct part_codec<float, U> {
-  template <class R>
-  LOWP_FN part_codec(R const&, overflow, nans) {}
+  LOWP_FN part_codec(auto const&, overflow, nans) {}
 
   template <class F>
   LOWP_FN static F decode(U const& code) {

@@ -22,8 +22,7 @@ struct master_layout {
   template <class U>
   class codec {
    public:
-    template <class R>
-    LOWP_FN codec(master_layout const&, R const& rounding, overflow policy, nans kind)
+    LOWP_FN codec(master_layout const&, auto const& rounding, overflow policy, nans kind)
         : weights_(rounding, policy, kind), copy_(copied(rounding), policy, kind) {}
 
     template <class F>

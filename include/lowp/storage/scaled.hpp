@@ -26,8 +26,7 @@ struct scaled_layout {
   template <class U>
   class codec {
    public:
-    template <class R>
-    LOWP_FN codec(scaled_layout const& layout, R const& rounding, overflow policy, nans kind)
+    LOWP_FN codec(scaled_layout const& layout, auto const& rounding, overflow policy, nans kind)
         : layout_(layout), part_(rounding, policy, kind) {}
 
     template <class F>

@@ -46,8 +46,7 @@ struct split_layout {
   template <class U>
   class codec {
    public:
-    template <class R>
-    LOWP_FN codec(split_layout const&, R const& rounding, overflow policy, nans kind)
+    LOWP_FN codec(split_layout const&, auto const& rounding, overflow policy, nans kind)
         : canonical_(kind == nans::canonical) {
       bool const clamps = special_codes_of<narrow_format>(policy).infinite != infinity >> low_bits;
       largest_ = clamps ? largest : infinity;
