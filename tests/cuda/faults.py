@@ -9,6 +9,7 @@ made. With WORD it plants only faults whose line has that word. It prints a line
 fails if one survives."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -48,7 +49,7 @@ FAULTS = [
     ("thread.cuh", "bytes[block_threads * sizeof(T)];", "bytes[block_threads / 2 * sizeof(T)];", "reports", "*amax*", False),
     ("thread.cuh", "return gridDim.x;", "return gridDim.x + 1;", "reports", "*list*", False),
     ("thread.cuh", "reinterpret_cast<function*>(bytes) = make();\n      __syncthreads();", "reinterpret_cast<function*>(bytes) = make();", "replay", "*step", True),
-    ("thread.cuh", "if (threadIdx.x == 0) *reinterpret", "if (threadIdx.x == 1) *reinterpret", "replay", "*step", True),
+    ("thread.cuh", "if (threadIdx.x == 0) *reinterpret", "*reinterpret", "replay", "*step", True),
     (None, "gpuemu_barrier(", "(void)(", "reports", "*amax*", True),
     (None, "gpuemu_barrier(", "(void)(", "pieces", "*", True),
     (None, "warp_barrier, 4294967295u", "vote_any, 4294967295u", "reports", "*blocks", True),
@@ -78,7 +79,7 @@ FAULTS = [
 class Bench:
     def __init__(self, root, folder, emulation, device, nvcc):
         self.root, self.folder, self.emulation, self.device, self.nvcc = root, folder, emulation, device, nvcc
-        self.programs = {}
+        self.programs, self.passed = {}, set()
         self.flags = subprocess.check_output([emulation / "flags"], text=True).split()
 
     def build(self, name, include, program):
@@ -90,9 +91,25 @@ class Bench:
              "-lgtest_main", "-lgtest", "-lpthread"], capture_output=True, text=True)
         return program if compiled.returncode == 0 else None
 
-    def clean(self, name):
+    def headers(self):
+        """Copies the headers, with the portable backend alone: that halves the time to compile."""
+        include = self.folder / "include"
+        shutil.rmtree(include, ignore_errors=True)
+        shutil.copytree(self.root / "include", include)
+        dispatch = include / "lowp/simd/dispatch.hpp"
+        source = dispatch.read_text()
+        dispatch.write_text(re.sub(r"using native = isa_list<.*,.*>;", "using native = isa_list<portable>;", source))
+        return include
+
+    def clean(self, name, tests, variables):
+        """Returns the program NAME without a fault; these tests pass."""
         if name not in self.programs:
-            self.programs[name] = self.build(name, self.root / "include", self.folder / f"clean_{name}")
+            self.programs[name] = self.build(name, self.headers(), self.folder / f"clean_{name}")
+        key = (name, tests, len(variables))
+        if key not in self.passed:
+            if not self.programs[name] or not self.passes(self.programs[name], tests, variables):
+                sys.exit(f"{name} {tests} fails without a fault")
+            self.passed.add(key)
         return self.programs[name]
 
     def passes(self, program, tests, variables):
@@ -107,11 +124,11 @@ class Bench:
     def find(self, header, text, other, name, tests, is_checked):
         """Returns "found", or the reason that it is not."""
         variables = dict(RACES) if is_checked else {}
+        program = self.clean(name, tests, variables)
         if header is None:
-            return "SURVIVED" if self.passes(self.clean(name), tests, {**variables, "GPUEMU_MUTATE": f"{text}={other}"}) else "found"
-        include = self.folder / "include"
-        shutil.rmtree(include, ignore_errors=True)
-        shutil.copytree(self.root / "include", include)
+            mutated = {**variables, "GPUEMU_MUTATE": f"{text}={other}"}
+            return "SURVIVED" if self.passes(program, tests, mutated) else "found"
+        include = self.headers()
         path = include / "lowp/cuda" / header
         source = path.read_text()
         if source.count(text) == 0:
@@ -130,10 +147,6 @@ def main():
     bench = Bench(root, folder, emulation, device, nvcc)
     chosen = [fault for fault in FAULTS if word in str(fault)]
     wrong = []
-    # Without a fault all of them pass.
-    for name, tests, is_checked in sorted({fault[3:] for fault in chosen}):
-        if not bench.clean(name) or not bench.passes(bench.clean(name), tests, RACES if is_checked else {}):
-            sys.exit(f"{name} {tests} fails without a fault")
     for fault in chosen:
         begin = time.time()
         result = bench.find(*fault)
