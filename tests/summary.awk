@@ -15,15 +15,15 @@ next_is_reason { own[++owns] = $0; next_is_reason = 0 }
 /^\[==========\] [0-9]+ tests? from .* ran\./ { ran = $2 }
 /^\[  PASSED  \] [0-9]+ tests?\./ { passes = $4 }
 /^\[  FAILED  \] [0-9]+ tests?, listed below/ { fails = $4 }
-/^Test (Passed|Failed|Skipped|Not Run|timeout)/ || /^Test Timeout/ {
+/^Test (Passed|Failed|Skipped|Not Run|timeout|Pass Reason|Fail Reason)/ || /^Test Timeout/ {
   if (why != "") {
     reason(why, 1)
   } else if (ran > 0) {
     passed += passes
     failed += fails
     for (i = 1; i <= owns; ++i) reason(own[i], 1)
-    if ($0 !~ /^Test Passed/ && fails == 0) ++failed
-  } else if ($0 ~ /^Test Passed/) {
+    if ($0 !~ /^Test Pass/ && fails == 0) ++failed
+  } else if ($0 ~ /^Test Pass/) {
     ++passed
   } else {
     ++failed

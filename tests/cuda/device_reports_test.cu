@@ -38,7 +38,7 @@ TEST_F(device_reports, amax_of_an_update) {
 
 // More tiles than blocks, so that a block adds to the reports of two tensors.
 TEST_F(device_reports, list_of_tensors) {
-  constexpr std::size_t large = 3'000'001;
+  constexpr std::size_t large = 4'300'001;
   std::vector<trained> want;
   std::vector<std::unique_ptr<trained_on_device>> tensors;
   std::vector<lowp::cuda::adamw_tensor<lowp::bfloat16, lowp::bfloat16, float, float>> list;

@@ -24,5 +24,9 @@ expect("${program}a.cpp:3: Skipped\nno GPU\n\nb.cpp:4: Skipped\nno GPU\n[  PASSE
        "10 passed, 0 failed, 2 skipped (no GPU: 2)")
 expect("${script}SKIPPED: clang++ is not installed\nTest Skipped.\n${program}[  PASSED  ] 12 tests.\nTest Passed.\n"
        "12 passed, 0 failed, 1 skipped (clang++ is not installed: 1)")
+expect("${script}SKIPPED: there is no GPU\n<end of output>\nTest Pass Reason:\nSkip regular expression found\n"
+       "0 passed, 0 failed, 1 skipped (there is no GPU: 1)")
+expect("${program}[  PASSED  ] 12 tests.\nTest Fail Reason:\nError regular expression found\n"
+       "12 passed, 1 failed, 0 skipped")
 expect("${script}SKIPPED: lowp: LOWP_ISA=avx512 is not a backend here; there is portable\nTest Passed.\n"
        "0 passed, 0 failed, 1 skipped (a backend that this machine lacks: 1)")

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plants faults in the device-only code, one at a time; each must make a device test fail.
+
+    python3 tests/cuda/faults.py ROOT FOLDER EMULATION DEVICE NVCC [WORD]
+
+FOLDER is for its files. EMULATION is the folder that LOWP_GPU names, and DEVICE the one that its `setup`
+made. With WORD it plants only faults whose line has that word. It prints a line for each fault, and
+fails if one survives."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+# The programs are those of the default suite: source and part.
+PROGRAMS = {"convert": 0, "pieces": 0, "replay": 0, "reports": 0, "watch": 0}
+RACES = {"GPUEMU_RACES": "1", "GPUEMU_SEED": "1"}
+
+# Header (below include/lowp/cuda), text, replacement, program, tests, and if the checks must find it.
+# A header of None stands for the translated code of all kernels: then nothing is compiled.
+FAULTS = [
+    ("convert.cuh", '"=r"(pair) : "f"(second), "f"(first));', '"=r"(pair) : "f"(first), "f"(second));', "convert", "*.bfloat16", False),
+    ("convert.cuh", '"=h"(pair) : "f"(second), "f"(first));', '"=h"(pair) : "f"(first), "f"(second));', "convert", "*.float8*", False),
+    ("convert.cuh", "cvt.rn.bf16x2.f32", "cvt.rz.bf16x2.f32", "convert", "*.bfloat16", False),
+    ("convert.cuh", "cvt.rn.f16x2.f32", "cvt.rz.f16x2.f32", "convert", "*.float16", False),
+    ("convert.cuh", "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.satfinite.e5m2x2.f32", "convert", "*.float8_e4m3fn", False),
+    ("convert.cuh", "cvt.rn.f16x2.e4m3x2", "cvt.rn.f16x2.e5m2x2", "convert", "*.float8_e4m3fn", False),
+    ("convert.cuh", "static_cast<std::uint16_t>(pair << 8)", "static_cast<std::uint16_t>(pair)", "convert", "*.float8_e5m2", False),
+    ("convert.cuh", "static_cast<std::uint16_t>(pair >> 16)", "static_cast<std::uint16_t>(pair)", "convert", "*.float16", False),
+    # NaN, and saturation against infinity.
+    ("accessor.hpp", "if (largest <= operand_.limit)", "if (largest <= 0xffffffffU)", "convert", "*.float*", False),
+    ("accessor.hpp", "(codes.code(k) & magnitudes) < least_nan &&", "(codes.code(k) & magnitudes) <= least_nan &&", "convert", "*.float16", False),
+    ("kernel_operand.hpp", "return alike ? lanes::binary32_infinity", "return true || alike ? lanes::binary32_infinity", "convert", "*.float8*", False),
+    # The last tile.
+    ("kernel.hpp", "tensor.count - first >= per_pass * passes", "tensor.count - first >= per_pass", "convert", "*.float8*", False),
+    ("kernel_operands.hpp", "(count % per_tile != 0 ? 1 : 0)", "0", "replay", "*", False),
+    # Random bits.
+    ("random.hpp", "    skip<1>(pass, shift);\n", "", "replay", "*rounding", False),
+    ("random.hpp", "return k < 4 ? word_[k] & 0xffff : word_[k - 4] >> 16;", "return k < 4 ? word_[k] >> 16 : word_[k - 4] & 0xffff;", "replay", "*rounding", False),
+    ("random.hpp", "std::uint64_t const counter = source", "std::uint32_t const counter = source", "replay", "*rounding", False),
+    # Threads that work together.
+    ("thread.cuh", "return atomicAdd(reinterpret_cast<unsigned long long*>(&word), x);", "std::uint64_t const was = word; word += x; return was;", "reports", "*amax*:*census*", True),
+    ("thread.cuh", "return atomicAdd(&word, x);", "std::uint32_t const was = word; word += x; return was;", "reports", "*census*", True),
+    ("thread.cuh", "return atomicMax(&word, x);", "return atomicExch(&word, x);", "reports", "*amax*", False),
+    ("thread.cuh", "int distance = N / 2;", "int distance = N / 4;", "reports", "*blocks", False),
+    ("thread.cuh", "bytes[block_threads * sizeof(T)];", "bytes[block_threads / 2 * sizeof(T)];", "reports", "*amax*", False),
+    ("thread.cuh", "return gridDim.x;", "return gridDim.x + 1;", "reports", "*list*", False),
+    ("thread.cuh", "reinterpret_cast<function*>(bytes) = make();\n      __syncthreads();", "reinterpret_cast<function*>(bytes) = make();", "replay", "*step", True),
+    ("thread.cuh", "if (threadIdx.x == 0) *reinterpret", "*reinterpret", "replay", "*step", True),
+    (None, "gpuemu_barrier(", "(void)(", "reports", "*amax*", True),
+    (None, "gpuemu_barrier(", "(void)(", "pieces", "*", True),
+    (None, "warp_barrier, 4294967295u", "vote_any, 4294967295u", "reports", "*blocks", True),
+    (None, "writes | atomically", "writes", "reports", "*amax*", True),
+    (None, "shfl_bfly", "shfl_idx", "pieces", "*", False),
+    (None, "shfl_bfly", "shfl_idx", "reports", "*blocks", False),
+    # Rows.
+    ("rows/row_team.hpp", "turn_ ^= 1;", "turn_ ^= 0;", "pieces", "*", True),
+    ("rows/row_memory.hpp", "left > k * step ? own_", "left > k * step - 100000 ? own_", "pieces", "*", True),
+    # Launches.
+    ("launch.cuh", "config.stream = stream_;", "config.stream = nullptr;", "replay", "*step", False),
+    ("launch.cuh", "cudaMemcpyDeviceToDevice, stream_)", "cudaMemcpyDeviceToDevice, nullptr)", "replay", "*rounding", False),
+    ("launch.cuh", "if (call.dynamic_bytes > always_allowed)", "if (call.dynamic_bytes > 1000 * always_allowed)", "pieces", "*", False),
+    ("launch.cuh", "config.dynamicSmemBytes = call.dynamic_bytes;", "config.dynamicSmemBytes = call.dynamic_bytes / 2;", "pieces", "*", False),
+    ("launch.cuh", "if (attributes.type != cudaMemoryTypeUnregistered) return {};", "return {};", "replay", "*refuses*", False),
+    ("status.cuh", "if (code_ != cudaSuccess) throw error", "if (code_ == cudaSuccess) throw error", "replay", "*refuses*", False),
+    ("on_stream.cuh", "if constexpr (Throws)\n", "if constexpr (!Throws) return s;\n    else if constexpr (false)\n", "replay", "*refuses*", False),
+    # Arguments that a graph must read anew.
+    ("replay.hpp", "    now.lr = state->lr;\n", "", "replay", "*step", False),
+    ("replay.hpp", "return Element(now, state->step);", "return Element(now, 1);", "replay", "*step", False),
+    ("replay.hpp", ".with_stream(state->stream)", "", "replay", "*step", False),
+    # A watch's scratch.
+    ("overflow_watch.cuh", "      clear(count);\n", "", "watch", "*", False),
+]
+
+
+class Bench:
+    def __init__(self, root, folder, emulation, device, nvcc):
+        self.root, self.folder, self.emulation, self.device, self.nvcc = root, folder, emulation, device, nvcc
+        self.programs, self.passed = {}, set()
+        self.flags = subprocess.check_output([emulation / "flags"], text=True).split()
+
+    def build(self, name, include, program):
+        """Returns the program NAME, built with these headers, or None if they do not compile."""
+        tests = self.root / "tests"
+        compiled = subprocess.run(
+            [self.nvcc, "-std=c++20", "-O1", f"-I{include}", f"-I{tests}", f'-DLOWP_TESTS="{tests}"', "-DLOWP_TEST_SOME",
+             "-DPARTS=4", f"-DPART={PROGRAMS[name]}", *self.flags, tests / f"cuda/device_{name}_test.cu", "-o", program,
+             "-lgtest_main", "-lgtest", "-lpthread"], capture_output=True, text=True)
+        return program if compiled.returncode == 0 else None
+
+    def headers(self):
+        """Copies the headers, with the portable backend alone: that halves the time to compile."""
+        include = self.folder / "include"
+        shutil.rmtree(include, ignore_errors=True)
+        shutil.copytree(self.root / "include", include)
+        dispatch = include / "lowp/simd/dispatch.hpp"
+        source = dispatch.read_text()
+        dispatch.write_text(re.sub(r"using native = isa_list<.*,.*>;", "using native = isa_list<portable>;", source))
+        return include
+
+    def clean(self, name, tests, variables):
+        """Returns the program NAME without a fault; these tests pass."""
+        if name not in self.programs:
+            self.programs[name] = self.build(name, self.headers(), self.folder / f"clean_{name}")
+        key = (name, tests, len(variables))
+        if key not in self.passed:
+            if not self.programs[name] or not self.passes(self.programs[name], tests, variables):
+                sys.exit(f"{name} {tests} fails without a fault")
+            self.passed.add(key)
+        return self.programs[name]
+
+    def passes(self, program, tests, variables):
+        """Returns true if all tests pass and the emulation complains of nothing."""
+        variables = {"GPUEMU_WARN": "0", **variables}
+        ran = subprocess.run(
+            ["env", *(f"{k}={v}" for k, v in variables.items()), self.emulation / "run", self.device, program,
+             "--gtest_brief=1", f"--gtest_filter={tests}"], capture_output=True, text=True, timeout=900)
+        said = ran.stdout + ran.stderr
+        return ran.returncode == 0 and " complaints" not in said and "[  PASSED  ]" in said
+
+    def find(self, header, text, other, name, tests, is_checked):
+        """Returns "found", or the reason that it is not."""
+        variables = dict(RACES) if is_checked else {}
+        program = self.clean(name, tests, variables)
+        if header is None:
+            mutated = {**variables, "GPUEMU_MUTATE": f"{text}={other}"}
+            return "SURVIVED" if self.passes(program, tests, mutated) else "found"
+        include = self.headers()
+        path = include / "lowp/cuda" / header
+        source = path.read_text()
+        if source.count(text) == 0:
+            return "the header lacks this text"
+        path.write_text(source.replace(text, other))
+        program = self.build(name, include, self.folder / "faulty")
+        if program is None:
+            return "does not compile"
+        return "SURVIVED" if self.passes(program, tests, variables) else "found"
+
+
+def main():
+    root, folder, emulation, device, nvcc = map(pathlib.Path, sys.argv[1:6])
+    word = sys.argv[6] if len(sys.argv) > 6 else ""
+    folder.mkdir(parents=True, exist_ok=True)
+    bench = Bench(root, folder, emulation, device, nvcc)
+    chosen = [fault for fault in FAULTS if word in str(fault)]
+    wrong = []
+    for fault in chosen:
+        begin = time.time()
+        result = bench.find(*fault)
+        line = f"{result}: {fault[0] or 'all kernels'}: {fault[1].strip()} -> {fault[2].strip() or 'nothing'} ({fault[3]}, {time.time() - begin:.0f} s)"
+        print(line.replace("\n", " "), flush=True)
+        if result != "found":
+            wrong.append(line)
+    print(f"{len(chosen) - len(wrong)} of {len(chosen)} faults found")
+    sys.exit(1 if wrong else 0)
+
+
+main()
