@@ -233,7 +233,7 @@ def targets(found):
 
 PAGE = """\
 # Speed on a GPU, as last measured
-
+{rehearsal}
 Written by [table.py](table.py) from what [run.sh](run.sh) measures:
 
 ```sh
@@ -292,10 +292,19 @@ unless the list after the table states another.
 """
 
 
+REHEARSAL = """
+**A rehearsal on an emulated GPU: no time below means anything.**
+"""
+
+
 def main():
-    run = Run(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "measured")
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "measured"
+    run = Run(folder)
+    rehearsal = REHEARSAL if run.context.get("rehearsal") else ""
+    if rehearsal and len(sys.argv) == 1:
+        sys.exit(f"{folder} has the times of an emulated GPU, which are not measurements")
     found = json.loads((HERE / "counts" / "counts.json").read_text())
-    print(PAGE.format(nvcc=found["nvcc"], archs=", ".join(found["targets"]),
+    print(PAGE.format(rehearsal=rehearsal, nvcc=found["nvcc"], archs=", ".join(found["targets"]),
                       targets="\n".join(targets(found)), counts="\n".join(counts(found)),
                       bounds="\n".join(bounds(found)),
                       facts="\n".join(f"| {k} | {v} |" for k, v in facts(run)),
