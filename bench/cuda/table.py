@@ -240,7 +240,7 @@ The tests have executed the kernels as PTX under emulation, not yet on hardware.
 
 PAGE = """\
 # Speed on a GPU, as last measured
-
+{rehearsal}
 Written by [table.py](table.py) from what [run.sh](run.sh) measures:
 
 ```sh
@@ -300,11 +300,20 @@ A test fails if a kernel issues for longer than its memory takes, times its budg
 """
 
 
+REHEARSAL = """
+**A rehearsal on an emulated GPU: no time below means anything.**
+"""
+
+
 def main():
-    run = Run(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "measured")
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "measured"
+    run = Run(folder)
+    rehearsal = REHEARSAL if run.context.get("rehearsal") else ""
+    if rehearsal and len(sys.argv) == 1:
+        sys.exit(f"{folder} has the times of an emulated GPU, which are not measurements")
     found = json.loads((HERE / "counts" / "counts.json").read_text())
     state = "" if run.context else UNMEASURED
-    print(PAGE.format(state=state, nvcc=found["nvcc"], archs=", ".join(found["targets"]),
+    print(PAGE.format(state=state, rehearsal=rehearsal, nvcc=found["nvcc"], archs=", ".join(found["targets"]),
                       targets="\n".join(targets(found)), counts="\n".join(counts(found)),
                       bounds="\n".join(bounds(found)),
                       facts="\n".join(f"| {k} | {v} |" for k, v in facts(run)),

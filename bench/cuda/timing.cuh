@@ -63,7 +63,7 @@ class graph {
     cudaError_t const code = cudaGraphInstantiate(&graph_, captured, 0);
     cudaGraphDestroy(captured);
     must(code);
-    must(cudaGraphUpload(graph_, stream));
+    if constexpr (!is_rehearsal) must(cudaGraphUpload(graph_, stream));  // the emulation has none
   }
   ~graph() { cudaGraphExecDestroy(graph_); }
   graph(graph const&) = delete;
@@ -75,7 +75,8 @@ class graph {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-inline constexpr std::size_t warm_ups = 5, replays = 25, least_launches = 20;
+inline constexpr std::size_t warm_ups = is_rehearsal ? 1 : 5, replays = is_rehearsal ? 2 : 25,
+                             least_launches = is_rehearsal ? 2 : 20;
 
 /// Each set equally often.
 inline std::size_t launches_of(std::size_t sets) {

@@ -138,15 +138,17 @@ int main(int argc, char** argv) {
 
     // 40 encoder layers of width 1024: biases of the four projections and of the feed-forward
     // network, scales and biases of two normalizations.
+    constexpr int layers = bench::is_rehearsal ? 1 : 40;
     constexpr std::size_t width = 1024;
-    measure_list(
-        all, "400_biases_and_norms",
-        repeated(40, {width, width, width, width, 4 * width, width, width, width, width, width}));
+    measure_list(all, "400_biases_and_norms",
+                 repeated(layers, {width, width, width, width, 4 * width, width, width, width,
+                                   width, width}));
     // 40 layers of width 4096 with adapters of rank 16: a pair of factors at query, key, value,
     // output and one projection of the feed-forward network.
-    constexpr std::size_t factor = 16 * 4096, wide = 16 * 11008;
+    constexpr std::size_t rank = bench::is_rehearsal ? 1 : 16, factor = rank * 4096,
+                          wide = rank * 11008;
     measure_list(all, "400_adapters",
-                 repeated(40, {factor, factor, factor, factor, factor, factor, factor, factor,
-                               factor, wide}));
+                 repeated(layers, {factor, factor, factor, factor, factor, factor, factor, factor,
+                                   factor, wide}));
   });
 }
