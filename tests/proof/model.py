@@ -131,11 +131,13 @@ class Translation:
                        for flag in flags.split()]
         elif op == 'bitcast':
             result = x
-        elif op in ('uitofp', 'sitofp') and x.width < FLOATS[target][1]:  # exact
+        elif op in ('uitofp', 'sitofp'):
             if 'nneg' in flags:
                 poison.append(x.is_set(x.width - 1))
-            result = self.pattern_of(
-                bv.fp_of_integer(bv.RNE, x, op == 'sitofp', *FLOATS[target]), target)
+            down, up = (bv.fp_of_integer(mode, x, op == 'sitofp', *FLOATS[target])
+                        for mode in (bv.RTN, bv.RTP))
+            poison.append(~bv.fp_same(down, up))  # else it depends on the caller's rounding
+            result = self.pattern_of(down, target)
         elif op in ('fpext', 'fptrunc'):
             result = self.pattern_of(
                 bv.fp_round(bv.RNE, self.fp(source, value), *FLOATS[target]), target)

@@ -95,8 +95,8 @@ def finish(target, mode, codes, x, magnitude):
     overflowed, infinite, nans, keeps_payload = codes
     width = target.storage
     sign = ite(x.negative, bits(target.sign, width), 0)
-    magnitude = magnitude.fit(32)
-    beyond = ite(inward(mode, x.negative), bits(target.largest, 32), overflowed)
+    magnitude = magnitude.fit(64)
+    beyond = ite(inward(mode, x.negative), bits(target.largest, 64), overflowed)
     finite = ite(magnitude > target.largest, beyond, magnitude).fit(width)
     nan = ite(x.negative, bits(nans[1], width), nans[0])
     if keeps_payload:

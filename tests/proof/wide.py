@@ -25,8 +25,8 @@ def position(target, x, digits):
     steps = whole >> shift
     rest = (steps << shift) != whole
     rest = ite(shift >= width, whole != 0, rest)
-    base = (grid - target.least_exponent) << target.fraction_bits
-    lower = base + (steps >> digits).fit(32)
+    base = (grid - target.least_exponent).sext(64) << target.fraction_bits
+    lower = base + (steps >> digits).fit(64)
     if target.kind == 'fnu':
         lower = lower - 1
     return lower, steps.fit(digits), rest, small
@@ -34,7 +34,7 @@ def position(target, x, digits):
 
 def without_zero(target, small, code):
     """A format without zero rounds what lies below its smallest value to that value."""
-    return ite(small, bits(0, 32), code) if target.kind == 'fnu' else code
+    return ite(small, bits(0, 64), code) if target.kind == 'fnu' else code
 
 
 def rounded(target, mode, x):
@@ -46,7 +46,7 @@ def rounded(target, mode, x):
     up = {'nearest_even': above_half | (half & odd), 'nearest_away': above_half | half,
           'toward_zero': bv.truth(False), 'upward': inexact & ~x.negative,
           'downward': inexact & x.negative, 'to_odd': inexact & ~odd}[mode]
-    return without_zero(target, small, lower + ite(up, bits(1, 32), 0))
+    return without_zero(target, small, lower + ite(up, bits(1, 64), 0))
 
 
 def stochastic(target, x, draw):
@@ -54,4 +54,4 @@ def stochastic(target, x, draw):
     lower, fraction, _, small = position(target, x, 17)
     nearest = (fraction.zext(32) + 1) >> 1
     up = nearest + draw.zext(32) >= 65536
-    return without_zero(target, small, lower + ite(up, bits(1, 32), 0))
+    return without_zero(target, small, lower + ite(up, bits(1, 64), 0))
