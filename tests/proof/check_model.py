@@ -77,7 +77,6 @@ def main():
     parser.add_argument('--inputs', type=int, default=12000, help='for each function')
     options = parser.parse_args()
     folder = Path(options.folder)
-    folder.mkdir(parents=True, exist_ok=True)
     queries = all_queries()[::options.every]
     path = generate.compile_unit(options.clang, options.include, folder, 'checked', queries)
     (folder / 'checked.c').write_text(

@@ -47,6 +47,7 @@ def unit_text(queries):
 
 def compile_unit(clang, include, folder, unit, queries, *more):
     """Writes UNIT.cpp and UNIT.ll, or another file if `more` says so."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
     source = Path(folder) / f'{unit}.cpp'
     source.write_text(unit_text(queries))
     output = source.with_suffix('.so' if '-shared' in more else '.ll')

@@ -82,17 +82,20 @@ def summary(records, seconds):
         f'{results.count(kind)} {kind}' for kind in sorted(set(results) - {'unsat'}))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def arguments(purpose):
+    parser = argparse.ArgumentParser(description=purpose)
     parser.add_argument('--clang', default='clang++')
     parser.add_argument('--include', default=str(Path(__file__).parents[2] / 'include'))
     parser.add_argument('--folder', default='.', help='for generated files')
     parser.add_argument('--only', default='', help='a regular expression that names must contain')
     parser.add_argument('--limit', type=float, default=120, help='seconds for each query')
     parser.add_argument('--processes', type=int, default=2)
-    parser.add_argument('--json', default='')
-    options = parser.parse_args()
-    Path(options.folder).mkdir(parents=True, exist_ok=True)
+    parser.add_argument('--json', default='', help='a file for the records')
+    return parser
+
+
+def main():
+    options = arguments(__doc__).parse_args()
     start = time.monotonic()
     records = run([q for q in all_queries() if re.search(options.only, q.name)], options)
     print(summary(records, time.monotonic() - start))
