@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import formats
+import p3109
 import presets
 import sources
 import spec
@@ -103,4 +104,4 @@ def conversions():
 def all_queries():
     queries = list(conversions())
     queries += [Decoding(target) for target in formats.CATALOGUE + formats.OWN]
-    return queries
+    return queries + list(p3109.queries())
