@@ -72,7 +72,7 @@ LOWP_FN constexpr unpacked unpack_pattern(std::uint64_t b) {
     return {.negative = negative,
             .infinite = significand == 0,
             .nan = significand != 0,
-            .payload = static_cast<std::uint32_t>(significand << 32 >> F.significand_bits)};
+            .payload = static_cast<std::uint32_t>(significand << (64 - F.significand_bits) >> 32)};
   return normalized(negative, field ? significand | hidden_one : significand,
                     (field ? field : 1) - F.bias - F.significand_bits);
 }

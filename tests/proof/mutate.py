@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plants faults in the IR, one at a time: a proof that cannot fail proves nothing.
+
+Each mutant must come back with a witness, or be proved equivalent.
+"""
+import copy
+import re
+import sys
+import time
+
+import model
+import prove
+from bitwuzla import Result
+
+MUTATED = ['float_to_bfloat16_nearest_even_infinity', 'float_to_float16_stochastic_infinity',
+           'float_to_float8_e4m3fn_nearest_even_saturate', 'float_to_float8_e8m0fnu_upward_saturate',
+           'double_to_float16_nearest_even_infinity', 'double_to_bfloat16_stochastic_infinity',
+           'long_double_to_float8_e5m2fnuz_to_odd_infinity', 'int64_to_float6_e3m2fn_downward_saturate',
+           'uint64_to_float_nearest_away_infinity', 'float8_e5m2_to_float']
+
+SWAPS = {
+    'predicate': {'ult': 'ule', 'ule': 'ult', 'ugt': 'uge', 'uge': 'ugt', 'slt': 'sle', 'sle': 'slt',
+                  'sgt': 'sge', 'sge': 'sgt', 'eq': 'ne', 'ne': 'eq'},
+    'shift': {'shl': 'lshr', 'lshr': 'ashr', 'ashr': 'lshr'},
+    'operation': {'add': 'sub', 'sub': 'add', 'and': 'or', 'or': 'and', 'xor': 'or', 'zext': 'sext',
+                  'sext': 'zext'},
+    'intrinsic': {'umin': 'umax', 'umax': 'umin', 'smin': 'smax', 'smax': 'smin', 'ctlz': 'cttz'},
+}
+FLAG = r' (?:nuw|nsw|nneg|exact|disjoint)\b'
+
+
+def mutants_of(line):
+    """Yields what a fault makes of an instruction: its kind and the new line."""
+    bare = re.sub(FLAG, '', line)
+    for kind, swap in SWAPS.items():
+        if (m := re.search(r'= (?:icmp |call \w+ @llvm\.)?(\w+)', bare)) and m[1] in swap:
+            yield kind, bare[:m.start(1)] + swap[m[1]] + bare[m.end(1):]
+    if (m := re.search(r', (-?\d+)$', bare)) and '= phi' not in bare:
+        yield 'constant', f'{bare[:m.start(1)]}{int(m[1]) + 1}'
+        yield 'constant', f'{bare[:m.start(1)]}{int(m[1]) - 1}'
+    if m := re.match(r'(\S+ = )(?:add|sub|and|or|xor|shl|lshr|ashr) (\w+) (\S+), ', bare):
+        yield 'dropped', f'{m[1]}or {m[2]} {m[3]}, 0'
+    if m := re.match(r'(\S+ = select i1 \S+), (\w+ \S+), (\w+ \S+)$', bare):
+        yield 'select', f'{m[1]}, {m[3]}, {m[2]}'
+    if m := re.match(r'(br i1 \S+), (label \S+), (label \S+)$', bare):
+        yield 'branch', f'{m[1]}, {m[3]}, {m[2]}'
+    if m := re.match(r'(\S+ = phi \w+ \[ )(\S+)(, \S+ \], \[ )(\S+)(, .*)', bare):
+        yield 'phi', m[1] + m[4] + m[3] + m[2] + m[5]
+
+
+def all_mutants(function):
+    for label, place in function.lines():
+        line = function.blocks[label][place]
+        for kind, text in mutants_of(line):
+            yield kind, label, place, line, text
+
+
+def judge(query, function, seconds):
+    """Returns the result for one mutant. Poison does not count: the fault must show in the value."""
+    m = model.translate(function)
+    wanted, assumed = query.wanted(m.inputs)
+    answer, solver = prove.refute(m.assumed + assumed, m.result != wanted, seconds)
+    if answer == Result.SAT:
+        return 'killed', prove.witness(solver, m.inputs, m.result, wanted)
+    return ('equivalent' if answer == Result.UNSAT else 'unknown'), ''
+
+
+def run(queries, functions, every, seconds, report=print):
+    """Tries every n-th mutant of some functions. Returns a record for each."""
+    records = []
+    for name in MUTATED:
+        query, function = queries[name], functions[name]
+        for number, (kind, label, place, line, text) in enumerate(all_mutants(function)):
+            if number % every:
+                continue
+            mutant = copy.deepcopy(function)
+            mutant.blocks[label][place] = text
+            start = time.monotonic()
+            try:
+                result, seen = judge(query, mutant, seconds)
+            except (model.Refused, KeyError, ValueError) as refusal:
+                result, seen = f'refused: {refusal!r}', ''
+            records.append({'what': name, 'fault': kind, 'was': line, 'is': text, 'result': result,
+                            'witness': seen, 'seconds': round(time.monotonic() - start, 2)})
+            report(f'{result:10} {records[-1]["seconds"]:6.2f} s  {name}: {kind}: {text} {seen}',
+                   flush=True)
+    return records
+
+
+def main():
+    from pathlib import Path
+
+    import generate
+    from queries import all_queries
+    options = prove.arguments(__doc__).parse_args()
+    queries = {query.name: query for query in all_queries() if query.name in MUTATED}
+    path = generate.compile_unit(options.clang, options.include, options.folder, 'mutated',
+                                 list(queries.values()))
+    records = run(queries, generate.functions_of(Path(path)), 7, options.limit)
+    results = [record['result'] for record in records]
+    print(f'{len(results)} mutants: ' + ', '.join(f'{results.count(kind)} {kind}'
+                                                 for kind in sorted(set(results))))
+    sys.exit(results.count('killed') < 30 or set(results) > {'killed', 'equivalent'})
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proves every query on two processes, and writes what became of each."""
+import argparse
+import json
+import multiprocessing
+import re
+import sys
+import time
+from pathlib import Path
+
+from bitwuzla import Bitwuzla, Option, Options, Result
+
+import bv
+import generate
+import model
+from queries import all_queries
+
+
+def refute(assumed, wrong, seconds):
+    """Looks for inputs with `assumed` and `wrong`. Returns the answer and the solver."""
+    options = Options()
+    options.set(Option.PRODUCE_MODELS, True)
+    options.set(Option.TIME_LIMIT_PER, int(seconds * 1000))
+    solver = Bitwuzla(bv.tm, options)
+    for condition in [*assumed, wrong]:
+        solver.assert_formula(condition.term)
+    return solver.check_sat(), solver
+
+
+def value(solver, x):
+    return int(solver.get_value(x.term).value(10)) if isinstance(x, bv.Bits) else None
+
+
+def witness(solver, inputs, got, wanted):
+    shown = {f'a{i}': f'{value(solver, x):0{(x.width + 3) // 4}x}' for i, x in enumerate(inputs)}
+    return {**shown, 'got': f'{value(solver, got):x}', 'wanted': f'{value(solver, wanted):x}'}
+
+
+def prove(query, function, seconds):
+    start = time.monotonic()
+    record = {'what': query.name, 'space': query.space}
+    try:
+        m = model.translate(function)
+        wanted, assumed = query.wanted(m.inputs)
+        answer, solver = refute(m.assumed + assumed, (m.result != wanted) | m.undefined, seconds)
+        record['result'] = {Result.SAT: 'sat', Result.UNSAT: 'unsat'}.get(answer, 'unknown')
+        if answer == Result.SAT:
+            record['witness'] = witness(solver, m.inputs, m.result, wanted)
+    except model.Refused as refusal:
+        record['result'] = f'refused: {refusal}'
+    record['seconds'] = round(time.monotonic() - start, 2)
+    return record
+
+
+def work(task):
+    query, function, seconds = task
+    return prove(query, function, seconds)
+
+
+def run(queries, options, report=print):
+    units = {}
+    for query in queries:
+        units.setdefault(query.unit, []).append(query)
+    tasks = []
+    for unit, members in units.items():
+        path = generate.compile_unit(options.clang, options.include, options.folder, unit, members)
+        functions = generate.functions_of(path)
+        tasks += [(query, functions[query.name], options.limit) for query in members]
+    records = []
+    with multiprocessing.Pool(options.processes, maxtasksperchild=50) as pool:
+        for record in pool.imap(work, tasks):
+            records.append(record)
+            report(f"{record['result']:8} 2^{record['space']:<3} {record['seconds']:7.2f} s  "
+                   f"{record['what']} {record.get('witness', '')}", flush=True)
+    return records
+
+
+def summary(records, seconds):
+    results = [record['result'] for record in records]
+    proved = results.count('unsat')
+    return f'{proved} of {len(records)} proved in {seconds:.0f} s; ' + ', '.join(
+        f'{results.count(kind)} {kind}' for kind in sorted(set(results) - {'unsat'}))
+
+
+def arguments(purpose):
+    parser = argparse.ArgumentParser(description=purpose)
+    parser.add_argument('--clang', default='clang++')
+    parser.add_argument('--include', default=str(Path(__file__).parents[2] / 'include'))
+    parser.add_argument('--folder', default='.', help='for generated files')
+    parser.add_argument('--only', default='', help='a regular expression that names must contain')
+    parser.add_argument('--limit', type=float, default=120, help='seconds for each query')
+    parser.add_argument('--processes', type=int, default=2)
+    parser.add_argument('--json', default='', help='a file for the records')
+    return parser
+
+
+def main():
+    options = arguments(__doc__).parse_args()
+    start = time.monotonic()
+    records = run([q for q in all_queries() if re.search(options.only, q.name)], options)
+    print(summary(records, time.monotonic() - start))
+    if options.json:
+        Path(options.json).write_text(json.dumps(records, indent=1))
+    sys.exit(any(record['result'] != 'unsat' for record in records))
+
+
+if __name__ == '__main__':
+    main()
