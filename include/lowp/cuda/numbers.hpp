@@ -93,9 +93,10 @@ class accessor<KernelOperand, IsComputed, Hardware, Rows> {
   LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
     if constexpr (is_read) {
       chunk_bits random;
-      if constexpr (KernelOperand::is_random)
-        random = {random_source{source_.seed, source_.stream, operand_.draw},
-                  source_.offset + first_[pass]};
+      if constexpr (KernelOperand::is_random) {
+        random_source const source{source_.seed, source_.stream, operand_.draw};
+        random = {source, source_.offset + first_[pass], source.keys()};
+      }
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k)
         x[k] = read_number(number(before_[pass].code(k)), operand_.rounding, random(k),
