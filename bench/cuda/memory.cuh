@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/// True in a rehearsal. An emulated GPU takes hours for a second of a real one.
+/// Tells a rehearsal on an emulated GPU, which needs hours for a second of a real one.
 #if defined(LOWP_REHEARSAL)
 inline constexpr bool is_rehearsal = true;
 #else

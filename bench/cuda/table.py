@@ -219,10 +219,11 @@ def counts(found):
 
 def bounds(found):
     for kernel in found["kernels"]:
-        if kernel["bound"]:
+        if kernel["bound"] and not kernel["kernel"].endswith(", long rows"):  # the same
             over = [f"{row['budget']:.0%} on {arch}" for arch, row in kernel["counts"].items()
                     if row["budget"] != 1]
-            yield f"- {kernel['kernel']}: {kernel['bound']} Budget: {', '.join(over)}."
+            name = kernel["kernel"].removesuffix(", short rows")
+            yield f"- {name}: {kernel['bound']} Budget: {', '.join(over)}."
 
 
 def targets(found):

@@ -77,13 +77,21 @@ CASES = {
     "cast_bf16_toward_zero": Case("cast, float to bfloat16, toward zero", [4], [2]),
     "cast_bf16_random": Case("cast, float to bfloat16, stochastic", [4], [2], also=PHILOX),
     "cast_f16_random": Case("cast, float to float16, stochastic", [4], [2], also=PHILOX),
-    "cast_e4m3_random": Case("cast, float to float8_e4m3fn, stochastic", [4], [1], also=PHILOX),
-    "cast_e5m2_random": Case("cast, float to float8_e5m2, stochastic", [4], [1], also=PHILOX),
+    "cast_e4m3_random": Case("cast, float to float8_e4m3fn, stochastic", [4], [1], also=PHILOX,
+        budget={"sm_100": 1.15},
+        bound="five instructions of Philox and twelve of rounding an element."),
+    "cast_e5m2_random": Case("cast, float to float8_e5m2, stochastic", [4], [1], also=PHILOX,
+        budget={"sm_100": 1.15},
+        bound="five instructions of Philox and twelve of rounding an element."),
     "cast_double": Case("cast, double to bfloat16", [8], [2]),
-    "cast_int": Case("cast, int32 to bfloat16", [4], [2]),
+    "cast_int": Case("cast, int32 to bfloat16", [4], [2],
+        budget={"sm_100": 1.4},
+        bound="rounding twice, in double."),
     "scaled_cast_amax": Case("scaled_cast, bfloat16 to float8_e4m3fn, amax", [2], [1], repeats=True),
     "scaled_cast_random": Case("scaled_cast, bfloat16 to float8_e4m3fn, stochastic", [2], [1],
-                               also=PHILOX),
+                               also=PHILOX,
+        budget={"sm_90": 1.25, "sm_100": 1.75},
+        bound="five instructions of Philox and twelve of rounding an element."),
     "block_cast": Case("block_cast, float to MX of float8_e4m3fn", [4], [1], 1 / 32),
     "block_cast_bf16": Case("block_cast, bfloat16 to MX of float8_e4m3fn", [2], [1], 1 / 32),
     "block_cast_back": Case("block_cast, MX of float8_e4m3fn to float", [1], [4], 1 / 32),
@@ -95,11 +103,17 @@ CASES = {
     "sgd_random/tensor_tableILi3": Case("SGD with momentum, bfloat16, stochastic", [2, 2, 2], [2, 2],
                                         also=PHILOX),
     "sgd_amax": Case("SGD, float, bfloat16 gradient, update_amax", [4, 2], [4], repeats=True),
-    "adamw_random": Case("AdamW, all bfloat16, stochastic", [2] * 4, [2] * 3, also=PHILOX | ADAMW),
+    "adamw_random": Case("AdamW, all bfloat16, stochastic", [2] * 4, [2] * 3, also=PHILOX | ADAMW,
+        budget={"sm_100": 1.15},
+        bound="three streams of random bits, a division and a root."),
     "adamw_random_report": Case("AdamW, all bfloat16, stochastic, update_report", [2] * 4, [2] * 3,
-                                repeats=True, also=PHILOX | ADAMW),
+                                repeats=True, also=PHILOX | ADAMW,
+        budget={"sm_100": 1.45},
+        bound="three streams of random bits, a division, a root and a report."),
     "adamw_list": Case("AdamW, all bfloat16, stochastic, list", [2] * 4, [2] * 3,
-                       also=PHILOX | ADAMW),
+                       also=PHILOX | ADAMW,
+        budget={"sm_100": 1.2},
+        bound="three streams of random bits, a division and a root."),
     "adamw_f32_random": Case("AdamW, float moments, stochastic", [2, 2, 4, 4], [2, 4, 4],
                              also=PHILOX | ADAMW),
     "adamw_f32_random_report": Case("AdamW, float moments, stochastic, update_report", [2, 2, 4, 4],
@@ -115,33 +129,61 @@ CASES = {
     "adamw_scaled": Case("AdamW, scaled float16, float moments, stochastic", [2, 2, 4, 4],
                          [2, 4, 4], also=PHILOX | ADAMW),
     "adamw_blocks": Case("AdamW, moments in blocks of 8 bits, stochastic", [2, 2, 1, 1], [2, 1, 1],
-                         4 / 128, also=PHILOX | ADAMW),
+                         4 / 128, also=PHILOX | ADAMW,
+        budget={"sm_80": 1.3, "sm_90": 1.75, "sm_100": 2.35},
+        bound="three streams of random bits, a division, a root, two scales."),
     "unscale": Case("unscale, bfloat16", [2], [2], repeats=True),
     "measure": Case("measure, bfloat16", [2], [], repeats=True),
     "sum": Case("sum, bfloat16", [2], [], repeats=True),
     "dot": Case("dot, bfloat16", [2, 2], [], repeats=True),
-    "census_f32_f16": Case("census, float to float16", [4], [], repeats=True, also=BIN),
-    "census_bf16_f16": Case("census, bfloat16 to float16", [2], [], repeats=True, also=BIN),
-    "census_bf16_e4m3": Case("census, bfloat16 to float8_e4m3fn", [2], [], repeats=True, also=BIN),
+    "census_f32_f16": Case("census, float to float16", [4], [], repeats=True, also=BIN,
+        budget={"sm_80": 1.1, "sm_90": 1.6, "sm_100": 2.2},
+        bound="an atomic addition in shared memory for each element."),
+    "census_bf16_f16": Case("census, bfloat16 to float16", [2], [], repeats=True, also=BIN,
+        budget={"sm_80": 2.0, "sm_90": 3.05, "sm_100": 4.1},
+        bound="an atomic addition in shared memory for each element."),
+    "census_bf16_e4m3": Case("census, bfloat16 to float8_e4m3fn", [2], [], repeats=True, also=BIN,
+        budget={"sm_80": 2.0, "sm_90": 3.05, "sm_100": 4.1},
+        bound="an atomic addition in shared memory for each element."),
     "abs_range_f32_f16": Case("range, float to float16", [4], [], repeats=True),
     "abs_range_bf16_f16": Case("range, bfloat16 to float16", [2], [], repeats=True),
     "abs_range_bf16_e4m3": Case("range, bfloat16 to float8_e4m3fn", [2], [], repeats=True),
-    "gelu_tanh": Case("gelu_tanh, bfloat16", [2], [2]),
-    "gated_gelu_tanh": Case("gated_gelu_tanh, bfloat16", [2, 2], [2]),
+    "gelu_tanh": Case("gelu_tanh, bfloat16", [2], [2],
+        budget={"sm_80": 1.05, "sm_90": 1.45, "sm_100": 2.1},
+        bound="an exponential and a division, equal to the processor's in every bit."),
+    "gated_gelu_tanh": Case("gated_gelu_tanh, bfloat16", [2, 2], [2],
+        budget={"sm_90": 1.1, "sm_100": 1.6},
+        bound="an exponential and a division, equal to the processor's in every bit."),
     "clamp_overflow/measuring": Case("clamp_overflow, float16, first launch", [2], [], repeats=True),
     "clamp_overflow/clamping": Case("clamp_overflow, float16, second launch", [2], [2]),
     "power_of_two": Case("scale_by_power_of_two, bfloat16", [2], [2]),
     "transform": Case("transform of one addition, bfloat16", [2], [2]),
     "softmax_f32": Case("softmax, float", [4], [4], folds=1),
-    "softmax_bf16": Case("softmax, bfloat16", [2], [2], folds=1),
-    "softmax_f16": Case("softmax, float16", [2], [2], folds=1),
-    "log_softmax": Case("log_softmax, bfloat16", [2], [2], folds=1),
-    "softmax_flags": Case("scale_mask_softmax, bfloat16, flags", [2, 1], [2], folds=1),
-    "softmax_bias": Case("scale_mask_softmax, bfloat16, bias", [2, 2], [2], folds=1),
-    "softmax_causal": Case("scale_mask_softmax, bfloat16, causal", [2], [2], folds=1),
-    "softmax_pb_relax": Case("softmax_pb_relax, bfloat16", [2], [2], folds=1),
+    "softmax_bf16": Case("softmax, bfloat16", [2], [2], folds=1,
+        budget={"sm_100": 1.45},
+        bound="an exponential of 14 instructions, equal to the processor's in every bit."),
+    "softmax_f16": Case("softmax, float16", [2], [2], folds=1,
+        budget={"sm_90": 1.05, "sm_100": 1.5},
+        bound="an exponential of 14 instructions, equal to the processor's in every bit."),
+    "log_softmax": Case("log_softmax, bfloat16", [2], [2], folds=1,
+        budget={"sm_100": 1.45},
+        bound="an exponential of 14 instructions, equal to the processor's in every bit."),
+    "softmax_flags": Case("scale_mask_softmax, bfloat16, flags", [2, 1], [2], folds=1,
+        budget={"sm_90": 1.05, "sm_100": 1.55},
+        bound="an exponential of 14 instructions, equal to the processor's in every bit."),
+    "softmax_bias": Case("scale_mask_softmax, bfloat16, bias", [2, 2], [2], folds=1,
+        budget={"sm_100": 1.15},
+        bound="an exponential of 14 instructions, equal to the processor's in every bit."),
+    "softmax_causal": Case("scale_mask_softmax, bfloat16, causal", [2], [2], folds=1,
+        budget={"sm_90": 1.2, "sm_100": 1.7},
+        bound="an exponential of 14 instructions, equal to the processor's in every bit."),
+    "softmax_pb_relax": Case("softmax_pb_relax, bfloat16", [2], [2], folds=1,
+        budget={"sm_80": 1.6, "sm_90": 2.15, "sm_100": 2.95},
+        bound="it rounds each step to 16 bits."),
     "rms_norm": Case("rms_norm, bfloat16", [2], [2], folds=1, columns=[2]),
-    "layer_norm": Case("layer_norm, bfloat16", [2], [2], folds=3, columns=[2, 2]),
+    "layer_norm": Case("layer_norm, bfloat16", [2], [2], folds=3, columns=[2, 2],
+        budget={"sm_90": 1.15, "sm_100": 1.65},
+        bound="three sums over a row, one after another."),
 }
 
 
@@ -160,25 +202,25 @@ def instructions_of(kernel, case, team):
     read = sum(case.reads)
     if team is None:
         elements = 8 if 8 * read >= 32 else 16 if 8 * read >= 16 else 32
-        stage = accesses("LDG", case.reads, elements // 8)
-        stage |= accesses("STG", case.writes, elements // 8)
-        stage |= {pattern: round(times * elements) for pattern, times in case.also.items()}
-        ways = kernel.loops([stage]) if case.repeats else [kernel.shortest([stage])]
+        needed = accesses("LDG", case.reads, elements // 8)
+        needed |= accesses("STG", case.writes, elements // 8)
+        needed |= {pattern: round(times * elements) for pattern, times in case.also.items()}
+        ways = kernel.loops(needed) if case.repeats else [kernel.shortest(needed)]
         rounds = [(ways[:1], elements)]
     else:
         at_once = 4 if read <= 2 else 2 if read <= 4 else 1
-        loads, stores, times = (r"LDS\.128", r"STS\.128", 2) if team == 32 else (r"LDS R", r"STS \[", 8)
-        several = len(case.reads)
+        load, store, times = (r"LDS\.128", r"STS\.128", 2) if team == 32 else (r"LDS R", r"STS \[", 8)
+        operands = len(case.reads)
 
-        def loops(*stages):
-            return kernel.loops(stages, avoided="BAR|SHFL")  # they are between two loops
+        def loops(needed):
+            return kernel.loops(needed, avoided=("BAR", "SHFL"))  # they are between two loops
 
-        rounds = [(loops(accesses("LDG", case.reads, at_once),
-                         {r"STS\.128": 2 * at_once * several})[:1], 8 * at_once)]
+        rounds = [(loops(accesses("LDG", case.reads, at_once) |
+                         {r"STS\.128": 2 * at_once * operands})[:1], 8 * at_once)]
         for i in range(case.folds - 1):
-            rounds.append((loops({loads: times * several})[i:i + 1], 8))
-        rounds.append((loops({loads: times * several}, {stores: times})[-1:], 8))
-        rounds.append((loops({r"LDS\.128": 2} | accesses("LDG", case.columns),
+            rounds.append((loops({load: times * operands})[i:i + 1], 8))
+        rounds.append((loops({load: times * operands, store: times})[-1:], 8))
+        rounds.append((loops({r"LDS\.128": 2} | accesses("LDG", case.columns) |
                              accesses("STG", case.writes))[-1:], 8))
     issued = collections.Counter()
     for ways, elements in rounds:

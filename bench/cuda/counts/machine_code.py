@@ -79,50 +79,47 @@ class Kernel:
         starts.update(i + 1 for i in self.matches("BRA|EXIT|RET|BRX|JMP|CALL"))
         return dict(itertools.pairwise(sorted(starts)))
 
-    def shortest(self, stages, start=0, goal=None, avoided=frozenset()):
-        """Returns the instructions on the shortest way that passes stages one after another.
+    def shortest(self, needed, start=0, goal=None, avoided=frozenset()):
+        """Returns the instructions on the shortest way that has those needed, in any order.
 
-        A stage is a dict from a pattern to the times that instructions match it, in any order. The
-        way ends at instruction `goal`, without one at the kernel's exit."""
-        marks = [[(self.matches(pattern), times) for pattern, times in stage.items()] for stage in stages]
+        `needed` is a dict from a pattern to the times that instructions match it. The way ends at
+        instruction `goal`, without one at the kernel's exit."""
+        marks = [(self.matches(pattern), times) for pattern, times in needed.items()]
+        complete = tuple(times for _, times in marks)
         goals = self.matches("EXIT") if goal is None else {goal}
         blocks = self.blocks(start)
-        first = (start, 0, (0,) * len(marks[0]))
+        first = (start, (0,) * len(marks))
         before, queue = {first: (0, None)}, [(0, first)]
         while queue:
             length, state = heapq.heappop(queue)
             if length > before[state][0]:
                 continue
-            begin, stage, counts = state
+            begin, counts = state
             end = blocks[begin]
             for i in range(begin, end):
                 if i in avoided:
                     break
-                if stage < len(marks):
-                    counts = tuple(min(count + (i in found), times)
-                                   for count, (found, times) in zip(counts, marks[stage]))
-                    if all(count == times for count, (_, times) in zip(counts, marks[stage])):
-                        stage += 1
-                        counts = (0,) * len(marks[stage]) if stage < len(marks) else ()
-                if stage == len(marks) and i in goals:
+                counts = tuple(min(count + (i in found), times)
+                               for count, (found, times) in zip(counts, marks))
+                if i in goals and counts == complete:
                     parts = [range(begin, i + 1)]
                     while (state := before[state][1]) is not None:
                         parts.append(range(state[0], blocks[state[0]]))
                     return [i for part in reversed(parts) for i in part]
             else:
                 for target in self.after(end - 1):
-                    there = (target, stage, counts)
+                    there = (target, counts)
                     far = length + end - begin
                     if target in blocks and far < before.get(there, (math.inf,))[0]:
                         before[there] = far, state
                         heapq.heappush(queue, (far, there))
         return None
 
-    def loops(self, stages, avoided=""):
-        """Returns the instructions of the shortest round of each loop that passes these stages."""
-        avoided = self.matches(avoided) if avoided else frozenset()
-        last = self.matches(next(iter(stages[-1])))
-        rounds = [self.shortest(stages, i + 1, i, avoided) for i in sorted(last)]
+    def loops(self, needed, avoided=()):
+        """Returns the instructions of the shortest round of each loop that has those needed."""
+        avoided = self.matches("|".join(avoided)) if avoided else frozenset()
+        places = self.matches(next(iter(needed)))
+        rounds = [self.shortest(needed, i + 1, i, avoided) for i in sorted(places)]
         found = []
         for new in sorted((way for way in rounds if way), key=len):
             if not any(set(new) & set(old) for old in found):

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/cuda/kernel_operand.hpp>
+#include <lowp/format/encode_in_range.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -31,6 +32,15 @@ class accessor {
   static constexpr bool encodes_randomly = detail::draws_bits<rounding> && requires(float x) {
     Hardware::encode(tag{}, x, x, std::uint32_t{});
   };
+  // Tests a chunk as a whole. Elsewhere a test for each element avoids more than it costs.
+  static constexpr bool encodes_in_range = [] {
+    if constexpr (narrow<T>)
+      return !std::same_as<rounding, nearest_even> && T::descriptor.has_sign &&
+             T::descriptor.has_zero() &&
+             (detail::draws_bits<rounding> || T::descriptor.is_truncated_binary32());
+    else
+      return false;
+  }();
   static constexpr bool decodes =
       requires(float x) { Hardware::decode(tag{}, std::uint32_t{}, x, x); };
 
@@ -66,28 +76,29 @@ class accessor {
 
   LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
     chunk<T> const& codes = before_[pass];
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; k += 2) {
-      if constexpr (decodes) {
-        constexpr std::uint32_t magnitudes = T::descriptor.magnitude_mask();
-        constexpr std::uint32_t least_nan = T::descriptor.codes == specials::ieee
-                                                ? T::descriptor.infinity_code() + 1
-                                                : T::descriptor.nan_code();
-        if ((codes.code(k) & magnitudes) < least_nan &&
-            (codes.code(k + 1) & magnitudes) < least_nan) {
+    if constexpr (decodes) {
+      constexpr std::uint32_t least_nan = T::descriptor.codes == specials::ieee
+                                              ? T::descriptor.infinity_code() + 1
+                                              : T::descriptor.nan_code();
+      if (!codes.template has_magnitude<least_nan>()) {
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; k += 2)
           Hardware::decode(tag{}, codes.pair(k), x[k], x[k + 1]);
-          continue;
-        }
+        return;
       }
-      x[k] = decoded(codes.code(k));
-      x[k + 1] = decoded(codes.code(k + 1));
     }
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k) x[k] = decoded(codes.code(k));
   }
 
   /// Returns random bits for the elements from `first` on, if the mode needs any.
   LOWP_FN chunk_bits bits(std::uint64_t first) const {
     if constexpr (KernelOperand::is_random) {
-      if (origin_.is_on) return {origin_.source, origin_.offset + first};
+      if constexpr (requires { operand_.keys.round; }) {
+        return {origin_.source, origin_.offset + first, operand_.keys};
+      } else {
+        if (origin_.is_on) return {origin_.source, origin_.offset + first, origin_.source.keys()};
+      }
     }
     return {};
   }
@@ -98,7 +109,7 @@ class accessor {
     if constexpr (KernelOperand::is_written) {
       after_ = {};
       chunk_bits const random = bits(first);
-      if constexpr (encodes || encodes_randomly) {
+      if constexpr (encodes || encodes_randomly || encodes_in_range) {
         std::uint32_t largest = 0;
         LOWP_UNROLL_ON_GPU
         for (int k = 0; k < chunk_size; ++k) largest = lanes::max(largest, lanes::magnitude(x[k]));
@@ -107,9 +118,12 @@ class accessor {
           for (int k = 0; k < chunk_size; k += 2) {
             if constexpr (encodes)
               after_.set_pair(k, Hardware::encode(tag{}, x[k], x[k + 1]));
-            else
+            else if constexpr (encodes_randomly)
               after_.set_pair(
                   k, Hardware::encode(tag{}, x[k], x[k + 1], random(k + 1) << 16 | random(k)));
+            else
+              after_.set_pair(k, in_range(x[k], random(k)) | in_range(x[k + 1], random(k + 1))
+                                                                 << T::descriptor.bits());
           }
           return;
         }
@@ -131,6 +145,10 @@ class accessor {
       after_.set(k, code);
       return {code, false};
     }
+  }
+  LOWP_FN std::uint32_t in_range(float x, std::uint32_t random) const {
+    return detail::encode_in_range<T::descriptor>(lanes::bits(x), random,
+                                                  mode_of(operand_.rounding));
   }
   LOWP_FN void clear() { after_ = {}; }
   /// Sets a code as it is, at an element that is still zero.

@@ -65,10 +65,10 @@ class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows>
       next_scale_ = detail::block_scale<T>(thread.template max_among<threads>(largest), rule_);
       float const reciprocal =
           lanes::from_bits<float>(detail::reciprocal_of_block_scale(next_scale_));
-      codes_.clear();
-      chunk_bits const random = codes_.bits(first);
+      float scaled[chunk_size];
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) codes_.set(k, lanes::mul(x[k], reciprocal), random(k));
+      for (int k = 0; k < chunk_size; ++k) scaled[k] = lanes::mul(x[k], reciprocal);
+      codes_.encode(thread, scaled, first, count);
     }
   }
   template <int Width, class Thread>

@@ -75,6 +75,18 @@ class chunk {
     return word_[k / per_word] >> (k % per_word * element_bits) & pair_mask;
   }
   LOWP_FN void set_pair(int k, std::uint32_t codes) { set(k, codes); }
+  /// Returns true if a narrow code's magnitude is Least or more: adding the rest up to the sign's
+  /// bit sets that bit.
+  template <std::uint32_t Least>
+  LOWP_FN bool has_magnitude() const {
+    constexpr std::uint32_t ones = element_bits == 8 ? 0x01010101 : 0x00010001;
+    constexpr std::uint32_t sign = std::uint32_t{1} << (element_bits - 1);
+    std::uint32_t seen = 0;
+    LOWP_UNROLL_ON_GPU
+    for (std::uint32_t const word : word_)
+      seen |= (word & (sign - 1) * ones) + (sign - Least) * ones;
+    return (seen & sign * ones) != 0;
+  }
 
   template <int Bytes, class Thread>
   LOWP_FN void load(Thread const& thread, T const* at) {

@@ -262,9 +262,13 @@ template <int Width, class Make, class Report, class Table, std::size_t... I,
           class... KernelOperand>
 struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, KernelOperand...>
     : indexed<I, KernelOperand>... {
-  /// Blocks for which a multiprocessor must have room; 0 leaves it to the compiler. For a report
-  /// the compiler would prefer more blocks to enough registers.
-  static constexpr unsigned least_blocks = is_reported<Report> ? 2 : 0;
+  /// Blocks for whose registers a multiprocessor must have room; 0 leaves it to the compiler. For a
+  /// report the compiler would prefer more blocks to enough registers. For a random cast it would
+  /// take more registers. Then a multiprocessor would have less than 40 KB of reads in flight.
+  static constexpr unsigned least_blocks =
+      is_reported<Report>                                                           ? 2
+      : (draws<KernelOperand> || ...) && (0 + ... + KernelOperand::bytes_read) == 4 ? 5
+                                                                                    : 0;
 
   /// True if threads of a block wait for each other.
   static constexpr bool is_collective =

@@ -56,6 +56,23 @@ LOWP_FN constexpr std::uint32_t convertible_limit(detail::special_results<std::u
   return alike ? lanes::binary32_infinity : detail::decode<F>(F.max_code());
 }
 
+/// Returns the magnitude up to which no mode overflows, so that detail::encode_in_range encodes.
+template <format F>
+LOWP_FN constexpr std::uint32_t in_range_limit(detail::special_results<std::uint32_t> const& s) {
+  return F.is_truncated_binary32() && s.continues ? lanes::binary32_infinity - 1
+                                                  : detail::decode<F>(F.max_code());
+}
+
+/// Philox's keys of an operand, computed on the host if it knows the seed.
+struct no_keys {};
+template <class R>
+auto keys_of(R const& rounding) {
+  if constexpr (detail::draws_bits<R>)
+    return random_source{rounding.seed, 0}.keys();
+  else
+    return no_keys{};
+}
+
 /// The part of an operand that every thread gets.
 template <class T, access A, class R = nearest_even>
 struct kernel_operand {
@@ -74,17 +91,26 @@ struct kernel_operand {
   std::uint32_t draw;
   std::uint32_t limit;
   detail::special_results<std::uint32_t> results;
+  decltype(keys_of(std::declval<R const&>())) keys;
 
   template <class From>
   static kernel_operand of(simd::operand<T, A, From> const& o, detail::nans kind) {
-    kernel_operand s{R(o.rounding), o.policy, o.draw, 0, {}};
+    kernel_operand s{R(o.rounding), o.policy, o.draw, 0, {}, keys_of(R(o.rounding))};
     if constexpr (is_written && narrow<T>) {
       constexpr format F = T::descriptor;
       s.results = detail::special_results_of<F, std::uint32_t>(o.rounding, o.policy, kind);
-      s.limit = convertible_limit<F>(s.results);
+      s.limit = std::same_as<R, nearest_even> ? convertible_limit<F>(s.results)
+                                              : in_range_limit<F>(s.results);
     }
     return s;
   }
 };
+
+/// True for an output of random rounding.
+template <class KernelOperand>
+inline constexpr bool draws = false;
+template <class KernelOperand>
+  requires detail::draws_bits<typename KernelOperand::rounding_type>
+inline constexpr bool draws<KernelOperand> = !KernelOperand::is_read;
 
 }  // namespace lowp::cuda

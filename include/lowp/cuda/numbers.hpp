@@ -95,7 +95,7 @@ class accessor<KernelOperand, IsComputed, Hardware, Rows> {
     if constexpr (KernelOperand::is_read) {
       chunk_bits random;
       if constexpr (KernelOperand::is_random)
-        random = {origin_.source, origin_.offset + first_[pass]};
+        random = {origin_.source, origin_.offset + first_[pass], origin_.source.keys()};
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k)
         x[k] = read_number(number(before_[pass].code(k)), operand_.rounding, random(k),

@@ -13,15 +13,15 @@ namespace lowp::cuda {
 class chunk_bits {
  public:
   chunk_bits() = default;
-  LOWP_FN chunk_bits(random_source const& source, std::uint64_t index) {
-    block(word_, source, index);
+  LOWP_FN chunk_bits(random_source const& source, std::uint64_t index, philox_keys const& keys) {
+    block(word_, source, index, keys);
     int const shift = static_cast<int>(index % chunk_size);
     if (shift == 0) return;
 
     // A word holds elements k and k + 4, low half first. Twelve words in sequence hold any eight
     // successive elements of two blocks as four successive words.
     std::uint32_t pass[12], next[4] = {};
-    block(next, source, index + chunk_size);
+    block(next, source, index + chunk_size, keys);
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < 4; ++k) {
       pass[k] = word_[k];
@@ -48,9 +48,9 @@ class chunk_bits {
     for (int k = 0; k < 12 - Step; ++k) pass[k] = moves ? pass[k + Step] : pass[k];
   }
   LOWP_FN static void block(std::uint32_t (&word)[4], random_source const& source,
-                            std::uint64_t index) {
+                            std::uint64_t index, philox_keys const& keys) {
     std::uint64_t const counter = source.counter(index);
-    source.words(word, static_cast<std::uint32_t>(counter), counter);
+    source.words(word, static_cast<std::uint32_t>(counter), counter, keys);
   }
 
   std::uint32_t word_[4] = {};

@@ -96,6 +96,11 @@ struct lane<float> {
   LOWP_PTX(mul, "mul")
   LOWP_PTX(div, "div")
 #undef LOWP_PTX
+  LOWP_FN static float add_toward_zero(float a, float b) {
+    float r;
+    asm("add.rz.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+  }
   LOWP_FN static float sqrt(float a) {
     float r;
     asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(a));

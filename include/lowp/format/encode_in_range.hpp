@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoding of values that cannot overflow, without a branch. A GPU's thread tests eight at once.
+#pragma once
+
+#include <lowp/format/codec.hpp>
+
+#include <concepts>
+#include <cstdint>
+
+namespace lowp::detail {
+
+/// Rounds a magnitude up to F's largest finite value stochastically, with one addition for normal
+/// and subnormal numbers. The addend's ulp is 2^-17 of F's step there. So the truncated sum has the
+/// number of such steps in its low bits, and its exponent is the addend's.
+template <format F, class U>
+LOWP_FN U round_in_range_by_addition(U const& a, U const& random) {
+  using namespace lanes;
+  using R = decltype(to_real(a));
+  constexpr int above = 6 - F.significand_bits;  // exponent of the addend less that of a
+  static_assert(above > 0);
+  constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
+  constexpr auto addend = static_cast<std::uint32_t>(above) << 23;
+  U const field = max(a & binary32_infinity, broadcast<U>(least));
+  U const sum = bits(lane<R>::add_toward_zero(from_bits<R>(a), from_bits<R>(field + addend)));
+  U const steps = sum - field + (field >> above) - (addend + (least >> above) - 1);
+  return (steps + (random << 1)) >> 17;
+}
+
+/// Returns the codes of binary32 patterns whose magnitudes do not exceed F's largest finite value,
+/// or are finite and F is a truncated binary32 whose overflow is infinity. F has a sign and zero.
+template <format F, class U, class R>
+LOWP_FN constexpr U encode_in_range(U const& b, U const& random, R const& rounding) {
+  using namespace lanes;
+  auto const negative = greater(broadcast<U>(0), b);
+  if constexpr (F.is_truncated_binary32()) {
+    constexpr int dropped = 32 - F.bits();
+    U const odd = (b >> dropped) & 1;
+    return (b + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
+  }
+  U const a = b & (binary32_sign - 1);
+  U const sign = (b >> (32 - F.bits())) & F.sign_mask();
+  using real = decltype(lanes::to_real(b));
+  U magnitude;
+  if constexpr (draws_bits<R> && F.significand_bits < 6 &&
+                requires(real x) { lane<real>::add_toward_zero(x, x); })
+    magnitude = round_in_range_by_addition<F>(a, random);
+  else
+    magnitude = round_magnitude<F>(a, negative, random, rounding);
+  if constexpr (F.has_negative_zero()) return magnitude | sign;
+  U const zero = broadcast<U>(0);
+  return magnitude | select(equal(magnitude, zero), zero, sign);
+}
+
+}  // namespace lowp::detail
