@@ -43,13 +43,13 @@ install_missing
 build_target $target -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_TEST_ALL=$all \
   -DLOWP_BUILD_TRAINING=$all
 
-# The exhaustive tests and planted faults take longer than all others: they run only if labels are
-# given.
+# The exhaustive tests, planted faults and proofs take longer than all others: they run only if
+# labels are given.
 labels=
 for argument; do
   case $argument in -L* | --label*) labels=asked ;; esac
 done
-[ -n "$labels" ] || set -- -LE 'exhaustive|mutation' "$@"
+[ -n "$labels" ] || set -- -LE 'exhaustive|mutation|proof' "$@"
 status=0
 followed testing ctest --test-dir "$build" --output-on-failure --no-tests=error \
   -j "$(job_count)" "$@" || status=$?

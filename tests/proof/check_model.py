@@ -3,13 +3,13 @@
 
 Terms become C functions, clang compiles the IR, and one program calls both.
 """
-import argparse
 import subprocess
 import sys
 from pathlib import Path
 
 import generate
 import model
+import prove
 from c_text import c_function
 from queries import all_queries
 
@@ -40,7 +40,7 @@ static uint64_t pattern(int bits) {
 
 def comparison(query):
     """Returns a C function that counts the inputs on which term and machine code differ."""
-    sizes = [int(''.join(filter(str.isdigit, type))) for type in query.arguments]
+    sizes = [generate.width_of(type) for type in query.arguments]
     types = ', '.join(f'uint{size}_t' for size in sizes)
     inputs = ''.join(f'    uint64_t a{i} = pattern({size});\n' for i, size in enumerate(sizes))
     call = ', '.join(f'a{i}' for i in range(len(sizes)))
@@ -69,15 +69,12 @@ def program(queries, functions, count):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--clang', default='clang++')
-    parser.add_argument('--include', default=str(Path(__file__).parents[2] / 'include'))
-    parser.add_argument('--folder', default='.', help='for generated files')
+    parser = prove.arguments(__doc__)
     parser.add_argument('--every', type=int, default=13, help='compares every n-th function')
     parser.add_argument('--inputs', type=int, default=12000, help='for each function')
     options = parser.parse_args()
     folder = Path(options.folder)
-    queries = all_queries()[::options.every]
+    queries = [query for query in all_queries() if query.unit][::options.every]
     path = generate.compile_unit(options.clang, options.include, folder, 'checked', queries)
     (folder / 'checked.c').write_text(
         program(queries, generate.functions_of(path), options.inputs))

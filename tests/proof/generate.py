@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes C++ units, a function of bit patterns for each query, and compiles them to LLVM IR."""
+import re
 import subprocess
 from pathlib import Path
 
@@ -34,6 +35,11 @@ constexpr auto code_of(auto x) { return x.bits(); }
 constexpr bool code_of(bool x) { return x; }
 '''
 FLAGS = ['-std=c++20', '-O2', '-fno-vectorize', '-fno-slp-vectorize', '-fno-unroll-loops']
+
+
+def width_of(type):
+    """Returns the bits of std::uintN_t."""
+    return int(re.search(r'\d+', type)[0])
 
 
 def unit_text(queries):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of a loop-free function of integer LLVM IR to a bit-vector term.
+"""Translation of a loop-free function of LLVM IR to a bit-vector term.
 
 Every value has a poison condition: a flag that does not hold (nsw, disjoint, ...), a shift by the
 width or more, and whatever the LLVM language reference calls poison. `undefined` is true where the
@@ -11,8 +11,10 @@ from typing import NamedTuple
 from bitwuzla import Kind
 
 import bv
+import floats
 import ir
 from bv import Bits, Bool, any_of, bit, bits, ite, truth
+from floats import SHAPES
 
 NO = truth(False)
 
@@ -52,13 +54,11 @@ OVERFLOWS = {
     ('sub', 'nuw'): Kind.BV_USUB_OVERFLOW, ('sub', 'nsw'): Kind.BV_SSUB_OVERFLOW,
     ('mul', 'nuw'): Kind.BV_UMUL_OVERFLOW, ('mul', 'nsw'): Kind.BV_SMUL_OVERFLOW,
 }
-FLOATS = {'float': (8, 24), 'double': (11, 53)}
-ARITHMETIC = {'fadd': Kind.FP_ADD, 'fsub': Kind.FP_SUB, 'fmul': Kind.FP_MUL, 'fdiv': Kind.FP_DIV}
 
 
 def width_of(type):
-    if type in FLOATS:
-        return sum(FLOATS[type])
+    if type in SHAPES:
+        return sum(SHAPES[type])
     if not re.fullmatch(r'i\d+', type):
         raise Refused(f'type {type}')
     return int(type[1:])
@@ -83,19 +83,16 @@ class Translation:
             return Value(bits(text == 'true', 1))
         if text in ('undef', 'poison'):
             return Value(self.fresh(width), truth(text == 'poison'))
-        if type in FLOATS:
-            return Value(bits(float_constant(type, text), width))
+        if type in SHAPES:
+            return Value(bits(floats.constant(type, text), width))
         if not re.fullmatch(r'-?\d+', text):
             raise Refused(f'operand {text}')
         return Value(bits(int(text), width))
 
-    def fp(self, type, value):
-        return bv.fp_of_pattern(value.bits, *FLOATS[type])
-
     def pattern_of(self, fp, type):
         """Returns any pattern of fp: LLVM leaves the payload of a NaN open."""
         pattern = self.fresh(width_of(type))
-        self.assumed.append(bv.fp_same(bv.fp_of_pattern(pattern, *FLOATS[type]), fp))
+        self.assumed.append(bv.fp_same(bv.fp_of_pattern(pattern, *SHAPES[type]), fp))
         return pattern
 
     def binary(self, op, flags, type, a, b):
@@ -134,13 +131,15 @@ class Translation:
         elif op in ('uitofp', 'sitofp'):
             if 'nneg' in flags:
                 poison.append(x.is_set(x.width - 1))
-            down, up = (bv.fp_of_integer(mode, x, op == 'sitofp', *FLOATS[target])
-                        for mode in (bv.RTN, bv.RTP))
-            poison.append(~bv.fp_same(down, up))  # else it depends on the caller's rounding
-            result = self.pattern_of(down, target)
+            fp, inexact = floats.of_integer(op, x, target)
+            poison.append(inexact)
+            result = self.pattern_of(fp, target)
+        elif op in ('fptosi', 'fptoui'):
+            result, impossible = floats.to_integer(op, floats.fp(source, x), width)
+            poison.append(impossible)
         elif op in ('fpext', 'fptrunc'):
-            result = self.pattern_of(
-                bv.fp_round(bv.RNE, self.fp(source, value), *FLOATS[target]), target)
+            fp = bv.fp_round(bv.RNE, floats.fp(source, x), *SHAPES[target])
+            result = self.pattern_of(fp, target)
         else:
             raise Refused(op)
         return Value(result, merged(poison))
@@ -194,12 +193,16 @@ class Translation:
             return self.call(*m.groups())
         if m := re.fullmatch(r'(fadd|fsub|fmul|fdiv) (\w+) (\S+), (\S+)', text):
             a, b = (self.operand(m[2], name) for name in m.groups()[2:])
-            fp = bv.fp_op(ARITHMETIC[op], bv.RNE, self.fp(m[2], a), self.fp(m[2], b))
+            fp = bv.fp_op(floats.ARITHMETIC[op], bv.RNE, floats.fp(m[2], a.bits),
+                          floats.fp(m[2], b.bits))
             return Value(self.pattern_of(fp, m[2]), merged([a.poison, b.poison]))
         if m := re.fullmatch(r'fcmp (\w+) (\w+) (\S+), (\S+)', text):
             a, b = (self.operand(m[2], name) for name in m.groups()[2:])
-            return Value(bit(compared(m[1], self.fp(m[2], a), self.fp(m[2], b))),
-                         merged([a.poison, b.poison]))
+            holds = floats.compared(m[1], floats.fp(m[2], a.bits), floats.fp(m[2], b.bits))
+            return Value(bit(holds), merged([a.poison, b.poison]))
+        if m := re.fullmatch(r'(?:fneg|call \w+ @llvm\.fabs\.f\d+\()\s*(\w+) ([^\s)]+)\)?', text):
+            value = self.operand(m[1], m[2])
+            return Value(floats.unary(op, value.bits), value.poison)
         raise Refused(text)
 
 
@@ -217,26 +220,6 @@ def trailing_zeros(x):
     for place in reversed(range(x.width)):
         count = ite(x.is_set(place), place, count)
     return count
-
-
-def float_constant(type, text):
-    """Returns the pattern of a constant, which LLVM writes as a double's, in hexadecimal or not."""
-    import struct
-    value = (struct.unpack('>d', bytes.fromhex(text[2:]))[0] if text.startswith('0x')
-             else float(text))
-    return int.from_bytes(struct.pack('>f' if type == 'float' else '>d', value), 'big')
-
-
-def compared(predicate, a, b):
-    nan = bv.fp_is(Kind.FP_IS_NAN, a) | bv.fp_is(Kind.FP_IS_NAN, b)
-    kinds = {'eq': Kind.FP_EQUAL, 'lt': Kind.FP_LT, 'le': Kind.FP_LEQ, 'gt': Kind.FP_GT,
-             'ge': Kind.FP_GEQ}
-    if predicate in ('uno', 'ord'):
-        return nan if predicate == 'uno' else ~nan
-    relation = predicate[1:]
-    holds = Bool(bv.tm.mk_term(kinds['eq' if relation == 'ne' else relation], [a, b]))
-    holds = ~holds & ~nan if relation == 'ne' else holds
-    return holds | nan if predicate[0] == 'u' else holds
 
 
 def edges_of(t, line, reached):

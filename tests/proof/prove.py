@@ -28,24 +28,40 @@ def refute(assumed, wrong, seconds):
 
 
 def value(solver, x):
-    return int(solver.get_value(x.term).value(10)) if isinstance(x, bv.Bits) else None
+    return int(solver.get_value(x.term).value(10))
 
 
 def witness(solver, inputs, got, wanted):
     shown = {f'a{i}': f'{value(solver, x):0{(x.width + 3) // 4}x}' for i, x in enumerate(inputs)}
-    return {**shown, 'got': f'{value(solver, got):x}', 'wanted': f'{value(solver, wanted):x}'}
+    shown['got'] = f'{value(solver, got):x}'
+    if wanted is not None:
+        shown['wanted'] = f'{value(solver, wanted):x}'
+    return shown
 
 
 def prove(query, function, seconds):
     start = time.monotonic()
     record = {'what': query.name, 'space': query.space}
     try:
-        m = model.translate(function)
-        wanted, assumed = query.wanted(m.inputs)
-        answer, solver = refute(m.assumed + assumed, (m.result != wanted) | m.undefined, seconds)
+        if query.unit is None:
+            inputs = [bv.unknown(generate.width_of(type), f'input{i}')
+                      for i, type in enumerate(query.arguments)]
+            got, wanted, assumed = query.ways(inputs)
+            wrong = got != wanted
+        else:
+            m = model.translate(function)
+            inputs, got = m.inputs, m.result
+            if hasattr(query, 'holds'):
+                wanted, (right, assumed) = None, query.holds(inputs, got)
+            else:
+                wanted, assumed = query.wanted(inputs)
+                right = got == wanted
+            assumed = assumed + m.assumed
+            wrong = ~right | m.undefined
+        answer, solver = refute(assumed, wrong, seconds)
         record['result'] = {Result.SAT: 'sat', Result.UNSAT: 'unsat'}.get(answer, 'unknown')
         if answer == Result.SAT:
-            record['witness'] = witness(solver, m.inputs, m.result, wanted)
+            record['witness'] = witness(solver, inputs, got, wanted)
     except model.Refused as refusal:
         record['result'] = f'refused: {refusal}'
     record['seconds'] = round(time.monotonic() - start, 2)
@@ -63,6 +79,9 @@ def run(queries, options, report=print):
         units.setdefault(query.unit, []).append(query)
     tasks = []
     for unit, members in units.items():
+        if unit is None:
+            tasks += [(query, None, options.limit) for query in members]
+            continue
         path = generate.compile_unit(options.clang, options.include, options.folder, unit, members)
         functions = generate.functions_of(path)
         tasks += [(query, functions[query.name], options.limit) for query in members]

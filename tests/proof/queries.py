@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import formats
+import operators
 import p3109
 import presets
 import sources
@@ -87,6 +88,41 @@ class Decoding:
         return spec.decoded(self.target, inputs[0])
 
 
+@dataclass(frozen=True)
+class Agreement:
+    """No function: two ways of the specification give one answer."""
+    source: object
+    target: formats.Format
+    mode: str
+    unit = None
+
+    @property
+    def name(self):
+        return f'specification_{self.source.name}_to_{self.target.name}_{self.mode}'
+
+    @property
+    def arguments(self):
+        return self.source.arguments
+
+    @property
+    def space(self):
+        return self.source.space
+
+    def ways(self, inputs):
+        x = self.source.number(inputs)
+        codes = spec.special_codes(self.target, 'infinity')
+        first, assumed = spec.converted(self.target, self.source, self.mode, codes, x)
+        second, more = spec.converted(self.target, self.source, self.mode, codes, x, way='wide')
+        return first, second, assumed + more + [x.valid]
+
+
+def agreements():
+    for target in formats.CATALOGUE:
+        for mode in spec.MODES:
+            yield Agreement(sources.BY_NAME['float'], target, mode)
+        yield Agreement(sources.BY_NAME['double'], target, 'nearest_even')
+
+
 def conversions():
     targets = formats.CATALOGUE + formats.OWN
     for source in sources.SOURCES:
@@ -104,4 +140,4 @@ def conversions():
 def all_queries():
     queries = list(conversions())
     queries += [Decoding(target) for target in formats.CATALOGUE + formats.OWN]
-    return queries + list(p3109.queries())
+    return queries + list(p3109.queries()) + list(agreements()) + list(operators.queries())

@@ -26,8 +26,8 @@ LOWP_FN U round_in_range_by_addition(U const& a, U const& random) {
   return (steps + (random << 1)) >> 17;
 }
 
-/// Returns the codes of binary32 patterns whose magnitudes do not exceed F's largest finite value,
-/// or are finite and F is a truncated binary32 whose overflow is infinity. F has a sign and zero.
+/// Returns the codes of binary32 patterns. No magnitude exceeds F's largest finite value; if F is a
+/// truncated binary32 whose overflow is infinity, any may be finite. F has a sign and zero.
 template <format F, class U, class R>
 LOWP_FN constexpr U encode_in_range(U const& b, U const& random, R const& rounding) {
   using namespace lanes;
