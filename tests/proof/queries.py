@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import formats
+import lanes
 import operators
 import p3109
 import presets
@@ -140,4 +141,5 @@ def conversions():
 def all_queries():
     queries = list(conversions())
     queries += [Decoding(target) for target in formats.CATALOGUE + formats.OWN]
-    return queries + list(p3109.queries()) + list(agreements()) + list(operators.queries())
+    return queries + list(p3109.queries()) + list(agreements()) + list(
+        operators.queries()) + list(lanes.queries())
