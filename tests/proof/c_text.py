@@ -74,8 +74,10 @@ def expression(term, kind, names, bits):
 
 
 def c_function(name, inputs, result):
-    """Returns a C function of a term. A constant that is no input is 0: a value that LLVM leaves
-    open and that no proved result depends on."""
+    """Returns a C function of a term.
+
+    A constant that is no input is 0. LLVM leaves its value open, and no proved result depends on it.
+    """
     names = {x.term.id(): f'a{i}' for i, x in enumerate(inputs)}
     lines = []
     stack = [result.term]

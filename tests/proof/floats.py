@@ -42,7 +42,7 @@ def of_integer(op, x, type):
 
 
 def to_integer(op, value, width):
-    """Returns the integer toward zero, and if there is none: then LLVM's result is poison."""
+    """Returns the integer toward zero, and true if it does not fit: LLVM's result is poison then."""
     signed = op == 'fptosi'
     kind = Kind.FP_TO_SBV if signed else Kind.FP_TO_UBV
     result = bv.Bits(bv.tm.mk_term(kind, [bv.RTZ, value], [width]))

@@ -8,6 +8,8 @@ import ir
 
 HEAD = '''#include <lowp/value.hpp>
 
+#include "lanes.hpp"
+
 #include <bit>
 #include <cstdint>
 
@@ -58,7 +60,7 @@ def compile_unit(clang, include, folder, unit, queries, *more):
     source.write_text(unit_text(queries))
     output = source.with_suffix('.so' if '-shared' in more else '.ll')
     what = list(more) or ['-S', '-emit-llvm']
-    subprocess.run([clang, *FLAGS, f'-I{include}', *what, str(source), '-o', str(output)], check=True)
+    subprocess.run([clang, *FLAGS, f'-I{include}', f'-I{Path(__file__).parent}', *what, str(source), '-o', str(output)], check=True)
     return output
 
 

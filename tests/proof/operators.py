@@ -14,7 +14,7 @@ import tables
 from bv import bits, ite, truth, unknown
 
 ARITHMETIC = {'plus': ('+', Kind.FP_ADD), 'minus': ('-', Kind.FP_SUB), 'times': ('*', Kind.FP_MUL),
-              'over': ('/', Kind.FP_DIV)}
+              'over': ('/', Kind.FP_DIV), 'fma': ('', Kind.FP_FMA)}
 
 
 def is_nan(target, code):
@@ -80,15 +80,16 @@ class Arithmetic(Function):
 
     def wanted(self, inputs):
         f, kind = self.target, ARITHMETIC[self.function][1]
-        if f.is_smt:
-            x, y = (bv.fp_of_pattern(code.trunc(f.width), *f.smt) for code in inputs)
-            exact = bv.fp_op(kind, bv.RNE, x, y)
+        if f.is_smt and (f.width <= 8 or f.name == 'bfloat16'):
+            fps = [bv.fp_of_pattern(code.trunc(f.width), *f.smt) for code in inputs]
+            exact = bv.fp_op(kind, bv.RNE, *fps)
             code = unknown(f.width, 'rounded')
             nan = bv.fp_is(Kind.FP_IS_NAN, exact)
             return (ite(nan, bits(f.nan, f.width), code).fit(f.storage),
                     [bv.fp_same(bv.fp_of_pattern(code, *f.smt), exact)])
-        # Rounding to odd in a wide shape keeps all that a second rounding asks.
-        wide = sources.FloatSource('wide', '', 10, f.precision + 4)
+        # Rounding to odd in a wide shape keeps all that a second rounding asks. Binary32 has room for
+        # 16-bit formats, and there the solver shares its multiplier or divider with the code.
+        wide = sources.FloatSource('wide', '', *((10, f.precision + 4) if f.width <= 8 else (8, 24)))
         shape = wide.exponent_bits, wide.precision
         assumed, fps = [], []
         for code in inputs:
@@ -98,13 +99,21 @@ class Arithmetic(Function):
         zero, up, down = (bv.fp_op(kind, mode, *fps) for mode in (bv.RTZ, bv.RTP, bv.RTN))
         inexact = ~bv.Bool(bv.tm.mk_term(Kind.FP_EQUAL, [up, down]))
         pattern = unknown(sum(shape), 'wide')
-        assumed.append(bv.fp_same(bv.fp_of_pattern(pattern, *shape), bv.fp_op(kind, bv.RTZ, *fps)))
+        assumed.append(bv.fp_same(bv.fp_of_pattern(pattern, *shape), zero))
         x = wide.number([pattern | ite(inexact & ~bv.fp_is(Kind.FP_IS_INF, zero),
                                        bits(1, pattern.width), 0)])
         nan = bv.fp_is(Kind.FP_IS_NAN, zero)
         x.nan = nan
         answer, more = spec.converted(f, wide, 'nearest_even', presets.default(f), x)
         return ite(nan, bits(canonical_nan(f), f.storage), answer), assumed + more
+
+
+class Fma(Arithmetic):
+    """fma of three codes: one rounding of the exact a * b + c."""
+    count = 3
+
+    def cpp(self):
+        return f'return code_of(fma({", ".join(self.operands)}));'
 
 
 class Comparison(Function):
@@ -201,8 +210,10 @@ class Distance(Function):
 
 def queries():
     for f in formats.CATALOGUE + formats.OWN:
-        for name in ARITHMETIC:
+        for name in ('plus', 'minus', 'times', 'over'):
             yield Arithmetic(f, name)
+        if f.width <= 8:
+            yield Fma(f, 'fma')
         for name in Comparison.symbols:
             yield Comparison(f, name)
         for name in ('fmin', 'fmax', 'copysign'):

@@ -2,7 +2,6 @@
 """Proves every query on two processes, and writes what became of each."""
 import argparse
 import json
-import multiprocessing
 import re
 import sys
 import time
@@ -13,6 +12,7 @@ from bitwuzla import Bitwuzla, Option, Options, Result
 import bv
 import generate
 import model
+import pool
 from queries import all_queries
 
 
@@ -68,30 +68,30 @@ def prove(query, function, seconds):
     return record
 
 
-def work(task):
-    query, function, seconds = task
-    return prove(query, function, seconds)
-
-
-def run(queries, options, report=print):
+def tasks_of(queries, options):
+    """Returns (query, its function in LLVM IR) for each query."""
     units = {}
     for query in queries:
         units.setdefault(query.unit, []).append(query)
     tasks = []
     for unit, members in units.items():
-        if unit is None:
-            tasks += [(query, None, options.limit) for query in members]
-            continue
-        path = generate.compile_unit(options.clang, options.include, options.folder, unit, members)
-        functions = generate.functions_of(path)
-        tasks += [(query, functions[query.name], options.limit) for query in members]
-    records = []
-    with multiprocessing.Pool(options.processes, maxtasksperchild=50) as pool:
-        for record in pool.imap(work, tasks):
-            records.append(record)
-            report(f"{record['result']:8} 2^{record['space']:<3} {record['seconds']:7.2f} s  "
-                   f"{record['what']} {record.get('witness', '')}", flush=True)
-    return records
+        functions = {}
+        if unit is not None:
+            functions = generate.functions_of(generate.compile_unit(
+                options.clang, options.include, options.folder, unit, members))
+        tasks += [(query, functions.get(query.name)) for query in members]
+    return tasks
+
+
+def run(queries, options):
+    """Yields a record for each query. One that takes too long, or a solver that dies, is unknown."""
+    def work(task):
+        return prove(*task, options.limit)
+
+    for (query, _), record in pool.each(work, tasks_of(queries, options), options.processes,
+                                        1.5 * options.limit + 5):
+        yield record or {'what': query.name, 'space': query.space, 'result': 'unknown',
+                         'seconds': 1.5 * options.limit + 5}
 
 
 def summary(records, seconds):
@@ -116,7 +116,11 @@ def arguments(purpose):
 def main():
     options = arguments(__doc__).parse_args()
     start = time.monotonic()
-    records = run([q for q in all_queries() if re.search(options.only, q.name)], options)
+    records = []
+    for record in run([q for q in all_queries() if re.search(options.only, q.name)], options):
+        records.append(record)
+        print(f"{record['result']:8} 2^{record['space']:<3} {record['seconds']:7.2f} s  "
+              f"{record['what']} {record.get('witness', '')}", flush=True)
     print(summary(records, time.monotonic() - start))
     if options.json:
         Path(options.json).write_text(json.dumps(records, indent=1))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import formats
+import lanes
 import operators
 import p3109
 import presets
@@ -116,6 +117,52 @@ class Agreement:
         return first, second, assumed + more + [x.valid]
 
 
+@dataclass(frozen=True)
+class Narrow:
+    """convert between two narrow formats, with the default policy."""
+    source: formats.Format
+    target: formats.Format
+    mode: str
+    unit = 'narrow'
+
+    @property
+    def name(self):
+        return f'{self.source.name}_to_{self.target.name}_{self.mode}'
+
+    @property
+    def arguments(self):
+        draw = ['std::uint16_t'] * (self.mode == 'stochastic')
+        return [f'std::uint{self.source.storage}_t'] + draw
+
+    @property
+    def space(self):
+        return self.source.storage + 16 * (self.mode == 'stochastic')
+
+    @property
+    def result(self):
+        return self.target.storage
+
+    def cpp(self):
+        mode = 'stochastic_bits{a1}' if self.mode == 'stochastic' else f'{self.mode}{{}}'
+        return (f'return code_of(lowp::convert<{self.target.cpp}>('
+                f'{self.source.cpp}::from_bits(a0), lowp::{mode}));')
+
+    def wanted(self, inputs):
+        binary32 = sources.BY_NAME['float']
+        pattern, assumed = spec.decoded(self.source, inputs[0])
+        answer, more = spec.converted(self.target, binary32, self.mode, presets.default(self.target),
+                                      binary32.number([pattern]), inputs[-1])
+        return answer, assumed + more
+
+
+def narrow_conversions():
+    for source in formats.CATALOGUE + formats.OWN:
+        for target in formats.CATALOGUE + formats.OWN:
+            for mode in ('nearest_even', 'to_odd', 'stochastic'):
+                if source != target:
+                    yield Narrow(source, target, mode)
+
+
 def agreements():
     for target in formats.CATALOGUE:
         for mode in spec.MODES:
@@ -131,13 +178,12 @@ def conversions():
             for mode in spec.MODES + ['stochastic']:
                 for policy in ('infinity', 'saturate'):
                     yield Conversion(source, target, mode, policy)
-    for target in targets:
-        for policy in presets.NAMES + ['default']:
-            if target in formats.CATALOGUE or policy == 'default':
-                yield Conversion(sources.BY_NAME['float'], target, 'nearest_even', policy)
+    for source in ('float', 'double'):
+        for target in targets:
+            for policy in presets.NAMES + ['default']:
+                yield Conversion(sources.BY_NAME[source], target, 'nearest_even', policy)
 
 
 def all_queries():
-    queries = list(conversions())
-    queries += [Decoding(target) for target in formats.CATALOGUE + formats.OWN]
-    return queries + list(p3109.queries()) + list(agreements()) + list(operators.queries())
+    return [*conversions(), *map(Decoding, formats.CATALOGUE + formats.OWN), *narrow_conversions(),
+            *lanes.queries(), *operators.queries(), *p3109.queries(), *agreements()]

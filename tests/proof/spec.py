@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The specification of a conversion, written from the design's arithmetic: one rounding of the exact
-value, overflow decided after it, NaN apart.
+"""The specification of a conversion: one rounding of the exact value, overflow decided after it.
 
-A rounded magnitude is a code that continues beyond the largest finite value, as if the exponent had
-no upper end. Three independent ways find it: SMT-LIB's floating point, a table of thresholds in exact
-fractions, and integers wide enough for every digit (wide.py).
+It is written from the design's arithmetic, and takes nothing from the library.
+
+A rounded magnitude is a code on a grid without upper end. Three ways find it, and share nothing:
+
+    smt     SMT-LIB's floating point
+    table   thresholds in exact fractions
+    wide    integers that hold every digit (wide.py)
 """
 import struct
 from fractions import Fraction
@@ -71,8 +74,8 @@ def inward(mode, negative):
 
 
 def special_codes(target, policy):
-    """Returns what a finite overflow and an infinity become, and a NaN by sign, all without payload,
-    and if a NaN keeps its payload. The first two get the number's sign."""
+    """Returns four facts: the code of a finite overflow and the code of an infinity, both without
+    sign; the codes of a NaN by sign, without payload; true if a NaN keeps its payload."""
     if target.infinity is not None:
         beyond = target.infinity
     elif target.nan is not None:
