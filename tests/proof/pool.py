@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a function for each task, each in a process of its own, which is ended if it takes too long."""
+"""Runs each task in a process of its own, and ends those that take too long."""
 import multiprocessing
 import time
 from multiprocessing.connection import wait

@@ -16,14 +16,19 @@ import pool
 from queries import all_queries
 
 
-def refute(assumed, wrong, seconds):
-    """Looks for inputs with `assumed` and `wrong`. Returns the answer and the solver."""
+def asked(assumed, wrong, seconds):
     options = Options()
     options.set(Option.PRODUCE_MODELS, True)
     options.set(Option.TIME_LIMIT_PER, int(seconds * 1000))
     solver = Bitwuzla(bv.tm, options)
     for condition in [*assumed, wrong]:
         solver.assert_formula(condition.term)
+    return solver
+
+
+def refute(assumed, wrong, seconds):
+    """Looks for inputs with `assumed` and `wrong`. Returns the answer and the solver."""
+    solver = asked(assumed, wrong, seconds)
     return solver.check_sat(), solver
 
 
@@ -39,25 +44,27 @@ def witness(solver, inputs, got, wanted):
     return shown
 
 
+def question(query, function):
+    """Returns inputs, the code's answer, the specification's, what is assumed, and what is wrong."""
+    if query.unit is None:
+        inputs = [bv.unknown(generate.width_of(type), f'input{i}')
+                  for i, type in enumerate(query.arguments)]
+        got, wanted, assumed = query.ways(inputs)
+        return inputs, got, wanted, assumed, got != wanted
+    m = model.translate(function)
+    if hasattr(query, 'holds'):
+        wanted, (right, assumed) = None, query.holds(m.inputs, m.result)
+    else:
+        wanted, assumed = query.wanted(m.inputs)
+        right = m.result == wanted
+    return m.inputs, m.result, wanted, assumed + m.assumed, ~right | m.undefined
+
+
 def prove(query, function, seconds):
     start = time.monotonic()
     record = {'what': query.name, 'space': query.space}
     try:
-        if query.unit is None:
-            inputs = [bv.unknown(generate.width_of(type), f'input{i}')
-                      for i, type in enumerate(query.arguments)]
-            got, wanted, assumed = query.ways(inputs)
-            wrong = got != wanted
-        else:
-            m = model.translate(function)
-            inputs, got = m.inputs, m.result
-            if hasattr(query, 'holds'):
-                wanted, (right, assumed) = None, query.holds(inputs, got)
-            else:
-                wanted, assumed = query.wanted(inputs)
-                right = got == wanted
-            assumed = assumed + m.assumed
-            wrong = ~right | m.undefined
+        inputs, got, wanted, assumed, wrong = question(query, function)
         answer, solver = refute(assumed, wrong, seconds)
         record['result'] = {Result.SAT: 'sat', Result.UNSAT: 'unsat'}.get(answer, 'unknown')
         if answer == Result.SAT:

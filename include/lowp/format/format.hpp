@@ -143,7 +143,8 @@ class basic_float;
 //     bfloat16                            binary32 without its low half
 //     float8_e5m2, float8_e4m3fn          OCP OFP8
 //     float8_e4m3, float8_e3m4            IEEE 754 conventions
-//     float8_e4m3fnuz, float8_e5m2fnuz    arXiv:2206.02915
+//     float8_e4m3fnuz, float8_e5m2fnuz    arXiv:2206.02915; they implement Binary8p4sf and
+//                                         Binary8p3sf of the IEEE P3109 draft, report 4.0
 //     float8_e4m3b11fnuz                  ml_dtypes
 //     float8_e8m0fnu                      OCP MX scale
 //     float6_..., float4_...              OCP MX

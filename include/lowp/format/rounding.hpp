@@ -140,7 +140,8 @@ using stochastic = basic_stochastic<10>;
 /// Takes other bits, for seven tenths of the work. They pass the same tests of randomness.
 using stochastic_fast = basic_stochastic<7>;
 
-/// Rounds one value stochastically with the caller's 16 random bits.
+/// Rounds one value stochastically with the caller's 16 random bits. It implements StochasticB with
+/// 16 bits of the IEEE P3109 draft, report 4.0.
 struct stochastic_bits {
   std::uint16_t r;
 
