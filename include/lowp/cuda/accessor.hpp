@@ -124,7 +124,7 @@ class accessor {
                   k, Hardware::encode(tag{}, x[k], x[k + 1], random(k + 1) << 16 | random(k)));
             else
               after_.set_pair(k, in_range(x[k], random(k)) | in_range(x[k + 1], random(k + 1))
-                                                                 << T::descriptor.bits());
+                                                                 << 8 * sizeof(T));
           }
           return;
         }
