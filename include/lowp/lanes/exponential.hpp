@@ -37,9 +37,9 @@ LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded) {
   } else {
     // 2^n in two factors, each with half the exponent: the first product is exact.
     auto const shifted = lanes::bits(rounded) - (lanes::bits(exp_rounder<Sign>) - 256u);
-    auto const half = shifted >> 1;
-    F const product = lanes::mul(e, lanes::from_bits<F>((half - 1u) << 23));
-    return lanes::mul(product, lanes::from_bits<F>((shifted - half - 1u) << 23));
+    auto const first = shifted >> 1;
+    F const product = lanes::mul(e, lanes::from_bits<F>((first - 1u) << 23));
+    return lanes::mul(product, lanes::from_bits<F>((shifted - first - 1u) << 23));
   }
 }
 

@@ -40,7 +40,7 @@ template <class Executor, class High, class Low, class Out>
   auto const all = joined(from, to);
   call_check check("join");
   check.equal_sizes(all);
-  for (extent const& half : from) check.no_overlap(half, to[0]);
+  for (extent const& part : from) check.no_overlap(part, to[0]);
   check.reachable(executor, all);
   if (check.failed()) return check.text();
   executor(make<identity>{}, to[0].size, static_cast<simd::no_report*>(nullptr),

@@ -78,10 +78,10 @@ LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, block_words<I
 /// then in the order of the blocks.
 template <class Isa>
 inline constexpr auto order_of_blocks = [] {
-  constexpr std::size_t half = Isa::lanes / 2;
-  std::array<std::uint64_t, chains * half> number{};
+  constexpr std::size_t lanes = Isa::lanes / 2;
+  std::array<std::uint64_t, chains * lanes> number{};
   for (std::size_t i = 0; i < number.size(); ++i)
-    number[i] = i / half * half + i % 2 * (half / 2) + i % half / 2;
+    number[i] = i / lanes * lanes + i % 2 * (lanes / 2) + i % lanes / 2;
   return number;
 }();
 
