@@ -33,6 +33,8 @@ class Model(NamedTuple):
     result: Bits
     undefined: Bool
     assumed: list  # what defines the patterns of floating-point results
+    operands: list  # the patterns of the last floating-point operation's operands
+    before: list  # what defines these operands
 
 
 BINARY = r'(\w+)((?: (?:nuw|nsw|exact|disjoint))*) (\w+) (\S+), (\S+)'
@@ -69,6 +71,7 @@ class Translation:
         self.function = function
         self.values = {}
         self.assumed = []
+        self.operands, self.before = [], []
         self.unknowns = 0
 
     def fresh(self, width):
@@ -193,6 +196,7 @@ class Translation:
             return self.call(*m.groups())
         if m := re.fullmatch(r'(fadd|fsub|fmul|fdiv) (\w+) (\S+), (\S+)', text):
             a, b = (self.operand(m[2], name) for name in m.groups()[2:])
+            self.operands, self.before = [a.bits, b.bits], self.assumed[:]
             fp = bv.fp_op(floats.ARITHMETIC[op], bv.RNE, floats.fp(m[2], a.bits),
                           floats.fp(m[2], b.bits))
             return Value(self.pattern_of(fp, m[2]), merged([a.poison, b.poison]))
@@ -272,7 +276,7 @@ def translate(function, inputs=None):
     for condition, value in results[:-1]:
         result = ite(condition, value.bits, result)
     undefined += [condition & value.poison for condition, value in results if value.poison is not NO]
-    return Model(inputs, result, any_of(undefined), t.assumed)
+    return Model(inputs, result, any_of(undefined), t.assumed, t.operands, t.before)
 
 
 def choice_of(t, phi, incoming):

@@ -6,11 +6,14 @@ Each mutant must come back with a witness, or be proved equivalent.
 import copy
 import re
 import sys
-import time
 
-import model
-import prove
 from bitwuzla import Result
+
+import generate
+import model
+import pool
+import prove
+from queries import all_queries
 
 MUTATED = ['float_to_bfloat16_nearest_even_infinity', 'float_to_float16_stochastic_infinity',
            'float_to_float8_e4m3fn_nearest_even_saturate', 'float_to_float8_e8m0fnu_upward_saturate',
@@ -52,52 +55,48 @@ def all_mutants(function):
     for label, place in function.lines():
         line = function.blocks[label][place]
         for kind, text in mutants_of(line):
-            yield kind, label, place, line, text
+            yield kind, label, place, text
 
 
-def judge(query, function, seconds):
+def judge(query, function):
     """Returns the result for one mutant. Poison does not count: the fault must show in the value."""
     m = model.translate(function)
     wanted, assumed = query.wanted(m.inputs)
-    answer, solver = prove.refute(m.assumed + assumed, m.result != wanted, seconds)
+    answer, solver = prove.refute(m.assumed + assumed, m.result != wanted)
     if answer == Result.SAT:
         return 'killed', prove.witness(solver, m.inputs, m.result, wanted)
     return ('equivalent' if answer == Result.UNSAT else 'unknown'), ''
 
 
-def run(queries, functions, every, seconds, report=print):
-    """Tries every n-th mutant of some functions. Returns a record for each."""
-    records = []
+def tasks_of(queries, functions, every):
+    """Returns (query, mutant, what was done) for every n-th mutant of the functions."""
+    tasks = []
     for name in MUTATED:
-        query, function = queries[name], functions[name]
-        for number, (kind, label, place, line, text) in enumerate(all_mutants(function)):
-            if number % every:
-                continue
-            mutant = copy.deepcopy(function)
+        mutants = list(all_mutants(functions[name]))[::every]
+        for kind, label, place, text in mutants:
+            mutant = copy.deepcopy(functions[name])
             mutant.blocks[label][place] = text
-            start = time.monotonic()
-            try:
-                result, seen = judge(query, mutant, seconds)
-            except (model.Refused, KeyError, ValueError) as refusal:
-                result, seen = f'refused: {refusal!r}', ''
-            records.append({'what': name, 'fault': kind, 'was': line, 'is': text, 'result': result,
-                            'witness': seen, 'seconds': round(time.monotonic() - start, 2)})
-            report(f'{result:10} {records[-1]["seconds"]:6.2f} s  {name}: {kind}: {text} {seen}',
-                   flush=True)
-    return records
+            tasks.append((queries[name], mutant, f'{kind}: {text}'))
+    return tasks
+
+
+def run(tasks, options):
+    """Yields the result for each mutant, and prints it."""
+    for (query, _, fault), result in pool.each(lambda task: judge(*task[:2]), tasks,
+                                               options.processes, options.limit):
+        kind, seen = result or ('unknown', '')
+        print(f'{kind:10} {query.name}: {fault} {seen}', flush=True)
+        yield kind
 
 
 def main():
-    from pathlib import Path
-
-    import generate
-    from queries import all_queries
-    options = prove.arguments(__doc__).parse_args()
+    parser = prove.arguments(__doc__)
+    parser.add_argument('--every', type=int, default=3, help='tries every n-th mutant')
+    options = parser.parse_args()
     queries = {query.name: query for query in all_queries() if query.name in MUTATED}
     path = generate.compile_unit(options.clang, options.include, options.folder, 'mutated',
                                  list(queries.values()))
-    records = run(queries, generate.functions_of(Path(path)), 7, options.limit)
-    results = [record['result'] for record in records]
+    results = list(run(tasks_of(queries, generate.functions_of(path), options.every), options))
     print(f'{len(results)} mutants: ' + ', '.join(f'{results.count(kind)} {kind}'
                                                  for kind in sorted(set(results))))
     sys.exit(results.count('killed') < 30 or set(results) > {'killed', 'equivalent'})

@@ -79,33 +79,49 @@ class Arithmetic(Function):
         return f'return code_of({x} {ARITHMETIC[self.function][0]} {y});'
 
     def wanted(self, inputs):
+        f = self.target
+        if not f.is_smt:
+            decoded = [spec.decoded(f, code) for code in inputs]
+            answer, assumed = self.rounded([pattern for pattern, _ in decoded], 10, f.precision + 4)
+            return answer, sum((definition for _, definition in decoded), assumed)
+        fps = [bv.fp_of_pattern(code.trunc(f.width), *f.smt) for code in inputs]
+        exact = bv.fp_op(ARITHMETIC[self.function][1], bv.RNE, *fps)
+        code = unknown(f.width, 'rounded')
+        nan = bv.fp_is(Kind.FP_IS_NAN, exact)
+        return (ite(nan, bits(f.nan, f.width), code).fit(f.storage),
+                [bv.fp_same(bv.fp_of_pattern(code, *f.smt), exact)])
+
+    def rounded(self, patterns, *shape):
+        """Returns the answer for operands that are floats. Rounding to odd in a wide shape keeps all
+        that a second rounding asks."""
         f, kind = self.target, ARITHMETIC[self.function][1]
-        if f.is_smt and (f.width <= 8 or f.name == 'bfloat16'):
-            fps = [bv.fp_of_pattern(code.trunc(f.width), *f.smt) for code in inputs]
-            exact = bv.fp_op(kind, bv.RNE, *fps)
-            code = unknown(f.width, 'rounded')
-            nan = bv.fp_is(Kind.FP_IS_NAN, exact)
-            return (ite(nan, bits(f.nan, f.width), code).fit(f.storage),
-                    [bv.fp_same(bv.fp_of_pattern(code, *f.smt), exact)])
-        # Rounding to odd in a wide shape keeps all that a second rounding asks. Binary32 has room for
-        # 16-bit formats, and there the solver shares its multiplier or divider with the code.
-        wide = sources.FloatSource('wide', '', *((10, f.precision + 4) if f.width <= 8 else (8, 24)))
-        shape = wide.exponent_bits, wide.precision
-        assumed, fps = [], []
-        for code in inputs:
-            pattern, definition = spec.decoded(f, code)
-            assumed += definition
-            fps.append(bv.fp_round(bv.RNE, bv.fp_of_pattern(pattern, 8, 24), *shape))
+        fps = [bv.fp_round(bv.RNE, bv.fp_of_pattern(x, 8, 24), *shape) if shape != (8, 24)
+               else bv.fp_of_pattern(x, 8, 24) for x in patterns]
         zero, up, down = (bv.fp_op(kind, mode, *fps) for mode in (bv.RTZ, bv.RTP, bv.RTN))
         inexact = ~bv.Bool(bv.tm.mk_term(Kind.FP_EQUAL, [up, down]))
         pattern = unknown(sum(shape), 'wide')
-        assumed.append(bv.fp_same(bv.fp_of_pattern(pattern, *shape), zero))
+        wide = sources.FloatSource('wide', '', *shape)
         x = wide.number([pattern | ite(inexact & ~bv.fp_is(Kind.FP_IS_INF, zero),
                                        bits(1, pattern.width), 0)])
-        nan = bv.fp_is(Kind.FP_IS_NAN, zero)
-        x.nan = nan
-        answer, more = spec.converted(f, wide, 'nearest_even', presets.default(f), x)
-        return ite(nan, bits(canonical_nan(f), f.storage), answer), assumed + more
+        x.nan = bv.fp_is(Kind.FP_IS_NAN, zero)
+        answer, assumed = spec.converted(f, wide, 'nearest_even', presets.default(f), x)
+        return (ite(x.nan, bits(canonical_nan(f), f.storage), answer),
+                [*assumed, bv.fp_same(bv.fp_of_pattern(pattern, *shape), zero)])
+
+
+class SharedArithmetic(Arithmetic):
+    """The same for formats whose multiplier or divider is too large to compare.
+
+    A lemma says that the code's operands are the codes' values. Then the specification computes with
+    these operands, in binary32: the solver finds one multiplier in both.
+    """
+    def lemmas(self, m):
+        for operand, code in zip(m.operands, m.inputs, strict=True):
+            pattern, definition = spec.decoded(self.target, code)
+            yield definition + m.before, operand != pattern
+
+    def wanted_from(self, m):
+        return self.rounded(m.operands, 8, 24)
 
 
 class Fma(Arithmetic):
@@ -211,7 +227,8 @@ class Distance(Function):
 def queries():
     for f in formats.CATALOGUE + formats.OWN:
         for name in ('plus', 'minus', 'times', 'over'):
-            yield Arithmetic(f, name)
+            small = f.width <= 8 or f.name == 'bfloat16'
+            yield (Arithmetic if small else SharedArithmetic)(f, name)
         if f.width <= 8:
             yield Fma(f, 'fma')
         for name in Comparison.symbols:

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs each task in a process of its own, and ends those that take too long."""
+"""Runs each task in a process of its own, with a limit of processor time."""
 import multiprocessing
-import time
+import resource
 from multiprocessing.connection import wait
 
 fork = multiprocessing.get_context('fork')
 
 
 def each(function, tasks, processes, seconds):
-    """Yields (task, result), in the order in which tasks end. The result of a task that was ended, or
-    that died, is None."""
+    """Yields (task, result), in the order in which tasks end. A task that reaches the limit, or that
+    dies, has the result None."""
     def body(task, end):
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         end.send(function(task))
 
     running, waiting = {}, list(reversed(tasks))
@@ -21,21 +22,13 @@ def each(function, tasks, processes, seconds):
             process = fork.Process(target=body, args=(task, there))
             process.start()
             there.close()
-            running[here] = process, task, time.monotonic() + seconds
-        ready = wait(running, timeout=1)
-        for end in list(running):
-            process, task, deadline = running[end]
-            if end not in ready and time.monotonic() < deadline:
-                continue
-            result = None
-            if end in ready:
-                try:
-                    result = end.recv()
-                except EOFError:
-                    pass
-            else:
-                process.kill()
+            running[here] = process, task
+        for end in wait(running):
+            process, task = running.pop(end)
+            try:
+                result = end.recv()
+            except EOFError:
+                result = None
             process.join()
             end.close()
-            del running[end]
             yield task, result

@@ -20,7 +20,7 @@ def main():
     def ask(task):
         query, function = task
         _, _, _, assumed, wrong = prove.question(query, function)
-        text = prove.asked(assumed, wrong, 1).print_formula('smt2')
+        text = prove.asked(assumed, wrong).print_formula('smt2')
         if '(check-sat)' not in text:
             text += '\n(check-sat)\n'
         path = Path(options.folder) / f'{query.name}.smt2'
