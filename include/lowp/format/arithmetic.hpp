@@ -59,30 +59,42 @@ LOWP_FN constexpr T computed(W result) {
   return convert<T>(result);
 }
 
+// nvcc with clang takes a function of two `auto` parameters for the host's alone.
+//
 // Constant evaluation rejects operations with a NaN result, and division by zero.
 struct plus {
   LOWP_FN static constexpr bool is_invalid(double a, double b) {
     return unpack(a).infinite && unpack(b).infinite && a != b;
   }
-  LOWP_FN static constexpr auto of(auto a, auto b) { return a + b; }
+  template <class A, class B>
+  LOWP_FN static constexpr auto of(A a, B b) {
+    return a + b;
+  }
 };
 struct minus {
   LOWP_FN static constexpr bool is_invalid(double a, double b) {
     return unpack(a).infinite && unpack(b).infinite && a == b;
   }
-  LOWP_FN static constexpr auto of(auto a, auto b) { return a - b; }
+  template <class A, class B>
+  LOWP_FN static constexpr auto of(A a, B b) {
+    return a - b;
+  }
 };
 struct multiplies {
   LOWP_FN static constexpr bool is_invalid(double a, double b) {
     return (unpack(a).infinite && b == 0) || (a == 0 && unpack(b).infinite);
   }
-  LOWP_FN static constexpr auto of(auto a, auto b) { return a * b; }
+  template <class A, class B>
+  LOWP_FN static constexpr auto of(A a, B b) {
+    return a * b;
+  }
 };
 struct divides {
   LOWP_FN static constexpr bool is_invalid(double a, double b) {
     return (unpack(a).infinite && unpack(b).infinite) || (a == 0 && b == 0);
   }
-  LOWP_FN static constexpr auto of(auto a, auto b) {
+  template <class A, class B>
+  LOWP_FN static constexpr auto of(A a, B b) {
     if (__builtin_is_constant_evaluated() && b == 0) {
       decltype(a / b) const infinity{__builtin_inff()};
       return unpack(a).negative != unpack(b).negative ? -infinity : infinity;
