@@ -74,7 +74,10 @@ LOWP_HOST_FN auto rounding_when_written([[maybe_unused]] R const& rounding) {
 
 /// The element function of a conversion that computes its NaN. A block's scale may be NaN.
 struct copy_element {
-  LOWP_FN void operator()(auto& to, auto const& from) const { to = from; }
+  template <class To, class From>
+  LOWP_FN void operator()(To& to, From const& from) const {
+    to = from;
+  }
 };
 /// The element function of any other conversion.
 struct identity : copy_element {

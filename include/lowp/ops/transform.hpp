@@ -15,7 +15,10 @@ template <class Function>
 struct returned {
   Function function;
 
-  LOWP_FN void operator()(auto& out, auto const&... in) const { out = function(in...); }
+  template <class Out, class... In>
+  LOWP_FN void operator()(Out& out, In const&... in) const {
+    out = function(in...);
+  }
 };
 
 template <class Executor, class Function, class R, class Out, class... In>
