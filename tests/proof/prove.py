@@ -50,7 +50,7 @@ def question(query, function):
                   for i, type in enumerate(query.arguments)]
         got, wanted, assumed = query.ways(inputs)
         return inputs, got, wanted, assumed, got != wanted
-    m = model.translate(function)
+    m = (query.translate if hasattr(query, 'translate') else model.translate)(function)
     if hasattr(query, 'holds'):
         wanted, (right, assumed) = None, query.holds(m.inputs, m.result)
     else:
