@@ -40,6 +40,7 @@ def witness(solver, inputs, got, wanted):
     shown['got'] = f'{value(solver, got):x}'
     if wanted is not None:
         shown['wanted'] = f'{value(solver, wanted):x}'
+        shown['undefined'] = shown['got'] == shown['wanted']
     return shown
 
 
