@@ -35,6 +35,7 @@ class Model(NamedTuple):
     assumed: list  # what defines the patterns of floating-point results
     operands: list  # the patterns of the last floating-point operation's operands
     before: list  # what defines these operands
+    products: list  # (factor, factor, product) of each multiplication, if these were to be left open
 
 
 BINARY = r'(\w+)((?: (?:nuw|nsw|exact|disjoint))*) (\w+) (\S+), (\S+)'
@@ -67,8 +68,8 @@ def width_of(type):
 
 
 class Translation:
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, any_product=False):
+        self.function, self.any_product, self.products = function, any_product, []
         self.values = {}
         self.assumed = []
         self.operands, self.before = [], []
@@ -103,6 +104,10 @@ class Translation:
         poison = [a.poison, b.poison]
         x, y = a.bits, b.bits
         result = OPERATIONS[op](x, y)
+        if op == 'mul' and self.any_product:
+            result = self.fresh(x.width)
+            self.products.append((x, y, result))
+            return Value(result, merged(poison))
         if op in ('shl', 'lshr', 'ashr'):
             poison.append(y >= x.width)
         for flag in flags.split():
@@ -244,11 +249,11 @@ def edges_of(t, line, reached):
     raise Refused(line)
 
 
-def translate(function, inputs=None):
-    """Returns the Model of a function on the given inputs, or on unknown ones."""
-    t = Translation(function)
-    inputs = inputs or [bv.unknown(width_of(type), f'input{i}')
-                        for i, (type, _) in enumerate(function.parameters)]
+def translate(function, any_product=False):
+    """Returns the Model of a function on unknown inputs. With `any_product`, products are unknown."""
+    t = Translation(function, any_product)
+    inputs = [bv.unknown(width_of(type), f'input{i}')
+              for i, (type, _) in enumerate(function.parameters)]
     t.values = {name: Value(x) for (_, name), x in zip(function.parameters, inputs)}
     order = ir.ordered(function)
     incoming = {label: [] for label in order}  # (from, condition)
@@ -276,7 +281,8 @@ def translate(function, inputs=None):
     for condition, value in results[:-1]:
         result = ite(condition, value.bits, result)
     undefined += [condition & value.poison for condition, value in results if value.poison is not NO]
-    return Model(inputs, result, any_of(undefined), t.assumed, t.operands, t.before)
+    return Model(inputs, result, any_of(undefined), t.assumed, t.operands, t.before,
+                 t.products)
 
 
 def choice_of(t, phi, incoming):

@@ -40,6 +40,7 @@ def witness(solver, inputs, got, wanted):
     shown['got'] = f'{value(solver, got):x}'
     if wanted is not None:
         shown['wanted'] = f'{value(solver, wanted):x}'
+        shown['undefined'] = shown['got'] == shown['wanted']
     return shown
 
 
@@ -50,7 +51,7 @@ def question(query, function):
                   for i, type in enumerate(query.arguments)]
         got, wanted, assumed = query.ways(inputs)
         return inputs, got, wanted, assumed, got != wanted
-    m = model.translate(function)
+    m = (query.translate if hasattr(query, 'translate') else model.translate)(function)
     if hasattr(query, 'holds'):
         wanted, (right, assumed) = None, query.holds(m.inputs, m.result)
     else:

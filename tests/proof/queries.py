@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import formats
+import fused
 import lanes
 import operators
 import p3109
@@ -186,4 +187,4 @@ def conversions():
 
 def all_queries():
     return [*conversions(), *map(Decoding, formats.CATALOGUE + formats.OWN), *narrow_conversions(),
-            *lanes.queries(), *operators.queries(), *p3109.queries(), *agreements()]
+            *lanes.queries(), *operators.queries(), *fused.queries(), *p3109.queries(), *agreements()]
