@@ -3,14 +3,15 @@
 # Builds and runs the tests.
 #   sh tests/run.sh           every operation, on every backend that this machine has
 #   sh tests/run.sh --quick   does the library work here?
-#   sh tests/run.sh --all     every format, other compilers, CUDA, Python's packages, the examples
+#   sh tests/run.sh --all     every format, other compilers, CUDA, the examples
+#   sh tests/run.sh --peers   beside PyTorch, Eigen, ml_dtypes ...: downloads gigabytes
 # Other arguments go to ctest: sh tests/run.sh --all -L exhaustive
 . "$(dirname -- "$0")/setup.sh"
 
 level=
 case ${1:-} in
-  --quick | --all) level=$1 && shift ;;
-  --help | -h) sed -n '3,7s/^# //p' "$0" && exit 0 ;;
+  --quick | --all | --peers) level=$1 && shift ;;
+  --help | -h) sed -n '3,8s/^# //p' "$0" && exit 0 ;;
 esac
 
 need_toolchain
@@ -34,11 +35,26 @@ case $level in
     target=all
     all=ON
     ;;
+  --peers)
+    target=tests_peers
+    all=ON
+    python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
+    need_examples
+    set -- -L peers "$@"
+    ;;
   *)
     wish libfmt-dev fmt/core.h
     ;;
 esac
 install_missing
+if [ "$level" = --peers ]; then
+  # Python's packages go into an environment of the build.
+  LOWP_PYTHON=${LOWP_PYTHON:-$build/peers/bin/python}
+  export LOWP_PYTHON
+  [ -x "$LOWP_PYTHON" ] || python3 -m venv "$build/peers"
+  say "installing from PyPI: $(tr '\n' ' ' <"$root/tests/peers/requirements.txt")"
+  "$LOWP_PYTHON" -m pip install -q -r "$root/tests/peers/requirements.txt"
+fi
 
 build_target $target -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_TEST_ALL=$all \
   -DLOWP_BUILD_TRAINING=$all

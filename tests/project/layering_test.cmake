@@ -3,16 +3,20 @@
 cmake_minimum_required(VERSION 3.25)
 
 # From the bottom up. A header directly in lowp/ is a door, and so is cuda/*.cuh to users.
-set(rooms base lanes format report storage simd ops measure nn train watch io cuda doors)
+set(rooms base lanes format report storage simd ops measure nn train watch io interop cuda distributed doors)
 
 # Headers of the outside world, and the headers that may include them.
 set(outside
     "intrin\\.h$|^cpuid\\.h$" "^base/environment\\.hpp$"
     "^(iostream|istream|ostream|sstream|fstream|iomanip|ios|print)$" "^io/io\\.hpp$"
     "^fmt/" "^io/fmt\\.hpp$"
-    "^nlohmann/" "^io/(safetensors|checkpoint)/"
-    "^cuda|^cooperative_groups|^cub/|^thrust/" "^cuda/.*\\.cuh$"
-    "^(Eigen/|mpi\\.h|nccl\\.h)" "^$")
+    "^nlohmann/" "^io/(safetensors|checkpoint)/|^interop/nlohmann_json\\.hpp$"
+    "^cereal/" "^interop/cereal\\.hpp$"
+    "^Eigen/" "^interop/eigen"
+    "^(ATen|c10|torch)/" "^interop/torch"
+    "^mpi\\.h$" "^distributed/mpi/"
+    "^nccl\\.h$" "^distributed/nccl/"
+    "^cuda|^cooperative_groups|^cub/|^thrust/" "^cuda/.*\\.cuh$|^distributed/nccl/")
 
 function(room_of out header)
   set(room doors)
