@@ -138,7 +138,7 @@ IS(void, split(f, b, low, nearest_away{}, overflow::infinity));
 IS(void, join(b, low, f));
 struct negate {
   template <class F>
-  void operator()(F& out, F const& in_) const;
+  F operator()(F const& each) const;
 };
 IS(void, transform(negate{}, draws, b, in));
 
