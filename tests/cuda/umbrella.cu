@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side in a CUDA unit, and the value types in device code.
+#include <vector>
+
 #include "support/tour.hpp"
 
 template <class T>
@@ -16,4 +18,18 @@ template __global__ void arithmetic(const lowp::float16*, lowp::float16*, bool*)
 template __global__ void arithmetic(const lowp::float8_e4m3fn*, lowp::float8_e4m3fn*, bool*);
 template __global__ void arithmetic(const lowp::float8_e5m2*, lowp::float8_e5m2*, bool*);
 
-int main() { return tour().empty(); }
+// An element function that only this unit knows.
+namespace {
+struct twice {
+  template <class F>
+  LOWP_FN F operator()(const F& x) const {
+    return lowp::lanes::add(x, x);
+  }
+};
+}  // namespace
+
+int main() {
+  std::vector<float> numbers(4);
+  lowp::transform(twice{}, lowp::nearest_even{}, numbers, numbers);
+  return tour().empty();
+}

@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 # Folders and files whose texts are checked.
-set(checked .ci CMakeLists.txt README.md bench examples include tests)
+set(checked .ci .packaging CMakeLists.txt README.md bench examples include tests)
 
 find_program(awk awk)
 if(NOT awk)

@@ -42,7 +42,7 @@ struct text_piece {
   std::size_t number = 0;
 
   LOWP_HOST_FN text_piece(char const* characters) : text(characters) {}
-  LOWP_HOST_FN text_piece(std::size_t n) : text(nullptr), number(n) {}
+  LOWP_HOST_FN text_piece(std::size_t count) : text(nullptr), number(count) {}
 };
 
 LOWP_COLD inline std::string joined_text(std::initializer_list<text_piece> pieces) {

@@ -82,14 +82,16 @@ class basic_float {
   basic_float() = default;  // indeterminate, like a float
 
   template <detail::integer I>
-  LOWP_FN constexpr basic_float(I x) : basic_float(convert<basic_float>(x)) {}
+  LOWP_FN constexpr basic_float(I number) : basic_float(convert<basic_float>(number)) {}
   template <std::floating_point X>
-  LOWP_FN explicit constexpr basic_float(X x) : basic_float(convert<basic_float>(x)) {}
+  LOWP_FN explicit constexpr basic_float(X number) : basic_float(convert<basic_float>(number)) {}
   template <format G>
     requires(G != F)
-  LOWP_FN explicit constexpr basic_float(basic_float<G> x) : basic_float(convert<basic_float>(x)) {}
+  LOWP_FN explicit constexpr basic_float(basic_float<G> number)
+      : basic_float(convert<basic_float>(number)) {}
   template <detail::number_like X>
-  LOWP_FN explicit constexpr basic_float(X const& x) : basic_float(detail::number_of(x)) {}
+  LOWP_FN explicit constexpr basic_float(X const& number)
+      : basic_float(detail::number_of(number)) {}
 
   template <detail::floating X>
   LOWP_FN constexpr basic_float& operator=(X x) {
@@ -162,9 +164,9 @@ template <lowp::format F>
 class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<float> {
   using T = lowp::basic_float<F>;
   LOWP_FN static constexpr T from(std::uint32_t code) { return lowp::detail::from_code<T>(code); }
-  // floor(n * log10(2)), exact for the exponents of any format here
-  LOWP_FN static constexpr int log10_of_2_to(int n) {
-    return (n * 30103 - (n < 0 ? 99999 : 0)) / 100000;
+  // floor(exponent * log10(2)), exact for the exponents of any format here
+  LOWP_FN static constexpr int log10_of_2_to(int exponent) {
+    return (exponent * 30103 - (exponent < 0 ? 99999 : 0)) / 100000;
   }
 
  public:
@@ -206,9 +208,9 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
 /// A hash that is equal for both zeros.
 template <lowp::format F>
 struct std::hash<lowp::basic_float<F>> {
-  std::size_t operator()(lowp::basic_float<F> x) const noexcept {
-    bool const zero = F.has_zero() && (x.bits() & F.magnitude_mask()) == 0 &&
+  std::size_t operator()(lowp::basic_float<F> number) const noexcept {
+    bool const zero = F.has_zero() && (number.bits() & F.magnitude_mask()) == 0 &&
                       F.codes != lowp::specials::nan_negative_zero;
-    return zero ? 0 : x.bits();
+    return zero ? 0 : number.bits();
   }
 };

@@ -16,8 +16,8 @@ namespace lowp::detail::inline LOWP_UNIT {
 /// A natural number below 2^3072.
 class natural {
  public:
-  explicit natural(std::uint64_t x = 0) {
-    for (; x != 0; x >>= 32) words_[size_++] = static_cast<std::uint32_t>(x);
+  explicit natural(std::uint64_t number = 0) {
+    for (; number != 0; number >>= 32) words_[size_++] = static_cast<std::uint32_t>(number);
   }
 
   /// Sets this to this * factor + addend.

@@ -88,11 +88,11 @@ struct extent {
   std::size_t per_entry = 1;  ///< elements for each entry; more than 1 for scales
 
   template <class R>
-  LOWP_HOST_FN extent(char const* range_name, R& r, char const* part_name = "")
+  LOWP_HOST_FN extent(char const* range_name, R& range, char const* part_name = "")
       : name(range_name),
         part(part_name),
-        data(std::ranges::data(r)),
-        size(std::ranges::size(r)),
+        data(std::ranges::data(range)),
+        size(std::ranges::size(range)),
         element_size(sizeof(std::ranges::range_value_t<R>)) {}
 };
 

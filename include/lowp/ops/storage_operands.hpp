@@ -90,7 +90,7 @@ auto extents_of(char const* name, S& s) {
 
 template <class... Extents>
 auto joined(Extents const&... each) {
-  return std::apply([](auto const&... e) { return std::array{e...}; }, std::tuple_cat(each...));
+  return std::apply([](auto const&... one) { return std::array{one...}; }, std::tuple_cat(each...));
 }
 
 /// Adds the error text of each invalid storage.

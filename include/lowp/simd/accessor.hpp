@@ -39,15 +39,16 @@ class accessor {
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_HOST_FN accessor(Operand const& o, std::size_t count, staging<Isa, Operand>&& s)
-      : operand_(o),
-        staged_(s.elements),
-        streams_(may_stream && is_streamed(o.data, count * sizeof(T))),
-        random_(o.origin()) {
+  LOWP_HOST_FN accessor(Operand const& operand, std::size_t count, staging<Isa, Operand>&& staged)
+      : operand_(operand),
+        staged_(staged.elements),
+        streams_(may_stream && is_streamed(operand.data, count * sizeof(T))),
+        random_(operand.origin()) {
     if constexpr (narrow<T> && Operand::is_written) {
-      results_ = detail::special_results_of<T::descriptor, U>(o.rounding, o.policy, Nans);
-      is_ieee_ =
-          special_codes_of<T::descriptor>(o.policy) == standard_special_codes<T::descriptor>(false);
+      results_ =
+          detail::special_results_of<T::descriptor, U>(operand.rounding, operand.policy, Nans);
+      is_ieee_ = special_codes_of<T::descriptor>(operand.policy) ==
+                 standard_special_codes<T::descriptor>(false);
     }
   }
 

@@ -36,15 +36,16 @@ class accessor<Isa, blocked<T, Block, A, R>, Nans> {
   using F = pack<float, registers>;
   using U = word<registers>;
 
-  LOWP_HOST_FN accessor(operand_type const& o, std::size_t count, staging<Isa, operand_type>&& s)
-      : operand_(o),
+  LOWP_HOST_FN accessor(operand_type const& in_blocks, std::size_t count,
+                        staging<Isa, operand_type>&& staged)
+      : operand_(in_blocks),
         count_(count),
-        codes_(operand_.codes, count, static_cast<staging<Isa, operand<T, A, R>>&&>(s.codes)),
-        values_(s.values),
-        random_(s.random) {
+        codes_(operand_.codes, count, static_cast<staging<Isa, operand<T, A, R>>&&>(staged.codes)),
+        values_(staged.values),
+        random_(staged.random) {
     if constexpr (operand_type::is_written)
-      results_ =
-          detail::special_results_of<T::descriptor, U>(o.codes.rounding, o.codes.policy, Nans);
+      results_ = detail::special_results_of<T::descriptor, U>(in_blocks.codes.rounding,
+                                                              in_blocks.codes.policy, Nans);
   }
 
   template <bool Prefetches>

@@ -37,12 +37,12 @@ class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_HOST_FN composite_accessor(operand_type const& o, std::size_t count,
-                                  staging<Isa, operand_type>&& s)
-      : part_accessor<I, accessor<Isa, Part, Nans>>{{std::get<I>(o.parts), count,
-                                                     std::move(std::get<I>(s.parts))}}...,
-        rounding_(std::get<Layout::rounded>(o.parts).rounding),
-        codec_(o.layout, rounding_, std::get<Layout::rounded>(o.parts).policy, Nans) {}
+  LOWP_HOST_FN composite_accessor(operand_type const& operand, std::size_t count,
+                                  staging<Isa, operand_type>&& staged)
+      : part_accessor<I, accessor<Isa, Part, Nans>>{{std::get<I>(operand.parts), count,
+                                                     std::move(std::get<I>(staged.parts))}}...,
+        rounding_(std::get<Layout::rounded>(operand.parts).rounding),
+        codec_(operand.layout, rounding_, std::get<Layout::rounded>(operand.parts).policy, Nans) {}
 
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {

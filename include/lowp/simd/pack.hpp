@@ -24,9 +24,9 @@ struct pack {
   vector v;
 
   pack() = default;
-  LOWP_HOST_FN pack(pack const& p) : v(p.v) {}
-  LOWP_HOST_FN pack& operator=(pack const& p) {
-    v = p.v;
+  LOWP_HOST_FN pack(pack const& other) : v(other.v) {}
+  LOWP_HOST_FN pack& operator=(pack const& other) {
+    v = other.v;
     return *this;
   }
   LOWP_HOST_FN static pack of(vector const& v) {
@@ -128,9 +128,9 @@ template <class Isa>
 inline constexpr auto low_halves_first = [] {
   constexpr std::size_t in_register = 16;
   std::array<std::uint8_t, 4 * Isa::lanes> from{};
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t const number = i % in_register / 2;
-    from[i] = static_cast<std::uint8_t>(number % 4 * 4 + number / 4 * 2 + i % 2);
+  for (std::size_t at = 0; at < from.size(); ++at) {
+    std::size_t const number = at % in_register / 2;
+    from[at] = static_cast<std::uint8_t>(number % 4 * 4 + number / 4 * 2 + at % 2);
   }
   return from;
 }();

@@ -80,8 +80,8 @@ template <class Isa>
 inline constexpr auto order_of_blocks = [] {
   constexpr std::size_t lanes = Isa::lanes / 2;
   std::array<std::uint64_t, chains * lanes> number{};
-  for (std::size_t i = 0; i < number.size(); ++i)
-    number[i] = i / lanes * lanes + i % 2 * (lanes / 2) + i % lanes / 2;
+  for (std::size_t at = 0; at < number.size(); ++at)
+    number[at] = at / lanes * lanes + at % 2 * (lanes / 2) + at % lanes / 2;
   return number;
 }();
 

@@ -18,7 +18,7 @@ struct wide_pack {
   vector v[Registers];
 
   wide_pack() = default;
-  LOWP_HOST_FN wide_pack(wide_pack const& w) { *this = w; }
+  LOWP_HOST_FN wide_pack(wide_pack const& other) { *this = other; }
   LOWP_HOST_FN wide_pack& operator=(wide_pack const& w) {
     LOWP_UNROLL
     for (int i = 0; i < Registers; ++i) v[i] = w.v[i];

@@ -43,15 +43,15 @@ struct adamw_element {
   float one_minus_beta1, one_minus_beta2, beta2, correction2, minus_step, minus_decay, eps;
   bool decays;
 
-  LOWP_FN adamw_element(adamw const& a, std::uint64_t step)
-      : one_minus_beta1(complement(a.beta1)),
-        one_minus_beta2(complement(a.beta2)),
-        beta2(narrowed(a.beta2)),
-        correction2(narrowed(1 / square_root(bias_correction(a.beta2, step)))),
-        minus_step(narrowed(-a.lr / bias_correction(a.beta1, step))),
-        minus_decay(narrowed(-(a.lr * a.weight_decay))),
-        eps(narrowed(a.eps)),
-        decays(!is_zero(a.weight_decay)) {}
+  LOWP_FN adamw_element(adamw const& rates, std::uint64_t step)
+      : one_minus_beta1(complement(rates.beta1)),
+        one_minus_beta2(complement(rates.beta2)),
+        beta2(narrowed(rates.beta2)),
+        correction2(narrowed(1 / square_root(bias_correction(rates.beta2, step)))),
+        minus_step(narrowed(-rates.lr / bias_correction(rates.beta1, step))),
+        minus_decay(narrowed(-(rates.lr * rates.weight_decay))),
+        eps(narrowed(rates.eps)),
+        decays(!is_zero(rates.weight_decay)) {}
 
   template <class F>
   LOWP_FN F operator()(F& p, F const& g, F& m, F& v) const {

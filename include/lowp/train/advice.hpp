@@ -151,7 +151,7 @@ void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
     refuse_if(cast_on(simd::this_thread{}, all.subspan(first, count), buffer.first(count)));
     auto const end =
         std::remove_if(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(count),
-                       [](float x) { return !lanes::is_finite(x); });
+                       [](float each) { return !lanes::is_finite(each); });
     fn(std::span<float const>(buffer.begin(), end));
   }
 }
@@ -165,22 +165,23 @@ storage_advice advice_on(P const& p, typical_update const& step) {
 
   amax largest;
   std::uint64_t finite = 0;
-  for_each_piece(p, values, [&](std::span<float const> x) {
-    finite += x.size();
-    for (float const each : x) largest += amax{lanes::magnitude(each)};
+  for_each_piece(p, values, [&](std::span<float const> some) {
+    finite += some.size();
+    for (float const each : some) largest += amax{lanes::magnitude(each)};
   });
   result.nonfinite = result.count - finite;
   float const scale = power_of_two_scale<float8_e4m3fn>(largest);
   float const u = lane<float>::narrowed(step.lr * step.direction);
 
   std::vector<threshold_counts> counts(kept_ways.size());
-  auto const of_way = [&]<std::size_t... I>(std::index_sequence<I...>, std::span<float const> x) {
-    (count_thresholds<static_cast<kept_as>(I)>(x, u, static_cast<double>(step.steps), scale,
-                                               std::span(least).first(x.size()), counts[I]),
+  auto const of_way = [&]<std::size_t... I>(std::index_sequence<I...>,
+                                            std::span<float const> some) {
+    (count_thresholds<static_cast<kept_as>(I)>(some, u, static_cast<double>(step.steps), scale,
+                                               std::span(least).first(some.size()), counts[I]),
      ...);
   };
-  for_each_piece(p, values, [&](std::span<float const> x) {
-    of_way(std::make_index_sequence<kept_ways.size()>{}, x);
+  for_each_piece(p, values, [&](std::span<float const> some) {
+    of_way(std::make_index_sequence<kept_ways.size()>{}, some);
   });
   for (std::size_t i = 0; i < kept_ways.size(); ++i)
     result.estimates[i] = counts[i].estimate(step.direction, kept_ways[i].is_stochastic);

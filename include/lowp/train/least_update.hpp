@@ -76,10 +76,10 @@ class kept_value {
   using U = lanes::word<F>;
 
  public:
-  LOWP_FN kept_value(Layout const& layout, Rounding const& rounding, F const& p)
+  LOWP_FN kept_value(Layout const& layout, Rounding const& rounding, F const& parameter)
       : codec_(layout, rounding, default_overflow<typename Layout::policy_type>, nans::canonical),
         rounding_(rounding),
-        value_(stored(p, nearest_even{}, lanes::broadcast<U>(0))) {}
+        value_(stored(parameter, nearest_even{}, lanes::broadcast<U>(0))) {}
 
   /// Returns the mask of lanes in which value + u is kept as another value. As in a report, bits
   /// are compared. `luck` is a random number, reversed if u goes toward zero. So a larger one

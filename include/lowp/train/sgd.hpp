@@ -32,14 +32,14 @@ struct sgd_element {
   float minus_lr, momentum, one_minus_dampening, weight_decay;
   bool decays, is_first, nesterov;
 
-  LOWP_FN sgd_element(sgd const& s, std::uint64_t step)
-      : minus_lr(narrowed(-s.lr)),
-        momentum(narrowed(s.momentum)),
-        one_minus_dampening(narrowed(1 - s.dampening)),
-        weight_decay(narrowed(s.weight_decay)),
-        decays(!is_zero(s.weight_decay)),
+  LOWP_FN sgd_element(sgd const& rates, std::uint64_t step)
+      : minus_lr(narrowed(-rates.lr)),
+        momentum(narrowed(rates.momentum)),
+        one_minus_dampening(narrowed(1 - rates.dampening)),
+        weight_decay(narrowed(rates.weight_decay)),
+        decays(!is_zero(rates.weight_decay)),
         is_first(step == 1),
-        nesterov(s.nesterov) {}
+        nesterov(rates.nesterov) {}
 
   template <class F>
   LOWP_FN F decayed(F const& p, F const& g) const {

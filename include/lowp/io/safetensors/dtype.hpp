@@ -86,13 +86,16 @@ template <> inline constexpr std::optional<dtype> type_of<float8_e4m3fn>   = dty
 template <> inline constexpr std::optional<dtype> type_of<float8_e8m0fnu>  = dtype::f8_e8m0;
 template <> inline constexpr std::optional<dtype> type_of<float8_e4m3fnuz> = dtype::f8_e4m3fnuz;
 template <> inline constexpr std::optional<dtype> type_of<float8_e5m2fnuz> = dtype::f8_e5m2fnuz;
+template <> inline constexpr std::optional<dtype> type_of<float6_e2m3fn>   = dtype::f6_e2m3;
+template <> inline constexpr std::optional<dtype> type_of<float6_e3m2fn>   = dtype::f6_e3m2;
+template <> inline constexpr std::optional<dtype> type_of<float4_e2m1fn>   = dtype::f4_e2m1;
 // clang-format on
 }  // namespace detail
 
 /// A type whose objects lie in a file as in memory. Excluded are formats that safetensors does not
 /// name, and those of fewer than 8 bits. A file packs the latter; memory has one in a byte.
 template <class T>
-concept stored = detail::type_of<T>.has_value();
+concept stored = detail::type_of<T>.has_value() && bits_of(*detail::type_of<T>) == 8 * sizeof(T);
 
 template <stored T>
 inline constexpr dtype dtype_of = *detail::type_of<T>;

@@ -142,7 +142,7 @@ class file {
   }
 
   struct descriptor {
-    explicit descriptor(int n) : number(n) {}
+    explicit descriptor(int opened) : number(opened) {}
     descriptor(descriptor&& other) noexcept : number(std::exchange(other.number, -1)) {}
     descriptor& operator=(descriptor&& other) noexcept {
       std::swap(number, other.number);

@@ -28,8 +28,8 @@ class census_of_batches {
   };
 
   /// Looks only for errors above the largest in the census.
-  LOWP_FN census_of_batches(scratch& r, range_census& all)
-      : magnitudes_(r.magnitudes), all_(all), exponents_(r.digits, all.exponents.counts) {
+  LOWP_FN census_of_batches(scratch& memory, range_census& all)
+      : magnitudes_(memory.magnitudes), all_(all), exponents_(memory.digits, all.exponents.counts) {
     lanes_.expect_error(all.max_relative_error);
   }
 

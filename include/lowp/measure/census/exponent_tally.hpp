@@ -27,7 +27,8 @@ class exponent_tally {
   using scratch = U[windows][digits];
 
   /// Adds to counts[i] the number of magnitudes with exponent field i.
-  LOWP_HOST_FN exponent_tally(scratch& r, std::uint64_t* counts) : digits_(r), counts_(counts) {}
+  LOWP_HOST_FN exponent_tally(scratch& memory, std::uint64_t* counts)
+      : digits_(memory), counts_(counts) {}
 
   /// Counts the magnitudes of a batch, which have this range.
   template <class Range>

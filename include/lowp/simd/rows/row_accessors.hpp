@@ -70,8 +70,8 @@ struct row_accessor {
   accessor<Isa, Operand, nans::canonical> at;
   std::size_t row_start = 0;
 
-  LOWP_HOST_FN row_accessor(Operand const& o, std::size_t count)
-      : at(o, count, static_cast<staging<Isa, Operand>&&>(scratch)) {}
+  LOWP_HOST_FN row_accessor(Operand const& operand, std::size_t count)
+      : at(operand, count, static_cast<staging<Isa, Operand>&&>(scratch)) {}
   row_accessor(row_accessor const&) = delete;
 };
 

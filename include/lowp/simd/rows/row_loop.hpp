@@ -38,7 +38,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   using call = row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>>;
 
  public:
-  LOWP_HOST_FN explicit row_loop(call const& c) : call_(c) {}
+  LOWP_HOST_FN explicit row_loop(call const& rows) : call_(rows) {}
 
   LOWP_HOST_FN void over_rows() const {
     std::tuple<Out> const written(call_.out);

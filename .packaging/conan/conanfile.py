@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Conan 2 recipe that packages this checkout: conan create .packaging/conan -s compiler.cppstd=20
+
+The consumer gets the library's own CMake package and pkg-config file."""
+
+import pathlib
+import re
+
+from conan import ConanFile
+from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake
+from conan.tools.files import copy
+
+
+class Lowp(ConanFile):
+    name = "lowp"
+    description = "Training in 16 and 8 bits without losing the updates"
+    license = "Apache-2.0"
+    topics = ("bfloat16", "float16", "fp8", "stochastic-rounding", "header-only")
+    package_type = "header-library"
+    settings = "os", "arch", "compiler", "build_type"
+    generators = "CMakeToolchain"
+    no_copy_source = True
+
+    @property
+    def checkout(self):
+        return pathlib.Path(self.recipe_folder, "../..").resolve()
+
+    def set_version(self):
+        text = pathlib.Path(self.checkout, "include/lowp/base/config.hpp").read_text()
+        self.version = ".".join(re.findall(r"define LOWP_VERSION_[A-Z]+ (\d+)", text))
+
+    def export_sources(self):
+        for pattern in ("CMakeLists.txt", "LICENSE", "include/*"):
+            copy(self, pattern, self.checkout, self.export_sources_folder)
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+
+    def package(self):
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.install()
+        copy(self, "LICENSE", self.source_folder, pathlib.Path(self.package_folder, "licenses"))
+
+    def package_id(self):
+        self.info.clear()
+
+    def package_info(self):
+        self.cpp_info.bindirs = self.cpp_info.libdirs = []
+        self.cpp_info.set_property("cmake_find_mode", "none")
+        self.cpp_info.builddirs = ["share/cmake/lowp"]

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table behind ../dtypes.hpp, a line a type.
+#pragma once
+
+#include <lowp/io/safetensors/dtype.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace lowp {
+
+/// The fields of DLDataType, in its order. An element of fewer than 8 bits has a byte in memory:
+/// its tensor needs the flag DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED.
+struct dlpack_dtype {
+  std::uint8_t code, bits;
+  std::uint16_t lanes;
+
+  bool operator==(dlpack_dtype const&) const = default;
+};
+
+/// Names and numbers of a type in other systems. ONNX and safetensors pack elements of fewer than 8
+/// bits.
+struct dtype_codes {
+  std::string_view numpy;                       ///< numpy.dtype(name), after importing ml_dtypes
+  dlpack_dtype dlpack;                          ///< DLDataType of dlpack.h 1.3
+  std::optional<int> onnx;                      ///< TensorProto.DataType of ONNX 1.23
+  std::optional<int> gguf;                      ///< ggml_type of ggml.h, GGUF 0.19
+  std::optional<int> nccl;                      ///< ncclDataType_t of nccl.h 2.30
+  std::optional<std::string_view> safetensors;  ///< dtype in a header, safetensors 0.8
+};
+
+namespace detail {
+
+namespace dtype_table {
+
+struct row {
+  std::string_view numpy;
+  std::uint8_t dlpack;
+  std::optional<int> onnx{}, gguf{}, nccl{};
+};
+template <class T>
+inline constexpr row of{};
+
+// clang-format off
+//                                                       NumPy         DLPack ONNX GGUF NCCL
+template <> inline constexpr row of<double>             {"float64",            2, 11, 28,  8};
+template <> inline constexpr row of<float>              {"float32",            2,  1,  0,  7};
+template <> inline constexpr row of<float16>            {"float16",            2, 10,  1,  6};
+template <> inline constexpr row of<bfloat16>           {"bfloat16",           4, 16, 30,  9};
+template <> inline constexpr row of<float8_e3m4>        {"float8_e3m4",        7};
+template <> inline constexpr row of<float8_e4m3>        {"float8_e4m3",        8};
+template <> inline constexpr row of<float8_e4m3b11fnuz> {"float8_e4m3b11fnuz", 9};
+template <> inline constexpr row of<float8_e4m3fn>      {"float8_e4m3fn",     10, 17, {}, 10};
+template <> inline constexpr row of<float8_e4m3fnuz>    {"float8_e4m3fnuz",   11, 18};
+template <> inline constexpr row of<float8_e5m2>        {"float8_e5m2",       12, 19, {}, 11};
+template <> inline constexpr row of<float8_e5m2fnuz>    {"float8_e5m2fnuz",   13, 20};
+template <> inline constexpr row of<float8_e8m0fnu>     {"float8_e8m0fnu",    14, 24};
+template <> inline constexpr row of<float6_e2m3fn>      {"float6_e2m3fn",     15, 27};
+template <> inline constexpr row of<float6_e3m2fn>      {"float6_e3m2fn",     16, 28};
+template <> inline constexpr row of<float4_e2m1fn>      {"float4_e2m1fn",     17, 23};
+// clang-format on
+
+}  // namespace dtype_table
+
+template <class T>
+inline constexpr int bits_of_type = 8 * sizeof(T);
+template <format F>
+inline constexpr int bits_of_type<basic_float<F>> = F.bits();
+
+template <class T>
+LOWP_HOST_FN constexpr dtype_codes make_dtype_codes() {
+  dtype_table::row const& row = dtype_table::of<T>;
+  dtype_codes codes{.numpy = row.numpy,
+                    .dlpack = {row.dlpack, bits_of_type<T>, 1},
+                    .onnx = row.onnx,
+                    .gguf = row.gguf,
+                    .nccl = row.nccl,
+                    .safetensors = {}};
+  if (auto const type = safetensors::detail::type_of<T>) codes.safetensors = name_of(*type);
+  return codes;
+}
+
+}  // namespace detail
+
+/// A type of the catalogue, float or double.
+template <class T>
+concept has_dtype_codes = !detail::dtype_table::of<T>.numpy.empty();
+
+}  // namespace lowp
