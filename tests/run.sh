@@ -69,5 +69,24 @@ done
 status=0
 followed testing ctest --test-dir "$build" --output-on-failure --no-tests=error \
   -j "$(job_count)" "$@" || status=$?
-awk -f "$root/tests/summary.awk" "$build/Testing/Temporary/LastTest.log"
+
+# Records count for the state of the sources that they are about. README.md gets its table once every
+# test of it has run or was skipped.
+records=
+state=$(cd "$root" && find include tests -type f ! -name '*.pyc' ! -path tests/README.md |
+  LC_ALL=C sort | xargs sha256sum | sha256sum | cut -c1-12)
+[ $all = OFF ] || records=$build/guarantees.tsv
+awk -f "$root/tests/summary.awk" -v state="$state" -v records="$records" \
+  "$build/Testing/Temporary/LastTest.log"
+if [ -n "$records" ]; then
+  machine="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(${CXX:-c++} --version | head -1)"
+  awk -f "$root/tests/guarantees.awk" -v state="$state" -v machine="$machine" \
+    "$root/tests/guarantees.txt" "$records" "$root/tests/README.md" >"$build/guarantees.md"
+  if grep -q '^|.*not run: ' "$build/guarantees.md"; then
+    say "the table of guarantees has tests that have not run yet: $build/guarantees.md"
+  else
+    cp "$build/guarantees.md" "$root/tests/README.md"
+    say "wrote the table of guarantees into tests/README.md"
+  fi
+fi
 exit $status
