@@ -35,7 +35,7 @@ function outcome_of(tests, count, name, i, n, stem, found, passed, failed, skipp
   return text
 }
 
-FNR == 1 { ++file }
+{ file = FILENAME == ARGV[1] ? 1 : FILENAME == ARGV[2] ? 2 : 3 }
 file == 1 && !/^#/ && NF { row[++rows] = $0 }
 file == 2 {
   split($0, field, "\t")

@@ -40,6 +40,8 @@ case $level in
     all=ON
     python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
     need_examples
+    wish libmpfr-dev mpfr.h
+    wish librandom123-dev Random123/philox.h
     set -- -L peers "$@"
     ;;
   *)
@@ -70,8 +72,8 @@ status=0
 followed testing ctest --test-dir "$build" --output-on-failure --no-tests=error \
   -j "$(job_count)" "$@" || status=$?
 
-# Records count for the state of the sources that they are about. README.md gets its table once every
-# test of it has run or was skipped.
+# Records count for this state of the sources alone. README.md gets its table once every test of it
+# has run or was skipped.
 records=
 state=$(cd "$root" && find include tests -type f ! -name '*.pyc' ! -path tests/README.md |
   LC_ALL=C sort | xargs sha256sum | sha256sum | cut -c1-12)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statistics of random bits: 2^30 draws for each way in which two draws may be neighbours.
 //
-// Seeds are fixed, so a result never changes. Each statistic becomes a standard normal deviate. A fair
-// source passes 6 with a probability of 2e-9, and all of them here with less than 3e-7.
+// Seeds are fixed, so a result never changes. Each statistic becomes a standard normal deviate.
+// A fair source exceeds 6 with a probability of 2e-9, and anywhere here with less than 3e-7.
 #include <lowp/simd/dispatch.hpp>
 #include <lowp/simd/random.hpp>
 
@@ -54,7 +54,7 @@ double deviate_from_even(const std::vector<std::uint64_t>& counts) {
   return deviate(chi_square, static_cast<double>(counts.size() - 1));
 }
 
-// Counts of pairs (a, b): a itself, the leading bytes of both, their difference in bits, and products.
+// Counts of pairs (a, b): a itself, the leading bytes of both, their differing bits, and products.
 struct pair_counts {
   std::vector<std::uint64_t> first = std::vector<std::uint64_t>(values);
   std::vector<std::uint64_t> bytes = first;
@@ -80,8 +80,8 @@ struct pair_counts {
   }
 };
 
-// A relation gives, for the number of a chunk, the sources of both draws. The second is `lag` further;
-// no draw is in two pairs then.
+// A relation gives, for the number of a chunk, the sources of both draws. The second draw lies
+// `lag` elements further; no draw is in two pairs then.
 struct relation {
   const char* name;
   std::pair<lowp::random_source, lowp::random_source> (*sources)(std::uint64_t, int);

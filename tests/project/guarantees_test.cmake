@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The table of guarantees in tests/README.md has the rows of tests/guarantees.txt, each test of a row
+# The table of guarantees in tests/README.md has the rows of tests/guarantees.txt. Each test of a row
 # exists, and a cell says what became of the tests.
 cmake_minimum_required(VERSION 3.25)
 

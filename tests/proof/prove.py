@@ -4,6 +4,7 @@ import argparse
 import json
 import re
 import resource
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -108,11 +109,12 @@ def processor():
                for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def summary(records):
+def summary(records, clang):
+    version = subprocess.run([clang, '--version'], capture_output=True, text=True, check=True).stdout
     results = [record['result'] for record in records]
     others = ''.join(f', {results.count(kind)} {kind}' for kind in sorted(set(results) - {'unsat'}))
-    return (f'{results.count("unsat")} of {len(records)} proved{others}; '
-            f'{processor():.0f} processor seconds')
+    return (f'{results.count("unsat")} of {len(records)} proved{others}, in {processor():.0f} '
+            f'processor seconds; {version.splitlines()[0]}')
 
 
 def arguments(purpose):
@@ -135,7 +137,7 @@ def main():
         records.append(record)
         print(f"{record['result']:8} 2^{record['space']:<3} {record['seconds']:7.2f} s  "
               f"{record['what']} {record.get('witness', '')}", flush=True)
-    print('SUMMARY:', summary(records))
+    print('SUMMARY:', summary(records, options.clang))
     if options.json:
         Path(options.json).write_text(json.dumps(records, indent=1))
     sys.exit(any(record['result'] != 'unsat' for record in records))

@@ -36,7 +36,7 @@ template <class T>
 inline constexpr oracle::facts facts{};
 #define FACTS(name, ...) \
   template <>            \
-  inline constexpr oracle::facts facts<lowp::name> = oracle::name;
+  [[maybe_unused]] inline constexpr oracle::facts facts<lowp::name> = oracle::name;
 ORACLE_FORMATS(FACTS)
 #undef FACTS
 
@@ -49,8 +49,8 @@ inline constexpr mpfr_rnd_t direction<lowp::upward> = MPFR_RNDU;
 template <>
 inline constexpr mpfr_rnd_t direction<lowp::downward> = MPFR_RNDD;
 
-// Calls compute(result, direction) with a result that has the precision of T and its subnormals. Its
-// exponent has no upper end; overflow then follows A3 with the format's default policy.
+// Calls compute(result, direction) with a result that has the precision of T and its subnormals.
+// Its exponent has no upper end; overflow then follows A3 with the format's default policy.
 template <class T, class R, class Compute>
 double rounded(R, Compute compute) {
   constexpr oracle::facts f = facts<T>;
@@ -93,8 +93,8 @@ void for_each_mode(Fn fn) {
   fn(lowp::downward{}, "downward");
 }
 
-// Significands of `bits` bits as TestFloat has them: one bit, ones at the top, all but one bit, ones at
-// the bottom; and sums of two.
+// Significands of `bits` bits as TestFloat has them: one bit, ones at the top, all but one bit,
+// ones at the bottom; and sums of two.
 std::vector<std::uint64_t> significands(int bits) {
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
   std::vector<std::uint64_t> family{0, all};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions that convert_test.py compares with ml_dtypes, by the name of the format.
+// Conversions by the name of a format, which convert.py compares with those of a package.
 #include <lowp/cast.hpp>
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Calls fn(type) for the format of this name. Returns false if there is none.
+// Calls fn(type) for the format of this name. Returns false for an unknown name.
 template <class Fn>
 bool with_format(const char* name, Fn fn) {
 #define CALL_IF(format, ...)                \
@@ -24,11 +24,15 @@ bool with_format(const char* name, Fn fn) {
   return false;
 }
 
+lowp::overflow preset(const char* name) {
+  return std::strcmp(name, "torch") == 0 ? lowp::overflow::torch : lowp::overflow::ml_dtypes;
+}
+
 template <class R>
-bool encode_all(const char* name, const float* in, void* out, std::size_t size, R mode) {
+bool encode_all(const char* name, const float* in, void* out, std::size_t size, R mode,
+                lowp::overflow policy) {
   return with_format(name, [&]<class T>(std::type_identity<T>) {
-    lowp::cast(std::span(in, size), std::span(static_cast<T*>(out), size), mode,
-               lowp::overflow::ml_dtypes);
+    lowp::cast(std::span(in, size), std::span(static_cast<T*>(out), size), mode, policy);
   });
 }
 
@@ -36,9 +40,10 @@ bool encode_all(const char* name, const float* in, void* out, std::size_t size, 
 
 extern "C" {
 
-bool encode(const char* name, const float* in, void* out, std::size_t size, bool away) {
-  return away ? encode_all(name, in, out, size, lowp::nearest_away{})
-              : encode_all(name, in, out, size, lowp::nearest_even{});
+bool encode(const char* name, const float* in, void* out, std::size_t size, bool away,
+            const char* policy) {
+  return away ? encode_all(name, in, out, size, lowp::nearest_away{}, preset(policy))
+              : encode_all(name, in, out, size, lowp::nearest_even{}, preset(policy));
 }
 
 bool encode_doubles(const char* name, const double* in, void* out, std::size_t size) {
