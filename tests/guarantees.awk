@@ -2,6 +2,7 @@
 # Writes the table of guarantees into README.md, which it prints:
 #   awk -f guarantees.awk -v state=... -v machine=... guarantees.txt RECORDS README.md
 # RECORDS is what summary.awk wrote. Only its lines of this state of the library and its tests count.
+# Before them come the tests of the build, with the outcome `known`.
 function trim(text) {
   gsub(/^[ \t]+|[ \t]+$/, "", text)
   return text
@@ -11,27 +12,33 @@ function append(list, text, separator) {
 }
 
 # Returns the outcome of the tests of a row. Every test that did not pass is named.
-function outcome_of(tests, count, name, i, n, stem, found, passed, failed, skipped, missing, words) {
+function outcome_of(tests, count, name, i, n, stem, found, known, passed, failed, skipped, missing, absent, text, words) {
   if (tests == "") return "not proved"
   n = split(tests, stem, " ")
   for (i = 1; i <= n; ++i) {
-    found = 0
+    found = known = 0
     for (name in outcome) {
       if (name != stem[i] && index(name, stem[i] ".") != 1) continue
+      if (outcome[name] == "known") {
+        known = 1
+        continue
+      }
       found = 1
       if (outcome[name] == "failed") failed = append(failed, "`" name "`", ", ")
       else if (outcome[name] == "skipped") skipped = append(skipped, stem[i] " (" said[name] ")", ", ")
       else ++passed
       if (outcome[name] == "passed" && said[name] != "") words = append(words, said[name], "; ")
     }
-    if (!found) missing = append(missing, stem[i], ", ")
+    if (!found && known) missing = append(missing, stem[i], ", ")
+    if (!found && !known) absent = append(absent, stem[i], ", ")
   }
-  if (passed == 0 && failed skipped == "") return "not run"
+  if (passed == 0 && failed skipped == "") return missing == "" ? "not built" : "not run"
   if (failed != "") return "**failed**: " failed
   text = passed > 0 ? "0" : ""
   if (words != "") text = append(text, words, "; ")
   if (skipped != "") text = append(text, "skipped: " skipped, "; ")
   if (missing != "") text = append(text, "not run: " missing, "; ")
+  if (absent != "") text = append(text, "not built: " absent, "; ")
   return text
 }
 
