@@ -72,9 +72,10 @@ using namespace functions;
 /// A value of the format F, whose code is in the low bits of 8 or 16. It replaces `float` as
 /// C++23's std::bfloat16_t does. It widens implicitly, narrows explicitly (nearest even, default
 /// overflow) and takes integers implicitly. An assignment narrows without a cast: `y = 0.5f * y`.
+/// Code of another library's type of the format may lie where it lies: see lowp/view.hpp.
 template <format F>
   requires valid_format<F>
-class basic_float {
+class [[gnu::may_alias]] basic_float {
  public:
   using storage = std::conditional_t<(F.bits() <= 8), std::uint8_t, std::uint16_t>;
   static constexpr format descriptor = F;
