@@ -40,6 +40,14 @@ case $level in
     all=ON
     python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
     need_examples
+    wish libcereal-dev cereal/cereal.hpp
+    wish libfmt-dev fmt/core.h
+    wish libglm-dev glm/glm.hpp
+    wish libnanoflann-dev nanoflann.hpp
+    wish libboost-dev boost/numeric/ublas/matrix.hpp
+    wish libxtensor-dev xtensor/xtensor.hpp
+    wish clang-19 clang++-19
+    wish libc++-19-dev libc++-19-dev
     set -- -L peers "$@"
     ;;
   *)

@@ -7,7 +7,8 @@
 //
 // Works with products, reductions, decompositions, cast, Random and output. A narrow scalar is
 // rounded after every addition, as Eigen::half is: sums of many terms stop growing. So compute in
-// float, and keep matrices narrow. tests/peers/eigen measures the difference.
+// float, and keep matrices narrow. tests/peers/eigen measures the difference. Eigen's JacobiSVD
+// squares quotients, which overflow float16 and Eigen::half: give it a.cast<float>().
 //
 // Eigen refuses factors of another type, as it does for float and double: write `T(0.5f) * a`.
 // isApprox() and its kin compare within 8 epsilons, at most 1/2. That is what their

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 namespace lowp {
 
@@ -38,7 +39,8 @@ template <class X>
 /// them. To or From is narrow; the other is any trivially copyable type of the same size and
 /// alignment, and not a type of another format.
 template <class To, class From>
-  requires detail::same_in_memory<detail::with_const_of<To, From>, From>
+  requires(detail::same_in_memory<detail::with_const_of<To, From>, From> &&
+           !std::is_same_v<To, From>)  // the other one takes it
 [[nodiscard]] LOWP_HOST_FN auto view(From* data, std::size_t size) {
   using T = detail::with_const_of<To, From>;
   return std::span<T>(reinterpret_cast<T*>(data), size);

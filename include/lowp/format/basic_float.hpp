@@ -213,3 +213,14 @@ struct std::hash<lowp::basic_float<F>> {
     return zero ? 0 : x.bits();
   }
 };
+
+/// A narrow type and an integer have the narrow type in common, as in `x + i`. With it, algorithms
+/// compare them. `c ? x : i` cannot see this.
+template <lowp::format F, lowp::detail::integer I>
+struct std::common_type<lowp::basic_float<F>, I> {
+  using type = lowp::basic_float<F>;
+};
+template <lowp::detail::integer I, lowp::format F>
+struct std::common_type<I, lowp::basic_float<F>> {
+  using type = lowp::basic_float<F>;
+};

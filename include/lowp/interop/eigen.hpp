@@ -39,7 +39,7 @@ struct random_default_impl<lowp::basic_float<F>, false, false> {
   using T = lowp::basic_float<F>;
   static T run(T const& from, T const& to) {
     double const low = float{from}, high = float{to};
-    return T(low + (high - low) * (double{std::rand()} / double{RAND_MAX}));
+    return T(low + (high - low) * (double(std::rand()) / RAND_MAX));
   }
   static T run() { return run(T(-1), T(1)); }
 };
