@@ -7,10 +7,9 @@
 //     std::vector<std::uint16_t> codes = ...;                       // the program names the format
 //     lowp::cast(lowp::view<lowp::bfloat16>(codes.data(), codes.size()), floats);
 //
-// Defined, by the rules that g++, clang and nvcc have for __attribute__((may_alias)), which every
-// narrow type has: they keep the order of an access to a narrow value and an access through any
-// other type to the same memory. So reads and writes through both may alternate. The language has
-// no such rule.
+// Reads and writes through the span and through the foreign type may alternate. Every narrow type
+// is declared may_alias: g++, clang and nvcc define that such a type aliases all others, as char
+// does. The rule is theirs; ISO C++ has none. Without it, g++ and clang reorder such accesses.
 #pragma once
 
 #include <lowp/interop/view.hpp>
@@ -24,9 +23,9 @@ namespace lowp {
 namespace functions {
 
 /// Returns the `size` numbers from `data` on as a span of value_type_of<X>::type, const if X is. It
-/// aliases them. X is `_Float16`, `__bf16`, a type of a library whose header of lowp is included
-/// (lowp/eigen.hpp, lowp/cuda/interop.cuh), or one for which the program specialises value_type_of.
-/// Also takes float and narrow types.
+/// aliases them. X is `_Float16`, `__bf16`, float or a narrow type. lowp/eigen.hpp and
+/// lowp/cuda/interop.cuh add the types of those libraries. A program adds its own: it specialises
+/// value_type_of.
 template <class X>
   requires detail::has_value_type<X>
 [[nodiscard]] LOWP_HOST_FN auto view(X* data, std::size_t size) {

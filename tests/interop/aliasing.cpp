@@ -13,7 +13,7 @@
 
 namespace {
 
-// As other libraries have one.
+// Another library's type.
 struct half {
   std::uint16_t code;
 };

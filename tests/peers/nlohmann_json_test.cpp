@@ -60,8 +60,7 @@ TEST(nlohmann_json, refuses_by_name) {
             "to_json: JSON has no number for nan");
   EXPECT_EQ(refusal([] { json{-std::numeric_limits<float16>::infinity()}; }),
             "to_json: JSON has no number for -inf");
-  EXPECT_EQ(refusal([] { json("1").get<float16>(); }),
-            "from_json: a number is wanted, not string");
+  EXPECT_EQ(refusal([] { json("1").get<float16>(); }), "from_json: a number is wanted, not string");
   EXPECT_EQ(refusal([] { json().get<float16>(); }), "from_json: a number is wanted, not null");
 }
 

@@ -67,8 +67,7 @@ TYPED_TEST(ordinary, ranges) {
                 std::views::transform([](T x) { return x / 2; }) | std::views::take(2);
   static_assert(std::same_as<std::ranges::range_value_t<decltype(halves)>, T>);
   EXPECT_EQ(*halves.begin(), 1.5F);
-  EXPECT_EQ(std::accumulate(v.begin(), v.end(), 0.0F),
-            std::reduce(v.begin(), v.end(), 0.0F));
+  EXPECT_EQ(std::accumulate(v.begin(), v.end(), 0.0F), std::reduce(v.begin(), v.end(), 0.0F));
   EXPECT_EQ(std::transform_reduce(v.begin(), v.end(), v.begin(), 0.0F),
             std::inner_product(v.begin(), v.end(), v.begin(), 0.0F));
   std::partial_sum(v.begin(), v.end(), v.begin());

@@ -4,8 +4,8 @@
 //     T op T, T op integer    T: the exact result rounded once to nearest even, default overflow;
 //                             the integer becomes a T first
 //     T op floating           the result of the language's float op floating
-//     T op foreign            float op float; foreign is _Float16, __bf16, or another library's type
-//                             of 8 or 16 bits that converts to float
+//     T op foreign            float op float; foreign is _Float16, __bf16, or another library's
+//                             type of 8 or 16 bits that converts to float
 //     T op U, both narrow     deleted: convert one operand
 //
 // A NaN result is the canonical quiet NaN.

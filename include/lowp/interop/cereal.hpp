@@ -11,8 +11,7 @@ typename basic_float<F>::storage save_minimal(Archive const&, basic_float<F> con
   return x.bits();
 }
 template <class Archive, format F>
-void load_minimal(Archive const&, basic_float<F>& x,
-                  typename basic_float<F>::storage const& code) {
+void load_minimal(Archive const&, basic_float<F>& x, typename basic_float<F>::storage const& code) {
   x = basic_float<F>::from_bits(code);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decompositions of narrow matrices in Eigen. Their products give the matrix back.
-#include <Eigen/Dense>
 #include <gtest/gtest.h>
+#include <Eigen/Dense>
 #include <lowp/eigen.hpp>
 
 #include <cstdlib>

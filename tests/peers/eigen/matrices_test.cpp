@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrices of narrow types in Eigen, against the same in double.
-#include <Eigen/Core>
 #include <gtest/gtest.h>
+#include <Eigen/Core>
 #include <lowp/eigen.hpp>
 
 #include <cstdio>
@@ -56,8 +56,9 @@ TYPED_TEST(eigen_matrices, sums_products_and_casts) {
   const MatrixXd wide_a = a.template cast<double>(), wide_b = b.template cast<double>();
   EXPECT_LT(error(matrix<T>(a + b), wide_a + wide_b), epsilon<T>());
   EXPECT_LT(error(matrix<T>(a * b), wide_a * wide_b), 4 * epsilon<T>());
-  EXPECT_LT(error(matrix<T>(a.transpose() * T(0.5F) - b * 2), wide_a.transpose() * 0.5 - 2 * wide_b),
-            2 * epsilon<T>());
+  EXPECT_LT(
+      error(matrix<T>(a.transpose() * T(0.5F) - b * 2), wide_a.transpose() * 0.5 - 2 * wide_b),
+      2 * epsilon<T>());
   EXPECT_LT(error(matrix<T>(a.cwiseProduct(b)), wide_a.cwiseProduct(wide_b)), epsilon<T>());
   EXPECT_NEAR(float{a.cwiseAbs().maxCoeff()}, wide_a.cwiseAbs().maxCoeff(), 0);
   EXPECT_NEAR(float{a.minCoeff()}, wide_a.minCoeff(), 0);
@@ -102,7 +103,7 @@ TEST(eigen_matrices, prints_as_floats_do) {
   EXPECT_EQ(narrow.str(), "     0.5        1\n      -2 0.100098");
 }
 
-// What the door says: a product in float, rounded once, is several times as exact.
+// A product in float, rounded once, is several times as exact.
 TEST(eigen_matrices, products_in_float_are_better) {
   using lowp::bfloat16;
   std::srand(5);
@@ -111,8 +112,9 @@ TEST(eigen_matrices, products_in_float_are_better) {
   const MatrixXd exact = a.cast<double>() * b.cast<double>();
   const double stepwise = error(matrix<bfloat16>(a * b), exact);
   const double once = error((a.cast<float>() * b.cast<float>()).eval().cast<bfloat16>(), exact);
-  std::printf("relative error of a %d x %d product: %.2e rounded at every step, %.2e rounded once\n",
-              int(n), int(n), stepwise, once);
+  std::printf(
+      "relative error of a %d x %d product: %.2e rounded at every step, %.2e rounded once\n",
+      int(n), int(n), stepwise, once);
   EXPECT_LT(once, 0.5 * epsilon<bfloat16>());
   EXPECT_GT(stepwise, 2 * once);
 }

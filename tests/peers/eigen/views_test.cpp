@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Eigen's own narrow types as ours, and ours in Eigen's maps, without a copy.
-#include <Eigen/Core>
 #include <gtest/gtest.h>
+#include <Eigen/Core>
 #include <lowp/cast.hpp>
 #include <lowp/eigen.hpp>
 
@@ -16,8 +16,8 @@ namespace {
 using lowp::bfloat16;
 using lowp::float16;
 
-static_assert(std::is_same_v<decltype(lowp::view(std::declval<Eigen::half*>(), 1)),
-                             std::span<float16>>);
+static_assert(
+    std::is_same_v<decltype(lowp::view(std::declval<Eigen::half*>(), 1)), std::span<float16>>);
 static_assert(std::is_same_v<decltype(lowp::view(std::declval<Eigen::bfloat16 const*>(), 1)),
                              std::span<bfloat16 const>>);
 template <class To, class From>
