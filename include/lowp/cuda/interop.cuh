@@ -51,8 +51,11 @@ LOWP_FN value_type<Native> from_native(Native x) {
 
 }  // namespace lowp::cuda
 
+// nvcc loses the namespaces of `struct lowp::value_type_of`.
+namespace lowp {
 template <class Native>
-  requires requires { typename lowp::cuda::value_type<Native>; }
-struct lowp::value_type_of<Native> {
-  using type = lowp::cuda::value_type<Native>;
+  requires requires { cuda::native_types::value(std::type_identity<Native>{}); }
+struct value_type_of<Native> {
+  using type = decltype(cuda::native_types::value(std::type_identity<Native>{}));
 };
+}  // namespace lowp
