@@ -42,6 +42,14 @@ case $level in
     need_examples
     wish libmpfr-dev mpfr.h
     wish librandom123-dev Random123/philox.h
+    wish libcereal-dev cereal/cereal.hpp
+    wish libfmt-dev fmt/core.h
+    wish libglm-dev glm/glm.hpp
+    wish libnanoflann-dev nanoflann.hpp
+    wish libboost-dev boost/numeric/ublas/matrix.hpp
+    wish libxtensor-dev xtensor/xtensor.hpp
+    wish clang-19 clang++-19
+    wish libc++-19-dev libc++-19-dev
     set -- -L peers "$@"
     ;;
   *)
