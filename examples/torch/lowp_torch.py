@@ -7,7 +7,7 @@ import os
 import torch
 from torch.utils import cpp_extension
 
-_here = os.path.dirname(os.path.abspath(__file__))
+_here = os.path.dirname(os.path.realpath(__file__))
 cpp_extension.load(
     "lowp_torch",
     [os.path.join(_here, "lowp_torch.cpp")],
@@ -32,8 +32,8 @@ class AdamW(torch.optim.Optimizer):
         seed         of the random bits. They also depend on the parameter's index and step, so
                      state_dict() is all that a run needs to resume
 
-    Parameters without a gradient are skipped. What cannot be stepped raises ValueError with the
-    name of the parameter, before the group is changed.
+    Parameters without a gradient are skipped. A tensor that cannot be stepped raises ValueError
+    with the parameter's name. No parameter of its group and dtype has changed then.
     """
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, *,
