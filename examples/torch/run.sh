@@ -5,6 +5,8 @@
 #   sh examples/torch/run.sh offload.py
 # LOWP_PYTHON names an interpreter that has torch and ninja, and then nothing is installed.
 . "$(dirname -- "$0")/../../tests/setup.sh"
+root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
+build=$root/build
 
 need g++ "${CXX:-c++}"
 need ninja-build ninja

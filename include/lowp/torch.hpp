@@ -15,6 +15,8 @@ namespace lowp {
 template <class T>
 concept torch_element = detail::torch_element<T>;
 
+namespace functions {
+
 /// Returns the elements of a tensor in the memory of the processor:
 ///
 ///     view<bfloat16>(tensor)         a std::span<bfloat16>
@@ -39,6 +41,9 @@ template <torch_element... T>
     at::TensorBase const& tensor) {
   return detail::tensor_view<T...>::of(tensor, "view", c10::DeviceType::CPU);
 }
+
+}  // namespace functions
+using namespace functions;
 
 namespace cuda {
 
