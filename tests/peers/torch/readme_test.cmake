@@ -13,6 +13,7 @@ if(NOT ninja)
 endif()
 set(ENV{TORCH_EXTENSIONS_DIR} ${SCRATCH}/extensions)
 set(ENV{PYTHONDONTWRITEBYTECODE} 1)
+set(ENV{OMP_WAIT_POLICY} passive)  # other tests run beside this one
 set(ENV{LOWP_PYTHON} ${python})
 set(ENV{CXX} ${CXX})
 file(MAKE_DIRECTORY ${SCRATCH})
