@@ -45,8 +45,11 @@ void run(Group& group, settings const& how) {
   if (all.differs) throw std::runtime_error("the ranks have different parameters");
   if (!speaks) return;
   std::uint64_t const steps = model.step() == first ? 1 : model.step() - first;
-  fmt::print("step {}: loss {:.4f}; rank 0 sends {} bytes a step and keeps {}\n", model.step(),
-             model.loss(), model.bytes_sent() / steps, model.bytes_of_state());
+  fmt::print("step {}: loss {:.4f}\n", model.step(), model.loss());
+  fmt::print(
+      "rank 0: {} leaves, {} parameters, {} in its shard; bytes: keeps {}, sends {} a step\n",
+      model.leaf_count(), model.size(), model.shard_size(), model.bytes_kept(),
+      model.bytes_sent() / steps);
   fmt::print("parameters {:016x}\n", model.hash());
 }
 

@@ -99,8 +99,14 @@ class training {
   std::uint64_t step() const { return step_; }
   std::size_t size() const { return parameters_.size(); }
   std::uint64_t bytes_sent() const { return sent_; }
-  std::uint64_t bytes_of_state() const {
-    return parameters_.size() * 2 + own_.size * (has_master() ? 12 : 4);
+  std::size_t shard_size() const { return own_.size; }
+  /// The number of this rank's leaves in a step.
+  std::size_t leaf_count() const {
+    return first_leaf(group_.rank() + 1) - first_leaf(group_.rank());
+  }
+  std::size_t bytes_kept() const {
+    auto const bytes = [](auto const&... v) { return (std::span(v).size_bytes() + ...); };
+    return bytes(parameters_, master_, first_, second_, narrow_first_, narrow_second_);
   }
 
   /// FNV-1a of the parameters' bits.
@@ -206,6 +212,9 @@ class training {
     return state;
   }
 
+  std::size_t first_leaf(int rank) const {
+    return how_.leaves * static_cast<std::size_t>(rank) / static_cast<std::size_t>(group_.size());
+  }
   bool has_master() const { return how_.mode == "fsdp"; }
 
   tensors weights() const {
@@ -221,12 +230,11 @@ class training {
 
   /// The gradients of this rank's run of leaves.
   std::vector<std::vector<float>> gradients(std::uint64_t step) const {
-    auto const r = static_cast<std::size_t>(group_.rank());
-    auto const n = static_cast<std::size_t>(group_.size());
     tensors const w = weights();
     batch const all = text_.training_batch(how_.seed, step, how_.leaves * how_.leaf_size);
     std::vector<std::vector<float>> leaves;
-    for (std::size_t l = how_.leaves * r / n; l < how_.leaves * (r + 1) / n; ++l) {
+    std::size_t const end = first_leaf(group_.rank() + 1);
+    for (std::size_t l = first_leaf(group_.rank()); l < end; ++l) {
       auto const part = [&](std::vector<std::uint8_t> const& v, std::size_t each) {
         auto const from = v.begin() + static_cast<std::ptrdiff_t>(l * how_.leaf_size * each);
         return std::vector(from, from + static_cast<std::ptrdiff_t>(how_.leaf_size * each));

@@ -78,8 +78,8 @@ class basic_communicator {
   ///
   /// @param leaves  spans of device memory, equally many on all ranks; at least one
   /// @param total   shard_of(count).size floats in device memory, apart from the leaves
-  /// @throws std::invalid_argument  sizes differ, there is no leaf, a scale is no power of two, or
-  ///                                the scratch is too small for 256 elements of each leaf and rank
+  /// @throws std::invalid_argument  sizes differ, there is no leaf, or a scale is no power of two;
+  ///                                256 elements of each leaf and rank do not fit the scratch
   template <class Leaves, class Wire>
     requires detail::leaf_list<Leaves> && detail::wire_like<Wire>
   void reduce_scatter(Leaves const& leaves, std::span<float> total, Wire const& wire) const {
