@@ -169,7 +169,7 @@ TEST(ReduceScatter, ShowsWhatIsNotFinite) {
 }
 
 TEST(AllGather, CopiesShardsInPlace) {
-  for (std::size_t const count : {0, 1, 255, 256, 1024, 5003})
+  for (std::size_t const count : {0u, 1u, 255u, 256u, 1024u, 5003u})
     for (std::size_t const bytes : piece_sizes) {
       mpi::communicator world(MPI_COMM_WORLD, bytes);
       shard const own = world.shard_of(count);
