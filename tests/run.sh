@@ -32,6 +32,8 @@ case $level in
     wish g++-aarch64-linux-gnu aarch64-linux-gnu-g++
     wish g++-s390x-linux-gnu s390x-linux-gnu-g++
     wish clang-format-19 clang-format-19
+    wish libopenmpi-dev mpicxx
+    wish openmpi-bin mpiexec
     target=all
     all=ON
     ;;

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reduction over ranks, in pieces. Each sender rounds its leaves to the wire. An all-to-all
+// carries them to the owners, and each owner adds them in the order of leaves.
+#pragma once
+
+#include <lowp/base/error_text.hpp>
+#include <lowp/distributed/shard.hpp>
+#include <lowp/distributed/wire.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lowp::detail {
+
+/// Gradients of a rank: a range of inputs, all of one size.
+template <class R>
+concept leaf_list = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
+                    input<std::ranges::range_reference_t<R>>;
+
+template <class W>
+concept wire_like = requires(W const& w) {
+  typename W::value_type;
+  w.identity();
+  w.invalid();
+  w.bytes(std::uint64_t{});
+};
+
+/// Bytes to and from each rank: rank r's are at starts[r], and end at starts[r + 1].
+struct message_list {
+  std::vector<std::uint64_t> starts;
+
+  explicit message_list(int ranks) : starts(static_cast<std::size_t>(ranks) + 1) {}
+  [[nodiscard]] std::uint64_t size(int rank) const {
+    auto const r = static_cast<std::size_t>(rank);
+    return starts[r + 1] - starts[r];
+  }
+  [[nodiscard]] std::uint64_t total() const { return starts.back(); }
+  template <class SizeOf>
+  void fill(SizeOf const& size_of) {
+    for (std::size_t r = 0; r + 1 < starts.size(); ++r)
+      starts[r + 1] = starts[r] + size_of(static_cast<int>(r));
+  }
+};
+
+/// Sizes of an exchange: the same on all ranks but for `rank`.
+struct exchange {
+  static constexpr std::uint64_t unit = 256;  // a multiple of every block
+
+  std::uint64_t count, granule;
+  int rank, ranks;
+  std::vector<std::uint64_t> leaves;  ///< of each rank
+  std::uint64_t piece = unit;
+
+  /// Chooses pieces whose messages fill at most `bytes` in each direction, or are one unit each.
+  void cut(std::uint64_t bytes, std::uint64_t bytes_of_unit) {
+    std::uint64_t const most = *std::ranges::max_element(leaves);
+    piece = piece_size(bytes, most * static_cast<std::uint64_t>(ranks), bytes_of_unit, unit);
+  }
+  [[nodiscard]] shard of(int r) const { return shard_of(count, r, ranks, granule); }
+  [[nodiscard]] std::uint64_t rounds() const {
+    std::uint64_t largest = 0;
+    for (int r = 0; r < ranks; ++r) largest = std::max(largest, of(r).size);
+    return largest / piece + (largest % piece != 0);
+  }
+  [[nodiscard]] std::uint64_t leaves_before(int r) const {
+    std::uint64_t total = 0;
+    for (int q = 0; q < r; ++q) total += leaves[static_cast<std::size_t>(q)];
+    return total;
+  }
+  [[nodiscard]] std::uint64_t all_leaves() const { return leaves_before(ranks); }
+};
+
+/// Returns the error text of a rank's own arguments, if any is wrong.
+template <class Leaves, class Wire>
+error_text check_reduction(Leaves const& leaves, std::size_t total_size, shard const& own,
+                           Wire const& wire) {
+  std::string const wrong = wire.invalid();
+  if (!wrong.empty()) return wrong;
+  std::size_t const count = leaves.empty() ? 0 : std::ranges::size(leaves[0]);
+  for (std::size_t i = 0; i < std::ranges::size(leaves); ++i)
+    if (std::size_t const n = std::ranges::size(leaves[i]); n != count)
+      return joined_text({"sizes differ: leaf 0 has ", count, ", leaf ", i, " has ", n});
+  if (!leaves.empty() && total_size != own.size)
+    return joined_text({"total has ", total_size, " elements, this rank's shard of ", count,
+                        " has ", static_cast<std::size_t>(own.size)});
+  return {};
+}
+
+/// Runs all rounds. `carry(to, from)` sends the messages `to` of the send buffer, and receives the
+/// messages `from` into the other buffer. `buffer(bytes sent, bytes received)` returns both.
+template <class Executor, class Leaves, class Wire, class Buffer, class Carry>
+void run_exchange(exchange const& e, Executor const& executor, Leaves const& leaves,
+                  std::span<float> total, Wire const& wire, Buffer const& buffer,
+                  Carry const& carry) {
+  shard const own = e.of(e.rank);
+  std::uint64_t const before = e.leaves_before(e.rank), all = e.all_leaves();
+  message_list to(e.ranks), from(e.ranks);
+  std::uint64_t const rounds = e.rounds();
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    shard const mine = piece_of(own, round, e.piece);
+    auto const theirs = [&](int r) { return piece_of(e.of(r), round, e.piece); };
+    to.fill([&](int r) { return std::ranges::size(leaves) * wire.bytes(theirs(r).size); });
+    from.fill([&](int r) { return e.leaves[static_cast<std::size_t>(r)] * wire.bytes(mine.size); });
+    auto const [sent, received] = buffer(to.total(), from.total());
+    for (int r = 0; r < e.ranks; ++r) {
+      shard const piece = theirs(r);
+      std::byte* at = sent + to.starts[static_cast<std::size_t>(r)];
+      for (std::size_t l = 0; l < std::ranges::size(leaves) && piece.size != 0; ++l) {
+        std::span const leaf(std::ranges::data(leaves[l]), std::ranges::size(leaves[l]));
+        wire.encode(executor, leaf.subspan(piece.first, piece.size), at,
+                    (before + l) * e.count + piece.first);
+        at += wire.bytes(piece.size);
+      }
+    }
+    carry(to, from);
+    std::span<float> const target = total.subspan(mine.first - own.first, mine.size);
+    for (std::uint64_t l = 0; l < all && mine.size != 0; ++l)
+      wire.add(executor, received + l * wire.bytes(mine.size), target, l == 0);
+  }
+}
+
+}  // namespace lowp::detail

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/cuda/grid.hpp>
+#include <lowp/distributed/exchange.hpp>
+#include <lowp/report/amax.hpp>
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lowp::nccl {
+
+/// NCCL failed. The text has the function and the words of NCCL.
+struct error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// NCCL's type of T, for the caller's own copies. A sum in it is rounded to T at each rank.
+template <class T>
+inline constexpr ncclDataType_t datatype = ncclUint8;
+template <>
+inline constexpr ncclDataType_t datatype<float> = ncclFloat32;
+template <>
+inline constexpr ncclDataType_t datatype<float16> = ncclFloat16;
+template <>
+inline constexpr ncclDataType_t datatype<bfloat16> = ncclBfloat16;
+template <>
+inline constexpr ncclDataType_t datatype<float8_e4m3fn> = ncclFloat8e4m3;
+template <>
+inline constexpr ncclDataType_t datatype<float8_e5m2> = ncclFloat8e5m2;
+
+/// mpi::communicator over device memory, on a stream: same shards, same sums, same bits. Nothing
+/// synchronizes or allocates device memory, so ranks do not compare their arguments. Each checks
+/// its own.
+///
+///     nccl::communicator world(comm, stream, scratch);
+///     world.reduce_scatter(leaves, total, wire<bfloat16>());
+///     world.any(flag);  // the caller's kernels read the flag
+///     world.all_gather(parameters);
+///
+/// Use `nccl::communicator`, which has the GPU's grid.
+/// @throws nccl::error            NCCL fails
+/// @throws std::invalid_argument  wrong arguments of this rank. Other ranks may already wait then:
+///                                abort the communicator
+template <class Grid>
+class basic_communicator {
+ public:
+  /// @param comm     belongs to the caller, who keeps and destroys it
+  /// @param scratch  device memory from cudaMalloc, half for each direction. An exchange goes in
+  ///                 pieces that fit it, equal on all ranks
+  /// @param granule  as for mpi::communicator
+  basic_communicator(ncclComm_t comm, cudaStream_t stream, std::span<std::byte> scratch,
+                     std::uint64_t granule = 256)
+      : comm_(comm), stream_(stream), scratch_(scratch), granule_(granule) {
+    if (granule == 0 || granule % detail::exchange::unit != 0)
+      refuse("", detail::joined_text({"granule is ", granule, ", not a multiple of 256"}));
+    call("ncclCommUserRank", ncclCommUserRank(comm, &rank_));
+    call("ncclCommCount", ncclCommCount(comm, &size_));
+  }
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] shard shard_of(std::uint64_t count) const {
+    return lowp::shard_of(count, rank_, size_, granule_);
+  }
+
+  /// Adds the leaves of all ranks, as mpi::communicator::reduce_scatter does.
+  ///
+  /// @param leaves  spans of device memory, equally many on all ranks; at least one
+  /// @param total   shard_of(count).size floats in device memory, apart from the leaves
+  /// @throws std::invalid_argument  sizes differ, there is no leaf, or a scale is no power of two;
+  ///                                256 elements of each leaf and rank do not fit the scratch
+  template <class Leaves, class Wire>
+    requires detail::leaf_list<Leaves> && detail::wire_like<Wire>
+  void reduce_scatter(Leaves const& leaves, std::span<float> total, Wire const& wire) const {
+    std::size_t const leaf_count = std::ranges::size(leaves);
+    std::uint64_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
+    refuse("reduce_scatter", detail::check_reduction(leaves, total.size(), shard_of(count), wire));
+    if (leaf_count == 0) refuse("reduce_scatter", "there is no leaf");
+    detail::exchange e{count, granule_, rank_, size_, {}};
+    e.leaves.assign(static_cast<std::size_t>(size_), leaf_count);
+    std::size_t const half = scratch_.size() / 512 * 256;
+    std::size_t const least =
+        leaf_count * static_cast<std::size_t>(size_) * wire.bytes(detail::exchange::unit);
+    if (half < least)
+      refuse("reduce_scatter", detail::joined_text({"scratch has ", scratch_.size(),
+                                                    " bytes, and needs ", 2 * least + 512}));
+    e.cut(half, wire.bytes(e.unit));
+    std::byte *const sent = scratch_.data(), *const received = sent + half;
+    Grid grid(stream_);
+    detail::run_exchange(
+        e, cuda::on_grid<Grid>{{grid}}, leaves, total, wire,
+        [&](std::uint64_t, std::uint64_t) { return std::pair(sent, received); },
+        [&](auto const& to, auto const& from) {
+          grid.outcome().or_throw();
+          call("ncclGroupStart", ncclGroupStart());
+          for (int r = 0; r < size_; ++r) {
+            auto const at = static_cast<std::size_t>(r);
+            if (to.size(r) != 0)
+              call("ncclSend",
+                   ncclSend(sent + to.starts[at], to.size(r), ncclUint8, r, comm_, stream_));
+            if (from.size(r) != 0)
+              call("ncclRecv", ncclRecv(received + from.starts[at], from.size(r), ncclUint8, r,
+                                        comm_, stream_));
+          }
+          call("ncclGroupEnd", ncclGroupEnd());
+        });
+    grid.outcome().or_throw();
+  }
+  /// Adds one leaf of each rank.
+  template <input Leaf, class Wire>
+    requires detail::wire_like<Wire>
+  void reduce_scatter(Leaf const& leaf, std::span<float> total, Wire const& wire) const {
+    reduce_scatter(std::array{std::span(std::ranges::data(leaf), std::ranges::size(leaf))}, total,
+                   wire);
+  }
+
+  /// Copies every rank's shard of an array in device memory to all ranks, in place.
+  template <output Whole>
+  void all_gather(Whole&& whole) const {
+    using T = element_of<Whole>;
+    call("ncclGroupStart", ncclGroupStart());
+    for (int r = 0; r < size_; ++r) {
+      shard const s = lowp::shard_of(std::ranges::size(whole), r, size_, granule_);
+      T* const at = std::ranges::data(whole) + s.first;
+      if (s.size != 0)
+        call("ncclBroadcast",
+             ncclBroadcast(at, at, s.size * sizeof(T), ncclUint8, r, comm_, stream_));
+    }
+    call("ncclGroupEnd", ncclGroupEnd());
+  }
+
+  /// Makes maxima in device memory those of all ranks. A NaN of any rank wins.
+  void merge(amax& largest) const { merge(std::span(&largest, 1)); }
+  void merge(std::span<amax> largest) const { maximum(largest.data(), largest.size()); }
+  /// Makes a flag in device memory that of all ranks: 0 if it is 0 on each.
+  void any(std::uint32_t& flag) const { maximum(&flag, 1); }
+
+ private:
+  static void call(char const* function, ncclResult_t code) {
+    if (code != ncclSuccess)
+      detail::raise<error>(std::string(function) + ": " + ncclGetErrorString(code));
+  }
+  static void refuse(char const* function, detail::error_text const& why) {
+    if (!why.empty())
+      detail::refuse(std::string("nccl::communicator") + (*function != 0 ? "::" : "") + function +
+                     ": " + why);
+  }
+  void maximum(void* words, std::size_t count) const {
+    call("ncclAllReduce", ncclAllReduce(words, words, count, ncclUint32, ncclMax, comm_, stream_));
+  }
+
+  ncclComm_t comm_;
+  cudaStream_t stream_;
+  std::span<std::byte> scratch_;
+  std::uint64_t granule_;
+  int rank_ = 0, size_ = 1;
+};
+
+}  // namespace lowp::nccl

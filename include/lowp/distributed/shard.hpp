@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/base/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lowp {
+
+/// A rank's elements of an array: `size` of them, from element `first`.
+struct shard {
+  std::uint64_t first = 0, size = 0;
+
+  [[nodiscard]] constexpr std::uint64_t end() const { return first + size; }
+};
+
+/// Returns the shard of `rank` among `ranks`. Shards follow each other in the order of ranks. They
+/// begin at multiples of `granule` elements and differ by at most one granule. Only the last rank
+/// may have a part of a granule. A short array leaves the first ranks without elements.
+constexpr shard shard_of(std::uint64_t count, int rank, int ranks, std::uint64_t granule = 256) {
+  auto const n = static_cast<std::uint64_t>(ranks);
+  std::uint64_t const granules = count / granule + (count % granule != 0);
+  auto const first = [&](std::uint64_t r) {
+    std::uint64_t const at = (granules / n * r + granules % n * r / n) * granule;
+    return r == n || at > count ? count : at;
+  };
+  auto const r = static_cast<std::uint64_t>(rank);
+  return {first(r), first(r + 1) - first(r)};
+}
+
+namespace detail {
+
+/// The widest piece of a shard, such that a rank's messages of one round fit `bytes`. A multiple of
+/// `unit` elements, and at least one unit.
+constexpr std::uint64_t piece_size(std::uint64_t bytes, std::uint64_t messages,
+                                   std::uint64_t bytes_of_unit, std::uint64_t unit) {
+  std::uint64_t const one = messages * bytes_of_unit;
+  std::uint64_t const units = one == 0 ? 1 : bytes / one;
+  return (units == 0 ? 1 : units) * unit;
+}
+
+/// Returns piece `number` of a shard that is cut into pieces of `size` elements.
+constexpr shard piece_of(shard const& whole, std::uint64_t number, std::uint64_t size) {
+  std::uint64_t const skipped = number * size;
+  if (skipped >= whole.size) return {whole.end(), 0};
+  std::uint64_t const left = whole.size - skipped;
+  return {whole.first + skipped, left < size ? left : size};
+}
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// mpi::communicator on as many ranks as mpiexec starts. Every expected number is a function of the
+// leaves alone, computed element by element. So the ranks' numbers agree with any other number of
+// ranks.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+#include <lowp/mpi.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using lowp::bfloat16;
+using lowp::float16;
+using lowp::float8_e4m3fn;
+using lowp::float8_e5m2;
+using lowp::shard;
+namespace mpi = lowp::mpi;
+
+class mpi_session : public testing::Environment {
+  void SetUp() override {
+    MPI_Init(nullptr, nullptr);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  }
+  void TearDown() override { MPI_Finalize(); }
+};
+testing::Environment* const session = testing::AddGlobalTestEnvironment(new mpi_session);
+
+constexpr std::size_t leaf_count = 12;
+constexpr std::size_t piece_sizes[] = {1, 20'000, 16 << 20};
+
+using leaf = std::vector<float>;
+
+float value_at(std::size_t l, std::size_t i) {
+  std::uint32_t const word = lowp::philox4x32(
+      {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(l), 0, 0}, {1, 2})[0];
+  return std::ldexp(static_cast<float>(word >> 8) - 0x1p23f, -24 - static_cast<int>(word % 11));
+}
+float integer_at(std::size_t l, std::size_t i) {
+  return static_cast<float>(static_cast<int>((i * 7 + l * 13) % 31) - 15);
+}
+
+template <class Value>
+std::vector<leaf> leaves_of(mpi::communicator const& world, std::size_t count, Value const& value) {
+  auto const r = static_cast<std::size_t>(world.rank()), n = static_cast<std::size_t>(world.size());
+  std::vector<leaf> mine;
+  for (std::size_t l = leaf_count * r / n; l < leaf_count * (r + 1) / n; ++l) {
+    mine.emplace_back();
+    for (std::size_t i = 0; i < count; ++i) mine.back().push_back(value(l, i));
+  }
+  return mine;
+}
+
+// Compares a reduction with `wire` of values with one that adds sent(l, i) in the order of leaves.
+template <class Wire, class Sent>
+void expect_sums(Wire const& wire, Sent const& sent) {
+  for (std::size_t const count : {std::size_t{0}, std::size_t{1}, std::size_t{255},
+                                  std::size_t{256}, std::size_t{1025}, std::size_t{5003}})
+    for (std::size_t const bytes : piece_sizes) {
+      mpi::communicator world(MPI_COMM_WORLD, bytes);
+      shard const own = world.shard_of(count);
+      std::vector<float> sum(own.size, -1.0f);
+      world.reduce_scatter(leaves_of(world, count, value_at), sum, wire);
+      for (std::size_t i = 0; i < sum.size(); ++i) {
+        float expected = 0;
+        for (std::size_t l = 0; l < leaf_count; ++l) expected += sent(l, own.first + i, count);
+        ASSERT_EQ(sum[i], expected) << count << " elements, " << own.first + i;
+      }
+    }
+}
+
+TEST(Shards, CoverTheArrayInOrder) {
+  for (std::uint64_t const count : {0ull, 1ull, 256ull, 257ull, 100'000ull, ~0ull - 5})
+    for (int ranks : {1, 2, 3, 7, 100'000}) {
+      std::uint64_t end = 0;
+      for (int r = 0; r < ranks; ++r) {
+        shard const s = lowp::shard_of(count, r, ranks);
+        ASSERT_EQ(s.first, end);
+        ASSERT_TRUE(s.size == 0 || s.first % 256 == 0);
+        ASSERT_TRUE(r + 1 == ranks || s.size % 256 == 0);
+        end = s.end();
+      }
+      ASSERT_EQ(end, count);
+    }
+}
+
+TEST(ReduceScatter, AddsFloatsInTheOrderOfLeaves) {
+  expect_sums(lowp::wire<float>(),
+              [](std::size_t l, std::size_t i, std::size_t) { return value_at(l, i); });
+}
+
+TEST(ReduceScatter, SumsOfIntegersAreExact) {
+  constexpr std::size_t count = 3000;
+  mpi::communicator world(MPI_COMM_WORLD);
+  shard const own = world.shard_of(count);
+  std::vector<float> sum(own.size);
+  world.reduce_scatter(leaves_of(world, count, integer_at), sum, lowp::wire<bfloat16>());
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    int exact = 0;
+    for (std::size_t l = 0; l < leaf_count; ++l)
+      exact += static_cast<int>(integer_at(l, own.first + i));
+    ASSERT_EQ(static_cast<int>(sum[i]), exact);
+  }
+}
+
+TEST(ReduceScatter, RoundsEachLeafOnce) {
+  expect_sums(lowp::wire<bfloat16>(), [](std::size_t l, std::size_t i, std::size_t) {
+    return float(bfloat16(value_at(l, i)));
+  });
+  expect_sums(lowp::wire<float16>(), [](std::size_t l, std::size_t i, std::size_t) {
+    return float(float16(value_at(l, i)));
+  });
+  expect_sums(lowp::wire<float8_e5m2>({}, 64), [](std::size_t l, std::size_t i, std::size_t) {
+    return float(float8_e5m2(value_at(l, i) * 64)) / 64;
+  });
+}
+
+TEST(ReduceScatter, StochasticBitsAreThoseOfLeafAndIndex) {
+  lowp::stochastic const random{.seed = 5, .stream = lowp::stream_of(3, 9), .offset = 77};
+  expect_sums(lowp::wire<bfloat16>(random), [&](std::size_t l, std::size_t i, std::size_t count) {
+    return float(lowp::convert<bfloat16>(value_at(l, i), random.after(l * count + i)));
+  });
+}
+
+TEST(ReduceScatter, BlocksAreThoseOfTheWholeLeaf) {
+  lowp::stochastic const random{.seed = 6};
+  expect_sums(lowp::block_wire<float8_e4m3fn>(random),
+              [&](std::size_t l, std::size_t i, std::size_t count) {
+                std::size_t const first = i / 32 * 32;
+                float largest = 0;
+                for (std::size_t j = first; j < first + 32 && j < count; ++j)
+                  largest = std::fmax(largest, std::fabs(value_at(l, j)));
+                int exponent = -127;
+                while (largest > std::ldexp(448.0f, exponent)) ++exponent;
+                float const code = float(lowp::convert<float8_e4m3fn>(
+                    std::ldexp(value_at(l, i), -exponent), random.after(l * count + i)));
+                return std::ldexp(code, exponent);
+              });
+}
+
+TEST(ReduceScatter, TakesOneNarrowLeafOfEachRank) {
+  mpi::communicator world(MPI_COMM_WORLD);
+  std::vector<bfloat16> const g(700, bfloat16(world.rank() + 1));
+  std::vector<float> sum(world.shard_of(700).size);
+  world.reduce_scatter(g, sum, lowp::wire<bfloat16>());
+  for (float x : sum) ASSERT_EQ(x, static_cast<float>(world.size() * (world.size() + 1) / 2));
+}
+
+TEST(ReduceScatter, ShowsWhatIsNotFinite) {
+  mpi::communicator world(MPI_COMM_WORLD);
+  auto const sent = [&](float bad, auto const& wire) {
+    std::vector<float> g(1000, 1.0f), sum(world.shard_of(1000).size);
+    if (world.rank() == world.size() - 1) g[999] = bad;
+    world.reduce_scatter(g, sum, wire);
+    return world.any(!sum.empty() && !std::isfinite(sum.back()));
+  };
+  for (float bad : {INFINITY, -INFINITY, NAN, 1e30f}) {
+    EXPECT_TRUE(sent(bad, lowp::wire<float16>())) << bad;
+    EXPECT_TRUE(sent(bad, lowp::wire<float8_e4m3fn>())) << bad;
+    EXPECT_EQ(sent(bad, lowp::block_wire<float8_e4m3fn>()), !std::isfinite(bad)) << bad;
+  }
+  EXPECT_FALSE(sent(2, lowp::wire<float16>()));
+}
+
+TEST(AllGather, CopiesShardsInPlace) {
+  for (std::size_t const count : {0u, 1u, 255u, 256u, 1024u, 5003u})
+    for (std::size_t const bytes : piece_sizes) {
+      mpi::communicator world(MPI_COMM_WORLD, bytes);
+      shard const own = world.shard_of(count);
+      std::vector<bfloat16> whole(count);
+      for (std::size_t i = own.first; i < own.end(); ++i)
+        whole[i] = bfloat16::from_bits(static_cast<std::uint16_t>(i * 2654435761u >> 7));
+      world.all_gather(whole);
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_EQ(whole[i].bits(), static_cast<std::uint16_t>(i * 2654435761u >> 7)) << i;
+    }
+}
+
+TEST(Merge, NanWinsAMaximum) {
+  mpi::communicator world(MPI_COMM_WORLD);
+  auto const merged = [&](float mine) {
+    std::vector<float> const x{mine};
+    lowp::amax largest = lowp::measure(x).largest;
+    world.merge(largest);
+    return largest.value();
+  };
+  EXPECT_EQ(merged(-static_cast<float>(world.rank() + 1)), static_cast<float>(world.size()));
+  EXPECT_EQ(merged(world.rank() == 0 ? INFINITY : 1), INFINITY);
+  EXPECT_TRUE(std::isnan(merged(world.rank() == 0 ? NAN : INFINITY)));
+}
+
+TEST(Merge, NormOfShardsHasTheBitsOfTheWhole) {
+  mpi::communicator world(MPI_COMM_WORLD, 1 << 20, 1 << 14);
+  leaf whole;
+  for (std::size_t i = 0; i < 100'000; ++i) whole.push_back(value_at(0, i));
+  shard const own = world.shard_of(whole.size());
+  lowp::gradient_report merged = lowp::measure(std::span(whole).subspan(own.first, own.size));
+  world.merge(merged);
+  lowp::gradient_report const expected = lowp::measure(whole);
+  EXPECT_EQ(merged.norm(), expected.norm());
+  EXPECT_EQ(merged.count, expected.count);
+}
+
+TEST(Any, IsOneDecision) {
+  mpi::communicator world(MPI_COMM_WORLD);
+  EXPECT_FALSE(world.any(false));
+  EXPECT_TRUE(world.any(world.rank() == world.size() - 1));
+}
+
+TEST(Datatype, MovesBytesAndIsNeverSummed) {
+  mpi::datatype const type = mpi::datatype::of<bfloat16>();
+  std::vector<bfloat16> x(10, bfloat16(3)), y(10);
+  MPI_Sendrecv(x.data(), 10, type, 0, 1, y.data(), 10, type, 0, 1, MPI_COMM_SELF,
+               MPI_STATUS_IGNORE);
+  EXPECT_EQ(x, y);
+  EXPECT_NE(MPI_Allreduce(x.data(), y.data(), 10, type, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+}
+
+// Expects that every rank is refused, in words with `mine` on the last rank, `others` elsewhere.
+// The next call works.
+template <class Call>
+void expect_refusal(mpi::communicator& world, std::string const& mine, std::string const& others,
+                    Call const& call) {
+  std::string said = "nothing";
+  try {
+    call();
+  } catch (std::invalid_argument const& refused) {
+    said = refused.what();
+  }
+  std::string const& expected = world.rank() == world.size() - 1 ? mine : others;
+  EXPECT_NE(said.find(expected), std::string::npos) << said;
+  EXPECT_EQ(said.rfind("lowp::mpi::communicator", 0), 0u) << said;
+  EXPECT_FALSE(world.any(false));
+}
+
+TEST(Refusals, ReachEveryRankBeforeAnythingIsWritten) {
+  mpi::communicator world(MPI_COMM_WORLD);
+  bool const is_last = world.rank() == world.size() - 1;
+  std::string const last = std::to_string(world.size() - 1);
+  std::size_t const own = world.shard_of(600).size;
+  std::vector<float> sum(own, -7), big(own + 1, -7);
+  std::vector<leaf> good(2, leaf(600, 1)), uneven{leaf(600), leaf(599)}, none;
+  auto const wire = lowp::wire<bfloat16>();
+
+  std::string const elsewhere = "reduce_scatter: rank " + last + " refused its arguments";
+  expect_refusal(world, "sizes differ: leaf 0 has 600, leaf 1 has 599", elsewhere,
+                 [&] { world.reduce_scatter(is_last ? uneven : good, sum, wire); });
+  expect_refusal(world,
+                 "total has " + std::to_string(own + 1) +
+                     " elements, this rank's shard of 600 has " + std::to_string(own),
+                 elsewhere, [&] { world.reduce_scatter(good, is_last ? big : sum, wire); });
+  expect_refusal(world, "scale is 3, not a power of two", elsewhere, [&] {
+    world.reduce_scatter(good, sum, lowp::wire<bfloat16>({}, is_last ? 3.0f : 1.0f));
+  });
+  for (float bad : {0.0f, -2.0f, 0x1p-127f, 0x1p127f, float(INFINITY), float(NAN)})
+    expect_refusal(world, "not a power of two", "not a power of two",
+                   [&] { world.reduce_scatter(good, sum, lowp::wire<bfloat16>({}, bad)); });
+  std::string const no_leaf = "rank " + last + " has no leaf";
+  expect_refusal(world, no_leaf, no_leaf,
+                 [&] { world.reduce_scatter(is_last ? none : good, sum, wire); });
+  for (float x : sum) EXPECT_EQ(x, -7);
+  for (float x : big) EXPECT_EQ(x, -7);
+
+  if (world.size() == 1) return;
+  std::vector<leaf> const longer(1, leaf(601));
+  std::vector<float> longer_sum(world.shard_of(601).size, -7);
+  std::string const sizes = "sizes differ: rank 0 has 600 elements, rank " + last + " has 601";
+  expect_refusal(world, sizes, sizes, [&] {
+    world.reduce_scatter(is_last ? longer : good, is_last ? longer_sum : sum, wire);
+  });
+  expect_refusal(world, sizes, sizes, [&] {
+    std::vector<bfloat16> whole(is_last ? 601 : 600);
+    world.all_gather(whole);
+  });
+  std::string const differ = "format, scale or random bits of ranks 0 and " + last + " differ";
+  expect_refusal(world, differ, differ, [&] {
+    world.reduce_scatter(good, sum, lowp::wire<bfloat16>({}, is_last ? 2.0f : 1.0f));
+  });
+  expect_refusal(world, differ, differ, [&] {
+    world.reduce_scatter(good, sum,
+                         lowp::wire<bfloat16>(lowp::stochastic{.seed = is_last ? 2u : 1u}));
+  });
+  expect_refusal(world, differ, differ, [&] {
+    if (is_last)
+      world.reduce_scatter(good, sum, lowp::wire<float16>());
+    else
+      world.reduce_scatter(good, sum, wire);
+  });
+  for (float x : sum) EXPECT_EQ(x, -7);
+}
+
+TEST(Refusals, NameTheGranuleAndTheFunctionOfMpi) {
+  try {
+    mpi::communicator world(MPI_COMM_WORLD, 1, 100);
+    ADD_FAILURE();
+  } catch (std::invalid_argument const& refused) {
+    EXPECT_STREQ(refused.what(), "lowp::mpi::communicator: granule is 100, not a multiple of 256");
+  }
+  try {
+    mpi::communicator world(MPI_COMM_NULL);
+    ADD_FAILURE();
+  } catch (mpi::error const& failed) {
+    EXPECT_EQ(std::string(failed.what()).rfind("MPI_Comm_dup: MPI_ERR_COMM", 0), 0u)
+        << failed.what();
+  }
+}
+
+}  // namespace

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of NCCL that lowp calls, over MPI and host memory: nccl::communicator runs without
+// a GPU. The signatures are those of the real nccl.h.
+#pragma once
+
+#include <lowp/mpi.hpp>
+
+#include <nccl.h>
+
+#include <vector>
+
+inline std::vector<MPI_Request> requests;
+
+inline ncclResult_t answer(int code) { return code == MPI_SUCCESS ? ncclSuccess : ncclSystemError; }
+
+extern "C" {
+const char* ncclGetErrorString(ncclResult_t) { return "failed"; }
+// A null communicator fails, as NCCL's does.
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  if (comm == nullptr) return ncclInvalidArgument;
+  return answer(MPI_Comm_size(MPI_COMM_WORLD, count));
+}
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  if (comm == nullptr) return ncclInvalidArgument;
+  return answer(MPI_Comm_rank(MPI_COMM_WORLD, rank));
+}
+ncclResult_t ncclGroupStart() { return ncclSuccess; }
+ncclResult_t ncclGroupEnd() {
+  int const code =
+      MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  requests.clear();
+  return answer(code);
+}
+ncclResult_t ncclSend(const void* data, size_t count, ncclDataType_t, int peer, ncclComm_t,
+                      cudaStream_t) {
+  return answer(MPI_Isend(data, static_cast<int>(count), MPI_BYTE, peer, 0, MPI_COMM_WORLD,
+                          &requests.emplace_back()));
+}
+ncclResult_t ncclRecv(void* data, size_t count, ncclDataType_t, int peer, ncclComm_t,
+                      cudaStream_t) {
+  return answer(MPI_Irecv(data, static_cast<int>(count), MPI_BYTE, peer, 0, MPI_COMM_WORLD,
+                          &requests.emplace_back()));
+}
+ncclResult_t ncclBroadcast(const void*, void* data, size_t count, ncclDataType_t, int root,
+                           ncclComm_t, cudaStream_t) {
+  return answer(MPI_Bcast(data, static_cast<int>(count), MPI_BYTE, root, MPI_COMM_WORLD));
+}
+ncclResult_t ncclAllReduce(const void*, void* data, size_t count, ncclDataType_t type,
+                           ncclRedOp_t how, ncclComm_t, cudaStream_t) {
+  if (type != ncclUint32 || how != ncclMax) return ncclInvalidArgument;
+  return answer(MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), MPI_UINT32_T, MPI_MAX,
+                              MPI_COMM_WORLD));
+}
+}
