@@ -107,8 +107,8 @@ struct avx2 : vector_masks<avx2> {
     result = r;
   }
 
-  // Without the target, g++ would compile these two functions lane by lane. It would make a constant
-  // anew at each use, from an integer register; a hidden one stays in a register or in memory.
+  // Without the target, g++ would compile these two functions lane by lane. It would make a
+  // constant anew at each use, from an integer register. A hidden one is made once.
   template <class V, class T>
   LOWP_TARGET inline static void broadcast(V& v, T x) {
     V r = V{} + x;
