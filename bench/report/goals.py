@@ -77,6 +77,9 @@ def casts():
     for name, case in (("float to float16, nearest", NEAREST), ("float16 to float", UP)):
         case = case.format("float16")
         yield row(name, case, fastest(case, 0.95, 1), memory=0.95)
+    for form in SIXTEEN:
+        case = f"cast/double->{form}/nearest_even"
+        yield row(f"double to {form}, nearest", case, compiled(case, 1, 1), memory=0.95)
     for form in FLOAT8:
         case = NEAREST.format(form)
         yield row(f"float to {form}, nearest", case,
