@@ -49,6 +49,11 @@ measure() {
   run "$@" --benchmark_filter="$cases"
 }
 
+# others NAME: the libraries that Python times.
+others() {
+  "$python" "$root/bench/peers/peers.py" "$program" >"$out/$1.json" || rm "$out/$1.json"
+}
+
 all=$build/bench/rounds
 rm -rf "$all"
 round=0
@@ -63,15 +68,15 @@ while [ "$round" -lt "$rounds" ]; do
     fi
     measure "$program" L2 --benchmark_repetitions=5 --benchmark_min_time=0.02
     measure "$program" DRAM --benchmark_repetitions=3 --benchmark_min_time=0.05
-    if [ "$program" = cast ] && grep -qw avx2 /proc/cpuinfo; then
-      # A process chooses its backend once.
+    others "$program-peers"
+    if grep -qw avx2 /proc/cpuinfo; then
+      # A process chooses its backend once. PyTorch and oneDNN have such a cap too.
       (
-        export LOWP_ISA=avx2
-        measure cast avx2 --benchmark_repetitions=5 --benchmark_min_time=0.02
+        export LOWP_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
+        measure "$program" avx2 --benchmark_repetitions=5 --benchmark_min_time=0.02
+        others "$program-peers-avx2"
       )
     fi
-    peers=$out/$program-peers.json
-    "$python" "$root/bench/peers/peers.py" "$program" >"$peers" || rm "$peers"
   done
 done
 mkdir -p "$root/bench/results"

@@ -73,7 +73,7 @@ std::uint32_t code_of(T x) {
 /// The elements as numbers that every library and every loop understands.
 template <class T>
 auto* codes(std::span<T> values) {
-  if constexpr (std::is_same_v<std::remove_const_t<T>, float>)
+  if constexpr (std::is_floating_point_v<T>)
     return values.data();
   else if constexpr (std::is_const_v<T>)
     return reinterpret_cast<typename T::storage const*>(values.data());
@@ -92,6 +92,10 @@ std::vector<T> patterns() {
            {0x0000u, 0x0001u, 0x0fffu, 0x1000u, 0x1001u, 0x2fffu, 0x3000u, 0x3001u, 0x7fffu,
             0x8000u, 0x8001u, 0xaaaau, 0xd000u, 0xefffu, 0xf000u, 0xffffu})
         all.push_back(std::bit_cast<float>(high << 16 | low));
+    else if constexpr (std::is_same_v<T, double>)  // ties, and what is beside them
+      for (std::uint64_t low : {0ull, 1ull, 0x0fffffffffffull, 0x100000000000ull, 0x100000000001ull,
+                                0x7fffffffffffull, 0x800000000000ull, 0x800000000001ull})
+        all.push_back(std::bit_cast<double>(std::uint64_t{high} << 48 | low));
     else
       all.push_back(T::from_bits(static_cast<typename T::storage>(high)));
   return all;

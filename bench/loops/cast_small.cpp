@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // float16 and fp8 without branches, so that compilers can vectorise them.
 #include "cast.hpp"
+#include "double.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -82,6 +83,9 @@ bench::peer const loops("cast", [](bench::suite& cases) {
   lowp::nearest_even const nearest;
   bench::add_cast_loops<float, float16>(cases, "float->float16/nearest_even", nearest,
                                         [](float x) { return e5m10::encode(x); });
+  bench::add_cast_loops<double, float16>(
+      cases, "double->float16/nearest_even", nearest,
+      [](double x) { return e5m10::encode(bench::to_odd_float(x)); });
   bench::add_cast_loops<float16, float>(cases, "float16->float/exact", nearest,
                                         [](std::uint16_t x) { return e5m10::decode(x); });
   bench::add_cast_loops<float, float8_e5m2>(cases, "float->float8_e5m2/nearest_even", nearest,

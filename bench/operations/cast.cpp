@@ -44,6 +44,8 @@ void add_casts(bench::suite& cases) {
   add_both_ways<lowp::float6_e2m3fn>(cases, "float6_e2m3fn");
   add_both_ways<lowp::float6_e3m2fn>(cases, "float6_e3m2fn");
   add_both_ways<lowp::float4_e2m1fn>(cases, "float4_e2m1fn");
+  add_cast<double, lowp::bfloat16>(cases, "double->bfloat16/nearest_even");
+  add_cast<double, lowp::float16>(cases, "double->float16/nearest_even");
   add_stochastic<lowp::bfloat16>(cases, "bfloat16");
   add_stochastic<lowp::float16>(cases, "float16");
   add_stochastic<lowp::float8_e5m2>(cases, "float8_e5m2");

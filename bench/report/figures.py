@@ -77,11 +77,13 @@ class Figures:
                  if whole.fullmatch(name) and speeds[number] is not None]
         return max(found, default=(None, None))
 
-    def of_rival(self, row, rival, level):
-        """Ratio and the rival's name for every round that has both."""
+    def of_rival(self, row, rival, level, capped=""):
+        """Ratio and the rival's name for every round that has both; of runs capped to AVX2."""
+        if row.case.startswith(capped or "/"):
+            return
         for number in range(self.rounds(program_of(row.case))):
-            own, _ = self.best(row.case, OWN, level, number)
-            other, name = self.best(rival.case, rival.peers, level, number)
+            own, _ = self.best(capped + row.case, OWN, level, number)
+            other, name = self.best(capped + rival.case, rival.peers, level, number)
             if own and other:
                 yield own / other, name
 

@@ -24,7 +24,7 @@ import textwrap
 
 sys.dont_write_bytecode = True  # beside the sources
 from figures import Figures, collect, program_of
-from goals import LOOPS, NOT_OWN, PROGRAMS, TOPICS, against, pattern
+from goals import AVX2, LOOPS, NOT_OWN, PROGRAMS, TOPICS, against, pattern
 
 HERE = pathlib.Path(__file__).parent
 RESULTS = HERE.parent / "results"
@@ -63,6 +63,12 @@ def peer_name(results):
     return f" ({max(sorted(set(names)), key=names.count)})" if names else ""
 
 
+def cells_of_avx2(figures, topic, row, rival):
+    """Makes the three cells of runs capped to AVX2, empty without such runs."""
+    results = list(figures.of_rival(row, rival, topic.level, AVX2))
+    return measured(results, rival.asked_of_avx2, topic.digits) if results else [""] * 3
+
+
 def cells_of_rival(figures, topic, row, rival):
     results = list(figures.of_rival(row, rival, topic.level))
     who = rival.name + (peer_name(results) if rival.peers in (LOOPS, NOT_OWN) else "")
@@ -84,9 +90,14 @@ def table(figures, topic, bounds):
     """Makes a table. The first line of a row has its name and the memory; each rival is a line."""
     has_rivals = any(row.rivals for row in topic.rows)
     has_memory = any(row.from_memory for row in topic.rows)
+    capped = {(row.name, rival): cells_of_avx2(figures, topic, row, rival)
+              for row in topic.rows for rival in row.rivals}
+    has_capped = any(any(cells) for cells in capped.values())
     head = ["operation"]
     if has_rivals:
         head += [("in L2, " if topic.level == "L2" else "") + "against", "asked", "measured", ""]
+    if has_capped:
+        head += ["AVX2: asked", "measured", ""]
     if has_memory:
         head += ["from DRAM, of traffic: asked", "measured", ""]
     yield "| " + " | ".join(head).replace("|  |", "| |").rstrip() + " |"
@@ -94,10 +105,11 @@ def table(figures, topic, bounds):
     missed = []
     for row in topic.rows:
         memory = cells_of_memory(figures, topic, row) if row.from_memory else [""] * 3
-        rivals = [cells_of_rival(figures, topic, row, rival) for rival in row.rivals]
-        if NO in [memory[-1], *(cells[-1] for cells in rivals)]:
+        rivals = [cells_of_rival(figures, topic, row, rival) +
+                  capped[row.name, rival] * has_capped for rival in row.rivals]
+        if any(NO in cells for cells in (memory, *rivals)):
             missed.append(row.name)
-        for index, cells in enumerate(rivals or [[""] * 4]):
+        for index, cells in enumerate(rivals or [[""] * (7 if has_capped else 4)]):
             yield line([row.name if index == 0 else ""] + cells * has_rivals +
                        (memory if index == 0 else [""] * 3) * has_memory)
     if missed:
@@ -107,13 +119,22 @@ def table(figures, topic, bounds):
 
 
 def libraries(figures, names=None):
-    """The time of other libraries over lowp's, in L2; of all rows that one of them has, or of these."""
+    """The time of other libraries over lowp's, in L2; of all rows that one of them has, or of these.
+    A second table has the runs capped to AVX2."""
+    yield from libraries_of(figures, names, "")
+    capped = list(libraries_of(figures, names, AVX2))
+    if len(capped) > 2:
+        yield "\nThe same with AVX2 alone:\n"
+        yield from capped
+
+
+def libraries_of(figures, names, capped):
     yield line(["operation", *LIBRARIES])
     yield "|---" * (1 + len(LIBRARIES)) + "|"
     for row in (row for topic in TOPICS for row in topic.rows):
         cells = []
         for peers in LIBRARIES.values():
-            ratios = [ratio for ratio, _ in figures.of_rival(row, against("", row.case, None, peers), "L2")]
+            ratios = [ratio for ratio, _ in figures.of_rival(row, against("", row.case, None, peers), "L2", capped)]
             cells.append(number(statistics.median(ratios)) if ratios else "")
         if any(cells) and (names is None or row.name in names):
             yield line([row.name, *cells])
@@ -198,6 +219,8 @@ shows the speed on your machine and writes nothing.
   {compilers}, for AVX2 and for AVX-512 registers. The other libraries are in [peers](peers). Each
   has shown before it was timed that its results are lowp's, or as close as its file says. To add
   one, add a file to peers and a line to CMakeLists.txt.
+- *AVX2*: the same of processes that are held to AVX2, beside loops compiled for it. PyTorch and oneDNN
+  are held to it too; Eigen and Highway are not measured so.
 - *Of traffic*: a share of the speed of the fastest loop that moves the same bytes and computes nothing
   ([roofline.hpp](harness/roofline.hpp)). It has plain stores, prefetching or streaming stores.
 - L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 32 to 64 Mi elements, at most 1 GiB.

@@ -65,7 +65,7 @@ void expect_same_steps(const std::vector<First>& first, const std::vector<Second
   EXPECT_EQ(got.stalled, expected.stalled);
   EXPECT_EQ(got.overflowed, expected.overflowed);
   EXPECT_EQ(got.nonfinite, expected.nonfinite);
-  EXPECT_NEAR(got.applied_ratio(), expected.applied_ratio(), 1e-11);
+  EXPECT_NEAR(got.applied_ratio(), expected.applied_ratio(), 1e-6);
 }
 
 template <class T>

@@ -43,8 +43,8 @@ inline void expect_same(const lowp::update_report& got, const lowp::update_repor
   EXPECT_EQ(got.stalled, want.stalled);
   EXPECT_EQ(got.overflowed, want.overflowed);
   EXPECT_EQ(got.nonfinite, want.nonfinite);
-  EXPECT_NEAR(got.applied.value(), want.applied.value(), 1e-12 * want.requested.value());
-  EXPECT_NEAR(got.requested.value(), want.requested.value(), 1e-12 * want.requested.value());
+  EXPECT_NEAR(got.applied.value(), want.applied.value(), 1e-6 * want.requested.value());
+  EXPECT_NEAR(got.requested.value(), want.requested.value(), 1e-6 * want.requested.value());
 }
 
 }  // namespace lowp_test

@@ -18,7 +18,7 @@ namespace {
 
 using namespace lowp_test;
 
-constexpr std::array<std::size_t, 7> sizes{1, 7, 8, 63, 64, 65, 300};
+constexpr std::array<std::size_t, 7> sizes{1, 7, 8, 255, 256, 257, 1100};
 
 bool same_bytes(const lowp::update_report& a, const lowp::update_report& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
@@ -27,7 +27,7 @@ bool same_bytes(const lowp::update_report& a, const lowp::update_report& b) {
 // body(threads of a block, blocks)
 template <class Body>
 void for_each_shape(Body body) {
-  for (const unsigned threads : {1U, 2U, 8U})
+  for (const unsigned threads : {32U, 64U})
     for (const std::uint64_t blocks : {std::uint64_t{1}, std::uint64_t{3}, ~std::uint64_t{0}}) {
       SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(blocks) + " blocks");
       body(threads, blocks);
@@ -55,6 +55,15 @@ TYPED_TEST(cuda_report, of_adamw) {
       tensor want_v = seconds;
       const oracle::report expected =
           oracle_update(want, gradients, want_m, want_v, lowp::adamw{}, 3, {mode, mode, mode}, {});
+      lowp::update_report on_processor;
+      {
+        guarded<T> p(params, 0);
+        guarded<T> g(gradients, 0);
+        guarded<float> m(firsts, 0);
+        guarded<float> v(seconds, 0);
+        lowp::update(p.span(), g.span(), m.span(), v.span(), lowp::adamw{}, 3, rounding,
+                     on_processor);
+      }
       for_each_shape([&](unsigned threads, std::uint64_t blocks) {
         guarded<T> p(params, 1);
         guarded<T> g(gradients, 1);
@@ -68,6 +77,7 @@ TYPED_TEST(cuda_report, of_adamw) {
             "");
         EXPECT_TRUE(p.holds(want, "p"));
         expect_report(report, expected);
+        EXPECT_TRUE(same_bytes(report, on_processor));
       });
     }
   }
@@ -82,7 +92,7 @@ TYPED_TEST(cuda_report, of_a_grid_is_the_same_every_time) {
   for (int time = 0; time < 5; ++time) {
     guarded<T> p(params, 0);
     guarded<float> addend(u, 0);
-    simulated_grid grid(8, 4);
+    simulated_grid grid(32, 4);
     lowp::update_report report;
     ASSERT_EQ(lowp::detail::fused_add_on(lowp::cuda::on_grid<simulated_grid>{grid}, p.span(),
                                          lowp::detail::make_scaled_addition{1.0F}, addend.span(),
@@ -98,7 +108,7 @@ TYPED_TEST(cuda_report, adds_to_what_is_there) {
   using T = TypeParam;
   std::vector<T> p(100, T(1.0F));
   const std::vector<float> u(100, 0.5F);
-  simulated_grid grid(4);
+  simulated_grid grid(32);
   lowp::update_report report;
   for (int time = 0; time < 2; ++time)
     ASSERT_EQ(lowp::detail::fused_add_on(lowp::cuda::on_grid<simulated_grid>{grid}, p,

@@ -126,6 +126,7 @@ struct simulated_thread {
   }
   template <int Distance>
   [[nodiscard]] std::uint32_t exchanged(std::uint32_t x) const {
+    EXPECT_EQ(threads_ % block_state::warp, 0U) << "a warp would lack threads";
     std::uint32_t* const all = state->words.data();
     std::barrier<>& warp = state->warp_arrived[thread_ / block_state::warp];
     all[thread_] = x;

@@ -31,7 +31,7 @@ TYPED_TEST(cuda_storage, adamw_has_the_bits_of_the_exact_sequence) {
   std::mt19937_64 random(18);
   std::uint64_t seed = 0;
   for (const bool is_reported : {false, true}) {
-    for (const unsigned threads : {1U, 4U}) {
+    for (const unsigned threads : {is_reported ? 32U : 1U, is_reported ? 64U : 4U}) {
       for (std::size_t size = 0; size <= 150 && !this->HasFailure(); size += size < 20 ? 1 : 13) {
         SCOPED_TRACE(size);
         const slot_modes modes = random_modes(random);

@@ -9,6 +9,7 @@
 //     shared<T>()                              threads() objects that a block shares
 //     counters<N>()                            N more words that a block shares
 //     max_among<N>(word)                       maximum over N neighbours, which all call it
+//     exchanged<Distance>(word)                see row_team.hpp
 //     atomics, hardware                        types: see exact_sum.hpp, accessor.hpp
 //
 // A tile of a tensor is passes over chunks, one chunk a thread:
@@ -21,6 +22,7 @@
 #include <lowp/cuda/blocks.hpp>
 #include <lowp/cuda/composite.hpp>
 #include <lowp/cuda/numbers.hpp>
+#include <lowp/cuda/update_sums.hpp>
 #include <lowp/report/amax.hpp>
 
 #include <cstddef>
@@ -96,6 +98,7 @@ class tile_runner {
       std::conditional_t<is_reported<Report>, detail::lanes_of_report<Report, float>, nothing>;
   using totals = typename tally::type;
   static constexpr bool is_histogram = requires { totals::bins; };
+  static constexpr bool sums_by_warps = requires { requires totals::sums_by_warps; };
   using partial_type = typename tally::partial;
   using others = std::make_index_sequence<sizeof...(KernelOperand) - 1>;
 
@@ -152,7 +155,7 @@ class tile_runner {
     for (int pass = 0; pass < passes; ++pass) {
       std::uint64_t const at = first + static_cast<std::uint64_t>(pass) * per_pass;
       int const count = IsWhole ? chunk_size : valid(at, end);
-      if (count != 0 || is_collective)
+      if (count != 0 || is_collective || sums_by_warps)
         run_chunk(std::index_sequence_for<Accessor...>{}, others{}, pass, at, count, accessors...);
     }
   }
@@ -178,7 +181,10 @@ class tile_runner {
         float const old = x[0][k];
         float const u = function_(x[I][k]...);
         auto const now = p.set(k, x[0][k], random(k));
-        if (k < count)
+        if constexpr (sums_by_warps)
+          totals_.add(k, k < count, u, p.code(pass, k), now.code, old, Parameter::decoded(now.code),
+                      now.overflowed);
+        else if (k < count)
           totals_.add(u, p.code(pass, k), now.code, old, Parameter::decoded(now.code),
                       now.overflowed, x[1][k]);
       }
@@ -191,7 +197,10 @@ class tile_runner {
       p.encode(thread_, x[0], at, count);
     }
     if constexpr (is_reported<Report>) {
-      totals_.fold();
+      if constexpr (sums_by_warps)
+        totals_.fold(thread_);
+      else
+        totals_.fold();
       observed_ += static_cast<std::uint64_t>(count);
     }
     (other.encode(thread_, x[J + 1], at, count), ...);

@@ -46,11 +46,17 @@ class basic_exact_sum {
   /// magnitude. An infinity or NaN makes the value infinite.
   LOWP_FN constexpr basic_exact_sum& operator+=(double x) { return add(x, detail::alone{}); }
   LOWP_FN constexpr basic_exact_sum& operator+=(basic_exact_sum const& other) {
+    return add(other, detail::alone{});
+  }
+
+  /// Adds another sum, while other threads may add to the same sum.
+  template <class Atomics>
+  LOWP_FN constexpr basic_exact_sum& add(basic_exact_sum const& other, Atomics const& atomics) {
     std::uint64_t carry = 0;
     for (int i = 0; i < Words; ++i) {
       std::uint64_t const with_carry = other.word_[i] + carry;
       carry = with_carry < carry;
-      carry += detail::alone{}.add(word_[i], with_carry) + with_carry < with_carry;
+      if (with_carry != 0) carry += atomics.add(word_[i], with_carry) + with_carry < with_carry;
     }
     return *this;
   }
@@ -73,8 +79,14 @@ class basic_exact_sum {
       significand = shift > -64 ? significand >> -shift : 0;
       shift = 0;
     }
+    return add(negative, significand, shift, atomics);
+  }
+  /// Adds magnitude * 2^shift units.
+  template <class Atomics>
+  LOWP_FN constexpr basic_exact_sum& add(bool negative, std::uint64_t magnitude, int shift,
+                                         Atomics const& atomics) {
     int const at = shift % 64;
-    std::uint64_t addend = significand << at, next = significand >> 1 >> (63 - at);
+    std::uint64_t addend = magnitude << at, next = magnitude >> 1 >> (63 - at);
     for (int i = shift / 64; i < Words && (addend | next) != 0; ++i) {
       std::uint64_t const was = atomics.add(word_[i], negative ? 0 - addend : addend);
       bool const carries = negative ? was < addend : was + addend < addend;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counts and sums of an update_report in lanes.
+// The counts of an update_report in lanes. Its terms are summed in groups, in ways that give the
+// same bits: simd/update_sums.hpp does so in packs, cuda/update_sums.hpp in a GPU's warp.
 #pragma once
 
 #include <lowp/lanes/lanes.hpp>
@@ -52,80 +53,96 @@ class compensated_lanes {
   D high_ = lanes::broadcast<D>(0), low_ = lanes::broadcast<D>(0);
 };
 
-/// The counts and sums of elements in lanes F: a float or a pack of floats.
+/// Terms of the sums of an update_report.
 template <class F>
-class report_lanes {
+struct update_terms {
+  F applied, requested;
+
+  LOWP_FN void multiply(float factor) {
+    applied = lanes::mul(applied, lanes::broadcast<F>(factor));
+    requested = lanes::mul(requested, lanes::broadcast<F>(factor));
+  }
+};
+
+/// Counts elements in lanes F: a float or a pack of floats.
+template <class F>
+class update_counts {
   using U = lanes::word<F>;
   using M = lanes::mask<F>;
-  using D = lanes::wide<F>;
 
  public:
   static constexpr bool sees_codes = true;
 
-  /// Counts one pack. Its parameters went from the codes `before` to the codes `after`, with the
-  /// values `old` and `now`. u is the requested update. `gradient` is for other reports.
-  LOWP_FN void add(F u, U const& before, U const& after, F const& old, F const& now,
-                   M const& overflowed, F const& gradient) {
-    static_cast<void>(gradient);
-    M const no_wish = lanes::is_zero(u);
-    stalled_ +=
-        lanes::count(lanes::mask_and(lanes::equal(before, after), lanes::mask_not(no_wish)));
-    F step = lanes::sub(now, old);
-    // The step is infinite or NaN if `old` or `now` is, or if it overflows.
-    U const largest = lanes::max(lanes::magnitude(u), lanes::magnitude(step));
+  /// Counts one pack, and returns its terms. Its parameters went from the codes `before` to the
+  /// codes `after`, with the values `old` and `now`. u is the requested update. An element that is
+  /// not finite has such a term.
+  LOWP_FN update_terms<F> count(F const& u, U const& before, U const& after, F const& old,
+                                F const& now, M const& overflowed) {
+    U const size = lanes::hidden(lanes::magnitude(u));
+    M const is_wished = lanes::greater(size, lanes::broadcast<U>(0));
+    stalled_ += lanes::count(lanes::mask_and(lanes::equal(before, after), is_wished));
+    if (lanes::any(overflowed)) overflowed_ += lanes::count(overflowed);
+    F const sign = lanes::select(is_wished, lanes::broadcast<F>(1), lanes::broadcast<F>(0));
+    F const toward_u = lanes::from_bits<F>(lanes::bits(sign) | (lanes::bits(u) ^ size));
+    // Infinite or NaN if `old` or `now` is, or if the step overflows, also times zero.
+    return {lanes::mul(lanes::sub(now, old), toward_u), lanes::from_bits<F>(size)};
+  }
+  /// Counts one pack in which only some lanes are elements. The other terms are zero.
+  LOWP_FN update_terms<F> count_masked(M const& is_element, F const& u, U const& before,
+                                       U const& after, F const& old, F const& now,
+                                       M const& overflowed) {
+    F const zero = lanes::broadcast<F>(0);
+    return count(lanes::select(is_element, u, zero), before, after,
+                 lanes::select(is_element, old, zero), lanes::select(is_element, now, zero),
+                 lanes::mask_and(is_element, overflowed));
+  }
+
+  /// Counts the elements that have a term that is not finite. Sets their terms to zero.
+  LOWP_FN void remove_nonfinite(update_terms<F>& terms) {
+    U const largest =
+        lanes::max(lanes::magnitude(terms.applied), lanes::magnitude(terms.requested));
     M const nonfinite = lanes::greater(largest, lanes::broadcast<U>(lanes::binary32_infinity - 1));
+    nonfinite_ += lanes::count(nonfinite);
     F const zero = lanes::broadcast<F>(0);
-    if (lanes::any(lanes::mask_or(overflowed, nonfinite))) {
-      overflowed_ += lanes::count(overflowed);
-      nonfinite_ += lanes::count(nonfinite);
-      u = lanes::select(nonfinite, zero, u);
-      step = lanes::select(nonfinite, zero, step);
-    }
-    F const toward_u =
-        lanes::from_bits<F>(lanes::bits(step) ^ (lanes::bits(u) & lanes::binary32_sign));
-    applied_ = lanes::add(applied_, lanes::widen(lanes::select(no_wish, zero, toward_u)));
-    requested_ = lanes::add(requested_, lanes::widen(lanes::absolute(u)));
+    terms = {lanes::select(nonfinite, zero, terms.applied),
+             lanes::select(nonfinite, zero, terms.requested)};
   }
 
-  /// Counts one pack in which only some lanes are elements.
-  LOWP_FN void add_masked(M const& is_element, F const& u, U const& before, U const& after,
-                          F const& old, F const& now, M const& overflowed, F const& gradient) {
-    F const zero = lanes::broadcast<F>(0);
-    add(lanes::select(is_element, u, zero), before, after, lanes::select(is_element, old, zero),
-        lanes::select(is_element, now, zero), lanes::mask_and(is_element, overflowed), gradient);
-  }
-
-  /// Moves the plain sums to the compensated ones, after every few packs. A plain sum of n terms
-  /// errs by n * 2^-53 of them, so it stays short.
-  LOWP_FN void fold() {
-    all_applied_.add(applied_);
-    all_requested_.add(requested_);
-    applied_ = requested_ = lanes::broadcast<D>(0);
-  }
-
-  LOWP_FN partial_report total(std::uint64_t count) const {
-    partial_report partial;
-    partial.count = count;
-    partial.stalled = stalled_;
-    partial.overflowed = overflowed_;
-    partial.nonfinite = nonfinite_;
-    all_applied_.add_to(partial.applied);
-    all_requested_.add_to(partial.requested);
-    return partial;
+  /// Returns a report without sums.
+  LOWP_FN update_report counted(std::uint64_t count) const {
+    update_report report;
+    report.count = count;
+    report.stalled = stalled_;
+    report.overflowed = overflowed_;
+    report.nonfinite = nonfinite_;
+    return report;
   }
 
  private:
-  D applied_ = lanes::broadcast<D>(0), requested_ = lanes::broadcast<D>(0);
-  compensated_lanes<D> all_applied_, all_requested_;
   std::uint64_t stalled_ = 0, overflowed_ = 0, nonfinite_ = 0;
 };
 
-LOWP_EXACT_END
+/// The exponent of the unit of large sums.
+inline constexpr int sum_exponent = 9;
 
-template <class F>
-struct lanes_of_report<update_report, F> {
-  using type = report_lanes<F>;
-  using partial = partial_report;
-};
+/// Sums a group of fold::sums terms in float. `group.sum()` sums in the order of fold::sum. It
+/// returns false if a sum is not finite: then a term is not, or the sum is too large for a float.
+/// `group.change(fn)` calls fn for all terms. Returns true if the unit of the sums is
+/// 2^sum_exponent.
+template <class Group>
+LOWP_FN bool sum_in_float(Group& group) {
+  bool is_scaled = false, has_numbers_only = false;
+  while (!group.sum() && !is_scaled) {
+    if (has_numbers_only)
+      group.change([](auto& terms) { terms.multiply(1.0f / (1 << sum_exponent)); });
+    else
+      group.change([&](auto& terms) { group.remove_nonfinite(terms); });
+    is_scaled = has_numbers_only;
+    has_numbers_only = true;
+  }
+  return is_scaled;
+}
+
+LOWP_EXACT_END
 
 }  // namespace lowp::detail

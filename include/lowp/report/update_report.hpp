@@ -55,14 +55,17 @@ LOWP_FN void merge(basic_exact_sum<Unit, Words>& sum, compensated_sum const& oth
 
 /// Counts and sums over the elements of one or more updates. Each update requested u for a
 /// parameter and changed it from `old` to `new`. All zero bytes are an empty report.
-template <class Sum>
-struct basic_update_report {
+///
+/// A sum errs by at most 2^-21 of its terms' magnitudes. Groups of 256 elements of a call are
+/// summed in float, in the same order everywhere, and then exactly. So a call gives the same bits
+/// on every backend, number of threads and GPU.
+struct update_report {
   std::uint64_t count = 0;       ///< elements seen
   std::uint64_t stalled = 0;     ///< u is not zero and the stored code did not change
   std::uint64_t overflowed = 0;  ///< a finite result rounded to beyond the largest finite value
   std::uint64_t nonfinite = 0;   ///< u, old, new or new - old is infinite or NaN; in no sum below
-  Sum applied;                   ///< the sum of sign(u) * (new - old)
-  Sum requested;                 ///< the sum of |u|
+  exact_sum applied;             ///< the sum of sign(u) * (new - old)
+  exact_sum requested;           ///< the sum of |u|
 
   /// Returns the part of the requested updates that was applied: 1 is faithful, 0 is frozen.
   /// Returns 1 if nothing was requested.
@@ -72,26 +75,18 @@ struct basic_update_report {
   }
 
   /// Merges the report of another shard or tensor.
-  LOWP_FN basic_update_report& operator+=(basic_update_report const& other) { return add(other); }
-
-  /// Adds a partial or a report, alone or beside other threads.
-  template <class Other, class Atomics = detail::alone>
-  LOWP_FN basic_update_report& add(basic_update_report<Other> const& other,
-                                   Atomics const& atomics = {}) {
+  LOWP_FN update_report& operator+=(update_report const& other) { return add(other); }
+  /// Merges another report, alone or beside other threads.
+  template <class Atomics = detail::alone>
+  LOWP_FN update_report& add(update_report const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
     atomics.add(stalled, other.stalled);
     atomics.add(overflowed, other.overflowed);
     atomics.add(nonfinite, other.nonfinite);
-    detail::merge(applied, other.applied, atomics);
-    detail::merge(requested, other.requested, atomics);
+    applied.add(other.applied, atomics);
+    requested.add(other.requested, atomics);
     return *this;
   }
 };
-using update_report = basic_update_report<exact_sum>;
-
-namespace detail {
-/// The partial of one loop, or of one thread of a GPU.
-using partial_report = basic_update_report<compensated_sum>;
-}  // namespace detail
 
 }  // namespace lowp

@@ -3,8 +3,8 @@
 // operation, operand type, rounding and instruction set.
 #pragma once
 
-#include <lowp/report/lanes.hpp>
 #include <lowp/simd/accessor.hpp>
+#include <lowp/simd/update_sums.hpp>
 
 #include <cstddef>
 #include <cstdint>

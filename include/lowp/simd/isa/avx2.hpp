@@ -107,10 +107,13 @@ struct avx2 : vector_masks<avx2> {
     result = r;
   }
 
-  // Without the target, g++ would compile these two functions lane by lane.
+  // Without the target, g++ would compile these two functions lane by lane. It would make a
+  // constant anew at each use, from an integer register. A hidden one is made once.
   template <class V, class T>
   LOWP_TARGET inline static void broadcast(V& v, T x) {
-    v = V{} + x;
+    V r = V{} + x;
+    if (!__builtin_constant_p(x) || x != 0) asm("" : "+x"(r));
+    v = r;
   }
   template <class To, class From>
   LOWP_TARGET inline static void convert(To& to, From const& from) {

@@ -36,6 +36,16 @@ LOWP_HOST_FN F sum_of_lanes(F x) {
     return x;
 }
 
+/// Returns the sum of packs 0, Step, 2 * Step, ... below `Packs`, in the order of fold::sum.
+template <class F, std::size_t Step, std::size_t Packs>
+LOWP_HOST_FN F sum_of_packs(float const* first) {
+  if constexpr (Step == Packs)
+    return F::load(first);
+  else
+    return lanes::add(sum_of_packs<F, 2 * Step, Packs>(first),
+                      sum_of_packs<F, 2 * Step, Packs>(first + Step * std::size_t{F::lanes}));
+}
+
 template <class Fold, class F>
 class row_fold;
 
@@ -114,17 +124,8 @@ class row_fold<fold::sum, F> {
   LOWP_HOST_FN F sum_of_packs() const {
     if constexpr (Packs > 1)
       if (packs_ < Packs) return sum_of_packs<Packs / 2>();
-    return every<1, Packs>(0);
+    return simd::sum_of_packs<F, 1, Packs>(sums_);
   }
-  /// Returns the sum of packs `from`, from + Step, from + 2 Step, ...
-  template <std::size_t Step, std::size_t Packs>
-  LOWP_HOST_FN F every(std::size_t from) const {
-    if constexpr (Step == Packs)
-      return F::load(sums_ + from * lanes_in_pack);
-    else
-      return lanes::add(every<2 * Step, Packs>(from), every<2 * Step, Packs>(from + Step));
-  }
-
   std::size_t packs_ = 1;
   alignas(64) float sums_[fold::sums];
 };
