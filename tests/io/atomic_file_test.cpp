@@ -223,10 +223,10 @@ TEST(atomic_file, refuses_by_name_what_cannot_be_replaced) {
                                                       folder.file("missing/a") +
                                                       "': No such file or directory");
   EXPECT_NE(refusal_of(folder.file("")).find("directory"), std::string::npos);
-  EXPECT_NE(refusal_of("/dev/null").find("Invalid argument"), std::string::npos);
-  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  // Never a device of the machine: a broken library would replace it.
   EXPECT_NE(refusal_of(folder.file("pipe")).find("Invalid argument"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder.file("pipe")));
   EXPECT_EQ(folder.names(), std::vector<std::string>{"pipe"});
 }
 

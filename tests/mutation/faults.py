@@ -11,12 +11,12 @@ FAULTS = [
     ("format/rounding.hpp", "odd + (detail::half<B, U> - 1)", "lanes::broadcast<U>(detail::half<B, U> - 1)", "bits"),
     ("format/rounding.hpp", "lanes::select(negative, lanes::broadcast<U>(0), lanes::broadcast<U>(detail::all<B, U>))", "lanes::broadcast<U>(detail::all<B, U>)", "bits"),
     ("format/rounding.hpp", "lanes::select(negative, lanes::broadcast<U>(detail::all<B, U>), lanes::broadcast<U>(0))", "lanes::broadcast<U>(0)", "bits"),
-    ("format/rounding.hpp", "(random << (B - 16)) + (typename lane<U>::scalar{1} << (B - 17))", "(random << (B - 16))", "bits"),
+    ("format/rounding.hpp", "(random << (B - 16)) + (typename lane<U>::scalar{1} << (B - 17))", "(random << (B - 16))", "format/stochastic"),
     ("format/rounding.hpp", "random >> (16 - B)", "random & detail::all<B, U>", "bits"),
     ("format/rounding.hpp", "return !negative;", "return negative;", "bits"),
     # The codec: subnormals, sticky bits, NaN, infinity, overflow.
     ("format/codec.hpp", "max(significand >> (dropped - near), min(significand, one))", "significand >> (dropped - near)", "format/convert"),
-    ("format/codec.hpp", "(((steps + 1) >> 1) + random) >> 16", "((steps >> 1) + random) >> 16", "bits"),
+    ("format/codec.hpp", "(((steps + 1) >> 1) + random) >> 16", "((steps >> 1) + random) >> 16", "format/stochastic"),
     ("format/codec.hpp", "select(subnormal, round_subnormal_by_addition<F>(a), normal)", "normal", "bits"),
     ("format/codec.hpp", "code | select(equal(code, zero), zero, sign)", "code | sign", "bits"),
     ("format/codec.hpp", "(payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0])", "select(negative, s.nan[1], s.nan[0])", "format/convert"),
@@ -29,12 +29,12 @@ FAULTS = [
     ("format/codec.hpp", "select(equal(magnitude, zero), zero, bits(to_real(magnitude)) + scale)", "bits(to_real(magnitude)) + scale", "format/convert"),
     # Conversions from other numbers.
     ("format/unpack.hpp", "((significand & ((std::uint64_t{1} << -shift) - 1)) != 0)", "0", "format/unpack"),
-    ("format/unpack.hpp", "u.significand >> far | (far > 0 ? sticky : 0)", "u.significand >> far", "format/unpack"),
+    ("format/unpack.hpp", "u.significand >> far | (far > 0 ? sticky : 0)", "u.significand >> far", "format/convert"),
     ("format/unpack.hpp", "negative ? 0 - bits : bits", "bits", "format/unpack"),
     ("format/unpack.hpp", "bits >> 1 | (bits & 1)", "bits >> 1", "format/unpack"),
     ("format/unpack.hpp", "rounding.inward(u.negative) ? binary32_infinity - 1 : infinite", "infinite", "format/to_float"),
     ("format/unpack.hpp", "binary32_nan | u.payload >> (32 - binary32.significand_bits)", "binary32_nan", "format/to_float"),
-    ("format/unpack.hpp", "below_top == 0", "true", "format/unpack"),
+    ("format/unpack.hpp", "below_top != 0", "false", "format/unpack"),
     # Random bits.
     ("format/random.hpp", "if (i == 7 && rounds == 7) return;", "", "format/random"),
     ("format/random.hpp", "lanes::xor3(product1.high, word[1], keys.round[i][0])", "lanes::xor3(product1.high, word[1], keys.round[i][1])", "format/random"),
@@ -63,7 +63,7 @@ FAULTS = [
     # Packs: tails, masks, staging, exponentials.
     ("simd/accessor.hpp", "if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));", "", "bits"),
     ("simd/accessor.hpp", "valid % Isa::lanes != 0", "false", "bits"),
-    ("simd/accessor.hpp", "is_ieee_ && Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "bits"),
+    ("simd/accessor.hpp", "is_ieee_ && Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "ops/cast"),
     ("simd/transform.hpp", "count - first < step ? count - first : step", "step", "bits"),
     ("simd/transform.hpp", "if constexpr (is_reported) totals.fold();", "", "report/update_report"),
     ("simd/streaming.hpp", "reinterpret_cast<std::uintptr_t>(to) % 16 == 0", "true", "simd/streaming"),
@@ -81,7 +81,7 @@ FAULTS = [
     ("train/adamw.hpp", "fma(broadcast<F>(minus_decay), p, q)", "fma(broadcast<F>(minus_decay), q, p)", "bits"),
     ("train/sgd.hpp", "step == 1", "false", "bits"),
     ("train/sgd.hpp", "nesterov ? lanes::fma(mu, buffer, d) : buffer", "buffer", "bits"),
-    ("train/sgd.hpp", "p = lanes::fma(rate, direction, p);", "p = lanes::add(lanes::mul(rate, direction), p);", "bits"),
+    ("train/sgd.hpp", "p = lanes::fma(rate, direction, p);", "p = lanes::add(lanes::mul(rate, direction), p);", "train/update/sgd"),
     # The loss scaler.
     ("train/loss_scaler.hpp", "if (lanes::is_finite(larger)) scale = larger;", "scale = larger;", "train/loss_scaler"),
     ("train/loss_scaler.hpp", "report.nonfinite == 0 || found_nonfinite()", "report.nonfinite == 0", "train/loss_scaler"),
@@ -96,7 +96,7 @@ FAULTS = [
     ("report/update_report.hpp", "atomics.add(overflowed, other.overflowed);", "", "report/update_report"),
     ("report/amax.hpp", "if (all.bits > lanes::binary32_infinity) all.bits = lanes::binary32_nan;", "", "measure/gradients"),
     ("measure/gradient_report.hpp", "nonfinite_ += lanes::count(lanes::mask_not(is_finite));", "nonfinite_ += 1;", "measure/gradients"),
-    ("measure/gradient_report.hpp", "lanes::select(is_element, x, lanes::broadcast<F>(0))", "x", "measure/gradients"),
+    ("measure/gradient_report.hpp", "all_squares_.add(squares_);", "", "measure/gradients"),
     # Storages and scales: order, halves, thresholds.
     ("storage/scale.hpp", "significand > detail::max_significand<f> ? 1 : 0", "significand >= detail::max_significand<f> ? 1 : 0", "storage/scale"),
     ("storage/scale.hpp", "bits == 0 || bits >= binary32_infinity", "bits == 0", "storage/scale"),

@@ -94,7 +94,7 @@ class Bench:
         """Returns the object NAME, or None if SOURCE does not compile."""
         made = self.folder / name
         ran = subprocess.run(
-            [*self.compiler, "-std=c++20", "-O1", "-w", "-fopenmp", "-DLOWP_TEST_SOME", "-DUNIT=o2", f'-DLOWP_TESTS="{TESTS}"',
+            [*self.compiler, "-std=c++20", "-O1", "-w", "-DLOWP_TEST_SOME", "-DUNIT=o2", f'-DLOWP_TESTS="{TESTS}"',
              f"-I{self.include}", f"-I{TESTS}", "-include", self.folder / "switch.hpp", *more, "-c", source, "-o", made],
             capture_output=True, text=True)
         self.said = ran.stderr
@@ -107,9 +107,9 @@ class Bench:
         objects = [self.compile(TESTS / source, f"{name}.{i}.o") for i, source in enumerate(sources)]
         if None in objects:
             return None
-        support = self.support[:1] if program == "bits" else self.support
+        support = [o for o in self.support if program != "bits" or o.stem != "main"]
         made = self.folder / name
-        subprocess.run([*self.compiler, "-fopenmp", *objects, *support, "-o", made, "-lgtest", "-lfmt", "-lpthread"], check=True)
+        subprocess.run([*self.compiler, *objects, *support, "-o", made, "-lgtest", "-lpthread"], check=True)
         return made
 
     def kills(self, program, made, fault=0):
