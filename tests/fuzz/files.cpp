@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of any bytes: a file is refused by an exception, or all its tensors can be read. A checkpoint
-// is loaded whole, or refused and nothing is written.
+// Files of any bytes: a file is refused by an exception, or all its tensors can be read. A
+// checkpoint is loaded whole, or refused and nothing is written.
 #include <sys/mman.h>
 #include <unistd.h>
 #include <lowp/checkpoint.hpp>

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import time
 
+sys.dont_write_bytecode = True
 from faults import FAULTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
