@@ -173,6 +173,8 @@ TEST(unpack, is_not_by_way_of_float) {
   EXPECT_EQ(lowp::bfloat16((1LL << 60) + (1LL << 52) + 1).bits(), lowp::bfloat16(0x1.02p60).bits());
   EXPECT_EQ(lowp::float16(static_cast<std::uint64_t>(2049) * 16 + 1).bits(),
             lowp::float16(2050 * 16).bits());
+  EXPECT_EQ(lowp::convert<lowp::bfloat16>((oracle::u128{257} << 100) + 1).bits(),
+            lowp::bfloat16(0x1.02p108).bits());
 }
 
 }  // namespace

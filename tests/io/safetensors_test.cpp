@@ -79,6 +79,9 @@ TEST_F(safetensors_file, holds_every_type) {
     (out.append(name_of(st::dtype_of<T>), elements(std::type_identity<T>{})), ...);
     out.finish();
 
+    std::uint64_t header_bytes = 0;
+    std::memcpy(&header_bytes, contents(path).data(), sizeof(header_bytes));
+    EXPECT_EQ(header_bytes % 8, 0U) << "the data lie aligned";
     const st::file file(path);
     EXPECT_EQ(file.tensors().size(), sizeof...(T));
     EXPECT_EQ(file.metadata().at("format"), "pt");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cast between all pairs of formats; lengths, places and modes are in conformance/.
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "support/support.hpp"
 
@@ -64,6 +66,24 @@ TYPED_TEST(cast_of_spans, of_all_codes) {
     check_span<TypeParam, U>();
     check_span<U, TypeParam>();
   });
+}
+
+// A pack without NaN and subnormals may take an instruction that knows no policy.
+TYPED_TEST(cast_of_spans, of_floats_beyond_the_range_under_every_policy) {
+  constexpr std::size_t many = 64;
+  const float most = std::numeric_limits<float>::max();
+  for (const float x : {most, -most, HUGE_VALF, -HUGE_VALF, float_of(0x7fc12345), 1.0F}) {
+    const std::vector<float> in(many, x);
+    for (int i = 0; i <= static_cast<int>(lowp::overflow::torch_2_11); ++i) {
+      const auto policy = static_cast<lowp::overflow>(i);
+      std::vector<TypeParam> out(many);
+      lowp::cast(in, out, lowp::nearest_even{}, policy);
+      const std::uint32_t expected =
+          lowp::convert<TypeParam>(x, lowp::nearest_even{}, policy).bits();
+      for (const TypeParam each : out)
+        ASSERT_EQ(each.bits(), expected) << x << " under policy " << i;
+    }
+  }
 }
 
 TEST(cast_between_floats, copies_bits) {

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plants the faults of faults.py in the headers; a test of the default suite must fail for each.
+
+    python3 tests/mutation/plant.py FOLDER [WORD]
+    python3 tests/mutation/plant.py FOLDER --delete-lines HEADER PROGRAM
+
+FOLDER is for its files. With WORD it plants only faults whose line has that word. It prints a line for
+each fault, and fails if one survives. CXX names the compiler.
+
+A compiled program has all faults: the variable LOWP_FAULT says at run time which one is active. Only
+expressions and statements that run can be planted so, not constant evaluation.
+
+--delete-lines deletes each line of HEADER (below include/lowp) in turn."""
+
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from faults import FAULTS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
+# A test program runs on the first backend alone if tests/CMakeLists.txt lists it as such a test.
+BACKENDS = ("portable", "avx2", "avx512", "avx512_bf16")
+ONCE = re.search(r"set\(once\n(.*?)\)\nset\(", (TESTS / "CMakeLists.txt").read_text(), re.S)[1]
+ONCE = re.compile("|".join(word.strip('"') for word in ONCE.split()))
+SLOWEST = 300  # seconds; a test that takes longer hangs
+# BITS has the bits of every operation, and no test framework: 13 s to compile.
+BITS = ("project/flags/unit.cpp", "project/sapphire/conformance.cpp")
+SWITCH = """#pragma once
+extern int lowp_planted_fault;
+#define LOWP_FAULT(number) (!__builtin_is_constant_evaluated() && lowp_planted_fault == (number))
+"""
+SWITCH_DEFINITION = """#include <cstdlib>
+int lowp_planted_fault = 0;
+__attribute__((constructor(101))) static void choose() {
+  if (char const* number = std::getenv("LOWP_FAULT")) lowp_planted_fault = std::atoi(number);
+}
+"""
+
+
+def planted(text, others):
+    """Returns code that is TEXT, or that of the active fault among OTHERS, pairs of number and text."""
+    code = text
+    for number, other in others:
+        if text.rstrip().endswith(";"):
+            code = f"{{ if (LOWP_FAULT({number})) {{ {other} }} else {{ {code} }} }}"
+        else:
+            code = f"(LOWP_FAULT({number}) ? ({other}) : ({code}))"
+    return code
+
+
+def plant(include, faults):
+    """Plants faults, pairs of number and fault, in the headers below `include`."""
+    places = {}
+    for number, (header, text, other, _) in faults:
+        source = (include / "lowp" / header).read_text()
+        if source.count(text) != 1:
+            sys.exit(f"{header} has {source.count(text)} times, not once: {text}")
+        places.setdefault(header, {}).setdefault(text, []).append((number, other))
+    for header, texts in places.items():
+        path = include / "lowp" / header
+        source = path.read_text()
+        for text, others in texts.items():
+            if source.count(text) != 1:
+                sys.exit(f"{header}: two faults overlap in: {text}")
+            source = source.replace(text, planted(text, others))
+        path.write_text(source)
+
+
+class Bench:
+    def __init__(self, folder):
+        self.folder, self.include, self.programs = folder, folder / "include", {}
+        self.compiler = shlex.split(os.environ.get("CXX", "g++"))
+        folder.mkdir(parents=True, exist_ok=True)
+        self.restore()
+        (folder / "switch.hpp").write_text(SWITCH)
+        (folder / "switch.cpp").write_text(SWITCH_DEFINITION)
+        self.support = [self.compile(source, f"{source.stem}.o") for source in (
+            folder / "switch.cpp", TESTS / "support/main.cpp", TESTS / "emulator/feature.cpp",
+            TESTS / "emulator/handler.cpp")]
+
+    def restore(self):
+        shutil.rmtree(self.include, ignore_errors=True)
+        shutil.copytree(ROOT / "include", self.include)
+
+    def compile(self, source, name, *more):
+        """Returns the object NAME, or None if SOURCE does not compile."""
+        made = self.folder / name
+        ran = subprocess.run(
+            [*self.compiler, "-std=c++20", "-O1", "-w", "-DLOWP_TEST_SOME", "-DUNIT=o2", f'-DLOWP_TESTS="{TESTS}"',
+             f"-I{self.include}", f"-I{TESTS}", "-include", self.folder / "switch.hpp", *more, "-c", source, "-o", made],
+            capture_output=True, text=True)
+        self.said = ran.stderr
+        return made if ran.returncode == 0 else None
+
+    def build(self, program):
+        """Returns the test program of this name with the headers as they are, or None."""
+        sources = BITS if program == "bits" else [f"{program}_test.cpp"]
+        name = program.replace("/", ".")
+        objects = [self.compile(TESTS / source, f"{name}.{i}.o") for i, source in enumerate(sources)]
+        if None in objects:
+            return None
+        support = [o for o in self.support if program != "bits" or o.stem != "main"]
+        made = self.folder / name
+        subprocess.run([*self.compiler, *objects, *support, "-o", made, "-lgtest", "-lpthread"], check=True)
+        return made
+
+    def kills(self, program, made, fault=0):
+        """Returns how the program fails with this fault, or an empty text."""
+        backends = BACKENDS if program == "bits" or not ONCE.fullmatch(program) else BACKENDS[-1:]
+        for backend in backends:
+            variables = {**os.environ, "LOWP_FAULT": str(fault), "LOWP_ISA": backend, "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
+            try:
+                ran = subprocess.run([made], env=variables, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=SLOWEST)
+            except subprocess.TimeoutExpired:
+                return f"hangs on {backend}"
+            if ran.returncode != 0:
+                failed = re.search(r"\[  FAILED  \] ([\w./]+)", ran.stdout)
+                return f"{failed[1] if failed else f'status {ran.returncode}'} on {backend}"
+        return ""
+
+
+def plant_all(bench, word):
+    faults = [(number, fault) for number, fault in enumerate(FAULTS, 1) if word in str(fault)]
+    plant(bench.include, faults)
+    survivors, begin = 0, time.time()
+    for program in sorted({fault[3] for _, fault in faults}):
+        made = bench.build(program)
+        how = bench.said if made is None else bench.kills(program, made)
+        if how:
+            print(f"{program} fails without a fault: {how[:4000]}", flush=True)
+            survivors += sum(of == program for _, (*_, of) in faults)
+            continue
+        for number, (header, text, other, of) in faults:
+            if of == program:
+                how = bench.kills(program, made, number)
+                survivors += not how
+                line = f"{header}: {text} -> {other or 'nothing'} | {program}: {how or 'SURVIVED'}"
+                print(re.sub(r"\s+", " ", line), flush=True)
+    print(f"{len(faults) - survivors} of {len(faults)} faults found ({time.time() - begin:.0f} s)")
+    return survivors
+
+
+def delete_lines(bench, header, program):
+    path = bench.include / "lowp" / header
+    lines = path.read_text().splitlines(keepends=True)
+    unit = bench.folder / "unit.cpp"
+    unit.write_text(f"#include <lowp/{header}>\n")
+    survivors, counts = 0, {}
+    for i, line in enumerate(lines):
+        # Neither comments, nor what only ends a block.
+        if re.fullmatch(r"\s*(//.*|#.*|[{}();,]*|(public|private):|.*// (clang-format|namespace).*)\s*", line):
+            continue
+        path.write_text("".join(lines[:i] + lines[i + 1:]))
+        how = ""
+        if not bench.compile(unit, "unit.o", "-fsyntax-only"):
+            how = "does not compile"
+        for test in ("bits", program):
+            if not how:
+                made = bench.build(test)
+                how = "does not compile" if made is None else bench.kills(test, made)
+        kind = how if how == "does not compile" else "a test fails" if how else "SURVIVED"
+        counts[kind] = counts.get(kind, 0) + 1
+        print(f"{header}:{i + 1}: {line.strip()} | {how or 'SURVIVED'}", flush=True)
+    bench.restore()
+    print(header, counts)
+    return counts.get("SURVIVED", 0)
+
+
+def main():
+    bench = Bench(pathlib.Path(sys.argv[1]).resolve())
+    if sys.argv[2:3] == ["--delete-lines"]:
+        sys.exit(1 if delete_lines(bench, *sys.argv[3:5]) else 0)
+    sys.exit(1 if plant_all(bench, "".join(sys.argv[2:3])) else 0)
+
+
+main()
