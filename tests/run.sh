@@ -40,6 +40,16 @@ case $level in
     all=ON
     python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
     need_examples
+    wish libmpfr-dev mpfr.h
+    wish librandom123-dev Random123/philox.h
+    wish libcereal-dev cereal/cereal.hpp
+    wish libfmt-dev fmt/core.h
+    wish libglm-dev glm/glm.hpp
+    wish libnanoflann-dev nanoflann.hpp
+    wish libboost-dev boost/numeric/ublas/matrix.hpp
+    wish libxtensor-dev xtensor/xtensor.hpp
+    wish clang-19 clang++-19
+    wish libc++-19-dev libc++-19-dev
     set -- -L peers "$@"
     ;;
   *)
@@ -69,5 +79,32 @@ done
 status=0
 followed testing ctest --test-dir "$build" --output-on-failure --no-tests=error \
   -j "$(job_count)" "$@" || status=$?
-awk -f "$root/tests/summary.awk" "$build/Testing/Temporary/LastTest.log"
+
+# Records count for this state of the sources alone. README.md gets its table once every test of it
+# has run or was skipped.
+records=
+state=$(cd "$root" && find include tests -type f ! -name '*.pyc' ! -name '*.md' |
+  LC_ALL=C sort | xargs sha256sum | sha256sum | cut -c1-12)
+[ $all = OFF ] || records=$build/guarantees.tsv
+awk -f "$root/tests/summary.awk" -v state="$state" -v records="$records" \
+  "$build/Testing/Temporary/LastTest.log"
+if [ -n "$records" ]; then
+  machine="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(${CXX:-c++} --version | head -1)"
+  if has_program nvidia-smi; then
+    machine="$machine, $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"
+  fi
+  machine="$machine${LOWP_GPU:+, an emulated GPU}"
+  find "$build/tests" -name CTestTestfile.cmake -exec cat {} + |
+    sed -n "s/^add_test(\[=*\[\([^]]*\)].*/$state\t\1\tknown\t/p" |
+    cat - "$records" >"$build/guarantees.known"
+  awk -f "$root/tests/guarantees.awk" -v state="$state" -v machine="$machine" \
+    "$root/tests/guarantees.txt" "$build/guarantees.known" "$root/tests/README.md" \
+    >"$build/guarantees.md"
+  if grep -q '^|.*not run' "$build/guarantees.md"; then
+    say "the table of guarantees has tests that have not run yet: $build/guarantees.md"
+  else
+    cp "$build/guarantees.md" "$root/tests/README.md"
+    say "wrote the table of guarantees into tests/README.md"
+  fi
+fi
 exit $status

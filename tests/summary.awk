@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # Counts what ctest's log says: in a program of GoogleTest its tests, in a script or an example one. The
-# last line has how many passed, failed and were skipped, and why.
-function reason(text, count) {
+# last line has how many passed, failed and were skipped, and why. With `records`, a file of that name
+# gets a line for each test: `state`, its name, passed, failed or skipped, and its own words.
+function reason_of(text) {
   sub(/^.*SKIPPED: /, "", text)
   sub(/^lowp: LOWP_ISA=[a-z0-9_]+ is not a backend here.*/, "a backend that this machine lacks", text)
+  return text
+}
+function reason(text, count) {
+  text = reason_of(text)
   if (!(text in skips)) order[++reasons] = text
   skips[text] += count
   skipped += count
 }
-/^[0-9]+\/[0-9]+ Test: / { ran = passes = fails = owns = 0; why = "" }
+function record(outcome, words) {
+  if (records != "") print state "\t" name "\t" outcome "\t" words >> records
+}
+/^[0-9]+\/[0-9]+ Test: / { name = $3; ran = passes = fails = owns = 0; why = words = "" }
+/^SUMMARY: / { words = words (words == "" ? "" : "; ") substr($0, 10) }
 /^SKIPPED: / || /: SKIPPED: / { if (why == "") why = $0 }
 next_is_reason { own[++owns] = $0; next_is_reason = 0 }
 /: Skipped$/ { next_is_reason = 1 }
@@ -16,17 +25,20 @@ next_is_reason { own[++owns] = $0; next_is_reason = 0 }
 /^\[  PASSED  \] [0-9]+ tests?\./ { passes = $4 }
 /^\[  FAILED  \] [0-9]+ tests?, listed below/ { fails = $4 }
 /^Test (Passed|Failed|Skipped|Not Run|timeout|Pass Reason|Fail Reason)/ || /^Test Timeout/ {
+  good = $0 ~ /^Test Pass/
   if (why != "") {
     reason(why, 1)
+    record("skipped", reason_of(why))
   } else if (ran > 0) {
     passed += passes
     failed += fails
     for (i = 1; i <= owns; ++i) reason(own[i], 1)
-    if ($0 !~ /^Test Pass/ && fails == 0) ++failed
-  } else if ($0 ~ /^Test Pass/) {
-    ++passed
+    if (!good && fails == 0) ++failed
+    record(!good || fails > 0 ? "failed" : owns > 0 ? "skipped" : "passed",
+           owns == 0 ? words : own[1] (passes > 0 ? ": " owns " of " owns + passes : ""))
   } else {
-    ++failed
+    good ? ++passed : ++failed
+    record(good ? "passed" : "failed", words)
   }
   owns = 0
 }

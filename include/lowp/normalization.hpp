@@ -11,7 +11,8 @@ namespace detail {
 
 /// Computes out = x / sqrt(mean of x^2 + eps) * weight in every row x: B. Zhang, R. Sennrich, "Root
 /// Mean Square Layer Normalization", arXiv:1910.07467, and T5LayerNorm without its rounding to the
-/// format of `weight`. A power of two scales the elements: squares neither overflow nor vanish.
+/// format of `weight`. If a row's largest magnitude is outside of [2^-32, 2^32], a power of two
+/// scales the elements: squares neither overflow nor vanish.
 ///
 /// Before it is rounded to the format of `out`, a result is within
 ///
@@ -39,10 +40,10 @@ struct rms_norm_operation : operation<Executor> {
 /// Computes out = (x - m) / sqrt(mean of (x - m)^2 + eps) * weight + bias in every row x of mean m:
 /// J. L. Ba, J. R. Kiros, G. E. Hinton, "Layer Normalization", 2016.
 ///
-/// The mean comes first, then the squared differences from it. Before they are squared, what
-/// rounding left of the mean is subtracted from the differences. This is the compensated variant of
-/// the two-pass algorithm (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for Computing the
-/// Sample Variance", The American Statistician 37, 1983). A power of two scales the elements.
+/// The mean comes first, then the sums of the differences from it and of their squares. The first
+/// corrects the mean and the squares. This is the corrected two-pass algorithm (T. F. Chan, G. H.
+/// Golub, R. J. LeVeque, "Algorithms for Computing the Sample Variance", The American Statistician
+/// 37, 1983). Elements are scaled as for rms_norm.
 ///
 /// Before it is rounded to the format of `out`, a result is within
 ///

@@ -73,8 +73,10 @@ float sum_of(const std::vector<float>& x) {
   return sums[0];
 }
 float scale_of(const std::vector<float>& x, float eps) {
-  float largest = std::sqrt(eps);
+  float largest = 0;
   for (const float each : x) largest = std::max(largest, std::fabs(each));
+  if (largest >= 0x1p-32F && largest <= 0x1p32F) return 1;
+  largest = std::max(largest, std::sqrt(eps));
   const int exponent = largest < 0x1p-126F ? -127 : std::ilogb(largest);
   return std::ldexp(1.0F, -std::min(exponent, 126));
 }
@@ -83,17 +85,19 @@ std::vector<float> mapped(std::vector<float> x, const Fn& fn) {
   for (float& each : x) each = fn(each);
   return x;
 }
-float factor_of(const std::vector<float>& x, float scale, float eps) {
-  const float squares = sum_of(mapped(x, [](float each) { return each * each; }));
+float sum_of_squares(const std::vector<float>& x) {
+  return sum_of(mapped(x, [](float each) { return each * each; }));
+}
+float factor_of(float squares, std::size_t columns, float scale, float eps) {
   const float scaled_eps = eps == 0 ? 0 : std::max(eps * scale * scale, 0x1p-126F);
-  const float mean = squares / static_cast<float>(x.size());
+  const float mean = squares / static_cast<float>(columns);
   return 1 / std::sqrt(mean + scaled_eps);
 }
 std::vector<float> rms_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
                                  float eps) {
   const float scale = scale_of(x, eps);
   std::vector<float> y = mapped(x, [&](float each) { return each * scale; });
-  const float factor = factor_of(y, scale, eps);
+  const float factor = factor_of(sum_of_squares(y), y.size(), scale, eps);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const float normalized = y[i] * factor;
     y[i] = normalized * weight[i];
@@ -105,12 +109,14 @@ std::vector<float> layer_in_floats(const std::vector<float>& x, const std::vecto
   const auto count = static_cast<float>(x.size());
   const float scale = scale_of(x, eps);
   std::vector<float> y = mapped(x, [&](float each) { return each * scale; });
-  for (int i = 0; i < 2; ++i) {
-    const float mean = sum_of(y) / count;
-    y = mapped(y, [&](float each) { return each - mean; });
-  }
-  const float factor = factor_of(y, scale, eps);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::fma(y[i] * factor, weight[i], bias[i]);
+  const float mean = sum_of(y) / count;
+  y = mapped(y, [&](float each) { return each - mean; });
+  const float sum = sum_of(y);
+  const float rest = sum / count;
+  const float squares = std::fma(-rest, sum, sum_of_squares(y));
+  const float factor = factor_of(squares < 0 ? 0 : squares, y.size(), scale, eps);
+  for (std::size_t i = 0; i < y.size(); ++i)
+    y[i] = std::fma((y[i] - rest) * factor, weight[i], bias[i]);
   return y;
 }
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -81,14 +80,6 @@ TEST(oracle_conversion, bfloat16_agrees_with_the_usual_integer_formula) {
 }
 
 #if defined(__x86_64__)
-bool has_f16c() {  // clang 14 has no name for it; AVX stands for the system's saving the registers
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C);
-}
-
 template <int Rounding>
 __attribute__((target("f16c"))) std::uint32_t hardware_half(std::uint32_t x) {
   const __m128i out =
@@ -102,7 +93,7 @@ __attribute__((target("f16c"))) std::uint32_t hardware_float(std::uint32_t code)
 }
 
 TEST(oracle_conversion, float16_agrees_with_the_processor) {
-  if (!has_f16c()) GTEST_SKIP() << "no F16C";
+  if (!oracle_test::has_f16c()) GTEST_SKIP() << "no F16C";
   for (std::uint32_t code = 0; code < 65536; ++code) {
     ASSERT_EQ(decode_to_float_bits(float16, code), hardware_float(code)) << std::hex << code;
   }

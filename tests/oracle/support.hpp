@@ -11,6 +11,10 @@
 
 #include "codec.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace oracle_test {
 
 using namespace oracle;
@@ -54,5 +58,16 @@ class float_patterns {
       0x3f800000, 0x3f800001, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000, 0x7fffffff};
   std::mt19937_64 engine_;
 };
+
+#if defined(__x86_64__)
+inline bool
+has_f16c() {  // clang 14 has no name for it; AVX stands for the system's saving the registers
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C);
+}
+#endif
 
 }  // namespace oracle_test

@@ -63,7 +63,7 @@ def program(queries, functions, count):
         compared.append(query)
     calls = ''.join(f'  wrong += differs_{query.name}({count});\n' for query in compared)
     parts.append(f'int main(void) {{\n  int wrong = 0;\n{calls}'
-                 f'  printf("{len(compared)} functions on {len(compared) * count} inputs: '
+                 f'  printf("SUMMARY: {len(compared)} functions on {len(compared) * count} inputs: '
                  '%d differ\\n", wrong);\n  return wrong != 0;\n}\n')
     return '\n'.join(parts)
 

@@ -97,7 +97,7 @@ def main():
     path = generate.compile_unit(options.clang, options.include, options.folder, 'mutated',
                                  list(queries.values()))
     results = list(run(tasks_of(queries, generate.functions_of(path), options.every), options))
-    print(f'{len(results)} mutants: ' + ', '.join(f'{results.count(kind)} {kind}'
+    print(f'SUMMARY: {len(results)} mutants: ' + ', '.join(f'{results.count(kind)} {kind}'
                                                  for kind in sorted(set(results))))
     sys.exit(results.count('killed') < 30 or set(results) > {'killed', 'equivalent'})
 

@@ -3,6 +3,8 @@
 import argparse
 import json
 import re
+import resource
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -101,11 +103,18 @@ def run(queries, options):
                          'seconds': options.limit}
 
 
-def summary(records, seconds):
+def processor():
+    """Returns the processor seconds of this process and of those that ended below it."""
+    return sum(sum(resource.getrusage(who)[:2])
+               for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def summary(records, clang):
+    version = subprocess.run([clang, '--version'], capture_output=True, text=True, check=True).stdout
     results = [record['result'] for record in records]
-    proved = results.count('unsat')
-    return f'{proved} of {len(records)} proved in {seconds:.0f} s; ' + ', '.join(
-        f'{results.count(kind)} {kind}' for kind in sorted(set(results) - {'unsat'}))
+    others = ''.join(f', {results.count(kind)} {kind}' for kind in sorted(set(results) - {'unsat'}))
+    return (f'{results.count("unsat")} of {len(records)} proved{others}, in {processor():.0f} '
+            f'processor seconds; {version.splitlines()[0]}')
 
 
 def arguments(purpose):
@@ -123,13 +132,12 @@ def arguments(purpose):
 
 def main():
     options = arguments(__doc__).parse_args()
-    start = time.monotonic()
     records = []
     for record in run([q for q in all_queries() if re.search(options.only, q.name)], options):
         records.append(record)
         print(f"{record['result']:8} 2^{record['space']:<3} {record['seconds']:7.2f} s  "
               f"{record['what']} {record.get('witness', '')}", flush=True)
-    print(summary(records, time.monotonic() - start))
+    print('SUMMARY:', summary(records, options.clang))
     if options.json:
         Path(options.json).write_text(json.dumps(records, indent=1))
     sys.exit(any(record['result'] != 'unsat' for record in records))

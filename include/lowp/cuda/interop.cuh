@@ -39,12 +39,6 @@ using value_type = decltype(native_types::value(std::type_identity<Native>{}));
 template <narrow T>
 using native_type = decltype(native_types::native(std::type_identity<T>{}));
 
-template <class Native>
-  requires requires { typename value_type<Native>; }
-struct value_type_of<Native> {
-  using type = value_type<Native>;
-};
-
 /// Returns the same bits as CUDA's type, or as lowp's.
 template <narrow T>
 LOWP_FN native_type<T> to_native(T x) {
@@ -56,3 +50,12 @@ LOWP_FN value_type<Native> from_native(Native x) {
 }
 
 }  // namespace lowp::cuda
+
+// nvcc loses the namespaces of `struct lowp::value_type_of`.
+namespace lowp {
+template <class Native>
+  requires requires { cuda::native_types::value(std::type_identity<Native>{}); }
+struct value_type_of<Native> {
+  using type = decltype(cuda::native_types::value(std::type_identity<Native>{}));
+};
+}  // namespace lowp

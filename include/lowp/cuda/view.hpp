@@ -2,6 +2,7 @@
 // Device memory in the form that operations take.
 #pragma once
 
+#include <lowp/interop/view.hpp>
 #include <lowp/ops/arguments.hpp>
 #include <lowp/simd/operand.hpp>
 
@@ -12,27 +13,18 @@
 
 namespace lowp::cuda {
 
-/// The lowp type with the bits of T: T itself, or for CUDA's own types the one of interop.cuh.
-template <class T>
-struct value_type_of {
-  using type = T;
-};
-template <class T>
-  requires std::is_const_v<T>
-struct value_type_of<T> {
-  using type = typename value_type_of<std::remove_const_t<T>>::type const;
-};
-
 /// Returns a span of `size` elements that begins at a device pointer. Also takes other libraries'
 /// wrappers of such a pointer, with `get()`.
 template <class Pointer>
 auto view(Pointer data, std::size_t size) {
   if constexpr (requires { data.get(); }) {
     return view(data.get(), size);
+  } else if constexpr (detail::has_value_type<std::remove_pointer_t<Pointer>>) {
+    return std::span(
+        reinterpret_cast<typename value_type_of<std::remove_pointer_t<Pointer>>::type*>(data),
+        size);
   } else {
-    using T = typename value_type_of<std::remove_pointer_t<Pointer>>::type;
-    static_assert(sizeof(T) == sizeof(*data) && alignof(T) == alignof(decltype(*data)));
-    return std::span<T>(reinterpret_cast<T*>(data), size);
+    return std::span(data, size);
   }
 }
 

@@ -4,6 +4,8 @@
 //     T op T, T op integer    T: the exact result rounded once to nearest even, default overflow;
 //                             the integer becomes a T first
 //     T op floating           the result of the language's float op floating
+//     T op foreign            float op float; foreign is _Float16, __bf16, or another library's
+//                             type of 8 or 16 bits that converts to float
 //     T op U, both narrow     deleted: convert one operand
 //
 // A NaN result is the canonical quiet NaN.
@@ -21,10 +23,19 @@ namespace lowp {
 template <class A, class B>
 concept different_formats = narrow<A> && narrow<B> && !std::same_as<A, B>;
 
+namespace detail {
+/// A number of the compiler or of another library, as narrow as ours. Larger classes that convert
+/// to float, such as Eigen's expressions, have operators of their own.
+template <class X>
+concept foreign =
+    number_like<X> && !std::is_enum_v<X> && std::is_trivially_copyable_v<X> && sizeof(X) <= 2;
+}  // namespace detail
+
 // The order of A and B does not matter.
 template <class A, class B>
-concept operands =
-    ((narrow<A> && number<B>) || (number<A> && narrow<B>)) && !different_formats<A, B>;
+concept operands = ((narrow<A> && (number<B> || detail::foreign<B>)) ||
+                    ((number<A> || detail::foreign<A>) && narrow<B>)) &&
+                   !different_formats<A, B>;
 
 namespace detail {
 
@@ -36,6 +47,8 @@ template <class A, class B, class X>
 LOWP_FN constexpr auto operand(X x) {
   if constexpr (std::floating_point<X>)
     return x;
+  else if constexpr (foreign<X>)
+    return float{x};
   else
     return static_cast<float>(static_cast<narrow_of<A, B>>(x));
 }
@@ -107,7 +120,7 @@ template <class Operation, class A, class B>
 LOWP_FN constexpr auto apply(A a, B b) {
   auto const x = operand<A, B>(a);
   auto const y = operand<A, B>(b);
-  if constexpr (std::floating_point<A> || std::floating_point<B>) {
+  if constexpr (!(narrow<A> || integer<A>) || !(narrow<B> || integer<B>)) {
     return Operation::of(x, y);
   } else {
     using T = narrow_of<A, B>;
@@ -153,6 +166,23 @@ LOWP_FN constexpr T& operator*=(T& a, B b) {
 template <narrow T, operands<T> B>
 LOWP_FN constexpr T& operator/=(T& a, B b) {
   return a = static_cast<T>(a / b);
+}
+
+template <detail::foreign X, narrow T>
+LOWP_FN constexpr X& operator+=(X& a, T b) {
+  return a = static_cast<X>(a + b);
+}
+template <detail::foreign X, narrow T>
+LOWP_FN constexpr X& operator-=(X& a, T b) {
+  return a = static_cast<X>(a - b);
+}
+template <detail::foreign X, narrow T>
+LOWP_FN constexpr X& operator*=(X& a, T b) {
+  return a = static_cast<X>(a * b);
+}
+template <detail::foreign X, narrow T>
+LOWP_FN constexpr X& operator/=(X& a, T b) {
+  return a = static_cast<X>(a / b);
 }
 
 LOWP_FN constexpr auto& operator++(narrow auto& a) { return a += 1; }

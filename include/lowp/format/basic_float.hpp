@@ -72,9 +72,10 @@ using namespace functions;
 /// A value of the format F, whose code is in the low bits of 8 or 16. It replaces `float` as
 /// C++23's std::bfloat16_t does. It widens implicitly, narrows explicitly (nearest even, default
 /// overflow) and takes integers implicitly. An assignment narrows without a cast: `y = 0.5f * y`.
+/// Code of another library's type of the format may lie where it lies: see lowp/view.hpp.
 template <format F>
   requires valid_format<F>
-class basic_float {
+class [[gnu::may_alias]] basic_float {
  public:
   using storage = std::conditional_t<(F.bits() <= 8), std::uint8_t, std::uint16_t>;
   static constexpr format descriptor = F;
@@ -213,4 +214,15 @@ struct std::hash<lowp::basic_float<F>> {
                       F.codes != lowp::specials::nan_negative_zero;
     return zero ? 0 : number.bits();
   }
+};
+
+/// A narrow type and an integer have the narrow type in common, as in `x + i`. With it, algorithms
+/// compare them. `c ? x : i` cannot see this.
+template <lowp::format F, lowp::detail::integer I>
+struct std::common_type<lowp::basic_float<F>, I> {
+  using type = lowp::basic_float<F>;
+};
+template <lowp::detail::integer I, lowp::format F>
+struct std::common_type<I, lowp::basic_float<F>> {
+  using type = lowp::basic_float<F>;
 };

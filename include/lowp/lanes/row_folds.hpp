@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folds that a row operation may use. Both give the same bits on every machine. A maximum has
+// The folds that a row operation may use. They give the same bits on every machine. A maximum has
 // no order, and the order of a sum depends on the number of columns alone.
 #pragma once
 
@@ -24,6 +24,14 @@ struct sum {};
 
 inline constexpr std::size_t sums = 256;
 
+/// Two folds in one pass. An element's term is a pair.
+template <class First, class Second>
+struct both {};
+template <class F>
+struct pair {
+  F first, second;
+};
+
 /// The number of a fold in an operation's list.
 template <int I>
 using number = std::integral_constant<int, I>;
@@ -41,6 +49,20 @@ LOWP_FN F neutral(fold::maximum) {
 template <class F>
 LOWP_FN F neutral(fold::sum) {
   return lanes::broadcast<F>(0);
+}
+template <class F, class First, class Second>
+LOWP_FN fold::pair<F> neutral(fold::both<First, Second>) {
+  return {neutral<F>(First{}), neutral<F>(Second{})};
+}
+
+/// Gives an operation the total of fold I. Returns true if the row must be folded once more.
+template <class Operation, int I, class State, class Total>
+LOWP_FN bool settle_again(Operation const& operation, fold::number<I> number, State& state,
+                          Total const& total) {
+  if constexpr (std::is_void_v<decltype(operation.settle(number, state, total))>)
+    return operation.settle(number, state, total), false;
+  else
+    return operation.settle(number, state, total);
 }
 
 }  // namespace detail

@@ -41,74 +41,98 @@ struct row_scale {
   }
 };
 
-/// The folds of both norms: number 0 takes the largest magnitude, number `Last` the squares.
-template <int Last>
+/// Fold 0 of both norms takes the largest magnitude and a sum. If a square might overflow or
+/// vanish, it takes a second turn, of scaled elements.
 struct norm_rows {
   row_scale scale;
   float columns;
 
-  template <class State, class F>
-  LOWP_FN F value(fold::number<0>, State const&, F const& x) const {
-    return lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
-  }
-  template <class State, class F>
-  LOWP_FN F value(fold::number<1>, State const& s, F const& x) const {
+  template <class F>
+  struct state {
+    bool is_scaled = false;
+    F scale = lanes::broadcast<F>(1), mean, rest, factor;
+  };
+
+  template <class F>
+  LOWP_FN F value(fold::number<0>, state<F> const& s, F const& x) const {
     return lanes::mul(x, s.scale);
   }
-  template <int I, class F>
-  LOWP_FN F term(fold::number<I>, F const& value) const {
-    if constexpr (I < Last)
-      return value;
-    else
-      return lanes::mul(value, value);
+  template <class F>
+  LOWP_FN static F size_of(F const& value) {
+    return lanes::from_bits<F>(lanes::hidden(lanes::magnitude(value)));
   }
-  template <int I, class State, class F>
-  LOWP_FN void settle(fold::number<I>, State& s, F const& total) const {
-    F const count = lanes::broadcast<F>(columns);
-    if constexpr (I == 0)
-      s.scale = scale(total);
-    else if constexpr (I == Last)
-      s.factor = scale.factor(s.scale, total, count);
-    else
-      (I == 1 ? s.mean : s.rest) = lanes::div(total, count);
+  /// Chooses a scale if the row needs one. Returns true if it must be folded with it.
+  template <class F>
+  LOWP_FN bool choose_scale(state<F>& s, F const& largest) const {
+    using U = lanes::word<F>;
+    constexpr std::uint32_t low = (127 - 32) << 23, high = (127 + 32) << 23;
+    if (s.is_scaled) return false;
+    U const size = lanes::bits(largest);
+    s.is_scaled = lanes::any(lanes::mask_or(lanes::greater(lanes::broadcast<U>(low), size),
+                                            lanes::greater(size, lanes::broadcast<U>(high))));
+    if (s.is_scaled) s.scale = scale(largest);
+    return s.is_scaled;
   }
 };
 
-/// Fold 1 takes the squares of scaled elements.
-struct rms_norm_rows : norm_rows<1> {
-  using folds = std::tuple<fold::maximum, fold::sum>;
-  template <class F>
-  struct state {
-    F scale, factor;
-  };
+struct rms_norm_rows : norm_rows {
+  using folds = std::tuple<fold::both<fold::maximum, fold::sum>>;
 
+  template <class F>
+  LOWP_FN fold::pair<F> term(fold::number<0>, F const& value) const {
+    return {size_of(value), lanes::mul(value, value)};
+  }
+  template <class F>
+  LOWP_FN bool settle(fold::number<0>, state<F>& s, fold::pair<F> const& total) const {
+    if (choose_scale(s, total.first)) return true;
+    s.factor = scale.factor(s.scale, total.second, lanes::broadcast<F>(columns));
+    return false;
+  }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& value, F const& weight) const {
     return lanes::mul(lanes::mul(value, s.factor), weight);
   }
 };
 
-/// Fold 1 takes the elements, for their mean. Fold 2 takes the differences from it, for the rest
-/// that rounding left of the mean. Fold 3 takes the squares of the differences without that rest.
-struct layer_norm_rows : norm_rows<3> {
+/// Fold 1 takes the differences from the mean, for the rest that rounding left of it, and their
+/// squares.
+struct layer_norm_rows : norm_rows {
   using norm_rows::value;
-  using folds = std::tuple<fold::maximum, fold::sum, fold::sum, fold::sum>;
-  template <class F>
-  struct state {
-    F scale, mean, rest, factor;
-  };
+  using folds = std::tuple<fold::both<fold::maximum, fold::sum>, fold::both<fold::sum, fold::sum>>;
 
   template <class F>
-  LOWP_FN F value(fold::number<2>, state<F> const& s, F const& x) const {
+  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
     return lanes::sub(lanes::mul(x, s.scale), s.mean);
   }
   template <class F>
-  LOWP_FN F value(fold::number<3>, state<F> const& s, F const& x) const {
-    return lanes::sub(value(fold::number<2>{}, s, x), s.rest);
+  LOWP_FN fold::pair<F> term(fold::number<0>, F const& value) const {
+    return {size_of(value), value};
+  }
+  template <class F>
+  LOWP_FN fold::pair<F> term(fold::number<1>, F const& value) const {
+    return {value, lanes::mul(value, value)};
+  }
+  template <class F>
+  LOWP_FN bool settle(fold::number<0>, state<F>& s, fold::pair<F> const& total) const {
+    if (choose_scale(s, total.first)) return true;
+    s.mean = lanes::div(total.second, lanes::broadcast<F>(columns));
+    return false;
+  }
+  template <class F>
+  LOWP_FN void settle(fold::number<1>, state<F>& s, fold::pair<F> const& total) const {
+    using U = lanes::word<F>;
+    F const count = lanes::broadcast<F>(columns);
+    s.rest = lanes::div(total.first, count);
+    F const squares = lanes::fma(lanes::negative(s.rest), total.first, total.second);
+    // Rounding may leave less than nothing.
+    auto const is_less = lanes::mask_and(
+        lanes::greater(lanes::broadcast<U>(0), lanes::bits(squares)), lanes::is_finite(squares));
+    s.factor =
+        scale.factor(s.scale, lanes::select(is_less, lanes::broadcast<F>(0), squares), count);
   }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& value, F const& weight, F const& bias) const {
-    return lanes::fma(lanes::mul(value, s.factor), weight, bias);
+    return lanes::fma(lanes::mul(lanes::sub(value, s.rest), s.factor), weight, bias);
   }
 };
 

@@ -105,8 +105,10 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, T
          r += thread_.blocks() * teams) {
       state s{};
       end_ = visible(r);
-      read_row(r, s);
-      fold_row<folds_chunks ? 1 : 0>(r, s);
+      if (read_row(r, s))
+        fold_row<0>(r, s);
+      else
+        fold_row<1>(r, s);
       write_row(r, s);
     }
   }
@@ -126,10 +128,11 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, T
   LOWP_FN unsigned room() const { return call_.room * static_cast<unsigned>(fold::sums); }
   LOWP_FN static int within_chunk(int left) { return left < chunk_size ? left : chunk_size; }
 
-  /// Keeps the scores, and folds them on arrival if that is possible.
-  LOWP_FN void read_row(std::uint64_t r, state& s) {
+  /// Keeps the scores, and folds them on arrival if that is possible. Returns true if fold 0 needs
+  /// a turn.
+  LOWP_FN bool read_row(std::uint64_t r, state& s) {
     if constexpr (!folds_chunks)
-      if (!is_cached()) return;
+      if (!is_cached()) return true;
     fold_type<0> folded;
     row_accessors<Scores, hardware, at_once> from(call_.scores, r, call_.columns);
     for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < end_;
@@ -141,9 +144,9 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, T
         read_chunks<false>(first, left, place_of(offset), from, folded, s);
     }
     if constexpr (folds_chunks)
-      call_.operation.settle(fold::number<0>{}, s, folded.total(team_));
-    else
-      team_.barrier();
+      return detail::settle_again(call_.operation, fold::number<0>{}, s, folded.total(team_));
+    team_.barrier();
+    return true;
   }
   template <bool IsWhole, class From, class Folded>
   LOWP_FN void read_chunks(std::uint32_t first, int left, unsigned place, From& from,
@@ -179,20 +182,26 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, T
   template <int I>
   LOWP_FN void fold_row(std::uint64_t r, state& s) {
     if constexpr (I <= last_fold) {
-      fold_type<I> folded;
-      row_accessors<Scores, hardware, 1> const from(call_.scores, r, call_.columns);
-      for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
-           first += stride, offset += stride) {
-        int const left = static_cast<int>(end_ - first);
-        if (!is_cached()) read_own(from, first, left, place_of(offset));
-        if (!team_type::is_warp && left > (chunk_size - 1) * step)
-          fold_own<I>(s, place_of(offset), chunk_size * step, folded);
-        else
-          fold_own<I>(s, place_of(offset), left, folded);
+      while (fold_once<I>(r, s)) {
       }
-      call_.operation.settle(fold::number<I>{}, s, folded.total(team_));
       fold_row<I + 1>(r, s);
     }
+  }
+  /// Returns true if the fold needs another turn.
+  template <int I>
+  LOWP_FN bool fold_once(std::uint64_t r, state& s) {
+    fold_type<I> folded;
+    row_accessors<Scores, hardware, 1> const from(call_.scores, r, call_.columns);
+    for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
+         first += stride, offset += stride) {
+      int const left = static_cast<int>(end_ - first);
+      if (!is_cached()) read_own(from, first, left, place_of(offset));
+      if (!team_type::is_warp && left > (chunk_size - 1) * step)
+        fold_own<I>(s, place_of(offset), chunk_size * step, folded);
+      else
+        fold_own<I>(s, place_of(offset), left, folded);
+    }
+    return detail::settle_again(call_.operation, fold::number<I>{}, s, folded.total(team_));
   }
   /// Folds a thread's own elements. If `left` is a constant, this has no branch.
   template <int I, class Folded>
@@ -219,7 +228,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, T
   LOWP_FN void fold_some(state const& s, float const (&x)[Scores::size][chunk_size],
                          float (&value)[chunk_size], int left, Folded& folded) const {
     values<I>(s, x, value);
-    float term[chunk_size];
+    decltype(call_.operation.term(fold::number<I>{}, value[0])) term[chunk_size];
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k)
       term[k] = call_.operation.term(fold::number<I>{}, value[k]);

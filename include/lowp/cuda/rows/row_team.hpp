@@ -142,4 +142,26 @@ class team_fold<fold::sum, Team> {
   float sums_[Team::sums] = {};
 };
 
+template <class First, class Second, class Team>
+class team_fold<fold::both<First, Second>, Team> {
+  using first_fold = team_fold<First, Team>;
+  using second_fold = team_fold<Second, Team>;
+
+ public:
+  static constexpr bool is_ordered = first_fold::is_ordered || second_fold::is_ordered;
+
+  LOWP_FN void add(int k, fold::pair<float> const& x) {
+    first_.add(k, x.first);
+    second_.add(k, x.second);
+  }
+  LOWP_FN fold::pair<float> total(Team& team) {
+    float const first = first_.total(team);
+    return {first, second_.total(team)};
+  }
+
+ private:
+  first_fold first_;
+  second_fold second_;
+};
+
 }  // namespace lowp::cuda

@@ -42,8 +42,21 @@ class row_fold;
 template <class F>
 class row_fold<fold::maximum, F> {
  public:
+  using term = F;
   static constexpr bool has_no_order = true;
   LOWP_HOST_FN static F of_two(F const& a, F const& b) { return lanes::maximum_number(a, b); }
+  template <class Mask>
+  LOWP_HOST_FN static F masked(Mask const& mask, F const& x) {
+    return lanes::select(mask, x, detail::neutral<F>(fold::maximum{}));
+  }
+  struct strip {
+    F largest = detail::neutral<F>(fold::maximum{});
+    LOWP_HOST_FN void add(F const& x) { largest = lanes::maximum_number(x, largest); }
+  };
+  LOWP_HOST_FN void set(std::size_t, strip const& a, strip const& b, strip const& c,
+                        strip const& d) {
+    add<false>(0, of_two(of_two(a.largest, b.largest), of_two(c.largest, d.largest)));
+  }
   LOWP_HOST_FN explicit row_fold(std::size_t) {}
   template <bool IsFirst>
   LOWP_HOST_FN void add(std::size_t, F const& x) {
@@ -61,7 +74,12 @@ class row_fold<fold::sum, F> {
   static constexpr std::size_t most_packs = fold::sums / lanes_in_pack;
 
  public:
+  using term = F;
   static constexpr bool has_no_order = false;
+  template <class Mask>
+  LOWP_HOST_FN static F masked(Mask const& mask, F const& x) {
+    return lanes::select(mask, x, lanes::broadcast<F>(0));
+  }
   /// Zeroes the sums that no element reaches. Adding them changes nothing, so a power of two of
   /// packs is enough.
   LOWP_HOST_FN explicit row_fold(std::size_t columns) {
@@ -71,11 +89,16 @@ class row_fold<fold::sum, F> {
     zero.store(sums_);  // g++ 12 does not see that a first element sets it, and warns
     for (std::size_t i = used; i < packs_; ++i) zero.store(sums_ + i * lanes_in_pack);
   }
-  /// The number of packs whose sums are in registers at a time.
-  static constexpr std::size_t packs_at_once = 4;
+  /// A pack of sums in a register.
+  struct strip {
+    F sum = lanes::broadcast<F>(0);
+    LOWP_HOST_FN void add(F const& x) { sum = lanes::add(sum, x); }
+  };
   /// Stores the sums from number e.
-  LOWP_HOST_FN void set(std::size_t e, F const (&sums)[packs_at_once]) {
-    for (std::size_t i = 0; i < packs_at_once; ++i) sums[i].store(sums_ + e + i * lanes_in_pack);
+  template <class... Strip>
+  LOWP_HOST_FN void set(std::size_t e, Strip const&... strips) {
+    float* to = sums_ + e;
+    ((strips.sum.store(to), to += lanes_in_pack), ...);
   }
   /// Adds elements from number e. The first element of each sum is added to zero.
   template <bool IsFirst>
@@ -104,6 +127,44 @@ class row_fold<fold::sum, F> {
 
   std::size_t packs_ = 1;
   alignas(64) float sums_[fold::sums];
+};
+
+template <class First, class Second, class F>
+class row_fold<fold::both<First, Second>, F> {
+  using first_fold = row_fold<First, F>;
+  using second_fold = row_fold<Second, F>;
+
+ public:
+  using term = fold::pair<F>;
+  static constexpr bool has_no_order = false;
+  template <class Mask>
+  LOWP_HOST_FN static term masked(Mask const& mask, term const& x) {
+    return {first_fold::masked(mask, x.first), second_fold::masked(mask, x.second)};
+  }
+  struct strip {
+    typename first_fold::strip first;
+    typename second_fold::strip second;
+    LOWP_HOST_FN void add(term const& x) {
+      first.add(x.first);
+      second.add(x.second);
+    }
+  };
+  LOWP_HOST_FN explicit row_fold(std::size_t columns) : first_(columns), second_(columns) {}
+  template <class... Strip>
+  LOWP_HOST_FN void set(std::size_t e, Strip const&... strips) {
+    first_.set(e, strips.first...);
+    second_.set(e, strips.second...);
+  }
+  template <bool IsFirst>
+  LOWP_HOST_FN void add(std::size_t e, term const& x) {
+    first_.template add<IsFirst>(e, x.first);
+    second_.template add<IsFirst>(e, x.second);
+  }
+  LOWP_HOST_FN term total() const { return {first_.total(), second_.total()}; }
+
+ private:
+  first_fold first_;
+  second_fold second_;
 };
 
 LOWP_EXACT_END

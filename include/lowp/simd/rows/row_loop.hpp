@@ -2,12 +2,13 @@
 // The loop over rows: the folds of a row, then its results. It serves every row operation, operand
 // type and instruction set. An operation is a class in the vocabulary of lanes.hpp:
 //
-//     folds                          std::tuple of fold::maximum and fold::sum; each reads the row
-//                                    once
+//     folds                          std::tuple of fold::maximum, fold::sum, and fold::both of
+//                                    two; each entry reads the row once
 //     state<F>                       the results of the folds so far, the same in every lane
 //     value(fold::number<I>, state, scores...)    the value of an element in fold I
 //     term(fold::number<I>, value)                the part of the value that is folded
-//     settle(fold::number<I>, state, total)       takes the result of fold I
+//     settle(fold::number<I>, state, total)       takes the result of fold I; may return true for
+//                                                 another turn of that fold
 //     result(state, value, columns...)            the result, from the value of the last fold and
 //                                                 from the operands of each column
 //     visible(row, columns)          optional: how many columns of a row are folded; the values of
@@ -121,6 +122,13 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   template <int I, class From, class State>
   LOWP_HOST_FN void fold_row(From& from, State& state, float* cached, std::size_t visible,
                              std::size_t fetched) const {
+    while (fold_once<I>(from, state, cached, visible, fetched)) {
+    }
+  }
+  /// Returns true if the fold needs another turn.
+  template <int I, class From, class State>
+  LOWP_HOST_FN bool fold_once(From& from, State& state, float* cached, std::size_t visible,
+                              std::size_t fetched) const {
     folded<I> total(visible);
     std::size_t first = 0;
     if constexpr (!folded<I>::has_no_order)
@@ -135,7 +143,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
       else
         fold_stretch<I, false>(from, state, cached, first, valid, total);
     }
-    operation_.settle(fold::number<I>{}, state, total.total());
+    return detail::settle_again(operation_, fold::number<I>{}, state, total.total());
   }
 
   /// Folds a row in strips: some packs of every 256 elements, whose sums stay in registers
@@ -144,26 +152,24 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   LOWP_HOST_FN std::size_t fold_strips(From& from, State const& state, float* cached,
                                        std::size_t visible, std::size_t fetched,
                                        folded<I>& total) const {
-    constexpr std::size_t packs = folded<I>::packs_at_once, width = packs * Isa::lanes;
+    // Named, because g++ 12 keeps an array of them in memory.
+    constexpr std::size_t width = 4 * Isa::lanes;
     static_assert(fold::sums % width == 0);
     std::size_t const end = visible / width * width;
     std::size_t ahead = fetched;
     for (std::size_t strip = 0; strip < fold::sums && strip < end; strip += width) {
-      F sums[packs];
-      LOWP_UNROLL
-      for (std::size_t i = 0; i < packs; ++i) sums[i] = lanes::broadcast<F>(0);
+      typename folded<I>::strip a, b, c, d;
       for (std::size_t first = strip; first < end; first += fold::sums) {
         from.begin(first, width);
         if (I == last_fold && fetched != 0) from.fetch(ahead, width);
         ahead += width;
-        LOWP_UNROLL
-        for (std::size_t i = 0; i < packs; ++i) {
-          std::size_t const k = i * Isa::lanes;
-          sums[i] =
-              lanes::add(sums[i], term_at<I>(from, state, cached, first + k, static_cast<int>(k)));
-        }
+        constexpr int k = Isa::lanes;
+        a.add(term_at<I>(from, state, cached, first, 0));
+        b.add(term_at<I>(from, state, cached, first + k, k));
+        c.add(term_at<I>(from, state, cached, first + 2 * k, 2 * k));
+        d.add(term_at<I>(from, state, cached, first + 3 * k, 3 * k));
       }
-      total.set(strip, sums);
+      total.set(strip, a, b, c, d);
     }
     return end;
   }
@@ -174,7 +180,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
                                  std::size_t valid, folded<I>& total) const {
     for (int k = 0; k < static_cast<int>(valid); k += Isa::lanes) {
       std::size_t const e = first + static_cast<std::size_t>(k);
-      F term = term_at<I>(from, state, cached, e, k);
+      auto term = term_at<I>(from, state, cached, e, k);
       if constexpr (folded<I>::has_no_order) {
         // Two packs share one step of the chain.
         if (k + Isa::lanes < static_cast<int>(valid)) {
@@ -183,14 +189,14 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
         }
       }
       if (valid < Isa::lanes)
-        term = lanes::select(first_lanes<typename Isa::registers>(static_cast<int>(valid)), term,
-                             detail::neutral<F>(std::tuple_element_t<I, folds>{}));
+        term =
+            folded<I>::masked(first_lanes<typename Isa::registers>(static_cast<int>(valid)), term);
       total.template add<IsFirst>(e, term);
     }
   }
   template <int I, class From, class State>
-  LOWP_HOST_FN F term_at(From& from, State const& state, float* cached, std::size_t e,
-                         int k) const {
+  LOWP_HOST_FN auto term_at(From& from, State const& state, float* cached, std::size_t e,
+                            int k) const {
     F const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
     // Values of a long row replace those of an earlier stretch.
     if (I == last_fold) value.store(cached + e % most_cached);
@@ -205,22 +211,32 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
       if (columns_ > most_cached) from.begin(first, valid);
       with.begin(first, valid);
       to.begin(first, valid);
-      auto const left = static_cast<int>(valid);
-      for (int k = 0; k < left; k += Isa::lanes) {
-        std::size_t const e = first + static_cast<std::size_t>(k);
-        F value;
-        if (columns_ > most_cached)
-          value = value_at<last_fold>(from, state, k, std::index_sequence_for<Score...>{});
-        else
-          value = F::load(cached + e);
-        if (e + Isa::lanes > visible)
-          value = lanes::select(
-              first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
-              value, lanes::broadcast<F>(0));
-        to.template get<0>().template store<false>(
-            k, result_at(with, state, value, k, std::index_sequence_for<Column...>{}));
-      }
+      if (columns_ <= most_cached && first + valid <= visible)
+        write_stretch<true>(to, from, with, state, cached, visible, first, valid);
+      else
+        write_stretch<false>(to, from, with, state, cached, visible, first, valid);
       to.end(first, valid);
+    }
+  }
+  /// @tparam IsPlain  true if the values are cached, and the whole stretch is visible
+  template <bool IsPlain, class To, class From, class With, class State>
+  LOWP_HOST_FN void write_stretch(To& to, From& from, With& with, State const& state,
+                                  float const* cached, std::size_t visible, std::size_t first,
+                                  std::size_t valid) const {
+    auto const left = static_cast<int>(valid);
+    for (int k = 0; k < left; k += Isa::lanes) {
+      std::size_t const e = first + static_cast<std::size_t>(k);
+      F value;
+      if (!IsPlain && columns_ > most_cached)
+        value = value_at<last_fold>(from, state, k, std::index_sequence_for<Score...>{});
+      else
+        value = F::load(cached + e);
+      if (!IsPlain && e + Isa::lanes > visible)
+        value = lanes::select(
+            first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
+            value, lanes::broadcast<F>(0));
+      to.template get<0>().template store<false>(
+          k, result_at(with, state, value, k, std::index_sequence_for<Column...>{}));
     }
   }
 

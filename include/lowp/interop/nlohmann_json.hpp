@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values as numbers of nlohmann::json; lowp/nlohmann_json.hpp has the contract.
+#pragma once
+
+#include <lowp/base/raise.hpp>
+#include <lowp/base/text.hpp>
+#include <lowp/format/math.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <stdexcept>
+
+template <lowp::format F>
+struct nlohmann::adl_serializer<lowp::basic_float<F>> {
+  template <class Json>
+  static void to_json(Json& json, lowp::basic_float<F> x) {
+    if (!isfinite(x))
+      lowp::detail::raise<std::invalid_argument>("to_json: JSON has no number for " +
+                                                 lowp::detail::text_of(float{x}));
+    json = double{float{x}};
+  }
+  template <class Json>
+  static void from_json(Json const& json, lowp::basic_float<F>& x) {
+    if (!json.is_number())
+      lowp::detail::raise<std::invalid_argument>(
+          std::string("from_json: a number is wanted, not ") + json.type_name());
+    x = json.template get<double>();
+  }
+};

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types of other libraries that have the bits of a format.
+#pragma once
+
+#include <lowp/format/basic_float.hpp>
+
+#include <type_traits>
+
+namespace lowp {
+
+/// The type of lowp that has size, alignment and bits of X. A float and a narrow type are their
+/// own. The header of a library adds that library's types; a program adds one of its own:
+///
+///     template <>
+///     struct lowp::value_type_of<my::half> {
+///       using type = lowp::float16;
+///     };
+template <class X>
+struct value_type_of {};
+template <element T>
+struct value_type_of<T> {
+  using type = T;
+};
+template <class X>
+  requires(std::is_const_v<X> && requires { typename value_type_of<std::remove_const_t<X>>::type; })
+struct value_type_of<X> : std::add_const<typename value_type_of<std::remove_const_t<X>>::type> {};
+
+#if defined(__FLT16_MANT_DIG__)
+__extension__ typedef _Float16 compiler_float16;
+template <>
+struct value_type_of<compiler_float16> {
+  using type = float16;
+};
+#endif
+#if defined(__BFLT16_MANT_DIG__) || \
+    (defined(__clang__) && __clang_major__ > 16 && defined(__SSE2__))
+__extension__ typedef __bf16 compiler_bfloat16;
+template <>
+struct value_type_of<compiler_bfloat16> {
+  using type = bfloat16;
+};
+#endif
+
+namespace detail {
+
+template <class X>
+concept has_value_type = requires { typename value_type_of<X>::type; };
+
+template <class A, class B>
+concept same_memory =
+    std::is_trivially_copyable_v<A> && std::is_trivially_copyable_v<B> && sizeof(A) == sizeof(B) &&
+    alignof(A) == alignof(B) && std::is_const_v<A> == std::is_const_v<B>;
+
+template <class A, class B>
+inline constexpr bool same_values = true;
+template <has_value_type A, has_value_type B>
+inline constexpr bool same_values<A, B> =
+    std::is_same_v<typename value_type_of<A>::type, typename value_type_of<B>::type>;
+
+/// Two types, one of them narrow, that may stand for each other in memory.
+template <class A, class B>
+concept same_in_memory = (narrow<std::remove_const_t<A>> || narrow<std::remove_const_t<B>>) &&
+                         same_memory<A, B> && same_values<A, B>;
+
+template <class To, class From>
+using with_const_of = std::conditional_t<std::is_const_v<From>, To const, To>;
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# Writes the table of guarantees into README.md, which it prints:
+#   awk -f guarantees.awk -v state=... -v machine=... guarantees.txt RECORDS README.md
+# RECORDS is what summary.awk wrote. Only its lines of this state of the library and its tests count.
+# Before them come the tests of the build, with the outcome `known`.
+function trim(text) {
+  gsub(/^[ \t]+|[ \t]+$/, "", text)
+  return text
+}
+function append(list, text, separator) {
+  return list == "" ? text : index(separator list separator, separator text separator) ? list : list separator text
+}
+
+# Returns the outcome of the tests of a row. Every test that did not pass is named.
+function outcome_of(tests, count, name, i, n, stem, found, known, passed, failed, skipped, missing, absent, text, words) {
+  if (tests == "") return "not proved"
+  n = split(tests, stem, " ")
+  for (i = 1; i <= n; ++i) {
+    found = known = 0
+    for (name in outcome) {
+      if (name != stem[i] && index(name, stem[i] ".") != 1) continue
+      if (outcome[name] == "known") {
+        known = 1
+        continue
+      }
+      found = 1
+      if (outcome[name] == "failed") failed = append(failed, "`" name "`", ", ")
+      else if (outcome[name] == "skipped") skipped = append(skipped, stem[i] " (" said[name] ")", ", ")
+      else ++passed
+      if (outcome[name] == "passed" && said[name] != "") words = append(words, said[name], "; ")
+    }
+    if (!found && known) missing = append(missing, stem[i], ", ")
+    if (!found && !known) absent = append(absent, stem[i], ", ")
+  }
+  if (passed == 0 && failed skipped == "") return missing == "" ? "not built" : "not run"
+  if (failed != "") return "**failed**: " failed
+  text = passed > 0 ? "0" : ""
+  if (words != "") text = append(text, words, "; ")
+  if (skipped != "") text = append(text, "skipped: " skipped, "; ")
+  if (missing != "") text = append(text, "not run: " missing, "; ")
+  if (absent != "") text = append(text, "not built: " absent, "; ")
+  return text
+}
+
+{ file = FILENAME == ARGV[1] ? 1 : FILENAME == ARGV[2] ? 2 : 3 }
+file == 1 && !/^#/ && NF { row[++rows] = $0 }
+file == 2 {
+  split($0, field, "\t")
+  if (field[1] == state) {
+    outcome[field[2]] = field[3]
+    said[field[2]] = field[4]
+  }
+}
+file == 3 && /^<!-- end: tests\/guarantees.txt -->$/ { inside = 0 }
+file == 3 && !inside { print }
+file == 3 && /^<!-- begin: tests\/guarantees.txt -->$/ {
+  inside = 1
+  print "| promise | inputs | tests | held against | differences |"
+  print "|---|---|---|---|---|"
+  for (i = 1; i <= rows; ++i) {
+    split(row[i], field, "|")
+    printf "| %s | %s |", trim(field[1]), trim(field[2])
+    names = trim(field[3])
+    shown = names == "" ? "" : "`" names "`"
+    gsub(/ /, "` `", shown)
+    printf " %s | %s | %s |\n", shown, trim(field[4]), outcome_of(names)
+  }
+  print ""
+  print "Run: " machine "; library and tests `" state "`."
+}

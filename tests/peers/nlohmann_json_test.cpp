@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <lowp/nlohmann_json.hpp>
+#include <lowp/value.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using lowp::bfloat16;
+using lowp::float16;
+using nlohmann::json;
+
+template <class T>
+void finite_codes_survive_text() {
+  for (std::uint32_t code = 0; code <= T::descriptor.code_mask(); ++code) {
+    const T x = T::from_bits(static_cast<typename T::storage>(code));
+    if (isfinite(x))
+      ASSERT_EQ(json::parse(json(x).dump()).template get<T>().bits(), code);
+    else
+      ASSERT_THROW(json{x}, std::invalid_argument);
+  }
+}
+TEST(nlohmann_json, finite_codes_survive_text) {
+  finite_codes_survive_text<bfloat16>();
+  finite_codes_survive_text<float16>();
+  finite_codes_survive_text<lowp::float8_e4m3fn>();
+}
+
+TEST(nlohmann_json, containers_and_other_readers) {
+  const std::vector<bfloat16> values{bfloat16(0.5F), bfloat16(-2), bfloat16(0.1F)};
+  const json written = {{"values", values}, {"scale", float16(3)}};
+  EXPECT_EQ(written.dump(), R"({"scale":3.0,"values":[0.5,-2.0,0.10009765625]})");
+  EXPECT_EQ(written["values"].get<std::vector<bfloat16>>(), values);
+  EXPECT_EQ(written["values"].get<std::vector<float>>()[2], 0.10009765625F);
+  EXPECT_EQ(json(1).get<float16>(), 1);
+  EXPECT_EQ((json{{"a", 7}}.get<std::map<std::string, float16>>().at("a")), 7);
+}
+
+TEST(nlohmann_json, reading_rounds_once) {
+  EXPECT_EQ(json(1 + 0x1p-8 + 0x1p-40).get<bfloat16>().bits(), 0x3f81);
+  EXPECT_TRUE(isinf(json(1e30).get<float16>()));
+  EXPECT_EQ(json(1e30).get<lowp::float8_e4m3fn>(), 448);
+}
+
+template <class Call>
+std::string refusal(Call call) {
+  try {
+    call();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+TEST(nlohmann_json, refuses_by_name) {
+  EXPECT_EQ(refusal([] { json{std::numeric_limits<bfloat16>::quiet_NaN()}; }),
+            "to_json: JSON has no number for nan");
+  EXPECT_EQ(refusal([] { json{-std::numeric_limits<float16>::infinity()}; }),
+            "to_json: JSON has no number for -inf");
+  EXPECT_EQ(refusal([] { json("1").get<float16>(); }), "from_json: a number is wanted, not string");
+  EXPECT_EQ(refusal([] { json().get<float16>(); }), "from_json: a number is wanted, not null");
+}
+
+}  // namespace

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the 16 bits of elements with words of Random123's Philox4x32, by A7's rule.
+#include <Random123/philox.h>
+#include <lowp/lowp.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+
+namespace {
+
+std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
+std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
+
+// The number of elements of a block that differ.
+template <int Rounds>
+int differences(const lowp::random_source& source, std::uint64_t block) {
+  using philox = r123::Philox4x32_R<Rounds>;
+  const std::uint64_t counter = (block & ~std::uint64_t{0} >> 3) | std::uint64_t{source.draw} << 61;
+  const typename philox::ctr_type word =
+      philox{}({{low(counter), high(counter), low(source.stream), high(source.stream)}},
+               {{low(source.seed), high(source.seed)}});
+  int count = 0;
+  for (unsigned e = 0; e < 8; ++e)
+    count += source(block * 8 + e) != (word[e % 4] >> (e < 4 ? 0 : 16) & 0xffff);
+  return count;
+}
+
+}  // namespace
+
+int main() {
+  std::mt19937_64 random(61);
+  int wrong = 0;
+  constexpr int blocks = 500'000;
+  for (int i = 0; i < blocks; ++i) {
+    lowp::random_source source{random(), random(), static_cast<std::uint32_t>(random() % 3)};
+    const std::uint64_t block = random() >> (3 + random() % 61);
+    wrong += differences<10>(source, block);
+    source.rounds = 7;
+    wrong += differences<7>(source, block);
+  }
+  std::printf("SUMMARY: %d draws beside Random123: %d differ\n", blocks * 16, wrong);
+  return wrong != 0;
+}

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# The table of guarantees in tests/README.md has the rows of tests/guarantees.txt. Each test of a row
+# exists, and a cell says what became of the tests.
+cmake_minimum_required(VERSION 3.25)
+
+set(tests ${ROOT}/tests)
+file(MAKE_DIRECTORY ${SCRATCH})
+
+# page(OUT RECORDS): README.md with the table that these records give.
+function(page out records)
+  file(WRITE ${SCRATCH}/records "${records}")
+  execute_process(COMMAND awk -f ${tests}/guarantees.awk -v state=now -v machine=here
+                          ${tests}/guarantees.txt ${SCRATCH}/records ${tests}/README.md
+                  OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+  set(${out} "${printed}" PARENT_SCOPE)
+endfunction()
+
+# promises(OUT PAGE): the page less its outcomes.
+function(promises out page)
+  string(REGEX REPLACE "\\| [^|\n]* \\|\n" "|\n" page "${page}")
+  string(REGEX REPLACE "\nRun: [^\n]*\n" "\n" page "${page}")
+  set(${out} "${page}" PARENT_SCOPE)
+endfunction()
+
+file(READ ${tests}/README.md committed)
+page(written "past\tnobody.knows\tpassed\t\n")
+promises(committed "${committed}")
+promises(rows "${written}")
+if(NOT committed STREQUAL rows)
+  file(WRITE ${SCRATCH}/README.md "${written}")
+  message(SEND_ERROR "tests/README.md has other rows than tests/guarantees.txt; ${SCRATCH}/README.md has these")
+endif()
+
+# A test's name is its file, or a name of this build. `ctest -N` would overwrite the log of the ctest
+# that runs this.
+file(GLOB_RECURSE lists ${BUILD}/tests/CTestTestfile.cmake)
+set(known "")
+foreach(list IN LISTS lists)
+  file(STRINGS ${list} added REGEX "^add_test")
+  string(APPEND known "${added}")
+endforeach()
+file(STRINGS ${tests}/guarantees.txt rows REGEX "^[^#]")
+set(named "")
+foreach(row IN LISTS rows)
+  if(NOT row MATCHES "^[^|]+\\|[^|]+\\|([^|]*)\\|[^|]*$")
+    message(SEND_ERROR "not promise | inputs | tests | held against: ${row}")
+  endif()
+  separate_arguments(names UNIX_COMMAND "${CMAKE_MATCH_1}")
+  list(APPEND named ${names})
+  foreach(name IN LISTS names)
+    string(REPLACE "." "/" stem ${name})
+    file(GLOB files ${tests}/${stem}_test.* ${tests}/${stem}.*)
+    if(NOT files AND NOT known MATCHES "\\[${name}[].]")
+      message(SEND_ERROR "tests/guarantees.txt names the test ${name}, and there is none")
+    endif()
+  endforeach()
+endforeach()
+
+# expect(RECORDS OUTCOME): the outcome of the row whose one test is exhaustive.all_floats.
+function(expect records outcome)
+  page(page "${records}")
+  if(NOT page MATCHES "\n[^\n]*\\| `exhaustive\\.all_floats` \\| [^|\n]* \\| ([^|\n]*) \\|\n")
+    message(FATAL_ERROR "no row has exhaustive.all_floats alone")
+  endif()
+  if(NOT CMAKE_MATCH_1 STREQUAL outcome)
+    message(SEND_ERROR "not `${outcome}` but `${CMAKE_MATCH_1}` from\n${records}")
+  endif()
+endfunction()
+set(name "exhaustive.all_floats")
+expect("now\t${name}\tpassed\t\n" "0")
+expect("now\t${name}\tpassed\t7 of 7 proved\n" "0; 7 of 7 proved")
+expect("before\t${name}\tpassed\t\nnow\t${name}s\tpassed\t\n" "not built")
+expect("before\t${name}\tpassed\t\nnow\t${name}\tknown\t\n" "not run")
+expect("now\t${name}\tknown\t\nnow\t${name}\tpassed\t\n" "0")
+expect("now\t${name}\tskipped\tno GPU\n" "skipped: ${name} (no GPU)")
+expect("now\t${name}.avx2\tpassed\t\nnow\t${name}.avx512\tskipped\tno AVX-512\n"
+       "0; skipped: ${name} (no AVX-512)")
+expect("now\t${name}\tpassed\t\nnow\t${name}\tfailed\t\n" "**failed**: `${name}`")
