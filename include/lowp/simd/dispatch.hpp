@@ -31,8 +31,8 @@ namespace lowp {
 
 namespace simd::inline LOWP_UNIT {
 
-// nvcc's device pass reads host functions, but has no vectors. It warns of a function without a body
-// if an argument is of an unnamed namespace.
+// nvcc's device pass reads host functions, but has no vectors. It warns of a function without a
+// body if an argument is of an unnamed namespace.
 #if defined(__CUDA_ARCH__)
 
 template <class MakeFunction, class Report, class... Operand>
