@@ -51,7 +51,7 @@ case $level in
     wish libboost-dev boost/numeric/ublas/matrix.hpp
     wish libxtensor-dev xtensor/xtensor.hpp
     wish clang-19 clang++-19
-    wish libc++-19-dev libc++-19-dev
+    wish libc++-19-dev ../lib/llvm-19/include/c++/v1/mdspan
     set -- -L peers "$@"
     ;;
   *)

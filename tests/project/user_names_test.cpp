@@ -5,6 +5,7 @@
 #include <lowp/lowp.hpp>
 #include <lowp/overflow_watch.hpp>
 #include <lowp/pb_relax.hpp>
+#include <lowp/view.hpp>
 
 #include <span>
 #include <string>
@@ -20,7 +21,7 @@
   X(log_softmax) X(scale_mask_softmax) X(rms_norm) X(layer_norm) X(clamp_overflow) \
   X(scale_by_power_of_two) X(softmax_pb_relax) X(tree_add) X(convert) X(stall_advice) \
   X(least_updates) X(clip_factor) X(projection_exponent) X(power_of_two_scale) X(stream_of) \
-  X(philox4x32) X(isa) X(blocks_of)
+  X(philox4x32) X(isa) X(blocks_of) X(view)
 // clang-format on
 
 namespace {
@@ -74,10 +75,10 @@ TEST(user_names, are_taken_unqualified) {
   std::vector<lowp::bfloat16> x = of_library();
   const std::vector<lowp::bfloat16> y = of_library();
   const lowp::bfloat16 one(1.0F);
-  const std::span<const lowp::bfloat16> view(y);
-#define LOWP_CALL(name)                                                                          \
-  expect_taken(name(x.data(), y.data(), 4, 0.1F), name(x), name(y, x), name(one, 2), name(view), \
-               name(view, x, 1.0F));
+  const std::span<const lowp::bfloat16> readable(y);
+#define LOWP_CALL(name)                                                              \
+  expect_taken(name(x.data(), y.data(), 4, 0.1F), name(x), name(y, x), name(one, 2), \
+               name(readable), name(readable, x, 1.0F));
   LOWP_NAMES(LOWP_CALL)
   expect_taken(convert<float>(one), power_of_two_scale<lowp::float16>(lowp::amax{}),
                projection_exponent<lowp::float16>(lowp::amax{}));
@@ -88,12 +89,12 @@ using namespace std;
 TEST(user_names, are_taken_with_all_of_std) {
   vector<lowp::bfloat16> x = of_library();
   const vector<lowp::bfloat16> y = of_library();
-  const span<const lowp::bfloat16> view(y);
+  const span<const lowp::bfloat16> readable(y);
   // std has greedy functions of these names itself.
-#define LOWP_CALL_IN_STD(name) expect_taken(user::name(x), user::name(view, x));
+#define LOWP_CALL_IN_STD(name) expect_taken(user::name(x), user::name(readable, x));
   LOWP_NAMES(LOWP_CALL_IN_STD)
-  expect_taken(update(x.data(), y.data(), 4, 0.1F), sum(x), fused_add(x, y), cast(view), dot(x, y),
-               softmax(view), measure(x), mean(x), census(view));
+  expect_taken(update(x.data(), y.data(), 4, 0.1F), sum(x), fused_add(x, y), cast(readable),
+               dot(x, y), softmax(readable), measure(x), mean(x), census(readable));
 }
 }  // namespace with_std
 

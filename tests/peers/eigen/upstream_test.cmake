@@ -39,7 +39,7 @@ function(run file theirs ours)
   execute_process(
     COMMAND
       ${CXX} -std=c++20 -O1 -w -DTHEIRS_IS_${theirs} -DOURS=${ours} -DEIGEN_TEST_FUNC=${file}
-      -DEIGEN_TEST_MAX_SIZE=64 -I${ROOT}/include -I${ROOT}/tests/peers/eigen -I${eigen}
+      -DEIGEN_TEST_MAX_SIZE=320 -I${ROOT}/include -I${ROOT}/tests/peers/eigen -I${eigen}
       -I${eigen}/test ${SCRATCH}/${file}.cpp -o ${SCRATCH}/${file}
     RESULT_VARIABLE status ERROR_VARIABLE text)
   if(NOT status EQUAL 0)

@@ -9,12 +9,12 @@ endif()
 file(MAKE_DIRECTORY ${SCRATCH})
 execute_process(
   COMMAND ${nvcc} -ccbin ${CXX} -std=c++20 -arch=sm_90 -Werror all-warnings -I${ROOT}/include
-          ${ROOT}/tests/peers/cuda_types.cu -o ${SCRATCH}/cuda_types
+          ${ROOT}/tests/peers/cuda/types.cu -o ${SCRATCH}/types
   RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${text}")
 endif()
-execute_process(COMMAND ${SCRATCH}/cuda_types RESULT_VARIABLE status OUTPUT_VARIABLE text)
+execute_process(COMMAND ${SCRATCH}/types RESULT_VARIABLE status OUTPUT_VARIABLE text)
 if(NOT status EQUAL 0)
   message(SEND_ERROR "${text}")
 endif()

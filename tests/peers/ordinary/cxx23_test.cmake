@@ -16,12 +16,12 @@ if(NOT status EQUAL 0)
 endif()
 execute_process(
   COMMAND ${clang} -std=c++23 -stdlib=libc++ -O1 ${warnings} -I${ROOT}/include
-          ${ROOT}/tests/peers/ordinary_cxx23.cpp -o ${SCRATCH}/ordinary_cxx23
+          ${ROOT}/tests/peers/ordinary/cxx23.cpp -o ${SCRATCH}/cxx23
   RESULT_VARIABLE status ERROR_VARIABLE text)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${text}")
 endif()
-execute_process(COMMAND ${SCRATCH}/ordinary_cxx23 RESULT_VARIABLE status OUTPUT_VARIABLE text)
+execute_process(COMMAND ${SCRATCH}/cxx23 RESULT_VARIABLE status OUTPUT_VARIABLE text)
 if(NOT status EQUAL 0)
   message(SEND_ERROR "${text}")
 endif()
