@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -94,6 +96,22 @@ std::string refusal_of(Fn&& fn) {
     return error.what();
   }
   return "not refused";
+}
+
+// A policy that saturates ends the range of the master where the high half's ends.
+TEST(split, saturates_both_halves) {
+  const std::vector<float> in{std::numeric_limits<float>::max(), HUGE_VALF, -HUGE_VALF};
+  std::vector<lowp::bfloat16> high(3);
+  std::vector<std::uint16_t> low(3);
+  std::vector<float> out(3);
+  lowp::split(in, high, low);
+  lowp::join(high, low, out);
+  EXPECT_EQ(out, in);
+  lowp::split(in, high, low, lowp::nearest_even{}, lowp::overflow::saturate);
+  lowp::join(high, low, out);
+  const float most = lowp::lanes::from_bits<float>(0x7f7f7fff);
+  EXPECT_EQ(out, (std::vector<float>{most, most, -most}));
+  EXPECT_EQ(high[1].bits(), 0x7f7f);
 }
 
 TEST(split, refuses_what_does_not_fit) {

@@ -121,6 +121,7 @@ TEST(loss_scaler, refuses_factors_as_grad_scaler_does) {
        {std::nanf(""), -std::nanf(""), HUGE_VALF, -HUGE_VALF, -1.0F, -0x1p-149F})
     EXPECT_EQ(text_of({.scale = scale}).find("lowp::loss_scaler: scale is "), 0U) << scale;
   EXPECT_EQ(text_of({.scale = 0}), "") << "backoff leads there";
+  EXPECT_EQ(text_of({.scale = -0.0F}), "");
   EXPECT_EQ(text_of({.growth_factor = 1 + 0x1p-52, .backoff_factor = 1 - 0x1p-53}), "");
 }
 

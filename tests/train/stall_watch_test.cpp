@@ -193,4 +193,15 @@ TEST(stall_watch, refuses_by_name) {
   EXPECT_EQ(watch.tensors().size(), 1U);
 }
 
+TEST(stall_watch, gives_no_verdict_before_the_least_steps) {
+  lowp::stall_watch watch({.evidence = 0, .least_steps = 7});
+  const std::size_t tensor = watch.add("a", 1.0);
+  lowp::update_report report;
+  report.count = report.stalled = 1;
+  report.requested += 1.0;
+  for (std::uint64_t step = 1; step < 7; ++step)
+    EXPECT_FALSE(watch.observe(tensor, step, 0.1, report)) << step;
+  EXPECT_TRUE(watch.observe(tensor, 7, 0.1, report));
+}
+
 }  // namespace
