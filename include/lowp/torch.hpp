@@ -28,10 +28,8 @@ namespace functions {
 /// long as the tensor's storage lives and is not resized. Autograd does not see writes through it:
 /// an optimizer calls bump_version() of the tensor's implementation.
 ///
-/// Operations copy elements to and from registers as bytes. The types of both libraries are
-/// trivially copyable, with one size, alignment and representation, so this is defined (C++20,
-/// [basic.types.general]). An access by hand, such as span[i], has the type of lowp: keep it out of
-/// functions that access the same elements as at::BFloat16.
+/// A narrow type may alias all others (lowp/view.hpp), so accesses as at::BFloat16 may alternate.
+/// A unit with lowp/view.hpp has view(pointer, size) of PyTorch's elements, too.
 ///
 /// @throws std::invalid_argument  undefined; another layout, device or dtype; not contiguous;
 ///                                negated lazily; without memory; not aligned. The text has dtype,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
-#include <lowp/format/basic_float.hpp>
+#include <lowp/interop/view.hpp>
 
 #include <ATen/core/TensorBase.h>
 
@@ -17,30 +17,32 @@
 
 namespace lowp::detail {
 
-/// PyTorch's type of an element's format.
+/// A format's type here and in PyTorch.
 template <class T, class Theirs>
-struct same_as_in_torch {
+struct torch_pair {
   static_assert(sizeof(T) == sizeof(Theirs) && alignof(T) == alignof(Theirs));
-  static constexpr c10::ScalarType value = c10::CppTypeToScalarType<Theirs>::value;
+  static T ours(std::type_identity<Theirs>);
+  static Theirs theirs(std::type_identity<T>);
 };
+template <class... Pair>
+struct torch_pairs : Pair... {
+  using Pair::ours...;
+  using Pair::theirs...;
+};
+using torch_types =
+    torch_pairs<torch_pair<float, float>, torch_pair<bfloat16, c10::BFloat16>,
+                torch_pair<float16, c10::Half>, torch_pair<float8_e4m3fn, c10::Float8_e4m3fn>,
+                torch_pair<float8_e5m2, c10::Float8_e5m2>,
+                torch_pair<float8_e4m3fnuz, c10::Float8_e4m3fnuz>,
+                torch_pair<float8_e5m2fnuz, c10::Float8_e5m2fnuz>,
+                torch_pair<float8_e8m0fnu, c10::Float8_e8m0fnu>>;
+
 template <class T>
-struct torch_dtype;
-template <>
-struct torch_dtype<float> : same_as_in_torch<float, float> {};
-template <>
-struct torch_dtype<bfloat16> : same_as_in_torch<bfloat16, c10::BFloat16> {};
-template <>
-struct torch_dtype<float16> : same_as_in_torch<float16, c10::Half> {};
-template <>
-struct torch_dtype<float8_e4m3fn> : same_as_in_torch<float8_e4m3fn, c10::Float8_e4m3fn> {};
-template <>
-struct torch_dtype<float8_e5m2> : same_as_in_torch<float8_e5m2, c10::Float8_e5m2> {};
-template <>
-struct torch_dtype<float8_e4m3fnuz> : same_as_in_torch<float8_e4m3fnuz, c10::Float8_e4m3fnuz> {};
-template <>
-struct torch_dtype<float8_e5m2fnuz> : same_as_in_torch<float8_e5m2fnuz, c10::Float8_e5m2fnuz> {};
-template <>
-struct torch_dtype<float8_e8m0fnu> : same_as_in_torch<float8_e8m0fnu, c10::Float8_e8m0fnu> {};
+struct torch_dtype {};
+template <class T>
+  requires requires { torch_types::theirs(std::type_identity<T>{}); }
+struct torch_dtype<T>
+    : c10::CppTypeToScalarType<decltype(torch_types::theirs(std::type_identity<T>{}))> {};
 
 template <class T>
 concept torch_element = requires { torch_dtype<std::remove_const_t<T>>::value; };
@@ -141,3 +143,12 @@ struct tensor_view<> : tensor_view<float, bfloat16, float16, float8_e4m3fn, floa
                                    float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu> {};
 
 }  // namespace lowp::detail
+
+namespace lowp {
+template <class Theirs>
+  requires(!element<Theirs> &&
+           requires { detail::torch_types::ours(std::type_identity<Theirs>{}); })
+struct value_type_of<Theirs> {
+  using type = decltype(detail::torch_types::ours(std::type_identity<Theirs>{}));
+};
+}  // namespace lowp

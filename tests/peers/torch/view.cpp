@@ -4,6 +4,7 @@
 // Other headers follow: the first one needs no other.
 #include <lowp/cast.hpp>
 #include <lowp/fused_add.hpp>
+#include <lowp/view.hpp>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -157,6 +158,16 @@ TEST(view, refuses_by_name) {
       refusal_of(at::from_blob(reinterpret_cast<char*>(memory.data()) + 1, {2}, at::kBFloat16)),
       "lowp::view: a tensor of BFloat16, sizes [2], strides [1], on cpu: its elements are "
       "not aligned");
+}
+
+TEST(view, of_a_pointer_to_elements_of_pytorch) {
+  at::Tensor const tensor = at::full({4}, 1.5, at::kBFloat16);
+  std::span<bfloat16> const span = lowp::view(tensor.data_ptr<at::BFloat16>(), 4);
+  EXPECT_EQ(span[3], 1.5F);
+  span[3] = 2.0F;
+  EXPECT_EQ(tensor[3].item<float>(), 2.0F);
+  static_assert(std::is_same_v<decltype(lowp::view(static_cast<at::Half const*>(nullptr), 1)),
+                               std::span<float16 const>>);
 }
 
 TEST(view, of_a_gpu) {
