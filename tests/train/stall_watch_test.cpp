@@ -136,6 +136,17 @@ TEST(stall_watch, needs_evidence_for_that) {
   EXPECT_GT(alarms(1, lowp::nearest_even{}, {.evidence = 0}), 0U);
 }
 
+// Recent steps of a small rate outweigh a few of a larger one.
+TEST(stall_watch, needs_evidence_for_the_smallest_recent_rate) {
+  training one{ones(512)};
+  lowp::stall_watch watch;
+  const std::size_t number = watch.add("weight", one.p);
+  for (std::uint64_t step = 1; step <= 15; ++step) {
+    const double lr = step <= 10 ? 1e-6 : 1e-3;
+    EXPECT_FALSE(watch.observe(number, step, lr, one.step(step, lr, lowp::nearest_even{}))) << step;
+  }
+}
+
 TEST(stall_watch, tells_again_when_it_happens_again) {
   training norm{ones(512)};
   lowp::stall_watch watch;

@@ -159,6 +159,19 @@ TEST(watch_weights, are_read_in_their_expression_after_frames_of_other_places) {
   EXPECT_EQ(r.tensor([&] { r.watch.forward(r.a).weight(r.w).output(layer()); }), "weight");
 }
 
+TEST(watch_weights, of_another_size_are_read_in_their_expression) {
+  resting r;
+  EXPECT_EQ(r.tensor([&] { r.watch.forward(r.a).weight(numbers{inf, 1}).output(numbers{0}); }),
+            "weight");
+}
+
+TEST(watch_weights, that_had_nan_are_read_in_every_frame) {
+  overflow_watch<float16> watch({.throws = false});
+  const std::size_t a = watch.add("a");
+  for (const float x : {nan_value, nan_value, 1.0F}) watch.forward(a).weight(numbers{x, 1});
+  EXPECT_EQ(watch.places()[a].nan, 2U);
+}
+
 TEST(watch_weights, of_many_names) {
   overflow_watch watch({.frames = 1});
   const std::size_t a = watch.add("a");
