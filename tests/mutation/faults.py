@@ -114,7 +114,7 @@ FAULTS = [
     ("nn/normalization.hpp", "lanes::max(lanes::bits(product), least)", "lanes::bits(product)", "nn/normalization"),
     # Watches.
     ("watch/weights.hpp", "weight.range.count == count", "true", "watch/weights"),
-    ("watch/weights.hpp", "weight.range.is_sound()", "true", "watch/weights"),
+    ("watch/weights.hpp", "weight.range.max_abs.bits < watch_margin<To>", "true", "watch/weights"),
     ("train/stall_watch.hpp", "requested > 0 && applied == 0 ? t.silent + 1 : 0", "applied == 0 ? t.silent + 1 : 0", "train/stall_watch"),
     ("train/stall_watch.hpp", "t.steps - t.since >= policy_.least_steps", "true", "train/stall_watch"),
     ("train/stall_watch.hpp", "t.heaviest = std::max(kept * t.heaviest, 1 / lr);", "t.heaviest = 1 / lr;", "train/stall_watch"),

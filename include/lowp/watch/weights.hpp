@@ -55,10 +55,11 @@ class watch_weights {
   std::vector<std::vector<watch_weight>> of_;
 };
 
-/// Returns true if a frame may show the last reading of a weight of `count` elements.
+/// Returns true if a frame may show the last reading of a weight of `count` elements. The largest
+/// magnitude of an unsound one is beyond the margin.
 template <census_target To>
 bool may_rest(watch_weight const& weight, std::size_t count) {
-  return weight.rest != 0 && weight.range.count == count && weight.range.is_sound() &&
+  return weight.rest != 0 && weight.range.count == count &&
          weight.range.max_abs.bits < watch_margin<To>;
 }
 
