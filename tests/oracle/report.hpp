@@ -87,6 +87,7 @@ struct report {
   std::uint64_t overflowed = 0;
   std::uint64_t nonfinite = 0;
   exact_sum applied;  // sum(sign(u) * (new - old))
+  exact_sum moved;    // sum(|new - old|), which the error of `applied` is relative to
   exact_sum wanted;   // sum(|u|)
 
   // Stores `w` over `old_code`, counts the element, and returns the new code.
@@ -102,15 +103,16 @@ struct report {
     const auto infinite_or_nan = [](const number& x) {
       return x.what == kind::infinity || x.what == kind::nan;
     };
-    const std::uint32_t moved =
+    const std::uint32_t change =
         f32_sub(decode_to_float_bits(f, new_code), decode_to_float_bits(f, old_code));
     if (infinite_or_nan(update) || infinite_or_nan(decode(f, old_code)) ||
-        infinite_or_nan(decode(f, new_code)) || infinite_or_nan(from_float_bits(moved))) {
+        infinite_or_nan(decode(f, new_code)) || infinite_or_nan(from_float_bits(change))) {
       ++nonfinite;
       return new_code;
     }
     if (update.what == kind::zero) return new_code;
-    applied.add(update.negative ? moved ^ 0x80000000U : moved);
+    applied.add(update.negative ? change ^ 0x80000000U : change);
+    moved.add(change & 0x7fffffffU);
     wanted.add(u & 0x7fffffffU);
     return new_code;
   }
@@ -121,6 +123,7 @@ struct report {
     overflowed += other.overflowed;
     nonfinite += other.nonfinite;
     applied += other.applied;
+    moved += other.moved;
     wanted += other.wanted;
     return *this;
   }
