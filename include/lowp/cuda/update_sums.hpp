@@ -41,9 +41,14 @@ class update_of_thread : public detail::update_counts<float> {
     update_report report = counted(count);
     bool const negative = digit_ < 0;
     auto const digit = static_cast<std::uint64_t>(digit_);
-    (number_ < digits ? report.applied : report.requested)
-        .add(negative, negative ? 0 - digit : digit,
-             static_cast<int>(number_ % digits * digit_bits), detail::alone{});
+    // One sum, then a choice: the address of a chosen one would keep both in memory.
+    exact_sum sum;
+    sum.add(negative, negative ? 0 - digit : digit, static_cast<int>(number_ % digits * digit_bits),
+            detail::alone{});
+    if (number_ < digits)
+      report.applied = sum;
+    else
+      report.requested = sum;
     return report;
   }
 

@@ -43,7 +43,9 @@ struct row_kernel_call {
       requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
   /// Blocks for whose registers a multiprocessor must have room: five if that spills none.
   static constexpr unsigned least_blocks =
-      Scores::size == 1 && Columns::bytes_read == 0 && !has_visible ? 5 : 4;
+      Columns::size > 1                                               ? 3
+      : Scores::size == 1 && Columns::bytes_read == 0 && !has_visible ? 5
+                                                                      : 4;
   static constexpr unsigned team_threads = TeamThreads;
   static constexpr bool is_collective = true;
 
