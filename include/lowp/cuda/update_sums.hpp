@@ -41,7 +41,7 @@ class update_of_thread : public detail::update_counts<float> {
     update_report report = counted(count);
     bool const negative = digit_ < 0;
     auto const digit = static_cast<std::uint64_t>(digit_);
-    // One sum, then a choice: the address of a chosen one would keep both in memory.
+    // A choice of two addresses would keep both sums in memory.
     exact_sum sum;
     sum.add(negative, negative ? 0 - digit : digit, static_cast<int>(number_ % digits * digit_bits),
             detail::alone{});
