@@ -29,9 +29,7 @@ namespace functions {
 template <class X>
   requires detail::has_value_type<X>
 [[nodiscard]] LOWP_HOST_FN auto view(X* data, std::size_t size) {
-  using T = typename value_type_of<X>::type;
-  static_assert(detail::same_memory<X, T>, "value_type_of has a type of another size or alignment");
-  return std::span<T>(reinterpret_cast<T*>(data), size);
+  return detail::span_of<typename value_type_of<X>::type>(data, size);
 }
 
 /// Returns the `size` numbers or codes from `data` on as a span of To, const if From is. It aliases
@@ -41,8 +39,7 @@ template <class To, class From>
   requires(detail::same_in_memory<detail::with_const_of<To, From>, From> &&
            !std::is_same_v<To, From>)  // the other one takes it
 [[nodiscard]] LOWP_HOST_FN auto view(From* data, std::size_t size) {
-  using T = detail::with_const_of<To, From>;
-  return std::span<T>(reinterpret_cast<T*>(data), size);
+  return detail::span_of<detail::with_const_of<To, From>>(data, size);
 }
 
 }  // namespace functions

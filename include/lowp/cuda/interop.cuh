@@ -15,23 +15,10 @@
 
 namespace lowp::cuda {
 
-/// Two types of one format.
-template <narrow Value, class Native>
-struct same_in_memory {
-  static_assert(sizeof(Native) == sizeof(Value) && alignof(Native) == alignof(Value) &&
-                std::is_trivially_copyable_v<Native>);
-  static Value value(std::type_identity<Native>);
-  static Native native(std::type_identity<Value>);
-};
-template <class... Pair>
-struct all_of : Pair... {
-  using Pair::native...;
-  using Pair::value...;
-};
-using native_types = all_of<same_in_memory<float16, __half>,               //
-                            same_in_memory<bfloat16, __nv_bfloat16>,       //
-                            same_in_memory<float8_e4m3fn, __nv_fp8_e4m3>,  //
-                            same_in_memory<float8_e5m2, __nv_fp8_e5m2>>;
+using native_types = detail::native_pairs<detail::native_pair<float16, __half>,               //
+                                          detail::native_pair<bfloat16, __nv_bfloat16>,       //
+                                          detail::native_pair<float8_e4m3fn, __nv_fp8_e4m3>,  //
+                                          detail::native_pair<float8_e5m2, __nv_fp8_e5m2>>;
 
 /// The lowp type for a CUDA type, and the CUDA type for a lowp type.
 template <class Native>

@@ -20,9 +20,8 @@ auto view(Pointer data, std::size_t size) {
   if constexpr (requires { data.get(); }) {
     return view(data.get(), size);
   } else if constexpr (detail::has_value_type<std::remove_pointer_t<Pointer>>) {
-    return std::span(
-        reinterpret_cast<typename value_type_of<std::remove_pointer_t<Pointer>>::type*>(data),
-        size);
+    return detail::span_of<typename value_type_of<std::remove_pointer_t<Pointer>>::type>(data,
+                                                                                         size);
   } else {
     return std::span(data, size);
   }

@@ -17,32 +17,20 @@
 
 namespace lowp::detail {
 
-/// A format's type here and in PyTorch.
-template <class T, class Theirs>
-struct torch_pair {
-  static_assert(sizeof(T) == sizeof(Theirs) && alignof(T) == alignof(Theirs));
-  static T ours(std::type_identity<Theirs>);
-  static Theirs theirs(std::type_identity<T>);
-};
-template <class... Pair>
-struct torch_pairs : Pair... {
-  using Pair::ours...;
-  using Pair::theirs...;
-};
 using torch_types =
-    torch_pairs<torch_pair<float, float>, torch_pair<bfloat16, c10::BFloat16>,
-                torch_pair<float16, c10::Half>, torch_pair<float8_e4m3fn, c10::Float8_e4m3fn>,
-                torch_pair<float8_e5m2, c10::Float8_e5m2>,
-                torch_pair<float8_e4m3fnuz, c10::Float8_e4m3fnuz>,
-                torch_pair<float8_e5m2fnuz, c10::Float8_e5m2fnuz>,
-                torch_pair<float8_e8m0fnu, c10::Float8_e8m0fnu>>;
+    native_pairs<native_pair<float, float>, native_pair<bfloat16, c10::BFloat16>,
+                 native_pair<float16, c10::Half>, native_pair<float8_e4m3fn, c10::Float8_e4m3fn>,
+                 native_pair<float8_e5m2, c10::Float8_e5m2>,
+                 native_pair<float8_e4m3fnuz, c10::Float8_e4m3fnuz>,
+                 native_pair<float8_e5m2fnuz, c10::Float8_e5m2fnuz>,
+                 native_pair<float8_e8m0fnu, c10::Float8_e8m0fnu>>;
 
 template <class T>
 struct torch_dtype {};
 template <class T>
-  requires requires { torch_types::theirs(std::type_identity<T>{}); }
+  requires requires { torch_types::native(std::type_identity<T>{}); }
 struct torch_dtype<T>
-    : c10::CppTypeToScalarType<decltype(torch_types::theirs(std::type_identity<T>{}))> {};
+    : c10::CppTypeToScalarType<decltype(torch_types::native(std::type_identity<T>{}))> {};
 
 template <class T>
 concept torch_element = requires { torch_dtype<std::remove_const_t<T>>::value; };
@@ -147,8 +135,8 @@ struct tensor_view<> : tensor_view<float, bfloat16, float16, float8_e4m3fn, floa
 namespace lowp {
 template <class Theirs>
   requires(!element<Theirs> &&
-           requires { detail::torch_types::ours(std::type_identity<Theirs>{}); })
+           requires { detail::torch_types::value(std::type_identity<Theirs>{}); })
 struct value_type_of<Theirs> {
-  using type = decltype(detail::torch_types::ours(std::type_identity<Theirs>{}));
+  using type = decltype(detail::torch_types::value(std::type_identity<Theirs>{}));
 };
 }  // namespace lowp

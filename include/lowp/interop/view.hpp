@@ -4,6 +4,8 @@
 
 #include <lowp/format/basic_float.hpp>
 
+#include <cstddef>
+#include <span>
 #include <type_traits>
 
 namespace lowp {
@@ -61,6 +63,26 @@ inline constexpr bool same_values<A, B> =
 template <class A, class B>
 concept same_in_memory = (narrow<std::remove_const_t<A>> || narrow<std::remove_const_t<B>>) &&
                          same_memory<A, B> && same_values<A, B>;
+
+/// Two types of one format, and a list of such pairs that finds either type by the other.
+template <class T, class Native>
+struct native_pair {
+  static_assert(same_memory<T, Native>);
+  static T value(std::type_identity<Native>);
+  static Native native(std::type_identity<T>);
+};
+template <class... Pair>
+struct native_pairs : Pair... {
+  using Pair::native...;
+  using Pair::value...;
+};
+
+/// Returns foreign elements as those of T.
+template <class T, class X>
+LOWP_HOST_FN std::span<T> span_of(X* data, std::size_t size) {
+  static_assert(same_memory<X, T>, "the types differ in size, alignment or const");
+  return {reinterpret_cast<T*>(data), size};
+}
 
 template <class To, class From>
 using with_const_of = std::conditional_t<std::is_const_v<From>, To const, To>;

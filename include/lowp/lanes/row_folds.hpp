@@ -46,14 +46,6 @@ LOWP_FN F neutral(fold::maximum) {
   return lanes::from_bits<F>(
       lanes::broadcast<lanes::word<F>>(lanes::binary32_infinity | lanes::binary32_sign));
 }
-template <class F>
-LOWP_FN F neutral(fold::sum) {
-  return lanes::broadcast<F>(0);
-}
-template <class F, class First, class Second>
-LOWP_FN fold::pair<F> neutral(fold::both<First, Second>) {
-  return {neutral<F>(First{}), neutral<F>(Second{})};
-}
 
 /// Gives an operation the total of fold I. Returns true if the row must be folded once more.
 template <class Operation, int I, class State, class Total>

@@ -87,8 +87,9 @@ class basic_exact_sum {
                                          Atomics const& atomics) {
     int const at = shift % 64;
     std::uint64_t addend = magnitude << at, next = magnitude >> 1 >> (63 - at);
-    LOWP_UNROLL_ON_GPU  // a word whose number is not constant would be in memory
-        for (int i = 0; i < Words; ++i) {
+    // A word whose number is not constant would lie in a GPU's memory.
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < Words; ++i) {
       if (i < shift / 64 || (addend | next) == 0) continue;
       std::uint64_t const was = atomics.add(word_[i], negative ? 0 - addend : addend);
       bool const carries = negative ? was < addend : was + addend < addend;
