@@ -5,15 +5,7 @@ if(NOT nvcc)
   message("SKIPPED: nvcc is not installed")
 endif()
 
-# run(COMMAND...): must succeed; what it printed is in `printed`.
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}\n${out}")
-  endif()
-  set(printed "${out}" PARENT_SCOPE)
-endfunction()
+include(${ROOT}/tests/support/run.cmake)
 
 # compile(HOST_COMPILER ARGUMENT...): warnings are errors, in device code and on the host.
 function(compile host)

@@ -12,12 +12,7 @@ if(NOT clang)
   return()
 endif()
 
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${out}")
-  endif()
-endfunction()
+include(${ROOT}/tests/support/run.cmake)
 
 run(${CMAKE_COMMAND} -S ${ROOT} -B ${SCRATCH} -DCMAKE_CXX_COMPILER=${clang}
     -DLOWP_BUILD_TESTS=ON -DLOWP_TEST_ALL=ON -DLOWP_INSTALL=OFF)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 cmake_minimum_required(VERSION 3.25)
+include(${ROOT}/tests/support/run.cmake)
 file(MAKE_DIRECTORY ${SCRATCH})
 separate_arguments(warnings UNIX_COMMAND "${WARNINGS}")
 find_program(clang NAMES clang++-19 clang++-20 clang++-21)
@@ -14,14 +15,6 @@ if(NOT status EQUAL 0)
   message("SKIPPED: libc++-19-dev is not installed")
   return()
 endif()
-execute_process(
-  COMMAND ${clang} -std=c++23 -stdlib=libc++ -O1 ${warnings} -I${ROOT}/include
-          ${ROOT}/tests/peers/ordinary/cxx23.cpp -o ${SCRATCH}/cxx23
-  RESULT_VARIABLE status ERROR_VARIABLE text)
-if(NOT status EQUAL 0)
-  message(FATAL_ERROR "${text}")
-endif()
-execute_process(COMMAND ${SCRATCH}/cxx23 RESULT_VARIABLE status OUTPUT_VARIABLE text)
-if(NOT status EQUAL 0)
-  message(SEND_ERROR "${text}")
-endif()
+run(${clang} -std=c++23 -stdlib=libc++ -O1 ${warnings} -I${ROOT}/include
+    ${ROOT}/tests/peers/ordinary/cxx23.cpp -o ${SCRATCH}/cxx23)
+run(${SCRATCH}/cxx23)

@@ -3,13 +3,7 @@
 # of SUFFIX=cu. An installed tree is moved first.
 cmake_minimum_required(VERSION 3.25)
 
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}\n${out}")
-  endif()
-endfunction()
+include(${ROOT}/tests/support/run.cmake)
 
 set(source ${CMAKE_CURRENT_LIST_DIR}/main.${SUFFIX})
 set(compile ${CXX} -std=c++20)

@@ -81,8 +81,9 @@ class communicator {
   /// @param total   shard_of(count).size floats, apart from the leaves
   /// @param wire    wire<T>(rounding, scale) or block_wire<T, Block>(rounding), equal on all ranks.
   ///                wire<float>() rounds nothing
-  /// @throws std::invalid_argument  sizes differ on a rank or between ranks, or wires differ; a
-  ///                                rank has no leaf; a scale is no power of two
+  /// @throws std::invalid_argument  sizes differ on a rank or between ranks; formats, scales or
+  ///                                random bits of wires differ; a rank has no leaf; a scale is no
+  ///                                power of two
   template <class Leaves, class Wire>
     requires lowp::detail::leaf_list<Leaves> && lowp::detail::wire_like<Wire>
   void reduce_scatter(Leaves const& leaves, std::span<float> total, Wire const& wire) {
