@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Counts what ctest's log says: in a program of GoogleTest its tests, in a script or an example one. The
-# last line has how many passed, failed and were skipped, and why. With `records`, a file of that name
-# gets a line for each test: `state`, its name, passed, failed or skipped, and its own words.
+# last line counts those that passed, failed and were skipped, with reasons. The file `records`, if
+# given, gets a line for each test: `state`, name, outcome, and the test's SUMMARY.
 function reason_of(text) {
   sub(/^.*SKIPPED: /, "", text)
   sub(/^lowp: LOWP_ISA=[a-z0-9_]+ is not a backend here.*/, "a backend that this machine lacks", text)

@@ -90,8 +90,8 @@ struct wire_format {
   }
 };
 
-/// Codes of T with a power of two for every Block elements: block_scaled. A block with an infinity or
-/// NaN becomes NaN, so that the total shows it.
+/// Codes of T with a power of two for every Block elements: block_scaled. A block with an infinity
+/// or NaN becomes NaN, so that the total shows it.
 template <scalable T, int Block, span_rounding R = nearest_even>
 struct block_wire_format {
   R rounding{};

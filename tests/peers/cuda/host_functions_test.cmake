@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The conversions of CUDA's headers, compiled for the host, beside the presets of that name.
+# Compares the presets `cuda` and `cuda_nosat` with CUDA's headers, compiled for the host.
 cmake_minimum_required(VERSION 3.25)
 
 find_path(cuda cuda_fp4.h PATHS /usr/local/cuda/include)
