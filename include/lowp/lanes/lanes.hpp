@@ -120,9 +120,9 @@ template <class F>
 LOWP_FN constexpr F absolute(F const& a) {
   return from_bits<F>(magnitude(a));
 }
-/// Returns a word that a GPU's compiler does not recognise as a float. Otherwise it would turn a
-/// test into a comparison of floats, and a changed sign into a negation. Under --use_fast_math both
-/// flush subnormals.
+/// Returns a word that a GPU's compiler does not recognise as a float, or as a constant. Otherwise
+/// it would turn a test into a comparison of floats, and a changed sign into a negation. Under
+/// --use_fast_math both flush subnormals.
 template <class U>
 LOWP_FN constexpr U hidden(U const& a) {
 #if defined(__CUDA_ARCH__)
@@ -132,7 +132,7 @@ LOWP_FN constexpr U hidden(U const& a) {
 }
 template <class F>
 LOWP_FN constexpr F negative(F const& a) {
-  return from_bits<F>(hidden(bits(a) ^ binary32_sign));
+  return from_bits<F>(bits(a) ^ hidden(broadcast<word<F>>(binary32_sign)));
 }
 template <class F>
 LOWP_FN constexpr auto is_nan(F const& a) {
