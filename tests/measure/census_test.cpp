@@ -3,6 +3,7 @@
 // number and order.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -177,6 +178,25 @@ TEST(census, of_shards_is_that_of_the_whole) {
     }
     EXPECT_TRUE(same(merged, whole)) << blocks;
   }
+}
+
+// On every backend: a group of 256 is summed in 32 lanes of float, and groups in a double.
+TEST(census, sums_in_one_order) {
+  const tensor in = random_tensor<float>(5001, 9, values::training, 0.02);
+  guarded<float> x(in, 1);
+  double sum = 0;
+  for (std::size_t first = 0; first < in.size(); first += 256) {
+    std::array<float, 32> lane{};
+    for (std::size_t i = first; i < std::min(first + 256, in.size()); ++i) {
+      const float each = x.span()[i];
+      const float error = each - static_cast<float>(lowp::bfloat16(each));
+      lane[i % 32] = std::fma(error, error, lane[i % 32]);
+    }
+    for (std::size_t half = 16; half != 0; half /= 2)
+      for (std::size_t i = 0; i < half; ++i) lane[i] += lane[i + half];
+    sum += double{lane[0]};
+  }
+  EXPECT_EQ(lowp::census<lowp::bfloat16>(x.span()).squared_error.value(), sum);
 }
 
 // The known cases of float16: IEEE 754's border of overflow, and of what becomes zero.

@@ -20,7 +20,7 @@ using namespace lowp_test;
 
 using counts = std::array<std::uint64_t, 256>;
 
-// Whole batches.
+// Whole groups.
 struct tally_kernel {
   const std::uint32_t* magnitudes;
   std::size_t size;
@@ -33,9 +33,9 @@ struct tally_kernel {
     using tally = lowp::simd::exponent_tally<registers>;
     typename tally::scratch scratch;
     tally exponents(scratch, out->data());
-    for (std::size_t i = 0; i < size; i += lowp::simd::batch<registers>) {
+    for (std::size_t i = 0; i < size; i += tally::size) {
       lowp::detail::magnitude_range<U> range;
-      for (std::size_t k = 0; k < lowp::simd::batch<registers>; k += Isa::lanes)
+      for (std::size_t k = 0; k < tally::size; k += Isa::lanes)
         range.add(U::load(magnitudes + i + k));
       exponents.add(magnitudes + i, range);
     }
@@ -43,7 +43,7 @@ struct tally_kernel {
   }
 };
 
-constexpr std::size_t most_in_batch = std::size_t{16} * 16;  // of any backend: a multiple of each
+constexpr std::size_t in_group = 256;
 
 template <class Isa>
 void expect_counted(const std::vector<std::uint32_t>& magnitudes) {
@@ -74,7 +74,7 @@ TYPED_TEST_SUITE(exponent_tally, backends, by_backend);
 TYPED_TEST(exponent_tally, of_any_range) {
   for (const std::uint32_t width : {1U, 2U, 30U, 31U, 32U, 62U, 63U, 128U, 256U})
     for (std::uint32_t least = 0; least + width <= 256; least += width < 256 ? 7 : 1) {
-      expect_counted<TypeParam>(some_of(3 * most_in_batch, least, least + width - 1));
+      expect_counted<TypeParam>(some_of(3 * in_group, least, least + width - 1));
       ASSERT_FALSE(testing::Test::HasFailure()) << width << " from " << least;
     }
 }
@@ -82,19 +82,18 @@ TYPED_TEST(exponent_tally, of_any_range) {
 TYPED_TEST(exponent_tally, of_numbers_unlike_the_first) {
   for (const std::uint32_t first : {0U, 1U, 5U, 100U, 127U, 200U, 254U, 255U})
     for (const std::uint32_t then : {0U, 1U, 60U, 127U, 220U, 254U, 255U}) {
-      std::vector<std::uint32_t> magnitudes = some_of(most_in_batch, first, first);
-      for (const std::uint32_t each : some_of(2 * most_in_batch, then, then))
-        magnitudes.push_back(each);
+      std::vector<std::uint32_t> magnitudes = some_of(in_group, first, first);
+      for (const std::uint32_t each : some_of(2 * in_group, then, then)) magnitudes.push_back(each);
       for (std::size_t i = 0; i < magnitudes.size(); i += 5) magnitudes[i] = 0;
       expect_counted<TypeParam>(magnitudes);
       ASSERT_FALSE(testing::Test::HasFailure()) << first << ", then " << then;
     }
 }
 
-// More batches than its digits hold.
+// More groups than its digits hold.
 TYPED_TEST(exponent_tally, of_very_many) {
-  expect_counted<TypeParam>(some_of(1030 * most_in_batch, 120, 122));
-  expect_counted<TypeParam>(std::vector<std::uint32_t>(1030 * most_in_batch, 0x3f800000U));
+  expect_counted<TypeParam>(some_of(1030 * in_group, 120, 122));
+  expect_counted<TypeParam>(std::vector<std::uint32_t>(1030 * in_group, 0x3f800000U));
 }
 
 }  // namespace

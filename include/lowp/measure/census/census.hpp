@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/measure/census/census_batches.hpp>
+#include <lowp/measure/census/census_groups.hpp>
 #include <lowp/measure/census/census_text.hpp>
 #include <lowp/measure/gradients.hpp>
 

@@ -91,111 +91,103 @@ LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
   }
 }
 
-/// The census of elements in lanes F, without their exponents.
+/// The census of elements in lanes F, without their exponents and the squares of their errors.
 template <census_target To, class F>
 class census_lanes {
   using U = lanes::word<F>;
   using M = lanes::mask<F>;
-  using D = lanes::wide<F>;
-  using range = magnitude_range<U>;
-  static constexpr census_borders<To> borders = borders_of<To>;
-  static constexpr std::uint32_t min_normal = 1u << 23;  ///< least normal float
-  /// The least number that is normal in both formats.
-  static constexpr std::uint32_t least_normal = [] {
-    if constexpr (std::same_as<To, float>)
-      return min_normal;
-    else
-      return lanes::max(static_cast<std::uint32_t>(To::descriptor.min_exponent() + 127) << 23,
-                        min_normal);
-  }();
 
  public:
-  LOWP_FN void add(F const& x) { add_magnitude(lanes::hidden(lanes::magnitude(x))); }
-  LOWP_FN void add_masked(M const& is_element, F const& x) {
-    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
-  }
+  using range = magnitude_range<U>;
 
-  /// Adds magnitudes of any kind.
-  LOWP_FN void add_magnitude(U a) {
-    // Subtraction wraps those below the normal ones to large ones, so one comparison does.
-    constexpr std::uint32_t origin = least_normal + lanes::binary32_sign;
-    bool const is_rare =
-        lanes::any(lanes::greater(a - origin, lanes::broadcast<U>(borders.overflow - 1 - origin)));
-    if (is_rare) {
-      a = count_beyond(a);
-      tiny_ += range::count_below(min_normal, a);
-    }
-    range_.add(a);
-    add_ordinary(a, is_rare, true);
-  }
-
-  // The caller may look at the range of many. Ordinary numbers are zero, or normal as floats and
-  // finite once rounded; small ones are not normal once rounded.
-
-  LOWP_FN static bool has_rare(range const& of_many) {
-    return of_many.has_from(borders.overflow) || of_many.has_below(min_normal);
-  }
-  LOWP_FN static bool has_small(range const& of_many) { return of_many.has_below(least_normal); }
-  LOWP_FN bool may_find_larger() const {
-    return lane<U>::at(lanes::bits(relative_), 0) < lanes::bits(largest_relative_error);
-  }
-  LOWP_FN void add_range(range const& of_many) { range_.add(of_many); }
-  LOWP_FN void add_ordinary(U const& a, bool has_small, bool compares) {
-    if (has_small) {
-      std::uint32_t const below_kept = range::count_below(borders.kept, a);
-      flushed_ += below_kept;
-      subnormal_ += range::count_below(borders.normal, a) - below_kept;
-    }
-    F const error = error_of(a);
-    D const wide = lanes::widen(error);  // makes the square exact
-    squares_ = lanes::add_product(squares_, wide, wide);
-    if (compares) compare_error(a, error);
-  }
-
-  /// Looks only for errors above this one.
-  LOWP_FN void expect_error(amax const& of_others) {
-    relative_ = lanes::from_bits<F>(lanes::broadcast<U>(of_others.bits));
-  }
-
-  /// Ends a run of a few packs, as in a gradient_report.
-  LOWP_FN void fold() {
-    all_squares_.add(squares_);
-    squares_ = lanes::broadcast<D>(0);
-  }
-
+  /// Returns the counts of `count` elements.
   LOWP_FN partial_census total(std::uint64_t count) const {
     partial_census partial{
         count, unsound_.nan, unsound_.infinite, unsound_.finite, subnormal_, flushed_, {}, {}, {},
         {}};
     range_.add_to(partial.max_abs, partial.min_abs);
     partial.max_relative_error.bits = lanes::bits(largest_error());
-    all_squares_.add_to(partial.squared_error);
     return partial;
   }
-  /// Returns the number of finite nonzero elements that are subnormal as floats.
-  LOWP_FN std::uint64_t tiny() const { return tiny_; }
 
- private:
-  // If a format has a zero, rounding moves no number by more than itself.
-  static constexpr float largest_relative_error = 1;
+ protected:
+  using limits = std::numeric_limits<To>;
+  static constexpr census_borders<To> borders = borders_of<To>;
+  static constexpr std::uint32_t min_normal = 1u << 23;  ///< least normal float
+  /// The least number that is normal in both formats.
+  static constexpr std::uint32_t least_normal =
+      limits::min_exponent < -125 ? min_normal
+                                  : static_cast<std::uint32_t>(limits::min_exponent + 126) << 23;
+  static constexpr std::uint32_t gap = 1u << (24 - limits::digits);  ///< of normal numbers
 
+  /// Returns the error of numbers that stay finite. Small ones are below least_normal, but not 0.
+  template <bool HasSmall>
   LOWP_FN static F error_of(U const& a) {
-    return lanes::sub(lanes::from_bits<F>(a), rounded_magnitude<To, F>(a));
-  }
-  /// Compares with the largest error so far, which all lanes share. An fma has the sign of its
-  /// exact value.
-  LOWP_FN void compare_error(U const& a, F const& error) {
-    U const size = lanes::hidden(lanes::magnitude(error));
     F const x = lanes::from_bits<F>(a);
+    if constexpr (HasSmall)
+      return lanes::sub(x, rounded_magnitude<To, F>(a));
+    else
+      return lanes::sub(x, lanes::from_bits<F>((a + gap / 2) & (0 - gap)));
+  }
+
+  /// Counts small numbers that stay finite.
+  LOWP_FN void add_small(U const& a) {
+    std::uint32_t const below_kept = range::count_below(borders.kept, a);
+    flushed_ += below_kept;
+    subnormal_ += range::count_below(borders.normal, a) - below_kept;
+  }
+  /// Counts elements that are not finite, overflow, or are subnormal as floats. Returns the
+  /// magnitudes, with zeros for the first two kinds.
+  LOWP_FN U add_rare(U const& a) {
+    M const beyond = unsound_.add(a, borders.overflow);
+    U const zero = lanes::broadcast<U>(0);
+    if (lanes::any(beyond)) {
+      M const special = lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity - 1));
+      range_.add(lanes::select(special, zero, a));
+    }
+    U const kept = lanes::select(beyond, zero, a);
+    tiny_ += range::count_below(min_normal, kept);
+    return kept;
+  }
+
+  /// Returns false if no number of this kind can have a larger relative error than one seen.
+  template <bool HasSmall>
+  LOWP_FN bool may_find_larger() const {
+    return lane<U>::at(lanes::bits(relative_), 0) < lanes::bits(most_relative<HasSmall>);
+  }
+  /// Returns a negative number if this error is larger than the largest relative error. An fma has
+  /// the sign of its exact value.
+  LOWP_FN F below_error(U const& a, U const& size) const {
     F const minus = lanes::from_bits<F>(lanes::hidden(size | lanes::binary32_sign));
-    if (!lanes::any(is_negative(lanes::fma(relative_, x, minus)))) return;
-    U const larger = lanes::bits(quotient(lanes::from_bits<F>(size), x));
-    relative_ = lanes::from_bits<F>(lanes::max(lanes::bits(relative_), larger));
-    relative_ = lanes::broadcast<F>(largest_error());
+    return lanes::fma(relative_, lanes::from_bits<F>(a), minus);
   }
   LOWP_FN static M is_negative(F const& x) {
     return lanes::greater(lanes::broadcast<U>(0), lanes::bits(x));
   }
+  /// Compares with the largest relative error so far, which all lanes share.
+  LOWP_FN void compare_error(U const& a, F const& error) {
+    U const size = lanes::hidden(lanes::magnitude(error));
+    if (!lanes::any(is_negative(below_error(a, size)))) return;
+    U const larger = lanes::bits(quotient(lanes::from_bits<F>(size), lanes::from_bits<F>(a)));
+    relative_ = lanes::from_bits<F>(lanes::max(lanes::bits(relative_), larger));
+    relative_ = lanes::broadcast<F>(largest_error());
+  }
+
+  range range_;
+  F relative_ = lanes::broadcast<F>(0);
+  std::uint64_t tiny_ = 0;  ///< finite nonzero elements that are subnormal as floats
+
+ private:
+  /// The relative error of 1 + gap / 2. If a format has a zero, rounding moves no number by more
+  /// than itself.
+  template <bool HasSmall>
+  static constexpr float most_relative = [] {
+    if (HasSmall) return 1.0f;
+    constexpr double most = 1 / (static_cast<double>(1u << limits::digits) + 1);
+    constexpr auto nearest = static_cast<float>(most);
+    return lanes::from_bits<float>(lanes::bits(nearest) + (double{nearest} < most ? 1 : 0));
+  }();
+
   LOWP_FN float largest_error() const {
     std::uint32_t most = 0;
     for (int i = 0; i < lane<U>::lanes; ++i)
@@ -211,29 +203,15 @@ class census_lanes {
                                              lanes::select(is_below, up, lanes::bits(nearest))));
   }
 
-  /// Counts elements that are not finite or overflow. Returns the magnitudes with zeros for these.
-  LOWP_FN U count_beyond(U const& a) {
-    M const beyond = unsound_.add(a, borders.overflow);
-    if (!lanes::any(beyond)) return a;
-    M const special = lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity - 1));
-    U const zero = lanes::broadcast<U>(0);
-    range_.add(lanes::select(special, zero, a));
-    return lanes::select(beyond, zero, a);
-  }
-
-  range range_;
-  F relative_ = lanes::broadcast<F>(0);
-  D squares_ = lanes::broadcast<D>(0);
-  compensated_lanes<D> all_squares_;
   unsound_counts<U> unsound_;
-  std::uint64_t subnormal_ = 0, flushed_ = 0, tiny_ = 0;
+  std::uint64_t subnormal_ = 0, flushed_ = 0;
 };
-
-LOWP_EXACT_END
 
 /// The census of one GPU thread, whose block counts the exponents.
 template <census_target To>
 class census_of_thread : public census_lanes<To, float> {
+  using base = census_lanes<To, float>;
+
  public:
   static constexpr unsigned bins = exponent_histogram::bins;
 
@@ -242,12 +220,41 @@ class census_of_thread : public census_lanes<To, float> {
     std::uint32_t const a = lanes::hidden(lanes::magnitude(x));
     return a == 0 || a >= lanes::binary32_infinity ? -1 : static_cast<int>(a >> 23);
   }
+  LOWP_FN void add(float x) {
+    std::uint32_t a = lanes::hidden(lanes::magnitude(x));
+    // Subtraction wraps those below the normal ones to large ones, so one comparison does.
+    if (a - base::least_normal >= base::borders.overflow - base::least_normal) {
+      a = this->add_rare(a);
+      this->add_small(a);
+    }
+    this->range_.add(a);
+    float const error = base::template error_of<true>(a);
+    double const wide = lanes::widen(error);  // makes the square exact
+    squares_ = lanes::add_product(squares_, wide, wide);
+    this->compare_error(a, error);
+  }
+  /// Ends a run of a few elements, as in a gradient_report.
+  LOWP_FN void fold() {
+    all_squares_.add(squares_);
+    squares_ = 0;
+  }
+  LOWP_FN partial_census total(std::uint64_t count) const {
+    partial_census partial = base::total(count);
+    all_squares_.add_to(partial.squared_error);
+    return partial;
+  }
+
+ private:
+  double squares_ = 0;
+  compensated_lanes<double> all_squares_;
 };
 template <census_target To>
 struct lanes_of_report<census_report<To>, float> {
   using type = census_of_thread<To>;
   using partial = partial_census;
 };
+
+LOWP_EXACT_END
 
 }  // namespace detail
 

@@ -15,13 +15,14 @@ namespace lowp::simd {
 template <class Isa>
 class exponent_tally {
   using U = word<Isa>;
-  // A window has a bit for each of `width` exponents. Most batches need one window.
-  static constexpr int width = 31, fields = 256, windows = (fields + width - 2) / width + 1;
-  static constexpr int packs = batch<Isa> / Isa::lanes, low_digits = 4, digits = 14;
-  static constexpr int most_batches = (1 << (digits - low_digits)) - 1;
-  static_assert(packs == 1 << low_digits);
+  // A window has a bit for each of `width` exponents. Most groups need one window.
+  static constexpr int width = 31, fields = 256, windows = (fields + width - 2) / width + 1,
+                       digits = 14;
 
  public:
+  /// The number of elements of a group.
+  static constexpr int size = 256;
+
   /// The memory outside this object. Inside, the compiler would keep its neighbours in memory too,
   /// because pointers write to it.
   using scratch = U[windows][digits];
@@ -30,27 +31,30 @@ class exponent_tally {
   LOWP_HOST_FN exponent_tally(scratch& memory, std::uint64_t* counts)
       : digits_(memory), counts_(counts) {}
 
-  /// Counts the magnitudes of a batch, which have this range.
+  /// Counts the magnitudes of a group, which have this range.
   template <class Range>
   LOWP_HOST_FN void add(std::uint32_t const* magnitudes, Range const& range) {
-    if (batches_ == 0) clear(range.largest());
-    ++batches_;
+    if (groups_ == 0) clear(range.largest());
+    ++groups_;
     int const least = range.has_below(end_of(chosen_ - 1)) ? 0 : chosen_;
     int const last = range.has_from(end_of(chosen_)) ? windows - 1 : chosen_;
     for (int i = least; i <= last; ++i)
       if (range.has_below(end_of(i)) && range.has_from(end_of(i - 1)))
         add_to(digits_[i], magnitudes, i);
-    if (batches_ == most_batches) [[unlikely]]
+    if (groups_ == most_groups) [[unlikely]]
       count();
   }
-  /// Moves the counts of all batches to `counts`. Call it after the last batch.
+  /// Moves the counts of all groups to `counts`. Call it after the last group.
   LOWP_HOST_FN void count() {
-    if (batches_ == 0) return;
+    if (groups_ == 0) return;
     for (int i = 0; i < windows; ++i) count(digits_[i], first(i));
-    batches_ = 0;
+    groups_ = 0;
   }
 
  private:
+  static constexpr int low_digits = __builtin_ctz(size / Isa::lanes);
+  static constexpr int most_groups = (1 << (digits - low_digits)) - 1;
+
   /// Returns the exponent field of the window's first bit, which may be below zero.
   LOWP_HOST_FN int first(int window) const { return offset_ + (window - 1) * width; }
   /// Returns the least magnitude above a window.
@@ -59,7 +63,7 @@ class exponent_tally {
     return field < 1 ? 1 : static_cast<std::uint32_t>(field < fields ? field : fields) << 23;
   }
 
-  /// Aligns a window with the largest number of the first batch. Elsewhere a tensor has larger
+  /// Aligns a window with the largest number of the first group. Elsewhere a tensor has larger
   /// numbers, but rarely much larger ones, and always smaller ones.
   LOWP_HOST_FN void clear(U const& largest) {
     constexpr int above = 6;
@@ -78,7 +82,7 @@ class exponent_tally {
     U const from = lanes::broadcast<U>(static_cast<std::uint32_t>(first(number)) << 23);
     U carry = carry_of<low_digits>(digit, magnitudes, from);
     for (int i = 0; i < low_digits; ++i) window[i] = digit[i];
-    for (int i = 0; batches_ >> i != 0; ++i) {
+    for (int i = 0; groups_ >> i != 0; ++i) {
       U& high = window[low_digits + i];
       U const both = high & carry;
       high = high ^ carry;
@@ -116,7 +120,7 @@ class exponent_tally {
 
   scratch& digits_;
   std::uint64_t* counts_;
-  int offset_ = 0, chosen_ = 0, batches_ = 0;
+  int offset_ = 0, chosen_ = 0, groups_ = 0;
 };
 
 }  // namespace lowp::simd
