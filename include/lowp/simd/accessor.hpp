@@ -32,6 +32,8 @@ template <class Isa, class Operand, nans Nans>
 class accessor {
   using T = typename Operand::type;
   using storage = typename storage_of<T>::type;
+  static constexpr bool is_rounded_when_read =
+      detail::plain_number<T> && !detail::is_always_a_float<T>;
 
  public:
   using registers = typename Isa::registers;
@@ -51,6 +53,10 @@ class accessor {
                  standard_special_codes<T::descriptor>(false);
     }
   }
+
+  /// The caller may begin several batches at once if the operand is not streamed.
+  static constexpr bool may_be_uncut = !Operand::is_random && !is_rounded_when_read;
+  LOWP_HOST_FN bool streams() const { return streams_; }
 
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
@@ -185,9 +191,6 @@ class accessor {
     constexpr std::size_t least = 16;
     return streams_ && valid * sizeof(T) % least == 0;
   }
-
-  static constexpr bool is_rounded_when_read =
-      detail::plain_number<T> && !detail::is_always_a_float<T>;
 
   // Streaming does not pay if random bits take longer than memory.
   static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;
