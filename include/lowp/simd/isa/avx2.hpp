@@ -60,13 +60,8 @@ struct avx2 : vector_masks<avx2> {
 
   template <class V>
   LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
-    typedef float half __attribute__((vector_size(16)));
-    half lower, upper;
-    __builtin_memcpy(&lower, &x.v, sizeof(lower));
-    __builtin_memcpy(&upper, reinterpret_cast<char const*>(&x.v) + sizeof(lower), sizeof(upper));
     V l, h;
-    asm("vcvtps2pd %1, %0" : "=x"(l) : "xm"(lower));
-    asm("vcvtps2pd %1, %0" : "=x"(h) : "xm"(upper));
+    LOWP_WIDEN(l, h, x);
     low = l;
     high = h;
   }

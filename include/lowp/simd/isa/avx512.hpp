@@ -98,13 +98,8 @@ struct avx512 {
   /// faster than taking a register apart.
   template <class V>
   LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
-    typedef float half __attribute__((vector_size(32)));
-    half lower, upper;
-    __builtin_memcpy(&lower, &x.v, sizeof(lower));
-    __builtin_memcpy(&upper, reinterpret_cast<char const*>(&x.v) + sizeof(lower), sizeof(upper));
     V l, h;
-    asm("vcvtps2pd %1, %0" : "=v"(l) : "vm"(lower));
-    asm("vcvtps2pd %1, %0" : "=v"(h) : "vm"(upper));
+    LOWP_WIDEN(l, h, x);
     low = l;
     high = h;
   }
