@@ -2,6 +2,7 @@
 // The accessor of one operand: loads, decodes, rounds, encodes and stores a range in lanes.
 #pragma once
 
+#include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/numbers.hpp>
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/random.hpp>
@@ -32,6 +33,8 @@ template <class Isa, class Operand, nans Nans>
 class accessor {
   using T = typename Operand::type;
   using storage = typename storage_of<T>::type;
+  static constexpr bool is_rounded_when_read =
+      detail::plain_number<T> && !detail::is_always_a_float<T>;
 
  public:
   using registers = typename Isa::registers;
@@ -51,6 +54,10 @@ class accessor {
                  standard_special_codes<T::descriptor>(false);
     }
   }
+
+  /// The caller may begin several batches at once if the operand is not streamed.
+  static constexpr bool may_be_uncut = !Operand::is_random && !is_rounded_when_read;
+  LOWP_HOST_FN bool streams() const { return streams_; }
 
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
@@ -165,6 +172,22 @@ class accessor {
       return {lanes::bits(result), lanes::greater(zero, zero)};
     }
   }
+  /// Rounds and stores two packs, if this operand is written.
+  LOWP_HOST_FN void store_pair(int k, F const& first, F const& second) {
+    if constexpr (stores_pairs) {
+      if (is_ieee_ && !lanes::any(Isa::unordered(first, second))) {
+        U const a = lanes::bits(first), b = lanes::bits(second);
+        typedef storage halves __attribute__((vector_size(2 * Isa::lanes * sizeof(storage))));
+        halves codes;
+        Isa::join(codes, detail::encode_in_range<T::descriptor>(a, a, operand_.rounding),
+                  detail::encode_in_range<T::descriptor>(b, b, operand_.rounding));
+        __builtin_memcpy(to(k), &codes, sizeof(codes));
+        return;
+      }
+    }
+    store<false>(k, first);
+    store<false>(k + Isa::lanes, second);
+  }
 
  private:
   LOWP_HOST_FN storage const* at(int k) const { return static_cast<storage const*>(at_) + k; }
@@ -186,11 +209,13 @@ class accessor {
     return streams_ && valid * sizeof(T) % least == 0;
   }
 
-  static constexpr bool is_rounded_when_read =
-      detail::plain_number<T> && !detail::is_always_a_float<T>;
-
   // Streaming does not pay if random bits take longer than memory.
   static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;
+
+  // Adding rounds every number to bfloat16, infinities included. A test for NaN serves two packs.
+  static constexpr bool stores_pairs = Operand::is_written && std::is_same_v<T, bfloat16> &&
+                                       std::is_same_v<decltype(Operand::rounding), nearest_even> &&
+                                       requires(F const& x) { Isa::unordered(x, x); };
 
   // The arguments of a backend's own instruction, if it has one.
   static constexpr bool leaves_nan = Nans == nans::canonical;

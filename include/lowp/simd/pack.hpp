@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace lowp::simd {
 
@@ -121,6 +122,25 @@ LOWP_HOST_FN mask<Isa> first_lanes(int count) {
   return lanes::greater(lanes::broadcast<word<Isa>>(static_cast<std::uint32_t>(count)),
                         lane_numbers);
 }
+
+// Widens two halves of a pack of floats. g++ reads halves of a recent load from memory, which is
+// faster than taking a register apart. clang would store and read what an assembly may read.
+#if defined(__clang__)
+template <class V, class F, int... I>
+LOWP_HOST_FN void widen_halves(V& low, V& high, F const& x, std::integer_sequence<int, I...>) {
+  low = __builtin_convertvector(__builtin_shufflevector(x.v, x.v, I...), V);
+  high = __builtin_convertvector(__builtin_shufflevector(x.v, x.v, (I + F::lanes / 2)...), V);
+}
+#define LOWP_WIDEN(low, high, x) \
+  widen_halves(low, high, x, std::make_integer_sequence<int, lanes / 2>())
+#else
+#define LOWP_WIDEN(low, high, x)                              \
+  typedef float half __attribute__((vector_size(2 * lanes))); \
+  half halves[2];                                             \
+  __builtin_memcpy(&halves, &x.v, sizeof(halves));            \
+  asm("vcvtps2pd %1, %0" : "=v"(low) : "vm"(halves[0]));      \
+  asm("vcvtps2pd %1, %0" : "=v"(high) : "vm"(halves[1]))
+#endif
 
 /// An order of bytes for VPSHUFB: in every four words, it moves the low halves before the high
 /// ones.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
+#include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/pack.hpp>
 
 #include <cstdint>
@@ -59,13 +60,8 @@ struct avx2 : vector_masks<avx2> {
 
   template <class V>
   LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
-    typedef float half __attribute__((vector_size(16)));
-    half lower, upper;
-    __builtin_memcpy(&lower, &x.v, sizeof(lower));
-    __builtin_memcpy(&upper, reinterpret_cast<char const*>(&x.v) + sizeof(lower), sizeof(upper));
     V l, h;
-    asm("vcvtps2pd %1, %0" : "=x"(l) : "xm"(lower));
-    asm("vcvtps2pd %1, %0" : "=x"(h) : "xm"(upper));
+    LOWP_WIDEN(l, h, x);
     low = l;
     high = h;
   }
@@ -186,11 +182,28 @@ struct avx2 : vector_masks<avx2> {
     halves::vector r;
     asm("vcvtps2ph $0, %1, %0" : "=x"(r) : "x"(x.v));
     codes.v = r;
-    return !LeavesNan || !any(nans(x));
+    return !LeavesNan || !any(unordered(x, x));
   }
-  LOWP_TARGET inline static integer<avx2> nans(reals const& x) {
+  /// Encodes, unless a lane is NaN.
+  template <bool>
+  LOWP_TARGET inline static bool encode(std::type_identity<bfloat16>, nearest_even mode,
+                                        halves& codes, reals const& x) {
+    if (any(unordered(x, x))) return false;
+    words const b = lowp::lanes::bits(x);
+    codes = detail::encode_in_range<bfloat16::descriptor>(b, b, mode).converted<std::uint16_t>();
+    return true;
+  }
+  /// Moves two packs of words below 2^16 to halves.
+  template <class V>
+  LOWP_TARGET inline static void join(V& halves, words const& low, words const& high) {
+    V r;
+    asm("vpackusdw %2, %1, %0\n\tvpermq $0xd8, %0, %0" : "=x"(r) : "x"(low.v), "x"(high.v));
+    halves = r;
+  }
+  /// Returns the lanes in which a or b is NaN.
+  LOWP_TARGET inline static integer<avx2> unordered(reals const& a, reals const& b) {
     integer<avx2>::vector r;
-    asm("vcmpunordps %1, %1, %0" : "=x"(r) : "x"(x.v));
+    asm("vcmpunordps %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));
     return integer<avx2>::of(r);
   }
   /// Replaces each NaN, as lanes::canonical does.
@@ -198,7 +211,7 @@ struct avx2 : vector_masks<avx2> {
     words nan;
     broadcast(nan.v, lowp::lanes::binary32_nan);
     reals::vector r;
-    asm("vblendvps %3, %2, %1, %0" : "=x"(r) : "x"(x.v), "x"(nan.v), "x"(nans(x).v));
+    asm("vblendvps %3, %2, %1, %0" : "=x"(r) : "x"(x.v), "x"(nan.v), "x"(unordered(x, x).v));
     return reals::of(r);
   }
   /// Stores a register's bytes at an aligned address, around the caches.

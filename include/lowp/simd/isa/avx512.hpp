@@ -68,6 +68,7 @@ struct avx512 {
   // clang-format off
   LOWP_INSTRUCTION(equal,   bitmask, "k", words,   "v", "vpcmpeqd")
   LOWP_INSTRUCTION(greater, bitmask, "k", words,   "v", "vpcmpgtd")
+  LOWP_INSTRUCTION(unordered, bitmask, "k", reals, "v", "vcmpunordps")
   LOWP_INSTRUCTION(max,     words,   "v", words,   "v", "vpmaxsd")
   LOWP_INSTRUCTION(min,     words,   "v", words,   "v", "vpminsd")
   LOWP_INSTRUCTION(mask_and,    bitmask, "k", bitmask, "k", "kandw")
@@ -97,13 +98,8 @@ struct avx512 {
   /// faster than taking a register apart.
   template <class V>
   LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
-    typedef float half __attribute__((vector_size(32)));
-    half lower, upper;
-    __builtin_memcpy(&lower, &x.v, sizeof(lower));
-    __builtin_memcpy(&upper, reinterpret_cast<char const*>(&x.v) + sizeof(lower), sizeof(upper));
     V l, h;
-    asm("vcvtps2pd %1, %0" : "=v"(l) : "vm"(lower));
-    asm("vcvtps2pd %1, %0" : "=v"(h) : "vm"(upper));
+    LOWP_WIDEN(l, h, x);
     low = l;
     high = h;
   }
@@ -137,8 +133,7 @@ struct avx512 {
     asm("vpsllvd %2, %1, %0" : "=v"(r) : "v"(one.v), "v"(n.v));
     power.v = r;
   }
-  /// Adds bits as vector_masks does. The tables are the exclusive or of three bits and their
-  /// majority.
+  /// Adds bits as vector_masks does: the exclusive or of three bits, and their majority.
   LOWP_TARGET inline static void add_bits(words& sum, words& carry, words const& a,
                                           words const& b) {
     words::vector s = sum.v, c = sum.v;
@@ -187,8 +182,7 @@ struct avx512 {
     v = r;
   }
   LOWP_TARGET inline static void hide(auto& v) { LOWP_HIDE(v); }
-  /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
-  /// of `high`: see avx2.hpp.
+  /// Multiplies the low halves of 64-bit lanes: see avx2.hpp.
   template <class V>
   LOWP_TARGET inline static void mul_wide(V& low, V& high, V const& a, V const& b) {
     V l, h;
@@ -205,8 +199,7 @@ struct avx512 {
     asm("vpternlogd $0x96, %2%{1to16%}, %1, %0" : "+v"(r) : "v"(b), "m"(key));
     v = r;
   }
-  /// Makes the numbers of 16 bits of Philox blocks (see random.hpp): those of even and those of odd
-  /// lanes.
+  /// Makes numbers of 16 bits of Philox blocks, of even and of odd lanes: see random.hpp.
   template <class V>
   LOWP_TARGET inline static void numbers(V& even, V& odd, V const (&word)[4]) {
     V first, second, e, o;
@@ -218,6 +211,17 @@ struct avx512 {
     asm("vpshufb %1, %0, %0" : "+v"(o) : "m"(low_halves_first<avx512>));
     even = e;
     odd = o;
+  }
+  /// Moves two packs of words below 2^16 to halves.
+  template <class V>
+  LOWP_TARGET inline static void join(V& halves, words const& low, words const& high) {
+    typedef std::uint64_t pieces __attribute__((vector_size(64)));
+    pieces const order = {0, 2, 4, 6, 1, 3, 5, 7};
+    V r;
+    asm("vpackusdw %2, %1, %0\n\tvpermq %0, %3, %0"
+        : "=&v"(r)
+        : "v"(low.v), "v"(high.v), "v"(order));
+    halves = r;
   }
   // F16C: VCVTPH2PS and VCVTPS2PH give the same bits as the codec, NaN and subnormals included.
   using halves = pack<std::uint16_t, avx512>;
