@@ -67,10 +67,17 @@ struct lane<simd::block_words<Isa>> {
 namespace lowp::simd {
 
 template <class Isa>
-LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, block_words<Isa> const& b) {
-  block_words<Isa> w;
+LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, std::uint32_t b) {
+  block_words<Isa> w = lane<block_words<Isa>>::broadcast(b);
   LOWP_UNROLL
-  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] + b.v[i];
+  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] + w.v[i];
+  return w;
+}
+template <class Isa>
+LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t b) {
+  block_words<Isa> w = lane<block_words<Isa>>::broadcast(b);
+  LOWP_UNROLL
+  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] ^ w.v[i];
   return w;
 }
 
@@ -94,7 +101,7 @@ LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& k
   W first;
   __builtin_memcpy(&first.v, &order_of_blocks<Isa>, sizeof(first.v));
   W w[4];
-  source.words(w, first + lane<W>::broadcast(static_cast<std::uint32_t>(counter)), counter, keys);
+  source.words(w, first + static_cast<std::uint32_t>(counter), counter, keys);
 
   // A block is eight numbers of 16 bits: the low halves of its words, then the high halves.
   LOWP_UNROLL
