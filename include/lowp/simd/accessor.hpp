@@ -53,7 +53,8 @@ class accessor {
   }
 
   template <bool Prefetches>
-  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
+                          [[maybe_unused]] batch_start<registers>&& start = {}) {
     at_ = operand_.data + first;
     if (has_part_of_pack(valid)) {
       constexpr std::size_t lanes = Isa::lanes;
@@ -65,7 +66,7 @@ class accessor {
       if (is_streamed_now(valid)) at_ = staged_;
     }
     if constexpr (Operand::is_random) {
-      if (random_.is_on()) random_.next();
+      if (random_.is_on()) random_.next(static_cast<batch_start<registers>&&>(start));
     }
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
@@ -208,7 +209,9 @@ class accessor {
     LOWP_HOST_FN explicit maybe_random(detail::random_origin const& origin)
         : is_on_(origin.is_on), batches_(origin.source, origin.offset) {}
     LOWP_HOST_FN bool is_on() const { return detail::draws_bits<rounding> || is_on_; }
-    LOWP_HOST_FN void next() { bits_ = batches_.next(); }
+    LOWP_HOST_FN void next(batch_start<registers>&& start) {
+      bits_ = batches_.next(static_cast<batch_start<registers>&&>(start));
+    }
     LOWP_HOST_FN U lanes(int k) const {
       return is_on() ? U::load(bits_ + k) : lowp::lanes::broadcast<U>(0);
     }

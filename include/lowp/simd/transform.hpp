@@ -85,7 +85,8 @@ struct element_call {
     constexpr std::size_t step = batch<Isa>;
     for (std::size_t first = 0; first < count; first += step) {
       std::size_t const valid = count - first < step ? count - first : step;
-      (accessors.template begin<(Operand::is_random || ...)>(first, valid), ...);
+      batch_start<typename Isa::registers> start;
+      (accessors.template begin<(Operand::is_random || ...)>(first, valid, std::move(start)), ...);
       if constexpr (may_add_batch<totals_type>) {
         if (valid == step && totals.template add_batch<(holds_narrow<Operand> && ...)>(
                                  read_batch<Isa, Function, Accessor...>(function, accessors...)))
