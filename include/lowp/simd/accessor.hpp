@@ -28,6 +28,9 @@ struct staging {
 
 using detail::nans;
 
+template <class Operand>
+using rounding_type = std::remove_cv_t<decltype(Operand::rounding)>;
+
 template <class Isa, class Operand, nans Nans>
 class accessor {
   using T = typename Operand::type;
@@ -126,6 +129,43 @@ class accessor {
     }
   }
 
+  // A word of two bfloat16 holds the upper halves of two floats: two packs need no instruction that
+  // widens or narrows. To nearest, an instruction of a backend would be faster.
+  static constexpr bool is_paired = [] {
+    if constexpr (narrow<T> && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+      return detail::has_last_place_of_floats<T> &&
+             (!Operand::is_written || detail::draws_bits<rounding_type<Operand>>);
+    else
+      return false;
+  }();
+  /// Loads two packs: the elements at even places from element k of the batch, and those at odd
+  /// ones.
+  LOWP_HOST_FN void load_pair(int k, F& even, F& odd) const {
+    U words = lanes::broadcast<U>(0);
+    if constexpr (Operand::is_read) __builtin_memcpy(&words.v, at(k), sizeof(words.v));
+    even = lanes::from_bits<F>(words << 16);
+    odd = lanes::from_bits<F>(words & upper_half);
+  }
+  LOWP_HOST_FN void store_pair(int k, F const& even, F const& odd) {
+    if constexpr (Operand::is_written) {
+      using detail::all_ordinary, detail::encode;
+      U words, drawn;
+      __builtin_memcpy(&drawn.v, random_.at(k), sizeof(drawn.v));
+      U const low = lanes::bits(even), low_random = drawn & ~upper_half;
+      U const high = lanes::bits(odd), high_random = drawn >> 16;
+      constexpr format to_format = T::descriptor;
+      if (results_.continues && all_ordinary<to_format>(lanes::magnitude(even), low) &&
+          all_ordinary<to_format>(lanes::magnitude(odd), high)) [[likely]] {
+        words = (low + low_random) >> 16 | ((high + high_random) & upper_half);
+      } else {
+        auto const& mode = operand_.rounding;
+        words = encode<to_format>(low, low_random, mode, results_).code |
+                encode<to_format>(high, high_random, mode, results_).code << 16;
+      }
+      __builtin_memcpy(to(k), &words.v, sizeof(words.v));
+    }
+  }
+
   /// Stores a code unchanged, for a caller that rounds elsewhere with random_bits.
   LOWP_HOST_FN void store_code(int k, U const& code) {
     if constexpr (narrow<T>)
@@ -168,6 +208,8 @@ class accessor {
   }
 
  private:
+  static constexpr std::uint32_t upper_half = 0xffff0000;
+
   LOWP_HOST_FN storage const* at(int k) const { return static_cast<storage const*>(at_) + k; }
   LOWP_HOST_FN storage* to(int k) { return static_cast<storage*>(const_cast<void*>(at_)) + k; }
 
@@ -197,7 +239,7 @@ class accessor {
   static constexpr bool leaves_nan = Nans == nans::canonical;
   using raw = pack<storage, registers>;
   using tag = std::type_identity<T>;
-  using rounding = std::remove_cv_t<decltype(Operand::rounding)>;
+  using rounding = rounding_type<Operand>;
 
   struct no_random {
     LOWP_HOST_FN explicit no_random(detail::random_origin const&) {}

@@ -93,7 +93,11 @@ struct element_call {
           continue;
       }
       auto const left = static_cast<int>(valid);
-      for (int k = 0; k < left; k += Isa::lanes)
+      int k = 0;
+      if constexpr (is_paired<Accessor...>)
+        for (; k + 2 * Isa::lanes <= left; k += 2 * Isa::lanes)
+          pair<Isa>(function, k, std::index_sequence_for<Accessor...>{}, accessors...);
+      for (; k < left; k += Isa::lanes)
         elements<Isa>(function, k, left, totals, std::index_sequence_for<Accessor...>{},
                       accessors...);
       (accessors.end(first, valid), ...);
@@ -104,6 +108,26 @@ struct element_call {
       totals.finish(count);
     else if constexpr (is_reported)
       report->add(totals.total(count));
+  }
+
+  // Pairs have their elements in another order than a report's sums. They pay beside random bits.
+  template <class... Accessor>
+  static constexpr bool is_paired = [] {
+    if constexpr (requires { requires(std::remove_cvref_t<Accessor>::is_paired && ...); })
+      return std::is_same_v<Report, no_report> && (Operand::is_random || ...);
+    else
+      return false;
+  }();
+  /// Computes two packs: the elements at even places, and those at odd ones.
+  template <class Isa, class Function, std::size_t... I, class... Accessor>
+  LOWP_HOST_FN static void pair(Function const& function, int k, std::index_sequence<I...>,
+                                Accessor&... accessors) {
+    using F = pack<float, typename Isa::registers>;
+    F even[sizeof...(I)], odd[sizeof...(I)];
+    (accessors.load_pair(k, even[I], odd[I]), ...);
+    function(even[I]...);
+    function(odd[I]...);
+    (accessors.store_pair(k, even[I], odd[I]), ...);
   }
 
   template <class Isa, class Function, class Totals, std::size_t... I, class Parameter,
