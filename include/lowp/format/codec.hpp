@@ -183,12 +183,15 @@ inline constexpr bool expects_subnormals =
     lane<U>::computes_exactly && F.has_zero() && F.min_exponent() >= -3;
 
 /// Returns true if all lanes are finite and, unless F's exponents are binary32's, normal in
-/// binary32 and F.
+/// binary32 and F. `a` are the magnitudes of the patterns b.
 template <format F, class U>
-LOWP_FN constexpr bool all_ordinary(U const& a) {
+LOWP_FN constexpr bool all_ordinary(U const& a, [[maybe_unused]] U const& b) {
   using namespace lanes;
   if constexpr (F.min_exponent() == -126) {
-    return !any(greater(a, broadcast<U>(binary32_infinity - 1)));
+    if constexpr (requires { lane<U>::any_special(b); })
+      return !lane<U>::any_special(b);
+    else
+      return !any(greater(a, broadcast<U>(binary32_infinity - 1)));
   } else {  // one comparison: below the least, the subtraction wraps to a large number
     constexpr int field = F.min_exponent() + 127;
     constexpr auto least = static_cast<std::uint32_t>(field > 1 ? field : 1) << 23;
@@ -207,7 +210,7 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
   using mask = std::remove_cv_t<decltype(negative)>;
   if constexpr (F.is_truncated_binary32()) {  // the sign may stay where it is
     constexpr int dropped = 32 - F.bits();
-    if (s.continues && all_ordinary<F>(a)) [[likely]] {
+    if (s.continues && all_ordinary<F>(a, b)) [[likely]] {
       U const odd = (b >> dropped) & 1;
       U const code = (b + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
       return encoded<U, mask>{code, greater(code & F.magnitude_mask(), broadcast<U>(F.max_code()))};
@@ -215,7 +218,7 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
   }
   U const sign = (b >> (32 - F.bits())) & F.sign_mask();
   if constexpr (F.has_sign && !expects_subnormals<F, U>)
-    if (all_ordinary<F>(a)) [[likely]]
+    if (all_ordinary<F>(a, b)) [[likely]]
       return encoded_finite<F, R>(round_normal<F>(a, negative, random, rounding), sign, negative,
                                   s);
   U const magnitude = round_magnitude<F>(a, negative, random, rounding);

@@ -25,6 +25,34 @@ struct philox_keys {
   }
 };
 
+namespace detail {
+
+inline constexpr std::uint32_t philox_multiplier0 = 0xD2511F53, philox_multiplier1 = 0xCD9E8D57;
+
+/// Computes the rounds after the first ones.
+template <int First, class U>
+LOWP_FN constexpr void philox_rounds(U (&word)[4], philox_keys const& keys, int rounds) {
+  LOWP_UNROLL
+  for (int i = First; i < 10; ++i) {
+    if (i == 7 && rounds == 7) return;
+    auto const product0 = lanes::mul_wide(word[0], philox_multiplier0);
+    auto const product1 = lanes::mul_wide(word[2], philox_multiplier1);
+    word[0] = lanes::xor3(product1.high, word[1], keys.round[i][0]);
+    word[1] = product1.low;
+    word[2] = lanes::xor3(product0.high, word[3], keys.round[i][1]);
+    word[3] = product0.low;
+  }
+}
+
+/// The words of a block that do not depend on the draw: two of one round, and one product of the
+/// next.
+template <class U>
+struct philox_start {
+  U word1, word3, high, low;
+};
+
+}  // namespace detail
+
 // The name is in parentheses, because Random123 has a macro with arguments of the same name.
 
 /// Computes 7 or 10 rounds of Philox4x32 on lanes: word[0..3] is the counter first and the random
@@ -32,17 +60,7 @@ struct philox_keys {
 /// J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 template <class U>
 LOWP_FN constexpr void(philox4x32)(U (&word)[4], philox_keys const& keys, int rounds = 10) {
-  constexpr std::uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
-  LOWP_UNROLL
-  for (int i = 0; i < 10; ++i) {
-    if (i == 7 && rounds == 7) return;
-    auto const product0 = lanes::mul_wide(word[0], multiplier0);
-    auto const product1 = lanes::mul_wide(word[2], multiplier1);
-    word[0] = lanes::xor3(product1.high, word[1], keys.round[i][0]);
-    word[1] = product1.low;
-    word[2] = lanes::xor3(product0.high, word[3], keys.round[i][1]);
-    word[3] = product0.low;
-  }
+  detail::philox_rounds<0>(word, keys, rounds);
 }
 
 /// Computes one block. Known answer: counter 0, key 0 -> 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
@@ -78,20 +96,37 @@ struct random_source {
     return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
   }
 
-  /// Computes the random words of several blocks, in lanes. `low` holds the low words of their
-  /// counters, and `keys` are keys().
+  /// Computes the first three rounds of several blocks, in lanes, as far as all draws share them.
+  /// `low` holds the low words of their counters, and `keys` are keys(). The stream, words 2 and 3,
+  /// is the same in all lanes: half of the products of two rounds are numbers.
   template <class U>
-  LOWP_FN constexpr void words(U (&word)[4], U low, std::uint64_t counter_of_any,
-                               philox_keys const& keys) const {
-    word[0] = low;
-    word[1] = lanes::broadcast<U>(static_cast<std::uint32_t>(counter_of_any >> 32));
-    word[2] = lanes::broadcast<U>(static_cast<std::uint32_t>(stream));
-    word[3] = lanes::broadcast<U>(static_cast<std::uint32_t>(stream >> 32));
-    (philox4x32)(word, keys, rounds);
+  LOWP_FN constexpr detail::philox_start<U> start(U const& low, philox_keys const& keys) const {
+    auto const of_low = lanes::mul_wide(low, detail::philox_multiplier0);
+    auto const of_2 = lanes::mul_wide(of_low.high ^ (high_half(stream) ^ keys.round[0][1]),
+                                      detail::philox_multiplier1);
+    std::uint32_t const uniform = low_half(of_stream()) ^ keys.round[1][0];
+    auto const of_0 = lanes::mul_wide(of_2.high ^ uniform, detail::philox_multiplier0);
+    return {of_2.low, of_low.low, of_0.high, of_0.low};
+  }
+  /// Computes the random words from the start of their blocks.
+  template <class U>
+  LOWP_FN constexpr void words(U (&word)[4], detail::philox_start<U> const& start,
+                               std::uint64_t counter_of_any, philox_keys const& keys) const {
+    std::uint32_t const uniform =
+        high_half(of_stream()) ^ high_half(counter_of_any) ^ keys.round[0][0];
+    std::uint64_t const of_uniform = std::uint64_t{uniform} * detail::philox_multiplier0;
+    auto const of_2 = lanes::mul_wide(start.word3 ^ (high_half(of_uniform) ^ keys.round[1][1]),
+                                      detail::philox_multiplier1);
+    word[0] = lanes::xor3(of_2.high, start.word1, keys.round[2][0]);
+    word[1] = of_2.low;
+    word[2] = start.high ^ (low_half(of_uniform) ^ keys.round[2][1]);
+    word[3] = start.low;
+    detail::philox_rounds<3>(word, keys, rounds);
   }
   template <class U>
-  LOWP_FN constexpr void words(U (&word)[4], U low, std::uint64_t counter_of_any) const {
-    words(word, low, counter_of_any, keys());
+  LOWP_FN constexpr void words(U (&word)[4], U const& low, std::uint64_t counter_of_any,
+                               philox_keys const& keys) const {
+    words(word, start(low, keys), counter_of_any, keys);
   }
 
   /// Returns the 16 bits of one element, from a block of four words:
@@ -102,9 +137,20 @@ struct random_source {
   LOWP_FN constexpr std::uint32_t operator()(std::uint64_t index) const {
     std::uint32_t word[4] = {};
     std::uint64_t const block = counter(index);
-    words(word, static_cast<std::uint32_t>(block), block);
+    words(word, low_half(block), block, keys());
     std::uint64_t const element = index % elements_per_block;
     return word[element % 4] >> (element < 4 ? 0 : 16) & 0xffff;
+  }
+
+ private:
+  LOWP_FN static constexpr std::uint32_t low_half(std::uint64_t x) {
+    return static_cast<std::uint32_t>(x);
+  }
+  LOWP_FN static constexpr std::uint32_t high_half(std::uint64_t x) {
+    return static_cast<std::uint32_t>(x >> 32);
+  }
+  LOWP_FN constexpr std::uint64_t of_stream() const {
+    return (stream & 0xffffffff) * detail::philox_multiplier1;
   }
 };
 

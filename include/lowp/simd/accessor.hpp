@@ -2,9 +2,9 @@
 // The accessor of one operand: loads, decodes, rounds, encodes and stores a range in lanes.
 #pragma once
 
-#include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/numbers.hpp>
 #include <lowp/simd/operand.hpp>
+#include <lowp/simd/pairs.hpp>
 #include <lowp/simd/random.hpp>
 #include <lowp/simd/streaming.hpp>
 
@@ -28,6 +28,9 @@ struct staging {
 };
 
 using detail::nans;
+
+template <class Operand>
+using rounding_type = std::remove_cv_t<decltype(Operand::rounding)>;
 
 template <class Isa, class Operand, nans Nans>
 class accessor {
@@ -60,7 +63,8 @@ class accessor {
   LOWP_HOST_FN bool streams() const { return streams_; }
 
   template <bool Prefetches>
-  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
+                          [[maybe_unused]] batch_start<registers>&& start = {}) {
     at_ = operand_.data + first;
     if (has_part_of_pack(valid)) {
       constexpr std::size_t lanes = Isa::lanes;
@@ -72,7 +76,7 @@ class accessor {
       if (is_streamed_now(valid)) at_ = staged_;
     }
     if constexpr (Operand::is_random) {
-      if (random_.is_on()) random_.next();
+      if (random_.is_on()) random_.next(static_cast<batch_start<registers>&&>(start));
     }
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
@@ -132,6 +136,27 @@ class accessor {
     }
   }
 
+  /// True if two packs may be loaded and stored as words of two elements: see pairs.hpp. To nearest,
+  /// a backend's instruction would be faster.
+  static constexpr bool has_words = [] {
+    if constexpr (narrow<T> && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+      return detail::has_last_place_of_floats<T> &&
+             (!Operand::is_written || detail::draws_bits<rounding_type<Operand>>);
+    else
+      return false;
+  }();
+  template <bool IsOfWords>
+  LOWP_HOST_FN void load_pair(int k, F& first, F& second) const {
+    if constexpr (IsOfWords && Operand::is_read) {
+      auto const words = word_of_elements<U>(at(k));
+      first = lanes::from_bits<F>(words << 16);
+      second = lanes::from_bits<F>(words & upper_half);
+    } else {
+      first = load(k);
+      second = load(k + Isa::lanes);
+    }
+  }
+
   /// Stores a code unchanged, for a caller that rounds elsewhere with random_bits.
   LOWP_HOST_FN void store_code(int k, U const& code) {
     if constexpr (narrow<T>)
@@ -173,20 +198,19 @@ class accessor {
     }
   }
   /// Rounds and stores two packs, if this operand is written.
+  template <bool IsOfWords>
   LOWP_HOST_FN void store_pair(int k, F const& first, F const& second) {
-    if constexpr (stores_pairs) {
-      if (is_ieee_ && !lanes::any(Isa::unordered(first, second))) {
-        U const a = lanes::bits(first), b = lanes::bits(second);
-        typedef storage halves __attribute__((vector_size(2 * Isa::lanes * sizeof(storage))));
-        halves codes;
-        Isa::join(codes, detail::encode_in_range<T::descriptor>(a, a, operand_.rounding),
-                  detail::encode_in_range<T::descriptor>(b, b, operand_.rounding));
-        __builtin_memcpy(to(k), &codes, sizeof(codes));
-        return;
+    if constexpr (IsOfWords && Operand::is_written) {
+      store_words<T::descriptor>(to(k), first, second, word_of_elements<U>(random_.at(k)),
+                                 operand_.rounding, results_);
+    } else {
+      if constexpr (stores_in_order) {
+        auto const& mode = operand_.rounding;
+        if (is_ieee_ && store_in_order<Isa, T::descriptor>(to(k), first, second, mode)) return;
       }
+      store<false>(k, first);
+      store<false>(k + Isa::lanes, second);
     }
-    store<false>(k, first);
-    store<false>(k + Isa::lanes, second);
   }
 
  private:
@@ -212,16 +236,15 @@ class accessor {
   // Streaming does not pay if random bits take longer than memory.
   static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;
 
-  // Adding rounds every number to bfloat16, infinities included. A test for NaN serves two packs.
-  static constexpr bool stores_pairs = Operand::is_written && std::is_same_v<T, bfloat16> &&
-                                       std::is_same_v<decltype(Operand::rounding), nearest_even> &&
-                                       requires(F const& x) { Isa::unordered(x, x); };
+  static constexpr bool stores_in_order = Operand::is_written && std::is_same_v<T, bfloat16> &&
+                                          std::is_same_v<rounding_type<Operand>, nearest_even> &&
+                                          requires(F const& x) { Isa::unordered(x, x); };
 
   // The arguments of a backend's own instruction, if it has one.
   static constexpr bool leaves_nan = Nans == nans::canonical;
   using raw = pack<storage, registers>;
   using tag = std::type_identity<T>;
-  using rounding = std::remove_cv_t<decltype(Operand::rounding)>;
+  using rounding = rounding_type<Operand>;
 
   struct no_random {
     LOWP_HOST_FN explicit no_random(detail::random_origin const&) {}
@@ -233,7 +256,9 @@ class accessor {
     LOWP_HOST_FN explicit maybe_random(detail::random_origin const& origin)
         : is_on_(origin.is_on), batches_(origin.source, origin.offset) {}
     LOWP_HOST_FN bool is_on() const { return detail::draws_bits<rounding> || is_on_; }
-    LOWP_HOST_FN void next() { bits_ = batches_.next(); }
+    LOWP_HOST_FN void next(batch_start<registers>&& start) {
+      bits_ = batches_.next(static_cast<batch_start<registers>&&>(start));
+    }
     LOWP_HOST_FN U lanes(int k) const {
       return is_on() ? U::load(bits_ + k) : lowp::lanes::broadcast<U>(0);
     }

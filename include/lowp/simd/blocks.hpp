@@ -49,9 +49,10 @@ class accessor<Isa, blocked<T, Block, A, R>, Nans> {
   }
 
   template <bool Prefetches>
-  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
+                          batch_start<registers>&& start = {}) {
     first_ = first;
-    codes_.template begin<Prefetches>(first, valid);
+    codes_.template begin<Prefetches>(first, valid, static_cast<batch_start<registers>&&>(start));
     if constexpr (operand_type::is_random)
       for (int k = 0; k < batch<Isa>; k += Isa::lanes)
         codes_.random_bits(k).store(random_ + (first + static_cast<std::size_t>(k)) % capacity);

@@ -45,8 +45,9 @@ class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
         codec_(operand.layout, rounding_, std::get<Layout::rounded>(operand.parts).policy, Nans) {}
 
   template <bool Prefetches>
-  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
-    (part<I>::accessor.template begin<Prefetches>(first, valid), ...);
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
+                          batch_start<registers>&& start = {}) {
+    (part<I>::accessor.template begin<Prefetches>(first, valid, std::move(start)), ...);
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
     (part<I>::accessor.end(first, valid), ...);

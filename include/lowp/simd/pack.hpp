@@ -192,6 +192,12 @@ struct lane<simd::word<Isa>> {
   }
   LOWP_HOST_FN static U max(U const& a, U const& b) { return Isa::max(a, b); }
   LOWP_HOST_FN static U min(U const& a, U const& b) { return Isa::min(a, b); }
+  /// Returns true if a pattern is that of an infinity or a NaN. A backend may have no such test.
+  LOWP_HOST_FN static bool any_special(U const& a)
+    requires requires { Isa::any_special(a); }
+  {
+    return Isa::any_special(a);
+  }
   LOWP_HOST_FN static auto to_real(U const& a) {
     return simd::integer<Isa>::of((signed_vector)a.v).template converted<float>();
   }

@@ -67,10 +67,17 @@ struct lane<simd::block_words<Isa>> {
 namespace lowp::simd {
 
 template <class Isa>
-LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, block_words<Isa> const& b) {
-  block_words<Isa> w;
+LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, std::uint32_t b) {
+  block_words<Isa> w = lane<block_words<Isa>>::broadcast(b);
   LOWP_UNROLL
-  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] + b.v[i];
+  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] + w.v[i];
+  return w;
+}
+template <class Isa>
+LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t b) {
+  block_words<Isa> w = lane<block_words<Isa>>::broadcast(b);
+  LOWP_UNROLL
+  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] ^ w.v[i];
   return w;
 }
 
@@ -85,16 +92,36 @@ inline constexpr auto order_of_blocks = [] {
   return number;
 }();
 
+/// The start of a batch's blocks, for every operand of a kernel whose draw shares it.
+template <class Isa>
+struct batch_start {
+  detail::philox_start<block_words<Isa>> blocks;
+  std::uint64_t seed, stream, index;
+  bool is_made = false;
+
+  LOWP_HOST_FN batch_start() {}  // does not fill the blocks with zeros
+  LOWP_HOST_FN void make(random_source const& source, philox_keys const& keys,
+                         std::uint64_t first) {
+    if (is_made && seed == source.seed && stream == source.stream && index == first) return;
+    using W = block_words<Isa>;
+    W order;
+    __builtin_memcpy(&order.v, &order_of_blocks<Isa>, sizeof(order.v));
+    blocks = source.start(order + static_cast<std::uint32_t>(source.counter(first)), keys);
+    seed = source.seed;
+    stream = source.stream;
+    index = first;
+    is_made = true;
+  }
+};
+
 /// Computes the bits of a batch of elements from `index`, a multiple of the batch.
 template <class Isa>
 LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& keys,
-                               std::uint64_t index, std::uint16_t* bits) {
+                               std::uint64_t index, batch_start<Isa>& start, std::uint16_t* bits) {
   using W = block_words<Isa>;
-  std::uint64_t const counter = source.counter(index);
-  W first;
-  __builtin_memcpy(&first.v, &order_of_blocks<Isa>, sizeof(first.v));
   W w[4];
-  source.words(w, first + lane<W>::broadcast(static_cast<std::uint32_t>(counter)), counter, keys);
+  start.make(source, keys, index);
+  source.words(w, start.blocks, source.counter(index), keys);
 
   // A block is eight numbers of 16 bits: the low halves of its words, then the high halves.
   LOWP_UNROLL
@@ -126,10 +153,10 @@ class random_batches {
     if (shift_ != 0) Isa::enter(first_refill{*this});
   }
 
-  /// Returns the bits of the next batch<Isa> elements.
-  LOWP_HOST_FN std::uint16_t const* next() {
+  /// Returns the bits of the next batch<Isa> elements. `start` is that of another operand, or new.
+  LOWP_HOST_FN std::uint16_t const* next(batch_start<Isa>&& start = {}) {
     if (shift_ != 0) __builtin_memcpy(bits_, bits_ + batch<Isa>, sizeof(bits_) / 2);
-    refill();
+    refill(start);
     return bits_ + (shift_ != 0 ? shift_ : batch<Isa>);
   }
 
@@ -138,12 +165,13 @@ class random_batches {
     random_batches& batches;
     template <class>
     LOWP_HOST_FN void body() const {
-      batches.refill();
+      batch_start<Isa> start;
+      batches.refill(start);
     }
   };
   LOWP_HOST_FN std::uint64_t shift() const { return static_cast<std::uint64_t>(shift_); }
-  LOWP_HOST_FN void refill() {
-    random_batch<Isa>(source_, keys_, index_, bits_ + batch<Isa>);
+  LOWP_HOST_FN void refill(batch_start<Isa>& start) {
+    random_batch<Isa>(source_, keys_, index_, start, bits_ + batch<Isa>);
     index_ += batch<Isa>;
   }
 

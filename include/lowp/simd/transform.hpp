@@ -91,7 +91,8 @@ struct element_call {
     for (std::size_t first = 0; first < count; first += valid) {
       std::size_t const rest = count - first;
       valid = rest < step ? rest : rest < longest ? rest - rest % step : longest;
-      (accessors.template begin<(Operand::is_random || ...)>(first, valid), ...);
+      batch_start<typename Isa::registers> start;
+      (accessors.template begin<(Operand::is_random || ...)>(first, valid, std::move(start)), ...);
       if constexpr (may_add_batch<totals_type>) {
         if (valid == step && totals.template add_batch<(holds_narrow<Operand> && ...)>(
                                  read_batch<Isa, Function, Accessor...>(function, accessors...)))
@@ -99,11 +100,14 @@ struct element_call {
       }
       auto const left = static_cast<int>(valid);
       constexpr std::index_sequence_for<Accessor...> each;
+      constexpr bool is_of_words = has_words<std::remove_cvref_t<Accessor>...>;
       int k = 0;
+      [[maybe_unused]] int const pairs = left - left % (2 * Isa::lanes);
+      if constexpr (is_of_words)
+        for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, true>(function, k, each, accessors...);
       if constexpr (is_short) {
         LOWP_UNROLL_BY_TWO
-        for (; k <= left - 2 * Isa::lanes; k += 2 * Isa::lanes)
-          pairs<Isa>(function, k, each, accessors...);
+        for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, each, accessors...);
       }
       for (; k < left; k += Isa::lanes)
         elements<Isa>(function, k, left, totals, each, accessors...);
@@ -149,15 +153,16 @@ struct element_call {
     }
   }
 
-  /// Takes two packs at once: a backend may round two for less than twice the price.
-  template <class Isa, class Function, std::size_t... I, class... Accessor>
-  LOWP_HOST_FN static void pairs(Function const& function, int k, std::index_sequence<I...>,
-                                 Accessor&... accessors) {
+  /// Computes two packs at once, for less than twice the price of one.
+  template <class Isa, bool IsOfWords, class Function, std::size_t... I, class... Accessor>
+  LOWP_HOST_FN static void pair(Function const& function, int k, std::index_sequence<I...>,
+                                Accessor&... accessors) {
     using F = pack<float, typename Isa::registers>;
-    F first[] = {accessors.load(k)...}, second[] = {accessors.load(k + Isa::lanes)...};
+    F first[sizeof...(I)], second[sizeof...(I)];
+    (accessors.template load_pair<IsOfWords>(k, first[I], second[I]), ...);
     function(first[I]...);
     function(second[I]...);
-    (accessors.store_pair(k, first[I], second[I]), ...);
+    (accessors.template store_pair<IsOfWords>(k, first[I], second[I]), ...);
   }
 
   template <bool Tells, class F, std::size_t N, std::size_t... I, class Parameter,
@@ -181,6 +186,15 @@ struct element_call {
       return false;
   }();
   static constexpr std::size_t uncut = 1 << 16;
+  // Pairs of words have their elements in another order than a report's sums. They pay beside
+  // random bits.
+  template <class... Accessor>
+  static constexpr bool has_words = [] {
+    if constexpr (requires { requires(Accessor::has_words && ...); })
+      return !is_reported && (Operand::is_random || ...);
+    else
+      return false;
+  }();
 
   // Totals that take batches define of_batches. Their add_batch returns false if the caller must
   // add pack by pack.

@@ -241,12 +241,15 @@ struct avx512 {
     return !LeavesNan || !any_of < quiet_nan | signaling_nan > (x);
   }
   // The classes of VFPCLASSPS (Intel SDM volume 2).
-  static constexpr int quiet_nan = 0x01, signaling_nan = 0x80, subnormal = 0x20;
+  static constexpr int quiet_nan = 0x01, infinity = 0x18, signaling_nan = 0x80, subnormal = 0x20;
   template <int Classes>
   LOWP_TARGET inline static bool any_of(reals const& x) {
     std::uint16_t found;
     asm("vfpclassps %2, %1, %0" : "=k"(found) : "v"(x.v), "i"(Classes));
     return found != 0;
+  }
+  LOWP_TARGET inline static bool any_special(words const& x) {
+    return any_of < quiet_nan | signaling_nan | infinity > (reals::of((reals::vector)x.v));
   }
   /// Replaces each NaN, as lanes::canonical does. The table has a digit for each kind of number,
   /// with the NaNs at the right. For 1 the result is x, for 0 it stays as it is.
