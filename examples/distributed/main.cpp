@@ -81,6 +81,8 @@ int main(int argc, char** argv) {
   program.add_option("--resume", how.resume, "checkpoint of any number of ranks");
   program.add_option("--kill-step", how.kill_step, "for tests: kill a rank in this step");
   program.add_option("--kill-rank", how.kill_rank, "for tests: that rank");
+  program.add_option("--kill-byte", how.kill_byte,
+                     "for tests: kill rank 0 after so many bytes of that step's checkpoint");
   program.add_flag("--no-mpi", uses_no_mpi, "one process without MPI");
   CLI11_PARSE(program, argc, argv);
   if (!uses_no_mpi) return run_on_ranks(how);

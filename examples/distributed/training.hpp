@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fmt/core.h>
+#include <sys/resource.h>
 #include <lowp/checkpoint.hpp>
 #include <lowp/distributed/shard.hpp>
 #include <lowp/distributed/wire.hpp>
@@ -22,7 +23,7 @@
 #include "train/text.hpp"
 
 struct settings {
-  std::uint64_t steps = 100, seed = 1, save_every = 0, kill_step = 0;
+  std::uint64_t steps = 100, seed = 1, save_every = 0, kill_step = 0, kill_byte = 0;
   int kill_rank = -1;
   std::size_t leaves = 12, leaf_size = 8;
   std::string mode = "bf16", save, resume;
@@ -157,6 +158,8 @@ class training {
   /// Every rank gathers the whole state, and rank 0 writes it. So any number of ranks resumes.
   void save() {
     whole state = gathered();
+    if (how_.kill_byte != 0 && step_ == how_.kill_step && group_.rank() == 0)
+      die_at_byte(how_.kill_byte);
     std::string wrong;
     try {
       if (group_.rank() == 0) state.describe(*this).save(how_.save);
@@ -176,6 +179,13 @@ class training {
   }
 
  private:
+  /// Kills this process when a file of its own grows beyond `size` bytes.
+  static void die_at_byte(std::uint64_t size) {
+    std::signal(SIGXFSZ, [](int) { std::raise(SIGKILL); });
+    rlimit const limit{size, size};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+
   struct whole {
     std::vector<float> master, first, second;
     std::vector<lowp::bfloat16> narrow_first, narrow_second;

@@ -18,6 +18,7 @@ namespace {
 
 using lowp::bfloat16;
 using lowp::float16;
+using lowp::float8_e4m3b11fnuz;
 using lowp::float8_e4m3fn;
 using lowp::float8_e5m2;
 using lowp::shard;
@@ -222,6 +223,12 @@ TEST(Datatype, MovesBytesAndIsNeverSummed) {
   EXPECT_NE(MPI_Allreduce(x.data(), y.data(), 10, type, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
 }
 
+// Formats and a rounding of a program's own.
+using shape = lowp::basic_float<lowp::format{4, 3, 8}>;
+using other_shape = lowp::basic_float<lowp::format{4, 3, 9}>;
+
+struct up_to_odd : lowp::to_odd {};
+
 // Expects that every rank is refused, in words with `mine` on the last rank, `others` elsewhere.
 // The next call works.
 template <class Call>
@@ -278,20 +285,44 @@ TEST(Refusals, ReachEveryRankBeforeAnythingIsWritten) {
     std::vector<bfloat16> whole(is_last ? 601 : 600);
     world.all_gather(whole);
   });
-  std::string const differ = "format, scale or random bits of ranks 0 and " + last + " differ";
-  expect_refusal(world, differ, differ, [&] {
-    world.reduce_scatter(good, sum, lowp::wire<bfloat16>({}, is_last ? 2.0f : 1.0f));
-  });
-  expect_refusal(world, differ, differ, [&] {
-    world.reduce_scatter(good, sum,
-                         lowp::wire<bfloat16>(lowp::stochastic{.seed = is_last ? 2u : 1u}));
-  });
-  expect_refusal(world, differ, differ, [&] {
-    if (is_last)
-      world.reduce_scatter(good, sum, lowp::wire<float16>());
-    else
-      world.reduce_scatter(good, sum, wire);
-  });
+  // Expects an error with the words of both wires.
+  auto const differ = [&](auto const& others, std::string const& words, auto const& mine,
+                          std::string const& words_of_mine) {
+    std::string const text =
+        "wires differ: rank 0 has " + words + "; rank " + last + " has " + words_of_mine;
+    expect_refusal(world, text, text, [&] {
+      if (is_last)
+        world.reduce_scatter(good, sum, mine);
+      else
+        world.reduce_scatter(good, sum, others);
+    });
+  };
+  std::string const plain = "bfloat16, scale 1, nearest_even";
+  differ(wire, plain, lowp::wire<bfloat16>({}, 2), "bfloat16, scale 2, nearest_even");
+  differ(wire, plain, lowp::wire<float16>(), "float16, scale 1, nearest_even");
+  differ(wire, plain, lowp::wire<bfloat16>(lowp::toward_zero{}), "bfloat16, scale 1, toward_zero");
+  differ(wire, plain, lowp::wire<bfloat16>(up_to_odd{}),
+         "bfloat16, scale 1, rounding 2147483647 0 in 2147483647 0 in");
+  differ(lowp::wire<shape>(), "format 4 3 8 0, scale 1, nearest_even", lowp::wire<other_shape>(),
+         "format 4 3 9 0, scale 1, nearest_even");
+  for (std::uint64_t lowp::stochastic::* member :
+       {&lowp::stochastic::seed, &lowp::stochastic::stream, &lowp::stochastic::offset}) {
+    lowp::stochastic random{1, 2, 3};
+    random.*member = ~0ull;
+    auto const text = [](lowp::stochastic const& s) {
+      return "float8_e4m3b11fnuz, scale 8.507059e+37, stochastic of seed " +
+             std::to_string(s.seed) + ", stream " + std::to_string(s.stream) + ", offset " +
+             std::to_string(s.offset);
+    };
+    differ(lowp::wire<float8_e4m3b11fnuz>(lowp::stochastic{1, 2, 3}, 0x1p126f), text({1, 2, 3}),
+           lowp::wire<float8_e4m3b11fnuz>(random, 0x1p126f), text(random));
+  }
+  differ(lowp::block_wire<float8_e4m3fn>(lowp::stochastic{4}),
+         "float8_e4m3fn in blocks of 32, stochastic of seed 4, stream 0, offset 0",
+         lowp::block_wire<float8_e4m3fn>(lowp::stochastic_fast{4}),
+         "float8_e4m3fn in blocks of 32, stochastic_fast of seed 4, stream 0, offset 0");
+  differ(lowp::block_wire<float8_e4m3fn>(), "float8_e4m3fn in blocks of 32, nearest_even",
+         lowp::block_wire<float8_e4m3fn, 64>(), "float8_e4m3fn in blocks of 64, nearest_even");
   for (float x : sum) EXPECT_EQ(x, -7);
 }
 

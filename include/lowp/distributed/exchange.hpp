@@ -8,6 +8,7 @@
 #include <lowp/distributed/wire.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
@@ -22,10 +23,23 @@ template <class R>
 concept leaf_list = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
                     input<std::ranges::range_reference_t<R>>;
 
+/// Gradients of a rank as reduce_scatter takes them: leaves, or one leaf.
+template <class G>
+concept leaf_argument = leaf_list<G const> || input<G const>;
+
+/// Returns the leaves, or a list of the one leaf.
+template <leaf_argument G>
+decltype(auto) leaves_of(G const& gradients) {
+  if constexpr (leaf_list<G const>)
+    return (gradients);
+  else
+    return std::array{std::span(std::ranges::data(gradients), std::ranges::size(gradients))};
+}
+
 template <class W>
 concept wire_like = requires(W const& w) {
   typename W::value_type;
-  w.identity();
+  w.words();
   w.invalid();
   w.bytes(std::uint64_t{});
 };
@@ -73,6 +87,26 @@ struct exchange {
     return total;
   }
   [[nodiscard]] std::uint64_t all_leaves() const { return leaves_before(ranks); }
+};
+
+/// The part that mpi::communicator and nccl::communicator share: ranks and their shards.
+class rank_group {
+ public:
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] shard shard_of(std::uint64_t count) const {
+    return lowp::shard_of(count, rank_, size_, granule_);
+  }
+
+ protected:
+  /// @param name  the communicator's, for the error
+  rank_group(char const* name, std::uint64_t granule) : granule_(granule) {
+    if (granule == 0 || granule % exchange::unit != 0)
+      refuse(joined_text({name, ": granule is ", granule, ", not a multiple of 256"}));
+  }
+
+  int rank_ = 0, size_ = 1;
+  std::uint64_t granule_;
 };
 
 /// Returns the error text of a rank's own arguments, if any is wrong.

@@ -3,6 +3,8 @@
 // adds in float, so no sum is rounded to the format of the wire.
 #pragma once
 
+#include <lowp/base/text.hpp>
+#include <lowp/interop/dtypes.hpp>
 #include <lowp/ops/arguments.hpp>
 #include <lowp/ops/block_cast.hpp>
 #include <lowp/ops/fused_add.hpp>
@@ -30,22 +32,65 @@ constexpr R rounding_from(R const& rounding, std::uint64_t index) {
     return rounding;
 }
 
-/// The numbers that must agree on all ranks: a wire's format, scale and random bits.
-using wire_identity = std::array<std::uint64_t, 5>;
+template <class R>
+inline constexpr char const* rounding_name = nullptr;
+template <>
+inline constexpr char const* rounding_name<nearest_even> = "nearest_even";
+template <>
+inline constexpr char const* rounding_name<nearest_away> = "nearest_away";
+template <>
+inline constexpr char const* rounding_name<toward_zero> = "toward_zero";
+template <>
+inline constexpr char const* rounding_name<upward> = "upward";
+template <>
+inline constexpr char const* rounding_name<downward> = "downward";
+template <>
+inline constexpr char const* rounding_name<to_odd> = "to_odd";
+template <>
+inline constexpr char const* rounding_name<stochastic> = "stochastic";
+template <>
+inline constexpr char const* rounding_name<stochastic_fast> = "stochastic_fast";
 
-template <class T, class R>
-constexpr wire_identity identity_of(int block, float scale, R const& rounding) {
-  wire_identity id{sizeof(T), static_cast<std::uint64_t>(block),
-                   std::bit_cast<std::uint32_t>(scale)};
-  if constexpr (narrow<T>)
-    id[0] |= std::uint64_t{T::descriptor.code_mask()} << 32 |
-             std::uint64_t{T::descriptor.nan_code()} << 16 |
-             static_cast<std::uint64_t>(T::descriptor.significand_bits) << 8;
-  if constexpr (R::is_stochastic) {
-    id[3] = rounding.seed ^ rounding.offset << 1;
-    id[4] = rounding.stream;
+/// Returns the name of a mode and its random bits. A program's mode has its increments by sign and
+/// parity for a name.
+template <class R>
+std::string text_of_rounding(R const& rounding) {
+  std::string text;
+  if constexpr (rounding_name<R> != nullptr) {
+    text = rounding_name<R>;
+  } else {
+    text = "rounding";
+    for (bool negative : {false, true}) {
+      for (std::uint32_t odd : {0u, 1u})
+        text += " " + text_of(rounding.template increment<31>(odd, negative, std::uint32_t{0}));
+      text += rounding.inward(negative) ? " in" : " out";
+    }
   }
-  return id;
+  if constexpr (R::is_stochastic)
+    text += " of seed " + text_of(rounding.seed) + ", stream " + text_of(rounding.stream) +
+            ", offset " + text_of(rounding.offset);
+  return text;
+}
+
+template <class T>
+std::string text_of_type() {
+  if constexpr (has_dtype_codes<T>) {
+    return std::string(dtype_table::of<T>.numpy);
+  } else {
+    constexpr format f = T::descriptor;
+    return "format " + text_of(f.exponent_bits) + " " + text_of(f.significand_bits) + " " +
+           text_of(f.bias) + " " + text_of(static_cast<int>(f.codes)) + (f.has_sign ? "" : " u");
+  }
+}
+
+/// The words that must agree on all ranks: a wire's format, scale, rounding and random bits. They
+/// are text, so that an error shows them, and have one size, so that a message carries them.
+using wire_words = std::array<char, 192>;
+
+inline wire_words words_of(std::string const& text) {
+  wire_words words{};
+  text.copy(words.data(), words.size() - 1);
+  return words;
 }
 
 }  // namespace detail
@@ -59,8 +104,9 @@ struct wire_format {
 
   using value_type = T;
   static constexpr std::uint64_t bytes(std::uint64_t n) { return n * sizeof(T); }
-  [[nodiscard]] detail::wire_identity identity() const {
-    return detail::identity_of<T>(1, scale, rounding);
+  [[nodiscard]] detail::wire_words words() const {
+    return detail::words_of(detail::text_of_type<T>() + ", scale " + detail::text_of(scale) + ", " +
+                            detail::text_of_rounding(rounding));
   }
   /// Returns the error text of a scale other than a power of two with a normal reciprocal.
   [[nodiscard]] std::string invalid() const {
@@ -100,8 +146,9 @@ struct block_wire_format {
   static constexpr std::uint64_t bytes(std::uint64_t n) {
     return n + block_scaled<T, Block>::blocks(n);
   }
-  [[nodiscard]] detail::wire_identity identity() const {
-    return detail::identity_of<T>(Block, 1, rounding);
+  [[nodiscard]] detail::wire_words words() const {
+    return detail::words_of(detail::text_of_type<T>() + " in blocks of " + detail::text_of(Block) +
+                            ", " + detail::text_of_rounding(rounding));
   }
   [[nodiscard]] std::string invalid() const { return {}; }
 

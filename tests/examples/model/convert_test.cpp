@@ -3,6 +3,8 @@
 // was. It is there whole or not at all.
 #include <lowp/checkpoint.hpp>
 
+#include <sys/stat.h>
+
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -280,8 +282,11 @@ TEST_F(convert, refuses) {
   EXPECT_TRUE(has(refusal({"convert", model, folder.file("no/out"), "--to", "float16"}),
                   "No such file or directory"));
   EXPECT_TRUE(has(refusal({"convert", model, folder.file(""), "--to", "float16"}), "directory"));
-  EXPECT_TRUE(has(refusal({"convert", model, "/dev/null", "--to", "float16"}), "'/dev/null'"));
-  EXPECT_EQ(folder.names().size(), 1U);
+  const std::string pipe = folder.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_TRUE(has(refusal({"convert", model, pipe, "--to", "float16"}), "'" + pipe + "'"));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_EQ(folder.names().size(), 2U);
 }
 
 }  // namespace

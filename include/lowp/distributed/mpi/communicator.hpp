@@ -5,7 +5,6 @@
 #include <lowp/distributed/mpi/datatype.hpp>
 #include <lowp/report/amax.hpp>
 
-#include <array>
 #include <climits>
 #include <concepts>
 #include <cstddef>
@@ -33,7 +32,7 @@ namespace lowp::mpi {
 /// @throws mpi::error             MPI fails, if it returns: a lost rank mostly ends the job
 /// @throws std::invalid_argument  on every rank if one of them is given wrong arguments, before
 ///                                anything is written
-class communicator {
+class communicator : public lowp::detail::rank_group {
  public:
   /// Duplicates `comm`, which is a collective call.
   /// @param piece_bytes  size of each buffer. An exchange goes in pieces of this size, at least 256
@@ -43,10 +42,8 @@ class communicator {
   ///                     ranks
   explicit communicator(MPI_Comm comm, std::size_t piece_bytes = std::size_t{16} << 20,
                         std::uint64_t granule = 256)
-      : piece_bytes_(piece_bytes < INT_MAX ? piece_bytes : INT_MAX), granule_(granule) {
-    if (granule == 0 || granule % lowp::detail::exchange::unit != 0)
-      lowp::detail::refuse(lowp::detail::joined_text(
-          {"mpi::communicator: granule is ", granule, ", not a multiple of 256"}));
+      : rank_group("mpi::communicator", granule),
+        piece_bytes_(piece_bytes < INT_MAX ? piece_bytes : INT_MAX) {
     call("MPI_Comm_dup", MPI_Comm_dup(comm, &comm_));
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm_, &rank_);
@@ -60,12 +57,6 @@ class communicator {
     if (is_over == 0) MPI_Comm_free(&comm_);
   }
 
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] shard shard_of(std::uint64_t count) const {
-    return lowp::shard_of(count, rank_, size_, granule_);
-  }
-
   /// Adds the leaves of all ranks: total[i] is the sum of leaf[shard.first + i] over all leaves.
   /// The sender rounds each value once, to the wire's format. The owner adds in float.
   ///
@@ -76,23 +67,23 @@ class communicator {
   /// has. A rank that first adds its micro-batches and passes one leaf sends less. The bits then
   /// depend on the number of ranks, because float addition is not associative.
   ///
-  /// @param leaves  ranges of float or a narrow type, `count` elements each. Every rank has one or
-  ///                more; their number may differ
-  /// @param total   shard_of(count).size floats, apart from the leaves
-  /// @param wire    wire<T>(rounding, scale) or block_wire<T, Block>(rounding), equal on all ranks.
-  ///                wire<float>() rounds nothing
-  /// @throws std::invalid_argument  sizes differ on a rank or between ranks; formats, scales or
-  ///                                random bits of wires differ; a rank has no leaf; a scale is no
-  ///                                power of two
-  template <class Leaves, class Wire>
-    requires lowp::detail::leaf_list<Leaves> && lowp::detail::wire_like<Wire>
-  void reduce_scatter(Leaves const& leaves, std::span<float> total, Wire const& wire) {
+  /// @param gradients  ranges of float or a narrow type, `count` elements each, or one such range.
+  ///                   Every rank has one leaf or more; their number may differ
+  /// @param total      shard_of(count).size floats, apart from the leaves
+  /// @param wire       wire<T>(rounding, scale) or block_wire<T, Block>(rounding), equal on all
+  ///                   ranks. wire<float>() rounds nothing
+  /// @throws std::invalid_argument  sizes differ on a rank or between ranks; formats, scales,
+  ///                                roundings or random bits of wires differ; a rank has no leaf; a
+  ///                                scale is no power of two
+  template <lowp::detail::leaf_argument Gradients, lowp::detail::wire_like Wire>
+  void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) {
+    auto const& leaves = lowp::detail::leaves_of(gradients);
     std::size_t const leaf_count = std::ranges::size(leaves);
     std::uint64_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
     lowp::detail::exchange e{count, granule_, rank_, size_, {}};
     agree("reduce_scatter",
           lowp::detail::check_reduction(leaves, total.size(), shard_of(count), wire), count,
-          leaf_count, wire.identity(), e.leaves);
+          leaf_count, wire.words(), e.leaves);
     e.cut(piece_bytes_, wire.bytes(e.unit));
     lowp::detail::run_exchange(
         e, simd::this_thread{}, leaves, total, wire,
@@ -109,14 +100,6 @@ class communicator {
                                               from_starts.data(), MPI_BYTE, comm_));
         });
   }
-  /// Adds one leaf of each rank.
-  template <class Leaf, class Wire>
-    requires input<Leaf> && lowp::detail::wire_like<Wire>
-  void reduce_scatter(Leaf const& leaf, std::span<float> total, Wire const& wire) {
-    reduce_scatter(std::array{std::span(std::ranges::data(leaf), std::ranges::size(leaf))}, total,
-                   wire);
-  }
-
   /// Copies every rank's shard of an array to all ranks, in place.
   ///
   /// @param whole  `count` elements. This rank's shard is read, the others are written
@@ -130,7 +113,8 @@ class communicator {
     lowp::detail::error_text wrong;
     if (count / unit >= INT_MAX)
       wrong = lowp::detail::joined_text({"whole has ", count, " elements, beyond 256 * INT_MAX"});
-    agree("all_gather", wrong, count, 1, {sizeof(T)}, e.leaves);
+    agree("all_gather", wrong, count, 1,
+          lowp::detail::words_of(std::to_string(sizeof(T)) + " bytes"), e.leaves);
     e.cut(piece_bytes_, unit * sizeof(T));
     // Numbers of units fit an int, unlike bytes. The part of a unit at the end is a message of its
     // own.
@@ -200,11 +184,11 @@ class communicator {
 
   /// Compares the arguments of all ranks. Throws on all of them, or returns the numbers of leaves.
   void agree(char const* function, lowp::detail::error_text const& wrong, std::uint64_t count,
-             std::uint64_t leaf_count, lowp::detail::wire_identity const& wire,
+             std::uint64_t leaf_count, lowp::detail::wire_words const& wire,
              std::vector<std::uint64_t>& leaves) {
     struct arguments {
       std::uint64_t is_wrong, count, leaves;
-      lowp::detail::wire_identity wire;
+      lowp::detail::wire_words wire;
     };
     arguments const mine{wrong.empty() ? 0u : 1u, count, leaf_count, wire};
     std::vector<arguments> all(static_cast<std::size_t>(size_));
@@ -226,8 +210,8 @@ class communicator {
         refuse(lowp::detail::joined_text({"sizes differ: rank 0 has ", all[0].count,
                                           " elements, rank ", r, " has ", all[r].count}));
       if (all[r].wire != all[0].wire)
-        refuse(lowp::detail::joined_text(
-            {"format, scale or random bits of ranks 0 and ", r, " differ"}));
+        refuse(lowp::detail::joined_text({"wires differ: rank 0 has ", all[0].wire.data(),
+                                          "; rank ", r, " has ", all[r].wire.data()}));
     }
     std::uint64_t most = 0;
     for (std::uint64_t each : leaves) most = each > most ? each : most;
@@ -239,9 +223,7 @@ class communicator {
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
-  int rank_ = 0, size_ = 1;
   std::size_t piece_bytes_;
-  std::uint64_t granule_;
   std::vector<std::byte> sent_, received_;
 };
 

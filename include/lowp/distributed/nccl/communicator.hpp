@@ -8,7 +8,6 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
@@ -53,7 +52,7 @@ inline constexpr ncclDataType_t datatype<float8_e5m2> = ncclFloat8e5m2;
 /// @throws std::invalid_argument  wrong arguments of this rank. Other ranks may already wait then:
 ///                                abort the communicator
 template <class Grid>
-class basic_communicator {
+class basic_communicator : public detail::rank_group {
  public:
   /// @param comm     belongs to the caller, who keeps and destroys it
   /// @param scratch  device memory from cudaMalloc, half for each direction. An exchange goes in
@@ -61,28 +60,20 @@ class basic_communicator {
   /// @param granule  as for mpi::communicator
   basic_communicator(ncclComm_t comm, cudaStream_t stream, std::span<std::byte> scratch,
                      std::uint64_t granule = 256)
-      : comm_(comm), stream_(stream), scratch_(scratch), granule_(granule) {
-    if (granule == 0 || granule % detail::exchange::unit != 0)
-      refuse("", detail::joined_text({"granule is ", granule, ", not a multiple of 256"}));
+      : rank_group("nccl::communicator", granule), comm_(comm), stream_(stream), scratch_(scratch) {
     call("ncclCommUserRank", ncclCommUserRank(comm, &rank_));
     call("ncclCommCount", ncclCommCount(comm, &size_));
   }
 
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] shard shard_of(std::uint64_t count) const {
-    return lowp::shard_of(count, rank_, size_, granule_);
-  }
-
   /// Adds the leaves of all ranks, as mpi::communicator::reduce_scatter does.
   ///
-  /// @param leaves  spans of device memory, equally many on all ranks; at least one
-  /// @param total   shard_of(count).size floats in device memory, apart from the leaves
+  /// @param gradients  spans of device memory, equally many on all ranks; at least one. Or one span
+  /// @param total      shard_of(count).size floats in device memory, apart from the leaves
   /// @throws std::invalid_argument  sizes differ, there is no leaf, or a scale is no power of two;
   ///                                256 elements of each leaf and rank do not fit the scratch
-  template <class Leaves, class Wire>
-    requires detail::leaf_list<Leaves> && detail::wire_like<Wire>
-  void reduce_scatter(Leaves const& leaves, std::span<float> total, Wire const& wire) const {
+  template <detail::leaf_argument Gradients, detail::wire_like Wire>
+  void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) const {
+    auto const& leaves = detail::leaves_of(gradients);
     std::size_t const leaf_count = std::ranges::size(leaves);
     std::uint64_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
     refuse("reduce_scatter", detail::check_reduction(leaves, total.size(), shard_of(count), wire));
@@ -117,14 +108,6 @@ class basic_communicator {
         });
     grid.outcome().or_throw();
   }
-  /// Adds one leaf of each rank.
-  template <input Leaf, class Wire>
-    requires detail::wire_like<Wire>
-  void reduce_scatter(Leaf const& leaf, std::span<float> total, Wire const& wire) const {
-    reduce_scatter(std::array{std::span(std::ranges::data(leaf), std::ranges::size(leaf))}, total,
-                   wire);
-  }
-
   /// Copies every rank's shard of an array in device memory to all ranks, in place.
   template <output Whole>
   void all_gather(Whole&& whole) const {
@@ -152,9 +135,7 @@ class basic_communicator {
       detail::raise<error>(std::string(function) + ": " + ncclGetErrorString(code));
   }
   static void refuse(char const* function, detail::error_text const& why) {
-    if (!why.empty())
-      detail::refuse(std::string("nccl::communicator") + (*function != 0 ? "::" : "") + function +
-                     ": " + why);
+    if (!why.empty()) detail::refuse("nccl::communicator::" + std::string(function) + ": " + why);
   }
   void maximum(void* words, std::size_t count) const {
     call("ncclAllReduce", ncclAllReduce(words, words, count, ncclUint32, ncclMax, comm_, stream_));
@@ -163,8 +144,6 @@ class basic_communicator {
   ncclComm_t comm_;
   cudaStream_t stream_;
   std::span<std::byte> scratch_;
-  std::uint64_t granule_;
-  int rank_ = 0, size_ = 1;
 };
 
 }  // namespace lowp::nccl

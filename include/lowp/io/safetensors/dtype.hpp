@@ -52,11 +52,11 @@ inline constexpr std::array<dtype_facts, 22> dtypes{
      {"I64", 64},        {"U64", 64}}};
 }  // namespace detail
 
-LOWP_FN constexpr std::string_view name_of(dtype type) {
+LOWP_HOST_FN constexpr std::string_view name_of(dtype type) {
   return detail::dtypes[static_cast<std::size_t>(type)].name;
 }
 /// Returns the bits of one element. Elements of fewer than 8 lie packed in the file.
-LOWP_FN constexpr unsigned bits_of(dtype type) {
+LOWP_HOST_FN constexpr unsigned bits_of(dtype type) {
   return detail::dtypes[static_cast<std::size_t>(type)].bits;
 }
 LOWP_HOST_FN constexpr std::optional<dtype> dtype_named(std::string_view name) {
