@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes the table of guarantees into README.md, which it prints:
-#   awk -f guarantees.awk -v state=... -v machine=... guarantees.txt RECORDS README.md
-# RECORDS is what summary.awk wrote. Only its lines of this state of the library and its tests count.
-# Before them come the tests of the build, with the outcome `known`.
+#   awk -f guarantees.awk -v library=... -v machine=... guarantees.txt RECORDS README.md
+# RECORDS begins with the tests of the build: state, name, and the outcome `known`. After them comes
+# what summary.awk wrote; a line counts if its test has this state still.
 function trim(text) {
   gsub(/^[ \t]+|[ \t]+$/, "", text)
   return text
@@ -46,7 +46,8 @@ function outcome_of(tests, count, name, i, n, stem, found, known, passed, failed
 file == 1 && !/^#/ && NF { row[++rows] = $0 }
 file == 2 {
   split($0, field, "\t")
-  if (field[1] == state) {
+  if (field[3] == "known") state[field[2]] = field[1]
+  if (field[2] in state && state[field[2]] == field[1]) {
     outcome[field[2]] = field[3]
     said[field[2]] = field[4]
   }
@@ -66,5 +67,5 @@ file == 3 && /^<!-- begin: tests\/guarantees.txt -->$/ {
     printf " %s | %s | %s |\n", shown, trim(field[4]), outcome_of(names)
   }
   print ""
-  print "Run: " machine "; library and tests `" state "`."
+  print "Run: " machine "; library `" library "`; each test as it was when it last ran on this library."
 }

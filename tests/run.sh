@@ -83,13 +83,27 @@ status=0
 followed testing ctest --test-dir "$build" --output-on-failure --no-tests=error \
   -j "$(job_count)" "$@" || status=$?
 
-# Records count for this state of the sources alone. README.md gets its table once every test of it
-# has run or was skipped.
+# The table of guarantees: each test has a state, a hash of what decides its outcome: the library, the
+# headers of the tests, and the test's own room, which is the first word of its name. A record counts
+# while its test keeps its state. README.md gets the table once every test of it has run or was
+# skipped.
+known=
 records=
-state=$(cd "$root" && find include tests -type f ! -name '*.pyc' ! -name '*.md' |
-  LC_ALL=C sort | xargs sha256sum | sha256sum | cut -c1-12)
-[ $all = OFF ] || records=$build/guarantees.tsv
-awk -f "$root/tests/summary.awk" -v state="$state" -v records="$records" \
+if [ $all = ON ]; then
+  known=$build/guarantees.known
+  records=$build/guarantees.tsv
+  sums=$build/guarantees.sums
+  (cd "$root" && find include tests -type f ! -name '*.pyc' ! -name '*.md' |
+    LC_ALL=C sort | xargs sha256sum) >"$sums"
+  state_of() { grep -E "  ($1)" "$sums" | sha256sum | cut -c1-12; }
+  names=$(find "$build/tests" -name CTestTestfile.cmake -exec cat {} + |
+    sed -n 's/^add_test(\[=*\[\([^]]*\)].*/\1/p')
+  for room in $(printf '%s\n' "$names" | sed 's/\..*//' | sort -u); do
+    state=$(state_of "include/|tests/(support|oracle|emulator|$room)/|tests/${room}_test|tests/.*\.hpp$")
+    printf '%s\n' "$names" | sed -n "s/^$room\(\..*\)*$/$state\t&\tknown\t/p"
+  done >"$known"
+fi
+awk -f "$root/tests/summary.awk" -v known="$known" -v records="$records" \
   "$build/Testing/Temporary/LastTest.log"
 if [ -n "$records" ]; then
   machine="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(${CXX:-c++} --version | head -1)"
@@ -97,12 +111,8 @@ if [ -n "$records" ]; then
     machine="$machine, $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"
   fi
   machine="$machine${LOWP_GPU:+, an emulated GPU}"
-  find "$build/tests" -name CTestTestfile.cmake -exec cat {} + |
-    sed -n "s/^add_test(\[=*\[\([^]]*\)].*/$state\t\1\tknown\t/p" |
-    cat - "$records" >"$build/guarantees.known"
-  awk -f "$root/tests/guarantees.awk" -v state="$state" -v machine="$machine" \
-    "$root/tests/guarantees.txt" "$build/guarantees.known" "$root/tests/README.md" \
-    >"$build/guarantees.md"
+  cat "$known" "$records" | awk -f "$root/tests/guarantees.awk" -v library="$(state_of include/)" \
+    -v machine="$machine" "$root/tests/guarantees.txt" - "$root/tests/README.md" >"$build/guarantees.md"
   if grep -q '^|.*not run' "$build/guarantees.md"; then
     say "the table of guarantees has tests that have not run yet: $build/guarantees.md"
   else

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Counts what ctest's log says: in a program of GoogleTest its tests, in a script or an example one. The
 # last line counts those that passed, failed and were skipped, with reasons. The file `records`, if
-# given, gets a line for each test: `state`, name, outcome, and the test's SUMMARY.
+# given, gets a line for each test: its state by the file `known`, name, outcome, and its SUMMARY.
+BEGIN {
+  while (known != "" && (getline line < known) > 0) {
+    split(line, field, "\t")
+    state[field[2]] = field[1]
+  }
+}
 function reason_of(text) {
   sub(/^.*SKIPPED: /, "", text)
   sub(/^lowp: LOWP_ISA=[a-z0-9_]+ is not a backend here.*/, "a backend that this machine lacks", text)
@@ -14,7 +20,7 @@ function reason(text, count) {
   skipped += count
 }
 function record(outcome, words) {
-  if (records != "") print state "\t" name "\t" outcome "\t" words >> records
+  if (records != "") print state[name] "\t" name "\t" outcome "\t" words >> records
 }
 /^[0-9]+\/[0-9]+ Test: / { name = $3; ran = passes = fails = owns = 0; why = words = "" }
 /^SUMMARY: / { words = words (words == "" ? "" : "; ") substr($0, 10) }
