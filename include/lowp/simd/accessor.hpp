@@ -136,8 +136,8 @@ class accessor {
     }
   }
 
-  /// True if two packs may be loaded and stored as words of two elements: see pairs.hpp. To nearest,
-  /// a backend's instruction would be faster.
+  /// True if pairs of packs may be words of two elements: see pairs.hpp. To nearest, a backend's
+  /// instruction would be faster.
   static constexpr bool has_words = [] {
     if constexpr (narrow<T> && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
       return detail::has_last_place_of_floats<T> &&
