@@ -29,6 +29,7 @@ case $level in
     wish pkg-config pkg-config
     wish clang clang++
     wish libclang-rt-14-dev ../lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a
+    wish libomp-14-dev ../lib/llvm-14/lib/libarcher.so
     wish qemu-user qemu-aarch64
     wish g++-aarch64-linux-gnu aarch64-linux-gnu-g++
     wish g++-s390x-linux-gnu s390x-linux-gnu-g++

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -150,6 +151,35 @@ TEST(update_random, shards_give_the_bits_of_the_whole) {
       ASSERT_NEAR(report.applied_ratio(), want.applied_ratio(), 1e-6);
     }
   }
+}
+
+// Long spans whose slots are all bfloat16 go through registers in pairs; shards of up to seven
+// elements do not. Every eighth element has any pattern: a NaN, an infinity, a subnormal.
+TEST(update_random, pairs_give_the_bits_of_single_elements) {
+  constexpr std::size_t n = 1023;
+  for (const lowp::overflow policy : {lowp::overflow::infinity, lowp::overflow::saturate})
+    for (const std::uint64_t offset : {0U, 3U}) {
+      std::vector<bfloat16> slot[4];
+      for (std::uint32_t which = 0; which < 4; ++which)
+        for (std::uint32_t i = 0; i < n; ++i) {
+          const std::uint32_t word = lowp::philox4x32({i, which, 0, 0}, {7, 0})[0];
+          const bool is_any = (word >> 16) % 8 == 0;
+          slot[which].push_back(bfloat16::from_bits(
+              static_cast<std::uint16_t>(is_any ? word : (word & 0x83ff) | 0x3c00)));
+        }
+      std::vector<bfloat16> single[4] = {slot[0], slot[1], slot[2], slot[3]};
+      lowp::stochastic mode{.seed = 5, .stream = 6, .offset = offset};
+      lowp::update(slot[0], slot[1], slot[2], slot[3], lowp::adamw(), 3, mode, policy);
+      for (std::size_t first = 0, count = 1; first < n; first += count, count = count % 7 + 1) {
+        if (count > n - first) count = n - first;
+        const auto cut = [&](int which) { return std::span(single[which]).subspan(first, count); };
+        mode.offset = offset + first;
+        lowp::update(cut(0), cut(1), cut(2), cut(3), lowp::adamw(), 3, mode, policy);
+      }
+      for (int which = 0; which < 4; ++which)
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_EQ(slot[which][i].bits(), single[which][i].bits()) << which << ' ' << i;
+    }
 }
 
 // A7 with seven rounds, for a span, a value and an update.
