@@ -171,15 +171,8 @@ class accessor {
   /// computed NaN.
   template <bool Tells>
   LOWP_HOST_FN stored store(int k, F const& value) {
-    if constexpr (!Tells && Operand::is_written && requires(F x, raw r) {
-                    Isa::template encode<leaves_nan>(tag{}, rounding{}, r, x);
-                  }) {
-      raw codes;
-      if (is_ieee_ && Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)) {
-        codes.store(to(k));
-        return {};
-      }
-    }
+    if constexpr (!Tells && has_instruction)
+      if (store_by_instruction(k, value)) return {};
     if constexpr (!Operand::is_written) {
       return {};
     } else if constexpr (narrow<T>) {
@@ -207,9 +200,16 @@ class accessor {
       if constexpr (stores_in_order) {
         auto const& mode = operand_.rounding;
         if (is_ieee_ && store_in_order<Isa, T::descriptor>(to(k), first, second, mode)) return;
+      } else if constexpr (has_instruction) {
+        if (store_by_instruction(k, first) && store_by_instruction(k + Isa::lanes, second)) return;
+      } else {
+        store<false>(k, first);
+        store<false>(k + Isa::lanes, second);
+        return;
       }
-      store<false>(k, first);
-      store<false>(k + Isa::lanes, second);
+      F const both[] = {first, second};
+      LOWP_NO_UNROLL
+      for (int i = 0; i < 2; ++i) store<true>(k + i * Isa::lanes, both[i]);
     }
   }
 
@@ -217,6 +217,13 @@ class accessor {
   LOWP_HOST_FN storage const* at(int k) const { return static_cast<storage const*>(at_) + k; }
   LOWP_HOST_FN storage* to(int k) { return static_cast<storage*>(const_cast<void*>(at_)) + k; }
 
+  LOWP_HOST_FN bool store_by_instruction(int k, F const& value) {
+    raw codes;
+    if (!is_ieee_ || !Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value))
+      return false;
+    codes.store(to(k));
+    return true;
+  }
   LOWP_HOST_FN static F computed(F const& value) {
     if constexpr (Nans == nans::kept) {
       return value;
@@ -245,6 +252,9 @@ class accessor {
   using raw = pack<storage, registers>;
   using tag = std::type_identity<T>;
   using rounding = rounding_type<Operand>;
+  static constexpr bool has_instruction = Operand::is_written && requires(F x, raw r) {
+    Isa::template encode<leaves_nan>(tag{}, rounding{}, r, x);
+  };
 
   struct no_random {
     LOWP_HOST_FN explicit no_random(detail::random_origin const&) {}
