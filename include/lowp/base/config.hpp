@@ -42,8 +42,10 @@
 #define LOWP_UNROLL _Pragma("unroll")
 #elif defined(__CUDACC__)  // nvcc's host pass knows neither spelling
 #define LOWP_UNROLL
+#define LOWP_KEEP_LOOP
 #else
 #define LOWP_UNROLL _Pragma("GCC unroll 16")
+#define LOWP_KEEP_LOOP _Pragma("GCC unroll 1")  // unrolled, it would need more registers
 #endif
 
 // Unrolls loops over a GPU thread's registers, which no variable can index. Elsewhere such a loop
