@@ -208,7 +208,7 @@ class accessor {
         return;
       }
       F const both[] = {first, second};
-      LOWP_NO_UNROLL
+      LOWP_KEEP_LOOP
       for (int i = 0; i < 2; ++i) store<true>(k + i * Isa::lanes, both[i]);
     }
   }

@@ -39,7 +39,6 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     a.store(magnitudes_ + filled_);
     filled_ += Isa::lanes;
     group_.add(a);
-    bits_ = bits_ | a;
   }
   LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
     add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
@@ -93,23 +92,31 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
       }
     }
     this->range_.add(group_);
-    if (group_.has_below(base::least_normal)) {
+    bool const has_small = group_.has_below(base::least_normal);
+    if (has_small)
       for (int i = 0; i < size; i += Isa::lanes) this->add_small(at(i));
-      if (!is_exact()) add_errors<true>();
-    } else if (lanes::any(lanes::greater(bits_ & (base::gap - 1), lanes::broadcast<U>(0)))) {
-      add_errors<false>();
+    if (!ends_in_zeros(at(0)) || !is_exact()) {
+      if (has_small)
+        add_errors<true>();
+      else
+        add_errors<false>();
     }
     filled_ = 0;
     group_ = {};
-    bits_ = lanes::broadcast<U>(0);
   }
-  /// Returns true if all numbers end with enough zeros to be numbers of To.
+  /// Returns true if a normal To has room for these significands.
+  LOWP_FN static bool ends_in_zeros(U const& a) {
+    return !lanes::any(lanes::greater(a & (base::gap - 1), lanes::broadcast<U>(0)));
+  }
+  /// Returns true if the group's numbers end in enough zeros to be numbers of To.
   LOWP_FN bool is_exact() const {
-    std::uint32_t bits = 0;
-    for (int i = 0; i < Isa::lanes; ++i) bits |= lane<U>::at(bits_, i);
-    if (bits % base::gap != 0) return false;
+    U ones = at(0);
+    for (int i = Isa::lanes; i < size; i += Isa::lanes) ones = ones | at(i);
+    if (!ends_in_zeros(ones)) return false;
+    std::uint32_t bits = base::min_normal;
+    for (int i = 0; i < Isa::lanes; ++i) bits |= lane<U>::at(ones, i);
     using to = std::numeric_limits<To>;
-    int const field = to::min_exponent - to::digits + 150 - __builtin_ctz(bits | base::min_normal);
+    int const field = to::min_exponent - to::digits + 150 - __builtin_ctz(bits);
     return field <= 1 || !group_.has_below(static_cast<std::uint32_t>(field) << 23);
   }
 
@@ -135,6 +142,7 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
   LOWP_FN float sum_in_float(bool& is_larger) const {
     sum_of_squares sum;
     U signs = lanes::broadcast<U>(0);
+    LOWP_KEEP_LOOP
     for (int i = 0; i < size; i += 32) {
       LOWP_UNROLL
       for (int k = 0; k < sum.packs; ++k) {
@@ -169,8 +177,7 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
   std::uint32_t* magnitudes_;
   range_census& all_;
   int filled_ = 0;
-  magnitude_range<U> group_;         ///< of the group
-  U bits_ = lanes::broadcast<U>(0);  ///< ones that a number of the group has
+  magnitude_range<U> group_;  ///< of the group
   double squares_ = 0;
   tally exponents_;
 };
