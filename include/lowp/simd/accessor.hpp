@@ -175,10 +175,9 @@ class accessor {
   /// Rounds and stores two packs, if this operand is written.
   LOWP_HOST_FN void store_pair(int k, F const& first, F const& second) {
     if constexpr (stores_pairs) {
-      if (is_ieee_ && !lanes::any(Isa::unordered(first, second))) {
-        U const a = lanes::bits(first), b = lanes::bits(second);
-        typedef storage halves __attribute__((vector_size(2 * Isa::lanes * sizeof(storage))));
-        halves codes;
+      U const a = lanes::bits(first), b = lanes::bits(second);
+      if (is_in_range(first, second)) {
+        pair codes;
         Isa::join(codes, detail::encode_in_range<T::descriptor>(a, a, operand_.rounding),
                   detail::encode_in_range<T::descriptor>(b, b, operand_.rounding));
         __builtin_memcpy(to(k), &codes, sizeof(codes));
@@ -212,10 +211,25 @@ class accessor {
   // Streaming does not pay if random bits take longer than memory.
   static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;
 
-  // Adding rounds every number to bfloat16, infinities included. A test for NaN serves two packs.
-  static constexpr bool stores_pairs = Operand::is_written && std::is_same_v<T, bfloat16> &&
+  typedef storage pair __attribute__((vector_size(2 * Isa::lanes * sizeof(storage))));
+
+  // Adding rounds numbers without a branch. A test of their range serves two packs.
+  static constexpr bool stores_pairs = Operand::is_written &&
+                                       detail::one_of<T, bfloat16, float8_e4m3fn, float8_e5m2> &&
                                        std::is_same_v<decltype(Operand::rounding), nearest_even> &&
-                                       requires(F const& x) { Isa::unordered(x, x); };
+                                       requires(F const& x, pair codes) {
+                                         Isa::unordered(x, x);
+                                         Isa::join(codes, lanes::bits(x), lanes::bits(x));
+                                       };
+  LOWP_HOST_FN bool is_in_range(F const& a, F const& b) const {
+    if constexpr (std::is_same_v<T, bfloat16>) {
+      return is_ieee_ && !lanes::any(Isa::unordered(a, b));
+    } else {
+      constexpr auto largest = lanes::bits(float(std::numeric_limits<T>::max()));
+      U const larger = lanes::max(lanes::magnitude(a), lanes::magnitude(b));
+      return !lanes::any(lanes::greater(larger, lanes::broadcast<U>(largest)));
+    }
+  }
 
   // The arguments of a backend's own instruction, if it has one.
   static constexpr bool leaves_nan = Nans == nans::canonical;
