@@ -199,7 +199,9 @@ class accessor {
     } else {
       if constexpr (stores_in_order) {
         auto const& mode = operand_.rounding;
-        if (is_ieee_ && store_in_order<Isa, T::descriptor>(to(k), first, second, mode)) return;
+        if ((is_ieee_ || !std::is_same_v<T, bfloat16>) &&
+            store_in_order<Isa, T>(to(k), first, second, mode))
+          return;
       } else if constexpr (has_instruction) {
         if (store_by_instruction(k, first) && store_by_instruction(k + Isa::lanes, second)) return;
       } else {
@@ -243,9 +245,8 @@ class accessor {
   // Streaming does not pay if random bits take longer than memory.
   static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;
 
-  static constexpr bool stores_in_order = Operand::is_written && std::is_same_v<T, bfloat16> &&
-                                          std::is_same_v<rounding_type<Operand>, nearest_even> &&
-                                          requires(F const& x) { Isa::unordered(x, x); };
+  static constexpr bool stores_in_order =
+      Operand::is_written && is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
 
   // The arguments of a backend's own instruction, if it has one.
   static constexpr bool leaves_nan = Nans == nans::canonical;

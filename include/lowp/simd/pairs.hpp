@@ -8,15 +8,26 @@
 // that widens or narrows. Packs in order share a shuffle that narrows them.
 #pragma once
 
+#include <lowp/format/basic_float.hpp>
 #include <lowp/format/codec.hpp>
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/pack.hpp>
 
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 namespace lowp::simd {
 
 inline constexpr std::uint32_t upper_half = 0xffff0000;
+
+template <class Isa, class Code>
+struct pair_of {
+  typedef Code codes __attribute__((vector_size(2 * Isa::lanes * sizeof(Code))));
+};
+template <class Isa, class T>
+using codes_of_pair =
+    typename pair_of<Isa, std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>>::codes;
 
 /// Reads a vector from elements in memory.
 template <class V>
@@ -44,16 +55,31 @@ LOWP_HOST_FN void store_words(void* to, F const& even, F const& odd, U const& ra
   __builtin_memcpy(to, &words.v, sizeof(words.v));
 }
 
-/// Rounds two packs to bfloat16 by additions, infinities included, and stores them in order.
-/// Returns false, and stores nothing, if a lane is NaN. One test serves both packs.
-template <class Isa, format To, class F, class R>
+/// True if additions round numbers to T without a branch, and Isa has what narrows two packs.
+template <class Isa, class T, class R>
+inline constexpr bool is_rounded_by_addition =
+    detail::one_of<T, bfloat16, float8_e4m3fn, float8_e5m2> && std::is_same_v<R, nearest_even> &&
+    requires(codes_of_pair<Isa, T> codes, pack<float, typename Isa::registers> x) {
+      Isa::unordered(x, x);
+      Isa::join(codes, lanes::bits(x), lanes::bits(x));
+    };
+
+/// Rounds two packs by additions and stores them in order. Returns false, and stores nothing, if a
+/// lane is NaN or above T's largest number, less bfloat16's infinity. One test serves both packs.
+template <class Isa, class T, class F, class R>
 LOWP_HOST_FN bool store_in_order(void* to, F const& first, F const& second, R const& rounding) {
-  if (lanes::any(Isa::unordered(first, second))) return false;
   auto const a = lanes::bits(first), b = lanes::bits(second);
-  typedef std::uint16_t halves __attribute__((vector_size(2 * Isa::lanes * sizeof(std::uint16_t))));
-  halves codes;
-  Isa::join(codes, detail::encode_in_range<To>(a, a, rounding),
-            detail::encode_in_range<To>(b, b, rounding));
+  using U = std::remove_const_t<decltype(a)>;
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    if (lanes::any(Isa::unordered(first, second))) return false;
+  } else {
+    constexpr auto largest = lanes::bits(float(std::numeric_limits<T>::max()));
+    U const larger = lanes::max(lanes::magnitude(first), lanes::magnitude(second));
+    if (lanes::any(lanes::greater(larger, lanes::broadcast<U>(largest)))) return false;
+  }
+  codes_of_pair<Isa, T> codes;
+  Isa::join(codes, detail::encode_in_range<T::descriptor>(a, a, rounding),
+            detail::encode_in_range<T::descriptor>(b, b, rounding));
   __builtin_memcpy(to, &codes, sizeof(codes));
   return true;
 }

@@ -193,12 +193,19 @@ struct avx2 : vector_masks<avx2> {
     codes = detail::encode_in_range<bfloat16::descriptor>(b, b, mode).converted<std::uint16_t>();
     return true;
   }
-  /// Moves two packs of words below 2^16 to halves.
+  /// Moves two packs of words to halves or to bytes that hold them.
   template <class V>
-  LOWP_TARGET inline static void join(V& halves, words const& low, words const& high) {
-    V r;
-    asm("vpackusdw %2, %1, %0\n\tvpermq $0xd8, %0, %0" : "=x"(r) : "x"(low.v), "x"(high.v));
-    halves = r;
+  LOWP_TARGET inline static void join(V& codes, words const& low, words const& high) {
+    words::vector r;
+    if constexpr (sizeof(V) == sizeof(r)) {
+      asm("vpackusdw %2, %1, %0\n\tvpermq $0xd8, %0, %0" : "=x"(r) : "x"(low.v), "x"(high.v));
+    } else {
+      words::vector const order = {0, 4, 1, 5};
+      asm("vpackusdw %2, %1, %0\n\tvpackuswb %0, %0, %0\n\tvpermd %0, %3, %0"
+          : "=&x"(r)
+          : "x"(low.v), "x"(high.v), "x"(order));
+    }
+    __builtin_memcpy(&codes, &r, sizeof(codes));
   }
   /// Returns the lanes in which a or b is NaN.
   LOWP_TARGET inline static integer<avx2> unordered(reals const& a, reals const& b) {

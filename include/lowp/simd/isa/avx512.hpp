@@ -214,6 +214,7 @@ struct avx512 {
   }
   /// Moves two packs of words below 2^16 to halves.
   template <class V>
+    requires(sizeof(V) == 64)
   LOWP_TARGET inline static void join(V& halves, words const& low, words const& high) {
     typedef std::uint64_t pieces __attribute__((vector_size(64)));
     pieces const order = {0, 2, 4, 6, 1, 3, 5, 7};
