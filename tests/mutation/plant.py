@@ -4,6 +4,7 @@
 
     python3 tests/mutation/plant.py FOLDER [WORD]
     python3 tests/mutation/plant.py FOLDER --delete-lines HEADER PROGRAM
+    python3 tests/mutation/plant.py FOLDER --delete-statements PROGRAM PATH...
 
 FOLDER is for its files. With WORD it plants only faults whose line has that word. It prints a line for
 each fault, and fails if one survives. CXX names the compiler.
@@ -11,7 +12,8 @@ each fault, and fails if one survives. CXX names the compiler.
 A compiled program has all faults: the variable LOWP_FAULT says at run time which one is active. Only
 expressions and statements that run can be planted so, not constant evaluation.
 
---delete-lines deletes each line of HEADER (below include/lowp) in turn."""
+--delete-lines deletes each line of HEADER (below include/lowp) in turn, with a compilation for each.
+--delete-statements plants the deletion of each statement in the headers below PATHs, and compiles once."""
 
 import os
 import pathlib
@@ -32,6 +34,10 @@ BACKENDS = ("portable", "avx2", "avx512", "avx512_bf16")
 ONCE = re.search(r"set\(once\n(.*?)\)\nset\(", (TESTS / "CMakeLists.txt").read_text(), re.S)[1]
 ONCE = re.compile("|".join(word.strip('"') for word in ONCE.split()))
 SLOWEST = 300  # seconds; a test that takes longer hangs
+# The beginning of a statement that is no declaration. A statement after `else` waits for its `if`.
+STATEMENT = re.compile(r"""\s*(?!using|static_assert|alignas|requires|else|asm)(
+    (if\ (constexpr\ )?|for\ |while\ )\( | \+\+ | -- | (break|continue|return); |
+    \*?[\w:.]+(->\w+)*(\[[^;]*?\])*(\.\w+)*\s*([-+*/&|^%]|<<|>>)?=(?!=) | [\w:.]+(->\w+)*(<[^;=]*>)?\()""", re.X)
 # BITS has the bits of every operation, and no test framework: 13 s to compile.
 BITS = ("project/flags/unit.cpp", "project/sapphire/conformance.cpp")
 SWITCH = """#pragma once
@@ -105,21 +111,23 @@ class Bench:
         """Returns the test program of this name with the headers as they are, or None."""
         sources = BITS if program == "bits" else [f"{program}_test.cpp"]
         name = program.replace("/", ".")
-        objects = [self.compile(TESTS / source, f"{name}.{i}.o") for i, source in enumerate(sources)]
-        if None in objects:
-            return None
+        objects = []
+        for i, source in enumerate(sources):
+            objects.append(self.compile(TESTS / source, f"{name}.{i}.o"))
+            if objects[-1] is None:
+                return None
         support = [o for o in self.support if program != "bits" or o.stem != "main"]
         made = self.folder / name
         subprocess.run([*self.compiler, *objects, *support, "-o", made, "-lgtest", "-lpthread"], check=True)
         return made
 
-    def kills(self, program, made, fault=0):
+    def kills(self, program, made, fault=0, slowest=SLOWEST):
         """Returns how the program fails with this fault, or an empty text."""
         backends = BACKENDS if program == "bits" or not ONCE.fullmatch(program) else BACKENDS[-1:]
         for backend in backends:
             variables = {**os.environ, "LOWP_FAULT": str(fault), "LOWP_ISA": backend, "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
             try:
-                ran = subprocess.run([made], env=variables, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=SLOWEST)
+                ran = subprocess.run([made], env=variables, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=slowest)
             except subprocess.TimeoutExpired:
                 return f"hangs on {backend}"
             if ran.returncode != 0:
@@ -175,10 +183,73 @@ def delete_lines(bench, header, program):
     return counts.get("SURVIVED", 0)
 
 
+def statements(lines):
+    """Returns the statements that a deletion may leave out: the first line of each, and the last."""
+    found, i, before = [], 0, ""
+    for i, line in enumerate(lines):
+        code = re.sub(r"\s*//.*", "", line).rstrip()
+        if code and re.search(r"(^|[{};:)]|else)$", before) and not before.startswith("#") and STATEMENT.match(code):
+            last, text = i, code
+            while not text.endswith((";", "{", "}", "\\")) and last + 1 < len(lines):
+                last += 1
+                text += re.sub(r"\s*//.*", "", lines[last]).rstrip()
+            following = lines[last + 1].lstrip() if last + 1 < len(lines) else ""
+            if text.endswith(";") and text.count("(") == text.count(")") and text.count("{") == text.count("}") and not following.startswith("else"):
+                if not found or found[-1][1] < i:
+                    found.append((i, last))
+        if code:
+            before = code
+    return found
+
+
+def delete_statements(bench, program, paths):
+    below = bench.include / "lowp"
+    headers = sorted({h for path in paths for h in [*(below / path).rglob("*.hpp"), below / path] if h.is_file()})
+    sources = {h: h.read_text().splitlines(keepends=True) for h in headers}
+    faults = [(h, *ends) for h in headers for ends in statements(sources[h])]
+    refused, made = set(), None
+    while made is None:
+        for h in headers:
+            lines = list(sources[h])
+            for number, (of, first, last) in enumerate(faults, 1):
+                if of == h and number not in refused:
+                    code = [re.sub(r"\s*//.*", "", line) for line in lines[first:last + 1]]
+                    text = planted("".join(code).rstrip(), [(number, "")])
+                    lines[first:last + 1] = f"{text}\n".splitlines(keepends=True)
+            h.write_text("".join(lines))
+        made = bench.build(program)
+        if made is None:
+            errors = {(pathlib.Path(at), int(line) - 1) for at, line in re.findall(r"(\S+):(\d+):\d+: error:", bench.said)}
+            # A name that lacks its declaration, which was taken for a call, is some lines after it.
+            for reach in (0, 16):
+                more = {n for n, (h, first, last) in enumerate(faults, 1)
+                        if any((h, i) in errors for i in range(first, last + 1 + reach))}
+                if more - refused:
+                    break
+            else:
+                sys.exit(bench.said[:4000] or "the compiler failed and said nothing")
+            refused |= more
+    if how := bench.kills(program, made):
+        sys.exit(f"{program} fails without a fault: {how}")
+    survivors = 0
+    for number, (header, first, last) in enumerate(faults, 1):
+        if number in refused:
+            continue
+        how = bench.kills(program, made, number, slowest=20)
+        survivors += not how
+        text = " ".join("".join(sources[header][first:last + 1]).split())
+        print(f"{header.relative_to(below)}:{first + 1}: {text} | {how or 'SURVIVED'}", flush=True)
+    planted_ones = len(faults) - len(refused)
+    print(f"{planted_ones - survivors} of {planted_ones} deletions found; {len(refused)} more do not compile behind a switch")
+    return survivors
+
+
 def main():
     bench = Bench(pathlib.Path(sys.argv[1]).resolve())
     if sys.argv[2:3] == ["--delete-lines"]:
         sys.exit(1 if delete_lines(bench, *sys.argv[3:5]) else 0)
+    if sys.argv[2:3] == ["--delete-statements"]:
+        sys.exit(1 if delete_statements(bench, sys.argv[3], sys.argv[4:]) else 0)
     sys.exit(1 if plant_all(bench, "".join(sys.argv[2:3])) else 0)
 
 
