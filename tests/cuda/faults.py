@@ -32,7 +32,7 @@ FAULTS = [
     ("convert.cuh", "static_cast<std::uint16_t>(pair >> 16)", "static_cast<std::uint16_t>(pair)", "convert", "*.float16", False),
     # NaN, and saturation against infinity.
     ("accessor.hpp", "if (largest <= operand_.limit)", "if (largest <= 0xffffffffU)", "convert", "*.float*", False),
-    ("accessor.hpp", "(codes.code(k) & magnitudes) < least_nan &&", "(codes.code(k) & magnitudes) <= least_nan &&", "convert", "*.float16", False),
+    ("accessor.hpp", "has_magnitude<least_nan>", "has_magnitude<least_nan + 1>", "convert", "*.float16", False),
     ("kernel_operand.hpp", "return alike ? lanes::binary32_infinity", "return true || alike ? lanes::binary32_infinity", "convert", "*.float8*", False),
     # The last tile.
     ("kernel.hpp", "tensor.count - first >= per_pass * passes", "tensor.count - first >= per_pass", "convert", "*.float8*", False),
@@ -70,7 +70,7 @@ FAULTS = [
     # Arguments that a graph must read anew.
     ("replay.hpp", "    now.lr = state->lr;\n", "", "replay", "*step", False),
     ("replay.hpp", "return Element(now, state->step);", "return Element(now, 1);", "replay", "*step", False),
-    ("replay.hpp", ".with_stream(state->stream)", "", "replay", "*step", False),
+    ("replay.hpp", "set_stream(state->stream, state->step)", "set_stream(0, state->step)", "replay", "*step", False),
     # A watch's scratch.
     ("overflow_watch.cuh", "      clear(count);\n", "", "watch", "*", False),
 ]
@@ -158,4 +158,5 @@ def main():
     sys.exit(1 if wrong else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -39,7 +39,7 @@ FAULTS = [
     ("format/random.hpp", "if (i == 7 && rounds == 7) return;", "", "format/random"),
     ("format/random.hpp", "lanes::xor3(product1.high, word[1], keys.round[i][0])", "lanes::xor3(product1.high, word[1], keys.round[i][1])", "format/random"),
     ("format/random.hpp", "index / elements_per_block | std::uint64_t{draw} << 61", "index / elements_per_block | std::uint64_t{draw} << 60", "format/random"),
-    ("format/random.hpp", "static_cast<std::uint32_t>(counter_of_any >> 32)", "0", "format/random"),
+    ("format/random.hpp", "high_half(counter_of_any)", "0u", "format/random"),
     ("format/random.hpp", "word[element % 4] >> (element < 4 ? 0 : 16) & 0xffff", "word[element / 2] >> (element % 2 != 0 ? 16 : 0) & 0xffff", "format/random"),
     ("format/random.hpp", "std::uint64_t{tensor} << 32 | (step & 0xffffffff)", "std::uint64_t{tensor} << 32 | step", "format/random"),
     ("simd/random.hpp", "index_ += batch<Isa>;", "index_ += batch<Isa> / 2;", "bits"),
@@ -63,8 +63,12 @@ FAULTS = [
     # Packs: tails, masks, staging, exponentials.
     ("simd/accessor.hpp", "if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));", "", "bits"),
     ("simd/accessor.hpp", "valid % Isa::lanes != 0", "false", "bits"),
-    ("simd/accessor.hpp", "is_ieee_ && Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "ops/cast"),
-    ("simd/transform.hpp", "count - first < step ? count - first : step", "step", "bits"),
+    ("simd/accessor.hpp", "!is_ieee_ || !Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "!Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "ops/cast"),
+    ("simd/transform.hpp", "rest < step ? rest : rest < longest ? rest - rest % step : longest", "step", "bits"),
+    ("simd/pairs.hpp", "lanes::any(Isa::unordered(first, second))", "false", "ops/cast"),
+    ("simd/pairs.hpp", "lanes::any(lanes::greater(larger, lanes::broadcast<U>(largest)))", "false", "ops/cast"),
+    ("simd/pairs.hpp", "high_random = random >> 16", "high_random = low_random", "train/update/stochastic"),
+    ("simd/random.hpp", "is_made && seed == source.seed && stream == source.stream && index == first", "is_made", "train/update/stochastic"),
     ("simd/transform.hpp", "if constexpr (is_reported) totals.fold();", "", "report/update_report"),
     ("simd/streaming.hpp", "reinterpret_cast<std::uintptr_t>(to) % 16 == 0", "true", "simd/streaming"),
     ("simd/streaming.hpp", "(reinterpret_cast<std::uintptr_t>(to) | bytes) % width == 0", "true", "simd/streaming"),
@@ -110,7 +114,7 @@ FAULTS = [
     # Rows and activations.
     ("nn/softmax.hpp", "lanes::select(is_hidden, lanes::broadcast<F>(0), largest)", "largest", "nn/softmax"),
     ("nn/softmax.hpp", "lanes::select(is_zero, sum, lanes::div(lanes::broadcast<F>(1), sum))", "lanes::div(lanes::broadcast<F>(1), sum)", "nn/softmax"),
-    ("nn/normalization.hpp", "lanes::sub(value(fold::number<2>{}, s, x), s.rest)", "value(fold::number<2>{}, s, x)", "nn/normalization"),
+    ("nn/normalization.hpp", "lanes::sub(value, s.rest)", "value", "nn/normalization"),
     ("nn/normalization.hpp", "lanes::max(lanes::bits(product), least)", "lanes::bits(product)", "nn/normalization"),
     # Watches.
     ("watch/weights.hpp", "weight.range.count == count", "true", "watch/weights"),
