@@ -33,11 +33,11 @@ UNITS = [
      '{ return lowp::bfloat16(x) + y; }', 1.2),
     ('`cast` to bfloat16, nearest',
      '#include <lowp/cast.hpp>\n' + SPANS +
-     'void f(std::span<float const> x, std::span<bfloat16> y) { lowp::cast(x, y); }', 6),
+     'void f(std::span<float const> x, std::span<bfloat16> y) { lowp::cast(x, y); }', 7.5),
     ('`cast` to bfloat16, stochastic',
      '#include <lowp/cast.hpp>\n' + SPANS +
      'void f(std::span<float const> x, std::span<bfloat16> y) '
-     '{ lowp::cast(x, y, lowp::stochastic{.seed = 1}); }', 9),
+     '{ lowp::cast(x, y, lowp::stochastic{.seed = 1}); }', 9.5),
     ('`update`, AdamW, nearest', '#include <lowp/update.hpp>\n' + SPANS + ADAMW % '', 10),
     ('`update`, AdamW, stochastic',
      '#include <lowp/update.hpp>\n' + SPANS + ADAMW % ', lowp::stochastic{.seed = 1}', 12),
