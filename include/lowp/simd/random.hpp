@@ -95,11 +95,10 @@ inline constexpr auto order_of_blocks = [] {
 /// The start of a batch's blocks, for every operand of a kernel whose draw shares it.
 template <class Isa>
 struct batch_start {
-  detail::philox_start<block_words<Isa>> blocks;
-  std::uint64_t seed, stream, index;
+  detail::philox_start<block_words<Isa>> blocks{};
+  std::uint64_t seed = 0, stream = 0, index = 0;
   bool is_made = false;
 
-  LOWP_HOST_FN batch_start() {}  // does not fill the blocks with zeros
   LOWP_HOST_FN void make(random_source const& source, philox_keys const& keys,
                          std::uint64_t first) {
     if (is_made && seed == source.seed && stream == source.stream && index == first) return;

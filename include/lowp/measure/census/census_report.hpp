@@ -62,7 +62,9 @@ struct basic_census {
   /// The largest |rounded - x| / |x| of the nonzero elements that stay finite, rounded up to a
   /// float. It is 1 if any was flushed.
   amax max_relative_error;
-  Sum squared_error;  ///< sum over the elements that stay finite, within a relative 1e-6
+  /// Sum over the elements that stay finite, within a relative 1e-6. Its bits are the same on every
+  /// processor and in every thread count; a GPU adds in another order.
+  Sum squared_error;
 
   /// Returns the number of elements that stay finite once rounded, zeros included.
   LOWP_FN constexpr std::uint64_t kept() const { return count - nan - infinite - overflow; }
