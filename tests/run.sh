@@ -70,15 +70,8 @@ if [ "$level" = --peers ]; then
   "$LOWP_PYTHON" -m pip install -q -r "$root/tests/peers/requirements.txt"
 fi
 
-# Packages of CUDA may lack its disassembler.
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-if [ "$level" = --all ] && [ -x "$nvcc" ] && ! has_program nvdisasm && ! has_program "${nvcc%nvcc}nvdisasm"; then
-  tools=$build/nvdisasm
-  [ -d "$tools" ] || python3 -m pip install -q --target "$tools" nvidia-cuda-nvdisasm ||
-    say "going on without nvdisasm, which PyPI has"
-  PATH=$PATH:$(echo "$tools"/nvidia/cu*/bin)
-  export PATH
-fi
+if [ "$level" = --all ] && [ -x "$nvcc" ]; then cuda_tool nvdisasm nvidia-cuda-nvdisasm; fi
 
 build_target $target -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_TEST_ALL=$all \
   -DLOWP_BUILD_TRAINING=$all

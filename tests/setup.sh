@@ -77,6 +77,18 @@ install_missing() {
   say "going on without:$wished ($why)"
 }
 
+# cuda_tool PROGRAM PACKAGE: finds a tool of CUDA beside $nvcc. Packages of CUDA may lack it; PyPI has it.
+cuda_tool() {
+  if has_program "$1"; then return 0; fi
+  tools=$(dirname -- "$nvcc")
+  if [ ! -x "$tools/$1" ]; then
+    [ -d "$build/$1" ] || python3 -m pip install -q --target "$build/$1" "$2" ||
+      say "going on without $1, which is in PyPI's $2"
+    tools=$(echo "$build/$1"/nvidia/cu*/bin)
+  fi
+  PATH=$PATH:$tools
+}
+
 # Counts jobs: one a processor, but with 2 GB of memory for each.
 job_count() {
   memory=$(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo 2>/dev/null || :)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs the tests that need a GPU, the small ones again under compute-sanitizer if that is installed.
+# Runs the tests that need a GPU, the small ones again under compute-sanitizer, which it takes from
+# PyPI if the toolkit lacks it.
 # Writes README.md into a folder, by default build/tests-cuda. Needs a driver and nvcc.
 #   sh tests/cuda/run.sh
 #   sh tests/cuda/run.sh results replay watch    programs with these words in their names
@@ -62,7 +63,7 @@ for program in $programs; do
     tee -a "$out/README.md"
 done
 
-sanitizer=$(command -v compute-sanitizer || echo "$(dirname -- "$nvcc")/compute-sanitizer")
+[ -n "$rehearsal" ] || cuda_tool compute-sanitizer nvidia-cuda-sanitizer-api
 {
   echo
   echo '| program | memcheck | racecheck | initcheck | synccheck |'
@@ -73,10 +74,10 @@ sanitized() {
   if [ -n "$rehearsal" ]; then
     GPUEMU_RACES=1 on_device "$2" "--gtest_filter=-$large:*more_tiles*" 2>&1
   else
-    "$sanitizer" --tool "$1" --error-exitcode 99 "$2" "--gtest_filter=-$large:*more_tiles*" 2>&1
+    compute-sanitizer --tool "$1" --error-exitcode 99 "$2" "--gtest_filter=-$large:*more_tiles*" 2>&1
   fi
 }
-if [ -x "$sanitizer" ] || [ -n "$rehearsal" ]; then
+if has_program compute-sanitizer || [ -n "$rehearsal" ]; then
   for program in $programs; do
     name=${program#test_cuda.}
     echo "$name" | grep -qE "$small" || continue
