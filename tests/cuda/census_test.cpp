@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// census by the GPU's kernel: counts exact, sums within bounds, whatever the shape of the grid.
+// census by the GPU's kernel: counts exact, and a host's bits, whatever the shape of the grid.
 #include "support/census_expectations.hpp"
 
 #include <array>
@@ -13,13 +13,13 @@ namespace {
 
 using namespace lowp_test;
 
-constexpr std::array<std::size_t, 7> sizes{0, 1, 7, 8, 63, 65, 1001};
+constexpr std::array<std::size_t, 5> sizes{0, 1, 9, 255, 1001};
 
 template <lowp::element From, lowp::element To>
 void expect_oracle() {
   for (const std::size_t size : sizes)
     for (const values kind : {values::corners, values::training})
-      for (const unsigned threads : {1U, 8U}) {
+      for (const unsigned threads : {32U, 64U}) {
         SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
         const tensor in = random_tensor<From>(size, size, kind, 0.02);
         guarded<From> x(in, 1);
@@ -33,9 +33,7 @@ void expect_oracle() {
         ASSERT_EQ(lowp::detail::census_on(executor, x.span(), report), "");
         lowp::range_census twice = lowp::census<To>(x.span());
         twice += twice;
-        EXPECT_EQ(report.count, twice.count);
-        EXPECT_EQ(report.max_relative_error.bits, twice.max_relative_error.bits);
-        EXPECT_EQ(report.zeros(), twice.zeros());
+        EXPECT_TRUE(same(report, twice));
       }
 }
 
@@ -49,7 +47,7 @@ TEST(cuda_census, of_float8_e5m2) { expect_oracle<lowp::float8_e5m2, lowp::float
 
 TEST(cuda_census, refuses_what_lowp_refuses) {
   std::vector<float> x(3, 1.0F);
-  simulated_grid grid(8);
+  simulated_grid grid(32);
   const lowp::cuda::on_grid<simulated_grid> executor{grid};
   grid.out_of_reach = x.data();
   lowp::census_report<lowp::float16> report;

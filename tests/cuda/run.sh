@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs the tests that need a GPU, the small ones again under compute-sanitizer, which it takes from
-# PyPI if the toolkit lacks it.
+# Runs the tests that need a GPU, the small ones again under compute-sanitizer. If the toolkit lacks
+# that tool, it comes from PyPI.
 # Writes README.md into a folder, by default build/tests-cuda. Needs a driver and nvcc.
 #   sh tests/cuda/run.sh
 #   sh tests/cuda/run.sh results replay watch    programs with these words in their names

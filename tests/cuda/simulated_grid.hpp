@@ -117,11 +117,15 @@ struct simulated_thread {
   [[nodiscard]] std::uint32_t max_among(std::uint32_t x) const {
     EXPECT_EQ(threads_ % N, 0U) << "neighbours would lie in two blocks";
     std::uint32_t* const all = state->words.data();
+    // Another warp of the block may not call this.
+    std::barrier<>& callers = threads_ % block_state::warp == 0
+                                  ? state->warp_arrived[thread_ / block_state::warp]
+                                  : state->arrived;
     all[thread_] = x;
-    barrier();
+    callers.arrive_and_wait();
     const unsigned first = thread_ / N * N;
     const std::uint32_t largest = *std::max_element(all + first, all + first + N);
-    barrier();
+    callers.arrive_and_wait();
     return largest;
   }
   template <int Distance>

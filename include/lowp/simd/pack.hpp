@@ -124,8 +124,9 @@ LOWP_HOST_FN mask<Isa> first_lanes(int count) {
 }
 
 // Widens two halves of a pack of floats. g++ reads halves of a recent load from memory, which is
-// faster than taking a register apart. clang would store and read what an assembly may read.
-#if defined(__clang__)
+// faster than taking a register apart. clang would store and read what an assembly may read. nvcc
+// hands clang a shuffle without its dots.
+#if defined(__clang__) && !defined(__CUDACC__)
 template <class V, class F, int... I>
 LOWP_HOST_FN void widen_halves(V& low, V& high, F const& x, std::integer_sequence<int, I...>) {
   low = __builtin_convertvector(__builtin_shufflevector(x.v, x.v, I...), V);

@@ -3,6 +3,7 @@
 
 #include <lowp/measure/census/census_groups.hpp>
 #include <lowp/measure/census/census_text.hpp>
+#include <lowp/measure/census/census_thread.hpp>
 #include <lowp/measure/gradients.hpp>
 
 namespace lowp::detail {

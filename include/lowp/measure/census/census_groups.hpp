@@ -54,30 +54,11 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     }
     exponents_.count();
     all_.exponents.counts[0] += this->tiny_;
-    partial_census partial = this->total(count);
-    partial.squared_error = {squares_, 0};
-    all_.add(partial);
+    all_.add(this->total(count));
+    all_.squared_error += squares_;
   }
 
  private:
-  /// A sum of squares in 32 lanes, whatever the instruction set. Element e is added to lane e % 32.
-  /// Then lane i + 16 is added to lane i, i + 8 to i, and so on down to i + 1.
-  struct sum_of_squares {
-    static constexpr int packs = 32 / Isa::lanes;
-    F sum[packs];
-
-    LOWP_FN sum_of_squares() {
-      for (F& each : sum) each = lanes::broadcast<F>(0);
-    }
-    LOWP_FN void add(int pack, F const& x) { sum[pack] = lanes::fma(x, x, sum[pack]); }
-    LOWP_FN float total() {
-      for (int half = packs / 2; half != 0; half /= 2)
-        for (int i = 0; i < half; ++i) sum[i] = lanes::add(sum[i], sum[i + half]);
-      F const all = simd::sum_of_lanes<Isa::lanes / 2>(sum[0]);
-      return lanes::from_bits<float>(lane<U>::at(lanes::bits(all), 0));
-    }
-  };
-
   LOWP_FN U at(int i) const { return U::load(magnitudes_ + i); }
 
   LOWP_FN void add_group() {
@@ -122,15 +103,15 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
 
   template <bool HasSmall>
   LOWP_FN void add_errors() {
-    // Smaller numbers may have squares that are subnormal, and slow. A smaller sum lacks some.
-    constexpr std::uint32_t least_number = (127 - 40) << 23, least_sum = (127 - 90) << 23;
+    // No sum of smaller numbers is kept, and their squares may be subnormal, and slow.
+    constexpr std::uint32_t least_number = (127 - 50) << 23;
     bool compares = this->template may_find_larger<HasSmall>();
-    std::uint32_t sum = 0;
+    float sum = 0;
     if (group_.has_from(least_number))
-      sum = lanes::bits(compares ? sum_in_float<HasSmall, true>(compares)
-                                 : sum_in_float<HasSmall, false>(compares));
-    if (sum - least_sum < lanes::binary32_infinity - least_sum)
-      squares_ += double{lanes::from_bits<float>(sum)};
+      sum = compares ? sum_in_float<HasSmall, true>(compares)
+                     : sum_in_float<HasSmall, false>(compares);
+    if (census_squares::has_room(sum))
+      add_exactly(double{sum});
     else
       add_scaled<HasSmall>();
     if (!compares) return;
@@ -140,23 +121,11 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
   /// Returns the sum of squares. Sets `is_larger` to true if an error is larger than all before.
   template <bool HasSmall, bool Compares>
   LOWP_FN float sum_in_float(bool& is_larger) const {
-    sum_of_squares sum;
-    U signs = lanes::broadcast<U>(0);
-    LOWP_KEEP_LOOP
-    for (int i = 0; i < size; i += 32) {
-      LOWP_UNROLL
-      for (int k = 0; k < sum.packs; ++k) {
-        U const a = at(i + k * Isa::lanes);
-        F const error = base::template error_of<HasSmall>(a);
-        sum.add(k, error);
-        if constexpr (Compares)
-          signs = signs | lanes::bits(this->below_error(a, lanes::bits(error)));
-      }
-    }
-    is_larger = Compares && lanes::any(base::is_negative(lanes::from_bits<F>(signs)));
-    return sum.total();
+    errors<HasSmall, Compares> of{*this, lanes::broadcast<U>(0)};
+    float const sum = sum_of_squares(of);
+    is_larger = Compares && lanes::any(base::is_negative(lanes::from_bits<F>(of.signs)));
+    return sum;
   }
-  /// Adds squares that have no room in a float. Their unit is near the largest.
   template <bool HasSmall>
   LOWP_FN void add_scaled() {
     U largest = lanes::broadcast<U>(0);
@@ -164,15 +133,57 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
       largest = lanes::max(largest, lanes::magnitude(base::template error_of<HasSmall>(at(i))));
     std::uint32_t most = 0;
     for (int i = 0; i < Isa::lanes; ++i) most = lanes::max(most, lane<U>::at(largest, i));
-    std::uint32_t const field = lanes::min(lanes::max(most >> 23, 1u), 253u);
-    F const scale = lanes::from_bits<F>(lanes::broadcast<U>((254 - field) << 23));
-    sum_of_squares sum;
-    for (int i = 0; i < size; i += 32)
-      for (int k = 0; k < sum.packs; ++k)
-        sum.add(k, lanes::mul(base::template error_of<HasSmall>(at(i + k * Isa::lanes)), scale));
-    double const unit = __builtin_bit_cast(double, std::uint64_t{field + 1023 - 127} << 52);
-    squares_ += double{sum.total()} * unit * unit;
+    census_squares const scaled(most);
+    scaled_errors<HasSmall> of{*this, lanes::broadcast<F>(scaled.inverse())};
+    auto const unit = static_cast<std::uint64_t>(2 * scaled.exponent() + 1023) << 52;
+    add_exactly(double{sum_of_squares(of)} * __builtin_bit_cast(double, unit));
   }
+  LOWP_FN void add_exactly(double x) {
+    double const sum = lanes::add(squares_, x);
+    if (lanes::sub(sum, squares_) == x && lanes::sub(sum, x) == squares_) [[likely]] {
+      squares_ = sum;
+    } else {
+      all_.squared_error += squares_;
+      squares_ = x;
+    }
+  }
+  /// Adds squares that are 128 apart, then 64, 32, and so on down to neighbours.
+  template <class Errors>
+  LOWP_FN static float sum_of_squares(Errors& of) {
+    constexpr int sums = size / 4 / Isa::lanes;
+    F sum[sums];
+    LOWP_KEEP_LOOP
+    for (int k = 0; k < sums; ++k) {
+      int const i = k * Isa::lanes;
+      F const a = of(i), b = of(i + size / 2), c = of(i + size / 4), d = of(i + size / 4 * 3);
+      sum[k] = lanes::add(lanes::fma(b, b, lanes::mul(a, a)), lanes::fma(d, d, lanes::mul(c, c)));
+    }
+    for (int half = sums / 2; half != 0; half /= 2)
+      for (int i = 0; i < half; ++i) sum[i] = lanes::add(sum[i], sum[i + half]);
+    F const all = simd::sum_of_lanes<Isa::lanes / 2>(sum[0]);
+    return lanes::from_bits<float>(lane<U>::at(lanes::bits(all), 0));
+  }
+  template <bool HasSmall, bool Compares>
+  struct errors {
+    census_of_groups const& group;
+    U signs;
+
+    LOWP_FN F operator()(int i) {
+      U const a = group.at(i);
+      F const error = base::template error_of<HasSmall>(a);
+      if constexpr (Compares) signs = signs | lanes::bits(group.below_error(a, lanes::bits(error)));
+      return error;
+    }
+  };
+  template <bool HasSmall>
+  struct scaled_errors {
+    census_of_groups const& group;
+    F inverse;
+
+    LOWP_FN F operator()(int i) const {
+      return lanes::mul(base::template error_of<HasSmall>(group.at(i)), inverse);
+    }
+  };
 
   std::uint32_t* magnitudes_;
   range_census& all_;

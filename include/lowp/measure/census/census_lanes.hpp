@@ -101,8 +101,8 @@ class census_lanes {
   using range = magnitude_range<U>;
 
   /// Returns the counts of `count` elements.
-  LOWP_FN partial_census total(std::uint64_t count) const {
-    partial_census partial{
+  LOWP_FN basic_census total(std::uint64_t count) const {
+    basic_census partial{
         count, unsound_.nan, unsound_.infinite, unsound_.finite, subnormal_, flushed_, {}, {}, {},
         {}};
     range_.add_to(partial.max_abs, partial.min_abs);
@@ -207,51 +207,22 @@ class census_lanes {
   std::uint64_t subnormal_ = 0, flushed_ = 0;
 };
 
-/// The census of one GPU thread, whose block counts the exponents.
-template <census_target To>
-class census_of_thread : public census_lanes<To, float> {
-  using base = census_lanes<To, float>;
-
- public:
-  static constexpr unsigned bins = exponent_histogram::bins;
-
-  /// Returns the histogram's bin for x; a negative number if x has none.
-  LOWP_FN static int bin(float x) {
-    std::uint32_t const a = lanes::hidden(lanes::magnitude(x));
-    return a == 0 || a >= lanes::binary32_infinity ? -1 : static_cast<int>(a >> 23);
+/// The unit in which a group of 256 sums the squares of its errors. It is 1 if a float has room for
+/// the sum, and else a power of two near the largest error.
+struct census_squares {
+  /// Returns false for sums that may lack small squares, too.
+  LOWP_FN static bool has_room(float sum) {
+    constexpr std::uint32_t least = (127 - 90) << 23;
+    return lanes::bits(sum) - least < lanes::binary32_infinity - least;
   }
-  LOWP_FN void add(float x) {
-    std::uint32_t a = lanes::hidden(lanes::magnitude(x));
-    // Subtraction wraps those below the normal ones to large ones, so one comparison does.
-    if (a - base::least_normal >= base::borders.overflow - base::least_normal) {
-      a = this->add_rare(a);
-      this->add_small(a);
-    }
-    this->range_.add(a);
-    float const error = base::template error_of<true>(a);
-    double const wide = lanes::widen(error);  // makes the square exact
-    squares_ = lanes::add_product(squares_, wide, wide);
-    this->compare_error(a, error);
-  }
-  /// Ends a run of a few elements, as in a gradient_report.
-  LOWP_FN void fold() {
-    all_squares_.add(squares_);
-    squares_ = 0;
-  }
-  LOWP_FN partial_census total(std::uint64_t count) const {
-    partial_census partial = base::total(count);
-    all_squares_.add_to(partial.squared_error);
-    return partial;
-  }
+  LOWP_FN constexpr explicit census_squares(std::uint32_t largest_error)
+      : field_(lanes::min(lanes::max(largest_error >> 23, 1u), 253u)) {}
+  /// Returns 2^-exponent.
+  LOWP_FN float inverse() const { return lanes::from_bits<float>((254 - field_) << 23); }
+  LOWP_FN constexpr int exponent() const { return static_cast<int>(field_) - 127; }
 
  private:
-  double squares_ = 0;
-  compensated_lanes<double> all_squares_;
-};
-template <census_target To>
-struct lanes_of_report<census_report<To>, float> {
-  using type = census_of_thread<To>;
-  using partial = partial_census;
+  std::uint32_t field_;
 };
 
 LOWP_EXACT_END

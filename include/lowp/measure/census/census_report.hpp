@@ -49,7 +49,6 @@ struct exponent_histogram {
 };
 
 /// The counts of a census, without the exponents.
-template <class Sum>
 struct basic_census {
   std::uint64_t count = 0;      ///< elements seen
   std::uint64_t nan = 0;        ///< NaN elements
@@ -62,9 +61,10 @@ struct basic_census {
   /// The largest |rounded - x| / |x| of the nonzero elements that stay finite, rounded up to a
   /// float. It is 1 if any was flushed.
   amax max_relative_error;
-  /// Sum over the elements that stay finite, within a relative 1e-6. Its bits are the same on every
-  /// processor and in every thread count; a GPU adds in another order.
-  Sum squared_error;
+  /// Sum over the elements that stay finite, within a relative 1e-6. Groups of 256 elements of a
+  /// call are summed in float, and then exactly. So a call gives the same bits on every backend,
+  /// number of threads and GPU.
+  exact_square_sum squared_error;
 
   /// Returns the number of elements that stay finite once rounded, zeros included.
   LOWP_FN constexpr std::uint64_t kept() const { return count - nan - infinite - overflow; }
@@ -74,8 +74,8 @@ struct basic_census {
   }
 
   /// Adds a partial, beside other threads or alone.
-  template <class Other, class Atomics = detail::alone>
-  LOWP_FN void add(basic_census<Other> const& other, Atomics const& atomics = {}) {
+  template <class Atomics = detail::alone>
+  LOWP_FN void add(basic_census const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
     atomics.add(nan, other.nan);
     atomics.add(infinite, other.infinite);
@@ -85,14 +85,14 @@ struct basic_census {
     max_abs.add(other.max_abs, atomics);
     min_abs.add(other.min_abs, atomics);
     max_relative_error.add(other.max_relative_error, atomics);
-    detail::merge(squared_error, other.squared_error, atomics);
+    squared_error.add(other.squared_error, atomics);
   }
 };
 
 /// Counts, range and rounding errors of the elements of one or more tensors. The rounding is to
 /// nearest even in the format of the census. All counts are exact, and the same on every executor.
 /// All zero bytes are an empty census.
-struct range_census : basic_census<exact_square_sum> {
+struct range_census : basic_census {
   exponent_histogram exponents;  ///< exponents of the finite nonzero elements
 
   /// Returns the number of zeros of either sign.
@@ -112,10 +112,5 @@ struct range_census : basic_census<exact_square_sum> {
     atomics.add(exponents.counts[bin], many);
   }
 };
-
-namespace detail {
-/// The partial of one loop, or of one GPU thread.
-using partial_census = basic_census<compensated_sum>;
-}  // namespace detail
 
 }  // namespace lowp

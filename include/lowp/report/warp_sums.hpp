@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums by the 32 threads of a GPU's warp, for a `Thread` as in cuda/kernel.hpp.
+#pragma once
+
+#include <lowp/lanes/lanes.hpp>
+#include <lowp/report/exact_sum.hpp>
+
+#include <cstdint>
+
+namespace lowp::detail {
+
+LOWP_EXACT_BEGIN
+
+template <class Thread>
+struct warp {
+  static constexpr unsigned threads = 32;
+
+  Thread const& thread;
+
+  LOWP_FN unsigned number() const { return thread.thread() % threads; }
+  LOWP_FN bool is_upper(int distance) const { return (thread.thread() & distance) != 0; }
+  /// Returns x of the thread at this distance.
+  template <int Distance>
+  LOWP_FN float other(float x) const {
+    return lanes::from_bits<float>(thread.template exchanged<Distance>(lanes::bits(x)));
+  }
+  template <int Distance>
+  LOWP_FN float sum_of_two(float x) const {
+    return lanes::add(x, other<Distance>(x));
+  }
+  /// Adds the 2 * Kept values of a thread at this distance. The one of higher number keeps the
+  /// upper half of them. Then the threads at half the distance do so, until each has one value.
+  template <int Distance, int Kept>
+  LOWP_FN void halve(float* x) const {
+    bool const is_upper_one = is_upper(Distance);
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < Kept; ++i) {
+      float const kept = is_upper_one ? x[i + Kept] : x[i];
+      x[i] = lanes::add(kept, other<Distance>(is_upper_one ? x[i] : x[i + Kept]));
+    }
+    if constexpr (Kept > 1) halve<Distance / 2, Kept / 2>(x);
+  }
+};
+
+/// A digit of an exact sum of floats. A warp's threads have one each. A float goes to the digit of
+/// its last bit. A digit has room for 2^(40 - Bits) floats, so nothing is carried before
+/// the report. Digit 0 begins `Below` bits below the sum's unit.
+template <unsigned Digits, unsigned Bits, unsigned Below = 0>
+class warp_digit {
+ public:
+  static constexpr unsigned bits = Digits * Bits - Below;  ///< for last bits
+
+  /// Adds x, which is finite and, as a binary32 number, counts 2^(149 + exponent) units of the sum.
+  LOWP_FN void add(unsigned number, float x, int exponent) {
+    std::uint32_t const code = lanes::bits(x), field = code >> 23 & 0xff,
+                        fraction = code & 0x7fffff;
+    auto const at = static_cast<unsigned>(exponent) + Below + (field == 0 ? 0 : field - 1);
+    if (at / Bits != number % Digits) return;
+    std::int64_t const units = std::int64_t{field == 0 ? fraction : fraction | 1u << 23}
+                               << at % Bits;
+    digit_ += code >> 31 != 0 ? -units : units;
+  }
+  template <class Sum>
+  LOWP_FN void add_to(Sum& sum, unsigned number) const {
+    bool const negative = digit_ < 0;
+    auto const digit = static_cast<std::uint64_t>(digit_);
+    std::uint64_t const magnitude = negative ? 0 - digit : digit;
+    unsigned const at = number % Digits * Bits;
+    sum.add(negative, at < Below ? magnitude >> (Below - at) : magnitude,
+            at < Below ? 0 : static_cast<int>(at - Below), alone{});
+  }
+
+ private:
+  std::int64_t digit_ = 0;
+};
+
+LOWP_EXACT_END
+
+}  // namespace lowp::detail
