@@ -16,24 +16,27 @@ using namespace lowp_test;
 constexpr std::array<std::size_t, 5> sizes{0, 1, 9, 255, 1001};
 
 template <lowp::element From, lowp::element To>
+void expect_oracle(const tensor& in, unsigned threads) {
+  guarded<From> x(in, 1);
+  simulated_grid grid(threads, 3);
+  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  lowp::census_report<To> report;
+  ASSERT_EQ(lowp::detail::census_on(executor, x.span(), report), "");
+  ASSERT_TRUE(x.holds(in, "in"));
+  expect(report, expected_of<To>(in));
+  // It adds to what is there, and to the bits of a host's.
+  ASSERT_EQ(lowp::detail::census_on(executor, x.span(), report), "");
+  lowp::range_census twice = lowp::census<To>(x.span());
+  twice += twice;
+  EXPECT_TRUE(same(report, twice));
+}
+template <lowp::element From, lowp::element To>
 void expect_oracle() {
   for (const std::size_t size : sizes)
     for (const values kind : {values::corners, values::training})
       for (const unsigned threads : {32U, 64U}) {
         SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
-        const tensor in = random_tensor<From>(size, size, kind, 0.02);
-        guarded<From> x(in, 1);
-        simulated_grid grid(threads, 3);
-        const lowp::cuda::on_grid<simulated_grid> executor{grid};
-        lowp::census_report<To> report;
-        ASSERT_EQ(lowp::detail::census_on(executor, x.span(), report), "");
-        ASSERT_TRUE(x.holds(in, "in"));
-        expect(report, expected_of<To>(in));
-        // It adds to what is there, and to the bits of a host's.
-        ASSERT_EQ(lowp::detail::census_on(executor, x.span(), report), "");
-        lowp::range_census twice = lowp::census<To>(x.span());
-        twice += twice;
-        EXPECT_TRUE(same(report, twice));
+        expect_oracle<From, To>(random_tensor<From>(size, size, kind, 0.02), threads);
       }
 }
 
@@ -41,6 +44,10 @@ TEST(cuda_census, of_floats) {
   expect_oracle<float, lowp::float16>();
   expect_oracle<float, lowp::bfloat16>();
   expect_oracle<float, lowp::float8_e4m3fn>();
+}
+TEST(cuda_census, of_all_magnitudes) {
+  expect_oracle<float, lowp::float16>(groups_of_magnitudes(), 64);
+  expect_oracle<float, lowp::bfloat16>(groups_of_magnitudes(), 32);
 }
 TEST(cuda_census, of_bfloat16) { expect_oracle<lowp::bfloat16, lowp::float16>(); }
 TEST(cuda_census, of_float8_e5m2) { expect_oracle<lowp::float8_e5m2, lowp::float4_e2m1fn>(); }

@@ -162,22 +162,25 @@ TEST(census, of_runs_of_each_kind) {
 }
 
 // Cut at multiples of a group, in any order: not a bit changes.
-TEST(census, of_shards_is_that_of_the_whole) {
-  constexpr std::size_t block = 256;
-  constexpr std::size_t size = 320 * block + 77;
-  const tensor in = random_tensor<float>(size, 8, values::training, 1e-3);
+template <lowp::element To>
+void expect_shards(const tensor& in) {
   guarded<float> x(in, 1);
-  const lowp::range_census whole = lowp::census<lowp::float16>(x.span());
-  expect(whole, expected_of<lowp::float16>(in));
-  for (const std::size_t blocks : {1U, 3U, 64U}) {
+  const lowp::range_census whole = lowp::census<To>(x.span());
+  expect(whole, expected_of<To>(in));
+  for (const std::size_t groups : {1U, 3U, 64U}) {
     lowp::range_census merged;
-    for (std::size_t end = size; end != 0;) {
-      const std::size_t first = (end - 1) / (blocks * block) * (blocks * block);
-      merged += lowp::census<lowp::float16>(x.span().subspan(first, end - first));
+    for (std::size_t end = in.size(); end != 0;) {
+      const std::size_t first = (end - 1) / (groups * 256) * (groups * 256);
+      merged += lowp::census<To>(x.span().subspan(first, end - first));
       end = first;
     }
-    EXPECT_TRUE(same(merged, whole)) << blocks;
+    EXPECT_TRUE(same(merged, whole)) << groups;
   }
+}
+TEST(census, of_shards_is_that_of_the_whole) {
+  expect_shards<lowp::float16>(random_tensor<float>(320 * 256 + 77, 8, values::training, 1e-3));
+  expect_shards<lowp::float16>(groups_of_magnitudes());
+  expect_shards<lowp::bfloat16>(groups_of_magnitudes());
 }
 
 // On every backend: a group of 256 is summed by a tree of floats, and groups exactly.

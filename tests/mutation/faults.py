@@ -101,6 +101,13 @@ FAULTS = [
     ("report/amax.hpp", "if (all.bits > lanes::binary32_infinity) all.bits = lanes::binary32_nan;", "", "measure/gradients"),
     ("measure/gradient_report.hpp", "nonfinite_ += lanes::count(lanes::mask_not(is_finite));", "nonfinite_ += 1;", "measure/gradients"),
     ("measure/gradient_report.hpp", "all_squares_.add(squares_);", "", "measure/gradients"),
+    ("report/warp_sums.hpp", "magnitude >> (Below - at)", "magnitude", "cuda/census"),
+    ("report/warp_sums.hpp", "if (at / Bits != number % Digits) return;", "if (at / Bits % 16 != number % 16) return;", "cuda/census"),
+    ("report/warp_sums.hpp", "lanes::add(kept, other<Distance>(is_upper_one ? x[i] : x[i + Kept]))", "lanes::add(kept, other<Distance>(x[i]))", "cuda/census"),
+    ("measure/census/census_groups.hpp", "lanes::sub(sum, squares_) == x && lanes::sub(sum, x) == squares_", "true", "measure/census"),
+    ("measure/census/census_groups.hpp", "2 * scaled.exponent() + 1023", "scaled.exponent() + 1023", "measure/census"),
+    ("measure/census/census_thread.hpp", "if (signs >> 31 != 0) compare_errors();", "", "cuda/census"),
+    ("measure/census/census_thread.hpp", "exponent = 2 * scaled.exponent();", "", "cuda/census"),
     # Storages and scales: order, halves, thresholds.
     ("storage/scale.hpp", "significand > detail::max_significand<f> ? 1 : 0", "significand >= detail::max_significand<f> ? 1 : 0", "storage/scale"),
     ("storage/scale.hpp", "bits == 0 || bits >= binary32_infinity", "bits == 0", "storage/scale"),

@@ -12,7 +12,9 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <random>
 #include <tuple>
+#include <vector>
 
 #include "gradient_expectations.hpp"
 #include "oracle/support.hpp"
@@ -110,6 +112,17 @@ expected_census expected_of(const tensor& x) {
   expected_census want{slot_facts<To>()};
   for (std::size_t i = 0; i < x.size(); ++i) want.add(x.value(i));
   return want;
+}
+
+// Groups of 256 floats of one binade each, from the smallest subnormal ones to the largest.
+inline tensor groups_of_magnitudes() {
+  std::mt19937_64 random(3);
+  std::vector<std::uint32_t> bits;
+  for (int i = 0; i < 256; ++i) bits.push_back(static_cast<std::uint32_t>(random() & 0x80000003U));
+  for (const std::uint32_t field : {0U, 1U, 23U, 60U, 82U, 100U, 127U, 150U, 200U, 250U})
+    for (int i = 0; i < 256; ++i)
+      bits.push_back(field << 23 | static_cast<std::uint32_t>(random() & 0x807fffffU));
+  return {oracle::binary32, bits};
 }
 
 }  // namespace lowp_test

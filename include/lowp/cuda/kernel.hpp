@@ -99,6 +99,7 @@ class tile_runner {
   using totals = typename tally::type;
   static constexpr bool is_histogram = requires { totals::bins; };
   static constexpr bool sums_by_warps = requires { requires totals::sums_by_warps; };
+  static_assert(!sums_by_warps || 32 * chunk_size == 256, "a warp's chunks are not a group");
   using partial_type = typename tally::partial;
   using others = std::make_index_sequence<sizeof...(KernelOperand) - 1>;
 

@@ -207,8 +207,8 @@ class census_lanes {
   std::uint64_t subnormal_ = 0, flushed_ = 0;
 };
 
-/// The unit in which a group of 256 sums the squares of its errors. It is 1 if a float has room for
-/// the sum, and else a power of two near the largest error.
+/// The unit of a group's errors, whose squares it sums in float. It is 1 if a float has room for
+/// the sum. Else it is a power of two near the largest error.
 struct census_squares {
   /// Returns false for sums that may lack small squares, too.
   LOWP_FN static bool has_room(float sum) {

@@ -33,14 +33,20 @@ class census_of_thread : census_lanes<To, float> {
       this->add_small(a);
     }
     this->range_.add(a);
-    errors_[k] = base::template error_of<true>(a);
-    this->compare_error(a, errors_[k]);
+    magnitudes_[k] = a;
   }
   /// Sums the squares of a warp's chunks. All of its threads call this.
   template <class Thread>
   LOWP_FN void fold(Thread const& thread) {
     warp<Thread> const team{thread};
     number_ = team.number();
+    std::uint32_t signs = 0;
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk; ++k) {
+      errors_[k] = base::template error_of<true>(magnitudes_[k]);
+      signs |= lanes::bits(this->below_error(magnitudes_[k], lanes::bits(errors_[k])));
+    }
+    if (signs >> 31 != 0) compare_errors();
     float sum = sum_of_squares(team);
     int exponent = 0;
     if (!census_squares::has_room(sum)) {
@@ -62,6 +68,10 @@ class census_of_thread : census_lanes<To, float> {
   static constexpr int warp_size = 32, chunk = 8;  // 256 elements
   static constexpr int unit = 298 - 149;           // of a binary32 number, in units of the sum
 
+  LOWP_FN void compare_errors() {
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk; ++k) this->compare_error(magnitudes_[k], errors_[k]);
+  }
   LOWP_FN std::uint32_t largest_error() const {
     std::uint32_t largest = 0;
     LOWP_UNROLL_ON_GPU
@@ -87,7 +97,8 @@ class census_of_thread : census_lanes<To, float> {
     return team.template sum_of_two<4>(team.template sum_of_two<8>(fours));
   }
 
-  float errors_[chunk] = {};
+  std::uint32_t magnitudes_[chunk];
+  float errors_[chunk];
   warp_digit<32, 19, 23> digit_;
   unsigned number_ = 0;
 };
