@@ -158,8 +158,9 @@ class census_lanes {
   /// Returns a negative number if this error is larger than the largest relative error. An fma has
   /// the sign of its exact value.
   LOWP_FN F below_error(U const& a, U const& size) const {
-    U const sign = lanes::hidden(lanes::broadcast<U>(lanes::binary32_sign));
-    return lanes::fma(relative_, lanes::from_bits<F>(a), lanes::from_bits<F>(size | sign));
+    // In a constant of its own the sign would not be hidden.
+    U const minus = size | lanes::hidden(lanes::broadcast<U>(lanes::binary32_sign));
+    return lanes::fma(relative_, lanes::from_bits<F>(a), lanes::from_bits<F>(minus));
   }
   LOWP_FN static M is_negative(F const& x) {
     return lanes::greater(lanes::broadcast<U>(0), lanes::bits(x));
