@@ -4,7 +4,7 @@
 
     python3 tests/mutation/plant.py FOLDER [WORD]
     python3 tests/mutation/plant.py FOLDER --delete-lines HEADER PROGRAM
-    python3 tests/mutation/plant.py FOLDER --delete-statements PROGRAM PATH...
+    python3 tests/mutation/plant.py FOLDER --delete-statements PROGRAM,... PATH...
 
 FOLDER is for its files. With WORD it plants only faults whose line has that word. It prints a line for
 each fault, and fails if one survives. CXX names the compiler.
@@ -13,7 +13,8 @@ A compiled program has all faults: the variable LOWP_FAULT says at run time whic
 expressions and statements that run can be planted so, not constant evaluation.
 
 --delete-lines deletes each line of HEADER (below include/lowp) in turn, with a compilation for each.
---delete-statements plants the deletion of each statement in the headers below PATHs, and compiles once."""
+--delete-statements plants the deletion of each statement in the headers below PATHs, and compiles each
+program once. A program gets the deletions that none before it has found."""
 
 import os
 import pathlib
@@ -202,16 +203,13 @@ def statements(lines):
     return found
 
 
-def delete_statements(bench, program, paths):
-    below = bench.include / "lowp"
-    headers = sorted({h for path in paths for h in [*(below / path).rglob("*.hpp"), below / path] if h.is_file()})
-    sources = {h: h.read_text().splitlines(keepends=True) for h in headers}
-    faults = [(h, *ends) for h in headers for ends in statements(sources[h])]
+def plant_deletions(bench, program, sources, faults):
+    """Plants deletions, pairs of number and place. Returns the program, and the numbers that do not compile."""
     refused, made = set(), None
     while made is None:
-        for h in headers:
-            lines = list(sources[h])
-            for number, (of, first, last) in enumerate(faults, 1):
+        for h, source in sources.items():
+            lines = list(source)
+            for number, (of, first, last) in faults:
                 if of == h and number not in refused:
                     code = [re.sub(r"\s*//.*", "", line) for line in lines[first:last + 1]]
                     text = planted("".join(code).rstrip(), [(number, "")])
@@ -222,26 +220,46 @@ def delete_statements(bench, program, paths):
             errors = {(pathlib.Path(at), int(line) - 1) for at, line in re.findall(r"(\S+):(\d+):\d+: error:", bench.said)}
             # A name that lacks its declaration, which was taken for a call, is some lines after it.
             for reach in (0, 16):
-                more = {n for n, (h, first, last) in enumerate(faults, 1)
+                more = {n for n, (h, first, last) in faults
                         if any((h, i) in errors for i in range(first, last + 1 + reach))}
                 if more - refused:
                     break
             else:
                 sys.exit(bench.said[:4000] or "the compiler failed and said nothing")
             refused |= more
-    if how := bench.kills(program, made):
-        sys.exit(f"{program} fails without a fault: {how}")
-    survivors = 0
-    for number, (header, first, last) in enumerate(faults, 1):
-        if number in refused:
-            continue
-        how = bench.kills(program, made, number, slowest=20)
-        survivors += not how
+    return made, refused
+
+
+def delete_statements(bench, programs, paths):
+    below = bench.include / "lowp"
+    headers = sorted({h for path in paths for h in [*(below / path).rglob("*.hpp"), below / path] if h.is_file()})
+    sources = {h: h.read_text().splitlines(keepends=True) for h in headers}
+    left = list(enumerate(((h, *ends) for h in headers for ends in statements(sources[h])), 1))
+    many, never_planted = len(left), {number for number, _ in left}
+
+    def line(place, how):
+        header, first, last = place
         text = " ".join("".join(sources[header][first:last + 1]).split())
-        print(f"{header.relative_to(below)}:{first + 1}: {text} | {how or 'SURVIVED'}", flush=True)
-    planted_ones = len(faults) - len(refused)
-    print(f"{planted_ones - survivors} of {planted_ones} deletions found; {len(refused)} more do not compile behind a switch")
-    return survivors
+        print(f"{header.relative_to(below)}:{first + 1}: {text} | {how}", flush=True)
+
+    for program in programs.split(","):
+        made, refused = plant_deletions(bench, program, sources, left)
+        if how := bench.kills(program, made):
+            sys.exit(f"{program} fails without a fault: {how}")
+        survivors = []
+        for number, place in left:
+            how = "" if number in refused else bench.kills(program, made, number, slowest=60)
+            if how:
+                line(place, f"{program}: {how}")
+            else:
+                survivors.append((number, place))
+        never_planted &= refused
+        print(f"{program}: found {len(left) - len(survivors)} of {len(left)}", flush=True)
+        left = survivors
+    for number, place in left:
+        line(place, "DOES NOT COMPILE BEHIND A SWITCH" if number in never_planted else "SURVIVED")
+    print(f"{many - len(left)} of {many} deletions found; {len(never_planted)} do not compile behind a switch")
+    return len(left) - len(never_planted)
 
 
 def main():
