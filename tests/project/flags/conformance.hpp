@@ -16,6 +16,9 @@
 #include <vector>
 
 #include "result.hpp"
+#ifndef LOWP_TEST_SOME
+#include "support/tour.hpp"
+#endif
 
 // Each unit has its own, as a program's units would.
 namespace {
@@ -292,6 +295,14 @@ inline void note_rows(fingerprint& f) {
   f.note(out);
 }
 
+#ifndef LOWP_TEST_SOME
+// Its scalars compute in the environment of their caller.
+inline void note_tour(fingerprint& f) {
+  const detail::default_environment usual;
+  for (const std::uint8_t byte : tour()) f.note(byte);
+}
+#endif
+
 // By default what -ffast-math or a lent body would break first; without LOWP_TEST_SOME more
 // kernels.
 inline flags_test::conformance_result conformance() {
@@ -319,6 +330,7 @@ inline flags_test::conformance_result conformance() {
   note_packs<float8_e8m0fnu>(f);
   note_packs<float6_e2m3fn>(f);
   note_bfloat16(f, nearest_away{});
+  note_tour(f);
 #endif
   note_bfloat16(f, stochastic{.seed = 20, .stream = 21, .offset = 22});
   note_optimizers(f);
