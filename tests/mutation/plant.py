@@ -122,10 +122,10 @@ class Bench:
         subprocess.run([*self.compiler, *objects, *support, "-o", made, "-lgtest", "-lpthread"], check=True)
         return made
 
-    def kills(self, program, made, fault=0, slowest=SLOWEST):
+    def kills(self, program, made, fault=0, slowest=SLOWEST, backends=BACKENDS):
         """Returns how the program fails with this fault, or an empty text."""
-        backends = BACKENDS if program == "bits" or not ONCE.fullmatch(program) else BACKENDS[-1:]
-        for backend in backends:
+        several = program == "bits" or not ONCE.fullmatch(program)
+        for backend in backends if several else backends[-1:]:
             variables = {**os.environ, "LOWP_FAULT": str(fault), "LOWP_ISA": backend, "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
             try:
                 ran = subprocess.run([made], env=variables, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=slowest)
@@ -248,7 +248,10 @@ def delete_statements(bench, programs, paths):
             sys.exit(f"{program} fails without a fault: {how}")
         survivors = []
         for number, place in left:
-            how = "" if number in refused else bench.kills(program, made, number, slowest=60)
+            # A backend's header is for it alone. All others are seen through two backends.
+            name = place[0].stem
+            backends = [name] if name in BACKENDS else [BACKENDS[0], BACKENDS[-1]]
+            how = "" if number in refused else bench.kills(program, made, number, 60, backends)
             if how:
                 line(place, f"{program}: {how}")
             else:
@@ -263,6 +266,8 @@ def delete_statements(bench, programs, paths):
 
 
 def main():
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     bench = Bench(pathlib.Path(sys.argv[1]).resolve())
     if sys.argv[2:3] == ["--delete-lines"]:
         sys.exit(1 if delete_lines(bench, *sys.argv[3:5]) else 0)
