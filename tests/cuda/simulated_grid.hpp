@@ -9,17 +9,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <limits>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
+#include "fibers.hpp"
 #include "support/support.hpp"
 
 namespace lowp_test {
@@ -64,12 +62,12 @@ struct block_state {
   static constexpr std::uint32_t uninitialized = 0xdeadbeef;
 
   block_state(unsigned threads, std::size_t dynamic_bytes)
-      : arrived(static_cast<std::ptrdiff_t>(threads)), dynamic(dynamic_bytes / 16, quad{}) {
+      : arrived(threads), dynamic(dynamic_bytes / 16, quad{}) {
     for (unsigned first = 0; first < threads; first += warp)
-      warp_arrived.emplace_back(static_cast<std::ptrdiff_t>(std::min(warp, threads - first)));
+      warp_arrived.emplace_back(std::min(warp, threads - first));
   }
-  std::barrier<> arrived;
-  std::deque<std::barrier<>> warp_arrived;
+  fibers::barrier arrived;
+  std::vector<fibers::barrier> warp_arrived;
   std::vector<std::max_align_t> memory = std::vector<std::max_align_t>(4096);
   std::vector<std::uint32_t> words = std::vector<std::uint32_t>(1024);
   // Filled with a pattern, because a GPU's are uninitialized.
@@ -118,9 +116,9 @@ struct simulated_thread {
     EXPECT_EQ(threads_ % N, 0U) << "neighbours would lie in two blocks";
     std::uint32_t* const all = state->words.data();
     // Another warp of the block may not call this.
-    std::barrier<>& callers = threads_ % block_state::warp == 0
-                                  ? state->warp_arrived[thread_ / block_state::warp]
-                                  : state->arrived;
+    fibers::barrier& callers = threads_ % block_state::warp == 0
+                                   ? state->warp_arrived[thread_ / block_state::warp]
+                                   : state->arrived;
     all[thread_] = x;
     callers.arrive_and_wait();
     const unsigned first = thread_ / N * N;
@@ -132,7 +130,7 @@ struct simulated_thread {
   [[nodiscard]] std::uint32_t exchanged(std::uint32_t x) const {
     EXPECT_EQ(threads_ % block_state::warp, 0U) << "a warp would lack threads";
     std::uint32_t* const all = state->words.data();
-    std::barrier<>& warp = state->warp_arrived[thread_ / block_state::warp];
+    fibers::barrier& warp = state->warp_arrived[thread_ / block_state::warp];
     all[thread_] = x;
     warp.arrive_and_wait();
     const std::uint32_t other = all[thread_ ^ Distance];
@@ -187,7 +185,7 @@ struct simulated_thread {
 };
 
 // At most `most_blocks` blocks of `block_threads` threads, so that a block may have several tiles.
-// Threads of a block take turns if they need not wait for each other, and else are threads.
+// Threads of a block run one after another if they need not wait for each other, else as fibers.
 template <class Conversions>
 class grid_with {
  public:
@@ -212,9 +210,7 @@ class grid_with {
         call.run(simulated_thread<Conversions>{thread, threads_, block, blocks, &state});
       };
       if constexpr (Call::is_collective) {
-        std::vector<std::jthread> running;
-        for (unsigned thread = 0; thread < threads_; ++thread)
-          running.emplace_back(run_one, thread);
+        fibers::run(threads_, launches % 2 != 0, run_one);
       } else {
         for (unsigned thread = threads_; thread-- > 0;) run_one(thread);
       }
