@@ -11,7 +11,8 @@ function append(list, text, separator) {
   return list == "" ? text : index(separator list separator, separator text separator) ? list : list separator text
 }
 
-# Returns the outcome of the tests of a row. Every test that did not pass is named.
+# Returns the outcome of the tests of a row. Every test that did not pass is named. What a test said
+# stands in its first row.
 function outcome_of(tests, count, name, i, n, stem, found, known, passed, failed, skipped, missing, absent, text, words) {
   if (tests == "") return "not proved"
   n = split(tests, stem, " ")
@@ -27,7 +28,7 @@ function outcome_of(tests, count, name, i, n, stem, found, known, passed, failed
       if (outcome[name] == "failed") failed = append(failed, "`" name "`", ", ")
       else if (outcome[name] == "skipped") skipped = append(skipped, stem[i] " (" said[name] ")", ", ")
       else ++passed
-      if (outcome[name] == "passed" && said[name] != "") words = append(words, said[name], "; ")
+      if (outcome[name] == "passed" && said[name] != "" && !told[said[name]]++) words = append(words, said[name], "; ")
     }
     if (!found && known) missing = append(missing, stem[i], ", ")
     if (!found && !known) absent = append(absent, stem[i], ", ")
