@@ -177,12 +177,18 @@ def speeds(figures, topic):
     yield ""
 
 
-def by_program(contexts, fact):
-    """A fact that all share, or what it is for which."""
+def programs_by(contexts, fact):
+    """The programs of each value of a fact."""
     values = {}
     for program in PROGRAMS:
         if program in contexts and (value := fact(contexts[program])) is not None:
             values.setdefault(value, []).append(program)
+    return values
+
+
+def by_program(contexts, fact):
+    """A fact that all share, or what it is for which."""
+    values = programs_by(contexts, fact)
     if len(values) == 1:
         return next(iter(values))
     return "; ".join(f"{value} ({', '.join(programs)})" for value, programs in values.items())
@@ -190,7 +196,10 @@ def by_program(contexts, fact):
 
 def facts(figures):
     contexts = figures.contexts
-    for name in ("machine", "backend", "compiler", "date"):
+    machines = programs_by(contexts, lambda c: c["machine"])
+    for machine, programs in machines.items():
+        yield "machine" if len(machines) == 1 else f"machine of {', '.join(programs)}", machine
+    for name in ("backend", "compiler", "date"):
         yield name, by_program(contexts, lambda c: c[name])
     yield "rounds", by_program(contexts, lambda c: str(len(c["load"])))
     loads = [load for context in contexts.values() for load in context["load"]]
