@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 The GPU's kernel without a GPU: casts of double and of
-// integers, and casts to double, with the bits of convert.
+// SPDX-License-Identifier: Apache-2.0
+// The GPU's kernel without a GPU: casts of double and of integers, and casts to double, with the
+// bits of convert.
 #include <gtest/gtest.h>
 #include <lowp/cuda/replay.hpp>
 #include <lowp/lowp.hpp>
@@ -68,8 +69,12 @@ void expect_casts(std::uint32_t step) {
 
 template <class From>
 class cuda_numbers : public testing::Test {};
+#ifdef LOWP_TEST_SOME  // integers that a float holds, or a double, or neither
+using numbers = testing::Types<double, std::int8_t, std::uint32_t, std::int64_t, std::uint64_t>;
+#else
 using numbers = testing::Types<double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
                                std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+#endif
 TYPED_TEST_SUITE(cuda_numbers, numbers);
 
 TYPED_TEST(cuda_numbers, have_the_bits_of_convert) {
