@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that take turns on one processor. Each runs until it waits for the others, so that a
-// barrier of 256 costs microseconds.
+// Threads that take turns on one processor: each runs until it waits for the others. The operating
+// system has none to wake up.
 #pragma once
 
 #include <ucontext.h>
