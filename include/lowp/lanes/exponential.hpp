@@ -14,16 +14,18 @@ namespace detail {
 
 /// The signs that select e^x and e^-x.
 inline constexpr int of_plus = 1, of_minus = -1;
-/// The bias that turns n into an exponent field, for 2^n of e^-x. There n is at most 0, and
-/// 2^(n + 65) is a normal number with the exponent field n + 192.
-inline constexpr std::uint32_t minus_exp_bias = 192;
+/// The bias that turns n into an exponent field, for 2^n of e^-x. There n is at most 0. Down to
+/// -150, 2^(n + 25) and its half are normal numbers, with the exponent fields n + 152 and n + 151.
+/// For n = -152 the field is 0, so that the factor is 0: a product that underflows would take a
+/// hundred cycles.
+inline constexpr std::uint32_t minus_exp_bias = 152;
 /// The number that rounds another to an integer when added. Its 9 lowest bits are 0 or, for
 /// of_minus, the bias; both are even, so neither decides a tie.
 template <int Sign>
 inline constexpr float exp_rounder = 0x1.8p23f + (Sign == of_minus ? minus_exp_bias : 0);
 
 /// Returns e * 2^n, rounded once, or NaN for NaN. e is in [1/2, 2). n is an integer from -150 to
-/// 150 or, for Sign = of_minus, to 0.
+/// 150 or, for Sign = of_minus, from -152 to 0.
 ///
 /// @param rounded  n + exp_rounder<Sign>
 template <int Sign, class F>
@@ -31,9 +33,9 @@ LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded) {
   if constexpr (requires { lane<F>::times_power_of_two(e, n); }) {
     return lane<F>::times_power_of_two(e, n);
   } else if constexpr (Sign == of_minus) {
-    // The first product is exact, so that only the second one rounds.
+    // The first product is exact, so that only the second one rounds; below -150 both become 0.
     F const product = lanes::mul(e, lanes::from_bits<F>(lanes::bits(rounded) << 23));
-    return lanes::mul(product, lanes::broadcast<F>(0x1p-65f));
+    return lanes::mul(product, lanes::broadcast<F>(0x1p-25f));
   } else {
     // 2^n in two factors, each with half the exponent: the first product is exact.
     auto const shifted = lanes::bits(rounded) - (lanes::bits(exp_rounder<Sign>) - 256u);
@@ -43,7 +45,8 @@ LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded) {
   }
 }
 
-/// Returns e^(Sign x) for x in [-104, 104] or NaN. The sign of a zero does not matter.
+/// Returns e^(Sign x) for NaN and for x in [-104, 104] or, for Sign = of_minus, in [0, 105.5]. The
+/// sign of a zero does not matter.
 template <int Sign, class F>
 LOWP_FN F bounded_exp(F const& x) {
   // Sign x = n ln 2 + Sign r: n is an integer, |r| at most slightly above half of ln 2. Adding
@@ -69,12 +72,13 @@ LOWP_FN F bounded_exp(F const& x) {
   return times_power_of_two<Sign>(e, n, rounded);
 }
 
-inline constexpr float exp_bound = 104;  ///< e^-104 rounds to 0, e^104 to infinity
+inline constexpr float exp_bound = 104;           ///< e^-104 rounds to 0, e^104 to infinity
+inline constexpr float minus_exp_bound = 105.5f;  ///< where n is -152
 
 /// Returns e^-x for x >= 0, infinity included, and NaN for NaN.
 template <class F>
 LOWP_FN F exp_of_minus(F const& x) {
-  return bounded_exp<of_minus>(lanes::smaller_or_nan(x, lanes::broadcast<F>(exp_bound)));
+  return bounded_exp<of_minus>(lanes::smaller_or_nan(x, lanes::broadcast<F>(minus_exp_bound)));
 }
 
 }  // namespace detail
