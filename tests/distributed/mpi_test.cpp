@@ -326,13 +326,24 @@ TEST(Refusals, ReachEveryRankBeforeAnythingIsWritten) {
   for (float x : sum) EXPECT_EQ(x, -7);
 }
 
-TEST(Refusals, NameTheGranuleAndTheFunctionOfMpi) {
-  try {
-    mpi::communicator world(MPI_COMM_WORLD, 1, 100);
-    ADD_FAILURE();
-  } catch (std::invalid_argument const& refused) {
-    EXPECT_STREQ(refused.what(), "lowp::mpi::communicator: granule is 100, not a multiple of 256");
-  }
+TEST(Refusals, NameSettingsThatAreWrongOrDiffer) {
+  mpi::communicator world(MPI_COMM_WORLD);
+  bool const is_last = world.rank() == world.size() - 1;
+  std::string const last = std::to_string(world.size() - 1);
+  auto const refused = [&](std::string const& text, std::size_t piece_bytes,
+                           std::uint64_t granule) {
+    expect_refusal(world, text, text, [&] {
+      mpi::communicator(MPI_COMM_WORLD, is_last ? piece_bytes : 4096, is_last ? granule : 512);
+    });
+  };
+  refused("granule is 100, not a multiple of 256", 4096, 100);
+  refused("granule is 0, not a multiple of 256", 4096, 0);
+  if (world.size() == 1) return;
+  refused("granules differ: rank 0 has 512, rank " + last + " has 256", 4096, 256);
+  refused("piece_bytes differ: rank 0 has 4096, rank " + last + " has 1", 1, 512);
+}
+
+TEST(Refusals, NameTheFunctionOfMpi) {
   try {
     mpi::communicator world(MPI_COMM_NULL);
     ADD_FAILURE();

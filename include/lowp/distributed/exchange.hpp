@@ -99,10 +99,11 @@ class rank_group {
   }
 
  protected:
-  /// @param name  the communicator's, for the error
-  rank_group(char const* name, std::uint64_t granule) : granule_(granule) {
-    if (granule == 0 || granule % exchange::unit != 0)
-      refuse(joined_text({name, ": granule is ", granule, ", not a multiple of 256"}));
+  explicit rank_group(std::uint64_t granule) : granule_(granule) {}
+  /// Returns the error text of a communicator's granule, if it is wrong.
+  static error_text check_granule(std::uint64_t granule) {
+    if (granule != 0 && granule % exchange::unit == 0) return {};
+    return joined_text({"granule is ", granule, ", not a multiple of 256"});
   }
 
   int rank_ = 0, size_ = 1;

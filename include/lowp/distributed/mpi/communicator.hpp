@@ -37,17 +37,21 @@ class communicator : public lowp::detail::rank_group {
   /// Duplicates `comm`, which is a collective call.
   /// @param piece_bytes  size of each buffer. An exchange goes in pieces of this size, at least 256
   ///                     elements of each leaf and shard
-  /// @param granule      shards begin at its multiples: a multiple of 256, the same on all ranks.
-  ///                     If it is 2^14, merged sums and norms have the same bits for any number of
-  ///                     ranks
+  /// @param granule      shards begin at its multiples: a multiple of 256. If it is 2^14, merged
+  ///                     sums and norms have the same bits for any number of ranks
+  /// @throws std::invalid_argument  on every rank: a granule is no multiple of 256, or two ranks
+  ///                                have other arguments
   explicit communicator(MPI_Comm comm, std::size_t piece_bytes = std::size_t{16} << 20,
                         std::uint64_t granule = 256)
-      : rank_group("mpi::communicator", granule),
-        piece_bytes_(piece_bytes < INT_MAX ? piece_bytes : INT_MAX) {
+      : rank_group(granule), piece_bytes_(piece_bytes < INT_MAX ? piece_bytes : INT_MAX) {
     call("MPI_Comm_dup", MPI_Comm_dup(comm, &comm_));
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
+    if (auto const wrong = check_settings(); !wrong.empty()) {
+      MPI_Comm_free(&comm_);
+      lowp::detail::refuse("mpi::communicator: " + wrong);
+    }
   }
   communicator(communicator const&) = delete;
   communicator& operator=(communicator const&) = delete;
@@ -153,11 +157,7 @@ class communicator : public lowp::detail::rank_group {
     requires std::is_trivially_copyable_v<Report> && (!std::same_as<Report, amax>) &&
              requires(Report& to, Report const& from) { to += from; }
   void merge(Report& report) {
-    static_assert(sizeof(Report) <= INT_MAX);
-    std::vector<Report> all(static_cast<std::size_t>(size_));
-    constexpr int bytes = static_cast<int>(sizeof(Report));
-    call("MPI_Allgather",
-         MPI_Allgather(&report, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_));
+    std::vector<Report> const all = of_all_ranks(report);
     report = Report{};
     for (Report const& each : all) report += each;
   }
@@ -170,6 +170,35 @@ class communicator : public lowp::detail::rank_group {
 
  private:
   static void call(char const* function, int code) { lowp::detail::check_mpi(function, code); }
+
+  template <class T>
+  std::vector<T> of_all_ranks(T const& mine) {
+    static_assert(sizeof(T) <= INT_MAX);
+    constexpr int bytes = static_cast<int>(sizeof(T));
+    std::vector<T> all(static_cast<std::size_t>(size_));
+    call("MPI_Allgather",
+         MPI_Allgather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_));
+    return all;
+  }
+
+  /// Compares the settings of all ranks.
+  lowp::detail::error_text check_settings() {
+    struct settings {
+      std::uint64_t granule, piece_bytes;
+    };
+    auto const all = of_all_ranks(settings{granule_, piece_bytes_});
+    for (settings const& each : all)
+      if (auto const wrong = check_granule(each.granule); !wrong.empty()) return wrong;
+    for (std::size_t r = 1; r < all.size(); ++r) {
+      if (all[r].granule != all[0].granule)
+        return lowp::detail::joined_text({"granules differ: rank 0 has ", all[0].granule, ", rank ",
+                                          r, " has ", all[r].granule});
+      if (all[r].piece_bytes != all[0].piece_bytes)
+        return lowp::detail::joined_text({"piece_bytes differ: rank 0 has ", all[0].piece_bytes,
+                                          ", rank ", r, " has ", all[r].piece_bytes});
+    }
+    return {};
+  }
 
   static std::pair<std::vector<int>, std::vector<int>> integers_of(
       lowp::detail::message_list const& messages) {
@@ -191,9 +220,7 @@ class communicator : public lowp::detail::rank_group {
       lowp::detail::wire_words wire;
     };
     arguments const mine{wrong.empty() ? 0u : 1u, count, leaf_count, wire};
-    std::vector<arguments> all(static_cast<std::size_t>(size_));
-    call("MPI_Allgather",
-         MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_));
+    std::vector<arguments> const all = of_all_ranks(mine);
     auto const refuse = [&](lowp::detail::error_text const& why) {
       if (!why.empty())
         lowp::detail::refuse("mpi::communicator::" + std::string(function) + ": " + why);

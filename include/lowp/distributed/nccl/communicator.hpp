@@ -60,7 +60,9 @@ class basic_communicator : public detail::rank_group {
   /// @param granule  as for mpi::communicator
   basic_communicator(ncclComm_t comm, cudaStream_t stream, std::span<std::byte> scratch,
                      std::uint64_t granule = 256)
-      : rank_group("nccl::communicator", granule), comm_(comm), stream_(stream), scratch_(scratch) {
+      : rank_group(granule), comm_(comm), stream_(stream), scratch_(scratch) {
+    if (auto const wrong = check_granule(granule); !wrong.empty())
+      detail::refuse("nccl::communicator: " + wrong);
     call("ncclCommUserRank", ncclCommUserRank(comm, &rank_));
     call("ncclCommCount", ncclCommCount(comm, &size_));
   }
