@@ -14,7 +14,7 @@ expressions and statements that run can be planted so, not constant evaluation.
 
 --delete-lines deletes each line of HEADER (below include/lowp) in turn, with a compilation for each.
 --delete-statements plants the deletion of each statement in the headers below PATHs, and compiles each
-program once. A program gets the deletions that none before it has found."""
+program once. A program gets the deletions that it reaches and none before it has found."""
 
 import os
 import pathlib
@@ -41,14 +41,29 @@ STATEMENT = re.compile(r"""\s*(?!using|static_assert|alignas|requires|else|asm)(
     \*?[\w:.]+(->\w+)*(\[[^;]*?\])*(\.\w+)*\s*([-+*/&|^%]|<<|>>)?=(?!=) | [\w:.]+(->\w+)*(<[^;=]*>)?\()""", re.X)
 # BITS has the bits of every operation, and no test framework: 13 s to compile.
 BITS = ("project/flags/unit.cpp", "project/sapphire/conformance.cpp")
+# The numbers that a program reaches are in the file LOWP_REACHED, a byte for each. Forks share it.
 SWITCH = """#pragma once
 extern int lowp_planted_fault;
-#define LOWP_FAULT(number) (!__builtin_is_constant_evaluated() && lowp_planted_fault == (number))
+extern unsigned char* lowp_reached;
+#define LOWP_FAULT(number) \\
+  (!__builtin_is_constant_evaluated() && ((lowp_reached[number] = 1), lowp_planted_fault == (number)))
 """
-SWITCH_DEFINITION = """#include <cstdlib>
+SWITCH_DEFINITION = """#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cstdlib>
+static unsigned char unrecorded[1 << 16];
 int lowp_planted_fault = 0;
+unsigned char* lowp_reached = unrecorded;
 __attribute__((constructor(101))) static void choose() {
   if (char const* number = std::getenv("LOWP_FAULT")) lowp_planted_fault = std::atoi(number);
+  if (char const* name = std::getenv("LOWP_REACHED")) {
+    int const file = open(name, O_RDWR | O_CREAT, 0600);
+    if (file < 0 || ftruncate(file, sizeof unrecorded) != 0) std::abort();
+    void* const bytes = mmap(nullptr, sizeof unrecorded, PROT_WRITE, MAP_SHARED, file, 0);
+    if (bytes == MAP_FAILED) std::abort();
+    lowp_reached = static_cast<unsigned char*>(bytes);
+  }
 }
 """
 
@@ -80,6 +95,10 @@ def plant(include, faults):
                 sys.exit(f"{header}: two faults overlap in: {text}")
             source = source.replace(text, planted(text, others))
         path.write_text(source)
+
+
+def backends_of(program):
+    return BACKENDS if program == "bits" or not ONCE.fullmatch(program) else BACKENDS[-1:]
 
 
 class Bench:
@@ -122,11 +141,13 @@ class Bench:
         subprocess.run([*self.compiler, *objects, *support, "-o", made, "-lgtest", "-lpthread"], check=True)
         return made
 
-    def kills(self, program, made, fault=0, slowest=SLOWEST, backends=BACKENDS):
+    def kills(self, program, made, fault=0, slowest=SLOWEST, backends=None):
         """Returns how the program fails with this fault, or an empty text."""
-        several = program == "bits" or not ONCE.fullmatch(program)
-        for backend in backends if several else backends[-1:]:
+        for backend in backends_of(program) if backends is None else backends:
             variables = {**os.environ, "LOWP_FAULT": str(fault), "LOWP_ISA": backend, "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
+            if fault == 0:
+                variables["LOWP_REACHED"] = self.folder / f"reached.{backend}"
+                variables["LOWP_REACHED"].unlink(missing_ok=True)
             try:
                 ran = subprocess.run([made], env=variables, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=slowest)
             except subprocess.TimeoutExpired:
@@ -235,7 +256,7 @@ def delete_statements(bench, programs, paths):
     headers = sorted({h for path in paths for h in [*(below / path).rglob("*.hpp"), below / path] if h.is_file()})
     sources = {h: h.read_text().splitlines(keepends=True) for h in headers}
     left = list(enumerate(((h, *ends) for h in headers for ends in statements(sources[h])), 1))
-    many, never_planted = len(left), {number for number, _ in left}
+    many, never_planted, ever_reached = len(left), {number for number, _ in left}, set()
 
     def line(place, how):
         header, first, last = place
@@ -244,14 +265,22 @@ def delete_statements(bench, programs, paths):
 
     for program in programs.split(","):
         made, refused = plant_deletions(bench, program, sources, left)
+        begin = time.time()
         if how := bench.kills(program, made):
             sys.exit(f"{program} fails without a fault: {how}")
+        slowest = 5 + 10 * (time.time() - begin)
+        reached = {b: (bench.folder / f"reached.{b}").read_bytes() for b in backends_of(program)}
         survivors = []
         for number, place in left:
             # A backend's header is for it alone. All others are seen through two backends.
             name = place[0].stem
             backends = [name] if name in BACKENDS else [BACKENDS[0], BACKENDS[-1]]
-            how = "" if number in refused else bench.kills(program, made, number, 60, backends)
+            backends = [b for b in backends if b in reached and reached[b][number]]
+            if number in refused:
+                backends = []
+            if backends:
+                ever_reached.add(number)
+            how = bench.kills(program, made, number, slowest, backends)
             if how:
                 line(place, f"{program}: {how}")
             else:
@@ -260,7 +289,8 @@ def delete_statements(bench, programs, paths):
         print(f"{program}: found {len(left) - len(survivors)} of {len(left)}", flush=True)
         left = survivors
     for number, place in left:
-        line(place, "DOES NOT COMPILE BEHIND A SWITCH" if number in never_planted else "SURVIVED")
+        line(place, "DOES NOT COMPILE BEHIND A SWITCH" if number in never_planted
+             else "SURVIVED" if number in ever_reached else "NEVER REACHED")
     print(f"{many - len(left)} of {many} deletions found; {len(never_planted)} do not compile behind a switch")
     return len(left) - len(never_planted)
 
