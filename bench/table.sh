@@ -22,36 +22,53 @@ case ${1:-} in
   *) rounds=$1 && shift ;;
 esac
 [ "$rounds" -gt 0 ] || die "$rounds rounds measure nothing"
+# The cases of "team" are those of programs that are built a second time, for all processors.
+is_built() { [ -x "$build/bench/$1" ] || { [ "$1" = team ] && [ -x "$build/bench/team_cast" ]; }; }
 known=$(table --programs)
 for program; do
   case " $known " in
-    *" $program "*) [ -x "$build/bench/$program" ] || die "$program is not built" ;;
+    *" $program "*) is_built "$program" || die "$program is not built" ;;
     *) die "$program is none of $known" ;;
   esac
 done
 if [ $# -eq 0 ]; then
   for program in $known; do
-    if [ -x "$build/bench/$program" ]; then set -- "$@" "$program"; fi
+    if is_built "$program"; then set -- "$@" "$program"; fi
   done
 fi
 
-# run PROGRAM LEVEL OPTION...: into the folder of the round.
+# run PROGRAM NAME OPTION...: into NAME in the folder of the round.
 run() {
-  program=$1 level=$2
+  binary=$1 name=$2
   shift 2
-  say "round $round of $rounds: $program, $level"
-  "$build/bench/$program" --benchmark_out="$out/$program-$level.json" "$@" >"$out/log" 2>&1 ||
+  say "round $round of $rounds: $name"
+  "$build/bench/$binary" --benchmark_out="$out/$name.json" "$@" >"$out/log" 2>&1 ||
     die "$(cat "$out/log")"
 }
-# measure PROGRAM LEVEL OPTION...: the cases that the page needs there.
+short='--benchmark_repetitions=5 --benchmark_min_time=0.02'
+long='--benchmark_repetitions=3 --benchmark_min_time=0.05'
+# measure SUFFIX LEVEL: the program's cases that the page needs from L2, and from DRAM. Then the
+# libraries that Python times.
 measure() {
-  cases=$(table --filter "$1" "$2")
-  run "$@" --benchmark_filter="$cases"
+  cases=$(table --filter "$program" "$2")
+  # shellcheck disable=SC2086 # a list of options
+  run "$program" "$program-L2$1" --benchmark_filter="$cases" $short
+  cases=$(table --filter "$program" DRAM)
+  # shellcheck disable=SC2086
+  run "$program" "$program-DRAM$1" --benchmark_filter="$cases" $long
+  peers=$out/$program-peers$1.json
+  "$python" "$root/bench/peers/peers.py" "$program" >"$peers" || rm "$peers"
 }
-
-# others NAME: the libraries that Python times.
-others() {
-  "$python" "$root/bench/peers/peers.py" "$program" >"$out/$1.json" || rm "$out/$1.json"
+# measure_team SUFFIX: cases on all processors, and on one beside them.
+measure_team() {
+  for each in $(table --teams); do
+    cases=$(table --filter "$each" one)
+    # shellcheck disable=SC2086
+    run "$each" "team-$each-one$1" --benchmark_filter="$cases" $short
+    cases=$(table --filter "$each" all)
+    # shellcheck disable=SC2086
+    run "team_$each" "team-$each-all$1" --benchmark_filter="$cases" $long
+  done
 }
 
 all=$build/bench/rounds
@@ -63,18 +80,15 @@ while [ "$round" -lt "$rounds" ]; do
   mkdir -p "$out"
   for program; do
     if [ "$program" = watch ]; then
-      run watch step --benchmark_min_time=0.1
+      run watch watch-step --benchmark_min_time=0.1
       continue
     fi
-    measure "$program" L2 --benchmark_repetitions=5 --benchmark_min_time=0.02
-    measure "$program" DRAM --benchmark_repetitions=3 --benchmark_min_time=0.05
-    others "$program-peers"
+    if [ "$program" = team ]; then measure_team ""; else measure "" L2; fi
     if grep -qw avx2 /proc/cpuinfo; then
       # A process chooses its backend once. PyTorch and oneDNN have such a cap too.
       (
         export LOWP_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
-        measure "$program" avx2 --benchmark_repetitions=5 --benchmark_min_time=0.02
-        others "$program-peers-avx2"
+        if [ "$program" = team ]; then measure_team -avx2; else measure -avx2 avx2; fi
       )
     fi
   done

@@ -42,6 +42,7 @@ inline std::string processor() {
 inline void note_build() {
   benchmark::AddCustomContext("lowp_isa", std::string(lowp::isa()));
   benchmark::AddCustomContext("cpu", processor());
+  benchmark::AddCustomContext("threads", std::to_string(threads()));
 #if defined(__clang__)
   benchmark::AddCustomContext("compiler", __VERSION__);
 #else
@@ -72,7 +73,7 @@ int run_suite(char const* operation, int argc, char** argv, AddCases add_cases) 
 
   suite cases(operation);
   add_cases(cases);
-  peer::add_all(cases);
+  if (threads() == 1) peer::add_all(cases);
   cases.keep(benchmark::GetBenchmarkFilter());
   if (cases.entries().empty()) {
     std::cerr << operation << ": the filter matches no case\n";

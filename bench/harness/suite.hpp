@@ -4,6 +4,7 @@
 
 #include "data.hpp"
 #include "roofline.hpp"
+#include "team.hpp"
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -21,21 +22,22 @@
 namespace bench {
 
 /// The level of memory that holds the streams of a case: as many elements as fit, in a power of
-/// two.
+/// two for each thread that has its own.
 struct level {
   char const* name;
   std::size_t elements, bytes;  // at most
+  bool is_shared = false;
 
   std::size_t count(std::size_t bytes_per_element) const {
     std::size_t n = elements;
     while (n * bytes_per_element > bytes) n /= 2;
-    return n;
+    return is_shared ? n : n * threads();
   }
 };
 
 // Three quarters of the smallest caches of current server processors.
 inline constexpr level levels[] = {
-    {"L1", 4 << 10, 24 << 10}, {"L2", 128 << 10, 768 << 10}, {"DRAM", 64 << 20, 1 << 30}};
+    {"L1", 4 << 10, 24 << 10}, {"L2", 128 << 10, 768 << 10}, {"DRAM", 64 << 20, 1 << 30, true}};
 
 struct entry {
   std::string name;  // without the operation and the level
@@ -129,7 +131,11 @@ class suite {
         at[i] = std::as_writable_bytes(memory.random<float>(n * Traffic::widths[i] / 4)).data();
       registers const width = widest();
       for (auto _ : state) {
-        Traffic::template move<Method>(width, at, n);
+        divide(n, 64, [&](std::size_t first, std::size_t count) {
+          auto part = at;
+          for (std::size_t i = 0; i < part.size(); ++i) part[i] += first * Traffic::widths[i];
+          Traffic::template move<Method>(width, part, count);
+        });
         benchmark::ClobberMemory();
       }
     };

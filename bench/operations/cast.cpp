@@ -14,7 +14,7 @@ namespace {
 template <class From, class To, class Rounding = lowp::nearest_even>
 void add_cast(bench::suite& cases, std::string const& name, Rounding rounding = {}) {
   auto const cast = [=](std::span<From const> in, std::span<To> out) {
-    lowp::cast(in, out, rounding);
+    bench::on::cast(in, out, rounding);
   };
   cases.add<bench::cast_traffic<From, To>>(name, bench::timed_cast<From, To>(cast));
 }
@@ -47,6 +47,8 @@ void add_casts(bench::suite& cases) {
   add_cast<double, lowp::bfloat16>(cases, "double->bfloat16/nearest_even");
   add_cast<double, lowp::float16>(cases, "double->float16/nearest_even");
   add_stochastic<lowp::bfloat16>(cases, "bfloat16");
+  add_cast<float, lowp::bfloat16>(cases, "float->bfloat16/stochastic_fast",
+                                  lowp::stochastic_fast{.seed = 1});
   add_stochastic<lowp::float16>(cases, "float16");
   add_stochastic<lowp::float8_e5m2>(cases, "float8_e5m2");
   add_stochastic<lowp::float8_e4m3fn>(cases, "float8_e4m3fn");

@@ -29,7 +29,7 @@ void add_reading(bench::suite& cases, std::string const& name, Look look) {
 
 template <class From, class To>
 void add_census(bench::suite& cases, std::string const& name) {
-  add_reading<From>(cases, name, [](auto in) { return lowp::census<To>(in); });
+  add_reading<From>(cases, name, [](auto in) { return bench::on::census<To>(in); });
 }
 
 void add_cases(bench::suite& cases) {
@@ -40,11 +40,12 @@ void add_cases(bench::suite& cases) {
   add_census<lowp::bfloat16, lowp::float8_e4m3fn>(cases, "bfloat16->float8_e4m3fn");
   add_census<lowp::float16, lowp::float8_e4m3fn>(cases, "float16->float8_e4m3fn");
   add_reading<float>(cases, "abs_range/float->float16",
-                     [](auto in) { return lowp::abs_range_of<lowp::float16>(in); });
+                     [](auto in) { return bench::on::abs_range_of<lowp::float16>(in); });
   add_reading<lowp::bfloat16>(cases, "abs_range/bfloat16->float16",
-                              [](auto in) { return lowp::abs_range_of<lowp::float16>(in); });
-  add_reading<float>(cases, "measure/float", [](auto in) { return lowp::measure(in); });
-  add_reading<lowp::bfloat16>(cases, "measure/bfloat16", [](auto in) { return lowp::measure(in); });
+                              [](auto in) { return bench::on::abs_range_of<lowp::float16>(in); });
+  add_reading<float>(cases, "measure/float", [](auto in) { return bench::on::measure(in); });
+  add_reading<lowp::bfloat16>(cases, "measure/bfloat16",
+                              [](auto in) { return bench::on::measure(in); });
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 template <class P, class U, class Rounding, class... Report>
 void add_case(bench::suite& cases, std::string const& name, Rounding rounding, Report... report) {
   auto const add = [=](std::span<P> p, float alpha, std::span<U const> u) mutable {
-    lowp::fused_add(p, alpha, u, rounding, report...);
+    bench::on::fused_add(p, alpha, u, rounding, report...);
   };
   cases.add<bench::fused_add_traffic<P, U>>(name, bench::timed_fused_add<P, U>(add));
 }

@@ -23,23 +23,23 @@ void add_all(bench::suite& cases, std::string const& type) {
   using reading = bench::traffic<bench::reads<T>>;
   bench::map_input const elements, rows{.least = bench::norm_columns};
   add<both, T>(cases, "gelu_tanh/" + type, elements,
-               [](auto in, auto out) { lowp::gelu_tanh(in, out); });
+               [](auto in, auto out) { bench::on::gelu_tanh(in, out); });
   bench::norm_parameters<T> const p;
   add<both, T>(cases, "rms_norm/" + type, rows, [p](auto in, auto out) {
-    lowp::rms_norm(in, p.weight, out, bench::norm_columns, bench::norm_eps);
+    bench::on::rms_norm(in, p.weight, out, bench::norm_columns, bench::norm_eps);
   });
   add<both, T>(cases, "layer_norm/" + type, rows, [p](auto in, auto out) {
-    lowp::layer_norm(in, p.weight, p.bias, out, bench::norm_columns, bench::norm_eps);
+    bench::on::layer_norm(in, p.weight, p.bias, out, bench::norm_columns, bench::norm_eps);
   });
   add<both, T>(cases, "scale_by_power_of_two, reported/" + type, elements, [](auto in, auto out) {
     lowp::scaling_report report;
-    lowp::scale_by_power_of_two(in, out, -3, report);
+    bench::on::scale_by_power_of_two(in, out, -3, report);
     benchmark::DoNotOptimize(report);
   });
   add<reading, T>(cases, "sum/" + type, elements,
-                  [](auto in, auto) { benchmark::DoNotOptimize(lowp::sum(in)); });
+                  [](auto in, auto) { benchmark::DoNotOptimize(bench::on::sum(in)); });
   add<reading, T>(cases, "clamp_overflow of nothing/" + type, elements,
-                  [](auto, auto out) { benchmark::DoNotOptimize(lowp::clamp_overflow(out)); });
+                  [](auto, auto out) { benchmark::DoNotOptimize(bench::on::clamp_overflow(out)); });
 }
 
 void add_cases(bench::suite& cases) {

@@ -30,14 +30,14 @@ template <class In, class Out = In>
 void add_softmax(bench::suite& cases, std::string const& name) {
   for (std::size_t const columns : bench::softmax_columns)
     add_rows<In, Out>(cases, name, columns,
-                      [](auto in, auto out, std::size_t n) { lowp::softmax(in, out, n); });
+                      [](auto in, auto out, std::size_t n) { bench::on::softmax(in, out, n); });
 }
 
 template <class T>
 void add_log_softmax(bench::suite& cases, std::string const& name) {
   for (std::size_t const columns : bench::softmax_columns)
     add_rows<T, T>(cases, "log/" + name, columns,
-                   [](auto in, auto out, std::size_t n) { lowp::log_softmax(in, out, n); });
+                   [](auto in, auto out, std::size_t n) { bench::on::log_softmax(in, out, n); });
 }
 
 // Every fourth score is masked. A mask of one sequence's queries serves all; its bytes are left out
@@ -50,7 +50,7 @@ void add_masked(bench::suite& cases, std::string const& name) {
   add_rows<T, T>(
       cases, "scale_mask/" + name, columns,
       [mask](auto in, auto out, std::size_t n) {
-        lowp::scale_mask_softmax(in, mask, out, n, 0.5F);
+        bench::on::scale_mask_softmax(in, mask, out, n, 0.5F);
       },
       mask.size());
 }
@@ -60,7 +60,7 @@ template <class T>
 void add_relaxed(bench::suite& cases, std::string const& name, float alpha) {
   for (std::size_t const columns : bench::softmax_columns)
     add_rows<T, T>(cases, name, columns, [=](auto in, auto out, std::size_t n) {
-      lowp::softmax_pb_relax(in, out, n, alpha);
+      bench::on::softmax_pb_relax(in, out, n, alpha);
     });
 }
 

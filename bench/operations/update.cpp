@@ -21,7 +21,7 @@ void add_sgd(bench::suite& cases, std::string const& name, Rounding rounding) {
         auto const momentum = data.random<M>(n);
         lowp::sgd const optimizer{.lr = 1e-3, .momentum = 0.9};
         for (auto _ : state) {
-          lowp::update(p, g, momentum, optimizer, bench::step, rounding);
+          bench::on::update(p, g, momentum, optimizer, bench::step, rounding);
           benchmark::ClobberMemory();
         }
       });
@@ -31,7 +31,7 @@ template <class P, class G, class M, class V, class Rounding, class... Report>
 void add_adamw(bench::suite& cases, std::string const& name, Rounding rounding, Report... report) {
   auto const update = [=](std::span<P> p, std::span<G const> g, std::span<M> m,
                           std::span<V> v) mutable {
-    lowp::update(p, g, m, v, lowp::adamw{}, bench::step, rounding, report...);
+    bench::on::update(p, g, m, v, lowp::adamw{}, bench::step, rounding, report...);
   };
   cases.add<bench::adamw_traffic<P, G, M, V>>("adamw/" + name,
                                               bench::timed_adamw<P, G, M, V>(update));

@@ -26,6 +26,7 @@ void add_cast(bench::suite& cases, std::string const& name, bench::own_way allow
 
 bench::peer const peer("cast", [](bench::suite& cases) {
   onednn::begin();
+  if (!onednn::has_bfloat16()) return;
   using lowp::bfloat16;
   // Subnormal inputs are exempt: the instruction, if there is one, flushes them.
   add_cast<float, bfloat16>(cases, "float->bfloat16/nearest_even", {.subnormal_inputs = true});

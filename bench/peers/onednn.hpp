@@ -25,6 +25,13 @@ inline dnnl::engine const& engine() {
   return cpu;
 }
 
+/// Returns true if it has fast code for bfloat16. Its reference code is slow, and loses the sign of
+/// zero.
+inline bool has_bfloat16() {
+  auto const least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & least) == least;
+}
+
 /// n elements, and as rows.
 inline dnnl::memory::desc elements(dnnl::memory::data_type type, std::size_t n) {
   return {{static_cast<dnnl::memory::dim>(n)}, type, dnnl::memory::format_tag::a};

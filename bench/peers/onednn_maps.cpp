@@ -95,14 +95,15 @@ void add_layer_norm(bench::suite& cases, std::string const& type) {
 bench::peer const softmax("softmax", [](bench::suite& cases) {
   onednn::begin();
   add_softmaxes<float>(cases, "float");
-  add_softmaxes<lowp::bfloat16>(cases, "bfloat16");
+  if (onednn::has_bfloat16()) add_softmaxes<lowp::bfloat16>(cases, "bfloat16");
 });
 
 bench::peer const pieces("pieces", [](bench::suite& cases) {
   onednn::begin();
   add_gelu<float>(cases, "float");
-  add_gelu<lowp::bfloat16>(cases, "bfloat16");
   add_layer_norm<float>(cases, "float");
+  if (!onednn::has_bfloat16()) return;
+  add_gelu<lowp::bfloat16>(cases, "bfloat16");
   add_layer_norm<lowp::bfloat16>(cases, "bfloat16");
 });
 

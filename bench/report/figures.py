@@ -5,26 +5,28 @@ import pathlib
 import re
 import statistics
 
-from goals import AVX2, OWN
+from goals import ALONE, AVX2, OWN, TEAM
 
 LIBRARIES = ("Eigen", "Highway", "oneDNN")  # as peers/ name them
 
 
 def medians(folder, program):
     """Reads a round: context, versions, medians of items a second and traffic by name. Traffic loops
-    have the name of the bytes they move; runs with LOWP_ISA=avx2 have avx2: before the name."""
+    have the name of the bytes they move. Names of runs with LOWP_ISA=avx2 begin with avx2:, then
+    come all: or one: of the team's runs."""
     context, versions, samples, traffic = {}, {}, {}, {}
     for path in sorted(folder.glob(f"{program}-*.json")):
         data = json.loads(path.read_text())
         versions.update(data["context"].get("versions", {}))
         versions.update({k: data["context"][k] for k in LIBRARIES if k in data["context"]})
-        prefix = AVX2 if path.stem.endswith("-avx2") else ""
-        if "lowp_isa" in data["context"] and not prefix:
+        words = path.stem.split("-")
+        prefix = "".join(mark for mark in (AVX2, TEAM, ALONE) if mark[:-1] in words)
+        if "lowp_isa" in data["context"] and prefix in ("", TEAM):
             context = context or data["context"]
         for run in data["benchmarks"]:
             if run["run_type"] == "iteration" and "items_per_second" in run:
                 name = prefix + run["run_name"]
-                if prefix and "/traffic/" in name:
+                if prefix and "/traffic/" in name and name.endswith("/L2"):
                     continue
                 samples.setdefault(name, []).append(run["items_per_second"])
                 if run.get("label"):
@@ -43,6 +45,7 @@ def collect(program, folders):
         "backend": first["lowp_isa"],
         "compiler": first["compiler"],
         "date": first["date"][:10],
+        "threads": int(first["threads"]),
         "load": [round(one[0]["load_avg"][0], 2) for one in rounds],
         "versions": versions,
     }
@@ -87,15 +90,24 @@ class Figures:
             if own and other:
                 yield own / other, name
 
-    def of_traffic(self, row):
+    def of_all(self, row, capped):
+        """The speed of all processors, from L2, over as many times that of one, for every round."""
+        for number in range(self.rounds("team")):
+            every, name = self.best(capped + TEAM + row.case, OWN, "L2", number)
+            one, _ = self.best(capped + ALONE + row.case, OWN, "L2", number)
+            if every and one:
+                yield every / one / self.contexts["team"]["threads"], name
+
+    def of_traffic(self, row, prefix=""):
         """Ratio and the loop's name, from DRAM."""
-        for number in range(self.rounds(program_of(row.case))):
-            own, name = self.best(row.case, OWN, "DRAM", number)
-            loops = f"{program_of(row.case)}/traffic/{self.traffic.get(name)}"
+        program = program_of(row.case)
+        for number in range(self.rounds("team" if TEAM in prefix else program)):
+            own, name = self.best(prefix + row.case, OWN, "DRAM", number)
+            loops = f"{prefix}{program}/traffic/{self.traffic.get(name)}"
             loop, loop_name = self.best(loops, "[a-z]+", "DRAM", number)
             if own and loop:
                 yield own / loop, loop_name
 
 
 def program_of(case):
-    return case.removeprefix(AVX2).split("/")[0]
+    return re.sub("^([a-z0-9]+:)*", "", case).split("/")[0]

@@ -17,6 +17,10 @@ AVX2 = "avx2:"  # before a case: with LOWP_ISA=avx2
 CAPPED = "(avx2|(gcc|clang)[0-9]+_loop_avx2|torch|onednn)"
 
 
+# Before a case of the program "team": by all processors, and by one in the same round.
+TEAM, ALONE = "all:", "one:"
+
+
 class Rival(NamedTuple):
     """Somebody, or another case, that the row's case is to be `asked` times as fast as."""
     name: str
@@ -32,6 +36,7 @@ class Row(NamedTuple):
     rivals: tuple
     memory: Optional[float]  # asked of the traffic from DRAM
     from_memory: bool  # whether that is measured
+    memory_of_avx2: Optional[float]
 
 
 class Topic(NamedTuple):
@@ -45,8 +50,8 @@ class Topic(NamedTuple):
     digits: int = 2  # of ratios
 
 
-def row(name, case, *rivals, memory=None, from_memory=True):
-    return Row(name, case, rivals, memory, from_memory)
+def row(name, case, *rivals, memory=(None, None), from_memory=True):
+    return Row(name, case, rivals, memory[0], from_memory, memory[1])
 
 
 def against(name, case, asked=None, peers=OWN, avx2=None):
@@ -62,6 +67,7 @@ def fastest(case, asked=None, avx2=None):
 
 
 NEAREST, STOCHASTIC = "cast/float->{}/nearest_even", "cast/float->{}/stochastic"
+AT_ONCE, RANDOM = (0.95, 0.9), (0.7, 0.6)  # of the traffic from DRAM, and that of AVX2
 UP = "cast/{}->float/exact"
 BFLOAT16, FLOAT8 = "bfloat16", ("float8_e4m3fn", "float8_e5m2")
 SIXTEEN = (BFLOAT16, "float16")
@@ -71,30 +77,32 @@ TYPES = ("float", *SIXTEEN)
 def casts():
     case = NEAREST.format(BFLOAT16)
     yield row("float to bfloat16, nearest", case, compiled(case, 1.5, 1.3),
-              against("Eigen", case, 2.3, "eigen"), memory=0.95)
+              against("Eigen", case, 2.3, "eigen"), memory=AT_ONCE)
     case = UP.format(BFLOAT16)
-    yield row("bfloat16 to float", case, fastest(case, 0.95, 1), memory=0.95)
+    yield row("bfloat16 to float", case, fastest(case, 0.95, 1), memory=AT_ONCE)
     for name, case in (("float to float16, nearest", NEAREST), ("float16 to float", UP)):
         case = case.format("float16")
-        yield row(name, case, fastest(case, 0.95, 1), memory=0.95)
+        yield row(name, case, fastest(case, 0.95, 1), memory=AT_ONCE)
     for form in SIXTEEN:
         case = f"cast/double->{form}/nearest_even"
-        yield row(f"double to {form}, nearest", case, compiled(case, 1, 1), memory=0.95)
+        yield row(f"double to {form}, nearest", case, compiled(case, 1, 1), memory=AT_ONCE)
     for form in FLOAT8:
         case = NEAREST.format(form)
         yield row(f"float to {form}, nearest", case,
                   against("clang's loop", case, 1.7, "clang[0-9]+_loop_[a-z0-9]+",
                           1.3 if form == "float8_e4m3fn" else 1),
-                  against("ml_dtypes", case, 50, "ml_dtypes"), memory=0.95)
+                  against("ml_dtypes", case, 50, "ml_dtypes"), memory=AT_ONCE)
     for form in FLOAT8:
         case = UP.format(form)
-        yield row(f"{form} to float", case, against("PyTorch", case, 3, "torch"), memory=0.95)
+        yield row(f"{form} to float", case, against("PyTorch", case, 3, "torch"), memory=AT_ONCE)
     case = STOCHASTIC.format(BFLOAT16)
     yield row("float to bfloat16, stochastic", case, compiled(case, 2.5, 1.4),
-              against("own nearest", NEAREST.format(BFLOAT16), 1 / 3, avx2=0.3), memory=0.95)
+              against("own nearest", NEAREST.format(BFLOAT16), 1 / 3, avx2=0.3), memory=RANDOM)
+    yield row("the same with Philox-7, `stochastic_fast`", case + "_fast",
+              against("own nearest", NEAREST.format(BFLOAT16), 0.45, avx2=0.45), memory=RANDOM)
     for form in ("float16", *FLOAT8):
         yield row(f"float to {form}, stochastic", STOCHASTIC.format(form),
-                  against("own bfloat16, stochastic", case, 0.5), memory=0.9)
+                  against("own bfloat16, stochastic", case, 0.5), memory=RANDOM)
     yield row("AVX2: float to bfloat16, stochastic", AVX2 + case, against("own fastest", case, 0.55),
               from_memory=False)
 
@@ -103,15 +111,15 @@ def updates():
     add = "fused_add/bfloat16,float/"
     case = add + "nearest_even"
     yield row("fused_add, bfloat16 += float, nearest", case, compiled(case, 1.35, 1),
-              against("PyTorch", case, 7, "torch"), memory=0.95)
+              against("PyTorch", case, 7, "torch"), memory=AT_ONCE)
     yield row("fused_add, bfloat16 += float, stochastic", add + "stochastic",
-              against("own nearest", case, 0.45), memory=0.95)
+              against("own nearest", case, 0.45), memory=RANDOM)
     adamw = "update/adamw/bfloat16,bfloat16,float,float/stochastic"
     floats = against("best compiled loop, all float",
                      "update/adamw/float,float,float,float/nearest_even", 0.75, LOOPS, 0.45)
-    yield row("AdamW, bfloat16 p and g, float moments, stochastic", adamw, floats, memory=0.95)
+    yield row("AdamW, bfloat16 p and g, float moments, stochastic", adamw, floats, memory=(0.75, 0.6))
     yield row("the same with `update_report`", adamw + ",report", floats._replace(asked=0.6, asked_of_avx2=0.36),
-              against("without", adamw, 0.8, avx2=0.8), memory=0.9)
+              against("without", adamw, 0.8, avx2=0.8), memory=(0.6, 0.48))
     for name, case in (
             ("Kahan, bfloat16 and bfloat16", "kahan(bfloat16,bfloat16)/nearest_even"),
             ("master, float and bfloat16", "master(float,bfloat16)/nearest_even"),
@@ -132,8 +140,9 @@ def softmaxes():
             narrow = [against("all in 16 bits", f"softmax/all_in/{form}/{columns}", 0.95)
                       ] if form in SIXTEEN else []
             yield row(f"softmax, {form}, {columns} columns", case, *narrow, fastest(case),
-                      memory=0.85)
-    yield row("softmax, float to float16, 8192 columns", "softmax/float->float16/8192", memory=0.85)
+                      memory=(0.85, None))
+    yield row("softmax, float to float16, 8192 columns", "softmax/float->float16/8192",
+              memory=(0.85, None))
     case = "softmax/pb_relax/float16/8192"
     yield row("PB-Relax, float16, 8192 columns", case,
               against("fp32 inside", "softmax/float16/8192"))
@@ -149,7 +158,9 @@ def pieces():
     for name, case in (("GELU in its tanh form", "gelu_tanh"), ("layer norm", "layer_norm"),
                        ("RMS norm", "rms_norm"), ("sum", "sum")):
         for form in TYPES:
-            yield row(f"{name}, {form}", f"pieces/{case}/{form}", fastest(f"pieces/{case}/{form}"))
+            asked = 1 if name in ("layer norm", "sum") and form == "float" else None
+            yield row(f"{name}, {form}", f"pieces/{case}/{form}",
+                      fastest(f"pieces/{case}/{form}", asked, asked))
     for name, case in (("scaling by a power of two, with its report",
                         "scale_by_power_of_two, reported"),
                        ("clamp of what has not overflowed", "clamp_overflow of nothing")):
@@ -160,9 +171,10 @@ def pieces():
 def readings():
     for name in ("float->bfloat16", "float->float16", "float->float8_e4m3fn", "bfloat16->float16",
                  "bfloat16->float8_e4m3fn", "float16->float8_e4m3fn"):
-        yield row("census, " + name.replace("->", " to "), "census/" + name, memory=0.95)
+        yield row("census, " + name.replace("->", " to "), "census/" + name,
+                  memory=(0.7, 0.5) if name.startswith("float->") else (0.5, 0.35))
     for name in ("float->float16", "bfloat16->float16"):
-        yield row("range, " + name.replace("->", " to "), "census/abs_range/" + name, memory=0.95)
+        yield row("range, " + name.replace("->", " to "), "census/abs_range/" + name, memory=AT_ONCE)
     for name in ("float", "bfloat16"):
         yield row(f"measure: norm, largest and what is not finite, {name}", "census/measure/" + name)
 
@@ -192,13 +204,25 @@ TOPICS = (
           "reading weights. Lower quartile of the thread's own time, steps with and without in turns.",
           tuple(watches()), "step", "Steps per second", 1, 3),
 )
-PROGRAMS = tuple(program for topic in TOPICS for program in topic.programs)
+# By all processors: rows of the topics, what is asked of L2 and of the traffic from DRAM.
+ON_ALL = tuple((name, 0.9, (0.8, 0.5) if name.startswith("softmax") else (0.95, 0.95)) for name in (
+    "float to bfloat16, nearest", "bfloat16 to float", "float to float8_e4m3fn, nearest",
+    "float to bfloat16, stochastic", "the same with Philox-7, `stochastic_fast`",
+    "fused_add, bfloat16 += float, nearest", "fused_add, bfloat16 += float, stochastic",
+    "AdamW, bfloat16 p and g, float moments, stochastic", "the same with `update_report`",
+    "softmax, bfloat16, 1024 columns", "softmax, float16, 1024 columns", "census, float to bfloat16",
+    "census, bfloat16 to float16"))
+ROWS = {r.name: r for topic in TOPICS for r in topic.rows}
+TEAMS = tuple(sorted({ROWS[name].case.split("/")[0] for name, *_ in ON_ALL}))
+PROGRAMS = (*(program for topic in TOPICS for program in topic.programs), "team")
 
 
 def pattern(program, level):
     """Makes the --benchmark_filter for the rows; traffic loops come by themselves."""
-    rows = [r for topic in TOPICS for r in topic.rows]
-    if level == "DRAM":
+    rows = ROWS.values()
+    if level in ("one", "all"):
+        cases = {ROWS[name].case for name, *_ in ON_ALL}
+    elif level == "DRAM":
         cases = {r.case for r in rows if r.from_memory}
     else:
         cases = {r.case for r in rows} | {rival.case for r in rows for rival in r.rivals}
@@ -206,5 +230,6 @@ def pattern(program, level):
         cases = {case.removeprefix(AVX2) for case in cases}
     found = sorted(re.sub(r"([][().*+?{}|^$\\])", r"\\\1", case)
                    for case in cases if case.startswith(program + "/"))
-    who, where = {"avx2": (CAPPED, "L2"), "DRAM": (OWN, "DRAM")}.get(level, (ANYONE, level))
+    who, where = {"avx2": (CAPPED, "L2"), "DRAM": (OWN, "DRAM"), "one": (OWN, "L2"),
+                  "all": (OWN, "(L2|DRAM)")}.get(level, (ANYONE, level))
     return f"^({'|'.join(found)})/{who}/{where}$" if found else ""

@@ -4,27 +4,29 @@
 
     table.py [FOLDER]                    the page, of bench/results or another folder
     table.py --into FILE [FOLDER]        puts the times of other libraries between the marks in FILE
-    table.py --programs                  lists the programs of the page
+    table.py --programs                  lists the programs of the page; --teams: those of its "team"
     table.py --filter PROGRAM LEVEL      the cases that the page needs at L2, DRAM or "avx2", for a
-                                         run capped to that
+                                         run capped to that; by "all" processors, or "one"
     table.py --collect PROGRAM ROUND...  keeps what is needed of a program's JSON, which lies in a
                                          folder for each round
 
 goals.py has the rows. A figure of a round is the median over its repetitions; a ratio is taken
 within a round. The table has the median of the rounds and, in brackets, the least and the greatest.
 bounds.json has the reason of each figure that misses its goal, by the name of its row:
-{"float16 to float": "..."}.
+{"float16 to float": "..."}. $vector and $avx2 stand for the row's vector instructions for 16 elements.
+$cycles are those of one element at two such instructions a cycle.
 """
 import json
 import pathlib
 import re
 import statistics
+import string
 import sys
 import textwrap
 
 sys.dont_write_bytecode = True  # beside the sources
 from figures import Figures, collect, program_of
-from goals import AVX2, LOOPS, NOT_OWN, PROGRAMS, TOPICS, against, pattern
+from goals import AVX2, LOOPS, NOT_OWN, ON_ALL, PROGRAMS, ROWS, TEAM, TEAMS, TOPICS, against, pattern
 
 HERE = pathlib.Path(__file__).parent
 RESULTS = HERE.parent / "results"
@@ -75,9 +77,11 @@ def cells_of_rival(figures, topic, row, rival):
     return [who, *measured(results, rival.asked, topic.digits)]
 
 
-def cells_of_memory(figures, topic, row):
-    results = list(figures.of_traffic(row))
-    cells = measured(results, row.memory, topic.digits)
+def cells_of_memory(figures, topic, row, prefix=""):
+    results = list(figures.of_traffic(row, prefix))
+    if prefix and not results:
+        return [""] * 3
+    cells = measured(results, row.memory_of_avx2 if prefix else row.memory, topic.digits)
     cells[1] += peer_name(results)
     return cells
 
@@ -90,6 +94,11 @@ def table(figures, topic, bounds):
     """Makes a table. The first line of a row has its name and the memory; each rival is a line."""
     has_rivals = any(row.rivals for row in topic.rows)
     has_memory = any(row.from_memory for row in topic.rows)
+    memory = {row.name: cells_of_memory(figures, topic, row) if row.from_memory else [""] * 3
+              for row in topic.rows}
+    capped_memory = {row.name: cells_of_memory(figures, topic, row, AVX2) for row in topic.rows}
+    if any(any(cells) for cells in capped_memory.values()):
+        memory = {name: cells + capped_memory[name] for name, cells in memory.items()}
     capped = {(row.name, rival): cells_of_avx2(figures, topic, row, rival)
               for row in topic.rows for rival in row.rivals}
     has_capped = any(any(cells) for cells in capped.values())
@@ -100,22 +109,49 @@ def table(figures, topic, bounds):
         head += ["AVX2: asked", "measured", ""]
     if has_memory:
         head += ["from DRAM, of traffic: asked", "measured", ""]
+        if len(memory[topic.rows[0].name]) > 3:
+            head += ["AVX2 from DRAM: asked", "measured", ""]
     yield "| " + " | ".join(head).replace("|  |", "| |").rstrip() + " |"
     yield "|---" * len(head) + "|"
     missed = []
     for row in topic.rows:
-        memory = cells_of_memory(figures, topic, row) if row.from_memory else [""] * 3
         rivals = [cells_of_rival(figures, topic, row, rival) +
                   capped[row.name, rival] * has_capped for rival in row.rivals]
-        if any(NO in cells for cells in (memory, *rivals)):
+        own_memory = memory[row.name]
+        if any(NO in cells for cells in (own_memory, *rivals)):
             missed.append(row.name)
         for index, cells in enumerate(rivals or [[""] * (7 if has_capped else 4)]):
             yield line([row.name if index == 0 else ""] + cells * has_rivals +
-                       (memory if index == 0 else [""] * 3) * has_memory)
+                       (own_memory if index == 0 else [""] * len(own_memory)) * has_memory)
     if missed:
         yield "\nWhat bounds the rows that are not reached:\n"
         for name in missed:
             yield f"- **{name}**: {bounds.get(name, 'not analysed.')}"
+
+
+def bounds_of(counts):
+    """The texts of bounds.json with their numbers."""
+    texts = json.loads((HERE / "bounds.json").read_text())
+    for name in {*texts} - {*ROWS}:
+        sys.exit(f"table.py: bounds.json has '{name}', which is no row of goals.py")
+    for name, text in texts.items():
+        if "$" in text:
+            best, capped = (counts["cases"][isa][ROWS[name].case]["vector"] for isa in ("AVX-512", "AVX2"))
+            texts[name] = string.Template(text).substitute(
+                vector=f"{best:g}", avx2=f"{capped:g}", cycles=f"{best / 32:.2f}")
+    return texts
+
+
+def counted(counts):
+    """Makes the table of instructions."""
+    kinds = ("vector", "loads and stores", "others")
+    names = {r.case: r.name for r in ROWS.values()}
+    yield line(["operation", *(f"{isa}: {kind}" if kind == kinds[0] else kind
+                               for isa in counts["cases"] for kind in kinds)])
+    yield "|---" * (1 + len(kinds) * len(counts["cases"])) + "|"
+    for case in next(iter(counts["cases"].values())):
+        yield line([names.get(case, f"`{case}`"),
+                    *(f"{cases[case][kind]:.1f}" for cases in counts["cases"].values() for kind in kinds)])
 
 
 def libraries(figures, names=None):
@@ -138,6 +174,20 @@ def libraries_of(figures, names, capped):
             cells.append(number(statistics.median(ratios)) if ratios else "")
         if any(cells) and (names is None or row.name in names):
             yield line([row.name, *cells])
+
+
+def on_all(figures):
+    """Makes the table of all processors: of as many times one from L2, of their traffic from DRAM."""
+    yield line(["operation", "L2: asked", "measured", "", "AVX2: asked", "measured", "",
+                "DRAM, of traffic: asked", "measured", "", "AVX2: asked", "measured", ""])
+    yield "|---" * 13 + "|"
+    for name, of_one, of_traffic in ON_ALL:
+        cells = [name]
+        for prefix in ("", AVX2):
+            cells += measured(list(figures.of_all(ROWS[name], prefix)), of_one, 2)
+        for prefix, asked in zip(("", AVX2), of_traffic):
+            cells += measured(list(figures.of_traffic(ROWS[name], prefix + TEAM)), asked, 2)
+        yield line(cells)
 
 
 def put_into(path, figures):
@@ -220,8 +270,8 @@ shows the speed on your machine and writes nothing.
 |---|---|
 {facts}
 
-- Everything runs on one thread. The cases of one program take turns within a round, programs take
-  turns from round to round. A figure of a round is the median of its repetitions; a ratio is taken
+- Everything runs on one thread, but for the table of all processors.
+- The cases of one program take turns within a round, programs take turns from round to round. A figure of a round is the median of its repetitions; a ratio is taken
   within a round; the tables have the median, the least and the greatest of the rounds.
 - *Against*: the other's time over lowp's; 2 is twice as fast. *Asked*: our own goal, if there is one.
 - *Best compiled loop*: the fastest of the loops in [loops](loops). They are compiled with `-O3` by
@@ -244,6 +294,19 @@ cell: the library lacks that operation, or was not measured.
 {libraries}
 
 {topics}
+## On all processors
+
+`lowp::openmp` on a team of a thread for each processor. From L2: each processor has what one has alone, and
+1 is as many times its speed. From DRAM: of the fastest loop that moves the same bytes on all processors.
+
+{on_all}
+
+What bounds the rows that are not reached:
+
+- **from L2**: a team forks and joins in a call of some microseconds. A shared machine shows too. Its rounds differ
+  more than those of one thread.
+- **from DRAM**: ports, as in the tables above.
+
 ## Compile time
 
 `python3 bench/report/compile_time.py` compiles one unit for each row, five times in turn. It counts processor
@@ -252,6 +315,18 @@ run; a test holds it.
 
 {compile_time}
 
+## Instructions, counted
+
+`python3 bench/counted/counted.py` executes each operation step by step on normal numbers. It counts what runs for
+16 elements. Moves between vector or mask registers and memory are loads and stores. Rows have 1024 columns.
+
+{compiler_of_counts}, `-O2`.
+
+{counted}
+
+A core starts two vector instructions of 512 bits a cycle, some start four. It starts three or four of 256 bits. At
+two a cycle an element takes a 32nd of the number of vector instructions, in cycles.
+
 ## All figures
 
 {speeds}"""
@@ -259,10 +334,9 @@ run; a test holds it.
 
 def page(folder):
     figures = Figures(folder)
-    bounds = json.loads((HERE / "bounds.json").read_text())
+    counts = json.loads((HERE.parent / "counted/counted.json").read_text())
+    bounds = bounds_of(counts)
     names = [row.name for topic in TOPICS for row in topic.rows]
-    for name in {*bounds} - {*names}:
-        sys.exit(f"table.py: bounds.json has '{name}', which is no row of goals.py")
     for name in names:
         if names.count(name) > 1:
             sys.exit(f"table.py: goals.py has two rows '{name}'")
@@ -273,12 +347,16 @@ def page(folder):
         facts="\n".join(line(fact) for fact in facts(figures)),
         libraries="\n".join(libraries(figures)),
         compilers=" and ".join(sorted(compilers)), topics="\n".join(topics),
+        on_all="\n".join(on_all(figures)), counted="\n".join(counted(counts)),
+        compiler_of_counts=counts["compiler"],
         compile_time=(RESULTS / "compile_time.md").read_text().rstrip(),
         speeds="\n".join(text for topic in TOPICS for text in speeds(figures, topic)))
 
 
 if sys.argv[1:2] == ["--programs"]:
     print(*PROGRAMS)
+elif sys.argv[1:2] == ["--teams"]:
+    print(*TEAMS)
 elif sys.argv[1:2] == ["--filter"]:
     print(pattern(*sys.argv[2:]))
 elif sys.argv[1:2] == ["--into"]:

@@ -2,9 +2,14 @@
 """Times the step of an offloaded optimizer: bfloat16 gradients come in, and a bfloat16 copy of the
 parameters goes out. All are measured in turns, in one process; the table has medians.
 
-    python offload.py [PARAMETERS] [ROUNDS]
+    python offload.py [--into FILE] [PARAMETERS] [ROUNDS]
+
+--into puts the table between the marks in FILE.
 """
 
+import datetime
+import pathlib
+import re
 import statistics
 import sys
 import time
@@ -14,6 +19,7 @@ import torch
 import lowp_torch
 
 F32, BF16 = torch.float32, torch.bfloat16
+BEGIN, END = "<!-- begin: offload.py -->\n", "<!-- end: offload.py -->\n"
 
 
 class Torch:
@@ -90,12 +96,30 @@ def main(parameters=16_000_000, rounds=31):
             if turn >= 2:
                 times[name].append(time.perf_counter() - begin)
     medians = {name: statistics.median(seconds) for name, seconds in times.items()}
-    print(f"{parameters} parameters, {torch.get_num_threads()} threads, torch {torch.__version__}\n")
-    print("| step | bytes | ns/parameter | GB/s | times as fast |\n|---|---|---|---|---|")
+    yield f"{parameters} parameters, {torch.get_num_threads()} threads of {processor()},"
+    yield f"PyTorch {torch.__version__}, {datetime.date.today()}:\n"
+    yield "| step | bytes | ns/parameter | GB/s | times as fast |\n|---|---|---|---|---|"
     for name, size, _ in made:
         ns = medians[name] * 1e9 / parameters
         ratio = medians["PyTorch fused, float32"] / medians[name]
-        print(f"| {name} | {size} | {ns:.2f} | {size / ns:.0f} | {ratio:.2f} |")
+        yield f"| {name} | {size} | {ns:.2f} | {size / ns:.0f} | {ratio:.2f} |"
 
 
-main(*map(int, sys.argv[1:]))
+def processor():
+    facts = dict(re.findall(r"^([^\t:]+)\t*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M))
+    return f"{facts['model name']}, family {facts['cpu family']}, model {facts['model']}"
+
+
+def put_into(path, lines):
+    text = path.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        sys.exit(f"offload.py: {path} does not have {BEGIN.strip()} and {END.strip()} once each")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    path.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after)
+
+
+if sys.argv[1:2] == ["--into"]:
+    put_into(pathlib.Path(sys.argv[2]), list(main(*map(int, sys.argv[3:]))))
+else:
+    for line in main(*map(int, sys.argv[1:])):
+        print(line)

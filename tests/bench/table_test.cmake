@@ -39,12 +39,12 @@ if(NOT page STREQUAL committed)
   message(SEND_ERROR "the table in README.md is not what bench/report/table.py --into writes")
 endif()
 
-# Every program has a topic.
+# Every program has a topic; "team" is some of them on all processors.
 table(told --programs)
 string(STRIP "${told}" told)
 string(REPLACE " " ";" told "${told}")
 file(GLOB sources ${ROOT}/bench/operations/*.cpp)
-set(programs "")
+set(programs team)
 foreach(source IN LISTS sources)
   cmake_path(GET source STEM name)
   list(APPEND programs ${name})
@@ -65,6 +65,17 @@ foreach(part "^(" "|${escaped}|" ")/(portable|avx2|avx512|avx512_bf16)/DRAM$")
     message(SEND_ERROR "'${part}' is not in the filter ${filter}")
   endif()
 endforeach()
+table(told --teams)
+string(STRIP "${told}" told)
+if(NOT told STREQUAL "cast census fused_add softmax update")
+  message(SEND_ERROR "the page tells of all processors for ${told}")
+endif()
+table(filter --filter softmax all)
+string(STRIP "${filter}" filter)
+if(NOT filter STREQUAL
+   "^(softmax/bfloat16/1024|softmax/float16/1024)/(portable|avx2|avx512|avx512_bf16)/(L2|DRAM)$")
+  message(SEND_ERROR "the filter of all processors is ${filter}")
+endif()
 
 # round(NUMBER NAME SPEED...): what a program and a peer may write, in items a second.
 function(round number)
@@ -78,7 +89,7 @@ function(round number)
   list(JOIN runs ", " runs)
   file(WRITE ${SCRATCH}/rounds/${number}/softmax-L2.json
        "{\"context\": {\"cpu\": \" A processor\", \"num_cpus\": 2, \"caches\": [], \"lowp_isa\": \"avx2\", \
-\"compiler\": \"a compiler\", \"date\": \"2001-02-03T04:05:06\", \"load_avg\": [${number}.25]}, \
+\"compiler\": \"a compiler\", \"threads\": \"1\", \"date\": \"2001-02-03T04:05:06\", \"load_avg\": [${number}.25]}, \
 \"benchmarks\": [${runs}]}")
 endfunction()
 function(peers number speed)
@@ -112,9 +123,16 @@ expect("| softmax, float16, 1024 columns | all in 16 bits | 0.95 | 0.80 [0.50 to
 | 0.60 [0.50 to 0.75] (streaming) | **no** |")
 expect("|  | fastest peer (torch) |  | 2.00 [0.50 to 4.00] |  |  |  |  |")
 expect("| softmax, float16, 1024 columns | 2.00 |  |  |  |  |")
+# The bound of a row has its numbers of instructions.
+table(page ${SCRATCH}/results)
 file(READ ${ROOT}/bench/report/bounds.json bounds)
 string(JSON bound GET "${bounds}" "softmax, float16, 1024 columns")
-expect("- **softmax, float16, 1024 columns**: ${bound}")
+string(REPLACE "$vector" "[0-9.]+" bound "${bound}")
+string(REPLACE "$avx2" "[0-9.]+" bound "${bound}")
+string(REPLACE "^" "." bound "${bound}")
+if(NOT page MATCHES "- \\*\\*softmax, float16, 1024 columns\\*\\*: ${bound}\n")
+  message(SEND_ERROR "The page does not say what bounds softmax: ${bound}")
+endif()
 expect("| softmax, float16, 8192 columns | all in 16 bits | 0.95 | not measured |  | 0.85 | not measured |  |")
 expect("| `softmax/float16/1024/avx2` | 4.00 [4.00 to 4.00] | 3.00 [3.00 to 3.00] |")
 
@@ -131,6 +149,33 @@ expect("|  | fastest peer (torch) |  | 2.00 [0.50 to 4.00] |  |  | 3.00 [3.00 to
 expect("| softmax, float16, 1024 columns | all in 16 bits | 0.95 | 0.80 [0.50 to 1.00] | **no** |  |  |  \
 | 0.85 | 0.60 [0.50 to 0.75] (streaming) | **no** |")
 expect("| softmax, float16, 1024 columns | 3.00 |  |  |  |  |")
+
+# All processors, of as many times one, and of the traffic that they have.
+function(team name threads)
+  set(runs "")
+  while(ARGN)
+    list(POP_FRONT ARGN case speed)
+    list(APPEND runs "{\"run_name\": \"${case}\", \"run_type\": \"iteration\", \"label\": \"r2_w2\", \
+\"items_per_second\": ${speed}}")
+  endwhile()
+  list(JOIN runs ", " runs)
+  file(WRITE ${SCRATCH}/rounds/1/team-softmax-${name}.json
+       "{\"context\": {\"cpu\": \" A processor\", \"num_cpus\": 4, \"caches\": [], \"lowp_isa\": \"avx2\", \
+\"compiler\": \"a compiler\", \"threads\": \"${threads}\", \"date\": \"2001-02-03T04:05:06\", \
+\"load_avg\": [1]}, \"benchmarks\": [${runs}]}")
+endfunction()
+team(one 1 ${own}/L2 1e9)
+team(all 4 ${own}/L2 3e9 ${own}/DRAM 1e9 ${loop}/plain/DRAM 4e9 ${loop}/plain/L2 9e9)
+team(one-avx2 1 ${own}/L2 1e9)
+team(all-avx2 4 ${own}/L2 4e9 ${own}/DRAM 1e9 ${loop}/plain/DRAM 2e9)
+table(every --collect team ${SCRATCH}/rounds/1)
+file(WRITE ${SCRATCH}/results/team.json "${every}")
+expect("| softmax, float16, 1024 columns | 0.90 | 0.75 [0.75 to 0.75] | **no** | 0.90 | 1.00 [1.00 to 1.00] | yes \
+| 0.80 | 0.25 [0.25 to 0.25] | **no** | 0.50 | 0.50 [0.50 to 0.50] | yes |")
+expect("| census, float to bfloat16 | 0.90 | not measured |  | 0.90 | not measured |  \
+| 0.95 | not measured |  | 0.95 | not measured |  |")
+expect("| `all:softmax/float16/1024/avx2` | 3.00 [3.00 to 3.00] | 1.00 [1.00 to 1.00] |")
+file(REMOVE ${SCRATCH}/results/team.json)
 
 # In these, another round was faster, and the programs are of another day.
 string(REPLACE "\"speeds\": [4e+09, 5e+09, 8e+09]" "\"speeds\": [4e+09, 4e+09, 4e+09]" faster
