@@ -51,6 +51,18 @@ TEST(cuda_blocks, of_32) {
 TEST(cuda_blocks, of_32_to_nearest) {
   expect_oracle<32, lowp::float4_e2m1fn, float>(8, false, lowp::nearest_even{}, {});
 }
+TEST(cuda_blocks, refuse_scales_out_of_reach) {
+  std::vector<float> x(64);
+  std::vector<lowp::float4_e2m1fn> codes(64);
+  std::vector<float8_e8m0fnu> scales(2);
+  simulated_grid grid(8, 3);
+  grid.out_of_reach = scales.data();
+  const auto blocks = lowp::blocks_of<32>(codes, scales);
+  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  EXPECT_EQ(lowp::detail::block_cast_on(executor, x, blocks), "block_cast: scales is far away");
+  EXPECT_EQ(lowp::detail::block_cast_from(executor, blocks, x), "block_cast: scales is far away");
+  EXPECT_EQ(grid.launches, 0);
+}
 TEST(cuda_blocks, of_256) {
   expect_oracle<256, lowp::float8_e5m2, lowp::bfloat16>(32, false, lowp::nearest_even{}, {});
 }

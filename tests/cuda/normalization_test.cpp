@@ -75,6 +75,9 @@ TEST(cuda_normalization, refuses_what_lowp_refuses) {
             "rms_norm: in is far away");
   EXPECT_EQ(lowp::detail::layer_norm_on(executor, out, weight, weight, x, 4, 1e-6F),
             "layer_norm: out is far away");
+  grid.out_of_reach = weight.data();
+  EXPECT_EQ(lowp::detail::rms_norm_on(executor, x, weight, out, 4, 1e-6F),
+            "rms_norm: weight is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

@@ -144,6 +144,15 @@ TEST(cuda_refusal, names_what_the_device_cannot_reach) {
                                     stored(unread)),
             "");
   EXPECT_EQ(grid.refused, "an argument in device memory is far away");
+  std::vector<bfloat16> high(8);
+  std::vector<std::uint16_t> low(8);
+  std::vector<float> x(8);
+  const lowp::detail::make_scaled_addition add{1.0F};
+  grid.out_of_reach = low.data();
+  EXPECT_EQ(lowp::detail::fused_add_on(on(grid), lowp::split_master{high, low}, add, x),
+            "fused_add: p.low is far away");
+  EXPECT_EQ(lowp::detail::split_on(on(grid), x, high, low), "split: low is far away");
+  EXPECT_EQ(lowp::detail::join_on(on(grid), high, low, x), "join: low is far away");
   EXPECT_EQ(grid.launches, 0);
   EXPECT_TRUE(state == adamw_state());
 }

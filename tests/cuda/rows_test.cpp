@@ -124,6 +124,19 @@ TEST(cuda_rows_special, memory_out_of_reach_is_refused) {
   grid.out_of_reach = x.data();
   EXPECT_EQ(lowp::detail::softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, x, x, 4),
             "softmax: in is far away");
+  const std::vector<std::uint8_t> mask(4);
+  grid.out_of_reach = mask.data();
+  EXPECT_EQ(lowp::detail::scale_mask_softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, x,
+                                                lowp::attention_mask<std::uint8_t>{mask, 1, 2}, x,
+                                                4, 1.0F),
+            "scale_mask_softmax: mask is far away");
+  EXPECT_EQ(grid.launches, 0);
+}
+
+TEST(cuda_rows_special, no_rows_launch_nothing) {
+  std::vector<float> none;
+  simulated_grid grid(32);
+  EXPECT_EQ(lowp::detail::softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, none, none, 4), "");
   EXPECT_EQ(grid.launches, 0);
 }
 

@@ -14,7 +14,7 @@ expressions and statements that run can be planted so, not constant evaluation.
 
 --delete-lines deletes each line of HEADER (below include/lowp) in turn, with a compilation for each.
 --delete-statements plants the deletion of each statement in the headers below PATHs, and compiles each
-program once. A program gets the deletions that it reaches and none before it has found."""
+program once. A PATH may be HEADER:LINE. A program gets the deletions that it reaches and none before it has found."""
 
 import os
 import pathlib
@@ -30,10 +30,12 @@ from faults import FAULTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-# A test program runs on the first backend alone if tests/CMakeLists.txt lists it as such a test.
+# A test program runs on the last backend alone if tests/CMakeLists.txt lists it as such a test.
 BACKENDS = ("portable", "avx2", "avx512", "avx512_bf16")
-ONCE = re.search(r"set\(once\n(.*?)\)\nset\(", (TESTS / "CMakeLists.txt").read_text(), re.S)[1]
+LISTS = (TESTS / "CMakeLists.txt").read_text()
+ONCE = re.search(r"set\(once\n(.*?)\)\n", LISTS, re.S)[1]
 ONCE = re.compile("|".join(word.strip('"') for word in ONCE.split()))
+ON_ALL = re.search(r"set\(on_backends_all_the_same (.*?)\)\n", LISTS)[1].split()
 SLOWEST = 300  # seconds; a test that takes longer hangs
 # The beginning of a statement that is no declaration. A statement after `else` waits for its `if`.
 STATEMENT = re.compile(r"""\s*(?!using|static_assert|alignas|requires|else|asm)(
@@ -98,7 +100,7 @@ def plant(include, faults):
 
 
 def backends_of(program):
-    return BACKENDS if program == "bits" or not ONCE.fullmatch(program) else BACKENDS[-1:]
+    return BACKENDS[-1:] if ONCE.fullmatch(program) and program not in ON_ALL else BACKENDS
 
 
 class Bench:
@@ -253,9 +255,13 @@ def plant_deletions(bench, program, sources, faults):
 
 def delete_statements(bench, programs, paths):
     below = bench.include / "lowp"
+    lines = {(below / h, int(line) - 1) for h, _, line in (path.partition(":") for path in paths) if line}
+    paths = [path.partition(":")[0] for path in paths]
     headers = sorted({h for path in paths for h in [*(below / path).rglob("*.hpp"), below / path] if h.is_file()})
     sources = {h: h.read_text().splitlines(keepends=True) for h in headers}
-    left = list(enumerate(((h, *ends) for h in headers for ends in statements(sources[h])), 1))
+    whole = [h for h in headers if h not in {of for of, _ in lines}]
+    left = list(enumerate(((h, *ends) for h in headers for ends in statements(sources[h])
+                           if h in whole or (h, ends[0]) in lines), 1))
     many, never_planted, ever_reached = len(left), {number for number, _ in left}, set()
 
     def line(place, how):
@@ -272,12 +278,9 @@ def delete_statements(bench, programs, paths):
         reached = {b: (bench.folder / f"reached.{b}").read_bytes() for b in backends_of(program)}
         survivors = []
         for number, place in left:
-            # A backend's header is for it alone. All others are seen through two backends.
-            name = place[0].stem
-            backends = [name] if name in BACKENDS else [BACKENDS[0], BACKENDS[-1]]
-            backends = [b for b in backends if b in reached and reached[b][number]]
-            if number in refused:
-                backends = []
+            # All backends that run a statement run it alike; two of them see what there is to see.
+            backends = [b for b in reached if reached[b][number]] if number not in refused else []
+            backends = [b for b in backends if b in (BACKENDS[0], BACKENDS[-1])] or backends
             if backends:
                 ever_reached.add(number)
             how = bench.kills(program, made, number, slowest, backends)

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "oracle/softfloat.hpp"
+#include "support/guarded_pages.hpp"
 #include "support/row_support.hpp"
 
 namespace {
@@ -154,6 +155,28 @@ TEST(masked_rows, that_are_all_masked_are_zeros_whatever_their_scores) {
   }
 }
 
+// A mask may end where its page does.
+TEST(masked_rows, read_nothing_beside_the_mask) {
+  guarded_pages<lowp::float8_e5m2> pages;
+  for (const bool at_end : {true, false})
+    for (std::size_t columns = 1; columns <= 300; ++columns) {
+      const tensor codes{oracle::float8_e5m2, std::vector<std::uint32_t>(columns, 0)};
+      const auto flags = pages.put(codes, {.size = columns, .at_end = at_end});
+      const std::span mask(reinterpret_cast<const unsigned char*>(flags.data()), columns);
+      const std::vector<float> scores(columns, 1.0F);
+      std::vector<float> out(columns);
+      lowp::scale_mask_softmax(scores, mask, out, columns, 1.0F);
+      ASSERT_EQ(out.back(), 1.0F / static_cast<float>(columns));
+    }
+}
+
+TEST(masked_rows, take_nothing) {
+  std::vector<float> none;
+  const std::vector<std::uint8_t> mask;
+  lowp::scale_mask_softmax(none, mask, none, 3, 1.0F);
+  lowp::scale_mask_softmax(none, lowp::causal_mask{4}, none, 3, 1.0F);
+}
+
 TEST(masked_rows, take_bool) {
   const std::array<bool, 3> mask{false, true, false};
   const std::array<float, 3> scores{1, 1e30F, 1};
@@ -166,6 +189,17 @@ TEST(masked_rows, of_wrong_sizes_are_refused) {
   std::vector<float> x(24, 1.0F);
   std::vector<float> out(24, 5.0F);
   std::vector<std::uint8_t> mask(20);
+  expect_refusal([&] { lowp::scale_mask_softmax(x, mask, out, 5, 1.0F); },
+                 "lowp::scale_mask_softmax: in has 24 elements, which are not rows of 5");
+  expect_refusal([&] { lowp::scale_mask_softmax(x, lowp::causal_mask{2}, out, 0, 1.0F); },
+                 "lowp::scale_mask_softmax: columns is 0");
+  expect_refusal([&] { lowp::scale_mask_softmax(x, lowp::causal_mask{2}, out, 4, NAN); },
+                 "lowp::scale_mask_softmax: scale is nan, not finite and other than 0");
+  expect_refusal(
+      [&] {
+        lowp::scale_mask_softmax(x, std::span(mask).first(8), std::span(out).first(20), 4, 1.0F);
+      },
+      "lowp::scale_mask_softmax: sizes differ: in has 24, out has 20");
   const auto call = [&](const auto& m, std::size_t columns, float by = 1.0F) {
     return [&, columns, by] { lowp::scale_mask_softmax(x, m, out, columns, by); };
   };

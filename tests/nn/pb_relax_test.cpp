@@ -60,6 +60,34 @@ TYPED_TEST(pb_relax, rounds_every_step) {
   }
 }
 
+// Four terms have an exact sum in float. Where no tie is near exp's result, there is one answer.
+TYPED_TEST(pb_relax, of_four_is_exact) {
+  using T = TypeParam;
+  std::mt19937 random(12);
+  std::uniform_real_distribution<float> below(-4, 0);
+  int compared = 0;
+  for (int row = 0; row < 4000; ++row) {
+    std::array<T, 4> x{T(0), T(below(random)), T(below(random)), T(below(random))};
+    std::array<T, 4> out;
+    lowp::softmax_pb_relax(x, out, 4, 2.0F);
+    std::array<double, 4> e{};
+    double sum = 0;
+    bool is_clear = true;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double exact = std::exp(-rounded<T>(-2.0 * double{float(x[i])}));
+      e.at(i) = rounded<T>(exact);
+      sum += e.at(i);
+      is_clear &= rounded<T>(exact * (1 + 1e-6)) == rounded<T>(exact * (1 - 1e-6));
+    }
+    if (!is_clear) continue;
+    ++compared;
+    const double factor = rounded<T>(double{1 / static_cast<float>(rounded<T>(sum))});
+    for (std::size_t i = 0; i < 4; ++i)
+      ASSERT_EQ(double{float(out[i])}, rounded<T>(e.at(i) * factor)) << i << " of row " << row;
+  }
+  EXPECT_GT(compared, 3000);
+}
+
 // A query and a key of 128 elements of 40: their product is beyond float16. Divided by 32 it is
 // not, and scores 256 apart still differ: float16 has every fourth integer there.
 TEST(pb_relax_in_float16, holds_where_scores_overflow) {

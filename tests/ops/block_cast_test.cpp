@@ -154,6 +154,11 @@ TEST(blocks_of_fp8, refuses_by_name_and_size) {
               lowp::block_cast(x, lowp::blocks_of<32>(codes, scales_inside));
             }).find("overlap"),
             std::string::npos);
+  const std::span<float8_e8m0fnu> scales_in_x(reinterpret_cast<float8_e8m0fnu*>(x.data()) + 9, 3);
+  EXPECT_NE(refusal_of([&] {
+              lowp::block_cast(x, lowp::blocks_of<32>(codes, scales_in_x));
+            }).find("in (280 bytes) and scales (3 bytes) overlap"),
+            std::string::npos);
   EXPECT_EQ(x, std::vector(70, 1.0F));
 }
 

@@ -2,7 +2,11 @@
 // For dispatch_test.cmake, which sets LOWP_ISA. Lists the backends of this machine, and says how
 // each operation chooses if it is the first to need one.
 #include <lowp/lowp.hpp>
+#if defined(_OPENMP)
+#include <lowp/openmp.hpp>
+#endif
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -23,14 +27,18 @@ void list(lowp::simd::isa_list<Isa...>) {
 
 int main(int count, char** arguments) {
   const std::string_view first = count > 1 ? arguments[1] : "isa";
-  const std::vector<float> ones(5, 1.0F);
-  std::vector<lowp::bfloat16> p(5, lowp::bfloat16(3));
+  constexpr std::size_t size = 100001;  // enough for several threads
+  const std::vector<float> ones(size, 1.0F);
+  std::vector<lowp::bfloat16> p(size, lowp::bfloat16(3));
   list(lowp::simd::native{});
   for (int round = 0; round < 2; ++round) {  // the second call is like the first
     try {
       if (first == "cast") lowp::cast(ones, p);
       if (first == "fused_add") lowp::fused_add(p, 1.0F, ones);
       if (first == "update") lowp::update(p, ones, lowp::sgd{.lr = 1}, 1);
+#if defined(_OPENMP)
+      if (first == "openmp") lowp::openmp::cast(ones, p);
+#endif
       if (first == "isa") (void)lowp::isa();
       setenv("LOWP_ISA", "made-up", 1);  // too late to matter
       std::printf("chosen %s\n", std::string(lowp::isa()).c_str());

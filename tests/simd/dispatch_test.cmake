@@ -5,10 +5,13 @@ cmake_minimum_required(VERSION 3.25)
 
 string(REPLACE " " ";" warnings "${WARNINGS}")
 file(MAKE_DIRECTORY ${SCRATCH})
-execute_process(
-  COMMAND ${CXX} -std=c++20 -O1 ${warnings} -I${ROOT}/include ${CMAKE_CURRENT_LIST_DIR}/dispatch.cpp
-          -o ${SCRATCH}/dispatch
-  COMMAND_ERROR_IS_FATAL ANY)
+# With OpenMP, if the compiler has it.
+set(build ${CXX} -std=c++20 -O1 ${warnings} -I${ROOT}/include ${CMAKE_CURRENT_LIST_DIR}/dispatch.cpp
+          -o ${SCRATCH}/dispatch)
+execute_process(COMMAND ${build} -fopenmp RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+if(failed)
+  execute_process(COMMAND ${build} COMMAND_ERROR_IS_FATAL ANY)
+endif()
 
 # expect(WORD FIRST_CALL REGEX): the program's last two lines, which must be alike.
 function(expect word first_call regex)
@@ -40,7 +43,7 @@ endif()
 
 # Without a word, the last in the list that the machine has.
 list(GET available -1 best)
-foreach(first_call isa cast fused_add update)
+foreach(first_call isa cast fused_add update openmp)
   expect(unset ${first_call} "chosen ${best}")
   foreach(word IN LISTS available)
     expect(${word} ${first_call} "chosen ${word}")

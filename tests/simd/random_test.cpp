@@ -4,8 +4,10 @@
 #include <lowp/simd/dispatch.hpp>
 #include <lowp/simd/random.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "oracle/philox.hpp"
@@ -56,6 +58,37 @@ TYPED_TEST(random_batches, are_philox_of_the_element_number) {
             ASSERT_EQ(bits[i], oracle::random16(seed, stream, index + i, draw, rounds))
                 << "seed " << seed << ", stream " << stream << ", draw " << draw << ", element "
                 << index << " + " << i;
+        }
+}
+
+// Operands share the start of a batch if they draw from the same seed, stream and element.
+struct shared_start_kernel {
+  lowp::random_source first, second;
+  std::uint64_t first_index, index;
+  std::uint16_t* out;
+
+  template <class Isa>
+  LOWP_HOST_FN void body() const {
+    using registers = typename Isa::registers;
+    lowp::simd::random_batches<registers> before(first, first_index), now(second, index);
+    lowp::simd::batch_start<registers> start;
+    static_cast<void>(before.next(std::move(start)));
+    __builtin_memcpy(out, now.next(std::move(start)), 2 * lowp::simd::batch<registers>);
+  }
+};
+
+TYPED_TEST(random_batches, share_a_start_only_if_it_is_theirs) {
+  const std::array<lowp::random_source, 4> sources{{{0, 0, 1}, {5, 0, 1}, {0, 7, 1}, {5, 7, 1}}};
+  for (const auto& first : sources)
+    for (const auto& second : sources)
+      for (const std::uint64_t first_index : {0U, 1024U})
+        for (const std::uint64_t index : {0U, 1024U}) {
+          std::vector<std::uint16_t> bits(count);
+          TypeParam::enter(shared_start_kernel{first, second, first_index, index, bits.data()});
+          for (std::size_t i = 0; i < lowp::simd::batch<typename TypeParam::registers>; ++i)
+            ASSERT_EQ(bits[i], oracle::random16(second.seed, second.stream, index + i, 1))
+                << "seed " << second.seed << ", stream " << second.stream << ", element " << index
+                << " + " << i << ", after seed " << first.seed << ", stream " << first.stream;
         }
 }
 

@@ -140,6 +140,11 @@ TEST(storage_refusals, name_the_array) {
               lowp::update(lowp::kahan{p, p}, g, m, v, a, 1);
             }).find("p (8 bytes) and p.compensation (8 bytes) overlap"),
             std::string::npos);
+  const std::span halves(reinterpret_cast<std::uint16_t*>(p.data()), 4);
+  EXPECT_NE(refusal_of([&] {
+              lowp::fused_add(lowp::split_master{p, halves}, 1, g);
+            }).find("p (8 bytes) and p.low (8 bytes) overlap"),
+            std::string::npos);
   EXPECT_EQ(refusal_of([&] { lowp::update(lowp::scaled{p, 3.0F}, g, m, v, a, 1); }),
             "lowp::update: p: scale is 3, not a power of two from 2^-126 to 2^126");
   for (const float scale :

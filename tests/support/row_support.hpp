@@ -28,10 +28,10 @@ struct in_and_out {
 };
 
 inline std::vector<std::size_t> row_lengths() {
-  std::vector<std::size_t> lengths;
-  for (std::size_t n = 1; n <= 300; n += n < 70 ? 1 : 23) lengths.push_back(n);
-  lengths.insert(lengths.end(), {1000, 4096, 8192, 10007});
-  return lengths;
+  std::vector<std::size_t> all;
+  for (std::size_t n = 1; n <= 300; n += n < 70 ? 1 : 23) all.push_back(n);
+  all.insert(all.end(), {1000, 4096, 8192, 10007});
+  return all;
 }
 
 template <class T>

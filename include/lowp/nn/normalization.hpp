@@ -160,7 +160,6 @@ template <class Rows, class Executor, class In, class Out, class... Weight>
   extent const from("in", in), to("out", out);
   call_check check(name);
   check.add(check_eps(name, eps));
-  check.equal_sizes({from, to});
   check.add(not_rows(name, from, columns));
   for (extent const& each : weights) check.add(not_per_column(name, each, columns));
   check.element_by_element(executor, {from, to});

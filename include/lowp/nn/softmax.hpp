@@ -79,7 +79,6 @@ template <class Executor, class In, class Out, class Operation>
                                                  Operation const& operation) {
   extent const from("in", in), to("out", out);
   call_check check(function);
-  check.equal_sizes({from, to});
   check.add(not_rows(function, from, columns));
   check.element_by_element(executor, {from, to});
   if (check.failed()) return check.text();

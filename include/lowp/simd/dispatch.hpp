@@ -126,8 +126,6 @@ void on_backend(Call const& call) {
 template <class MakeFunction, class Report, class... Operand>
 void dispatch(MakeFunction const& make_function, std::size_t count, Report* report,
               Operand const&... operands) {
-  static_cast<void>(chosen());
-  if (count == 0) return;
   on_backend(
       element_call<MakeFunction, Report, Operand...>{make_function, count, report, {operands...}});
 }

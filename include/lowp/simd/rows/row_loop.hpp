@@ -102,7 +102,6 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     fold_rows<0>(row, count, from, states, cached);
     for (std::size_t i = 0; i < count; ++i) {
       to.start(row + i, columns_);
-      from.start(row + i, columns_);
       write_row(to, from, with, states[i], cached + i * room(), visible(row + i));
     }
   }
