@@ -10,6 +10,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support.hpp"
@@ -100,20 +101,51 @@ void check(std::size_t odd) {
   }
   constexpr std::size_t beyond = 64;
   const To untouched(-1.0F);
-  for (const std::size_t lead : {std::size_t{0}, std::size_t{1}, extra}) {
-    std::vector<To> large(size + extra + beyond, untouched);
-    const auto out = std::span(large).subspan(lead, size);
-    {
-      const as_of_amd here;
-      lowp::cast(in, out);
+  for (const std::size_t lead : {std::size_t{0}, std::size_t{1}, extra})
+    for (const bool in_parts : {false, true}) {  // as a team's threads would
+      std::vector<To> large(size + extra + beyond, untouched);
+      const auto out = std::span(large).subspan(lead, size);
+      {
+        const as_of_amd here;
+        if (in_parts)
+          EXPECT_EQ(lowp::detail::cast_on(lowp::detail::blocks_on_this_thread{}, in, out), "");
+        else
+          lowp::cast(in, out);
+      }
+      EXPECT_EQ(std::memcmp(small.data(), out.data(), size * sizeof(To)), 0) << "lead " << lead;
+      EXPECT_TRUE(std::all_of(large.begin(), large.begin() + static_cast<std::ptrdiff_t>(lead),
+                              [&](To x) { return x == untouched; }));
+      EXPECT_TRUE(std::all_of(large.begin() + static_cast<std::ptrdiff_t>(lead + size), large.end(),
+                              [&](To x) { return x == untouched; }))
+          << "lead " << lead;
     }
-    EXPECT_EQ(std::memcmp(small.data(), out.data(), size * sizeof(To)), 0) << "lead " << lead;
-    EXPECT_TRUE(std::all_of(large.begin(), large.begin() + static_cast<std::ptrdiff_t>(lead),
-                            [&](To x) { return x == untouched; }));
-    EXPECT_TRUE(std::all_of(large.begin() + static_cast<std::ptrdiff_t>(lead + size), large.end(),
-                            [&](To x) { return x == untouched; }))
-        << "lead " << lead;
+}
+
+// A part of a range streams if the range does.
+struct part_kernel {
+  lowp::bfloat16* to;
+  lowp::simd::loop_size size;
+  bool* streams;
+  template <class Isa>
+  LOWP_HOST_FN void body() const {
+    using operand = lowp::simd::operand<lowp::bfloat16, lowp::simd::access::write>;
+    lowp::simd::staging<Isa, operand> staged;
+    *streams = lowp::simd::accessor<Isa, operand, lowp::simd::nans::kept>(operand{to}, size,
+                                                                          std::move(staged))
+                   .streams();
   }
+};
+
+TYPED_TEST(streaming_on, is_decided_by_the_whole_range) {
+#if defined(__x86_64__)
+  alignas(64) lowp::bfloat16 to[64];
+  for (const std::size_t whole : {std::size_t{64}, bytes}) {
+    bool streams = whole == 64;
+    const as_of_amd here;
+    TypeParam::enter(part_kernel{to, {64, whole}, &streams});
+    EXPECT_EQ(streams, whole == bytes);
+  }
+#endif
 }
 
 TEST(streaming, casts_have_the_bits_of_small_ones) {

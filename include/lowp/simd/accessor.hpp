@@ -45,10 +45,10 @@ class accessor {
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_HOST_FN accessor(Operand const& operand, std::size_t count, staging<Isa, Operand>&& staged)
+  LOWP_HOST_FN accessor(Operand const& operand, loop_size size, staging<Isa, Operand>&& staged)
       : operand_(operand),
         staged_(staged.elements),
-        streams_(may_stream && is_streamed(operand.data, count * sizeof(T))),
+        streams_(may_stream && is_streamed(operand.data, size.whole * sizeof(T))),
         random_(operand.origin()) {
     if constexpr (narrow<T> && Operand::is_written) {
       results_ =

@@ -36,11 +36,11 @@ class accessor<Isa, blocked<T, Block, A, R>, Nans> {
   using F = pack<float, registers>;
   using U = word<registers>;
 
-  LOWP_HOST_FN accessor(operand_type const& in_blocks, std::size_t count,
+  LOWP_HOST_FN accessor(operand_type const& in_blocks, loop_size size,
                         staging<Isa, operand_type>&& staged)
       : operand_(in_blocks),
-        count_(count),
-        codes_(operand_.codes, count, static_cast<staging<Isa, operand<T, A, R>>&&>(staged.codes)),
+        count_(size.count),
+        codes_(operand_.codes, size, static_cast<staging<Isa, operand<T, A, R>>&&>(staged.codes)),
         values_(staged.values),
         random_(staged.random) {
     if constexpr (operand_type::is_written)

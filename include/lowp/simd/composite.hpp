@@ -37,9 +37,9 @@ class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_HOST_FN composite_accessor(operand_type const& operand, std::size_t count,
+  LOWP_HOST_FN composite_accessor(operand_type const& operand, loop_size size,
                                   staging<Isa, operand_type>&& staged)
-      : part_accessor<I, accessor<Isa, Part, Nans>>{{std::get<I>(operand.parts), count,
+      : part_accessor<I, accessor<Isa, Part, Nans>>{{std::get<I>(operand.parts), size,
                                                      std::move(std::get<I>(staged.parts))}}...,
         rounding_(std::get<Layout::rounded>(operand.parts).rounding),
         codec_(operand.layout, rounding_, std::get<Layout::rounded>(operand.parts).policy, Nans) {}

@@ -124,10 +124,10 @@ void on_backend(Call const& call) {
 }
 
 template <class MakeFunction, class Report, class... Operand>
-void dispatch(MakeFunction const& make_function, std::size_t count, Report* report,
+void dispatch(MakeFunction const& make_function, loop_size size, Report* report,
               Operand const&... operands) {
   on_backend(
-      element_call<MakeFunction, Report, Operand...>{make_function, count, report, {operands...}});
+      element_call<MakeFunction, Report, Operand...>{make_function, size, report, {operands...}});
 }
 
 inline std::string_view chosen_name() { return native::names[chosen()]; }

@@ -44,7 +44,7 @@ struct blocks_on_this_thread : throwing {
   void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
                   Operand const&... operands) const {
     for (std::size_t first = 0; first < count; first += block)
-      simd::dispatch(make_function, count - first < block ? count - first : block, report,
+      simd::dispatch(make_function, {count - first < block ? count - first : block, count}, report,
                      operands.after(first)...);
   }
 };

@@ -30,7 +30,8 @@ struct openmp_team : throwing {
     constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
     std::size_t const together = is_reported ? shard * most_shards : count;
     for (std::size_t first = 0; first < count; first += together)
-      in_shards(make_function, std::min(together, count - first), report, operands.after(first)...);
+      in_shards(make_function, {std::min(together, count - first), count}, report,
+                operands.after(first)...);
   }
 
   template <class RowCall>
@@ -60,12 +61,13 @@ struct openmp_team : throwing {
   }
 
   template <class MakeFunction, class Report, class... Operand>
-  static void in_shards(MakeFunction const& make_function, std::size_t count, Report* report,
+  static void in_shards(MakeFunction const& make_function, simd::loop_size range, Report* report,
                         Operand const&... operands) {
     // Merged in order, so that the bits of a sum do not show which thread ran a shard.
-    std::vector<Report> reports(report == nullptr ? 0 : (count + shard - 1) / shard);
-    for_each_shard(count, shard, [&](std::size_t first, std::size_t size) {
-      simd::dispatch(make_function, size, report == nullptr ? nullptr : &reports[first / shard],
+    std::vector<Report> reports(report == nullptr ? 0 : (range.count + shard - 1) / shard);
+    for_each_shard(range.count, shard, [&](std::size_t first, std::size_t size) {
+      simd::dispatch(make_function, {size, range.whole},
+                     report == nullptr ? nullptr : &reports[first / shard],
                      operands.after(first)...);
     });
     if constexpr (!std::is_same_v<Report, simd::no_report>)

@@ -9,6 +9,14 @@
 
 namespace lowp::simd {
 
+/// The elements of a loop, and of the whole range if a thread has a part of it.
+struct loop_size {
+  std::size_t count, whole;
+
+  LOWP_HOST_FN loop_size(std::size_t elements) : loop_size(elements, elements) {}
+  LOWP_HOST_FN loop_size(std::size_t part, std::size_t all) : count(part), whole(all) {}
+};
+
 inline namespace LOWP_UNIT {
 
 /// Returns true if a span of `bytes` bytes at `to` should be written around the caches. This saves

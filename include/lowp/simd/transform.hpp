@@ -59,7 +59,7 @@ class read_batch {
 template <class MakeFunction, class Report, class... Operand>
 struct element_call {
   MakeFunction make_function;
-  std::size_t count;
+  loop_size size;
   Report* report;
   std::tuple<Operand...> operands;
 
@@ -73,7 +73,7 @@ struct element_call {
   LOWP_HOST_FN void body(std::index_sequence<I...>) const {
     using function = decltype(make_function());
     constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
-    loop<Isa>(make_function(), accessor<Isa, Operand, kind>(std::get<I>(operands), count,
+    loop<Isa>(make_function(), accessor<Isa, Operand, kind>(std::get<I>(operands), size,
                                                             staging<Isa, Operand>{})...);
   }
 
@@ -88,8 +88,8 @@ struct element_call {
     if constexpr (is_short)
       if (!(accessors.streams() || ...)) longest = uncut;
     std::size_t valid;
-    for (std::size_t first = 0; first < count; first += valid) {
-      std::size_t const rest = count - first;
+    for (std::size_t first = 0; first < size.count; first += valid) {
+      std::size_t const rest = size.count - first;
       valid = rest < step ? rest : rest < longest ? rest - rest % step : longest;
       batch_start<typename Isa::registers> start;
       (accessors.template begin<(Operand::is_random || ...)>(first, valid, std::move(start)), ...);
@@ -115,10 +115,10 @@ struct element_call {
       if constexpr (is_reported) totals.fold();
     }
     (accessors.finish(), ...);
-    if constexpr (requires { totals.finish(count); })
-      totals.finish(count);
+    if constexpr (requires { totals.finish(size.count); })
+      totals.finish(size.count);
     else if constexpr (is_reported)
-      report->add(totals.total(count));
+      report->add(totals.total(size.count));
   }
 
   template <class Isa, class Function, class Totals, std::size_t... I, class Parameter,

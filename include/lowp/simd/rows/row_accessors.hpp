@@ -38,7 +38,7 @@ class accessor<Isa, byte_operand, Nans> {
   using F = pack<float, registers>;
 
  public:
-  LOWP_HOST_FN accessor(byte_operand const& o, std::size_t, staging<Isa, byte_operand>&& scratch)
+  LOWP_HOST_FN accessor(byte_operand const& o, loop_size, staging<Isa, byte_operand>&& scratch)
       : data_(o.data), staged_(scratch.elements) {}
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
@@ -70,8 +70,8 @@ struct row_accessor {
   accessor<Isa, Operand, nans::canonical> at;
   std::size_t row_start = 0;
 
-  LOWP_HOST_FN row_accessor(Operand const& operand, std::size_t count)
-      : at(operand, count, static_cast<staging<Isa, Operand>&&>(scratch)) {}
+  LOWP_HOST_FN row_accessor(Operand const& operand, std::size_t streamed)
+      : at(operand, streamed, static_cast<staging<Isa, Operand>&&>(scratch)) {}
   row_accessor(row_accessor const&) = delete;
 };
 

@@ -45,6 +45,7 @@ struct row_call {
   Out out;
   Scores scores;
   Columns per_column;
+  std::size_t all_rows = rows;  ///< of the matrix, if a thread has some of them
 
   LOWP_HOST_FN row_call subrange(std::size_t first, std::size_t count) const {
     row_call some = *this;

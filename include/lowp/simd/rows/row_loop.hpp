@@ -66,7 +66,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
   LOWP_HOST_FN std::size_t streamed() const {
     constexpr std::size_t alignment = 16;
-    return columns_ * sizeof(typename Out::type) % alignment == 0 ? rows_ * columns_ : 0;
+    return columns_ * sizeof(typename Out::type) % alignment == 0 ? call_.all_rows * columns_ : 0;
   }
 
   /// Returns the part of a row's rest that an accessor takes at once: whole packs, or less than
