@@ -24,7 +24,8 @@ endforeach()
 
 find_program(clang NAMES clang++ clang++-14)
 foreach(host ${CXX} ${clang})
-  compile(${host} -arch=sm_90 -c ${ROOT}/tests/cuda/umbrella.cu -o ${SCRATCH}/umbrella.o)
+  compile(${host} -arch=sm_90 -Xcompiler -fopenmp -c ${ROOT}/tests/cuda/umbrella.cu
+          -o ${SCRATCH}/umbrella.o)
   # In CUDA's own headers some functions are of no use without their operators, and clang finds
   # conversions.
   compile(${host} -arch=sm_90 -Xcompiler -Wno-unused-function,-Wno-conversion

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side in a CUDA unit, and the value types in device code.
+#include <lowp/openmp.hpp>
+
 #include <vector>
 
 #include "support/tour.hpp"
@@ -31,6 +33,7 @@ struct twice {
 int main() {
   std::vector<float> x(4);
   lowp::transform(twice{}, lowp::nearest_even{}, x, x);
+  lowp::openmp::transform(twice{}, lowp::nearest_even{}, x, x);
   fingerprint f;
   tour(f);
   return f.value() == fingerprint().value();

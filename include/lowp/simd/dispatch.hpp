@@ -5,6 +5,7 @@
 #include <lowp/base/raise.hpp>
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/rows/row_call.hpp>
+#include <lowp/simd/streaming.hpp>
 
 #if !defined(__CUDA_ARCH__)
 #include <lowp/base/environment.hpp>
@@ -36,7 +37,7 @@ namespace simd::inline LOWP_UNIT {
 #if defined(__CUDA_ARCH__)
 
 template <class MakeFunction, class Report, class... Operand>
-void dispatch(MakeFunction const&, std::size_t, Report*, Operand const&...) {}
+void dispatch(MakeFunction const&, loop_size, Report*, Operand const&...) {}
 template <class Call>
 void on_backend(Call const&) {}
 inline std::string_view chosen_name() { return {}; }
