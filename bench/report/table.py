@@ -305,8 +305,7 @@ What bounds the rows that are not reached:
 
 - **from L2**: a team forks and joins in a call of some microseconds. A shared machine shows too. Its rounds differ
   more than those of one thread.
-- **from DRAM**: ports, as in the tables above. Casts that draw random bits do not write around the caches. So each
-  line that they write is read first, which one thread hides under the drawing.
+- **from DRAM**: ports, as in the tables above.
 
 ## Compile time
 

@@ -86,8 +86,8 @@ TEST(streaming, is_for_aligned_spans_that_no_cache_holds) {
 
 // `odd` elements more than whole stores stream: the last ones go to part of a pack, or to whole
 // packs that are no multiple of 16 bytes.
-template <class From, class To>
-void check(std::size_t odd) {
+template <class From, class To, class R = lowp::nearest_even>
+void check(std::size_t odd, R rounding = {}) {
   const std::size_t size = bytes / sizeof(To) + odd;
   constexpr std::size_t extra = 16 / sizeof(To);
   std::vector<From> in(size);
@@ -97,7 +97,9 @@ void check(std::size_t odd) {
   constexpr std::size_t piece = 4096;
   for (std::size_t i = 0; i < size; i += piece) {
     const std::size_t n = std::min(piece, size - i);
-    lowp::cast(std::span(in).subspan(i, n), std::span(small).subspan(i, n));
+    R of_piece = rounding;
+    if constexpr (requires { of_piece.offset; }) of_piece.offset += i;
+    lowp::cast(std::span(in).subspan(i, n), std::span(small).subspan(i, n), of_piece);
   }
   constexpr std::size_t beyond = 64;
   const To untouched(-1.0F);
@@ -108,9 +110,10 @@ void check(std::size_t odd) {
       {
         const as_of_amd here;
         if (in_parts)
-          EXPECT_EQ(lowp::detail::cast_on(lowp::detail::blocks_on_this_thread{}, in, out), "");
+          EXPECT_EQ(lowp::detail::cast_on(lowp::detail::blocks_on_this_thread{}, in, out, rounding),
+                    "");
         else
-          lowp::cast(in, out);
+          lowp::cast(in, out, rounding);
       }
       EXPECT_EQ(std::memcmp(small.data(), out.data(), size * sizeof(To)), 0) << "lead " << lead;
       EXPECT_TRUE(std::all_of(large.begin(), large.begin() + static_cast<std::ptrdiff_t>(lead),
@@ -154,6 +157,7 @@ TEST(streaming, casts_have_the_bits_of_small_ones) {
     check<float, lowp::bfloat16>(odd);
     check<lowp::bfloat16, float>(odd);
     check<float, lowp::float8_e4m3fn>(odd);
+    check<float, lowp::bfloat16>(odd, lowp::stochastic{.seed = 3, .offset = 5});
   }
 }
 

@@ -242,8 +242,8 @@ class accessor {
     return streams_ && valid * sizeof(T) % least == 0;
   }
 
-  // Streaming does not pay if random bits take longer than memory.
-  static constexpr bool may_stream = !Operand::is_read && !Operand::is_random;
+  // Streaming does not pay if random bits take longer than memory, as with narrow registers.
+  static constexpr bool may_stream = !Operand::is_read && (!Operand::is_random || Isa::lanes == 16);
 
   static constexpr bool stores_in_order =
       Operand::is_written && is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
