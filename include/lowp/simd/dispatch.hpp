@@ -127,6 +127,8 @@ void on_backend(Call const& call) {
 template <class MakeFunction, class Report, class... Operand>
 void dispatch(MakeFunction const& make_function, loop_size size, Report* report,
               Operand const&... operands) {
+  static_cast<void>(chosen());  // throws for an empty range too
+  if (size.count == 0) return;  // without it g++ 12 casts to bfloat16 a sixth slower with AVX2
   on_backend(
       element_call<MakeFunction, Report, Operand...>{make_function, size, report, {operands...}});
 }
