@@ -1,27 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// abs_range_of: the smallest and largest magnitude of a tensor, and its NaN and infinities.
+// The smallest and largest magnitude of a tensor, and its NaN and infinities:
+//
+//     abs_range const range = abs_range_of<float16>(in)
 #pragma once
 
 #include <lowp/measure/abs_range.hpp>
-
-namespace lowp::detail {
-
-template <class Executor>
-struct abs_range_of_operation : operation<Executor> {
-  template <readable S, census_target To>
-  LOWP_HOST_FN void operator()(S&& in, abs_range_report<To>& report) const {
-    this->executor.refuse_if(abs_range_on(this->executor, in, report));
-  }
-};
-
-template <census_target To, class Executor, class S>
-LOWP_HOST_FN abs_range abs_range_from(Executor const& executor, S&& in) {
-  abs_range_report<To> report;
-  executor.refuse_if(abs_range_on(executor, in, report));
-  return report;
-}
-
-}  // namespace lowp::detail
 
 namespace lowp::functions {
 

@@ -3,11 +3,45 @@
 // intermediate value leaves the range of float.
 #pragma once
 
-#include <lowp/nn/gelu.hpp>
+#include <lowp/lanes/exponential.hpp>
+#include <lowp/ops/transform.hpp>
+
+#include <cstdint>
 
 namespace lowp {
 
 namespace detail {
+
+/// x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, "Gaussian Error
+/// Linear Units (GELUs)", arXiv:1606.08415, section 2. It is x / (1 + e^-2u), which takes one exp,
+/// computed from |u|, so that neither end cancels: for negative x, e^-2|u| is a factor.
+struct gelu_of_tanh {
+  template <class F>
+  LOWP_FN F operator()(F const& x) const {
+    using U = lanes::word<F>;
+    constexpr float linear = 0x1.988454p0f, cubic = 0x1.2444f2p-4f;  // 2 sqrt(2/pi); times 0.044715
+    constexpr std::uint32_t minus_infinity = lanes::binary32_infinity | lanes::binary32_sign;
+    F const a = lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
+    F const slope =
+        lanes::fma(lanes::mul(a, a), lanes::broadcast<F>(cubic), lanes::broadcast<F>(linear));
+    F const e = exp_of_minus(lanes::mul(a, slope));  // 0 if the square is infinite
+    // e is 0 there, as for any x below -11; -infinity times 0 would be NaN.
+    F const finite =
+        lanes::select(lanes::equal(lanes::bits(x), lanes::broadcast<U>(minus_infinity)),
+                      lanes::broadcast<F>(-128), x);
+    auto const is_negative = lanes::greater(lanes::broadcast<U>(0), lanes::bits(x));
+    F const factor = lanes::select(is_negative, lanes::mul(finite, e), x);
+    return lanes::div(factor, lanes::add(lanes::broadcast<F>(1), e));
+  }
+};
+
+/// gelu(gate) * up.
+struct gated_gelu_of_tanh {
+  template <class F>
+  LOWP_FN F operator()(F const& gate, F const& up) const {
+    return lanes::mul(gelu_of_tanh{}(gate), up);
+  }
+};
 
 /// Computes out[i] = round(gelu(in[i])), gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
 /// PyTorch calls it approximate='tanh', T5 gelu_new.
@@ -26,7 +60,8 @@ struct gelu_tanh_operation : operation<Executor> {
   template <input In, output Out, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
-    this->executor.refuse_if(gelu_tanh_on(this->executor, in, out, rounding, policy));
+    run(this->executor, "gelu_tanh", make<returned<gelu_of_tanh>>{}, no_report,
+        write("out", out, rounding, policy), read("in", in));
   }
 };
 
@@ -41,7 +76,8 @@ struct gated_gelu_tanh_operation : operation<Executor> {
   template <input Gate, input Up, output Out, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(Gate&& gate, Up&& up, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
-    this->executor.refuse_if(gated_gelu_tanh_on(this->executor, gate, up, out, rounding, policy));
+    run(this->executor, "gated_gelu_tanh", make<returned<gated_gelu_of_tanh>>{}, no_report,
+        write("out", out, rounding, policy), read("gate", gate), read("up", up));
   }
 };
 

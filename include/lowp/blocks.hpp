@@ -1,52 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversion to and from codes with a power of two for each block: MX of the OCP Microscaling
-// Formats Specification v1.0, and the same with larger blocks.
+// Formats Specification v1.0, and the same with larger blocks:
+//
+//     block_cast(in, blocks_of<32>(codes, scales), rounding = nearest_even,
+//                rule = scale_rule::rceil, overflow = overflow::saturate)
+//     block_cast(blocks_of<32>(codes, scales), out, rounding, overflow = default of out's format)
 #pragma once
 
 #include <lowp/ops/block_cast.hpp>
-
-namespace lowp {
-
-namespace detail {
-
-/// Converts to blocks of codes:
-///
-///     scales[b]  by `rule` from the largest |in[i]| of block b; 2^-127 if all are zero; NaN if one
-///                is infinite or NaN: then the codes are NaN, or negative zero if T has no NaN
-///     codes[i]   round(in[i] * (1 / scales[b])), the product rounded to nearest even in float
-///
-/// and back: out[i] = round(codes[i] * scales[i / Block]).
-///
-/// The first product is exact if the code is normal and the product at least 2^-126. The second is
-/// exact unless it is subnormal or beyond the range of float. With the default rule no element
-/// saturates. An element that is small beside the largest of its block may become zero. MX proper
-/// has Block 32 and T float8_e5m2, float8_e4m3fn, float6_e3m2fn, float6_e2m3fn or float4_e2m1fn.
-/// scale_rule::floor gives the scales of the specification's 6.3.
-///
-/// @param in, out   n elements, and blocks_of<Block>(codes, scales): n codes and a scale for each
-///                  block. The last block may be short. Codes may be the storage of the elements if
-///                  these have equal size
-/// @param rounding  a stochastic mode is keyed by the element's index
-/// @param policy    overflow of the codes, if a floored scale is too small
-/// @throws std::invalid_argument  sizes differ, or ranges overlap in another way
-template <class Executor>
-struct block_cast_operation : operation<Executor> {
-  template <input In, class T, int Block, range_rounding R = nearest_even>
-    requires(!std::is_const_v<T>)
-  LOWP_HOST_FN void operator()(In&& in, block_scaled<T, Block> const& out, R rounding = {},
-                               scale_rule rule = scale_rule::rceil,
-                               overflow policy = overflow::saturate) const {
-    this->executor.refuse_if(block_cast_on(this->executor, in, out, rounding, rule, policy));
-  }
-  template <class T, int Block, output Out, range_rounding R = nearest_even>
-  LOWP_HOST_FN void operator()(block_scaled<T, Block> const& in, Out&& out, R rounding = {},
-                               overflow policy = default_overflow<element_of<Out>>) const {
-    this->executor.refuse_if(block_cast_from(this->executor, in, out, rounding, policy));
-  }
-};
-
-}  // namespace detail
-
-inline constexpr detail::block_cast_operation<simd::this_thread> block_cast{};
-
-}  // namespace lowp

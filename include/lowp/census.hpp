@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// census: the effects that a format would have on a tensor, without storing it.
+// The effects that a format would have on a tensor, without storing it:
+//
+//     range_census const counts = census<float16>(in)
 #pragma once
 
-#include <lowp/measure/census/census.hpp>
+#include <lowp/measure/census/census_groups.hpp>
+#include <lowp/measure/census/census_text.hpp>
+#include <lowp/measure/census/census_thread.hpp>
+#include <lowp/measure/gradients.hpp>
 
 namespace lowp {
 
 namespace detail {
+
+template <class Executor>
+struct census_operation : operation<Executor> {
+  template <input In, census_target To>
+  LOWP_HOST_FN void operator()(In&& in, census_report<To>& report) const {
+    run(by_blocks(this->executor), "census", make<measuring>{}, &report, read("in", in));
+  }
+};
 
 /// Counts what rounding to nearest even to `To` would do to `in`: exact counts in one pass.
 ///
@@ -25,16 +38,8 @@ struct census_to : operation<Executor> {
   template <input In>
   [[nodiscard]] LOWP_HOST_FN range_census operator()(In&& in) const {
     census_report<To> report;
-    this->executor.refuse_if(census_on(this->executor, in, report));
+    census_operation<Executor>{this->executor}(in, report);
     return report;
-  }
-};
-
-template <class Executor>
-struct census_operation : operation<Executor> {
-  template <input In, census_target To>
-  LOWP_HOST_FN void operator()(In&& in, census_report<To>& report) const {
-    this->executor.refuse_if(census_on(this->executor, in, report));
   }
 };
 

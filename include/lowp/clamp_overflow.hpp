@@ -1,12 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// clamp_overflow: T5's clamp of hidden states that have overflowed.
+// T5's clamp of hidden states that have overflowed, in two passes: the first finds overflows, the
+// second clamps.
+//
+//     clamp_report const counts = clamp_overflow(x)
 #pragma once
 
-#include <lowp/nn/clamp_overflow.hpp>
+#include <lowp/measure/gradients.hpp>
+#include <lowp/nn/clamp_report.hpp>
+
+#include <limits>
 
 namespace lowp {
 
 namespace detail {
+
+/// Limits the magnitude of x to `limit`. NaN stays.
+struct clamping {
+  float limit;
+
+  template <class F>
+  LOWP_FN void operator()(F& x) const {
+    using U = lanes::word<F>;
+    U const most = lanes::broadcast<U>(lanes::bits(limit));
+    U const bounded =
+        lanes::min(lanes::magnitude(x), most) | (lanes::bits(x) & lanes::binary32_sign);
+    x = lanes::select(lanes::is_nan(x), x, lanes::from_bits<F>(lanes::hidden(bounded)));
+  }
+};
+
+/// Reads the report only when the clamp runs, so that a GPU need not wait for the report.
+template <clampable T>
+struct make_clamping {
+  static constexpr float largest = convert<float>(std::numeric_limits<T>::max());
+  static constexpr float limit = convert<float>(clamp_limit<T>);
+
+  clamp_report_of<T> const* report;
+
+  LOWP_FN clamping operator()() const { return {report->infinite == 0 ? largest : limit}; }
+  void const* stored_at() const { return report; }
+};
 
 /// Clamps x if any element is infinite: each magnitude above clamp_limit, finite or not, becomes
 /// clamp_limit and keeps its sign. Otherwise nothing changes. NaN stays NaN. Returns the counts.
@@ -22,17 +54,26 @@ struct clamp_overflow_operation : operation<Executor> {
   template <output X>
     requires clampable<element_of<X>> && (!returns_values<Executor>)
   LOWP_HOST_FN void operator()(X&& x, clamp_report_of<element_of<X>>& report) const {
-    error_text const wrong = find_overflow_on(this->executor, x, report);
-    if (wrong.empty()) clamp_found_on(this->executor, x, report);
-    this->executor.refuse_if(wrong);
+    find(x, report);
+    clamp(x, report);
   }
   template <output X>
     requires clampable<element_of<X>> && returns_values<Executor>
   LOWP_HOST_FN clamp_report operator()(X&& x) const {
     clamp_report_of<element_of<X>> report;
-    this->executor.refuse_if(find_overflow_on(this->executor, x, report));
-    if (report.infinite != 0) clamp_found_on(this->executor, x, report);
+    find(x, report);
+    if (report.infinite != 0) clamp(x, report);
     return report;
+  }
+
+ private:
+  LOWP_HOST_FN void find(auto& x, auto& report) const {
+    run(this->executor, "clamp_overflow", make<measuring>{}, &report, read("x", x));
+  }
+  template <class X>
+  LOWP_HOST_FN void clamp(X& x, clamp_report_of<element_of<X>> const& report) const {
+    run(this->executor, "clamp_overflow", make_clamping<element_of<X>>{&report}, no_report,
+        read_write("x", x));
   }
 };
 

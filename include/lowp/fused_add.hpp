@@ -1,56 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// fused_add: a scaled addition in place, rounded once.
+// A scaled addition in place, rounded once:
+//
+//     fused_add(p, alpha, u, rounding = nearest_even, overflow, report)
+//     fused_add(list, alpha, rounding, overflow, report)
 #pragma once
 
 #include <lowp/ops/fused_add.hpp>
-#include <lowp/ops/lists.hpp>
-
-namespace lowp {
-
-namespace detail {
-
-/// Adds: p[i] = round(fma(alpha, u[i], p[i])). One fused multiply-add in float, one rounding to the
-/// format of p. A NaN result is the canonical one.
-///
-/// @param p        n elements
-/// @param alpha    finite
-/// @param u        n elements; may be the storage of p if elements have equal size
-/// @param outcome  an optional overflow policy, then an optional update_report or update_amax, to
-///                 which the call adds; its gradient is u
-/// @param list     in place of p and u: fused_add_tensor{p, u} of each tensor
-/// @throws std::invalid_argument  `alpha` is infinite or NaN, sizes differ, or p and u overlap in
-///                                another way
-template <class Executor>
-struct fused_add_operation : operation<Executor> {
-  static constexpr char const* name = "fused_add";
-
-  template <storage P, number_argument Alpha, readable U, range_rounding R = nearest_even,
-            class... Outcome>
-    requires policy_then_report<Outcome...>
-  LOWP_HOST_FN void operator()(P&& p, Alpha alpha, U&& u, R rounding = {},
-                               Outcome&&... outcome) const {
-    this->executor.refuse_if(fused_add_on(this->executor, p, make_scaled_addition{as_number(alpha)},
-                                          u, rounding, outcome...));
-  }
-
-  template <call_list L, number_argument Alpha, span_rounding R = nearest_even, class... Outcome>
-    requires returns_values<Executor> && policy_then_report<as_of_one_tensor<Outcome>...>
-  LOWP_HOST_FN void operator()(L const& list, Alpha alpha, R rounding = {},
-                               Outcome&&... outcome) const {
-    this->executor.refuse_if(detail::call_each<fused_add_operation>(
-        this->executor, list, std::tuple(alpha), rounding, outcome...));
-  }
-
-  template <class P, class Alpha, class U, class R = nearest_even, class... Outcome,
-            class Unmet = typename first_unmet<must_be_storage<P>, must_be_readable<U>,
-                                               must_be_span_rounding<R>>::type>
-    requires(!call_list<std::remove_cvref_t<P>> &&
-             !(storage<P> && readable<U> && range_rounding<R>))
-  void operator()(P&&, Alpha, U&&, R = {}, Outcome&&...) const = delete;
-};
-
-}  // namespace detail
-
-inline constexpr detail::fused_add_operation<simd::this_thread> fused_add{};
-
-}  // namespace lowp

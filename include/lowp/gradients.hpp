@@ -40,8 +40,7 @@ struct unscale_operation : operation<Executor> {
   LOWP_HOST_FN void operator()(G&& g, InverseScale inverse_scale, gradient_report& report,
                                R rounding = {},
                                overflow policy = default_overflow<policy_type<G>>) const {
-    this->executor.refuse_if(unscale_on(this->executor, g, make_unscaling{as_number(inverse_scale)},
-                                        report, rounding, policy));
+    unscale_on(this->executor, g, inverse_scale, report, rounding, policy);
   }
   template <output_list L, span_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(L const& gradients, loss_scaler& scaler, gradient_report& report,
@@ -57,7 +56,7 @@ template <class Executor>
 struct measure_operation : operation<Executor> {
   template <readable G>
   LOWP_HOST_FN void operator()(G&& g, gradient_report& report) const {
-    this->executor.refuse_if(measure_on(this->executor, g, report));
+    measure_on(this->executor, g, report);
   }
   template <readable G>
     requires returns_values<Executor>

@@ -13,11 +13,70 @@
 // if `lost` says that no element of x was subnormal.
 #pragma once
 
-#include <lowp/nn/power_of_two_scaling.hpp>
+#include <lowp/format/math.hpp>
+#include <lowp/measure/census/census_lanes.hpp>
+#include <lowp/nn/scaling_report.hpp>
+#include <lowp/ops/scaled_cast.hpp>
+#include <lowp/storage/scale.hpp>
+
+#include <cstdint>
+#include <string>
 
 namespace lowp {
 
 namespace detail {
+
+inline constexpr int most_scaling_exponent = 126;  // its power and the inverse are normal floats
+
+/// to = from * 2^k. Returns the overflow and the inexactness of the product in T.
+template <census_target T>
+struct reported_scaling {
+  float scale, inverse;
+
+  template <class F>
+  LOWP_FN scaling_outcome<F> operator()(F& to, F const& from) const {
+    using U = lanes::word<F>;
+    constexpr std::uint32_t border = borders_of<T>.overflow;
+    to = lanes::mul(from, lanes::broadcast<F>(scale));
+    U const product = lanes::hidden(lanes::magnitude(to));
+    auto const is_number = lanes::is_finite(from);
+    auto const overflows =
+        lanes::mask_and(is_number, lanes::greater(product, lanes::broadcast<U>(border - 1)));
+    // Scaled back by a power of two, the rounded product is the input if nothing was lost.
+    auto const has_result = lanes::mask_and(is_number, lanes::mask_not(overflows));
+    U const kept = lanes::select(has_result, product, lanes::broadcast<U>(0));
+    F const back = lanes::mul(rounded_magnitude<T, F>(kept), lanes::broadcast<F>(inverse));
+    auto const is_same = lanes::equal(lanes::bits(back), lanes::magnitude(from));
+    return {overflows, lanes::mask_and(has_result, lanes::mask_not(is_same))};
+  }
+};
+
+inline namespace LOWP_UNIT {
+
+inline error_text check_exponent(char const* function, int exponent) {
+  if (exponent >= -most_scaling_exponent && exponent <= most_scaling_exponent) return {};
+  return std::string(function) + ": exponent is " + std::to_string(exponent) + ", not in [" +
+         std::to_string(-most_scaling_exponent) + ", " + std::to_string(most_scaling_exponent) +
+         "]";
+}
+
+}  // namespace LOWP_UNIT
+
+/// Makes the element function of a scaling by 2^exponent.
+template <class Function>
+struct make_power_of_two {
+  int exponent;
+
+  LOWP_FN Function operator()() const {
+    if constexpr (std::same_as<Function, scaling>)
+      return {power_of_two(exponent)};
+    else
+      return {power_of_two(exponent), power_of_two(-exponent)};
+  }
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
+    return check_exponent(function, exponent);
+  }
+};
 
 /// Multiplies: out[i] = in[i] * 2^exponent, rounded once to nearest even. The product is exact,
 /// unless `out` has fewer bits or no normal number as small, or it is below 2^-126.
@@ -32,12 +91,15 @@ template <class Executor>
 struct scale_by_power_of_two_operation : operation<Executor> {
   template <input In, output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, int exponent) const {
-    this->executor.refuse_if(power_of_two_on(this->executor, in, out, exponent));
+    run(this->executor, "scale_by_power_of_two", make_power_of_two<scaling>{exponent}, no_report,
+        write("out", out), read("in", in));
   }
   template <input In, output Out>
     requires census_target<element_of<Out>>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, int exponent, scaling_report& report) const {
-    this->executor.refuse_if(power_of_two_on(this->executor, in, out, exponent, report));
+    run(this->executor, "scale_by_power_of_two",
+        make_power_of_two<reported_scaling<element_of<Out>>>{exponent}, &report, write("out", out),
+        read("in", in));
   }
 };
 
@@ -46,3 +108,18 @@ struct scale_by_power_of_two_operation : operation<Executor> {
 inline constexpr detail::scale_by_power_of_two_operation<simd::this_thread> scale_by_power_of_two{};
 
 }  // namespace lowp
+
+namespace lowp::functions {
+
+/// Returns the least k >= 0 for which 2^-k |y| is at most T's largest finite value over 2^headroom,
+/// for every |y| <= largest.
+///
+/// @param largest   result of the projection in float or bfloat16; if infinite or NaN, k is 0
+/// @param headroom  other inputs may give results of up to 2^headroom times `largest`
+template <scalable T>
+LOWP_FN constexpr int projection_exponent(amax const& largest, int headroom = 1) {
+  int const k = 127 - static_cast<int>(lanes::bits(power_of_two_scale<T>(largest, headroom)) >> 23);
+  return k > 0 ? k : 0;
+}
+
+}  // namespace lowp::functions

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// split and join: the two halves of a master.
+// The two halves of a master:
+//
+//     split(in, high, low, rounding = nearest_even, overflow = default of high's format)
+//     join(high, low, out)
 #pragma once
 
-#include <lowp/ops/split.hpp>
+#include <lowp/ops/cast.hpp>
+#include <lowp/ops/storage_operands.hpp>
 
 namespace lowp {
 
 namespace detail {
+
+template <class R>
+concept low_halves = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                     low_half<std::ranges::range_value_t<R>>;
+
+/// Halves that are arguments of their own.
+template <class H, class L>
+struct named_halves : split_master<H, L> {
+  static constexpr char const* names[] = {"high", "low"};
+};
 
 /// Splits floats into the halves of split_master:
 ///
@@ -25,7 +39,9 @@ struct split_operation : operation<Executor> {
   template <input In, output High, low_halves Low, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, High&& high, Low&& low, R rounding = {},
                                overflow policy = default_overflow<element_of<High>>) const {
-    this->executor.refuse_if(split_on(this->executor, in, high, low, rounding, policy));
+    named_halves<element_of<High>, element_of<Low>> const halves{{high, low}};
+    run(this->executor, "split", make<identity>{}, no_report, write("", halves, rounding, policy),
+        read("in", in));
   }
 };
 
@@ -36,7 +52,8 @@ template <class Executor>
 struct join_operation : operation<Executor> {
   template <input High, low_halves Low, output Out>
   LOWP_HOST_FN void operator()(High&& high, Low&& low, Out&& out) const {
-    this->executor.refuse_if(join_on(this->executor, high, low, out));
+    named_halves<element_of<High> const, element_of<Low> const> const halves{{high, low}};
+    run(this->executor, "join", make<identity>{}, no_report, write("out", out), read("", halves));
   }
 };
 

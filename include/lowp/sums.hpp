@@ -3,7 +3,7 @@
 // in bfloat16. A sum of squares of 16 is infinite at the 256th in float16.
 #pragma once
 
-#include <lowp/measure/sums.hpp>
+#include <lowp/measure/gradients.hpp>
 
 namespace lowp {
 
@@ -22,7 +22,7 @@ template <class Executor>
 struct sum_operation : operation<Executor> {
   template <readable X>
   LOWP_HOST_FN void operator()(X&& x, sum_report& report) const {
-    this->executor.refuse_if(sum_on(this->executor, x, report));
+    run(by_blocks(this->executor), "sum", make<measuring>{}, &report, read("x", x));
   }
   template <readable X>
     requires returns_values<Executor>
@@ -42,7 +42,7 @@ struct mean_operation : operation<Executor> {
     requires returns_values<Executor>
   [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
     sum_report report;
-    this->executor.refuse_if(sum_on(this->executor, x, report));
+    run(by_blocks(this->executor), "mean", make<measuring>{}, &report, read("x", x));
     return report.mean();
   }
 };
@@ -57,7 +57,7 @@ template <class Executor>
 struct dot_operation : operation<Executor> {
   template <readable A, readable B>
   LOWP_HOST_FN void operator()(A&& a, B&& b, sum_report& report) const {
-    this->executor.refuse_if(dot_on(this->executor, a, b, report));
+    run(by_blocks(this->executor), "dot", make<measuring>{}, &report, read("a", a), read("b", b));
   }
   template <readable A, readable B>
     requires returns_values<Executor>
@@ -78,7 +78,7 @@ struct norm_operation : operation<Executor> {
     requires returns_values<Executor>
   [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
     gradient_report report;
-    this->executor.refuse_if(measure_on(this->executor, x, report));
+    run(by_blocks(this->executor), "norm", make<measuring>{}, &report, read("x", x));
     return report.norm();
   }
 };

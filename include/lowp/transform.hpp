@@ -1,39 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// transform: an operation of your own at the speed of the library's.
+// An operation of your own at the speed of the library's:
+//
+//     transform(function, rounding, out, in...)
 #pragma once
 
 #include <lowp/ops/transform.hpp>
-
-namespace lowp {
-
-namespace detail {
-
-/// Runs a function of your own: out[i] = round(function(in[i]...)).
-///
-/// `function` takes lanes of one type F and returns an F. Write it for any F with the functions of
-/// lanes/lanes.hpp (fma, add, mul, select, ...): every backend and compiler flag gives the same
-/// bits. A NaN result is the canonical one. An executor copies `function` and may call it on many
-/// threads at once; it throws nothing.
-///
-/// @param out  n elements; may be the storage of an `in` whose elements have equal size
-/// @param in   n elements each
-/// @throws std::invalid_argument  sizes differ, or `out` overlaps an `in` in another way
-template <class Executor>
-struct transform_operation : operation<Executor> {
-  template <class Function, range_rounding R, output Out, input... In>
-  LOWP_HOST_FN void operator()(Function const& function, R rounding, Out&& out, In&&... in) const {
-    this->executor.refuse_if(transform_on(this->executor, function, rounding, out, in...));
-  }
-
-  template <class Function, class R, class Out, class... In,
-            class Unmet = typename first_unmet<must_be_span_rounding<R>, must_be_output<Out>,
-                                               must_be_input<In>...>::type>
-    requires(!(range_rounding<R> && output<Out> && (input<In> && ...)))
-  void operator()(Function const&, R, Out&&, In&&...) const = delete;
-};
-
-}  // namespace detail
-
-inline constexpr detail::transform_operation<simd::this_thread> transform{};
-
-}  // namespace lowp

@@ -133,8 +133,8 @@ pair_counts counts_of(const relation& r, int rounds) {
     std::vector<std::uint16_t> b(chunk);
     for (std::size_t n = job; n < chunks; n += jobs) {
       const auto [first, second] = r.sources(n, rounds);
-      lowp::simd::on_backend(fill_kernel{first, n * chunk, a});
-      lowp::simd::on_backend(fill_kernel{second, n * chunk + r.lag, b});
+      lowp::simd::native::run(fill_kernel{first, n * chunk, a});
+      lowp::simd::native::run(fill_kernel{second, n * chunk + r.lag, b});
       for (std::size_t i = 0; i < chunk; ++i)
         if ((i & r.lag) == 0) mine.add(a[i], b[i]);
     }

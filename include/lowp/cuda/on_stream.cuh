@@ -44,13 +44,6 @@ decltype(auto) argument(T&& x) {
 template <class T>
 using argument_t = decltype(argument(std::declval<T>()));
 
-/// An executor that keeps the error text of a refused call.
-template <class Executor>
-struct remembering : Executor {
-  detail::error_text& wrong;
-  void refuse_if(detail::error_text const& what) const { wrong = what; }
-};
-
 /// An operation on a stream, as a function object. It throws, or returns a status.
 template <template <class> class Operation, bool Throws>
 class on_stream {
@@ -75,7 +68,7 @@ class on_stream {
     if (wrong.empty())
       wrong = run_list(
           grid, name, list, one_each ? 1 : 0, [&](auto const& executor, auto const& tensor) {
-            using remembers = remembering<std::remove_cvref_t<decltype(executor)>>;
+            using remembers = detail::remembering<std::remove_cvref_t<decltype(executor)>>;
             detail::error_text refused;
             tensor.call(Operation<remembers>{{{executor, refused}}}, argument(rest)...);
             return refused;

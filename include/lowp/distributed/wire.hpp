@@ -118,9 +118,9 @@ struct wire_format {
 
   template <class Executor, class In>
   void encode(Executor const& executor, In const& in, std::byte* out, std::uint64_t index) const {
-    executor.refuse_if(detail::scaled_cast_on(
-        executor, in, std::span(reinterpret_cast<T*>(out), in.size()), detail::make_scaling{scale},
-        detail::rounding_from(rounding, index), overflow::infinity));
+    detail::scaled_cast_operation<Executor>{{executor}}(
+        in, std::span(reinterpret_cast<T*>(out), in.size()), scale,
+        detail::rounding_from(rounding, index), overflow::infinity);
   }
   template <class Executor>
   void add(Executor const& executor, std::byte* in, std::span<float> total, bool is_first) const {
@@ -128,11 +128,9 @@ struct wire_format {
     float const reciprocal =
         std::bit_cast<float>((254u << 23) - std::bit_cast<std::uint32_t>(scale));
     if (is_first)
-      executor.refuse_if(
-          detail::scaled_cast_on(executor, codes, total, detail::make_scaling{reciprocal}));
+      detail::scaled_cast_operation<Executor>{{executor}}(codes, total, reciprocal);
     else
-      executor.refuse_if(
-          detail::fused_add_on(executor, total, detail::make_scaled_addition{reciprocal}, codes));
+      detail::fused_add_operation<Executor>{{executor}}(total, reciprocal, codes);
   }
 };
 
@@ -154,19 +152,18 @@ struct block_wire_format {
 
   template <class Executor, class In>
   void encode(Executor const& executor, In const& in, std::byte* out, std::uint64_t index) const {
-    executor.refuse_if(detail::block_cast_on(executor, in, in_place(out, in.size()),
-                                             detail::rounding_from(rounding, index),
-                                             scale_rule::rceil, overflow::saturate));
+    detail::block_cast_operation<Executor>{{executor}}(
+        in, in_place(out, in.size()), detail::rounding_from(rounding, index), scale_rule::rceil,
+        overflow::saturate);
   }
   template <class Executor>
   void add(Executor const& executor, std::byte* in, std::span<float> total, bool is_first) const {
     auto const blocks = in_place(in, total.size());
     if (is_first)
-      executor.refuse_if(
-          detail::block_cast_from(executor, blocks, total, nearest_even{}, overflow::infinity));
+      detail::block_cast_operation<Executor>{{executor}}(blocks, total, nearest_even{},
+                                                         overflow::infinity);
     else
-      executor.refuse_if(
-          detail::fused_add_on(executor, total, detail::make_scaled_addition{1.0f}, blocks));
+      detail::fused_add_operation<Executor>{{executor}}(total, 1.0f, blocks);
   }
 
  private:

@@ -7,11 +7,19 @@
 
 namespace lowp::detail {
 
-/// Runs `abs_range_of` on `executor`. Returns the error text, empty if all is right.
-template <class Executor, class S, census_target To>
-[[nodiscard]] LOWP_HOST_FN error_text abs_range_on(Executor const& executor, S&& in,
-                                                   abs_range_report<To>& report) {
-  return read_on(executor, "abs_range_of", {"in"}, extents_of("in", in), report, in);
+template <class Executor>
+struct abs_range_of_operation : operation<Executor> {
+  template <readable S, census_target To>
+  LOWP_HOST_FN void operator()(S&& in, abs_range_report<To>& report) const {
+    run(this->executor, "abs_range_of", make<measuring>{}, &report, read("in", in));
+  }
+};
+
+template <census_target To, class Executor, class S>
+LOWP_HOST_FN abs_range abs_range_from(Executor const& executor, S&& in) {
+  abs_range_report<To> report;
+  abs_range_of_operation<Executor>{executor}(in, report);
+  return report;
 }
 
 }  // namespace lowp::detail

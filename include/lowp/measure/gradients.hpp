@@ -8,24 +8,12 @@
 #include <lowp/measure/gradient_report.hpp>
 #include <lowp/ops/number.hpp>
 #include <lowp/ops/storage_operands.hpp>
-#include <lowp/simd/executors.hpp>
 
 #include <cstddef>
 
 namespace lowp {
 
 namespace detail {
-
-/// Multiplies g by inverse_scale. The report gets the product.
-struct unscaling {
-  float inverse_scale;
-
-  template <class F>
-  LOWP_FN F operator()(F& g) const {
-    g = lanes::mul(g, lanes::broadcast<F>(inverse_scale));
-    return g;
-  }
-};
 
 /// Observes elements, or products of two.
 struct measuring {
@@ -37,9 +25,6 @@ struct measuring {
   LOWP_FN factors<F> operator()(F const& a, F const& b) const {
     return {a, b};
   }
-};
-struct make_measuring {
-  LOWP_FN measuring operator()() const { return {}; }
 };
 
 inline namespace LOWP_UNIT {
@@ -60,53 +45,37 @@ LOWP_EXACT_END
 
 }  // namespace LOWP_UNIT
 
-/// Makes the element function of `unscale`.
-template <class Number>
-struct make_unscaling : made_of_number<Number> {
-  LOWP_FN unscaling operator()() const { return unscaling{this->value()}; }
-  [[nodiscard]] LOWP_HOST_FN error_text check() const {
-    return this->checked(check_inverse_scale, "unscale");
+/// Multiplies g by inverse_scale. The report gets the product.
+struct unscaling {
+  float inverse_scale;
+
+  template <class F>
+  LOWP_FN F operator()(F& g) const {
+    g = lanes::mul(g, lanes::broadcast<F>(inverse_scale));
+    return g;
+  }
+  LOWP_HOST_FN static error_text check(char const* function, float inverse_scale) {
+    return check_inverse_scale(function, inverse_scale);
   }
 };
-template <class Number>
-make_unscaling(Number) -> make_unscaling<Number>;
 
-/// Runs `unscale` on `executor`. Returns the error text, empty if all is right.
-template <class Executor, class G, class Make, class R = nearest_even>
-[[nodiscard]] LOWP_HOST_FN error_text
-unscale_on(Executor const& executor, G&& g, Make const& make, gradient_report& report,
-           R rounding = {}, overflow policy = default_overflow<policy_type<G>>) {
-  auto const gradients = extents_of("g", g);
-  error_text wrong = make.check();
-  if (wrong.empty()) wrong = check_readable(executor, "unscale", {"g"}, gradients, g);
-  if (!wrong.empty()) return wrong;
-  by_blocks(executor)(make, gradients[0].size, &report,
-                      operand_of<simd::access::read_write>(g, rounding, policy));
-  return {};
-}
-
-/// Adds what storages hold to a report. Returns the error text, empty if all is right.
-template <class Executor, std::size_t N, class Extents, class Report, class... S>
-[[nodiscard]] LOWP_HOST_FN error_text read_on(Executor const& executor, char const* function,
-                                              char const* const (&names)[N], Extents const& extents,
-                                              Report& report, S&... storages) {
-  error_text wrong = check_readable(executor, function, names, extents, storages...);
-  if (wrong.empty())
-    executor(make_measuring{}, extents[0].size, &report,
-             operand_of<simd::access::read>(storages)...);
-  return wrong;
+template <class Executor, class G, class InverseScale, class R = nearest_even>
+LOWP_HOST_FN void unscale_on(Executor const& executor, G& g, InverseScale const& inverse_scale,
+                             gradient_report& report, R const& rounding = {},
+                             overflow policy = default_overflow<policy_type<G>>) {
+  run(by_blocks(executor), "unscale", make_of<unscaling>(inverse_scale), &report,
+      read_write("g", g, rounding, policy));
 }
 template <class Executor, class G>
-[[nodiscard]] LOWP_HOST_FN error_text measure_on(Executor const& executor, G&& g,
-                                                 gradient_report& report) {
-  return read_on(by_blocks(executor), "measure", {"g"}, extents_of("g", g), report, g);
+LOWP_HOST_FN void measure_on(Executor const& executor, G&& g, gradient_report& report) {
+  run(by_blocks(executor), "measure", make<measuring>{}, &report, read("g", g));
 }
 
 /// Returns the largest magnitude of a range.
 template <class R>
 LOWP_HOST_FN amax largest_of(R&& range) {
   gradient_report report;
-  refuse_if(measure_on(simd::this_thread{}, range, report));
+  measure_on(simd::this_thread{}, range, report);
   return report.largest;
 }
 

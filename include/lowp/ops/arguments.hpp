@@ -86,6 +86,8 @@ struct extent {
   void const* data;
   std::size_t size, element_size;
   std::size_t per_entry = 1;  ///< elements for each entry; more than 1 for scales
+  bool is_written = false;
+  bool may_coincide = false;  ///< may be the storage of another argument's range
 
   template <class R>
   LOWP_HOST_FN extent(char const* range_name, R& range, char const* part_name = "")
@@ -145,6 +147,18 @@ class call_check {
   /// Refuses an overlap, unless both ranges are the same storage.
   void same_or_apart(extent const& a, extent const& b) {
     if (a.data != b.data || a.size * a.element_size != b.size * b.element_size) no_overlap(a, b);
+  }
+  /// Refuses written ranges that overlap others.
+  template <class Extents>
+  void no_written_overlap(Extents const& ranges) {
+    for (auto a = ranges.begin(); a != ranges.end(); ++a)
+      for (auto b = a + 1; b != ranges.end(); ++b) {
+        if (!a->is_written && !b->is_written) continue;
+        if (a->may_coincide && b->may_coincide)
+          same_or_apart(*a, *b);
+        else
+          no_overlap(*a, *b);
+      }
   }
   /// Refuses ranges that the executor cannot reach, such as host memory from a GPU.
   template <class Executor, class Extents = std::initializer_list<extent>>

@@ -4,55 +4,58 @@
 #include <lowp/ops/cast.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
-#include <type_traits>
-
 namespace lowp {
 
 namespace detail {
 
-inline namespace LOWP_UNIT {
-
-/// Checks a block cast. `plain` has one element for each code, and may be the storage of the codes.
-template <class Executor, class Blocks>
-error_text check_blocks(Executor const& executor, extent const& plain, Blocks const& blocks) {
-  extent const codes("codes", blocks.codes), scales("scales", blocks.scales);
-  call_check check("block_cast");
-  if (!blocks.invalid().empty()) check.add("block_cast: " + blocks.invalid());
-  check.element_by_element(executor, {plain, codes});
-  check.no_overlap(plain, scales);
-  check.no_overlap(codes, scales);
-  check.reachable(executor, {scales});
-  return check.text();
-}
-
-}  // namespace LOWP_UNIT
-
-template <class Executor, class In, class T, int Block, class R = nearest_even>
-[[nodiscard]] LOWP_HOST_FN error_text block_cast_on(Executor const& executor, In&& in,
-                                                    block_scaled<T, Block> const& out,
-                                                    R rounding = {},
-                                                    scale_rule rule = scale_rule::rceil,
-                                                    overflow policy = overflow::saturate) {
-  error_text wrong = check_blocks(executor, extent("in", in), out);
-  if (!wrong.empty()) return wrong;
-  auto to = operand_of<simd::access::write>(out, rounding, policy);
-  to.rule = rule;
-  executor(make<copy_element>{}, out.codes.size(), static_cast<simd::no_report*>(nullptr), to,
-           operand_of<simd::access::read>(in));
-  return {};
-}
-template <class Executor, class T, int Block, class Out, class R = nearest_even>
-[[nodiscard]] LOWP_HOST_FN error_text
-block_cast_from(Executor const& executor, block_scaled<T, Block> const& in, Out&& out,
-                R rounding = {}, overflow policy = default_overflow<element_of<Out>>) {
-  error_text wrong = check_blocks(executor, extent("out", out), in);
-  if (!wrong.empty()) return wrong;
-  executor(make<copy_element>{}, in.codes.size(), static_cast<simd::no_report*>(nullptr),
-           operand_of<simd::access::write>(out, rounding, policy),
-           operand_of<simd::access::read>(in));
-  return {};
-}
+/// Codes and scales that are arguments of their own, and the rule for new scales.
+template <class T, int Block>
+struct named_blocks : block_scaled<T, Block> {
+  static constexpr char const* names[] = {"codes", "scales"};
+  scale_rule rule = scale_rule::rceil;
+};
+/// Converts to blocks of codes:
+///
+///     scales[b]  by `rule` from the largest |in[i]| of block b; 2^-127 if all are zero; NaN if one
+///                is infinite or NaN: then the codes are NaN, or negative zero if T has no NaN
+///     codes[i]   round(in[i] * (1 / scales[b])), the product rounded to nearest even in float
+///
+/// and back: out[i] = round(codes[i] * scales[i / Block]).
+///
+/// The first product is exact if the code is normal and the product at least 2^-126. The second is
+/// exact unless it is subnormal or beyond the range of float. With the default rule no element
+/// saturates. An element that is small beside the largest of its block may become zero. MX proper
+/// has Block 32 and T float8_e5m2, float8_e4m3fn, float6_e3m2fn, float6_e2m3fn or float4_e2m1fn.
+/// scale_rule::floor gives the scales of the specification's 6.3.
+///
+/// @param in, out   n elements, and blocks_of<Block>(codes, scales): n codes and a scale for each
+///                  block. The last block may be short. Codes may be the storage of the elements if
+///                  these have equal size
+/// @param rounding  a stochastic mode is keyed by the element's index
+/// @param policy    overflow of the codes, if a floored scale is too small
+/// @throws std::invalid_argument  sizes differ, or ranges overlap in another way
+template <class Executor>
+struct block_cast_operation : operation<Executor> {
+  template <input In, class T, int Block, range_rounding R = nearest_even>
+    requires(!std::is_const_v<T>)
+  LOWP_HOST_FN void operator()(In&& in, block_scaled<T, Block> const& out, R rounding = {},
+                               scale_rule rule = scale_rule::rceil,
+                               overflow policy = overflow::saturate) const {
+    named_blocks<T, Block> const blocks{out, rule};
+    run(this->executor, "block_cast", make<copy_element>{}, no_report,
+        write("", blocks, rounding, policy), read("in", in));
+  }
+  template <class T, int Block, output Out, range_rounding R = nearest_even>
+  LOWP_HOST_FN void operator()(block_scaled<T, Block> const& in, Out&& out, R rounding = {},
+                               overflow policy = default_overflow<element_of<Out>>) const {
+    named_blocks<T, Block> const blocks{in};
+    run(this->executor, "block_cast", make<copy_element>{}, no_report,
+        write("out", out, rounding, policy), read("", blocks));
+  }
+};
 
 }  // namespace detail
+
+inline constexpr detail::block_cast_operation<simd::this_thread> block_cast{};
 
 }  // namespace lowp

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/ops/arguments.hpp>
-#include <lowp/simd/executors.hpp>
+#include <lowp/ops/roles.hpp>
 
 #include <concepts>
 
@@ -63,7 +62,7 @@ LOWP_HOST_FN auto rounding_when_read([[maybe_unused]] R const& rounding) {
   else
     return rounding;
 }
-/// And when it writes.
+/// Returns the rounding of a cast when it writes.
 template <class From, class To, class R>
 LOWP_HOST_FN auto rounding_when_written([[maybe_unused]] R const& rounding) {
   if constexpr (is_drawn_when_read<From, To, R>)
@@ -84,32 +83,41 @@ struct identity : copy_element {
   static constexpr bool is_conversion = true;
 };
 
-template <class Executor, class In, class Out, class R = nearest_even>
-[[nodiscard]] LOWP_HOST_FN error_text cast_on(Executor const& executor, In&& in, Out&& out,
-                                              R rounding = {},
-                                              overflow policy = default_overflow<element_of<Out>>) {
-  using From = element_of<In>;
-  using To = element_of<Out>;
-  extent const from("in", in), to("out", out);
-  call_check check("cast");
-  check.element_by_element(executor, {from, to});
-  if (check.failed()) return check.text();
-  auto const* source = std::ranges::data(in);
-  if constexpr (std::same_as<From, To>)
-    executor.copy(std::ranges::data(out), source, to.size);
-  else {
-    auto const read = rounding_when_read<From, To>(rounding);
-    auto const write = rounding_when_written<From, To>(rounding);
-    using read_mode = std::remove_const_t<decltype(read)>;
-    using write_mode = std::remove_const_t<decltype(write)>;
-    executor(
-        make<identity>{}, to.size, static_cast<simd::no_report*>(nullptr),
-        simd::operand<To, simd::access::write, write_mode>{std::ranges::data(out), write, policy},
-        simd::operand<From, simd::access::read, read_mode>{source, read, policy});
+/// Converts: out[i] = round(in[i]), each element rounded once from its exact value.
+///
+/// A cast to the same format copies bits. A NaN keeps its sign, and its leading payload bits as far
+/// as the format has them. `stochastic` does not change a float that becomes float or double.
+///
+/// @param in   n elements: float, a narrow type, double, or integers of 8 to 64 bits
+/// @param out  n elements: float, a narrow type, or double, which takes no integers; may be the
+///             storage of `in` if elements have equal size
+/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
+template <class Executor>
+struct cast_operation : operation<Executor> {
+  template <class In, class Out, range_rounding R = nearest_even>
+    requires castable<In, Out>
+  LOWP_HOST_FN void operator()(In&& in, Out&& out, R rounding = {},
+                               overflow policy = default_overflow<element_of<Out>>) const {
+    using From = element_of<In>;
+    using To = element_of<Out>;
+    auto const from = read("in", in, rounding_when_read<From, To>(rounding), policy);
+    auto const to = write("out", out, rounding_when_written<From, To>(rounding), policy);
+    if constexpr (std::same_as<From, To>) {
+      if (is_right(this->executor, "cast", make<identity>{}, to, from))
+        this->executor.copy(std::ranges::data(out), std::ranges::data(in), std::ranges::size(out));
+    } else {
+      run(this->executor, "cast", make<identity>{}, no_report, to, from);
+    }
   }
-  return {};
-}
+
+  template <class In, class Out, class R = nearest_even, class... Policy,
+            class Unmet = unmet_by_cast<In, Out, R>>
+    requires(!(castable<In, Out> && range_rounding<R>))
+  void operator()(In&&, Out&&, R = {}, Policy...) const = delete;
+};
 
 }  // namespace detail
+
+inline constexpr detail::cast_operation<simd::this_thread> cast{};
 
 }  // namespace lowp

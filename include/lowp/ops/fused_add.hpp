@@ -2,17 +2,23 @@
 #pragma once
 
 #include <lowp/base/text.hpp>
-#include <lowp/ops/arguments.hpp>
+#include <lowp/ops/lists.hpp>
 #include <lowp/ops/number.hpp>
 #include <lowp/ops/outcome.hpp>
 #include <lowp/ops/storage_operands.hpp>
-#include <lowp/simd/executors.hpp>
 
 #include <string>
 
 namespace lowp {
 
 namespace detail {
+
+inline namespace LOWP_UNIT {
+inline error_text check_alpha(char const* function, float alpha) {
+  if (lanes::is_finite(alpha)) return {};
+  return std::string(function) + ": alpha is " + text_of(alpha) + ", not finite";
+}
+}  // namespace LOWP_UNIT
 
 /// p = fma(alpha, u, p); the update is alpha * u.
 struct scaled_addition {
@@ -24,46 +30,53 @@ struct scaled_addition {
     p = lanes::fma(a, u, p);
     return lanes::mul(a, u);
   }
-};
-
-inline namespace LOWP_UNIT {
-inline error_text check_alpha(char const* function, float alpha) {
-  if (lanes::is_finite(alpha)) return {};
-  return std::string(function) + ": alpha is " + text_of(alpha) + ", not finite";
-}
-}  // namespace LOWP_UNIT
-
-template <class Number>
-struct make_scaled_addition : made_of_number<Number> {
-  LOWP_FN scaled_addition operator()() const { return scaled_addition{this->value()}; }
-  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
-    return this->checked(check_alpha, function);
+  LOWP_HOST_FN static error_text check(char const* function, float alpha) {
+    return check_alpha(function, alpha);
   }
 };
-template <class Number>
-make_scaled_addition(Number) -> make_scaled_addition<Number>;
 
-template <class Executor, class P, class Make, class U, class R = nearest_even, class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text fused_add_on(Executor const& executor, P&& p,
-                                                   Make const& make, U&& u, R rounding = {},
-                                                   Outcome&&... outcome) {
-  auto const to = extents_of("p", p);
-  auto const from = extents_of("u", u);
-  auto const all = joined(to, from);
-  call_check check("fused_add");
-  check.add(make.check(check.function()));
-  check_storages(check, {"p", "u"}, p, u);
-  check.equal_sizes(all);
-  check_overlap(check, to, from);
-  check.reachable(executor, all);
-  if (check.failed()) return check.text();
-  executor(
-      make, all[0].size, report_among(outcome...),
-      operand_of<simd::access::read_write>(p, rounding, policy_among<policy_type<P>>(outcome...)),
-      operand_of<simd::access::read>(u));
-  return {};
-}
+/// Adds: p[i] = round(fma(alpha, u[i], p[i])). One fused multiply-add in float, one rounding to the
+/// format of p. A NaN result is the canonical one.
+///
+/// @param p        n elements
+/// @param alpha    finite
+/// @param u        n elements; may be the storage of p if elements have equal size
+/// @param outcome  an optional overflow policy, then an optional update_report or update_amax, to
+///                 which the call adds; its gradient is u
+/// @param list     in place of p and u: fused_add_tensor{p, u} of each tensor
+/// @throws std::invalid_argument  `alpha` is infinite or NaN, sizes differ, or p and u overlap in
+///                                another way
+template <class Executor>
+struct fused_add_operation : operation<Executor> {
+  static constexpr char const* name = "fused_add";
+
+  template <storage P, number_argument Alpha, readable U, range_rounding R = nearest_even,
+            class... Outcome>
+    requires policy_then_report<Outcome...>
+  LOWP_HOST_FN void operator()(P&& p, Alpha alpha, U&& u, R rounding = {},
+                               Outcome&&... outcome) const {
+    run(this->executor, name, make_of<scaled_addition>(alpha), report_among(outcome...),
+        read_write("p", p, rounding, policy_among<policy_type<P>>(outcome...)), read("u", u));
+  }
+
+  template <call_list L, number_argument Alpha, span_rounding R = nearest_even, class... Outcome>
+    requires returns_values<Executor> && policy_then_report<as_of_one_tensor<Outcome>...>
+  LOWP_HOST_FN void operator()(L const& list, Alpha alpha, R rounding = {},
+                               Outcome&&... outcome) const {
+    this->executor.refuse_if(detail::call_each<fused_add_operation>(
+        this->executor, list, std::tuple(alpha), rounding, outcome...));
+  }
+
+  template <class P, class Alpha, class U, class R = nearest_even, class... Outcome,
+            class Unmet = typename first_unmet<must_be_storage<P>, must_be_readable<U>,
+                                               must_be_span_rounding<R>>::type>
+    requires(!call_list<std::remove_cvref_t<P>> &&
+             !(storage<P> && readable<U> && range_rounding<R>))
+  void operator()(P&&, Alpha, U&&, R = {}, Outcome&&...) const = delete;
+};
 
 }  // namespace detail
+
+inline constexpr detail::fused_add_operation<simd::this_thread> fused_add{};
 
 }  // namespace lowp

@@ -5,6 +5,7 @@
 #include <lowp/base/error_text.hpp>
 
 #include <concepts>
+#include <type_traits>
 
 namespace lowp {
 
@@ -29,28 +30,33 @@ LOWP_HOST_FN auto as_number(N const& n) {
     return static_cast<float>(n);
 }
 
-/// The base of a type that makes an element function from a number. A stored number passes every
-/// check, because only a kernel can read it.
-template <class N>
+/// Makes an element function of a number, where the number can be read. `Function::check` tells a
+/// wrong number from its value; a stored number passes, because only a kernel can read it.
+template <class Function, class N>
 struct made_of_number {
   N number;
 
-  LOWP_FN float value() const {
+  LOWP_FN Function operator()() const {
     if constexpr (stored_number<N>)
-      return number.value();
+      return Function{number.value()};
     else
-      return number;
+      return Function{number};
   }
   void const* stored_at() const
     requires stored_number<N>
   {
     return number.stored_at();
   }
-  LOWP_HOST_FN error_text checked(auto const& check, char const* function) const {
-    if constexpr (!stored_number<N>) return check(function, number);
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
+    if constexpr (!stored_number<N>) return Function::check(function, number);
     return {};
   }
 };
+template <class Function, number_argument N>
+LOWP_HOST_FN auto make_of(N const& n) {
+  auto const number = as_number(n);
+  return made_of_number<Function, std::remove_const_t<decltype(number)>>{number};
+}
 
 }  // namespace detail
 

@@ -2,27 +2,15 @@
 #pragma once
 
 #include <lowp/base/text.hpp>
-#include <lowp/ops/arguments.hpp>
 #include <lowp/ops/number.hpp>
+#include <lowp/ops/roles.hpp>
 #include <lowp/report/amax.hpp>
-#include <lowp/simd/executors.hpp>
 
 #include <string>
 
 namespace lowp {
 
 namespace detail {
-
-/// to = from * scale. Returns `from`, which an amax measures.
-struct scaling {
-  float scale;
-
-  template <class F>
-  LOWP_FN F operator()(F& to, F const& from) const {
-    to = lanes::mul(from, lanes::broadcast<F>(scale));
-    return from;
-  }
-};
 
 inline namespace LOWP_UNIT {
 
@@ -33,47 +21,48 @@ inline error_text check_scale(char const* function, float scale) {
 
 }  // namespace LOWP_UNIT
 
-template <class Number>
-struct make_scaling : made_of_number<Number> {
-  LOWP_FN scaling operator()() const { return scaling{this->value()}; }
-  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
-    return this->checked(check_scale, function);
+/// to = from * scale. Returns `from`, which an amax measures.
+struct scaling {
+  float scale;
+
+  template <class F>
+  LOWP_FN F operator()(F& to, F const& from) const {
+    to = lanes::mul(from, lanes::broadcast<F>(scale));
+    return from;
+  }
+  LOWP_HOST_FN static error_text check(char const* function, float scale) {
+    return check_scale(function, scale);
   }
 };
-template <class Number>
-make_scaling(Number) -> make_scaling<Number>;
 
-template <class Executor, class In, class Out, class Make, class Report, class R>
-[[nodiscard]] LOWP_HOST_FN error_text reported_scaled_cast(Executor const& executor, In& in,
-                                                           Out& out, Make const& make,
-                                                           Report* largest, R const& rounding,
-                                                           overflow policy) {
-  extent const from("in", in), to("out", out);
-  call_check check("scaled_cast");
-  check.add(make.check(check.function()));
-  check.element_by_element(executor, {from, to});
-  if (check.failed()) return check.text();
-  executor(make, to.size, largest,
-           simd::operand<element_of<Out>, simd::access::write, R>{std::ranges::data(out), rounding,
-                                                                  policy},
-           simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)});
-  return {};
-}
-
-template <class Executor, class In, class Out, class Make, class R = nearest_even>
-[[nodiscard]] LOWP_HOST_FN error_text
-scaled_cast_on(Executor const& executor, In&& in, Out&& out, Make const& make, R rounding = {},
-               overflow policy = default_overflow<element_of<Out>>) {
-  return reported_scaled_cast(executor, in, out, make, static_cast<simd::no_report*>(nullptr),
-                              rounding, policy);
-}
-template <class Executor, class In, class Out, class Make, class R = nearest_even>
-[[nodiscard]] LOWP_HOST_FN error_text
-scaled_cast_on(Executor const& executor, In&& in, Out&& out, Make const& make, amax& largest,
-               R rounding = {}, overflow policy = default_overflow<element_of<Out>>) {
-  return reported_scaled_cast(executor, in, out, make, &largest, rounding, policy);
-}
+/// Converts with a scale: out[i] = round(in[i] * scale). One multiplication in float, rounded to
+/// nearest even, then one rounding to the format of `out`. The product is exact if the scale is a
+/// power of two and the product normal. A NaN result is the canonical one.
+///
+/// @param in       n elements
+/// @param out      n elements; may be the storage of `in` if elements have equal size
+/// @param scale    finite and not 0
+/// @param largest  optional; merges the largest |in[i]| in the same pass
+/// @throws std::invalid_argument  `scale` is infinite, NaN or 0, sizes differ, or ranges overlap in
+///                                another way
+template <class Executor>
+struct scaled_cast_operation : operation<Executor> {
+  template <input In, output Out, number_argument Scale, range_rounding R = nearest_even>
+  LOWP_HOST_FN void operator()(In&& in, Out&& out, Scale scale, R rounding = {},
+                               overflow policy = default_overflow<element_of<Out>>) const {
+    run(this->executor, "scaled_cast", make_of<scaling>(scale), no_report,
+        write("out", out, rounding, policy), read("in", in));
+  }
+  template <input In, output Out, number_argument Scale, range_rounding R = nearest_even>
+  LOWP_HOST_FN void operator()(In&& in, Out&& out, Scale scale, amax& largest, R rounding = {},
+                               overflow policy = default_overflow<element_of<Out>>) const {
+    run(this->executor, "scaled_cast", make_of<scaling>(scale), &largest,
+        write("out", out, rounding, policy), read("in", in));
+  }
+};
 
 }  // namespace detail
+
+inline constexpr detail::scaled_cast_operation<simd::this_thread> scaled_cast{};
 
 }  // namespace lowp

@@ -2,7 +2,7 @@
 // Storages of a parameter or a moment: a range of one element type, or a struct of these headers.
 #pragma once
 
-#include <lowp/ops/arguments.hpp>
+#include <lowp/ops/roles.hpp>
 #include <lowp/simd/operand.hpp>
 #include <lowp/storage/block_scaled.hpp>
 #include <lowp/storage/kahan.hpp>
@@ -71,86 +71,6 @@ template <class S>
 using must_be_readable =
     requirement<readable<S>, an_argument_does_not_satisfy_readable_which_is_an_input_or_a_storage>;
 
-inline namespace LOWP_UNIT {
-
-/// Returns the ranges of an argument, with their names in error texts.
-template <class S>
-auto extents_of(char const* name, S& s) {
-  if constexpr (layered<std::remove_const_t<S>>) {
-    std::size_t i = 0;
-    auto all = std::apply(
-        [&](auto const&... part) { return std::array{extent(name, part, S::names[i++])...}; },
-        s.parts());
-    if constexpr (in_blocks<std::remove_const_t<S>>) all.back().per_entry = S::elements_per_scale;
-    return all;
-  } else {
-    return std::array{extent(name, s)};
-  }
-}
-
-template <class... Extents>
-auto joined(Extents const&... each) {
-  return std::apply([](auto const&... one) { return std::array{one...}; }, std::tuple_cat(each...));
-}
-
-/// Adds the error text of each invalid storage.
-template <std::size_t N, class... S>
-void check_storages(call_check& check, char const* const (&names)[N], S const&... storages) {
-  std::size_t i = 0;
-  auto const add = [&](auto const& storage) {
-    char const* const name = names[i++];
-    if constexpr (requires { storage.invalid(); }) {
-      error_text const why = storage.invalid();
-      if (!why.empty()) check.add(joined_text({check.function(), ": ", name, ": "}) + why);
-    }
-  };
-  (add(storages), ...);
-}
-
-/// Returns the error text of an operation that only reads its storages.
-template <class Executor, std::size_t N, class Extents, class... S>
-error_text check_readable(Executor const& executor, char const* function,
-                          char const* const (&names)[N], Extents const& extents,
-                          S const&... storages) {
-  call_check check(function);
-  check_storages(check, names, storages...);
-  check.equal_sizes(extents);
-  check.reachable(executor, extents);
-  return check.text();
-}
-
-/// Refuses arrays that overlap. If there are only two, `from` may be the storage of `to`.
-template <std::size_t N, std::size_t M>
-void check_overlap(call_check& check, std::array<extent, N> const& to,
-                   std::array<extent, M> const& from) {
-  for (std::size_t i = 0; i < N; ++i) {
-    for (std::size_t j = i + 1; j < N; ++j) check.no_overlap(to[i], to[j]);
-    for (extent const& each : from)
-      if (N * M == 1)
-        check.same_or_apart(to[i], each);
-      else
-        check.no_overlap(to[i], each);
-  }
-}
-
-}  // namespace LOWP_UNIT
-
-/// The element type whose default policy a storage takes.
-template <class S>
-struct policy_type_of {
-  using type = element_of<S>;
-};
-template <layered S>
-struct policy_type_of<S> {
-  using type = typename layout_of<S>::policy_type;
-};
-template <in_blocks S>
-struct policy_type_of<S> {
-  using type = element_of<decltype(S::codes)>;
-};
-template <class S>
-using policy_type = typename policy_type_of<std::remove_cvref_t<S>>::type;
-
 template <simd::access A, class Layout, std::size_t I, class Pointer, class R>
 LOWP_HOST_FN auto part_operand(Pointer data, R const& rounding, overflow policy,
                                std::uint32_t draw) {
@@ -176,20 +96,51 @@ LOWP_HOST_FN auto composite_operand(S const& s, R const& rounding, overflow poli
       s.layout(), tuple};
 }
 
-/// Returns the kernel operand of a storage.
-template <simd::access A, class S, class R = nearest_even>
-LOWP_HOST_FN auto operand_of(S& s, R const& rounding = {},
-                             overflow policy = default_overflow<policy_type<S>>,
-                             std::uint32_t draw = 0) {
-  if constexpr (in_blocks<std::remove_const_t<S>>)
-    return simd::blocked<policy_type<S>, S::elements_per_scale, A, R>{
-        {s.codes.data(), rounding, policy, draw}, s.scales.data()};
-  else if constexpr (layered<std::remove_const_t<S>>)
+template <class S>
+concept layered_argument = layered<std::remove_const_t<S>>;
+
+/// The arrays of a storage, and its composite operand.
+template <layered_argument S>
+struct argument_of<S> {
+  using policy_type = typename layout_of<S>::policy_type;
+
+  LOWP_HOST_FN static auto extents(char const* name, S& s) {
+    std::size_t i = 0;
+    return std::apply(
+        [&](auto const&... part) { return std::array{extent(name, part, S::names[i++])...}; },
+        s.parts());
+  }
+  LOWP_HOST_FN static error_text invalid(S const& s) {
+    if constexpr (requires { s.invalid(); }) return s.invalid();
+    return {};
+  }
+  template <simd::access A, class R>
+  LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
     return composite_operand<A>(s, rounding, policy, draw,
                                 std::make_index_sequence<std::tuple_size_v<decltype(s.parts())>>{});
-  else
-    return simd::operand<element_of<S>, A, R>{std::ranges::data(s), rounding, policy, draw};
-}
+  }
+};
+
+/// Codes and their scales, and the operand that takes both.
+template <layered_argument S>
+  requires in_blocks<std::remove_const_t<S>>
+struct argument_of<S> {
+  using policy_type = element_of<decltype(S::codes)>;
+
+  LOWP_HOST_FN static auto extents(char const* name, S& s) {
+    std::array both{extent(name, s.codes, S::names[0]), extent(name, s.scales, S::names[1])};
+    both[1].per_entry = S::elements_per_scale;
+    return both;
+  }
+  LOWP_HOST_FN static error_text invalid(S const& s) { return s.invalid(); }
+  template <simd::access A, class R>
+  LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
+    simd::blocked<policy_type, S::elements_per_scale, A, R> both{
+        {s.codes.data(), rounding, policy, draw}, s.scales.data()};
+    if constexpr (requires { s.rule; }) both.rule = s.rule;
+    return both;
+  }
+};
 
 }  // namespace detail
 

@@ -56,6 +56,13 @@ struct listed_range {
   bool is_written;
 };
 
+/// An executor that keeps the error text of a refused call.
+template <class Executor>
+struct remembering : Executor {
+  error_text& wrong;
+  void refuse_if(error_text const& what) const { wrong = what; }
+};
+
 /// An executor that runs nothing, so that an operation only checks its arguments.
 struct dry_run {
   template <class... Arguments>

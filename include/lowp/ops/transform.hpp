@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/ops/arguments.hpp>
-#include <lowp/simd/executors.hpp>
-
-#include <initializer_list>
+#include <lowp/ops/roles.hpp>
 
 namespace lowp {
 
@@ -21,21 +18,33 @@ struct returned {
   }
 };
 
-template <class Executor, class Function, class R, class Out, class... In>
-[[nodiscard]] LOWP_HOST_FN error_text transform_on(Executor const& executor,
-                                                   Function const& function, R rounding, Out&& out,
-                                                   In&&... in) {
-  using T = element_of<Out>;
-  extent const to("out", out);
-  call_check check("transform");
-  check.element_by_element(executor, {extent("in", in)..., to});
-  if (check.failed()) return check.text();
-  executor(make<returned<Function>>{{function}}, to.size, static_cast<simd::no_report*>(nullptr),
-           simd::operand<T, simd::access::write, R>{std::ranges::data(out), rounding},
-           simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}...);
-  return {};
-}
+/// Runs a function of your own: out[i] = round(function(in[i]...)).
+///
+/// `function` takes lanes of one type F and returns an F. Write it for any F with the functions of
+/// lanes/lanes.hpp (fma, add, mul, select, ...): every backend and compiler flag gives the same
+/// bits. A NaN result is the canonical one. An executor copies `function` and may call it on many
+/// threads at once; it throws nothing.
+///
+/// @param out  n elements; may be the storage of an `in` whose elements have equal size
+/// @param in   n elements each
+/// @throws std::invalid_argument  sizes differ, or `out` overlaps an `in` in another way
+template <class Executor>
+struct transform_operation : operation<Executor> {
+  template <class Function, range_rounding R, output Out, input... In>
+  LOWP_HOST_FN void operator()(Function const& function, R rounding, Out&& out, In&&... in) const {
+    run(this->executor, "transform", make<returned<Function>>{{function}}, no_report,
+        write("out", out, rounding), read("in", in)...);
+  }
+
+  template <class Function, class R, class Out, class... In,
+            class Unmet = typename first_unmet<must_be_span_rounding<R>, must_be_output<Out>,
+                                               must_be_input<In>...>::type>
+    requires(!(range_rounding<R> && output<Out> && (input<In> && ...)))
+  void operator()(Function const&, R, Out&&, In&&...) const = delete;
+};
 
 }  // namespace detail
+
+inline constexpr detail::transform_operation<simd::this_thread> transform{};
 
 }  // namespace lowp

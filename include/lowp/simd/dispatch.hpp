@@ -26,6 +26,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 namespace lowp {
@@ -37,9 +38,15 @@ namespace simd::inline LOWP_UNIT {
 #if defined(__CUDA_ARCH__)
 
 template <class MakeFunction, class Report, class... Operand>
-void dispatch(MakeFunction const&, loop_size, Report*, Operand const&...) {}
-template <class Call>
-void on_backend(Call const&) {}
+struct element_call {
+  MakeFunction const& make_function;
+  loop_size size;
+  Report* report;
+  std::tuple<Operand...> operands;
+};
+struct native {
+  static void run(auto const&) {}
+};
 inline std::string_view chosen_name() { return {}; }
 
 #else
@@ -98,10 +105,20 @@ struct isa_list {
     detail::raise<std::runtime_error>(message);
   }
 
+  static std::size_t chosen() {
+    static std::size_t const index = choose();
+    return index;
+  }
+
+  /// Runs a call of the loop over elements, or of the loop over rows, on the chosen backend.
   template <class Call>
-  static void enter(std::size_t chosen, Call const& call) {
+  static void run(Call const& call) {
+    std::size_t const isa = chosen();  // throws for an empty range too
+    if constexpr (requires { call.size.count; })
+      if (call.size.count == 0) return;  // otherwise g++ 12 casts to bfloat16 a sixth slower
+    detail::default_environment const environment;
     std::size_t i = 0;
-    ((i++ == chosen ? kernels_of<Isa, Call>::enter(call) : void()), ...);
+    ((i++ == isa ? kernels_of<Isa, Call>::enter(call) : void()), ...);
   }
 };
 
@@ -111,29 +128,7 @@ using native = isa_list<portable, avx2, avx512, avx512_bf16>;
 using native = isa_list<portable>;
 #endif
 
-inline std::size_t chosen() {
-  static std::size_t const index = native::choose();
-  return index;
-}
-
-/// Runs a call of the loop over elements, or of the loop over rows, on the chosen backend.
-template <class Call>
-void on_backend(Call const& call) {
-  std::size_t const isa = chosen();
-  detail::default_environment const environment;
-  native::enter(isa, call);
-}
-
-template <class MakeFunction, class Report, class... Operand>
-void dispatch(MakeFunction const& make_function, loop_size size, Report* report,
-              Operand const&... operands) {
-  static_cast<void>(chosen());  // throws for an empty range too
-  if (size.count == 0) return;  // without it g++ 12 casts to bfloat16 a sixth slower with AVX2
-  on_backend(
-      element_call<MakeFunction, Report, Operand...>{make_function, size, report, {operands...}});
-}
-
-inline std::string_view chosen_name() { return native::names[chosen()]; }
+inline std::string_view chosen_name() { return native::names[native::chosen()]; }
 
 #endif
 

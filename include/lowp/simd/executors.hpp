@@ -20,11 +20,12 @@ namespace simd {
 
 struct this_thread : detail::throwing {
   template <class MakeFunction, class Report, class... Operand>
-  LOWP_HOST_FN void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
+  LOWP_HOST_FN void operator()(MakeFunction const& make_function, loop_size size, Report* report,
                                Operand const&... operands) const {
-    dispatch(make_function, count, report, operands...);
+    native::run(
+        element_call<MakeFunction, Report, Operand...>{make_function, size, report, {operands...}});
   }
-  LOWP_HOST_FN void rows(auto const& call) const { on_backend(call); }
+  LOWP_HOST_FN void rows(auto const& call) const { native::run(call); }
   template <class T>
   LOWP_HOST_FN void copy(T* to, T const* from, std::size_t count) const {
     __builtin_memmove(to, from, count * sizeof(T));
@@ -44,8 +45,8 @@ struct blocks_on_this_thread : throwing {
   void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
                   Operand const&... operands) const {
     for (std::size_t first = 0; first < count; first += block)
-      simd::dispatch(make_function, {count - first < block ? count - first : block, count}, report,
-                     operands.after(first)...);
+      simd::this_thread{}(make_function, {count - first < block ? count - first : block, count},
+                          report, operands.after(first)...);
   }
 };
 

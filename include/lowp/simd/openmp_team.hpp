@@ -38,7 +38,7 @@ struct openmp_team : throwing {
   void rows(RowCall const& call) const {
     std::size_t const in_shard = std::max<std::size_t>(1, shard / call.columns);
     for_each_shard(call.rows, in_shard, [&](std::size_t first, std::size_t count) {
-      simd::on_backend(call.subrange(first, count));
+      simd::native::run(call.subrange(first, count));
     });
   }
 
@@ -66,9 +66,9 @@ struct openmp_team : throwing {
     // Merged in order, so that the bits of a sum do not show which thread ran a shard.
     std::vector<Report> reports(report == nullptr ? 0 : (range.count + shard - 1) / shard);
     for_each_shard(range.count, shard, [&](std::size_t first, std::size_t size) {
-      simd::dispatch(make_function, {size, range.whole},
-                     report == nullptr ? nullptr : &reports[first / shard],
-                     operands.after(first)...);
+      simd::this_thread{}(make_function, {size, range.whole},
+                          report == nullptr ? nullptr : &reports[first / shard],
+                          operands.after(first)...);
     });
     if constexpr (!std::is_same_v<Report, simd::no_report>)
       for (Report const& each : reports) *report += each;

@@ -129,10 +129,9 @@ LOWP_HOST_FN void count_thresholds(std::span<float const> p, float u, double ste
     for (float const each : least) counts.add(each, u);
     if constexpr (facts_of(Way).is_stochastic) {
       auto const layout = layout_of_way<Way>(scale);
-      refuse_if(transform_on(simd::this_thread{},
-                             draws_that_move<std::remove_cv_t<decltype(layout)>>{
-                                 layout, direction == toward::plus_infinity ? u : -u},
-                             nearest_even{}, least, p));
+      transform(draws_that_move<std::remove_cv_t<decltype(layout)>>{
+                    layout, direction == toward::plus_infinity ? u : -u},
+                nearest_even{}, least, p);
       for (float const each : least) counts.add_draws(each, steps);
     }
   }
@@ -148,7 +147,7 @@ void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
   std::span<element_of<P> const> const all(p);
   for (std::size_t first = 0; first < all.size(); first += buffer.size()) {
     std::size_t const count = std::min(buffer.size(), all.size() - first);
-    refuse_if(cast_on(simd::this_thread{}, all.subspan(first, count), buffer.first(count)));
+    cast(all.subspan(first, count), buffer.first(count));
     auto const end =
         std::remove_if(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(count),
                        [](float each) { return !lanes::is_finite(each); });

@@ -98,11 +98,9 @@ struct fp8_lm {
     float const next_weights = power_of_two_scale<float16>(bound.weights),
                 next_first = power_of_two_scale<float8_e4m3fn>(bound.first),
                 next_second = power_of_two_scale<float16>(bound.second);
-    detail::refuse_if(
-        detail::update_on(simd::this_thread{}, scaled{weights, weight_scale, next_weights},
-                          scaled{gradient, gradient_scale}, scaled{first, first_scale, next_first},
-                          scaled{second, second_scale, next_second}, optimizer, step, rounding,
-                          overflow::saturate, report...));
+    lowp::update(scaled{weights, weight_scale, next_weights}, scaled{gradient, gradient_scale},
+                 scaled{first, first_scale, next_first}, scaled{second, second_scale, next_second},
+                 optimizer, step, rounding, overflow::saturate, report...);
     weight_scale = next_weights;
     first_scale = next_first;
     second_scale = next_second;
@@ -112,8 +110,7 @@ struct fp8_lm {
   template <class Values, class T, class R>
   LOWP_HOST_FN static void store(Values& values, std::span<T> to, float& scale, R const& rounding) {
     scale = power_of_two_scale<T>(detail::largest_of(values));
-    detail::refuse_if(detail::scaled_cast_on(simd::this_thread{}, values, to,
-                                             detail::make_scaling{scale}, rounding));
+    scaled_cast(values, to, scale, rounding);
   }
 };
 

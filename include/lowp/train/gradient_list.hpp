@@ -27,7 +27,7 @@ template <class List>
 error_text listed_twice(char const* function, List const& gradients) {
   std::vector<listed_range> ranges;
   std::uint32_t number = 0;
-  for (auto const& t : gradients) list_ranges(ranges, extents_of("", t.values), number++, true);
+  for (auto const& t : gradients) list_ranges(ranges, read("", t.values).extents(), number++, true);
   return check_among(function, gradients, ranges);
 }
 
@@ -37,15 +37,13 @@ template <class Executor, class List, class R>
 [[nodiscard]] LOWP_HOST_FN error_text unscale_list_on(Executor const& executor,
                                                       List const& gradients, loss_scaler& scaler,
                                                       gradient_report& report, R const& rounding) {
-  make_unscaling const make{scaler.inverse_scale()};
-  error_text wrong = make.check();
+  error_text wrong = check_inverse_scale("unscale", scaler.inverse_scale());
   if (wrong.empty()) wrong = listed_twice("unscale", gradients);
   if (!wrong.empty()) return wrong;
   std::uint32_t number = 0;
   for (auto const& t : gradients) {
     gradient_report own;
-    wrong = unscale_on(executor, t.values, make, own, rounding_of_tensor(rounding, number++));
-    if (!wrong.empty()) return wrong;
+    unscale_on(executor, t.values, scaler.inverse_scale(), own, rounding_of_tensor(rounding, number++));
     scaler.observe(t.name, own);
     report += own;
   }
@@ -55,16 +53,9 @@ template <class Executor, class List, class R>
 template <class Executor, class List>
 LOWP_HOST_FN gradient_report measure_list_on(Executor const& executor, List const& gradients) {
   gradient_report all;
-  for (auto const& t : gradients) refuse_if(measure_on(executor, t.values, all));
+  for (auto const& t : gradients) measure_on(executor, t.values, all);
   return all;
 }
-
-/// Makes a scaling by a factor, which unlike a scale may be 0.
-struct make_clipping {
-  float factor;
-  LOWP_FN scaling operator()() const { return {factor}; }
-  LOWP_HOST_FN static error_text check(char const*) { return {}; }
-};
 
 template <class Executor, class List, class R>
 [[nodiscard]] LOWP_HOST_FN error_text clip_on(Executor const& executor, List const& gradients,
@@ -81,9 +72,9 @@ template <class Executor, class List, class R>
   if (own.nonfinite != 0 || lanes::bits(factor) == lanes::bits(1.0f)) return {};
   std::uint32_t number = 0;
   for (auto const& t : gradients) {
-    wrong = scaled_cast_on(executor, t.values, t.values, make_clipping{factor},
-                           rounding_of_tensor(rounding, number++));
-    if (!wrong.empty()) return wrong;
+    // Unlike a scale, the factor may be 0.
+    run(executor, "clip", make<scaling>{{factor}}, no_report,
+        write("gradient", t.values, rounding_of_tensor(rounding, number++)), read("gradient", t.values));
   }
   return {};
 }

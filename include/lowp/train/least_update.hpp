@@ -176,10 +176,8 @@ LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float sc
   auto const layout = detail::layout_of_way<Way>(scale);
   std::uint32_t const sign = direction == toward::plus_infinity ? 0 : lanes::binary32_sign;
   using rounding = std::conditional_t<facts_of(Way).is_stochastic, stochastic_bits, nearest_even>;
-  detail::refuse_if(detail::transform_on(
-      simd::this_thread{},
-      detail::least_update<std::remove_cv_t<decltype(layout)>, rounding>{layout, {}, sign},
-      nearest_even{}, least, p));
+  transform(detail::least_update<std::remove_cv_t<decltype(layout)>, rounding>{layout, {}, sign},
+            nearest_even{}, least, p);
 }
 
 }  // namespace functions

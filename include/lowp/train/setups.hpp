@@ -31,7 +31,7 @@ struct cast_per_use {
 
   LOWP_HOST_FN std::span<float> storage() const { return weights; }
   LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> scratch) const {
-    detail::refuse_if(detail::cast_on(simd::this_thread{}, weights, scratch));
+    cast(weights, scratch);
     return scratch;
   }
 };
@@ -48,7 +48,7 @@ struct cached_copy {
 
   LOWP_HOST_FN auto storage() const { return master{weights, copy}; }
   LOWP_HOST_FN void refresh() const {
-    detail::refuse_if(detail::cast_on(simd::this_thread{}, weights, copy));
+    cast(weights, copy);
   }
   LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> = {}) const { return copy; }
 };

@@ -41,8 +41,9 @@ template <class Executor, class Model, class Updates, class R, class... Outcome>
   std::uint32_t number = 0;
   auto u = std::ranges::begin(updates);
   for (auto const& p : model) {
-    error_text wrong =
-        fused_add_on(executor, p.values, make_scaled_addition{alpha}, (*u).values,
+    error_text wrong;
+    using remembers = remembering<Executor>;
+    fused_add_operation<remembers>{{{executor, wrong}}}(p.values, alpha, (*u).values,
                      rounding_of_tensor(rounding, number), of_one_tensor(outcome, number)...);
     if (!wrong.empty())
       return wrong.replace(0, wrong.find(':'), "tree_add") + ", in tensor " +
@@ -65,9 +66,9 @@ template <class Executor, class Model, class Updates, class R = nearest_even, cl
   if (!wrong.empty()) return wrong;
   std::vector<listed_range> ranges;
   std::uint32_t number = 0;
-  for (auto const& p : model) list_ranges(ranges, extents_of("p", p.values), number++, true);
+  for (auto const& p : model) list_ranges(ranges, read("p", p.values).extents(), number++, true);
   number = 0;
-  for (auto const& u : updates) list_ranges(ranges, extents_of("u", u.values), number++, false);
+  for (auto const& u : updates) list_ranges(ranges, read("u", u.values).extents(), number++, false);
   wrong = check_among("tree_add", model, ranges);
   if (wrong.empty()) wrong = add_each(executor, model, alpha, updates, rounding, outcome...);
   return wrong;

@@ -3,19 +3,19 @@
 // rounded once.
 #pragma once
 
-#include <lowp/ops/arguments.hpp>
+#include <lowp/ops/lists.hpp>
 #include <lowp/ops/outcome.hpp>
 #include <lowp/ops/storage_operands.hpp>
-#include <lowp/simd/executors.hpp>
 #include <lowp/train/adamw.hpp>
 #include <lowp/train/sgd.hpp>
 
 #include <concepts>
 #include <cstdint>
-#include <tuple>
 #include <utility>
 
-namespace lowp::detail {
+namespace lowp {
+
+namespace detail {
 
 /// A step number that the caller knows.
 struct at_step {
@@ -61,65 +61,40 @@ LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, When cons
     return rounding;
 }
 
-/// Returns the kernel operand of a storage that a step reads and writes.
+/// Returns the role of a storage that a step reads and writes.
 template <std::uint32_t Draw, class S, class R, class When, class... Outcome>
-LOWP_HOST_FN auto slot(S& storage, R const& rounding, When const& when, Outcome const&... outcome) {
-  return operand_of<simd::access::read_write>(storage, slot_rounding(rounding, Draw, when),
-                                              policy_among<policy_type<S>>(outcome...), Draw);
+LOWP_HOST_FN auto slot(char const* name, S& storage, R const& rounding, When const& when,
+                       Outcome const&... outcome) {
+  auto role = read_write(name, storage, slot_rounding(rounding, Draw, when),
+                         policy_among<policy_type<S>>(outcome...));
+  role.draw = Draw;
+  role.is_apart = true;
+  return role;
 }
 
-/// Takes one step with `moments`, a tuple of references. Returns the error text of a refused call.
-template <class Executor, class P, class G, class... M, std::size_t... I, class Optimizer,
-          class When, class R, class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text step_with(Executor const& executor, P& p, G& g,
-                                                std::tuple<M&...> const& moments,
-                                                std::index_sequence<I...>,
-                                                Optimizer const& optimizer, When const& when,
-                                                R const& rounding, Outcome&... outcome) {
-  auto const slots = joined(extents_of("p", p), extents_of("g", g),
-                            extents_of(Optimizer::moments[I], std::get<I>(moments))...);
-  call_check check("update");
-  check.add(when.check(optimizer, sizeof...(M)));
-  check_storages(check, {"p", "g", Optimizer::moments[I]...}, p, g, std::get<I>(moments)...);
-  check.equal_sizes(slots);
-  for (std::size_t a = 0; a < slots.size(); ++a)
-    for (std::size_t b = a + 1; b < slots.size(); ++b) check.no_overlap(slots[a], slots[b]);
-  check.reachable(executor, slots);
-  if (check.failed()) return check.text();
+/// Checks the hyper-parameters of a step.
+template <class Optimizer, class When>
+struct step_check {
+  Optimizer const& optimizer;
+  When const& when;
+  int moments;
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const*) const {
+    return when.check(optimizer, moments);
+  }
+};
+
+/// Takes one step. The arguments after the report are the roles of p, g and the moments.
+template <class Executor, class Optimizer, class When, class Report, class P, class G, class... M>
+LOWP_HOST_FN void take_step(Executor const& executor, Optimizer const& optimizer, When const& when,
+                            Report* report, P const& p, G const& g, M const&... moments) {
+  step_check<Optimizer, When> const check{optimizer, when, sizeof...(M)};
+  if (!is_right(executor, "update", check, p, g, moments...)) return;
+  auto const make = when.template make<typename Optimizer::element>(optimizer);
   if constexpr (sizeof...(M) > 0 && Optimizer::least_moments == 0)
     if (!optimizer.uses_moments())
-      return step_with(executor, p, g, std::tuple<>{}, std::index_sequence<>{}, optimizer, when,
-                       rounding, outcome...);
-  executor(when.template make<typename Optimizer::element>(optimizer), slots[0].size,
-           report_among(outcome...), slot<0>(p, rounding, when, outcome...),
-           operand_of<simd::access::read>(g),
-           slot<I + 1>(std::get<I>(moments), rounding, when, outcome...)...);
-  return {};
-}
-
-template <class Executor, class P, class G, optimizer_with<0> Optimizer, class Step,
-          class R = nearest_even, class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g,
-                                                Optimizer const& optimizer, Step step,
-                                                R rounding = {}, Outcome&&... outcome) {
-  return step_with(executor, p, g, std::tuple<>{}, std::index_sequence<>{}, optimizer,
-                   when_of(step), rounding, outcome...);
-}
-template <class Executor, class P, class G, class M, optimizer_with<1> Optimizer, class Step,
-          class R = nearest_even, class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g, M&& m,
-                                                Optimizer const& optimizer, Step step,
-                                                R rounding = {}, Outcome&&... outcome) {
-  return step_with(executor, p, g, std::tie(m), std::index_sequence<0>{}, optimizer, when_of(step),
-                   rounding, outcome...);
-}
-template <class Executor, class P, class G, class M, class V, optimizer_with<2> Optimizer,
-          class Step, class R = nearest_even, class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text update_on(Executor const& executor, P&& p, G&& g, M&& m,
-                                                V&& v, Optimizer const& optimizer, Step step,
-                                                R rounding = {}, Outcome&&... outcome) {
-  return step_with(executor, p, g, std::tie(m, v), std::index_sequence<0, 1>{}, optimizer,
-                   when_of(step), rounding, outcome...);
+      return executor(make, p.size(), report, p.operand(), g.operand());
+  executor(make, p.size(), report, p.operand(), g.operand(), moments.operand()...);
 }
 
 // Names that a compiler shows for a refused call of `update`.
@@ -172,4 +147,79 @@ using unmet_by_update = typename first_unmet<
         an_argument_does_not_satisfy_moment_storage_or_update_rounding_or_policy_then_report>>::
     type;
 
-}  // namespace lowp::detail
+/// Takes one step of an optimizer:
+///
+///     update(p, g, sgd, step)            p += -lr * (g + weight_decay * p)
+///     update(p, g, momentum, sgd, step)  momentum = g at step 1, then
+///                                        momentum * momentum + (1 - dampening) * g, where g
+///                                        includes weight decay; not touched if momentum is 0
+///     update(p, g, m, v, adamw, step)    AdamW with first moment m and second moment v
+///     update(list, optimizer, step)      each tensor of a list of sgd_tensor{p, g},
+///                                        momentum_tensor{p, g, momentum} or
+///                                        adamw_tensor{p, g, m, v}
+///
+/// The step is computed in float from the stored values, by the formulas of train/sgd.hpp and
+/// train/adamw.hpp. Each slot is rounded once.
+///
+/// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise
+/// @param step      counts from 1
+/// @param rounding  one mode for all narrow slots, or per_slot. A stochastic mode takes `step` into
+///                  the low half of its stream and gives each slot its own draw
+/// @param outcome   optional: an overflow policy, then an update_report or update_amax to add to
+/// @throws std::invalid_argument  sizes differ; a written range overlaps another; a step is 0 or
+///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
+template <class Executor>
+struct update_operation : operation<Executor> {
+  static constexpr char const* name = "update";
+
+  template <storage P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
+            update_rounding R = nearest_even, class... Outcome>
+    requires policy_then_report<Outcome...>
+  LOWP_HOST_FN void operator()(P&& p, G&& g, Optimizer const& optimizer, Step step, R rounding = {},
+                               Outcome&&... outcome) const {
+    auto const when = when_of(step);
+    take_step(this->executor, optimizer, when, report_among(outcome...),
+              slot<0>("p", p, rounding, when, outcome...), read("g", g));
+  }
+  template <storage P, readable G, moment_storage M, optimizer_with<1> Optimizer = sgd,
+            step_number Step, update_rounding R = nearest_even, class... Outcome>
+    requires policy_then_report<Outcome...>
+  LOWP_HOST_FN void operator()(P&& p, G&& g, M&& momentum, Optimizer const& optimizer, Step step,
+                               R rounding = {}, Outcome&&... outcome) const {
+    auto const when = when_of(step);
+    take_step(this->executor, optimizer, when, report_among(outcome...),
+              slot<0>("p", p, rounding, when, outcome...), read("g", g),
+              slot<1>(Optimizer::moments[0], momentum, rounding, when, outcome...));
+  }
+  template <storage P, readable G, moment_storage M, moment_storage V,
+            optimizer_with<2> Optimizer = adamw, step_number Step, update_rounding R = nearest_even,
+            class... Outcome>
+    requires policy_then_report<Outcome...>
+  LOWP_HOST_FN void operator()(P&& p, G&& g, M&& m, V&& v, Optimizer const& optimizer, Step step,
+                               R rounding = {}, Outcome&&... outcome) const {
+    auto const when = when_of(step);
+    take_step(this->executor, optimizer, when, report_among(outcome...),
+              slot<0>("p", p, rounding, when, outcome...), read("g", g),
+              slot<1>(Optimizer::moments[0], m, rounding, when, outcome...),
+              slot<2>(Optimizer::moments[1], v, rounding, when, outcome...));
+  }
+
+  template <call_list L, optimizer Optimizer, step_number Step, update_rounding R = nearest_even,
+            class... Outcome>
+    requires returns_values<Executor> && policy_then_report<as_of_one_tensor<Outcome>...>
+  LOWP_HOST_FN void operator()(L const& list, Optimizer const& optimizer, Step step,
+                               R rounding = {}, Outcome&&... outcome) const {
+    this->executor.refuse_if(detail::call_each<update_operation>(
+        this->executor, list, std::tuple(optimizer, step), rounding, outcome...));
+  }
+
+  template <class P, class G, class... Rest, class Unmet = unmet_by_update<P, G, Rest...>>
+    requires(!call_list<std::remove_cvref_t<P>>)
+  void operator()(P&&, G&&, Rest&&...) const = delete;
+};
+
+}  // namespace detail
+
+inline constexpr detail::update_operation<simd::this_thread> update{};
+
+}  // namespace lowp

@@ -162,9 +162,7 @@ class overflow_watch {
   template <class S>
   static abs_range range_of(S& values) {
     if constexpr (readable<S>) {
-      abs_range_report<To> report;
-      detail::refuse_if(detail::abs_range_on(Where{}, values, report));
-      return report;
+      return detail::abs_range_from<To>(Where{}, values);
     } else if constexpr (std::derived_from<std::remove_cvref_t<S>, abs_range>) {
       return values;
     } else {
@@ -194,7 +192,7 @@ class overflow_watch {
     detail::watch_weight& known = weights_.at(current.place, current.pass, index);
     if constexpr (readable<T>) {
       bool const may_wait = current.is_open && !is_traced_ && !has_alarmed_;
-      if (may_wait && detail::may_rest<To>(known, detail::extents_of("weight", values)[0].size)) {
+      if (may_wait && detail::may_rest<To>(known, detail::read("weight", values).size())) {
         --known.rest;
         caller = detail::watch_expression(&frames_, {frame_number});
         auto const read = [](void const* later) {

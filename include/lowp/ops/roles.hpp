@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call as its ranges and their roles:
+//
+//     run(executor, "fused_add", make, report, read_write("p", p, rounding, policy), read("u", u));
+//
+// checks everything before anything is written, makes the operands and calls the executor. Of a
+// refused call the executor gets the error text, and nothing runs.
+#pragma once
+
+#include <lowp/ops/arguments.hpp>
+#include <lowp/simd/executors.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+
+/// The ranges and the operand of an argument. ops/storage_operands.hpp has those of storages.
+template <class S>
+struct argument_of {
+  using policy_type = element_of<S>;
+
+  LOWP_HOST_FN static auto extents(char const* name, S& s) { return std::array{extent(name, s)}; }
+  LOWP_HOST_FN static error_text invalid(S const&) { return {}; }
+  template <simd::access A, class R>
+  LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
+    return simd::operand<element_of<S>, A, R>{std::ranges::data(s), rounding, policy, draw};
+  }
+};
+template <class S>
+using policy_type = typename argument_of<std::remove_cvref_t<S>>::policy_type;
+
+/// An argument of a call. Rounding, policy and draw matter if it is written.
+template <simd::access A, class S, class R>
+struct role {
+  static constexpr bool is_read = A != simd::access::write;
+
+  char const* name;
+  S& values;
+  R rounding;
+  overflow policy;
+  std::uint32_t draw = 0;
+  bool is_apart = false;  ///< no other argument may be its storage
+
+  LOWP_HOST_FN std::size_t size() const { return argument_of<S>::extents(name, values)[0].size; }
+  LOWP_HOST_FN auto operand() const {
+    return argument_of<S>::template operand<A>(values, rounding, policy, draw);
+  }
+  LOWP_HOST_FN auto extents() const {
+    auto all = argument_of<S>::extents(name, values);
+    for (extent& each : all) each.is_written = A != simd::access::read;
+    if (all.size() == 1 || all.back().per_entry != 1) all[0].may_coincide = !is_apart;
+    return all;
+  }
+};
+
+template <class S, class R = nearest_even>
+LOWP_HOST_FN role<simd::access::read, S, R> read(char const* name, S& values, R const& rounding = {},
+                                               overflow policy = overflow::saturate) {
+  return {name, values, rounding, policy};
+}
+template <class S, class R = nearest_even>
+LOWP_HOST_FN role<simd::access::write, S, R> write(
+    char const* name, S& values, R const& rounding = {},
+    overflow policy = default_overflow<policy_type<S>>) {
+  return {name, values, rounding, policy};
+}
+template <class S, class R = nearest_even>
+LOWP_HOST_FN role<simd::access::read_write, S, R> read_write(
+    char const* name, S& values, R const& rounding = {},
+    overflow policy = default_overflow<policy_type<S>>) {
+  return {name, values, rounding, policy};
+}
+
+inline constexpr simd::no_report* no_report = nullptr;
+
+inline namespace LOWP_UNIT {
+
+template <class... Extents>
+auto joined(Extents const&... each) {
+  return std::apply([](auto const&... one) { return std::array{one...}; }, std::tuple_cat(each...));
+}
+
+/// Returns the ranges of a call, in the order of its arguments: a result that is only written
+/// comes first in a kernel and last in a call.
+template <class First, class... Rest>
+auto extents_of_call(First const& first, Rest const&... rest) {
+  if constexpr (First::is_read)
+    return joined(first.extents(), rest.extents()...);
+  else
+    return joined(rest.extents()..., first.extents());
+}
+
+template <class Role>
+void check_storage(call_check& check, Role const& role) {
+  error_text const why = argument_of<std::remove_reference_t<decltype(role.values)>>::invalid(role.values);
+  if (!why.empty())
+    check.add(joined_text({check.function(), ": ", role.name, *role.name == '\0' ? "" : ": "}) + why);
+}
+
+/// Returns the error text of a call, empty if it is right.
+template <class Executor, class Make, class Extents, class... Role>
+error_text check_call(Executor const& executor, char const* function, Make const& make,
+                      Extents const& ranges, Role const&... role) {
+  call_check check(function);
+  if constexpr (requires { make.check(function); }) check.add(make.check(function));
+  (check_storage(check, role), ...);
+  check.equal_sizes(ranges);
+  check.no_written_overlap(ranges);
+  check.reachable(executor, ranges);
+  return check.text();
+}
+
+}  // namespace LOWP_UNIT
+
+/// Returns true if a call is right. Otherwise the executor gets the error text.
+template <class Executor, class Make, class... Role>
+LOWP_HOST_FN bool is_right(Executor const& executor, char const* function, Make const& make,
+                           Role const&... role) {
+  error_text const wrong = check_call(executor, function, make, extents_of_call(role...), role...);
+  if (wrong.empty()) return true;
+  executor.refuse_if(wrong);
+  return false;
+}
+
+template <class Executor, class Make, class Report, class First, class... Rest>
+LOWP_HOST_FN void run(Executor const& executor, char const* function, Make const& make,
+                      Report* report, First const& first, Rest const&... rest) {
+  if (is_right(executor, function, make, first, rest...))
+    executor(make, first.size(), report, first.operand(), rest.operand()...);
+}
+
+}  // namespace detail
+
+}  // namespace lowp
