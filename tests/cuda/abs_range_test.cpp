@@ -23,12 +23,12 @@ void expect_oracle() {
         simulated_grid grid(threads, 3);
         const lowp::cuda::on_grid<simulated_grid> executor{grid};
         lowp::abs_range_report<To> report;
-        ASSERT_EQ(lowp::detail::abs_range_on(executor, x.span(), report), "");
+        ASSERT_EQ(refusal_of<lowp::detail::abs_range_of_operation>(executor, x.span(), report), "");
         ASSERT_TRUE(x.holds(in, "in"));
         lowp::abs_range want = expected_abs_range<To>(in);
         expect(report, want);
         // It adds to what is there.
-        ASSERT_EQ(lowp::detail::abs_range_on(executor, x.span(), report), "");
+        ASSERT_EQ(refusal_of<lowp::detail::abs_range_of_operation>(executor, x.span(), report), "");
         want += want;
         expect(report, want);
       }
@@ -47,7 +47,8 @@ TEST(cuda_abs_range, refuses_what_it_cannot_reach) {
   const lowp::cuda::on_grid<simulated_grid> executor{grid};
   grid.out_of_reach = x.data();
   lowp::abs_range_report<lowp::float16> report;
-  EXPECT_EQ(lowp::detail::abs_range_on(executor, x, report), "abs_range_of: in is far away");
+  EXPECT_EQ(refusal_of<lowp::detail::abs_range_of_operation>(executor, x, report),
+            "abs_range_of: in is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

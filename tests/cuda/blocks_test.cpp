@@ -29,14 +29,14 @@ void expect_oracle(unsigned threads, bool floor, const R& rounding, const slot_m
     simulated_grid grid(threads, 3);
     const lowp::cuda::on_grid<simulated_grid> executor{grid};
     const auto blocks = lowp::blocks_of<Block>(codes.span(), scales.span());
-    ASSERT_EQ(
-        lowp::detail::block_cast_on(executor, in.span(), blocks, rounding,
-                                    floor ? lowp::scale_rule::floor : lowp::scale_rule::rceil),
-        "");
+    ASSERT_EQ(refusal_of<lowp::detail::block_cast_operation>(
+                  executor, in.span(), blocks, rounding,
+                  floor ? lowp::scale_rule::floor : lowp::scale_rule::rceil),
+              "");
     ASSERT_TRUE(scales.holds(want.scales, "scales"));
     ASSERT_TRUE(codes.holds(want.codes, "codes"));
     guarded<float> out(tensor{oracle::binary32, std::vector<std::uint32_t>(size)}, 1);
-    ASSERT_EQ(lowp::detail::block_cast_from(executor, blocks, out.span()), "");
+    ASSERT_EQ(refusal_of<lowp::detail::block_cast_operation>(executor, blocks, out.span()), "");
     ASSERT_TRUE(out.holds(want.back, "out"));
   }
 }
@@ -59,8 +59,10 @@ TEST(cuda_blocks, refuse_scales_out_of_reach) {
   grid.out_of_reach = scales.data();
   const auto blocks = lowp::blocks_of<32>(codes, scales);
   const lowp::cuda::on_grid<simulated_grid> executor{grid};
-  EXPECT_EQ(lowp::detail::block_cast_on(executor, x, blocks), "block_cast: scales is far away");
-  EXPECT_EQ(lowp::detail::block_cast_from(executor, blocks, x), "block_cast: scales is far away");
+  EXPECT_EQ(refusal_of<lowp::detail::block_cast_operation>(executor, x, blocks),
+            "block_cast: scales is far away");
+  EXPECT_EQ(refusal_of<lowp::detail::block_cast_operation>(executor, blocks, x),
+            "block_cast: scales is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 TEST(cuda_blocks, of_256) {

@@ -21,11 +21,11 @@ void expect_oracle(const tensor& in, unsigned threads) {
   simulated_grid grid(threads, 3);
   const lowp::cuda::on_grid<simulated_grid> executor{grid};
   lowp::census_report<To> report;
-  ASSERT_EQ(lowp::detail::census_on(executor, x.span(), report), "");
+  ASSERT_EQ(refusal_of<lowp::detail::census_operation>(executor, x.span(), report), "");
   ASSERT_TRUE(x.holds(in, "in"));
   expect(report, expected_of<To>(in));
   // It adds to what is there, and to the bits of a host's.
-  ASSERT_EQ(lowp::detail::census_on(executor, x.span(), report), "");
+  ASSERT_EQ(refusal_of<lowp::detail::census_operation>(executor, x.span(), report), "");
   lowp::range_census twice = lowp::census<To>(x.span());
   twice += twice;
   EXPECT_TRUE(same(report, twice));
@@ -58,7 +58,8 @@ TEST(cuda_census, refuses_what_lowp_refuses) {
   const lowp::cuda::on_grid<simulated_grid> executor{grid};
   grid.out_of_reach = x.data();
   lowp::census_report<lowp::float16> report;
-  EXPECT_EQ(lowp::detail::census_on(executor, x, report), "census: in is far away");
+  EXPECT_EQ(refusal_of<lowp::detail::census_operation>(executor, x, report),
+            "census: in is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

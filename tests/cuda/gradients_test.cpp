@@ -40,11 +40,12 @@ void expect_oracle(std::size_t size, values kind, unsigned threads, const Make& 
   simulated_grid grid(threads, 3);
   const lowp::cuda::on_grid<simulated_grid> executor{grid};
   lowp::gradient_report report;
-  ASSERT_EQ(lowp::detail::measure_on(executor, g.span(), report), "");
+  ASSERT_EQ(refusal_of<lowp::detail::measure_operation>(executor, g.span(), report), "");
   ASSERT_TRUE(g.holds(in, "g"));
   expect(report, measured, size);
   report = {};
-  ASSERT_EQ(lowp::detail::unscale_on(executor, g.span(), make, report, lowp::stochastic{5, 6, 7}),
+  ASSERT_EQ(refusal_of<lowp::detail::unscale_operation>(executor, g.span(), make, report,
+                                                        lowp::stochastic{5, 6, 7}),
             "");
   ASSERT_TRUE(g.holds(want, "g"));
   expect(report, unscaled, size);
@@ -57,10 +58,8 @@ void expect_oracle() {
     for (const values kind : {values::corners, values::training})
       for (const unsigned threads : {1U, 8U}) {
         SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
-        expect_oracle<T>(size, kind, threads, lowp::detail::make_unscaling{inverse}, inverse);
-        expect_oracle<T>(size, kind, threads,
-                         lowp::detail::make_unscaling{lowp::cuda::stored_number{&inverse}},
-                         inverse);
+        expect_oracle<T>(size, kind, threads, inverse, inverse);
+        expect_oracle<T>(size, kind, threads, lowp::cuda::stored_number{&inverse}, inverse);
       }
 }
 
@@ -73,10 +72,11 @@ TEST(cuda_gradients, refuses_what_lowp_refuses) {
   simulated_grid grid(8);
   const lowp::cuda::on_grid<simulated_grid> executor{grid};
   lowp::gradient_report report;
-  EXPECT_EQ(lowp::detail::unscale_on(executor, g, lowp::detail::make_unscaling{-2.0F}, report),
+  EXPECT_EQ(refusal_of<lowp::detail::unscale_operation>(executor, g, -2.0F, report),
             "unscale: inverse_scale is -2, not finite and above 0");
   grid.out_of_reach = g.data();
-  EXPECT_EQ(lowp::detail::measure_on(executor, g, report), "measure: g is far away");
+  EXPECT_EQ(refusal_of<lowp::detail::measure_operation>(executor, g, report),
+            "measure: g is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

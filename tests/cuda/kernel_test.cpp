@@ -76,7 +76,7 @@ void expect_cast(const R& rounding, const slot_mode& mode, const maybe_policy& p
     const auto to = target.put(want, executor);
     for (To& x : to) x = slot_value<To>(1);
     const lowp::overflow overflow = policy ? policy->overflow : lowp::default_overflow<To>;
-    ASSERT_EQ(lowp::detail::cast_on(on(grid), from, to, rounding, overflow), "");
+    ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), from, to, rounding, overflow), "");
     ASSERT_TRUE(target.holds(want, "out"));
     ASSERT_TRUE(source.holds(in, "in"));
   });
@@ -122,7 +122,7 @@ TYPED_TEST(cuda_kernel, cast_in_place) {
   for_each_launch([&](auto& grid, const place& executor) {
     const auto to = storage.put({facts<T>, in.codes}, executor);
     const std::span from(reinterpret_cast<const TypeParam*>(to.data()), to.size());
-    ASSERT_EQ(lowp::detail::cast_on(on(grid), from, to), "");
+    ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), from, to), "");
     ASSERT_TRUE(storage.holds(want, "storage"));
   });
 }
@@ -138,8 +138,7 @@ void expect_fused_add(const R& rounding, const slot_mode& mode) {
   for_each_launch([&](auto& grid, const place& executor) {
     const auto from = addend.put(u, executor);
     const auto to = p.put(before, executor);
-    ASSERT_EQ(lowp::detail::fused_add_on(on(grid), to, lowp::detail::make_scaled_addition{-0.37F},
-                                         from, rounding),
+    ASSERT_EQ(refusal_of<lowp::detail::fused_add_operation>(on(grid), to, -0.37F, from, rounding),
               "");
     ASSERT_TRUE(p.holds(want, "p"));
   });
@@ -155,24 +154,23 @@ TYPED_TEST(cuda_kernel, fused_add) {
 TYPED_TEST(cuda_kernel, scaled_cast) {
   using T = TypeParam;
   const tensor in = random_tensor<lowp::bfloat16>(longest, 6, values::corners);
-  for_each_rounding<modes::two>(
-      [&](const auto& rounding, const slot_modes& mode, const char* name) {
-        SCOPED_TRACE(name);
-        tensor want{facts<T>, in.codes};
-        for (std::size_t i = 0; i < longest; ++i)
-          store(want, i, oracle::f32_mul(in.value(i), float_bits(1.7F)), mode.param, 0, {});
-        guarded_pages<lowp::bfloat16> source;
-        guarded_pages<T> target;
-        for_each_launch([&](auto& grid, const place& executor) {
-          const auto from = source.put(in, executor);
-          const auto to = target.put(want, executor);
-          for (T& x : to) x = slot_value<T>(1);
-          ASSERT_EQ(lowp::detail::scaled_cast_on(on(grid), from, to,
-                                                 lowp::detail::make_scaling{1.7F}, rounding),
-                    "");
-          ASSERT_TRUE(target.holds(want, "out"));
-        });
-      });
+  for_each_rounding<modes::two>([&](const auto& rounding, const slot_modes& mode,
+                                    const char* name) {
+    SCOPED_TRACE(name);
+    tensor want{facts<T>, in.codes};
+    for (std::size_t i = 0; i < longest; ++i)
+      store(want, i, oracle::f32_mul(in.value(i), float_bits(1.7F)), mode.param, 0, {});
+    guarded_pages<lowp::bfloat16> source;
+    guarded_pages<T> target;
+    for_each_launch([&](auto& grid, const place& executor) {
+      const auto from = source.put(in, executor);
+      const auto to = target.put(want, executor);
+      for (T& x : to) x = slot_value<T>(1);
+      ASSERT_EQ(refusal_of<lowp::detail::scaled_cast_operation>(on(grid), from, to, 1.7F, rounding),
+                "");
+      ASSERT_TRUE(target.holds(want, "out"));
+    });
+  });
 }
 
 // A mode, seed and stream for each slot. The second slot alone has an offset that is a multiple of
@@ -200,9 +198,9 @@ TYPED_TEST(cuda_kernel, sgd) {
       const auto to = p.put(params, executor);
       const auto gradient = g.put(gradients, executor);
       const auto buffer = m.put(momenta, executor);
-      ASSERT_EQ(
-          lowp::detail::update_on(on(grid), to, gradient, buffer, settings, 2, modes.library()),
-          "");
+      ASSERT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), to, gradient, buffer, settings,
+                                                           2, modes.library()),
+                "");
       ASSERT_TRUE(p.holds(want, "p"));
       ASSERT_TRUE(m.holds(want_m, "momentum"));
     });
@@ -231,8 +229,8 @@ TYPED_TEST(cuda_kernel, adamw) {
           const auto gradient = g.put(gradients, executor);
           const auto first = m.put(firsts, executor);
           const auto second = v.put(seconds, executor);
-          ASSERT_EQ(lowp::detail::update_on(on(grid), to, gradient, first, second, lowp::adamw{}, 5,
-                                            rounding),
+          ASSERT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), to, gradient, first,
+                                                               second, lowp::adamw{}, 5, rounding),
                     "");
           ASSERT_TRUE(p.holds(want, "p"));
           ASSERT_TRUE(m.holds(want_m, "m"));
@@ -255,7 +253,7 @@ TEST(cuda_conversions, may_be_missing) {
   std::vector<lowp::bfloat16> to(longest);
   std::vector<lowp::bfloat16> want(longest);
   simulated_grid_without_conversions grid(4);
-  ASSERT_EQ(lowp::detail::cast_on(on(grid), from, to), "");
+  ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), from, to), "");
   lowp::cast(from, want);
   for (std::size_t i = 0; i < longest; ++i) ASSERT_EQ(to[i].bits(), want[i].bits()) << i;
 }
@@ -285,7 +283,8 @@ TYPED_TEST(cuda_conversions_of, floats_with_every_leading_half) {
     for (std::size_t i = 0; i < 8; ++i) in[i] = float_of(high << 16 | lows[i]);
     for (const named_policy& policy : policies) {
       lowp::cast(in, want, lowp::nearest_even{}, policy.overflow);
-      ASSERT_EQ(lowp::detail::cast_on(on(grid), in, out, lowp::nearest_even{}, policy.overflow),
+      ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), in, out, lowp::nearest_even{},
+                                                         policy.overflow),
                 "");
       for (std::size_t i = 0; i < 8; ++i)
         ASSERT_EQ(out[i].bits(), want[i].bits()) << high << ' ' << i;

@@ -62,10 +62,11 @@ struct model {
 template <class... Rest>
 std::string update_list(simulated_grid& grid, const adamw_list& list, std::uint32_t stride,
                         const lowp::adamw& optimizer, Rest&&... rest) {
-  return lowp::cuda::run_list(
-      grid, "update", list, stride, [&](const auto& executor, const auto& t) {
-        return lowp::detail::update_on(executor, t.p, t.g, t.m, t.v, optimizer, rest...);
-      });
+  return lowp::cuda::run_list(grid, "update", list, stride,
+                              [&](const auto& executor, const auto& t) {
+                                return refusal_of<lowp::detail::update_operation>(
+                                    executor, t.p, t.g, t.m, t.v, optimizer, rest...);
+                              });
 }
 
 // Tensor i has i added to the tensor number of the stream.
@@ -125,8 +126,8 @@ TEST(cuda_list, of_storages_has_the_bits_of_each_tensor_alone) {
   simulated_grid grid(32, 2);
   ASSERT_EQ(lowp::cuda::run_list(grid, "update", list, 0,
                                  [&](const auto& executor, const auto& t) {
-                                   return lowp::detail::update_on(executor, t.p, t.g, t.m, t.v,
-                                                                  lowp::adamw{}, 4, mode_of(0));
+                                   return refusal_of<lowp::detail::update_operation>(
+                                       executor, t.p, t.g, t.m, t.v, lowp::adamw{}, 4, mode_of(0));
                                  }),
             "");
   for (std::size_t i = 0; i < alone.size(); ++i)
@@ -172,9 +173,8 @@ TEST(cuda_list, is_split_where_the_parameters_of_a_kernel_end) {
   simulated_grid grid(1);
   ASSERT_EQ(lowp::cuda::run_list(grid, "fused_add", list, 0,
                                  [&](const auto& executor, const auto& t) {
-                                   return lowp::detail::fused_add_on(
-                                       executor, t.p, lowp::detail::make_scaled_addition{1.0F},
-                                       t.u);
+                                   return refusal_of<lowp::detail::fused_add_operation>(
+                                       executor, t.p, 1.0F, t.u);
                                  }),
             "");
   for (const bfloat16 x : p) ASSERT_EQ(x, bfloat16(1.25F));
@@ -232,9 +232,8 @@ TEST(cuda_list, shares_what_is_only_read) {
   simulated_grid grid(4);
   ASSERT_EQ(lowp::cuda::run_list(grid, "fused_add", list, 0,
                                  [&](const auto& executor, const auto& t) {
-                                   return lowp::detail::fused_add_on(
-                                       executor, t.p, lowp::detail::make_scaled_addition{2.0F},
-                                       t.u);
+                                   return refusal_of<lowp::detail::fused_add_operation>(
+                                       executor, t.p, 2.0F, t.u);
                                  }),
             "");
   EXPECT_EQ(a, std::vector<float>(30, 2.0F));

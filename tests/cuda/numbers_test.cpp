@@ -32,7 +32,7 @@ bool same_bits(std::span<const T> a, std::span<const T> b) {
 template <class Grid, class In, class Out, class R>
 void run(Grid& grid, const In& in, Out&& out, const R& rounding, lowp::overflow policy) {
   const lowp::cuda::on_grid<Grid> there{grid};
-  ASSERT_EQ(lowp::detail::cast_on(there, in, out, rounding, policy), "");
+  ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(there, in, out, rounding, policy), "");
 }
 
 template <class To, class From, class R>

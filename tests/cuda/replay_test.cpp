@@ -51,9 +51,9 @@ TEST(cuda_replay, of_adamw) {
     lowp::update(want.p, want.g, want.m, want.v, lowp::adamw{.lr = lr}, step,
                  lowp::stochastic{.seed = 5, .stream = stream, .offset = 2});
     state = {lr, step, stream};
-    ASSERT_EQ(lowp::detail::update_on(on(grid), got.p, got.g, got.m, got.v, lowp::adamw{.lr = 123},
-                                      stored(state),
-                                      lowp::stochastic{.seed = 5, .stream = 4, .offset = 2}),
+    ASSERT_EQ(refusal_of<lowp::detail::update_operation>(
+                  on(grid), got.p, got.g, got.m, got.v, lowp::adamw{.lr = 123}, stored(state),
+                  lowp::stochastic{.seed = 5, .stream = 4, .offset = 2}),
               "");
     ASSERT_TRUE(got == want) << step;
   }
@@ -71,8 +71,8 @@ TEST(cuda_replay, of_sgd_with_a_mode_for_each_slot) {
                             .first = lowp::upward{}};
     };
     lowp::update(want.p, want.g, want.momentum, settings, step, modes(lowp::stream_of(8, 0)));
-    ASSERT_EQ(lowp::detail::update_on(on(grid), got.p, got.g, got.momentum, settings, stored(state),
-                                      modes(0)),
+    ASSERT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), got.p, got.g, got.momentum,
+                                                         settings, stored(state), modes(0)),
               "");
     ASSERT_TRUE(got == want) << step;
   }
@@ -87,9 +87,9 @@ TEST(cuda_replay, of_a_list_gives_each_tensor_its_stream) {
   simulated_grid grid(2);
   ASSERT_EQ(lowp::cuda::run_list(grid, "update", list, 0,
                                  [&](const auto& executor, const auto& t) {
-                                   return lowp::detail::update_on(executor, t.p, t.g,
-                                                                  lowp::sgd{.lr = 1}, stored(state),
-                                                                  lowp::stochastic{.seed = 1});
+                                   return refusal_of<lowp::detail::update_operation>(
+                                       executor, t.p, t.g, lowp::sgd{.lr = 1}, stored(state),
+                                       lowp::stochastic{.seed = 1});
                                  }),
             "");
   lowp::update(want, g, lowp::sgd{.lr = 1e-2}, 7,
@@ -107,21 +107,22 @@ TEST(cuda_replay, of_fused_add_and_casts) {
   simulated_grid grid(4);
   lowp::fused_add(want, alpha, u, mode);
   ASSERT_EQ(
-      lowp::detail::fused_add_on(
-          on(grid), got, lowp::detail::make_scaled_addition{lowp::cuda::stored_number{&alpha}}, u,
-          lowp::cuda::stored_rounding{&mode}),
+      refusal_of<lowp::detail::fused_add_operation>(
+          on(grid), got, lowp::cuda::stored_number{&alpha}, u, lowp::cuda::stored_rounding{&mode}),
       "");
   EXPECT_EQ(got, want);
 
   lowp::cast(u, want, mode);
-  ASSERT_EQ(lowp::detail::cast_on(on(grid), u, got, lowp::cuda::stored_rounding{&mode}), "");
+  ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), u, got,
+                                                     lowp::cuda::stored_rounding{&mode}),
+            "");
   EXPECT_EQ(got, want);
 
   lowp::scaled_cast(u, want, alpha, mode);
-  ASSERT_EQ(lowp::detail::scaled_cast_on(
-                on(grid), u, got, lowp::detail::make_scaling{lowp::cuda::stored_number{&alpha}},
-                lowp::cuda::stored_rounding{&mode}),
-            "");
+  ASSERT_EQ(
+      refusal_of<lowp::detail::scaled_cast_operation>(
+          on(grid), u, got, lowp::cuda::stored_number{&alpha}, lowp::cuda::stored_rounding{&mode}),
+      "");
   EXPECT_EQ(got, want);
 }
 
@@ -129,30 +130,34 @@ TEST(cuda_refusal, names_what_the_device_cannot_reach) {
   adamw_state state;
   simulated_grid grid(4);
   grid.out_of_reach = state.m.data();
-  EXPECT_EQ(lowp::detail::update_on(on(grid), state.p, state.g, state.m, state.v, lowp::adamw{}, 1),
+  EXPECT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), state.p, state.g, state.m, state.v,
+                                                       lowp::adamw{}, 1),
             "update: m is far away");
   lowp::update_report report;
   grid.out_of_reach = &report;
-  EXPECT_EQ(lowp::detail::update_on(on(grid), state.p, state.g, state.m, state.v, lowp::adamw{}, 1,
-                                    lowp::nearest_even{}, report),
-            "");
+  EXPECT_EQ(
+      refusal_of<lowp::detail::update_operation>(on(grid), state.p, state.g, state.m, state.v,
+                                                 lowp::adamw{}, 1, lowp::nearest_even{}, report),
+      "");
   EXPECT_EQ(grid.refused, "the report is far away");
   const lowp::cuda::step_state unread{};
   grid.refused.clear();
   grid.out_of_reach = &unread;
-  EXPECT_EQ(lowp::detail::update_on(on(grid), state.p, state.g, state.m, state.v, lowp::adamw{},
-                                    stored(unread)),
+  EXPECT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), state.p, state.g, state.m, state.v,
+                                                       lowp::adamw{}, stored(unread)),
             "");
   EXPECT_EQ(grid.refused, "an argument in device memory is far away");
   std::vector<bfloat16> high(8);
   std::vector<std::uint16_t> low(8);
   std::vector<float> x(8);
-  const lowp::detail::make_scaled_addition add{1.0F};
   grid.out_of_reach = low.data();
-  EXPECT_EQ(lowp::detail::fused_add_on(on(grid), lowp::split_master{high, low}, add, x),
+  EXPECT_EQ(refusal_of<lowp::detail::fused_add_operation>(on(grid), lowp::split_master{high, low},
+                                                          1.0F, x),
             "fused_add: p.low is far away");
-  EXPECT_EQ(lowp::detail::split_on(on(grid), x, high, low), "split: low is far away");
-  EXPECT_EQ(lowp::detail::join_on(on(grid), high, low, x), "join: low is far away");
+  EXPECT_EQ(refusal_of<lowp::detail::split_operation>(on(grid), x, high, low),
+            "split: low is far away");
+  EXPECT_EQ(refusal_of<lowp::detail::join_operation>(on(grid), high, low, x),
+            "join: low is far away");
   EXPECT_EQ(grid.launches, 0);
   EXPECT_TRUE(state == adamw_state());
 }
@@ -161,19 +166,21 @@ TEST(cuda_refusal, names_null_pointers_and_misaligned_ranges) {
   const std::vector<float> x(8);
   std::vector<bfloat16> y(9);
   simulated_grid grid(4);
-  EXPECT_EQ(lowp::detail::cast_on(on(grid), std::span<const float>(static_cast<float*>(nullptr), 8),
-                                  std::span(y).first(8)),
-            "cast: in is a null pointer");
+  EXPECT_EQ(
+      refusal_of<lowp::detail::cast_operation>(
+          on(grid), std::span<const float>(static_cast<float*>(nullptr), 8), std::span(y).first(8)),
+      "cast: in is a null pointer");
   auto* const odd = reinterpret_cast<bfloat16*>(reinterpret_cast<unsigned char*>(y.data()) + 1);
-  EXPECT_EQ(lowp::detail::cast_on(on(grid), x, std::span(odd, 8)),
+  EXPECT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), x, std::span(odd, 8)),
             "cast: out is not aligned to its elements of 2 bytes");
-  EXPECT_EQ(lowp::detail::fused_add_on(
-                on(grid), std::span(y).first(8),
-                lowp::detail::make_scaled_addition{lowp::cuda::stored_number{nullptr}}, x),
+  EXPECT_EQ(refusal_of<lowp::detail::fused_add_operation>(on(grid), std::span(y).first(8),
+                                                          lowp::cuda::stored_number{nullptr}, x),
             "");
   EXPECT_EQ(grid.refused, "an argument in device memory is a null pointer");
   EXPECT_EQ(grid.launches, 0);
-  EXPECT_EQ(lowp::detail::cast_on(on(grid), std::span<const float>(), std::span<bfloat16>()), "");
+  EXPECT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), std::span<const float>(),
+                                                     std::span<bfloat16>()),
+            "");
 }
 
 }  // namespace

@@ -71,10 +71,10 @@ TYPED_TEST(cuda_report, of_adamw) {
         guarded<float> v(seconds, 1);
         simulated_grid grid(threads, blocks);
         lowp::update_report report;
-        ASSERT_EQ(
-            lowp::detail::update_on(lowp::cuda::on_grid<simulated_grid>{grid}, p.span(), g.span(),
-                                    m.span(), v.span(), lowp::adamw{}, 3, rounding, report),
-            "");
+        ASSERT_EQ(refusal_of<lowp::detail::update_operation>(
+                      lowp::cuda::on_grid<simulated_grid>{grid}, p.span(), g.span(), m.span(),
+                      v.span(), lowp::adamw{}, 3, rounding, report),
+                  "");
         EXPECT_TRUE(p.holds(want, "p"));
         expect_report(report, expected);
         EXPECT_TRUE(same_bytes(report, on_processor));
@@ -94,9 +94,9 @@ TYPED_TEST(cuda_report, of_a_grid_is_the_same_every_time) {
     guarded<float> addend(u, 0);
     simulated_grid grid(32, 4);
     lowp::update_report report;
-    ASSERT_EQ(lowp::detail::fused_add_on(lowp::cuda::on_grid<simulated_grid>{grid}, p.span(),
-                                         lowp::detail::make_scaled_addition{1.0F}, addend.span(),
-                                         lowp::nearest_even{}, report),
+    ASSERT_EQ(refusal_of<lowp::detail::fused_add_operation>(
+                  lowp::cuda::on_grid<simulated_grid>{grid}, p.span(), 1.0F, addend.span(),
+                  lowp::nearest_even{}, report),
               "");
     seen.push_back(report);
   }
@@ -111,10 +111,10 @@ TYPED_TEST(cuda_report, adds_to_what_is_there) {
   simulated_grid grid(32);
   lowp::update_report report;
   for (int time = 0; time < 2; ++time)
-    ASSERT_EQ(lowp::detail::fused_add_on(lowp::cuda::on_grid<simulated_grid>{grid}, p,
-                                         lowp::detail::make_scaled_addition{1.0F}, u,
-                                         lowp::nearest_even{}, report),
-              "");
+    ASSERT_EQ(
+        refusal_of<lowp::detail::fused_add_operation>(lowp::cuda::on_grid<simulated_grid>{grid}, p,
+                                                      1.0F, u, lowp::nearest_even{}, report),
+        "");
   EXPECT_EQ(report.count, 200U);
   EXPECT_EQ(report.requested.value(), 100.0);
   EXPECT_EQ(report.applied_ratio(), 1.0);
@@ -131,8 +131,8 @@ TYPED_TEST(cuda_report, amax_of_every_element_and_of_no_other) {
         const auto amax_with = [&](std::uint32_t bits) {
           x[at] = float_of(bits);
           lowp::amax largest;
-          EXPECT_EQ(lowp::detail::scaled_cast_on(lowp::cuda::on_grid<simulated_grid>{grid}, x, y,
-                                                 lowp::detail::make_scaling{2.0F}, largest),
+          EXPECT_EQ(refusal_of<lowp::detail::scaled_cast_operation>(
+                        lowp::cuda::on_grid<simulated_grid>{grid}, x, y, 2.0F, largest),
                     "");
           return largest.bits;
         };

@@ -41,8 +41,7 @@ void expect_clamped() {
       std::vector<T> got = want;
       const lowp::clamp_report clamped = lowp::clamp_overflow(want);
       lowp::clamp_report_of<T> report;
-      ASSERT_EQ(lowp::detail::find_overflow_on(executor, got, report), "");
-      lowp::detail::clamp_found_on(executor, got, report);
+      ASSERT_EQ(refusal_of<lowp::detail::clamp_overflow_operation>(executor, got, report), "");
       EXPECT_TRUE(same_bits(got, want));
       EXPECT_EQ(report.count, size);
       EXPECT_EQ(report.clamped(), clamped.clamped());
@@ -63,11 +62,15 @@ void expect_scaled() {
       lowp::scaling_report host;
       lowp::scaling_report report;
       lowp::scale_by_power_of_two(x.span(), want, k, host);
-      ASSERT_EQ(lowp::detail::power_of_two_on(executor, x.span(), got, k, report), "");
+      ASSERT_EQ(refusal_of<lowp::detail::scale_by_power_of_two_operation>(executor, x.span(), got,
+                                                                          k, report),
+                "");
       EXPECT_TRUE(same_bits(got, want));
       EXPECT_EQ(std::memcmp(&report, &host, sizeof report), 0);
       got.assign(size, To(1));
-      ASSERT_EQ(lowp::detail::power_of_two_on(executor, x.span(), got, k), "");
+      ASSERT_EQ(
+          refusal_of<lowp::detail::scale_by_power_of_two_operation>(executor, x.span(), got, k),
+          "");
       EXPECT_TRUE(same_bits(got, want));
     });
 }

@@ -15,6 +15,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "fibers.hpp"
@@ -245,5 +246,14 @@ class grid_with {
 
 using simulated_grid = grid_with<documented_conversions>;
 using simulated_grid_without_conversions = grid_with<no_conversions>;
+
+// Runs an operation, and returns the error text of a refused call.
+template <template <class> class Operation, class Executor, class... Arguments>
+std::string refusal_of(const Executor& executor, Arguments&&... arguments) {
+  lowp::detail::error_text wrong;
+  Operation<lowp::detail::remembering<Executor>>{{{executor, wrong}}}(
+      std::forward<Arguments>(arguments)...);
+  return wrong;
+}
 
 }  // namespace lowp_test

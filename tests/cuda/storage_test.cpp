@@ -51,9 +51,9 @@ TYPED_TEST(cuda_storage, adamw_has_the_bits_of_the_exact_sequence) {
         lowp::update_report report;
         const lowp::adamw settings{.lr = 1e-3};
         const auto run = [&](auto&&... outcome) {
-          return lowp::detail::update_on(on(grid), kind::view(first.span(), second.span()),
-                                         mine_g.span(), mine_m.span(), mine_v.span(), settings, 7,
-                                         modes.library(), outcome...);
+          return refusal_of<lowp::detail::update_operation>(
+              on(grid), kind::view(first.span(), second.span()), mine_g.span(), mine_m.span(),
+              mine_v.span(), settings, 7, modes.library(), outcome...);
         };
         ASSERT_EQ(is_reported ? (policy ? run(policy->overflow, report) : run(report))
                               : (policy ? run(policy->overflow) : run()),
@@ -93,11 +93,12 @@ TYPED_TEST(cuda_blocks, moments_have_the_bits_of_the_exact_step) {
       for (std::uint64_t step = 1; step <= 2; ++step) {
         simulated_grid grid(32, blocks);
         lowp::update_report report;
-        ASSERT_EQ(lowp::detail::update_on(on(grid), p.span(), g.span(),
-                                          lowp::blocks_of<kind::block>(m.span(), ms.span()),
-                                          lowp::blocks_of<kind::block>(v.span(), vs.span()),
-                                          want.settings, step, want.modes.library(), report),
-                  "");
+        ASSERT_EQ(
+            refusal_of<lowp::detail::update_operation>(
+                on(grid), p.span(), g.span(), lowp::blocks_of<kind::block>(m.span(), ms.span()),
+                lowp::blocks_of<kind::block>(v.span(), vs.span()), want.settings, step,
+                want.modes.library(), report),
+            "");
         want.take(step);
         EXPECT_EQ(report.count, size);
         EXPECT_TRUE(p.holds(want.p, "p"));

@@ -34,10 +34,11 @@ void expect_oracle() {
         simulated_grid grid(threads, 3);
         const lowp::cuda::on_grid<simulated_grid> executor{grid};
         lowp::sum_report report;
-        ASSERT_EQ(lowp::detail::sum_on(executor, a.span(), report), "");
+        ASSERT_EQ(refusal_of<lowp::detail::sum_operation>(executor, a.span(), report), "");
         expect(report, added);
         report = {};
-        ASSERT_EQ(lowp::detail::dot_on(executor, a.span(), b.span(), report), "");
+        ASSERT_EQ(refusal_of<lowp::detail::dot_operation>(executor, a.span(), b.span(), report),
+                  "");
         expect(report, multiplied);
       }
 }
@@ -51,8 +52,8 @@ TEST(cuda_sums, refuse_what_lowp_refuses) {
   const lowp::cuda::on_grid<simulated_grid> executor{grid};
   grid.out_of_reach = x.data();
   lowp::sum_report report;
-  EXPECT_EQ(lowp::detail::sum_on(executor, x, report), "sum: x is far away");
-  EXPECT_EQ(lowp::detail::dot_on(executor, x, x, report), "dot: a is far away");
+  EXPECT_EQ(refusal_of<lowp::detail::sum_operation>(executor, x, report), "sum: x is far away");
+  EXPECT_EQ(refusal_of<lowp::detail::dot_operation>(executor, x, x, report), "dot: a is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

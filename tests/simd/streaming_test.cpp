@@ -110,8 +110,7 @@ void check(std::size_t odd, R rounding = {}) {
       {
         const as_of_amd here;
         if (in_parts)
-          EXPECT_EQ(lowp::detail::cast_on(lowp::detail::blocks_on_this_thread{}, in, out, rounding),
-                    "");
+          lowp::detail::cast_operation<lowp::detail::blocks_on_this_thread>{}(in, out, rounding);
         else
           lowp::cast(in, out, rounding);
       }

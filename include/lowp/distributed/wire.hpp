@@ -152,9 +152,9 @@ struct block_wire_format {
 
   template <class Executor, class In>
   void encode(Executor const& executor, In const& in, std::byte* out, std::uint64_t index) const {
-    detail::block_cast_operation<Executor>{{executor}}(
-        in, in_place(out, in.size()), detail::rounding_from(rounding, index), scale_rule::rceil,
-        overflow::saturate);
+    detail::block_cast_operation<Executor>{{executor}}(in, in_place(out, in.size()),
+                                                       detail::rounding_from(rounding, index),
+                                                       scale_rule::rceil, overflow::saturate);
   }
   template <class Executor>
   void add(Executor const& executor, std::byte* in, std::span<float> total, bool is_first) const {

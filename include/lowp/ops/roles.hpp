@@ -60,8 +60,9 @@ struct role {
 };
 
 template <class S, class R = nearest_even>
-LOWP_HOST_FN role<simd::access::read, S, R> read(char const* name, S& values, R const& rounding = {},
-                                               overflow policy = overflow::saturate) {
+LOWP_HOST_FN role<simd::access::read, S, R> read(char const* name, S& values,
+                                                 R const& rounding = {},
+                                                 overflow policy = overflow::saturate) {
   return {name, values, rounding, policy};
 }
 template <class S, class R = nearest_even>
@@ -98,9 +99,11 @@ auto extents_of_call(First const& first, Rest const&... rest) {
 
 template <class Role>
 void check_storage(call_check& check, Role const& role) {
-  error_text const why = argument_of<std::remove_reference_t<decltype(role.values)>>::invalid(role.values);
+  error_text const why =
+      argument_of<std::remove_reference_t<decltype(role.values)>>::invalid(role.values);
   if (!why.empty())
-    check.add(joined_text({check.function(), ": ", role.name, *role.name == '\0' ? "" : ": "}) + why);
+    check.add(joined_text({check.function(), ": ", role.name, *role.name == '\0' ? "" : ": "}) +
+              why);
 }
 
 /// Returns the error text of a call, empty if it is right.

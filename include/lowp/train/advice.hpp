@@ -129,9 +129,10 @@ LOWP_HOST_FN void count_thresholds(std::span<float const> p, float u, double ste
     for (float const each : least) counts.add(each, u);
     if constexpr (facts_of(Way).is_stochastic) {
       auto const layout = layout_of_way<Way>(scale);
-      transform(draws_that_move<std::remove_cv_t<decltype(layout)>>{
-                    layout, direction == toward::plus_infinity ? u : -u},
-                nearest_even{}, least, p);
+      transform(
+          draws_that_move<std::remove_cv_t<decltype(layout)>>{
+              layout, direction == toward::plus_infinity ? u : -u},
+          nearest_even{}, least, p);
       for (float const each : least) counts.add_draws(each, steps);
     }
   }

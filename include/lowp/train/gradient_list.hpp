@@ -43,7 +43,8 @@ template <class Executor, class List, class R>
   std::uint32_t number = 0;
   for (auto const& t : gradients) {
     gradient_report own;
-    unscale_on(executor, t.values, scaler.inverse_scale(), own, rounding_of_tensor(rounding, number++));
+    unscale_on(executor, t.values, scaler.inverse_scale(), own,
+               rounding_of_tensor(rounding, number++));
     scaler.observe(t.name, own);
     report += own;
   }
@@ -74,7 +75,8 @@ template <class Executor, class List, class R>
   for (auto const& t : gradients) {
     // Unlike a scale, the factor may be 0.
     run(executor, "clip", make<scaling>{{factor}}, no_report,
-        write("gradient", t.values, rounding_of_tensor(rounding, number++)), read("gradient", t.values));
+        write("gradient", t.values, rounding_of_tensor(rounding, number++)),
+        read("gradient", t.values));
   }
   return {};
 }

@@ -47,9 +47,7 @@ struct cached_copy {
   static constexpr std::size_t scratch_bytes = 0;
 
   LOWP_HOST_FN auto storage() const { return master{weights, copy}; }
-  LOWP_HOST_FN void refresh() const {
-    cast(weights, copy);
-  }
+  LOWP_HOST_FN void refresh() const { cast(weights, copy); }
   LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> = {}) const { return copy; }
 };
 

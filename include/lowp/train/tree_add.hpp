@@ -44,7 +44,8 @@ template <class Executor, class Model, class Updates, class R, class... Outcome>
     error_text wrong;
     using remembers = remembering<Executor>;
     fused_add_operation<remembers>{{{executor, wrong}}}(p.values, alpha, (*u).values,
-                     rounding_of_tensor(rounding, number), of_one_tensor(outcome, number)...);
+                                                        rounding_of_tensor(rounding, number),
+                                                        of_one_tensor(outcome, number)...);
     if (!wrong.empty())
       return wrong.replace(0, wrong.find(':'), "tree_add") + ", in tensor " +
              tensor_text(model, number);
