@@ -78,7 +78,7 @@ inline void append_printable(std::string& to, char c) {
     (to += "\\x") += {digit[byte >> 4], digit[byte & 15]};
 }
 
-template <class... Isa>
+template <backend... Isa>
 struct isa_list {
   static constexpr std::string_view names[] = {Isa::name...};
   static constexpr std::size_t none = sizeof...(Isa);

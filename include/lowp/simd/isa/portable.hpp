@@ -2,7 +2,7 @@
 // The backend for every machine: four lanes, in any instructions that the compiler chooses.
 #pragma once
 
-#include <lowp/simd/pack.hpp>
+#include <lowp/simd/isa/backend.hpp>
 
 #include <cstdint>
 
