@@ -37,7 +37,7 @@ template <class X>
 /// alignment, and not a type of another format.
 template <class To, class From>
   requires(detail::same_in_memory<detail::with_const_of<To, From>, From> &&
-           !std::is_same_v<To, From>)  // the other one takes it
+           !std::is_same_v<To, From>)  // view(pointer, size) takes those
 [[nodiscard]] LOWP_HOST_FN auto view(From* data, std::size_t size) {
   return detail::span_of<detail::with_const_of<To, From>>(data, size);
 }

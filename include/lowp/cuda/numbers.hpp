@@ -36,7 +36,7 @@ LOWP_FN float read_number(T x, R const& rounding, std::uint32_t random, overflow
     double const wide = widened(x);
     std::uint64_t const pattern = lanes::bits(wide);
     bool const negative = pattern >> 63 != 0;
-    // Above 2^1023 nothing depends on more digits.
+    // Beyond 2^1023 every target overflows alike.
     std::uint64_t const magnitude =
         lanes::min(pattern & ~detail::binary64_sign, detail::binary64_power(1023));
     std::uint64_t const rounded = detail::round_wide<reading::target, double>(

@@ -208,7 +208,8 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
   U const a = b & (binary32_sign - 1);
   auto const negative = greater(broadcast<U>(0), b);
   using mask = std::remove_cv_t<decltype(negative)>;
-  if constexpr (F.is_truncated_binary32()) {  // the sign may stay where it is
+  // 1. Ordinary numbers of a truncated binary32: the sign may stay where it is.
+  if constexpr (F.is_truncated_binary32()) {
     constexpr int dropped = 32 - F.bits();
     if (s.continues && all_ordinary<F>(a, b)) [[likely]] {
       U const odd = (b >> dropped) & 1;
@@ -216,14 +217,17 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
       return encoded<U, mask>{code, greater(code & F.magnitude_mask(), broadcast<U>(F.max_code()))};
     }
   }
+  // 2. Ordinary numbers of other formats.
   U const sign = (b >> (32 - F.bits())) & F.sign_mask();
   if constexpr (F.has_sign && !expects_subnormals<F, U>)
     if (all_ordinary<F>(a, b)) [[likely]]
       return encoded_finite<F, R>(round_normal<F>(a, negative, random, rounding), sign, negative,
                                   s);
+  // 3. Finite numbers, subnormals among them.
   U const magnitude = round_magnitude<F>(a, negative, random, rounding);
   if (F.has_sign && !any(greater(a, broadcast<U>(binary32_infinity - 1)))) [[likely]]
     return encoded_finite<F, R>(magnitude, sign, negative, s);
+  // 4. Infinity and NaN, and zero where the format has none.
   auto const infinite = equal(a, broadcast<U>(binary32_infinity));
   auto nan = greater(a, broadcast<U>(binary32_infinity));
   if constexpr (!F.has_zero()) nan = mask_or(nan, equal(a, broadcast<U>(0)));

@@ -190,7 +190,7 @@ LOWP_FN constexpr std::uint32_t finish_binary32(std::uint64_t magnitude, unpacke
                        : finite);
 }
 
-/// The same to binary32.
+/// Encodes a number as binary32.
 template <class R>
 LOWP_FN constexpr std::uint32_t encode_binary32(unpacked const& u, std::uint32_t random,
                                                 R const& rounding, overflow policy) {

@@ -14,10 +14,11 @@ namespace detail {
 
 /// The signs that select e^x and e^-x.
 inline constexpr int of_plus = 1, of_minus = -1;
-/// The bias that turns n into an exponent field, for 2^n of e^-x. There n is at most 0. Down to
-/// -150, 2^(n + 25) and its half are normal numbers, with the exponent fields n + 152 and n + 151.
-/// For n = -152 the field is 0, so that the factor is 0: a product that underflows would take a
-/// hundred cycles.
+/// The bias that turns n into an exponent field, for 2^n of e^-x:
+///
+///     n             field        factor
+///     0 .. -150     n + 152      2^(n + 25), a normal number, as its half is
+///     -152          0            0: a product that underflows would take a hundred cycles
 inline constexpr std::uint32_t minus_exp_bias = 152;
 /// The number that rounds another to an integer when added. Its 9 lowest bits are 0 or, for
 /// of_minus, the bias; both are even, so neither decides a tie.

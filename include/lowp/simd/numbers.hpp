@@ -179,7 +179,7 @@ LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t c
   }
 }
 
-/// And to memory, as double.
+/// Stores the lanes as doubles, exactly.
 template <class Isa>
 LOWP_HOST_FN void store_widened(double* to, pack<float, Isa> const& value) {
   auto const wide = lanes::widen(value);

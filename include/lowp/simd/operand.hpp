@@ -24,10 +24,11 @@ concept plain_number = one_of<T, double, signed char, unsigned char, short, unsi
 template <class T>
 inline constexpr bool is_always_a_float = std::integral<T> && sizeof(T) <= 2;
 
-/// A mode for elements that are read and rounded again. A float rounded to odd keeps two digits
-/// more than any narrow format has: rounding it again gives the same as rounding once (S. Boldo, G.
-/// Melquiond, IEEE TC 57, 2008). The last place of a float is 2^-16 of one of bfloat16, also of a
-/// tiny one. Rounded to nearest, ties away, it has the fraction of a stochastic mode.
+/// Rounds a double or an integer to float, before the float is rounded to the target.
+///
+/// To odd, this changes no result: a float keeps two digits more than any narrow format has (S.
+/// Boldo, G. Melquiond, IEEE TC 57, 2008). For bfloat16 and stochastic rounding, to nearest away: a
+/// float has exactly the 16 bits that the draw is compared with, a tiny one too.
 template <class Mode>
 struct to_be_rounded {
   static constexpr bool is_stochastic = false;
@@ -36,8 +37,8 @@ template <class To>
 concept has_last_place_of_floats =
     narrow<To> && To::descriptor.is_truncated_binary32() && To::descriptor.bits() == 16;
 
-/// A mode for elements that are read: each becomes a value of To, as the stochastic R rounds it.
-/// 2^-16 of a gap takes more digits than a float has beyond those of a 16-bit format.
+/// Rounds a double or an integer to a value of To stochastically, while it is read. A float could
+/// not hold the fraction: 2^-16 of a gap takes more digits.
 template <element To, class R = stochastic>
 struct drawn {
   using target = To;
@@ -56,8 +57,8 @@ inline constexpr bool is_drawn = false;
 template <class To, class R>
 inline constexpr bool is_drawn<drawn<To, R>> = true;
 
-/// The instructions of a mode for elements that are read: its rounding, its format, and its
-/// overflow before the caller's policy applies.
+/// The work of a load of a double or an integer: its mode, its target format, and the overflow before the
+/// caller's policy applies.
 template <class R>
 struct reading {
   static constexpr format target = binary32;

@@ -34,7 +34,7 @@ namespace functions {
 ///
 /// Returns 1 if amax is zero, infinite or NaN, whatever the margin, as Transformer Engine's
 /// compute_scale_from_amax does (common/recipe/recipe_common.cuh). A subnormal amax is a number
-/// like any other. There it gives an infinite quotient, which is replaced by the largest float.
+/// like any other. Transformer Engine divides by it, gets infinity, and takes the largest float.
 template <scalable T>
 LOWP_FN constexpr float power_of_two_scale(amax const& largest, int margin = 0) {
   using namespace lanes;

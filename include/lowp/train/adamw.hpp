@@ -37,8 +37,8 @@ LOWP_FN double bias_correction(double beta, std::uint64_t step) {
   return lanes::sub(1.0, power);
 }
 
-/// A step of AdamW for one element. m and v are used unrounded. Weight decay, step and parameter
-/// meet in one rounding.
+/// A step of AdamW for one element. m and v enter unrounded. p is rounded once, after decay and
+/// step.
 struct adamw_element {
   float one_minus_beta1, one_minus_beta2, beta2, correction2, minus_step, minus_decay, eps;
   bool decays;

@@ -55,8 +55,8 @@ class watch_weights {
   std::vector<std::vector<watch_weight>> of_;
 };
 
-/// Returns true if a frame may show the last reading of a weight of `count` elements. The largest
-/// magnitude of an unsound one is beyond the margin.
+/// Returns true if a frame may show the last reading of a weight of `count` elements. An unsound
+/// reading never qualifies: its largest magnitude is above the margin.
 template <census_target To>
 bool may_rest(watch_weight const& weight, std::size_t count) {
   return weight.rest != 0 && weight.range.count == count &&

@@ -158,7 +158,7 @@ class census_lanes {
   /// Returns a negative number if this error is larger than the largest relative error. An fma has
   /// the sign of its exact value.
   LOWP_FN F below_error(U const& a, U const& size) const {
-    // In a constant of its own the sign would not be hidden.
+    // nvcc must not see the sign as a constant: it would negate, and flush.
     U const minus = size | lanes::hidden(lanes::broadcast<U>(lanes::binary32_sign));
     return lanes::fma(relative_, lanes::from_bits<F>(a), lanes::from_bits<F>(minus));
   }
