@@ -21,6 +21,7 @@ inline std::string rough_text_of(double value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 3).ptr};
 }
+inline std::string rough_text_of(float value) { return rough_text_of(static_cast<double>(value)); }
 /// Returns a share in percent: 0.12345 gives "12.3 %".
 inline std::string percent_of(double share) { return rough_text_of(100 * share) + " %"; }
 

@@ -11,6 +11,7 @@
 // A NaN result is the canonical quiet NaN.
 #pragma once
 
+#include <lowp/base/is_equal.hpp>
 #include <lowp/format/basic_float.hpp>
 
 #include <compare>
@@ -42,15 +43,19 @@ namespace detail {
 template <class A, class B>
 using narrow_of = std::conditional_t<narrow<A>, A, B>;
 
-/// Returns the exact operand `x` of an operation of A and B, in a floating type of the language.
+/// The floating type of the language in which it computes an operation of A and B.
+template <class A, class B>
+using language_type =
+    decltype(0.0f + std::conditional_t<std::floating_point<A>, A,
+                                       std::conditional_t<std::floating_point<B>, B, float>>());
+
+/// Returns the exact operand `x` of an operation of A and B.
 template <class A, class B, class X>
-LOWP_FN constexpr auto operand(X x) {
-  if constexpr (std::floating_point<X>)
-    return x;
-  else if constexpr (foreign<X>)
-    return float{x};
+LOWP_FN constexpr language_type<A, B> operand(X x) {
+  if constexpr (std::floating_point<X> || foreign<X>)
+    return static_cast<language_type<A, B>>(x);
   else
-    return static_cast<float>(static_cast<narrow_of<A, B>>(x));
+    return static_cast<language_type<A, B>>(static_cast<float>(static_cast<narrow_of<A, B>>(x)));
 }
 
 /// A type in which one operation on T stays in range and is exact or rounds innocuously. For that,
@@ -77,39 +82,39 @@ LOWP_FN constexpr T computed(W result) {
 // Constant evaluation rejects operations with a NaN result, and division by zero.
 struct plus {
   LOWP_FN static constexpr bool is_invalid(double a, double b) {
-    return unpack(a).infinite && unpack(b).infinite && a != b;
+    return unpack(a).infinite && unpack(b).infinite && !is_equal(a, b);
   }
-  template <class A, class B>
-  LOWP_FN static constexpr auto of(A a, B b) {
+  template <class F>
+  LOWP_FN static constexpr F of(F a, F b) {
     return a + b;
   }
 };
 struct minus {
   LOWP_FN static constexpr bool is_invalid(double a, double b) {
-    return unpack(a).infinite && unpack(b).infinite && a == b;
+    return unpack(a).infinite && unpack(b).infinite && is_equal(a, b);
   }
-  template <class A, class B>
-  LOWP_FN static constexpr auto of(A a, B b) {
+  template <class F>
+  LOWP_FN static constexpr F of(F a, F b) {
     return a - b;
   }
 };
 struct multiplies {
   LOWP_FN static constexpr bool is_invalid(double a, double b) {
-    return (unpack(a).infinite && b == 0) || (a == 0 && unpack(b).infinite);
+    return (unpack(a).infinite && is_equal(b, 0.0)) || (is_equal(a, 0.0) && unpack(b).infinite);
   }
-  template <class A, class B>
-  LOWP_FN static constexpr auto of(A a, B b) {
+  template <class F>
+  LOWP_FN static constexpr F of(F a, F b) {
     return a * b;
   }
 };
 struct divides {
   LOWP_FN static constexpr bool is_invalid(double a, double b) {
-    return (unpack(a).infinite && unpack(b).infinite) || (a == 0 && b == 0);
+    return (unpack(a).infinite && unpack(b).infinite) || (is_equal(a, 0.0) && is_equal(b, 0.0));
   }
-  template <class A, class B>
-  LOWP_FN static constexpr auto of(A a, B b) {
-    if (__builtin_is_constant_evaluated() && b == 0) {
-      decltype(a / b) const infinity{__builtin_inff()};
+  template <class F>
+  LOWP_FN static constexpr F of(F a, F b) {
+    if (__builtin_is_constant_evaluated() && is_equal(b, F{0})) {
+      constexpr auto infinity = static_cast<F>(__builtin_inff());
       return unpack(a).negative != unpack(b).negative ? -infinity : infinity;
     }
     return a / b;
@@ -126,9 +131,10 @@ LOWP_FN constexpr auto apply(A a, B b) {
     using T = narrow_of<A, B>;
     using W = wide<T>;
     if (__builtin_is_constant_evaluated() &&
-        (is_nan(x) || is_nan(y) || Operation::is_invalid(double{x}, double{y})))
-      return computed<T>(W{__builtin_nanf("")});
-    return computed<T>(Operation::of(W{x}, W{y}));
+        (is_nan(x) || is_nan(y) ||
+         Operation::is_invalid(static_cast<double>(x), static_cast<double>(y))))
+      return computed<T>(static_cast<W>(__builtin_nanf("")));
+    return computed<T>(Operation::of(static_cast<W>(x), static_cast<W>(y)));
   }
 }
 
@@ -213,7 +219,7 @@ LOWP_FN constexpr T operator-(T a) {
 
 template <class A, operands<A> B>
 LOWP_FN constexpr bool operator==(A a, B b) {
-  return detail::operand<A, B>(a) == detail::operand<A, B>(b);
+  return detail::is_equal(detail::operand<A, B>(a), detail::operand<A, B>(b));
 }
 template <class A, operands<A> B>
 LOWP_FN constexpr std::partial_ordering operator<=>(A a, B b) {

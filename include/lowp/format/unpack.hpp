@@ -3,6 +3,7 @@
 // rounding.
 #pragma once
 
+#include <lowp/base/is_equal.hpp>
 #include <lowp/format/codec.hpp>
 
 #include <concepts>
@@ -85,19 +86,19 @@ LOWP_FN constexpr unpacked unpack(double x) {
 inline constexpr bool long_double_is_x87 = std::numeric_limits<long double>::digits == 64;
 
 LOWP_HOST_FN constexpr unpacked unpack_by_arithmetic(long double x) {
-  bool const nan = x != x;
-  bool const negative = x < 0 || ((x == 0 || nan) &&
+  bool const nan = !is_equal(x, x);
+  bool const negative = x < 0 || ((is_equal(x, 0.0L) || nan) &&
                                   unpack(static_cast<double>(x)).negative);  // a signed zero or NaN
   if (nan) return {.negative = negative, .nan = true, .payload = 0x80000000};
   if (negative) x = -x;
   if (x > std::numeric_limits<long double>::max()) return {.negative = negative, .infinite = true};
-  if (x == 0) return {.negative = negative};
+  if (is_equal(x, 0.0L)) return {.negative = negative};
   int scale = 0;
   for (; x >= 0x1p62L; ++scale) x /= 2;
   for (; x < 0x1p61L; --scale) x *= 2;
   auto const whole = static_cast<std::uint64_t>(x);
   unpacked u = normalized(negative, whole, scale);
-  u.significand |= x != static_cast<long double>(whole);
+  u.significand |= x > static_cast<long double>(whole);
   return u;
 }
 

@@ -17,7 +17,7 @@ struct nlohmann::adl_serializer<lowp::basic_float<F>> {
     if (!isfinite(x))
       lowp::detail::raise<std::invalid_argument>("to_json: JSON has no number for " +
                                                  lowp::detail::text_of(float{x}));
-    json = double{float{x}};
+    json = static_cast<double>(float{x});
   }
   template <class Json>
   static void from_json(Json const& json, lowp::basic_float<F>& x) {

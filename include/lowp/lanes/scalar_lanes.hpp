@@ -140,7 +140,7 @@ struct lane<float> {
   }
 #else
   LOWP_FN static word to_word(float x) { return static_cast<word>(static_cast<std::int32_t>(x)); }
-  LOWP_FN static double widen(float x) { return double{x}; }
+  LOWP_FN static double widen(float x) { return static_cast<double>(x); }
   LOWP_FN static float narrowed(double x) { return static_cast<float>(x); }
   LOWP_FN static float add(float a, float b) { return a + b; }
   LOWP_FN static float sub(float a, float b) { return a - b; }

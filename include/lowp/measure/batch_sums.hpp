@@ -115,8 +115,8 @@ class batch_sums {
     using U = simd::word<Isa>;
     typedef std::uint64_t words __attribute__((vector_size(sizeof(x.v[0]))));
     constexpr std::uint64_t one = std::uint64_t{1} << 52, exponent = 0x7ff * one;
-    words const low = ((words)x.v[0] & exponent) + one, high = ((words)x.v[1] & exponent) + one;
-    auto const signs = U::of((typename U::vector)(low | high));
+    words const low = (words(x.v[0]) & exponent) + one, high = (words(x.v[1]) & exponent) + one;
+    auto const signs = U::of(typename U::vector(low | high));
     return !lanes::any(lanes::greater(lanes::broadcast<U>(0), signs));
   }
 

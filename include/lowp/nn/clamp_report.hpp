@@ -25,7 +25,7 @@ inline constexpr T clamp_limit = [] {
     return std::numeric_limits<float>::max();
   } else {
     float const max = convert<float>(detail::from_code<T>(T::descriptor.max_code()));
-    return convert<T>(double{max} - 1000);
+    return convert<T>(static_cast<double>(max) - 1000);
   }
 }();
 

@@ -22,7 +22,7 @@ LOWP_FN constexpr T make_mask_value() {
     return -0x1.7ffffep127f;
   } else {
     float const max = convert<float>(from_code<T>(T::descriptor.max_code()));
-    return convert<T>(-0.75 * double{max}, toward_zero{});
+    return convert<T>(-0.75 * static_cast<double>(max), toward_zero{});
   }
 }
 }  // namespace detail

@@ -5,6 +5,7 @@
 
 #include <lowp/base/config.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lowp {
@@ -102,7 +103,7 @@ class basic_exact_sum {
   /// Returns the sum within a relative error of 2^-52.
   LOWP_FN constexpr double value() const {
     bool const negative = word_[Words - 1] >> 63 != 0;
-    std::uint64_t magnitude[Words] = {};
+    std::uint64_t magnitude[std::size_t{Words}] = {};
     std::uint64_t carry = negative ? 1 : 0;
     for (int i = 0; i < Words; ++i) {
       magnitude[i] = (negative ? ~word_[i] : word_[i]) + carry;
@@ -125,7 +126,7 @@ class basic_exact_sum {
  private:
   static constexpr int infinity = 64 * Words - 32;  // a bit above every finite sum
 
-  std::uint64_t word_[Words] = {};
+  std::uint64_t word_[std::size_t{Words}] = {};
 };
 
 /// A sum of up to 2^64 floats.

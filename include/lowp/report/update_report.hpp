@@ -71,7 +71,7 @@ struct update_report {
   /// Returns 1 if nothing was requested.
   LOWP_FN double applied_ratio() const {
     double const whole = requested.value();
-    return whole == 0 ? 1 : applied.value() / whole;
+    return whole > 0 ? applied.value() / whole : 1;
   }
 
   /// Merges the report of another shard or tensor.

@@ -15,7 +15,7 @@ namespace lowp::simd {
 /// Every lane of a is zero.
 template <class Isa>
 LOWP_HOST_FN bool is_zero(typename wide_word<Isa>::vector const& a) {
-  auto const words = word<Isa>::of((typename word<Isa>::vector)a);
+  auto const words = word<Isa>::of(typename word<Isa>::vector(a));
   auto const zero = lanes::broadcast<word<Isa>>(0);
   return !lanes::any(lanes::mask_not(lanes::equal(words, zero)));
 }
@@ -29,7 +29,7 @@ LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
     typename wide_word<Isa>::vector x;
     for (int i = 0; i < 2; ++i) {
       Isa::widen(x, reinterpret_cast<std::uint32_t const*>(from) + i * (Isa::lanes / 2));
-      d.v[i] = (typename wide<Isa>::vector)(x ^ (sign | 0x4330000000000000));
+      d.v[i] = typename wide<Isa>::vector(x ^ (sign | 0x4330000000000000));
     }
     return lanes::sub(d, lanes::broadcast<wide<Isa>>(0x1p52 + sign));
   } else {
@@ -93,13 +93,13 @@ LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact
   using words = typename wide_word<Isa>::vector;
   words odd[2];
   for (int i = 0; i < 2; ++i) {
-    odd[i] = (words)exact.v[i];
+    odd[i] = words(exact.v[i]);
     detail::make_odd_multiple<29>(odd[i]);  // 24 digits are left
   }
   using reals = typename wide<Isa>::vector;
-  Isa::narrow(rounded, (reals)odd[0], (reals)odd[1]);
+  Isa::narrow(rounded, reals(odd[0]), reals(odd[1]));
   auto const back = lanes::widen(rounded);
-  return is_zero<Isa>(((words)back.v[0] ^ odd[0]) | ((words)back.v[1] ^ odd[1]));
+  return is_zero<Isa>((words(back.v[0]) ^ odd[0]) | (words(back.v[1]) ^ odd[1]));
 }
 
 /// The magnitudes of all lanes are above 2^Least and below 2^Beyond.

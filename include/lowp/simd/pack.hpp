@@ -98,10 +98,10 @@ struct vector_masks {
   LOWP_HOST_FN static M equal(U const& a, U const& b) { return M::of(a.v == b.v); }
   LOWP_HOST_FN static M greater(U const& a, U const& b) {
     using signed_vector = typename M::vector;
-    return M::of((signed_vector)a.v > (signed_vector)b.v);
+    return M::of(signed_vector(a.v) > signed_vector(b.v));
   }
   LOWP_HOST_FN static U select(M const& mask, U const& yes, U const& no) {
-    auto const m = (typename U::vector)mask.v;
+    auto const m = typename U::vector(mask.v);
     return U::of((m & yes.v) | (~m & no.v));
   }
   LOWP_HOST_FN static U max(U const& a, U const& b) { return select(greater(a, b), a, b); }
@@ -200,7 +200,7 @@ struct lane<simd::word<Isa>> {
     return Isa::any_special(a);
   }
   LOWP_HOST_FN static auto to_real(U const& a) {
-    return simd::integer<Isa>::of((signed_vector)a.v).template converted<float>();
+    return simd::integer<Isa>::of(signed_vector(a.v)).template converted<float>();
   }
 };
 
@@ -217,10 +217,10 @@ struct lane<simd::pack<float, Isa>> {
   LOWP_HOST_FN static F select(mask const& mask, F const& yes, F const& no) {
     return from_bits(lane<word>::select(mask, bits(yes), bits(no)));
   }
-  LOWP_HOST_FN static word bits(F const& x) { return word::of((typename word::vector)x.v); }
-  LOWP_HOST_FN static F from_bits(word const& b) { return F::of((typename F::vector)b.v); }
+  LOWP_HOST_FN static word bits(F const& x) { return word::of(typename word::vector(x.v)); }
+  LOWP_HOST_FN static F from_bits(word const& b) { return F::of(typename F::vector(b.v)); }
   LOWP_HOST_FN static word to_word(F const& x) {
-    return word::of((typename word::vector)x.template converted<std::int32_t>().v);
+    return word::of(typename word::vector(x.template converted<std::int32_t>().v));
   }
   LOWP_HOST_FN static wide widen(F const& x) {
     wide d;

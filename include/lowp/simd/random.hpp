@@ -38,7 +38,7 @@ struct lane<simd::block_words<Isa>> {
     Isa::broadcast(word.v, x);
     W w;
     LOWP_UNROLL
-    for (int i = 0; i < simd::chains; ++i) w.v[i] = (typename W::vector)word.v;
+    for (int i = 0; i < simd::chains; ++i) w.v[i] = typename W::vector(word.v);
     return w;
   }
   LOWP_HOST_FN static halves mul_wide(W const& a, std::uint32_t b) {

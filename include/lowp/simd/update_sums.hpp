@@ -76,8 +76,8 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
   }
   LOWP_HOST_FN void add_group() {
     double const unit = detail::sum_in_float(*this) ? 1 << detail::sum_exponent : 1;
-    sums_.applied += double{applied_} * unit;
-    sums_.requested += double{requested_} * unit;
+    sums_.applied += static_cast<double>(applied_) * unit;
+    sums_.requested += static_cast<double>(requested_) * unit;
     kept_ = 0;
   }
   LOWP_HOST_FN static float sum_of(float const* terms) {

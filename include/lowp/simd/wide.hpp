@@ -4,6 +4,7 @@
 
 #include <lowp/lanes/lanes.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lowp {
@@ -15,7 +16,7 @@ template <class T, class Isa, int Registers = 2>
 struct wide_pack {
   typedef T vector __attribute__((vector_size(8 * Isa::lanes / 2)));
 
-  vector v[Registers];
+  vector v[std::size_t{Registers}];
 
   wide_pack() = default;
   LOWP_HOST_FN wide_pack(wide_pack const& other) { *this = other; }
@@ -78,10 +79,10 @@ struct lane<simd::wide<Isa>> {
   using word = simd::wide_word<Isa>;
   static constexpr int lanes = Isa::lanes;
   LOWP_HOST_FN static word bits(D const& x) {
-    return word::of((typename word::vector)x.v[0], (typename word::vector)x.v[1]);
+    return word::of(typename word::vector(x.v[0]), typename word::vector(x.v[1]));
   }
   LOWP_HOST_FN static D from_bits(word const& b) {
-    return D::of((typename D::vector)b.v[0], (typename D::vector)b.v[1]);
+    return D::of(typename D::vector(b.v[0]), typename D::vector(b.v[1]));
   }
   LOWP_HOST_FN static double at(D const& x, int i) { return x.v[i / (lanes / 2)][i % (lanes / 2)]; }
   LOWP_HOST_FN static D broadcast(double x) {

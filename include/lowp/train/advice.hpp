@@ -67,14 +67,15 @@ class threshold_counts {
     std::uint32_t const bits = lanes::bits(threshold);
     least_ = std::min(least_, bits);
     most_ = std::max(most_, bits);
-    above_ += bits > lanes::bits(u) ? 1 : 0;
+    above_ += bits > lanes::bits(u) ? 1u : 0u;
     ++count_;
     ++bins_[bits >> dropped];
   }
   /// Adds an element of a stochastic way: a step changes it for `draws` of 65536 random numbers.
   void add_draws(float draws, double steps) {
-    draws_ += draws;
-    rare_ += steps * draws < enough_changes * 65536 ? 1 : 0;
+    auto const wide = static_cast<double>(draws);
+    draws_ += wide;
+    rare_ += steps * wide < enough_changes * 65536 ? 1 : 0;
   }
 
   [[nodiscard]] stall_estimate estimate(double direction, bool is_stochastic) const {
@@ -93,7 +94,7 @@ class threshold_counts {
   static constexpr int dropped = 16;
 
   static double rate(std::uint32_t bits, double direction) {
-    double const u{lanes::from_bits<float>(bits)};
+    auto const u = static_cast<double>(lanes::from_bits<float>(bits));
     return bits == lanes::binary32_infinity ? u : u / direction;
   }
   [[nodiscard]] std::uint32_t median() const {

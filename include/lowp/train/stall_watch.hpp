@@ -9,6 +9,7 @@
 //                   std::puts(alarm->text().c_str());
 #pragma once
 
+#include <lowp/base/is_equal.hpp>
 #include <lowp/format/math.hpp>
 #include <lowp/measure/gradients.hpp>
 #include <lowp/report/update_report.hpp>
@@ -54,16 +55,16 @@ struct watched_tensor {
   std::uint64_t since = 0;  ///< number of observed steps at the last change of is_frozen
 
   /// Returns the applied share of recent requests: 1 is faithful, 0 is frozen; 1 without requests.
-  LOWP_HOST_FN double applied_ratio() const { return requested == 0 ? 1 : applied / requested; }
+  LOWP_HOST_FN double applied_ratio() const { return requested > 0 ? applied / requested : 1; }
   /// Returns the share of recent elements that did not move as requested.
-  LOWP_HOST_FN double stalled_share() const { return count == 0 ? 0 : stalled / count; }
+  LOWP_HOST_FN double stalled_share() const { return count > 0 ? stalled / count : 0; }
   /// Returns the recent mean of |u| / lr: typical_update::direction of advice.hpp, which gives the
   /// exact stalls.
-  LOWP_HOST_FN double direction() const { return count == 0 ? 0 : requested / count; }
+  LOWP_HOST_FN double direction() const { return count > 0 ? requested / count : 0; }
   /// Returns the rate below which the largest weights, rounded to nearest, no longer grow. There an
   /// update of direction() is half their gap. It is 0 while nothing is known.
   LOWP_HOST_FN double freezing_lr() const {
-    return direction() == 0 ? 0 : largest_gap / 2 / direction();
+    return direction() > 0 ? largest_gap / 2 / direction() : 0;
   }
 };
 
@@ -158,16 +159,17 @@ class stall_watch {
     using T = element_of<P const&>;
     amax const largest = detail::largest_of(weights);
     if constexpr (narrow<T>)
-      return double{ulp(T(largest.value()))};
+      return static_cast<double>(ulp(T(largest.value())));
     else
-      return double{amax{largest.bits + 1}.value()} - double{largest.value()};
+      return static_cast<double>(amax{largest.bits + 1}.value()) -
+             static_cast<double>(largest.value());
   }
 
   void remember(watched_tensor& t, double lr, update_report const& report) const {
     double const kept = 1 - 1 / policy_.window;
     double const applied = report.applied.value(), requested = report.requested.value();
     ++t.steps;
-    t.silent = requested > 0 && applied == 0 ? t.silent + 1 : 0;
+    t.silent = requested > 0 && detail::is_equal(applied, 0.0) ? t.silent + 1 : 0;
     if (!(lr > 0)) return;
     t.applied = kept * t.applied + applied / lr;
     t.requested = kept * t.requested + requested / lr;

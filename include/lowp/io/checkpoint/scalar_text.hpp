@@ -39,7 +39,7 @@ std::string scalar_text(T value) {
   } else if constexpr (std::integral<T>) {
     return text_of(value);
   } else {
-    if (!unpack(double{value}).nan) return text_of(value);
+    if (!unpack(static_cast<double>(value)).nan) return text_of(value);
     char text[16];
     auto const bits = __builtin_bit_cast(bits_of_scalar<T>, value);
     return std::string(nan_before)
@@ -69,13 +69,13 @@ bool parse_scalar(std::string_view text, T* to) {
     auto const read = std::from_chars(text.data() + nan_before.size(), last, bits, 16);
     if (read.ec != std::errc() || read.ptr != last) return false;
     value = __builtin_bit_cast(T, bits);
-    if (!unpack(double{value}).nan) return false;
+    if (!unpack(static_cast<double>(value)).nan) return false;
   } else {
     auto const [number, stop] = scanner(text.data(), end).number();
     if (stop != end || text.empty() || number.nan) return false;
     value = nearest<T>(number);
     auto const magnitude = __builtin_bit_cast(bits_of_scalar<T>, value) << 1;
-    bool const is_out_of_range = unpack(double{value}).infinite != number.infinite ||
+    bool const is_out_of_range = unpack(static_cast<double>(value)).infinite != number.infinite ||
                                  (magnitude == 0) != (number.significand == 0 && !number.infinite);
     if (is_out_of_range) return false;
   }

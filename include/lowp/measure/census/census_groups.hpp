@@ -2,8 +2,10 @@
 // A census of packs, 256 elements at a time. One look per group finds that it lacks the rare cases.
 #pragma once
 
+#include <lowp/base/is_equal.hpp>
 #include <lowp/measure/census/census_lanes.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 #if !defined(__CUDA_ARCH__)
@@ -24,7 +26,7 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
 
  public:
   struct scratch {
-    alignas(64) std::uint32_t magnitudes[size];
+    alignas(64) std::uint32_t magnitudes[std::size_t{size}];
     typename tally::scratch digits;
   };
 
@@ -111,7 +113,7 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
       sum = compares ? sum_in_float<HasSmall, true>(compares)
                      : sum_in_float<HasSmall, false>(compares);
     if (census_squares::has_room(sum))
-      add_exactly(double{sum});
+      add_exactly(static_cast<double>(sum));
     else
       add_scaled<HasSmall>();
     if (!compares) return;
@@ -136,11 +138,12 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     census_squares const scaled(most);
     scaled_errors<HasSmall> of{*this, lanes::broadcast<F>(scaled.inverse())};
     auto const unit = static_cast<std::uint64_t>(2 * scaled.exponent() + 1023) << 52;
-    add_exactly(double{sum_of_squares(of)} * __builtin_bit_cast(double, unit));
+    add_exactly(static_cast<double>(sum_of_squares(of)) * __builtin_bit_cast(double, unit));
   }
   LOWP_FN void add_exactly(double x) {
     double const sum = lanes::add(squares_, x);
-    if (lanes::sub(sum, squares_) == x && lanes::sub(sum, x) == squares_) [[likely]] {
+    if (is_equal(lanes::sub(sum, squares_), x) && is_equal(lanes::sub(sum, x), squares_))
+        [[likely]] {
       squares_ = sum;
     } else {
       all_.squared_error += squares_;
@@ -151,7 +154,7 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
   template <class Errors>
   LOWP_FN static float sum_of_squares(Errors& of) {
     constexpr int sums = size / 4 / Isa::lanes;
-    F sum[sums];
+    F sum[std::size_t{sums}];
     LOWP_KEEP_LOOP
     for (int k = 0; k < sums; ++k) {
       int const i = k * Isa::lanes;

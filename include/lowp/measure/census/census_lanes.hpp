@@ -186,7 +186,8 @@ class census_lanes {
     if (HasSmall) return 1.0f;
     constexpr double most = 1 / (static_cast<double>(1u << limits::digits) + 1);
     constexpr auto nearest = static_cast<float>(most);
-    return lanes::from_bits<float>(lanes::bits(nearest) + (double{nearest} < most ? 1 : 0));
+    return lanes::from_bits<float>(lanes::bits(nearest) +
+                                   (static_cast<double>(nearest) < most ? 1 : 0));
   }();
 
   LOWP_FN float largest_error() const {

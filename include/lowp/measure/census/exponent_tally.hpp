@@ -7,6 +7,7 @@
 #include <lowp/simd/pack.hpp>
 #include <lowp/simd/random.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lowp::simd {
@@ -77,7 +78,7 @@ class exponent_tally {
   }
 
   LOWP_HOST_FN void add_to(U (&window)[digits], std::uint32_t const* magnitudes, int number) {
-    U digit[low_digits];
+    U digit[std::size_t{low_digits}];
     for (int i = 0; i < low_digits; ++i) digit[i] = window[i];
     U const from = lanes::broadcast<U>(static_cast<std::uint32_t>(first(number)) << 23);
     U carry = carry_of<low_digits>(digit, magnitudes, from);

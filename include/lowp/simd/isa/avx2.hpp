@@ -2,6 +2,7 @@
 // AVX2 with FMA and F16C: eight lanes.
 #pragma once
 
+#include <lowp/base/is_equal.hpp>
 #include <lowp/format/basic_float.hpp>
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/pack.hpp>
@@ -108,7 +109,7 @@ struct avx2 : vector_masks<avx2> {
   template <class V, class T>
   LOWP_TARGET inline static void broadcast(V& v, T x) {
     V r = V{} + x;
-    if (!__builtin_constant_p(x) || x != 0) asm("" : "+x"(r));
+    if (!__builtin_constant_p(x) || !detail::is_equal(x, T{0})) asm("" : "+x"(r));
     v = r;
   }
   template <class To, class From>

@@ -250,7 +250,7 @@ struct avx512 {
     return found != 0;
   }
   LOWP_TARGET inline static bool any_special(words const& x) {
-    return any_of < quiet_nan | signaling_nan | infinity > (reals::of((reals::vector)x.v));
+    return any_of < quiet_nan | signaling_nan | infinity > (reals::of(reals::vector(x.v)));
   }
   /// Replaces each NaN, as lanes::canonical does. The table has a digit for each kind of number,
   /// with the NaNs at the right. For 1 the result is x, for 0 it stays as it is.
@@ -258,7 +258,7 @@ struct avx512 {
     words nan, table;
     broadcast(nan.v, lowp::lanes::binary32_nan);
     broadcast(table.v, 0x11111100u);
-    reals::vector r = (reals::vector)nan.v;
+    auto r = reals::vector(nan.v);
     asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(x.v), "v"(table.v));
     return reals::of(r);
   }

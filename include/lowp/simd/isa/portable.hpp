@@ -40,15 +40,15 @@ struct portable : vector_masks<portable> {
     using integers = integer<portable>::vector;
     using U = word<portable>::vector;
     typedef float reals __attribute__((vector_size(16)));
-    U const exponent = (n.v + 127) & (U)((integers)n.v < 31);
-    power.v = (U) __builtin_convertvector((reals)(exponent << 23), integers);
+    U const exponent = (n.v + 127) & U(integers(n.v) < 31);
+    power.v = U(__builtin_convertvector(reals(exponent << 23), integers));
   }
   /// Exchanges each lane with the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_HOST_FN static void exchange(V& v, V const& from) {
     using words = word<portable>::vector;
-    words const w = (words)from;
-    v = (V)words{w[0 ^ Bit], w[1 ^ Bit], w[2 ^ Bit], w[3 ^ Bit]};
+    auto const w = words(from);
+    v = V(words{w[0 ^ Bit], w[1 ^ Bit], w[2 ^ Bit], w[3 ^ Bit]});
   }
   LOWP_HOST_FN static void hide(auto& v) { LOWP_HIDE(v); }
   template <class To, class From>
@@ -57,8 +57,9 @@ struct portable : vector_masks<portable> {
   }
   template <class V, class F>
   LOWP_HOST_FN static void widen(V& low, V& high, F const& x) {
-    low = V{x.v[0], x.v[1]};
-    high = V{x.v[2], x.v[3]};
+    auto const at = [&](int i) { return static_cast<double>(x.v[i]); };
+    low = V{at(0), at(1)};
+    high = V{at(2), at(3)};
   }
   /// Numbers of 16 or 32 bits, for each 64-bit lane one.
   template <class V, class N>
@@ -147,11 +148,11 @@ struct portable : vector_masks<portable> {
     reals const part = sum - product;  // two-sum: D. Knuth, TAOCP 2, 4.2.2
     reals const error = (product - (sum - part)) + (addend - part);
 
-    integers const bits = (integers)sum;
-    integers const inexact = (integers)((error < 0) | (error > 0));  // false for NaN
+    auto const bits = integers(sum);
+    auto const inexact = integers((error < 0) | (error > 0));  // false for NaN
     integers const even = (bits & 1) - 1;
-    integers const toward_exact = (((integers)error ^ bits) >> 63) | 1;
-    reals const odd = (reals)(bits + (toward_exact & inexact & even));
+    integers const toward_exact = ((integers(error) ^ bits) >> 63) | 1;
+    auto const odd = reals(bits + (toward_exact & inexact & even));
     return F::of(__builtin_convertvector(odd, typename F::vector));
   }
 };

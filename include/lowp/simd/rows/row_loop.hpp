@@ -60,7 +60,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   using folds = typename Operation::folds;
   using F = pack<float, typename Isa::registers>;
   template <int I>
-  using folded = row_fold<std::tuple_element_t<I, folds>, F>;
+  using folded = row_fold<std::tuple_element_t<std::size_t{I}, folds>, F>;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
 
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
