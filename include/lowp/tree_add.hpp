@@ -22,12 +22,12 @@ namespace detail {
 ///                  length or names; two tensors share memory of which one is written
 template <class Executor>
 struct tree_add_operation : operation<Executor> {
-  template <tensor_list Model, tensor_list Updates, span_rounding R = nearest_even,
-            class... Outcome>
+  template <tensor_list Model, tensor_list Updates, class R = nearest_even, class... Outcome>
     requires storage<values_of<Model>> && readable<values_of<Updates>> &&
-             policy_then_report<as_of_one_tensor<Outcome>...>
+             outcome<span_rounding<std::remove_cvref_t<R>>, as_of_one_tensor<R>,
+                     as_of_one_tensor<Outcome>...>
   LOWP_HOST_FN void operator()(Model const& model, float alpha, Updates const& updates,
-                               R rounding = {}, Outcome&&... outcome) const {
+                               R&& rounding = {}, Outcome&&... outcome) const {
     this->executor.refuse_if(
         tree_add_on(this->executor, model, alpha, updates, rounding, outcome...));
   }

@@ -50,29 +50,29 @@ template <class Executor>
 struct fused_add_operation : operation<Executor> {
   static constexpr char const* name = "fused_add";
 
-  template <storage P, number_argument Alpha, readable U, range_rounding R = nearest_even,
-            class... Outcome>
-    requires policy_then_report<Outcome...>
-  LOWP_HOST_FN void operator()(P&& p, Alpha alpha, U&& u, R rounding = {},
+  template <storage P, number_argument Alpha, readable U, class R = nearest_even, class... Outcome>
+    requires outcome<range_rounding<std::remove_cvref_t<R>>, R, Outcome...>
+  LOWP_HOST_FN void operator()(P&& p, Alpha alpha, U&& u, R&& rounding = {},
                                Outcome&&... outcome) const {
-    run(this->executor, name, make_of<scaled_addition>(alpha), report_among(outcome...),
-        read_write("p", p, rounding, policy_among<policy_type<P>>(outcome...)), read("u", u));
+    run(this->executor, name, make_of<scaled_addition>(alpha), report_among(rounding, outcome...),
+        read_write("p", p, rounding_among(rounding),
+                   policy_among<policy_type<P>>(rounding, outcome...)),
+        read("u", u));
   }
 
-  template <call_list L, number_argument Alpha, span_rounding R = nearest_even, class... Outcome>
-    requires returns_values<Executor> && policy_then_report<as_of_one_tensor<Outcome>...>
-  LOWP_HOST_FN void operator()(L const& list, Alpha alpha, R rounding = {},
+  template <call_list L, number_argument Alpha, class R = nearest_even, class... Outcome>
+    requires returns_values<Executor> && outcome<span_rounding<std::remove_cvref_t<R>>,
+                                                 as_of_one_tensor<R>, as_of_one_tensor<Outcome>...>
+  LOWP_HOST_FN void operator()(L const& list, Alpha alpha, R&& rounding = {},
                                Outcome&&... outcome) const {
     this->executor.refuse_if(detail::call_each<fused_add_operation>(
         this->executor, list, std::tuple(alpha), rounding, outcome...));
   }
 
-  template <class P, class Alpha, class U, class R = nearest_even, class... Outcome,
-            class Unmet = typename first_unmet<must_be_storage<P>, must_be_readable<U>,
-                                               must_be_span_rounding<R>>::type>
-    requires(!call_list<std::remove_cvref_t<P>> &&
-             !(storage<P> && readable<U> && range_rounding<R>))
-  void operator()(P&&, Alpha, U&&, R = {}, Outcome&&...) const = delete;
+  template <class P, class Alpha, class U, class... Outcome,
+            class Unmet = typename first_unmet<must_be_storage<P>, must_be_readable<U>>::type>
+    requires(!call_list<std::remove_cvref_t<P>>)
+  void operator()(P&&, Alpha, U&&, Outcome&&...) const = delete;
 };
 
 }  // namespace detail

@@ -89,11 +89,13 @@ using as_of_one_tensor = std::conditional_t<report_list<T>, update_report&, T>;
 
 /// Returns the outcome argument of tensor number `number`.
 template <class T>
-LOWP_HOST_FN auto& of_one_tensor(T& outcome, std::uint32_t number) {
+LOWP_HOST_FN decltype(auto) of_one_tensor(T& outcome, std::uint32_t number) {
   if constexpr (report_list<T&>)
-    return std::span<update_report>(outcome)[number];
+    return (std::span<update_report>(outcome)[number]);
+  else if constexpr (outcome_rounding<std::remove_const_t<T>>)
+    return rounding_of_tensor(outcome, number);
   else
-    return outcome;
+    return (outcome);
 }
 
 inline namespace LOWP_UNIT {
@@ -125,12 +127,12 @@ struct call_recorder {
 
 /// Calls an operation for each tensor of a list. All tensors are checked before any is written.
 ///
-/// @param leading  the arguments between the tensor's and the rounding
-template <template <class> class Operation, class Executor, class List, class... Leading, class R,
+/// @param leading  the arguments between the tensor's and the outcome
+template <template <class> class Operation, class Executor, class List, class... Leading,
           class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text call_each(Executor const& executor, List const& list,
                                                 std::tuple<Leading...> const& leading,
-                                                R const& rounding, Outcome&... outcome) {
+                                                Outcome&... outcome) {
   constexpr char const* function = Operation<Executor>::name;
   call_check check(function);
   (check.add(
@@ -141,7 +143,7 @@ template <template <class> class Operation, class Executor, class List, class...
     std::apply(
         [&](auto const&... arguments) {
           tensor.call(Operation<std::remove_cvref_t<decltype(on)>>{{on}}, arguments...,
-                      rounding_of_tensor(rounding, number), of_one_tensor(outcome, number)...);
+                      of_one_tensor(outcome, number)...);
         },
         leading);
   };

@@ -34,17 +34,16 @@ error_text unlike(Model const& model, Updates const& updates) {
 }  // namespace LOWP_UNIT
 
 /// Calls `fused_add` for each tensor. Returns the error text of the first refused call.
-template <class Executor, class Model, class Updates, class R, class... Outcome>
+template <class Executor, class Model, class Updates, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text add_each(Executor const& executor, Model const& model,
                                                float alpha, Updates const& updates,
-                                               R const& rounding, Outcome&... outcome) {
+                                               Outcome&... outcome) {
   std::uint32_t number = 0;
   auto u = std::ranges::begin(updates);
   for (auto const& p : model) {
     error_text wrong;
     using remembers = remembering<Executor>;
     fused_add_operation<remembers>{{{executor, wrong}}}(p.values, alpha, (*u).values,
-                                                        rounding_of_tensor(rounding, number),
                                                         of_one_tensor(outcome, number)...);
     if (!wrong.empty())
       return wrong.replace(0, wrong.find(':'), "tree_add") + ", in tensor " +
@@ -55,15 +54,15 @@ template <class Executor, class Model, class Updates, class R, class... Outcome>
   return {};
 }
 
-template <class Executor, class Model, class Updates, class R = nearest_even, class... Outcome>
+template <class Executor, class Model, class Updates, class... Outcome>
 [[nodiscard]] LOWP_HOST_FN error_text tree_add_on(Executor const& executor, Model const& model,
                                                   float alpha, Updates const& updates,
-                                                  R rounding = {}, Outcome&&... outcome) {
+                                                  Outcome&&... outcome) {
   error_text wrong = check_alpha("tree_add", alpha);
   if (wrong.empty()) wrong = unlike(model, updates);
   [[maybe_unused]] auto const tensors = static_cast<std::size_t>(std::ranges::distance(model));
   ((wrong = wrong.empty() ? check_reports("tree_add", tensors, outcome) : wrong), ...);
-  if (wrong.empty()) wrong = add_each(dry_run{}, model, alpha, updates, rounding, outcome...);
+  if (wrong.empty()) wrong = add_each(dry_run{}, model, alpha, updates, outcome...);
   if (!wrong.empty()) return wrong;
   std::vector<listed_range> ranges;
   std::uint32_t number = 0;
@@ -71,7 +70,7 @@ template <class Executor, class Model, class Updates, class R = nearest_even, cl
   number = 0;
   for (auto const& u : updates) list_ranges(ranges, read("u", u.values).extents(), number++, false);
   wrong = check_among("tree_add", model, ranges);
-  if (wrong.empty()) wrong = add_each(executor, model, alpha, updates, rounding, outcome...);
+  if (wrong.empty()) wrong = add_each(executor, model, alpha, updates, outcome...);
   return wrong;
 }
 

@@ -173,42 +173,45 @@ struct update_operation : operation<Executor> {
   static constexpr char const* name = "update";
 
   template <storage P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
-            update_rounding R = nearest_even, class... Outcome>
-    requires policy_then_report<Outcome...>
-  LOWP_HOST_FN void operator()(P&& p, G&& g, Optimizer const& optimizer, Step step, R rounding = {},
-                               Outcome&&... outcome) const {
+            class R = nearest_even, class... Outcome>
+    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
+  LOWP_HOST_FN void operator()(P&& p, G&& g, Optimizer const& optimizer, Step step,
+                               R&& rounding = {}, Outcome&&... outcome) const {
     auto const when = when_of(step);
-    take_step(this->executor, optimizer, when, report_among(outcome...),
-              slot<0>("p", p, rounding, when, outcome...), read("g", g));
+    take_step(this->executor, optimizer, when, report_among(rounding, outcome...),
+              slot<0>("p", p, rounding_among(rounding), when, rounding, outcome...), read("g", g));
   }
   template <storage P, readable G, moment_storage M, optimizer_with<1> Optimizer = sgd,
-            step_number Step, update_rounding R = nearest_even, class... Outcome>
-    requires policy_then_report<Outcome...>
+            step_number Step, class R = nearest_even, class... Outcome>
+    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& momentum, Optimizer const& optimizer, Step step,
-                               R rounding = {}, Outcome&&... outcome) const {
+                               R&& rounding = {}, Outcome&&... outcome) const {
     auto const when = when_of(step);
-    take_step(this->executor, optimizer, when, report_among(outcome...),
-              slot<0>("p", p, rounding, when, outcome...), read("g", g),
-              slot<1>(Optimizer::moments[0], momentum, rounding, when, outcome...));
+    take_step(this->executor, optimizer, when, report_among(rounding, outcome...),
+              slot<0>("p", p, rounding_among(rounding), when, rounding, outcome...), read("g", g),
+              slot<1>(Optimizer::moments[0], momentum, rounding_among(rounding), when, rounding,
+                      outcome...));
   }
   template <storage P, readable G, moment_storage M, moment_storage V,
-            optimizer_with<2> Optimizer = adamw, step_number Step, update_rounding R = nearest_even,
+            optimizer_with<2> Optimizer = adamw, step_number Step, class R = nearest_even,
             class... Outcome>
-    requires policy_then_report<Outcome...>
+    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& m, V&& v, Optimizer const& optimizer, Step step,
-                               R rounding = {}, Outcome&&... outcome) const {
+                               R&& rounding = {}, Outcome&&... outcome) const {
     auto const when = when_of(step);
-    take_step(this->executor, optimizer, when, report_among(outcome...),
-              slot<0>("p", p, rounding, when, outcome...), read("g", g),
-              slot<1>(Optimizer::moments[0], m, rounding, when, outcome...),
-              slot<2>(Optimizer::moments[1], v, rounding, when, outcome...));
+    take_step(
+        this->executor, optimizer, when, report_among(rounding, outcome...),
+        slot<0>("p", p, rounding_among(rounding), when, rounding, outcome...), read("g", g),
+        slot<1>(Optimizer::moments[0], m, rounding_among(rounding), when, rounding, outcome...),
+        slot<2>(Optimizer::moments[1], v, rounding_among(rounding), when, rounding, outcome...));
   }
 
-  template <call_list L, optimizer Optimizer, step_number Step, update_rounding R = nearest_even,
+  template <call_list L, optimizer Optimizer, step_number Step, class R = nearest_even,
             class... Outcome>
-    requires returns_values<Executor> && policy_then_report<as_of_one_tensor<Outcome>...>
+    requires returns_values<Executor> && outcome<update_rounding<std::remove_cvref_t<R>>,
+                                                 as_of_one_tensor<R>, as_of_one_tensor<Outcome>...>
   LOWP_HOST_FN void operator()(L const& list, Optimizer const& optimizer, Step step,
-                               R rounding = {}, Outcome&&... outcome) const {
+                               R&& rounding = {}, Outcome&&... outcome) const {
     this->executor.refuse_if(detail::call_each<update_operation>(
         this->executor, list, std::tuple(optimizer, step), rounding, outcome...));
   }
