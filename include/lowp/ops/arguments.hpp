@@ -108,8 +108,9 @@ LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent cons
                                                std::size_t count) {
   std::string text = joined_text({function, ": sizes differ: "});
   for (std::size_t i = 0; i < count; ++i)
-    text +=
-        joined_text({i == 0 ? "" : ", ", ranges[i].name, ranges[i].part, " has ", ranges[i].size});
+    if (ranges[i].per_entry == 1)
+      text += joined_text(
+          {i == 0 ? "" : ", ", ranges[i].name, ranges[i].part, " has ", ranges[i].size});
   return text;
 }
 
