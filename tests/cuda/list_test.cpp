@@ -66,7 +66,7 @@ std::string call(simulated_grid& grid, const List& list, std::uint32_t stride, R
   return lowp::cuda::run_list(grid, List::value_type::function, list, stride,
                               [&](const auto& executor, const auto& t) {
                                 using on = std::remove_cvref_t<decltype(executor)>;
-                                t.call(Operation<on>{{executor}}, rest...);
+                                std::apply(Operation<on>{{executor}}, t.arguments(rest...));
                               });
 }
 template <class List, class... Rest>

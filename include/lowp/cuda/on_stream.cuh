@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 namespace lowp::cuda {
@@ -68,7 +69,7 @@ class on_stream {
       wrong = run_list(grid, function, list, one_each ? 1 : 0,
                        [&](auto const& executor, auto const& tensor) {
                          using on = std::remove_cvref_t<decltype(executor)>;
-                         tensor.call(Operation<on>{{executor}}, argument(rest)...);
+                         std::apply(Operation<on>{{executor}}, tensor.arguments(argument(rest)...));
                        });
     return answer(wrong.empty() ? grid.outcome() : status(wrong));
   }

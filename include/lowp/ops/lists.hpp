@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -37,9 +38,8 @@ struct fused_add_tensor {
   std::string_view name{};
 
   static constexpr char const* function = "fused_add";
-  LOWP_HOST_FN auto call(auto const& operation, auto&& alpha, auto&&... rest) const
-      -> decltype(operation(p, alpha, u, rest...)) {
-    return operation(p, alpha, u, rest...);
+  LOWP_HOST_FN auto arguments(auto&& alpha, auto&&... rest) const {
+    return std::tie(p, alpha, u, rest...);
   }
 };
 template <listable P, element G>
@@ -49,10 +49,7 @@ struct sgd_tensor {
   std::string_view name{};
 
   static constexpr char const* function = "update";
-  LOWP_HOST_FN auto call(auto const& operation, auto&&... rest) const
-      -> decltype(operation(p, g, rest...)) {
-    return operation(p, g, rest...);
-  }
+  LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, rest...); }
 };
 template <listable P, element G, listable M>
 struct momentum_tensor {
@@ -62,10 +59,7 @@ struct momentum_tensor {
   std::string_view name{};
 
   static constexpr char const* function = "update";
-  LOWP_HOST_FN auto call(auto const& operation, auto&&... rest) const
-      -> decltype(operation(p, g, momentum, rest...)) {
-    return operation(p, g, momentum, rest...);
-  }
+  LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, momentum, rest...); }
 };
 template <listable P, element G, listable M, listable V>
 struct adamw_tensor {
@@ -76,10 +70,7 @@ struct adamw_tensor {
   std::string_view name{};
 
   static constexpr char const* function = "update";
-  LOWP_HOST_FN auto call(auto const& operation, auto&&... rest) const
-      -> decltype(operation(p, g, m, v, rest...)) {
-    return operation(p, g, m, v, rest...);
-  }
+  LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, m, v, rest...); }
 };
 
 namespace detail {
@@ -122,12 +113,19 @@ concept report_list = std::convertible_to<T, std::span<update_report>>;
 template <class T>
 using as_of_one_tensor = std::conditional_t<report_list<T>, update_report&, T>;
 
+template <class Operation, class Arguments>
+inline constexpr bool takes_all = false;
+template <class Operation, class... T>
+inline constexpr bool takes_all<Operation, std::tuple<T...>> =
+    std::invocable<Operation const&, T...>;
+
 /// An operation that takes each tensor of a list, with these arguments for all of them.
 template <class Operation, class List, class... Rest>
 concept takes_each =
     !(reports_update<Rest> || ...) &&  // a report that is no temporary
-    requires(Operation const& operation, std::ranges::range_value_t<List> const& tensor) {
-      tensor.call(operation, std::declval<as_of_one_tensor<Rest>>()...);
+    requires(std::ranges::range_value_t<List> const& tensor) {
+      requires takes_all<Operation,
+                         decltype(tensor.arguments(std::declval<as_of_one_tensor<Rest>>()...))>;
     };
 
 /// Returns the argument for tensor number `number`: its mode, its report, or the argument itself.
@@ -170,8 +168,8 @@ void call_list_on(Executor const& executor, List const& list, Rest&... rest) {
   update_report unused;
   call_each(executor, function, list,
             [&](auto const& on, auto const& tensor, std::uint32_t number) {
-              tensor.call(Operation<std::remove_cvref_t<decltype(on)>>{{on}},
-                          argument_of_tensor(rest, number, unused)...);
+              std::apply(Operation<std::remove_cvref_t<decltype(on)>>{{on}},
+                         tensor.arguments(argument_of_tensor(rest, number, unused)...));
             });
 }
 

@@ -154,18 +154,12 @@ template <class Executor, class List, class Call>
          " and " + tensor_text(list, one < other ? other : one) + " share memory that is written";
 }
 
-/// Calls `call(executor, tensor, number)` for each tensor of a list.
-template <class Executor, class List, class Call>
-void run_each(Executor const& executor, List const& list, Call const& call) {
-  std::uint32_t number = 0;
-  for (auto const& tensor : list) call(executor, tensor, number++);
-}
-
-/// Checks all calls, then makes them.
+/// Checks `call(executor, tensor, number)` for each tensor of a list, then makes all of them.
 template <class Executor, class List, class Call>
 void call_each(Executor const& executor, char const* function, List const& list, Call const& call) {
   executor.refuse_if(check_each(executor, function, list, call));
-  run_each(executor, list, call);
+  std::uint32_t number = 0;
+  for (auto const& tensor : list) call(executor, tensor, number++);
 }
 
 }  // namespace LOWP_UNIT

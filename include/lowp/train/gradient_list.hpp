@@ -67,8 +67,9 @@ gradient_report clip_on(Executor const& executor, List const& gradients, double 
   executor.refuse_if(check_each(executor, "clip", gradients, scale));
   gradient_report const report = measure_list_on(executor, gradients);
   make.factor = clip_factor(report.norm(), max_norm);
-  if (report.nonfinite == 0 && lanes::bits(make.factor) != lanes::bits(1.0f))
-    run_each(executor, gradients, scale);
+  if (report.nonfinite != 0 || lanes::bits(make.factor) == lanes::bits(1.0f)) return report;
+  std::uint32_t number = 0;
+  for (auto const& t : gradients) scale(executor, t, number++);
   return report;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace lowp::detail {
@@ -18,8 +19,8 @@ struct tree_tensor {
   std::string_view name{};
 
   static constexpr char const* function = "tree_add";
-  LOWP_HOST_FN void call(auto const& operation, auto&& alpha, auto&&... rest) const {
-    operation(p, alpha, u, rest...);
+  LOWP_HOST_FN auto arguments(auto&& alpha, auto&&... rest) const {
+    return std::tie(p, alpha, u, rest...);
   }
 };
 
