@@ -22,8 +22,6 @@ namespace detail {
 ///                                another way
 template <class Executor>
 struct fused_add_operation : operation<Executor> {
-  static constexpr char const* name = "fused_add";
-
   template <storage P, number_argument Alpha, readable U, range_rounding R = nearest_even,
             class... Outcome>
     requires policy_then_report<Outcome...>
@@ -33,13 +31,16 @@ struct fused_add_operation : operation<Executor> {
                                           u, rounding, outcome...));
   }
 
-  template <call_list L, number_argument Alpha, span_rounding R = nearest_even, class... Outcome>
-    requires returns_values<Executor> && policy_then_report<as_of_one_tensor<Outcome>...>
-  LOWP_HOST_FN void operator()(L const& list, Alpha alpha, R rounding = {},
+  template <call_list L, class Alpha, class R = nearest_even, class... Outcome>
+    requires returns_values<Executor> && takes_each<fused_add_operation, L, Alpha, R, Outcome...>
+  LOWP_HOST_FN void operator()(L const& list, Alpha alpha, R&& rounding = {},
                                Outcome&&... outcome) const {
-    this->executor.refuse_if(detail::call_each<fused_add_operation>(
-        this->executor, list, std::tuple(alpha), rounding, outcome...));
+    call_list_on<detail::fused_add_operation>(this->executor, list, alpha, rounding, outcome...);
   }
+  template <call_list L, class... Rest,
+            class Unmet = each_tensor_of_the_list_does_not_take_these_arguments>
+    requires(!takes_each<fused_add_operation, L, Rest...>)
+  void operator()(L const&, Rest&&...) const = delete;
 
   template <class P, class Alpha, class U, class R = nearest_even, class... Outcome,
             class Unmet = typename first_unmet<must_be_storage<P>, must_be_readable<U>,

@@ -32,8 +32,6 @@ namespace detail {
 ///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
 template <class Executor>
 struct update_operation : operation<Executor> {
-  static constexpr char const* name = "update";
-
   template <storage P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
             update_rounding R = nearest_even, class... Outcome>
     requires policy_then_report<Outcome...>
@@ -60,14 +58,18 @@ struct update_operation : operation<Executor> {
         update_on(this->executor, p, g, m, v, optimizer, step, rounding, outcome...));
   }
 
-  template <call_list L, optimizer Optimizer, step_number Step, update_rounding R = nearest_even,
-            class... Outcome>
-    requires returns_values<Executor> && policy_then_report<as_of_one_tensor<Outcome>...>
+  template <call_list L, class Optimizer, class Step, class R = nearest_even, class... Outcome>
+    requires returns_values<Executor> &&
+             takes_each<update_operation, L, Optimizer const&, Step, R, Outcome...>
   LOWP_HOST_FN void operator()(L const& list, Optimizer const& optimizer, Step step,
-                               R rounding = {}, Outcome&&... outcome) const {
-    this->executor.refuse_if(detail::call_each<update_operation>(
-        this->executor, list, std::tuple(optimizer, step), rounding, outcome...));
+                               R&& rounding = {}, Outcome&&... outcome) const {
+    call_list_on<detail::update_operation>(this->executor, list, optimizer, step, rounding,
+                                           outcome...);
   }
+  template <call_list L, class... Rest,
+            class Unmet = each_tensor_of_the_list_does_not_take_these_arguments>
+    requires(!takes_each<update_operation, L, Rest...>)
+  void operator()(L const&, Rest&&...) const = delete;
 
   template <class P, class G, class... Rest, class Unmet = unmet_by_update<P, G, Rest...>>
     requires(!call_list<std::remove_cvref_t<P>>)

@@ -87,9 +87,9 @@ TEST(cuda_replay, of_a_list_gives_each_tensor_its_stream) {
   simulated_grid grid(2);
   ASSERT_EQ(lowp::cuda::run_list(grid, "update", list, 0,
                                  [&](const auto& executor, const auto& t) {
-                                   return lowp::detail::update_on(executor, t.p, t.g,
-                                                                  lowp::sgd{.lr = 1}, stored(state),
-                                                                  lowp::stochastic{.seed = 1});
+                                   executor.refuse_if(lowp::detail::update_on(
+                                       executor, t.p, t.g, lowp::sgd{.lr = 1}, stored(state),
+                                       lowp::stochastic{.seed = 1}));
                                  }),
             "");
   lowp::update(want, g, lowp::sgd{.lr = 1e-2}, 7,

@@ -50,7 +50,7 @@ class accessor {
       : operand_(s), data_(static_cast<T*>(*data)) {
     if constexpr (KernelOperand::is_random) {
       origin_ = origin_of(s.rounding);
-      origin_.source.stream += stream_of(number, 0);
+      origin_.add_tensor(number);
       origin_.source.draw = s.draw;
     }
   }

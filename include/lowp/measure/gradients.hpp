@@ -77,9 +77,11 @@ template <class Executor, class G, class Make, class R = nearest_even>
 unscale_on(Executor const& executor, G&& g, Make const& make, gradient_report& report,
            R rounding = {}, overflow policy = default_overflow<policy_type<G>>) {
   auto const gradients = extents_of("g", g);
-  error_text wrong = make.check();
-  if (wrong.empty()) wrong = check_readable(executor, "unscale", {"g"}, gradients, g);
-  if (!wrong.empty()) return wrong;
+  call_check check("unscale");
+  check.add(make.check());
+  check.add(check_readable(executor, check.function(), {"g"}, gradients, g));
+  check_overlap(check, gradients, std::array<extent, 0>{});
+  if (check.failed()) return check.text();
   by_blocks(executor)(make, gradients[0].size, &report,
                       operand_of<simd::access::read_write>(g, rounding, policy));
   return {};

@@ -50,7 +50,7 @@ template <class Executor, class P, class Make, class U, class R = nearest_even, 
   auto const to = extents_of("p", p);
   auto const from = extents_of("u", u);
   auto const all = joined(to, from);
-  call_check check("fused_add");
+  call_check check(name_on(executor, "fused_add"));
   check.add(make.check(check.function()));
   check_storages(check, {"p", "u"}, p, u);
   check.equal_sizes(all);

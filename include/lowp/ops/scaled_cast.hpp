@@ -49,7 +49,7 @@ template <class Executor, class In, class Out, class Make, class Report, class R
                                                            Report* largest, R const& rounding,
                                                            overflow policy) {
   extent const from("in", in), to("out", out);
-  call_check check("scaled_cast");
+  call_check check(name_on(executor, "scaled_cast"));
   check.add(make.check(check.function()));
   check.element_by_element(executor, {from, to});
   if (check.failed()) return check.text();

@@ -7,7 +7,6 @@
 #include <lowp/train/loss_scaler.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace lowp {
 
@@ -20,45 +19,6 @@ concept output_list = input_list<L> && output<detail::values_of<L>>;
 
 namespace detail {
 
-inline namespace LOWP_UNIT {
-
-/// Returns the error text of a tensor that is listed twice.
-template <class List>
-error_text listed_twice(char const* function, List const& gradients) {
-  std::vector<listed_range> ranges;
-  std::uint32_t number = 0;
-  for (auto const& t : gradients) list_ranges(ranges, extents_of("", t.values), number++, true);
-  return check_among(function, gradients, ranges);
-}
-
-}  // namespace LOWP_UNIT
-
-template <class Executor, class List, class R>
-[[nodiscard]] LOWP_HOST_FN error_text unscale_list_on(Executor const& executor,
-                                                      List const& gradients, loss_scaler& scaler,
-                                                      gradient_report& report, R const& rounding) {
-  make_unscaling const make{scaler.inverse_scale()};
-  error_text wrong = make.check();
-  if (wrong.empty()) wrong = listed_twice("unscale", gradients);
-  if (!wrong.empty()) return wrong;
-  std::uint32_t number = 0;
-  for (auto const& t : gradients) {
-    gradient_report own;
-    wrong = unscale_on(executor, t.values, make, own, rounding_of_tensor(rounding, number++));
-    if (!wrong.empty()) return wrong;
-    scaler.observe(t.name, own);
-    report += own;
-  }
-  return {};
-}
-
-template <class Executor, class List>
-LOWP_HOST_FN gradient_report measure_list_on(Executor const& executor, List const& gradients) {
-  gradient_report all;
-  for (auto const& t : gradients) refuse_if(measure_on(executor, t.values, all));
-  return all;
-}
-
 /// Makes a scaling by a factor, which unlike a scale may be 0.
 struct make_clipping {
   float factor;
@@ -66,27 +26,54 @@ struct make_clipping {
   LOWP_HOST_FN static error_text check(char const*) { return {}; }
 };
 
+inline namespace LOWP_UNIT {
+
 template <class Executor, class List, class R>
-[[nodiscard]] LOWP_HOST_FN error_text clip_on(Executor const& executor, List const& gradients,
-                                              double max_norm, gradient_report& report,
-                                              R const& rounding) {
-  unpacked const most = unpack(max_norm);
-  if (most.nan || (most.negative && most.significand != 0) || (most.negative && most.infinite))
-    return "clip: max_norm is " + text_of(max_norm) + ", not at least 0";
-  error_text wrong = listed_twice("clip", gradients);
-  if (!wrong.empty()) return wrong;
-  gradient_report const own = measure_list_on(executor, gradients);
-  report += own;
-  float const factor = clip_factor(own.norm(), max_norm);
-  if (own.nonfinite != 0 || lanes::bits(factor) == lanes::bits(1.0f)) return {};
-  std::uint32_t number = 0;
-  for (auto const& t : gradients) {
-    wrong = scaled_cast_on(executor, t.values, t.values, make_clipping{factor},
-                           rounding_of_tensor(rounding, number++));
-    if (!wrong.empty()) return wrong;
-  }
-  return {};
+void unscale_list_on(Executor const& executor, List const& gradients, loss_scaler& scaler,
+                     gradient_report& report, R const& rounding) {
+  make_unscaling const make{scaler.inverse_scale()};
+  call_each(executor, "unscale", gradients,
+            [&](auto const& on, auto const& t, std::uint32_t number) {
+              gradient_report own;
+              on.refuse_if(unscale_on(on, t.values, make, own, of_tensor(rounding, number)));
+              scaler.observe(t.name, own);
+              report += own;
+            });
 }
+
+template <class Executor, class List>
+gradient_report measure_list_on(Executor const& executor, List const& gradients) {
+  gradient_report all;
+  call_each(executor, "measure", gradients, [&](auto const& on, auto const& t, std::uint32_t) {
+    on.refuse_if(measure_on(on, t.values, all));
+  });
+  return all;
+}
+
+inline error_text check_max_norm(double max_norm) {
+  unpacked const most = unpack(max_norm);
+  if (!most.nan && !(most.negative && (most.significand != 0 || most.infinite))) return {};
+  return "clip: max_norm is " + text_of(max_norm) + ", not at least 0";
+}
+
+template <class Executor, class List, class R>
+gradient_report clip_on(Executor const& executor, List const& gradients, double max_norm,
+                        R const& rounding) {
+  make_clipping make{1};
+  auto const scale = [&](auto const& on, auto const& t, std::uint32_t number) {
+    on.refuse_if(scaled_cast_on(on, t.values, t.values, make, of_tensor(rounding, number)));
+  };
+  executor.refuse_if(check_max_norm(max_norm));
+  executor.refuse_if(check_each(executor, "clip", gradients, scale));
+  gradient_report const report = measure_list_on(executor, gradients);
+  make.factor = clip_factor(report.norm(), max_norm);
+  if (report.nonfinite != 0 || lanes::bits(make.factor) == lanes::bits(1.0f)) return report;
+  std::uint32_t number = 0;
+  for (auto const& t : gradients) scale(executor, t, number++);
+  return report;
+}
+
+}  // namespace LOWP_UNIT
 
 }  // namespace detail
 
