@@ -273,6 +273,12 @@ TEST(Refusals, ReachEveryRankBeforeAnythingIsWritten) {
                  [&] { world.reduce_scatter(is_last ? none : good, sum, wire); });
   for (float x : sum) EXPECT_EQ(x, -7);
   for (float x : big) EXPECT_EQ(x, -7);
+  std::span<float> const inside = std::span(good[1]).last(own);
+  std::string const overlap = "reduce_scatter: leaf 1 (2400 bytes) and total (" +
+                              std::to_string(4 * own) + " bytes) overlap: ";
+  expect_refusal(world, overlap, elsewhere,
+                 [&] { world.reduce_scatter(good, is_last ? inside : std::span(sum), wire); });
+  for (float x : good[1]) EXPECT_EQ(x, 1);
 
   if (world.size() == 1) return;
   std::vector<leaf> const longer(1, leaf(601));
@@ -285,11 +291,21 @@ TEST(Refusals, ReachEveryRankBeforeAnythingIsWritten) {
     std::vector<bfloat16> whole(is_last ? 601 : 600);
     world.all_gather(whole);
   });
+  std::string const formats = "formats differ: rank 0 has bfloat16; rank " + last + " has float16";
+  expect_refusal(world, formats, formats, [&] {
+    if (is_last) {
+      std::vector<float16> whole(600);
+      world.all_gather(whole);
+    } else {
+      std::vector<bfloat16> whole(600);
+      world.all_gather(whole);
+    }
+  });
   // Expects an error with the words of both wires.
   auto const differ = [&](auto const& others, std::string const& words, auto const& mine,
                           std::string const& words_of_mine) {
     std::string const text =
-        "wires differ: rank 0 has " + words + "; rank " + last + " has " + words_of_mine;
+        "formats differ: rank 0 has " + words + "; rank " + last + " has " + words_of_mine;
     expect_refusal(world, text, text, [&] {
       if (is_last)
         world.reduce_scatter(good, sum, mine);

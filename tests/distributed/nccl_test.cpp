@@ -111,6 +111,9 @@ TEST(Nccl, RefusesByName) {
   EXPECT_EQ(refused(leaves, total), name + "scratch has 1024 bytes, and needs " +
                                         std::to_string(2 * 2 * world.size() * 1024 + 512));
   EXPECT_EQ(refused(leaves, longer).rfind(name + "total has ", 0), 0u);
+  std::span<float> inside(leaves[1].data(), total.size());
+  if (!inside.empty())
+    EXPECT_EQ(refused(leaves, inside).rfind(name + "leaf 1 (2400 bytes) and total (", 0), 0u);
   leaves.clear();
   EXPECT_EQ(refused(leaves, total), name + "there is no leaf");
 }
