@@ -6,9 +6,12 @@
 #include <lowp/lowp.hpp>
 #include <lowp/mpi.hpp>
 
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -28,8 +31,11 @@ class mpi_session : public testing::Environment {
   void SetUp() override {
     MPI_Init(nullptr, nullptr);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    last.emplace(MPI_COMM_WORLD);
   }
+  // The communicator outlives MPI, and then leaves it alone.
   void TearDown() override { MPI_Finalize(); }
+  std::optional<mpi::communicator> last;
 };
 testing::Environment* const session = testing::AddGlobalTestEnvironment(new mpi_session);
 
@@ -279,6 +285,19 @@ TEST(Refusals, ReachEveryRankBeforeAnythingIsWritten) {
   expect_refusal(world, overlap, elsewhere,
                  [&] { world.reduce_scatter(good, is_last ? inside : std::span(sum), wire); });
   for (float x : good[1]) EXPECT_EQ(x, 1);
+  std::string const many = std::to_string((1 << 21) / world.size() + 1) + " leaves of " +
+                           std::to_string(world.size()) + " ranks are too many for one message";
+  expect_refusal(world, many, many, [&] {
+    auto const nothing = [](int) { return std::span<float const>(); };
+    world.reduce_scatter(
+        std::views::iota(0, (1 << 21) / world.size() + 1) | std::views::transform(nothing),
+        std::span<float>(), wire);
+  });
+  std::string const vast = is_last ? "whole has 549755813632 elements, beyond 256 * INT_MAX"
+                                   : "all_gather: rank " + last;
+  expect_refusal(world, vast, vast, [&] {
+    world.all_gather(std::span(sum.data(), is_last ? 256 * std::size_t{INT_MAX} : 600));
+  });
 
   if (world.size() == 1) return;
   std::vector<leaf> const longer(1, leaf(601));
@@ -360,6 +379,18 @@ TEST(Refusals, NameSettingsThatAreWrongOrDiffer) {
 }
 
 TEST(Refusals, NameTheFunctionOfMpi) {
+  MPI_Comm fatal = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &fatal);
+  MPI_Comm_set_errhandler(fatal, MPI_ERRORS_ARE_FATAL);
+  try {
+    lowp::amax one;
+    mpi::communicator(fatal).merge(std::span(&one, std::size_t{1} << 31));
+    ADD_FAILURE();
+  } catch (mpi::error const& failed) {
+    EXPECT_EQ(std::string(failed.what()).rfind("MPI_Allreduce: MPI_ERR_COUNT", 0), 0u)
+        << failed.what();
+  }
+  MPI_Comm_free(&fatal);
   try {
     mpi::communicator world(MPI_COMM_NULL);
     ADD_FAILURE();

@@ -3,9 +3,12 @@
 // No damage to a header is ever accepted as something inconsistent.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <lowp/safetensors.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +22,18 @@
 #include <vector>
 
 #include "support/scratch.hpp"
+
+namespace {
+std::vector<int> errors_of_pread;  // of the next calls
+}  // namespace
+
+// The program's own definition goes before the C library's.
+extern "C" ssize_t pread(int descriptor, void* bytes, std::size_t size, off_t offset) {
+  if (errors_of_pread.empty()) return ::syscall(SYS_pread64, descriptor, bytes, size, offset);
+  errno = errors_of_pread.front();
+  errors_of_pread.erase(errors_of_pread.begin());
+  return -1;
+}
 
 namespace {
 
@@ -453,6 +468,37 @@ TEST_F(safetensors_damage, after_opening_is_found_in_reading) {
     EXPECT_TRUE(says(refusal_of([&] { static_cast<void>(file.read<std::uint8_t>(file.at("s"))); }),
                      "tensor 's': the file has been cut to " + std::to_string(size) + " bytes"));
   }
+}
+
+TEST_F(safetensors_damage, of_the_disk_is_told) {
+  const st::file file(path);
+  const auto refusal = [&] {
+    return refusal_of([&] { static_cast<void>(file.read<std::uint8_t>(file.at("s"))); });
+  };
+  errors_of_pread = {EINTR, EINTR};
+  EXPECT_EQ(refusal(), "not refused");
+  errors_of_pread = {EIO};
+  EXPECT_TRUE(says(refusal(), "tensor 's' cannot be read: Input/output error"));
+}
+
+TEST_F(safetensors_file, can_be_assigned_and_is_closed) {
+  const auto next_descriptor = [] {
+    const int next = ::dup(0);
+    ::close(next);
+    return next;
+  };
+  const int before = next_descriptor();
+  for (const float value : {1.0F, 2.0F}) {
+    st::writer out(folder.file(std::to_string(value)), {{.name = "w"}});
+    out.append("w", std::span(&value, 1));
+    out.finish();
+  }
+  {
+    st::file file(folder.file(std::to_string(1.0F)));
+    file = st::file(folder.file(std::to_string(2.0F)));
+    EXPECT_EQ(file.read<float>(file.at("w")), std::vector{2.0F});
+  }
+  EXPECT_EQ(next_descriptor(), before);
 }
 
 TEST_F(safetensors_damage, of_a_request_is_refused) {
