@@ -137,7 +137,7 @@ inline unpacked unpack_decimal(decimal const& d) {
   return u;
 }
 
-/// Returns the exact decimal of a positive finite number that is no smaller than the smallest double.
+/// Returns the exact decimal of a finite number that is no smaller than the smallest double.
 inline decimal exact_decimal(unpacked const& u) {
   decimal d;
   std::uint64_t significand = u.significand;
