@@ -595,7 +595,7 @@ TEST(checkpoint_scalars, are_read_whole_or_refused) {
   float x = 0;
   for (const char* text :
        {"", " 1", "1 ", "1,5", "0x1p3", "nan", "nan(0x)", "nan(0x7fc00000", "nan(0x3f800000)",
-        "nan(0x17fc00000)", "1e999", "1e-999", "1e39", "1e-46"})
+        "nan(0x17fc00000)", "nan(0x7fc00000z)", "1e999", "1e-999", "1e39", "1e-46"})
     EXPECT_FALSE(parse_scalar(text, &x)) << text;
   EXPECT_TRUE(parse_scalar("1e-3", &x));
   bool b = false;
