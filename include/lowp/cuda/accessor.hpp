@@ -158,7 +158,7 @@ class accessor {
   KernelOperand const& operand_;
   T* data_;
   detail::random_origin origin_;
-  chunk<T> before_[Rows], after_;
+  chunk<T> before_[std::size_t{Rows}], after_;
 };
 
 }  // namespace lowp::cuda
