@@ -32,6 +32,7 @@ case $level in
     wish libomp-14-dev ../lib/llvm-14/lib/libarcher.so
     wish qemu-user qemu-aarch64
     wish g++-aarch64-linux-gnu aarch64-linux-gnu-g++
+    wish g++-i686-linux-gnu i686-linux-gnu-g++
     wish g++-s390x-linux-gnu s390x-linux-gnu-g++
     wish clang-format-19 clang-format-19
     wish libopenmpi-dev mpicxx

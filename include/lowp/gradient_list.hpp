@@ -23,9 +23,7 @@ struct clip_operation : operation<Executor> {
     requires returns_values<Executor>
   LOWP_HOST_FN gradient_report operator()(L const& gradients, double max_norm,
                                           R rounding = {}) const {
-    gradient_report report;
-    this->executor.refuse_if(clip_on(this->executor, gradients, max_norm, report, rounding));
-    return report;
+    return clip_on(this->executor, gradients, max_norm, rounding);
   }
 };
 

@@ -43,9 +43,10 @@ struct unscale_operation : operation<Executor> {
     unscale_on(this->executor, g, inverse_scale, report, rounding, policy);
   }
   template <output_list L, span_rounding R = nearest_even>
+    requires returns_values<Executor>
   LOWP_HOST_FN void operator()(L const& gradients, loss_scaler& scaler, gradient_report& report,
                                R rounding = {}) const {
-    this->executor.refuse_if(unscale_list_on(this->executor, gradients, scaler, report, rounding));
+    unscale_list_on(this->executor, gradients, scaler, report, rounding);
   }
 };
 

@@ -2,6 +2,7 @@
 // tree_add: one call for a whole model, as with the trees of jochastic in JAX.
 #pragma once
 
+#include <lowp/ops/fused_add.hpp>
 #include <lowp/train/tree_add.hpp>
 
 namespace lowp {
@@ -28,8 +29,9 @@ struct tree_add_operation : operation<Executor> {
                      as_of_one_tensor<Outcome>...>
   LOWP_HOST_FN void operator()(Model const& model, float alpha, Updates const& updates,
                                R&& rounding = {}, Outcome&&... outcome) const {
-    this->executor.refuse_if(
-        tree_add_on(this->executor, model, alpha, updates, rounding, outcome...));
+    this->executor.refuse_if(unlike(model, updates));
+    call_list_on<fused_add_operation>(this->executor, pairs_of(model, updates), alpha, rounding,
+                                      outcome...);
   }
 };
 

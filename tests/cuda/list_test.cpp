@@ -10,6 +10,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "simulated_grid.hpp"
@@ -59,15 +60,33 @@ struct model {
   std::vector<guarded<float>> m, v;
 };
 
-template <class... Rest>
-std::string update_list(simulated_grid& grid, const adamw_list& list, std::uint32_t stride,
-                        const lowp::adamw& optimizer, Rest&&... rest) {
-  return lowp::cuda::run_list(grid, "update", list, stride,
+// Does what lowp::cuda::x(stream, list, rest...) does.
+template <template <class> class Operation, class List, class... Rest>
+std::string call(simulated_grid& grid, const List& list, std::uint32_t stride, Rest&&... rest) {
+  return lowp::cuda::run_list(grid, List::value_type::function, list, stride,
                               [&](const auto& executor, const auto& t) {
-                                return refusal_of<lowp::detail::update_operation>(
-                                    executor, t.p, t.g, t.m, t.v, optimizer, rest...);
+                                using on = std::remove_cvref_t<decltype(executor)>;
+                                std::apply(Operation<on>{{executor}}, t.arguments(rest...));
                               });
 }
+template <class List, class... Rest>
+std::string update_list(simulated_grid& grid, const List& list, std::uint32_t stride,
+                        Rest&&... rest) {
+  return call<lowp::detail::update_operation>(grid, list, stride, rest...);
+}
+template <class List, class... Rest>
+std::string add_list(simulated_grid& grid, const List& list, Rest&&... rest) {
+  return call<lowp::detail::fused_add_operation>(grid, list, 0, rest...);
+}
+
+// `requires` sees which lists an operation takes, also an operation that takes none.
+template <template <class> class Operation, class List, class... Rest>
+concept takes =
+    lowp::detail::takes_each<Operation<lowp::cuda::on_grid<simulated_grid>>, List, Rest...>;
+static_assert(takes<lowp::detail::update_operation, adamw_list, lowp::adamw, int>);
+static_assert(!takes<lowp::detail::update_operation, adamw_list, lowp::sgd, int>);
+static_assert(!takes<lowp::detail::fused_add_operation, adamw_list, float>);
+static_assert(!takes<lowp::detail::cast_operation, adamw_list>);
 
 // Tensor i has i added to the tensor number of the stream.
 lowp::stochastic mode_of(std::size_t tensor) {
@@ -124,14 +143,13 @@ TEST(cuda_list, of_storages_has_the_bits_of_each_tensor_alone) {
                  lowp::adamw{}, 4, mode_of(i));
   }
   simulated_grid grid(32, 2);
-  ASSERT_EQ(lowp::cuda::run_list(grid, "update", list, 0,
-                                 [&](const auto& executor, const auto& t) {
-                                   return refusal_of<lowp::detail::update_operation>(
-                                       executor, t.p, t.g, t.m, t.v, lowp::adamw{}, 4, mode_of(0));
-                                 }),
-            "");
+  ASSERT_EQ(update_list(grid, list, 0, lowp::adamw{}, 4, mode_of(0)), "");
   for (std::size_t i = 0; i < alone.size(); ++i)
     EXPECT_TRUE(together[i] == alone[i]) << "tensor " << i;
+
+  list[4].m.scales = std::span(together[2].scales).last(2);
+  EXPECT_EQ(update_list(grid, list, 0, lowp::adamw{}, 4, mode_of(0)),
+            "update: tensors 2 and 4 share memory that is written");
 }
 
 TEST(cuda_list, reports_on_all_or_on_each) {
@@ -171,12 +189,7 @@ TEST(cuda_list, is_split_where_the_parameters_of_a_kernel_end) {
   for (std::size_t i = 0; i < tensors; ++i)
     list.push_back({std::span(p).subspan(16 * i, 16), std::span(u).subspan(16 * i, 16)});
   simulated_grid grid(1);
-  ASSERT_EQ(lowp::cuda::run_list(grid, "fused_add", list, 0,
-                                 [&](const auto& executor, const auto& t) {
-                                   return refusal_of<lowp::detail::fused_add_operation>(
-                                       executor, t.p, 1.0F, t.u);
-                                 }),
-            "");
+  ASSERT_EQ(add_list(grid, list, 1.0F), "");
   for (const bfloat16 x : p) ASSERT_EQ(x, bfloat16(1.25F));
   EXPECT_LE(grid.parameter_bytes, lowp::cuda::parameter_bytes);
   EXPECT_GE(grid.launches, 2);
@@ -206,7 +219,7 @@ TEST(cuda_list, refuses_before_anything_is_launched) {
   list[4].g = list[4].g.first(list[4].g.size() - 1);
   const std::string sizes = update_list(grid, list, 0, lowp::adamw{}, 4, lowp::nearest_even{});
   EXPECT_NE(sizes.find("sizes differ"), std::string::npos) << sizes;
-  EXPECT_NE(sizes.find("in tensor 4 of the list"), std::string::npos) << sizes;
+  EXPECT_NE(sizes.find("in tensor 4"), std::string::npos) << sizes;
 
   list = tensors.list();
   list[2].p = list[1].p;  // tied weights
@@ -214,7 +227,7 @@ TEST(cuda_list, refuses_before_anything_is_launched) {
   list[2].m = list[1].m;
   list[2].v = list[1].v;
   EXPECT_EQ(update_list(grid, list, 0, lowp::adamw{}, 4, lowp::nearest_even{}),
-            "update: tensors 1 and 2 of the list share memory that is written");
+            "update: tensors 1 and 2 share memory that is written");
 
   list = tensors.list();
   const std::string step = update_list(grid, list, 0, lowp::adamw{}, 0, lowp::nearest_even{});
@@ -230,21 +243,38 @@ TEST(cuda_list, shares_what_is_only_read) {
   const std::vector<float> u(30, 0.5F);
   const std::vector<lowp::cuda::fused_add_tensor<float, float>> list{{a, u}, {b, u}};
   simulated_grid grid(4);
-  ASSERT_EQ(lowp::cuda::run_list(grid, "fused_add", list, 0,
-                                 [&](const auto& executor, const auto& t) {
-                                   return refusal_of<lowp::detail::fused_add_operation>(
-                                       executor, t.p, 2.0F, t.u);
-                                 }),
-            "");
+  ASSERT_EQ(add_list(grid, list, 2.0F), "");
   EXPECT_EQ(a, std::vector<float>(30, 2.0F));
   EXPECT_EQ(b, a);
 }
 
 TEST(cuda_list, may_be_empty) {
   simulated_grid grid(4);
-  EXPECT_EQ(update_list(grid, {}, 0, lowp::adamw{}, 1, lowp::nearest_even{}), "");
-  model empty(1);
+  std::vector<bfloat16> p;
+  std::vector<float> v;
+  for (const adamw_list& list : {adamw_list{}, adamw_list{{p, p, v, v}}}) {
+    EXPECT_EQ(update_list(grid, list, 0, lowp::adamw{}, 1, lowp::nearest_even{}), "");
+    EXPECT_EQ(update_list(grid, list, 0, lowp::adamw{}, 0, lowp::nearest_even{}),
+              "update: adamw: step is 0, and counts from 1");
+  }
   EXPECT_EQ(grid.launches, 0);
+}
+
+// The processor's list and single calls draw the same.
+TEST(cuda_list, draws_for_each_slot_of_each_tensor) {
+  constexpr std::size_t tensors = 3;
+  model alone(tensors);
+  model together(tensors);
+  model on_processor(tensors);
+  const auto modes = [](std::size_t tensor) { return lowp::per_slot{.param = mode_of(tensor)}; };
+  for (std::size_t i = 0; i < tensors; ++i)
+    lowp::update(alone.p[i].span(), alone.g[i].span(), alone.m[i].span(), alone.v[i].span(),
+                 lowp::adamw{}, 4, modes(i));
+  simulated_grid grid(4, 5);
+  ASSERT_EQ(update_list(grid, together.list(), 0, lowp::adamw{}, 4, modes(0)), "");
+  lowp::update(on_processor.list(), lowp::adamw{}, 4, modes(0));
+  EXPECT_TRUE(together == alone);
+  EXPECT_TRUE(on_processor == alone);
 }
 
 }  // namespace

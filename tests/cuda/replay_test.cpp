@@ -87,8 +87,9 @@ TEST(cuda_replay, of_a_list_gives_each_tensor_its_stream) {
   simulated_grid grid(2);
   ASSERT_EQ(lowp::cuda::run_list(grid, "update", list, 0,
                                  [&](const auto& executor, const auto& t) {
-                                   return refusal_of<lowp::detail::update_operation>(
-                                       executor, t.p, t.g, lowp::sgd{.lr = 1}, stored(state),
+                                   using on_executor = std::remove_cvref_t<decltype(executor)>;
+                                   lowp::detail::update_operation<on_executor>{{executor}}(
+                                       t.p, t.g, lowp::sgd{.lr = 1}, stored(state),
                                        lowp::stochastic{.seed = 1});
                                  }),
             "");

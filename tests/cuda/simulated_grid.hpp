@@ -247,11 +247,18 @@ class grid_with {
 using simulated_grid = grid_with<documented_conversions>;
 using simulated_grid_without_conversions = grid_with<no_conversions>;
 
+// An executor that keeps the error text of a refused call.
+template <class Executor>
+struct remembering : Executor {
+  std::string& wrong;
+  void refuse_if(const lowp::detail::error_text& what) const { wrong = what; }
+};
+
 // Runs an operation, and returns the error text of a refused call.
 template <template <class> class Operation, class Executor, class... Arguments>
 std::string refusal_of(const Executor& executor, Arguments&&... arguments) {
-  lowp::detail::error_text wrong;
-  Operation<lowp::detail::remembering<Executor>>{{{executor, wrong}}}(
+  std::string wrong;
+  Operation<remembering<Executor>>{{{executor, wrong}}}(
       std::forward<Arguments>(arguments)...);
   return wrong;
 }

@@ -6,9 +6,12 @@
 #include <lowp/lowp.hpp>
 #include <lowp/mpi.hpp>
 
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -28,8 +31,11 @@ class mpi_session : public testing::Environment {
   void SetUp() override {
     MPI_Init(nullptr, nullptr);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    last.emplace(MPI_COMM_WORLD);
   }
+  // The communicator outlives MPI, and then leaves it alone.
   void TearDown() override { MPI_Finalize(); }
+  std::optional<mpi::communicator> last;
 };
 testing::Environment* const session = testing::AddGlobalTestEnvironment(new mpi_session);
 
@@ -273,6 +279,25 @@ TEST(Refusals, ReachEveryRankBeforeAnythingIsWritten) {
                  [&] { world.reduce_scatter(is_last ? none : good, sum, wire); });
   for (float x : sum) EXPECT_EQ(x, -7);
   for (float x : big) EXPECT_EQ(x, -7);
+  std::span<float> const inside = std::span(good[1]).last(own);
+  std::string const overlap = "reduce_scatter: leaf 1 (2400 bytes) and total (" +
+                              std::to_string(4 * own) + " bytes) overlap: ";
+  expect_refusal(world, overlap, elsewhere,
+                 [&] { world.reduce_scatter(good, is_last ? inside : std::span(sum), wire); });
+  for (float x : good[1]) EXPECT_EQ(x, 1);
+  std::string const many = std::to_string((1 << 21) / world.size() + 1) + " leaves of " +
+                           std::to_string(world.size()) + " ranks are too many for one message";
+  expect_refusal(world, many, many, [&] {
+    auto const nothing = [](int) { return std::span<float const>(); };
+    world.reduce_scatter(
+        std::views::iota(0, (1 << 21) / world.size() + 1) | std::views::transform(nothing),
+        std::span<float>(), wire);
+  });
+  std::string const vast = is_last ? "whole has 549755813632 elements, beyond 256 * INT_MAX"
+                                   : "all_gather: rank " + last;
+  expect_refusal(world, vast, vast, [&] {
+    world.all_gather(std::span(sum.data(), is_last ? 256 * std::size_t{INT_MAX} : 600));
+  });
 
   if (world.size() == 1) return;
   std::vector<leaf> const longer(1, leaf(601));
@@ -285,11 +310,21 @@ TEST(Refusals, ReachEveryRankBeforeAnythingIsWritten) {
     std::vector<bfloat16> whole(is_last ? 601 : 600);
     world.all_gather(whole);
   });
+  std::string const formats = "formats differ: rank 0 has bfloat16; rank " + last + " has float16";
+  expect_refusal(world, formats, formats, [&] {
+    if (is_last) {
+      std::vector<float16> whole(600);
+      world.all_gather(whole);
+    } else {
+      std::vector<bfloat16> whole(600);
+      world.all_gather(whole);
+    }
+  });
   // Expects an error with the words of both wires.
   auto const differ = [&](auto const& others, std::string const& words, auto const& mine,
                           std::string const& words_of_mine) {
     std::string const text =
-        "wires differ: rank 0 has " + words + "; rank " + last + " has " + words_of_mine;
+        "formats differ: rank 0 has " + words + "; rank " + last + " has " + words_of_mine;
     expect_refusal(world, text, text, [&] {
       if (is_last)
         world.reduce_scatter(good, sum, mine);
@@ -344,6 +379,18 @@ TEST(Refusals, NameSettingsThatAreWrongOrDiffer) {
 }
 
 TEST(Refusals, NameTheFunctionOfMpi) {
+  MPI_Comm fatal = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &fatal);
+  MPI_Comm_set_errhandler(fatal, MPI_ERRORS_ARE_FATAL);
+  try {
+    lowp::amax one;
+    mpi::communicator(fatal).merge(std::span(&one, std::size_t{1} << 31));
+    ADD_FAILURE();
+  } catch (mpi::error const& failed) {
+    EXPECT_EQ(std::string(failed.what()).rfind("MPI_Allreduce: MPI_ERR_COUNT", 0), 0u)
+        << failed.what();
+  }
+  MPI_Comm_free(&fatal);
   try {
     mpi::communicator world(MPI_COMM_NULL);
     ADD_FAILURE();

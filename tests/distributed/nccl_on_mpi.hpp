@@ -10,6 +10,8 @@
 #include <vector>
 
 inline std::vector<MPI_Request> requests;
+inline bool is_group = false;
+inline int sends = 0;
 
 inline ncclResult_t answer(int code) { return code == MPI_SUCCESS ? ncclSuccess : ncclSystemError; }
 
@@ -24,15 +26,22 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
   if (comm == nullptr) return ncclInvalidArgument;
   return answer(MPI_Comm_rank(MPI_COMM_WORLD, rank));
 }
-ncclResult_t ncclGroupStart() { return ncclSuccess; }
+ncclResult_t ncclGroupStart() {
+  is_group = true;
+  return ncclSuccess;
+}
 ncclResult_t ncclGroupEnd() {
+  is_group = false;
   int const code =
       MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   requests.clear();
   return answer(code);
 }
+// Messages to several ranks need a group: NCCL's could wait for each other without one.
 ncclResult_t ncclSend(const void* data, size_t count, ncclDataType_t, int peer, ncclComm_t,
                       cudaStream_t) {
+  if (!is_group) return ncclInvalidUsage;
+  ++sends;
   return answer(MPI_Isend(data, static_cast<int>(count), MPI_BYTE, peer, 0, MPI_COMM_WORLD,
                           &requests.emplace_back()));
 }
@@ -43,6 +52,7 @@ ncclResult_t ncclRecv(void* data, size_t count, ncclDataType_t, int peer, ncclCo
 }
 ncclResult_t ncclBroadcast(const void*, void* data, size_t count, ncclDataType_t, int root,
                            ncclComm_t, cudaStream_t) {
+  if (!is_group) return ncclInvalidUsage;
   return answer(MPI_Bcast(data, static_cast<int>(count), MPI_BYTE, root, MPI_COMM_WORLD));
 }
 ncclResult_t ncclAllReduce(const void*, void* data, size_t count, ncclDataType_t type,

@@ -35,7 +35,8 @@ struct grid_on_stream : lowp_test::simulated_grid_without_conversions {
     }
   };
   explicit grid_on_stream(cudaStream_t) {}
-  outcome_of_grid outcome() const { return {refused}; }
+  outcome_of_grid outcome() const { return {--good_outcomes < 0 ? "a kernel failed" : refused}; }
+  static inline int good_outcomes = 1 << 30;  // for a test to set
 };
 using communicator = lowp::nccl::basic_communicator<grid_on_stream>;
 
@@ -90,6 +91,25 @@ TEST(Nccl, GathersInPlaceAndMergesMaxima) {
   EXPECT_EQ(flag, 1u);
 }
 
+// Once before the codes are sent, and once for the sums.
+TEST(Nccl, SaysThatAKernelFailed) {
+  std::vector<std::byte> scratch(1 << 20);
+  communicator const world(some_comm(), nullptr, scratch);
+  std::vector<float> leaf(5000), total(world.shard_of(leaf.size()).size);
+  auto const said = [&](int good_outcomes) {
+    grid_on_stream::good_outcomes = good_outcomes;
+    std::string const refusal =
+        refusal_of([&] { world.reduce_scatter(leaf, total, lowp::wire<float>()); });
+    grid_on_stream::good_outcomes = 1 << 30;
+    return refusal;
+  };
+  sends = 0;
+  EXPECT_EQ(said(0), "a kernel failed");
+  EXPECT_EQ(sends, 0);
+  EXPECT_EQ(said(1), "a kernel failed");
+  EXPECT_EQ(said(2), "not refused");
+}
+
 TEST(Nccl, RefusesByName) {
   std::vector<std::byte> scratch(1024);
   EXPECT_EQ(refusal_of([&] { communicator(some_comm(), nullptr, scratch, 7); }),
@@ -111,6 +131,10 @@ TEST(Nccl, RefusesByName) {
   EXPECT_EQ(refused(leaves, total), name + "scratch has 1024 bytes, and needs " +
                                         std::to_string(2 * 2 * world.size() * 1024 + 512));
   EXPECT_EQ(refused(leaves, longer).rfind(name + "total has ", 0), 0u);
+  std::span<float> inside(leaves[1].data(), total.size());
+  if (!inside.empty()) {
+    EXPECT_EQ(refused(leaves, inside).rfind(name + "leaf 1 (2400 bytes) and total (", 0), 0u);
+  }
   leaves.clear();
   EXPECT_EQ(refused(leaves, total), name + "there is no leaf");
 }

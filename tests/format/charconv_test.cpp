@@ -114,7 +114,8 @@ TEST(from_chars, takes_what_no_double_holds) {
   EXPECT_EQ(read<lowp::bfloat16>("-1e-999999999999999999").bits(), 0x8000);
   EXPECT_EQ(read<lowp::bfloat16>("0." + std::string(400, '0') + "1e401").bits(), 0x3f80);
   EXPECT_EQ(read<lowp::float8_e5m2>("inf").bits(), 0x7c);
-  EXPECT_TRUE(isnan(read<lowp::float8_e5m2>("nan")));
+  EXPECT_EQ(read<lowp::float8_e5m2>("nan").bits(), 0x7e);
+  EXPECT_EQ(read<lowp::bfloat16>("-nan(1)").bits(), 0xffc0);
 }
 
 // Exponents at and beyond the ends of 64 bits, and digits that move the point back into the range.

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -25,7 +26,7 @@ namespace {
 std::vector<std::string> calls;
 
 // The errors of the next calls, 0 for none; and a pwrite that writes a byte at most.
-std::vector<int> errors_of_pwrite, errors_of_fsync;
+std::vector<int> errors_of_pwrite, errors_of_fsync, errors_of_close;
 bool writes_bytewise = false;
 
 int next_of(std::vector<int>& errors) {
@@ -49,6 +50,12 @@ extern "C" int fsync(int descriptor) {
   ::fstat(descriptor, &what);
   calls.emplace_back(S_ISDIR(what.st_mode) ? "fsync folder" : "fsync file");
   return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
+extern "C" int close(int descriptor) {
+  calls.emplace_back("close");
+  ::syscall(SYS_close, descriptor);
+  errno = next_of(errors_of_close);
+  return errno == 0 ? 0 : -1;
 }
 extern "C" int rename(const char* from, const char* to) noexcept {
   calls.emplace_back("rename");
@@ -101,7 +108,9 @@ TEST(atomic_file, without_commit_is_nothing) {
     lowp::atomic_file file(folder.file("a"));
     file.write_at(0, bytes_of(new_text));
     EXPECT_EQ(folder.names().size(), 2U);
+    calls.clear();
   }
+  EXPECT_EQ(calls, std::vector<std::string>{"close"});
   EXPECT_EQ(contents(folder.file("a")), old_text);
   EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
 }
@@ -116,6 +125,28 @@ TEST(atomic_file, two_at_a_time_are_two) {
   EXPECT_EQ(contents(folder.file("a")), "second");
   first.commit();
   EXPECT_EQ(contents(folder.file("a")), "first");
+}
+
+// The later one has the neighbour's name again.
+TEST(atomic_file, done_or_failed_ends_without_harm_to_a_later_one) {
+  const scratch_folder folder;
+  for (const int error : {0, EIO}) {
+    std::optional<lowp::atomic_file> first(folder.file("a"));
+    errors_of_fsync = {error};
+    try {
+      first->commit();
+      EXPECT_EQ(error, 0);
+    } catch (const std::system_error&) {
+      EXPECT_NE(error, 0);
+    }
+    lowp::atomic_file second(folder.file("a"));
+    const auto names = folder.names();
+    first.reset();
+    EXPECT_EQ(folder.names(), names);
+    second.write_at(0, bytes_of(new_text));
+    second.commit();
+    EXPECT_EQ(contents(folder.file("a")), new_text);
+  }
 }
 
 TEST(atomic_file, keeps_permissions_and_links) {
@@ -138,7 +169,8 @@ TEST(atomic_file, is_on_the_disk_before_it_has_the_name) {
   set_contents(folder.file("a"), old_text);
   calls.clear();
   save(folder.file("a"));
-  EXPECT_EQ(calls, (std::vector<std::string>{"fsync file", "rename", "fsync folder"}));
+  EXPECT_EQ(calls,
+            (std::vector<std::string>{"fsync file", "close", "rename", "fsync folder", "close"}));
 }
 
 TEST(atomic_file, is_private_until_it_has_the_name) {
@@ -194,6 +226,7 @@ TEST(atomic_file, takes_names_of_any_length) {
   EXPECT_EQ(folder.names().size(), 5U);
   EXPECT_NE(refusal_of(folder.file(std::string(256, 'n'))).find("name too long"),
             std::string::npos);
+  EXPECT_THROW(lowp::atomic_file(folder.file(std::string(256, 'n'))), std::system_error);
   EXPECT_EQ(folder.names().size(), 5U);
 }
 
@@ -242,7 +275,7 @@ TEST(atomic_file, refuses_a_file_that_may_not_be_written) {
   const std::string path = folder.file("a");
   set_contents(path, old_text);
   fs::permissions(folder.file(""), fs::perms::all);
-  const auto save_as_somebody = [&](bool only_in_effect) {
+  const auto save_as_somebody = [&](bool only_in_effect, const char* refusal) {
     const pid_t child = ::fork();
     if (child != 0) return end_of(child);
     constexpr unsigned nobody = 65534;
@@ -251,20 +284,21 @@ TEST(atomic_file, refuses_a_file_that_may_not_be_written) {
                              (only_in_effect ? ::seteuid(nobody) : ::setuid(nobody)) == 0);
     if (!changed) ::_exit(2);
     save_and_exit([&] {
-      if (refusal_of(path).find("Permission denied") != std::string::npos)
-        throw std::runtime_error("refused");
+      if (refusal_of(path).find(refusal) != std::string::npos) throw std::runtime_error("refused");
     });
   };
   fs::permissions(path, fs::perms::owner_read);
   for (const bool only_in_effect : {false, true}) {
-    const end how = save_as_somebody(only_in_effect);
+    const end how = save_as_somebody(only_in_effect, "Permission denied");
     if (how == end::unknown) GTEST_SKIP() << "nobody else can be asked here";
     EXPECT_EQ(how, end::refused);
     EXPECT_EQ(contents(path), old_text);
     EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
   }
   fs::permissions(path, static_cast<fs::perms>(0666));
-  EXPECT_EQ(save_as_somebody(false), end::saved);
+  fs::permissions(folder.file(""), static_cast<fs::perms>(0333));  // cannot be synchronized
+  EXPECT_EQ(save_as_somebody(false, "cannot write"), end::saved);
+  fs::permissions(folder.file(""), fs::perms::all);
   EXPECT_EQ(contents(path), new_text);
 }
 
@@ -287,6 +321,12 @@ TEST(atomic_file, of_a_full_disk_is_the_old_one) {
   }
   errors_of_fsync = {EIO};  // a disk may tell of it only now
   EXPECT_NE(refusal_of(path).find("Input/output error"), std::string::npos);
+  errors_of_close = {EIO};  // or now
+  EXPECT_NE(refusal_of(path).find("Input/output error"), std::string::npos);
+  lowp::atomic_file incomplete(path);
+  errors_of_pwrite = {ENOSPC};
+  EXPECT_THROW(incomplete.write_at(0, bytes_of(new_text)), std::system_error);
+  EXPECT_THROW(incomplete.commit(), std::system_error);
   EXPECT_EQ(contents(path), old_text);
   EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
 

@@ -8,6 +8,7 @@
 #include <lowp/scale.hpp>
 #include <lowp/update.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -425,26 +426,38 @@ TYPED_TEST(checkpoint_format, is_read_by_name_and_as_older_files_have_it) {
   }
 }
 
-TYPED_TEST(checkpoint_format, has_no_code_beyond_its_bits) {
-  constexpr lowp::format F = TypeParam::descriptor;
+// Loads codes whose bits are all set, then files that have one more bit in one place.
+template <class T>
+void expect_no_code_beyond_its_bits() {
+  constexpr lowp::format F = T::descriptor;
+  constexpr std::size_t count = 1 << 17;
   const scratch_folder folder;
   const std::string path = folder.file("s");
-  std::vector<TypeParam> codes(1 << 17);
+  const T full = T::from_bits(static_cast<typename T::storage>(F.code_mask()));
+  std::vector<T> codes(count, full);
   lowp::checkpoint state;
   state.tensor("a", codes).save(path);
-  std::string file = contents(path);
-  for (const std::size_t place : {0, 1 << 16, (1 << 17) - 1}) {
+  codes.assign(count, T{});
+  state.load(path);
+  EXPECT_EQ(std::ranges::count(codes, full.bits(), &T::bits), count);
+  codes.assign(count, T{});
+  const std::string file = contents(path);
+  for (const std::size_t place : {std::size_t{0}, count / 2, count - 1}) {
     std::string wrong = file;
-    wrong[wrong.size() - codes.size() + place] = static_cast<char>(1 << (F.bits() % 8));
+    char& last = wrong[wrong.size() - (count - place) * sizeof(T) + sizeof(T) - 1];
+    last = static_cast<char>(last | 1 << F.bits() % 8);
     set_contents(path, wrong);
     EXPECT_EQ(refusal_of([&] { state.load(path); }),
-              F.bits() == 8 ? "not refused"
-                            : "lowp::checkpoint: '" + path + "': element " + std::to_string(place) +
-                                  " of tensor 'a' has more bits than the format '" +
-                                  lowp::detail::format_text(F) + "'");
-    EXPECT_EQ(codes[place].bits(), F.bits() == 8 ? 1U : 0U);
-    codes[place] = {};
+              "lowp::checkpoint: '" + path + "': element " + std::to_string(place) +
+                  " of tensor 'a' has more bits than the format '" + lowp::detail::format_text(F) +
+                  "': its last byte is " + std::to_string((2 << F.bits() % 8) - 1));
+    EXPECT_EQ(codes[place].bits(), 0U);
   }
+}
+TEST(checkpoint_codes, have_no_bits_beyond_their_format) {
+  expect_no_code_beyond_its_bits<user_e2m1fnuz>();
+  expect_no_code_beyond_its_bits<lowp::float6_e2m3fn>();
+  expect_no_code_beyond_its_bits<user_e5m4>();  // of two bytes
 }
 
 // A file that an older version wrote.
@@ -582,7 +595,7 @@ TEST(checkpoint_scalars, are_read_whole_or_refused) {
   float x = 0;
   for (const char* text :
        {"", " 1", "1 ", "1,5", "0x1p3", "nan", "nan(0x)", "nan(0x7fc00000", "nan(0x3f800000)",
-        "nan(0x17fc00000)", "1e999", "1e-999", "1e39", "1e-46"})
+        "nan(0x17fc00000)", "nan(0x7fc00000z)", "1e999", "1e-999", "1e39", "1e-46"})
     EXPECT_FALSE(parse_scalar(text, &x)) << text;
   EXPECT_TRUE(parse_scalar("1e-3", &x));
   bool b = false;
@@ -644,6 +657,11 @@ TEST(checkpoint_description, is_checked) {
   state.tensor("w", {2, 3}, w);
   EXPECT_EQ(refusal_of([&] { state.tensor("v", {2, 4}, w); }),
             "lowp::checkpoint: 'v' has 6 elements, but its shape is F32 [2, 4]");
+  std::vector<float> none;
+  EXPECT_EQ(refusal_of([&] { state.tensor("v", {1ULL << 32, 1ULL << 32}, none); }),
+            "lowp::checkpoint: 'v' has 0 elements, but its shape is F32 [4294967296, 4294967296]");
+  EXPECT_EQ(refusal_of([&] { state.tensor("v", {(1ULL << 63) + 3, 2}, w); }),
+            "lowp::checkpoint: 'v' has 6 elements, but its shape is F32 [9223372036854775811, 2]");
   EXPECT_EQ(refusal_of([&] { state.tensor("w", w); }), "lowp::checkpoint: 'w' is there twice");
   EXPECT_EQ(refusal_of([&] { state.scalar("w", x); }), "lowp::checkpoint: 'w' is there twice");
 }

@@ -55,6 +55,15 @@ TEST(streams, fail_where_there_is_no_number) {
     EXPECT_TRUE(in.fail()) << text;
     EXPECT_EQ(x, 7) << text;
   }
+  // A stream that failed before gives nothing away.
+  std::istringstream in("5");
+  in.setstate(std::ios_base::failbit);
+  bfloat16 x(7);
+  in >> x;
+  EXPECT_EQ(x, 7);
+  in.clear();
+  in >> x;
+  EXPECT_EQ(x, 5);
 }
 
 }  // namespace

@@ -3,9 +3,12 @@
 // No damage to a header is ever accepted as something inconsistent.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <lowp/safetensors.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +22,20 @@
 #include <vector>
 
 #include "support/scratch.hpp"
+
+namespace {
+std::vector<int> errors_of_pread;  // of the next calls
+bool reads_bytewise = false;
+}  // namespace
+
+// The program's own definition goes before the C library's.
+extern "C" ssize_t pread(int descriptor, void* bytes, std::size_t size, off_t offset) {
+  if (errors_of_pread.empty())
+    return ::syscall(SYS_pread64, descriptor, bytes, reads_bytewise ? 1 : size, offset);
+  errno = errors_of_pread.front();
+  errors_of_pread.erase(errors_of_pread.begin());
+  return -1;
+}
 
 namespace {
 
@@ -70,11 +87,11 @@ TEST_F(safetensors_file, holds_every_type) {
   const auto each = [&]<class... T>(std::type_identity<T>...) {
     (tensors.push_back({.name = std::string(name_of(st::dtype_of<T>)),
                         .type = st::dtype_of<T>,
-                        .shape = {sizeof values / sizeof(T)}}),
+                        .shape = {values.size()}}),
      ...);
     st::writer out(path, tensors, {{"format", "pt"}, {"", "\"\n\xc3\xa4"}});
     const auto elements = [&]<class U>(std::type_identity<U>) {
-      return std::span(reinterpret_cast<const U*>(values.data()), sizeof values / sizeof(U));
+      return std::span(reinterpret_cast<const U*>(values.data()), values.size());
     };
     (out.append(name_of(st::dtype_of<T>), elements(std::type_identity<T>{})), ...);
     out.finish();
@@ -89,9 +106,9 @@ TEST_F(safetensors_file, holds_every_type) {
     const auto check = [&]<class U>(std::type_identity<U>) {
       const st::tensor& t = file.at(name_of(st::dtype_of<U>));
       EXPECT_EQ(t.begin % sizeof(U), 0U) << t.name;
-      EXPECT_EQ(element_count(t), sizeof values / sizeof(U));
+      EXPECT_EQ(element_count(t), values.size());
       const std::vector<U> all = file.read<U>(t);
-      EXPECT_EQ(std::memcmp(all.data(), values.data(), sizeof values), 0) << t.name;
+      EXPECT_EQ(std::memcmp(all.data(), values.data(), values.size() * sizeof(U)), 0) << t.name;
       U piece[2];
       file.read(t, 1, std::span<U>(piece));
       EXPECT_EQ(std::memcmp(piece, all.data() + 1, sizeof piece), 0) << t.name;
@@ -135,6 +152,10 @@ TEST_F(safetensors_file, takes_what_is_right) {
                                 w + R"(,"z":{"data_offsets":[0,0],"shape":[0],"dtype":"BOOL"}})",
                             data + "1234")),
             "not refused");
+  std::string names;
+  const st::file sorted(path);
+  for (const st::tensor& t : sorted.tensors()) names += t.name;
+  EXPECT_EQ(names, "wzbnq") << "the order of the data";
 }
 
 TEST_F(safetensors_file, refuses_a_lying_length) {
@@ -455,6 +476,41 @@ TEST_F(safetensors_damage, after_opening_is_found_in_reading) {
   }
 }
 
+TEST_F(safetensors_damage, of_the_disk_is_told) {
+  const st::file file(path);
+  const auto refusal = [&] {
+    return refusal_of([&] { static_cast<void>(file.read<std::uint8_t>(file.at("s"))); });
+  };
+  errors_of_pread = {EINTR, EINTR};
+  EXPECT_EQ(refusal(), "not refused");
+  errors_of_pread = {EIO};
+  EXPECT_TRUE(says(refusal(), "tensor 's' cannot be read: Input/output error"));
+  const auto bytes = file.read<std::uint8_t>(file.at("s"));
+  reads_bytewise = true;
+  EXPECT_EQ(st::file(path).read<std::uint8_t>(file.at("s")), bytes);
+  reads_bytewise = false;
+}
+
+TEST_F(safetensors_file, can_be_assigned_and_is_closed) {
+  const auto next_descriptor = [] {
+    const int next = ::dup(0);
+    ::close(next);
+    return next;
+  };
+  const int before = next_descriptor();
+  for (const float value : {1.0F, 2.0F}) {
+    st::writer out(folder.file(std::to_string(value)), {{.name = "w"}});
+    out.append("w", std::span(&value, 1));
+    out.finish();
+  }
+  {
+    st::file file(folder.file(std::to_string(1.0F)));
+    file = st::file(folder.file(std::to_string(2.0F)));
+    EXPECT_EQ(file.read<float>(file.at("w")), std::vector{2.0F});
+  }
+  EXPECT_EQ(next_descriptor(), before);
+}
+
 TEST_F(safetensors_damage, of_a_request_is_refused) {
   st::file other(path);
   const st::file file(std::move(other));
@@ -471,6 +527,9 @@ TEST_F(safetensors_damage, of_a_request_is_refused) {
   EXPECT_TRUE(says(refusal_of([&] { file.read(t, ~std::uint64_t{0}, std::span<float>(out)); }),
                    "were asked for, and it has 6"));
   EXPECT_EQ(out, std::vector<float>(6, -1.0F));
+  std::byte piece[2]{};
+  EXPECT_TRUE(says(refusal_of([&] { file.read_bytes(t, 23, piece); }),
+                   "2 bytes from number 23 on were asked for, and it has 24"));
 }
 
 TEST_F(safetensors_file, is_not_written_wrong) {

@@ -180,6 +180,21 @@ TEST(gradients_in_storages, are_unscaled_and_measured) {
   }
 }
 
+// Both arrays are written.
+TEST(gradients_in_storages, are_refused_if_their_arrays_overlap) {
+  std::vector<lowp::bfloat16> x(3, lowp::bfloat16(1));
+  lowp::gradient_report report;
+  try {
+    lowp::unscale(lowp::kahan{x, std::span(x).first(3)}, 0.5F, report);
+    FAIL() << "taken";
+  } catch (const std::invalid_argument& refusal) {
+    EXPECT_STREQ(refusal.what(),
+                 "lowp::unscale: g (6 bytes) and g.compensation (6 bytes) overlap: "
+                 "g starts 0 bytes into g.compensation");
+  }
+  EXPECT_EQ(x, std::vector(3, lowp::bfloat16(1)));
+}
+
 TEST(gradients_of_floats, adds_to_what_is_in_the_report) {
   std::vector<float> g(10, 3.0F);
   lowp::gradient_report report;

@@ -104,7 +104,7 @@ FAULTS = [
     ("report/warp_sums.hpp", "magnitude >> (Below - at)", "magnitude", "cuda/census"),
     ("report/warp_sums.hpp", "if (at / Bits != number % Digits) return;", "if (at / Bits % 16 != number % 16) return;", "cuda/census"),
     ("report/warp_sums.hpp", "lanes::add(kept, other<Distance>(is_upper_one ? x[i] : x[i + Kept]))", "lanes::add(kept, other<Distance>(x[i]))", "cuda/census"),
-    ("measure/census/census_groups.hpp", "lanes::sub(sum, squares_) == x && lanes::sub(sum, x) == squares_", "true", "measure/census"),
+    ("measure/census/census_groups.hpp", "is_equal(lanes::sub(sum, squares_), x) && is_equal(lanes::sub(sum, x), squares_)", "true", "measure/census"),
     ("measure/census/census_groups.hpp", "2 * scaled.exponent() + 1023", "scaled.exponent() + 1023", "measure/census"),
     ("measure/census/census_thread.hpp", "if (signs >> 31 != 0) compare_errors();", "", "cuda/census"),
     ("measure/census/census_thread.hpp", "exponent = 2 * scaled.exponent();", "", "cuda/census"),
@@ -126,7 +126,7 @@ FAULTS = [
     # Watches.
     ("watch/weights.hpp", "weight.range.count == count", "true", "watch/weights"),
     ("watch/weights.hpp", "weight.range.max_abs.bits < watch_margin<To>", "true", "watch/weights"),
-    ("train/stall_watch.hpp", "requested > 0 && applied == 0 ? t.silent + 1 : 0", "applied == 0 ? t.silent + 1 : 0", "train/stall_watch"),
+    ("train/stall_watch.hpp", "requested > 0 && detail::is_equal(applied, 0.0) ? t.silent + 1 : 0", "applied == 0 ? t.silent + 1 : 0", "train/stall_watch"),
     ("train/stall_watch.hpp", "t.steps - t.since >= policy_.least_steps", "true", "train/stall_watch"),
     ("train/stall_watch.hpp", "t.heaviest = std::max(kept * t.heaviest, 1 / lr);", "t.heaviest = 1 / lr;", "train/stall_watch"),
     # Files.
@@ -157,6 +157,8 @@ FAULTS = [
     ("io/safetensors/file.hpp", "length > most_header_bytes", "false", "io/safetensors"),
     ("io/safetensors/file.hpp", "length > size - length_bytes", "false", "io/safetensors"),
     ("io/safetensors/file.hpp", "t.type != wanted", "bits_of(t.type) != bits_of(wanted)", "io/safetensors"),
+    ("io/checkpoint/state.hpp", "width - 1", "0", "io/checkpoint"),
+    ("io/checkpoint/state.hpp", "safetensors::detail::bytes_of(t.type, t.shape) != t.bytes.size()", "false", "io/checkpoint"),
     ("io/safetensors/writer.hpp", "bytes.size() > t.end - rest.next", "false", "io/safetensors"),
     ("io/safetensors/writer.hpp", "missing != 0", "false", "io/safetensors"),
     ("io/safetensors/writer.hpp", "rest.next += bytes.size();", "", "io/safetensors"),

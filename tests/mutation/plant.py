@@ -7,7 +7,8 @@
     python3 tests/mutation/plant.py FOLDER --delete-statements PROGRAM,... PATH...
 
 FOLDER is for its files. With WORD it plants only faults whose line has that word. It prints a line for
-each fault, and fails if one survives. CXX names the compiler.
+each fault, and fails if one survives. CXX names the compiler, and LAUNCH what starts a program, such as
+"timeout 60 mpirun -n 4".
 
 A compiled program has all faults: the variable LOWP_FAULT says at run time which one is active. Only
 expressions and statements that run can be planted so, not constant evaluation.
@@ -30,7 +31,7 @@ from faults import FAULTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-# A test program runs on the last backend alone if tests/CMakeLists.txt lists it as such a test.
+# A test program runs once, without LOWP_ISA, if tests/CMakeLists.txt lists it as such a test.
 BACKENDS = ("portable", "avx2", "avx512", "avx512_bf16")
 LISTS = (TESTS / "CMakeLists.txt").read_text()
 ONCE = re.search(r"set\(once\n(.*?)\)\n", LISTS, re.S)[1]
@@ -100,13 +101,14 @@ def plant(include, faults):
 
 
 def backends_of(program):
-    return BACKENDS[-1:] if ONCE.fullmatch(program) and program not in ON_ALL else BACKENDS
+    once = ONCE.fullmatch(program) or program.startswith("distributed/")
+    return ("",) if once and program not in ON_ALL else BACKENDS
 
 
 class Bench:
     def __init__(self, folder):
         self.folder, self.include, self.programs = folder, folder / "include", {}
-        self.compiler = shlex.split(os.environ.get("CXX", "g++"))
+        self.compiler, self.launch = (shlex.split(os.environ.get(*each)) for each in (("CXX", "g++"), ("LAUNCH", "")))
         folder.mkdir(parents=True, exist_ok=True)
         self.restore()
         (folder / "switch.hpp").write_text(SWITCH)
@@ -123,7 +125,7 @@ class Bench:
         """Returns the object NAME, or None if SOURCE does not compile."""
         made = self.folder / name
         ran = subprocess.run(
-            [*self.compiler, "-std=c++20", "-O1", "-w", "-DLOWP_TEST_SOME", "-DUNIT=o2", f'-DLOWP_TESTS="{TESTS}"',
+            [*self.compiler, "-std=c++20", "-O1", "-w", "-DLOWP_TEST_SOME", "-DFMT_HEADER_ONLY", "-DUNIT=o2", f'-DLOWP_TESTS="{TESTS}"',
              f"-I{self.include}", f"-I{TESTS}", "-include", self.folder / "switch.hpp", *more, "-c", source, "-o", made],
             capture_output=True, text=True)
         self.said = ran.stderr
@@ -146,17 +148,20 @@ class Bench:
     def kills(self, program, made, fault=0, slowest=SLOWEST, backends=None):
         """Returns how the program fails with this fault, or an empty text."""
         for backend in backends_of(program) if backends is None else backends:
-            variables = {**os.environ, "LOWP_FAULT": str(fault), "LOWP_ISA": backend, "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
+            variables = {**os.environ, "LOWP_FAULT": str(fault), "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
+            if backend:
+                variables["LOWP_ISA"] = backend
+            on = backend and f" on {backend}"
             if fault == 0:
                 variables["LOWP_REACHED"] = self.folder / f"reached.{backend}"
                 variables["LOWP_REACHED"].unlink(missing_ok=True)
             try:
-                ran = subprocess.run([made], env=variables, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=slowest)
+                ran = subprocess.run([*self.launch, made], env=variables, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=slowest)
             except subprocess.TimeoutExpired:
-                return f"hangs on {backend}"
+                return f"hangs{on}"
             if ran.returncode != 0:
                 failed = re.search(r"\[  FAILED  \] ([\w./]+)", ran.stdout)
-                return f"{failed[1] if failed else f'status {ran.returncode}'} on {backend}"
+                return f"{failed[1] if failed else f'status {ran.returncode}'}{on}"
         return ""
 
 
@@ -280,7 +285,7 @@ def delete_statements(bench, programs, paths):
         for number, place in left:
             # All backends that run a statement run it alike; two of them see what there is to see.
             backends = [b for b in reached if reached[b][number]] if number not in refused else []
-            backends = [b for b in backends if b in (BACKENDS[0], BACKENDS[-1])] or backends
+            backends = backends[:1] + backends[1:][-1:]
             if backends:
                 ever_reached.add(number)
             how = bench.kills(program, made, number, slowest, backends)

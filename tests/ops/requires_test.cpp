@@ -107,7 +107,32 @@ static_assert(!LOWP_TAKES(clamp_overflow, std::vector<lowp::float8_e8m0fnu>&));
 static_assert(LOWP_TAKES(census<bfloat16>, constants));
 static_assert(!LOWP_TAKES(census<bfloat16>, const std::vector<int>&));
 
+// A list is taken if each of its tensors is.
+using adamw_list = std::vector<lowp::adamw_tensor<bfloat16, float, float, float>>;
+using sgd_list = std::vector<lowp::sgd_tensor<float, float>>;
+using add_list = std::vector<lowp::fused_add_tensor<float, float>>;
+using reports = std::vector<lowp::update_report>&;
+static_assert(LOWP_TAKES(update, adamw_list, lowp::adamw, int));
+static_assert(LOWP_TAKES(update, const adamw_list&, lowp::adamw, int, lowp::per_slot, reports));
+static_assert(LOWP_TAKES(update, std::span<const sgd_list::value_type>, lowp::sgd, long,
+                         lowp::stochastic, lowp::overflow, lowp::update_amax&));
+static_assert(LOWP_TAKES(fused_add, add_list, int, lowp::stochastic, reports));
+static_assert(!LOWP_TAKES(update, adamw_list, lowp::sgd, int));
+static_assert(!LOWP_TAKES(update, sgd_list, lowp::adamw, int));
+static_assert(!LOWP_TAKES(update, add_list, lowp::sgd, int));
+static_assert(!LOWP_TAKES(update, sgd_list, lowp::sgd));
+static_assert(!LOWP_TAKES(update, sgd_list, lowp::sgd, int, lowp::stochastic_bits));
+static_assert(!LOWP_TAKES(update, sgd_list, lowp::sgd, int, lowp::nearest_even,
+                          lowp::update_report));
+static_assert(!LOWP_TAKES(update, sgd_list, lowp::sgd, int, lowp::nearest_even,
+                          const lowp::update_report&));
+static_assert(!LOWP_TAKES(fused_add, sgd_list, float));
+static_assert(!LOWP_TAKES(fused_add, add_list, narrows));
+static_assert(!LOWP_TAKES(fused_add, add_list, float, lowp::per_slot));
+
 #if defined(_OPENMP)
+static_assert(LOWP_TAKES(openmp::update, sgd_list, lowp::sgd, int));
+static_assert(!LOWP_TAKES(openmp::update, sgd_list, lowp::adamw, int));
 static_assert(LOWP_TAKES(openmp::cast, constants, narrows));
 static_assert(!LOWP_TAKES(openmp::cast, constants, std::vector<bfloat16>));
 static_assert(LOWP_TAKES(openmp::update, narrows, constants, lowp::sgd, int));

@@ -41,6 +41,11 @@ TEST(tensor_list, finds_an_overlap_iff_there_is_one) {
       }
 }
 
+TEST(tensor_list, without_ranges_has_no_overlap) {
+  std::vector<range> none;
+  EXPECT_EQ(lowp::detail::find_overlap(none), std::pair(0U, 0U));
+}
+
 // The longest of three ranges that begin together may be a tensor's own.
 TEST(tensor_list, finds_an_overlap_behind_a_longer_range_of_the_same_tensor) {
   std::vector<range> ranges{{0, 4, 0, false}, {0, 8, 1, false}, {2, 6, 1, true}};

@@ -10,17 +10,19 @@ file(STRINGS ${tests}/project/flags/result.hpp expected REGEX "expected_fingerpr
 list(GET expected -1 expected)  # that of LOWP_TEST_SOME
 string(REGEX REPLACE "^.*0x|;.*$" "" expected "${expected}")
 
+set(i686_flags -msse2 -mfpmath=sse)
 set(tried "")
-foreach(processor aarch64 powerpc64le riscv64 s390x)
+foreach(processor aarch64 i686 powerpc64le riscv64 s390x)
   find_program(${processor}_compiler ${processor}-linux-gnu-g++)
   string(REPLACE powerpc ppc emulated ${processor})
+  string(REPLACE i686 i386 emulated ${emulated})
   find_program(${processor}_emulator NAMES qemu-${emulated} qemu-${emulated}-static)
   if(NOT ${processor}_compiler OR NOT ${processor}_emulator)
     continue()
   endif()
   set(program ${SCRATCH}/${processor})
   execute_process(
-    COMMAND ${${processor}_compiler} -std=c++20 -O1 -static ${warnings} -DLOWP_TEST_SOME -DUNIT=o2
+    COMMAND ${${processor}_compiler} -std=c++20 -O1 -static ${${processor}_flags} ${warnings} -DLOWP_TEST_SOME -DUNIT=o2
             -I${ROOT}/include -I${tests} ${tests}/project/flags/unit.cpp ${tests}/project/sapphire/conformance.cpp
             -o ${program}
     COMMAND_ERROR_IS_FATAL ANY)

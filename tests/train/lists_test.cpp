@@ -6,16 +6,21 @@
 #include <lowp/openmp.hpp>
 #endif
 
+#include <array>
+#include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "support/refusals.hpp"
 
 namespace {
 
 using lowp::bfloat16;
+using lowp_test::refusal_of;
 
 struct state {
   std::vector<bfloat16> p;
@@ -93,14 +98,64 @@ TEST(lists, of_sgd_and_fused_add_have_the_bits_of_single_calls) {
   EXPECT_TRUE(got == want);
 }
 
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const std::invalid_argument& e) {
-    return e.what();
+// Each tensor draws as a single call whose streams have the tensor's number added, in every slot.
+TEST(lists, give_each_tensor_its_own_bits_in_every_slot) {
+  struct narrow_state {
+    std::vector<bfloat16> p = std::vector(600, bfloat16(1)), m = p, v = p;
+    std::vector<float> g = std::vector<float>(600, 0.01F);
+    bool operator==(const narrow_state&) const = default;
+  };
+  const auto modes = [](std::uint64_t tensor) {
+    const auto random = [&](std::uint64_t seed, std::uint64_t first) {
+      return lowp::stochastic{.seed = seed, .stream = (first + tensor) << 32};
+    };
+    return std::array{lowp::per_slot{.param = random(1, 7), .first = random(2, 0xffffffff)},
+                      lowp::per_slot{.first = lowp::upward{}, .second = random(3, 5)}};
+  };
+  std::array<narrow_state, 3> want;
+  std::array<narrow_state, 3> got;
+  std::vector<lowp::adamw_tensor<bfloat16, float, bfloat16, bfloat16>> list;
+  for (narrow_state& t : got) list.push_back({t.p, t.g, t.m, t.v});
+  for (const std::size_t which : {0U, 1U}) {
+    lowp::update(list, lowp::adamw{}, 1, modes(0)[which]);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      lowp::update(want[i].p, want[i].g, want[i].m, want[i].v, lowp::adamw{}, 1, modes(i)[which]);
+    EXPECT_EQ(got, want) << which;
+    EXPECT_NE(want[0].p, want[1].p);
+    EXPECT_NE(want[0].m, want[1].m);
   }
-  return "";
+  EXPECT_NE(want[0].v, want[1].v);
+}
+
+// From vectors, spans and storages; `list` may be any range.
+TEST(lists, deduce_their_types) {
+  state a(8);
+  state b(8);
+  std::vector<bfloat16> rest(8);
+  std::vector<lowp::float8_e4m3fn> codes(8);
+  std::vector<lowp::float8_e8m0fnu> scales(1);
+  const std::vector plain{lowp::adamw_tensor{a.p, a.g, a.m, a.v}};
+  const std::vector spans{lowp::adamw_tensor{std::span(a.p), std::span<const float>(a.g),
+                                             std::span(a.m), std::span(a.v)},
+                          lowp::adamw_tensor{b.p, b.g, b.m, b.v, "b"}};
+  static_assert(std::same_as<decltype(plain), const adamw_list>);
+  static_assert(std::same_as<decltype(spans), const adamw_list>);
+  const std::array storages{lowp::adamw_tensor{lowp::kahan{a.p, rest}, a.g,
+                                               lowp::blocks_of<32>(codes, scales), a.v, "a"}};
+  static_assert(
+      std::same_as<decltype(storages)::value_type,
+                   lowp::adamw_tensor<lowp::kahan<bfloat16, bfloat16>, float,
+                                      lowp::block_scaled<lowp::float8_e4m3fn, 32>, float>>);
+  static_assert(std::same_as<decltype(lowp::momentum_tensor{a.p, a.g, a.m}),
+                             lowp::momentum_tensor<bfloat16, float, float>>);
+  static_assert(
+      std::same_as<decltype(lowp::sgd_tensor{a.p, a.g, ""}), lowp::sgd_tensor<bfloat16, float>>);
+  static_assert(std::same_as<decltype(lowp::fused_add_tensor{a.p, a.p}),
+                             lowp::fused_add_tensor<bfloat16, bfloat16>>);
+  const state before = b;
+  lowp::update(std::span(spans), lowp::adamw{.lr = 0.01}, 1, {});
+  EXPECT_NE(a, state(8));
+  EXPECT_NE(b, before);
 }
 
 TEST(lists, are_refused_before_anything_is_written) {
@@ -108,21 +163,67 @@ TEST(lists, are_refused_before_anything_is_written) {
   const std::vector<state> before = all;
   adamw_list list = list_of(all);
   list[1].g = list[0].g;
-  EXPECT_EQ(
-      refusal([&] { lowp::update(list, lowp::adamw{}, 1); }),
-      "lowp::update: sizes differ: p has 3, g has 40000, m has 3, v has 3, in tensor 1 of the "
-      "list");
+  EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 1); }),
+            "lowp::update: sizes differ: p has 3, g has 40000, m has 3, v has 3, in tensor 1");
   list = list_of(all);
   list[3].p = std::span(all[0].p).subspan(100, 257);
-  EXPECT_EQ(refusal([&] { lowp::update(list, lowp::adamw{}, 1); }),
-            "lowp::update: tensors 0 and 3 of the list share memory that is written");
+  EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 1); }),
+            "lowp::update: tensors 0 and 3 share memory that is written");
+  list[3].name = "head";
+  EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 1); }),
+            "lowp::update: tensors 0 and 'head' share memory that is written");
   list = list_of(all);
-  EXPECT_EQ(refusal([&] { lowp::update(list, lowp::adamw{}, 0); }),
-            "lowp::update: adamw: step is 0, and counts from 1, in tensor 0 of the list");
-  std::vector<lowp::update_report> reports(3);
-  EXPECT_EQ(refusal([&] { lowp::update(list, lowp::adamw{}, 1, lowp::nearest_even{}, reports); }),
-            "lowp::update: 3 reports for a list of 4 tensors");
+  EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 0); }),
+            "lowp::update: adamw: step is 0, and counts from 1");
+  for (const std::size_t size : {3U, 5U}) {
+    std::vector<lowp::update_report> reports(size);
+    EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 1, {}, reports); }),
+              "lowp::update: " + std::to_string(size) + " reports for a list of 4 tensors");
+  }
   EXPECT_TRUE(all == before);
+}
+
+// An empty tensor shares no memory, wherever it lies.
+TEST(lists, take_an_empty_tensor_within_another) {
+  std::vector<state> all = states();
+  adamw_list list = list_of(all);
+  list[2].p = std::span(all[0].p).subspan(100, 0);
+  EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 1); }), "not refused");
+}
+
+// Both tensors would write the scales.
+TEST(lists, refuse_tensors_that_share_scales) {
+  using moment = lowp::block_scaled<lowp::float8_e4m3fn, 128>;
+  std::vector<state> all{state(256), state(256)};
+  std::vector<lowp::float8_e4m3fn> codes(512);
+  std::vector<lowp::float8_e8m0fnu> scales(4, lowp::float8_e8m0fnu(1));
+  const auto call = [&](std::size_t first_scale) {
+    std::vector<lowp::adamw_tensor<bfloat16, float, moment, float>> list;
+    for (std::size_t i = 0; i < 2; ++i)
+      list.push_back({all[i].p, all[i].g,
+                      lowp::blocks_of<128>(std::span(codes).subspan(256 * i, 256),
+                                           std::span(scales).subspan(i * first_scale, 2)),
+                      all[i].v});
+    return refusal_of([&] { lowp::update(list, lowp::adamw{}, 1); });
+  };
+  EXPECT_EQ(call(1), "lowp::update: tensors 0 and 1 share memory that is written");
+  EXPECT_EQ(call(2), "not refused");
+}
+
+// The same refusals follow a call for a tensor without elements.
+TEST(lists, without_tensors_have_their_arguments_checked) {
+  const std::vector<lowp::sgd_tensor<bfloat16, float>> none;
+  const std::vector<lowp::fused_add_tensor<bfloat16, float>> nothing;
+  std::vector<lowp::update_report> reports;
+  const auto update = [&](double lr, int step) {
+    return refusal_of([&] { lowp::update(none, lowp::sgd{.lr = lr}, step, mode, reports); });
+  };
+  EXPECT_EQ(update(0.1, 0), "lowp::update: sgd: step is 0, and counts from 1");
+  EXPECT_EQ(update(std::nan(""), 1), "lowp::update: sgd: lr is nan, not finite and at least 0");
+  EXPECT_EQ(update(0.1, 1), "not refused");
+  EXPECT_EQ(refusal_of([&] { lowp::fused_add(nothing, std::nanf("")); }),
+            "lowp::fused_add: alpha is nan, not finite");
+  EXPECT_EQ(refusal_of([&] { lowp::fused_add(nothing, 1.0F); }), "not refused");
 }
 
 }  // namespace

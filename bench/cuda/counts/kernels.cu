@@ -48,10 +48,8 @@ template <class Case, template <class> class Operation, class Tensor, class... R
 void count_list(std::vector<Tensor> const& list, Rest const&... rest) {
   grid<Case> on;
   cuda::run_list(on, "", list, 0, [&](auto const& executor, auto const& tensor) {
-    using remembers = cuda::remembering<std::remove_cvref_t<decltype(executor)>>;
-    detail::error_text refused;
-    tensor.call(Operation<remembers>{{{executor, refused}}}, cuda::argument(rest)...);
-    return refused;
+    using on_executor = std::remove_cvref_t<decltype(executor)>;
+    std::apply(Operation<on_executor>{{executor}}, tensor.arguments(cuda::argument(rest)...));
   });
 }
 

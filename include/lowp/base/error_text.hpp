@@ -5,7 +5,7 @@
 
 #include <lowp/base/raise.hpp>
 
-#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -39,10 +39,10 @@ class error_text : public std::string {
 /// A part of a text: characters or a number.
 struct text_piece {
   char const* text;
-  std::size_t number = 0;
+  std::uint64_t number = 0;
 
   LOWP_HOST_FN text_piece(char const* characters) : text(characters) {}
-  LOWP_HOST_FN text_piece(std::size_t count) : text(nullptr), number(count) {}
+  LOWP_HOST_FN text_piece(std::uint64_t count) : text(nullptr), number(count) {}
 };
 
 LOWP_COLD inline std::string joined_text(std::initializer_list<text_piece> pieces) {

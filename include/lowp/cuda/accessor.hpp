@@ -50,7 +50,7 @@ class accessor {
       : operand_(s), data_(static_cast<T*>(*data)) {
     if constexpr (KernelOperand::is_random) {
       origin_ = origin_of(s.rounding);
-      origin_.source.stream += stream_of(number, 0);
+      origin_.add_tensor(number);
       origin_.source.draw = s.draw;
     }
   }
@@ -158,7 +158,7 @@ class accessor {
   KernelOperand const& operand_;
   T* data_;
   detail::random_origin origin_;
-  chunk<T> before_[Rows], after_;
+  chunk<T> before_[std::size_t{Rows}], after_;
 };
 
 }  // namespace lowp::cuda

@@ -85,7 +85,7 @@ class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows>
   code_accessor codes_;
   unsigned char* scales_;
   scale_rule rule_;
-  std::uint8_t scale_[Rows] = {};
+  std::uint8_t scale_[std::size_t{Rows}] = {};
   std::uint32_t next_scale_ = 0;
 };
 

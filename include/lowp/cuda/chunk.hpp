@@ -163,7 +163,7 @@ class chunk {
   // Memory that one instruction moves.
   template <int Bytes>
   struct alignas(Bytes) words {
-    std::uint32_t word[Bytes / 4];
+    std::uint32_t word[std::size_t{Bytes / 4}];
   };
   template <int Bytes>
   struct alignas(Bytes) piece {
@@ -173,7 +173,7 @@ class chunk {
   using access = std::conditional_t < (Bytes >= 4),
         words<Bytes<4 ? 4 : Bytes>, piece<Bytes >= 4 ? 2 : Bytes>>;
 
-  std::uint32_t word_[chunk_size * element_bytes / 4] = {};
+  std::uint32_t word_[std::size_t{chunk_size * element_bytes / 4}] = {};
 };
 
 }  // namespace lowp::cuda

@@ -46,12 +46,12 @@ struct on_grid {
   void operator()(Make const& make, std::size_t count, Report* report,
                   Operand const&... operands) const {
     if (count == 0) return;
-    auto const arrays = std::tuple_cat(arrays_of(operands)...);
+    auto const arrays = std::tuple_cat(arrays_of(operands, count)...);
     auto const table = std::apply(
-        [&](auto*... data) {
-          return tensor_table<sizeof...(data), 1>{{{{address_of(data)...}, count, 0, 0}},
-                                                  1,
-                                                  tiles_of<Operand...>(count, grid.threads())};
+        [&](auto... array) {
+          return tensor_table<sizeof...(array), 1>{{{{address_of(array.data())...}, count, 0, 0}},
+                                                   1,
+                                                   tiles_of<Operand...>(count, grid.threads())};
         },
         arrays);
     with_width(widest(arrays),

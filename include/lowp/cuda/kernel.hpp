@@ -36,11 +36,11 @@ namespace lowp::cuda {
 template <int Slots, int Capacity>
 struct tensor_table {
   struct tensor {
-    void* data[Slots];
+    void* data[std::size_t{Slots}];
     std::uint64_t count, first_tile;
     std::uint32_t number;
   };
-  tensor at[Capacity];
+  tensor at[std::size_t{Capacity}];
   std::uint32_t size;
   std::uint64_t tiles;
 

@@ -4,13 +4,12 @@
 
 #include <lowp/cuda/grid.hpp>
 #include <lowp/ops/lists.hpp>
-#include <lowp/ops/storage_operands.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace lowp::cuda {
@@ -20,41 +19,38 @@ using lowp::fused_add_tensor;
 using lowp::momentum_tensor;
 using lowp::sgd_tensor;
 
-/// The tensors of a list, checked before the first launch.
-struct checked_list {
+/// A tensor of a list as a kernel gets it.
+struct listed_tensor {
   static constexpr int most_arrays = 8;  // two for each of the four slots of AdamW
-  struct tensor {
-    void* data[most_arrays];
-    std::uint64_t count;
-    int width;
-    std::uint32_t number;
-  };
-  std::vector<tensor> tensors;
-  std::vector<detail::listed_range> ranges;
+  void* data[most_arrays];
+  std::uint64_t count;
+  int width;
+  std::uint32_t number;
 };
 
-/// An executor that runs nothing and records the tensor of an operation.
-template <class Grid>
-struct list_recorder : on_grid<Grid> {
-  checked_list& list;
-  std::uint32_t number;
+/// An executor that runs nothing and keeps the tensor of a call too.
+template <class Recorder>
+struct table_recorder : Recorder {
+  std::vector<listed_tensor>& tensors;
 
   template <class Make, class Report, class... Operand>
-  void operator()(Make const&, std::size_t count, Report*, Operand const&... operands) const {
+  void operator()(Make const& make, std::size_t count, Report* report,
+                  Operand const&... operands) const {
+    Recorder::operator()(make, count, report, operands...);
     if (count == 0) return;
-    auto const arrays = std::tuple_cat(arrays_of(operands)...);
-    checked_list::tensor tensor{{}, count, widest(arrays), number};
+    auto const arrays = std::tuple_cat(arrays_of(operands, count)...);
+    listed_tensor tensor{{}, count, widest(arrays), this->number};
     int i = 0;
-    std::apply([&](auto*... data) { ((tensor.data[i++] = address_of(data)), ...); }, arrays);
-    detail::list_ranges(list.ranges, arrays, count, number);
-    list.tensors.push_back(tensor);
+    std::apply([&](auto... array) { ((tensor.data[i++] = address_of(array.data())), ...); },
+               arrays);
+    tensors.push_back(tensor);
   }
 };
 
 /// An executor on which a call for any one tensor runs on all tensors of the list.
 template <class Grid>
 struct on_list : on_grid<Grid> {
-  checked_list const& list;
+  std::vector<listed_tensor> const& tensors;
   std::uint32_t stride;
 
   template <class Make, class Report, class... Operand>
@@ -78,7 +74,7 @@ struct on_list : on_grid<Grid> {
         table.size = 0;
         table.tiles = 0;
       };
-      for (checked_list::tensor const& tensor : list.tensors) {
+      for (listed_tensor const& tensor : tensors) {
         if (tensor.width != width) continue;
         auto& entry = table.at[table.size++];
         std::copy_n(tensor.data, arrays, entry.data);
@@ -98,16 +94,15 @@ struct on_list : on_grid<Grid> {
 template <class Grid, class List, class Call>
 detail::error_text run_list(Grid& grid, char const* function, List const& list,
                             std::uint32_t stride, Call const& call) {
-  checked_list checked;
-  std::uint32_t number = 0;
-  for (auto const& tensor : list) {
-    detail::error_text const wrong = call(list_recorder<Grid>{{grid}, checked, number}, tensor);
-    if (!wrong.empty()) return wrong + ", in tensor " + std::to_string(number) + " of the list";
-    ++number;
-  }
-  detail::error_text const wrong = detail::shared_memory(function, checked.ranges);
-  if (!wrong.empty() || checked.tensors.empty()) return wrong;
-  return call(on_list<Grid>{{grid}, checked, stride}, *std::begin(list));
+  std::vector<listed_tensor> tensors;
+  detail::error_text const wrong = detail::check_each(
+      on_grid<Grid>{grid}, function, list,
+      [&](auto const& recorder, auto const& tensor, std::uint32_t) {
+        call(table_recorder<std::remove_cvref_t<decltype(recorder)>>{recorder, tensors}, tensor);
+      });
+  if (wrong.empty() && !tensors.empty())
+    call(on_list<Grid>{{grid}, tensors, stride}, *std::ranges::begin(list));
+  return wrong;
 }
 
 }  // namespace lowp::cuda

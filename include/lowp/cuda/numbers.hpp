@@ -123,8 +123,8 @@ class accessor<KernelOperand, IsComputed, Hardware, Rows> {
   KernelOperand const& operand_;
   T* data_;
   detail::random_origin origin_;
-  std::uint64_t first_[Rows];  // of what was loaded
-  chunk<T> before_[Rows], after_;
+  std::uint64_t first_[std::size_t{Rows}];  // of what was loaded
+  chunk<T> before_[std::size_t{Rows}], after_;
 };
 
 }  // namespace lowp::cuda

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 namespace lowp::cuda {
@@ -58,21 +59,18 @@ class on_stream {
 
   /// Runs on a list of tensors. A span of as many reports may replace the report.
   template <call_list List, class... Rest>
+    requires detail::takes_each<Operation<on_grid<gpu_grid>>, List, argument_t<Rest>...>
   auto operator()(cudaStream_t stream, List const& list, Rest&&... rest) const {
-    constexpr char const* name = Operation<on_grid<gpu_grid>>::name;
+    constexpr char const* function = std::ranges::range_value_t<List>::function;
     constexpr bool one_each = (detail::report_list<std::remove_cvref_t<Rest>> || ...);
     gpu_grid grid(stream);
-    [[maybe_unused]] auto const size = static_cast<std::size_t>(std::ranges::distance(list));
-    detail::error_text wrong;
-    ((wrong = wrong.empty() ? detail::check_reports(name, size, rest) : wrong), ...);
+    detail::error_text wrong = detail::check_reports(function, list, rest...);
     if (wrong.empty())
-      wrong = run_list(
-          grid, name, list, one_each ? 1 : 0, [&](auto const& executor, auto const& tensor) {
-            using remembers = detail::remembering<std::remove_cvref_t<decltype(executor)>>;
-            detail::error_text refused;
-            tensor.call(Operation<remembers>{{{executor, refused}}}, argument(rest)...);
-            return refused;
-          });
+      wrong = run_list(grid, function, list, one_each ? 1 : 0,
+                       [&](auto const& executor, auto const& tensor) {
+                         using on = std::remove_cvref_t<decltype(executor)>;
+                         std::apply(Operation<on>{{executor}}, tensor.arguments(argument(rest)...));
+                       });
     return answer(wrong.empty() ? grid.outcome() : status(wrong));
   }
 

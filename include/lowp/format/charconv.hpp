@@ -36,13 +36,12 @@ class scanner {
     } else if (takes_word("nan")) {
       take_characters_of_nan();
       value.nan = true;
-      value.payload = 0x80000000;
     } else {
       decimal d;
-      d.negative = negative;
       if (!take_digits(d)) return {value, first};
       d.point += exponent();
       value = unpack_decimal(d);
+      value.negative = negative;
     }
     return {value, at_};
   }

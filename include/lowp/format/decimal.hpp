@@ -84,7 +84,7 @@ class natural {
   std::size_t size_ = 0;
 };
 
-/// The decimal (-1)^negative * 0.digits * 10^point. No digit leads with zero; zero has no digits.
+/// The decimal 0.digits * 10^point. No digit leads with zero; zero has no digits.
 struct decimal {
   /// The number of digits kept: the midpoint of two doubles has 768 at most. Later digits decide
   /// only if one is not zero.
@@ -93,7 +93,7 @@ struct decimal {
   std::array<std::uint8_t, capacity> digits;
   std::size_t size = 0;
   std::int64_t point = 0;
-  bool negative = false, has_more = false;  ///< has_more: a later digit is not zero
+  bool has_more = false;  ///< a later digit is not zero
 
   void append(std::uint8_t digit) {
     if (size < capacity)
@@ -104,10 +104,10 @@ struct decimal {
 };
 
 /// Returns the value of `d`, with a bit for "not zero below". For a value far outside double's
-/// range, it returns some number with the same sign that is as far.
+/// range, it returns some number that is as far.
 inline unpacked unpack_decimal(decimal const& d) {
   constexpr int far = 400, far_exponent = 2000;
-  unpacked u{.negative = d.negative};
+  unpacked u;
   if (d.size == 0) return u;
   if (d.point < -far || d.point > far) {
     u.exponent = d.point < 0 ? -far_exponent : far_exponent;
@@ -134,15 +134,12 @@ inline unpacked unpack_decimal(decimal const& d) {
     bool const rest = n.divide_by_power_of_five(-exponent);
     u = n.times_power_of_two(exponent - shift, rest || d.has_more);
   }
-  u.negative = d.negative;
   return u;
 }
 
 /// Returns the exact decimal of a finite number that is no smaller than the smallest double.
 inline decimal exact_decimal(unpacked const& u) {
   decimal d;
-  d.negative = u.negative;
-  if (u.significand == 0) return d;
   std::uint64_t significand = u.significand;
   int exponent = u.exponent - 61;
   for (; (significand & 1) == 0; significand >>= 1) ++exponent;

@@ -99,6 +99,8 @@ struct random_origin {
   LOWP_FN constexpr void set_stream(std::uint64_t stream, std::uint64_t step) {
     source.stream = stream_of(static_cast<std::uint32_t>(stream >> 32), step);
   }
+  /// Counts tensor `number` of a list from the stream's own tensor.
+  LOWP_FN constexpr void add_tensor(std::uint32_t number) { source.stream += stream_of(number, 0); }
 };
 }  // namespace detail
 
@@ -207,6 +209,12 @@ class rounding_mode {
     mode.random_.set_stream(random_.source.stream, step);
     return mode;
   }
+  /// Returns the mode for tensor `number` of a list.
+  LOWP_FN constexpr rounding_mode of_tensor(std::uint32_t number) const {
+    rounding_mode mode = *this;
+    mode.random_.add_tensor(number);
+    return mode;
+  }
   /// Returns the mode for the rest of a span after its first `count` elements.
   LOWP_FN constexpr rounding_mode after(std::uint64_t count) const {
     rounding_mode mode = *this;
@@ -244,6 +252,10 @@ inline constexpr bool overflows_by_sign<rounding_mode> = true;
 /// A mode for the parameter and one for each moment, for `update`.
 struct per_slot {
   rounding_mode param{}, first{}, second{};
+
+  LOWP_FN constexpr per_slot of_tensor(std::uint32_t number) const {
+    return {param.of_tensor(number), first.of_tensor(number), second.of_tensor(number)};
+  }
 };
 
 template <class R>
@@ -261,5 +273,16 @@ concept span_rounding = value_rounding<R> && !std::same_as<R, stochastic_bits>;
 /// A mode that rounds in an optimizer step.
 template <class R>
 concept update_rounding = rounding<R> && !std::same_as<R, stochastic_bits>;
+
+namespace detail {
+/// Returns the mode for tensor `number` of a list. Modes without random bits serve all tensors.
+template <class R>
+LOWP_FN constexpr R of_tensor(R const& mode, std::uint32_t number) {
+  if constexpr (deterministic_rounding<R>)
+    return mode;
+  else
+    return mode.of_tensor(number);
+}
+}  // namespace detail
 
 }  // namespace lowp

@@ -13,16 +13,17 @@
 
 namespace lowp::detail {
 
-/// The integer types of every dialect of the compiler, `std::integral` there or not.
+/// The widest integers, which 32-bit targets lack.
 #if defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;
+#else
+typedef std::int64_t int128;
+typedef std::uint64_t uint128;
+#endif
+/// The integer types of every dialect of the compiler, `std::integral` there or not.
 template <class I>
 concept integer = std::integral<I> || std::same_as<I, int128> || std::same_as<I, uint128>;
-#else
-template <class I>
-concept integer = std::integral<I>;
-#endif
 
 /// A number (-1)^negative * significand * 2^(exponent - 61), with the significand's top bit at bit
 /// 61. Bit 0 is also set if any non-zero bit below it was dropped.
@@ -139,7 +140,7 @@ LOWP_FN constexpr unpacked unpack(I x) {
     auto bits = static_cast<uint128>(x);
     if (negative) bits = 0 - bits;
     int scale = 0;
-    for (; bits >> 64 != 0; ++scale) bits = bits >> 1 | (bits & 1);
+    for (; bits >> 4 * sizeof(I) != 0; ++scale) bits = bits >> 1 | (bits & 1);
     return normalized(negative, static_cast<std::uint64_t>(bits), scale);
   }
 }

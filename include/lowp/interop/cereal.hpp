@@ -2,7 +2,11 @@
 // The functions that cereal finds by argument-dependent lookup; lowp/cereal.hpp has the contract.
 #pragma once
 
+#include <lowp/base/raise.hpp>
+#include <lowp/base/text.hpp>
 #include <lowp/format/basic_float.hpp>
+
+#include <stdexcept>
 
 namespace lowp {
 
@@ -12,7 +16,11 @@ typename basic_float<F>::storage save_minimal(Archive const&, basic_float<F> con
 }
 template <class Archive, format F>
 void load_minimal(Archive const&, basic_float<F>& x, typename basic_float<F>::storage const& code) {
-  x = basic_float<F>::from_bits(code);
+  auto const loaded = basic_float<F>::from_bits(code);
+  if (loaded.bits() != code)
+    detail::raise<std::invalid_argument>("load_minimal: code " + detail::text_of(code) +
+                                         " has more than " + detail::text_of(F.bits()) + " bits");
+  x = loaded;
 }
 
 }  // namespace lowp

@@ -24,6 +24,11 @@ struct nlohmann::adl_serializer<lowp::basic_float<F>> {
     if (!json.is_number())
       lowp::detail::raise<std::invalid_argument>(
           std::string("from_json: a number is wanted, not ") + json.type_name());
-    x = json.template get<double>();
+    if (json.is_number_unsigned())
+      x = json.template get<typename Json::number_unsigned_t>();
+    else if (json.is_number_integer())
+      x = json.template get<typename Json::number_integer_t>();
+    else
+      x = json.template get<typename Json::number_float_t>();
   }
 };

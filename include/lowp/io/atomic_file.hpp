@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -112,9 +113,8 @@ class atomic_file {
     long const found = ::pathconf(directory().c_str(), _PC_NAME_MAX);
     std::size_t const longest = found > 0 ? static_cast<std::size_t>(found) : 255;
     std::size_t const folder = target_.rfind('/') + 1;  // npos + 1 is 0
-    std::size_t const name = target_.size() - folder;
-    if (name + suffix.size() <= longest) return target_ + suffix;
-    std::size_t end = folder + (suffix.size() < longest ? longest - suffix.size() : 0);
+    std::size_t const room = suffix.size() < longest ? longest - suffix.size() : 0;
+    std::size_t end = std::min(target_.size(), folder + room);
     while (end > folder && (target_[end] & 0xc0) == 0x80) --end;
     return target_.substr(0, end) + suffix;
   }

@@ -48,26 +48,27 @@ struct scaled_addition {
 ///                                another way
 template <class Executor>
 struct fused_add_operation : operation<Executor> {
-  static constexpr char const* name = "fused_add";
-
   template <storage P, number_argument Alpha, readable U, class R = nearest_even, class... Outcome>
     requires outcome<range_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, Alpha alpha, U&& u, R&& rounding = {},
                                Outcome&&... outcome) const {
-    run(this->executor, name, make_of<scaled_addition>(alpha), report_among(rounding, outcome...),
+    run(this->executor, "fused_add", make_of<scaled_addition>(alpha),
+        report_among(rounding, outcome...),
         read_write("p", p, rounding_among(rounding),
                    policy_among<policy_type<P>>(rounding, outcome...)),
         read("u", u));
   }
 
-  template <call_list L, number_argument Alpha, class R = nearest_even, class... Outcome>
-    requires returns_values<Executor> && outcome<span_rounding<std::remove_cvref_t<R>>,
-                                                 as_of_one_tensor<R>, as_of_one_tensor<Outcome>...>
+  template <call_list L, class Alpha, class R = nearest_even, class... Outcome>
+    requires returns_values<Executor> && takes_each<fused_add_operation, L, Alpha, R, Outcome...>
   LOWP_HOST_FN void operator()(L const& list, Alpha alpha, R&& rounding = {},
                                Outcome&&... outcome) const {
-    this->executor.refuse_if(detail::call_each<fused_add_operation>(
-        this->executor, list, std::tuple(alpha), rounding, outcome...));
+    call_list_on<detail::fused_add_operation>(this->executor, list, alpha, rounding, outcome...);
   }
+  template <call_list L, class... Rest,
+            class Unmet = each_tensor_of_the_list_does_not_take_these_arguments>
+    requires(!takes_each<fused_add_operation, L, Rest...>)
+  void operator()(L const&, Rest&&...) const = delete;
 
   template <class P, class Alpha, class U, class... Outcome,
             class Unmet = typename first_unmet<must_be_storage<P>, must_be_readable<U>>::type>

@@ -10,10 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
 namespace lowp {
 
@@ -28,30 +28,38 @@ using listed = std::conditional_t<element<S>, std::span<S>, S>;
 
 /// A tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. It gets
 /// the results of a call of its own. Tensor i of the list adds i to the tensor number in the upper
-/// half of a stochastic mode's stream.
+/// half of every stochastic mode's stream. An error text has the name, if there is one.
+///
+///     std::vector list{adamw_tensor{p, g, m, v}, adamw_tensor{q, h, n, w, "head"}};
 template <listable P, element U>
 struct fused_add_tensor {
   listed<P> p;
   std::span<U const> u;
+  std::string_view name{};
 
-  void call(auto const& operation, auto const& alpha, auto&&... rest) const {
-    operation(p, alpha, u, rest...);
+  static constexpr char const* function = "fused_add";
+  LOWP_HOST_FN auto arguments(auto&& alpha, auto&&... rest) const {
+    return std::tie(p, alpha, u, rest...);
   }
 };
 template <listable P, element G>
 struct sgd_tensor {
   listed<P> p;
   std::span<G const> g;
+  std::string_view name{};
 
-  void call(auto const& operation, auto&&... rest) const { operation(p, g, rest...); }
+  static constexpr char const* function = "update";
+  LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, rest...); }
 };
 template <listable P, element G, listable M>
 struct momentum_tensor {
   listed<P> p;
   std::span<G const> g;
   listed<M> momentum;
+  std::string_view name{};
 
-  void call(auto const& operation, auto&&... rest) const { operation(p, g, momentum, rest...); }
+  static constexpr char const* function = "update";
+  LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, momentum, rest...); }
 };
 template <listable P, element G, listable M, listable V>
 struct adamw_tensor {
@@ -59,24 +67,42 @@ struct adamw_tensor {
   std::span<G const> g;
   listed<M> m;
   listed<V> v;
+  std::string_view name{};
 
-  void call(auto const& operation, auto&&... rest) const { operation(p, g, m, v, rest...); }
+  static constexpr char const* function = "update";
+  LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, m, v, rest...); }
 };
 
-template <class T>
-inline constexpr bool is_listed = false;
-template <class P, class U>
-inline constexpr bool is_listed<fused_add_tensor<P, U>> = true;
-template <class P, class G>
-inline constexpr bool is_listed<sgd_tensor<P, G>> = true;
-template <class P, class G, class M>
-inline constexpr bool is_listed<momentum_tensor<P, G, M>> = true;
-template <class P, class G, class M, class V>
-inline constexpr bool is_listed<adamw_tensor<P, G, M, V>> = true;
+namespace detail {
+template <class S>
+struct listed_as : std::remove_cvref<S> {};
+template <input S>
+struct listed_as<S> : std::type_identity<element_of<S>> {};
+template <class S>
+using listed_as_t = typename listed_as<S>::type;
+
+/// An input that outlives the expression.
+template <class G>
+concept lasting_input = input<G> && std::ranges::borrowed_range<G>;
+}  // namespace detail
+
+template <storage P, detail::lasting_input U>
+fused_add_tensor(P&&, U&&, std::string_view = {})
+    -> fused_add_tensor<detail::listed_as_t<P>, element_of<U>>;
+template <storage P, detail::lasting_input G>
+sgd_tensor(P&&, G&&, std::string_view = {}) -> sgd_tensor<detail::listed_as_t<P>, element_of<G>>;
+template <storage P, detail::lasting_input G, moment_storage M>
+momentum_tensor(P&&, G&&, M&&, std::string_view = {})
+    -> momentum_tensor<detail::listed_as_t<P>, element_of<G>, detail::listed_as_t<M>>;
+template <storage P, detail::lasting_input G, moment_storage M, moment_storage V>
+adamw_tensor(P&&, G&&, M&&, V&&, std::string_view = {})
+    -> adamw_tensor<detail::listed_as_t<P>, element_of<G>, detail::listed_as_t<M>,
+                    detail::listed_as_t<V>>;
 
 /// A range of these structs: one call of an operation for many tensors.
 template <class R>
-concept call_list = std::ranges::forward_range<R const> && is_listed<std::ranges::range_value_t<R>>;
+concept call_list =
+    std::ranges::forward_range<R const> && requires { std::ranges::range_value_t<R>::function; };
 
 namespace detail {
 
@@ -87,82 +113,70 @@ concept report_list = std::convertible_to<T, std::span<update_report>>;
 template <class T>
 using as_of_one_tensor = std::conditional_t<report_list<T>, update_report&, T>;
 
-/// Returns the outcome argument of tensor number `number`.
+template <class Operation, class Arguments>
+inline constexpr bool takes_all = false;
+template <class Operation, class... T>
+inline constexpr bool takes_all<Operation, std::tuple<T...>> =
+    std::invocable<Operation const&, T...>;
+
+/// An operation that takes each tensor of a list, with these arguments for all of them.
+template <class Operation, class List, class... Rest>
+concept takes_each =
+    !(reports_update<Rest> || ...) &&  // a report that is no temporary
+    requires(std::ranges::range_value_t<List> const& tensor) {
+      requires takes_all<Operation,
+                         decltype(tensor.arguments(std::declval<as_of_one_tensor<Rest>>()...))>;
+    };
+
+/// Returns the argument for tensor number `number`: its mode, its report, or the argument itself.
 template <class T>
-LOWP_HOST_FN decltype(auto) of_one_tensor(T& outcome, std::uint32_t number) {
-  if constexpr (report_list<T&>)
-    return (std::span<update_report>(outcome)[number]);
-  else if constexpr (outcome_rounding<std::remove_const_t<T>>)
-    return rounding_of_tensor(outcome, number);
-  else
-    return (outcome);
+LOWP_HOST_FN decltype(auto) argument_of_tensor(T& argument, std::uint32_t number,
+                                               update_report& unused) {
+  if constexpr (report_list<T&>) {
+    std::span<update_report> const reports(argument);
+    return (number < reports.size() ? reports[number] : unused);
+  } else if constexpr (rounding<std::remove_cv_t<T>>) {
+    return of_tensor(argument, number);
+  } else {
+    return (argument);
+  }
 }
 
 inline namespace LOWP_UNIT {
 
-template <class Reports>
-error_text check_reports(char const* function, std::size_t tensors, Reports const& reports) {
-  if constexpr (report_list<Reports const&> || report_list<Reports&>) {
-    std::size_t const size = std::span<update_report const>(reports).size();
-    if (size != tensors)
-      return joined_text({function, ": ", size, " reports for a list of ", tensors, " tensors"});
-  }
-  return {};
+/// Returns the error text of a list of reports with another size than the list of tensors.
+template <class List, class... Rest>
+error_text check_reports(char const* function, List const& list, Rest&... rest) {
+  auto const tensors = static_cast<std::size_t>(std::ranges::distance(list));
+  error_text wrong;
+  auto const check = [&](auto& argument) {
+    if constexpr (report_list<decltype(argument)>) {
+      std::size_t const size = std::span<update_report>(argument).size();
+      if (size != tensors)
+        wrong = joined_text({function, ": ", size, " reports for a list of ", tensors, " tensors"});
+    }
+  };
+  (check(rest), ...);
+  return wrong;
+}
+
+/// Calls an operation for each tensor of a list. All tensors are checked before any is written.
+template <template <class> class Operation, class Executor, class List, class... Rest>
+void call_list_on(Executor const& executor, List const& list, Rest&... rest) {
+  constexpr char const* function = std::ranges::range_value_t<List>::function;
+  executor.refuse_if(check_reports(function, list, rest...));
+  update_report unused;
+  call_each(executor, function, list,
+            [&](auto const& on, auto const& tensor, std::uint32_t number) {
+              std::apply(Operation<std::remove_cvref_t<decltype(on)>>{{on}},
+                         tensor.arguments(argument_of_tensor(rest, number, unused)...));
+            });
 }
 
 }  // namespace LOWP_UNIT
 
-/// An executor that records the arrays of a call, and runs nothing.
-struct call_recorder {
-  std::vector<listed_range>& ranges;
-  error_text& wrong;
-  std::uint32_t number;
-
-  template <class Make, class Report, class... Operand>
-  void operator()(Make const&, std::size_t count, Report*, Operand const&... operands) const {
-    if (count != 0) list_ranges(ranges, std::tuple_cat(arrays_of(operands)...), count, number);
-  }
-  void refuse_if(error_text const& what) const { wrong = what; }
-};
-
-/// Calls an operation for each tensor of a list. All tensors are checked before any is written.
-///
-/// @param leading  the arguments between the tensor's and the outcome
-template <template <class> class Operation, class Executor, class List, class... Leading,
-          class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text call_each(Executor const& executor, List const& list,
-                                                std::tuple<Leading...> const& leading,
-                                                Outcome&... outcome) {
-  constexpr char const* function = Operation<Executor>::name;
-  call_check check(function);
-  (check.add(
-       check_reports(function, static_cast<std::size_t>(std::ranges::distance(list)), outcome)),
-   ...);
-  std::uint32_t number = 0;
-  auto const call = [&](auto const& on, auto const& tensor) {
-    std::apply(
-        [&](auto const&... arguments) {
-          tensor.call(Operation<std::remove_cvref_t<decltype(on)>>{{on}}, arguments...,
-                      of_one_tensor(outcome, number)...);
-        },
-        leading);
-  };
-  std::vector<listed_range> ranges;
-  for (auto const& tensor : list) {
-    error_text wrong;
-    call(call_recorder{ranges, wrong, number}, tensor);
-    if (!wrong.empty()) check.add(wrong + ", in tensor " + std::to_string(number) + " of the list");
-    ++number;
-  }
-  check.add(shared_memory(function, ranges));
-  if (check.failed()) return check.text();
-  number = 0;
-  for (auto const& tensor : list) {
-    call(executor, tensor);
-    ++number;
-  }
-  return {};
-}
+// A name that a compiler shows for a refused call.
+struct each_tensor_of_the_list_does_not_take_these_arguments;
 
 }  // namespace detail
 

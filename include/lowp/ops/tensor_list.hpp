@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of named tensors: one call serves a whole model, and an error names the tensor.
+// Lists of tensors: one call serves a whole model, and an error names the tensor.
 #pragma once
 
-#include <lowp/ops/storage_operands.hpp>
+#include <lowp/base/error_text.hpp>
+#include <lowp/simd/operand.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -49,26 +51,11 @@ concept tensor_list = std::ranges::forward_range<L const> &&
 
 namespace detail {
 
-/// The memory of tensor number `tensor` of a list.
+/// An array of tensor number `tensor` of a list.
 struct listed_range {
   std::uintptr_t begin, end;
   std::uint32_t tensor;
   bool is_written;
-};
-
-/// An executor that keeps the error text of a refused call.
-template <class Executor>
-struct remembering : Executor {
-  error_text& wrong;
-  void refuse_if(error_text const& what) const { wrong = what; }
-};
-
-/// An executor that runs nothing, so that an operation only checks its arguments.
-struct dry_run {
-  template <class... Arguments>
-  LOWP_HOST_FN void operator()(Arguments const&...) const {}
-  template <class T>
-  LOWP_HOST_FN void copy(T*, T const*, std::size_t) const {}
 };
 
 inline namespace LOWP_UNIT {
@@ -77,6 +64,7 @@ inline namespace LOWP_UNIT {
 /// there are no such tensors. Tied weights that are listed twice would be written twice, or by two
 /// threads at once.
 inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_range>& ranges) {
+  if (ranges.empty()) return {0, 0};
   // std::sort would take a fifth of the time to compile an update.
   std::qsort(ranges.data(), ranges.size(), sizeof(listed_range), [](void const* a, void const* b) {
     auto const one = static_cast<listed_range const*>(a)->begin;
@@ -108,35 +96,29 @@ inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_r
   return {0, 0};
 }
 
-template <class Extents>
-void list_ranges(std::vector<listed_range>& ranges, Extents const& extents, std::uint32_t tensor,
-                 bool is_written) {
-  for (extent const& each : extents) {
-    auto const begin = reinterpret_cast<std::uintptr_t>(each.data);
-    if (each.size != 0)
-      ranges.push_back({begin, begin + each.size * each.element_size, tensor, is_written});
+/// An executor that runs nothing. It records the arrays of a call, or why the call is refused.
+template <class Executor>
+struct list_recorder : Executor {
+  char const* function;
+  std::vector<listed_range>& ranges;
+  error_text& wrong;
+  std::uint32_t number;
+
+  template <class Make, class Report, class... Operand>
+  void operator()(Make const&, std::size_t count, Report*, Operand const&... operands) const {
+    std::apply([&](auto... array) { (add(array), ...); },
+               std::tuple_cat(simd::arrays_of(operands, count)...));
   }
-}
+  void refuse_if(error_text const& what) const { wrong = what; }
 
-/// Adds the arrays of a call; an array of constants is read.
-template <class... T>
-void list_ranges(std::vector<listed_range>& ranges, std::tuple<T*...> const& arrays,
-                 std::size_t count, std::uint32_t tensor) {
-  auto const add = [&]<class Element>(Element* data) {
-    auto const begin = reinterpret_cast<std::uintptr_t>(data);
-    if constexpr (!std::is_void_v<Element>)  // scales overlap if their codes do
-      ranges.push_back({begin, begin + count * sizeof(Element), tensor, !std::is_const_v<Element>});
-  };
-  std::apply([&](auto*... data) { (add(data), ...); }, arrays);
-}
-
-/// Returns the error text of a list whose tensors share memory that is written.
-inline error_text shared_memory(char const* function, std::vector<listed_range>& ranges) {
-  auto const [one, other] = find_overlap(ranges);
-  if (one == other) return {};
-  return std::string(function) + ": tensors " + std::to_string(one) + " and " +
-         std::to_string(other) + " of the list share memory that is written";
-}
+ private:
+  template <class T>
+  void add(std::span<T> array) const {
+    auto const begin = reinterpret_cast<std::uintptr_t>(array.data());
+    if (!array.empty())
+      ranges.push_back({begin, begin + array.size_bytes(), number, !std::is_const_v<T>});
+  }
+};
 
 /// Returns 'name', or the number of a tensor without a name.
 template <class List>
@@ -148,24 +130,39 @@ std::string tensor_text(List const& list, std::uint32_t number) {
   return text;
 }
 
-template <class List>
-error_text check_among(char const* function, List const& list, std::vector<listed_range>& ranges) {
-  auto const [a, b] = find_overlap(ranges);
-  if (a == b) return {};
-  return std::string(function) + ": tensors " + tensor_text(list, a < b ? a : b) + " and " +
-         tensor_text(list, a < b ? b : a) + " share memory that is written";
+/// Returns the error text of the first refused `call(executor, tensor, number)`, or of two tensors
+/// that share memory that is written. Nothing runs. A tensor without elements is first: it shows
+/// what is wrong with every call, of an empty list too.
+template <class Executor, class List, class Call>
+[[nodiscard]] error_text check_each(Executor const& executor, char const* function,
+                                    List const& list, Call const& call) {
+  using tensor_type = std::ranges::range_value_t<List>;
+  std::vector<listed_range> ranges;
+  error_text wrong;
+  list_recorder<Executor> recorder{executor, function, ranges, wrong, 0};
+  if constexpr (std::default_initializable<tensor_type>)
+    call(recorder, tensor_type{}, std::uint32_t{0});
+  if (!wrong.empty()) return wrong;
+  for (auto const& tensor : list) {
+    call(recorder, tensor, recorder.number);
+    if (!wrong.empty()) return wrong + ", in tensor " + tensor_text(list, recorder.number);
+    ++recorder.number;
+  }
+  auto const [one, other] = find_overlap(ranges);
+  if (one == other) return {};
+  return joined_text({function, ": tensors "}) + tensor_text(list, one < other ? one : other) +
+         " and " + tensor_text(list, one < other ? other : one) + " share memory that is written";
+}
+
+/// Checks `call(executor, tensor, number)` for each tensor of a list, then makes all of them.
+template <class Executor, class List, class Call>
+void call_each(Executor const& executor, char const* function, List const& list, Call const& call) {
+  executor.refuse_if(check_each(executor, function, list, call));
+  std::uint32_t number = 0;
+  for (auto const& tensor : list) call(executor, tensor, number++);
 }
 
 }  // namespace LOWP_UNIT
-
-/// Returns the mode of tensor number `number` of a list.
-template <class R>
-LOWP_HOST_FN R rounding_of_tensor(R const& rounding, std::uint32_t number) {
-  if constexpr (requires { rounding.of_tensor(number); })
-    return rounding.of_tensor(number);
-  else
-    return rounding;
-}
 
 }  // namespace detail
 

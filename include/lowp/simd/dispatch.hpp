@@ -14,7 +14,7 @@
 #include <lowp/simd/isa/portable.hpp>
 #include <lowp/simd/rows/row_loop.hpp>
 #include <lowp/simd/transform.hpp>
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 #include <lowp/simd/isa/avx2.hpp>
 #include <lowp/simd/isa/avx512.hpp>
 #include <lowp/simd/isa/avx512_bf16.hpp>
@@ -86,7 +86,7 @@ struct isa_list {
   /// Returns the last backend in the list that this machine has, or the one that LOWP_ISA names.
   /// Throws std::runtime_error if this machine does not have the one named.
   static std::size_t choose() {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
     __builtin_cpu_init();  // a program's constructor may call before the one that does this
 #endif
     bool const available[] = {Isa::available()...};
@@ -122,7 +122,7 @@ struct isa_list {
   }
 };
 
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
 using native = isa_list<portable, avx2, avx512, avx512_bf16>;
 #else
 using native = isa_list<portable>;

@@ -7,6 +7,8 @@
 //     executor.refuse_if(error_text)                       handles a refused call
 //     executor.out_of_reach(extent)                        optional: returns the error text of a
 //                                                          range that it cannot reach
+//     executor.function                                    optional: the name of the call in
+//                                                          error texts
 #pragma once
 
 #include <lowp/base/error_text.hpp>
@@ -49,6 +51,12 @@ struct blocks_on_this_thread : throwing {
                           report, operands.after(first)...);
   }
 };
+
+/// Returns the name of a call in error texts.
+LOWP_HOST_FN char const* name_on(auto const& executor, char const* name) {
+  if constexpr (requires { executor.function; }) return executor.function;
+  return name;
+}
 
 /// Returns the executor that fixes the bits of an operation's sums.
 LOWP_HOST_FN auto const& by_blocks(auto const& executor) { return executor; }

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -171,21 +172,22 @@ struct blocked {
 template <class Operand>
 concept element_operand = requires { typename Operand::type; };
 
-/// Returns pointers to all arrays of an operand.
+/// Returns all arrays of an operand of `count` elements: spans, of bytes for scales.
 template <element_operand Operand>
-auto arrays_of(Operand const& o) {
-  return std::tuple(o.data);
+auto arrays_of(Operand const& o, std::size_t count) {
+  return std::tuple(std::span(o.data, count));
 }
 template <class Layout, class... Part>
-auto arrays_of(composite<Layout, Part...> const& o) {
-  return std::apply([](auto const&... part) { return std::tuple_cat(arrays_of(part)...); },
+auto arrays_of(composite<Layout, Part...> const& o, std::size_t count) {
+  return std::apply([&](auto const&... part) { return std::tuple_cat(arrays_of(part, count)...); },
                     o.parts);
 }
-
 template <narrow T, int Block, access A, class R>
-auto arrays_of(blocked<T, Block, A, R> const& o) {
-  using scales = std::conditional_t<A == access::read, void const, void>;
-  return std::tuple(o.codes.data, static_cast<scales*>(o.scales));
+auto arrays_of(blocked<T, Block, A, R> const& o, std::size_t count) {
+  using byte = std::conditional_t<A == access::read, std::byte const, std::byte>;
+  std::size_t const blocks = count / Block + (count % Block != 0);
+  return std::tuple(std::span(o.codes.data, count),
+                    std::span(reinterpret_cast<byte*>(o.scales), blocks));
 }
 
 }  // namespace simd

@@ -7,7 +7,6 @@
 #include <lowp/train/loss_scaler.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace lowp {
 
@@ -22,64 +21,51 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-/// Returns the error text of a tensor that is listed twice.
-template <class List>
-error_text listed_twice(char const* function, List const& gradients) {
-  std::vector<listed_range> ranges;
-  std::uint32_t number = 0;
-  for (auto const& t : gradients) list_ranges(ranges, read("", t.values).extents(), number++, true);
-  return check_among(function, gradients, ranges);
-}
-
-}  // namespace LOWP_UNIT
-
 template <class Executor, class List, class R>
-[[nodiscard]] LOWP_HOST_FN error_text unscale_list_on(Executor const& executor,
-                                                      List const& gradients, loss_scaler& scaler,
-                                                      gradient_report& report, R const& rounding) {
-  error_text wrong = check_inverse_scale("unscale", scaler.inverse_scale());
-  if (wrong.empty()) wrong = listed_twice("unscale", gradients);
-  if (!wrong.empty()) return wrong;
-  std::uint32_t number = 0;
-  for (auto const& t : gradients) {
-    gradient_report own;
-    unscale_on(executor, t.values, scaler.inverse_scale(), own,
-               rounding_of_tensor(rounding, number++));
-    scaler.observe(t.name, own);
-    report += own;
-  }
-  return {};
+void unscale_list_on(Executor const& executor, List const& gradients, loss_scaler& scaler,
+                     gradient_report& report, R const& rounding) {
+  call_each(executor, "unscale", gradients,
+            [&](auto const& on, auto const& t, std::uint32_t number) {
+              gradient_report own;
+              unscale_on(on, t.values, scaler.inverse_scale(), own, of_tensor(rounding, number));
+              scaler.observe(t.name, own);
+              report += own;
+            });
 }
 
 template <class Executor, class List>
-LOWP_HOST_FN gradient_report measure_list_on(Executor const& executor, List const& gradients) {
+gradient_report measure_list_on(Executor const& executor, List const& gradients) {
   gradient_report all;
-  for (auto const& t : gradients) measure_on(executor, t.values, all);
+  call_each(executor, "measure", gradients,
+            [&](auto const& on, auto const& t, std::uint32_t) { measure_on(on, t.values, all); });
   return all;
 }
 
-template <class Executor, class List, class R>
-[[nodiscard]] LOWP_HOST_FN error_text clip_on(Executor const& executor, List const& gradients,
-                                              double max_norm, gradient_report& report,
-                                              R const& rounding) {
+inline error_text check_max_norm(double max_norm) {
   unpacked const most = unpack(max_norm);
-  if (most.nan || (most.negative && most.significand != 0) || (most.negative && most.infinite))
-    return "clip: max_norm is " + text_of(max_norm) + ", not at least 0";
-  error_text wrong = listed_twice("clip", gradients);
-  if (!wrong.empty()) return wrong;
-  gradient_report const own = measure_list_on(executor, gradients);
-  report += own;
-  float const factor = clip_factor(own.norm(), max_norm);
-  if (own.nonfinite != 0 || lanes::bits(factor) == lanes::bits(1.0f)) return {};
-  std::uint32_t number = 0;
-  for (auto const& t : gradients) {
-    // Unlike a scale, the factor may be 0.
-    run(executor, "clip", make<scaling>{{factor}}, no_report,
-        write("gradient", t.values, rounding_of_tensor(rounding, number++)),
-        read("gradient", t.values));
-  }
-  return {};
+  if (!most.nan && !(most.negative && (most.significand != 0 || most.infinite))) return {};
+  return "clip: max_norm is " + text_of(max_norm) + ", not at least 0";
 }
+
+template <class Executor, class List, class R>
+gradient_report clip_on(Executor const& executor, List const& gradients, double max_norm,
+                        R const& rounding) {
+  make<scaling> by{{1}};  // which unlike scaled_cast's may be 0
+  auto const scale = [&](auto const& on, auto const& t, std::uint32_t number) {
+    run(on, "clip", by, no_report, write("g", t.values, of_tensor(rounding, number)),
+        read("g", t.values));
+  };
+  executor.refuse_if(check_max_norm(max_norm));
+  executor.refuse_if(check_each(executor, "clip", gradients, scale));
+  gradient_report const report = measure_list_on(executor, gradients);
+  by.function.scale = clip_factor(report.norm(), max_norm);
+  if (report.nonfinite != 0 || lanes::bits(by.function.scale) == lanes::bits(1.0f)) return report;
+  std::uint32_t number = 0;
+  for (auto const& t : gradients) scale(executor, t, number++);
+  return report;
+}
+
+}  // namespace LOWP_UNIT
 
 }  // namespace detail
 

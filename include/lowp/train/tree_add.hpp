@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/ops/fused_add.hpp>
 #include <lowp/ops/lists.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace lowp::detail {
+
+/// A tensor of a model and its update, as a tensor of a list.
+template <class P, class U>
+struct tree_tensor {
+  P p;
+  U u;
+  std::string_view name{};
+
+  static constexpr char const* function = "tree_add";
+  LOWP_HOST_FN auto arguments(auto&& alpha, auto&&... rest) const {
+    return std::tie(p, alpha, u, rest...);
+  }
+};
 
 inline namespace LOWP_UNIT {
 
@@ -31,47 +44,14 @@ error_text unlike(Model const& model, Updates const& updates) {
   return {};
 }
 
-}  // namespace LOWP_UNIT
-
-/// Calls `fused_add` for each tensor. Returns the error text of the first refused call.
-template <class Executor, class Model, class Updates, class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text add_each(Executor const& executor, Model const& model,
-                                               float alpha, Updates const& updates,
-                                               Outcome&... outcome) {
-  std::uint32_t number = 0;
+template <class Model, class Updates>
+auto pairs_of(Model const& model, Updates const& updates) {
+  std::vector<tree_tensor<values_of<Model>, values_of<Updates>>> pairs;
   auto u = std::ranges::begin(updates);
-  for (auto const& p : model) {
-    error_text wrong;
-    using remembers = remembering<Executor>;
-    fused_add_operation<remembers>{{{executor, wrong}}}(p.values, alpha, (*u).values,
-                                                        of_one_tensor(outcome, number)...);
-    if (!wrong.empty())
-      return wrong.replace(0, wrong.find(':'), "tree_add") + ", in tensor " +
-             tensor_text(model, number);
-    ++number;
-    ++u;
-  }
-  return {};
+  for (auto const& p : model) pairs.push_back({p.values, (*u++).values, p.name});
+  return pairs;
 }
 
-template <class Executor, class Model, class Updates, class... Outcome>
-[[nodiscard]] LOWP_HOST_FN error_text tree_add_on(Executor const& executor, Model const& model,
-                                                  float alpha, Updates const& updates,
-                                                  Outcome&&... outcome) {
-  error_text wrong = check_alpha("tree_add", alpha);
-  if (wrong.empty()) wrong = unlike(model, updates);
-  [[maybe_unused]] auto const tensors = static_cast<std::size_t>(std::ranges::distance(model));
-  ((wrong = wrong.empty() ? check_reports("tree_add", tensors, outcome) : wrong), ...);
-  if (wrong.empty()) wrong = add_each(dry_run{}, model, alpha, updates, outcome...);
-  if (!wrong.empty()) return wrong;
-  std::vector<listed_range> ranges;
-  std::uint32_t number = 0;
-  for (auto const& p : model) list_ranges(ranges, read("p", p.values).extents(), number++, true);
-  number = 0;
-  for (auto const& u : updates) list_ranges(ranges, read("u", u.values).extents(), number++, false);
-  wrong = check_among("tree_add", model, ranges);
-  if (wrong.empty()) wrong = add_each(executor, model, alpha, updates, outcome...);
-  return wrong;
-}
+}  // namespace LOWP_UNIT
 
 }  // namespace lowp::detail

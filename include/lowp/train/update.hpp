@@ -170,8 +170,6 @@ using unmet_by_update = typename first_unmet<
 ///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
 template <class Executor>
 struct update_operation : operation<Executor> {
-  static constexpr char const* name = "update";
-
   template <storage P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
             class R = nearest_even, class... Outcome>
     requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
@@ -206,15 +204,18 @@ struct update_operation : operation<Executor> {
         slot<2>(Optimizer::moments[1], v, rounding_among(rounding), when, rounding, outcome...));
   }
 
-  template <call_list L, optimizer Optimizer, step_number Step, class R = nearest_even,
-            class... Outcome>
-    requires returns_values<Executor> && outcome<update_rounding<std::remove_cvref_t<R>>,
-                                                 as_of_one_tensor<R>, as_of_one_tensor<Outcome>...>
+  template <call_list L, class Optimizer, class Step, class R = nearest_even, class... Outcome>
+    requires returns_values<Executor> &&
+             takes_each<update_operation, L, Optimizer const&, Step, R, Outcome...>
   LOWP_HOST_FN void operator()(L const& list, Optimizer const& optimizer, Step step,
                                R&& rounding = {}, Outcome&&... outcome) const {
-    this->executor.refuse_if(detail::call_each<update_operation>(
-        this->executor, list, std::tuple(optimizer, step), rounding, outcome...));
+    call_list_on<detail::update_operation>(this->executor, list, optimizer, step, rounding,
+                                           outcome...);
   }
+  template <call_list L, class... Rest,
+            class Unmet = each_tensor_of_the_list_does_not_take_these_arguments>
+    requires(!takes_each<update_operation, L, Rest...>)
+  void operator()(L const&, Rest&&...) const = delete;
 
   template <class P, class G, class... Rest, class Unmet = unmet_by_update<P, G, Rest...>>
     requires(!call_list<std::remove_cvref_t<P>>)

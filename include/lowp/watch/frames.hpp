@@ -122,14 +122,14 @@ class watch_frames {
 
   /// Begins a frame in place of the oldest one. Returns its number; numbers start at 1.
   std::uint64_t begin(std::size_t place, watch_pass pass, std::uint64_t step) {
-    watch_frame& frame = ring_[next_ % ring_.size()];
+    watch_frame& frame = ring_[slot(next_)];
     frame.lines.clear();
     frame = {++next_, step, place, pass, true, std::move(frame.lines)};
     return next_;
   }
   /// Returns null if a later frame has taken its memory.
   watch_frame* find(std::uint64_t number) {
-    watch_frame& frame = ring_[(number - 1) % ring_.size()];
+    watch_frame& frame = ring_[slot(number - 1)];
     return frame.number == number ? &frame : nullptr;
   }
   void close(std::uint64_t number) {
@@ -141,7 +141,7 @@ class watch_frames {
   /// Returns the step of the last frame.
   [[nodiscard]] std::optional<std::uint64_t> step() const {
     if (next_ == 0) return {};
-    return ring_[(next_ - 1) % ring_.size()].step;
+    return ring_[slot(next_ - 1)].step;
   }
 
   /// Returns "input[0]"; "output", or "output[1]" if there are several. Gradients have the names
@@ -189,7 +189,7 @@ class watch_frames {
     std::uint64_t first = 0, step = 0;
     bool is_one_step = true;
     for (std::size_t i = 0; i < ring_.size(); ++i) {
-      watch_frame const& frame = ring_[(next_ + i) % ring_.size()];
+      watch_frame const& frame = ring_[slot(next_ + i)];
       if (frame.number == 0) continue;
       if (count == 0) {
         first = frame.step;
@@ -213,6 +213,9 @@ class watch_frames {
   }
 
  private:
+  [[nodiscard]] std::size_t slot(std::uint64_t number) const {
+    return static_cast<std::size_t>(number % ring_.size());
+  }
   std::vector<watch_frame> ring_;
   std::uint64_t next_ = 0;  ///< number of the last frame
 };

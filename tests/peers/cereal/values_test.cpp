@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,21 @@ TEST(cereal, all_codes_survive) {
   all_codes_survive<cereal::XMLOutputArchive, cereal::XMLInputArchive, bfloat16>();
   all_codes_survive<cereal::JSONOutputArchive, cereal::JSONInputArchive, float8_e4m3fn>();
   all_codes_survive<cereal::XMLOutputArchive, cereal::XMLInputArchive, float8_e4m3fn>();
+}
+
+TEST(cereal, a_code_with_more_bits_than_its_format_is_refused) {
+  std::istringstream stream(R"({"value0": 31, "value1": 64})");
+  cereal::JSONInputArchive archive(stream);
+  lowp::float6_e2m3fn x, y(1);
+  archive(x);
+  EXPECT_EQ(x, 7.5F);
+  try {
+    archive(y);
+    ADD_FAILURE();
+  } catch (const std::invalid_argument& refused) {
+    EXPECT_STREQ(refused.what(), "load_minimal: code 64 has more than 6 bits");
+  }
+  EXPECT_EQ(y, 1);
 }
 
 }  // namespace

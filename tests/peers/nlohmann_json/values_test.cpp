@@ -42,6 +42,11 @@ TEST(nlohmann_json, containers_and_other_readers) {
 
 TEST(nlohmann_json, reading_rounds_once) {
   EXPECT_EQ(json(1 + 0x1p-8 + 0x1p-40).get<bfloat16>().bits(), 0x3f81);
+  // Integers beyond a tie of bfloat16. As doubles they would lie on it.
+  const std::int64_t odd = (std::int64_t{1} << 62) + (std::int64_t{1} << 54) + 1;
+  EXPECT_EQ(json(odd).get<bfloat16>().bits(), 0x5e81);
+  EXPECT_EQ(json(-odd).get<bfloat16>().bits(), 0xde81);
+  EXPECT_EQ(json(2 * static_cast<std::uint64_t>(odd) - 1).get<bfloat16>().bits(), 0x5f01);
   EXPECT_TRUE(isinf(json(1e30).get<float16>()));
   EXPECT_EQ(json(1e30).get<lowp::float8_e4m3fn>(), 448);
 }

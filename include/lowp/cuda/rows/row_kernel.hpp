@@ -82,7 +82,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, T
   using folds = typename Operation::folds;
   using state = typename Operation::template state<float>;
   template <int I>
-  using fold_type = team_fold<std::tuple_element_t<I, folds>, team_type>;
+  using fold_type = team_fold<std::tuple_element_t<std::size_t{I}, folds>, team_type>;
 
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
   static constexpr int step = team_type::step, stride = team_type::stride;

@@ -78,16 +78,16 @@ class communicator : public lowp::detail::rank_group {
   ///                   ranks. wire<float>() rounds nothing
   /// @throws std::invalid_argument  sizes differ on a rank or between ranks; formats, scales,
   ///                                roundings or random bits of wires differ; a rank has no leaf; a
-  ///                                scale is no power of two
+  ///                                scale is no power of two; total overlaps a leaf
   template <lowp::detail::leaf_argument Gradients, lowp::detail::wire_like Wire>
   void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) {
     auto const& leaves = lowp::detail::leaves_of(gradients);
     std::size_t const leaf_count = std::ranges::size(leaves);
     std::uint64_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
     lowp::detail::exchange e{count, granule_, rank_, size_, {}};
-    agree("reduce_scatter",
-          lowp::detail::check_reduction(leaves, total.size(), shard_of(count), wire), count,
-          leaf_count, wire.words(), e.leaves);
+    constexpr char function[] = "mpi::communicator::reduce_scatter";
+    agree(function, lowp::detail::check_reduction(function, leaves, total, shard_of(count), wire),
+          count, leaf_count, wire.words(), e.leaves);
     e.cut(piece_bytes_, wire.bytes(e.unit));
     lowp::detail::run_exchange(
         e, simd::this_thread{}, leaves, total, wire,
@@ -107,18 +107,20 @@ class communicator : public lowp::detail::rank_group {
   /// Copies every rank's shard of an array to all ranks, in place.
   ///
   /// @param whole  `count` elements. This rank's shard is read, the others are written
-  /// @throws std::invalid_argument  sizes differ between ranks
+  /// @throws std::invalid_argument  sizes or formats differ between ranks
   template <output Whole>
   void all_gather(Whole&& whole) {
     using T = element_of<Whole>;
     constexpr std::uint64_t unit = lowp::detail::exchange::unit;
     std::uint64_t const count = std::ranges::size(whole);
     lowp::detail::exchange e{count, granule_, rank_, size_, {}};
+    constexpr char function[] = "mpi::communicator::all_gather";
     lowp::detail::error_text wrong;
     if (count / unit >= INT_MAX)
-      wrong = lowp::detail::joined_text({"whole has ", count, " elements, beyond 256 * INT_MAX"});
-    agree("all_gather", wrong, count, 1,
-          lowp::detail::words_of(std::to_string(sizeof(T)) + " bytes"), e.leaves);
+      wrong = lowp::detail::joined_text(
+          {function, ": whole has ", count, " elements, beyond 256 * INT_MAX"});
+    agree(function, wrong, count, 1, lowp::detail::words_of(lowp::detail::text_of_type<T>()),
+          e.leaves);
     e.cut(piece_bytes_, unit * sizeof(T));
     // Numbers of units fit an int, unlike bytes. The part of a unit at the end is a message of its
     // own.
@@ -222,10 +224,9 @@ class communicator : public lowp::detail::rank_group {
     arguments const mine{wrong.empty() ? 0u : 1u, count, leaf_count, wire};
     std::vector<arguments> const all = of_all_ranks(mine);
     auto const refuse = [&](lowp::detail::error_text const& why) {
-      if (!why.empty())
-        lowp::detail::refuse("mpi::communicator::" + std::string(function) + ": " + why);
+      if (!why.empty()) lowp::detail::refuse(lowp::detail::joined_text({function, ": "}) + why);
     };
-    refuse(wrong);
+    lowp::detail::refuse_if(wrong);
     for (std::size_t r = 0; r < all.size(); ++r) {
       if (all[r].is_wrong != 0)
         refuse(lowp::detail::joined_text({"rank ", r, " refused its arguments"}));
@@ -237,7 +238,7 @@ class communicator : public lowp::detail::rank_group {
         refuse(lowp::detail::joined_text({"sizes differ: rank 0 has ", all[0].count,
                                           " elements, rank ", r, " has ", all[r].count}));
       if (all[r].wire != all[0].wire)
-        refuse(lowp::detail::joined_text({"wires differ: rank 0 has ", all[0].wire.data(),
+        refuse(lowp::detail::joined_text({"formats differ: rank 0 has ", all[0].wire.data(),
                                           "; rank ", r, " has ", all[r].wire.data()}));
     }
     std::uint64_t most = 0;

@@ -72,22 +72,24 @@ class basic_communicator : public detail::rank_group {
   /// @param gradients  spans of device memory, equally many on all ranks; at least one. Or one span
   /// @param total      shard_of(count).size floats in device memory, apart from the leaves
   /// @throws std::invalid_argument  sizes differ, there is no leaf, or a scale is no power of two;
-  ///                                256 elements of each leaf and rank do not fit the scratch
+  ///                                total overlaps a leaf; 256 elements of each leaf and rank do
+  ///                                not fit the scratch
   template <detail::leaf_argument Gradients, detail::wire_like Wire>
   void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) const {
     auto const& leaves = detail::leaves_of(gradients);
     std::size_t const leaf_count = std::ranges::size(leaves);
     std::uint64_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
-    refuse("reduce_scatter", detail::check_reduction(leaves, total.size(), shard_of(count), wire));
-    if (leaf_count == 0) refuse("reduce_scatter", "there is no leaf");
+    constexpr char function[] = "nccl::communicator::reduce_scatter";
+    detail::refuse_if(detail::check_reduction(function, leaves, total, shard_of(count), wire));
+    if (leaf_count == 0) detail::refuse(detail::joined_text({function, ": there is no leaf"}));
     detail::exchange e{count, granule_, rank_, size_, {}};
     e.leaves.assign(static_cast<std::size_t>(size_), leaf_count);
     std::size_t const half = scratch_.size() / 512 * 256;
     std::size_t const least =
         leaf_count * static_cast<std::size_t>(size_) * wire.bytes(detail::exchange::unit);
     if (half < least)
-      refuse("reduce_scatter", detail::joined_text({"scratch has ", scratch_.size(),
-                                                    " bytes, and needs ", 2 * least + 512}));
+      detail::refuse(detail::joined_text(
+          {function, ": scratch has ", scratch_.size(), " bytes, and needs ", 2 * least + 512}));
     e.cut(half, wire.bytes(e.unit));
     std::byte *const sent = scratch_.data(), *const received = sent + half;
     Grid grid(stream_);
@@ -135,9 +137,6 @@ class basic_communicator : public detail::rank_group {
   static void call(char const* function, ncclResult_t code) {
     if (code != ncclSuccess)
       detail::raise<error>(std::string(function) + ": " + ncclGetErrorString(code));
-  }
-  static void refuse(char const* function, detail::error_text const& why) {
-    if (!why.empty()) detail::refuse("nccl::communicator::" + std::string(function) + ": " + why);
   }
   void maximum(void* words, std::size_t count) const {
     call("ncclAllReduce", ncclAllReduce(words, words, count, ncclUint32, ncclMax, comm_, stream_));

@@ -168,7 +168,8 @@ class checkpoint {
   /// Adds a part. The first part has the shape; others may be smaller, such as scales of blocks.
   template <class S, class Part>
   void part_of(std::string const& name, shape_type const& shape, Part const& part, std::size_t i) {
-    bool const has_shape = i == 0 || detail::element_count(shape) == part.size();
+    bool const has_shape =
+        i == 0 || safetensors::detail::bytes_of(safetensors::dtype::u8, shape) == part.size();
     array(name + S::names[i], has_shape ? shape : shape_type{part.size()}, part);
   }
   template <class R>

@@ -25,12 +25,6 @@ inline constexpr char checkpoint_version[] = "1";
 inline constexpr std::string_view version_key = "lowp.checkpoint", scalar_key = "scalar.",
                                   format_key = "format.";
 
-inline std::uint64_t element_count(std::vector<std::uint64_t> const& shape) {
-  std::uint64_t count = 1;
-  for (std::uint64_t const extent : shape) count *= extent;
-  return count;
-}
-
 /// The names that a file has for `specials`. A name stays when the enumeration grows.
 struct specials_name {
   specials codes;
@@ -93,7 +87,7 @@ class checkpoint_state {
   void add(std::string const& name, tensor t) {
     require_new(name);
     std::uint64_t const count = t.bytes.size() * 8 / safetensors::bits_of(t.type);
-    if (element_count(t.shape) != count)
+    if (safetensors::detail::bytes_of(t.type, t.shape) != t.bytes.size())
       raise<std::invalid_argument>("lowp::checkpoint: '" + name + "' has " + std::to_string(count) +
                                    " elements, but its shape is " +
                                    safetensors::detail::shown(t.type, t.shape));
@@ -191,7 +185,8 @@ class checkpoint_state {
         for (std::size_t i = width - 1; i < count; i += width)
           if ((piece[i] & ~t.high_byte) != std::byte{0})
             return "element " + std::to_string((first + i) / width) + " of tensor " + shown(name) +
-                   " has more bits than the format " + shown(t.format);
+                   " has more bits than the format " + shown(t.format) + ": its last byte is " +
+                   std::to_string(std::to_integer<int>(piece[i]));
       }
     }
     return {};

@@ -66,7 +66,6 @@ class file {
   }
   template <stored T>
   [[nodiscard]] std::vector<T> read(tensor const& t) const {
-    require_type(t, dtype_of<T>);
     std::vector<T> all(static_cast<std::size_t>(element_count(t)));
     read(t, 0, std::span<T>(all));
     return all;

@@ -69,7 +69,6 @@ class header_reader {
     return go(place::fields);
   }
   bool end_object() {
-    if (place_ == place::names) return go(place::end);
     if (place_ == place::fields) {
       for (std::size_t i = 0; i < fields; ++i)
         if (!seen_[i]) return refuse(what() + "it has no " + field_name[i]);
@@ -95,19 +94,7 @@ class header_reader {
 
  private:
   // The parser's place: after a name, inside a tensor's object, after one of its keys, ...
-  enum class place {
-    start,
-    names,
-    name,
-    metadata,
-    fields,
-    dtype,
-    shape,
-    extents,
-    offsets,
-    offset,
-    end
-  };
+  enum class place { start, names, name, metadata, fields, dtype, shape, extents, offsets, offset };
   static constexpr std::size_t fields = 3;
   static constexpr char const* field_name[fields] = {"dtype", "shape", "data_offsets"};
 
@@ -137,7 +124,6 @@ class header_reader {
     switch (place_) {
       case place::start:
       case place::names:
-      case place::end:
         return refuse("its header is " + found + ", not an object");
       case place::name:
         return refuse(what() + "it is " + found + ", not an object");

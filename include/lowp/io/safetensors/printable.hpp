@@ -20,11 +20,10 @@ struct character {
   std::size_t bytes = 0;  ///< 0 if there is no character
 };
 
-/// Returns the first character of `text` if it is well-formed (Unicode 15, table 3-7).
+/// Returns the first character of a text, not empty, if it is well-formed (Unicode 15, table 3-7).
 inline character first_character(std::string_view text) {
   auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   auto const continues = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
-  if (text.empty()) return {};
   unsigned const lead = byte(0);
   if (lead < 0x80) return {lead, 1};
   std::size_t const bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
