@@ -258,8 +258,7 @@ struct remembering : Executor {
 template <template <class> class Operation, class Executor, class... Arguments>
 std::string refusal_of(const Executor& executor, Arguments&&... arguments) {
   std::string wrong;
-  Operation<remembering<Executor>>{{{executor, wrong}}}(
-      std::forward<Arguments>(arguments)...);
+  Operation<remembering<Executor>>{{{executor, wrong}}}(std::forward<Arguments>(arguments)...);
   return wrong;
 }
 
