@@ -22,6 +22,12 @@ namespace detail {
 ///                                another way
 template <class Executor>
 struct fused_add_operation : operation<Executor> {
+  using calls =
+      any_of_calls<call<needs_storage<names::p>, needs<names::alpha, not_a_number_to_scale_by>,
+                        needs_readable<names::u>, may_have_outcome>,
+                   call<needs<names::list, not_a_list_of_tensors>,
+                        needs<names::alpha, not_a_number_to_scale_by>, may_have_outcome>>;
+
   static constexpr char const* name = "fused_add";
 
   template <storage P, number_argument Alpha, readable U, class R = nearest_even, class... Outcome>
@@ -40,15 +46,10 @@ struct fused_add_operation : operation<Executor> {
     this->executor.refuse_if(detail::call_each<fused_add_operation>(
         this->executor, list, std::tuple(alpha), rounding, outcome...));
   }
-
-  template <class P, class Alpha, class U, class... Outcome,
-            class Unmet = typename first_unmet<must_be_storage<P>, must_be_readable<U>>::type>
-    requires(!call_list<std::remove_cvref_t<P>>)
-  void operator()(P&&, Alpha, U&&, Outcome&&...) const = delete;
 };
 
 }  // namespace detail
 
-inline constexpr detail::fused_add_operation<simd::this_thread> fused_add{};
+inline constexpr detail::callable<detail::fused_add_operation<simd::this_thread>> fused_add{};
 
 }  // namespace lowp

@@ -32,6 +32,8 @@ namespace detail {
 ///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
 template <class Executor>
 struct update_operation : operation<Executor> {
+  using calls = calls_of_update;
+
   static constexpr char const* name = "update";
 
   template <storage P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
@@ -69,14 +71,10 @@ struct update_operation : operation<Executor> {
     this->executor.refuse_if(detail::call_each<update_operation>(
         this->executor, list, std::tuple(optimizer, step), rounding, outcome...));
   }
-
-  template <class P, class G, class... Rest, class Unmet = unmet_by_update<P, G, Rest...>>
-    requires(!call_list<std::remove_cvref_t<P>>)
-  void operator()(P&&, G&&, Rest&&...) const = delete;
 };
 
 }  // namespace detail
 
-inline constexpr detail::update_operation<simd::this_thread> update{};
+inline constexpr detail::callable<detail::update_operation<simd::this_thread>> update{};
 
 }  // namespace lowp

@@ -80,6 +80,17 @@ concept call_list = std::ranges::forward_range<R const> && is_listed<std::ranges
 
 namespace detail {
 
+// A tensor's own storage, or a list of tensors, tells two calls apart.
+template <class T>
+using not_a_writable_range_such_as_std_span_x_data_x_size_nor_a_storage_without_blocks =
+    fit<storage<T>, call_list<std::remove_cvref_t<T>>>;
+template <class T>
+using not_a_list_of_tensors =
+    fit<call_list<std::remove_cvref_t<T>>, !call_list<std::remove_cvref_t<T>>>;
+template <class Name>
+using needs_storage =
+    needs<Name, not_a_writable_range_such_as_std_span_x_data_x_size_nor_a_storage_without_blocks>;
+
 /// Reports, one for each tensor of a list.
 template <class T>
 concept report_list = std::convertible_to<T, std::span<update_report>>;
