@@ -80,17 +80,14 @@ struct may_have {
 
 // Names of arguments, as the operations' comments have them.
 namespace names {
-#define LOWP_NAMES(X)                                                                            \
-  X(in)                                                                                          \
-  X(out)                                                                                         \
-  X(p)                                                                                           \
-  X(g)                                                                                           \
-  X(u)                                                                                           \
-  X(m) X(v) X(x) X(a) X(b) X(list) X(optimizer) X(step) X(momentum) X(alpha) X(scale) X(columns) \
-      X(eps) X(mask) X(weight) X(bias) X(high) X(low) X(gate) X(up) X(exponent) X(function)      \
-          X(rounding) X(report) X(inverse_scale) X(gradients) X(max_norm) X(model) X(updates)    \
-              X(stream) X(surplus) X(rounding_or_overflow) X(rounding_overflow_or_report)        \
-                  X(largest_rounding_or_overflow) X(rounding_scale_rule_or_overflow)
+// clang-format off
+#define LOWP_NAMES(X) \
+  X(in) X(out) X(p) X(g) X(u) X(m) X(v) X(x) X(a) X(b) X(list) X(optimizer) X(step) X(momentum) \
+  X(alpha) X(scale) X(columns) X(eps) X(mask) X(weight) X(bias) X(high) X(low) X(gate) X(up) \
+  X(exponent) X(function) X(rounding) X(report) X(inverse_scale) X(gradients) X(max_norm) \
+  X(model) X(updates) X(stream) X(surplus) X(rounding_or_overflow) X(rounding_overflow_or_report) \
+  X(largest_rounding_or_overflow) X(rounding_scale_rule_or_overflow)
+// clang-format on
 #define LOWP_NAME(name) struct name;
 LOWP_NAMES(LOWP_NAME)
 #undef LOWP_NAME

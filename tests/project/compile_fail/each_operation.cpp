@@ -10,10 +10,10 @@
 // expect-each: 2.*names::low
 // expect-each: 4.*names::in.*not_a_range
 // expect-each: 2.*names::alpha.*not_a_number
-// expect-each: 4.*rounding_overflow_or_report.*neither_.*mode_of_ranges_an_overflow_policy_nor_a_report
+// expect-each: 4.*rounding_overflow_or_report.*mode_of_ranges_an_overflow_policy_nor_a_report
 // expect-each: 3.*names::rounding_overflow_or_report
 // expect-each: fit_but_not_together_or_not_in_this_order
-// expect-each: 7.*rounding_overflow_or_report.*neither_.*mode_of_steps_an_overflow_policy_nor_a_report
+// expect-each: 7.*rounding_overflow_or_report.*mode_of_steps_an_overflow_policy_nor_a_report
 // expect-each: 2.*names::g.*such_as_std_span_x_data_x_size
 // expect-each: 6.*names::step.*counts_from_1
 // expect-each: 2.*names::optimizer
