@@ -31,6 +31,12 @@ namespace detail {
 /// @throws std::invalid_argument  sizes differ, or ranges overlap in another way
 template <class Executor>
 struct block_cast_operation : operation<Executor> {
+  using calls =
+      call<needs<names::in, neither_a_range_of_float_or_a_narrow_type_nor_blocks_of>,
+           needs<names::out, neither_a_writable_range_of_float_or_a_narrow_type_nor_blocks_of>,
+           may_have<3, names::rounding_scale_rule_or_overflow,
+                    neither_a_rounding_mode_of_ranges_a_scale_rule_nor_an_overflow_policy>>;
+
   template <input In, class T, int Block, range_rounding R = nearest_even>
     requires(!std::is_const_v<T>)
   LOWP_HOST_FN void operator()(In&& in, block_scaled<T, Block> const& out, R rounding = {},
@@ -47,6 +53,6 @@ struct block_cast_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::block_cast_operation<simd::this_thread> block_cast{};
+inline constexpr detail::callable<detail::block_cast_operation<simd::this_thread>> block_cast{};
 
 }  // namespace lowp

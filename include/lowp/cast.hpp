@@ -19,21 +19,24 @@ namespace detail {
 /// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 template <class Executor>
 struct cast_operation : operation<Executor> {
+  using calls = call_unless<
+      because_integers_become_float_or_narrow_and_a_policy_follows_the_rounding,
+      needs<names::in,
+            not_a_range_of_float_narrow_double_or_integers_such_as_std_span_x_data_x_size>,
+      needs<names::out,
+            not_a_lasting_writable_range_of_float_narrow_or_double_such_as_std_span_x_data_x_size>,
+      may_have_rounding_then_policy>;
+
   template <class In, class Out, range_rounding R = nearest_even>
     requires castable<In, Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
     this->executor.refuse_if(cast_on(this->executor, in, out, rounding, policy));
   }
-
-  template <class In, class Out, class R = nearest_even, class... Policy,
-            class Unmet = unmet_by_cast<In, Out, R>>
-    requires(!(castable<In, Out> && range_rounding<R>))
-  void operator()(In&&, Out&&, R = {}, Policy...) const = delete;
 };
 
 }  // namespace detail
 
-inline constexpr detail::cast_operation<simd::this_thread> cast{};
+inline constexpr detail::callable<detail::cast_operation<simd::this_thread>> cast{};
 
 }  // namespace lowp

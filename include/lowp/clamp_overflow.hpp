@@ -8,6 +8,20 @@ namespace lowp {
 
 namespace detail {
 
+template <class T>
+inline constexpr bool is_clamp_report = false;
+template <class T>
+inline constexpr bool is_clamp_report<clamp_report_of<T>&> = true;
+template <class X>
+inline constexpr bool may_be_clamped = false;
+template <output X>
+inline constexpr bool may_be_clamped<X> = clampable<element_of<X>>;
+
+template <class T>
+using not_a_clamp_report = fit<is_clamp_report<T>>;
+template <class T>
+using not_a_writable_range_of_a_format_with_infinity_such_as_float16 = fit<may_be_clamped<T>>;
+
 /// Clamps x if any element is infinite: each magnitude above clamp_limit, finite or not, becomes
 /// clamp_limit and keeps its sign. Otherwise nothing changes. NaN stays NaN. Returns the counts.
 ///
@@ -19,6 +33,10 @@ namespace detail {
 /// @param report  replaces the returned one; must be empty, because the clamp reads it
 template <class Executor>
 struct clamp_overflow_operation : operation<Executor> {
+  using calls =
+      call<needs<names::x, not_a_writable_range_of_a_format_with_infinity_such_as_float16>,
+           may_have<1, names::report, not_a_clamp_report>>;
+
   template <output X>
     requires clampable<element_of<X>> && (!returns_values<Executor>)
   LOWP_HOST_FN void operator()(X&& x, clamp_report_of<element_of<X>>& report) const {
@@ -38,6 +56,7 @@ struct clamp_overflow_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::clamp_overflow_operation<simd::this_thread> clamp_overflow{};
+inline constexpr detail::callable<detail::clamp_overflow_operation<simd::this_thread>>
+    clamp_overflow{};
 
 }  // namespace lowp

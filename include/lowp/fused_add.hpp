@@ -22,13 +22,18 @@ namespace detail {
 ///                                another way
 template <class Executor>
 struct fused_add_operation : operation<Executor> {
-  template <storage P, number_argument Alpha, readable U, range_rounding R = nearest_even,
-            class... Outcome>
-    requires policy_then_report<Outcome...>
-  LOWP_HOST_FN void operator()(P&& p, Alpha alpha, U&& u, R rounding = {},
+  using calls =
+      any_of_calls<call<needs_storage<names::p>, needs<names::alpha, not_a_number_to_scale_by>,
+                        needs_readable<names::u>, may_have_outcome>,
+                   call<needs<names::list, not_a_list_of_tensors>,
+                        needs<names::alpha, not_a_number_to_scale_by>, may_have_outcome>>;
+
+  template <storage P, number_argument Alpha, readable U, class R = nearest_even, class... Outcome>
+    requires outcome<range_rounding<std::remove_cvref_t<R>>, R, Outcome...>
+  LOWP_HOST_FN void operator()(P&& p, Alpha alpha, U&& u, R&& rounding = {},
                                Outcome&&... outcome) const {
     this->executor.refuse_if(fused_add_on(this->executor, p, make_scaled_addition{as_number(alpha)},
-                                          u, rounding, outcome...));
+                                          u, rounding_among(rounding), rounding, outcome...));
   }
 
   template <call_list L, class Alpha, class R = nearest_even, class... Outcome>
@@ -37,21 +42,10 @@ struct fused_add_operation : operation<Executor> {
                                Outcome&&... outcome) const {
     call_list_on<detail::fused_add_operation>(this->executor, list, alpha, rounding, outcome...);
   }
-  template <call_list L, class... Rest,
-            class Unmet = each_tensor_of_the_list_does_not_take_these_arguments>
-    requires(!takes_each<fused_add_operation, L, Rest...>)
-  void operator()(L const&, Rest&&...) const = delete;
-
-  template <class P, class Alpha, class U, class R = nearest_even, class... Outcome,
-            class Unmet = typename first_unmet<must_be_storage<P>, must_be_readable<U>,
-                                               must_be_span_rounding<R>>::type>
-    requires(!call_list<std::remove_cvref_t<P>> &&
-             !(storage<P> && readable<U> && range_rounding<R>))
-  void operator()(P&&, Alpha, U&&, R = {}, Outcome&&...) const = delete;
 };
 
 }  // namespace detail
 
-inline constexpr detail::fused_add_operation<simd::this_thread> fused_add{};
+inline constexpr detail::callable<detail::fused_add_operation<simd::this_thread>> fused_add{};
 
 }  // namespace lowp

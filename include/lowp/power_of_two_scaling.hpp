@@ -30,6 +30,9 @@ namespace detail {
 ///                                in another way
 template <class Executor>
 struct scale_by_power_of_two_operation : operation<Executor> {
+  using calls = call<needs_input<names::in>, needs_output<names::out>,
+                     needs_number<names::exponent>, may_have_report<scaling_report>>;
+
   template <input In, output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, int exponent) const {
     this->executor.refuse_if(power_of_two_on(this->executor, in, out, exponent));
@@ -43,6 +46,7 @@ struct scale_by_power_of_two_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::scale_by_power_of_two_operation<simd::this_thread> scale_by_power_of_two{};
+inline constexpr detail::callable<detail::scale_by_power_of_two_operation<simd::this_thread>>
+    scale_by_power_of_two{};
 
 }  // namespace lowp

@@ -20,6 +20,11 @@ namespace detail {
 ///                                another way
 template <class Executor>
 struct scaled_cast_operation : operation<Executor> {
+  using calls = call<needs_input<names::in>, needs_output<names::out>,
+                     needs<names::scale, not_a_number_to_scale_by>,
+                     may_have<3, names::largest_rounding_or_overflow,
+                              neither_an_amax_a_rounding_mode_of_ranges_nor_an_overflow_policy>>;
+
   template <input In, output Out, number_argument Scale, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, Scale scale, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
@@ -36,6 +41,6 @@ struct scaled_cast_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::scaled_cast_operation<simd::this_thread> scaled_cast{};
+inline constexpr detail::callable<detail::scaled_cast_operation<simd::this_thread>> scaled_cast{};
 
 }  // namespace lowp

@@ -20,20 +20,19 @@ namespace detail {
 /// @throws std::invalid_argument  sizes differ, or `out` overlaps an `in` in another way
 template <class Executor>
 struct transform_operation : operation<Executor> {
+  using calls = call<
+      needs<names::function, not_an_element_function>,
+      needs<names::rounding, not_a_rounding_mode_of_ranges>, needs_output<names::out>,
+      may_have<8, names::in, not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size>>;
+
   template <class Function, range_rounding R, output Out, input... In>
   LOWP_HOST_FN void operator()(Function const& function, R rounding, Out&& out, In&&... in) const {
     this->executor.refuse_if(transform_on(this->executor, function, rounding, out, in...));
   }
-
-  template <class Function, class R, class Out, class... In,
-            class Unmet = typename first_unmet<must_be_span_rounding<R>, must_be_output<Out>,
-                                               must_be_input<In>...>::type>
-    requires(!(range_rounding<R> && output<Out> && (input<In> && ...)))
-  void operator()(Function const&, R, Out&&, In&&...) const = delete;
 };
 
 }  // namespace detail
 
-inline constexpr detail::transform_operation<simd::this_thread> transform{};
+inline constexpr detail::callable<detail::transform_operation<simd::this_thread>> transform{};
 
 }  // namespace lowp

@@ -32,30 +32,32 @@ namespace detail {
 ///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
 template <class Executor>
 struct update_operation : operation<Executor> {
+  using calls = calls_of_update;
+
   template <storage P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
-            update_rounding R = nearest_even, class... Outcome>
-    requires policy_then_report<Outcome...>
-  LOWP_HOST_FN void operator()(P&& p, G&& g, Optimizer const& optimizer, Step step, R rounding = {},
-                               Outcome&&... outcome) const {
-    this->executor.refuse_if(
-        update_on(this->executor, p, g, optimizer, step, rounding, outcome...));
+            class R = nearest_even, class... Outcome>
+    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
+  LOWP_HOST_FN void operator()(P&& p, G&& g, Optimizer const& optimizer, Step step,
+                               R&& rounding = {}, Outcome&&... outcome) const {
+    this->executor.refuse_if(update_on(this->executor, p, g, optimizer, step,
+                                       rounding_among(rounding), rounding, outcome...));
   }
   template <storage P, readable G, moment_storage M, optimizer_with<1> Optimizer = sgd,
-            step_number Step, update_rounding R = nearest_even, class... Outcome>
-    requires policy_then_report<Outcome...>
+            step_number Step, class R = nearest_even, class... Outcome>
+    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& momentum, Optimizer const& optimizer, Step step,
-                               R rounding = {}, Outcome&&... outcome) const {
-    this->executor.refuse_if(
-        update_on(this->executor, p, g, momentum, optimizer, step, rounding, outcome...));
+                               R&& rounding = {}, Outcome&&... outcome) const {
+    this->executor.refuse_if(update_on(this->executor, p, g, momentum, optimizer, step,
+                                       rounding_among(rounding), rounding, outcome...));
   }
   template <storage P, readable G, moment_storage M, moment_storage V,
-            optimizer_with<2> Optimizer = adamw, step_number Step, update_rounding R = nearest_even,
+            optimizer_with<2> Optimizer = adamw, step_number Step, class R = nearest_even,
             class... Outcome>
-    requires policy_then_report<Outcome...>
+    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& m, V&& v, Optimizer const& optimizer, Step step,
-                               R rounding = {}, Outcome&&... outcome) const {
-    this->executor.refuse_if(
-        update_on(this->executor, p, g, m, v, optimizer, step, rounding, outcome...));
+                               R&& rounding = {}, Outcome&&... outcome) const {
+    this->executor.refuse_if(update_on(this->executor, p, g, m, v, optimizer, step,
+                                       rounding_among(rounding), rounding, outcome...));
   }
 
   template <call_list L, class Optimizer, class Step, class R = nearest_even, class... Outcome>
@@ -66,18 +68,10 @@ struct update_operation : operation<Executor> {
     call_list_on<detail::update_operation>(this->executor, list, optimizer, step, rounding,
                                            outcome...);
   }
-  template <call_list L, class... Rest,
-            class Unmet = each_tensor_of_the_list_does_not_take_these_arguments>
-    requires(!takes_each<update_operation, L, Rest...>)
-  void operator()(L const&, Rest&&...) const = delete;
-
-  template <class P, class G, class... Rest, class Unmet = unmet_by_update<P, G, Rest...>>
-    requires(!call_list<std::remove_cvref_t<P>>)
-  void operator()(P&&, G&&, Rest&&...) const = delete;
 };
 
 }  // namespace detail
 
-inline constexpr detail::update_operation<simd::this_thread> update{};
+inline constexpr detail::callable<detail::update_operation<simd::this_thread>> update{};
 
 }  // namespace lowp

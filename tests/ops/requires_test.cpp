@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -50,6 +51,31 @@ static_assert(!LOWP_TAKES(fused_add, narrows, float, const std::vector<double>&)
 static_assert(!LOWP_TAKES(fused_add, narrows, constants, constants));
 static_assert(!LOWP_TAKES(fused_add, narrows, float, constants, lowp::nearest_even,
                           lowp::update_report));
+
+// A rounding, a policy and a report: each may be left out, none may change places.
+template <class... Outcome>
+concept ends_calls =
+    LOWP_TAKES(fused_add, narrows, float, constants, Outcome...) &&
+    LOWP_TAKES(fused_add, const std::vector<lowp::fused_add_tensor<bfloat16, float>>&, float,
+               Outcome...) &&
+    LOWP_TAKES(update, narrows, constants, lowp::sgd, int, Outcome...) &&
+    LOWP_TAKES(update, narrows, constants, floats, lowp::sgd, int, Outcome...) &&
+    LOWP_TAKES(update, narrows, constants, floats, floats, lowp::adamw, int, Outcome...) &&
+    LOWP_TAKES(update, const std::vector<lowp::sgd_tensor<bfloat16, float>>&, lowp::sgd, int,
+               Outcome...) &&
+    LOWP_TAKES(tree_add, const std::vector<lowp::named<std::span<bfloat16>>>&, float,
+               const std::vector<lowp::named<std::span<float>>>&, Outcome...);
+using lowp::overflow;
+using lowp::stochastic;
+using report = lowp::update_report&;
+static_assert(ends_calls<report> && ends_calls<lowp::update_amax&> && ends_calls<overflow>);
+static_assert(ends_calls<overflow, report> && ends_calls<const overflow&, report>);
+static_assert(ends_calls<stochastic> && ends_calls<const stochastic&, report>);
+static_assert(ends_calls<stochastic&, overflow> && ends_calls<stochastic, overflow, report>);
+static_assert(!ends_calls<int> && !ends_calls<report, stochastic> && !ends_calls<report, report>);
+static_assert(!ends_calls<overflow, stochastic> && !ends_calls<report, overflow>);
+static_assert(!ends_calls<stochastic, stochastic> && !ends_calls<lowp::update_report>);
+static_assert(!ends_calls<const lowp::update_report&>);
 
 static_assert(LOWP_TAKES(update, narrows, constants, lowp::sgd, int));
 static_assert(LOWP_TAKES(update, narrows, constants, floats, lowp::sgd, std::uint64_t));
@@ -110,8 +136,36 @@ static_assert(!LOWP_TAKES(openmp::update, sgd_list, lowp::adamw, int));
 static_assert(LOWP_TAKES(openmp::cast, constants, narrows));
 static_assert(!LOWP_TAKES(openmp::cast, constants, std::vector<bfloat16>));
 static_assert(LOWP_TAKES(openmp::update, narrows, constants, lowp::sgd, int));
+static_assert(LOWP_TAKES(openmp::update, narrows, constants, lowp::sgd, int, report));
 static_assert(!LOWP_TAKES(openmp::update, narrows, constants, lowp::sgd));
 #endif
+
+TEST(outcome, rounds_to_nearest_even_without_a_rounding) {
+  const std::vector<float> g{1.0F / 3, 5, -7e4F};
+  const auto step = [&](auto... rounding) {
+    std::vector<lowp::float16> p(3, lowp::float16(60000));
+    std::vector<float> m(3);
+    std::vector<float> v(3);
+    lowp::update_report seen;
+    lowp::update(p, g, m, v, lowp::adamw{.lr = 1e4}, 1, rounding..., seen);
+    lowp::update(p, g, m, lowp::sgd{.lr = 1, .momentum = 0.5}, 2, rounding..., seen);
+    lowp::fused_add(p, 0.3F, g, rounding..., seen);
+    std::vector<lowp::update_report> each(1);
+    lowp::fused_add(std::vector{lowp::fused_add_tensor<lowp::float16, float>{p, g}}, 0.3F,
+                    rounding..., each);
+    const std::vector model{lowp::named{"p", std::span(p)}};
+    lowp::tree_add(model, 0.3F, std::vector{lowp::named{"p", std::span(g)}}, rounding..., each);
+    seen += each[0];
+    EXPECT_EQ(seen.count, 15U);
+    return std::pair(p, seen.overflowed);
+  };
+  const auto [want, overflowed] = step(lowp::nearest_even{});
+  EXPECT_EQ(step(), std::pair(want, overflowed));
+  EXPECT_GT(overflowed, 0U);
+  const auto [saturated, clamped] = step(lowp::overflow::saturate);
+  EXPECT_TRUE(std::isfinite(float(saturated[2])) && !std::isfinite(float(want[2])));
+  EXPECT_GT(clamped, 0U);
+}
 
 // Braces take the type that the place has.
 TEST(requires_clauses, let_braces_name_the_default) {

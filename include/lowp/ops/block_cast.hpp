@@ -10,6 +10,22 @@ namespace lowp {
 
 namespace detail {
 
+template <class S>
+inline constexpr bool is_block_scaled = false;
+template <class T, int Block>
+inline constexpr bool is_block_scaled<block_scaled<T, Block>> = true;
+
+template <class T>
+using neither_a_range_of_float_or_a_narrow_type_nor_blocks_of =
+    fit<input<T> || is_block_scaled<std::remove_cvref_t<T>>>;
+template <class T>
+using neither_a_writable_range_of_float_or_a_narrow_type_nor_blocks_of =
+    fit<output<T> || is_block_scaled<std::remove_cvref_t<T>>>;
+template <class T>
+using neither_a_rounding_mode_of_ranges_a_scale_rule_nor_an_overflow_policy =
+    fit<std::same_as<std::remove_cvref_t<T>, scale_rule> ||
+        neither_a_rounding_mode_of_ranges_nor_an_overflow_policy<T>::value>;
+
 inline namespace LOWP_UNIT {
 
 /// Checks a block cast. `plain` has one element for each code, and may be the storage of the codes.

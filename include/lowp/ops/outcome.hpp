@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The optional end of an argument list: an overflow policy, a report, or both in that order.
+// The optional end of an argument list: a rounding, an overflow policy, a report, in that order.
 #pragma once
 
-#include <lowp/format/basic_float.hpp>
+#include <lowp/ops/arguments.hpp>
 #include <lowp/report/update_amax.hpp>
 #include <lowp/report/update_report.hpp>
 #include <lowp/simd/operand.hpp>
 
 #include <concepts>
+#include <span>
 #include <type_traits>
 
 namespace lowp {
@@ -34,20 +35,46 @@ concept policy_then_report = detail::is_outcome<std::remove_cvref_t<T>...> &&
 
 namespace detail {
 
-/// Returns the policy that was given, or the default of T.
+/// A rounding, a policy and a report, each optional. IsRounding says that the first is a rounding.
+template <bool IsRounding, class First, class... Rest>
+concept outcome = (IsRounding && policy_then_report<Rest...>) || policy_then_report<First, Rest...>;
+
+template <class T>
+concept outcome_rounding = rounding<T> || settles<T>;
+
+template <class T>
+using neither_a_rounding_mode_of_ranges_an_overflow_policy_nor_a_report_variable =
+    fit<range_rounding<std::remove_cvref_t<T>> || policy_then_report<T> ||
+        std::convertible_to<T, std::span<update_report>>>;
+using may_have_outcome =
+    may_have<3, names::rounding_overflow_or_report,
+             neither_a_rounding_mode_of_ranges_an_overflow_policy_nor_a_report_variable>;
+
+// Return the rounding, the policy and the report that were given; or nearest_even, the default of T
+// and a null no_report.
+LOWP_HOST_FN auto rounding_among(auto const&...) { return nearest_even{}; }
+template <outcome_rounding R>
+LOWP_HOST_FN R rounding_among(R const& rounding, auto const&...) {
+  return rounding;
+}
+
 template <element T>
-LOWP_FN constexpr overflow policy_among(reports_update auto const&...) {
+LOWP_FN constexpr overflow policy_among(auto const&...) {
   return default_overflow<T>;
 }
 template <element T>
 LOWP_FN constexpr overflow policy_among(overflow policy, auto const&...) {
   return policy;
 }
+template <element T>
+LOWP_FN constexpr overflow policy_among(outcome_rounding auto const&, overflow policy,
+                                        auto const&...) {
+  return policy;
+}
 
-// Returns the report that was given, or a null no_report.
 LOWP_HOST_FN simd::no_report* report_among() { return nullptr; }
 LOWP_HOST_FN auto* report_among(reports_update auto& report) { return &report; }
-LOWP_HOST_FN auto* report_among(overflow, auto&... report) { return report_among(report...); }
+LOWP_HOST_FN auto* report_among(auto const&, auto&... rest) { return report_among(rest...); }
 
 }  // namespace detail
 

@@ -13,6 +13,11 @@ namespace lowp {
 
 namespace detail {
 
+template <class T>
+using neither_an_amax_a_rounding_mode_of_ranges_nor_an_overflow_policy =
+    fit<std::same_as<T, amax&> ||
+        neither_a_rounding_mode_of_ranges_nor_an_overflow_policy<T>::value>;
+
 /// to = from * scale. Returns `from`, which an amax measures.
 struct scaling {
   float scale;

@@ -10,6 +10,9 @@ namespace lowp {
 
 namespace detail {
 
+template <class T>
+using not_an_element_function = fit<std::is_class_v<std::remove_cvref_t<T>>>;
+
 /// Adapts a function that returns its result to the form that a kernel calls.
 template <class Function>
 struct returned {

@@ -3,7 +3,7 @@
 // rounded once.
 #pragma once
 
-#include <lowp/ops/arguments.hpp>
+#include <lowp/ops/lists.hpp>
 #include <lowp/ops/outcome.hpp>
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/simd/executors.hpp>
@@ -122,54 +122,42 @@ template <class Executor, class P, class G, class M, class V, optimizer_with<2> 
                    when_of(step), rounding, outcome...);
 }
 
-// Names that a compiler shows for a refused call of `update`.
-struct an_argument_does_not_satisfy_moment_storage_or_update_rounding_or_policy_then_report;
-struct there_is_no_optimizer_such_as_sgd_or_adamw;
-struct the_moments_do_not_fit_p_g_sgd_or_p_g_momentum_sgd_or_p_g_m_v_adamw;
-struct there_is_no_step_after_the_optimizer_it_counts_from_1;
+// The calls of `update` differ in the place of the optimizer.
+template <class T>
+using not_an_optimizer_such_as_sgd_or_adamw = fit<optimizer<std::remove_cvref_t<T>>>;
+template <class T>
+using not_an_optimizer_without_moments_such_as_sgd =
+    fit<optimizer_with<std::remove_cvref_t<T>, 0>, !optimizer<std::remove_cvref_t<T>>>;
+template <class T>
+using not_an_optimizer_with_one_moment_such_as_sgd =
+    fit<optimizer_with<std::remove_cvref_t<T>, 1>, !optimizer<std::remove_cvref_t<T>>>;
+template <class T>
+using not_an_optimizer_with_two_moments_such_as_adamw =
+    fit<optimizer_with<std::remove_cvref_t<T>, 2>, !optimizer<std::remove_cvref_t<T>>>;
 
 template <class T>
-concept update_argument =
-    moment_storage<T> || step_number<std::remove_cvref_t<T>> ||
-    update_rounding<std::remove_cvref_t<T>> || reports_update<std::remove_cvref_t<T>> ||
-    optimizer<std::remove_cvref_t<T>> || one_of<std::remove_cvref_t<T>, overflow>;
+using not_a_step_that_counts_from_1 = fit<step_number<std::remove_cvref_t<T>>>;
+template <class T>
+using neither_a_rounding_mode_of_steps_an_overflow_policy_nor_a_report_variable =
+    fit<update_rounding<std::remove_cvref_t<T>> || policy_then_report<T> ||
+        std::convertible_to<T, std::span<update_report>>>;
+struct there_is_no_optimizer_such_as_sgd_or_adamw;
 
-/// The arguments after p and g, as far as their places identify them.
-struct update_shape {
-  int moments = 0;  ///< before the optimizer
-  bool has_optimizer = false, has_moments = false, has_step = false, is_step_next = false;
-
-  template <class T>
-  constexpr void add() {
-    if (is_step_next) has_step = step_number<T>;
-    is_step_next = !has_optimizer && optimizer<T>;
-    if constexpr (optimizer<T>) {
-      if (is_step_next)
-        has_moments =
-            moments >= T::least_moments && moments <= static_cast<int>(std::size(T::moments));
-    }
-    has_optimizer = has_optimizer || is_step_next;
-    if (!has_optimizer) ++moments;
-  }
-};
-template <class... Rest>
-inline constexpr update_shape shape_of_update = [] {
-  update_shape shape;
-  (shape.add<std::remove_cvref_t<Rest>>(), ...);
-  return shape;
-}();
-
-template <class P, class G, class... Rest>
-using unmet_by_update = typename first_unmet<
-    must_be_storage<P>, must_be_readable<G>,
-    requirement<shape_of_update<Rest...>.has_optimizer, there_is_no_optimizer_such_as_sgd_or_adamw>,
-    requirement<shape_of_update<Rest...>.has_moments,
-                the_moments_do_not_fit_p_g_sgd_or_p_g_momentum_sgd_or_p_g_m_v_adamw>,
-    requirement<shape_of_update<Rest...>.has_step,
-                there_is_no_step_after_the_optimizer_it_counts_from_1>,
-    requirement<
-        (update_argument<Rest> && ...),
-        an_argument_does_not_satisfy_moment_storage_or_update_rounding_or_policy_then_report>>::
-    type;
+template <class... Before>
+using call_of_update =
+    call<first<Before...>, needs<names::step, not_a_step_that_counts_from_1>,
+         may_have<3, names::rounding_overflow_or_report,
+                  neither_a_rounding_mode_of_steps_an_overflow_policy_nor_a_report_variable>>;
+using calls_of_update = any_of_calls<
+    call_of_update<needs_storage<names::p>, needs_readable<names::g>,
+                   needs<names::optimizer, not_an_optimizer_without_moments_such_as_sgd>>,
+    call_of_update<needs_storage<names::p>, needs_readable<names::g>, needs_moment<names::momentum>,
+                   needs<names::optimizer, not_an_optimizer_with_one_moment_such_as_sgd>>,
+    call_of_update<needs_storage<names::p>, needs_readable<names::g>, needs_moment<names::m>,
+                   needs_moment<names::v>,
+                   needs<names::optimizer, not_an_optimizer_with_two_moments_such_as_adamw>>,
+    call_of_update<needs<names::list, not_a_list_of_tensors>,
+                   needs<names::optimizer, not_an_optimizer_such_as_sgd_or_adamw>>,
+    otherwise<there_is_no_optimizer_such_as_sgd_or_adamw>>;
 
 }  // namespace lowp::detail
