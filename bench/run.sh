@@ -10,7 +10,8 @@
 
 names=
 while case ${1:--} in -*) false ;; esac; do
-  [ -f "$root/bench/operations/$1.cpp" ] || die "there is no bench/operations/$1.cpp"
+  [ -f "$root/bench/operations/$1.cpp" ] || [ -f "$root/bench/$1.cpp" ] ||
+    die "there is no bench/operations/$1.cpp"
   names="$names $1"
   shift
 done

@@ -5,13 +5,20 @@
 #   sh tests/run.sh --quick   does the library work here?
 #   sh tests/run.sh --all     every format, other compilers, CUDA, the examples
 #   sh tests/run.sh --peers   beside PyTorch, Eigen, ml_dtypes ...: downloads gigabytes
+#   sh tests/run.sh --record  puts the table of guarantees of the last --all into tests/README.md
 # Other arguments go to ctest: sh tests/run.sh --all -L exhaustive
 . "$(dirname -- "$0")/setup.sh"
 
 level=
 case ${1:-} in
   --quick | --all | --peers) level=$1 && shift ;;
-  --help | -h) sed -n '3,8s/^# //p' "$0" && exit 0 ;;
+  --help | -h) sed -n '3,9s/^# //p' "$0" && exit 0 ;;
+  --record)
+    [ -f "$build/guarantees.md" ] || die "there is no table yet: run sh tests/run.sh --all"
+    if grep '^|.*not run' "$build/guarantees.md"; then die "these tests of the table have not run"; fi
+    cp "$build/guarantees.md" "$root/tests/README.md"
+    exit 0
+    ;;
 esac
 
 need_toolchain
@@ -84,14 +91,16 @@ for argument; do
   case $argument in -L* | --label*) labels=asked ;; esac
 done
 [ -n "$labels" ] || set -- -LE 'exhaustive|mutation|proof' "$@"
+if ctest --test-dir "$build" -N "$@" | grep -q ': exhaustive\.'; then
+  followed building cmake --build "$build" --target tests_exhaustive -j "$(job_count)"
+fi
 status=0
 followed testing ctest --test-dir "$build" --output-on-failure --no-tests=error \
   -j "$(job_count)" "$@" || status=$?
 
 # The table of guarantees: each test has a state, a hash of what decides its outcome: the library, the
 # headers of the tests, and the test's own room, which is the first word of its name. A record counts
-# while its test keeps its state. README.md gets the table once every test of it has run or was
-# skipped.
+# while its test keeps its state.
 known=
 records=
 if [ $all = ON ]; then
@@ -104,7 +113,7 @@ if [ $all = ON ]; then
   names=$(find "$build/tests" -name CTestTestfile.cmake -exec cat {} + |
     sed -n 's/^add_test(\[=*\[\([^]]*\)].*/\1/p')
   for room in $(printf '%s\n' "$names" | sed 's/\..*//' | sort -u); do
-    state=$(state_of "include/|tests/(support|oracle|emulator|$room)/|tests/${room}_test|tests/.*\.hpp$")
+    state=$(state_of "include/|tests/(support|oracle|$room)/|tests/${room}_test|tests/.*\.hpp$")
     printf '%s\n' "$names" | sed -n "s/^$room\(\..*\)*$/$state\t&\tknown\t/p"
   done >"$known"
 fi
@@ -118,11 +127,15 @@ if [ -n "$records" ]; then
   machine="$machine${LOWP_GPU:+, an emulated GPU}"
   cat "$known" "$records" | awk -f "$root/tests/guarantees.awk" -v library="$(state_of include/)" \
     -v machine="$machine" "$root/tests/guarantees.txt" - "$root/tests/README.md" >"$build/guarantees.md"
-  if grep -q '^|.*not run' "$build/guarantees.md"; then
-    say "the table of guarantees has tests that have not run yet: $build/guarantees.md"
-  else
-    cp "$build/guarantees.md" "$root/tests/README.md"
-    say "wrote the table of guarantees into tests/README.md"
-  fi
+  say "the table of guarantees: $build/guarantees.md"
 fi
+
+# Machines differ by the time of an empty unit.
+printf '#include <vector>\n#include <cmath>\n' >"$build/empty.cpp"
+times >"$build/times"
+for _ in 1 2 3 4 5; do ${CXX:-c++} -std=c++20 -c "$build/empty.cpp" -o "$build/empty.o"; done
+times >>"$build/times"
+awk -F '[ms ]' 'NR == 2 { all = $1 * 60 + $2 }
+  NR == 4 { unit = ($1 * 60 + $2 - all) / 5
+    printf "lowp: %.0f processor seconds; an empty unit takes %.2f\n", all, unit }' "$build/times"
 exit $status

@@ -96,7 +96,7 @@ class split_master {
   std::vector<L> low_;
 };
 
-/// A single scale for the tensor.
+/// A single scale for the tensor, which moves: examples/scaled_weights.cpp explains it.
 template <class T>
 class scaled {
  public:
@@ -108,7 +108,6 @@ class scaled {
   }
 
   void expect(float largest) { next_ = lowp::power_of_two_scale<T>(largest); }
-  /// For one update, which leaves all of it with the next scale.
   auto view() { return lowp::scaled{std::span(codes_), std::exchange(scale_, next_), next_}; }
   void read(std::span<float> out) const {
     lowp::cast(codes_, out);

@@ -57,6 +57,9 @@ struct gated_gelu_of_tanh {
 /// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 template <class Executor>
 struct gelu_tanh_operation : operation<Executor> {
+  using calls =
+      call<needs_input<names::in>, needs_output<names::out>, may_have_rounding_then_policy>;
+
   template <input In, output Out, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
@@ -73,6 +76,9 @@ struct gelu_tanh_operation : operation<Executor> {
 /// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 template <class Executor>
 struct gated_gelu_tanh_operation : operation<Executor> {
+  using calls = call<needs_input<names::gate>, needs_input<names::up>, needs_output<names::out>,
+                     may_have_rounding_then_policy>;
+
   template <input Gate, input Up, output Out, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(Gate&& gate, Up&& up, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
@@ -83,7 +89,8 @@ struct gated_gelu_tanh_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::gelu_tanh_operation<simd::this_thread> gelu_tanh{};
-inline constexpr detail::gated_gelu_tanh_operation<simd::this_thread> gated_gelu_tanh{};
+inline constexpr detail::callable<detail::gelu_tanh_operation<simd::this_thread>> gelu_tanh{};
+inline constexpr detail::callable<detail::gated_gelu_tanh_operation<simd::this_thread>>
+    gated_gelu_tanh{};
 
 }  // namespace lowp

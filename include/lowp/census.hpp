@@ -13,8 +13,17 @@ namespace lowp {
 
 namespace detail {
 
+template <class T>
+inline constexpr bool is_census_report = false;
+template <class To>
+inline constexpr bool is_census_report<census_report<To>&> = true;
+template <class T>
+using not_a_census_report = fit<is_census_report<T>>;
+
 template <class Executor>
 struct census_operation : operation<Executor> {
+  using calls = call<needs_input<names::in>, needs<names::report, not_a_census_report>>;
+
   template <input In, census_target To>
   LOWP_HOST_FN void operator()(In&& in, census_report<To>& report) const {
     run(by_blocks(this->executor), "census", make<measuring>{}, &report, read("in", in));
@@ -35,6 +44,8 @@ struct census_operation : operation<Executor> {
 /// @param in   n elements of float or a narrow type
 template <class Executor, census_target To>
 struct census_to : operation<Executor> {
+  using calls = call<needs_input<names::in>>;
+
   template <input In>
   [[nodiscard]] LOWP_HOST_FN range_census operator()(In&& in) const {
     census_report<To> report;
@@ -46,6 +57,6 @@ struct census_to : operation<Executor> {
 }  // namespace detail
 
 template <census_target To>
-inline constexpr detail::census_to<simd::this_thread, To> census{};
+inline constexpr detail::callable<detail::census_to<simd::this_thread, To>> census{};
 
 }  // namespace lowp

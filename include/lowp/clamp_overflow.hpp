@@ -14,6 +14,20 @@ namespace lowp {
 
 namespace detail {
 
+template <class T>
+inline constexpr bool is_clamp_report = false;
+template <class T>
+inline constexpr bool is_clamp_report<clamp_report_of<T>&> = true;
+template <class X>
+inline constexpr bool may_be_clamped = false;
+template <output X>
+inline constexpr bool may_be_clamped<X> = clampable<element_of<X>>;
+
+template <class T>
+using not_a_clamp_report = fit<is_clamp_report<T>>;
+template <class T>
+using not_a_writable_range_of_a_format_with_infinity_such_as_float16 = fit<may_be_clamped<T>>;
+
 /// Limits the magnitude of x to `limit`. NaN stays.
 struct clamping {
   float limit;
@@ -51,6 +65,10 @@ struct make_clamping {
 /// @param report  replaces the returned one; must be empty, because the clamp reads it
 template <class Executor>
 struct clamp_overflow_operation : operation<Executor> {
+  using calls =
+      call<needs<names::x, not_a_writable_range_of_a_format_with_infinity_such_as_float16>,
+           may_have<1, names::report, not_a_clamp_report>>;
+
   template <output X>
     requires clampable<element_of<X>> && (!returns_values<Executor>)
   LOWP_HOST_FN void operator()(X&& x, clamp_report_of<element_of<X>>& report) const {
@@ -79,6 +97,7 @@ struct clamp_overflow_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::clamp_overflow_operation<simd::this_thread> clamp_overflow{};
+inline constexpr detail::callable<detail::clamp_overflow_operation<simd::this_thread>>
+    clamp_overflow{};
 
 }  // namespace lowp

@@ -8,6 +8,9 @@ namespace lowp {
 
 namespace detail {
 
+template <class T>
+using not_a_list_of_named_outputs = fit<output_list<std::remove_cvref_t<T>>>;
+
 /// Multiplies all gradients of a list by clip_factor(norm, max_norm), as
 /// torch.nn.utils.clip_grad_norm_. Returns the report from before. The norm is that of all tensors.
 ///
@@ -19,6 +22,10 @@ namespace detail {
 /// @throws std::invalid_argument  max_norm is negative or NaN, or a tensor is listed twice
 template <class Executor>
 struct clip_operation : operation<Executor> {
+  using calls =
+      call<needs<names::gradients, not_a_list_of_named_outputs>, needs_number<names::max_norm>,
+           may_have<1, names::rounding, not_a_rounding_mode_of_ranges>>;
+
   template <output_list L, span_rounding R = nearest_even>
     requires returns_values<Executor>
   LOWP_HOST_FN gradient_report operator()(L const& gradients, double max_norm,
@@ -29,6 +36,6 @@ struct clip_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::clip_operation<simd::this_thread> clip{};
+inline constexpr detail::callable<detail::clip_operation<simd::this_thread>> clip{};
 
 }  // namespace lowp

@@ -18,6 +18,16 @@ namespace lowp {
 
 namespace detail {
 
+template <class T>
+using neither_a_storage_nor_a_list_of_named_outputs =
+    fit<moment_storage<T> || output_list<std::remove_cvref_t<T>>>;
+template <class T>
+using neither_a_readable_nor_a_list_of_named_inputs =
+    fit<readable<T> || input_list<std::remove_cvref_t<T>>>;
+template <class T>
+using neither_a_number_nor_a_loss_scaler =
+    fit<number_argument<std::remove_cvref_t<T>> || std::same_as<T, loss_scaler&>>;
+
 /// Multiplies: g[i] = round(g[i] * inverse_scale). In the same pass, `report` counts each product
 /// before it is rounded to the format of g.
 ///
@@ -36,6 +46,11 @@ namespace detail {
 ///                                twice; nothing is written
 template <class Executor>
 struct unscale_operation : operation<Executor> {
+  using calls = call<needs<names::g, neither_a_storage_nor_a_list_of_named_outputs>,
+                     needs<names::inverse_scale, neither_a_number_nor_a_loss_scaler>,
+                     needs<names::report, a_variable<gradient_report>::is_needed>,
+                     may_have_rounding_then_policy>;
+
   template <moment_storage G, number_argument InverseScale, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(G&& g, InverseScale inverse_scale, gradient_report& report,
                                R rounding = {},
@@ -55,6 +70,9 @@ struct unscale_operation : operation<Executor> {
 /// @param g  n elements, any struct of the folder storage, or a list of named spans
 template <class Executor>
 struct measure_operation : operation<Executor> {
+  using calls = call<needs<names::g, neither_a_readable_nor_a_list_of_named_inputs>,
+                     may_have_report<gradient_report>>;
+
   template <readable G>
   LOWP_HOST_FN void operator()(G&& g, gradient_report& report) const {
     measure_on(this->executor, g, report);
@@ -75,7 +93,7 @@ struct measure_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::unscale_operation<simd::this_thread> unscale{};
-inline constexpr detail::measure_operation<simd::this_thread> measure{};
+inline constexpr detail::callable<detail::unscale_operation<simd::this_thread>> unscale{};
+inline constexpr detail::callable<detail::measure_operation<simd::this_thread>> measure{};
 
 }  // namespace lowp

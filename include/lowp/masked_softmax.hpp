@@ -8,6 +8,9 @@ namespace lowp {
 
 namespace detail {
 
+template <class T>
+using not_a_score_mask = fit<score_mask<T>>;
+
 /// Computes softmax of scale * in without the masked scores, otherwise as softmax. A row that is
 /// masked whole gives zeros.
 ///
@@ -25,6 +28,10 @@ namespace detail {
 /// @throws std::invalid_argument  sizes do not fit, the scale is wrong, or ranges overlap
 template <class Executor>
 struct scale_mask_softmax_operation : operation<Executor> {
+  using calls =
+      call<needs_input<names::in>, needs<names::mask, not_a_score_mask>, needs_output<names::out>,
+           needs_number<names::columns>, needs_number<names::scale>>;
+
   template <input In, score_mask Mask, output Out>
   LOWP_HOST_FN void operator()(In&& in, Mask&& mask, Out&& out, std::size_t columns,
                                float scale) const {
@@ -34,6 +41,7 @@ struct scale_mask_softmax_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::scale_mask_softmax_operation<simd::this_thread> scale_mask_softmax{};
+inline constexpr detail::callable<detail::scale_mask_softmax_operation<simd::this_thread>>
+    scale_mask_softmax{};
 
 }  // namespace lowp

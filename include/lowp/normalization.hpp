@@ -30,6 +30,9 @@ namespace detail {
 /// @throws std::invalid_argument  sizes do not fit, eps is wrong, or ranges overlap in another way
 template <class Executor>
 struct rms_norm_operation : operation<Executor> {
+  using calls = call<needs_input<names::in>, needs_input<names::weight>, needs_output<names::out>,
+                     needs_number<names::columns>, needs_number<names::eps>>;
+
   template <input In, input Weight, output Out>
   LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Out&& out, std::size_t columns,
                                float eps) const {
@@ -60,6 +63,10 @@ struct rms_norm_operation : operation<Executor> {
 /// @throws std::invalid_argument  as for rms_norm
 template <class Executor>
 struct layer_norm_operation : operation<Executor> {
+  using calls =
+      call<needs_input<names::in>, needs_input<names::weight>, needs_input<names::bias>,
+           needs_output<names::out>, needs_number<names::columns>, needs_number<names::eps>>;
+
   template <input In, input Weight, input Bias, output Out>
   LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Bias&& bias, Out&& out,
                                std::size_t columns, float eps) const {
@@ -69,7 +76,7 @@ struct layer_norm_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::rms_norm_operation<simd::this_thread> rms_norm{};
-inline constexpr detail::layer_norm_operation<simd::this_thread> layer_norm{};
+inline constexpr detail::callable<detail::rms_norm_operation<simd::this_thread>> rms_norm{};
+inline constexpr detail::callable<detail::layer_norm_operation<simd::this_thread>> layer_norm{};
 
 }  // namespace lowp

@@ -10,7 +10,8 @@
 
 namespace lowp::openmp {
 
-#define LOWP_ON_TEAM(name) inline constexpr detail::name##_operation<detail::openmp_team> name{};
+#define LOWP_ON_TEAM(name) \
+  inline constexpr detail::callable<detail::name##_operation<detail::openmp_team>> name{};
 LOWP_OPERATIONS(LOWP_ON_TEAM)
 LOWP_ON_TEAM(mean)
 LOWP_ON_TEAM(norm)
@@ -20,7 +21,7 @@ LOWP_ON_TEAM(softmax_pb_relax)
 #undef LOWP_ON_TEAM
 
 template <census_target To>
-inline constexpr detail::census_to<detail::openmp_team, To> census{};
+inline constexpr detail::callable<detail::census_to<detail::openmp_team, To>> census{};
 
 /// Returns lowp::abs_range_of, computed by all threads.
 template <census_target To = float, readable S>

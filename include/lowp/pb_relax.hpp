@@ -23,6 +23,9 @@ namespace detail {
 /// @throws std::invalid_argument  as softmax, or alpha is wrong
 template <class Executor>
 struct softmax_pb_relax_operation : operation<Executor> {
+  using calls = call<needs_input<names::in>, needs_output<names::out>, needs_number<names::columns>,
+                     needs_number<names::alpha>>;
+
   template <input In, output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns, float alpha) const {
     this->executor.refuse_if(softmax_pb_relax_on(this->executor, in, out, columns, alpha));
@@ -31,6 +34,7 @@ struct softmax_pb_relax_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::softmax_pb_relax_operation<simd::this_thread> softmax_pb_relax{};
+inline constexpr detail::callable<detail::softmax_pb_relax_operation<simd::this_thread>>
+    softmax_pb_relax{};
 
 }  // namespace lowp

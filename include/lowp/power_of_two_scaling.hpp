@@ -89,6 +89,9 @@ struct make_power_of_two {
 ///                                in another way
 template <class Executor>
 struct scale_by_power_of_two_operation : operation<Executor> {
+  using calls = call<needs_input<names::in>, needs_output<names::out>,
+                     needs_number<names::exponent>, may_have_report<scaling_report>>;
+
   template <input In, output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, int exponent) const {
     run(this->executor, "scale_by_power_of_two", make_power_of_two<scaling>{exponent}, no_report,
@@ -105,7 +108,8 @@ struct scale_by_power_of_two_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::scale_by_power_of_two_operation<simd::this_thread> scale_by_power_of_two{};
+inline constexpr detail::callable<detail::scale_by_power_of_two_operation<simd::this_thread>>
+    scale_by_power_of_two{};
 
 }  // namespace lowp
 

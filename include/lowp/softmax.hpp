@@ -28,6 +28,9 @@ namespace detail {
 ///                                overlap in another way
 template <class Executor>
 struct softmax_operation : operation<Executor> {
+  using calls =
+      call<needs_input<names::in>, needs_output<names::out>, needs_number<names::columns>>;
+
   template <input In, output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
     this->executor.refuse_if(softmax_on(this->executor, in, out, columns));
@@ -40,6 +43,9 @@ struct softmax_operation : operation<Executor> {
 ///     (2 (max - x) + 4 ln n + n / 256 + 12) * 2^-24
 template <class Executor>
 struct log_softmax_operation : operation<Executor> {
+  using calls =
+      call<needs_input<names::in>, needs_output<names::out>, needs_number<names::columns>>;
+
   template <input In, output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
     this->executor.refuse_if(log_softmax_on(this->executor, in, out, columns));
@@ -48,7 +54,7 @@ struct log_softmax_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::softmax_operation<simd::this_thread> softmax{};
-inline constexpr detail::log_softmax_operation<simd::this_thread> log_softmax{};
+inline constexpr detail::callable<detail::softmax_operation<simd::this_thread>> softmax{};
+inline constexpr detail::callable<detail::log_softmax_operation<simd::this_thread>> log_softmax{};
 
 }  // namespace lowp

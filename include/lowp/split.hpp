@@ -16,6 +16,9 @@ template <class R>
 concept low_halves = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                      low_half<std::ranges::range_value_t<R>>;
 
+template <class T>
+using not_a_range_of_uint16_or_uint8 = fit<low_halves<T>>;
+
 /// Halves that are arguments of their own.
 template <class H, class L>
 struct named_halves : split_master<H, L> {
@@ -36,6 +39,10 @@ struct named_halves : split_master<H, L> {
 /// @throws std::invalid_argument  sizes differ, or two ranges overlap
 template <class Executor>
 struct split_operation : operation<Executor> {
+  using calls =
+      call<needs_input<names::in>, needs_output<names::high>,
+           needs<names::low, not_a_range_of_uint16_or_uint8>, may_have_rounding_then_policy>;
+
   template <input In, output High, low_halves Low, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, High&& high, Low&& low, R rounding = {},
                                overflow policy = default_overflow<element_of<High>>) const {
@@ -50,6 +57,9 @@ struct split_operation : operation<Executor> {
 /// @throws std::invalid_argument  sizes differ, or `out` overlaps a half
 template <class Executor>
 struct join_operation : operation<Executor> {
+  using calls = call<needs_input<names::high>, needs<names::low, not_a_range_of_uint16_or_uint8>,
+                     needs_output<names::out>>;
+
   template <input High, low_halves Low, output Out>
   LOWP_HOST_FN void operator()(High&& high, Low&& low, Out&& out) const {
     named_halves<element_of<High> const, element_of<Low> const> const halves{{high, low}};
@@ -59,7 +69,7 @@ struct join_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::split_operation<simd::this_thread> split{};
-inline constexpr detail::join_operation<simd::this_thread> join{};
+inline constexpr detail::callable<detail::split_operation<simd::this_thread>> split{};
+inline constexpr detail::callable<detail::join_operation<simd::this_thread>> join{};
 
 }  // namespace lowp

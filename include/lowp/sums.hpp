@@ -20,6 +20,8 @@ namespace detail {
 ///                the shards if all but the last are multiples of 2^14 elements
 template <class Executor>
 struct sum_operation : operation<Executor> {
+  using calls = call<needs_readable<names::x>, may_have_report<sum_report>>;
+
   template <readable X>
   LOWP_HOST_FN void operator()(X&& x, sum_report& report) const {
     run(by_blocks(this->executor), "sum", make<measuring>{}, &report, read("x", x));
@@ -38,6 +40,8 @@ struct sum_operation : operation<Executor> {
 /// @param x  n elements, or any struct of the folder storage
 template <class Executor>
 struct mean_operation : operation<Executor> {
+  using calls = call<needs_readable<names::x>>;
+
   template <readable X>
     requires returns_values<Executor>
   [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
@@ -55,6 +59,9 @@ struct mean_operation : operation<Executor> {
 /// @throws std::invalid_argument  sizes differ
 template <class Executor>
 struct dot_operation : operation<Executor> {
+  using calls =
+      call<needs_readable<names::a>, needs_readable<names::b>, may_have_report<sum_report>>;
+
   template <readable A, readable B>
   LOWP_HOST_FN void operator()(A&& a, B&& b, sum_report& report) const {
     run(by_blocks(this->executor), "dot", make<measuring>{}, &report, read("a", a), read("b", b));
@@ -74,6 +81,8 @@ struct dot_operation : operation<Executor> {
 /// @param x  n elements, or any struct of the folder storage
 template <class Executor>
 struct norm_operation : operation<Executor> {
+  using calls = call<needs_readable<names::x>>;
+
   template <readable X>
     requires returns_values<Executor>
   [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
@@ -85,9 +94,9 @@ struct norm_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::sum_operation<simd::this_thread> sum{};
-inline constexpr detail::mean_operation<simd::this_thread> mean{};
-inline constexpr detail::dot_operation<simd::this_thread> dot{};
-inline constexpr detail::norm_operation<simd::this_thread> norm{};
+inline constexpr detail::callable<detail::sum_operation<simd::this_thread>> sum{};
+inline constexpr detail::callable<detail::mean_operation<simd::this_thread>> mean{};
+inline constexpr detail::callable<detail::dot_operation<simd::this_thread>> dot{};
+inline constexpr detail::callable<detail::norm_operation<simd::this_thread>> norm{};
 
 }  // namespace lowp

@@ -9,6 +9,15 @@ namespace lowp {
 
 namespace detail {
 
+template <class L>
+concept storage_list = tensor_list<L> && storage<values_of<L>>;
+template <class L>
+concept readable_list = tensor_list<L> && readable<values_of<L>>;
+template <class T>
+using not_a_list_of_named_storages = fit<storage_list<std::remove_cvref_t<T>>>;
+template <class T>
+using not_a_list_of_named_readables = fit<readable_list<std::remove_cvref_t<T>>>;
+
 /// Adds to every tensor of a model: p[i] = round(fma(alpha, u[i], p[i])). All tensors are checked
 /// before any is written. A team of threads shares one tensor after the other.
 ///
@@ -23,9 +32,11 @@ namespace detail {
 ///                  length or names; two tensors share memory of which one is written
 template <class Executor>
 struct tree_add_operation : operation<Executor> {
-  template <tensor_list Model, tensor_list Updates, class R = nearest_even, class... Outcome>
-    requires storage<values_of<Model>> && readable<values_of<Updates>> &&
-             outcome<span_rounding<std::remove_cvref_t<R>>, as_of_one_tensor<R>,
+  using calls = call<needs<names::model, not_a_list_of_named_storages>, needs_number<names::alpha>,
+                     needs<names::updates, not_a_list_of_named_readables>, may_have_outcome>;
+
+  template <storage_list Model, readable_list Updates, class R = nearest_even, class... Outcome>
+    requires outcome<span_rounding<std::remove_cvref_t<R>>, as_of_one_tensor<R>,
                      as_of_one_tensor<Outcome>...>
   LOWP_HOST_FN void operator()(Model const& model, float alpha, Updates const& updates,
                                R&& rounding = {}, Outcome&&... outcome) const {
@@ -37,6 +48,6 @@ struct tree_add_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::tree_add_operation<simd::this_thread> tree_add{};
+inline constexpr detail::callable<detail::tree_add_operation<simd::this_thread>> tree_add{};
 
 }  // namespace lowp

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The kernels' code by nvcc, for three generations of GPUs and under --use_fast_math: registers
-# only, nothing flushed to zero or approximate. counts_test.cmake reads the machine code.
+# only, nothing flushed to zero or approximate. All kernels are for sm_90, one of each kind for the
+# others. counts_test.cmake reads the machine code.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 if(NOT nvcc)
@@ -10,7 +11,13 @@ endif()
 foreach(target 80 90 100)
   file(REMOVE_RECURSE ${SCRATCH}/${target})
   file(MAKE_DIRECTORY ${SCRATCH}/${target})
-  compile(${CXX} -arch=sm_${target} --use_fast_math -Xptxas -v --keep --keep-dir
+  set(some "")
+  set(at_least 100)
+  if(NOT target EQUAL 90)
+    set(some -DLOWP_TEST_SOME)
+    set(at_least 30)
+  endif()
+  compile(${CXX} -arch=sm_${target} ${some} --use_fast_math -Xptxas -v --keep --keep-dir
           ${SCRATCH}/${target} -cubin ${ROOT}/tests/cuda/instances.cu
           -o ${SCRATCH}/${target}/instances.cubin)
 
@@ -18,7 +25,7 @@ foreach(target 80 90 100)
          frames "${printed}")
   list(LENGTH frames kernels)
   list(REMOVE_DUPLICATES frames)
-  if(kernels LESS 100)
+  if(kernels LESS at_least)
     message(FATAL_ERROR "sm_${target}: only ${kernels} kernels were compiled")
   endif()
   if(NOT frames STREQUAL "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads")

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #if defined(__cpp_exceptions)
@@ -34,6 +35,15 @@ int main() {
 
   const auto step = lowp::cuda::try_update(nullptr, p, a, lowp::sgd{.lr = 1}, 0);
   expect(step.message() == "update: sgd: step is 0, and counts from 1", "step", step);
+
+  lowp::update_report report;
+  const auto counted = lowp::cuda::try_update(nullptr, p, a, lowp::sgd{.lr = 1}, 0, &report);
+  expect(counted.message() == step.message(), "a report without a rounding", counted);
+  using update = decltype(lowp::cuda::update);
+  static_assert(std::is_invocable_v<update, cudaStream_t, std::vector<float>&, std::vector<float>&,
+                                    lowp::sgd, int, lowp::update_report*>);
+  static_assert(!std::is_invocable_v<update, cudaStream_t, std::vector<float>&, float*, lowp::sgd,
+                                     int, lowp::update_report*>);
 
   const std::vector<lowp::cuda::sgd_tensor<lowp::bfloat16, float>> list{{p, a}, {p, a}};
   const auto tied = lowp::cuda::try_update(nullptr, list, lowp::sgd{.lr = 1}, 1);

@@ -31,7 +31,8 @@ from faults import FAULTS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-# A test program runs once, without LOWP_ISA, if tests/CMakeLists.txt lists it as such a test.
+# A test program runs on the machine's own backend alone if tests/CMakeLists.txt lists it as such a
+# test.
 BACKENDS = ("portable", "avx2", "avx512", "avx512_bf16")
 LISTS = (TESTS / "CMakeLists.txt").read_text()
 ONCE = re.search(r"set\(once\n(.*?)\)\n", LISTS, re.S)[1]
@@ -114,8 +115,7 @@ class Bench:
         (folder / "switch.hpp").write_text(SWITCH)
         (folder / "switch.cpp").write_text(SWITCH_DEFINITION)
         self.support = [self.compile(source, f"{source.stem}.o") for source in (
-            folder / "switch.cpp", TESTS / "support/main.cpp", TESTS / "emulator/feature.cpp",
-            TESTS / "emulator/handler.cpp")]
+            folder / "switch.cpp", TESTS / "support/main.cpp")]
 
     def restore(self):
         shutil.rmtree(self.include, ignore_errors=True)

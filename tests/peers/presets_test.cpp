@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The overflow presets against what the packages they are named after gave: presets/README.md says
 // which versions were asked, and how.
+#include <cinttypes>
+#include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -39,16 +42,24 @@ std::vector<vector_line> vectors_of(const std::string& format) {
   std::ifstream file(LOWP_TESTS "/peers/presets/vectors.txt");
   EXPECT_TRUE(file) << "no presets/vectors.txt";
   std::vector<vector_line> found;
+  std::string name;
+  std::vector<std::string> preset_names;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with('#')) continue;
     std::istringstream words(line);
-    std::string preset_name;
-    std::string name;
-    std::uint32_t bits = 0;
-    std::uint32_t code = 0;
-    words >> preset_name >> name >> std::hex >> bits >> code;
-    EXPECT_TRUE(words) << line;
-    if (name == format) found.push_back({preset_name, float_of(bits), code});
+    if (line.find(':') == std::string::npos) {
+      words >> name;
+      preset_names.assign(std::istream_iterator<std::string>(words), {});
+      EXPECT_FALSE(preset_names.empty()) << line;
+      continue;
+    }
+    for (std::string word; words >> word;) {
+      std::uint32_t bits = 0;
+      std::uint32_t code = 0;
+      EXPECT_EQ(std::sscanf(word.c_str(), "%8" SCNx32 ":%4" SCNx32, &bits, &code), 2) << line;
+      if (name != format) continue;
+      for (const std::string& each : preset_names) found.push_back({each, float_of(bits), code});
+    }
   }
   return found;
 }

@@ -38,6 +38,8 @@ file(CREATE_LINK ${ROOT}/examples ${SCRATCH}/examples SYMBOLIC)
 file(WRITE ${SCRATCH}/your_program.cpp
      "#include <lowp/value.hpp>\nint main() { return lowp::bfloat16(2) + 1 == 3 ? 0 : 1; }\n")
 
+file(COPY_FILE ${SCRATCH}/your_program.cpp ${SCRATCH}/your_program.cu)
+
 set(shown "") # of examples/
 
 function(fail text)
@@ -157,6 +159,12 @@ function(check_command command)
   elseif(command MATCHES "^g\\+\\+ ")
     string(REPLACE "g++" "${CXX}" command "${command}")
     succeeds("${command}" sh -c "${command}")
+  elseif(command MATCHES "^nvcc ")
+    find_program(nvcc nvcc PATHS /usr/local/cuda/bin)
+    if(nvcc)
+      string(REPLACE "nvcc" "${nvcc} -ccbin ${CXX}" command "${command}")
+      succeeds("${command}" sh -c "${command}")
+    endif()
   elseif(command MATCHES "^cmake ")
     has_words(CMakeLists.txt "${command}" "-DLOWP[A-Z_]+=")
     if(command MATCHES "--target example_([a-z-]+)")

@@ -51,6 +51,5 @@ endforeach()
 
 list(TRANSFORM rooms REPLACE "(.+)" "${ROOT}/tests/\\1_test.cpp" OUTPUT_VARIABLE sources)
 is_silent(${compile} -DLOWP_TESTS="${ROOT}/tests" ${sources} ${ROOT}/tests/support/main.cpp
-          ${ROOT}/tests/emulator/feature.cpp ${ROOT}/tests/emulator/handler.cpp -lgtest -lpthread -o
-          ${SCRATCH}/rooms)
+          -lgtest -lpthread -o ${SCRATCH}/rooms)
 execute_process(COMMAND ${SCRATCH}/rooms --gtest_brief=1 COMMAND_ERROR_IS_FATAL ANY)

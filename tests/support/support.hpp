@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "backends.hpp"
 #include "formats.hpp"
 #include "oracle/codec.hpp"
 

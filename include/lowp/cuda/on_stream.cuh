@@ -45,10 +45,49 @@ decltype(auto) argument(T&& x) {
 template <class T>
 using argument_t = decltype(argument(std::declval<T>()));
 
+// Calls with a stream before an operation's own arguments.
+template <class T>
+using not_a_cuda_stream =
+    detail::fit<std::convertible_to<T, cudaStream_t> || std::same_as<T, int>>;  // 0 is one
+template <template <class> class Not>
+struct on_a_gpu {
+  template <class T>
+  using is = Not<argument_t<T>>;
+};
+template <class Call>
+struct call_on_stream {
+  using type = Call;
+};
+template <class... Call>
+struct call_on_stream<detail::any_of_calls<Call...>> {
+  using type = detail::any_of_calls<typename call_on_stream<Call>::type...>;
+};
+template <class Name, template <class> class Not>
+struct call_on_stream<detail::needs<Name, Not>> {
+  using type = detail::needs<Name, on_a_gpu<Not>::template is>;
+};
+template <int Count, class Name, template <class> class Not>
+struct call_on_stream<detail::may_have<Count, Name, Not>> {
+  using type = detail::may_have<Count, Name, on_a_gpu<Not>::template is>;
+};
+template <class Reason, class... Needs, class... Rest>
+struct call_on_stream<detail::call_unless<Reason, detail::first<Needs...>, Rest...>> {
+  using type =
+      detail::call_unless<Reason,
+                          detail::first<detail::needs<detail::names::stream, not_a_cuda_stream>,
+                                        typename call_on_stream<Needs>::type...>,
+                          typename call_on_stream<Rest>::type...>;
+};
+template <class Reason, class First, class... Rest>
+struct call_on_stream<detail::call_unless<Reason, First, Rest...>>
+    : call_on_stream<detail::call_unless<Reason, detail::first<First>, Rest...>> {};
+
 /// An operation on a stream, as a function object. It throws, or returns a status.
 template <template <class> class Operation, bool Throws>
-class on_stream {
+class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type {
  public:
+  using call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type::operator();
+
   template <class... Arguments>
     requires std::invocable<Operation<on_grid<gpu_grid>> const&, argument_t<Arguments>...>
   auto operator()(cudaStream_t stream, Arguments&&... arguments) const {

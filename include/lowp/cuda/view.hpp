@@ -13,6 +13,15 @@
 
 namespace lowp::cuda {
 
+/// A compiler prints this name where the format of a small class is unknown. The other remedy is to
+/// specialise lowp::value_type_of.
+struct include_lowp_cuda_interop_cuh {};
+
+template <class X, class Remedy = include_lowp_cuda_interop_cuh>
+  requires(std::is_class_v<X> && std::is_trivially_copyable_v<X> && sizeof(X) <= 2 &&
+           !detail::has_value_type<X>)
+void view(X* data, std::size_t size) = delete;
+
 /// Returns a span of `size` elements that begins at a device pointer. Also takes other libraries'
 /// wrappers of such a pointer, with `get()`.
 template <class Pointer>

@@ -4,6 +4,7 @@
 
 #include <lowp/base/error_text.hpp>
 #include <lowp/format/basic_float.hpp>
+#include <lowp/ops/calls.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -30,37 +31,41 @@ using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
 
 namespace detail {
 
-/// A requirement. If it does not hold, a compiler shows `Name`.
-template <bool Holds, class Name>
-struct requirement {};
-
-template <class... Requirement>
-struct first_unmet {};
-template <class Name, class... Rest>
-struct first_unmet<requirement<true, Name>, Rest...> : first_unmet<Rest...> {};
-template <class Name, class... Rest>
-struct first_unmet<requirement<false, Name>, Rest...> {
-  using type = Name;
-};
-
-// A deleted overload takes what an operation refuses. Its last template argument is one of these
-// names, so that the first lines of the diagnostic give the reason.
-struct an_argument_does_not_satisfy_input;
-struct an_argument_does_not_satisfy_output_which_is_writable_and_no_temporary;
-struct an_argument_does_not_satisfy_span_rounding;
-
 template <class T>
 concept range_rounding = span_rounding<T> || settles<T>;
 
-template <class In>
-using must_be_input = requirement<input<In>, an_argument_does_not_satisfy_input>;
-template <class Out>
-using must_be_output =
-    requirement<output<Out>,
-                an_argument_does_not_satisfy_output_which_is_writable_and_no_temporary>;
-template <class R>
-using must_be_span_rounding =
-    requirement<range_rounding<R>, an_argument_does_not_satisfy_span_rounding>;
+template <class T>
+using not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size = fit<input<T>>;
+template <class T>
+using not_a_lasting_writable_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size =
+    fit<output<T>>;
+template <class T>
+using not_a_number = fit<std::convertible_to<T, float>>;
+template <class T>
+using not_a_rounding_mode_of_ranges = fit<range_rounding<std::remove_cvref_t<T>>>;
+template <class T>
+using neither_a_rounding_mode_of_ranges_nor_an_overflow_policy =
+    fit<range_rounding<std::remove_cvref_t<T>> || std::same_as<std::remove_cvref_t<T>, overflow>>;
+template <class V>
+struct a_variable {
+  template <class T>
+  using is_needed = fit<std::same_as<T, V&>>;
+};
+
+template <class Name>
+using needs_input =
+    needs<Name, not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size>;
+template <class Name>
+using needs_output =
+    needs<Name,
+          not_a_lasting_writable_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size>;
+template <class Name>
+using needs_number = needs<Name, not_a_number>;
+using may_have_rounding_then_policy =
+    may_have<2, names::rounding_or_overflow,
+             neither_a_rounding_mode_of_ranges_nor_an_overflow_policy>;
+template <class Report>
+using may_have_report = may_have<1, names::report, a_variable<Report>::template is_needed>;
 
 /// Makes an element function that is known before the kernel.
 template <class Function>
@@ -94,7 +99,7 @@ struct extent {
       : name(range_name),
         part(part_name),
         data(std::ranges::data(range)),
-        size(std::ranges::size(range)),
+        size(static_cast<std::size_t>(std::ranges::size(range))),
         element_size(sizeof(std::ranges::range_value_t<R>)) {}
 };
 

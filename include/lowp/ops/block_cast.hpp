@@ -8,12 +8,29 @@ namespace lowp {
 
 namespace detail {
 
+template <class S>
+inline constexpr bool is_block_scaled = false;
+template <class T, int Block>
+inline constexpr bool is_block_scaled<block_scaled<T, Block>> = true;
+
+template <class T>
+using neither_a_range_of_float_or_a_narrow_type_nor_blocks_of =
+    fit<input<T> || is_block_scaled<std::remove_cvref_t<T>>>;
+template <class T>
+using neither_a_writable_range_of_float_or_a_narrow_type_nor_blocks_of =
+    fit<output<T> || is_block_scaled<std::remove_cvref_t<T>>>;
+template <class T>
+using neither_a_rounding_mode_of_ranges_a_scale_rule_nor_an_overflow_policy =
+    fit<std::same_as<std::remove_cvref_t<T>, scale_rule> ||
+        neither_a_rounding_mode_of_ranges_nor_an_overflow_policy<T>::value>;
+
 /// Codes and scales that are arguments of their own, and the rule for new scales.
 template <class T, int Block>
 struct named_blocks : block_scaled<T, Block> {
   static constexpr char const* names[] = {"codes", "scales"};
   scale_rule rule = scale_rule::rceil;
 };
+
 /// Converts to blocks of codes:
 ///
 ///     scales[b]  by `rule` from the largest |in[i]| of block b; 2^-127 if all are zero; NaN if one
@@ -36,6 +53,12 @@ struct named_blocks : block_scaled<T, Block> {
 /// @throws std::invalid_argument  sizes differ, or ranges overlap in another way
 template <class Executor>
 struct block_cast_operation : operation<Executor> {
+  using calls =
+      call<needs<names::in, neither_a_range_of_float_or_a_narrow_type_nor_blocks_of>,
+           needs<names::out, neither_a_writable_range_of_float_or_a_narrow_type_nor_blocks_of>,
+           may_have<3, names::rounding_scale_rule_or_overflow,
+                    neither_a_rounding_mode_of_ranges_a_scale_rule_nor_an_overflow_policy>>;
+
   template <input In, class T, int Block, range_rounding R = nearest_even>
     requires(!std::is_const_v<T>)
   LOWP_HOST_FN void operator()(In&& in, block_scaled<T, Block> const& out, R rounding = {},
@@ -56,6 +79,6 @@ struct block_cast_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::block_cast_operation<simd::this_thread> block_cast{};
+inline constexpr detail::callable<detail::block_cast_operation<simd::this_thread>> block_cast{};
 
 }  // namespace lowp

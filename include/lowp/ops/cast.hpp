@@ -22,18 +22,13 @@ concept castable = cast_input<In> && cast_output<Out> &&
 
 namespace detail {
 
-struct an_argument_does_not_satisfy_cast_input;
-struct an_argument_does_not_satisfy_cast_output_which_is_writable_and_no_temporary;
-struct the_arguments_do_not_satisfy_castable_integers_become_float_or_a_narrow_type;
-
-template <class In, class Out, class R>
-using unmet_by_cast = typename first_unmet<
-    requirement<cast_input<In>, an_argument_does_not_satisfy_cast_input>,
-    requirement<cast_output<Out>,
-                an_argument_does_not_satisfy_cast_output_which_is_writable_and_no_temporary>,
-    must_be_span_rounding<R>,
-    requirement<
-        false, the_arguments_do_not_satisfy_castable_integers_become_float_or_a_narrow_type>>::type;
+template <class T>
+using not_a_range_of_float_narrow_double_or_integers_such_as_std_span_x_data_x_size =
+    fit<cast_input<T>>;
+template <class T>
+using not_a_lasting_writable_range_of_float_narrow_or_double_such_as_std_span_x_data_x_size =
+    fit<cast_output<T>>;
+struct because_integers_become_float_or_narrow_and_a_policy_follows_the_rounding;
 
 /// Says that a cast draws random bits when it reads. A float has room for the fraction and a sticky
 /// bit below it if To has at most six digits.
@@ -94,6 +89,14 @@ struct identity : copy_element {
 /// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 template <class Executor>
 struct cast_operation : operation<Executor> {
+  using calls = call_unless<
+      because_integers_become_float_or_narrow_and_a_policy_follows_the_rounding,
+      needs<names::in,
+            not_a_range_of_float_narrow_double_or_integers_such_as_std_span_x_data_x_size>,
+      needs<names::out,
+            not_a_lasting_writable_range_of_float_narrow_or_double_such_as_std_span_x_data_x_size>,
+      may_have_rounding_then_policy>;
+
   template <class In, class Out, range_rounding R = nearest_even>
     requires castable<In, Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, R rounding = {},
@@ -109,15 +112,10 @@ struct cast_operation : operation<Executor> {
       run(this->executor, "cast", make<identity>{}, no_report, to, from);
     }
   }
-
-  template <class In, class Out, class R = nearest_even, class... Policy,
-            class Unmet = unmet_by_cast<In, Out, R>>
-    requires(!(castable<In, Out> && range_rounding<R>))
-  void operator()(In&&, Out&&, R = {}, Policy...) const = delete;
 };
 
 }  // namespace detail
 
-inline constexpr detail::cast_operation<simd::this_thread> cast{};
+inline constexpr detail::callable<detail::cast_operation<simd::this_thread>> cast{};
 
 }  // namespace lowp

@@ -48,6 +48,12 @@ struct scaled_addition {
 ///                                another way
 template <class Executor>
 struct fused_add_operation : operation<Executor> {
+  using calls =
+      any_of_calls<call<needs_storage<names::p>, needs<names::alpha, not_a_number_to_scale_by>,
+                        needs_readable<names::u>, may_have_outcome>,
+                   call<needs<names::list, not_a_list_of_tensors>,
+                        needs<names::alpha, not_a_number_to_scale_by>, may_have_outcome>>;
+
   template <storage P, number_argument Alpha, readable U, class R = nearest_even, class... Outcome>
     requires outcome<range_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, Alpha alpha, U&& u, R&& rounding = {},
@@ -65,19 +71,10 @@ struct fused_add_operation : operation<Executor> {
                                Outcome&&... outcome) const {
     call_list_on<detail::fused_add_operation>(this->executor, list, alpha, rounding, outcome...);
   }
-  template <call_list L, class... Rest,
-            class Unmet = each_tensor_of_the_list_does_not_take_these_arguments>
-    requires(!takes_each<fused_add_operation, L, Rest...>)
-  void operator()(L const&, Rest&&...) const = delete;
-
-  template <class P, class Alpha, class U, class... Outcome,
-            class Unmet = typename first_unmet<must_be_storage<P>, must_be_readable<U>>::type>
-    requires(!call_list<std::remove_cvref_t<P>>)
-  void operator()(P&&, Alpha, U&&, Outcome&&...) const = delete;
 };
 
 }  // namespace detail
 
-inline constexpr detail::fused_add_operation<simd::this_thread> fused_add{};
+inline constexpr detail::callable<detail::fused_add_operation<simd::this_thread>> fused_add{};
 
 }  // namespace lowp

@@ -106,6 +106,17 @@ concept call_list =
 
 namespace detail {
 
+// A tensor's own storage, or a list of tensors, tells two calls apart.
+template <class T>
+using not_a_writable_range_such_as_std_span_x_data_x_size_nor_a_storage_without_blocks =
+    fit<storage<T>, call_list<std::remove_cvref_t<T>>>;
+template <class T>
+using not_a_list_of_tensors =
+    fit<call_list<std::remove_cvref_t<T>>, !call_list<std::remove_cvref_t<T>>>;
+template <class Name>
+using needs_storage =
+    needs<Name, not_a_writable_range_such_as_std_span_x_data_x_size_nor_a_storage_without_blocks>;
+
 /// Reports, one for each tensor of a list.
 template <class T>
 concept report_list = std::convertible_to<T, std::span<update_report>>;
@@ -174,9 +185,6 @@ void call_list_on(Executor const& executor, List const& list, Rest&... rest) {
 }
 
 }  // namespace LOWP_UNIT
-
-// A name that a compiler shows for a refused call.
-struct each_tensor_of_the_list_does_not_take_these_arguments;
 
 }  // namespace detail
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
+#include <lowp/ops/calls.hpp>
 
 #include <concepts>
 #include <type_traits>
@@ -20,6 +21,9 @@ concept stored_number = requires(N const& n) {
 
 template <class N>
 concept number_argument = std::convertible_to<N, float> || stored_number<N>;
+
+template <class T>
+using not_a_number_to_scale_by = fit<number_argument<std::remove_cvref_t<T>>>;
 
 /// A value as a float; a stored number as it is.
 template <number_argument N>

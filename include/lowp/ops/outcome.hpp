@@ -2,12 +2,13 @@
 // The optional end of an argument list: a rounding, an overflow policy, a report, in that order.
 #pragma once
 
-#include <lowp/format/basic_float.hpp>
+#include <lowp/ops/arguments.hpp>
 #include <lowp/report/update_amax.hpp>
 #include <lowp/report/update_report.hpp>
 #include <lowp/simd/operand.hpp>
 
 #include <concepts>
+#include <span>
 #include <type_traits>
 
 namespace lowp {
@@ -40,6 +41,14 @@ concept outcome = (IsRounding && policy_then_report<Rest...>) || policy_then_rep
 
 template <class T>
 concept outcome_rounding = rounding<T> || settles<T>;
+
+template <class T>
+using neither_a_rounding_mode_of_ranges_an_overflow_policy_nor_a_report_variable =
+    fit<range_rounding<std::remove_cvref_t<T>> || policy_then_report<T> ||
+        std::convertible_to<T, std::span<update_report>>>;
+using may_have_outcome =
+    may_have<3, names::rounding_overflow_or_report,
+             neither_a_rounding_mode_of_ranges_an_overflow_policy_nor_a_report_variable>;
 
 // Return the rounding, the policy and the report that were given; or nearest_even, the default of T
 // and a null no_report.

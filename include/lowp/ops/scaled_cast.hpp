@@ -12,6 +12,11 @@ namespace lowp {
 
 namespace detail {
 
+template <class T>
+using neither_an_amax_a_rounding_mode_of_ranges_nor_an_overflow_policy =
+    fit<std::same_as<T, amax&> ||
+        neither_a_rounding_mode_of_ranges_nor_an_overflow_policy<T>::value>;
+
 inline namespace LOWP_UNIT {
 
 inline error_text check_scale(char const* function, float scale) {
@@ -47,6 +52,11 @@ struct scaling {
 ///                                another way
 template <class Executor>
 struct scaled_cast_operation : operation<Executor> {
+  using calls = call<needs_input<names::in>, needs_output<names::out>,
+                     needs<names::scale, not_a_number_to_scale_by>,
+                     may_have<3, names::largest_rounding_or_overflow,
+                              neither_an_amax_a_rounding_mode_of_ranges_nor_an_overflow_policy>>;
+
   template <input In, output Out, number_argument Scale, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, Scale scale, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
@@ -63,6 +73,6 @@ struct scaled_cast_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::scaled_cast_operation<simd::this_thread> scaled_cast{};
+inline constexpr detail::callable<detail::scaled_cast_operation<simd::this_thread>> scaled_cast{};
 
 }  // namespace lowp

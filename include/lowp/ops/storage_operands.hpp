@@ -60,16 +60,13 @@ concept storage = moment_storage<S> && !detail::in_blocks<std::remove_cvref_t<S>
 
 namespace detail {
 
-struct an_argument_does_not_satisfy_storage_which_is_an_output_or_kahan_master_split_master_scaled;
-struct an_argument_does_not_satisfy_readable_which_is_an_input_or_a_storage;
+template <class T>
+using not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size_nor_a_storage =
+    fit<readable<T>>;
 
-template <class S>
-using must_be_storage = requirement<
-    storage<S>,
-    an_argument_does_not_satisfy_storage_which_is_an_output_or_kahan_master_split_master_scaled>;
-template <class S>
-using must_be_readable =
-    requirement<readable<S>, an_argument_does_not_satisfy_readable_which_is_an_input_or_a_storage>;
+template <class Name>
+using needs_readable =
+    needs<Name, not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size_nor_a_storage>;
 
 template <simd::access A, class Layout, std::size_t I, class Pointer, class R>
 LOWP_HOST_FN auto part_operand(Pointer data, R const& rounding, overflow policy,

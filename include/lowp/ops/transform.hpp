@@ -7,6 +7,9 @@ namespace lowp {
 
 namespace detail {
 
+template <class T>
+using not_an_element_function = fit<std::is_class_v<std::remove_cvref_t<T>>>;
+
 /// Adapts a function that returns its result to the form that a kernel calls.
 template <class Function>
 struct returned {
@@ -30,21 +33,20 @@ struct returned {
 /// @throws std::invalid_argument  sizes differ, or `out` overlaps an `in` in another way
 template <class Executor>
 struct transform_operation : operation<Executor> {
+  using calls = call<
+      needs<names::function, not_an_element_function>,
+      needs<names::rounding, not_a_rounding_mode_of_ranges>, needs_output<names::out>,
+      may_have<8, names::in, not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size>>;
+
   template <class Function, range_rounding R, output Out, input... In>
   LOWP_HOST_FN void operator()(Function const& function, R rounding, Out&& out, In&&... in) const {
     run(this->executor, "transform", make<returned<Function>>{{function}}, no_report,
         write("out", out, rounding), read("in", in)...);
   }
-
-  template <class Function, class R, class Out, class... In,
-            class Unmet = typename first_unmet<must_be_span_rounding<R>, must_be_output<Out>,
-                                               must_be_input<In>...>::type>
-    requires(!(range_rounding<R> && output<Out> && (input<In> && ...)))
-  void operator()(Function const&, R, Out&&, In&&...) const = delete;
 };
 
 }  // namespace detail
 
-inline constexpr detail::transform_operation<simd::this_thread> transform{};
+inline constexpr detail::callable<detail::transform_operation<simd::this_thread>> transform{};
 
 }  // namespace lowp

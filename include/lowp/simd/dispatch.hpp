@@ -58,12 +58,15 @@ inline constexpr bool gains = requires { requires Isa::template converts<T>; };
 template <class Isa, template <class...> class Of, class... T>
 inline constexpr bool gains<Isa, Of<T...>> = (gains<Isa, T> || ...);
 
-/// The backend whose kernel runs: the base of Isa if it would give the same machine code.
+/// The backend whose kernel runs: the base of Isa if it would give the same machine code. Tests
+/// specialize it.
 template <class Isa, class Call>
 struct kernels_of_backend : std::type_identity<Isa> {};
 template <class Isa, class Call>
-  requires(!gains<Isa, Call> && requires { typename Isa::base; })
-struct kernels_of_backend<Isa, Call> : std::type_identity<typename Isa::base> {};
+inline constexpr bool shares_kernels = !gains<Isa, Call> && requires { typename Isa::base; };
+template <class Isa, class Call>
+  requires shares_kernels<Isa, Call>
+struct kernels_of_backend<Isa, Call> : kernels_of_backend<typename Isa::base, Call> {};
 template <class Isa, class Call>
 using kernels_of = typename kernels_of_backend<Isa, Call>::type;
 

@@ -11,6 +11,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace lowp {
@@ -97,55 +98,62 @@ LOWP_HOST_FN void take_step(Executor const& executor, Optimizer const& optimizer
   executor(make, p.size(), report, p.operand(), g.operand(), moments.operand()...);
 }
 
-// Names that a compiler shows for a refused call of `update`.
-struct an_argument_does_not_satisfy_moment_storage_or_update_rounding_or_policy_then_report;
-struct there_is_no_optimizer_such_as_sgd_or_adamw;
-struct the_moments_do_not_fit_p_g_sgd_or_p_g_momentum_sgd_or_p_g_m_v_adamw;
-struct there_is_no_step_after_the_optimizer_it_counts_from_1;
+/// A storage that a step writes. float8_e8m0fnu has neither zero nor a sign: it holds scales.
+template <class S>
+concept stepped_moment = moment_storage<S> && std::numeric_limits<policy_type<S>>::is_signed;
+template <class S>
+concept stepped_parameter = storage<S> && stepped_moment<S>;
 
 template <class T>
-concept update_argument =
-    moment_storage<T> || step_number<std::remove_cvref_t<T>> ||
-    update_rounding<std::remove_cvref_t<T>> || reports_update<std::remove_cvref_t<T>> ||
-    optimizer<std::remove_cvref_t<T>> || one_of<std::remove_cvref_t<T>, overflow>;
+using no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_blocks_of =
+    fit<stepped_moment<T>>;
+template <class T>
+using no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_a_storage =
+    fit<stepped_parameter<T>, call_list<std::remove_cvref_t<T>>>;
 
-/// The arguments after p and g, as far as their places identify them.
-struct update_shape {
-  int moments = 0;  ///< before the optimizer
-  bool has_optimizer = false, has_moments = false, has_step = false, is_step_next = false;
+// The calls of `update` differ in the place of the optimizer.
+template <class T>
+using not_an_optimizer_such_as_sgd_or_adamw = fit<optimizer<std::remove_cvref_t<T>>>;
+template <class T>
+using not_an_optimizer_without_moments_such_as_sgd =
+    fit<optimizer_with<std::remove_cvref_t<T>, 0>, !optimizer<std::remove_cvref_t<T>>>;
+template <class T>
+using not_an_optimizer_with_one_moment_such_as_sgd =
+    fit<optimizer_with<std::remove_cvref_t<T>, 1>, !optimizer<std::remove_cvref_t<T>>>;
+template <class T>
+using not_an_optimizer_with_two_moments_such_as_adamw =
+    fit<optimizer_with<std::remove_cvref_t<T>, 2>, !optimizer<std::remove_cvref_t<T>>>;
 
-  template <class T>
-  constexpr void add() {
-    if (is_step_next) has_step = step_number<T>;
-    is_step_next = !has_optimizer && optimizer<T>;
-    if constexpr (optimizer<T>) {
-      if (is_step_next)
-        has_moments =
-            moments >= T::least_moments && moments <= static_cast<int>(std::size(T::moments));
-    }
-    has_optimizer = has_optimizer || is_step_next;
-    if (!has_optimizer) ++moments;
-  }
-};
-template <class... Rest>
-inline constexpr update_shape shape_of_update = [] {
-  update_shape shape;
-  (shape.add<std::remove_cvref_t<Rest>>(), ...);
-  return shape;
-}();
+template <class T>
+using not_a_step_that_counts_from_1 = fit<step_number<std::remove_cvref_t<T>>>;
+template <class T>
+using neither_a_rounding_mode_of_steps_an_overflow_policy_nor_a_report_variable =
+    fit<update_rounding<std::remove_cvref_t<T>> || policy_then_report<T> ||
+        std::convertible_to<T, std::span<update_report>>>;
+struct there_is_no_optimizer_such_as_sgd_or_adamw;
 
-template <class P, class G, class... Rest>
-using unmet_by_update = typename first_unmet<
-    must_be_storage<P>, must_be_readable<G>,
-    requirement<shape_of_update<Rest...>.has_optimizer, there_is_no_optimizer_such_as_sgd_or_adamw>,
-    requirement<shape_of_update<Rest...>.has_moments,
-                the_moments_do_not_fit_p_g_sgd_or_p_g_momentum_sgd_or_p_g_m_v_adamw>,
-    requirement<shape_of_update<Rest...>.has_step,
-                there_is_no_step_after_the_optimizer_it_counts_from_1>,
-    requirement<
-        (update_argument<Rest> && ...),
-        an_argument_does_not_satisfy_moment_storage_or_update_rounding_or_policy_then_report>>::
-    type;
+using needs_parameter =
+    needs<names::p,
+          no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_a_storage>;
+template <class Name>
+using needs_moment =
+    needs<Name, no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_blocks_of>;
+template <class... Before>
+using call_of_update =
+    call<first<Before...>, needs<names::step, not_a_step_that_counts_from_1>,
+         may_have<3, names::rounding_overflow_or_report,
+                  neither_a_rounding_mode_of_steps_an_overflow_policy_nor_a_report_variable>>;
+using calls_of_update = any_of_calls<
+    call_of_update<needs_parameter, needs_readable<names::g>,
+                   needs<names::optimizer, not_an_optimizer_without_moments_such_as_sgd>>,
+    call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::momentum>,
+                   needs<names::optimizer, not_an_optimizer_with_one_moment_such_as_sgd>>,
+    call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::m>,
+                   needs_moment<names::v>,
+                   needs<names::optimizer, not_an_optimizer_with_two_moments_such_as_adamw>>,
+    call_of_update<needs<names::list, not_a_list_of_tensors>,
+                   needs<names::optimizer, not_an_optimizer_such_as_sgd_or_adamw>>,
+    otherwise<there_is_no_optimizer_such_as_sgd_or_adamw>>;
 
 /// Takes one step of an optimizer:
 ///
@@ -161,7 +169,8 @@ using unmet_by_update = typename first_unmet<
 /// The step is computed in float from the stored values, by the formulas of train/sgd.hpp and
 /// train/adamw.hpp. Each slot is rounded once.
 ///
-/// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise
+/// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise. Only g may
+///                  be float8_e8m0fnu, which has neither zero nor a sign
 /// @param step      counts from 1
 /// @param rounding  one mode for all narrow slots, or per_slot. A stochastic mode takes `step` into
 ///                  the low half of its stream and gives each slot its own draw
@@ -170,7 +179,9 @@ using unmet_by_update = typename first_unmet<
 ///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
 template <class Executor>
 struct update_operation : operation<Executor> {
-  template <storage P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
+  using calls = calls_of_update;
+
+  template <stepped_parameter P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
             class R = nearest_even, class... Outcome>
     requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, Optimizer const& optimizer, Step step,
@@ -179,7 +190,7 @@ struct update_operation : operation<Executor> {
     take_step(this->executor, optimizer, when, report_among(rounding, outcome...),
               slot<0>("p", p, rounding_among(rounding), when, rounding, outcome...), read("g", g));
   }
-  template <storage P, readable G, moment_storage M, optimizer_with<1> Optimizer = sgd,
+  template <stepped_parameter P, readable G, stepped_moment M, optimizer_with<1> Optimizer = sgd,
             step_number Step, class R = nearest_even, class... Outcome>
     requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& momentum, Optimizer const& optimizer, Step step,
@@ -190,7 +201,7 @@ struct update_operation : operation<Executor> {
               slot<1>(Optimizer::moments[0], momentum, rounding_among(rounding), when, rounding,
                       outcome...));
   }
-  template <storage P, readable G, moment_storage M, moment_storage V,
+  template <stepped_parameter P, readable G, stepped_moment M, stepped_moment V,
             optimizer_with<2> Optimizer = adamw, step_number Step, class R = nearest_even,
             class... Outcome>
     requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
@@ -212,18 +223,10 @@ struct update_operation : operation<Executor> {
     call_list_on<detail::update_operation>(this->executor, list, optimizer, step, rounding,
                                            outcome...);
   }
-  template <call_list L, class... Rest,
-            class Unmet = each_tensor_of_the_list_does_not_take_these_arguments>
-    requires(!takes_each<update_operation, L, Rest...>)
-  void operator()(L const&, Rest&&...) const = delete;
-
-  template <class P, class G, class... Rest, class Unmet = unmet_by_update<P, G, Rest...>>
-    requires(!call_list<std::remove_cvref_t<P>>)
-  void operator()(P&&, G&&, Rest&&...) const = delete;
 };
 
 }  // namespace detail
 
-inline constexpr detail::update_operation<simd::this_thread> update{};
+inline constexpr detail::callable<detail::update_operation<simd::this_thread>> update{};
 
 }  // namespace lowp

@@ -240,6 +240,21 @@ def interesting(name, random, ties):
     return list(dict.fromkeys(seen))
 
 
+def grouped(answers):
+    """The lines of vectors.txt: answers (preset, format, bits, code), those of equal presets together."""
+    presets_of = {}
+    for preset, name, bits, code in answers:
+        presets_of.setdefault((name, bits, code), []).append(preset)
+    groups = {}
+    for (name, bits, code), presets in presets_of.items():
+        groups.setdefault(name, {}).setdefault(" ".join(presets), []).append(f"{bits}:{code}")
+    for name, of_presets in groups.items():
+        for presets, pairs in of_presets.items():
+            yield f"{name} {presets}"
+            for i in range(0, len(pairs), 7):
+                yield " ".join(pairs[i:i + 7])
+
+
 def many():
     """Half a million inputs that are compared but not written."""
     high = np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)
@@ -375,9 +390,9 @@ def main():
         "torch_2_11": (measure_torch(args.torch_2_11), f"torch {old}, {tensor}"),
     }
     header = ["# float32 -> narrow, nearest even, as each ecosystem does it. Written by make_vectors.py.",
-              "# preset format float_bits_hex code_hex"]
+              "# A format and presets; then float_bits_hex:code_hex, of each of these presets."]
     header += [f"# {preset}: {text}" for preset, (_, text) in sources.items()]
-    inside, outside = list(header), [
+    inside, outside = [], [
         "# Measured answers that a preset of the library does NOT reproduce, and why. Not test data.",
         "# preset format float_bits_hex code_hex (code of the preset)"]
     everything = many()
@@ -393,11 +408,11 @@ def main():
             ours = encode(name, rule, inputs)
             failed = []
             for bits, code, mine in zip(inputs.tolist(), said.tolist(), ours.tolist()):
-                line = f"{preset} {name} {bits:08x} {code:0{digits}x}"
+                answer = preset, name, f"{bits:08x}", f"{code:0{digits}x}"
                 if code == mine:
-                    inside.append(line)
+                    inside.append(answer)
                 else:
-                    failed.append(f"{line} ({mine:0{digits}x})")
+                    failed.append(f"{' '.join(answer)} ({mine:0{digits}x})")
             wrong = np.flatnonzero(ask(name, everything).astype(np.int64)
                                    != encode(name, rule, everything))
             print(f"{preset:20}{name:20}{len(inputs) - len(failed):4} lines,{len(failed):3} outside;"
@@ -406,7 +421,7 @@ def main():
                 reason = REASON[preset] if name.endswith("fnu") else "unexpected"
                 outside.append(f"# {reason} ({len(wrong)} of {len(everything)} inputs differ)")
                 outside += failed
-    (args.out / "vectors.txt").write_text("\n".join(inside) + "\n")
+    (args.out / "vectors.txt").write_text("\n".join(header + list(grouped(inside))) + "\n")
     (args.out / "outside.txt").write_text("\n".join(outside) + "\n")
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cast needs one range that holds floats or a narrow type.
-// expect-first: does_not_satisfy_castable|do_not_satisfy_castable
+// expect-first: integers_become_float_or_narrow
 #include <lowp/lowp.hpp>
 
 #include <vector>

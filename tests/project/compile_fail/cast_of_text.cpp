@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes are numbers, characters are not.
-// expect-first: does_not_satisfy_cast_input|do_not_satisfy_cast_input
+// expect-first: 1.*names::in.*not_a_range_of_float
 #include <lowp/lowp.hpp>
 
 #include <string>

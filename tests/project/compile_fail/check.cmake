@@ -2,7 +2,8 @@
 # A file here is a mistake that the compiler must refuse, with a reason that helps:
 #
 #   // expect: REGEX         the first error, or one of the notes that belong to it, matches
-#   // expect-first: REGEX   one of the first three lines matches
+#   // expect-first: REGEX   the first error's own line matches
+#   // expect-each: REGEX    so does each error's, in the order of these lines, and there are no others
 #
 #   #include <lowp/lowp.hpp>
 #   int main() {
@@ -13,13 +14,12 @@
 #   #endif
 #   }
 #
-# A deleted overload names the concept: g++ prints it in the error itself, clang in the note below.
 cmake_minimum_required(VERSION 3.25)
 
 # Without the source lines, which would match by themselves.
 set(plain -fdiagnostics-color=never -fno-diagnostics-show-caret)
 if(CXX_ID MATCHES Clang)
-  set(plain -fdiagnostics-color=never -fno-caret-diagnostics)
+  set(plain -fdiagnostics-color=never -fno-caret-diagnostics -ferror-limit=0)
 endif()
 separate_arguments(warnings UNIX_COMMAND "${WARNINGS}")
 set(compile ${CXX} -std=c++20 ${warnings} -fsyntax-only ${plain} -I${ROOT}/include)
@@ -44,16 +44,26 @@ string(SUBSTRING "${diagnostics}" ${begin} -1 rest)
 string(SUBSTRING "${rest}" 7 -1 tail)
 string(FIND "${tail}" "error: " length)
 string(SUBSTRING "${tail}" 0 ${length} with_notes)
-string(REGEX MATCH "^[^\n]*\n[^\n]*\n?[^\n]*" first "${tail}")
+string(REGEX MATCH "^[^\n]*" first "${tail}")
+string(REPLACE ";" "," errors "${diagnostics}")
+string(REGEX MATCHALL "error: [^\n]*" errors "${errors}")
 
-file(STRINGS ${SOURCE} expectations REGEX "^// expect(-first)?: ")
+file(STRINGS ${SOURCE} expectations REGEX "^// expect(-first|-each)?: ")
 if(NOT expectations)
   message(FATAL_ERROR "there is no `// expect: REGEX` line")
 endif()
+list(GET expectations -1 last)
 foreach(expectation IN LISTS expectations)
-  string(REGEX REPLACE "^// expect(-first)?: " "" regex "${expectation}")
-  if(expectation MATCHES "^// expect-first" AND NOT first MATCHES "${regex}")
-    message(SEND_ERROR "the first three lines do not match `${regex}`:\n${first}")
+  string(REGEX REPLACE "^// expect(-first|-each)?: " "" regex "${expectation}")
+  if(expectation MATCHES "^// expect-each")
+    list(POP_FRONT errors error)
+    if(NOT error MATCHES "${regex}")
+      message(SEND_ERROR "this error does not match `${regex}`:\n${error}")
+    elseif(expectation STREQUAL last AND errors)
+      message(SEND_ERROR "these errors are not expected:\n${errors}")
+    endif()
+  elseif(expectation MATCHES "^// expect-first" AND NOT first MATCHES "${regex}")
+    message(SEND_ERROR "the first line does not match `${regex}`:\n${first}")
   elseif(NOT with_notes MATCHES "${regex}")
     message(SEND_ERROR "the first error and its notes do not match `${regex}`:\n${with_notes}")
   endif()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: does_not_satisfy_cast_output|do_not_satisfy_cast_output
+// expect-first: 2.*names::out.*not_a_lasting_writable_range
 #include <lowp/lowp.hpp>
 
 #include <vector>

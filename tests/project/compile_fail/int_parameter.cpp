@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: does_not_satisfy_storage|do_not_satisfy_storage
+// expect-first: 1.*names::p.*not_a_writable_range
 #include <lowp/lowp.hpp>
 
 #include <vector>

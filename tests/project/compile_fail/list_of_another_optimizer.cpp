@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: each_tensor_of_the_list_does_not_take_these_arguments
+// expect-first: fit_but_not_together_or_not_in_this_order
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cast has one slot; modes for the moments belong to update.
-// expect-first: does_not_satisfy_span_rounding|do_not_satisfy_span_rounding
+// expect-first: 3.*names::rounding_or_overflow.*neither_a_rounding_mode
 #include <lowp/lowp.hpp>
 
 #include <vector>

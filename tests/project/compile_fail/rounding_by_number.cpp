@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: does_not_satisfy_span_rounding|do_not_satisfy_span_rounding
+// expect-first: 3.*names::rounding_or_overflow.*neither_a_rounding_mode
 #include <lowp/lowp.hpp>
 
 #include <vector>

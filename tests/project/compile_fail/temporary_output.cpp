@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The result would die with the full expression.
-// expect-first: does_not_satisfy_cast_output|do_not_satisfy_cast_output
+// expect-first: 2.*names::out.*not_a_lasting_writable_range
 #include <lowp/lowp.hpp>
 
 #include <vector>

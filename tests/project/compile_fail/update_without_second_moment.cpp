@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: the_moments_do_not_fit
+// expect-first: 4.*names::optimizer.*with_one_moment
 #include <lowp/lowp.hpp>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect-first: there_is_no_step
+// expect-first: missing<4.*names::step
 #include <lowp/lowp.hpp>
 
 #include <vector>

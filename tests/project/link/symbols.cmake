@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The linker keeps one unit's copy of an inline function, and the other units must live with its
 # instructions. A unit built at -O0 inlines nothing by itself. The functions that its OBJECT leaves
-# for others are not the library's, or have the unit's flags in their names.
+# for others are not the library's, or have the unit's flags in their names. With --all the same is
+# asked of EVERY_OPERATION.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(nm nm)
@@ -10,7 +11,7 @@ if(NOT nm)
   return()
 endif()
 
-execute_process(COMMAND ${nm} ${OBJECT} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${nm} ${OBJECT} ${EVERY_OPERATION} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 if(NOT symbols MATCHES "4lowp")
   message(FATAL_ERROR "${OBJECT} does not use the library")
 endif()
