@@ -58,8 +58,8 @@ inline constexpr bool is_drawn = false;
 template <class To, class R>
 inline constexpr bool is_drawn<drawn<To, R>> = true;
 
-/// The work of a load of a double or an integer: its mode, its target format, and the overflow before the
-/// caller's policy applies.
+/// The work of a load of a double or an integer: its mode, its target format, and the overflow
+/// before the caller's policy applies.
 template <class R>
 struct reading {
   static constexpr format target = binary32;

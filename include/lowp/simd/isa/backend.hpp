@@ -3,7 +3,7 @@
 // itself, or the one whose packs it shares. V is a GNU vector, U word<R>, F pack<float, R>, M
 // mask<R>. A result goes to a reference, first in the list, where g++ needs it so.
 //
-//     name, registers, lanes, available(), enter(kernel)   the kernel entry has the target attribute
+//     name, registers, lanes, available(), enter(kernel): the entry has the target attribute
 //     integers    equal greater -> M, select(M, U, U), max min (signed), add_bits
 //     masks       any(M), count(M); a type of its own for masks has these in its lane<M>
 //     moves       broadcast(V&, scalar), convert(V&, V), exchange<Bit>(V&, V)
