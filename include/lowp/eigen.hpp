@@ -14,7 +14,8 @@
 // isApprox() and its kin compare within 8 epsilons, at most 1/2. That is what their
 // dummy_precision() is.
 //
-// An Eigen::Map<matrix> maps a span's data. The reverse, Eigen's own narrow types as ours, is
+// Vectors, columns and maps whose elements follow each other are contiguous ranges: operations take
+// them as they are. An Eigen::Map<matrix> maps a span's data. The reverse, Eigen's own narrow types as ours, is
 // view() of lowp/view.hpp: it takes Eigen::half* and Eigen::bfloat16*.
 #pragma once
 

@@ -23,7 +23,8 @@ namespace detail {
 /// The step is computed in float from the stored values, by the formulas of train/sgd.hpp and
 /// train/adamw.hpp. Each slot is rounded once.
 ///
-/// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise
+/// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise. Only g may
+///                  be float8_e8m0fnu, which has neither zero nor a sign
 /// @param step      counts from 1
 /// @param rounding  one mode for all narrow slots, or per_slot. A stochastic mode takes `step` into
 ///                  the low half of its stream and gives each slot its own draw
@@ -34,7 +35,7 @@ template <class Executor>
 struct update_operation : operation<Executor> {
   using calls = calls_of_update;
 
-  template <storage P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
+  template <stepped_parameter P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
             class R = nearest_even, class... Outcome>
     requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, Optimizer const& optimizer, Step step,
@@ -42,7 +43,7 @@ struct update_operation : operation<Executor> {
     this->executor.refuse_if(update_on(this->executor, p, g, optimizer, step,
                                        rounding_among(rounding), rounding, outcome...));
   }
-  template <storage P, readable G, moment_storage M, optimizer_with<1> Optimizer = sgd,
+  template <stepped_parameter P, readable G, stepped_moment M, optimizer_with<1> Optimizer = sgd,
             step_number Step, class R = nearest_even, class... Outcome>
     requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& momentum, Optimizer const& optimizer, Step step,
@@ -50,7 +51,7 @@ struct update_operation : operation<Executor> {
     this->executor.refuse_if(update_on(this->executor, p, g, momentum, optimizer, step,
                                        rounding_among(rounding), rounding, outcome...));
   }
-  template <storage P, readable G, moment_storage M, moment_storage V,
+  template <stepped_parameter P, readable G, stepped_moment M, stepped_moment V,
             optimizer_with<2> Optimizer = adamw, step_number Step, class R = nearest_even,
             class... Outcome>
     requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>

@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "cuda/checksums.hpp"
@@ -129,16 +131,20 @@ slot_modes modes_from(std::size_t first) {
   return {mode(0), mode(1), mode(2)};
 }
 
+// A weight or a moment of a format that steps take. Others are gradients alone.
+template <class T>
+using slot = std::conditional_t<std::numeric_limits<T>::is_signed, T, lowp::bfloat16>;
+
 TYPED_TEST(conformance, sgd) {
   using T = TypeParam;
-  const tensor params = random_tensor<T>(longest, 7, values::corners);
+  const tensor params = random_tensor<slot<T>>(longest, 7, values::corners);
   const tensor gradients = random_tensor<T>(longest, 8, values::corners);
-  const tensor momenta = random_tensor<T>(longest, 9, values::corners);
+  const tensor momenta = random_tensor<slot<T>>(longest, 9, values::corners);
   const lowp::sgd settings{
       .lr = 0.3, .momentum = 0.9, .dampening = 0.1, .weight_decay = 0.02, .nesterov = true};
-  guarded_pages<T> p;
+  guarded_pages<slot<T>> p;
   guarded_pages<T> g;
-  guarded_pages<T> m;
+  guarded_pages<slot<T>> m;
   for (std::size_t first = 0; first < every_mode.size(); ++first) {
     SCOPED_TRACE(first);
     const slot_modes modes = modes_from(first);
@@ -158,7 +164,7 @@ TYPED_TEST(conformance, sgd) {
 }
 
 TYPED_TEST(conformance, adamw_and_its_report) {
-  using T = TypeParam;
+  using T = slot<TypeParam>;
   const tensor params = random_tensor<T>(longest, 10, values::corners);
   const tensor gradients = random_tensor<float>(longest, 11, values::corners);
   const tensor firsts = random_tensor<float>(longest, 12, values::training);

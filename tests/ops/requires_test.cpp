@@ -85,6 +85,14 @@ static_assert(!LOWP_TAKES(update, narrows, constants, floats, lowp::adamw, int))
 static_assert(!LOWP_TAKES(update, narrows, constants, floats, floats, lowp::sgd, int));
 static_assert(!LOWP_TAKES(update, narrows, constants, lowp::sgd));
 static_assert(!LOWP_TAKES(update, narrows, constants, int));
+using exponents = std::vector<lowp::float8_e8m0fnu>&;
+static_assert(LOWP_TAKES(update, narrows, exponents, lowp::sgd, int));
+static_assert(!LOWP_TAKES(update, exponents, constants, lowp::sgd, int));
+static_assert(!LOWP_TAKES(update, narrows, constants, exponents, lowp::sgd, int));
+static_assert(!LOWP_TAKES(update, narrows, constants, floats, exponents, lowp::adamw, int));
+static_assert(!LOWP_TAKES(update, lowp::kahan<lowp::float8_e8m0fnu, bfloat16>&, constants,
+                          lowp::sgd, int));
+static_assert(LOWP_TAKES(fused_add, exponents, float, constants));
 static_assert(!LOWP_TAKES(update, narrows, constants, constants, constants, lowp::adamw, int));
 static_assert(!LOWP_TAKES(update, lowp::block_scaled<lowp::float8_e4m3fn, 128>&, constants,
                           lowp::sgd, int));

@@ -11,7 +11,9 @@
 #include <Eigen/Core>
 
 #include <cstdlib>
+#include <iterator>
 #include <limits>
+#include <ranges>
 
 template <lowp::format F>
 struct Eigen::NumTraits<lowp::basic_float<F>> : GenericNumTraits<lowp::basic_float<F>> {
@@ -25,6 +27,27 @@ struct Eigen::NumTraits<lowp::basic_float<F>> : GenericNumTraits<lowp::basic_flo
   }
   static constexpr T lowest() { return std::numeric_limits<T>::lowest(); }
 };
+
+/// Iterators of vectors, columns and maps whose elements follow each other. C++20 knows then that
+/// these are contiguous ranges, which operations take.
+template <class X>
+  requires(X::InnerStrideAtCompileTime == 1)
+struct std::iterator_traits<Eigen::internal::pointer_based_stl_iterator<X>> {
+  using value_type = typename X::Scalar;
+  using difference_type = Eigen::Index;
+  using reference = typename Eigen::internal::pointer_based_stl_iterator<X>::reference;
+  using pointer = typename Eigen::internal::pointer_based_stl_iterator<X>::pointer;
+  using iterator_category = std::random_access_iterator_tag;
+  using iterator_concept = std::contiguous_iterator_tag;
+};
+// Maps, columns and segments do not own their elements.
+template <class X, int Options, class Stride>
+inline constexpr bool std::ranges::enable_borrowed_range<Eigen::Map<X, Options, Stride>> = true;
+template <class X, int Rows, int Columns, bool IsPanel>
+inline constexpr bool std::ranges::enable_borrowed_range<Eigen::Block<X, Rows, Columns, IsPanel>> =
+    true;
+template <class X, int Size>
+inline constexpr bool std::ranges::enable_borrowed_range<Eigen::VectorBlock<X, Size>> = true;
 
 namespace Eigen::internal {
 

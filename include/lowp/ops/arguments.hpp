@@ -97,7 +97,7 @@ struct extent {
       : name(range_name),
         part(part_name),
         data(std::ranges::data(range)),
-        size(std::ranges::size(range)),
+        size(static_cast<std::size_t>(std::ranges::size(range))),
         element_size(sizeof(std::ranges::range_value_t<R>)) {}
 };
 

@@ -63,14 +63,10 @@ namespace detail {
 template <class T>
 using not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size_nor_a_storage =
     fit<readable<T>>;
-template <class T>
-using not_a_writable_range_such_as_std_span_x_data_x_size_nor_a_storage = fit<moment_storage<T>>;
 
 template <class Name>
 using needs_readable =
     needs<Name, not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size_nor_a_storage>;
-template <class Name>
-using needs_moment = needs<Name, not_a_writable_range_such_as_std_span_x_data_x_size_nor_a_storage>;
 
 inline namespace LOWP_UNIT {
 

@@ -12,6 +12,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -122,6 +123,19 @@ template <class Executor, class P, class G, class M, class V, optimizer_with<2> 
                    when_of(step), rounding, outcome...);
 }
 
+/// A storage that a step writes. float8_e8m0fnu has neither zero nor a sign: it holds scales.
+template <class S>
+concept stepped_moment = moment_storage<S> && std::numeric_limits<policy_type<S>>::is_signed;
+template <class S>
+concept stepped_parameter = storage<S> && stepped_moment<S>;
+
+template <class T>
+using no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_blocks_of =
+    fit<stepped_moment<T>>;
+template <class T>
+using no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_a_storage =
+    fit<stepped_parameter<T>, call_list<std::remove_cvref_t<T>>>;
+
 // The calls of `update` differ in the place of the optimizer.
 template <class T>
 using not_an_optimizer_such_as_sgd_or_adamw = fit<optimizer<std::remove_cvref_t<T>>>;
@@ -143,17 +157,23 @@ using neither_a_rounding_mode_of_steps_an_overflow_policy_nor_a_report_variable 
         std::convertible_to<T, std::span<update_report>>>;
 struct there_is_no_optimizer_such_as_sgd_or_adamw;
 
+using needs_parameter =
+    needs<names::p,
+          no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_a_storage>;
+template <class Name>
+using needs_moment =
+    needs<Name, no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_blocks_of>;
 template <class... Before>
 using call_of_update =
     call<first<Before...>, needs<names::step, not_a_step_that_counts_from_1>,
          may_have<3, names::rounding_overflow_or_report,
                   neither_a_rounding_mode_of_steps_an_overflow_policy_nor_a_report_variable>>;
 using calls_of_update = any_of_calls<
-    call_of_update<needs_storage<names::p>, needs_readable<names::g>,
+    call_of_update<needs_parameter, needs_readable<names::g>,
                    needs<names::optimizer, not_an_optimizer_without_moments_such_as_sgd>>,
-    call_of_update<needs_storage<names::p>, needs_readable<names::g>, needs_moment<names::momentum>,
+    call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::momentum>,
                    needs<names::optimizer, not_an_optimizer_with_one_moment_such_as_sgd>>,
-    call_of_update<needs_storage<names::p>, needs_readable<names::g>, needs_moment<names::m>,
+    call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::m>,
                    needs_moment<names::v>,
                    needs<names::optimizer, not_an_optimizer_with_two_moments_such_as_adamw>>,
     call_of_update<needs<names::list, not_a_list_of_tensors>,

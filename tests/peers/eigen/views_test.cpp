@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <lowp/cast.hpp>
 #include <lowp/eigen.hpp>
+#include <lowp/update.hpp>
 
 #include <cstdint>
 #include <span>
@@ -52,6 +53,37 @@ TEST(eigen_views, maps_of_our_spans) {
   theirs[5] = Eigen::bfloat16(7.0F);
   EXPECT_EQ(ours[5], 7);
   EXPECT_EQ(map(1, 2), 7);
+}
+
+// Elements that follow each other are a range. Those of an expression or with a stride are none.
+template <class T>
+using column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+static_assert(lowp::input<column<float>> && lowp::output<column<bfloat16>&>);
+static_assert(lowp::input<const column<float>&> && !lowp::output<const column<float>&>);
+static_assert(!lowp::output<column<float>> && lowp::output<Eigen::Map<column<float>>>);
+static_assert(lowp::input<Eigen::ArrayXf> && lowp::input<Eigen::RowVector3f>);
+static_assert(!lowp::output<Eigen::Map<const column<float>>>);
+static_assert(!lowp::input<Eigen::Map<column<float>, 0, Eigen::InnerStride<>>>);
+static_assert(!lowp::input<Eigen::Map<column<float>, 0, Eigen::InnerStride<2>>>);
+static_assert(!lowp::input<Eigen::MatrixXf>);
+static_assert(!lowp::input<decltype(column<float>() + column<float>())>);
+static_assert(lowp::input<decltype(std::declval<Eigen::MatrixXf&>().col(0))>);
+static_assert(!lowp::input<decltype(std::declval<Eigen::MatrixXf&>().row(0))>);
+
+TEST(ranges, of_eigen_are_cast_and_updated) {
+  const column<float> x = column<float>::LinSpaced(9, -1, 1);
+  column<bfloat16> narrow(9);
+  std::vector<bfloat16> mapped(9);
+  lowp::cast(x, narrow);
+  lowp::cast(x, Eigen::Map<column<bfloat16>>(mapped.data(), 9));
+  Eigen::MatrixXf steps = Eigen::MatrixXf::Zero(9, 2);
+  lowp::update(steps.col(1), x, lowp::sgd{.lr = 1}, 1);
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(float(narrow[i]), float(bfloat16(x[i])));
+    EXPECT_EQ(float(mapped[static_cast<std::size_t>(i)]), float(bfloat16(x[i])));
+    EXPECT_EQ(steps(i, 0), 0);
+    EXPECT_EQ(steps(i, 1), -x[i]);
+  }
 }
 
 }  // namespace

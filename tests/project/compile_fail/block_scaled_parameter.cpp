@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block's scale is chosen from all its values; a parameter's report would have to wait for it.
-// expect-first: 1.*names::p.*storage_without_blocks
+// expect-first: 1.*names::p.*signed_format
 #include <lowp/update.hpp>
 
 #include <vector>

@@ -17,6 +17,7 @@
 // expect-each: 2.*names::g.*such_as_std_span_x_data_x_size
 // expect-each: 6.*names::step.*counts_from_1
 // expect-each: 2.*names::optimizer
+// expect-each: 1.*names::p.*signed_format
 // expect-each: 5.*names::rounding_overflow_or_report
 // expect-each: 3.*names::report
 // expect-each: 1.*names::g.*nor_a_list
@@ -52,12 +53,14 @@ void use(std::vector<float>& x, std::vector<bfloat16>& p, std::vector<std::uint1
   split(x, p, low);
   static_cast<void>(d);
 #else
+  static_cast<void>(low);
   auto const copy = [](auto a) { return a; };
   std::vector<adamw_tensor<bfloat16, float, float, float>> list;
   std::vector<fused_add_tensor<bfloat16, float>> sums;
   std::vector<named<std::span<float>>> model;
   std::vector<named<std::span<double>>> doubles;
   update_report report;
+  std::vector<float8_e8m0fnu> exponents;
   cast(x.data(), p);
   cast(x);
   cast(x, p, nearest_even{}, overflow::saturate, 1);
@@ -75,6 +78,7 @@ void use(std::vector<float>& x, std::vector<bfloat16>& p, std::vector<std::uint1
   update(p, x.data(), x, x, adamw{}, 1);
   update(p, x, x, x, adamw{}, 1.5);
   update(list, 1);
+  update(exponents, x, sgd{}, 1);
   update(p, x, sgd{}, 1, update_report{});
   unscale(x, 1.0f, report);
   measure(d);

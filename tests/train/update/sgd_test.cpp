@@ -29,11 +29,11 @@ using mixed_slots = slots<lowp::float16, lowp::bfloat16, lowp::float8_e5m2>;
 // Every format is somewhere the parameter or the momentum.
 using combinations = first_or_all<
     5, testing::Types<alike<float>, mixed_slots, alike<lowp::bfloat16>,
-                      slots<lowp::float8_e5m2fnuz, float, lowp::float8_e8m0fnu>,
+                      slots<lowp::float8_e5m2fnuz, float, lowp::float4_e2m1fn>,
                       slots<lowp::float8_e4m3fn, lowp::float6_e3m2fn, float>,
                       alike<lowp::float8_e4m3fn>, slots<lowp::float8_e3m4, lowp::float16, float>,
                       slots<lowp::float4_e2m1fn, lowp::float6_e3m2fn, lowp::float8_e4m3>,
-                      slots<lowp::float8_e8m0fnu, lowp::float8_e3m4, lowp::float6_e2m3fn>,
+                      slots<lowp::float6_e3m2fn, lowp::float8_e8m0fnu, lowp::float6_e2m3fn>,
                       slots<lowp::float8_e4m3b11fnuz, lowp::float8_e4m3fn, lowp::float8_e4m3fnuz>>>;
 
 constexpr double max = std::numeric_limits<double>::max();

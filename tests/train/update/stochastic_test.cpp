@@ -5,8 +5,10 @@
 #include <lowp/fused_add.hpp>
 #include <lowp/update.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -150,6 +152,21 @@ TEST(update_random, shards_give_the_bits_of_the_whole) {
       ASSERT_EQ(report.stalled, want.stalled);
       ASSERT_NEAR(report.applied_ratio(), want.applied_ratio(), 1e-6);
     }
+  }
+}
+
+// Pairs of ordinary values beyond the largest finite number: a carry must not make infinity of it.
+TEST(update_random, pairs_saturate) {
+  constexpr bfloat16 largest = std::numeric_limits<bfloat16>::max();
+  for (const lowp::overflow policy : {lowp::overflow::infinity, lowp::overflow::saturate}) {
+    std::vector<bfloat16> p(1024, largest);
+    const std::vector<bfloat16> g(p.size(), bfloat16(-6e35F));
+    lowp::update(p, g, lowp::sgd{.lr = 1}, 1, lowp::stochastic{.seed = 1}, policy);
+    const auto infinite = std::ranges::count_if(p, [](bfloat16 x) { return isinf(x); });
+    if (policy == lowp::overflow::saturate)
+      EXPECT_EQ(p, std::vector(p.size(), largest));
+    else
+      EXPECT_NEAR(double(infinite) / double(p.size()), 6e35 / 0x1p120, 0.06);
   }
 }
 
