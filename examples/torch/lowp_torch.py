@@ -167,8 +167,8 @@ class AdamW(torch.optim.Optimizer):
     for some steps only.
 
     A parameter may be written between steps, by load_state_dict or otherwise. The next step starts
-    from what it holds: `kahan` and `master` forget what they knew of its old value. `resyncs` counts
-    that by name, and the first time warns. resync() does it at once, without a warning.
+    from what it holds: in blocks of 256, "kahan" and "master" forget what they knew of old values.
+    `resyncs` counts that by name, and the first time warns. resync() does it without a warning.
 
     Parameters without a gradient are skipped. A tensor that cannot be stepped raises ValueError
     with the parameter's name. No parameter of its group and dtype has changed then.

@@ -2,7 +2,7 @@
 # pip installs examples/torch, and the installed optimizer steps without the checkout.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/torch.cmake)
-python_with(python torch pip setuptools)
+python_with(python setuptools pip torch)
 if(NOT python)
   return()
 endif()
