@@ -375,6 +375,10 @@ TEST(openmp, update_of_storages) {
     lowp::openmp::split(joined, high2, low2);
     EXPECT_TRUE(same_bits(high, high2));
     EXPECT_TRUE(low == low2);
+    lowp::resync(lowp::split_master{high, low});
+    lowp::openmp::resync(lowp::split_master{high2, low2});
+    EXPECT_TRUE(same_bits(high, high2));
+    EXPECT_TRUE(low == low2);
   });
 }
 

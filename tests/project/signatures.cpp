@@ -136,6 +136,9 @@ IS(void, block_cast(f, blocks_of<32>(e, s), nearest_even{}, scale_rule::rceil, o
 IS(void, block_cast(blocks_of<32>(e, s), b, nearest_even{}, overflow::infinity));
 IS(void, split(f, b, low, nearest_away{}, overflow::infinity));
 IS(void, join(b, low, f));
+IS(void, resync(kahan{b, b}));
+IS(void, resync(master{f, b}));
+IS(void, resync(split_master{b, low}));
 struct negate {
   template <class F>
   F operator()(F const& each) const;
