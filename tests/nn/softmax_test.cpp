@@ -248,6 +248,9 @@ TEST(softmax_refuses, what_is_not_rows_of_a_stride) {
       [&] { lowp::softmax(rows_from(0, 5), rows_from(2, 5), 3); },
       "lowp::softmax: in (52 bytes) and out (52 bytes) overlap: out starts 8 bytes into in");
   expect_refusal(
+      [&] { lowp::softmax(rows_from(2, 5), rows_from(0, 5), 3); },
+      "lowp::softmax: in (52 bytes) and out (52 bytes) overlap: in starts 8 bytes into out");
+  expect_refusal(
       [&] { lowp::softmax(rows_from(0, 5), rows_from(0, 6), 3); },
       "lowp::softmax: in (52 bytes) and out (60 bytes) overlap: in starts 0 bytes into out");
   // Columns of one matrix share no element.
