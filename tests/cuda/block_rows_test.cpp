@@ -221,7 +221,7 @@ TEST(block_rows_special, rows_too_long_to_count_are_refused) {
                                      std::tuple<in_rows>>{
       {}, 0, 1, columns, {{nullptr}, columns}, {in_rows{{nullptr}, columns}}});
   EXPECT_EQ(grid.refused,
-            "rows of 2147483648 columns, of which a GPU's kernels take at most 2147483647");
+            "rows that begin 2147483648 elements apart: a GPU's kernels take at most 2147483647");
   EXPECT_EQ(grid.launches, 0);
 }
 

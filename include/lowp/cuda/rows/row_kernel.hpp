@@ -24,7 +24,7 @@
 
 namespace lowp::cuda {
 
-/// The most columns: no thread's next column exceeds 32 bits.
+/// The most columns, and the largest stride: no thread's next column exceeds 32 bits.
 inline constexpr std::uint32_t most_columns = 0x7fffffff;
 
 /// The chunks that a thread has in flight before it computes.

@@ -16,7 +16,7 @@ template <class KernelOperand>
 struct row_operand {
   KernelOperand kernel_operand;
   void* data;
-  std::uint64_t stride;
+  std::uint32_t stride;
   simd::row_repetition rows;
 };
 

@@ -6,6 +6,7 @@
 #include <lowp/cuda/rows/row_kernel.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,7 +25,10 @@ inline byte_kernel_operand kernel_operand_in_rows(simd::byte_operand const&) { r
 template <class Operand, class Rows>
 auto row_operand_of(simd::row_operand<Operand, Rows> const& o) {
   row_operand<decltype(kernel_operand_in_rows(o.operand))> made{
-      kernel_operand_in_rows(o.operand), address_of(o.operand.data), o.stride, {}};
+      kernel_operand_in_rows(o.operand),
+      address_of(o.operand.data),
+      static_cast<std::uint32_t>(o.stride),
+      {}};
   if constexpr (!std::is_same_v<Rows, simd::own_rows>) made.rows = o.rows;
   return made;
 }
@@ -81,9 +85,12 @@ struct row_plan {
 template <class Grid, class Operation, class Out, class Scores, class Columns, class Statistics>
 void run_row_call(Grid& grid,
                   simd::row_call<Operation, Out, Scores, Columns, Statistics> const& call) {
-  if (call.columns > most_columns)
-    return grid.refuse("rows of " + std::to_string(call.columns) +
-                       " columns, of which a GPU's kernels take at most " +
+  std::size_t const stride =
+      std::apply([&](auto const&... score) { return std::max({call.out.stride, score.stride...}); },
+                 call.scores);
+  if (stride > most_columns)
+    return grid.refuse("rows that begin " + std::to_string(stride) +
+                       " elements apart: a GPU's kernels take at most " +
                        std::to_string(most_columns));
   auto const to = row_operand_of(call.out);
   auto const scores = row_operands_of(call.scores);
