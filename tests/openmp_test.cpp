@@ -228,9 +228,21 @@ TEST(openmp, norms) {
     lowp::rms_norm(x, weight, alone, columns, 1e-6F);
     lowp::openmp::rms_norm(x, weight, shared, columns, 1e-6F);
     EXPECT_TRUE(same_bits(alone, shared));
-    lowp::layer_norm(x, weight, bias, alone, columns, 1e-6F);
-    lowp::openmp::layer_norm(x, weight, bias, shared, columns, 1e-6F);
+    // All columns but one.
+    const auto some = [&](auto& all) { return lowp::strided_rows{all, columns}; };
+    const std::span w = std::span(weight).first(columns - 1);
+    const std::span b = std::span(bias).first(columns - 1);
+    const std::size_t count = x.size() / columns;
+    std::vector<float> mean(count);
+    std::vector<float> reciprocal(count);
+    std::vector<float> shared_mean(count);
+    std::vector<float> shared_reciprocal(count);
+    lowp::layer_norm(some(x), w, b, some(alone), columns - 1, 1e-6F, mean, reciprocal);
+    lowp::openmp::layer_norm(some(x), w, b, some(shared), columns - 1, 1e-6F, shared_mean,
+                             shared_reciprocal);
     EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(mean, shared_mean));
+    EXPECT_TRUE(same_bits(reciprocal, shared_reciprocal));
   });
 }
 
@@ -373,6 +385,10 @@ TEST(openmp, update_of_storages) {
     lowp::openmp::join(high, low, joined2);
     EXPECT_TRUE(same_bits(joined, joined2));
     lowp::openmp::split(joined, high2, low2);
+    EXPECT_TRUE(same_bits(high, high2));
+    EXPECT_TRUE(low == low2);
+    lowp::resync(lowp::split_master{high, low});
+    lowp::openmp::resync(lowp::split_master{high2, low2});
     EXPECT_TRUE(same_bits(high, high2));
     EXPECT_TRUE(low == low2);
   });

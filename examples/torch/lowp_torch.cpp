@@ -1,136 +1,242 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator torch.ops.lowp.adamw_: a step over a parameter group, on all threads. lowp_torch.py
-// builds and calls it.
-#include <lowp/openmp.hpp>
+// AdamW for lowp_torch.py, over the memory of PyTorch's tensors. It needs no header of PyTorch. A
+// library serves one kind of parameters; lowp_torch_build.py has the command:
+//
+//     LOWP_TORCH_ELEMENT   float, bfloat16 or float16
+//     LOWP_TORCH_STORAGE   plain, kahan or master
+//     LOWP_TORCH_MOMENT    float or bfloat16
+//     LOWP_TORCH_ROUNDING  nearest_even, stochastic or stochastic_fast
 #include <lowp/storage.hpp>
-#include <lowp/torch.hpp>
+#include <lowp/update.hpp>
 
-#include <torch/library.h>
-
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <cstring>
+#include <exception>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace {
 
-using lowp::bfloat16;
+using lowp::bfloat16, lowp::float16;
+using element = LOWP_TORCH_ELEMENT;
+using moment = LOWP_TORCH_MOMENT;
+using rounding = lowp::LOWP_TORCH_ROUNDING;
 
-/// Makes spans of the tensors of one parameter. An error names the parameter.
-struct viewer {
-  std::string const& name;
+/// Elements that share a fingerprint, and elements that a thread takes at once.
+constexpr std::size_t block = 256, shard = 64 * block;
 
-  template <class T>
-  std::span<T> of(char const* what, at::Tensor const& tensor) const {
-    try {
-      return lowp::view<T>(tensor);
-    } catch (std::invalid_argument const& error) {
-      throw std::invalid_argument(name + ", " + what + ": " + error.what());
-    }
-  }
+// These structs stand in lowp_torch.py too.
+struct report {
+  std::uint64_t count, stalled, overflowed, nonfinite;
+  double applied, requested;
+};
+struct tensor {
+  element* p;
+  element const* g;
+  moment *m, *v;
+  void* extra;             ///< compensation or master weights
+  std::uint64_t* written;  ///< a fingerprint for each block of p after the last step
+  std::uint64_t n;
+  char const* name;
+  std::uint64_t restarted;  ///< out: blocks of p that were written from outside
+  std::uint32_t number;     ///< keys the random bits
+  std::int32_t checks;      ///< false if p is to be trusted
+  report outcome;           ///< out, if reports are asked for
+};
+struct settings {
+  double lr, beta1, beta2, eps, weight_decay;
+  std::uint64_t seed, step;
+  std::int32_t reports;
+  char error[1000];  ///< out
 };
 
-/// Storages of a parameter p. `extra` is the tensor beside it, if there is one.
+/// Returns the rounding of a step, from element `first` of a tensor.
+template <class R = rounding>
+R rounding_of([[maybe_unused]] settings const& s, [[maybe_unused]] tensor const& t,
+              [[maybe_unused]] std::size_t first) {
+  if constexpr (R::is_stochastic)
+    return {s.seed, lowp::stream_of(t.number, s.step), first};
+  else
+    return {};
+}
+
+// Storages of elements first to first + n.
 template <class T>
 struct plain {
-  using element = T;
-  using storage = T;
-  static auto of(viewer const& view, at::Tensor const& p, at::Tensor const&) {
-    return view.of<T>("value", p);
+  using extra = T;  // not there
+  static auto of(tensor const& t, std::size_t first, std::size_t n) {
+    return std::span<T>(t.p + first, n);
   }
 };
+template <class T>
 struct kahan {
-  using element = bfloat16;
-  using storage = lowp::kahan<bfloat16, bfloat16>;
-  static storage of(viewer const& view, at::Tensor const& p, at::Tensor const& extra) {
-    return {view.of<bfloat16>("value", p), view.of<bfloat16>("kahan", extra)};
+  using extra = bfloat16;
+  static auto of(tensor const& t, std::size_t first, std::size_t n) {
+    return lowp::kahan{std::span<T>(t.p + first, n),
+                       std::span(static_cast<extra*>(t.extra) + first, n)};
   }
 };
+template <class T>
 struct master {
-  using element = bfloat16;
-  using storage = lowp::master<float, bfloat16>;
-  static storage of(viewer const& view, at::Tensor const& p, at::Tensor const& extra) {
-    return {view.of<float>("master", extra), view.of<bfloat16>("value", p)};
+  using extra = float;
+  static auto of(tensor const& t, std::size_t first, std::size_t n) {
+    return lowp::master{std::span(static_cast<extra*>(t.extra) + first, n),
+                        std::span<T>(t.p + first, n)};
   }
 };
-using any_storage = std::variant<plain<float>, plain<bfloat16>, kahan, master>;
-using any_moment = std::variant<std::type_identity<float>, std::type_identity<bfloat16>>;
-using any_rounding = std::variant<lowp::nearest_even, lowp::stochastic, lowp::stochastic_fast>;
+using storage = LOWP_TORCH_STORAGE<element>;
+using extra = storage::extra;
+constexpr bool has_extra = !std::is_same_v<storage, plain<element>>;
 
-std::invalid_argument unknown(char const* name, std::string const& value, char const* known) {
-  return std::invalid_argument(std::string(name) + " is " + value + ", and must be " + known);
-}
-any_storage storage_of(std::string const& name, at::ScalarType dtype) {
-  if (name == "plain" && dtype == at::kFloat) return plain<float>();
-  if (name == "plain") return plain<bfloat16>();
-  if (name == "kahan") return kahan();
-  if (name == "master") return master();
-  throw unknown("storage", name, "plain, kahan or master");
-}
-any_moment moment_of(at::ScalarType dtype) {
-  if (dtype == at::kFloat) return std::type_identity<float>();
-  if (dtype == at::kBFloat16) return std::type_identity<bfloat16>();
-  throw unknown("state_dtype", c10::toString(dtype), "Float or BFloat16");
-}
-any_rounding rounding_of(std::string const& name, std::int64_t seed, std::int64_t first) {
-  auto const key = static_cast<std::uint64_t>(seed);
-  auto const stream = lowp::stream_of(static_cast<std::uint32_t>(first), 0);
-  if (name == "nearest") return lowp::nearest_even();
-  if (name == "stochastic") return lowp::stochastic{key, stream};
-  if (name == "stochastic_fast") return lowp::stochastic_fast{key, stream};
-  throw unknown("rounding", name, "nearest, stochastic or stochastic_fast");
-}
-
-/// A tensor for each parameter of a group, or none.
-using column = std::vector<std::optional<at::Tensor>>;
-
-/// Steps the parameters that have a gradient; lowp_torch.py has the meaning of the arguments.
-void adamw_(std::vector<at::Tensor> const& parameters, column const& gradients, column const& m,
-            column const& v, column const& extra, std::vector<std::string> const& names,
-            at::ScalarType dtype, std::string const& storage, at::ScalarType state_dtype,
-            std::string const& rounding, std::int64_t seed, std::int64_t first, double lr,
-            double beta1, double beta2, double eps, double weight_decay, std::int64_t step) {
-  column in_order(parameters.size());  // copies of gradients that are not in row-major order
-  auto const tensor_of = [](column const& all, std::size_t i) {
-    return all[i].value_or(at::Tensor());
-  };
-  auto const update = [&]<class P, class S>(P, std::type_identity<S>, auto const& mode) {
-    using G = typename P::element;
-    // Its place in the list keys a tensor's random bits. Without a gradient it has no elements.
-    std::vector<lowp::adamw_tensor<typename P::storage, G, S, S>> list(parameters.size());
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!gradients[i]) continue;
-      bool const is_strided = gradients[i]->layout() == at::kStrided;
-      in_order[i] = is_strided ? gradients[i]->contiguous().resolve_neg() : *gradients[i];
-      viewer const view{names[i]};
-      list[i] = {P::of(view, parameters[i], tensor_of(extra, i)),
-                 view.of<G const>("gradient", *in_order[i]), view.of<S>("exp_avg", tensor_of(m, i)),
-                 view.of<S>("exp_avg_sq", tensor_of(v, i))};
+constexpr auto keys = [] {
+  std::array<std::array<std::int16_t, block>, 2> all{};
+  std::uint64_t random = 1;
+  for (auto& each : all)
+    for (std::int16_t& key : each) {
+      random = random * 6364136223846793005 + 1442695040888963407;
+      key = static_cast<std::int16_t>(random >> 48 | 1);
     }
-    lowp::openmp::update(list, lowp::adamw{lr, beta1, beta2, eps, weight_decay}, step, mode);
-  };
-  try {
-    std::visit(update, storage_of(storage, dtype), moment_of(state_dtype),
-               rounding_of(rounding, seed, first));
-  } catch (std::invalid_argument const& error) {
-    TORCH_CHECK_VALUE(false, error.what());
+  return all;
+}();
+
+/// Returns two sums of products of codes and odd keys, modulo 2^32. They differ if one code does;
+/// other changes are missed once in 2^32. A compiler makes it a dot product of packs.
+template <class T>
+std::uint64_t fingerprint_of(T const* p, std::size_t n) {
+  T rest[block] = {};
+  if (n < block) p = std::copy_n(p, n, rest) - n;
+  std::uint32_t low = 0, high = 0;
+  if constexpr (has_extra)
+    for (std::size_t i = 0; i < block; ++i) {
+      auto const code = static_cast<std::int16_t>(p[i].bits());
+      low += static_cast<std::uint32_t>(code * keys[0][i]);
+      high += static_cast<std::uint32_t>(code * keys[1][i]);
+    }
+  return std::uint64_t{high} << 32 | low;
+}
+
+/// Records the fingerprints of a shard's blocks. If `checks`, a block with another fingerprint than
+/// the last step's was written from outside, and its storage starts anew.
+template <class Storage = storage>
+void sync_shard(tensor& t, std::size_t first, std::size_t n, bool checks) {
+  std::uint64_t restarted = 0;
+  for (std::size_t i = first; i < first + n; i += block) {
+    std::size_t const size = std::min(block, first + n - i);
+    std::uint64_t const now = fingerprint_of(t.p + i, size);
+    std::uint64_t& written = t.written[i / block];
+    if (checks && written != now) {
+      if constexpr (has_extra) lowp::resync(Storage::of(t, i, size));
+      ++restarted;
+    }
+    written = now;
   }
-  for (std::size_t i = 0; i < parameters.size(); ++i)  // for autograd
-    if (gradients[i]) parameters[i].unsafeGetTensorImpl()->bump_version();
+  if (restarted != 0) {
+#pragma omp atomic
+    t.restarted += restarted;
+  }
+}
+
+void take_step(tensor const& t, std::size_t first, std::size_t n, settings const& s,
+               auto&... outcome) {
+  lowp::update(storage::of(t, first, n), std::span(t.g + first, n), std::span(t.m + first, n),
+               std::span(t.v + first, n),
+               lowp::adamw{s.lr, s.beta1, s.beta2, s.eps, s.weight_decay}, s.step,
+               rounding_of(s, t, first), outcome...);
+}
+
+/// Refuses what a step would refuse, and memory that two tensors share.
+void check_call(std::span<tensor const> tensors, settings const& s) {
+  take_step(tensor(), 0, 0, s);
+  struct range {
+    std::uintptr_t begin, end;
+    bool is_written;
+    char const* name;
+  };
+  std::vector<range> ranges;
+  for (tensor const& t : tensors) {
+    auto const add = [&]<class T>(T* data, bool is_written) {
+      auto const begin = reinterpret_cast<std::uintptr_t>(data);
+      if (begin % alignof(T) != 0)
+        throw std::invalid_argument(std::string(t.name) + ": its elements are not aligned");
+      if (t.n != 0) ranges.push_back({begin, begin + t.n * sizeof(T), is_written, t.name});
+    };
+    add(t.p, true);
+    add(t.g, false);
+    add(t.m, true);
+    add(t.v, true);
+    if constexpr (has_extra) add(static_cast<extra*>(t.extra), true);
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](range const& a, range const& b) { return a.begin < b.begin; });
+  range any{}, written{};  // those that end last
+  for (range const& each : ranges) {
+    range const& before = each.is_written ? any : written;
+    if (each.begin < before.end)
+      throw std::invalid_argument(std::string(before.name) + " and " + each.name +
+                                  ": their tensors or states share memory");
+    if (each.end > any.end) any = each;
+    if (each.is_written && each.end > written.end) written = each;
+  }
+}
+
+/// Calls function(tensor, first element, elements) for all shards, on all threads.
+void for_each_shard(std::span<tensor> tensors, auto const& function) {
+  std::vector<std::pair<tensor*, std::size_t>> shards;
+  for (tensor& t : tensors)
+    for (std::size_t first = 0; first < t.n; first += shard) shards.emplace_back(&t, first);
+#pragma omp parallel for schedule(static) if (shards.size() > 1)
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    auto const [t, first] = shards[i];
+    function(*t, first, std::min<std::size_t>(shard, t->n - first));
+  }
+}
+
+void step_all(std::span<tensor> tensors, settings const& s) {
+  check_call(tensors, s);
+  std::vector<lowp::update_report> reports(s.reports != 0 ? tensors.size() : 0);
+  for_each_shard(tensors, [&](tensor& t, std::size_t first, std::size_t n) {
+    if constexpr (has_extra) sync_shard(t, first, n, true);
+    if (s.reports == 0) {
+      take_step(t, first, n, s);
+    } else {
+      lowp::update_report mine;
+      take_step(t, first, n, s, mine);
+#pragma omp critical
+      reports[static_cast<std::size_t>(&t - tensors.data())] += mine;  // exact in any order
+    }
+    if constexpr (has_extra) sync_shard(t, first, n, false);
+  });
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    lowp::update_report const& r = reports[i];
+    tensors[i].outcome = {r.count,     r.stalled,         r.overflowed,
+                          r.nonfinite, r.applied.value(), r.requested.value()};
+  }
 }
 
 }  // namespace
 
-TORCH_LIBRARY(lowp, library) {
-  library.def(
-      "adamw_(Tensor(a!)[] parameters, Tensor?[] gradients, Tensor?[] m, Tensor?[] v, "
-      "Tensor?[] extra, str[] names, ScalarType dtype, str storage, ScalarType state_dtype, "
-      "str rounding, int seed, int first, float lr, float beta1, float beta2, float eps, "
-      "float weight_decay, int step) -> ()",
-      &adamw_);
+/// Takes a step. Returns false and an error text if it refuses the call; nothing is written then.
+extern "C" bool lowp_torch_step(tensor* tensors, std::size_t count, settings* s) {
+  try {
+    step_all(std::span(tensors, count), *s);
+    return true;
+  } catch (std::exception const& error) {
+    std::strncpy(s->error, error.what(), sizeof(s->error) - 1);
+    return false;
+  }
+}
+/// Makes states agree with parameters that were written from outside.
+extern "C" void lowp_torch_resync([[maybe_unused]] tensor* tensors,
+                                  [[maybe_unused]] std::size_t count) {
+  if constexpr (has_extra)
+    for_each_shard(std::span(tensors, count), [](tensor& t, std::size_t first, std::size_t n) {
+      sync_shard(t, first, n, t.checks != 0);
+    });
 }

@@ -1,22 +1,149 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AdamW for PyTorch on the processor, in narrow types, with stochastic rounding. The first import
-compiles it, which takes a minute."""
+"""AdamW for PyTorch on the processor, in narrow types, with stochastic rounding. The first step of a
+setting compiles its library, unless pip has installed it."""
 
+import collections
+import ctypes
+import dataclasses
+import functools
+import glob
+import math
 import os
+import warnings
 
 import torch
-from torch.utils import cpp_extension
 
 _here = os.path.dirname(os.path.realpath(__file__))
-cpp_extension.load(
-    "lowp_torch",
-    [os.path.join(_here, "lowp_torch.cpp")],
-    extra_include_paths=[os.path.join(_here, "..", "..", "include")],
-    extra_cflags=["-O2", "-fopenmp"],
-    extra_ldflags=["-fopenmp"],
-    with_cuda=False,
-    is_python_module=False,
-)
+_NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
+_STORAGES = {  # name: dtypes of the parameter, dtype of the tensor beside it
+    "plain": ((torch.float32, torch.bfloat16, torch.float16), None),
+    "kahan": ((torch.bfloat16, torch.float16), torch.bfloat16),
+    "master": ((torch.bfloat16, torch.float16), torch.float32),
+}
+_ROUNDINGS = ("nearest", "stochastic", "stochastic_fast")
+_BLOCK = 256  # parameters that share a fingerprint
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The update_report of a step. Reports of several parameters or steps add up."""
+
+    count: int = 0        # parameters
+    stalled: int = 0      # an update that is not zero left the parameter as it was
+    overflowed: int = 0   # a finite result was too large for the type
+    nonfinite: int = 0    # the update, the old or the new parameter is infinite or NaN
+    applied: float = 0.0  # the sum of sign(update) * (new - old)
+    requested: float = 0.0  # the sum of |update|
+
+    @property
+    def applied_ratio(self):
+        """Returns 1 if all updates arrived, and 0 if the parameter is frozen."""
+        return self.applied / self.requested if self.requested else 1.0
+
+    def __add__(self, other):
+        return Report(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
+
+
+# The structs of lowp_torch.cpp.
+class _Report(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("count", "stalled", "overflowed", "nonfinite")]
+    _fields_ += [(name, ctypes.c_double) for name in ("applied", "requested")]
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_void_p) for name in ("p", "g", "m", "v", "extra", "written")] + [
+        ("n", ctypes.c_uint64), ("name", ctypes.c_char_p), ("restarted", ctypes.c_uint64),
+        ("number", ctypes.c_uint32), ("checks", ctypes.c_int32), ("outcome", _Report)]
+
+
+class _Settings(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_double) for name in ("lr", "beta1", "beta2", "eps", "weight_decay")] + [
+        ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("reports", ctypes.c_int32),
+        ("error", ctypes.c_char * 1000)]
+
+
+@functools.cache
+def _library(*kind):
+    folder, name = os.path.join(_here, "lowp_torch_kernels"), "_".join(kind)
+    if os.path.isdir(folder):
+        paths = glob.glob(os.path.join(folder, name + ".*so"))
+        if not paths:
+            raise RuntimeError(f"lowp_torch was installed without {name}: see LOWP_TORCH_KINDS")
+        path = paths[0]
+    else:
+        import lowp_torch_build
+        path = lowp_torch_build.built(kind)
+    library = ctypes.CDLL(path)
+    library.lowp_torch_step.restype = ctypes.c_bool
+    library.lowp_torch_resync.restype = None
+    return library
+
+
+def _library_of(dtype, group):
+    kind = (_NAMES[dtype], group["storage"], _NAMES[group["state_dtype"]])
+    is_exact = kind[0] == kind[2] == "float32"
+    return _library(*kind, "nearest" if is_exact else group["rounding"])
+
+
+def _fill(t, group, number, name, p, g, state):
+    t.p, t.n, t.name, t.number = p.data_ptr(), p.numel(), name.encode(), number
+    t.m, t.v = state["exp_avg"].data_ptr(), state["exp_avg_sq"].data_ptr()
+    if g is not None:
+        t.g = g.data_ptr()
+    if _STORAGES[group["storage"]][1]:
+        t.extra, t.written = state[group["storage"]].data_ptr(), state["written"].data_ptr()
+
+
+def _refuse(name, tensor, reason):
+    what = f"{name}: a tensor of {tensor.dtype}"
+    if tensor.layout == torch.strided:
+        what += f", sizes {list(tensor.shape)}, strides {list(tensor.stride())}"
+    raise ValueError(f"{what}, on {tensor.device}: {reason}")
+
+
+def _check_tensor(name, tensor, dtypes, shape=None):
+    """Raises ValueError if a step cannot take the tensor."""
+    if tensor.layout != torch.strided:
+        _refuse(name, tensor, "its layout is not strided")
+    if tensor.device.type != "cpu":
+        _refuse(name, tensor, "it must be on cpu")
+    if tensor.dtype not in dtypes:
+        _refuse(name, tensor, f"it must be of {' or '.join(map(str, dtypes))}")
+    if shape is not None and tensor.shape != shape:
+        _refuse(name, tensor, f"its sizes must be {list(shape)}")
+
+
+def _check_parameter(name, p, group):
+    _check_tensor(f"{name}, value", p, _STORAGES[group["storage"]][0])
+    if not p.is_contiguous() and torch.empty_like(p).stride() != p.stride():
+        _refuse(f"{name}, value", p, "its elements must lie side by side, each once")
+    if p.is_neg():
+        _refuse(f"{name}, value", p, "its elements are negated lazily: call resolve_neg()")
+    if p.numel() and not p.data_ptr():
+        _refuse(f"{name}, value", p, "it has no memory")
+
+
+def _check_group(group):
+    """Raises ValueError for a setting that no step can have."""
+    for name in ("lr", "eps", "weight_decay"):
+        if not 0 <= float(group[name]) < math.inf:
+            raise ValueError(f"{name} is {group[name]}, and must be finite and not negative")
+    for i, beta in enumerate(group["betas"]):
+        if not 0 <= float(beta) < 1:
+            raise ValueError(f"beta{i + 1} is {beta}, and must be in [0, 1)")
+    for name, known in (("storage", tuple(_STORAGES)), ("rounding", _ROUNDINGS),
+                        ("state_dtype", (torch.float32, torch.bfloat16))):
+        if group[name] not in known:
+            raise ValueError(f"{name} is {group[name]}, and must be one of {', '.join(map(str, known))}")
+    if isinstance(group["seed"], bool) or not isinstance(group["seed"], int):
+        raise ValueError(f"seed is {group['seed']!r}, and must be an integer")
+    for name in ("amsgrad", "capturable", "differentiable"):
+        if group.get(name):
+            raise ValueError(f"{name} is {group[name]}: lowp_torch.AdamW does not have it")
+    if group.get("foreach") and group.get("fused"):
+        raise ValueError("fused and foreach cannot be True together")
+    if not group.get("decoupled_weight_decay", True) and group["weight_decay"]:
+        raise ValueError("decoupled_weight_decay is False: this is a state of Adam, not of AdamW")
 
 
 class AdamW(torch.optim.Optimizer):
@@ -24,75 +151,182 @@ class AdamW(torch.optim.Optimizer):
 
     Each of these may differ between parameter groups:
 
-        storage      "plain": parameters of float32 or bfloat16;
-                     "kahan": of bfloat16, with a compensation of bfloat16;
-                     "master": of bfloat16, which are a copy of float32 weights in the state
+        storage      "plain": parameters of float32, bfloat16 or float16;
+                     "kahan": of bfloat16 or float16, with a compensation of bfloat16;
+                     "master": of bfloat16 or float16, a copy of float32 weights in the state
         state_dtype  torch.float32 or torch.bfloat16: the type of both moments
         rounding     "stochastic", "nearest", or "stochastic_fast": other bits for less work
-        seed         of the random bits. They also depend on the parameter's index and step, so
-                     state_dict() is all that a run needs to resume
+        seed         of the random bits. They also depend on the parameter's index, its step and the
+                     element's place in memory. state_dict() is all that a run needs to resume
+        maximize     steps along the gradient, not against it
+
+    Every step is one fused pass, so `foreach` and `fused` change nothing; both True are refused.
+    `amsgrad`, `capturable` and `differentiable` are refused.
+
+    If `report` is true, a step leaves `reports`: a Report for each parameter's name. It may be set
+    for some steps only.
+
+    A parameter may be written between steps, by load_state_dict or otherwise. The next step starts
+    from what it holds: in blocks of 256, "kahan" and "master" forget what they knew of old values.
+    `resyncs` counts that by name, and the first time warns. resync() does it without a warning.
 
     Parameters without a gradient are skipped. A tensor that cannot be stepped raises ValueError
     with the parameter's name. No parameter of its group and dtype has changed then.
     """
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, *,
-                 storage="plain", state_dtype=torch.bfloat16, rounding="stochastic", seed=0):
-        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
-                                      storage=storage, state_dtype=state_dtype,
-                                      rounding=rounding, seed=seed))
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2,
+                 amsgrad=False, *, storage="plain", state_dtype=torch.bfloat16, rounding="stochastic",
+                 seed=0, report=False, maximize=False, foreach=None, capturable=False,
+                 differentiable=False, fused=None):
+        self._begin()
+        self.report = report
+        super().__init__(params, dict(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
+            maximize=maximize, foreach=foreach, capturable=capturable, differentiable=differentiable,
+            fused=fused, storage=storage, state_dtype=state_dtype, rounding=rounding, seed=seed))
 
+    def _begin(self):
+        self.report = False
+        self.reports = {}
+        self.resyncs = collections.Counter()
+        self._warned = set()
+
+    def add_param_group(self, param_group):
+        _check_group({**self.defaults, **param_group})
+        super().add_param_group(param_group)
+
+    @torch.compiler.disable
     @torch.no_grad()
     def step(self, closure=None):
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        first = 0
-        for group in self.param_groups:
-            self._step_group(group, first)
-            first += len(group["params"])
+        self.reports = {}
+        for group, numbered in self._numbered():
+            self._step_group(group, [each for each in numbered if each[2].grad is not None])
         return loss
 
-    def _step_group(self, group, first):
-        """Takes one call for each dtype and step number: nearly always one in all."""
-        params = group["params"]
-        names = group.get("param_names") or [f"parameter {first + i}" for i in range(len(params))]
-        states = [None if p.grad is None else self._state_of(p, group) for p in params]
-        kinds = {(p.dtype, int(s["step"]) + 1): None for p, s in zip(params, states) if s}
-        for dtype, step in kinds:
-            chosen = [s if s and (p.dtype, int(s["step"]) + 1) == (dtype, step) else None
-                      for p, s in zip(params, states)]
-            slots = [[s and s.get(name) for s in chosen]
-                     for name in ("exp_avg", "exp_avg_sq", group["storage"])]
-            gradients = [s and p.grad for p, s in zip(params, chosen)]
-            torch.ops.lowp.adamw_(
-                params, gradients, *slots, names, dtype, group["storage"], group["state_dtype"],
-                group["rounding"], group["seed"], first, float(group["lr"]),
-                *map(float, group["betas"]), group["eps"], group["weight_decay"], step)
-            for s in filter(None, chosen):
-                s["step"] = step
+    @torch.no_grad()
+    def resync(self):
+        """Starts from the parameters as they are now. Returns the names of those that were written
+        since their last step."""
+        before = self.resyncs.copy()
+        for group, numbered in self._numbered():
+            _check_group(group)
+            for number, name, p in numbered:
+                if _STORAGES[group["storage"]][1] and "written" in self.state.get(p, ()):
+                    _check_parameter(name, p, group)
+                    self._sync(group, number, name, p, self._state_of(number, name, p, group))
+        return list(self.resyncs - before)
 
-    def _state_of(self, p, group):
-        state = self.state[p]
-        if not state:
-            state["step"] = 0
-            for name in ("exp_avg", "exp_avg_sq"):
-                state[name] = torch.zeros_like(p, dtype=group["state_dtype"])
-            if group["storage"] == "master":
-                state["master"] = p.detach().to(torch.float32, copy=True)
-            elif group["storage"] == "kahan":
-                state["kahan"] = torch.zeros_like(p)
+    def _numbered(self):
+        """Yields each group with (number, name, parameter) of its parameters."""
+        first = 0
+        for group in self.param_groups:
+            params = group["params"]
+            names = group.get("param_names") or [f"parameter {first + i}" for i in range(len(params))]
+            yield group, list(zip(range(first, first + len(params)), names, params))
+            first += len(params)
+
+    def _step_group(self, group, numbered):
+        """Takes one call for each dtype and step number: nearly always one in all."""
+        _check_group(group)
+        for _, name, p in numbered:
+            _check_parameter(name, p, group)
+            _check_tensor(f"{name}, gradient", p.grad, (p.dtype,), p.shape)
+        calls = {}
+        for number, name, p in numbered:
+            state, g = self._state_of(number, name, p, group), p.grad
+            if g.stride() != p.stride() or g.is_neg():
+                g = torch.empty_like(p).copy_(g)
+            g = g.neg() if group["maximize"] else g
+            calls.setdefault((p.dtype, int(state["step"])), []).append((number, name, p, g, state))
+        for listed in calls.values():
+            self._step(group, listed)
+
+    def _step(self, group, listed):
+        """Steps (number, name, parameter, gradient, state), all of one dtype and step."""
+        _, _, p, _, state = listed[0]
+        settings = _Settings(*map(float, (group["lr"], *group["betas"], group["eps"])),
+                             group["weight_decay"], group["seed"] % 2**64, int(state["step"]) + 1,
+                             self.report)
+        tensors = (_Tensor * len(listed))()
+        for t, each in zip(tensors, listed):
+            _fill(t, group, *each)
+        library = _library_of(p.dtype, group)
+        if not library.lowp_torch_step(tensors, len(listed), ctypes.byref(settings)):
+            raise ValueError(settings.error.decode())
+        for t, (_, name, p, _, state) in zip(tensors, listed):
+            state["step"] = settings.step
+            torch.autograd.graph.increment_version(p)
+            if t.restarted:
+                self._count_resync(name, group["storage"])
+            if self.report:
+                report = Report(*(getattr(t.outcome, field) for field, _ in _Report._fields_))
+                self.reports[name] = self.reports.get(name, Report()) + report
+
+    def _sync(self, group, number, name, p, state, checks=True):
+        """Makes a state agree with its parameter. Without `checks` it already does."""
+        t = _Tensor(checks=checks)
+        _fill(t, group, number, name, p, None, state)
+        _library_of(p.dtype, group).lowp_torch_resync(ctypes.byref(t), 1)
+        if t.restarted:
+            self.resyncs[name] += 1
+
+    def _count_resync(self, name, storage):
+        self.resyncs[name] += 1
+        if name not in self._warned:
+            self._warned.add(name)
+            warnings.warn(f"lowp_torch: {name} was written since its last step. This step starts from "
+                          f"what it holds now, without what \"{storage}\" kept of its old value. "
+                          "Call resync() after such a write, and nothing is said.", stacklevel=2)
+
+    def _state_of(self, number, name, p, group):
+        """Returns the state of a parameter, with tensors that lie in memory as it does."""
+        state, storage = self.state[p], group["storage"]
+        extra = _STORAGES[storage][1]
+        slots = {"exp_avg": group["state_dtype"], "exp_avg_sq": group["state_dtype"]}
+        if extra:
+            slots[storage] = extra
+        state.setdefault("step", 0)
+        for slot, dtype in slots.items():
+            if slot not in state:
+                state[slot] = torch.zeros_like(p, dtype=dtype)
+                if slot == storage:
+                    state.pop("written", None)
+                if slot == "master":
+                    state[slot].copy_(p)
+            _check_tensor(f"{name}, {slot}", state[slot], (dtype,), p.shape)
+        if extra:
+            blocks = torch.Size([-(-p.numel() // _BLOCK)])
+            if "written" not in state:
+                state["written"] = torch.zeros(blocks, dtype=torch.int64)
+                self._sync(group, number, name, p, state, checks=False)
+            _check_tensor(f"{name}, written", state["written"], (torch.int64,), blocks)
+        if any(state[slot].stride() != p.stride() for slot in slots):
+            if extra:  # fingerprints have the order of the state
+                before = torch.empty_like(state[storage], dtype=p.dtype).copy_(p)
+                self._sync(group, number, name, before, state)
+            for slot, dtype in slots.items():
+                state[slot] = torch.empty_like(p, dtype=dtype).copy_(state[slot])
+            if extra:
+                self._sync(group, number, name, p, state, checks=False)
         return state
 
     def __setstate__(self, state):
+        if "reports" not in self.__dict__:  # a copy of an optimizer
+            self._begin()
         super().__setstate__(state)
         for group in self.param_groups:  # of a checkpoint of torch.optim.AdamW
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
+            _check_group(group)
 
     def load_state_dict(self, state_dict):
         """Loads a state with its own types: PyTorch gives all of it the parameter's."""
+        for group in state_dict["param_groups"]:
+            _check_group({**self.defaults, **group})
         super().load_state_dict(state_dict)
         saved = (i for group in state_dict["param_groups"] for i in group["params"])
         params = (p for group in self.param_groups for p in group["params"])

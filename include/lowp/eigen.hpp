@@ -15,8 +15,8 @@
 // dummy_precision() is.
 //
 // Vectors, columns and maps whose elements follow each other are contiguous ranges: operations take
-// them as they are. An Eigen::Map<matrix> maps a span's data. The reverse, Eigen's own narrow types
-// as ours, is view() of lowp/view.hpp: it takes Eigen::half* and Eigen::bfloat16*.
+// them as they are. An Eigen::Map<matrix> maps a span's data. The reverse is view() of
+// lowp/view.hpp: it takes Eigen::half* and Eigen::bfloat16* as ours.
 #pragma once
 
 #include <lowp/interop/eigen.hpp>

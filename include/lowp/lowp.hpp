@@ -27,6 +27,7 @@
 #include <lowp/setups.hpp>
 #include <lowp/softmax.hpp>
 #include <lowp/split.hpp>
+#include <lowp/storage.hpp>
 #include <lowp/sums.hpp>
 #include <lowp/transform.hpp>
 #include <lowp/tree_add.hpp>
@@ -41,6 +42,7 @@
   X(block_cast) \
   X(split) \
   X(join) \
+  X(resync) \
   X(transform) \
   X(fused_add) \
   X(update) \

@@ -20,19 +20,19 @@ using not_a_score_mask = fit<score_mask<T>>;
 /// (|scale * x| + |scale * max|) * 2^-24 to the relative error. Beyond the range of float it is
 /// infinite: see softmax.
 ///
-/// @param in       rows * columns scores, row after row
+/// @param in       rows * columns scores, row after row, or strided_rows
 /// @param mask     see attention_mask and causal_mask
-/// @param out      as many elements as in; may be the storage of `in` if elements have equal size
+/// @param out      as many rows; may be the storage of `in` as in softmax
 /// @param columns  elements of a row, at least 1
 /// @param scale    finite and not 0
 /// @throws std::invalid_argument  sizes do not fit, the scale is wrong, or ranges overlap
 template <class Executor>
 struct scale_mask_softmax_operation : operation<Executor> {
   using calls =
-      call<needs_input<names::in>, needs<names::mask, not_a_score_mask>, needs_output<names::out>,
-           needs_number<names::columns>, needs_number<names::scale>>;
+      call<needs_row_input<names::in>, needs<names::mask, not_a_score_mask>,
+           needs_row_output<names::out>, needs_number<names::columns>, needs_number<names::scale>>;
 
-  template <input In, score_mask Mask, output Out>
+  template <row_input In, score_mask Mask, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Mask&& mask, Out&& out, std::size_t columns,
                                float scale) const {
     this->executor.refuse_if(scale_mask_softmax_on(this->executor, in, mask, out, columns, scale));

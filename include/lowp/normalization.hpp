@@ -22,21 +22,33 @@ namespace detail {
 /// hundred binades below the row's largest. A row with NaN is NaN. In a row with infinity, infinity
 /// becomes NaN and finite elements 0. With eps 0 a row of zeros is NaN.
 ///
-/// @param in       rows of `columns` elements
-/// @param weight   `columns` elements
-/// @param out      as many as in; may be the storage of `in` if elements have equal size
-/// @param columns  elements of a row; the size of `in` is a multiple
-/// @param eps      finite and not negative
+/// `reciprocal_rms` gets the 1 / sqrt(mean of x^2 + eps) of the row, for elements without scale. It
+/// is within 2^-24 (n / 512 + 9) of itself and 2^-150. Beyond the largest float it is infinite.
+///
+/// @param in              rows of `columns` elements, row after row, or strided_rows
+/// @param weight          `columns` elements
+/// @param out             as many rows; may be the storage of `in` as in softmax
+/// @param columns         elements of a row, at least 1
+/// @param eps             finite and not negative
+/// @param reciprocal_rms  floats, one for each row; may be left out
 /// @throws std::invalid_argument  sizes do not fit, eps is wrong, or ranges overlap in another way
 template <class Executor>
 struct rms_norm_operation : operation<Executor> {
-  using calls = call<needs_input<names::in>, needs_input<names::weight>, needs_output<names::out>,
-                     needs_number<names::columns>, needs_number<names::eps>>;
+  using calls =
+      call<needs_row_input<names::in>, needs_input<names::weight>, needs_row_output<names::out>,
+           needs_number<names::columns>, needs_number<names::eps>,
+           may_have<1, names::reciprocal_rms, not_a_writable_range_of_floats>>;
 
-  template <input In, input Weight, output Out>
+  template <row_input In, input Weight, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Out&& out, std::size_t columns,
                                float eps) const {
     this->executor.refuse_if(rms_norm_on(this->executor, in, weight, out, columns, eps));
+  }
+  template <row_input In, input Weight, row_output Out, row_statistic Rms>
+  LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Out&& out, std::size_t columns, float eps,
+                               Rms&& reciprocal_rms) const {
+    this->executor.refuse_if(
+        rms_norm_on(this->executor, in, weight, out, columns, eps, reciprocal_rms));
   }
 };
 
@@ -58,19 +70,37 @@ struct rms_norm_operation : operation<Executor> {
 /// than about 2^-20 of their mean. It is the whole error in a row of equal elements, whose result
 /// is the bias. NaN, and zeros with eps 0, give the results of rms_norm. Infinity makes a row NaN.
 ///
-/// @param in, out, columns, eps  as for rms_norm
-/// @param weight, bias           `columns` elements each
+/// `mean` gets the m and `reciprocal_deviation` the 1 / root of a row, for elements without scale.
+/// d is the row's standard deviation, and c = 2^-24 (n / 256 + 12). The mean is within
+///
+///     2^-24 |m| + c d + c^2 largest + 2^-149 (1 + sqrt(eps))
+///
+/// of m. 1 / root is within c (1 + (c largest / root)^2) of itself, if that is below 1/2. 2^-150 is
+/// added if it is subnormal.
+///
+/// @param in, out, columns, eps       as for rms_norm
+/// @param weight, bias                `columns` elements each
+/// @param mean, reciprocal_deviation  floats, one for each row; both may be left out
 /// @throws std::invalid_argument  as for rms_norm
 template <class Executor>
 struct layer_norm_operation : operation<Executor> {
   using calls =
-      call<needs_input<names::in>, needs_input<names::weight>, needs_input<names::bias>,
-           needs_output<names::out>, needs_number<names::columns>, needs_number<names::eps>>;
+      call<needs_row_input<names::in>, needs_input<names::weight>, needs_input<names::bias>,
+           needs_row_output<names::out>, needs_number<names::columns>, needs_number<names::eps>,
+           may_have<2, names::mean_or_reciprocal_deviation, not_a_writable_range_of_floats>>;
 
-  template <input In, input Weight, input Bias, output Out>
+  template <row_input In, input Weight, input Bias, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Bias&& bias, Out&& out,
                                std::size_t columns, float eps) const {
     this->executor.refuse_if(layer_norm_on(this->executor, in, weight, bias, out, columns, eps));
+  }
+  template <row_input In, input Weight, input Bias, row_output Out, row_statistic Mean,
+            row_statistic Deviation>
+  LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Bias&& bias, Out&& out,
+                               std::size_t columns, float eps, Mean&& mean,
+                               Deviation&& reciprocal_deviation) const {
+    this->executor.refuse_if(layer_norm_on(this->executor, in, weight, bias, out, columns, eps,
+                                           mean, reciprocal_deviation));
   }
 };
 

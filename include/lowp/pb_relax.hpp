@@ -17,16 +17,16 @@ namespace detail {
 /// a machine that has only this format.
 ///
 /// @param in       rows * columns scores, divided by alpha before they could overflow
-/// @param out      as many; may be the storage of `in` if elements have equal size
+/// @param out      as many rows; may be the storage of `in` as in softmax
 /// @param columns  elements of a row, at least 1
 /// @param alpha    finite and positive
 /// @throws std::invalid_argument  as softmax, or alpha is wrong
 template <class Executor>
 struct softmax_pb_relax_operation : operation<Executor> {
-  using calls = call<needs_input<names::in>, needs_output<names::out>, needs_number<names::columns>,
-                     needs_number<names::alpha>>;
+  using calls = call<needs_row_input<names::in>, needs_row_output<names::out>,
+                     needs_number<names::columns>, needs_number<names::alpha>>;
 
-  template <input In, output Out>
+  template <row_input In, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns, float alpha) const {
     this->executor.refuse_if(softmax_pb_relax_on(this->executor, in, out, columns, alpha));
   }

@@ -21,17 +21,17 @@ namespace detail {
 /// A score of -inf has probability 0. A row of -inf alone, which a mask may leave, gives zeros. A
 /// row with a NaN or +inf gives NaN everywhere, as the quotient does.
 ///
-/// @param in       rows * columns elements, row after row
-/// @param out      as many; may be the storage of `in` if elements have equal size
+/// @param in       rows * columns elements, row after row, or strided_rows
+/// @param out      as many rows; may be the storage of `in` if elements and strides have equal size
 /// @param columns  elements of a row, at least 1
 /// @throws std::invalid_argument  sizes differ or are not a multiple of columns, or the ranges
 ///                                overlap in another way
 template <class Executor>
 struct softmax_operation : operation<Executor> {
   using calls =
-      call<needs_input<names::in>, needs_output<names::out>, needs_number<names::columns>>;
+      call<needs_row_input<names::in>, needs_row_output<names::out>, needs_number<names::columns>>;
 
-  template <input In, output Out>
+  template <row_input In, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
     this->executor.refuse_if(softmax_on(this->executor, in, out, columns));
   }
@@ -44,9 +44,9 @@ struct softmax_operation : operation<Executor> {
 template <class Executor>
 struct log_softmax_operation : operation<Executor> {
   using calls =
-      call<needs_input<names::in>, needs_output<names::out>, needs_number<names::columns>>;
+      call<needs_row_input<names::in>, needs_row_output<names::out>, needs_number<names::columns>>;
 
-  template <input In, output Out>
+  template <row_input In, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
     this->executor.refuse_if(log_softmax_on(this->executor, in, out, columns));
   }

@@ -1,5 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// Storages of parameters and moments: kahan, master, split_master, scaled, blocks_of.
+// Storages of parameters and moments: kahan, master, split_master, scaled, blocks_of; and
+//
+//     resync(storage)
 #pragma once
 
+#include <lowp/ops/cast.hpp>
 #include <lowp/ops/storage_operands.hpp>
+
+namespace lowp {
+
+namespace detail {
+
+// The array of a storage that the model reads.
+template <class P, class C>
+LOWP_HOST_FN auto working_copy(kahan<P, C> const& storage) {
+  return storage.value;
+}
+template <class W, class C>
+LOWP_HOST_FN auto working_copy(master<W, C> const& storage) {
+  return storage.copy;
+}
+template <class H, class L>
+LOWP_HOST_FN auto working_copy(split_master<H, L> const& storage) {
+  return storage.high;
+}
+
+template <class S>
+concept with_working_copy =
+    storage<S> && requires(std::remove_cvref_t<S> const& storage) { working_copy(storage); };
+
+template <class T>
+using not_a_kahan_a_master_nor_a_split_master = fit<with_working_copy<T>>;
+
+/// Makes a storage stand for its working copy, after something else wrote that copy: a checkpoint,
+/// a broadcast. A NaN stays a NaN; all other codes of the copy stay as they are.
+///
+///     kahan         compensation = 0, beside value
+///     master        weights = copy
+///     split_master  low = 0, beside high
+///
+/// @param p  two arrays of n elements each. If the weights of a master are narrow, they have the
+///           exponents and the precision of the copy
+/// @throws std::invalid_argument  sizes differ, or the arrays overlap
+template <class Executor>
+struct resync_operation : operation<Executor> {
+  using calls = call<needs<names::p, not_a_kahan_a_master_nor_a_split_master>>;
+
+  template <with_working_copy S>
+  LOWP_HOST_FN void operator()(S const& p) const {
+    auto const copy = working_copy(p);
+    auto const both = write("p", p);
+    if (is_right(this->executor, "resync", make<identity>{}, both))
+      this->executor(make<identity>{}, both.size(), no_report, both.operand(),
+                     read("copy", copy).operand());
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::callable<detail::resync_operation<simd::this_thread>> resync{};
+
+}  // namespace lowp

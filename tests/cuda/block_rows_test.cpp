@@ -19,6 +19,9 @@ namespace {
 
 using namespace lowp_test;
 
+using in_rows = lowp::simd::row_operand<lowp::simd::operand<float, lowp::simd::access::read>>;
+using to_rows = lowp::simd::row_operand<lowp::simd::operand<float, lowp::simd::access::write>>;
+
 template <class Pair>
 class block_rows : public testing::Test {};
 using pairs = first_or_all<
@@ -131,12 +134,9 @@ TEST(block_rows_with, causal) {
     grid.most_shared_bytes = most_shared_bytes;
     const auto executor = lowp::cuda::on_grid<simulated_grid>{grid};
     const auto run = [&](const auto& on, auto& out) {
-      using operand = lowp::simd::operand<float, lowp::simd::access::read>;
       lowp::detail::causal_rows rows{{{0.5F}}, columns};
-      on.rows(lowp::simd::row_call<lowp::detail::causal_rows,
-                                   lowp::simd::operand<float, lowp::simd::access::write>,
-                                   std::tuple<operand>, std::tuple<>>{
-          rows, 0, 6, columns, {out.data()}, {operand{in.data()}}, {}});
+      on.rows(lowp::simd::row_call<lowp::detail::causal_rows, to_rows, std::tuple<in_rows>>{
+          rows, 0, 6, columns, {{out.data()}, columns}, {in_rows{{in.data()}, columns}}});
     };
     run(lowp::simd::this_thread{}, want);
     run(executor, got);
@@ -214,15 +214,14 @@ TEST(block_rows_of_one_fold, that_is_a_sum) { expect_same_of_one_fold<shares>();
 TEST(block_rows_of_one_fold, that_is_a_maximum) { expect_same_of_one_fold<distances>(); }
 
 TEST(block_rows_special, rows_too_long_to_count_are_refused) {
-  using operand = lowp::simd::operand<float, lowp::simd::access::read>;
   simulated_grid grid(256);
   const lowp::cuda::on_grid<simulated_grid> executor{grid};
-  executor.rows(lowp::simd::row_call<lowp::detail::softmax_rows<lowp::detail::plain_score>,
-                                     lowp::simd::operand<float, lowp::simd::access::write>,
-                                     std::tuple<operand>, std::tuple<>>{
-      {}, 0, 1, std::size_t{1} << 31, {nullptr}, {operand{nullptr}}, {}});
+  constexpr std::size_t columns = std::size_t{1} << 31;
+  executor.rows(lowp::simd::row_call<lowp::detail::softmax_rows<lowp::detail::plain_score>, to_rows,
+                                     std::tuple<in_rows>>{
+      {}, 0, 1, columns, {{nullptr}, columns}, {in_rows{{nullptr}, columns}}});
   EXPECT_EQ(grid.refused,
-            "rows of 2147483648 columns, of which a GPU's kernels take at most 2147483647");
+            "rows that begin 2147483648 elements apart: a GPU's kernels take at most 2147483647");
   EXPECT_EQ(grid.launches, 0);
 }
 

@@ -97,11 +97,31 @@ void expect_same_rows() {
     expect(
         "rms_norm", [&](auto& out) { lowp::rms_norm(x, weight, out, columns, 1e-6F); },
         [&](const auto& out) { lowp::cuda::rms_norm(nullptr, in, weights, out, columns, 1e-6F); });
+    // The last column lies between the rows.
+    const std::size_t some = columns - (columns > 1 ? 1 : 0);
+    const auto row_of = [&](auto& range) {
+      return lowp::strided_rows{std::span(range.data(), range.size()), columns};
+    };
+    const std::span<const In> w = std::span(weight).first(some);
+    const std::span<const In> there(weights.data(), some);
+    std::vector<float> want_mean(rows);
+    std::vector<float> want_reciprocal(rows);
+    const device_range<float> mean(want_mean);
+    const device_range<float> reciprocal(want_reciprocal);
     expect(
-        "layer_norm", [&](auto& out) { lowp::layer_norm(x, weight, weight, out, columns, 1e-6F); },
+        "layer_norm",
+        [&](auto& out) {
+          lowp::layer_norm(row_of(x), w, w, row_of(out), some, 1e-6F, want_mean, want_reciprocal);
+        },
         [&](const auto& out) {
-          lowp::cuda::layer_norm(nullptr, in, weights, weights, out, columns, 1e-6F);
+          lowp::cuda::layer_norm(nullptr, row_of(in), there, there, row_of(out), some, 1e-6F, mean,
+                                 reciprocal);
         });
+    const auto same_floats = [](const device_range<float>& got, const std::vector<float>& want) {
+      return std::memcmp(got.read().data(), want.data(), want.size() * sizeof(float)) == 0;
+    };
+    EXPECT_TRUE(same_floats(mean, want_mean));
+    EXPECT_TRUE(same_floats(reciprocal, want_reciprocal));
     expect(
         "gelu_tanh", [&](auto& out) { lowp::gelu_tanh(x, out); },
         [&](const auto& out) { lowp::cuda::gelu_tanh(nullptr, in, out); });

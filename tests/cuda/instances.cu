@@ -70,6 +70,9 @@ void rows(cudaStream_t stream, const memory& a, const memory& b, const memory& o
   lowp::cuda::log_softmax(stream, in, out, 100);
   lowp::cuda::rms_norm(stream, in, in.first(100), out, 100, 1e-6F);
   lowp::cuda::layer_norm(stream, in, in.first(100), in.first(100), out, 100, 1e-6F);
+  lowp::cuda::layer_norm(stream, lowp::strided_rows{in, 104}, in.first(100), in.first(100),
+                         lowp::strided_rows{out, 104}, 100, 1e-6F, other.of<float>().first(10),
+                         other.of<float>().last(10));
   const std::span flags(static_cast<const std::uint8_t*>(other.data), in.size());
   lowp::cuda::scale_mask_softmax(stream, in, lowp::attention_mask<std::uint8_t>{flags, 5, 2}, out,
                                  100, 0.5F);

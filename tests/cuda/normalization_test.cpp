@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rms_norm and layer_norm by the GPU's kernel over rows: the bits of the processor's loop.
+// rms_norm and layer_norm by the GPU's kernel over rows: the bits of the processor's loop, also in
+// their statistics and with something between rows.
 #include <lowp/normalization.hpp>
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 
 #include "simulated_grid.hpp"
 #include "support/row_support.hpp"
+#include "support/strided.hpp"
 
 namespace {
 
@@ -28,21 +30,38 @@ void expect_bits_of_host(const std::vector<std::size_t>& lengths, std::size_t ro
       weight.push_back(T(static_cast<float>(random() % 17) / 8));
       bias.push_back(T(static_cast<float>(random() % 9) / 4 - 1));
     }
+    const std::size_t between = columns % 4;
+    const std::vector<T> spaced = spread(x, columns, between, T(3.0F));
+    const lowp::strided_rows in{std::span(spaced), columns + between};
     std::vector<T> want(x.size());
-    std::vector<T> got(x.size());
+    std::vector<T> spaced_out = spread(want, columns, between, T(-5.0F));
+    const lowp::strided_rows out{std::span(spaced_out), columns + between};
+    std::vector<float> want_mean(rows);
+    std::vector<float> want_reciprocal(rows);
+    std::vector<float> mean(rows);
+    std::vector<float> reciprocal(rows);
     simulated_grid grid(threads, 3);
     grid.most_shared_bytes = most_shared_bytes;
     const lowp::cuda::on_grid<simulated_grid> executor{grid};
     const auto expect_same = [&] {
+      const std::vector<T> got = gathered(spaced_out, columns, between, T(-5.0F));
       for (std::size_t i = 0; i < x.size(); ++i)
         ASSERT_TRUE(has_bits(got[i], code_of(want[i]), x[i], i));
+      for (std::size_t r = 0; r < rows; ++r) {
+        ASSERT_TRUE(has_bits(mean[r], code_of(want_mean[r]), r));
+        ASSERT_TRUE(has_bits(reciprocal[r], code_of(want_reciprocal[r]), r));
+      }
     };
-    lowp::rms_norm(x, weight, want, columns, 1e-6F);
-    ASSERT_EQ(lowp::detail::rms_norm_on(executor, x, weight, got, columns, 1e-6F), "");
+    lowp::rms_norm(x, weight, want, columns, 1e-6F, want_reciprocal);
+    ASSERT_EQ(lowp::detail::rms_norm_on(executor, in, weight, out, columns, 1e-6F, reciprocal), "");
     expect_same();
-    lowp::layer_norm(x, weight, bias, want, columns, 1e-6F);
-    ASSERT_EQ(lowp::detail::layer_norm_on(executor, x, weight, bias, got, columns, 1e-6F), "");
+    lowp::layer_norm(x, weight, bias, want, columns, 1e-6F, want_mean, want_reciprocal);
+    const std::uint64_t written = grid.bytes_written;
+    ASSERT_EQ(lowp::detail::layer_norm_on(executor, in, weight, bias, out, columns, 1e-6F, mean,
+                                          reciprocal),
+              "");
     expect_same();
+    EXPECT_EQ(grid.bytes_written - written, x.size() * sizeof(T) + 2 * rows * sizeof(float));
   }
 }
 
@@ -75,6 +94,10 @@ TEST(cuda_normalization, refuses_what_lowp_refuses) {
             "rms_norm: in is far away");
   EXPECT_EQ(lowp::detail::layer_norm_on(executor, out, weight, weight, x, 4, 1e-6F),
             "layer_norm: out is far away");
+  std::vector<float> reciprocal(3);
+  grid.out_of_reach = reciprocal.data();
+  EXPECT_EQ(lowp::detail::rms_norm_on(executor, x, weight, out, 4, 1e-6F, reciprocal),
+            "rms_norm: reciprocal_rms is far away");
   grid.out_of_reach = weight.data();
   EXPECT_EQ(lowp::detail::rms_norm_on(executor, x, weight, out, 4, 1e-6F),
             "rms_norm: weight is far away");

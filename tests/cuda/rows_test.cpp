@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's kernel over rows without a GPU, for every operation, mask and alignment. It has the
-// bits of the processor's loop, which softmax_test.cpp and simd/rows_test.cpp prove.
+// The GPU's kernel over rows without a GPU, for every operation, mask, alignment and stride. It has
+// the bits of the processor's loop, which softmax_test.cpp and simd/rows_test.cpp prove.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 #include <lowp/pb_relax.hpp>
@@ -15,6 +15,7 @@
 
 #include "simulated_grid.hpp"
 #include "support/row_support.hpp"
+#include "support/strided.hpp"
 
 namespace {
 
@@ -31,26 +32,36 @@ using pairs = first_or_all<
 TYPED_TEST_SUITE(cuda_rows, pairs);
 
 // call(where, in, out, columns) on the processor and on a grid, from every alignment to elements.
+// Where rows are aligned to 16 bytes but not their ends, there is something between them.
 template <class Grid, class Pair, class Call>
 void expect_same(std::size_t rows, std::size_t columns, const Call& call) {
   using In = typename Pair::in;
   using Out = typename Pair::out;
   std::mt19937 random(static_cast<unsigned>(columns));
-  for (const std::size_t lead : {0U, 1U, 2U}) {
-    std::vector<In> in(lead);
-    for (std::size_t r = 0; r < rows; ++r) hard::append_row(in, columns, r % hard::kinds, random);
-    const std::span<const In> scores = std::span<const In>(in).subspan(lead);
-    std::vector<Out> want(scores.size());
-    ASSERT_EQ(call(lowp::simd::this_thread{}, scores, std::span(want)), "");
-    std::vector<Out> got(in.size() + 3, Out(-5.0F));
+  std::vector<In> packed;
+  for (std::size_t r = 0; r < rows; ++r) hard::append_row(packed, columns, r % hard::kinds, random);
+  std::vector<Out> want(packed.size());
+  ASSERT_EQ(call(lowp::simd::this_thread{}, std::span<const In>(packed), std::span(want)), "");
+  const std::size_t to_16 = (16 - columns % 16) % 16;
+  for (const auto& [lead, between] :
+       {std::pair{std::size_t{0}, to_16}, {std::size_t{1}, std::size_t{0}}, {2, 2 * to_16 + 3}}) {
+    std::vector<In> in = spread(packed, columns, between, In(7.0F));
+    in.insert(in.begin(), lead, In(7.0F));
+    std::vector<Out> all = spread(std::vector<Out>(packed.size()), columns, between, Out(-5.0F));
+    std::vector<Out> got(lead, Out(-5.0F));
+    got.insert(got.end(), all.begin(), all.end());
+    got.resize(got.size() + 3, Out(-5.0F));
     Grid grid(32, 3);
-    ASSERT_EQ(
-        call(lowp::cuda::on_grid<Grid>{grid}, scores, std::span(got).subspan(lead, scores.size())),
-        "");
+    ASSERT_EQ(call(lowp::cuda::on_grid<Grid>{grid},
+                   lowp::strided_rows{std::span<const In>(in).subspan(lead), columns + between},
+                   lowp::strided_rows{std::span(got).subspan(lead, all.size()), columns + between}),
+              "");
+    all.assign(got.begin() + static_cast<std::ptrdiff_t>(lead), got.end() - 3);
+    all = gathered(all, columns, between, Out(-5.0F));
     for (std::size_t i = 0; i < want.size(); ++i)
-      ASSERT_TRUE(has_bits(got[lead + i], code_of(want[i]), i / columns, i % columns, columns));
+      ASSERT_TRUE(has_bits(all[i], code_of(want[i]), i / columns, i % columns, columns));
     for (std::size_t i = 0; i < lead; ++i) EXPECT_EQ(float(got[i]), -5.0F);
-    for (std::size_t i = lead + want.size(); i < got.size(); ++i) EXPECT_EQ(float(got[i]), -5.0F);
+    for (std::size_t i = got.size() - 3; i < got.size(); ++i) EXPECT_EQ(float(got[i]), -5.0F);
     EXPECT_EQ(grid.launches, 1);
   }
 }
@@ -76,12 +87,17 @@ TYPED_TEST(cuda_rows, masked) {
   for (const std::size_t columns : {3U, 8U, 40U, 301U, 512U}) {
     std::vector<std::uint8_t> flags(4 * columns);  // 2 sequences of 2 queries, 2 heads
     for (auto& each : flags) each = static_cast<std::uint8_t>(random() % 3 * 0x7f);
+    const std::vector<std::uint8_t> spaced = spread(flags, columns, 5, 1);
     std::vector<lowp::bfloat16> bias(2 * columns);
     for (auto& each : bias) each = lowp::bfloat16(static_cast<float>(random() % 9) / -4);
     expect_same<simulated_grid, TypeParam>(
         8, columns, [&](const auto& executor, const auto& in, const auto& out) {
+          const bool here = std::same_as<decltype(executor), const lowp::simd::this_thread&>;
           return lowp::detail::scale_mask_softmax_on(
-              executor, in, lowp::attention_mask<std::uint8_t>{flags, 2, 2}, out, columns, 0.3F);
+              executor, in,
+              here ? lowp::attention_mask<std::uint8_t>{flags, 2, 2}
+                   : lowp::attention_mask<std::uint8_t>{spaced, 2, 2, columns + 5},
+              out, columns, 0.3F);
         });
     expect_same<simulated_grid, TypeParam>(
         8, columns, [&](const auto& executor, const auto& in, const auto& out) {

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string>
 
 #include "simulated_grid.hpp"
@@ -67,6 +69,25 @@ TYPED_TEST(cuda_storage, adamw_has_the_bits_of_the_exact_sequence) {
       }
     }
   }
+}
+
+TYPED_TEST(cuda_storage, resync_has_the_bits_of_the_processor) {
+  using kind = TypeParam;
+  using first = typename kind::first;
+  using second = typename kind::second;
+  using view = decltype(kind::view(std::span<first>(), std::span<second>()));
+  if constexpr (requires(view v) { lowp::resync(v); })
+    for (std::size_t size = 0; size <= 150; size += size < 20 ? 1 : 13) {
+      guarded<first> a(random_tensor<first>(size, 2 * size, values::corners), size % 5);
+      guarded<second> b(random_tensor<second>(size, 2 * size + 1, values::corners), size % 3);
+      auto gpu_a = a;
+      auto gpu_b = b;
+      simulated_grid grid(4);
+      lowp::resync(kind::view(a.span(), b.span()));
+      ASSERT_EQ(lowp::detail::resync_on(on(grid), kind::view(gpu_a.span(), gpu_b.span())), "");
+      EXPECT_EQ(std::memcmp(gpu_a.span().data(), a.span().data(), a.span().size_bytes()), 0);
+      EXPECT_EQ(std::memcmp(gpu_b.span().data(), b.span().data(), b.span().size_bytes()), 0);
+    }
 }
 
 template <class Kind>

@@ -14,6 +14,7 @@
 #include "oracle/softfloat.hpp"
 #include "support/guarded_pages.hpp"
 #include "support/row_support.hpp"
+#include "support/strided.hpp"
 
 namespace {
 
@@ -82,6 +83,14 @@ TYPED_TEST(masked, by_flags_for_each_query_of_a_sequence) {
                        return mask[(s.sequence_of(r) * s.queries + s.query_of(r)) * s.keys + c] !=
                               0;
                      })));
+    // With something between rows of each range.
+    const std::vector<In> spaced_scores = spread(scores, s.keys, 1, In(9.0F));
+    const std::vector<std::uint8_t> spaced_mask = spread(mask, s.keys, 3, 1);
+    std::vector<Out> spaced = spread(std::vector<Out>(out.size()), s.keys, 2, Out(-7.0F));
+    lowp::scale_mask_softmax(lowp::strided_rows{spaced_scores, s.keys + 1},
+                             lowp::attention_mask{spaced_mask, s.queries, s.heads, s.keys + 3},
+                             lowp::strided_rows{spaced, s.keys + 2}, s.keys, scale);
+    EXPECT_TRUE(same(gathered(spaced, s.keys, 2, Out(-7.0F)), out));
   }
 }
 
@@ -224,6 +233,9 @@ TEST(masked_rows, of_wrong_sizes_are_refused) {
       [&] { lowp::scale_mask_softmax(x, out, out, 4, 1.0F); },
       "lowp::scale_mask_softmax: mask (96 bytes) and out (96 bytes) overlap: mask starts 0 "
       "bytes into out");
+  expect_refusal(call(lowp::attention_mask<std::uint8_t>{mask, 0, 0, 3}, 4),
+                 "lowp::scale_mask_softmax: mask has 24 elements, which are not rows of 4 that "
+                 "begin 3 apart");
   for (const float each : out) EXPECT_EQ(each, 5.0F);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rms_norm and layer_norm against long double, within the stated bounds, over rows that overflow,
 // vanish or cancel in careless code. On every backend they also have the bits of the same steps in
-// plain floats.
+// plain floats. So have the statistics of rows.
 #include <gtest/gtest.h>
 #include <lowp/normalization.hpp>
 #include <lowp/value.hpp>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "support/refusals.hpp"
+#include "support/strided.hpp"
 #include "train/update/support.hpp"
 
 namespace {
@@ -93,8 +94,12 @@ float factor_of(float squares, std::size_t columns, float scale, float eps) {
   const float mean = squares / static_cast<float>(columns);
   return 1 / std::sqrt(mean + scaled_eps);
 }
-std::vector<float> rms_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
-                                 float eps) {
+struct row_in_floats {
+  std::vector<float> y;
+  float mean, reciprocal;
+};
+row_in_floats rms_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
+                            float eps) {
   const float scale = scale_of(x, eps);
   std::vector<float> y = mapped(x, [&](float each) { return each * scale; });
   const float factor = factor_of(sum_of_squares(y), y.size(), scale, eps);
@@ -102,10 +107,10 @@ std::vector<float> rms_in_floats(const std::vector<float>& x, const std::vector<
     const float normalized = y[i] * factor;
     y[i] = normalized * weight[i];
   }
-  return y;
+  return {y, 0, factor * scale};
 }
-std::vector<float> layer_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
-                                   const std::vector<float>& bias, float eps) {
+row_in_floats layer_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
+                              const std::vector<float>& bias, float eps) {
   const auto count = static_cast<float>(x.size());
   const float scale = scale_of(x, eps);
   std::vector<float> y = mapped(x, [&](float each) { return each * scale; });
@@ -117,11 +122,11 @@ std::vector<float> layer_in_floats(const std::vector<float>& x, const std::vecto
   const float factor = factor_of(squares < 0 ? 0 : squares, y.size(), scale, eps);
   for (std::size_t i = 0; i < y.size(); ++i)
     y[i] = std::fma((y[i] - rest) * factor, weight[i], bias[i]);
-  return y;
+  return {y, (mean + rest) / scale, factor * scale};
 }
 
 struct exact_row {
-  long double mean = 0, root = 0;  // of the mean square, or of the variance, and eps
+  long double mean = 0, deviation = 0, root = 0;  // of the mean square, or of the variance, and eps
 };
 exact_row exact_of(const std::vector<float>& x, bool centered, float eps) {
   const auto count = static_cast<long double>(x.size());
@@ -135,8 +140,19 @@ exact_row exact_of(const std::vector<float>& x, bool centered, float eps) {
   }
   long double squares = 0;
   for (const float each : x) squares += (each - row.mean) * (each - row.mean);
+  row.deviation = std::sqrt(squares / count);
   row.root = std::sqrt(squares / count + eps);
   return row;
+}
+
+// A relative bound of 1 / root, which may be subnormal, or beyond the floats if eps is 0.
+void expect_reciprocal(float got, const row_in_floats& same, long double root, long double bound) {
+  ASSERT_TRUE(has_bits(got, float_bits(same.reciprocal)));
+  if (root == 0) {
+    ASSERT_EQ(got, HUGE_VALF);
+  } else if (1 / root < 0x1.fffp127L) {
+    ASSERT_LE(std::fabs(got - 1 / root), bound / root + 0x1p-150L) << static_cast<double>(root);
+  }
 }
 
 bool is_a_float(long double x) { return std::fabs(x) < 0x1.fffp127L; }
@@ -167,18 +183,30 @@ void expect_row(const hard_row& hard, float eps, float weight_scale) {
     largest = std::max(largest, std::fabs(static_cast<long double>(each)));
 
   std::vector<float> rms(columns);
-  lowp::rms_norm(x, weight, rms, columns, eps);
-  const std::vector<float> same_rms = rms_in_floats(in, w, eps);
+  std::array<float, 1> mean{};
+  std::array<float, 1> reciprocal{};
+  lowp::rms_norm(x, weight, rms, columns, eps, reciprocal);
+  const row_in_floats same_rms = rms_in_floats(in, w, eps);
   const exact_row square = exact_of(in, false, eps);
+  expect_reciprocal(reciprocal[0], same_rms, square.root, 0x1p-24L * (n / 512 + 9));
   std::vector<float> layer(columns);
-  lowp::layer_norm(x, weight, bias, layer, columns, eps);
-  const std::vector<float> same_layer = layer_in_floats(in, w, b, eps);
+  lowp::layer_norm(x, weight, bias, layer, columns, eps, mean, reciprocal);
+  const row_in_floats same_layer = layer_in_floats(in, w, b, eps);
   const exact_row centered = exact_of(in, true, eps);
+  ASSERT_TRUE(has_bits(mean[0], float_bits(same_layer.mean)));
+  const long double small = 0x1p-24L * (n / 256 + 12);
+  ASSERT_LE(std::fabs(mean[0] - centered.mean), 0x1p-24L * std::fabs(centered.mean) +
+                                                    small * centered.deviation +
+                                                    small * small * largest + 0x1p-149L);
+  if (centered.root != 0) {
+    const long double off = small * largest / centered.root;
+    expect_reciprocal(reciprocal[0], same_layer, centered.root, small * (1 + off * off));
+  }
   for (std::size_t i = 0; i < columns; ++i) {
     if (square.root == 0) {
       ASSERT_TRUE(has_bits(rms[i], 0x7fc00000));
     } else {
-      ASSERT_TRUE(has_bits(rms[i], float_bits(same_rms[i]), in[i]));
+      ASSERT_TRUE(has_bits(rms[i], float_bits(same_rms.y[i]), in[i]));
       const long double exact = in[i] / square.root * w[i];
       const long double bound = std::fabs(exact) * 0x1p-24L * (n / 512 + 9) +
                                 0x1p-149L * (1 + std::sqrt(n) * std::fabs(w[i]));
@@ -187,7 +215,7 @@ void expect_row(const hard_row& hard, float eps, float weight_scale) {
       }
     }
     if (centered.root == 0) continue;  // what rounding makes of 0 / 0
-    ASSERT_TRUE(has_bits(layer[i], float_bits(same_layer[i]), in[i]));
+    ASSERT_TRUE(has_bits(layer[i], float_bits(same_layer.y[i]), in[i]));
     const long double y = (in[i] - centered.mean) / centered.root;
     const long double exact = y * w[i] + b[i];
     const long double bound =
@@ -250,6 +278,28 @@ TEST(normalization, of_many_rows) {
                              layer.begin() + static_cast<std::ptrdiff_t>(row * columns)));
     }
     ASSERT_TRUE(x.holds(in, "in"));
+    // The same with something between rows.
+    const std::vector<lowp::float16> packed(x.span().begin(), x.span().end());
+    const lowp::float16 poison = std::numeric_limits<lowp::float16>::quiet_NaN();
+    const std::vector<lowp::float16> spaced = spread(packed, columns, 3, poison);
+    std::vector<lowp::float16> out = spread(rms, columns, 5, poison);
+    const lowp::strided_rows to{out, columns + 5};
+    std::array<float, rows> mean{};
+    std::array<float, rows> reciprocal{};
+    lowp::layer_norm(lowp::strided_rows{spaced, columns + 3}, weight, bias, to, columns, 1e-6F,
+                     mean, reciprocal);
+    EXPECT_EQ(gathered(out, columns, 5, poison), layer);
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::array<float, 1> mean_of_one{};
+      std::array<float, 1> reciprocal_of_one{};
+      lowp::layer_norm(x.span().subspan(row * columns, columns), weight, bias, one, columns, 1e-6F,
+                       mean_of_one, reciprocal_of_one);
+      EXPECT_TRUE(has_bits(mean[row], float_bits(mean_of_one[0])));
+      EXPECT_TRUE(has_bits(reciprocal[row], float_bits(reciprocal_of_one[0])));
+    }
+    lowp::rms_norm(lowp::strided_rows{spaced, columns + 3}, weight, to, columns, 1e-6F);
+    EXPECT_EQ(gathered(out, columns, 5, poison), rms);
+
     std::vector<lowp::float16> in_place(x.span().begin(), x.span().end());
     lowp::layer_norm(in_place, weight, bias, in_place, columns, 1e-6F);
     EXPECT_EQ(in_place, layer);
@@ -283,6 +333,18 @@ TEST(normalization, of_special_elements) {
   lowp::layer_norm(x, ones, ones, y, 4, 1e-6F);
   for (std::size_t i = 0; i < 8; ++i) EXPECT_TRUE(has_bits(y[i], 0x7fc00000));
   for (std::size_t i = 8; i < 12; ++i) EXPECT_EQ(y[i], 1.0F);  // the bias
+
+  std::vector<float> mean(3);
+  std::vector<float> reciprocal(3);
+  lowp::rms_norm(x, ones, y, 4, 1e-6F, reciprocal);
+  EXPECT_EQ(reciprocal[0], 0.0F);
+  EXPECT_TRUE(has_bits(reciprocal[1], 0x7fc00000));
+  lowp::layer_norm(x, ones, ones, y, 4, 1e-6F, mean, reciprocal);
+  for (std::size_t row = 0; row < 2; ++row) {
+    EXPECT_TRUE(has_bits(mean[row], 0x7fc00000));
+    EXPECT_TRUE(has_bits(reciprocal[row], 0x7fc00000));
+  }
+  EXPECT_EQ(mean[2], 1.0F);
 }
 
 TEST(normalization, refuses) {
@@ -310,6 +372,33 @@ TEST(normalization, refuses) {
   expect_refusal([&] { lowp::rms_norm(x, std::span(y).first(4), y, 4, 1e-6F); },
                  "lowp::rms_norm: weight (16 bytes) and out (48 bytes) overlap: weight starts 0 "
                  "bytes into out");
+
+  std::vector<float> mean(3, 7.0F);
+  std::vector<float> few(2);
+  expect_refusal([&] { lowp::rms_norm(x, weight, y, 4, 1e-6F, few); },
+                 "lowp::rms_norm: reciprocal_rms has 2 elements for 3 rows");
+  expect_refusal([&] { lowp::layer_norm(x, weight, weight, y, 4, 1e-6F, few, mean); },
+                 "lowp::layer_norm: mean has 2 elements for 3 rows");
+  expect_refusal([&] { lowp::layer_norm(x, weight, weight, y, 4, 1e-6F, mean, few); },
+                 "lowp::layer_norm: reciprocal_deviation has 2 elements for 3 rows");
+  expect_refusal([&] { lowp::layer_norm(x, weight, weight, y, 4, 1e-6F, mean, mean); },
+                 "lowp::layer_norm: mean (12 bytes) and reciprocal_deviation (12 bytes) overlap: "
+                 "mean starts 0 bytes into reciprocal_deviation");
+  expect_refusal([&] { lowp::rms_norm(x, weight, y, 4, 1e-6F, std::span(y).last(3)); },
+                 "lowp::rms_norm: out (48 bytes) and reciprocal_rms (12 bytes) overlap: "
+                 "reciprocal_rms starts 36 bytes into out");
+  expect_refusal([&] { lowp::rms_norm(y, weight, y, 4, 1e-6F, std::span(y).last(3)); },
+                 "lowp::rms_norm: in (48 bytes) and reciprocal_rms (12 bytes) overlap: "
+                 "reciprocal_rms starts 36 bytes into in");
+  std::vector<float> own(4, 7.0F);
+  expect_refusal([&] { lowp::rms_norm(x, own, y, 4, 1e-6F, std::span(own).first(3)); },
+                 "lowp::rms_norm: weight (16 bytes) and reciprocal_rms (12 bytes) overlap: "
+                 "weight starts 0 bytes into reciprocal_rms");
+  EXPECT_EQ(mean, std::vector<float>(3, 7.0F));
+  static_assert(!std::invocable<decltype(lowp::rms_norm), std::vector<float>&, std::vector<float>&,
+                                std::vector<float>&, std::size_t, float, std::vector<double>&>);
+  static_assert(!std::invocable<decltype(lowp::rms_norm), std::vector<float>&, std::vector<float>&,
+                                std::vector<float>&, std::size_t, float, std::vector<float>>);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/row_support.hpp"
+#include "support/strided.hpp"
 
 namespace {
 
@@ -118,6 +119,52 @@ TYPED_TEST(softmax_rows, are_the_same_alone_and_anywhere_in_memory) {
   }
 }
 
+// Rows that begin anywhere: packed ones have the same bits, and what lies between them is poison.
+TYPED_TEST(softmax_rows, may_have_a_stride) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  std::mt19937 random(4);
+  for (const std::size_t columns : {1U, 7U, 64U, 129U, 1000U, 8200U})
+    for (const std::size_t between : {1U, 16U}) {
+      std::vector<In> in;
+      for (std::size_t r = 0; r < 20; ++r) hard::append_row(in, columns, r % hard::kinds, random);
+      std::vector<Out> packed(in.size());
+      lowp::softmax(in, packed, columns);
+      const auto spaced = spread(in, columns, between + 1, std::numeric_limits<In>::quiet_NaN());
+      auto out = spread(std::vector<Out>(in.size()), columns, between, Out(-7.0F));
+      lowp::softmax(lowp::strided_rows{spaced, columns + between + 1},
+                    lowp::strided_rows{out, columns + between}, columns);
+      ASSERT_EQ(gathered(out, columns, between, Out(-7.0F)), packed);
+      if constexpr (std::same_as<In, Out>) {
+        auto place = spread(in, columns, between, Out(-7.0F));
+        const lowp::strided_rows rows{place, columns + between};
+        lowp::softmax(rows, rows, columns);
+        ASSERT_EQ(gathered(place, columns, between, Out(-7.0F)), packed);
+      }
+    }
+}
+
+TYPED_TEST(softmax_rows, touch_nothing_between_them) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  std::mt19937 random(5);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (const std::size_t columns : {std::size_t{1}, std::size_t{9}, std::size_t{100},
+                                    page / std::max(sizeof(In), sizeof(Out))}) {
+    const rows_on_pages<In> in(5, columns);
+    const rows_on_pages<Out> out(5, columns);
+    std::vector<In> packed;
+    for (std::size_t r = 0; r < 5; ++r) hard::append_row(packed, columns, r, random);
+    for (std::size_t i = 0; i < packed.size(); ++i) in.row(i / columns)[i % columns] = packed[i];
+    lowp::softmax(lowp::strided_rows{in.elements(), in.stride()},
+                  lowp::strided_rows{out.elements(), out.stride()}, columns);
+    std::vector<Out> want(packed.size());
+    lowp::softmax(packed, want, columns);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      ASSERT_TRUE(has_bits(out.row(i / columns)[i % columns], code_of(want[i]), columns, i));
+  }
+}
+
 TEST(softmax_specials, minus_infinity_has_no_probability) {
   const std::vector<float> in{1, -HUGE_VALF, 1, -HUGE_VALF};
   std::vector<float> out(4);
@@ -181,6 +228,42 @@ TEST(softmax_refuses, what_is_not_rows) {
       "lowp::softmax: in (32 bytes) and out (32 bytes) overlap: out starts 16 bytes into in");
   for (const lowp::bfloat16 each : y) EXPECT_EQ(each, lowp::bfloat16(1));
   lowp::softmax(std::span<float>(), std::span<float>(), 3);
+}
+
+TEST(softmax_refuses, what_is_not_rows_of_a_stride) {
+  std::vector<float> x(15);
+  const auto rows_from = [&](std::size_t first, std::size_t stride) {
+    return lowp::strided_rows{std::span(x).subspan(first), stride};
+  };
+  std::vector<float> y(10);
+  expect_refusal([&] { lowp::softmax(rows_from(0, 4), y, 5); },
+                 "lowp::softmax: in has 15 elements, which are not rows of 5 that begin 4 apart");
+  expect_refusal([&] { lowp::softmax(rows_from(0, 12), y, 5); },
+                 "lowp::softmax: in has 15 elements, which are not rows of 5 that begin 12 apart");
+  expect_refusal([&] { lowp::softmax(y, rows_from(0, 0), 5); },
+                 "lowp::softmax: out has 15 elements, which are not rows of 5 that begin 0 apart");
+  expect_refusal([&] { lowp::softmax(rows_from(0, 5), y, 5); },
+                 "lowp::softmax: sizes differ: in has 15, out has 10");
+  expect_refusal(
+      [&] { lowp::softmax(rows_from(0, 5), rows_from(2, 5), 3); },
+      "lowp::softmax: in (52 bytes) and out (52 bytes) overlap: out starts 8 bytes into in");
+  expect_refusal(
+      [&] { lowp::softmax(rows_from(2, 5), rows_from(0, 5), 3); },
+      "lowp::softmax: in (52 bytes) and out (52 bytes) overlap: in starts 8 bytes into out");
+  expect_refusal(
+      [&] { lowp::softmax(rows_from(0, 5), rows_from(0, 6), 3); },
+      "lowp::softmax: in (52 bytes) and out (60 bytes) overlap: in starts 0 bytes into out");
+  // Columns of one matrix share no element.
+  lowp::softmax(rows_from(0, 5), rows_from(3, 5), 2);
+  EXPECT_EQ(x, (std::vector<float>{0, 0, 0, 0.5F, 0.5F, 0, 0, 0, 0.5F, 0.5F, 0, 0, 0, 0.5F, 0.5F}));
+  lowp::softmax(rows_from(3, 5), rows_from(0, 5), 2);
+  EXPECT_EQ(x[0], 0.5F);
+  static_assert(std::invocable<decltype(lowp::softmax), std::vector<float>&,
+                               lowp::strided_rows<float>, std::size_t>);
+  static_assert(!std::invocable<decltype(lowp::softmax), std::vector<float>&,
+                                lowp::strided_rows<float const>, std::size_t>);
+  static_assert(!std::invocable<decltype(lowp::softmax), lowp::strided_rows<int>,
+                                std::vector<float>&, std::size_t>);
 }
 
 }  // namespace

@@ -136,6 +136,9 @@ IS(void, block_cast(f, blocks_of<32>(e, s), nearest_even{}, scale_rule::rceil, o
 IS(void, block_cast(blocks_of<32>(e, s), b, nearest_even{}, overflow::infinity));
 IS(void, split(f, b, low, nearest_away{}, overflow::infinity));
 IS(void, join(b, low, f));
+IS(void, resync(kahan{b, b}));
+IS(void, resync(master{f, b}));
+IS(void, resync(split_master{b, low}));
 struct negate {
   template <class F>
   F operator()(F const& each) const;
@@ -270,6 +273,11 @@ IS(void, gelu_tanh(in, b, draws, overflow::saturate));
 IS(void, gated_gelu_tanh(in, f, b, draws, overflow::saturate));
 IS(void, rms_norm(in, f, b, 4, 1e-6f));
 IS(void, layer_norm(in, f, f, b, 4, 1e-6f));
+IS(void, rms_norm(in, f, b, 4, 1e-6f, f));
+IS(void, layer_norm(in, f, f, b, 4, 1e-6f, f, f));
+IS(strided_rows<bfloat16 const>, strided_rows{in, 8});
+IS(void, softmax(strided_rows<bfloat16>{.elements = b, .stride = 8}, f, 4));
+IS(attention_mask<float>, attention_mask{f, 1, 2, 8});
 IS(void, scale_by_power_of_two(in, b, -3));
 IS(void, scale_by_power_of_two(in, b, -3, std::declval<scaling_report&>()));
 IS(int, projection_exponent<float16>(largest));

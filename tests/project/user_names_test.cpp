@@ -14,7 +14,7 @@
 // Every public function of the library that is no value type's own.
 // clang-format off
 #define LOWP_NAMES(X) \
-  X(cast) X(scaled_cast) X(block_cast) X(split) X(join) \
+  X(cast) X(scaled_cast) X(block_cast) X(split) X(join) X(resync) \
   X(transform) X(fused_add) X(update) X(unscale) X(measure) \
   X(clip) X(sum) X(mean) X(dot) X(norm) \
   X(census) X(abs_range_of) X(gelu_tanh) X(gated_gelu_tanh) X(softmax) \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop over rows on every backend, against a plain loop. It checks the elements of a fold, the
-// order of its additions, each row's mask, and the places of results.
+// order of its additions and each row's mask. It also checks the places of results and statistics.
+// What lies between rows is poison.
 #include <gtest/gtest.h>
 #include <lowp/simd/dispatch.hpp>
 
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "support.hpp"
+#include "support/strided.hpp"
 #include "support/support.hpp"
 
 namespace {
@@ -50,6 +52,14 @@ struct folded_rows {
   LOWP_FN F result(const state<F>& s, const F& value, const F& weight) const {
     return lowp::lanes::fma(value, weight, s.total);
   }
+  template <class F>
+  LOWP_FN F statistic(fold::number<0>, const state<F>& s) const {
+    return s.total;
+  }
+  template <class F>
+  LOWP_FN F statistic(fold::number<1>, const state<F>& s) const {
+    return lowp::lanes::negative(s.total);
+  }
   LOWP_FN std::size_t visible(std::size_t row, std::size_t columns) const {
     return row % 2 == 1 ? columns - std::min(hidden, columns) : columns;
   }
@@ -70,10 +80,17 @@ float total_of(fold::maximum /*fold*/, const std::vector<float>& row) {
   return largest;
 }
 
+struct results {
+  std::vector<float> out, totals, negative_totals;
+};
+
 struct matrix {
   std::size_t rows, columns, period, repeats;
   std::vector<float> x, weights;
   std::vector<unsigned char> flags;
+  struct {
+    std::size_t x = 0, flags = 0, out = 0;
+  } between;  // elements, rows of x and so on
 
   matrix(std::size_t r, std::size_t c, std::size_t p, std::size_t n)
       : rows(r), columns(c), period(p), repeats(n), x(r * c), weights(c), flags(r / n * c) {
@@ -82,10 +99,13 @@ struct matrix {
     for (float& each : x) each = normal(random) * (random() % 8 == 0 ? 1e4F : 1.0F);
     for (float& each : weights) each = normal(random);
     for (unsigned char& each : flags) each = static_cast<unsigned char>(random() % 3 * 0x80 / 2);
+    if (c % 3 != 0) between = {c % 5, c % 7, c % 4};
   }
   template <class Fold>
-  [[nodiscard]] std::vector<float> expected(const folded_rows<Fold>& operation) const {
+  [[nodiscard]] results expected(const folded_rows<Fold>& operation) const {
     std::vector<float> out(x.size());
+    std::vector<float> totals(rows);
+    std::vector<float> negative_totals(rows);
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t mask_row = r / (period * repeats) * period + r % period;
       std::vector<float> row(x.data() + r * columns, x.data() + (r + 1) * columns);
@@ -93,24 +113,37 @@ struct matrix {
         row[e] += flags[mask_row * columns + e] != 0 ? 1.0F : 0.0F;
       row.resize(operation.visible(r, columns));
       const float total = total_of(Fold{}, row);
+      totals[r] = total;
+      negative_totals[r] = -total;
       row.resize(columns);  // with zeros
       for (std::size_t e = 0; e < columns; ++e)
         out[r * columns + e] = std::fma(row[e], weights[e], total);
     }
-    return out;
+    return {out, totals, negative_totals};
   }
   template <class Isa, class Fold>
-  [[nodiscard]] std::vector<float> computed(const folded_rows<Fold>& operation, std::size_t first,
-                                            std::size_t count) const {
-    using in = simd::operand<float, simd::access::read>;
-    using to = simd::operand<float, simd::access::write>;
-    std::vector<float> out(x.size(), -1.0F);
-    const std::tuple scores(in{x.data()},
-                            simd::repeated<simd::byte_operand>{{flags.data()}, {period, repeats}});
-    Isa::enter(simd::row_call<folded_rows<Fold>, to, std::remove_const_t<decltype(scores)>,
-                              std::tuple<in>>{operation, first, count, columns, to{out.data()},
-                                              scores, std::tuple(in{weights.data()})});
-    return out;
+  [[nodiscard]] results computed(const folded_rows<Fold>& operation, std::size_t first,
+                                 std::size_t count) const {
+    using in = simd::row_operand<simd::operand<float, simd::access::read>>;
+    using to = simd::row_operand<simd::operand<float, simd::access::write>>;
+    using bytes = simd::row_operand<simd::byte_operand, simd::row_repetition>;
+    const std::vector<float> scores = spread(x, columns, between.x, float_of(0x7fc12345U));
+    const std::vector<unsigned char> bits = spread(flags, columns, between.flags, std::uint8_t{1});
+    std::vector<float> out = spread(std::vector<float>(x.size(), -1.0F), columns, between.out, -9);
+    std::vector<float> totals(rows, -1.0F);
+    std::vector<float> negative_totals(rows, -1.0F);
+    Isa::enter(simd::row_call<folded_rows<Fold>, to, std::tuple<in, bytes>, std::tuple<in>,
+                              std::tuple<to, to>>{
+        operation,
+        first,
+        count,
+        columns,
+        to{{out.data()}, columns + between.out},
+        {in{{scores.data()}, columns + between.x},
+         bytes{{bits.data()}, columns + between.flags, {period, repeats}}},
+        {in{{weights.data()}, 0}},
+        {to{{totals.data()}, 1}, to{{negative_totals.data()}, 1}}});
+    return {gathered(out, columns, between.out, -9.0F), totals, negative_totals};
   }
 };
 
@@ -119,12 +152,18 @@ void check(const matrix& m, const folded_rows<Fold>& operation) {
   const auto want = m.expected(operation);
   for (const auto& [first, count] : {std::pair{std::size_t{0}, m.rows}, {m.rows / 3, m.rows / 2}}) {
     const auto got = m.computed<Isa>(operation, first, count);
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      const bool inside = i / m.columns >= first && i / m.columns < first + count;
-      const float expected = inside ? want[i] : -1.0F;
-      if (std::isnan(expected) && std::isnan(got[i])) continue;
-      ASSERT_TRUE(has_bits(got[i], float_bits(expected), i / m.columns, i % m.columns, m.columns));
-    }
+    const auto expect_all = [&, from = first, rows = count](const auto& all, const auto& wanted,
+                                                            std::size_t columns) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool inside = i / columns >= from && i / columns < from + rows;
+        const float expected = inside ? wanted[i] : -1.0F;
+        if (std::isnan(expected) && std::isnan(all[i])) continue;
+        ASSERT_TRUE(has_bits(all[i], float_bits(expected), i / columns, i % columns, m.columns));
+      }
+    };
+    expect_all(got.out, want.out, m.columns);
+    expect_all(got.totals, want.totals, 1);
+    expect_all(got.negative_totals, want.negative_totals, 1);
   }
 }
 

@@ -127,6 +127,16 @@ TEST(split, refuses_what_does_not_fit) {
   EXPECT_NE(refusal_of([&] { lowp::join(high, halves, in); }).find("overlap"), std::string::npos);
 }
 
+TEST(resync, keeps_a_nan) {
+  std::vector<lowp::bfloat16> p{lowp::bfloat16::from_bits(0xff81)};
+  std::vector<float> w{1};
+  lowp::resync(lowp::master{w, p});
+  EXPECT_TRUE(isnan(p[0]) && std::isnan(w[0]));
+  std::vector<lowp::bfloat16> c{lowp::bfloat16(2)};
+  lowp::resync(lowp::kahan{p, c});
+  EXPECT_TRUE(isnan(p[0]) && c[0].bits() == 0);
+}
+
 TEST(storage_refusals, name_the_array) {
   std::vector<lowp::bfloat16> p(4);
   std::vector<lowp::bfloat16> c(5);
@@ -139,6 +149,12 @@ TEST(storage_refusals, name_the_array) {
   EXPECT_NE(refusal_of([&] {
               lowp::update(lowp::kahan{p, p}, g, m, v, a, 1);
             }).find("p (8 bytes) and p.compensation (8 bytes) overlap"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of([&] { lowp::resync(lowp::kahan{p, c}); }),
+            "lowp::resync: sizes differ: p has 4, p.compensation has 5");
+  EXPECT_NE(refusal_of([&] {
+              lowp::resync(lowp::kahan{p, p});
+            }).find("lowp::resync: p (8 bytes) and p.compensation (8 bytes) overlap"),
             std::string::npos);
   const std::span halves(reinterpret_cast<std::uint16_t*>(p.data()), 4);
   EXPECT_NE(refusal_of([&] {

@@ -5,8 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <random>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "support/storages.hpp"
 
@@ -103,6 +106,40 @@ TYPED_TEST(storage, sgd_has_the_bits_of_the_exact_sequence) {
     EXPECT_TRUE(first.holds(p.first, "the first array"));
     EXPECT_TRUE(second.holds(p.second, "the second array"));
     expect_report(report, want);
+  }
+}
+
+// Every code of the working copy, beside any of the other array: the storage stands for that code
+// alone, and a step by 0 leaves it.
+TYPED_TEST(storage, resync_starts_from_the_working_copy) {
+  using kind = TypeParam;
+  using first = typename kind::first;
+  using second = typename kind::second;
+  using view = decltype(kind::view(std::span<first>(), std::span<second>()));
+  if constexpr (requires(view v) { lowp::resync(v); }) {
+    constexpr bool is_second = requires(view v) { v.copy; };
+    constexpr oracle::facts format = is_second ? slot_facts<second>() : slot_facts<first>();
+    const std::size_t size = std::size_t{1} << format.bits();
+    tensor codes{format, std::vector<std::uint32_t>(size)};
+    std::iota(codes.codes.begin(), codes.codes.end(), 0U);
+    tensor floats{oracle::binary32, {}};
+    for (std::uint32_t& code : codes.codes) {
+      if ((oracle::decode_to_float_bits(format, code) & 0x7fffffffU) > 0x7f800000U) code = 0;
+      floats.codes.push_back(oracle::decode_to_float_bits(format, code));
+    }
+    const stored_tensor<kind> want(floats);
+    ASSERT_EQ((is_second ? want.second : want.first).codes, codes.codes);
+    guarded<first> a(is_second ? random_tensor<first>(size, 5, values::corners) : codes, 1);
+    guarded<second> b(is_second ? codes : random_tensor<second>(size, 6, values::corners), 2);
+    const view mine = kind::view(a.span(), b.span());
+    lowp::resync(mine);
+    EXPECT_TRUE(a.holds(want.first, "the first array"));
+    EXPECT_TRUE(b.holds(want.second, "the second array"));
+    lowp::fused_add(mine, 0, std::vector<float>(size), lowp::stochastic{.seed = 7});
+    for (std::uint32_t& x : floats.codes) x = x == 0x80000000U ? 0 : x;  // the sum is 0
+    const stored_tensor<kind> after(floats);
+    EXPECT_TRUE(a.holds(after.first, "the first array"));
+    EXPECT_TRUE(b.holds(after.second, "the second array"));
   }
 }
 

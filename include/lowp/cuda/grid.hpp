@@ -58,10 +58,7 @@ struct on_grid {
                [&](auto width) { launch<width>(make, report, 0, table, operands...); });
   }
 
-  template <class Operation, class Out, class Scores, class Columns>
-  void rows(simd::row_call<Operation, Out, Scores, Columns> const& call) const {
-    run_row_call(grid, call);
-  }
+  void rows(auto const& call) const { run_row_call(grid, call); }
 
   template <class T>
   void copy(T* to, T const* from, std::size_t count) const {

@@ -9,6 +9,7 @@
 //     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
 //     lowp::cuda::update(stream, p, g, moments..., optimizer, step, rounding, overflow, report)
 //     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
+//     lowp::cuda::resync(stream, p)
 //     lowp::cuda::unscale(stream, g, inverse_scale, gradient_report, rounding, overflow)
 //     lowp::cuda::measure(stream, g, gradient_report)
 //     lowp::cuda::sum(stream, x, sum_report), dot(stream, a, b, sum_report)

@@ -96,6 +96,10 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
     return answer(grid.outcome());
   }
 
+  template <class... Arguments, class Remedy = include_lowp_cuda_interop_cuh>
+    requires(range_of_unknown_format<std::remove_reference_t<Arguments>> || ...)
+  void operator()(cudaStream_t, Arguments&&...) const = delete;
+
   /// Runs on a list of tensors. A span of as many reports may replace the report.
   template <call_list List, class... Rest>
     requires detail::takes_each<Operation<on_grid<gpu_grid>>, List, argument_t<Rest>...>

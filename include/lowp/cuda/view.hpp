@@ -17,23 +17,27 @@ namespace lowp::cuda {
 /// specialise lowp::value_type_of.
 struct include_lowp_cuda_interop_cuh {};
 
-template <class X, class Remedy = include_lowp_cuda_interop_cuh>
-  requires(std::is_class_v<X> && std::is_trivially_copyable_v<X> && sizeof(X) <= 2 &&
-           !detail::has_value_type<X>)
+template <class X>
+concept unknown_format = std::is_class_v<X> && std::is_trivially_copyable_v<X> && sizeof(X) <= 2 &&
+                         !detail::has_value_type<X>;
+
+template <unknown_format X, class Remedy = include_lowp_cuda_interop_cuh>
 void view(X* data, std::size_t size) = delete;
 
-/// Returns a span of `size` elements that begins at a device pointer. Also takes other libraries'
-/// wrappers of such a pointer, with `get()`.
-template <class Pointer>
-auto view(Pointer data, std::size_t size) {
-  if constexpr (requires { data.get(); }) {
-    return view(data.get(), size);
-  } else if constexpr (detail::has_value_type<std::remove_pointer_t<Pointer>>) {
-    return detail::span_of<typename value_type_of<std::remove_pointer_t<Pointer>>::type>(data,
-                                                                                         size);
-  } else {
+/// Returns a span of `size` elements that begins at a device pointer.
+template <class X>
+  requires(!unknown_format<X>)
+auto view(X* data, std::size_t size) {
+  if constexpr (detail::has_value_type<X>)
+    return detail::span_of<typename value_type_of<X>::type>(data, size);
+  else
     return std::span(data, size);
-  }
+}
+/// Also takes other libraries' wrappers of such a pointer, with `get()`.
+template <class Pointer>
+  requires requires(Pointer const& p) { p.get(); }
+auto view(Pointer const& data, std::size_t size) -> decltype(cuda::view(data.get(), size)) {
+  return cuda::view(data.get(), size);
 }
 
 /// A range whose data() is a device pointer and which has a size(). Operations but cast refuse
@@ -44,6 +48,14 @@ concept device_range = requires(R& range) {
   requires element<typename decltype(view(range.data(), range.size()))::value_type> ||
                detail::plain_number<typename decltype(view(range.data(),
                                                            range.size()))::value_type>;
+};
+
+/// A range whose elements have an unknown format.
+template <class R>
+concept range_of_unknown_format = requires(R& range) {
+  requires unknown_format<std::remove_reference_t<decltype(*range.data())>>;
+} || requires(R& range) {
+  requires unknown_format<std::remove_reference_t<decltype(*range.data().get())>>;
 };
 
 /// Returns a range as a span; passes other arguments unchanged.

@@ -22,14 +22,14 @@ namespace lowp {
 ///
 /// Elements are bool or std::uint8_t, and not 0 if a score is masked. Or they are float or a narrow
 /// type, and are added to the scaled score. A std::vector<bool> has no elements in memory: use
-/// std::uint8_t.
+/// std::uint8_t. Rows begin `stride` elements apart, or follow each other if it is 0.
 template <class T>
 struct attention_mask {
   std::span<T const> elements;
-  std::size_t queries = 0, heads = 0;
+  std::size_t queries = 0, heads = 0, stride = 0;
 };
 template <std::ranges::contiguous_range Mask>
-attention_mask(Mask&&, std::size_t = 0, std::size_t = 0)
+attention_mask(Mask&&, std::size_t = 0, std::size_t = 0, std::size_t = 0)
     -> attention_mask<std::ranges::range_value_t<Mask>>;
 
 /// A causal mask: query q of a sequence's last `queries` sees the keys up to its own. With as many
@@ -105,27 +105,30 @@ template <class Executor, class In, class T, class Out>
                                                             attention_mask<T> mask, Out&& out,
                                                             std::size_t columns, float scale) {
   constexpr char const* name = "scale_mask_softmax";
-  extent const from("in", in), hides("mask", mask.elements), to("out", out);
+  auto const read = as_rows(in, columns);
+  auto const written = as_rows(out, columns);
+  strided_rows<T const> const masks{mask.elements, mask.stride == 0 ? columns : mask.stride};
+  row_extent const from("in", read, columns), hides("mask", masks, columns),
+      to("out", written, columns);
   call_check check(name);
-  check.add(not_rows(name, from, columns));
-  check.add(not_rows(name, hides, columns));
-  if (!check.failed())
-    check.add(
-        check_mask(name, from.size / columns, hides.size / columns, mask.queries, mask.heads));
+  check.add(not_rows(name, from));
+  check.add(not_rows(name, hides));
+  if (!check.failed()) check.add(check_mask(name, from.rows, hides.rows, mask.queries, mask.heads));
   check.add(check_scale(name, scale));
-  check.element_by_element(executor, {from, to});
-  check.no_overlap(hides, to);
+  check_row_by_row(check, executor, from, to);
+  check.no_overlap(hides.all(), to.all());
   check.reachable(executor, {hides});
   if (check.failed()) return check.text();
   using score = std::conditional_t<is_flag<T>, flagged_score, biased_score>;
   using value = std::conditional_t<is_flag<T>, unsigned char, T>;
   using operand =
       std::conditional_t<is_flag<T>, simd::byte_operand, simd::operand<value, simd::access::read>>;
-  run_rows(
-      executor, softmax_rows<score>{{{scale}}}, std::ranges::data(out), to.size, columns,
-      std::tuple(simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)},
-                 simd::repeated<operand>{{reinterpret_cast<value const*>(mask.elements.data())},
-                                         {mask.queries, mask.heads}}));
+  run_rows(executor, softmax_rows<score>{{{scale}}}, written, to,
+           std::tuple(row_operand_of<simd::access::read>(read),
+                      simd::row_operand<operand, simd::row_repetition>{
+                          {reinterpret_cast<value const*>(mask.elements.data())},
+                          masks.stride,
+                          {mask.queries, mask.heads}}));
   return {};
 }
 template <class Executor, class In, class Out>
@@ -133,11 +136,12 @@ template <class Executor, class In, class Out>
                                                             causal_mask mask, Out&& out,
                                                             std::size_t columns, float scale) {
   constexpr char const* name = "scale_mask_softmax";
+  row_extent const from("in", as_rows(in, columns), columns);
   call_check check(name);
   check.add(check_scale(name, scale));
-  check.add(not_rows(name, extent("in", in), columns));
-  if (!check.failed() && (mask.queries == 0 || std::ranges::size(in) / columns % mask.queries != 0))
-    check.add(std::string(name) + ": in has " + std::to_string(std::ranges::size(in) / columns) +
+  check.add(not_rows(name, from));
+  if (!check.failed() && (mask.queries == 0 || from.rows % mask.queries != 0))
+    check.add(std::string(name) + ": in has " + std::to_string(from.rows) +
               " rows, which are not sequences of " + std::to_string(mask.queries) + " queries");
   if (check.failed()) return check.text();
   return row_map_on(executor, name, in, out, columns, causal_rows{{{scale}}, mask.queries});

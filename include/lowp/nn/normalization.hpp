@@ -61,6 +61,11 @@ struct norm_rows {
   LOWP_FN static F size_of(F const& value) {
     return lanes::from_bits<F>(lanes::hidden(lanes::magnitude(value)));
   }
+  /// Returns 1 / root of the row as it was before its scale.
+  template <class F>
+  LOWP_FN F reciprocal_root(state<F> const& s) const {
+    return lanes::mul(s.factor, s.scale);
+  }
   /// Chooses a scale if the row needs one. Returns true if it must be folded with it.
   template <class F>
   LOWP_FN bool choose_scale(state<F>& s, F const& largest) const {
@@ -77,6 +82,7 @@ struct norm_rows {
 
 struct rms_norm_rows : norm_rows {
   using folds = std::tuple<fold::both<fold::maximum, fold::sum>>;
+  static constexpr char const* statistics[] = {"reciprocal_rms"};
 
   template <class F>
   LOWP_FN fold::pair<F> term(fold::number<0>, F const& value) const {
@@ -89,6 +95,10 @@ struct rms_norm_rows : norm_rows {
     return false;
   }
   template <class F>
+  LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
+    return reciprocal_root(s);
+  }
+  template <class F>
   LOWP_FN F result(state<F> const& s, F const& value, F const& weight) const {
     return lanes::mul(lanes::mul(value, s.factor), weight);
   }
@@ -99,6 +109,7 @@ struct rms_norm_rows : norm_rows {
 struct layer_norm_rows : norm_rows {
   using norm_rows::value;
   using folds = std::tuple<fold::both<fold::maximum, fold::sum>, fold::both<fold::sum, fold::sum>>;
+  static constexpr char const* statistics[] = {"mean", "reciprocal_deviation"};
 
   template <class F>
   LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
@@ -131,6 +142,14 @@ struct layer_norm_rows : norm_rows {
         scale.factor(s.scale, lanes::select(is_less, lanes::broadcast<F>(0), squares), count);
   }
   template <class F>
+  LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
+    return lanes::div(lanes::add(s.mean, s.rest), s.scale);
+  }
+  template <class F>
+  LOWP_FN F statistic(fold::number<1>, state<F> const& s) const {
+    return reciprocal_root(s);
+  }
+  template <class F>
   LOWP_FN F result(state<F> const& s, F const& value, F const& weight, F const& bias) const {
     return lanes::fma(lanes::mul(lanes::sub(value, s.rest), s.factor), weight, bias);
   }
@@ -138,11 +157,12 @@ struct layer_norm_rows : norm_rows {
 
 inline namespace LOWP_UNIT {
 
-/// Returns the error text of a range that does not have one element for each column.
-inline error_text not_per_column(char const* function, extent const& range, std::size_t columns) {
-  if (range.size == columns) return {};
+/// Returns the error text of a range that does not have an element for each column, or each row.
+inline error_text not_one_each(char const* function, extent const& range, std::size_t count,
+                               char const* of_what) {
+  if (range.size == count) return {};
   return std::string(function) + ": " + name_of(range) + " has " + std::to_string(range.size) +
-         " elements for " + std::to_string(columns) + " columns";
+         " elements for " + std::to_string(count) + " " + of_what;
 }
 inline error_text check_eps(char const* function, float eps) {
   if (lanes::bits(eps) < lanes::binary32_infinity) return {};
@@ -151,41 +171,64 @@ inline error_text check_eps(char const* function, float eps) {
 
 }  // namespace LOWP_UNIT
 
-/// Runs a norm with the ranges `weight`, one element for each column. Their extents are `weights`.
-template <class Rows, class Executor, class In, class Out, class... Weight>
+/// Returns operands with one element for each column.
+template <class... Range>
+LOWP_HOST_FN auto in_every_row(Range&... range) {
+  return std::tuple(row_operand_of<simd::access::read>(as_rows(range, 0))...);
+}
+
+/// Runs a norm with weights, of which `weights` has the extents. A statistic has one float for each
+/// row.
+template <class Rows, class Executor, class In, class Out, class Weights, class... Statistic>
 [[nodiscard]] LOWP_HOST_FN error_text norm_on(Executor const& executor, char const* name, In& in,
                                               Out& out, std::size_t columns, float eps,
                                               std::initializer_list<extent> weights,
-                                              Weight&... weight) {
-  extent const from("in", in), to("out", out);
+                                              Weights const& per_column, Statistic&... statistic) {
+  using simd::access;
+  auto const read = as_rows(in, columns);
+  auto const written = as_rows(out, columns);
+  row_extent const from("in", read, columns), to("out", written, columns);
   call_check check(name);
   check.add(check_eps(name, eps));
-  check.add(not_rows(name, from, columns));
-  for (extent const& each : weights) check.add(not_per_column(name, each, columns));
-  check.element_by_element(executor, {from, to});
-  for (extent const& each : weights) check.no_overlap(each, to);
+  check.add(not_rows(name, from));
+  for (extent const& each : weights) check.add(not_one_each(name, each, columns, "columns"));
+  check_row_by_row(check, executor, from, to);
+  for (extent const& each : weights) check.no_overlap(each, to.all());
   check.reachable(executor, weights);
+  if constexpr (sizeof...(Statistic) != 0) {
+    std::size_t i = 0;
+    extent const statistics[] = {extent(Rows::statistics[i++], statistic)...};
+    for (extent const& each : statistics) {
+      check.add(not_one_each(name, each, from.rows, "rows"));
+      check.no_overlap(from.all(), each);
+      check.no_overlap(to.all(), each);
+      for (extent const& weight : weights) check.no_overlap(weight, each);
+      check.reachable(executor, {each});
+    }
+    if (sizeof...(Statistic) > 1) check.no_overlap(statistics[0], statistics[i - 1]);
+  }
   if (check.failed()) return check.text();
-  using simd::access, simd::operand;
-  run_rows(executor, Rows{{{eps}, static_cast<float>(columns)}}, std::ranges::data(out), to.size,
-           columns, std::tuple(operand<element_of<In>, access::read>{std::ranges::data(in)}),
-           std::tuple(operand<element_of<Weight>, access::read>{std::ranges::data(weight)}...));
+  run_rows(executor, Rows{{{eps}, static_cast<float>(columns)}}, written, to,
+           std::tuple(row_operand_of<access::read>(read)), per_column,
+           std::tuple(row_operand_of<access::write>(as_rows(statistic, 1))...));
   return {};
 }
 
-template <class Executor, class In, class Weight, class Out>
+template <class Executor, class In, class Weight, class Out, class... Statistic>
 [[nodiscard]] LOWP_HOST_FN error_text rms_norm_on(Executor const& executor, In&& in,
                                                   Weight&& weight, Out&& out, std::size_t columns,
-                                                  float eps) {
+                                                  float eps, Statistic&&... statistic) {
   return norm_on<rms_norm_rows>(executor, "rms_norm", in, out, columns, eps,
-                                {extent("weight", weight)}, weight);
+                                {extent("weight", weight)}, in_every_row(weight), statistic...);
 }
-template <class Executor, class In, class Weight, class Bias, class Out>
+template <class Executor, class In, class Weight, class Bias, class Out, class... Statistic>
 [[nodiscard]] LOWP_HOST_FN error_text layer_norm_on(Executor const& executor, In&& in,
                                                     Weight&& weight, Bias&& bias, Out&& out,
-                                                    std::size_t columns, float eps) {
+                                                    std::size_t columns, float eps,
+                                                    Statistic&&... statistic) {
   return norm_on<layer_norm_rows>(executor, "layer_norm", in, out, columns, eps,
-                                  {extent("weight", weight), extent("bias", bias)}, weight, bias);
+                                  {extent("weight", weight), extent("bias", bias)},
+                                  in_every_row(weight, bias), statistic...);
 }
 
 }  // namespace lowp::detail

@@ -48,8 +48,9 @@ template <class Executor, class In, class Out>
   std::uint32_t const bits = lanes::bits(alpha);  // positive floats order as integers
   if (bits - 1 >= lanes::binary32_infinity - 1)
     return "softmax_pb_relax: alpha is " + text_of(alpha) + ", not finite and above 0";
-  return row_map_on(executor, "softmax_pb_relax", in, out, columns,
-                    pb_relax_rows<element_of<In>>{{}, alpha});
+  return row_map_on(
+      executor, "softmax_pb_relax", in, out, columns,
+      pb_relax_rows<typename decltype(as_rows(in, columns).elements)::value_type>{{}, alpha});
 }
 
 }  // namespace lowp::detail

@@ -77,13 +77,13 @@ template <class Executor, class In, class Out, class Operation>
 [[nodiscard]] LOWP_HOST_FN error_text row_map_on(Executor const& executor, char const* function,
                                                  In&& in, Out&& out, std::size_t columns,
                                                  Operation const& operation) {
-  extent const from("in", in), to("out", out);
+  auto const read = as_rows(in, columns);
+  auto const written = as_rows(out, columns);
+  row_extent const from("in", read, columns), to("out", written, columns);
   call_check check(function);
-  check.add(not_rows(function, from, columns));
-  check.element_by_element(executor, {from, to});
+  check_row_by_row(check, executor, from, to);
   if (check.failed()) return check.text();
-  run_rows(executor, operation, std::ranges::data(out), to.size, columns,
-           std::tuple(simd::operand<element_of<In>, simd::access::read>{std::ranges::data(in)}));
+  run_rows(executor, operation, written, to, std::tuple(row_operand_of<simd::access::read>(read)));
   return {};
 }
 

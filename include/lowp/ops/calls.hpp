@@ -86,7 +86,8 @@ namespace names {
   X(alpha) X(scale) X(columns) X(eps) X(mask) X(weight) X(bias) X(high) X(low) X(gate) X(up) \
   X(exponent) X(function) X(rounding) X(report) X(inverse_scale) X(gradients) X(max_norm) \
   X(model) X(updates) X(stream) X(surplus) X(rounding_or_overflow) X(rounding_overflow_or_report) \
-  X(largest_rounding_or_overflow) X(rounding_scale_rule_or_overflow)
+  X(largest_rounding_or_overflow) X(rounding_scale_rule_or_overflow) X(reciprocal_rms) \
+  X(mean_or_reciprocal_deviation)
 // clang-format on
 #define LOWP_NAME(name) struct name;
 LOWP_NAMES(LOWP_NAME)

@@ -58,6 +58,9 @@ struct kahan_layout {
 /// An update that is too small for `value` thus waits in `compensation`. The subtraction is exact.
 /// If `value` is not finite, the compensation is 0.
 ///
+/// If `value` is written from outside, the next step adds the compensation of its old value: call
+/// `resync` first.
+///
 /// The compensation itself can stall, later than a bfloat16 does; rounded stochastically it does
 /// not. C needs small values more than precision. Near 2^-6, a bfloat16 parameter has a
 /// compensation below 2^-15, far below the smallest value of float8_e4m3fn.

@@ -60,6 +60,9 @@ struct master_layout {
 /// weights are float, the copy is rounded in the caller's mode. Narrow weights are rounded in the
 /// caller's mode, and the copy from them to nearest even.
 ///
+/// If `copy` is written from outside, the next step overwrites it from `weights`: call `resync`
+/// first.
+///
 /// @tparam W  float or a narrow type
 /// @tparam C  the narrow type of the copy
 template <element W, narrow C>

@@ -157,6 +157,8 @@ struct split_layout {
 /// the master is finite. If the policy saturates, the master's range ends with the high half's. The
 /// low half of a NaN is the rest of its payload. A NaN comes back quiet and otherwise the same.
 ///
+/// If `high` is written from outside, `low` still belongs to its old value: call `resync` first.
+///
 /// @tparam H  a narrow type with IEEE specials
 /// @tparam L  std::uint16_t or std::uint8_t, a two's complement number: its unit is the master's
 ///            last bit

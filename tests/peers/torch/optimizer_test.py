@@ -5,7 +5,9 @@ the behaviour of a torch.optim.Optimizer."""
 import copy
 import ctypes
 import io
+import math
 import sys
+import warnings
 
 import torch
 from torch import nn
@@ -13,28 +15,43 @@ from torch import nn
 import lowp_torch
 
 library = ctypes.CDLL(sys.argv[1])
-F32, BF16 = torch.float32, torch.bfloat16
-NAMES = {F32: "float32", BF16: "bfloat16"}
+F32, BF16, F16 = torch.float32, torch.bfloat16, torch.float16
+NAMES = {F32: "float32", BF16: "bfloat16", F16: "float16"}
 SETTINGS = [  # storage, parameters, moments, rounding
     ("plain", F32, F32, "nearest"),
     ("plain", F32, BF16, "stochastic"),
     ("plain", BF16, BF16, "stochastic"),
+    ("plain", F16, BF16, "stochastic"),
     ("kahan", BF16, F32, "nearest"),
+    ("kahan", F16, BF16, "stochastic"),
     ("master", BF16, F32, "nearest"),
     ("master", BF16, BF16, "stochastic_fast"),
+    ("master", F16, BF16, "stochastic"),
 ]
+REMEMBERING = [setting for setting in SETTINGS if setting[0] != "plain"]
 SEED = 2**40 + 7
 
 
 class Call(ctypes.Structure):
     _fields_ = [(name, ctypes.c_void_p) for name in ("p", "g", "m", "v", "extra")] + [
         ("n", ctypes.c_size_t), ("lr", ctypes.c_double), ("weight_decay", ctypes.c_double),
-        ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("tensor", ctypes.c_uint32)]
+        ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("tensor", ctypes.c_uint32),
+        ("stalled", ctypes.c_uint64), ("applied", ctypes.c_double), ("requested", ctypes.c_double)]
 
 
 def equal_bits(a, b):
     codes = [t.detach().view(torch.uint8) for t in (a, b)]
     return a.dtype == b.dtype and torch.equal(*codes)
+
+
+def refused(function, *words):
+    """Calls a function that must raise ValueError with these words."""
+    try:
+        function()
+    except ValueError as error:
+        assert all(word in str(error) for word in words), (words, str(error))
+    else:
+        raise AssertionError(f"accepted, without {words}")
 
 
 def make_model(dtype):
@@ -52,14 +69,13 @@ def give_gradients(model, step):
 
 
 def groups_of(model):
-    return [{"params": list(model[0].parameters())},
-            {"params": [p for layer in model[2:] for p in layer.parameters()],
-             "lr": 3e-3, "weight_decay": 0.0}]
+    named = list(model.named_parameters())
+    return [{"params": named[:2]}, {"params": named[2:], "lr": 3e-3, "weight_decay": 0.0}]
 
 
-def optimizer_of(model, storage, state, rounding):
+def optimizer_of(model, storage, state, rounding, **settings):
     return lowp_torch.AdamW(groups_of(model), lr=1e-2, storage=storage, state_dtype=state,
-                            rounding=rounding, seed=SEED)
+                            rounding=rounding, seed=SEED, **settings)
 
 
 def states_of(optimizer):
@@ -81,23 +97,28 @@ def check_bits(storage, dtype, state, rounding):
     """Steps beside the library's spans, a tensor at a time, on one thread."""
     model = make_model(dtype)
     reference = copy.deepcopy(model)
-    optimizer = optimizer_of(model, storage, state, rounding)
+    optimizer = optimizer_of(model, storage, state, rounding, report=True)
     function = getattr(library, f"{storage}_{NAMES[dtype]}_{NAMES[state]}_{rounding}")
     slots = [[torch.zeros_like(p, dtype=state), torch.zeros_like(p, dtype=state),
-              p.detach().float() if storage == "master" else torch.zeros_like(p)]
+              p.detach().float() if storage == "master" else torch.zeros_like(p, dtype=BF16)]
              for p in reference.parameters()]
+    names = [name for name, _ in model.named_parameters()]
     steps = [0] * len(slots)
     for step in range(1, 6):
         give_gradients(model, step)
         optimizer.step()
         for i, (p, q) in enumerate(zip(model.parameters(), reference.parameters())):
             if p.grad is None:
+                assert names[i] not in optimizer.reports
                 continue
             steps[i] += 1
             lr, decay = (1e-2, 1e-2) if i < 2 else (3e-3, 0.0)
             tensors = [q, p.grad, *slots[i]]
-            function(ctypes.byref(Call(*[t.data_ptr() for t in tensors], q.numel(), lr, decay,
-                                       SEED, steps[i], i)))
+            call = Call(*[t.data_ptr() for t in tensors], q.numel(), lr, decay, SEED, steps[i], i)
+            function(ctypes.byref(call))
+            report = optimizer.reports[names[i]]
+            assert (report.count, report.stalled) == (q.numel(), call.stalled)
+            assert (report.applied, report.requested) == (call.applied, call.requested)
     moved = 0
     for p, q, start, (m, v, extra), n in zip(
             model.parameters(), reference.parameters(), make_model(dtype).parameters(), slots, steps):
@@ -127,10 +148,13 @@ def check_resume(storage, dtype, state, rounding):
     resumed.load_state_dict(weights)
     other = lowp_torch.AdamW(groups_of(resumed))  # the saved groups have all settings
     other.load_state_dict(saved)
-    for step in range(4, 8):
-        give_gradients(resumed, step)
-        other.step()
-    check_same(optimizer, other)
+    twin = copy.deepcopy((resumed, other))
+    for each, its in ((resumed, other), twin):
+        for step in range(4, 8):
+            give_gradients(each, step)
+            its.step()
+        check_same(optimizer, its)
+        assert not its.resyncs
 
 
 def check_threads():
@@ -232,13 +256,283 @@ def check_optimizer():
     assert equal_bits(results[0], results[1]) and equal_bits(results[0], results[2])
 
 
+def foreach_copy(p, new):
+    with torch.no_grad():
+        torch._foreach_copy_([p], [new])
+
+
+def copy_in_memory(p, new):
+    """Writes as a broadcast of another library does: PyTorch counts no version."""
+    ctypes.memmove(p.data_ptr(), new.data_ptr(), p.nbytes)
+
+
+def exchange(p, new):
+    p.data = new.clone()
+
+
+WAYS = [lambda p, new: nn.Module.load_state_dict(nn.ParameterList([p]), {"0": new}),
+        lambda p, new: p.data.copy_(new), foreach_copy, copy_in_memory, exchange]
+
+
+def given_gradient(p, seed):
+    torch.manual_seed(seed)
+    p.grad = torch.randn(p.shape).to(p.dtype)
+
+
+def value_of(optimizer, p):
+    """Returns the sum of a storage's parts, or its master."""
+    state = optimizer.state[p]
+    return state["master"] if "master" in state else p.detach().float() + state["kahan"].float()
+
+
+def steps_of(optimizer, p, count, lr):
+    for group in optimizer.param_groups:
+        group["lr"] = lr
+    for seed in range(count):
+        given_gradient(p, seed)
+        optimizer.step()
+
+
+def check_written(storage, dtype, state, rounding):
+    """Weights that come back from outside stay: in a step with lr 0, and in all that follow."""
+    for way in WAYS:
+        torch.manual_seed(5)
+        p = nn.Parameter(torch.randn(70, 100).to(dtype))
+        best = p.detach().clone()
+        optimizer = lowp_torch.AdamW([("w", p)], storage=storage, state_dtype=state,
+                                     rounding=rounding, weight_decay=0.0)
+        steps_of(optimizer, p, 50, 1e-3)
+        assert not torch.equal(p, best) and not optimizer.resyncs
+        way(p, best)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            steps_of(optimizer, p, 1, 0.0)
+            assert equal_bits(p, best)
+            assert equal_bits(value_of(optimizer, p), best.float())
+            steps_of(optimizer, p, 3, 1e-3)
+            assert optimizer.resyncs == {"w": 1}
+            way(p, best)
+            steps_of(optimizer, p, 1, 0.0)
+        assert equal_bits(p, best) and optimizer.resyncs == {"w": 2}
+        assert len(caught) == 1 and "w was written" in str(caught[0].message)
+        assert storage in str(caught[0].message) and "resync()" in str(caught[0].message)
+
+        # On request, and with a state from a file, there is no warning.
+        steps_of(optimizer, p, 3, 1e-3)
+        assert optimizer.resync() == []
+        saved = copy.deepcopy(optimizer.state_dict())
+        way(p, best)
+        assert optimizer.resync() == ["w"] and optimizer.resync() == []
+        steps_of(optimizer, p, 1, 0.0)
+        assert equal_bits(p, best) and optimizer.resyncs == {"w": 3}
+
+        # A checkpoint beside weights that are not its own.
+        other = lowp_torch.AdamW([("w", p)])
+        other.load_state_dict(saved)
+        assert other.resync() == ["w"]
+        steps_of(other, p, 1, 0.0)
+        assert equal_bits(p, best)
+
+
+def check_written_in_part(storage, dtype, state, rounding):
+    """Blocks of 256 restart; what the others know stays."""
+    torch.manual_seed(6)
+    p = nn.Parameter(torch.randn(40, 1000).to(dtype))
+    optimizer = lowp_torch.AdamW([p], storage=storage, state_dtype=state, rounding=rounding)
+    steps_of(optimizer, p, 5, 1e-3)
+    before = value_of(optimizer, p).clone()
+    mask = torch.zeros(p.shape, dtype=torch.bool)
+    mask[3, :100] = mask[39, 999] = True
+    p.data[mask] = 0.5
+    assert optimizer.resync() == ["parameter 0"]
+    after = value_of(optimizer, p)
+    assert (after[mask] == 0.5).all()
+    mask.view(-1)[2816:3328] = mask.view(-1)[39936:] = True
+    assert torch.equal(after[~mask], before[~mask]) and torch.equal(after[mask], p[mask].float())
+    assert not torch.equal(before, p.float())
+
+
+def check_first_written():
+    """A step that was refused leaves nothing that a later one could bring back."""
+    for storage in ("kahan", "master"):
+        p = nn.Parameter(torch.ones(300, dtype=BF16))
+        optimizer = lowp_torch.AdamW([p], lr=0.0, storage=storage)
+        p.grad = p.data  # shares memory
+        refused(optimizer.step, "share memory")
+        p.data.fill_(2)
+        assert optimizer.resync() == ["parameter 0"]
+        p.grad = torch.zeros(300, dtype=BF16)
+        optimizer.step()
+        assert (p == 2).all() and (value_of(optimizer, p) == 2).all()
+
+
+def check_reports():
+    """Frozen, faithful and not finite updates, by name."""
+    def stepped(lr, rounding, g=1.0, dtype=BF16, state=BF16):
+        p = nn.Parameter(torch.linspace(1, 1.9, 40000).to(dtype))
+        p.grad = torch.full_like(p, g)
+        optimizer = lowp_torch.AdamW([("layer.w", p)], lr=lr, rounding=rounding, state_dtype=state,
+                                     weight_decay=0.0, report=True)
+        optimizer.step()
+        assert list(optimizer.reports) == ["layer.w"]
+        return optimizer, optimizer.reports["layer.w"]
+
+    optimizer, frozen = stepped(1e-4, "nearest")
+    assert (frozen.count, frozen.stalled, frozen.applied_ratio) == (40000, 40000, 0)
+    assert abs(frozen.requested - 4) < 1e-2
+    _, faithful = stepped(1e-4, "stochastic")  # one in 78 moves by 2^-7
+    assert abs(faithful.applied_ratio - 1) < 0.2 and 39600 > faithful.stalled > 39400
+    _, exact = stepped(1e-3, "stochastic", dtype=F32, state=F32)
+    assert exact.stalled == 0 and abs(exact.applied_ratio - 1) < 1e-4
+    _, nothing = stepped(1e-5, "stochastic", g=0.0)
+    assert nothing.stalled == 0 and nothing.applied_ratio == 1
+    _, nan = stepped(1e-5, "stochastic", g=math.nan)
+    assert nan.nonfinite == nan.count == 40000
+    _, large = stepped(1e6, "stochastic", dtype=F16)
+    assert large.overflowed == large.count and large.nonfinite == large.count
+
+    total = sum([frozen, exact], lowp_torch.Report())
+    assert total.count == 80000 and total.stalled == 40000
+    assert total.applied_ratio == exact.applied / (frozen.requested + exact.requested)
+    optimizer.report = False
+    optimizer.step()
+    assert optimizer.reports == {}
+
+
+def orders_of(shape):
+    """Yields functions that give a tensor another order in memory."""
+    yield lambda x: x.clone()
+    yield lambda x: x.transpose(0, 1).contiguous().transpose(0, 1)
+    if len(shape) == 4:
+        yield lambda x: x.contiguous(memory_format=torch.channels_last)
+        yield lambda x: x.permute(3, 1, 0, 2).contiguous().permute(2, 1, 3, 0)
+
+
+def check_orders():
+    """Parameters, gradients and states of every dense order; a nearest step has the same values."""
+    for storage, dtype, state in [("plain", F32, F32), ("kahan", BF16, F32), ("master", BF16, F32)]:
+        for shape in [(30, 50), (6, 5, 9, 7), (1, 300), (8, 1, 3, 3)]:
+            torch.manual_seed(7)
+            start = torch.randn(shape).to(dtype)
+            gradients = [torch.randn(shape).to(dtype) for _ in range(4)]
+            results = []
+            for order in orders_of(shape):
+                for gradient_order in orders_of(shape):
+                    p = nn.Parameter(order(start.clone()))
+                    optimizer = lowp_torch.AdamW([p], lr=1e-2, storage=storage, state_dtype=state,
+                                                 rounding="nearest")
+                    for i, g in enumerate(gradients):
+                        p.grad = gradient_order(g)
+                        optimizer.step()
+                        if i == 1:  # another order in the middle of a run: masters stay
+                            p.data = gradient_order(p.data)
+                    states = [value for _, value in states_of(optimizer)
+                              if torch.is_tensor(value) and value.dtype.is_floating_point]
+                    assert all(value.stride() == p.stride() for value in states)
+                    assert not optimizer.resyncs
+                    results.append([x.contiguous() for x in (p.detach(), *states)])
+            for other in results[1:]:
+                assert all(equal_bits(x, y) for x, y in zip(results[0], other, strict=True))
+
+    # A convolution in channels_last. A resumed run may have another order: the masters stay.
+    conv = nn.Conv2d(3, 8, 3).to(dtype=BF16, memory_format=torch.channels_last)
+    optimizer = lowp_torch.AdamW(conv.named_parameters(), storage="master", rounding="stochastic")
+    for _ in range(3):
+        optimizer.zero_grad()
+        conv(torch.randn(2, 3, 9, 9, dtype=BF16).contiguous(memory_format=torch.channels_last)
+             ).square().mean().backward()
+        optimizer.step()
+    before = optimizer.state[conv.weight]["master"].clone()
+    other = nn.Conv2d(3, 8, 3).to(BF16)
+    other.load_state_dict(conv.state_dict())
+    resumed = lowp_torch.AdamW(other.named_parameters())
+    resumed.load_state_dict(optimizer.state_dict())
+    assert resumed.resync() == []
+    after = resumed.state[other.weight]["master"]
+    assert after.is_contiguous() and torch.equal(after, before) and not before.is_contiguous()
+
+    for wrong in (torch.ones(6, 4)[:, :2], torch.ones(3, 1).expand(3, 2)):
+        p = nn.Parameter(torch.ones(1))
+        p.data = wrong
+        p.grad = torch.ones_like(wrong)
+        refused(lowp_torch.AdamW([("w", p)]).step, "w, value", f"strides {list(wrong.stride())}")
+
+
+def check_compile():
+    """torch.compile of the step, and of a function around it, gives the bits of the step alone."""
+    def train(compiled):
+        model = make_model(BF16)
+        optimizer = optimizer_of(model, "master", BF16, "stochastic_fast")
+        x = torch.linspace(-1, 1, 8 * 90, dtype=BF16).reshape(8, 90)
+
+        def whole():
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = torch.compile(optimizer.step) if compiled else optimizer.step
+        whole = torch.compile(whole, backend="eager") if compiled else whole
+        for seed in range(3):
+            give_gradients(model, seed + 1)
+            step()
+            whole()
+        return optimizer
+
+    check_same(train(False), train(True))
+    torch.compiler.reset()
+
+
+def check_settings():
+    """The arguments of torch.optim.AdamW, each taken or refused by its name."""
+    def step(g, **settings):
+        p = nn.Parameter(torch.linspace(-1, 1, 500))
+        p.grad = g
+        optimizer = lowp_torch.AdamW([p], lr=1e-2, state_dtype=F32, **settings)
+        optimizer.step()
+        return p
+
+    g = torch.randn(500)
+    plain = step(g)
+    for settings in ({"fused": True}, {"fused": False}, {"foreach": True}, {"foreach": False},
+                     {"amsgrad": False, "capturable": False, "differentiable": False}):
+        assert equal_bits(step(g, **settings), plain)
+    assert equal_bits(step(-g, maximize=True), plain)
+    theirs = nn.Parameter(torch.linspace(-1, 1, 500))
+    theirs.grad = g
+    torch.optim.AdamW([theirs], lr=1e-2, maximize=True).step()
+    assert (theirs - step(g, maximize=True)).abs().max() < 1e-6
+
+    p = [nn.Parameter(torch.ones(3))]
+    for settings, words in [
+        ({"lr": -1.0}, "lr is -1"), ({"lr": math.nan}, "lr is nan"), ({"lr": math.inf}, "lr is inf"),
+        ({"lr": torch.tensor(-1.0)}, "lr is -1.0"), ({"eps": -1e-8}, "eps is -1e-08"),
+        ({"weight_decay": math.nan}, "weight_decay is nan"), ({"betas": (0.9, 1.0)}, "beta2 is 1.0"),
+        ({"betas": (-0.1, 0.9)}, "beta1 is -0.1"), ({"amsgrad": True}, "amsgrad is True"),
+        ({"capturable": True}, "capturable is True"), ({"seed": 0.5}, "seed is 0.5"),
+        ({"differentiable": True}, "differentiable is True"), ({"storage": "fp8"}, "storage is fp8"),
+        ({"rounding": "up"}, "rounding is up"), ({"state_dtype": F16}, "state_dtype is torch.float16"),
+        ({"foreach": True, "fused": True}, "fused and foreach"),
+    ]:
+        refused(lambda: lowp_torch.AdamW(p, **settings), words)
+        optimizer = lowp_torch.AdamW(p)
+        refused(lambda: optimizer.add_param_group({"params": [nn.Parameter(torch.ones(1))], **settings}),
+                words)
+        assert len(optimizer.param_groups) == 1
+    for theirs, word in [(torch.optim.AdamW(p, amsgrad=True), "amsgrad"),
+                         (torch.optim.Adam(p, weight_decay=0.1), "decoupled_weight_decay")]:
+        refused(lambda: lowp_torch.AdamW(p).load_state_dict(theirs.state_dict()), word)
+
+
 def refusal(change, **settings):
-    """Returns the error of a step after `change` of the second parameter; nothing is written."""
+    """Checks the error of a step after `change` of the second parameter; nothing is written."""
     first, second = (nn.Parameter(torch.ones(2, 3)) for _ in range(2))
     first.grad, second.grad = torch.ones(2, 3), torch.ones(2, 3)
-    second = change(second) if change else second
+    optimizer = lowp_torch.AdamW([("one", first), ("two", second)], state_dtype=F32, **settings)
+    change(second, optimizer)
     try:
-        lowp_torch.AdamW([("one", first), ("two", second)], state_dtype=F32, **settings).step()
+        optimizer.step()
     except ValueError as error:
         assert (first == 1).all()
         return str(error)
@@ -246,62 +540,64 @@ def refusal(change, **settings):
 
 
 def check_refusals():
-    def sparse(p):
+    def sparse(p, _):
         p.grad = p.grad.to_sparse()
-        return p
 
-    def other_type(dtype):
-        p = nn.Parameter(torch.ones(2, 3, dtype=dtype))
-        p.grad = torch.ones_like(p)
-        return p
-
-    def transposed(p):
-        p = nn.Parameter(torch.ones(3, 2).t())
-        p.grad = torch.ones(2, 3)
-        return p
-
-    def half_gradient(p):
+    def half_gradient(p, _):
         p.grad_dtype = None
         p.grad = torch.ones(2, 3, dtype=torch.float16)
-        return p
+
+    def late_rate(_, optimizer):
+        optimizer.param_groups[0]["lr"] = math.nan
+
+    def other_state(p, optimizer):
+        optimizer.state[p].update(step=1, exp_avg=torch.ones(2), exp_avg_sq=torch.ones(2, 3))
+
+    def nothing(*_):
+        pass
 
     for words, change, settings in [
         (["two, gradient", "layout is not strided"], sparse, {}),
-        (["two, gradient", "Half", "it must be of Float"], half_gradient, {}),
-        (["two, value", "[2, 3], strides [1, 2]", "must be contiguous"], transposed, {}),
-        (["one, value", "Float", "BFloat16"], None, {"storage": "master"}),
-        (["storage is fp8", "plain, kahan or master"], None, {"storage": "fp8"}),
-        (["rounding is up", "nearest, stochastic"], None, {"rounding": "up"}),
-        (["lr", "-1"], None, {"lr": -1}),
-        (["beta2", "1"], None, {"betas": (0.9, 1.0)}),
+        (["two, gradient", "float16", "it must be of torch.float32"], half_gradient, {}),
+        (["one, value", "float32", "it must be of torch.bfloat16"], nothing, {"storage": "master"}),
+        (["lr is nan"], late_rate, {}),
+        (["two, exp_avg: ", "sizes [2]", "must be [2, 3]"], other_state, {}),
     ]:
         text = refusal(change, **settings)
         assert all(word in text for word in words), (words, text)
-    for dtype in (torch.complex64, torch.float16, torch.float64):
-        p = other_type(dtype)
-        try:
-            lowp_torch.AdamW([("c", p)]).step()
-        except ValueError as error:
-            assert "c, value: lowp::view: a tensor of" in str(error), error
-        else:
-            raise AssertionError(dtype)
-    whole = torch.ones(10)
-    shared = [nn.Parameter(whole[:6]), nn.Parameter(whole[5:])]
-    for p in shared:
+    for p in (torch.ones(3, dtype=torch.complex64), torch.ones(3, dtype=torch.float64),
+              torch.ones(3, device="meta")):
+        p = nn.Parameter(p)
         p.grad = torch.ones_like(p)
-    try:
-        lowp_torch.AdamW(shared).step()
-    except ValueError as error:
-        assert "share memory" in str(error) and (whole == 1).all(), error
-    else:
-        raise AssertionError("shared memory")
+        refused(lowp_torch.AdamW([("c", p)]).step, "c, value: a tensor of", str(p.dtype))
+    whole = torch.ones(10)
+    for shared in ([whole[:6], whole[5:]], [whole[2:3], whole], [whole, whole[9:]]):
+        shared = [nn.Parameter(each) for each in shared]
+        for p in shared:
+            p.grad = torch.ones_like(p)
+        refused(lowp_torch.AdamW([("a", shared[0]), ("b", shared[1])]).step, "share memory", "a", "b")
+        assert (whole == 1).all()
+    p = nn.Parameter(torch.ones(4))
+    p.grad = p.data
+    refused(lowp_torch.AdamW([("a", p)]).step, "share memory")
 
 
+warnings.simplefilter("error")
 for setting in SETTINGS:
     check_bits(*setting)
     check_resume(*setting)
+for setting in REMEMBERING:
+    check_written(*setting)
+    check_written_in_part(*setting)
+check_first_written()
+check_reports()
+check_orders()
+check_settings()
 check_threads()
 check_beside_torch()
 check_continues_torch()
 check_optimizer()
 check_refusals()
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # PyTorch's own, after any graph break
+    check_compile()

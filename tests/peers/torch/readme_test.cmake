@@ -3,12 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/torch.cmake)
 python_with(python torch numpy)
-find_program(ninja ninja)
 if(NOT python)
-  return()
-endif()
-if(NOT ninja)
-  message("SKIPPED: PyTorch needs ninja to build an extension")
   return()
 endif()
 set(ENV{TORCH_EXTENSIONS_DIR} ${SCRATCH}/extensions)
@@ -21,8 +16,17 @@ file(MAKE_DIRECTORY ${SCRATCH})
 # The page's code stands beside a clone.
 file(CREATE_LINK ${ROOT} ${SCRATCH}/lowp SYMBOLIC)
 file(READ ${ROOT}/examples/torch/README.md page)
-string(REGEX MATCH "```python\n(.*)\n```\n\n`lowp_torch" program "${page}")
-file(WRITE ${SCRATCH}/program.py "${CMAKE_MATCH_1}\nassert optimizer.state[model.weight]['step'] == 10\n")
+string(REGEX MATCHALL "```python\n[^`]*```" blocks "${page}")
+list(LENGTH blocks count)
+if(NOT count EQUAL 3)
+  message(FATAL_ERROR "the page has ${count} programs, not 3")
+endif()
+list(JOIN blocks "\n" program)
+string(REGEX REPLACE "```(python)?" "" program "${program}")
+file(WRITE ${SCRATCH}/program.py "${program}
+assert optimizer.state[model.weight]['step'] == 12
+assert total.count == 1001000 and 0.5 < total.applied_ratio < 2
+")
 execute_process(COMMAND ${python} ${SCRATCH}/program.py WORKING_DIRECTORY ${SCRATCH}
                 COMMAND_ERROR_IS_FATAL ANY)
 

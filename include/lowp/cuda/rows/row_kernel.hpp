@@ -24,7 +24,7 @@
 
 namespace lowp::cuda {
 
-/// The most columns: no thread's next column exceeds 32 bits.
+/// The most columns, and the largest stride: no thread's next column exceeds 32 bits.
 inline constexpr std::uint32_t most_columns = 0x7fffffff;
 
 /// The chunks that a thread has in flight before it computes.
@@ -37,7 +37,8 @@ template <class Call, class Thread>
 class row_runner;
 
 /// A simd::row_call for the threads of a grid.
-template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns>
+template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
+          class Statistics>
 struct row_kernel_call {
   static constexpr bool has_visible =
       requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
@@ -55,6 +56,7 @@ struct row_kernel_call {
   row_operand<To> to;
   Scores scores;
   Columns per_column;
+  Statistics statistics;
   int width;  ///< widest permitted accesses
   /// True if shared memory has a whole row; else it has as much as a team takes at a time.
   bool is_cached;
@@ -74,9 +76,9 @@ struct row_kernel_call {
 
 /// The work of a team: its rows, one after another.
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
-          class Thread>
-class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, Thread> {
-  using call_type = row_kernel_call<TeamThreads, Operation, To, Scores, Columns>;
+          class Statistics, class Thread>
+class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics>, Thread> {
+  using call_type = row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics>;
   using team_type = row_team<TeamThreads, Thread>;
   using hardware = typename Thread::hardware;
   using folds = typename Operation::folds;
@@ -111,6 +113,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, T
         fold_row<0>(r, s);
       else
         fold_row<1>(r, s);
+      if (team_.thread() == 0) write_statistics(r, s, call_.statistics);
       write_row(r, s);
     }
   }
@@ -136,7 +139,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, T
     if constexpr (!folds_chunks)
       if (!is_cached()) return true;
     fold_type<0> folded;
-    row_accessors<Scores, hardware, at_once> from(call_.scores, r, call_.columns);
+    row_accessors<Scores, hardware, at_once> from(call_.scores, r);
     for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < end_;
          first += at_once * stride, offset += at_once * stride) {
       int const left = static_cast<int>(end_ - first);
@@ -193,7 +196,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, T
   template <int I>
   LOWP_FN bool fold_once(std::uint64_t r, state& s) {
     fold_type<I> folded;
-    row_accessors<Scores, hardware, 1> const from(call_.scores, r, call_.columns);
+    row_accessors<Scores, hardware, 1> const from(call_.scores, r);
     for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
          first += stride, offset += stride) {
       int const left = static_cast<int>(end_ - first);
@@ -244,10 +247,19 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns>, T
     }
   }
 
+  template <std::size_t... I, class... Statistic>
+  LOWP_FN void write_statistics(
+      [[maybe_unused]] std::uint64_t r, [[maybe_unused]] state const& s,
+      row_operands<std::index_sequence<I...>, Statistic...> const& all) const {
+    (row_accessor<Statistic, hardware, 1>(all.indexed<I, row_operand<Statistic>>::value, r)
+         .write_one(thread_, call_.operation.statistic(fold::number<static_cast<int>(I)>{}, s)),
+     ...);
+  }
+
   LOWP_FN void write_row(std::uint64_t r, state const& s) const {
-    row_accessors<Scores, hardware, 1> from(call_.scores, r, call_.columns);
-    row_accessors<Columns, hardware, 1> with(call_.per_column, 0, call_.columns);
-    row_accessor<To, hardware, 1> to(call_.to, r, call_.columns);
+    row_accessors<Scores, hardware, 1> from(call_.scores, r);
+    row_accessors<Columns, hardware, 1> with(call_.per_column, 0);
+    row_accessor<To, hardware, 1> to(call_.to, r);
     for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < call_.columns;
          first += stride, offset += stride) {
       int const count = within_chunk(static_cast<int>(call_.columns - first));

@@ -11,10 +11,12 @@
 
 namespace lowp::cuda {
 
+/// See simd::row_operand.
 template <class KernelOperand>
 struct row_operand {
   KernelOperand kernel_operand;
   void* data;
+  std::uint32_t stride;
   simd::row_repetition rows;
 };
 
@@ -28,8 +30,8 @@ class row_accessor {
   static_assert(!KernelOperand::is_random);
 
  public:
-  LOWP_FN row_accessor(row_operand<KernelOperand> const& s, std::uint64_t r, std::uint32_t columns)
-      : row_(static_cast<T*>(s.data) + s.rows.row(r) * columns),
+  LOWP_FN row_accessor(row_operand<KernelOperand> const& s, std::uint64_t r)
+      : row_(static_cast<T*>(s.data) + s.rows.row(r) * s.stride),
         accessor_(s.kernel_operand, &row_, 0) {}
 
   template <int Width, class Thread>
@@ -54,12 +56,20 @@ class row_accessor {
     accessor_.template store<Width>(thread, column, count);
   }
 
+  /// Writes a row of one element.
+  template <class Thread>
+  LOWP_FN void write_one(Thread const& thread, float value) {
+    float const x[chunk_size] = {value};
+    encode(thread, x, 0, 1);
+    store<sizeof(T)>(thread, 0, 1);
+  }
+
  private:
   void* row_;
   accessor<KernelOperand, true, Hardware, Groups> accessor_;
 };
 
-/// The operands that are read.
+/// Operands of one kind. There may be none.
 template <class Indices, class... KernelOperand>
 struct row_operands;
 template <std::size_t... I, class... KernelOperand>
@@ -71,7 +81,7 @@ struct row_operands<std::index_sequence<I...>, KernelOperand...>
   using indices = std::index_sequence<I...>;
 };
 
-/// A thread's part of a row of these operands. There may be no operand.
+/// A thread's part of a row of these operands, which are read.
 template <class Slots, class Hardware, int Groups>
 class row_accessors;
 template <std::size_t... I, class... KernelOperand, class Hardware, int Groups>
@@ -82,9 +92,8 @@ class row_accessors<row_operands<std::index_sequence<I...>, KernelOperand...>, H
   using base = indexed<J, row_accessor<S, Hardware, Groups>>;
 
  public:
-  LOWP_FN row_accessors([[maybe_unused]] kernel_operands const& s, [[maybe_unused]] std::uint64_t r,
-                        [[maybe_unused]] std::uint32_t columns)
-      : base<I, KernelOperand>{{s.indexed<I, row_operand<KernelOperand>>::value, r, columns}}... {}
+  LOWP_FN row_accessors([[maybe_unused]] kernel_operands const& s, [[maybe_unused]] std::uint64_t r)
+      : base<I, KernelOperand>{{s.indexed<I, row_operand<KernelOperand>>::value, r}}... {}
 
   template <int Width, class Thread>
   LOWP_FN void load([[maybe_unused]] int i, [[maybe_unused]] Thread const& thread,

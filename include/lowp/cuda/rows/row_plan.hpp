@@ -6,6 +6,7 @@
 #include <lowp/cuda/rows/row_kernel.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,18 +17,20 @@
 namespace lowp::cuda {
 
 template <class Operand>
-auto row_operand_of(Operand const& o) {
-  return row_operand<kernel_operand_of<Operand>>{
-      kernel_operand_for<Operand>::of(o, detail::nans::canonical), address_of(o.data), {}};
+auto kernel_operand_in_rows(Operand const& o) {
+  return kernel_operand_for<Operand>::of(o, detail::nans::canonical);
 }
-inline row_operand<byte_kernel_operand> row_operand_of(simd::byte_operand const& o) {
-  return {{}, address_of(o.data), {}};
-}
-template <class Operand>
-auto row_operand_of(simd::repeated<Operand> const& o) {
-  auto s = row_operand_of(o.operand);
-  s.rows = o.rows;
-  return s;
+inline byte_kernel_operand kernel_operand_in_rows(simd::byte_operand const&) { return {}; }
+
+template <class Operand, class Rows>
+auto row_operand_of(simd::row_operand<Operand, Rows> const& o) {
+  row_operand<decltype(kernel_operand_in_rows(o.operand))> made{
+      kernel_operand_in_rows(o.operand),
+      address_of(o.operand.data),
+      static_cast<std::uint32_t>(o.stride),
+      {}};
+  if constexpr (!std::is_same_v<Rows, simd::own_rows>) made.rows = o.rows;
+  return made;
 }
 
 template <class... KernelOperand>
@@ -42,17 +45,15 @@ auto row_operands_of(std::tuple<Operand...> const& operands) {
 
 /// Returns true if every row of an operand permits accesses of `width` bytes.
 template <class KernelOperand>
-bool permits(int width, row_operand<KernelOperand> const& s, std::size_t columns) {
+bool permits(int width, row_operand<KernelOperand> const& s) {
   using T = typename KernelOperand::type;
   return permits(width, static_cast<T const*>(s.data)) &&
-         columns * sizeof(T) % static_cast<unsigned>(access_bytes<T>(width)) == 0;
+         s.stride * sizeof(T) % static_cast<unsigned>(access_bytes<T>(width)) == 0;
 }
 template <std::size_t... I, class... KernelOperand>
 bool permits([[maybe_unused]] int width,
-             row_operands<std::index_sequence<I...>, KernelOperand...> const& kernel_operands,
-             [[maybe_unused]] std::size_t columns) {
-  return (permits(width, kernel_operands.indexed<I, row_operand<KernelOperand>>::value, columns) &&
-          ...);
+             row_operands<std::index_sequence<I...>, KernelOperand...> const& kernel_operands) {
+  return (permits(width, kernel_operands.indexed<I, row_operand<KernelOperand>>::value) && ...);
 }
 
 /// The most floats that the rows of a block of warps take: 32 KB, which any device has several
@@ -81,18 +82,22 @@ struct row_plan {
   }
 };
 
-template <class Grid, class Operation, class Out, class Scores, class Columns>
-void run_row_call(Grid& grid, simd::row_call<Operation, Out, Scores, Columns> const& call) {
-  if (call.columns > most_columns)
-    return grid.refuse("rows of " + std::to_string(call.columns) +
-                       " columns, of which a GPU's kernels take at most " +
+template <class Grid, class Operation, class Out, class Scores, class Columns, class Statistics>
+void run_row_call(Grid& grid,
+                  simd::row_call<Operation, Out, Scores, Columns, Statistics> const& call) {
+  std::size_t const stride =
+      std::apply([&](auto const&... score) { return std::max({call.out.stride, score.stride...}); },
+                 call.scores);
+  if (stride > most_columns)
+    return grid.refuse("rows that begin " + std::to_string(stride) +
+                       " elements apart: a GPU's kernels take at most " +
                        std::to_string(most_columns));
   auto const to = row_operand_of(call.out);
   auto const scores = row_operands_of(call.scores);
   auto const per_column = row_operands_of(call.per_column);
+  auto const statistics = row_operands_of(call.statistics);
   auto const is_permitted = [&](int width) {
-    return permits(width, to, call.columns) && permits(width, scores, call.columns) &&
-           permits(width, per_column, call.columns);
+    return permits(width, to) && permits(width, scores) && permits(width, per_column);
   };
   int width = widths[0];
   for (int const narrower : widths)
@@ -100,18 +105,20 @@ void run_row_call(Grid& grid, simd::row_call<Operation, Out, Scores, Columns> co
   using to_type = decltype(row_operand_of(call.out).kernel_operand);
   using scores_type = std::remove_const_t<decltype(scores)>;
   using columns_type = std::remove_const_t<decltype(per_column)>;
+  using statistics_type = std::remove_const_t<decltype(statistics)>;
   row_plan const plan = row_plan::of(call.columns, scores.size, chunks_at_once<scores_type>,
                                      grid.threads(), grid.shared_bytes());
   auto const run = [&](auto threads) {
     std::size_t const teams = grid.threads() / threads;
     grid.template run<simd::no_report>(
-        row_kernel_call<threads, Operation, to_type, scores_type, columns_type>{
+        row_kernel_call<threads, Operation, to_type, scores_type, columns_type, statistics_type>{
             .operation = call.operation,
             .rows = call.rows,
             .columns = static_cast<std::uint32_t>(call.columns),
             .to = to,
             .scores = scores,
             .per_column = per_column,
+            .statistics = statistics,
             .width = width,
             .is_cached = plan.is_cached,
             .room = static_cast<std::uint32_t>(plan.room / fold::sums),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accessors of the loop over rows. Each is at its own row, because one row of a mask may serve
-// many rows.
+// The accessors of the loop over rows. Each is at its own row, because strides differ, and one row
+// of a mask may serve many rows.
 #pragma once
 
 #include <lowp/simd/accessor.hpp>
@@ -11,21 +11,6 @@
 #include <utility>
 
 namespace lowp::simd {
-
-template <class Operand>
-struct row_operand {
-  using once = Operand;
-  LOWP_HOST_FN static Operand const& of(Operand const& o) { return o; }
-  LOWP_HOST_FN static std::size_t row(Operand const&, std::size_t r) { return r; }
-};
-template <class Operand>
-struct row_operand<repeated<Operand>> {
-  using once = Operand;
-  LOWP_HOST_FN static Operand const& of(repeated<Operand> const& o) { return o.operand; }
-  LOWP_HOST_FN static std::size_t row(repeated<Operand> const& o, std::size_t r) {
-    return o.rows.row(r);
-  }
-};
 
 template <class Isa>
 struct staging<Isa, byte_operand> {
@@ -64,22 +49,23 @@ class accessor<Isa, byte_operand, Nans> {
 template <class Isa, class Indices, class... Operand>
 class row_accessors;
 
-template <std::size_t I, class Isa, class Operand>
+template <std::size_t I, class Isa, class RowOperand>
 struct row_accessor {
-  staging<Isa, Operand> scratch;
-  accessor<Isa, Operand, nans::canonical> at;
-  std::size_t row_start = 0;
+  using operand = typename RowOperand::operand_type;
 
-  LOWP_HOST_FN row_accessor(Operand const& operand, std::size_t streamed)
-      : at(operand, streamed, static_cast<staging<Isa, Operand>&&>(scratch)) {}
+  staging<Isa, operand> scratch;
+  accessor<Isa, operand, nans::canonical> at;
+  std::size_t stride, row_start = 0;
+
+  LOWP_HOST_FN row_accessor(RowOperand const& o, std::size_t streamed)
+      : at(o.operand, streamed, static_cast<staging<Isa, operand>&&>(scratch)), stride(o.stride) {}
   row_accessor(row_accessor const&) = delete;
 };
 
 template <class Isa, std::size_t... I, class... Operand>
-class row_accessors<Isa, std::index_sequence<I...>, Operand...>
-    : row_accessor<I, Isa, typename row_operand<Operand>::once>... {
+class row_accessors<Isa, std::index_sequence<I...>, Operand...> : row_accessor<I, Isa, Operand>... {
   template <std::size_t J>
-  using once = typename row_operand<std::tuple_element_t<J, std::tuple<Operand...>>>::once;
+  using part = row_accessor<J, Isa, std::tuple_element_t<J, std::tuple<Operand...>>>;
 
  public:
   using indices = std::index_sequence<I...>;
@@ -87,11 +73,10 @@ class row_accessors<Isa, std::index_sequence<I...>, Operand...>
   // An operation may have none of these operands.
   LOWP_HOST_FN row_accessors(std::tuple<Operand...> const& operands,
                              [[maybe_unused]] std::size_t streamed)
-      : row_accessor<I, Isa, once<I>>(row_operand<Operand>::of(std::get<I>(operands)), streamed)...,
-        operands_(operands) {}
+      : part<I>(std::get<I>(operands), streamed)..., operands_(operands) {}
 
-  LOWP_HOST_FN void start([[maybe_unused]] std::size_t row, [[maybe_unused]] std::size_t columns) {
-    ((part<I>::row_start = row_operand<Operand>::row(std::get<I>(operands_), row) * columns), ...);
+  LOWP_HOST_FN void start([[maybe_unused]] std::size_t row) {
+    ((part<I>::row_start = std::get<I>(operands_).rows.row(row) * part<I>::stride), ...);
   }
   LOWP_HOST_FN void begin([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t valid) {
     (part<I>::at.template begin<false>(part<I>::row_start + from, valid), ...);
@@ -110,9 +95,6 @@ class row_accessors<Isa, std::index_sequence<I...>, Operand...>
   }
 
  private:
-  template <std::size_t J>
-  using part = row_accessor<J, Isa, once<J>>;
-
   std::tuple<Operand...> const& operands_;
 };
 

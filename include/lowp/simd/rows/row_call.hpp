@@ -21,11 +21,19 @@ struct row_repetition {
   }
 };
 
-/// An operand whose rows serve several rows each.
-template <class Operand>
-struct repeated {
+/// Each row has its own.
+struct own_rows {
+  LOWP_FN static std::size_t row(std::size_t r) { return r; }
+};
+
+/// An operand whose rows begin `stride` elements apart; one of stride 0 serves every row.
+template <class Operand, class Rows = own_rows>
+struct row_operand {
+  using operand_type = Operand;
+
   Operand operand;
-  row_repetition rows;
+  std::size_t stride;
+  [[no_unique_address]] Rows rows{};
 };
 
 /// Bytes as words; an operation tests whether they are zero.
@@ -37,14 +45,17 @@ template <class Isa, class Call>
 class row_loop;
 
 /// A call for rows first_row to first_row + rows of a matrix with `columns` columns. `operation`
-/// computes `out` from the scores and from per_column, which is the same in every row.
-template <class Operation, class Out, class Scores, class Columns>
+/// computes `out` from the scores and from per_column, which is the same in every row. It also
+/// computes the statistics, one float for each row. Each of them is a row_operand.
+template <class Operation, class Out, class Scores, class Columns = std::tuple<>,
+          class Statistics = std::tuple<>>
 struct row_call {
   Operation operation;
   std::size_t first_row, rows, columns;
   Out out;
   Scores scores;
-  Columns per_column;
+  Columns per_column{};
+  Statistics statistics{};
   std::size_t all_rows = rows;  ///< of the matrix, if a thread has some of them
 
   LOWP_HOST_FN row_call subrange(std::size_t first, std::size_t count) const {

@@ -13,6 +13,7 @@
 //                                                 from the operands of each column
 //     visible(row, columns)          optional: how many columns of a row are folded; the values of
 //                                    the others are zero
+//     statistic(fold::number<I>, state)           statistic number I of a row, if the call has it
 //
 // The values of the last fold are kept if a row is short enough, else computed again: the same
 // bits.
@@ -33,9 +34,12 @@ namespace lowp::simd {
 
 LOWP_EXACT_BEGIN
 
-template <class Isa, class Operation, class Out, class... Score, class... Column>
-class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>>> {
-  using call = row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>>;
+template <class Isa, class Operation, class Out, class... Score, class... Column,
+          class... Statistic>
+class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>,
+                             std::tuple<Statistic...>>> {
+  using call = row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>,
+                        std::tuple<Statistic...>>;
 
  public:
   LOWP_HOST_FN explicit row_loop(call const& rows) : call_(rows) {}
@@ -45,11 +49,13 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     row_accessors<Isa, std::index_sequence<0>, Out> to(written, streamed());
     row_accessors<Isa, std::index_sequence_for<Score...>, Score...> from(call_.scores, 0);
     row_accessors<Isa, std::index_sequence_for<Column...>, Column...> with(call_.per_column, 0);
+    row_accessors<Isa, std::index_sequence_for<Statistic...>, Statistic...> statistics(
+        call_.statistics, 0);
     alignas(64) float cached[most_cached];
     std::size_t const at_once = rows_at_once();
     for (std::size_t done = 0; done < rows_; done += at_once)
       run_rows(first_row_ + done, rows_ - done < at_once ? rows_ - done : at_once, to, from, with,
-               cached);
+               statistics, cached);
     to.finish();
   }
 
@@ -66,7 +72,8 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
   LOWP_HOST_FN std::size_t streamed() const {
     constexpr std::size_t alignment = 16;
-    return columns_ * sizeof(typename Out::type) % alignment == 0 ? call_.all_rows * columns_ : 0;
+    using T = typename Out::operand_type::type;
+    return call_.out.stride * sizeof(T) % alignment == 0 ? call_.all_rows * columns_ : 0;
   }
 
   /// Returns the part of a row's rest that an accessor takes at once: whole packs, or less than
@@ -92,16 +99,19 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     else
       return columns_;
   }
+  /// Returns the distance to what is fetched ahead, for each row.
+  LOWP_HOST_FN std::size_t stride() const { return std::get<0>(call_.scores).stride; }
   /// Returns the room for the values of a row, in elements.
   LOWP_HOST_FN std::size_t room() const { return (columns_ + 15) / 16 * 16; }
 
-  template <class To, class From, class With>
+  template <class To, class From, class With, class Statistics>
   LOWP_HOST_FN void run_rows(std::size_t row, std::size_t count, To& to, From& from, With& with,
-                             float* cached) const {
+                             Statistics& statistics, float* cached) const {
     typename Operation::template state<F> states[most_at_once];
     fold_rows<0>(row, count, from, states, cached);
     for (std::size_t i = 0; i < count; ++i) {
-      to.start(row + i, columns_);
+      write_statistics(row + i, statistics, states[i], std::index_sequence_for<Statistic...>{});
+      to.start(row + i);
       write_row(to, from, with, states[i], cached + i * room(), visible(row + i));
     }
   }
@@ -110,9 +120,9 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   LOWP_HOST_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
                               float* cached) const {
     // Computing with a row takes longer than the hardware looks ahead.
-    std::size_t const fetched = row + 2 * count <= first_row_ + rows_ ? count * columns_ : 0;
+    std::size_t const fetched = row + 2 * count <= first_row_ + rows_ ? count * stride() : 0;
     for (std::size_t i = 0; i < count; ++i) {
-      from.start(row + i, columns_);
+      from.start(row + i);
       fold_row<I>(from, states[i], cached + i * room(), visible(row + i), fetched);
     }
     if constexpr (I < last_fold) fold_rows<I + 1>(row, count, from, states, cached);
@@ -200,6 +210,21 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     // Values of a long row replace those of an earlier stretch.
     if (I == last_fold) value.store(cached + e % most_cached);
     return operation_.term(fold::number<I>{}, value);
+  }
+
+  template <class Statistics, class State, std::size_t... I>
+  LOWP_HOST_FN void write_statistics([[maybe_unused]] std::size_t row,
+                                     [[maybe_unused]] Statistics& statistics,
+                                     [[maybe_unused]] State const& state,
+                                     std::index_sequence<I...>) const {
+    if constexpr (sizeof...(I) != 0) {
+      statistics.start(row);
+      statistics.begin(0, 1);
+      (statistics.template get<I>().template store<false>(
+           0, operation_.statistic(fold::number<static_cast<int>(I)>{}, state)),
+       ...);
+      statistics.end(0, 1);
+    }
   }
 
   template <class To, class From, class With, class State>

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# pip installs examples/torch, and the installed optimizer steps without the checkout.
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/torch.cmake)
+python_with(python setuptools pip torch)
+if(NOT python)
+  return()
+endif()
+set(ENV{CXX} ${CXX})
+set(ENV{PYTHONDONTWRITEBYTECODE} 1)
+set(ENV{LOWP_TORCH_KINDS} bfloat16_plain_bfloat16_stochastic)
+set(pip ${python} -m pip install -q --no-build-isolation --no-deps --target ${SCRATCH}/site)
+file(REMOVE_RECURSE ${SCRATCH})
+file(GLOB before ${ROOT}/examples/torch/*)
+execute_process(COMMAND ${pip} ${ROOT}/examples/torch COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB after ${ROOT}/examples/torch/*)
+if(NOT before STREQUAL after)
+  message(SEND_ERROR "pip leaves files in the checkout:\n${after}")
+endif()
+
+set(ENV{PYTHONPATH} ${SCRATCH}/site)
+set(ENV{TORCH_EXTENSIONS_DIR} ${SCRATCH}/unused)
+file(WRITE ${SCRATCH}/program.py "
+import os
+import torch
+import lowp_torch
+def stepped(**settings):
+    p = torch.nn.Parameter(torch.ones(1000, dtype=torch.bfloat16))
+    p.grad = torch.ones_like(p)
+    lowp_torch.AdamW([p], lr=0.1, **settings).step()
+    return p
+assert lowp_torch.__file__.startswith(os.environ['PYTHONPATH'])
+assert (stepped() < 0.92).all()
+try:
+    stepped(rounding='nearest')
+except RuntimeError as error:
+    assert 'bfloat16_plain_bfloat16_nearest: see LOWP_TORCH_KINDS' in str(error), error
+else:
+    raise AssertionError('a kind that was not installed')
+assert not os.path.exists(os.environ['TORCH_EXTENSIONS_DIR'])
+")
+execute_process(COMMAND ${python} ${SCRATCH}/program.py COMMAND_ERROR_IS_FATAL ANY)
+
+set(ENV{LOWP_TORCH_KINDS} float64_plain)
+execute_process(COMMAND ${pip} ${ROOT}/examples/torch RESULT_VARIABLE status ERROR_VARIABLE error
+                OUTPUT_VARIABLE error)
+if(status EQUAL 0 OR NOT error MATCHES "no kind is float64_plain")
+  message(SEND_ERROR "a kind that is not there: ${status}, ${error}")
+endif()

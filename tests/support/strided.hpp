@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows with something between them that no one may read or write.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace lowp_test {
+
+// The rows with `between` elements of poison after each but the last.
+template <class T>
+std::vector<T> spread(const std::vector<T>& rows, std::size_t columns, std::size_t between,
+                      std::type_identity_t<T> poison) {
+  std::vector<T> all;
+  for (std::size_t first = 0; first < rows.size(); first += columns) {
+    if (first != 0) all.insert(all.end(), between, poison);
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
+    all.insert(all.end(), begin, begin + static_cast<std::ptrdiff_t>(columns));
+  }
+  return all;
+}
+
+// The rows without the poison, every bit of which must still be there.
+template <class T>
+std::vector<T> gathered(const std::vector<T>& all, std::size_t columns, std::size_t between,
+                        std::type_identity_t<T> poison) {
+  std::vector<T> rows;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i % (columns + between) < columns)
+      rows.push_back(all[i]);
+    else
+      EXPECT_EQ(std::memcmp(&all[i], &poison, sizeof poison), 0) << "element " << i;
+  }
+  return rows;
+}
+
+// Rows, each of which ends a page of its own. No one may touch the pages between them.
+template <class T>
+class rows_on_pages {
+ public:
+  rows_on_pages(std::size_t rows, std::size_t columns) : rows_(rows), columns_(columns) {
+    void* const all = mmap(nullptr, bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) throw std::bad_alloc();
+    pages_ = static_cast<unsigned char*>(all);
+    for (std::size_t r = 0; r < rows; ++r)
+      if (mprotect(pages_ + (2 * r + 1) * page_, page_, PROT_READ | PROT_WRITE) != 0)
+        throw std::bad_alloc();
+  }
+  rows_on_pages(const rows_on_pages&) = delete;
+  rows_on_pages& operator=(const rows_on_pages&) = delete;
+  ~rows_on_pages() { munmap(pages_, bytes()); }
+
+  // The elements from the first row to the last, whose rows begin `stride()` apart.
+  [[nodiscard]] std::span<T> elements() const {
+    return {row(0).data(), (rows_ - 1) * stride() + columns_};
+  }
+  [[nodiscard]] std::size_t stride() const { return 2 * page_ / sizeof(T); }
+  [[nodiscard]] std::span<T> row(std::size_t r) const {
+    return {reinterpret_cast<T*>(pages_ + (2 * r + 2) * page_) - columns_, columns_};
+  }
+
+ private:
+  [[nodiscard]] std::size_t bytes() const { return (2 * rows_ + 1) * page_; }
+
+  std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), rows_, columns_;
+  unsigned char* pages_ = nullptr;
+};
+
+}  // namespace lowp_test
