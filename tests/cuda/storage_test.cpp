@@ -84,7 +84,9 @@ TYPED_TEST(cuda_storage, resync_has_the_bits_of_the_processor) {
       auto gpu_b = b;
       simulated_grid grid(4);
       lowp::resync(kind::view(a.span(), b.span()));
-      ASSERT_EQ(lowp::detail::resync_on(on(grid), kind::view(gpu_a.span(), gpu_b.span())), "");
+      ASSERT_EQ(refusal_of<lowp::detail::resync_operation>(on(grid),
+                                                           kind::view(gpu_a.span(), gpu_b.span())),
+                "");
       EXPECT_EQ(std::memcmp(gpu_a.span().data(), a.span().data(), a.span().size_bytes()), 0);
       EXPECT_EQ(std::memcmp(gpu_b.span().data(), b.span().data(), b.span().size_bytes()), 0);
     }
