@@ -13,22 +13,19 @@
 
 namespace lowp::cuda {
 
-/// Returns true if accesses of `width` bytes may move chunks of an array. Scales, which are bytes,
-/// are moved one by one.
+/// Returns true if accesses of `width` bytes may move chunks of T at `data`.
 template <class T>
-bool permits(int width, std::span<T> array) {
-  if constexpr (std::is_same_v<T const, std::byte const>)
-    return true;
-  else
-    return reinterpret_cast<std::uintptr_t>(array.data()) %
-               static_cast<unsigned>(access_bytes<T>(width)) ==
-           0;
+bool permits(int width, T const* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<unsigned>(access_bytes<T>(width)) ==
+         0;
 }
+/// Returns true for scales, which are bytes and are moved one by one.
+inline bool permits(int, std::byte const*) { return true; }
 
 template <class... Array>
 int widest(std::tuple<Array...> const& arrays) {
   for (int const width : widths)
-    if (std::apply([&](auto... each) { return (permits(width, each) && ...); }, arrays))
+    if (std::apply([&](auto... each) { return (permits(width, each.data()) && ...); }, arrays))
       return width;
   return 1;
 }
