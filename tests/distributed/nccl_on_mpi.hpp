@@ -27,6 +27,7 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
   return answer(MPI_Comm_rank(MPI_COMM_WORLD, rank));
 }
 ncclResult_t ncclGroupStart() {
+  if (is_group) return ncclInvalidUsage;
   is_group = true;
   return ncclSuccess;
 }
@@ -57,7 +58,7 @@ ncclResult_t ncclBroadcast(const void*, void* data, size_t count, ncclDataType_t
 }
 ncclResult_t ncclAllReduce(const void*, void* data, size_t count, ncclDataType_t type,
                            ncclRedOp_t how, ncclComm_t, cudaStream_t) {
-  if (type != ncclUint32 || how != ncclMax) return ncclInvalidArgument;
+  if (type != ncclUint32 || how != ncclMax || is_group) return ncclInvalidArgument;
   return answer(MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), MPI_UINT32_T, MPI_MAX,
                               MPI_COMM_WORLD));
 }

@@ -8,7 +8,7 @@
 
 FOLDER is for its files. With WORD it plants only faults whose line has that word. It prints a line for
 each fault, and fails if one survives. CXX names the compiler, and LAUNCH what starts a program, such as
-"timeout 60 mpirun -n 4".
+"mpirun -n 4".
 
 A compiled program has all faults: the variable LOWP_FAULT says at run time which one is active. Only
 expressions and statements that run can be planted so, not constant evaluation.
@@ -22,6 +22,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -106,6 +107,16 @@ def backends_of(program):
     return ("",) if once and program not in ON_ALL else BACKENDS
 
 
+def end(ran):
+    """Ends a program that hangs. What started it, such as mpirun, may first end what it started."""
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        os.killpg(ran.pid, how)
+        try:
+            return ran.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            pass
+
+
 class Bench:
     def __init__(self, folder):
         self.folder, self.include, self.programs = folder, folder / "include", {}
@@ -155,12 +166,14 @@ class Bench:
             if fault == 0:
                 variables["LOWP_REACHED"] = self.folder / f"reached.{backend}"
                 variables["LOWP_REACHED"].unlink(missing_ok=True)
+            ran = subprocess.Popen([*self.launch, made], env=variables, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True)
             try:
-                ran = subprocess.run([*self.launch, made], env=variables, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=slowest)
+                said = ran.communicate(timeout=slowest)[0]
             except subprocess.TimeoutExpired:
+                end(ran)
                 return f"hangs{on}"
             if ran.returncode != 0:
-                failed = re.search(r"\[  FAILED  \] ([\w./]+)", ran.stdout)
+                failed = re.search(r"\[  FAILED  \] ([\w./]+)", said)
                 return f"{failed[1] if failed else f'status {ran.returncode}'}{on}"
         return ""
 

@@ -213,6 +213,20 @@ TEST(stall_watch, gives_no_verdict_before_the_least_steps) {
   for (std::uint64_t step = 1; step < 7; ++step)
     EXPECT_FALSE(watch.observe(tensor, step, 0.1, report)) << step;
   EXPECT_TRUE(watch.observe(tensor, 7, 0.1, report));
+  EXPECT_EQ(watch.tensors()[tensor].since, 7U);
+  EXPECT_EQ(watch.tensors()[tensor].silent, 7U);
+}
+
+TEST(stall_watch, measures_the_gap_again) {
+  lowp::stall_watch watch;
+  const std::size_t norm = watch.add("norm", 0.5);
+  EXPECT_EQ(refusal([&] {
+              watch.measure_again(norm, std::vector{std::numeric_limits<float>::infinity()});
+            }).find("lowp::stall_watch: norm: largest_gap is "),
+            0U);
+  EXPECT_EQ(watch.tensors()[norm].largest_gap, 0.5);
+  watch.measure_again(norm, std::vector{-256.0F, 1.0F});
+  EXPECT_EQ(watch.tensors()[norm].largest_gap, 0x1p-15);
 }
 
 }  // namespace
