@@ -28,6 +28,8 @@ class composite_accessor;
 template <class Isa, nans Nans, std::size_t... I, class Layout, class... Part>
 class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
     : part_accessor<I, accessor<Isa, Part, Nans>>... {
+  static_assert(detail::storage_layout<Layout>, "storage/layout.hpp lists what a layout has");
+
   using operand_type = composite<Layout, Part...>;
   using rounded_type = std::tuple_element_t<Layout::rounded, std::tuple<Part...>>;
 

@@ -16,6 +16,7 @@
 
 #include <lowp/format/basic_float.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
@@ -40,6 +41,16 @@ template <element... T>
 struct part_list {
   template <std::size_t I>
   using type = std::tuple_element_t<I, std::tuple<T...>>;
+};
+
+/// The members above.
+template <class L>
+concept storage_layout = requires {
+  typename L::parts;
+  { L::reads(0) } -> std::same_as<bool>;
+  { L::rounded } -> std::convertible_to<int>;
+  typename L::policy_type;
+  typename L::template codec<std::uint32_t>;
 };
 
 /// Returns the value of codes that a codec has just written.
