@@ -25,14 +25,17 @@ template <class Isa, class Operand>
 using random_batches_of = random_batches<typename Isa::registers, rounding_type<Operand>>;
 
 /// Memory for a zero-padded copy of the last batch, for a batch that bypasses the caches, and for
-/// random bits. It is not a member of the accessor: a store through a pointer to a member could
-/// change the accessor. The compiler would load its constants again for every pack.
+/// the bits of stochastic_fast. It is not a member of the accessor: a store through a pointer to a
+/// member could change the accessor. The compiler would load its constants again for every pack.
+/// Other random bits are members: g++ 12 would make a slower step of three bfloat16 with Philox.
 template <class Isa, class Operand>
 struct staging {
   alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
   struct nothing {};
-  [[no_unique_address]] std::conditional_t<Operand::is_random, random_batches_of<Isa, Operand>,
-                                           nothing> random;
+  static constexpr bool has_random =
+      Operand::is_random && std::is_same_v<rounding_type<Operand>, stochastic_fast>;
+  [[no_unique_address]] std::conditional_t<has_random, random_batches_of<Isa, Operand>, nothing>
+      random;
 };
 
 using detail::nans;
@@ -278,10 +281,9 @@ class accessor {
   };
   class maybe_random {
    public:
-    LOWP_HOST_FN maybe_random(detail::random_origin const& origin,
-                              random_batches_of<Isa, Operand>& batches)
-        : is_on_(origin.is_on), batches_(batches) {
-      batches.start(origin.source, origin.offset);
+    LOWP_HOST_FN maybe_random(detail::random_origin const& origin, auto& memory)
+        : is_on_(origin.is_on), batches_(memory) {
+      batches_.start(origin.source, origin.offset);
     }
     LOWP_HOST_FN bool is_on() const { return detail::draws_bits<rounding> || is_on_; }
     LOWP_HOST_FN void next(batch_start<registers>&& start) {
@@ -293,8 +295,13 @@ class accessor {
     LOWP_HOST_FN std::uint16_t const* at(int k) const { return bits_ + k; }
 
    private:
+    struct own_batches : random_batches_of<Isa, Operand> {
+      LOWP_HOST_FN explicit own_batches(auto const&) {}
+    };
     bool is_on_;
-    random_batches_of<Isa, Operand>& batches_;
+    std::conditional_t<staging<Isa, Operand>::has_random, random_batches_of<Isa, Operand>&,
+                       own_batches>
+        batches_;
     std::uint16_t const* bits_ = nullptr;
   };
   using random = std::conditional_t<Operand::is_random, maybe_random, no_random>;
