@@ -24,8 +24,8 @@ using rounding_type = std::remove_cv_t<decltype(Operand::rounding)>;
 template <class Isa, class Operand>
 using random_batches_of = random_batches<typename Isa::registers, rounding_type<Operand>>;
 
-/// Memory for a zero-padded copy of the last batch, for a batch that bypasses the caches, and for
-/// the bits of stochastic_fast. It is not a member of the accessor: a store through a pointer to a
+/// Memory for a zero-padded last batch, for a batch that bypasses the caches, and for bits of
+/// stochastic_fast. It is not a member of the accessor: a store through a pointer to a
 /// member could change the accessor. The compiler would load its constants again for every pack.
 /// Other random bits are members: g++ 12 would make a slower step of three bfloat16 with Philox.
 template <class Isa, class Operand>
