@@ -98,7 +98,7 @@ def casts():
     case = STOCHASTIC.format(BFLOAT16)
     yield row("float to bfloat16, stochastic", case, compiled(case, 2.5, 1.4),
               against("own nearest", NEAREST.format(BFLOAT16), 1 / 3, avx2=0.3), memory=RANDOM)
-    yield row("the same with Philox-7, `stochastic_fast`", case + "_fast",
+    yield row("the same with `stochastic_fast`", case + "_fast",
               against("own nearest", NEAREST.format(BFLOAT16), 0.45, avx2=0.45), memory=RANDOM)
     for form in ("float16", *FLOAT8):
         yield row(f"float to {form}, stochastic", STOCHASTIC.format(form),
@@ -207,7 +207,7 @@ TOPICS = (
 # By all processors: rows of the topics, what is asked of L2 and of the traffic from DRAM.
 ON_ALL = tuple((name, 0.9, (0.8, 0.5) if name.startswith("softmax") else (0.95, 0.95)) for name in (
     "float to bfloat16, nearest", "bfloat16 to float", "float to float8_e4m3fn, nearest",
-    "float to bfloat16, stochastic", "the same with Philox-7, `stochastic_fast`",
+    "float to bfloat16, stochastic", "the same with `stochastic_fast`",
     "fused_add, bfloat16 += float, nearest", "fused_add, bfloat16 += float, stochastic",
     "AdamW, bfloat16 p and g, float moments, stochastic", "the same with `update_report`",
     "softmax, bfloat16, 1024 columns", "softmax, float16, 1024 columns", "census, float to bfloat16",

@@ -135,6 +135,7 @@ conversion_report convert(model const& from, convert_options const& o, progress&
       continue;
     }
     rounding_of_tensor const how{.is_stochastic = o.is_stochastic,
+                                 .is_fast = o.is_fast,
                                  .seed = o.seed,
                                  .stream = lowp::stream_of(static_cast<std::uint32_t>(i), 0),
                                  .overflow = o.overflow};

@@ -38,7 +38,11 @@ void round_to(std::span<float const> in, std::uint64_t first, rounding_of_tensor
     std::memcpy(out.data(), in.data(), in.size_bytes());
   } else {
     auto const policy = how.overflow.value_or(lowp::default_overflow<T>);
-    if (how.is_stochastic)
+    if (how.is_fast)
+      lowp::cast(in, elements_at<T>(out),
+                 lowp::stochastic_fast{.seed = how.seed, .stream = how.stream, .offset = first},
+                 policy);
+    else if (how.is_stochastic)
       lowp::cast(in, elements_at<T>(out),
                  lowp::stochastic{.seed = how.seed, .stream = how.stream, .offset = first}, policy);
     else
@@ -54,7 +58,7 @@ void round_doubles_to(std::span<double const> in, std::uint64_t first,
     for (std::size_t i = 0; i < in.size(); ++i) to[i] = static_cast<float>(in[i]);
   } else {
     auto const policy = how.overflow.value_or(lowp::default_overflow<T>);
-    lowp::random_source const random{how.seed, how.stream};
+    lowp::random_source const random{how.seed, how.stream, 0, how.is_fast};
     for (std::size_t i = 0; i < in.size(); ++i)
       to[i] = how.is_stochastic
                   ? lowp::convert<T>(

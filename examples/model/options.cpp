@@ -80,9 +80,10 @@ void finish(convert_options& o, names const& n) {
   if (!o.what.to->type)
     throw problem(fmt::format("safetensors files have no type for {}: it can only be audited",
                               o.what.to->name));
-  o.is_stochastic = n.rounding == "stochastic";
+  o.is_fast = n.rounding == "stochastic_fast";
+  o.is_stochastic = o.is_fast || n.rounding == "stochastic";
   if (o.is_stochastic && o.what.to->name == "float32")
-    throw problem("--rounding stochastic is for formats narrower than float32");
+    throw problem("--rounding " + n.rounding + " is for formats narrower than float32");
   if (!n.overflow.empty())
     o.overflow = n.overflow == "saturate" ? lowp::overflow::saturate : lowp::overflow::infinity;
 }
@@ -125,9 +126,9 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
   add_plan(c, convert.what, n_convert, "none");
   c.add_option("OUT", convert.out, "The new file; it appears whole or not at all, and may be MODEL")
       ->required();
-  c.add_option("--rounding", n_convert.rounding, "nearest_even or stochastic")
+  c.add_option("--rounding", n_convert.rounding, "nearest_even, stochastic or stochastic_fast")
       ->capture_default_str()
-      ->check(CLI::IsMember({"nearest_even", "stochastic"}))
+      ->check(CLI::IsMember({"nearest_even", "stochastic", "stochastic_fast"}))
       ->type_name("MODE");
   c.add_option("--seed", convert.seed, "Of stochastic rounding: the same seed gives the same bits")
       ->capture_default_str()

@@ -31,6 +31,7 @@ struct convert_options {
   plan what;
   std::string out;
   bool is_stochastic = false;
+  bool is_fast = false;  ///< with the draws of stochastic_fast
   std::uint64_t seed = 1;
   std::optional<lowp::overflow> overflow;  ///< none: the format's default
 };

@@ -15,6 +15,7 @@
 /// The rounding of a tensor.
 struct rounding_of_tensor {
   bool is_stochastic = false;
+  bool is_fast = false;  ///< with the draws of stochastic_fast
   std::uint64_t seed = 0, stream = 0;
   std::optional<lowp::overflow> overflow;  ///< none: the format's default
 };

@@ -96,6 +96,9 @@ TEST_F(device_convert, at_offsets_and_streams_beyond_32_bits) {
        {std::uint64_t{1} << 32, (std::uint64_t{5} << 40) + 3, ~std::uint64_t{0} - 1000})
     expect_same_cast<lowp::float8_e4m3fn>(
         x, lowp::stochastic{.seed = ~std::uint64_t{7}, .stream = offset + 1, .offset = offset});
+  for (const std::uint64_t offset : {std::uint64_t{0}, (std::uint64_t{5} << 40) + 3})
+    expect_same_cast<lowp::float8_e4m3fn>(
+        x, lowp::stochastic_fast{.seed = ~std::uint64_t{7}, .stream = 9, .offset = offset});
 }
 
 // A format of a user's own, and an element function.

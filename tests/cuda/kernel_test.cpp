@@ -96,8 +96,11 @@ TYPED_TEST(cuda_kernel, cast_from_float_at_every_offset) {
     SCOPED_TRACE(mode.offset);
     expect_cast<float, TypeParam>(library(mode), mode, {});
   }
-  const slot_mode fast{oracle::mode::stochastic, 9, 10, 11, 7};
-  expect_cast<float, TypeParam>(lowp::stochastic_fast{9, 10, 11}, fast, {});
+  for (slot_mode mode : stochastic_modes()) {
+    mode.by = oracle::generator::keyed;
+    expect_cast<float, TypeParam>(lowp::stochastic_fast{mode.seed, mode.stream, mode.offset}, mode,
+                                  {});
+  }
 }
 
 TYPED_TEST(cuda_kernel, cast_to_float) {

@@ -28,7 +28,8 @@ struct fill_kernel {
   template <class Isa>
   LOWP_HOST_FN void body() const {
     using registers = typename Isa::registers;
-    lowp::simd::random_batches<registers> batches(source, index);
+    lowp::simd::random_batches<registers, lowp::rounding_mode> batches;
+    batches.start(source, index);
     constexpr std::size_t step = lowp::simd::batch<registers>;
     static_assert(chunk % step == 0);
     for (std::size_t i = 0; i < chunk; i += step)
@@ -84,38 +85,39 @@ struct pair_counts {
 // `lag` elements further; no draw is in two pairs then.
 struct relation {
   const char* name;
-  std::pair<lowp::random_source, lowp::random_source> (*sources)(std::uint64_t, int);
+  std::pair<lowp::random_source, lowp::random_source> (*sources)(std::uint64_t, bool);
   std::uint64_t lag = 0;
 };
 
 constexpr std::uint64_t seed = 0x243f6a8885a308d3;  // pi
-constexpr auto same = [](std::uint64_t, int rounds) {
-  const lowp::random_source s{seed, lowp::stream_of(1, 1), 0, rounds};
+constexpr auto same = [](std::uint64_t, bool is_keyed) {
+  const lowp::random_source s{seed, lowp::stream_of(1, 1), 0, is_keyed};
   return std::pair{s, s};
 };
 template <std::uint32_t A, std::uint32_t B>
-constexpr auto draws = [](std::uint64_t, int rounds) {
+constexpr auto draws = [](std::uint64_t, bool is_keyed) {
   const std::uint64_t stream = lowp::stream_of(2, 1);
-  return std::pair{lowp::random_source{seed, stream, A, rounds},
-                   lowp::random_source{seed, stream, B, rounds}};
+  return std::pair{lowp::random_source{seed, stream, A, is_keyed},
+                   lowp::random_source{seed, stream, B, is_keyed}};
 };
-constexpr auto tensors = [](std::uint64_t n, int rounds) {
+constexpr auto tensors = [](std::uint64_t n, bool is_keyed) {
   const auto tensor = static_cast<std::uint32_t>(n);
-  return std::pair{lowp::random_source{seed, lowp::stream_of(tensor, 7), 0, rounds},
-                   lowp::random_source{seed, lowp::stream_of(tensor + 1, 7), 0, rounds}};
+  return std::pair{lowp::random_source{seed, lowp::stream_of(tensor, 7), 0, is_keyed},
+                   lowp::random_source{seed, lowp::stream_of(tensor + 1, 7), 0, is_keyed}};
 };
-constexpr auto steps = [](std::uint64_t n, int rounds) {
-  return std::pair{lowp::random_source{seed, lowp::stream_of(3, n), 0, rounds},
-                   lowp::random_source{seed, lowp::stream_of(3, n + 1), 0, rounds}};
+constexpr auto steps = [](std::uint64_t n, bool is_keyed) {
+  return std::pair{lowp::random_source{seed, lowp::stream_of(3, n), 0, is_keyed},
+                   lowp::random_source{seed, lowp::stream_of(3, n + 1), 0, is_keyed}};
 };
-constexpr auto seeds = [](std::uint64_t n, int rounds) {
+constexpr auto seeds = [](std::uint64_t n, bool is_keyed) {
   const std::uint64_t stream = lowp::stream_of(4, 1);
-  return std::pair{lowp::random_source{seed, stream, 0, rounds},
-                   lowp::random_source{seed ^ std::uint64_t{1} << n % 64, stream, 0, rounds}};
+  return std::pair{lowp::random_source{seed, stream, 0, is_keyed},
+                   lowp::random_source{seed ^ std::uint64_t{1} << n % 64, stream, 0, is_keyed}};
 };
 const relation relations[]{{"the next element", same, 1},
                            {"the other half of a word", same, 4},
                            {"the next block", same, 8},
+                           {"the next group", same, 128},
                            {"draws 0 and 1", draws<0, 1>},
                            {"draws 0 and 2", draws<0, 2>},
                            {"draws 1 and 2", draws<1, 2>},
@@ -123,7 +125,7 @@ const relation relations[]{{"the next element", same, 1},
                            {"steps", steps},
                            {"seeds that differ in one bit", seeds}};
 
-pair_counts counts_of(const relation& r, int rounds) {
+pair_counts counts_of(const relation& r, bool is_keyed) {
   pair_counts all;
   std::mutex merging;
   constexpr std::size_t jobs = 32;
@@ -132,7 +134,7 @@ pair_counts counts_of(const relation& r, int rounds) {
     std::vector<std::uint16_t> a(chunk);
     std::vector<std::uint16_t> b(chunk);
     for (std::size_t n = job; n < chunks; n += jobs) {
-      const auto [first, second] = r.sources(n, rounds);
+      const auto [first, second] = r.sources(n, is_keyed);
       lowp::simd::native::run(fill_kernel{first, n * chunk, a});
       lowp::simd::native::run(fill_kernel{second, n * chunk + r.lag, b});
       for (std::size_t i = 0; i < chunk; ++i)
@@ -145,9 +147,9 @@ pair_counts counts_of(const relation& r, int rounds) {
   return all;
 }
 
-void check_pairs(int rounds) {
+void check_pairs(bool is_keyed) {
   for (const relation& r : relations) {
-    const pair_counts counts = counts_of(r, rounds);
+    const pair_counts counts = counts_of(r, is_keyed);
     const double pairs = static_cast<double>(counts.pairs);
     ASSERT_EQ(counts.pairs, chunk * chunks / (r.lag == 0 ? 1 : 2));
     constexpr double variance = (65536.0 * 65536.0 - 1) / 3;
@@ -159,8 +161,8 @@ void check_pairs(int rounds) {
   }
 }
 
-TEST(draws, of_ten_rounds_are_even_and_independent) { check_pairs(10); }
-TEST(draws, of_seven_rounds_are_even_and_independent) { check_pairs(7); }
+TEST(draws, of_blocks_are_even_and_independent) { check_pairs(false); }
+TEST(draws, of_keys_are_even_and_independent) { check_pairs(true); }
 
 // A source that is worse is found: words that are counted, and pairs that share a bit.
 TEST(draws, that_are_not_random_are_found) {

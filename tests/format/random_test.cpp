@@ -2,7 +2,12 @@
 // Philox4x32, the bits of an element, and the names of streams (A7).
 #include "oracle/philox.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
 #include <set>
+#include <vector>
 
 #include "support/support.hpp"
 
@@ -25,21 +30,6 @@ TEST(random, has_the_known_answers_of_random123) {
       (words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-// The same file: "philox4x32 7".
-TEST(random, has_the_known_answers_of_seven_rounds) {
-  constexpr std::uint32_t ones = 0xffffffff;
-  const auto seven = [](words counter, std::uint32_t key0, std::uint32_t key1) {
-    std::uint32_t word[] = {counter[0], counter[1], counter[2], counter[3]};
-    lowp::philox4x32(word, lowp::philox_keys(key0, key1), 7);
-    return words{word[0], word[1], word[2], word[3]};
-  };
-  EXPECT_EQ(seven({0, 0, 0, 0}, 0, 0), (words{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48}));
-  EXPECT_EQ(seven({ones, ones, ones, ones}, ones, ones),
-            (words{0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662}));
-  EXPECT_EQ(seven({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0),
-            (words{0x4dfccaba, 0x190a87f0, 0xc47362ba, 0xb6b5242a}));
-}
-
 TEST(random, agrees_with_the_oracle_everywhere) {
   std::mt19937 random(43);
   const auto word = [&] { return static_cast<std::uint32_t>(random()); };
@@ -57,10 +47,11 @@ TEST(random, bits_of_an_element_are_a_function_of_seed_stream_index_and_draw) {
     const std::uint64_t stream = random();
     const std::uint64_t index = random() >> (random() % 64);
     for (const std::uint32_t draw : {0U, 1U, 2U}) {
-      for (const int rounds : {7, 10}) {
-        const lowp::random_source source{seed, stream, draw, rounds};
-        ASSERT_EQ(source(index), oracle::random16(seed, stream, index, draw, rounds))
-            << index << ' ' << draw << ' ' << rounds;
+      for (const oracle::generator by : {oracle::generator::philox, oracle::generator::keyed}) {
+        const bool is_keyed = by == oracle::generator::keyed;
+        const lowp::random_source source{seed, stream, draw, is_keyed};
+        ASSERT_EQ(source(index), oracle::random16(seed, stream, index, draw, by))
+            << index << ' ' << draw << ' ' << is_keyed;
       }
     }
   }
@@ -97,8 +88,8 @@ TEST(random, stream_of_names_tensor_and_step) {
 
 // The whole range of 16 bits, evenly: chi-square of 256 buckets, whose mean is 255.
 TEST(random, bits_are_uniform) {
-  for (const int rounds : {7, 10}) {
-    const lowp::random_source source{12345, 678, 0, rounds};
+  for (const bool is_keyed : {false, true}) {
+    const lowp::random_source source{12345, 678, 0, is_keyed};
     std::array<int, 256> buckets{};
     constexpr int draws = 1 << 18;
     for (std::uint64_t i = 0; i < draws; ++i) ++buckets[source(i) >> 8];
@@ -107,9 +98,85 @@ TEST(random, bits_are_uniform) {
       const double expected = draws / 256.0;
       chi_square += (count - expected) * (count - expected) / expected;
     }
-    EXPECT_GT(chi_square, 160) << rounds;
-    EXPECT_LT(chi_square, 350) << rounds;
+    EXPECT_GT(chi_square, 160) << is_keyed;
+    EXPECT_LT(chi_square, 350) << is_keyed;
   }
+}
+
+// The proof that the draws of a group are uniform, and any three of them independent:
+// tests/proof/README.md has the mathematics. `sum_of` undoes the bijection of a place.
+class keyed_draws : public testing::Test {
+ protected:
+  using key = std::array<std::uint32_t, 4>;
+  static constexpr std::uint32_t places = 128;
+  static constexpr std::uint32_t values = 65536;
+
+  static std::uint32_t draw(const key& k, std::uint32_t place) {
+    const std::uint32_t block[] = {k[0], k[1], k[2], k[3]};
+    return lowp::detail::keyed_draw(block, place) >> 16;
+  }
+  // Every word of a key in turn is the only one, except for the last, which is in every sum.
+  static key only(unsigned word, std::uint32_t value) {
+    key k{};
+    k[word / 2] = value << (word % 2 * 16);
+    return k;
+  }
+  // The words that are in the sum of a place, as bits: the last one, and those of the place.
+  static std::uint32_t row(std::uint32_t place) { return place | 128; }
+  static unsigned rank(std::vector<std::uint32_t> rows) {
+    unsigned rank = 0;
+    for (std::uint32_t bit = 1; bit < 256; bit <<= 1) {
+      const auto pivot =
+          std::ranges::find_if(rows, [&](std::uint32_t r) { return (r & bit) != 0; });
+      if (pivot == rows.end()) continue;
+      const std::uint32_t removed = *pivot;
+      rows.erase(pivot);
+      for (std::uint32_t& r : rows) r ^= (r & bit) != 0 ? removed : 0;
+      ++rank;
+    }
+    return rank;
+  }
+};
+
+TEST_F(keyed_draws, are_bijections_of_the_sum_that_the_place_selects) {
+  std::mt19937 random(59);
+  std::vector<std::uint32_t> sum_of(values);
+  for (std::uint32_t place = 0; place < places; ++place) {
+    std::vector<bool> seen(values);
+    for (std::uint32_t sum = 0; sum < values; ++sum) {
+      const std::uint32_t r = draw(only(7, sum), place);
+      ASSERT_TRUE(r < values && !seen[r]) << place << ' ' << sum;
+      seen[r] = true;
+      sum_of[r] = sum;
+    }
+    for (unsigned word = 0; word < 8; ++word)
+      for (unsigned bit = 0; bit < 16; ++bit)
+        ASSERT_EQ(sum_of[draw(only(word, 1U << bit), place)],
+                  (row(place) >> word & 1) != 0 ? 1U << bit : 0U)
+            << place << ' ' << word << ' ' << bit;
+    for (int i = 0; i < 100; ++i) {  // the sums are linear in the key
+      const auto word = [&] { return static_cast<std::uint32_t>(random()); };
+      const key a{word(), word(), word(), word()};
+      const key b{word(), word(), word(), word()};
+      const key both{a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3]};
+      ASSERT_EQ(sum_of[draw(both, place)], sum_of[draw(a, place)] ^ sum_of[draw(b, place)]);
+    }
+  }
+}
+
+TEST_F(keyed_draws, of_three_places_are_independent) {
+  for (std::uint32_t a = 0; a < places; ++a)
+    for (std::uint32_t b = 0; b < a; ++b) {
+      ASSERT_EQ(rank({row(a), row(b)}), 2U);
+      for (std::uint32_t c = 0; c < b; ++c) ASSERT_EQ(rank({row(a), row(b), row(c)}), 3U);
+    }
+}
+
+// Three draws give the fourth one.
+TEST_F(keyed_draws, of_four_places_may_depend_on_each_other) {
+  EXPECT_EQ(rank({row(0), row(1), row(2), row(3)}), 3U);
+  EXPECT_EQ(rank({row(0), row(1), row(2), row(4)}), 4U);
+  EXPECT_EQ(rank({row(9), row(9)}), 1U);
 }
 
 // The rest of a span of more than 2^32 elements is counted in 64 bits, and wraps there.

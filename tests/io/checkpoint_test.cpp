@@ -512,6 +512,28 @@ TEST_F(checkpoint_file, with_other_scalars_is_refused_by_name) {
   EXPECT_NO_THROW(state.load(path));
 }
 
+TEST_F(checkpoint_file, of_another_generator_is_refused_by_name) {
+  lowp::stochastic_fast keyed{.seed = 1, .stream = 2, .offset = 3};
+  lowp::checkpoint state;
+  target.describe(state);
+  state.rounding("bits", keyed).save(path);
+  lowp::stochastic philox{4};
+  lowp::checkpoint other;
+  target.describe(other);
+  other.rounding("bits", philox);
+  EXPECT_TRUE(refuses(other,
+                      "scalar 'bits.generator' is 'Philox4x32-10, a key for 128 elements', not "
+                      "'Philox4x32-10'"));
+  EXPECT_EQ(philox.seed, 4U);
+  keyed = {.seed = 0};
+  state.load(path);
+  EXPECT_EQ(keyed.seed, 1U);
+  EXPECT_EQ(keyed.stream, 2U);
+  EXPECT_EQ(keyed.offset, 3U);
+  rewrite("scalar.bits.generator", nullptr);
+  EXPECT_TRUE(refuses(state, "scalar 'bits.generator' is missing"));
+}
+
 TEST_F(checkpoint_file, of_another_version_or_kind_is_refused) {
   lowp::checkpoint state;
   target.describe(state);

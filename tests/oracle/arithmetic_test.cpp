@@ -150,4 +150,23 @@ TEST(oracle_philox, the_bits_of_an_element) {
   EXPECT_EQ(stream_of(5, 0x1234567890U), 0x534567890U);
 }
 
+// Computed in Python by the text of A7b.
+TEST(oracle_philox, the_bits_of_an_element_from_its_key) {
+  const auto bits = [](std::uint64_t index) { return random16(0, 0, index, 0, generator::keyed); };
+  EXPECT_EQ(bits(0), 0x4d33U);
+  EXPECT_EQ(bits(1), 0x1218U);
+  EXPECT_EQ(bits(2), 0xf658U);
+  EXPECT_EQ(bits(3), 0xd9b6U);
+  EXPECT_EQ(bits(64), 0xd1f8U);
+  EXPECT_EQ(bits(127), 0xf3b9U);
+  EXPECT_EQ(bits(128), 0x0bf7U);
+  const auto other = [](std::uint64_t index, unsigned draw) {
+    return random16(0x299f31d0a4093822U, 0x0370734413198a2eU, index, draw, generator::keyed);
+  };
+  EXPECT_EQ(other(0, 0), 0x8906U);
+  EXPECT_EQ(other(~std::uint64_t{0}, 1), 0x795cU);
+  EXPECT_EQ(other(1000, 2), 0xae58U);
+  EXPECT_EQ(other((std::uint64_t{1} << 40) + 77, 0), 0x8709U);
+}
+
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Philox4x32 as Salmon, Moraes, Dror and Shaw describe it ("Parallel random numbers: as easy as
-// 1, 2, 3", SC11). An element takes 16 of its random bits (A7).
+// 1, 2, 3", SC11). An element takes 16 of its random bits (A7), or a block keys 128 elements (A7b).
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ namespace oracle {
 using philox_counter = std::array<std::uint32_t, 4>;
 using philox_key = std::array<std::uint32_t, 2>;
 
-constexpr philox_counter philox4x32(philox_counter x, philox_key key, int rounds = 10) {
-  for (int round = 0; round < rounds; ++round) {
+constexpr philox_counter philox4x32(philox_counter x, philox_key key) {
+  for (int round = 0; round < 10; ++round) {
     const std::uint64_t left = std::uint64_t{0xD2511F53} * x[0];
     const std::uint64_t right = std::uint64_t{0xCD9E8D57} * x[2];
     x = {static_cast<std::uint32_t>(right >> 32) ^ x[1] ^ key[0], static_cast<std::uint32_t>(right),
@@ -24,16 +24,36 @@ constexpr philox_counter philox4x32(philox_counter x, philox_key key, int rounds
   return x;
 }
 
+enum class generator : std::uint8_t { philox, keyed };
+
+// A7b. The eight words of 16 bits of a block, and the place of an element among its 128.
+constexpr std::uint32_t keyed16(const philox_counter& block, unsigned place) {
+  unsigned k[8] = {};
+  for (unsigned j = 0; j < 4; ++j) {
+    k[2 * j] = block[j] % 65536;
+    k[2 * j + 1] = block[j] / 65536;
+  }
+  unsigned h = k[7];
+  for (unsigned j = 0; j < 7; ++j)
+    if ((place >> j) % 2 == 1) h ^= k[j];
+  unsigned x = h * (place * 0x9E37U | 1U) % 65536;
+  x ^= x >> 7;
+  x = x * 0xDB2DU % 65536;
+  return x ^ (x >> 8);
+}
+
 // `index` is the element's global index, offset included. `draw` is 0 for the parameter, 1 and 2
 // for the first and second moment.
 constexpr std::uint32_t random16(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
-                                 unsigned draw, int rounds = 10) {
+                                 unsigned draw, generator by = generator::philox) {
   const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
   const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-  const std::uint64_t block = index / 8 | std::uint64_t{draw} << 61;
-  const philox_counter word = philox4x32({low(block), high(block), low(stream), high(stream)},
-                                         {low(seed), high(seed)}, rounds);
-  const std::uint64_t e = index % 8;
+  const std::uint64_t size = by == generator::keyed ? 128 : 8;
+  const std::uint64_t block = index / size | std::uint64_t{draw} << 61;
+  const philox_counter word =
+      philox4x32({low(block), high(block), low(stream), high(stream)}, {low(seed), high(seed)});
+  const std::uint64_t e = index % size;
+  if (by == generator::keyed) return keyed16(word, static_cast<unsigned>(e));
   return (word[static_cast<std::size_t>(e % 4)] >> (e < 4 ? 0 : 16)) & 0xffffU;
 }
 

@@ -17,8 +17,9 @@ namespace {
 
 using namespace lowp_test;
 
-constexpr std::size_t count = 1 << 10;
+constexpr std::size_t count = 5 << 10;  // more than the groups that have their keys at once
 
+template <class R>
 struct batches_kernel {
   lowp::random_source source;
   std::uint64_t index;
@@ -27,7 +28,8 @@ struct batches_kernel {
   template <class Isa>
   LOWP_HOST_FN void body() const {
     using registers = typename Isa::registers;
-    lowp::simd::random_batches<registers> batches(source, index);
+    lowp::simd::random_batches<registers, R> batches;
+    batches.start(source, index);
     constexpr std::size_t step = lowp::simd::batch<registers>;
     static_assert(count % step == 0);
     for (std::size_t i = 0; i < count; i += step)
@@ -39,7 +41,8 @@ template <class Isa>
 class random_batches : public on_backend<Isa> {};
 TYPED_TEST_SUITE(random_batches, backends, by_backend);
 
-TYPED_TEST(random_batches, are_philox_of_the_element_number) {
+// By the generator's own code, and by the code that learns the generator at run time.
+TYPED_TEST(random_batches, are_a_function_of_the_element_number) {
   std::vector<std::uint64_t> indices;
   for (std::uint64_t i = 0; i <= 130; ++i) indices.push_back(i);
   for (const std::uint64_t border :
@@ -52,12 +55,25 @@ TYPED_TEST(random_batches, are_philox_of_the_element_number) {
       for (const std::uint32_t draw : {0U, 1U, 2U})
         for (const std::uint64_t index : indices) {
           std::vector<std::uint16_t> bits(count);
-          const int rounds = index % 5 == 0 ? 7 : 10;
-          TypeParam::enter(batches_kernel{{seed, stream, draw, rounds}, index, bits.data()});
-          for (std::size_t i = 0; i < count; i += index < 130 ? 7 : 1)
-            ASSERT_EQ(bits[i], oracle::random16(seed, stream, index + i, draw, rounds))
-                << "seed " << seed << ", stream " << stream << ", draw " << draw << ", element "
-                << index << " + " << i;
+          for (const bool is_keyed : {false, true})
+            for (const bool is_known : {false, true}) {
+              const lowp::random_source source{seed, stream, draw, is_keyed};
+              const auto run = [&]<class R>(R) {
+                TypeParam::enter(batches_kernel<R>{source, index, bits.data()});
+              };
+              if (!is_known)
+                run(lowp::rounding_mode());
+              else if (is_keyed)
+                run(lowp::stochastic_fast{});
+              else
+                run(lowp::stochastic{});
+              for (std::size_t i = 0; i < count; i += index < 130 ? 41 : 7)
+                ASSERT_EQ(bits[i], oracle::random16(seed, stream, index + i, draw,
+                                                    is_keyed ? oracle::generator::keyed
+                                                             : oracle::generator::philox))
+                    << "seed " << seed << ", stream " << stream << ", draw " << draw << ", element "
+                    << index << " + " << i << (is_keyed ? ", keyed" : "");
+            }
         }
 }
 
@@ -70,7 +86,9 @@ struct shared_start_kernel {
   template <class Isa>
   LOWP_HOST_FN void body() const {
     using registers = typename Isa::registers;
-    lowp::simd::random_batches<registers> before(first, first_index), now(second, index);
+    lowp::simd::random_batches<registers, lowp::stochastic> before, now;
+    before.start(first, first_index);
+    now.start(second, index);
     lowp::simd::batch_start<registers> start;
     static_cast<void>(before.next(std::move(start)));
     __builtin_memcpy(out, now.next(std::move(start)), 2 * lowp::simd::batch<registers>);

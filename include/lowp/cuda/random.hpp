@@ -9,7 +9,7 @@
 
 namespace lowp::cuda {
 
-/// The bits of eight elements at any index: one Philox block, or parts of two.
+/// The bits of eight elements at any index: from one Philox block, or from two.
 class chunk_bits {
  public:
   chunk_bits() = default;
@@ -49,8 +49,14 @@ class chunk_bits {
   }
   LOWP_FN static void block(std::uint32_t (&word)[4], random_source const& source,
                             std::uint64_t index, philox_keys const& keys) {
-    std::uint64_t const counter = source.counter(index);
-    source.words(word, static_cast<std::uint32_t>(counter), counter, keys);
+    source.block(word, index, keys);
+    if (!source.is_keyed) return;
+    std::uint32_t const key[] = {word[0], word[1], word[2], word[3]};
+    auto const place =
+        static_cast<std::uint32_t>(index) % detail::group_size / chunk_size * chunk_size;
+    LOWP_UNROLL_ON_GPU
+    for (std::uint32_t k = 0; k < 4; ++k)
+      word[k] = detail::keyed_draw(key, place | k) >> 16 | detail::keyed_draw(key, place | (k + 4));
   }
 
   std::uint32_t word_[4] = {};

@@ -31,10 +31,9 @@ inline constexpr std::uint32_t philox_multiplier0 = 0xD2511F53, philox_multiplie
 
 /// Computes the rounds after the first ones.
 template <int First, class U>
-LOWP_FN constexpr void philox_rounds(U (&word)[4], philox_keys const& keys, int rounds) {
+LOWP_FN constexpr void philox_rounds(U (&word)[4], philox_keys const& keys) {
   LOWP_UNROLL
   for (int i = First; i < 10; ++i) {
-    if (i == 7 && rounds == 7) return;
     auto const product0 = lanes::mul_wide(word[0], philox_multiplier0);
     auto const product1 = lanes::mul_wide(word[2], philox_multiplier1);
     word[0] = lanes::xor3(product1.high, word[1], keys.round[i][0]);
@@ -51,16 +50,48 @@ struct philox_start {
   U word1, word3, high, low;
 };
 
+/// The elements of a group: those whose pairwise independent draws one block keys.
+inline constexpr std::uint32_t group_size = 128;
+
+/// Maps numbers of 16 bits to others, one to one. The factor depends on an element's place in its
+/// group. The bits outside `all` are zero. A vector is no argument or result by value: its calling
+/// convention depends on the unit's flags.
+template <class U>
+LOWP_FN constexpr void scatter(U& x, U const& factor, U const& all) {
+  x = x * factor;
+  x = (x ^ x >> 7) & all;
+  x = x * 0xDB2D;
+  x = (x ^ x >> 8) & all;
+}
+LOWP_FN constexpr std::uint32_t factor_of_place(std::uint32_t place) {
+  return (place * 0x9E37 | 1) & 0xffff;
+}
+
+/// Returns the draw at a place of a group, as the high half of a word. The key is a block: eight
+/// words of 16 bits, low halves first. Bits of the place select among the first seven; the last is
+/// always in the sum. See tests/proof/README.md.
+LOWP_FN constexpr std::uint32_t keyed_draw(std::uint32_t const (&key)[4], std::uint32_t place) {
+  constexpr std::uint32_t high_half = 0xffff0000;
+  std::uint32_t sum = key[3] & high_half;
+  LOWP_UNROLL
+  for (int bit = 6; bit >= 0; --bit) {  // the bits that a GPU thread's elements share come first
+    std::uint32_t const word = bit % 2 == 0 ? key[bit / 2] << 16 : key[bit / 2] & high_half;
+    sum ^= (place >> bit & 1) != 0 ? word : 0;
+  }
+  scatter(sum, factor_of_place(place), high_half);
+  return sum;
+}
+
 }  // namespace detail
 
 // The name is in parentheses, because Random123 has a macro with arguments of the same name.
 
-/// Computes 7 or 10 rounds of Philox4x32 on lanes: word[0..3] is the counter first and the random
-/// words afterwards. Seven are the fewest that pass BigCrush.
+/// Computes Philox4x32-10 on lanes: word[0..3] is the counter first and the random words
+/// afterwards.
 /// J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 template <class U>
-LOWP_FN constexpr void(philox4x32)(U (&word)[4], philox_keys const& keys, int rounds = 10) {
-  detail::philox_rounds<0>(word, keys, rounds);
+LOWP_FN constexpr void(philox4x32)(U (&word)[4], philox_keys const& keys) {
+  detail::philox_rounds<0>(word, keys);
 }
 
 /// Computes one block. Known answer: counter 0, key 0 -> 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
@@ -76,14 +107,19 @@ LOWP_FN constexpr std::uint64_t stream_of(std::uint32_t tensor, std::uint64_t st
   return std::uint64_t{tensor} << 32 | (step & 0xffffffff);
 }
 
-/// The source of one draw of 16 bits per element: seed, stream, the draw's number and Philox's
-/// rounds. Draw 0 is for the parameter, 1 and 2 for the first and second moment.
+/// The source of one draw of 16 bits per element. Draw 0 is for the parameter, 1 and 2 for the
+/// first and second moment.
 struct random_source {
   std::uint64_t seed, stream;
   std::uint32_t draw = 0;
-  int rounds = 10;
+  bool is_keyed = false;  ///< a block keys 128 elements; otherwise it holds the draws of eight
 
   static constexpr std::uint64_t elements_per_block = 8;
+
+  /// Returns an index whose block is the key of the group with element `index`.
+  LOWP_FN static constexpr std::uint64_t index_of_key(std::uint64_t index) {
+    return index / detail::group_size * elements_per_block;
+  }
 
   /// Returns words 0 and 1 of a block's counter; words 2 and 3 are the stream.
   ///
@@ -121,7 +157,7 @@ struct random_source {
     word[1] = of_2.low;
     word[2] = start.high ^ (low_half(of_uniform) ^ keys.round[2][1]);
     word[3] = start.low;
-    detail::philox_rounds<3>(word, keys, rounds);
+    detail::philox_rounds<3>(word, keys);
   }
   template <class U>
   LOWP_FN constexpr void words(U (&word)[4], U const& low, std::uint64_t counter_of_any,
@@ -129,15 +165,21 @@ struct random_source {
     words(word, start(low, keys), counter_of_any, keys);
   }
 
-  /// Returns the 16 bits of one element, from a block of four words:
+  /// Computes the block that holds the draw of an element, or its key.
+  LOWP_FN constexpr void block(std::uint32_t (&word)[4], std::uint64_t index,
+                               philox_keys const& keys) const {
+    std::uint64_t const number = counter(is_keyed ? index_of_key(index) : index);
+    words(word, low_half(number), number, keys);
+  }
+  /// Returns the draw of one element, from a key or from a block of four words:
   ///
   ///     word          0  1  2  3
   ///     low half  ->  0  1  2  3
   ///     high half ->  4  5  6  7    index % 8
   LOWP_FN constexpr std::uint32_t operator()(std::uint64_t index) const {
     std::uint32_t word[4] = {};
-    std::uint64_t const block = counter(index);
-    words(word, low_half(block), block, keys());
+    block(word, index, keys());
+    if (is_keyed) return detail::keyed_draw(word, low_half(index) % detail::group_size) >> 16;
     std::uint64_t const element = index % elements_per_block;
     return word[element % 4] >> (element < 4 ? 0 : 16) & 0xffff;
   }

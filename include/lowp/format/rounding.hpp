@@ -106,8 +106,8 @@ struct random_origin {
 
 /// Rounds away from zero with the probability that the position gives. Element i of a span takes
 /// its bits from (seed, stream, offset + i) alone. Any split of the span therefore gives the same
-/// result. `Rounds` is the number of Philox's rounds.
-template <int Rounds>
+/// result. The draws are Philox's or, if `IsKeyed`, functions of a Philox block for 128 elements.
+template <bool IsKeyed>
 struct basic_stochastic {
   std::uint64_t seed, stream = 0, offset = 0;
 
@@ -125,6 +125,9 @@ struct basic_stochastic {
   }
 
   static constexpr bool is_stochastic = true;
+  /// The name of the generator in a file.
+  static constexpr char const* generator =
+      IsKeyed ? "Philox4x32-10, a key for 128 elements" : "Philox4x32-10";
   /// Rounds the fraction first to the nearest multiple of 2^-16, half up.
   template <int B, class U, class M>
   LOWP_FN constexpr U increment(U const&, M const&, U const& random) const {
@@ -135,12 +138,12 @@ struct basic_stochastic {
   }
   LOWP_FN constexpr bool inward(bool) const { return false; }
   LOWP_FN constexpr detail::random_origin origin() const {
-    return {true, {seed, stream, 0, Rounds}, offset};
+    return {true, {seed, stream, 0, IsKeyed}, offset};
   }
 };
-using stochastic = basic_stochastic<10>;
-/// Takes other bits, for seven tenths of the work. They pass the same tests of randomness.
-using stochastic_fast = basic_stochastic<7>;
+using stochastic = basic_stochastic<false>;
+/// Takes other bits, for a fraction of the work. Each draw is uniform, and any two are independent.
+using stochastic_fast = basic_stochastic<true>;
 
 /// Rounds one value stochastically with the caller's 16 random bits. It implements StochasticB with
 /// 16 bits of the IEEE P3109 draft, report 4.0.

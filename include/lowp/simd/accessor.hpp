@@ -19,18 +19,26 @@ struct storage_of : std::type_identity<T> {};
 template <narrow T>
 struct storage_of<T> : std::type_identity<typename T::storage> {};
 
-/// Memory for a zero-padded copy of the last batch, and for a batch that bypasses the caches. It is
-/// not a member of the accessor: a store through a pointer to a member could change the accessor.
-/// The compiler would load its constants again for every pack.
+template <class Operand>
+using rounding_type = std::remove_cv_t<decltype(Operand::rounding)>;
+template <class Isa, class Operand>
+using random_batches_of = random_batches<typename Isa::registers, rounding_type<Operand>>;
+
+/// Memory for a zero-padded last batch, for a batch that bypasses the caches, and for bits of
+/// stochastic_fast. It is not a member of the accessor: a store through a pointer to a
+/// member could change the accessor. The compiler would load its constants again for every pack.
+/// Other random bits are members: g++ 12 would make a slower step of three bfloat16 with Philox.
 template <class Isa, class Operand>
 struct staging {
   alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
+  struct nothing {};
+  static constexpr bool has_random =
+      Operand::is_random && std::is_same_v<rounding_type<Operand>, stochastic_fast>;
+  [[no_unique_address]] std::conditional_t<has_random, random_batches_of<Isa, Operand>, nothing>
+      random;
 };
 
 using detail::nans;
-
-template <class Operand>
-using rounding_type = std::remove_cv_t<decltype(Operand::rounding)>;
 
 template <class Isa, class Operand, nans Nans>
 class accessor {
@@ -49,7 +57,7 @@ class accessor {
       : operand_(operand),
         staged_(staged.elements),
         streams_(may_stream && is_streamed(operand.data, size.whole * sizeof(T))),
-        random_(operand.origin()) {
+        random_(operand.origin(), staged.random) {
     if constexpr (narrow<T> && Operand::is_written) {
       results_ =
           detail::special_results_of<T::descriptor, U>(operand.rounding, operand.policy, Nans);
@@ -60,6 +68,9 @@ class accessor {
 
   /// The caller may begin several batches at once if the operand is not streamed.
   static constexpr bool may_be_uncut = !Operand::is_random && !is_rounded_when_read;
+  /// Pairs of packs take less time than single ones.
+  static constexpr bool may_be_paired =
+      may_be_uncut || is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
   LOWP_HOST_FN bool streams() const { return streams_; }
 
   template <bool Prefetches>
@@ -199,9 +210,11 @@ class accessor {
     } else {
       if constexpr (stores_in_order) {
         auto const& mode = operand_.rounding;
-        if ((is_ieee_ || !std::is_same_v<T, bfloat16>) &&
-            store_in_order<Isa, T>(to(k), first, second, mode))
-          return;
+        if (is_ieee_ || !std::is_same_v<T, bfloat16>) [[likely]] {
+          if (store_in_order<Isa, T>(to(k), first, second, random_.lanes(k),
+                                     random_.lanes(k + Isa::lanes), mode)) [[likely]]
+            return;
+        }
       } else if constexpr (has_instruction) {
         if (store_by_instruction(k, first) && store_by_instruction(k + Isa::lanes, second)) return;
       } else {
@@ -242,8 +255,12 @@ class accessor {
     return streams_ && valid * sizeof(T) % least == 0;
   }
 
-  // Streaming does not pay if random bits take longer than memory, as with narrow registers.
-  static constexpr bool may_stream = !Operand::is_read && (!Operand::is_random || Isa::lanes == 16);
+  // Streaming does not pay if random bits take longer than memory, as Philox's do in narrow
+  // registers.
+  static constexpr bool may_stream =
+      !Operand::is_read &&
+      (!Operand::is_random || Isa::lanes == 16 ||
+       (Isa::lanes == 8 && std::is_same_v<rounding_type<Operand>, stochastic_fast>));
 
   static constexpr bool stores_in_order =
       Operand::is_written && is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
@@ -258,14 +275,16 @@ class accessor {
   };
 
   struct no_random {
-    LOWP_HOST_FN explicit no_random(detail::random_origin const&) {}
+    LOWP_HOST_FN no_random(detail::random_origin const&, auto const&) {}
     LOWP_HOST_FN U lanes(int) const { return lowp::lanes::broadcast<U>(0); }
     LOWP_HOST_FN std::uint16_t const* at(int) const { return nullptr; }
   };
   class maybe_random {
    public:
-    LOWP_HOST_FN explicit maybe_random(detail::random_origin const& origin)
-        : is_on_(origin.is_on), batches_(origin.source, origin.offset) {}
+    LOWP_HOST_FN maybe_random(detail::random_origin const& origin, auto& memory)
+        : is_on_(origin.is_on), batches_(memory) {
+      batches_.start(origin.source, origin.offset);
+    }
     LOWP_HOST_FN bool is_on() const { return detail::draws_bits<rounding> || is_on_; }
     LOWP_HOST_FN void next(batch_start<registers>&& start) {
       bits_ = batches_.next(static_cast<batch_start<registers>&&>(start));
@@ -276,8 +295,13 @@ class accessor {
     LOWP_HOST_FN std::uint16_t const* at(int k) const { return bits_ + k; }
 
    private:
+    struct own_batches : random_batches_of<Isa, Operand> {
+      LOWP_HOST_FN explicit own_batches(auto const&) {}
+    };
     bool is_on_;
-    random_batches<registers> batches_;
+    std::conditional_t<staging<Isa, Operand>::has_random, random_batches_of<Isa, Operand>&,
+                       own_batches>
+        batches_;
     std::uint16_t const* bits_ = nullptr;
   };
   using random = std::conditional_t<Operand::is_random, maybe_random, no_random>;

@@ -55,31 +55,50 @@ LOWP_HOST_FN void store_words(void* to, F const& even, F const& odd, U const& ra
   __builtin_memcpy(to, &words.v, sizeof(words.v));
 }
 
-/// True if additions round numbers to T without a branch, and Isa has what narrows two packs.
+/// True if additions round most numbers to T without a branch, and Isa has what narrows two packs.
 template <class Isa, class T, class R>
 inline constexpr bool is_rounded_by_addition =
-    detail::one_of<T, bfloat16, float8_e4m3fn, float8_e5m2> && std::is_same_v<R, nearest_even> &&
+    ((detail::one_of<T, bfloat16, float8_e4m3fn, float8_e5m2> && std::is_same_v<R, nearest_even>) ||
+     (detail::one_of<T, bfloat16, float16, float8_e4m3fn, float8_e5m2> &&
+      std::is_same_v<R, stochastic_fast>)) &&
     requires(codes_of_pair<Isa, T> codes, pack<float, typename Isa::registers> x) {
       Isa::unordered(x, x);
       Isa::join(codes, lanes::bits(x), lanes::bits(x));
     };
 
 /// Rounds two packs by additions and stores them in order. Returns false, and stores nothing, if a
-/// lane is NaN or above T's largest number, less bfloat16's infinity. One test serves both packs.
-template <class Isa, class T, class F, class R>
-LOWP_HOST_FN bool store_in_order(void* to, F const& first, F const& second, R const& rounding) {
-  auto const a = lanes::bits(first), b = lanes::bits(second);
-  using U = std::remove_const_t<decltype(a)>;
+/// lane is NaN or above T's largest number, less bfloat16's infinity; or, if it draws bits, below
+/// T's least normal number, less bfloat16's. One test serves both packs.
+template <class Isa, class T, class F, class U, class R>
+LOWP_HOST_FN bool store_in_order(void* to, F const& first, F const& second, U const& first_random,
+                                 U const& second_random, R const& rounding) {
+  constexpr bool draws = detail::draws_bits<R> && !std::is_same_v<T, bfloat16>;
+  U const a = lanes::bits(first), b = lanes::bits(second);
   if constexpr (std::is_same_v<T, bfloat16>) {
     if (lanes::any(Isa::unordered(first, second))) return false;
   } else {
     constexpr auto largest = lanes::bits(float(std::numeric_limits<T>::max()));
+    constexpr auto least = lanes::bits(float(std::numeric_limits<T>::min()));
     U const larger = lanes::max(lanes::magnitude(first), lanes::magnitude(second));
-    if (lanes::any(lanes::greater(larger, lanes::broadcast<U>(largest)))) return false;
+    auto refused = lanes::greater(larger, lanes::broadcast<U>(largest));
+    if constexpr (draws) {
+      U const smaller = lanes::min(lanes::magnitude(first), lanes::magnitude(second));
+      refused = lanes::mask_or(refused, lanes::greater(lanes::broadcast<U>(least), smaller));
+    }
+    if (lanes::any(refused)) return false;
   }
+  auto const code = [&](U const& x, U const& random) {
+    if constexpr (draws) {
+      constexpr format to_format = T::descriptor;
+      U const sign = (x >> (32 - to_format.bits())) & to_format.sign_mask();
+      U const magnitude = x & (lanes::binary32_sign - 1);
+      return sign | detail::round_normal<to_format>(magnitude, magnitude, random, rounding);
+    } else {
+      return detail::encode_in_range<T::descriptor>(x, random, rounding);
+    }
+  };
   codes_of_pair<Isa, T> codes;
-  Isa::join(codes, detail::encode_in_range<T::descriptor>(a, a, rounding),
-            detail::encode_in_range<T::descriptor>(b, b, rounding));
+  Isa::join(codes, code(a, first_random), code(b, second_random));
   __builtin_memcpy(to, &codes, sizeof(codes));
   return true;
 }

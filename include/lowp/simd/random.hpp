@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16 random bits of each element, a batch at a time. Each lane computes one Philox block.
+// The 16 random bits of each element, a batch at a time. Each lane computes one Philox block: the
+// draws of eight elements, or the key of 128.
 #pragma once
 
-#include <lowp/format/random.hpp>
+#include <lowp/format/rounding.hpp>
 #include <lowp/simd/pack.hpp>
 
+#include <bit>
+#include <concepts>
 #include <cstdint>
 
 namespace lowp::simd {
@@ -139,45 +142,146 @@ LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& k
   }
 }
 
-/// Successive batches of random bits, from any element.
+/// Registers of numbers of 16 bits.
 template <class Isa>
+struct numbers_of {
+  static constexpr int lanes = 2 * Isa::lanes;
+  typedef std::uint16_t vector __attribute__((vector_size(2 * lanes)));
+};
+
+/// The lanes whose number has a bit set, for each bit.
+template <class Isa>
+inline constexpr auto lanes_with_bit = [] {
+  constexpr unsigned lanes = numbers_of<Isa>::lanes;
+  std::array<std::array<std::uint16_t, lanes>, std::countr_zero(lanes)> masks{};
+  for (unsigned bit = 0; bit < masks.size(); ++bit)
+    for (unsigned i = 0; i < lanes; ++i) masks[bit][i] = (i >> bit & 1) != 0 ? 0xffff : 0;
+  return masks;
+}();
+
+/// The factors of all places of a group.
+inline constexpr auto factors_of_places = [] {
+  std::array<std::uint16_t, detail::group_size> factors{};
+  for (std::uint32_t i = 0; i < factors.size(); ++i)
+    factors[i] = static_cast<std::uint16_t>(detail::factor_of_place(i));
+  return factors;
+}();
+
+/// Computes the draws of a group, or of the half that begins at `place`. The key has the order of
+/// random_batch: four low halves, followed by four high ones.
+template <class Isa, int Count>
+LOWP_HOST_FN void keyed_draws(std::uint16_t const* key, std::uint32_t place, std::uint16_t* bits) {
+  using V = typename numbers_of<Isa>::vector;
+  constexpr int lanes = numbers_of<Isa>::lanes, registers = Count / lanes;
+  constexpr int bits_of_lane = std::countr_zero(unsigned{lanes});
+  auto const word = [&](int j) { return key[j / 2 + j % 2 * 4]; };
+  V sum[registers];
+  Isa::broadcast(sum[0], word(7));
+  LOWP_UNROLL
+  for (int bit = 0; bit < bits_of_lane; ++bit) {
+    V word_of_bit, mask;
+    Isa::broadcast(word_of_bit, word(bit));
+    __builtin_memcpy(&mask, &lanes_with_bit<Isa>[static_cast<std::size_t>(bit)], sizeof(mask));
+    sum[0] ^= word_of_bit & mask;
+  }
+  if constexpr (Count < int{detail::group_size}) {
+    static_assert(2 * Count == detail::group_size);
+    if (place != 0) sum[0] ^= word(6);
+  }
+  constexpr int bits_of_register = std::countr_zero(unsigned{registers});
+  V words[bits_of_register];
+  LOWP_UNROLL
+  for (int bit = 0; bit < bits_of_register; ++bit)
+    Isa::broadcast(words[bit], word(bits_of_lane + bit));
+  LOWP_UNROLL
+  for (unsigned i = 1; i < registers; ++i) sum[i] = sum[i & (i - 1)] ^ words[std::countr_zero(i)];
+  LOWP_UNROLL
+  for (int i = 0; i < registers; ++i) {
+    V factor;
+    __builtin_memcpy(&factor, factors_of_places.data() + place + i * lanes, sizeof(factor));
+    detail::scatter(sum[i], factor, ~V{});
+    __builtin_memcpy(bits + i * lanes, &sum[i], sizeof(V));
+  }
+}
+
+/// Successive batches of random bits that the mode R draws, from any element.
+template <class Isa, class R>
 class random_batches {
  public:
-  LOWP_HOST_FN random_batches(random_source const& source, std::uint64_t index)
-      : source_(source),
-        keys_(source.keys()),
-        shift_(static_cast<int>(index % batch<Isa>)),
-        index_(index - shift()) {
+  LOWP_HOST_FN random_batches() {}  // a kernel that draws nothing does not pay for clear memory
+
+  LOWP_HOST_FN void start(random_source const& source, std::uint64_t index) {
+    source_ = source;
+    keys_ = source.keys();
+    shift_ = static_cast<int>(index % batch<Isa>);
+    index_ = index - static_cast<std::uint64_t>(shift_);
+    first_key_ = random_source::index_of_key(index_) + 1;
     // A call: a second copy of Philox in every kernel would take as long to compile as the kernel.
-    if (shift_ != 0) Isa::enter(first_refill{*this});
+    if (shift_ != 0) Isa::enter(refill_call{*this});
   }
 
   /// Returns the bits of the next batch<Isa> elements. `start` is that of another operand, or new.
   LOWP_HOST_FN std::uint16_t const* next(batch_start<Isa>&& start = {}) {
     if (shift_ != 0) __builtin_memcpy(bits_, bits_ + batch<Isa>, sizeof(bits_) / 2);
-    refill(start);
+    if constexpr (is_always_keyed)
+      refill_from_keys();
+    else if (is_never_keyed || !source_.is_keyed)
+      refill(start);
+    else
+      Isa::enter(refill_call{*this});
     return bits_ + (shift_ != 0 ? shift_ : batch<Isa>);
   }
 
  private:
-  struct first_refill {
+  static constexpr bool is_always_keyed = std::same_as<R, stochastic_fast>;
+  static constexpr bool is_never_keyed = std::same_as<R, stochastic>;
+
+  struct refill_call {
+    random_batches& batches;
+    template <class>
+    LOWP_HOST_FN void body() const {
+      if constexpr (!is_never_keyed)
+        if (is_always_keyed || batches.source_.is_keyed) return batches.refill_from_keys();
+      if constexpr (!is_always_keyed) {
+        batch_start<Isa> start;
+        batches.refill(start);
+      }
+    }
+  };
+  struct make_keys_call {
     random_batches& batches;
     template <class>
     LOWP_HOST_FN void body() const {
       batch_start<Isa> start;
-      batches.refill(start);
+      random_batch<Isa>(batches.source_, batches.keys_, batches.first_key_, start,
+                        batches.group_keys_);
     }
   };
-  LOWP_HOST_FN std::uint64_t shift() const { return static_cast<std::uint64_t>(shift_); }
   LOWP_HOST_FN void refill(batch_start<Isa>& start) {
     random_batch<Isa>(source_, keys_, index_, start, bits_ + batch<Isa>);
     index_ += batch<Isa>;
   }
+  LOWP_HOST_FN void refill_from_keys() {
+    constexpr int group = static_cast<int>(detail::group_size), all = batch<Isa>;
+    constexpr int count = all < group ? all : group;
+    std::uint64_t const key = random_source::index_of_key(index_);
+    if (key - first_key_ >= batch<Isa>) {
+      first_key_ = key - key % batch<Isa>;
+      Isa::enter(make_keys_call{*this});
+    }
+    for (int i = 0; i < all; i += count)
+      keyed_draws<Isa, count>(group_keys_ + key % batch<Isa> + i / 16,
+                              static_cast<std::uint32_t>(index_) % detail::group_size,
+                              bits_ + all + i);
+    index_ += batch<Isa>;
+  }
 
-  random_source source_;
-  philox_keys keys_;
+  random_source source_{0, 0};
+  philox_keys keys_{0, 0};
   int shift_;
-  std::uint64_t index_;  // the first element not in the second half
+  std::uint64_t index_;      // the first element not in the second half
+  std::uint64_t first_key_;  // the index of the first of the groups' keys
+  alignas(64) std::uint16_t group_keys_[is_never_keyed ? 1 : batch<Isa>];
   alignas(64) std::uint16_t bits_[2 * batch<Isa>];
 };
 

@@ -100,12 +100,13 @@ struct element_call {
       }
       auto const left = static_cast<int>(valid);
       constexpr std::index_sequence_for<Accessor...> each;
+      constexpr bool is_paired = may_be_paired<std::remove_cvref_t<Accessor>...>;
       constexpr bool is_of_words = has_words<std::remove_cvref_t<Accessor>...>;
       int k = 0;
       [[maybe_unused]] int const pairs = left - left % (2 * Isa::lanes);
       if constexpr (is_of_words)
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, true>(function, k, each, accessors...);
-      if constexpr (is_short) {
+      if constexpr (is_paired) {
         LOWP_UNROLL_BY_TWO
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, each, accessors...);
       }
@@ -186,6 +187,13 @@ struct element_call {
       return false;
   }();
   static constexpr std::size_t uncut = 1 << 16;
+  template <class... Accessor>
+  static constexpr bool may_be_paired = [] {
+    if constexpr (!is_reported && sizeof...(Accessor) == 2 && (element_operand<Operand> && ...))
+      return (Accessor::may_be_paired && ...);
+    else
+      return false;
+  }();
   // Pairs of words have their elements in another order than a report's sums. They pay beside
   // random bits.
   template <class... Accessor>

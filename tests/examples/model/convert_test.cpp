@@ -53,6 +53,7 @@ struct way {
   oracle::mode mode;
   std::optional<oracle::policy> policy;
   std::uint64_t seed;
+  oracle::generator by = oracle::generator::philox;
 };
 
 template <class T>
@@ -60,9 +61,9 @@ std::vector<std::uint32_t> expected(const oracle::facts& to, const std::vector<T
                                     const way& how, std::uint32_t tensor) {
   std::vector<std::uint32_t> codes;
   for (std::size_t i = 0; i < values.size(); ++i)
-    codes.push_back(oracle::encode(to, oracle::from(values[i]), how.mode,
-                                   how.policy.value_or(oracle::default_policy(to)),
-                                   oracle::random16(how.seed, oracle::stream_of(tensor, 0), i, 0)));
+    codes.push_back(oracle::encode(
+        to, oracle::from(values[i]), how.mode, how.policy.value_or(oracle::default_policy(to)),
+        oracle::random16(how.seed, oracle::stream_of(tensor, 0), i, 0, how.by)));
   return codes;
 }
 
@@ -84,6 +85,11 @@ TEST_F(convert, rounds_as_the_oracle_does) {
        {},
        ~std::uint64_t{0}},
       {{"--rounding", "stochastic"}, oracle::mode::stochastic, {}, 1},
+      {{"--rounding", "stochastic_fast"},
+       oracle::mode::stochastic,
+       {},
+       1,
+       oracle::generator::keyed},
       {{"--overflow", "saturate"}, oracle::mode::nearest_even, oracle::policy::saturate, 1},
       {{"--overflow", "infinity"}, oracle::mode::nearest_even, oracle::policy::infinity, 1}};
   for (const auto& [to, type] : stored_formats) {

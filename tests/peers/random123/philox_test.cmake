@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Philox of seven and ten rounds against the package Random123.
+# Philox4x32-10 against the package Random123.
 cmake_minimum_required(VERSION 3.25)
 
 file(WRITE ${SCRATCH}/has_random123.cpp "#include <Random123/philox.h>\n")

@@ -60,7 +60,8 @@ void note_packs(fingerprint& f) {
                                  upward{},
                                  downward{},
                                  to_odd{},
-                                 stochastic{.seed = 5, .stream = 6, .offset = 7}};
+                                 stochastic{.seed = 5, .stream = 6, .offset = 7},
+                                 stochastic_fast{.seed = 5, .stream = 6, .offset = 7}};
   update_report report;
   for (const rounding_mode& mode : modes) {
     std::vector<T> p = codes<T>(8);
@@ -281,6 +282,7 @@ inline flags_test::conformance_result conformance() {
   note_tour(f);
 #endif
   note_bfloat16(f, stochastic{.seed = 20, .stream = 21, .offset = 22});
+  note_bfloat16(f, stochastic_fast{.seed = 20, .stream = 21, .offset = 22});
   note_optimizers(f);
   note_quotients(f);
   note_refusals(f);

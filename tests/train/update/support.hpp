@@ -112,7 +112,7 @@ struct slot_mode {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
   std::uint64_t offset = 0;
-  int rounds = 10;
+  oracle::generator by = oracle::generator::philox;
 
   [[nodiscard]] lowp::rounding_mode library() const {
     switch (mode) {
@@ -131,7 +131,8 @@ struct slot_mode {
       case oracle::mode::stochastic:
         break;
     }
-    if (rounds == 7) return lowp::stochastic_fast{.seed = seed, .stream = stream, .offset = offset};
+    if (by == oracle::generator::keyed)
+      return lowp::stochastic_fast{.seed = seed, .stream = stream, .offset = offset};
     return lowp::stochastic{.seed = seed, .stream = stream, .offset = offset};
   }
   // A7: an update has its step in the low half of the stream.
@@ -141,9 +142,8 @@ struct slot_mode {
     return s;
   }
   [[nodiscard]] std::uint32_t random(std::size_t i, unsigned draw) const {
-    return mode == oracle::mode::stochastic
-               ? oracle::random16(seed, stream, offset + i, draw, rounds)
-               : 0;
+    return mode == oracle::mode::stochastic ? oracle::random16(seed, stream, offset + i, draw, by)
+                                            : 0;
   }
 };
 struct slot_modes {
@@ -238,6 +238,12 @@ void for_each_rounding(Fn&& fn) {
   const slot_mode mode{oracle::mode::stochastic, 0x123456789abcdef0, 0xfedcba9876543210, 12345};
   fn(lowp::stochastic{mode.seed, mode.stream, mode.offset}, slot_modes{mode, mode, mode},
      "stochastic");
+  if constexpr (Which == modes::all) {
+    slot_mode keyed = mode;
+    keyed.by = oracle::generator::keyed;
+    fn(lowp::stochastic_fast{mode.seed, mode.stream, mode.offset}, slot_modes{keyed, keyed, keyed},
+       "stochastic_fast");
+  }
 }
 
 // A different mode, seed, stream and offset for each slot.
@@ -246,7 +252,8 @@ inline slot_modes random_modes(std::mt19937_64& random) {
     const auto mode = oracle_test::modes[random() % oracle_test::modes.size()];
     const bool wraps = random() % 4 == 0;  // past 2^64 on the way
     return slot_mode{random() % 2 == 0 ? mode : oracle::mode::stochastic, random(), random(),
-                     wraps ? 0 - random() % 200 : random(), random() % 2 == 0 ? 7 : 10};
+                     wraps ? 0 - random() % 200 : random(),
+                     random() % 2 == 0 ? oracle::generator::keyed : oracle::generator::philox};
   };
   return {one(), one(), one()};
 }

@@ -126,6 +126,16 @@ class checkpoint {
          }});
     return *this;
   }
+  /// Adds the numbers of a stochastic mode, and the name of its generator: another generator would
+  /// continue with other bits, so `load` refuses its file.
+  template <detail::draws_bits R>
+  checkpoint& rounding(std::string const& name, R& mode) {
+    state_.add(name + ".generator", {nullptr, [](void const*) { return std::string(R::generator); },
+                                     [](std::string_view, void*) { return true; }, R::generator});
+    return scalar(name + ".seed", mode.seed)
+        .scalar(name + ".stream", mode.stream)
+        .scalar(name + ".offset", mode.offset);
+  }
   /// Adds a loss_scaler, without its record of the last overflow.
   template <detail::scales_loss S>
   checkpoint& scaler(std::string const& name, S& s) {
@@ -160,8 +170,8 @@ class checkpoint {
   /// Loads all that was added.
   /// @throws std::runtime_error  naming the tensor or scalar: the file is not a safetensors file,
   ///         not a checkpoint or of another version; something is missing, unknown, or of another
-  ///         shape, type or format. Then nothing has been written. It also throws if reading fails
-  ///         later, as when a disk fails. Then some tensors have been written.
+  ///         shape, type, format or generator. Then nothing has been written. It also throws if
+  ///         reading fails later, as when a disk fails. Then some tensors have been written.
   void load(std::string const& path) const { state_.load(path); }
 
  private:

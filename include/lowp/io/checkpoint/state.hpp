@@ -82,6 +82,7 @@ class checkpoint_state {
     void* value;
     std::string (*text)(void const*);
     bool (*parse)(std::string_view, void*);  ///< into null: only checks
+    char const* only = nullptr;              ///< the only text that a file may have
   };
 
   void add(std::string const& name, tensor t) {
@@ -196,6 +197,8 @@ class checkpoint_state {
     for (auto const& [name, wanted] : scalars_) {
       std::string const* const text = text_of(file, scalar_key, name);
       if (text == nullptr) return "scalar " + shown(name) + " is missing";
+      if (wanted.only != nullptr && *text != wanted.only)
+        return "scalar " + shown(name) + " is " + shown(*text) + ", not " + shown(wanted.only);
       if (!wanted.parse(*text, nullptr))
         return "scalar " + shown(name) + " is " + shown(*text) + ", which its type cannot hold";
     }

@@ -121,7 +121,11 @@ struct avx2 : vector_masks<avx2> {
       __builtin_memcpy(&eight, &from, 8);
       asm("vmovq %1, %x0\n\tvpmovzxbd %x0, %0" : "=x"(r) : "r"(eight));
     } else if constexpr (from_size == 2 && to_size == 4) {
+#if defined(__clang__)  // it would store a register that an assembly may read from memory
       asm("vpmovzxwd %1, %0" : "=x"(r) : "x"(from));
+#else
+      asm("vpmovzxwd %1, %0" : "=x"(r) : "xm"(from));
+#endif
     } else if constexpr (from_size == 4 && to_size < 4) {  // codes below 2^16: none saturates
       typedef std::uint16_t half __attribute__((vector_size(16)));
       half low;
