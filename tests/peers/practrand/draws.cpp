@@ -34,7 +34,7 @@ struct fill_kernel {
 
 void fill(draws& out, std::uint64_t seed, std::uint64_t stream, std::uint32_t draw,
           std::uint64_t index) {
-  lowp::simd::on_backend(fill_kernel{{seed, stream, draw, true}, index, out});
+  lowp::simd::native::run(fill_kernel{{seed, stream, draw, true}, index, out});
 }
 
 constexpr std::size_t few = 1024, many = 1 << 16;
