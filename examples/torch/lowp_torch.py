@@ -21,6 +21,9 @@ _STORAGES = {  # name: dtypes of the parameter, dtype of the tensor beside it
     "master": ((torch.bfloat16, torch.float16), torch.float32),
 }
 _ROUNDINGS = ("nearest", "stochastic", "stochastic_fast")
+# The generators of random bits, by their names in a checkpoint of lowp.
+_GENERATORS = {"stochastic": "Philox4x32-10",
+               "stochastic_fast": "Philox4x32-10, a key for 128 elements"}
 _BLOCK = 256  # parameters that share a fingerprint
 
 
@@ -146,6 +149,16 @@ def _check_group(group):
         raise ValueError("decoupled_weight_decay is False: this is a state of Adam, not of AdamW")
 
 
+def _check_generator(group):
+    """Raises ValueError for a saved group whose random bits came from another generator."""
+    ours = _GENERATORS.get(group.get("rounding"))  # none to nearest, or of torch.optim.AdamW
+    # A group without a name is older. Its "stochastic" drew the same bits.
+    theirs = group.get("generator", "Philox4x32-7" if group.get("rounding") == "stochastic_fast" else ours)
+    if ours is not None and theirs != ours:
+        raise ValueError(f"the state drew its random bits with {theirs}; now {group['rounding']} draws "
+                         f"them with {ours}")
+
+
 class AdamW(torch.optim.Optimizer):
     """A drop-in for torch.optim.AdamW. It steps parameters in place, each tensor in one pass.
 
@@ -155,7 +168,8 @@ class AdamW(torch.optim.Optimizer):
                      "kahan": of bfloat16 or float16, with a compensation of bfloat16;
                      "master": of bfloat16 or float16, a copy of float32 weights in the state
         state_dtype  torch.float32 or torch.bfloat16: the type of both moments
-        rounding     "stochastic", "nearest", or "stochastic_fast": other bits for less work
+        rounding     "stochastic": Philox's bits; "stochastic_fast": pairwise independent ones, for a
+                     fraction of the work; or "nearest"
         seed         of the random bits. They also depend on the parameter's index, its step and the
                      element's place in memory. state_dict() is all that a run needs to resume
         maximize     steps along the gradient, not against it
@@ -323,10 +337,21 @@ class AdamW(torch.optim.Optimizer):
                 group.setdefault(name, value)
             _check_group(group)
 
+    def state_dict(self):
+        """Returns PyTorch's state with the name of each group's generator of random bits."""
+        state = super().state_dict()
+        for group in state["param_groups"]:
+            if group["rounding"] in _GENERATORS:
+                group["generator"] = _GENERATORS[group["rounding"]]
+            else:
+                group.pop("generator", None)
+        return state
+
     def load_state_dict(self, state_dict):
         """Loads a state with its own types: PyTorch gives all of it the parameter's."""
         for group in state_dict["param_groups"]:
             _check_group({**self.defaults, **group})
+            _check_generator(group)
         super().load_state_dict(state_dict)
         saved = (i for group in state_dict["param_groups"] for i in group["params"])
         params = (p for group in self.param_groups for p in group["params"])

@@ -524,6 +524,19 @@ def check_settings():
                          (torch.optim.Adam(p, weight_decay=0.1), "decoupled_weight_decay")]:
         refused(lambda: lowp_torch.AdamW(p).load_state_dict(theirs.state_dict()), word)
 
+    # A state names its generator. Those of stochastic_fast without a name drew with another one.
+    for rounding, is_old_refused in [("stochastic", False), ("stochastic_fast", True)]:
+        saved = lowp_torch.AdamW(p, rounding=rounding).state_dict()
+        lowp_torch.AdamW(p).load_state_dict(saved)
+        saved["param_groups"][0].pop("generator", None)
+        if is_old_refused:
+            refused(lambda: lowp_torch.AdamW(p).load_state_dict(saved), "Philox4x32-7", "stochastic_fast")
+        else:
+            lowp_torch.AdamW(p).load_state_dict(saved)
+        saved["param_groups"][0]["generator"] = "dice"
+        refused(lambda: lowp_torch.AdamW(p).load_state_dict(saved), "dice")
+    lowp_torch.AdamW(p, rounding="stochastic_fast").load_state_dict(torch.optim.AdamW(p).state_dict())
+
 
 def refusal(change, **settings):
     """Checks the error of a step after `change` of the second parameter; nothing is written."""
