@@ -111,7 +111,7 @@ template <class Executor, class Make, class Extents, class... Role>
 error_text check_call(Executor const& executor, char const* function, Make const& make,
                       Extents const& ranges, Role const&... role) {
   call_check check(name_on(executor, function));
-  if constexpr (requires { make.check(function); }) check.add(make.check(function));
+  if constexpr (requires { make.check(function); }) check.add(make.check(check.function()));
   (check_storage(check, role), ...);
   check.equal_sizes(ranges);
   check.no_written_overlap(ranges);
