@@ -40,7 +40,8 @@ FAULTS = [
     # Random bits.
     ("random.hpp", "    skip<1>(pass, shift);\n", "", "replay", "*rounding", False),
     ("random.hpp", "return k < 4 ? word_[k] & 0xffff : word_[k - 4] >> 16;", "return k < 4 ? word_[k] >> 16 : word_[k - 4] & 0xffff;", "replay", "*rounding", False),
-    ("random.hpp", "std::uint64_t const counter = source", "std::uint32_t const counter = source", "replay", "*rounding", False),
+    ("random.hpp", "source.block(word, index, keys);", "source.block(word, index & 0xffffffff, keys);", "convert", "*offsets*", False),
+    ("random.hpp", "keyed_draw(key, place | (k + 4))", "keyed_draw(key, place | k)", "convert", "*offsets*", False),
     # Threads that work together.
     ("thread.cuh", "return atomicAdd(reinterpret_cast<unsigned long long*>(&word), x);", "std::uint64_t const was = word; word += x; return was;", "reports", "*amax*:*census*", True),
     ("thread.cuh", "return atomicAdd(&word, x);", "std::uint32_t const was = word; word += x; return was;", "reports", "*census*", True),
