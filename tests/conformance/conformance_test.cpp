@@ -7,9 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "cuda/checksums.hpp"
@@ -130,10 +128,6 @@ slot_modes modes_from(std::size_t first) {
   };
   return {mode(0), mode(1), mode(2)};
 }
-
-// A weight or a moment of a format that steps take. Others are gradients alone.
-template <class T>
-using slot = std::conditional_t<std::numeric_limits<T>::is_signed, T, lowp::bfloat16>;
 
 TYPED_TEST(conformance, sgd) {
   using T = TypeParam;

@@ -184,14 +184,14 @@ slot_modes modes_of(oracle::mode mode) {
 
 TYPED_TEST(cuda_kernel, sgd) {
   using T = TypeParam;
-  const tensor params = random_tensor<T>(longest, 7, values::corners);
+  const tensor params = random_tensor<slot<T>>(longest, 7, values::corners);
   const tensor gradients = random_tensor<T>(longest, 8, values::corners);
-  const tensor momenta = random_tensor<T>(longest, 9, values::corners);
+  const tensor momenta = random_tensor<slot<T>>(longest, 9, values::corners);
   const lowp::sgd settings{
       .lr = 0.3, .momentum = 0.9, .dampening = 0.1, .weight_decay = 0.02, .nesterov = true};
-  guarded_pages<T> p;
+  guarded_pages<slot<T>> p;
   guarded_pages<T> g;
-  guarded_pages<T> m;
+  guarded_pages<slot<T>> m;
   for (const oracle::mode mode : {oracle::mode::nearest_even, oracle::mode::upward}) {
     const slot_modes modes = modes_of(mode);
     tensor want = params;
@@ -211,7 +211,7 @@ TYPED_TEST(cuda_kernel, sgd) {
 }
 
 TYPED_TEST(cuda_kernel, adamw) {
-  using T = TypeParam;
+  using T = slot<TypeParam>;
   const tensor params = random_tensor<T>(longest, 10, values::corners);
   const tensor gradients = random_tensor<float>(longest, 11, values::corners);
   const tensor firsts = random_tensor<float>(longest, 12, values::training);

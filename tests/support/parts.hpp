@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <concepts>
 #include <cstddef>
+#include <limits>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "support.hpp"
@@ -31,5 +34,9 @@ using partner = std::conditional_t<
     sizeof(T) == 2,
     std::conditional_t<std::same_as<T, lowp::float16>, lowp::bfloat16, lowp::float16>,
     std::conditional_t<std::same_as<T, lowp::float8_e5m2>, lowp::float8_e4m3fn, lowp::float8_e5m2>>;
+
+// A weight or a moment of a format that steps take. Others are gradients alone.
+template <class T>
+using slot = std::conditional_t<std::numeric_limits<T>::is_signed, T, lowp::bfloat16>;
 
 }  // namespace lowp_test
