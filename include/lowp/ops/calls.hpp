@@ -8,6 +8,8 @@
 // with the argument's place, its name and the reason.
 #pragma once
 
+#include <lowp/base/config.hpp>
+
 #include <cstddef>
 #include <type_traits>
 #include <utility>

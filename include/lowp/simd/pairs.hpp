@@ -66,6 +66,19 @@ inline constexpr bool is_rounded_by_addition =
       Isa::join(codes, lanes::bits(x), lanes::bits(x));
     };
 
+/// Returns the codes of numbers that an addition rounds: normal ones of T if random bits are drawn.
+template <class T, class U, class R>
+LOWP_HOST_FN U code_in_range(U const& x, U const& random, R const& rounding) {
+  constexpr format to = T::descriptor;
+  if constexpr (detail::draws_bits<R> && !std::is_same_v<T, bfloat16>) {
+    U const sign = (x >> (32 - to.bits())) & to.sign_mask();
+    U const magnitude = x & (lanes::binary32_sign - 1);
+    return sign | detail::round_normal<to>(magnitude, magnitude, random, rounding);
+  } else {
+    return detail::encode_in_range<to>(x, random, rounding);
+  }
+}
+
 /// Rounds two packs by additions and stores them in order. Returns false, and stores nothing, if a
 /// lane is NaN or above T's largest number, less bfloat16's infinity; or, if it draws bits, below
 /// T's least normal number, less bfloat16's. One test serves both packs.
@@ -87,18 +100,9 @@ LOWP_HOST_FN bool store_in_order(void* to, F const& first, F const& second, U co
     }
     if (lanes::any(refused)) return false;
   }
-  auto const code = [&](U const& x, U const& random) {
-    if constexpr (draws) {
-      constexpr format to_format = T::descriptor;
-      U const sign = (x >> (32 - to_format.bits())) & to_format.sign_mask();
-      U const magnitude = x & (lanes::binary32_sign - 1);
-      return sign | detail::round_normal<to_format>(magnitude, magnitude, random, rounding);
-    } else {
-      return detail::encode_in_range<T::descriptor>(x, random, rounding);
-    }
-  };
   codes_of_pair<Isa, T> codes;
-  Isa::join(codes, code(a, first_random), code(b, second_random));
+  Isa::join(codes, code_in_range<T>(a, first_random, rounding),
+            code_in_range<T>(b, second_random, rounding));
   __builtin_memcpy(to, &codes, sizeof(codes));
   return true;
 }

@@ -153,7 +153,8 @@ struct numbers_of {
 template <class Isa>
 inline constexpr auto lanes_with_bit = [] {
   constexpr unsigned lanes = numbers_of<Isa>::lanes;
-  std::array<std::array<std::uint16_t, lanes>, std::countr_zero(lanes)> masks{};
+  constexpr auto bits = static_cast<std::size_t>(std::countr_zero(lanes));
+  std::array<std::array<std::uint16_t, lanes>, bits> masks{};
   for (unsigned bit = 0; bit < masks.size(); ++bit)
     for (unsigned i = 0; i < lanes; ++i) masks[bit][i] = (i >> bit & 1) != 0 ? 0xffff : 0;
   return masks;
@@ -175,7 +176,7 @@ LOWP_HOST_FN void keyed_draws(std::uint16_t const* key, std::uint32_t place, std
   constexpr int lanes = numbers_of<Isa>::lanes, registers = Count / lanes;
   constexpr int bits_of_lane = std::countr_zero(unsigned{lanes});
   auto const word = [&](int j) { return key[j / 2 + j % 2 * 4]; };
-  V sum[registers];
+  V sum[std::size_t{registers}];
   Isa::broadcast(sum[0], word(7));
   LOWP_UNROLL
   for (int bit = 0; bit < bits_of_lane; ++bit) {
@@ -189,7 +190,7 @@ LOWP_HOST_FN void keyed_draws(std::uint16_t const* key, std::uint32_t place, std
     if (place != 0) sum[0] ^= word(6);
   }
   constexpr int bits_of_register = std::countr_zero(unsigned{registers});
-  V words[bits_of_register];
+  V words[std::size_t{bits_of_register}];
   LOWP_UNROLL
   for (int bit = 0; bit < bits_of_register; ++bit)
     Isa::broadcast(words[bit], word(bits_of_lane + bit));
