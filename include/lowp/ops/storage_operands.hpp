@@ -93,6 +93,18 @@ LOWP_HOST_FN auto composite_operand(S const& s, R const& rounding, overflow poli
       s.layout(), tuple};
 }
 
+inline namespace LOWP_UNIT {
+
+template <class S>
+auto extents_of_parts(char const* name, S const& s) {
+  std::size_t i = 0;
+  return std::apply(
+      [&](auto const&... part) { return std::array{extent(name, part, S::names[i++])...}; },
+      s.parts());
+}
+
+}  // namespace LOWP_UNIT
+
 template <class S>
 concept layered_argument = layered<std::remove_const_t<S>>;
 
@@ -101,12 +113,7 @@ template <layered_argument S>
 struct argument_of<S> {
   using policy_type = typename layout_of<S>::policy_type;
 
-  LOWP_HOST_FN static auto extents(char const* name, S& s) {
-    std::size_t i = 0;
-    return std::apply(
-        [&](auto const&... part) { return std::array{extent(name, part, S::names[i++])...}; },
-        s.parts());
-  }
+  LOWP_HOST_FN static auto extents(char const* name, S& s) { return extents_of_parts(name, s); }
   LOWP_HOST_FN static error_text invalid(S const& s) {
     if constexpr (requires { s.invalid(); }) return s.invalid();
     return {};

@@ -172,6 +172,8 @@ struct blocked {
 template <class Operand>
 concept element_operand = requires { typename Operand::type; };
 
+inline namespace LOWP_UNIT {
+
 /// Returns all arrays of an operand of `count` elements: spans, of bytes for scales.
 template <element_operand Operand>
 auto arrays_of(Operand const& o, std::size_t count) {
@@ -189,6 +191,8 @@ auto arrays_of(blocked<T, Block, A, R> const& o, std::size_t count) {
   return std::tuple(std::span(o.codes.data, count),
                     std::span(reinterpret_cast<byte*>(o.scales), blocks));
 }
+
+}  // namespace LOWP_UNIT
 
 }  // namespace simd
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's own type in a unit that lacks the header which knows it: the first lines name that header.
-// expect-first: include_lowp_cuda_interop_cuh
+// CUDA's own type in a unit that lacks the header which knows it: the error names that header.
+// expect: include_lowp_cuda_interop_cuh
 #include <lowp/cuda/view.hpp>
 
 #include <cstdint>
