@@ -156,15 +156,16 @@ inline constexpr auto lanes_with_bit = [] {
   constexpr auto bits = static_cast<std::size_t>(std::countr_zero(lanes));
   std::array<std::array<std::uint16_t, lanes>, bits> masks{};
   for (unsigned bit = 0; bit < masks.size(); ++bit)
-    for (unsigned i = 0; i < lanes; ++i) masks[bit][i] = (i >> bit & 1) != 0 ? 0xffff : 0;
+    for (unsigned number = 0; number < lanes; ++number)
+      masks[bit][number] = (number >> bit & 1) != 0 ? 0xffff : 0;
   return masks;
 }();
 
 /// The factors of all places of a group.
 inline constexpr auto factors_of_places = [] {
   std::array<std::uint16_t, detail::group_size> factors{};
-  for (std::uint32_t i = 0; i < factors.size(); ++i)
-    factors[i] = static_cast<std::uint16_t>(detail::factor_of_place(i));
+  for (std::uint32_t place = 0; place < factors.size(); ++place)
+    factors[place] = static_cast<std::uint16_t>(detail::factor_of_place(place));
   return factors;
 }();
 
@@ -175,7 +176,7 @@ LOWP_HOST_FN void keyed_draws(std::uint16_t const* key, std::uint32_t place, std
   using V = typename numbers_of<Isa>::vector;
   constexpr int lanes = numbers_of<Isa>::lanes, registers = Count / lanes;
   constexpr int bits_of_lane = std::countr_zero(unsigned{lanes});
-  auto const word = [&](int j) { return key[j / 2 + j % 2 * 4]; };
+  auto const word = [&](int number) { return key[number / 2 + number % 2 * 4]; };
   V sum[std::size_t{registers}];
   Isa::broadcast(sum[0], word(7));
   LOWP_UNROLL
