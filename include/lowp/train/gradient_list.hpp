@@ -25,10 +25,11 @@ template <class Executor, class List, class R>
 void unscale_list_on(Executor const& executor, List const& gradients, loss_scaler& scaler,
                      gradient_report& report, R const& rounding) {
   call_each(executor, "unscale", gradients,
-            [&](auto const& on, auto const& t, std::uint32_t number) {
+            [&](auto const& on, auto const& tensor, std::uint32_t number) {
               gradient_report own;
-              unscale_on(on, t.values, scaler.inverse_scale(), own, of_tensor(rounding, number));
-              scaler.observe(t.name, own);
+              unscale_on(on, tensor.values, scaler.inverse_scale(), own,
+                         of_tensor(rounding, number));
+              scaler.observe(tensor.name, own);
               report += own;
             });
 }
@@ -36,8 +37,9 @@ void unscale_list_on(Executor const& executor, List const& gradients, loss_scale
 template <class Executor, class List>
 gradient_report measure_list_on(Executor const& executor, List const& gradients) {
   gradient_report all;
-  call_each(executor, "measure", gradients,
-            [&](auto const& on, auto const& t, std::uint32_t) { measure_on(on, t.values, all); });
+  call_each(executor, "measure", gradients, [&](auto const& on, auto const& tensor, std::uint32_t) {
+    measure_on(on, tensor.values, all);
+  });
   return all;
 }
 
@@ -51,9 +53,9 @@ template <class Executor, class List, class R>
 gradient_report clip_on(Executor const& executor, List const& gradients, double max_norm,
                         R const& rounding) {
   make<scaling> by{{1}};  // which unlike scaled_cast's may be 0
-  auto const scale = [&](auto const& on, auto const& t, std::uint32_t number) {
-    run(on, "clip", by, no_report, write("g", t.values, of_tensor(rounding, number)),
-        read("g", t.values));
+  auto const scale = [&](auto const& on, auto const& tensor, std::uint32_t number) {
+    run(on, "clip", by, no_report, write("g", tensor.values, of_tensor(rounding, number)),
+        read("g", tensor.values));
   };
   executor.refuse_if(check_max_norm(max_norm));
   executor.refuse_if(check_each(executor, "clip", gradients, scale));
@@ -61,7 +63,7 @@ gradient_report clip_on(Executor const& executor, List const& gradients, double 
   by.function.scale = clip_factor(report.norm(), max_norm);
   if (report.nonfinite != 0 || lanes::bits(by.function.scale) == lanes::bits(1.0f)) return report;
   std::uint32_t number = 0;
-  for (auto const& t : gradients) scale(executor, t, number++);
+  for (auto const& tensor : gradients) scale(executor, tensor, number++);
   return report;
 }
 

@@ -57,7 +57,7 @@ struct portable : vector_masks<portable> {
   }
   template <class V, class F>
   LOWP_HOST_FN static void widen(V& low, V& high, F const& x) {
-    auto const at = [&](int i) { return static_cast<double>(x.v[i]); };
+    auto const at = [&](int number) { return static_cast<double>(x.v[number]); };
     low = V{at(0), at(1)};
     high = V{at(2), at(3)};
   }

@@ -57,8 +57,9 @@ struct row_accessor {
   accessor<Isa, operand, nans::canonical> at;
   std::size_t stride, row_start = 0;
 
-  LOWP_HOST_FN row_accessor(RowOperand const& o, std::size_t streamed)
-      : at(o.operand, streamed, static_cast<staging<Isa, operand>&&>(scratch)), stride(o.stride) {}
+  LOWP_HOST_FN row_accessor(RowOperand const& rows, std::size_t streamed)
+      : at(rows.operand, streamed, static_cast<staging<Isa, operand>&&>(scratch)),
+        stride(rows.stride) {}
   row_accessor(row_accessor const&) = delete;
 };
 
