@@ -32,7 +32,7 @@ using pairs = first_or_all<
 TYPED_TEST_SUITE(cuda_rows, pairs);
 
 // call(where, in, out, columns) on the processor and on a grid, from every alignment to elements.
-// Where rows are aligned to 16 bytes but not their ends, there is something between them.
+// Aligned rows may have unaligned ends; this lies between them.
 template <class Grid, class Pair, class Call>
 void expect_same(std::size_t rows, std::size_t columns, const Call& call) {
   using In = typename Pair::in;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop over rows on every backend, against a plain loop. It checks the elements of a fold, the
 // order of its additions and each row's mask. It also checks the places of results and statistics.
-// What lies between rows is poison.
+// Poison lies between the rows.
 #include <gtest/gtest.h>
 #include <lowp/simd/dispatch.hpp>
 
