@@ -6,6 +6,8 @@
 #include <lowp/value.hpp>
 #include <lowp/view.hpp>
 
+#include <ranges>
+
 #include "main.h"  // defines min and max as macros
 //
 #include <lowp/eigen.hpp>
