@@ -66,6 +66,8 @@
 // is therefore a LOWP_LANE_FN, which is not inlined.
 #if defined(__x86_64__) && (defined(__FAST_MATH__) || defined(__FMA__))
 #define LOWP_HIDE(value) asm("" : "+v"(value))
+#elif defined(__aarch64__)
+#define LOWP_HIDE(value) asm("" : "+w"(value))
 #else
 #define LOWP_HIDE(value) static_cast<void>(value)
 #endif

@@ -13,7 +13,20 @@ namespace lowp::detail {
 /// point, because compilers move that work out. It calls a function marked LOWP_OPAQUE instead.
 class default_environment {
  public:
-#if defined(__SSE__)
+#if defined(__aarch64__)
+  /// Clears FPCR: nearest even, subnormals kept, NaN payloads kept, IEEE's halves, no trap (Arm
+  /// Architecture Reference Manual, C5.2.8). FPSR has the status flags.
+  LOWP_HOST_FN default_environment() {
+    asm volatile("mrs %0, fpcr\n\tmrs %1, fpsr\n\tmsr fpcr, xzr"
+                 : "=&r"(callers_), "=r"(callers_flags_)::"memory");
+  }
+  LOWP_HOST_FN ~default_environment() {
+    asm volatile("msr fpcr, %0\n\tmsr fpsr, %1" ::"r"(callers_), "r"(callers_flags_) : "memory");
+  }
+
+ private:
+  std::uint64_t callers_, callers_flags_;
+#elif defined(__SSE__)
   /// The MXCSR value with all exceptions masked and everything else clear (Intel SDM volume 1,
   /// 10.2.3).
   static constexpr std::uint32_t mxcsr = 0x1f80;

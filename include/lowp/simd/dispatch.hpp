@@ -18,6 +18,8 @@
 #include <lowp/simd/isa/avx2.hpp>
 #include <lowp/simd/isa/avx512.hpp>
 #include <lowp/simd/isa/avx512_bf16.hpp>
+#elif defined(__AARCH64EL__)
+#include <lowp/simd/isa/neon_bf16.hpp>
 #endif
 #endif
 
@@ -127,6 +129,8 @@ struct isa_list {
 
 #if defined(__x86_64__)
 using native = isa_list<portable, avx2, avx512, avx512_bf16>;
+#elif defined(__AARCH64EL__)
+using native = isa_list<portable, neon, neon_bf16>;
 #else
 using native = isa_list<portable>;
 #endif

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Advanced SIMD of AArch64: four lanes.
+#pragma once
+
+#include <lowp/base/is_equal.hpp>
+#include <lowp/format/basic_float.hpp>
+#include <lowp/format/encode_in_range.hpp>
+#include <lowp/simd/isa/backend.hpp>
+
+#include <cstdint>
+
+LOWP_EXACT_BEGIN
+
+namespace lowp::simd::inline LOWP_UNIT {
+
+// Every AArch64 has these instructions: no function needs a target. They are in assembly if an
+// operator or a builtin could become other ones (Arm Architecture Reference Manual, C7.2).
+struct neon : vector_masks<neon> {
+  static constexpr char name[] = "neon";
+  using registers = neon;
+  static constexpr int lanes = 4;
+  static bool available() { return true; }
+
+  template <class Kernel>
+  __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
+    kernel.template body<neon>();
+  }
+
+  using words = word<neon>;
+  using mask_words = integer<neon>;
+  using reals = pack<float, neon>;
+
+#define LOWP_INSTRUCTION(name, Pack, instruction)                             \
+  LOWP_HOST_FN static Pack name(Pack const& a, Pack const& b) {               \
+    Pack r;                                                                   \
+    asm(instruction " %0.4s, %1.4s, %2.4s" : "=w"(r.v) : "w"(a.v), "w"(b.v)); \
+    return r;                                                                 \
+  }
+  LOWP_INSTRUCTION(max, words, "smax")
+  LOWP_INSTRUCTION(min, words, "smin")
+
+  LOWP_HOST_FN static words select(mask_words const& m, words const& yes, words const& no) {
+    words r = words::of(words::vector(m.v));
+    asm("bsl %0.16b, %1.16b, %2.16b" : "+w"(r.v) : "w"(yes.v), "w"(no.v));
+    return r;
+  }
+
+  LOWP_HOST_FN static bool any(mask_words const& m) {
+    std::uint32_t largest;
+    asm("umaxv %s0, %1.4s" : "=w"(largest) : "w"(m.v));
+    return largest != 0;
+  }
+  LOWP_HOST_FN static std::uint32_t count(mask_words const& m) {
+    std::uint32_t sum;
+    asm("addv %s0, %1.4s" : "=w"(sum) : "w"(m.v));
+    return 0 - sum;
+  }
+
+  template <class V, class T>
+  LOWP_HOST_FN static void broadcast(V& v, T x) {
+    v = V{} + x;
+  }
+  template <class To, class From>
+  LOWP_HOST_FN static void convert(To& to, From const& from) {
+    constexpr auto to_size = sizeof(To) / lanes, from_size = sizeof(From) / lanes;
+    To r;
+    if constexpr (from_size == 1 && to_size == 4) {
+      std::uint32_t four;
+      __builtin_memcpy(&four, &from, sizeof(four));
+      asm("ushll %0.8h, %1.8b, #0\n\tushll %0.4s, %0.4h, #0" : "=w"(r) : "w"(four));
+    } else if constexpr (from_size == 2 && to_size == 4) {
+      asm("ushll %0.4s, %1.4h, #0" : "=w"(r) : "w"(from));
+    } else if constexpr (from_size == 4 && to_size == 2) {
+      asm("xtn %0.4h, %1.4s" : "=w"(r) : "w"(from));
+    } else if constexpr (from_size == 4 && to_size == 1) {
+      std::uint32_t four;
+      asm("xtn %0.4h, %1.4s\n\txtn %0.8b, %0.8h" : "=&w"(four) : "w"(from));
+      __builtin_memcpy(&r, &four, sizeof(r));
+    } else {
+      r = __builtin_convertvector(from, To);
+    }
+    to = r;
+  }
+  /// Exchanges each lane with the one whose number differs in this bit.
+  template <int Bit, class V>
+  LOWP_HOST_FN static void exchange(V& v, V const& from) {
+    V r;
+    if constexpr (Bit == 2)
+      asm("ext %0.16b, %1.16b, %1.16b, #8" : "=w"(r) : "w"(from));
+    else
+      asm("rev64 %0.4s, %1.4s" : "=w"(r) : "w"(from));
+    v = r;
+  }
+
+  LOWP_INSTRUCTION(div, reals, "fdiv")
+  LOWP_HOST_FN static reals sqrt(reals const& a) {
+    reals r;
+    asm("fsqrt %0.4s, %1.4s" : "=w"(r.v) : "w"(a.v));
+    return r;
+  }
+  LOWP_HOST_FN static reals fma(reals const& a, reals const& b, reals const& c) {
+    reals r = c;
+    asm("fmla %0.4s, %1.4s, %2.4s" : "+w"(r.v) : "w"(a.v), "w"(b.v));
+    return r;
+  }
+  LOWP_HOST_FN static void hide(auto& v) { LOWP_HIDE(v); }
+  /// Returns the larger of two, or b if one is NaN. FMAXNM would quiet a signaling NaN instead.
+  LOWP_HOST_FN static reals larger_or_second(reals const& a, reals const& b) {
+    return lowp::lanes::select(greater(a, b), a, b);
+  }
+  LOWP_HOST_FN static reals smaller_or_second(reals const& a, reals const& b) {
+    return lowp::lanes::select(greater(b, a), a, b);
+  }
+  using vector_masks<neon>::greater;
+  LOWP_HOST_FN static mask_words greater(reals const& a, reals const& b) {
+    mask_words r;
+    asm("fcmgt %0.4s, %1.4s, %2.4s" : "=w"(r.v) : "w"(a.v), "w"(b.v));
+    return r;
+  }
+#undef LOWP_INSTRUCTION
+
+  template <class V>
+  LOWP_HOST_FN static void widen(V& low, V& high, reals const& x) {
+    V l, h;
+    asm("fcvtl %0.2d, %1.2s" : "=w"(l) : "w"(x.v));
+    asm("fcvtl2 %0.2d, %1.4s" : "=w"(h) : "w"(x.v));
+    low = l;
+    high = h;
+  }
+  /// Numbers of 16 or 32 bits, for each 64-bit lane one.
+  template <class V, class N>
+  LOWP_HOST_FN static void widen(V& words, N const* from) {
+    words = V{from[0], from[1]};
+  }
+  template <class V>
+  LOWP_HOST_FN static void narrow(reals& x, V const& low, V const& high) {
+    reals::vector r;
+    asm("fcvtn %0.2s, %1.2d\n\tfcvtn2 %0.4s, %2.2d" : "=&w"(r) : "w"(low), "w"(high));
+    x.v = r;
+  }
+  template <class V>
+  LOWP_HOST_FN static void add_product(V& result, V const& sum, V const& a, V const& b) {
+    V r = sum;
+    asm("fmla %0.2d, %1.2d, %2.2d" : "+w"(r) : "w"(a), "w"(b));
+    result = r;
+  }
+
+  /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
+  /// of `high`.
+  template <class V>
+  LOWP_HOST_FN static void mul_wide(V& low, V& high, V const& a, V const& b) {
+    typedef std::uint32_t two __attribute__((vector_size(8)));
+    two x, y;
+    asm("xtn %0.2s, %1.2d" : "=w"(x) : "w"(a));
+    asm("xtn %0.2s, %1.2d" : "=w"(y) : "w"(b));
+    asm("umull %0.2d, %1.2s, %2.2s" : "=w"(low) : "w"(x), "w"(y));
+    high = low >> 32;
+  }
+  /// Makes the numbers of 16 bits of Philox blocks (see random.hpp): those of even and those of odd
+  /// lanes.
+  template <class V>
+  LOWP_HOST_FN static void numbers(V& even, V& odd, V const (&word)[4]) {
+    V first, second, low, high;
+    asm("trn1 %0.4s, %1.4s, %2.4s" : "=w"(first) : "w"(word[0]), "w"(word[1]));
+    asm("trn1 %0.4s, %1.4s, %2.4s" : "=w"(second) : "w"(word[2]), "w"(word[3]));
+    asm("uzp1 %0.8h, %1.8h, %2.8h" : "=w"(low) : "w"(first), "w"(second));
+    asm("uzp2 %0.8h, %1.8h, %2.8h" : "=w"(high) : "w"(first), "w"(second));
+    asm("uzp1 %0.4s, %1.4s, %2.4s" : "=w"(even) : "w"(low), "w"(high));
+    asm("uzp2 %0.4s, %1.4s, %2.4s" : "=w"(odd) : "w"(low), "w"(high));
+  }
+  /// Sets power to 2^n, or to 0 if n is 32 or more. USHL reads eight signed bits.
+  LOWP_HOST_FN static void power_of_two(words& power, words const& n) {
+    words one, most;
+    broadcast(one.v, 1u);
+    broadcast(most.v, 32u);
+    asm("umin %0.4s, %1.4s, %0.4s\n\tushl %0.4s, %2.4s, %0.4s"
+        : "+&w"(most.v)
+        : "w"(n.v), "w"(one.v));
+    power = most;
+  }
+
+  // FCVTL and FCVTN give the same bits as the codec, NaN and subnormals included, if FPCR is clear.
+  using halves = pack<std::uint16_t, neon>;
+  LOWP_HOST_FN static void decode(std::type_identity<float16>, reals& x, halves const& codes) {
+    asm("fcvtl %0.4s, %1.4h" : "=w"(x.v) : "w"(codes.v));
+  }
+  /// Encodes. Returns false if a lane is a NaN and the codec must encode it.
+  template <bool LeavesNan>
+  LOWP_HOST_FN static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
+                                  reals const& x) {
+    asm("fcvtn %0.4h, %1.4s" : "=w"(codes.v) : "w"(x.v));
+    return !LeavesNan || !any(unordered(x, x));
+  }
+  /// Encodes, unless a lane is NaN.
+  template <bool>
+  LOWP_HOST_FN static bool encode(std::type_identity<bfloat16>, nearest_even mode, halves& codes,
+                                  reals const& x) {
+    if (any(unordered(x, x))) return false;
+    words const b = lowp::lanes::bits(x);
+    codes = detail::encode_in_range<bfloat16::descriptor>(b, b, mode).converted<std::uint16_t>();
+    return true;
+  }
+  /// Replaces each NaN, as lanes::canonical does.
+  LOWP_HOST_FN static reals canonical(reals const& x) {
+    words nan;
+    broadcast(nan.v, lowp::lanes::binary32_nan);
+    return lowp::lanes::from_bits<reals>(select(unordered(x, x), nan, lowp::lanes::bits(x)));
+  }
+  /// Returns the lanes in which a or b is NaN. FMAX is NaN if one of its operands is.
+  LOWP_HOST_FN static mask_words unordered(reals const& a, reals const& b) {
+    mask_words ordered;
+    asm("fmax %0.4s, %1.4s, %2.4s\n\tfcmeq %0.4s, %0.4s, %0.4s"
+        : "=w"(ordered.v)
+        : "w"(a.v), "w"(b.v));
+    return mask_words::of(~ordered.v);
+  }
+  /// Moves two packs of words to halves or to bytes that hold them.
+  template <class V>
+  LOWP_HOST_FN static void join(V& codes, words const& low, words const& high) {
+    words::vector r;
+    asm("uzp1 %0.8h, %1.8h, %2.8h" : "=w"(r) : "w"(low.v), "w"(high.v));
+    if constexpr (sizeof(V) == sizeof(r)) {
+      codes = V(r);
+    } else {
+      asm("xtn %0.8b, %1.8h" : "=w"(codes) : "w"(r));
+    }
+  }
+};
+
+}  // namespace lowp::simd::inline LOWP_UNIT
+
+LOWP_EXACT_END

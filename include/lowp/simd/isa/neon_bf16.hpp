@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// NEON with FEAT_BF16: neon, and BFCVTN for bfloat16.
+#pragma once
+
+#include <lowp/simd/isa/neon.hpp>
+#include <lowp/simd/operand.hpp>
+
+#include <concepts>
+
+#if defined(__linux__)
+#include <sys/auxv.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
+LOWP_EXACT_BEGIN
+
+namespace lowp::simd::inline LOWP_UNIT {
+
+struct neon_bf16 : neon {
+  static constexpr char name[] = "neon_bf16";
+  static bool available() {
+#if defined(__linux__)
+    constexpr unsigned long has_bf16 = 1ul << 14;  // HWCAP2_BF16, which old headers lack
+    return (getauxval(AT_HWCAP2) & has_bf16) != 0;
+#elif defined(__APPLE__)
+    int has_bf16 = 0;
+    std::size_t size = sizeof(has_bf16);
+    return sysctlbyname("hw.optional.arm.FEAT_BF16", &has_bf16, &size, nullptr, 0) == 0 &&
+           has_bf16 != 0;
+#else
+    return false;
+#endif
+  }
+
+  /// The backend of all kernels without such an operand.
+  using base = neon;
+  template <class Operand>
+  static constexpr bool converts = std::same_as<Operand, operand<bfloat16, access::write>> ||
+                                   std::same_as<Operand, operand<bfloat16, access::read_write>>;
+
+  template <class Kernel>
+  __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
+    kernel.template body<neon_bf16>();
+  }
+
+  using neon::encode;
+  /// Encodes. Returns false if a lane is a NaN and the codec must encode it. The instruction rounds
+  /// to nearest even, and keeps subnormals and payloads, if FPCR is clear.
+  template <bool LeavesNan>
+  LOWP_HOST_FN static bool encode(std::type_identity<bfloat16>, nearest_even, halves& codes,
+                                  reals const& x) {
+    asm(".arch_extension bf16\n\tbfcvtn %0.4h, %1.4s" : "=w"(codes.v) : "w"(x.v));
+    return !LeavesNan || !any(neon::unordered(x, x));
+  }
+  /// Refuses pairs: an instruction for each pack is faster than rounding two by additions.
+  static mask_words unordered(reals const&, reals const&) = delete;
+};
+
+}  // namespace lowp::simd::inline LOWP_UNIT
+
+LOWP_EXACT_END
