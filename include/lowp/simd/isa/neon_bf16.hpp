@@ -33,6 +33,12 @@ struct neon_bf16 : neon {
 #endif
   }
 
+#if defined(__clang__)
+#define LOWP_TARGET __attribute__((target("bf16")))
+#else
+#define LOWP_TARGET __attribute__((target("+bf16")))
+#endif
+
   /// The backend of all kernels without such an operand.
   using base = neon;
   template <class Operand>
@@ -40,7 +46,7 @@ struct neon_bf16 : neon {
                                    std::same_as<Operand, operand<bfloat16, access::read_write>>;
 
   template <class Kernel>
-  __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
     kernel.template body<neon_bf16>();
   }
 
@@ -48,13 +54,16 @@ struct neon_bf16 : neon {
   /// Encodes. Returns false if a lane is a NaN and the codec must encode it. The instruction rounds
   /// to nearest even, and keeps subnormals and payloads, if FPCR is clear.
   template <bool LeavesNan>
-  LOWP_HOST_FN static bool encode(std::type_identity<bfloat16>, nearest_even, halves& codes,
-                                  reals const& x) {
-    asm(".arch_extension bf16\n\tbfcvtn %0.4h, %1.4s" : "=w"(codes.v) : "w"(x.v));
+  LOWP_TARGET inline static bool encode(std::type_identity<bfloat16>, nearest_even, halves& codes,
+                                        reals const& x) {
+    halves::vector r;
+    asm("bfcvtn %0.4h, %1.4s" : "=w"(r) : "w"(x.v));
+    codes.v = r;
     return !LeavesNan || !any(neon::unordered(x, x));
   }
   /// Refuses pairs: an instruction for each pack is faster than rounding two by additions.
   static mask_words unordered(reals const&, reals const&) = delete;
+#undef LOWP_TARGET
 };
 
 }  // namespace lowp::simd::inline LOWP_UNIT
