@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// No result depends on what the caller left in MXCSR, and no call changes MXCSR (A1).
+// No result depends on what the caller left in MXCSR or FPCR, and no call changes it (A1).
+#include "support/control_register.hpp"
 #include "support/support.hpp"
 
-#if defined(__SSE2__)
-#include <immintrin.h>
+#if defined(LOWP_TEST_CONTROL_REGISTER)
 #include <lowp/io.hpp>
 
 #include <cstring>
@@ -13,22 +13,6 @@
 namespace {
 
 using namespace lowp_test;
-
-constexpr unsigned default_state = 0x1f80;  // nearest even, all exceptions masked, no flag
-constexpr unsigned flags = _MM_EXCEPT_MASK;
-
-std::vector<unsigned> states() {
-  std::vector<unsigned> all;
-  for (const unsigned rounding :
-       {0U, _MM_ROUND_DOWN + 0U, _MM_ROUND_UP + 0U, _MM_ROUND_TOWARD_ZERO + 0U}) {
-    for (const unsigned flush : {0U, 0x8000U, 0x0040U, 0x8040U}) {  // FTZ, DAZ
-      all.push_back(default_state | rounding | flush);
-      all.push_back(default_state | rounding | flush | flags);  // all flags are up
-      all.push_back(rounding | flush);                          // all exceptions trap
-    }
-  }
-  return all;
-}
 
 struct inputs {
   std::vector<float> x, u;
@@ -62,20 +46,20 @@ template <class Results>
 void check_states(const Results& fresh) {
   Results expected = fresh;
   expected.run();
-  for (const unsigned state : states()) {
+  for (const control state : control_states()) {
     Results got = fresh;
-    _mm_setcsr(state);
+    write_control(state);
     got.run();
-    const unsigned after = _mm_getcsr();
-    _mm_setcsr(default_state);
-    ASSERT_EQ(after, state) << hex(after, 4) << ' ' << hex(state, 4);
-    ASSERT_TRUE(got == expected) << hex(state, 4);
+    const control after = read_control();
+    write_control(default_control);
+    ASSERT_EQ(after, state) << hex(after, 16) << ' ' << hex(state, 16);
+    ASSERT_TRUE(got == expected) << hex(state, 16);
   }
 }
 
 class environment : public testing::Test {
  protected:
-  void TearDown() override { _mm_setcsr(default_state); }
+  void TearDown() override { write_control(default_control); }
 };
 
 template <class T>
@@ -196,12 +180,12 @@ TEST_F(environment, of_streams_does_not_matter) {
   streams expected;
   expected.run();
   EXPECT_TRUE(expected.text.starts_with("9.18355e-41 ")) << expected.text;
-  for (const unsigned flush : {0x8000U, 0x0040U, 0x8040U}) {
+  for (const control flush : flushes) {
     streams got;
-    _mm_setcsr(default_state | flush);
+    write_control(default_control | flush);
     got.run();
-    _mm_setcsr(default_state);
-    EXPECT_EQ(got.text, expected.text) << hex(flush, 4);
+    write_control(default_control);
+    EXPECT_EQ(got.text, expected.text) << hex(flush, 16);
   }
 }
 
@@ -210,18 +194,18 @@ TYPED_TEST(environment_of, conversions_does_not_matter) { check_states(conversio
 TEST_F(environment, of_a_refusal_is_not_changed) {
   const std::vector<float> in(5);
   std::vector<lowp::bfloat16> out(4);
-  for (const unsigned state : states()) {
+  for (const control state : control_states()) {
     bool refused = false;
-    _mm_setcsr(state);
+    write_control(state);
     try {
       lowp::cast(in, out);
     } catch (const std::invalid_argument&) {
       refused = true;
     }
-    const unsigned after = _mm_getcsr();
-    _mm_setcsr(default_state);
+    const control after = read_control();
+    write_control(default_control);
     ASSERT_TRUE(refused);
-    ASSERT_EQ(after, state) << hex(state, 4);
+    ASSERT_EQ(after, state) << hex(state, 16);
   }
 }
 

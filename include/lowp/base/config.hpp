@@ -115,14 +115,42 @@
 #define LOWP_HAS___AVX512BW__ 0
 #define LOWP_HAS___AVX512BF16__ 0
 #define LOWP_HAS___AVX512FP16__ 0
+#define LOWP_HAS___ARM_FEATURE_ATOMICS 0
+#define LOWP_HAS___ARM_FEATURE_CRC32 0
+#define LOWP_HAS___ARM_FEATURE_QRDMX 0
+#define LOWP_HAS___ARM_FEATURE_DOTPROD 0
+#define LOWP_HAS___ARM_FEATURE_FP16_VECTOR_ARITHMETIC 0
+#define LOWP_HAS___ARM_FEATURE_FP16_FML 0
+#define LOWP_HAS___ARM_FEATURE_COMPLEX 0
+#define LOWP_HAS___ARM_FEATURE_JCVT 0
+#define LOWP_HAS___ARM_FEATURE_FRINT 0
+#define LOWP_HAS___ARM_FEATURE_BF16_VECTOR_ARITHMETIC 0
+#define LOWP_HAS___ARM_FEATURE_MATMUL_INT8 0
+#define LOWP_HAS___ARM_FEATURE_AES 0
+#define LOWP_HAS___ARM_FEATURE_SHA3 0
+#define LOWP_HAS___ARM_FEATURE_SHA512 0
+#define LOWP_HAS___ARM_FEATURE_SVE 0
+#define LOWP_HAS___ARM_FEATURE_SVE2 0
 #define LOWP_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) \
   unit_##a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p
 #define LOWP_JOIN(...) LOWP_JOIN_(__VA_ARGS__)
 #define LOWP_HAS_(flag) LOWP_HAS_##flag
 #define LOWP_HAS(flag) LOWP_HAS_(flag)
+#if defined(__aarch64__)
+#define LOWP_UNIT                                                                             \
+  LOWP_JOIN(LOWP_HAS(__ARM_FEATURE_ATOMICS), LOWP_HAS(__ARM_FEATURE_CRC32),                   \
+            LOWP_HAS(__ARM_FEATURE_QRDMX), LOWP_HAS(__ARM_FEATURE_DOTPROD),                   \
+            LOWP_HAS(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC), LOWP_HAS(__ARM_FEATURE_FP16_FML), \
+            LOWP_HAS(__ARM_FEATURE_COMPLEX), LOWP_HAS(__ARM_FEATURE_JCVT),                    \
+            LOWP_HAS(__ARM_FEATURE_FRINT), LOWP_HAS(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC),    \
+            LOWP_HAS(__ARM_FEATURE_MATMUL_INT8), LOWP_HAS(__ARM_FEATURE_AES),                 \
+            LOWP_HAS(__ARM_FEATURE_SHA3), LOWP_HAS(__ARM_FEATURE_SHA512),                     \
+            LOWP_HAS(__ARM_FEATURE_SVE), LOWP_HAS(__ARM_FEATURE_SVE2))
+#else
 #define LOWP_UNIT                                                                                \
   LOWP_JOIN(LOWP_HAS(__SSE3__), LOWP_HAS(__SSSE3__), LOWP_HAS(__SSE4_1__), LOWP_HAS(__SSE4_2__), \
             LOWP_HAS(__POPCNT__), LOWP_HAS(__LZCNT__), LOWP_HAS(__BMI__), LOWP_HAS(__BMI2__),    \
             LOWP_HAS(__AVX__), LOWP_HAS(__F16C__), LOWP_HAS(__FMA__), LOWP_HAS(__AVX2__),        \
             LOWP_HAS(__AVX512F__), LOWP_HAS(__AVX512BW__), LOWP_HAS(__AVX512BF16__),             \
             LOWP_HAS(__AVX512FP16__))
+#endif
