@@ -5,14 +5,15 @@
 #   sh tests/run.sh --quick   does the library work here?
 #   sh tests/run.sh --all     every format, other compilers, CUDA, the examples
 #   sh tests/run.sh --peers   beside PyTorch, Eigen, ml_dtypes ...: downloads gigabytes
+#   sh tests/run.sh --arm     as without an option, built for AArch64 and run under qemu
 #   sh tests/run.sh --record  puts the table of guarantees of the last --all into tests/README.md
 # Other arguments go to ctest: sh tests/run.sh --all -L exhaustive
 . "$(dirname -- "$0")/setup.sh"
 
 level=
 case ${1:-} in
-  --quick | --all | --peers) level=$1 && shift ;;
-  --help | -h) sed -n '3,9s/^# //p' "$0" && exit 0 ;;
+  --quick | --all | --peers | --arm) level=$1 && shift ;;
+  --help | -h) sed -n '3,10s/^# //p' "$0" && exit 0 ;;
   --record)
     [ -f "$build/guarantees.md" ] || die "there is no table yet: run sh tests/run.sh --all"
     if grep '^|.*not run' "$build/guarantees.md"; then die "these tests of the table have not run"; fi
@@ -64,6 +65,11 @@ case $level in
     wish libc++-19-dev ../lib/llvm-19/include/c++/v1/mdspan
     set -- -L peers "$@"
     ;;
+  --arm)
+    need g++-aarch64-linux-gnu aarch64-linux-gnu-g++
+    need qemu-user qemu-aarch64
+    build=$build/aarch64
+    ;;
   *)
     wish libfmt-dev fmt/core.h
     ;;
@@ -81,7 +87,11 @@ fi
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 if [ "$level" = --all ] && [ -x "$nvcc" ]; then cuda_tool nvdisasm nvidia-cuda-nvdisasm; fi
 
-build_target $target -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_TEST_ALL=$all \
+if [ "$level" = --arm ]; then
+  mkdir -p "$build"
+  set_toolchain=-DCMAKE_TOOLCHAIN_FILE=$root/tests/aarch64.cmake
+fi
+build_target $target ${set_toolchain:-} -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_TEST_ALL=$all \
   -DLOWP_BUILD_TRAINING=$all
 
 # The exhaustive tests, planted faults and proofs take longer than all others: they run only if

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints the instructions that operations execute for 16 elements: for each case its name, then the
 // address of each instruction and how often it ran. counted.py reads that. An argument names one
-// case.
+// case; "names" prints the names alone.
 //
 // A child runs a case on n elements, then on twice as many. Its parent steps it, instruction by
-// instruction. The difference is what n elements take: calls, dispatch and ends cancel.
+// instruction. The difference is what n elements take: calls, dispatch and ends cancel. Under qemu,
+// which has no such parent, the program only runs the case, and counted.py reads qemu's log.
 #include <lowp/lowp.hpp>
 
+#if defined(__x86_64__)
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -28,6 +31,8 @@ constexpr std::size_t n = 2048;
 
 // The child calls it before, between and after.
 extern "C" [[gnu::noinline]] void counted_mark() { asm volatile(""); }
+
+#if defined(__x86_64__)
 
 [[noreturn]] void die(char const* what) {
   std::perror(what);
@@ -55,29 +60,40 @@ addresses steps_of(pid_t child) {
   return counts;
 }
 
+#endif
+
+void run_between_marks(std::function<void(std::size_t)> const& run) {
+  counted_mark();
+  run(n);
+  counted_mark();
+  run(2 * n);
+  counted_mark();
+}
+
 std::string only;
 
 void count(char const* name, std::function<void(std::size_t)> const& run) {
+  if (only == "names") std::puts(name);
   if (!only.empty() && only != name) return;
   run(n);  // finds the backend
+  std::printf("%s\n", name);
+#if defined(__x86_64__)
   std::fflush(stdout);
   pid_t const child = fork();
   if (child < 0) die("fork");
   if (child == 0) {
     if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) die("ptrace");
     raise(SIGSTOP);
-    counted_mark();
-    run(n);
-    counted_mark();
-    run(2 * n);
-    counted_mark();
+    run_between_marks(run);
     _exit(0);
   }
-  std::printf("%s\n", name);
   for (auto const& [address, times] : steps_of(child))
     if (times != 0)
       std::printf("%llx %.9g\n", static_cast<unsigned long long>(address),
                   static_cast<double>(times) * 16 / n);
+#else
+  run_between_marks(run);
+#endif
 }
 
 template <class T>

@@ -5,47 +5,79 @@
     counted.py           all operations
     counted.py CASE      prints the numbers of one, and writes nothing
 
-CXX names the compiler, by default g++.
-counted.cpp executes each operation step by step, on AVX-512 and on AVX2. A vector instruction computes
-in vector or mask registers. Moves between these and memory count as loads and stores."""
+CXX names the compiler, by default g++; for NEON it is aarch64-linux-gnu-g++.
+counted.cpp executes each operation step by step, on AVX-512 and on AVX2, and for NEON under qemu. A vector
+instruction computes in vector or mask registers. Moves between these and memory count as loads and stores.
+Numbers of a backend that this machine lacks stay as they are."""
 import collections
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-BACKENDS = {"avx512_bf16": "AVX-512", "avx2": "AVX2"}
+BACKENDS = {"avx512_bf16": "AVX-512", "avx2": "AVX2", "neon": "NEON", "neon_bf16": "NEON with BF16"}
+ARM = "aarch64-linux-gnu-"
+QEMU = ["qemu-aarch64", "-cpu", "max", "-singlestep", "-d", "exec,nochain"]
+ELEMENTS = 2048  # n of counted.cpp
 INSTRUCTION = re.compile(r"\s*([0-9a-f]+):\t(\S+)\s*([^#\n]*)")
 
 
-def disassembled(program):
+def output_of(*command, **environment):
+    return subprocess.run(command, check=True, capture_output=True, text=True,
+                          env={**os.environ, **environment}).stdout
+
+
+def disassembled(program, tools):
     """The mnemonic and operands of each address."""
-    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", program], check=True,
-                          capture_output=True, text=True).stdout
     return {int(found[1], 16): (found[2], found[3].strip())
-            for found in map(INSTRUCTION.match, text.splitlines()) if found}
+            for found in map(INSTRUCTION.match, output_of(tools + "objdump", "-d", "--no-show-raw-insn", program).splitlines())
+            if found}
 
 
 def kind_of(mnemonic, operands):
-    if not re.search(r"%([xyz]mm|k[0-7])", re.sub(r"\{%k\d\}", "", operands)):
+    if re.search(r"%([xyz]mm|k[0-7])", re.sub(r"\{%k\d\}", "", operands)):
+        moves = re.match("k?v?mov", mnemonic.replace("kmov", "mov")) and "(" in operands
+    elif re.search(r"\b([vqds]\d+)\b", operands):
+        moves = re.match("(ld|st)", mnemonic)
+    else:
         return "others"
-    if re.match("k?v?mov", mnemonic.replace("kmov", "mov")) and "(" in operands:
-        return "loads and stores"
-    return "vector"
+    return "loads and stores" if moves else "vector"
+
+
+def steps(program, backend, case):
+    """What the program prints: names of cases, addresses and times."""
+    if not backend.startswith("neon"):
+        return output_of(program, *case, LOWP_ISA=backend).splitlines()
+    symbols = [line.split() for line in output_of(ARM + "nm", "-S", program).splitlines()]
+    mark, = (int(s[0], 16) for s in symbols if s[-1] == "counted_mark")
+    ranges = ",".join(f"0x{s[0]}+0x{s[1]}" for s in symbols
+                      if len(s) == 4 and s[2] in "tTwW" and (s[3].startswith("_ZN4lowp") or s[3] == "counted_mark"))
+    lines = []
+    # Without an argument the program runs all cases, one after the other; the log would be too long.
+    for name in case or output_of("qemu-aarch64", program, "names").splitlines():
+        with tempfile.NamedTemporaryFile() as log:
+            output_of(*QEMU, "-dfilter", ranges, "-D", log.name, program, name, LOWP_ISA=backend)
+            times, marks = collections.Counter(), 0
+            for line in log.read().decode().splitlines():
+                address = int(line.split("/")[1], 16)
+                marks += address == mark
+                if marks in (1, 2):
+                    times[address] += 2 * marks - 3
+        lines += [name, *(f"{address:x} {n * 16 / ELEMENTS}" for address, n in times.items() if n)]
+    return lines
 
 
 def counted(program, backend, only):
     """For each case, or one, the numbers of instructions for 16 elements by kind."""
-    code = disassembled(program)
-    text = subprocess.run([program, *only], check=True, capture_output=True, text=True,
-                          env={**os.environ, "LOWP_ISA": backend}).stdout
+    code = disassembled(program, ARM if backend.startswith("neon") else "")
     cases, sums = {}, None
-    for line in text.splitlines():
+    for line in steps(program, backend, only):
         address, _, times = line.partition(" ")
         if not times or not re.fullmatch("[0-9a-f]+", address):
             sums = cases[line] = collections.Counter()
@@ -58,12 +90,20 @@ def counted(program, backend, only):
 def main():
     compiler = os.environ.get("CXX", "g++")
     version = subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout
+    page = json.loads((HERE / "counted.json").read_text())
+    page["compiler"] = version.splitlines()[0]
+    processor = pathlib.Path("/proc/cpuinfo").read_text()
     with tempfile.TemporaryDirectory() as folder:
-        program = pathlib.Path(folder) / "counted"
-        subprocess.run([compiler, "-std=c++20", "-O2", "-no-pie", "-fno-pie", f"-I{ROOT / 'include'}",
-                        HERE / "counted.cpp", "-o", program], check=True)
-        page = {"compiler": version.splitlines()[0],
-                "cases": {name: counted(program, backend, sys.argv[1:2]) for backend, name in BACKENDS.items()}}
+        for tools, option, has in (("", "-no-pie", lambda backend: backend in processor),
+                                   (ARM, "-static", lambda backend: backend.startswith("neon") and shutil.which(ARM + "g++"))):
+            backends = [backend for backend in BACKENDS if has(backend)]
+            if not backends:
+                continue
+            program = pathlib.Path(folder) / (tools + "counted")
+            subprocess.run([tools + "g++" if tools else compiler, "-std=c++20", "-O2", option, "-fno-pie",
+                            f"-I{ROOT / 'include'}", HERE / "counted.cpp", "-o", program], check=True)
+            for backend in backends:
+                page["cases"][BACKENDS[backend]] = counted(program, backend, sys.argv[1:2])
     if len(sys.argv) > 1:
         print(json.dumps(page["cases"]))
         return

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "project/flags/result.hpp"
+#include "support/control_register.hpp"
 
 flags_test::conformance_result UNIT();
 
@@ -22,7 +23,23 @@ extern "C" int pthread_once(pthread_once_t* done, void (*prepare)()) noexcept(fa
   return 0;
 }
 
-int main() {
+// Counts states of the control register in which the fingerprint is another one, or that it changes.
+unsigned states_that_matter([[maybe_unused]] std::uint64_t fingerprint) {
+  unsigned wrong = 0;
+#if defined(LOWP_TEST_CONTROL_REGISTER)
+  for (const auto state : lowp_test::control_states()) {
+    lowp_test::write_control(state);
+    const auto got = UNIT().fingerprint;
+    const bool stayed = lowp_test::read_control() == state;
+    lowp_test::write_control(lowp_test::default_control);
+    if (got != fingerprint || !stayed) ++wrong;
+  }
+#endif
+  return wrong;
+}
+
+// Any argument asks for these states too.
+int main(int arguments, char**) {
   const auto isa = lowp::isa();
   std::printf("isa %.*s\n", static_cast<int>(isa.size()), isa.data());
   const auto [fingerprint, expected, report] = UNIT();
@@ -30,5 +47,6 @@ int main() {
   std::printf("count %" PRIu64 " stalled %" PRIu64 " overflowed %" PRIu64 " nonfinite %" PRIu64
               "\n",
               report.count, report.stalled, report.overflowed, report.nonfinite);
+  if (arguments > 1) std::printf("states that matter %u\n", states_that_matter(fingerprint));
   return fingerprint == expected ? 0 : 1;
 }

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# A fault in the backend for Arm changes the fingerprint under qemu, or makes a state of FPCR matter.
+cmake_minimum_required(VERSION 3.25)
+
+find_program(compiler aarch64-linux-gnu-g++)
+find_program(emulator NAMES qemu-aarch64 qemu-aarch64-static)
+if(NOT compiler OR NOT emulator)
+  message("SKIPPED: no cross compiler for aarch64 with its qemu-user")
+  return()
+endif()
+
+# fault(FILE TEXT FAULTY): the text must be there.
+function(fault file text faulty)
+  file(REMOVE_RECURSE ${SCRATCH})
+  file(COPY ${ROOT}/include DESTINATION ${SCRATCH})
+  set(header ${SCRATCH}/include/lowp/${file})
+  file(READ ${header} right)
+  string(REPLACE "${text}" "${faulty}" wrong "${right}")
+  if(wrong STREQUAL right)
+    message(FATAL_ERROR "${file} lacks: ${text}")
+  endif()
+  file(WRITE ${header} "${wrong}")
+  execute_process(
+    COMMAND ${compiler} -std=c++20 -O1 -static -DLOWP_TEST_SOME -DUNIT=o2 -I${SCRATCH}/include
+            -I${ROOT}/tests ${ROOT}/tests/project/flags/unit.cpp
+            ${ROOT}/tests/project/sapphire/conformance.cpp -o ${SCRATCH}/program
+    COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${emulator} -cpu max ${SCRATCH}/program states RESULT_VARIABLE status
+                  OUTPUT_VARIABLE said)
+  if(status EQUAL 0 AND said MATCHES "matter 0")
+    message(SEND_ERROR "survived in ${file}: ${faulty}")
+  endif()
+endfunction()
+fault(simd/isa/neon.hpp "uzp2 %0.4s" "uzp1 %0.4s")
+fault(simd/isa/neon.hpp "high = low >> 32" "high = low >> 31")
+fault(simd/isa/neon.hpp "fmla %0.4s" "fmls %0.4s")
+fault(simd/isa/neon.hpp "xtn %0.8b, %0.8h" "nop")
+fault(simd/isa/neon_bf16.hpp "!LeavesNan ||" "true ||")
+fault(base/environment.hpp "msr fpcr, xzr" "nop")
