@@ -53,6 +53,8 @@ case $level in
     all=ON
     python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
     need_examples
+    wish g++-mingw-w64-x86-64-posix x86_64-w64-mingw32-g++-posix
+    wish wine64 /usr/lib/wine/wine64
     wish libmpfr-dev mpfr.h
     wish librandom123-dev Random123/philox.h
     wish libcereal-dev cereal/cereal.hpp

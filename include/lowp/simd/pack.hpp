@@ -227,18 +227,9 @@ struct lane<simd::pack<float, Isa>> {
     Isa::widen(d.v[0], d.v[1], x);
     return d;
   }
-  LOWP_HOST_FN static F add(F const& a, F b) {
-    Isa::hide(b.v);
-    return hidden(a.v + b.v);
-  }
-  LOWP_HOST_FN static F sub(F const& a, F b) {
-    Isa::hide(b.v);
-    return hidden(a.v - b.v);
-  }
-  LOWP_HOST_FN static F mul(F const& a, F b) {
-    Isa::hide(b.v);
-    return hidden(a.v * b.v);
-  }
+  LOWP_HOST_FN static F add(F const& a, F const& b) { return hidden(a.v + hidden(b.v).v); }
+  LOWP_HOST_FN static F sub(F const& a, F const& b) { return hidden(a.v - hidden(b.v).v); }
+  LOWP_HOST_FN static F mul(F const& a, F const& b) { return hidden(a.v * hidden(b.v).v); }
   LOWP_HOST_FN static F div(F const& a, F const& b) { return Isa::div(a, b); }
   LOWP_HOST_FN static F sqrt(F const& a) { return Isa::sqrt(a); }
   LOWP_HOST_FN static F fma(F const& a, F const& b, F const& c) { return Isa::fma(a, b, c); }
@@ -261,10 +252,10 @@ struct lane<simd::pack<float, Isa>> {
   }
 
  private:
-  LOWP_HOST_FN static F hidden(typename F::vector const& v) {
-    F f = F::of(v);
-    Isa::hide(f.v);
-    return f;
+  LOWP_HOST_FN static F hidden(typename F::vector const& x) {
+    typename F::vector v = x;
+    Isa::hide(v);
+    return F::of(v);
   }
 };
 

@@ -3,7 +3,9 @@
 // no environment and no test framework.
 #include <lowp/simd/dispatch.hpp>
 
+#if defined(__linux__)
 #include <pthread.h>
+#endif
 
 #include <cinttypes>
 #include <cstdio>
@@ -13,6 +15,7 @@
 
 flags_test::conformance_result UNIT();
 
+#if defined(__linux__)
 // The first exception needs a preparation. The C library ends it with a system call that such a
 // machine may lack. There is one thread.
 extern "C" int pthread_once(pthread_once_t* done, void (*prepare)()) noexcept(false) {
@@ -22,6 +25,7 @@ extern "C" int pthread_once(pthread_once_t* done, void (*prepare)()) noexcept(fa
   }
   return 0;
 }
+#endif
 
 // Counts states of the control register in which the fingerprint is another one, or that it changes.
 unsigned states_that_matter([[maybe_unused]] std::uint64_t fingerprint) {

@@ -30,19 +30,20 @@ struct neon : vector_masks<neon> {
   using mask_words = integer<neon>;
   using reals = pack<float, neon>;
 
-#define LOWP_INSTRUCTION(name, Pack, instruction)                             \
-  LOWP_HOST_FN static Pack name(Pack const& a, Pack const& b) {               \
-    Pack r;                                                                   \
-    asm(instruction " %0.4s, %1.4s, %2.4s" : "=w"(r.v) : "w"(a.v), "w"(b.v)); \
-    return r;                                                                 \
+// a op b, through a local: see avx512.hpp.
+#define LOWP_INSTRUCTION(name, Pack, instruction)                           \
+  LOWP_HOST_FN static Pack name(Pack const& a, Pack const& b) {             \
+    Pack::vector r;                                                         \
+    asm(instruction " %0.4s, %1.4s, %2.4s" : "=w"(r) : "w"(a.v), "w"(b.v)); \
+    return Pack::of(r);                                                     \
   }
   LOWP_INSTRUCTION(max, words, "smax")
   LOWP_INSTRUCTION(min, words, "smin")
 
   LOWP_HOST_FN static words select(mask_words const& m, words const& yes, words const& no) {
-    words r = words::of(words::vector(m.v));
-    asm("bsl %0.16b, %1.16b, %2.16b" : "+w"(r.v) : "w"(yes.v), "w"(no.v));
-    return r;
+    auto r = words::vector(m.v);
+    asm("bsl %0.16b, %1.16b, %2.16b" : "+w"(r) : "w"(yes.v), "w"(no.v));
+    return words::of(r);
   }
 
   LOWP_HOST_FN static bool any(mask_words const& m) {
@@ -94,14 +95,14 @@ struct neon : vector_masks<neon> {
 
   LOWP_INSTRUCTION(div, reals, "fdiv")
   LOWP_HOST_FN static reals sqrt(reals const& a) {
-    reals r;
-    asm("fsqrt %0.4s, %1.4s" : "=w"(r.v) : "w"(a.v));
-    return r;
+    reals::vector r;
+    asm("fsqrt %0.4s, %1.4s" : "=w"(r) : "w"(a.v));
+    return reals::of(r);
   }
   LOWP_HOST_FN static reals fma(reals const& a, reals const& b, reals const& c) {
-    reals r = c;
-    asm("fmla %0.4s, %1.4s, %2.4s" : "+w"(r.v) : "w"(a.v), "w"(b.v));
-    return r;
+    reals::vector sum = c.v;
+    asm("fmla %0.4s, %1.4s, %2.4s" : "+w"(sum) : "w"(a.v), "w"(b.v));
+    return reals::of(sum);
   }
   LOWP_HOST_FN static void hide(auto& v) { LOWP_HIDE(v); }
   /// Returns the larger of two, or b if one is NaN. FMAXNM would quiet a signaling NaN instead.
@@ -113,9 +114,9 @@ struct neon : vector_masks<neon> {
   }
   using vector_masks<neon>::greater;
   LOWP_HOST_FN static mask_words greater(reals const& a, reals const& b) {
-    mask_words r;
-    asm("fcmgt %0.4s, %1.4s, %2.4s" : "=w"(r.v) : "w"(a.v), "w"(b.v));
-    return r;
+    mask_words::vector r;
+    asm("fcmgt %0.4s, %1.4s, %2.4s" : "=w"(r) : "w"(a.v), "w"(b.v));
+    return mask_words::of(r);
   }
 #undef LOWP_INSTRUCTION
 
@@ -153,42 +154,49 @@ struct neon : vector_masks<neon> {
     two x, y;
     asm("xtn %0.2s, %1.2d" : "=w"(x) : "w"(a));
     asm("xtn %0.2s, %1.2d" : "=w"(y) : "w"(b));
-    asm("umull %0.2d, %1.2s, %2.2s" : "=w"(low) : "w"(x), "w"(y));
-    high = low >> 32;
+    V whole;
+    asm("umull %0.2d, %1.2s, %2.2s" : "=w"(whole) : "w"(x), "w"(y));
+    low = whole;
+    high = whole >> 32;
   }
   /// Makes the numbers of 16 bits of Philox blocks (see random.hpp): those of even and those of odd
   /// lanes.
   template <class V>
   LOWP_HOST_FN static void numbers(V& even, V& odd, V const (&word)[4]) {
-    V first, second, low, high;
+    V first, second, low, high, e, o;
     asm("trn1 %0.4s, %1.4s, %2.4s" : "=w"(first) : "w"(word[0]), "w"(word[1]));
     asm("trn1 %0.4s, %1.4s, %2.4s" : "=w"(second) : "w"(word[2]), "w"(word[3]));
     asm("uzp1 %0.8h, %1.8h, %2.8h" : "=w"(low) : "w"(first), "w"(second));
     asm("uzp2 %0.8h, %1.8h, %2.8h" : "=w"(high) : "w"(first), "w"(second));
-    asm("uzp1 %0.4s, %1.4s, %2.4s" : "=w"(even) : "w"(low), "w"(high));
-    asm("uzp2 %0.4s, %1.4s, %2.4s" : "=w"(odd) : "w"(low), "w"(high));
+    asm("uzp1 %0.4s, %1.4s, %2.4s" : "=w"(e) : "w"(low), "w"(high));
+    asm("uzp2 %0.4s, %1.4s, %2.4s" : "=w"(o) : "w"(low), "w"(high));
+    even = e;
+    odd = o;
   }
   /// Sets power to 2^n, or to 0 if n is 32 or more. USHL reads eight signed bits.
   LOWP_HOST_FN static void power_of_two(words& power, words const& n) {
     words one, most;
     broadcast(one.v, 1u);
     broadcast(most.v, 32u);
-    asm("umin %0.4s, %1.4s, %0.4s\n\tushl %0.4s, %2.4s, %0.4s"
-        : "+&w"(most.v)
-        : "w"(n.v), "w"(one.v));
-    power = most;
+    words::vector r = most.v;
+    asm("umin %0.4s, %1.4s, %0.4s\n\tushl %0.4s, %2.4s, %0.4s" : "+&w"(r) : "w"(n.v), "w"(one.v));
+    power.v = r;
   }
 
   // FCVTL and FCVTN give the same bits as the codec, NaN and subnormals included, if FPCR is clear.
   using halves = pack<std::uint16_t, neon>;
   LOWP_HOST_FN static void decode(std::type_identity<float16>, reals& x, halves const& codes) {
-    asm("fcvtl %0.4s, %1.4h" : "=w"(x.v) : "w"(codes.v));
+    reals::vector r;
+    asm("fcvtl %0.4s, %1.4h" : "=w"(r) : "w"(codes.v));
+    x.v = r;
   }
   /// Encodes. Returns false if a lane is a NaN and the codec must encode it.
   template <bool LeavesNan>
   LOWP_HOST_FN static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
                                   reals const& x) {
-    asm("fcvtn %0.4h, %1.4s" : "=w"(codes.v) : "w"(x.v));
+    halves::vector r;
+    asm("fcvtn %0.4h, %1.4s" : "=w"(r) : "w"(x.v));
+    codes.v = r;
     return !LeavesNan || !any(unordered(x, x));
   }
   /// Encodes, unless a lane is NaN.
@@ -204,26 +212,27 @@ struct neon : vector_masks<neon> {
   LOWP_HOST_FN static reals canonical(reals const& x) {
     words nan;
     broadcast(nan.v, lowp::lanes::binary32_nan);
-    return lowp::lanes::from_bits<reals>(select(unordered(x, x), nan, lowp::lanes::bits(x)));
+    reals::vector r;
+    asm("fcmeq %0.4s, %1.4s, %1.4s\n\tbsl %0.16b, %1.16b, %2.16b"
+        : "=&w"(r)
+        : "w"(x.v), "w"(nan.v));
+    return reals::of(r);
   }
   /// Returns the lanes in which a or b is NaN. FMAX is NaN if one of its operands is.
   LOWP_HOST_FN static mask_words unordered(reals const& a, reals const& b) {
-    mask_words ordered;
+    mask_words::vector ordered;
     asm("fmax %0.4s, %1.4s, %2.4s\n\tfcmeq %0.4s, %0.4s, %0.4s"
-        : "=w"(ordered.v)
+        : "=w"(ordered)
         : "w"(a.v), "w"(b.v));
-    return mask_words::of(~ordered.v);
+    return mask_words::of(~ordered);
   }
   /// Moves two packs of words to halves or to bytes that hold them.
   template <class V>
   LOWP_HOST_FN static void join(V& codes, words const& low, words const& high) {
     words::vector r;
     asm("uzp1 %0.8h, %1.8h, %2.8h" : "=w"(r) : "w"(low.v), "w"(high.v));
-    if constexpr (sizeof(V) == sizeof(r)) {
-      codes = V(r);
-    } else {
-      asm("xtn %0.8b, %1.8h" : "=w"(codes) : "w"(r));
-    }
+    if constexpr (sizeof(V) < sizeof(r)) asm("xtn %0.8b, %0.8h" : "+w"(r));
+    __builtin_memcpy(&codes, &r, sizeof(codes));
   }
 };
 
