@@ -69,6 +69,7 @@ FAULTS = [
     ("simd/accessor.hpp", "!is_ieee_ || !Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "!Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "ops/cast"),
     ("simd/transform.hpp", "rest < step ? rest : rest < longest ? rest - rest % step : longest", "step", "bits"),
     ("simd/pairs.hpp", "lanes::any(Isa::unordered(first, second))", "false", "ops/cast"),
+    ("simd/pairs.hpp", "results.continues", "true", "train/update/stochastic"),
     ("simd/pairs.hpp", "lanes::any(refused)", "false", "ops/cast"),
     ("simd/pairs.hpp", "random >> 16", "low_random", "train/update/stochastic"),
     ("simd/random.hpp", "is_made && seed == source.seed && stream == source.stream && index == first", "is_made", "train/update/stochastic"),
@@ -129,6 +130,9 @@ FAULTS = [
     ("nn/rows.hpp", "distance + b.columns * b.element_size <= period", "distance <= period", "nn/softmax"),
     ("nn/rows.hpp", "check.no_overlap(a.all(), b.all())", "check.no_overlap(a, b)", "nn/softmax"),
     ("nn/normalization.hpp", "lanes::max(lanes::bits(product), least)", "lanes::bits(product)", "nn/normalization"),
+    # Lists.
+    ("ops/lists.hpp", "size != tensors", "size < tensors", "train/lists"),
+    ("ops/tensor_list.hpp", "!array.empty()", "true", "train/lists"),
     # Watches.
     ("watch/weights.hpp", "weight.range.count == count", "true", "watch/weights"),
     ("watch/weights.hpp", "weight.range.max_abs.bits < watch_margin<To>", "true", "watch/weights"),

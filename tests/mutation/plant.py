@@ -34,7 +34,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 # A test program runs on the machine's own backend alone if tests/CMakeLists.txt lists it as such a
 # test.
-BACKENDS = ("portable", "avx2", "avx512", "avx512_bf16")
 LISTS = (TESTS / "CMakeLists.txt").read_text()
 ONCE = re.search(r"set\(once\n(.*?)\)\n", LISTS, re.S)[1]
 ONCE = re.compile("|".join(word.strip('"') for word in ONCE.split()))
@@ -102,11 +101,6 @@ def plant(include, faults):
         path.write_text(source)
 
 
-def backends_of(program):
-    once = ONCE.fullmatch(program) or program.startswith("distributed/")
-    return ("",) if once and program not in ON_ALL else BACKENDS
-
-
 def end(ran):
     """Ends a program that hangs. What started it, such as mpirun, may first end what it started."""
     for how in (signal.SIGTERM, signal.SIGKILL):
@@ -125,8 +119,24 @@ class Bench:
         self.restore()
         (folder / "switch.hpp").write_text(SWITCH)
         (folder / "switch.cpp").write_text(SWITCH_DEFINITION)
-        self.support = [self.compile(source, f"{source.stem}.o") for source in (
-            folder / "switch.cpp", TESTS / "support/main.cpp")]
+        self.kernels = []
+        self.support = [self.compile(folder / "switch.cpp", "switch.o")]
+        self.backends = self.backends_here()
+        # A kernel that no processor here can run would take as long to compile as the others.
+        listed = ",".join(f"lowp::simd::{backend}" for backend in self.backends)
+        self.kernels = [f"-DLOWP_TEST_BACKENDS={listed}", "-include", TESTS / "support/backends.hpp"]
+        self.support.append(self.compile(TESTS / "support/main.cpp", "main.o"))
+
+    def backends_here(self):
+        """Returns the backends that this machine has."""
+        made = self.folder / "backends_here"
+        listed = self.compile(TESTS / "support/backends_here.cpp", "backends_here.o")
+        subprocess.run([*self.compiler, listed, self.support[0], "-o", made], check=True)
+        return subprocess.run([made], check=True, capture_output=True, text=True).stdout.split(";")
+
+    def backends_of(self, program):
+        once = ONCE.fullmatch(program) or program.startswith("distributed/")
+        return [""] if once and program not in ON_ALL else self.backends
 
     def restore(self):
         shutil.rmtree(self.include, ignore_errors=True)
@@ -137,7 +147,7 @@ class Bench:
         made = self.folder / name
         ran = subprocess.run(
             [*self.compiler, "-std=c++20", "-O1", "-w", "-DLOWP_TEST_SOME", "-DFMT_HEADER_ONLY", "-DUNIT=o2", f'-DLOWP_TESTS="{TESTS}"',
-             f"-I{self.include}", f"-I{TESTS}", "-include", self.folder / "switch.hpp", *more, "-c", source, "-o", made],
+             f"-I{self.include}", f"-I{TESTS}", "-include", self.folder / "switch.hpp", *self.kernels, *more, "-c", source, "-o", made],
             capture_output=True, text=True)
         self.said = ran.stderr
         return made if ran.returncode == 0 else None
@@ -158,7 +168,7 @@ class Bench:
 
     def kills(self, program, made, fault=0, slowest=SLOWEST, backends=None):
         """Returns how the program fails with this fault, or an empty text."""
-        for backend in backends_of(program) if backends is None else backends:
+        for backend in self.backends_of(program) if backends is None else backends:
             variables = {**os.environ, "LOWP_FAULT": str(fault), "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1"}
             if backend:
                 variables["LOWP_ISA"] = backend
@@ -293,7 +303,7 @@ def delete_statements(bench, programs, paths):
         if how := bench.kills(program, made):
             sys.exit(f"{program} fails without a fault: {how}")
         slowest = 5 + 10 * (time.time() - begin)
-        reached = {b: (bench.folder / f"reached.{b}").read_bytes() for b in backends_of(program)}
+        reached = {b: (bench.folder / f"reached.{b}").read_bytes() for b in bench.backends_of(program)}
         survivors = []
         for number, place in left:
             # All backends that run a statement run it alike; two of them see what there is to see.
