@@ -27,7 +27,7 @@ inline constexpr bool is_widest<cuda::kernel_call<Width, Rest...>> = Width == cu
 /// A grid whose kernels are for one case.
 template <class Case>
 struct grid {
-  static constexpr unsigned threads() { return cuda::block_threads; }
+  static constexpr unsigned threads() { return cuda::tuning::block_threads; }
   static constexpr std::size_t shared_bytes() { return 0; }
   template <class Report, class Call>
   void run(Call const& call) const {

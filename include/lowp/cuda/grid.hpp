@@ -2,7 +2,7 @@
 // Converts the ranges of a call to the arguments of a kernel, on any grid of threads:
 //
 //     threads()               the threads of a block
-//     shared_bytes()          shared memory of each of two blocks in a multiprocessor
+//     shared_bytes()          shared memory of each of tuning::blocks_with_rows
 //     run<Report>(call)       runs a kernel_call, or a row_kernel_call with its dynamic_bytes
 //                             for each block
 //     copy(to, from, bytes)

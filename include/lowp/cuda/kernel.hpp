@@ -22,6 +22,7 @@
 #include <lowp/cuda/blocks.hpp>
 #include <lowp/cuda/composite.hpp>
 #include <lowp/cuda/numbers.hpp>
+#include <lowp/cuda/tuning.hpp>
 #include <lowp/cuda/update_sums.hpp>
 #include <lowp/report/amax.hpp>
 
@@ -58,12 +59,9 @@ struct tensor_table {
   }
 };
 
-/// The number of chunks with which a thread has at least 32 bytes in flight before it computes.
 template <class... KernelOperand>
-inline constexpr int chunks_per_thread = [] {
-  int const bytes = chunk_size * (0 + ... + KernelOperand::bytes_read);
-  return bytes >= 32 ? 1 : bytes >= 16 ? 2 : 4;
-}();
+inline constexpr int chunks_per_thread =
+    tuning::chunks(chunk_size * (0 + ... + KernelOperand::bytes_read));
 
 template <class Report>
 inline constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
@@ -274,13 +272,8 @@ template <int Width, class Make, class Report, class Table, std::size_t... I,
           class... KernelOperand>
 struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, KernelOperand...>
     : indexed<I, KernelOperand>... {
-  /// Blocks for whose registers a multiprocessor must have room; 0 leaves it to the compiler. For a
-  /// report the compiler would prefer more blocks to enough registers. For a random cast it would
-  /// take more registers. Then a multiprocessor would have less than 40 KB of reads in flight.
-  static constexpr unsigned least_blocks =
-      is_reported<Report>                                                           ? 2
-      : (draws<KernelOperand> || ...) && (0 + ... + KernelOperand::bytes_read) == 4 ? 5
-                                                                                    : 0;
+  static constexpr unsigned least_blocks = tuning::least_blocks(
+      is_reported<Report>, (draws<KernelOperand> || ...), (0 + ... + KernelOperand::bytes_read));
 
   /// True if threads of a block wait for each other.
   static constexpr bool is_collective =

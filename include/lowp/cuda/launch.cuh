@@ -15,7 +15,7 @@
 namespace lowp::cuda {
 
 template <class Call>
-__global__ void __launch_bounds__(block_threads, Call::least_blocks)
+__global__ void __launch_bounds__(tuning::block_threads, Call::least_blocks)
     kernel(const __grid_constant__ Call call) {
   call.run(gpu_thread{});
 }
@@ -24,9 +24,9 @@ class gpu_grid {
  public:
   explicit gpu_grid(cudaStream_t stream) : stream_(stream) {}
 
-  static constexpr unsigned threads() { return block_threads; }
+  static constexpr unsigned threads() { return tuning::block_threads; }
 
-  /// Returns the dynamic shared memory of each of two blocks in a multiprocessor.
+  /// Returns the dynamic shared memory of each of tuning::blocks_with_rows in a multiprocessor.
   [[nodiscard]] std::size_t shared_bytes() {
     int device = 0, of_block = 0, of_multiprocessor = 0;
     cudaError_t code = cudaGetDevice(&device);
@@ -36,7 +36,8 @@ class gpu_grid {
       code = cudaDeviceGetAttribute(&of_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
                                     device);
     if (outcome_.ok()) outcome_ = status("cudaDeviceGetAttribute", code);
-    int const most = of_block < of_multiprocessor / 2 ? of_block : of_multiprocessor / 2;
+    int const share = of_multiprocessor / tuning::blocks_with_rows;
+    int const most = of_block < share ? of_block : share;
     return most > other_shared_bytes ? static_cast<std::size_t>(most - other_shared_bytes) : 0;
   }
 
@@ -44,12 +45,11 @@ class gpu_grid {
   void run(Call const& call) {
     static_assert(sizeof(Call) <= parameter_bytes);
     if (!outcome_.ok()) return;
-    // Each block adds to a report once, so only as many run as keep a GPU busy.
-    constexpr std::uint64_t most = is_reported<Report> ? 2048 : 0x7fffffff;
+    constexpr std::uint64_t most = is_reported<Report> ? tuning::reporting_blocks : 0x7fffffff;
     std::uint64_t const blocks = call.table.tiles < most ? call.table.tiles : most;
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(blocks));
-    config.blockDim = dim3(block_threads);
+    config.blockDim = dim3(tuning::block_threads);
     config.stream = stream_;
     if constexpr (requires { call.dynamic_bytes; }) {
       constexpr std::uint32_t always_allowed = (48 << 10) - other_shared_bytes;

@@ -3,20 +3,18 @@
 #pragma once
 
 #include <lowp/cuda/convert.cuh>
+#include <lowp/cuda/tuning.hpp>
 
 #include <cstdint>
 
 namespace lowp::cuda {
-
-/// Threads of a block; a power of two.
-inline constexpr unsigned block_threads = 256;
 
 struct gpu_thread {
   using hardware = gpu_conversions;
 
 #if defined(__CUDA_ARCH__)
   LOWP_FN unsigned thread() const { return threadIdx.x; }
-  LOWP_FN static constexpr unsigned threads() { return block_threads; }
+  LOWP_FN static constexpr unsigned threads() { return tuning::block_threads; }
   LOWP_FN std::uint64_t block() const { return blockIdx.x; }
   LOWP_FN std::uint64_t blocks() const { return gridDim.x; }
   template <class T>
@@ -54,7 +52,7 @@ struct gpu_thread {
   /// Returns one object for each thread of the block, uninitialized.
   template <class T>
   LOWP_FN T* shared() const {
-    alignas(T) __shared__ unsigned char bytes[block_threads * sizeof(T)];
+    alignas(T) __shared__ unsigned char bytes[tuning::block_threads * sizeof(T)];
     return reinterpret_cast<T*>(bytes);
   }
 

@@ -27,11 +27,8 @@ namespace lowp::cuda {
 /// The most columns, and the largest stride: no thread's next column exceeds 32 bits.
 inline constexpr std::uint32_t most_columns = 0x7fffffff;
 
-/// The chunks that a thread has in flight before it computes.
 template <class Scores>
-inline constexpr int chunks_at_once = Scores::bytes_read <= 2   ? 4
-                                      : Scores::bytes_read <= 4 ? 2
-                                                                : 1;
+inline constexpr int chunks_at_once = tuning::row_chunks(Scores::bytes_read);
 
 template <class Call, class Thread>
 class row_runner;
@@ -42,11 +39,8 @@ template <unsigned TeamThreads, class Operation, class To, class Scores, class C
 struct row_kernel_call {
   static constexpr bool has_visible =
       requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
-  /// Blocks for whose registers a multiprocessor must have room: five if that spills none.
-  static constexpr unsigned least_blocks =
-      Columns::size > 1                                               ? 3
-      : Scores::size == 1 && Columns::bytes_read == 0 && !has_visible ? 5
-                                                                      : 4;
+  static constexpr unsigned least_blocks = tuning::least_row_blocks(
+      Scores::size, static_cast<int>(Columns::indices::size()), has_visible);
   static constexpr unsigned team_threads = TeamThreads;
   static constexpr bool is_collective = true;
 

@@ -56,10 +56,6 @@ bool permits([[maybe_unused]] int width,
   return (permits(width, kernel_operands.indexed<I, row_operand<KernelOperand>>::value) && ...);
 }
 
-/// The most floats that the rows of a block of warps take: 32 KB, which any device has several
-/// times.
-inline constexpr std::size_t floats_of_warps = 8192;
-
 /// The team for rows of a given width, and the part of a row in its shared memory.
 struct row_plan {
   bool is_warp, is_cached;
@@ -68,13 +64,13 @@ struct row_plan {
   /// @param operands        number of operands that are read
   /// @param chunks_at_once  number of chunks that a thread takes at once
   /// @param threads         threads of a block
-  /// @param most_bytes      shared memory for each of two blocks
+  /// @param most_bytes      shared memory for the rows of a block
   static row_plan of(std::size_t columns, std::size_t operands, std::size_t chunks_at_once,
                      unsigned threads, std::size_t most_bytes) {
     constexpr std::size_t of_warp = fold::sums, of_block = fold::sums * chunk_size;
     std::size_t const warps = threads / warp_threads;
     std::size_t const short_room = (columns + of_warp - 1) / of_warp * of_warp;
-    if (threads != fold::sums || short_room * operands * warps <= floats_of_warps)
+    if (threads != fold::sums || short_room * operands * warps <= tuning::floats_of_warps)
       return {true, true, short_room};
     std::size_t const room = (columns + of_block - 1) / of_block * of_block;
     bool const is_cached = room * operands * sizeof(float) <= most_bytes;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of the GPU's kernels that are chosen, in one place. No result depends on one, except
+// that teams of a block need fold::sums threads. No hardware has run the kernels yet: the first
+// measurements may move each of them.
+#pragma once
+
+#include <lowp/base/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lowp::cuda {
+
+struct tuning {
+  /// Threads of a block; a power of two. A row's sums have one thread each: see rows/row_team.hpp.
+  static constexpr unsigned block_threads = 256;
+
+  /// The most blocks of a kernel with a report. Each block adds to the report once, so only as many
+  /// run as keep a GPU busy: eight, which are 2048 threads, on each of 256 multiprocessors.
+  static constexpr std::uint64_t reporting_blocks = 2048;
+
+  /// Returns the chunks of each operand that a thread loads before it computes: at least 32 bytes
+  /// in all. 1280 threads of a multiprocessor then have 40 KB in flight.
+  static constexpr int chunks(int bytes_of_chunks) {
+    return bytes_of_chunks >= 32 ? 1 : bytes_of_chunks >= 16 ? 2 : 4;
+  }
+
+  /// Returns the blocks for whose registers a multiprocessor must have room; 0 leaves it to the
+  /// compiler. For a report the compiler would prefer more blocks to enough registers. For a random
+  /// cast it would take more registers. Then a multiprocessor would have less than 40 KB in flight.
+  /// @param bytes_read  bytes of an element of all operands
+  static constexpr unsigned least_blocks(bool is_reported, bool is_random_cast, int bytes_read) {
+    return is_reported ? 2 : is_random_cast && bytes_read == 4 ? 5 : 0;
+  }
+
+  /// Returns the chunks of a row that a thread loads before it computes: at most 64 bytes, because
+  /// shared memory leaves room for fewer threads.
+  static constexpr int row_chunks(int bytes_read) {
+    return bytes_read <= 2 ? 4 : bytes_read <= 4 ? 2 : 1;
+  }
+
+  /// Returns the blocks of a kernel over rows for whose registers a multiprocessor must have room:
+  /// five if that spills none.
+  /// @param scores, per_column  the operands of a row, and those that all rows share
+  static constexpr unsigned least_row_blocks(int scores, int per_column, bool has_visible) {
+    return per_column > 1 ? 3 : scores == 1 && per_column == 0 && !has_visible ? 5 : 4;
+  }
+
+  /// The most floats that the rows of a block of warps take: 32 KB, which any device has several
+  /// times. A longer row has a block.
+  static constexpr std::size_t floats_of_warps = 8192;
+
+  /// The blocks whose rows share a multiprocessor's memory, so that one computes while another
+  /// waits for its threads.
+  static constexpr int blocks_with_rows = 2;
+};
+
+}  // namespace lowp::cuda
