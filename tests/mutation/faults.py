@@ -70,6 +70,8 @@ FAULTS = [
     ("simd/transform.hpp", "rest < step ? rest : rest < longest ? rest - rest % step : longest", "step", "bits"),
     ("simd/pairs.hpp", "lanes::any(Isa::unordered(first, second))", "false", "ops/cast"),
     ("simd/pairs.hpp", "lanes::any(refused)", "false", "ops/cast"),
+    ("simd/binary16.hpp", "(magnitudes ^ nan)", "(0)", "ops/cast"),
+    ("format/encode_in_range.hpp", "23) + offset)", "23))", "ops/cast"),
     ("simd/pairs.hpp", "random >> 16", "low_random", "train/update/stochastic"),
     ("simd/random.hpp", "is_made && seed == source.seed && stream == source.stream && index == first", "is_made", "train/update/stochastic"),
     ("simd/transform.hpp", "if constexpr (is_reported) totals.fold();", "", "report/update_report"),
@@ -129,6 +131,8 @@ FAULTS = [
     ("nn/rows.hpp", "distance + b.columns * b.element_size <= period", "distance <= period", "nn/softmax"),
     ("nn/rows.hpp", "check.no_overlap(a.all(), b.all())", "check.no_overlap(a, b)", "nn/softmax"),
     ("nn/normalization.hpp", "lanes::max(lanes::bits(product), least)", "lanes::bits(product)", "nn/normalization"),
+    ("nn/normalization.hpp", "s.number == turn::coarse", "false", "nn/normalization"),
+    ("nn/normalization.hpp", "s.number == turn::first && may_vanish", "s.number == turn::first", "nn/normalization"),
     # Watches.
     ("watch/weights.hpp", "weight.range.count == count", "true", "watch/weights"),
     ("watch/weights.hpp", "weight.range.max_abs.bits < watch_margin<To>", "true", "watch/weights"),
