@@ -226,7 +226,7 @@ ON_ALL = tuple((name, 0.9, (0.8, 0.5) if name.startswith("softmax") else (0.95, 
     "AdamW, bfloat16 p and g, float moments, stochastic", "the same with `update_report`",
     "softmax, bfloat16, 1024 columns", "softmax, float16, 1024 columns", "census, float to bfloat16",
     "census, bfloat16 to float16"))
-# What the time buys if another library is faster, beside the row's name.
+# Reasons beside a row's name if another library is faster.
 REASONS = {f"{name}, {form}": reason for form in TYPES for name, reason in (
     ("layer norm", "the mean is corrected, and all backends have the same bits"),
     ("sum", "within 2^-48 of the sum of magnitudes, where the other adds in float"))}
