@@ -196,17 +196,23 @@ int main(int argc, char** argv) {
   count_cast<float, float8_e5m2>("cast/float->float8_e5m2/nearest_even");
   count_cast<float8_e5m2, float>("cast/float8_e5m2->float/exact");
   count_cast<float, bfloat16>("cast/float->bfloat16/stochastic", stochastic);
-  count_cast<float, bfloat16>("cast/float->bfloat16/stochastic_fast",
-                              lowp::stochastic_fast{.seed = 1});
+  lowp::stochastic_fast const fast{.seed = 1};
+  count_cast<float, bfloat16>("cast/float->bfloat16/stochastic_fast", fast);
+  count_cast<float, float16>("cast/float->float16/stochastic_fast", fast);
+  count_cast<float, float8_e4m3fn>("cast/float->float8_e4m3fn/stochastic_fast", fast);
+  count_cast<float, float8_e5m2>("cast/float->float8_e5m2/stochastic_fast", fast);
   count_cast<float, float16>("cast/float->float16/stochastic", stochastic);
   count_cast<float, float8_e4m3fn>("cast/float->float8_e4m3fn/stochastic", stochastic);
   count_cast<float, float8_e5m2>("cast/float->float8_e5m2/stochastic", stochastic);
   count_fused_add("fused_add/bfloat16,float/nearest_even", nearest);
   count_fused_add("fused_add/bfloat16,float/stochastic", stochastic);
+  count_fused_add("fused_add/bfloat16,float/stochastic_fast", fast);
   std::string const mixed = "update/adamw/bfloat16,bfloat16,float,float/stochastic";
   count_adamw<float>("update/adamw/float,float,float,float/nearest_even", nearest);
   count_adamw<bfloat16>(mixed.c_str(), stochastic);
   count_adamw<bfloat16>((mixed + ",report").c_str(), stochastic, lowp::update_report{});
+  count_adamw<bfloat16>((mixed + "_fast").c_str(), fast);
+  count_adamw<bfloat16>((mixed + "_fast,report").c_str(), fast, lowp::update_report{});
   count_rows<float>("float");
   count_rows<bfloat16>("bfloat16");
   count_rows<float16>("float16");

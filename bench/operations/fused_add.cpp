@@ -27,6 +27,7 @@ void add_types(bench::suite& cases, std::string const& types) {
                  lowp::update_report{});
   add_case<P, U>(cases, types + "/stochastic", stochastic);
   add_case<P, U>(cases, types + "/stochastic,report", stochastic, lowp::update_report{});
+  add_case<P, U>(cases, types + "/stochastic_fast", lowp::stochastic_fast{.seed = 1});
 }
 
 void add_fused_adds(bench::suite& cases) {

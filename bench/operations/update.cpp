@@ -41,6 +41,7 @@ void add_updates(bench::suite& cases) {
   using lowp::bfloat16;
   lowp::nearest_even const nearest;
   lowp::stochastic const stochastic{.seed = 1};
+  lowp::stochastic_fast const fast{.seed = 1};
   lowp::per_slot const slots{.param = stochastic, .first = stochastic, .second = stochastic};
   std::string const mixed = "bfloat16,bfloat16,float", all = "bfloat16,bfloat16,bfloat16";
 
@@ -53,6 +54,10 @@ void add_updates(bench::suite& cases) {
   add_adamw<bfloat16, bfloat16, float, float>(cases, mixed + ",float/stochastic", stochastic);
   add_adamw<bfloat16, bfloat16, float, float>(cases, mixed + ",float/stochastic,report", stochastic,
                                               lowp::update_report{});
+  add_adamw<bfloat16, bfloat16, float, float>(cases, mixed + ",float/stochastic_fast", fast);
+  add_adamw<bfloat16, bfloat16, float, float>(cases, mixed + ",float/stochastic_fast,report", fast,
+                                              lowp::update_report{});
+  add_adamw<bfloat16, bfloat16, bfloat16, bfloat16>(cases, all + ",bfloat16/stochastic_fast", fast);
   add_adamw<bfloat16, bfloat16, bfloat16, bfloat16>(cases, all + ",bfloat16/per_slot", slots);
   add_adamw<float, float, float, float>(cases, "float,float,float,float/nearest_even", nearest);
 }

@@ -26,7 +26,8 @@ import textwrap
 
 sys.dont_write_bytecode = True  # beside the sources
 from figures import Figures, collect, program_of
-from goals import AVX2, LOOPS, NOT_OWN, ON_ALL, PROGRAMS, ROWS, TEAM, TEAMS, TOPICS, against, pattern
+from goals import (AVX2, LOOPS, NOT_OWN, ON_ALL, PROGRAMS, REASONS, ROWS, TEAM, TEAMS, TOPICS, against,
+                   pattern)
 
 HERE = pathlib.Path(__file__).parent
 RESULTS = HERE.parent / "results"
@@ -168,12 +169,16 @@ def libraries_of(figures, names, capped):
     yield line(["operation", *LIBRARIES])
     yield "|---" * (1 + len(LIBRARIES)) + "|"
     for row in (row for topic in TOPICS for row in topic.rows):
-        cells = []
+        cells, is_slower = [], False
         for peers in LIBRARIES.values():
             ratios = [ratio for ratio, _ in figures.of_rival(row, against("", row.case, None, peers), "L2", capped)]
             cells.append(number(statistics.median(ratios)) if ratios else "")
-        if any(cells) and (names is None or row.name in names):
-            yield line([row.name, *cells])
+            is_slower |= bool(ratios) and max(ratios) < 1
+        if not any(cells) or names is not None and row.name not in names:
+            continue
+        if is_slower and row.name not in REASONS:
+            sys.exit(f"table.py: a library is faster in '{row.name}', and goals.py has no reason")
+        yield line([f"{row.name} ({REASONS[row.name]})" if is_slower else row.name, *cells])
 
 
 def on_all(figures):

@@ -11,8 +11,8 @@ namespace detail {
 
 /// Computes out = x / sqrt(mean of x^2 + eps) * weight in every row x: B. Zhang, R. Sennrich, "Root
 /// Mean Square Layer Normalization", arXiv:1910.07467, and T5LayerNorm without its rounding to the
-/// format of `weight`. If a row's largest magnitude is outside of [2^-32, 2^32], a power of two
-/// scales the elements: squares neither overflow nor vanish.
+/// format of `weight`. If a row's sum of squares overflows or may have lost some, the row is
+/// read again. A power of two then scales its elements.
 ///
 /// Before it is rounded to the format of `out`, a result is within
 ///

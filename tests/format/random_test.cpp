@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <set>
@@ -177,6 +178,38 @@ TEST_F(keyed_draws, of_four_places_may_depend_on_each_other) {
   EXPECT_EQ(rank({row(0), row(1), row(2), row(3)}), 3U);
   EXPECT_EQ(rank({row(0), row(1), row(2), row(4)}), 4U);
   EXPECT_EQ(rank({row(9), row(9)}), 1U);
+}
+
+// Sums of the errors of 10^6 roundings, as deviates: their mean, and the sum of their squares, are
+// those of independent draws. Equal draws in each group would make the variance 128 times as large.
+template <class Rounding>
+void expect_sums_of_independent_errors() {
+  constexpr std::size_t roundings = 1000000;
+  constexpr int sums = 12;
+  std::vector<float> x(roundings);
+  std::vector<lowp::bfloat16> rounded(roundings);
+  double mean = 0;
+  double squares = 0;
+  constexpr std::array fractions{1.0 / 256, 0.25, 0.5, 0.875};
+  constexpr double deviates = sums * double{fractions.size()};
+  for (const double fraction : fractions) {
+    const auto up = static_cast<float>(1 + 0x1p-7);
+    std::ranges::fill(x, static_cast<float>(1 + fraction * 0x1p-7));
+    for (std::uint64_t step = 0; step < sums; ++step) {
+      lowp::cast(x, rounded, Rounding{.seed = 11, .stream = lowp::stream_of(3, step)});
+      const auto ups = static_cast<double>(std::ranges::count(rounded, lowp::bfloat16(up)));
+      const double deviate =
+          (ups - roundings * fraction) / std::sqrt(roundings * fraction * (1 - fraction));
+      mean += deviate / deviates;
+      squares += deviate * deviate;
+    }
+  }
+  EXPECT_LT(std::fabs(mean) * std::sqrt(deviates), 4);
+  EXPECT_LT(std::fabs(squares - deviates) / std::sqrt(2 * deviates), 4);
+}
+TEST(random, sums_of_rounding_errors_have_the_mean_and_the_variance_of_independent_draws) {
+  expect_sums_of_independent_errors<lowp::stochastic>();
+  expect_sums_of_independent_errors<lowp::stochastic_fast>();
 }
 
 // The rest of a span of more than 2^32 elements is counted in 64 bits, and wraps there.

@@ -71,6 +71,8 @@ FAULTS = [
     ("simd/pairs.hpp", "lanes::any(Isa::unordered(first, second))", "false", "ops/cast"),
     ("simd/pairs.hpp", "results.continues", "true", "train/update/stochastic"),
     ("simd/pairs.hpp", "lanes::any(refused)", "false", "ops/cast"),
+    ("simd/binary16.hpp", "(magnitudes ^ nan)", "(0)", "ops/cast"),
+    ("format/encode_in_range.hpp", "23) + offset)", "23))", "ops/cast"),
     ("simd/pairs.hpp", "random >> 16", "low_random", "train/update/stochastic"),
     ("simd/random.hpp", "is_made && seed == source.seed && stream == source.stream && index == first", "is_made", "train/update/stochastic"),
     ("simd/transform.hpp", "if constexpr (is_reported) totals.fold();", "", "report/update_report"),
@@ -130,6 +132,8 @@ FAULTS = [
     ("nn/rows.hpp", "distance + b.columns * b.element_size <= period", "distance <= period", "nn/softmax"),
     ("nn/rows.hpp", "check.no_overlap(a.all(), b.all())", "check.no_overlap(a, b)", "nn/softmax"),
     ("nn/normalization.hpp", "lanes::max(lanes::bits(product), least)", "lanes::bits(product)", "nn/normalization"),
+    ("nn/normalization.hpp", "s.number == turn::coarse", "false", "nn/normalization"),
+    ("nn/normalization.hpp", "s.number == turn::first && may_vanish", "s.number == turn::first", "nn/normalization"),
     # Lists.
     ("ops/lists.hpp", "size != tensors", "size < tensors", "train/lists"),
     ("ops/tensor_list.hpp", "!array.empty()", "true", "train/lists"),

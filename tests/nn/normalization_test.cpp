@@ -73,14 +73,6 @@ float sum_of(const std::vector<float>& x) {
     for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
   return sums[0];
 }
-float scale_of(const std::vector<float>& x, float eps) {
-  float largest = 0;
-  for (const float each : x) largest = std::max(largest, std::fabs(each));
-  if (largest >= 0x1p-32F && largest <= 0x1p32F) return 1;
-  largest = std::max(largest, std::sqrt(eps));
-  const int exponent = largest < 0x1p-126F ? -127 : std::ilogb(largest);
-  return std::ldexp(1.0F, -std::min(exponent, 126));
-}
 template <class Fn>
 std::vector<float> mapped(std::vector<float> x, const Fn& fn) {
   for (float& each : x) each = fn(each);
@@ -89,40 +81,85 @@ std::vector<float> mapped(std::vector<float> x, const Fn& fn) {
 float sum_of_squares(const std::vector<float>& x) {
   return sum_of(mapped(x, [](float each) { return each * each; }));
 }
-float factor_of(float squares, std::size_t columns, float scale, float eps) {
+float variance_of(float squares, std::size_t columns, float scale, float eps) {
   const float scaled_eps = eps == 0 ? 0 : std::max(eps * scale * scale, 0x1p-126F);
   const float mean = squares / static_cast<float>(columns);
-  return 1 / std::sqrt(mean + scaled_eps);
+  return mean + scaled_eps;
 }
+// The scale of a row, which its sums choose. It is 1 at first. In a second turn it is 2^96 if
+// squares may have vanished, and 2^-96 if they overflowed. Then it makes the variance about 1.
+class row_scale {
+ public:
+  float value = 1;
+
+  // Returns true if the row takes another turn.
+  bool overflows(float sum) { return !std::isfinite(sum) && turn_ == 0 && next(-96, 1); }
+  bool changes(float variance, float squares, float eps, bool may_vanish = true) {
+    if (!std::isfinite(variance)) return overflows(variance);
+    if (turn_ == 1) {
+      const int exponent = variance < 0x1p-126F ? -127 : std::ilogb(variance);
+      const int half = static_cast<int>(std::floor(static_cast<double>(exponent) / 2));
+      return next(std::clamp(std::ilogb(value) - half, -126, 126), 2);
+    }
+    return turn_ == 0 && may_vanish && squares < 0x1p-80F && eps < 0x1p-100F && next(96, 2);
+  }
+
+ private:
+  bool next(int exponent, int turn) {
+    value = std::ldexp(1.0F, exponent);
+    turn_ = turn;
+    return true;
+  }
+  int turn_ = 0;
+};
 struct row_in_floats {
   std::vector<float> y;
   float mean, reciprocal;
 };
 row_in_floats rms_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
                             float eps) {
-  const float scale = scale_of(x, eps);
-  std::vector<float> y = mapped(x, [&](float each) { return each * scale; });
-  const float factor = factor_of(sum_of_squares(y), y.size(), scale, eps);
+  std::vector<float> y;
+  float variance = 0;
+  float squares = 0;
+  row_scale scale;
+  do {
+    y = mapped(x, [&](float each) { return each * scale.value; });
+    squares = sum_of_squares(y);
+    variance = variance_of(squares, y.size(), scale.value, eps);
+  } while (scale.changes(variance, squares, eps));
+  const float factor = 1 / std::sqrt(variance);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const float normalized = y[i] * factor;
     y[i] = normalized * weight[i];
   }
-  return {y, 0, factor * scale};
+  return {y, 0, factor * scale.value};
 }
 row_in_floats layer_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
                               const std::vector<float>& bias, float eps) {
   const auto count = static_cast<float>(x.size());
-  const float scale = scale_of(x, eps);
-  std::vector<float> y = mapped(x, [&](float each) { return each * scale; });
-  const float mean = sum_of(y) / count;
-  y = mapped(y, [&](float each) { return each - mean; });
-  const float sum = sum_of(y);
-  const float rest = sum / count;
-  const float squares = std::fma(-rest, sum, sum_of_squares(y));
-  const float factor = factor_of(squares < 0 ? 0 : squares, y.size(), scale, eps);
+  row_scale scale;
+  const auto scaled = [&] { return mapped(x, [&](float each) { return each * scale.value; }); };
+  float sum = 0;
+  do sum = sum_of(scaled());
+  while (scale.overflows(sum));
+  float mean = sum / count;
+  std::vector<float> y;
+  float rest = 0;
+  float variance = 0;
+  float squares = 0;
+  for (float before = scale.value;; mean = mean / before * scale.value, before = scale.value) {
+    y = mapped(scaled(), [&](float each) { return each - mean; });
+    sum = sum_of(y);
+    rest = sum / count;
+    squares = sum_of_squares(y);
+    const float corrected = std::fma(-rest, sum, squares);
+    variance = variance_of(corrected < 0 ? 0 : corrected, y.size(), scale.value, eps);
+    if (!scale.changes(variance, squares, eps, std::fabs(mean) <= 1)) break;
+  }
+  const float factor = 1 / std::sqrt(variance);
   for (std::size_t i = 0; i < y.size(); ++i)
     y[i] = std::fma((y[i] - rest) * factor, weight[i], bias[i]);
-  return {y, (mean + rest) / scale, factor * scale};
+  return {y, (mean + rest) / scale.value, factor * scale.value};
 }
 
 struct exact_row {
@@ -304,6 +341,16 @@ TEST(normalization, of_many_rows) {
     lowp::layer_norm(in_place, weight, bias, in_place, columns, 1e-6F);
     EXPECT_EQ(in_place, layer);
   }
+}
+
+// Differences of zero are no vanished squares, so no scale makes the elements infinite.
+TEST(normalization, of_large_equal_elements_with_a_tiny_eps) {
+  const std::vector<float> x(4, 1e30F);
+  const std::vector<float> ones(4, 1.0F);
+  const std::vector<float> bias(4, 0.5F);
+  std::vector<float> y(4);
+  lowp::layer_norm(x, ones, bias, y, 4, 1e-36F);
+  EXPECT_EQ(y, bias);
 }
 
 // A square in the narrow type overflows from 256 on; this norm takes anything.

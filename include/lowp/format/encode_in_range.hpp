@@ -26,18 +26,21 @@ LOWP_FN U round_in_range_by_addition(U const& a, U const& random) {
   return (steps + (random << 1)) >> 17;
 }
 
-/// Rounds a magnitude up to F's largest finite value to nearest even, normal or not. The addend's
-/// ulp is F's step there, so the sum has the number of steps in its low bits.
+/// Rounds a magnitude up to F's largest finite value to nearest even, normal or not. The low byte
+/// of the result is the code; the other bits have no meaning. The addend's ulp is F's step there,
+/// so the sum counts steps. The code needs the exponent besides. `offset` is even and spares a
+/// subtraction: modulo 256 it makes up for the exponent's origin.
 template <format F, class U>
 LOWP_FN U round_in_range_to_nearest(U const& a) {
   using namespace lanes;
   using R = decltype(to_real(a));
   constexpr int dropped = 23 - F.significand_bits;
-  constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
-  constexpr auto addend = static_cast<std::uint32_t>(dropped) << 23;
-  U const field = max(a & binary32_infinity, broadcast<U>(least));
-  U const sum = bits(lanes::add(from_bits<R>(a), from_bits<R>(field + addend)));
-  return sum - field + (field >> dropped) - (addend + (least >> dropped));
+  constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127);
+  constexpr std::uint32_t offset = (0 - ((least + dropped) << F.significand_bits)) & 0xff;
+  static_assert(offset % 2 == 0);
+  U const field = max(a & binary32_infinity, broadcast<U>(least << 23));
+  U const addend = field + ((std::uint32_t{dropped} << 23) + offset);
+  return bits(lanes::add(from_bits<R>(a), from_bits<R>(addend))) + (addend >> dropped);
 }
 
 /// Says that U is a pack that adds as IEEE 754 says. A GPU's thread selects by one instruction.
@@ -63,7 +66,7 @@ LOWP_FN constexpr U encode_in_range(U const& b, U const& random, R const& roundi
                 requires(real x) { lane<real>::add_toward_zero(x, x); })
     magnitude = round_in_range_by_addition<F>(a, random);
   else if constexpr (exact_pack<U> && std::same_as<R, nearest_even> && F.bits() <= 8)
-    magnitude = round_in_range_to_nearest<F>(a);
+    magnitude = round_in_range_to_nearest<F>(a) & 0xff;
   else
     magnitude = round_magnitude<F>(a, negative, random, rounding);
   if constexpr (F.has_negative_zero()) return magnitude | sign;

@@ -13,43 +13,16 @@
 
 namespace lowp::detail {
 
-/// A power of two that scales the largest element of a row, and sqrt(eps), to at most 4. No square
-/// overflows, what underflows is negligible, and the quotients are the same.
-struct row_scale {
-  float eps;
-
-  template <class F>
-  LOWP_FN F operator()(F const& largest_magnitude) const {
-    using U = lanes::word<F>;
-    U const least = lanes::bits(lanes::sqrt(lanes::broadcast<F>(eps)));
-    constexpr std::uint32_t highest = 253;  // the reciprocal of 2^126 is normal
-    U const exponent = lanes::min(lanes::max(lanes::bits(largest_magnitude), least) >> 23,
-                                  lanes::broadcast<U>(highest));
-    return lanes::from_bits<F>(lanes::hidden((lanes::broadcast<U>(highest + 1) - exponent) << 23));
-  }
-  /// Returns 1 / sqrt(squares / columns + eps) of elements times `scale`. A row of zero differences
-  /// must give 0, so a scaled eps that would become 0 stays above it.
-  template <class F>
-  LOWP_FN F factor(F const& scale, F const& squares, F const& columns) const {
-    using U = lanes::word<F>;
-    U const least = lanes::broadcast<U>(lanes::bits(eps) == 0 ? 0 : 1u << 23);
-    F const product = lanes::mul(lanes::mul(lanes::broadcast<F>(eps), scale), scale);
-    F const scaled_eps =
-        lanes::from_bits<F>(lanes::hidden(lanes::max(lanes::bits(product), least)));
-    F const variance = lanes::add(lanes::div(squares, columns), scaled_eps);
-    return lanes::div(lanes::broadcast<F>(1), lanes::sqrt(variance));
-  }
-};
-
-/// Fold 0 of both norms takes the largest magnitude and a sum. If a square might overflow or
-/// vanish, it takes a second turn, of scaled elements.
+/// A row needs a scale, a power of two, if a sum is not finite. It also needs one if the sum of
+/// squares is so small that squares may have vanished. Such a row is folded again with a coarse
+/// scale. After one for large elements, a last turn has a fine scale: the variance is about 1.
 struct norm_rows {
-  row_scale scale;
-  float columns;
+  float eps, columns;
 
+  enum class turn : std::uint8_t { first, coarse, last };
   template <class F>
   struct state {
-    bool is_scaled = false;
+    turn number = turn::first;
     F scale = lanes::broadcast<F>(1), mean, rest, factor;
   };
 
@@ -57,42 +30,80 @@ struct norm_rows {
   LOWP_FN F value(fold::number<0>, state<F> const& s, F const& x) const {
     return lanes::mul(x, s.scale);
   }
-  template <class F>
-  LOWP_FN static F size_of(F const& value) {
-    return lanes::from_bits<F>(lanes::hidden(lanes::magnitude(value)));
-  }
   /// Returns 1 / root of the row as it was before its scale.
   template <class F>
   LOWP_FN F reciprocal_root(state<F> const& s) const {
     return lanes::mul(s.factor, s.scale);
   }
-  /// Chooses a scale if the row needs one. Returns true if it must be folded with it.
   template <class F>
-  LOWP_FN bool choose_scale(state<F>& s, F const& largest) const {
+  LOWP_FN static bool is_finite(F const& x) {
+    return !lanes::any(lanes::mask_not(lanes::is_finite(x)));
+  }
+  /// Scales large elements. Returns true if the row must be folded once more.
+  template <class F>
+  LOWP_FN static bool scale_down(state<F>& s) {
+    if (s.number != turn::first) return false;
+    s.scale = lanes::broadcast<F>(0x1p-96F);
+    s.number = turn::coarse;
+    return true;
+  }
+  /// Sets the factor from the sum of squares, or changes the scale and returns true. `summed` are
+  /// the squares before a correction. If elements are all equal, they may not vanish: a scale would
+  /// make them infinite.
+  template <class F>
+  LOWP_FN bool settle_squares(state<F>& s, F const& squares, F const& summed,
+                              bool may_vanish) const {
     using U = lanes::word<F>;
-    constexpr std::uint32_t low = (127 - 32) << 23, high = (127 + 32) << 23;
-    if (s.is_scaled) return false;
-    U const size = lanes::bits(largest);
-    s.is_scaled = lanes::any(lanes::mask_or(lanes::greater(lanes::broadcast<U>(low), size),
-                                            lanes::greater(size, lanes::broadcast<U>(high))));
-    if (s.is_scaled) s.scale = scale(largest);
-    return s.is_scaled;
+    constexpr std::uint32_t low = (127 - 80) << 23, low_eps = (127 - 100) << 23;
+    F const variance =
+        lanes::add(lanes::div(squares, lanes::broadcast<F>(columns)), scaled_eps(s.scale));
+    if (!is_finite(variance)) {
+      if (scale_down(s)) return true;
+    } else if (s.number == turn::coarse) {
+      s.scale = fine_scale(s.scale, variance);
+      s.number = turn::last;
+      return true;
+    } else if (s.number == turn::first && may_vanish && lanes::bits(eps) < low_eps &&
+               lanes::any(lanes::greater(lanes::broadcast<U>(low), lanes::bits(summed)))) {
+      s.scale = lanes::broadcast<F>(0x1p96F);
+      s.number = turn::last;
+      return true;
+    }
+    s.factor = lanes::div(lanes::broadcast<F>(1), lanes::sqrt(variance));
+    return false;
+  }
+
+ private:
+  /// A row of zero differences must give 0, so a scaled eps that would become 0 stays above it.
+  template <class F>
+  LOWP_FN F scaled_eps(F const& scale) const {
+    using U = lanes::word<F>;
+    U const least = lanes::broadcast<U>(lanes::bits(eps) == 0 ? 0 : 1u << 23);
+    F const product = lanes::mul(lanes::mul(lanes::broadcast<F>(eps), scale), scale);
+    return lanes::from_bits<F>(lanes::hidden(lanes::max(lanes::bits(product), least)));
+  }
+  /// Returns the scale with which a variance would be about 1. It and its reciprocal are normal.
+  template <class F>
+  LOWP_FN static F fine_scale(F const& scale, F const& variance) {
+    using U = lanes::word<F>;
+    U const half = ((lanes::bits(variance) >> 23) + 1) >> 1;
+    U const exponent = (lanes::bits(scale) >> 23) + 64 - half;
+    return lanes::from_bits<F>(lanes::hidden(
+        lanes::min(lanes::max(exponent, lanes::broadcast<U>(1)), lanes::broadcast<U>(253)) << 23));
   }
 };
 
 struct rms_norm_rows : norm_rows {
-  using folds = std::tuple<fold::both<fold::maximum, fold::sum>>;
+  using folds = std::tuple<fold::sum>;
   static constexpr char const* statistics[] = {"reciprocal_rms"};
 
   template <class F>
-  LOWP_FN fold::pair<F> term(fold::number<0>, F const& value) const {
-    return {size_of(value), lanes::mul(value, value)};
+  LOWP_FN F term(fold::number<0>, F const& value) const {
+    return lanes::mul(value, value);
   }
   template <class F>
-  LOWP_FN bool settle(fold::number<0>, state<F>& s, fold::pair<F> const& total) const {
-    if (choose_scale(s, total.first)) return true;
-    s.factor = scale.factor(s.scale, total.second, lanes::broadcast<F>(columns));
-    return false;
+  LOWP_FN bool settle(fold::number<0>, state<F>& s, F const& squares) const {
+    return settle_squares(s, squares, squares, true);
   }
   template <class F>
   LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
@@ -108,7 +119,7 @@ struct rms_norm_rows : norm_rows {
 /// squares.
 struct layer_norm_rows : norm_rows {
   using norm_rows::value;
-  using folds = std::tuple<fold::both<fold::maximum, fold::sum>, fold::both<fold::sum, fold::sum>>;
+  using folds = std::tuple<fold::sum, fold::both<fold::sum, fold::sum>>;
   static constexpr char const* statistics[] = {"mean", "reciprocal_deviation"};
 
   template <class F>
@@ -116,30 +127,36 @@ struct layer_norm_rows : norm_rows {
     return lanes::sub(lanes::mul(x, s.scale), s.mean);
   }
   template <class F>
-  LOWP_FN fold::pair<F> term(fold::number<0>, F const& value) const {
-    return {size_of(value), value};
+  LOWP_FN F term(fold::number<0>, F const& value) const {
+    return value;
   }
   template <class F>
   LOWP_FN fold::pair<F> term(fold::number<1>, F const& value) const {
     return {value, lanes::mul(value, value)};
   }
   template <class F>
-  LOWP_FN bool settle(fold::number<0>, state<F>& s, fold::pair<F> const& total) const {
-    if (choose_scale(s, total.first)) return true;
-    s.mean = lanes::div(total.second, lanes::broadcast<F>(columns));
+  LOWP_FN bool settle(fold::number<0>, state<F>& s, F const& sum) const {
+    if (!is_finite(sum) && scale_down(s)) return true;
+    s.mean = lanes::div(sum, lanes::broadcast<F>(columns));
     return false;
   }
   template <class F>
-  LOWP_FN void settle(fold::number<1>, state<F>& s, fold::pair<F> const& total) const {
+  LOWP_FN bool settle(fold::number<1>, state<F>& s, fold::pair<F> const& total) const {
     using U = lanes::word<F>;
-    F const count = lanes::broadcast<F>(columns);
-    s.rest = lanes::div(total.first, count);
+    s.rest = lanes::div(total.first, lanes::broadcast<F>(columns));
     F const squares = lanes::fma(lanes::negative(s.rest), total.first, total.second);
     // Rounding may leave less than nothing.
     auto const is_less = lanes::mask_and(
         lanes::greater(lanes::broadcast<U>(0), lanes::bits(squares)), lanes::is_finite(squares));
-    s.factor =
-        scale.factor(s.scale, lanes::select(is_less, lanes::broadcast<F>(0), squares), count);
+    // Near a mean of 1 or more, small differences are zeros.
+    bool const may_vanish =
+        !lanes::any(lanes::greater(lanes::magnitude(s.mean), lanes::broadcast<U>(127u << 23)));
+    F const scale = s.scale;
+    if (!settle_squares(s, lanes::select(is_less, lanes::broadcast<F>(0), squares), total.second,
+                        may_vanish))
+      return false;
+    s.mean = lanes::mul(lanes::div(s.mean, scale), s.scale);
+    return true;
   }
   template <class F>
   LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
@@ -208,7 +225,7 @@ template <class Rows, class Executor, class In, class Out, class Weights, class.
     if (sizeof...(Statistic) > 1) check.no_overlap(statistics[0], statistics[i - 1]);
   }
   if (check.failed()) return check.text();
-  run_rows(executor, Rows{{{eps}, static_cast<float>(columns)}}, written, to,
+  run_rows(executor, Rows{{eps, static_cast<float>(columns)}}, written, to,
            std::tuple(row_operand_of<access::read>(read)), per_column,
            std::tuple(row_operand_of<access::write>(as_rows(statistic, 1))...));
   return {};

@@ -2,6 +2,7 @@
 // The accessor of one operand: loads, decodes, rounds, encodes and stores a range in lanes.
 #pragma once
 
+#include <lowp/simd/binary16.hpp>
 #include <lowp/simd/numbers.hpp>
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/pairs.hpp>
@@ -142,6 +143,10 @@ class accessor {
       F x;
       Isa::decode(tag{}, x, raw::load(at(k)));
       return x;
+    } else if constexpr (has_halves<registers, T>) {
+      F x[1];
+      decode_by_halves<T::descriptor>(x, at(k));
+      return x[0];
     } else {
       return decoded(codes(k));
     }
@@ -162,6 +167,11 @@ class accessor {
       auto const words = word_of_elements<U>(at(k));
       first = lanes::from_bits<F>(words << 16);
       second = lanes::from_bits<F>(words & upper_half);
+    } else if constexpr (Operand::is_read && has_halves<registers, T, 2>) {
+      F x[2];
+      decode_by_halves<T::descriptor>(x, at(k));
+      first = x[0];
+      second = x[1];
     } else {
       first = load(k);
       second = load(k + Isa::lanes);

@@ -55,13 +55,21 @@ LOWP_HOST_FN void store_words(void* to, F const& even, F const& odd, U const& ra
   __builtin_memcpy(to, &words.v, sizeof(words.v));
 }
 
+/// True if an addition rounds to a code of T without its sign, in a word's low byte.
+template <class T, class R>
+inline constexpr bool rounds_to_low_bytes =
+    detail::one_of<T, float8_e4m3fn, float8_e5m2> && std::is_same_v<R, nearest_even>;
+
 /// True if additions round most numbers to T without a branch, and Isa has what narrows two packs.
 template <class Isa, class T, class R>
 inline constexpr bool is_rounded_by_addition =
-    ((detail::one_of<T, bfloat16, float8_e4m3fn, float8_e5m2> && std::is_same_v<R, nearest_even>) ||
-     (detail::one_of<T, bfloat16, float16, float8_e4m3fn, float8_e5m2> &&
-      std::is_same_v<R, stochastic_fast>)) &&
     requires(codes_of_pair<Isa, T> codes, pack<float, typename Isa::registers> x) {
+      requires rounds_to_low_bytes<T, R>;
+      Isa::join_low_bytes(codes, lanes::bits(x), lanes::bits(x), x, x);
+    } || requires(codes_of_pair<Isa, T> codes, pack<float, typename Isa::registers> x) {
+      requires(std::is_same_v<T, bfloat16> && std::is_same_v<R, nearest_even>) ||
+                  (detail::one_of<T, bfloat16, float16, float8_e4m3fn, float8_e5m2> &&
+                   std::is_same_v<R, stochastic_fast>);
       Isa::unordered(x, x);
       Isa::join(codes, lanes::bits(x), lanes::bits(x));
     };
@@ -88,7 +96,8 @@ LOWP_HOST_FN bool store_in_order(void* to, F const& first, F const& second, U co
   constexpr bool draws = detail::draws_bits<R> && !std::is_same_v<T, bfloat16>;
   U const a = lanes::bits(first), b = lanes::bits(second);
   if constexpr (std::is_same_v<T, bfloat16>) {
-    if (lanes::any(Isa::unordered(first, second))) return false;
+    if (lanes::any(Isa::unordered(first, second))) [[unlikely]]
+      return false;
   } else {
     constexpr auto largest = lanes::bits(float(std::numeric_limits<T>::max()));
     constexpr auto least = lanes::bits(float(std::numeric_limits<T>::min()));
@@ -98,11 +107,17 @@ LOWP_HOST_FN bool store_in_order(void* to, F const& first, F const& second, U co
       U const smaller = lanes::min(lanes::magnitude(first), lanes::magnitude(second));
       refused = lanes::mask_or(refused, lanes::greater(lanes::broadcast<U>(least), smaller));
     }
-    if (lanes::any(refused)) return false;
+    if (lanes::any(refused)) [[unlikely]]
+      return false;
   }
   codes_of_pair<Isa, T> codes;
-  Isa::join(codes, code_in_range<T>(a, first_random, rounding),
-            code_in_range<T>(b, second_random, rounding));
+  if constexpr (rounds_to_low_bytes<T, R>)
+    Isa::join_low_bytes(
+        codes, detail::round_in_range_to_nearest<T::descriptor>(lanes::magnitude(first)),
+        detail::round_in_range_to_nearest<T::descriptor>(lanes::magnitude(second)), first, second);
+  else
+    Isa::join(codes, code_in_range<T>(a, first_random, rounding),
+              code_in_range<T>(b, second_random, rounding));
   __builtin_memcpy(to, &codes, sizeof(codes));
   return true;
 }

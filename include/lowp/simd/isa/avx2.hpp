@@ -67,6 +67,14 @@ struct avx2 : vector_masks<avx2> {
     high = h;
   }
 
+  /// Widens bytes in memory, with their signs, to numbers of 16 bits.
+  template <class V>
+  LOWP_TARGET inline static void widen_bytes(V& numbers, void const* from) {
+    typedef unsigned char bytes[sizeof(V) / 2];
+    V r;
+    asm("vpmovsxbw %1, %0" : "=x"(r) : "m"(*static_cast<bytes const*>(from)));
+    numbers = r;
+  }
   /// Numbers of 16 or 32 bits, for each 64-bit lane one.
   template <class V, class N>
   LOWP_TARGET inline static void widen(V& words, N const* from) {
@@ -180,6 +188,18 @@ struct avx2 : vector_masks<avx2> {
     asm("vcvtph2ps %1, %0" : "=x"(r) : "x"(codes.v));
     x.v = r;
   }
+  /// Decodes binary16 numbers of one pack, or of two: see binary16.hpp.
+  template <int Packs, class V>
+    requires(Packs <= 2)
+  LOWP_TARGET inline static void decode_halves(reals (&x)[Packs], V const& numbers) {
+    reals::vector r;
+    asm("vcvtph2ps %x1, %0" : "=x"(r) : "x"(numbers));
+    x[0].v = r;
+    if constexpr (Packs == 2) {
+      asm("vextracti128 $1, %1, %x0\n\tvcvtph2ps %x0, %0" : "=x"(r) : "x"(numbers));
+      x[1].v = r;
+    }
+  }
   /// Encodes. Returns false if a lane is a NaN and the codec must encode it.
   template <bool LeavesNan>
   LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
@@ -210,6 +230,24 @@ struct avx2 : vector_masks<avx2> {
           : "=&x"(r)
           : "x"(low.v), "x"(high.v), "x"(order));
     }
+    __builtin_memcpy(&codes, &r, sizeof(codes));
+  }
+  /// Moves the low bytes of words to codes, with the signs of numbers that are not NaN.
+  template <class V>
+  LOWP_TARGET inline static void join_low_bytes(V& codes, words const& low, words const& high,
+                                                reals const& x, reals const& y) {
+    typedef std::uint8_t bytes __attribute__((vector_size(32)));
+    words::vector const order = {0, 4, 1, 5};
+    bytes const even_first = {0, 4, 8, 12, 2, 6, 10, 14, 0, 0, 0, 0, 0, 0, 0, 0,
+                              0, 4, 8, 12, 2, 6, 10, 14, 0, 0, 0, 0, 0, 0, 0, 0};
+    words::vector r, signs, sign;
+    broadcast(sign, 0x80808080u);
+    asm("vpslld $16, %2, %0\n\tvpblendw $0xaa, %0, %1, %0\n\tvpshufb %3, %0, %0"
+        : "=&x"(r)
+        : "x"(low.v), "x"(high.v), "x"(even_first));
+    asm("vpackssdw %2, %1, %0\n\tvpacksswb %0, %0, %0" : "=x"(signs) : "x"(x.v), "x"(y.v));
+    r |= signs & sign;
+    asm("vpermd %0, %1, %0" : "+x"(r) : "x"(order));
     __builtin_memcpy(&codes, &r, sizeof(codes));
   }
   /// Returns the lanes in which a or b is NaN.

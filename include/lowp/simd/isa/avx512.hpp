@@ -104,6 +104,14 @@ struct avx512 {
     high = h;
   }
 
+  /// Widens bytes in memory, with their signs, to numbers of 16 bits.
+  template <class V>
+  LOWP_TARGET inline static void widen_bytes(V& numbers, void const* from) {
+    typedef unsigned char bytes[sizeof(V) / 2];
+    V r;
+    asm("vpmovsxbw %1, %0" : "=v"(r) : "m"(*static_cast<bytes const*>(from)));
+    numbers = r;
+  }
   /// Numbers of 16 or 32 bits, for each 64-bit lane one.
   template <class V, class N>
   LOWP_TARGET inline static void widen(V& words, N const* from) {
@@ -224,6 +232,26 @@ struct avx512 {
         : "v"(low.v), "v"(high.v), "v"(order));
     halves = r;
   }
+  /// Moves the low bytes of words to codes, with the signs of numbers.
+  template <class V>
+  LOWP_TARGET inline static void join_low_bytes(V& codes, words const& low, words const& high,
+                                                reals const& x, reals const& y) {
+    words::vector const first = with_sign(low, x).v, second = with_sign(high, y).v;
+    V r, upper;
+    asm("vpmovdb %2, %x0\n\tvpmovdb %3, %x1\n\tvinserti32x4 $1, %x1, %t0, %t0"
+        : "=&v"(r), "=&v"(upper)
+        : "v"(first), "v"(second));
+    codes = r;
+  }
+  /// Sets bit 7 of words to the signs of numbers.
+  LOWP_TARGET inline static words with_sign(words const& code, reals const& x) {
+    words sign;
+    broadcast(sign.v, 0x80u);
+    words::vector r = code.v, signs;
+    asm("vpsrld $24, %1, %0" : "=v"(signs) : "v"(x.v));
+    asm("vpternlogd $0xf8, %2, %1, %0" : "+v"(r) : "v"(signs), "v"(sign.v));
+    return words::of(r);
+  }
   // F16C: VCVTPH2PS and VCVTPS2PH give the same bits as the codec, NaN and subnormals included.
   using halves = pack<std::uint16_t, avx512>;
   LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
@@ -231,6 +259,13 @@ struct avx512 {
     reals::vector r;
     asm("vcvtph2ps %1, %0" : "=v"(r) : "v"(codes.v));
     x.v = r;
+  }
+  /// Decodes binary16 numbers of a pack: see binary16.hpp.
+  template <class V>
+  LOWP_TARGET inline static void decode_halves(reals (&x)[1], V const& numbers) {
+    reals::vector r;
+    asm("vcvtph2ps %1, %0" : "=v"(r) : "v"(numbers));
+    x[0].v = r;
   }
   /// Encodes. Returns false if a lane is a NaN and the codec must encode it.
   template <bool LeavesNan>

@@ -19,8 +19,9 @@
 //     larger_or_second, smaller_or_second, times_power_of_two   one instruction each, of reals
 //     xor3                      of V, for random bits
 //     decode, encode            conversions of a format by hardware
+//     widen_bytes, decode_halves   codes of 8 bits by way of binary16: binary16.hpp
 //     canonical                 reals whose NaN are canonical
-//     unordered, join           two packs narrowed in one shuffle: pairs.hpp
+//     unordered, join, join_low_bytes   two packs narrowed in one shuffle: pairs.hpp
 //     stream                    a store around the caches
 #pragma once
 

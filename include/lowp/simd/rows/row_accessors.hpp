@@ -49,16 +49,22 @@ class accessor<Isa, byte_operand, Nans> {
 template <class Isa, class Indices, class... Operand>
 class row_accessors;
 
+/// Memory of an accessor. It lies apart: see staging.
+template <std::size_t I, class Isa, class RowOperand>
+struct row_scratch {
+  staging<Isa, typename RowOperand::operand_type> staged;
+};
+
 template <std::size_t I, class Isa, class RowOperand>
 struct row_accessor {
   using operand = typename RowOperand::operand_type;
 
-  staging<Isa, operand> scratch;
   accessor<Isa, operand, nans::canonical> at;
   std::size_t stride, row_start = 0;
 
-  LOWP_HOST_FN row_accessor(RowOperand const& rows, std::size_t streamed)
-      : at(rows.operand, streamed, static_cast<staging<Isa, operand>&&>(scratch)),
+  LOWP_HOST_FN row_accessor(RowOperand const& rows, std::size_t streamed,
+                            row_scratch<I, Isa, RowOperand>& scratch)
+      : at(rows.operand, streamed, static_cast<staging<Isa, operand>&&>(scratch.staged)),
         stride(rows.stride) {}
   row_accessor(row_accessor const&) = delete;
 };
@@ -71,10 +77,14 @@ class row_accessors<Isa, std::index_sequence<I...>, Operand...> : row_accessor<I
  public:
   using indices = std::index_sequence<I...>;
 
+  struct scratch : row_scratch<I, Isa, Operand>... {
+    LOWP_HOST_FN scratch() {}  // a short call does not pay for clear memory
+  };
+
   // An operation may have none of these operands.
   LOWP_HOST_FN row_accessors(std::tuple<Operand...> const& operands,
-                             [[maybe_unused]] std::size_t streamed)
-      : part<I>(std::get<I>(operands), streamed)..., operands_(operands) {}
+                             [[maybe_unused]] std::size_t streamed, scratch&& memory)
+      : part<I>(std::get<I>(operands), streamed, memory)..., operands_(operands) {}
 
   LOWP_HOST_FN void start([[maybe_unused]] std::size_t row) {
     ((part<I>::row_start = std::get<I>(operands_).rows.row(row) * part<I>::stride), ...);

@@ -45,18 +45,15 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   LOWP_HOST_FN explicit row_loop(call const& rows) : call_(rows) {}
 
   LOWP_HOST_FN void over_rows() const {
-    std::tuple<Out> const written(call_.out);
-    row_accessors<Isa, std::index_sequence<0>, Out> to(written, streamed());
-    row_accessors<Isa, std::index_sequence_for<Score...>, Score...> from(call_.scores, 0);
-    row_accessors<Isa, std::index_sequence_for<Column...>, Column...> with(call_.per_column, 0);
-    row_accessors<Isa, std::index_sequence_for<Statistic...>, Statistic...> statistics(
-        call_.statistics, 0);
-    alignas(64) float cached[most_cached];
-    std::size_t const at_once = rows_at_once();
-    for (std::size_t done = 0; done < rows_; done += at_once)
-      run_rows(first_row_ + done, rows_ - done < at_once ? rows_ - done : at_once, to, from, with,
-               statistics, cached);
-    to.finish();
+    using written = row_accessors<Isa, std::index_sequence<0>, Out>;
+    using scores = row_accessors<Isa, std::index_sequence_for<Score...>, Score...>;
+    using columns = row_accessors<Isa, std::index_sequence_for<Column...>, Column...>;
+    using statistics = row_accessors<Isa, std::index_sequence_for<Statistic...>, Statistic...>;
+    std::tuple<Out> const out(call_.out);
+    over_rows(written(out, streamed(), typename written::scratch{}),
+              scores(call_.scores, 0, typename scores::scratch{}),
+              columns(call_.per_column, 0, typename columns::scratch{}),
+              statistics(call_.statistics, 0, typename statistics::scratch{}));
   }
 
  private:
@@ -80,7 +77,8 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   /// one.
   LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
     constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
-    static_assert(fold::sums % most == 0);  // so a stretch adds only first elements, or only others
+    // So a stretch adds only first elements, or only others, and its values are kept side by side.
+    static_assert(fold::sums % most == 0 && most_cached % most == 0);
     return left >= most            ? most
            : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack
                                    : left;
@@ -104,6 +102,15 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   /// Returns the room for the values of a row, in elements.
   LOWP_HOST_FN std::size_t room() const { return (columns_ + 15) / 16 * 16; }
 
+  template <class To, class From, class With, class Statistics>
+  LOWP_HOST_FN void over_rows(To&& to, From&& from, With&& with, Statistics&& statistics) const {
+    alignas(64) float cached[most_cached];
+    std::size_t const at_once = rows_at_once();
+    for (std::size_t done = 0; done < rows_; done += at_once)
+      run_rows(first_row_ + done, rows_ - done < at_once ? rows_ - done : at_once, to, from, with,
+               statistics, cached);
+    to.finish();
+  }
   template <class To, class From, class With, class Statistics>
   LOWP_HOST_FN void run_rows(std::size_t row, std::size_t count, To& to, From& from, With& with,
                              Statistics& statistics, float* cached) const {
@@ -173,10 +180,11 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
         if (I == last_fold && fetched != 0) from.fetch(ahead, width);
         ahead += width;
         constexpr int k = Isa::lanes;
-        a.add(term_at<I>(from, state, cached, first, 0));
-        b.add(term_at<I>(from, state, cached, first + k, k));
-        c.add(term_at<I>(from, state, cached, first + 2 * k, 2 * k));
-        d.add(term_at<I>(from, state, cached, first + 3 * k, 3 * k));
+        float* const to = cached + first % most_cached;
+        a.add(term_at<I>(from, state, to, 0));
+        b.add(term_at<I>(from, state, to, k));
+        c.add(term_at<I>(from, state, to, 2 * k));
+        d.add(term_at<I>(from, state, to, 3 * k));
       }
       total.set(strip, a, b, c, d);
     }
@@ -187,14 +195,15 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   template <int I, bool IsFirst, class From, class State>
   LOWP_HOST_FN void fold_stretch(From& from, State const& state, float* cached, std::size_t first,
                                  std::size_t valid, folded<I>& total) const {
+    float* const to = cached + first % most_cached;
     for (int k = 0; k < static_cast<int>(valid); k += Isa::lanes) {
       std::size_t const e = first + static_cast<std::size_t>(k);
-      auto term = term_at<I>(from, state, cached, e, k);
+      auto term = term_at<I>(from, state, to, k);
       if constexpr (folded<I>::has_no_order) {
         // Two packs share one step of the chain.
         if (k + Isa::lanes < static_cast<int>(valid)) {
           k += Isa::lanes;
-          term = folded<I>::of_two(term, term_at<I>(from, state, cached, e + Isa::lanes, k));
+          term = folded<I>::of_two(term, term_at<I>(from, state, to, k));
         }
       }
       if (valid < Isa::lanes)
@@ -203,12 +212,12 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
       total.template add<IsFirst>(e, term);
     }
   }
+  /// Computes the term of a pack. In the last fold, it keeps the value at to + k. Values of a long
+  /// row replace those of an earlier stretch.
   template <int I, class From, class State>
-  LOWP_HOST_FN auto term_at(From& from, State const& state, float* cached, std::size_t e,
-                            int k) const {
+  LOWP_HOST_FN auto term_at(From& from, State const& state, float* to, int k) const {
     F const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
-    // Values of a long row replace those of an earlier stretch.
-    if (I == last_fold) value.store(cached + e % most_cached);
+    if (I == last_fold) value.store(to + k);
     return operation_.term(fold::number<I>{}, value);
   }
 
