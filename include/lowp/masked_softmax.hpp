@@ -35,7 +35,14 @@ struct scale_mask_softmax_operation : operation<Executor> {
   template <row_input In, score_mask Mask, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Mask&& mask, Out&& out, std::size_t columns,
                                float scale) const {
-    this->executor.refuse_if(scale_mask_softmax_on(this->executor, in, mask, out, columns, scale));
+    constexpr char const* name = "scale_mask_softmax";
+    auto const from = read_rows("in", in, columns);
+    auto const to = write_rows("out", out, columns);
+    if constexpr (std::same_as<std::remove_cvref_t<Mask>, causal_mask>)
+      run_rows(this->executor, name, causal_rows{{{scale}}, mask.queries}, from, to);
+    else
+      run_rows(this->executor, name, scores_for(as_mask(mask), scale), from,
+               read_mask(as_mask(mask), from.range), to);
   }
 };
 

@@ -28,7 +28,10 @@ struct softmax_pb_relax_operation : operation<Executor> {
 
   template <row_input In, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns, float alpha) const {
-    this->executor.refuse_if(softmax_pb_relax_on(this->executor, in, out, columns, alpha));
+    auto const from = read_rows("in", in, columns);
+    using T = typename decltype(from.operand.operand)::type;
+    run_rows(this->executor, "softmax_pb_relax", pb_relax_rows<T>{{}, alpha}, from,
+             write_rows("out", out, columns));
   }
 };
 

@@ -33,7 +33,8 @@ struct softmax_operation : operation<Executor> {
 
   template <row_input In, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
-    this->executor.refuse_if(softmax_on(this->executor, in, out, columns));
+    run_rows(this->executor, "softmax", softmax_rows<plain_score>{}, read_rows("in", in, columns),
+             write_rows("out", out, columns));
   }
 };
 
@@ -48,7 +49,8 @@ struct log_softmax_operation : operation<Executor> {
 
   template <row_input In, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
-    this->executor.refuse_if(log_softmax_on(this->executor, in, out, columns));
+    run_rows(this->executor, "log_softmax", softmax_rows<plain_score, true>{},
+             read_rows("in", in, columns), write_rows("out", out, columns));
   }
 };
 

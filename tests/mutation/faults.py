@@ -127,7 +127,7 @@ FAULTS = [
     ("nn/normalization.hpp", "lanes::sub(value, s.rest)", "value", "nn/normalization"),
     ("nn/normalization.hpp", "lanes::mul(s.factor, s.scale)", "s.factor", "nn/normalization"),
     ("nn/rows.hpp", "distance + b.columns * b.element_size <= period", "distance <= period", "nn/softmax"),
-    ("nn/rows.hpp", "check.no_overlap(a.all(), b.all())", "check.no_overlap(a, b)", "nn/softmax"),
+    ("nn/rows.hpp", "check.no_overlap(a->all(), b.all())", "check.no_overlap(*a, b)", "nn/softmax"),
     ("nn/normalization.hpp", "lanes::max(lanes::bits(product), least)", "lanes::bits(product)", "nn/normalization"),
     # Watches.
     ("watch/weights.hpp", "weight.range.count == count", "true", "watch/weights"),

@@ -2,7 +2,6 @@
 // Masks of attention scores, and the body of `scale_mask_softmax`.
 #pragma once
 
-#include <lowp/base/text.hpp>
 #include <lowp/nn/softmax.hpp>
 #include <lowp/ops/scaled_cast.hpp>
 
@@ -11,7 +10,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <tuple>
 #include <type_traits>
 
 namespace lowp {
@@ -53,6 +51,9 @@ struct scaled_score {
   LOWP_FN F operator()(F const& x) const {
     return lanes::mul(x, lanes::broadcast<F>(scale));
   }
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
+    return check_scale(function, scale);
+  }
 };
 /// The mask is a byte.
 struct flagged_score : scaled_score {
@@ -71,6 +72,13 @@ struct biased_score : scaled_score {
 
 struct causal_rows : softmax_rows<scaled_score> {
   std::size_t queries;
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
+    if (queries == 0 || in.rows % queries != 0)
+      return joined_text({function, ": in has ", in.rows, " rows, which are not sequences of ",
+                          queries, " queries"});
+    return softmax_rows<scaled_score>::check(function, in);
+  }
   LOWP_FN std::size_t visible(std::size_t row, std::size_t columns) const {
     std::size_t const keys = row % queries + 1 + columns;  // and `queries` more
     return keys > queries ? keys - queries : 0;
@@ -79,79 +87,53 @@ struct causal_rows : softmax_rows<scaled_score> {
 
 inline namespace LOWP_UNIT {
 
-/// Returns the error text of a mask that does not fit the scores. Sets `queries` and `heads` if
-/// both are 0.
+/// Returns the error text of a mask that does not fit the scores.
 inline error_text check_mask(char const* function, std::size_t rows, std::size_t mask_rows,
-                             std::size_t& queries, std::size_t& heads) {
-  if (rows == 0) return {};
-  std::string const text = std::string(function) + ": mask has " + std::to_string(mask_rows) +
-                           " rows, in has " + std::to_string(rows);
-  if (queries == 0 && heads == 0) {
-    if (mask_rows == 0 || rows % mask_rows != 0) return text + ", which is not a multiple";
-    queries = mask_rows;
-    heads = rows / mask_rows;
-  } else if (queries == 0 || heads == 0 || mask_rows % queries != 0 || rows / heads != mask_rows ||
-             rows % heads != 0) {
-    return text + ": not (batch, " + std::to_string(heads) + " heads, " + std::to_string(queries) +
-           " queries) over (batch, " + std::to_string(queries) + " queries)";
-  }
-  return {};
+                             simd::row_repetition const& of) {
+  std::uint64_t const queries = of.period, heads = of.repeats;
+  if (rows == 0 || (queries != 0 && heads != 0 && mask_rows % queries == 0 &&
+                    rows / heads == mask_rows && rows % heads == 0))
+    return {};
+  std::string text = joined_text({function, ": mask has ", mask_rows, " rows, in has ", rows});
+  if (queries == 0 && heads == 0) return text + ", which is not a multiple";
+  return text + joined_text({": not (batch, ", heads, " heads, ", queries,
+                             " queries) over (batch, ", queries, " queries)"});
 }
 
 }  // namespace LOWP_UNIT
 
-template <class Executor, class In, class T, class Out>
-[[nodiscard]] LOWP_HOST_FN error_text scale_mask_softmax_on(Executor const& executor, In&& in,
-                                                            attention_mask<T> mask, Out&& out,
-                                                            std::size_t columns, float scale) {
-  constexpr char const* name = "scale_mask_softmax";
-  auto const read = as_rows(in, columns);
-  auto const written = as_rows(out, columns);
-  strided_rows<T const> const masks{mask.elements, mask.stride == 0 ? columns : mask.stride};
-  row_extent const from("in", read, columns), hides("mask", masks, columns),
-      to("out", written, columns);
-  call_check check(name);
-  check.add(not_rows(name, from));
-  check.add(not_rows(name, hides));
-  if (!check.failed()) check.add(check_mask(name, from.rows, hides.rows, mask.queries, mask.heads));
-  check.add(check_scale(name, scale));
-  check_row_by_row(check, executor, from, to);
-  check.no_overlap(hides.all(), to.all());
-  check.reachable(executor, {hides});
-  if (check.failed()) return check.text();
-  using score = std::conditional_t<is_flag<T>, flagged_score, biased_score>;
+template <class T>
+LOWP_HOST_FN attention_mask<T> const& as_mask(attention_mask<T> const& mask) {
+  return mask;
+}
+template <std::ranges::contiguous_range Mask>
+LOWP_HOST_FN auto as_mask(Mask& mask) {
+  return attention_mask<element_of<Mask>>{std::span(mask)};
+}
+template <class T>
+LOWP_HOST_FN auto scores_for(attention_mask<T> const&, float scale) {
+  return softmax_rows<std::conditional_t<is_flag<T>, flagged_score, biased_score>>{{{scale}}};
+}
+
+/// A mask's rows, each of which serves several rows of scores.
+template <class Operand>
+struct mask_role : row_role<row_use::score, Operand> {
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
+    return check_mask(function, in.rows, this->range.rows, this->operand.rows);
+  }
+};
+template <class T>
+LOWP_HOST_FN auto read_mask(attention_mask<T> const& mask, row_extent const& in) {
   using value = std::conditional_t<is_flag<T>, unsigned char, T>;
   using operand =
       std::conditional_t<is_flag<T>, simd::byte_operand, simd::operand<value, simd::access::read>>;
-  run_rows(executor, softmax_rows<score>{{{scale}}}, written, to,
-           std::tuple(row_operand_of<simd::access::read>(read),
-                      simd::row_operand<operand, simd::row_repetition>{
-                          {reinterpret_cast<value const*>(mask.elements.data())},
-                          masks.stride,
-                          {mask.queries, mask.heads}}));
-  return {};
-}
-template <class Executor, class In, class Out>
-[[nodiscard]] LOWP_HOST_FN error_text scale_mask_softmax_on(Executor const& executor, In&& in,
-                                                            causal_mask mask, Out&& out,
-                                                            std::size_t columns, float scale) {
-  constexpr char const* name = "scale_mask_softmax";
-  row_extent const from("in", as_rows(in, columns), columns);
-  call_check check(name);
-  check.add(check_scale(name, scale));
-  check.add(not_rows(name, from));
-  if (!check.failed() && (mask.queries == 0 || from.rows % mask.queries != 0))
-    check.add(std::string(name) + ": in has " + std::to_string(from.rows) +
-              " rows, which are not sequences of " + std::to_string(mask.queries) + " queries");
-  if (check.failed()) return check.text();
-  return row_map_on(executor, name, in, out, columns, causal_rows{{{scale}}, mask.queries});
-}
-template <class Executor, class In, std::ranges::contiguous_range Mask, class Out>
-[[nodiscard]] LOWP_HOST_FN error_text scale_mask_softmax_on(Executor const& executor, In&& in,
-                                                            Mask&& mask, Out&& out,
-                                                            std::size_t columns, float scale) {
-  return scale_mask_softmax_on(executor, in, attention_mask<element_of<Mask>>{std::span(mask)}, out,
-                               columns, scale);
+  strided_rows<T const> const masks{mask.elements, mask.stride == 0 ? in.columns : mask.stride};
+  row_extent const range("mask", masks, in.columns);
+  simd::row_repetition repetition{mask.queries, mask.heads};
+  if (mask.queries == 0 && mask.heads == 0 && range.rows != 0 && in.rows % range.rows == 0)
+    repetition = {range.rows, in.rows / range.rows};
+  return mask_role<simd::row_operand<operand, simd::row_repetition>>{
+      {range, {{reinterpret_cast<value const*>(mask.elements.data())}, masks.stride, repetition}}};
 }
 
 template <class M>

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace lowp::detail {
 
@@ -17,6 +18,12 @@ struct pb_relax_rows : softmax_rows<plain_score> {
   using state = softmax_rows<plain_score>::state<F>;
 
   float alpha;
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
+    std::uint32_t const bits = lanes::bits(alpha);  // positive floats order as integers
+    if (bits - 1 < lanes::binary32_infinity - 1) return {};
+    return std::string(function) + ": alpha is " + text_of(alpha) + ", not finite and above 0";
+  }
 
   template <class F>
   LOWP_FN static F rounded(F const& x) {
@@ -40,17 +47,5 @@ struct pb_relax_rows : softmax_rows<plain_score> {
     s.total = rounded(s.total);
   }
 };
-
-template <class Executor, class In, class Out>
-[[nodiscard]] LOWP_HOST_FN error_text softmax_pb_relax_on(Executor const& executor, In&& in,
-                                                          Out&& out, std::size_t columns,
-                                                          float alpha) {
-  std::uint32_t const bits = lanes::bits(alpha);  // positive floats order as integers
-  if (bits - 1 >= lanes::binary32_infinity - 1)
-    return "softmax_pb_relax: alpha is " + text_of(alpha) + ", not finite and above 0";
-  return row_map_on(
-      executor, "softmax_pb_relax", in, out, columns,
-      pb_relax_rows<typename decltype(as_rows(in, columns).elements)::value_type>{{}, alpha});
-}
 
 }  // namespace lowp::detail

@@ -28,6 +28,11 @@ struct softmax_rows {
 
   Score score;
 
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
+    if constexpr (requires { score.check(function); }) return score.check(function);
+    return {};
+  }
+
   template <int I, class F, class... In>
   LOWP_FN F value(fold::number<I>, state<F> const& s, F const& x, In const&... in) const {
     if constexpr (I == 0)
@@ -71,31 +76,5 @@ struct softmax_rows {
       return lanes::mul(value, s.total);
   }
 };
-
-/// Runs an operation with one range in and one out. Returns the error text of a refused call.
-template <class Executor, class In, class Out, class Operation>
-[[nodiscard]] LOWP_HOST_FN error_text row_map_on(Executor const& executor, char const* function,
-                                                 In&& in, Out&& out, std::size_t columns,
-                                                 Operation const& operation) {
-  auto const read = as_rows(in, columns);
-  auto const written = as_rows(out, columns);
-  row_extent const from("in", read, columns), to("out", written, columns);
-  call_check check(function);
-  check_row_by_row(check, executor, from, to);
-  if (check.failed()) return check.text();
-  run_rows(executor, operation, written, to, std::tuple(row_operand_of<simd::access::read>(read)));
-  return {};
-}
-
-template <class Executor, class In, class Out>
-[[nodiscard]] LOWP_HOST_FN error_text softmax_on(Executor const& executor, In&& in, Out&& out,
-                                                 std::size_t columns) {
-  return row_map_on(executor, "softmax", in, out, columns, softmax_rows<plain_score>{});
-}
-template <class Executor, class In, class Out>
-[[nodiscard]] LOWP_HOST_FN error_text log_softmax_on(Executor const& executor, In&& in, Out&& out,
-                                                     std::size_t columns) {
-  return row_map_on(executor, "log_softmax", in, out, columns, softmax_rows<plain_score, true>{});
-}
 
 }  // namespace lowp::detail

@@ -175,14 +175,6 @@ class call_check {
         if (!why.empty()) add(std::string(function_) + ": " + why);
       }
   }
-  /// Checks an operation that computes each element of the last range from those of the others. The
-  /// last range may be the storage of another.
-  template <class Executor>
-  void element_by_element(Executor const& executor, std::initializer_list<extent> ranges) {
-    equal_sizes(ranges);
-    for (extent const& each : ranges) same_or_apart(each, *(ranges.end() - 1));
-    reachable(executor, ranges);
-  }
 
  private:
   char const* function_;
