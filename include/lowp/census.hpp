@@ -38,8 +38,7 @@ struct census_operation : operation<Executor> {
 /// Overflow is decided after rounding, also if To saturates or has no infinity. In float16, 65519
 /// does not overflow and 65520 does.
 ///
-/// @return     merges with the result of other ranges by +=. Shards that are multiples of 256
-///             elements, but for the last, do not change its sum's bits
+/// @return     merges with the result of other ranges by +=
 /// @tparam To  float or a narrow type, but not float8_e8m0fnu, which has no zero
 /// @param in   n elements of float or a narrow type
 template <class Executor, census_target To>
