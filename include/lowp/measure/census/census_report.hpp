@@ -88,8 +88,8 @@ struct basic_census {
 };
 
 /// Counts, range and rounding errors of the elements of one or more tensors. The rounding is to
-/// nearest even in the format of the census. All but the sum is exact, and the same on every executor.
-/// All zero bytes are an empty census.
+/// nearest even in the format of the census. Counts and range are exact on every executor. All zero
+/// bytes are an empty census.
 struct range_census : basic_census {
   exponent_histogram exponents;  ///< exponents of the finite nonzero elements
 
