@@ -61,9 +61,6 @@ class clamp_lanes {
 
  public:
   LOWP_FN void add(F const& x) { unsound_.add(lanes::magnitude(x), limit + 1); }
-  LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
-    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
-  }
   LOWP_FN void fold() {}
   LOWP_FN clamp_report total(std::uint64_t count) const {
     return {count, unsound_.nan, unsound_.infinite, unsound_.finite};

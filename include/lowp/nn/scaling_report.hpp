@@ -33,6 +33,10 @@ namespace detail {
 template <class F>
 struct scaling_outcome {
   lanes::mask<F> overflowed, inexact;
+
+  LOWP_FN friend scaling_outcome only(lanes::mask<F> const& is_element, scaling_outcome const& x) {
+    return {lanes::mask_and(is_element, x.overflowed), lanes::mask_and(is_element, x.inexact)};
+  }
 };
 
 template <class F>
@@ -41,9 +45,6 @@ class scaling_lanes {
   LOWP_FN void add(scaling_outcome<F> const& x) {
     overflowed_ += lanes::count(x.overflowed);
     inexact_ += lanes::count(x.inexact);
-  }
-  LOWP_FN void add_masked(lanes::mask<F> const& is_element, scaling_outcome<F> const& x) {
-    add({lanes::mask_and(is_element, x.overflowed), lanes::mask_and(is_element, x.inexact)});
   }
   LOWP_FN void fold() {}
   LOWP_FN scaling_report total(std::uint64_t count) const { return {count, overflowed_, inexact_}; }

@@ -41,9 +41,6 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     filled_ += Isa::lanes;
     group_.add(a);
   }
-  LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
-    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
-  }
   /// Looks at the group if a batch completes it.
   LOWP_FN void fold() {
     if (filled_ == size) add_group();
