@@ -55,9 +55,9 @@ struct softmax_rows {
   }
   template <class F>
   LOWP_FN void settle(fold::number<0>, state<F>& s, F const& largest) const {
-    auto const is_hidden =
+    auto const is_masked =
         lanes::equal(lanes::hidden(lanes::bits(largest)), lanes::bits(neutral<F>(fold::maximum{})));
-    s.largest = lanes::select(is_hidden, lanes::broadcast<F>(0), largest);
+    s.largest = lanes::select(is_masked, lanes::broadcast<F>(0), largest);
   }
   template <class F>
   LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {

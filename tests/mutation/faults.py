@@ -121,7 +121,7 @@ FAULTS = [
     ("storage/split.hpp", "lanes::min(exact, lanes::broadcast<U>(largest_))", "exact", "storage/split"),
     ("storage/kahan.hpp", "lanes::select(lanes::is_finite(lost), lost, lanes::broadcast<F>(0))", "lost", "storage/update"),
     # Rows and activations.
-    ("softmax.hpp", "lanes::select(is_hidden, lanes::broadcast<F>(0), largest)", "largest", "nn/softmax"),
+    ("softmax.hpp", "lanes::select(is_masked, lanes::broadcast<F>(0), largest)", "largest", "nn/softmax"),
     ("softmax.hpp", "lanes::select(is_zero, sum, lanes::div(lanes::broadcast<F>(1), sum))", "lanes::div(lanes::broadcast<F>(1), sum)", "nn/softmax"),
     ("nn/normalization.hpp", "lanes::sub(value, s.rest)", "value", "nn/normalization"),
     ("nn/normalization.hpp", "lanes::mul(s.factor, s.scale)", "s.factor", "nn/normalization"),
