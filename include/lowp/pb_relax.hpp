@@ -3,13 +3,11 @@
 // softmax.hpp is more accurate and faster.
 #pragma once
 
-#include <lowp/base/text.hpp>
 #include <lowp/softmax.hpp>
 #include <lowp/storage/layout.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 namespace lowp {
 
@@ -24,9 +22,9 @@ struct pb_relax_rows : softmax_rows<plain_score> {
   float alpha;
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
-    std::uint32_t const bits = lanes::bits(alpha);  // positive floats order as integers
-    if (bits - 1 < lanes::binary32_infinity - 1) return {};
-    return std::string(function) + ": alpha is " + text_of(alpha) + ", not finite and above 0";
+    // Positive floats order as integers.
+    return check_number(lanes::bits(alpha) - 1 < lanes::binary32_infinity - 1, function, "alpha",
+                        alpha, "finite and above 0");
   }
 
   template <class F>

@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/base/text.hpp>
 #include <lowp/nn/rows.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <tuple>
 
 namespace lowp::detail {
-
-inline namespace LOWP_UNIT {
-
-inline error_text check_eps(char const* function, float eps) {
-  if (lanes::bits(eps) < lanes::binary32_infinity) return {};
-  return std::string(function) + ": eps is " + text_of(eps) + ", not finite and at least 0";
-}
-
-}  // namespace LOWP_UNIT
 
 /// A power of two that scales the largest element of a row, and sqrt(eps), to at most 4. No square
 /// overflows, what underflows is negligible, and the quotients are the same.
@@ -55,7 +44,8 @@ struct norm_rows {
   float columns;
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
-    return check_eps(function, scale.eps);
+    return check_number(lanes::bits(scale.eps) < lanes::binary32_infinity, function, "eps",
+                        scale.eps, "finite and at least 0");
   }
 
   template <class F>

@@ -202,7 +202,7 @@ LOWP_HOST_FN auto operand_if([[maybe_unused]] Role const& role) {
 }
 /// Returns the operands of the arguments with this use.
 template <row_use Use, class... Role>
-LOWP_HOST_FN auto row_operands(Role const&... role) {
+LOWP_HOST_FN auto operands_with(Role const&... role) {
   return std::tuple_cat(operand_if<Use>(role)...);
 }
 
@@ -213,10 +213,10 @@ LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
   error_text const wrong = check_call_over_rows(executor, function, operation, in, role...);
   if (!wrong.empty()) return executor.refuse_if(wrong);
   if (in.range.rows == 0) return;
-  auto const to = std::get<0>(row_operands<row_use::result>(role...));
-  auto const scores = row_operands<row_use::score>(in, role...);
-  auto const per_column = row_operands<row_use::column>(role...);
-  auto const statistics = row_operands<row_use::statistic>(role...);
+  auto const to = std::get<0>(operands_with<row_use::result>(role...));
+  auto const scores = operands_with<row_use::score>(in, role...);
+  auto const per_column = operands_with<row_use::column>(role...);
+  auto const statistics = operands_with<row_use::statistic>(role...);
   executor.rows(
       simd::row_call<
           Operation, std::remove_const_t<decltype(to)>, std::remove_const_t<decltype(scores)>,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
+#include <lowp/base/text.hpp>
 #include <lowp/format/basic_float.hpp>
 #include <lowp/ops/calls.hpp>
 
@@ -107,6 +108,13 @@ inline namespace LOWP_UNIT {
 
 LOWP_COLD inline std::string name_of(extent const& range) {
   return joined_text({range.name, range.part});
+}
+
+/// Returns the error text of a number that is not what a function wants.
+inline error_text check_number(bool is_right, char const* function, char const* name, float number,
+                               char const* wanted) {
+  if (is_right) return {};
+  return joined_text({function, ": ", name, " is ", text_of(number).c_str(), ", not ", wanted});
 }
 
 LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent const* ranges,
