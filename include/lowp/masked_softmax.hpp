@@ -2,9 +2,154 @@
 // scale_mask_softmax: scale, mask and softmax of attention scores in one pass over memory.
 #pragma once
 
-#include <lowp/nn/masked_softmax.hpp>
+#include <lowp/ops/scaled_cast.hpp>
+#include <lowp/softmax.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
 
 namespace lowp {
+
+/// A mask whose rows serve several of the (batch, head, query) rows of scores. A mask of (batch,
+/// query) rows has heads = heads and queries = queries. One of (batch) rows, for padded keys, has
+/// queries = 1 and heads = heads * queries. If both are 0, all rows repeat, as (query) rows need.
+///
+/// Elements are bool or std::uint8_t, and not 0 if a score is masked. Or they are float or a narrow
+/// type, and are added to the scaled score. A std::vector<bool> has no elements in memory: use
+/// std::uint8_t. Rows begin `stride` elements apart, or follow each other if it is 0.
+template <class T>
+struct attention_mask {
+  std::span<T const> elements;
+  std::size_t queries = 0, heads = 0, stride = 0;
+};
+template <std::ranges::contiguous_range Mask>
+attention_mask(Mask&&, std::size_t = 0, std::size_t = 0, std::size_t = 0)
+    -> attention_mask<std::ranges::range_value_t<Mask>>;
+
+/// A causal mask: query q of a sequence's last `queries` sees the keys up to its own. With as many
+/// keys as queries, it masks column j of row q for j > q. With more, the last column is the last
+/// query's.
+struct causal_mask {
+  std::size_t queries;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_flag = std::same_as<T, bool> || std::same_as<T, std::uint8_t>;
+
+template <class T>
+concept mask_element = is_flag<T> || element<T>;
+
+struct scaled_score {
+  float scale;
+  template <class F>
+  LOWP_FN F operator()(F const& x) const {
+    return lanes::mul(x, lanes::broadcast<F>(scale));
+  }
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
+    return check_scale(function, scale);
+  }
+};
+/// The mask is a byte.
+struct flagged_score : scaled_score {
+  template <class F>
+  LOWP_FN F operator()(F const& x, F const& mask) const {
+    return lanes::select(lanes::equal(lanes::bits(mask), lanes::broadcast<lanes::word<F>>(0)),
+                         scaled_score::operator()(x), neutral<F>(fold::maximum{}));
+  }
+};
+struct biased_score : scaled_score {
+  template <class F>
+  LOWP_FN F operator()(F const& x, F const& mask) const {
+    return lanes::fma(x, lanes::broadcast<F>(scale), mask);
+  }
+};
+
+struct causal_rows : softmax_rows<scaled_score> {
+  std::size_t queries;
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
+    if (queries == 0 || in.rows % queries != 0)
+      return joined_text({function, ": in has ", in.rows, " rows, which are not sequences of ",
+                          queries, " queries"});
+    return softmax_rows<scaled_score>::check(function, in);
+  }
+  LOWP_FN std::size_t visible(std::size_t row, std::size_t columns) const {
+    std::size_t const keys = row % queries + 1 + columns;  // and `queries` more
+    return keys > queries ? keys - queries : 0;
+  }
+};
+
+inline namespace LOWP_UNIT {
+
+/// Returns the error text of a mask that does not fit the scores.
+inline error_text check_mask(char const* function, std::size_t rows, std::size_t mask_rows,
+                             simd::row_repetition const& of) {
+  std::uint64_t const queries = of.period, heads = of.repeats;
+  if (rows == 0 || (queries != 0 && heads != 0 && mask_rows % queries == 0 &&
+                    rows / heads == mask_rows && rows % heads == 0))
+    return {};
+  std::string text = joined_text({function, ": mask has ", mask_rows, " rows, in has ", rows});
+  if (queries == 0 && heads == 0) return text + ", which is not a multiple";
+  return text + joined_text({": not (batch, ", heads, " heads, ", queries,
+                             " queries) over (batch, ", queries, " queries)"});
+}
+
+}  // namespace LOWP_UNIT
+
+template <class T>
+LOWP_HOST_FN attention_mask<T> const& as_mask(attention_mask<T> const& mask) {
+  return mask;
+}
+template <std::ranges::contiguous_range Mask>
+LOWP_HOST_FN auto as_mask(Mask& mask) {
+  return attention_mask<element_of<Mask>>{std::span(mask)};
+}
+template <class T>
+LOWP_HOST_FN auto scores_for(attention_mask<T> const&, float scale) {
+  return softmax_rows<std::conditional_t<is_flag<T>, flagged_score, biased_score>>{{{scale}}};
+}
+
+/// A mask's rows, each of which serves several rows of scores.
+template <class Operand>
+struct mask_role : row_role<row_use::score, Operand> {
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
+    return check_mask(function, in.rows, this->range.rows, this->operand.rows);
+  }
+};
+template <class T>
+LOWP_HOST_FN auto read_mask(attention_mask<T> const& mask, row_extent const& in) {
+  using value = std::conditional_t<is_flag<T>, unsigned char, T>;
+  using operand =
+      std::conditional_t<is_flag<T>, simd::byte_operand, simd::operand<value, simd::access::read>>;
+  strided_rows<T const> const masks{mask.elements, mask.stride == 0 ? in.columns : mask.stride};
+  row_extent const range("mask", masks, in.columns);
+  simd::row_repetition repetition{mask.queries, mask.heads};
+  if (mask.queries == 0 && mask.heads == 0 && range.rows != 0 && in.rows % range.rows == 0)
+    repetition = {range.rows, in.rows / range.rows};
+  return mask_role<simd::row_operand<operand, simd::row_repetition>>{
+      {range, {{reinterpret_cast<value const*>(mask.elements.data())}, masks.stride, repetition}}};
+}
+
+template <class M>
+inline constexpr bool is_mask = false;
+template <mask_element T>
+inline constexpr bool is_mask<attention_mask<T>> = true;
+template <>
+inline constexpr bool is_mask<causal_mask> = true;
+template <std::ranges::contiguous_range M>
+inline constexpr bool is_mask<M> = mask_element<std::ranges::range_value_t<M>>;
+
+}  // namespace detail
+
+/// A mask of scores: an attention_mask, a contiguous range of its elements, or a causal_mask.
+template <class M>
+concept score_mask = detail::is_mask<std::remove_cvref_t<M>>;
 
 namespace detail {
 
@@ -35,7 +180,14 @@ struct scale_mask_softmax_operation : operation<Executor> {
   template <row_input In, score_mask Mask, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Mask&& mask, Out&& out, std::size_t columns,
                                float scale) const {
-    this->executor.refuse_if(scale_mask_softmax_on(this->executor, in, mask, out, columns, scale));
+    constexpr char const* name = "scale_mask_softmax";
+    auto const from = read_rows("in", in, columns);
+    auto const to = write_rows("out", out, columns);
+    if constexpr (std::same_as<std::remove_cvref_t<Mask>, causal_mask>)
+      run_rows(this->executor, name, causal_rows{{{scale}}, mask.queries}, from, to);
+    else
+      run_rows(this->executor, name, scores_for(as_mask(mask), scale), from,
+               read_mask(as_mask(mask), from.range), to);
   }
 };
 

@@ -4,4 +4,258 @@
 // mpi::datatype is for messages of your own.
 #pragma once
 
-#include <lowp/distributed/mpi/communicator.hpp>
+#include <lowp/distributed/exchange.hpp>
+#include <lowp/distributed/mpi/datatype.hpp>
+#include <lowp/report/amax.hpp>
+
+#include <climits>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace lowp::mpi {
+
+/// Collective calls of a sharded training step. All ranks make the same calls in the same order.
+/// Arrays are cut as shard_of says.
+///
+///     mpi::communicator world(MPI_COMM_WORLD);
+///     std::vector<float> total(world.shard_of(count).size);
+///     world.reduce_scatter(leaves, total, wire<bfloat16>());
+///     if (!world.any(has_overflowed)) update(...);  // all ranks skip, or none
+///     world.all_gather(parameters);
+///
+/// It works on a duplicate of the communicator, so its messages meet no others. Its memory is two
+/// buffers that keep their size.
+/// @throws mpi::error             MPI fails, if it returns: a lost rank mostly ends the job
+/// @throws std::invalid_argument  on every rank if one of them is given wrong arguments, before
+///                                anything is written
+class communicator : public lowp::detail::rank_group {
+ public:
+  /// Duplicates `comm`, which is a collective call.
+  /// @param piece_bytes  size of each buffer. An exchange goes in pieces of this size, at least 256
+  ///                     elements of each leaf and shard
+  /// @param granule      shards begin at its multiples: a multiple of 256. If it is 2^14, merged
+  ///                     sums and norms have the same bits for any number of ranks
+  /// @throws std::invalid_argument  on every rank: a granule is no multiple of 256, or two ranks
+  ///                                have other arguments
+  explicit communicator(MPI_Comm comm, std::size_t piece_bytes = std::size_t{16} << 20,
+                        std::uint64_t granule = 256)
+      : rank_group(granule), piece_bytes_(piece_bytes < INT_MAX ? piece_bytes : INT_MAX) {
+    call("MPI_Comm_dup", MPI_Comm_dup(comm, &comm_));
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+    if (auto const wrong = check_settings(); !wrong.empty()) {
+      MPI_Comm_free(&comm_);
+      lowp::detail::refuse("mpi::communicator: " + wrong);
+    }
+  }
+  communicator(communicator const&) = delete;
+  communicator& operator=(communicator const&) = delete;
+  ~communicator() {
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    if (is_over == 0) MPI_Comm_free(&comm_);
+  }
+
+  /// Adds the leaves of all ranks: total[i] is the sum of leaf[shard.first + i] over all leaves.
+  /// The sender rounds each value once, to the wire's format. The owner adds in float.
+  ///
+  /// **The bits are the same for any number of ranks if the leaves are the same.** A leaf is an
+  /// addend of its own, such as the gradient of a micro-batch. Leaves are numbered from rank 0's
+  /// first, and added in that order: give each rank a run of them. A stochastic wire takes for
+  /// element i of leaf l the random bits of index l * count + i. Give it a stream that no update
+  /// has. A rank that first adds its micro-batches and passes one leaf sends less. The bits then
+  /// depend on the number of ranks, because float addition is not associative.
+  ///
+  /// @param gradients  ranges of float or a narrow type, `count` elements each, or one such range.
+  ///                   Every rank has one leaf or more; their number may differ
+  /// @param total      shard_of(count).size floats, apart from the leaves
+  /// @param wire       wire<T>(rounding, scale) or block_wire<T, Block>(rounding), equal on all
+  ///                   ranks. wire<float>() rounds nothing
+  /// @throws std::invalid_argument  sizes differ on a rank or between ranks; formats, scales,
+  ///                                roundings or random bits of wires differ; a rank has no leaf; a
+  ///                                scale is no power of two; total overlaps a leaf
+  template <lowp::detail::leaf_argument Gradients, lowp::detail::wire_like Wire>
+  void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) {
+    auto const& leaves = lowp::detail::leaves_of(gradients);
+    std::size_t const leaf_count = std::ranges::size(leaves);
+    std::uint64_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
+    lowp::detail::exchange e{count, granule_, rank_, size_, {}};
+    constexpr char function[] = "mpi::communicator::reduce_scatter";
+    agree(function, lowp::detail::check_reduction(function, leaves, total, shard_of(count), wire),
+          count, leaf_count, wire.words(), e.leaves);
+    e.cut(piece_bytes_, wire.bytes(e.unit));
+    lowp::detail::run_exchange(
+        e, simd::this_thread{}, leaves, total, wire,
+        [&](std::uint64_t out, std::uint64_t in) {
+          if (sent_.size() < out) sent_.resize(out);
+          if (received_.size() < in) received_.resize(in);
+          return std::pair(sent_.data(), received_.data());
+        },
+        [&](auto const& to, auto const& from) {
+          auto const [to_sizes, to_starts] = integers_of(to);
+          auto const [from_sizes, from_starts] = integers_of(from);
+          call("MPI_Alltoallv", MPI_Alltoallv(sent_.data(), to_sizes.data(), to_starts.data(),
+                                              MPI_BYTE, received_.data(), from_sizes.data(),
+                                              from_starts.data(), MPI_BYTE, comm_));
+        });
+  }
+  /// Copies every rank's shard of an array to all ranks, in place.
+  ///
+  /// @param whole  `count` elements. This rank's shard is read, the others are written
+  /// @throws std::invalid_argument  sizes or formats differ between ranks
+  template <output Whole>
+  void all_gather(Whole&& whole) {
+    using T = element_of<Whole>;
+    constexpr std::uint64_t unit = lowp::detail::exchange::unit;
+    std::uint64_t const count = std::ranges::size(whole);
+    lowp::detail::exchange e{count, granule_, rank_, size_, {}};
+    constexpr char function[] = "mpi::communicator::all_gather";
+    lowp::detail::error_text wrong;
+    if (count / unit >= INT_MAX)
+      wrong = lowp::detail::joined_text(
+          {function, ": whole has ", count, " elements, beyond 256 * INT_MAX"});
+    agree(function, wrong, count, 1, lowp::detail::words_of(lowp::detail::text_of_type<T>()),
+          e.leaves);
+    e.cut(piece_bytes_, unit * sizeof(T));
+    // Numbers of units fit an int, unlike bytes. The part of a unit at the end is a message of its
+    // own.
+    datatype const units(unit * sizeof(T));
+    auto const n = static_cast<std::size_t>(size_);
+    std::vector<int> sizes(n), starts(n);
+    std::uint64_t const rounds = e.rounds();
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      for (int r = 0; r < size_; ++r) {
+        shard const piece = lowp::detail::piece_of(e.of(r), round, e.piece);
+        sizes[static_cast<std::size_t>(r)] = static_cast<int>(piece.size / unit);
+        starts[static_cast<std::size_t>(r)] = static_cast<int>(piece.first / unit);
+      }
+      call("MPI_Allgatherv",
+           MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, std::ranges::data(whole),
+                          sizes.data(), starts.data(), units, comm_));
+    }
+    if (std::uint64_t const rest = count % unit; rest != 0)
+      call("MPI_Bcast", MPI_Bcast(std::ranges::data(whole) + (count - rest),
+                                  static_cast<int>(rest * sizeof(T)), MPI_BYTE, size_ - 1, comm_));
+  }
+
+  /// Makes `largest` the maximum of all ranks. A NaN of any rank wins.
+  void merge(amax& largest) { merge(std::span(&largest, 1)); }
+  /// Does so for several tensors in one message.
+  /// @param largest  fewer than 2^31, equally many on all ranks, which nothing checks
+  void merge(std::span<amax> largest) {
+    static_assert(sizeof(amax) == sizeof(std::uint32_t));
+    call("MPI_Allreduce",
+         MPI_Allreduce(MPI_IN_PLACE, largest.data(), static_cast<int>(largest.size()), MPI_UINT32_T,
+                       MPI_MAX, comm_));
+  }
+  /// Adds the reports of all ranks with +=, in the order of ranks: gradient_report, sum_report,
+  /// update_report. All ranks get the same bits.
+  template <class Report>
+    requires std::is_trivially_copyable_v<Report> && (!std::same_as<Report, amax>) &&
+             requires(Report& to, Report const& from) { to += from; }
+  void merge(Report& report) {
+    std::vector<Report> const all = of_all_ranks(report);
+    report = Report{};
+    for (Report const& each : all) report += each;
+  }
+  /// Returns true on all ranks if `here` is true on any: one decision to skip a step.
+  [[nodiscard]] bool any(bool here) {
+    int decision = here ? 1 : 0;
+    call("MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, &decision, 1, MPI_INT, MPI_LOR, comm_));
+    return decision != 0;
+  }
+
+ private:
+  static void call(char const* function, int code) { lowp::detail::check_mpi(function, code); }
+
+  template <class T>
+  std::vector<T> of_all_ranks(T const& mine) {
+    static_assert(sizeof(T) <= INT_MAX);
+    constexpr int bytes = static_cast<int>(sizeof(T));
+    std::vector<T> all(static_cast<std::size_t>(size_));
+    call("MPI_Allgather",
+         MPI_Allgather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_));
+    return all;
+  }
+
+  /// Compares the settings of all ranks.
+  lowp::detail::error_text check_settings() {
+    struct settings {
+      std::uint64_t granule, piece_bytes;
+    };
+    auto const all = of_all_ranks(settings{granule_, piece_bytes_});
+    for (settings const& each : all)
+      if (auto const wrong = check_granule(each.granule); !wrong.empty()) return wrong;
+    for (std::size_t r = 1; r < all.size(); ++r) {
+      if (all[r].granule != all[0].granule)
+        return lowp::detail::joined_text({"granules differ: rank 0 has ", all[0].granule, ", rank ",
+                                          r, " has ", all[r].granule});
+      if (all[r].piece_bytes != all[0].piece_bytes)
+        return lowp::detail::joined_text({"piece_bytes differ: rank 0 has ", all[0].piece_bytes,
+                                          ", rank ", r, " has ", all[r].piece_bytes});
+    }
+    return {};
+  }
+
+  static std::pair<std::vector<int>, std::vector<int>> integers_of(
+      lowp::detail::message_list const& messages) {
+    std::size_t const n = messages.starts.size() - 1;
+    std::pair<std::vector<int>, std::vector<int>> result{n, n};
+    for (std::size_t r = 0; r < n; ++r) {
+      result.first[r] = static_cast<int>(messages.size(static_cast<int>(r)));
+      result.second[r] = static_cast<int>(messages.starts[r]);
+    }
+    return result;
+  }
+
+  /// Compares the arguments of all ranks. Throws on all of them, or returns the numbers of leaves.
+  void agree(char const* function, lowp::detail::error_text const& wrong, std::uint64_t count,
+             std::uint64_t leaf_count, lowp::detail::wire_words const& wire,
+             std::vector<std::uint64_t>& leaves) {
+    struct arguments {
+      std::uint64_t is_wrong, count, leaves;
+      lowp::detail::wire_words wire;
+    };
+    arguments const mine{wrong.empty() ? 0u : 1u, count, leaf_count, wire};
+    std::vector<arguments> const all = of_all_ranks(mine);
+    auto const refuse = [&](lowp::detail::error_text const& why) {
+      if (!why.empty()) lowp::detail::refuse(lowp::detail::joined_text({function, ": "}) + why);
+    };
+    lowp::detail::refuse_if(wrong);
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      if (all[r].is_wrong != 0)
+        refuse(lowp::detail::joined_text({"rank ", r, " refused its arguments"}));
+      if (all[r].leaves == 0) refuse(lowp::detail::joined_text({"rank ", r, " has no leaf"}));
+      leaves.push_back(all[r].leaves);
+    }
+    for (std::size_t r = 1; r < all.size(); ++r) {
+      if (all[r].count != all[0].count)
+        refuse(lowp::detail::joined_text({"sizes differ: rank 0 has ", all[0].count,
+                                          " elements, rank ", r, " has ", all[r].count}));
+      if (all[r].wire != all[0].wire)
+        refuse(lowp::detail::joined_text({"formats differ: rank 0 has ", all[0].wire.data(),
+                                          "; rank ", r, " has ", all[r].wire.data()}));
+    }
+    std::uint64_t most = 0;
+    for (std::uint64_t each : leaves) most = each > most ? each : most;
+    // The bytes of a unit of each leaf and shard must fit an int.
+    std::uint64_t const least = most * all.size() * 4 * lowp::detail::exchange::unit;
+    if (least > INT_MAX)
+      refuse(lowp::detail::joined_text({most, " leaves of ", all.size(),
+                                        " ranks are too many for one message: add some first"}));
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::size_t piece_bytes_;
+  std::vector<std::byte> sent_, received_;
+};
+
+}  // namespace lowp::mpi

@@ -39,16 +39,13 @@ struct rms_norm_operation : operation<Executor> {
            needs_number<names::columns>, needs_number<names::eps>,
            may_have<1, names::reciprocal_rms, not_a_writable_range_of_floats>>;
 
-  template <row_input In, input Weight, row_output Out>
-  LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Out&& out, std::size_t columns,
-                               float eps) const {
-    this->executor.refuse_if(rms_norm_on(this->executor, in, weight, out, columns, eps));
-  }
-  template <row_input In, input Weight, row_output Out, row_statistic Rms>
+  template <row_input In, input Weight, row_output Out, row_statistic... Rms>
+    requires(sizeof...(Rms) <= 1)
   LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Out&& out, std::size_t columns, float eps,
-                               Rms&& reciprocal_rms) const {
-    this->executor.refuse_if(
-        rms_norm_on(this->executor, in, weight, out, columns, eps, reciprocal_rms));
+                               Rms&&... reciprocal_rms) const {
+    run_rows(this->executor, "rms_norm", rms_norm_rows{{eps, static_cast<float>(columns)}},
+             read_rows("in", in, columns), in_every_row("weight", weight, columns),
+             write_rows("out", out, columns), for_each_row("reciprocal_rms", reciprocal_rms)...);
   }
 };
 
@@ -92,15 +89,24 @@ struct layer_norm_operation : operation<Executor> {
   template <row_input In, input Weight, input Bias, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Bias&& bias, Out&& out,
                                std::size_t columns, float eps) const {
-    this->executor.refuse_if(layer_norm_on(this->executor, in, weight, bias, out, columns, eps));
+    with_statistics(in, weight, bias, out, columns, eps);
   }
   template <row_input In, input Weight, input Bias, row_output Out, row_statistic Mean,
             row_statistic Deviation>
   LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Bias&& bias, Out&& out,
                                std::size_t columns, float eps, Mean&& mean,
                                Deviation&& reciprocal_deviation) const {
-    this->executor.refuse_if(layer_norm_on(this->executor, in, weight, bias, out, columns, eps,
-                                           mean, reciprocal_deviation));
+    with_statistics(in, weight, bias, out, columns, eps, for_each_row("mean", mean),
+                    for_each_row("reciprocal_deviation", reciprocal_deviation));
+  }
+
+ private:
+  LOWP_HOST_FN void with_statistics(auto& in, auto& weight, auto& bias, auto& out,
+                                    std::size_t columns, float eps,
+                                    auto const&... statistic) const {
+    run_rows(this->executor, "layer_norm", layer_norm_rows{{eps, static_cast<float>(columns)}},
+             read_rows("in", in, columns), in_every_row("weight", weight, columns),
+             in_every_row("bias", bias, columns), write_rows("out", out, columns), statistic...);
   }
 };
 

@@ -3,11 +3,52 @@
 // softmax.hpp is more accurate and faster.
 #pragma once
 
-#include <lowp/nn/pb_relax.hpp>
+#include <lowp/softmax.hpp>
+#include <lowp/storage/layout.hpp>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace lowp {
 
 namespace detail {
+
+/// Softmax with every step but the sum rounded to T.
+template <element T>
+struct pb_relax_rows : softmax_rows<plain_score> {
+  template <class F>
+  using state = softmax_rows<plain_score>::state<F>;
+
+  float alpha;
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
+    // Positive floats order as integers.
+    return check_number(lanes::bits(alpha) - 1 < lanes::binary32_infinity - 1, function, "alpha",
+                        alpha, "finite and above 0");
+  }
+
+  template <class F>
+  LOWP_FN static F rounded(F const& x) {
+    using U = lanes::word<F>;
+    part_codec<T, U> const codec(nearest_even{}, default_overflow<T>, nans::canonical);
+    return part_codec<T, U>::template decode<F>(
+        codec.encode(x, lanes::broadcast<U>(0), nearest_even{}).code);
+  }
+
+  using softmax_rows<plain_score>::value;
+  template <class F>
+  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
+    F const difference = rounded(lanes::sub(s.largest, x));
+    F const relaxed = rounded(lanes::mul(difference, lanes::broadcast<F>(alpha)));
+    return rounded(exp_of_minus(relaxed));
+  }
+  using softmax_rows<plain_score>::settle;
+  template <class F>
+  LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
+    softmax_rows<plain_score>::settle(fold::number<1>{}, s, rounded(sum));
+    s.total = rounded(s.total);
+  }
+};
 
 /// Computes softmax(alpha * in) by PB-Relax of CogView, softmax((x - max x) * alpha): M. Ding et
 /// al., "CogView: Mastering Text-to-Image Generation via Transformers", arXiv:2105.13290, section
@@ -28,7 +69,10 @@ struct softmax_pb_relax_operation : operation<Executor> {
 
   template <row_input In, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns, float alpha) const {
-    this->executor.refuse_if(softmax_pb_relax_on(this->executor, in, out, columns, alpha));
+    auto const from = read_rows("in", in, columns);
+    using T = typename decltype(from.operand.operand)::type;
+    run_rows(this->executor, "softmax_pb_relax", pb_relax_rows<T>{{}, alpha}, from,
+             write_rows("out", out, columns));
   }
 };
 

@@ -1,5 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-// cast_per_use, cached_copy, pure: three ways to keep weights.
+// The three ways in which Megatron-LM and FSDP keep weights that are used in a narrow format. Each
+// has the kept values, those that an optimizer updates, and those that a pass over the model reads.
+//
+//     cast_per_use  fp32 weights, cast per use of a layer (FSDP's MixedPrecision(param_dtype))
+//     cached_copy   fp32 weights, and a narrow copy for all micro-batches until the next update. An
+//                   update writes it in its own pass, as Megatron-LM's
+//                   Float16OptimizerWithFloat16Params
+//     pure          only narrow weights, rounded stochastically or kept as kahan
+//
+//     update(setup.storage(), g, m, v, adamw, step, rounding);   the same for all three
+//     forward(setup.working(scratch));
 #pragma once
 
-#include <lowp/train/setups.hpp>
+#include <lowp/ops/cast.hpp>
+#include <lowp/ops/storage_operands.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace lowp {
+
+/// fp32 weights, cast per use. `working` casts to nearest even into `scratch`, which has as many
+/// elements. The layers of a model may share it. `working` throws what `cast` throws.
+template <narrow Compute>
+struct cast_per_use {
+  std::span<float> weights;
+
+  static constexpr std::size_t bytes = sizeof(float);            ///< kept for a parameter
+  static constexpr std::size_t scratch_bytes = sizeof(Compute);  ///< for a parameter in use
+
+  LOWP_HOST_FN std::span<float> storage() const { return weights; }
+  LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> scratch) const {
+    cast(weights, scratch);
+    return scratch;
+  }
+};
+
+/// fp32 weights and a cached copy. `refresh` makes the copy after weights have been loaded. Later
+/// updates keep it current.
+template <narrow Compute>
+struct cached_copy {
+  std::span<float> weights;
+  std::span<Compute> copy;
+
+  static constexpr std::size_t bytes = sizeof(float) + sizeof(Compute);
+  static constexpr std::size_t scratch_bytes = 0;
+
+  LOWP_HOST_FN auto storage() const { return master{weights, copy}; }
+  LOWP_HOST_FN void refresh() const { cast(weights, copy); }
+  LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> = {}) const { return copy; }
+};
+
+template <narrow Compute>
+struct pure {
+  std::span<Compute> weights;
+
+  static constexpr std::size_t bytes = sizeof(Compute);
+  static constexpr std::size_t scratch_bytes = 0;
+
+  LOWP_HOST_FN std::span<Compute> storage() const { return weights; }
+  LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> = {}) const { return weights; }
+};
+
+/// The bytes that a training run keeps for a parameter: weights, a gradient, and the moments.
+template <class Setup, element Gradient, element... Moment>
+inline constexpr std::size_t bytes_per_parameter =
+    Setup::bytes + sizeof(Gradient) + (std::size_t{0} + ... + sizeof(Moment));
+
+}  // namespace lowp

@@ -3,11 +3,83 @@
 // format can hold, however far apart.
 #pragma once
 
-#include <lowp/nn/softmax.hpp>
+#include <lowp/lanes/exponential.hpp>
+#include <lowp/nn/rows.hpp>
+
+#include <tuple>
 
 namespace lowp {
 
 namespace detail {
+
+struct plain_score {
+  template <class F>
+  LOWP_FN F operator()(F const& x) const {
+    return x;
+  }
+};
+
+/// d = max - score, and the sum of e^-d. If every score is -inf, the maximum is taken as 0: each d
+/// is infinite and the sum 0. A NaN score, or +inf - +inf, makes d NaN, and then the sum. The
+/// result is e^-d / sum, as a product with the sum's reciprocal; or -d - ln(sum).
+template <class Score, bool IsLog = false>
+struct softmax_rows {
+  using folds = std::tuple<fold::maximum, fold::sum>;
+  template <class F>
+  struct state {
+    F largest, total;
+  };
+
+  Score score;
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
+    if constexpr (requires { score.check(function); }) return score.check(function);
+    return {};
+  }
+
+  template <int I, class F, class... In>
+  LOWP_FN F value(fold::number<I>, state<F> const& s, F const& x, In const&... in) const {
+    if constexpr (I == 0)
+      return score(x, in...);
+    else if constexpr (IsLog)
+      return lanes::sub(s.largest, score(x, in...));
+    else
+      return exp_of_minus(lanes::sub(s.largest, score(x, in...)));
+  }
+  template <int I, class F>
+  LOWP_FN F term(fold::number<I>, F const& value) const {
+    if constexpr (I == 1 && IsLog)
+      return exp_of_minus(value);
+    else
+      return value;
+  }
+  template <class F>
+  LOWP_FN void settle(fold::number<0>, state<F>& s, F const& largest) const {
+    auto const is_masked =
+        lanes::equal(lanes::hidden(lanes::bits(largest)), lanes::bits(neutral<F>(fold::maximum{})));
+    s.largest = lanes::select(is_masked, lanes::broadcast<F>(0), largest);
+  }
+  template <class F>
+  LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
+    auto const is_zero = lanes::is_zero(sum);
+    if constexpr (IsLog) {
+      // -ffast-math would turn 0 - log into a change of sign, also for 0.
+      F const minus_log =
+          lanes::fma(lanes::log(sum), lanes::broadcast<F>(-1), lanes::broadcast<F>(0));
+      s.total = lanes::select(lanes::mask_and(lanes::is_finite(sum), lanes::mask_not(is_zero)),
+                              minus_log, sum);
+    } else {
+      s.total = lanes::select(is_zero, sum, lanes::div(lanes::broadcast<F>(1), sum));
+    }
+  }
+  template <class F>
+  LOWP_FN F result(state<F> const& s, F const& value) const {
+    if constexpr (IsLog)
+      return lanes::fma(value, lanes::broadcast<F>(-1), s.total);
+    else
+      return lanes::mul(value, s.total);
+  }
+};
 
 /// Computes out = e^(x - max) / sum of e^(x - max) over each row, in float, rounded once to nearest
 /// even. The bits are the same on every backend, and for every split into rows.
@@ -33,7 +105,8 @@ struct softmax_operation : operation<Executor> {
 
   template <row_input In, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
-    this->executor.refuse_if(softmax_on(this->executor, in, out, columns));
+    run_rows(this->executor, "softmax", softmax_rows<plain_score>{}, read_rows("in", in, columns),
+             write_rows("out", out, columns));
   }
 };
 
@@ -48,7 +121,8 @@ struct log_softmax_operation : operation<Executor> {
 
   template <row_input In, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
-    this->executor.refuse_if(log_softmax_on(this->executor, in, out, columns));
+    run_rows(this->executor, "log_softmax", softmax_rows<plain_score, true>{},
+             read_rows("in", in, columns), write_rows("out", out, columns));
   }
 };
 

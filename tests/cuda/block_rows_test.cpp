@@ -40,7 +40,8 @@ TYPED_TEST(block_rows, a_row_for_each_warp_of_a_block) {
     std::vector<Out> got(in.size());
     lowp::softmax(in, want, columns);
     simulated_grid grid(256, 2);
-    ASSERT_EQ(lowp::detail::softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, in, got, columns),
+    ASSERT_EQ(refusal_of<lowp::detail::softmax_operation>(lowp::cuda::on_grid<simulated_grid>{grid},
+                                                          in, got, columns),
               "");
     for (std::size_t i = 0; i < want.size(); ++i)
       ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i / columns, i % columns, columns));
@@ -90,7 +91,7 @@ TYPED_TEST(block_rows, a_row_for_a_block) {
     expect_same_in_blocks<typename TypeParam::in, typename TypeParam::out>(
         columns, most_shared_bytes, 1, sizeof(typename TypeParam::in),
         [=](const auto& executor, const auto& in, auto& out) {
-          return lowp::detail::softmax_on(executor, in, out, columns);
+          return refusal_of<lowp::detail::softmax_operation>(executor, in, out, columns);
         });
   };
   for (const std::size_t columns : of_a_block) check(columns, kept_bytes);
@@ -109,12 +110,13 @@ TEST(block_rows_with, masked) {
     for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}}) {
       expect_same_in_blocks<lowp::float16, lowp::float16>(
           columns, most_shared_bytes, 2, 3, [&](const auto& executor, const auto& in, auto& out) {
-            return lowp::detail::scale_mask_softmax_on(
+            return refusal_of<lowp::detail::scale_mask_softmax_operation>(
                 executor, in, lowp::attention_mask<std::uint8_t>{flags, 3, 2}, out, columns, 0.3F);
           });
       expect_same_in_blocks<lowp::bfloat16, float>(
           columns, most_shared_bytes, 2, 4, [&](const auto& executor, const auto& in, auto& out) {
-            return lowp::detail::scale_mask_softmax_on(executor, in, bias, out, columns, 0.3F);
+            return refusal_of<lowp::detail::scale_mask_softmax_operation>(executor, in, bias, out,
+                                                                          columns, 0.3F);
           });
     }
   }
@@ -154,7 +156,7 @@ TEST(block_rows_with, log_softmax) {
   for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}})
     expect_same_in_blocks<lowp::bfloat16, float>(
         1500, most_shared_bytes, 1, 2, [](const auto& executor, const auto& in, auto& out) {
-          return lowp::detail::log_softmax_on(executor, in, out, 1500);
+          return refusal_of<lowp::detail::log_softmax_operation>(executor, in, out, 1500);
         });
 }
 
@@ -198,12 +200,14 @@ void expect_same_of_one_fold() {
     for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}}) {
       simulated_grid grid(256);
       grid.most_shared_bytes = most_shared_bytes;
-      ASSERT_EQ(
-          lowp::detail::row_map_on(lowp::simd::this_thread{}, "f", in, want, columns, Operation{}),
-          "");
-      ASSERT_EQ(lowp::detail::row_map_on(lowp::cuda::on_grid<simulated_grid>{grid}, "f", in, got,
-                                         columns, Operation{}),
-                "");
+      const auto run = [&](const auto& executor, auto& out) {
+        lowp::detail::run_rows(executor, "shares", Operation{},
+                               lowp::detail::read_rows("in", in, columns),
+                               lowp::detail::write_rows("out", out, columns));
+      };
+      run(lowp::simd::this_thread{}, want);
+      run(lowp::cuda::on_grid<simulated_grid>{grid}, got);
+      ASSERT_EQ(grid.refused, "");
       for (std::size_t i = 0; i < want.size(); ++i)
         ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i, columns));
     }

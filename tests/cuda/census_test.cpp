@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// census by the GPU's kernel: counts exact, and a host's bits, whatever the shape of the grid.
+// census by the GPU's kernel: counts exact, and sums accurate, whatever the shape of the grid.
 #include "support/census_expectations.hpp"
 
 #include <array>
@@ -24,7 +24,7 @@ void expect_oracle(const tensor& in, unsigned threads) {
   ASSERT_EQ(refusal_of<lowp::detail::census_operation>(executor, x.span(), report), "");
   ASSERT_TRUE(x.holds(in, "in"));
   expect(report, expected_of<To>(in));
-  // It adds to what is there, and to the bits of a host's.
+  // It adds to what is there, as a host's does.
   ASSERT_EQ(refusal_of<lowp::detail::census_operation>(executor, x.span(), report), "");
   lowp::range_census twice = lowp::census<To>(x.span());
   twice += twice;

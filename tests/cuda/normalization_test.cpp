@@ -53,12 +53,14 @@ void expect_bits_of_host(const std::vector<std::size_t>& lengths, std::size_t ro
       }
     };
     lowp::rms_norm(x, weight, want, columns, 1e-6F, want_reciprocal);
-    ASSERT_EQ(lowp::detail::rms_norm_on(executor, in, weight, out, columns, 1e-6F, reciprocal), "");
+    ASSERT_EQ(refusal_of<lowp::detail::rms_norm_operation>(executor, in, weight, out, columns,
+                                                           1e-6F, reciprocal),
+              "");
     expect_same();
     lowp::layer_norm(x, weight, bias, want, columns, 1e-6F, want_mean, want_reciprocal);
     const std::uint64_t written = grid.bytes_written;
-    ASSERT_EQ(lowp::detail::layer_norm_on(executor, in, weight, bias, out, columns, 1e-6F, mean,
-                                          reciprocal),
+    ASSERT_EQ(refusal_of<lowp::detail::layer_norm_operation>(executor, in, weight, bias, out,
+                                                             columns, 1e-6F, mean, reciprocal),
               "");
     expect_same();
     EXPECT_EQ(grid.bytes_written - written, x.size() * sizeof(T) + 2 * rows * sizeof(float));
@@ -90,16 +92,18 @@ TEST(cuda_normalization, refuses_what_lowp_refuses) {
   grid.out_of_reach = x.data();
   const std::vector<float> weight(4);
   std::vector<float> out(12);
-  EXPECT_EQ(lowp::detail::rms_norm_on(executor, x, weight, out, 4, 1e-6F),
+  EXPECT_EQ(refusal_of<lowp::detail::rms_norm_operation>(executor, x, weight, out, 4, 1e-6F),
             "rms_norm: in is far away");
-  EXPECT_EQ(lowp::detail::layer_norm_on(executor, out, weight, weight, x, 4, 1e-6F),
-            "layer_norm: out is far away");
+  EXPECT_EQ(
+      refusal_of<lowp::detail::layer_norm_operation>(executor, out, weight, weight, x, 4, 1e-6F),
+      "layer_norm: out is far away");
   std::vector<float> reciprocal(3);
   grid.out_of_reach = reciprocal.data();
-  EXPECT_EQ(lowp::detail::rms_norm_on(executor, x, weight, out, 4, 1e-6F, reciprocal),
-            "rms_norm: reciprocal_rms is far away");
+  EXPECT_EQ(
+      refusal_of<lowp::detail::rms_norm_operation>(executor, x, weight, out, 4, 1e-6F, reciprocal),
+      "rms_norm: reciprocal_rms is far away");
   grid.out_of_reach = weight.data();
-  EXPECT_EQ(lowp::detail::rms_norm_on(executor, x, weight, out, 4, 1e-6F),
+  EXPECT_EQ(refusal_of<lowp::detail::rms_norm_operation>(executor, x, weight, out, 4, 1e-6F),
             "rms_norm: weight is far away");
   EXPECT_EQ(grid.launches, 0);
 }

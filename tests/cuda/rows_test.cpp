@@ -70,7 +70,7 @@ TYPED_TEST(cuda_rows, softmax) {
   for (const std::size_t columns : lengths)
     expect_same<simulated_grid, TypeParam>(
         8, columns, [=](const auto& executor, const auto& in, const auto& out) {
-          return lowp::detail::softmax_on(executor, in, out, columns);
+          return refusal_of<lowp::detail::softmax_operation>(executor, in, out, columns);
         });
 }
 
@@ -78,7 +78,7 @@ TYPED_TEST(cuda_rows, log_softmax) {
   for (const std::size_t columns : {5U, 256U, 300U})
     expect_same<simulated_grid_without_conversions, TypeParam>(
         8, columns, [=](const auto& executor, const auto& in, const auto& out) {
-          return lowp::detail::log_softmax_on(executor, in, out, columns);
+          return refusal_of<lowp::detail::log_softmax_operation>(executor, in, out, columns);
         });
 }
 
@@ -93,7 +93,7 @@ TYPED_TEST(cuda_rows, masked) {
     expect_same<simulated_grid, TypeParam>(
         8, columns, [&](const auto& executor, const auto& in, const auto& out) {
           const bool here = std::same_as<decltype(executor), const lowp::simd::this_thread&>;
-          return lowp::detail::scale_mask_softmax_on(
+          return refusal_of<lowp::detail::scale_mask_softmax_operation>(
               executor, in,
               here ? lowp::attention_mask<std::uint8_t>{flags, 2, 2}
                    : lowp::attention_mask<std::uint8_t>{spaced, 2, 2, columns + 5},
@@ -101,12 +101,13 @@ TYPED_TEST(cuda_rows, masked) {
         });
     expect_same<simulated_grid, TypeParam>(
         8, columns, [&](const auto& executor, const auto& in, const auto& out) {
-          return lowp::detail::scale_mask_softmax_on(executor, in, bias, out, columns, 0.3F);
+          return refusal_of<lowp::detail::scale_mask_softmax_operation>(executor, in, bias, out,
+                                                                        columns, 0.3F);
         });
     expect_same<simulated_grid, TypeParam>(
         8, columns, [&](const auto& executor, const auto& in, const auto& out) {
-          return lowp::detail::scale_mask_softmax_on(executor, in, lowp::causal_mask{4}, out,
-                                                     columns, 0.3F);
+          return refusal_of<lowp::detail::scale_mask_softmax_operation>(
+              executor, in, lowp::causal_mask{4}, out, columns, 0.3F);
         });
   }
 }
@@ -114,7 +115,7 @@ TYPED_TEST(cuda_rows, masked) {
 TEST(cuda_pb_relax, in_float16) {
   expect_same<simulated_grid, in_and_out<lowp::float16, lowp::float16>>(
       8, 100, [](const auto& executor, const auto& in, const auto& out) {
-        return lowp::detail::softmax_pb_relax_on(executor, in, out, 100, 32.0F);
+        return refusal_of<lowp::detail::softmax_pb_relax_operation>(executor, in, out, 100, 32.0F);
       });
 }
 
@@ -127,7 +128,9 @@ TEST(cuda_rows_special, nan_infinity_and_nothing_at_all) {
   std::vector<float> got(in.size());
   lowp::softmax(in, want, 300);
   simulated_grid grid(32);
-  ASSERT_EQ(lowp::detail::softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, in, got, 300), "");
+  ASSERT_EQ(refusal_of<lowp::detail::softmax_operation>(lowp::cuda::on_grid<simulated_grid>{grid},
+                                                        in, got, 300),
+            "");
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i));
   EXPECT_TRUE(std::isnan(want[0]));
   EXPECT_TRUE(std::isnan(want[700]));
@@ -138,13 +141,14 @@ TEST(cuda_rows_special, memory_out_of_reach_is_refused) {
   std::vector<float> x(8);
   simulated_grid grid(32);
   grid.out_of_reach = x.data();
-  EXPECT_EQ(lowp::detail::softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, x, x, 4),
+  EXPECT_EQ(refusal_of<lowp::detail::softmax_operation>(lowp::cuda::on_grid<simulated_grid>{grid},
+                                                        x, x, 4),
             "softmax: in is far away");
   const std::vector<std::uint8_t> mask(4);
   grid.out_of_reach = mask.data();
-  EXPECT_EQ(lowp::detail::scale_mask_softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, x,
-                                                lowp::attention_mask<std::uint8_t>{mask, 1, 2}, x,
-                                                4, 1.0F),
+  EXPECT_EQ(refusal_of<lowp::detail::scale_mask_softmax_operation>(
+                lowp::cuda::on_grid<simulated_grid>{grid}, x,
+                lowp::attention_mask<std::uint8_t>{mask, 1, 2}, x, 4, 1.0F),
             "scale_mask_softmax: mask is far away");
   EXPECT_EQ(grid.launches, 0);
 }
@@ -152,7 +156,9 @@ TEST(cuda_rows_special, memory_out_of_reach_is_refused) {
 TEST(cuda_rows_special, no_rows_launch_nothing) {
   std::vector<float> none;
   simulated_grid grid(32);
-  EXPECT_EQ(lowp::detail::softmax_on(lowp::cuda::on_grid<simulated_grid>{grid}, none, none, 4), "");
+  EXPECT_EQ(refusal_of<lowp::detail::softmax_operation>(lowp::cuda::on_grid<simulated_grid>{grid},
+                                                        none, none, 4),
+            "");
   EXPECT_EQ(grid.launches, 0);
 }
 

@@ -9,12 +9,12 @@ set(rooms base lanes format report storage simd ops measure nn train watch io in
 set(outside
     "intrin\\.h$|^cpuid\\.h$" "^base/environment\\.hpp$"
     "^(iostream|istream|ostream|sstream|fstream|iomanip|ios|print)$" "^io/io\\.hpp$"
-    "^fmt/" "^io/fmt\\.hpp$"
-    "^nlohmann/" "^io/(safetensors|checkpoint)/|^interop/nlohmann_json\\.hpp$"
-    "^cereal/" "^interop/cereal\\.hpp$"
-    "^Eigen/" "^interop/eigen"
-    "^(ATen|c10|torch)/" "^interop/torch"
-    "^mpi\\.h$" "^distributed/mpi/"
+    "^fmt/" "^fmt\\.hpp$"
+    "^nlohmann/" "^io/(safetensors|checkpoint)/|^nlohmann_json\\.hpp$"
+    "^cereal/" "^cereal\\.hpp$"
+    "^Eigen/" "^eigen\\.hpp$"
+    "^(ATen|c10|torch)/" "^torch\\.hpp$"
+    "^mpi\\.h$" "^distributed/mpi/|^mpi\\.hpp$"
     "^nccl\\.h$" "^distributed/nccl/"
     "^cuda|^cooperative_groups|^cub/|^thrust/" "^cuda/.*\\.cuh$|^distributed/nccl/")
 

@@ -23,19 +23,14 @@
 
 namespace lowp::cuda {
 
-/// An element function, made on the host once per call. If its inputs lie in device memory, the
+/// Makes the element function on the host, once per call. If its inputs lie in device memory, the
 /// kernel makes it instead.
-template <class Function>
-struct made {
-  Function function;
-  LOWP_FN Function operator()() const { return function; }
-};
 template <class Make>
 auto kernel_make(Make const& make) {
   if constexpr (requires { make.stored_at(); })
     return make;
   else
-    return made<decltype(make())>{make()};
+    return detail::make<decltype(make())>{make()};
 }
 
 template <class Grid>

@@ -191,7 +191,7 @@ class tile_runner {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) {
         auto const observed = function_(x[I][k]...);
-        add(k, k < count, observed);
+        if (k < count) add(observed);
       }
       p.encode(thread_, x[0], at, count);
     }
@@ -208,10 +208,8 @@ class tile_runner {
   }
 
   template <class Observed>
-  LOWP_FN void add(int k, bool is_element, Observed const& observed) {
-    if constexpr (sums_by_warps) totals_.add(k, is_element, observed);
-    if (!is_element) return;
-    if constexpr (!sums_by_warps) totals_.add(observed);
+  LOWP_FN void add(Observed const& observed) {
+    totals_.add(observed);
     if constexpr (is_histogram) {
       int const bin = totals::bin(observed);
       if (bin >= 0) typename Thread::atomics{}.add(counters()[bin], std::uint32_t{1});

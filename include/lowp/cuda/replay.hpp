@@ -74,7 +74,7 @@ struct stored_number {
   void const* stored_at() const { return at; }
 };
 
-/// A step number that only a kernel reads: see detail::at_step.
+/// A step number that only a kernel reads: see detail::known_step.
 struct at_stored_step {
   step_state const* state;
 

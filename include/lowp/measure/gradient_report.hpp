@@ -60,9 +60,6 @@ class gradient_lanes {
     D const wide = lanes::widen(x);  // makes the square exact
     squares_ = lanes::add_product(squares_, wide, wide);
   }
-  LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
-    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
-  }
 
   /// Ends a run of at most 32 packs: their squares have an error below 32 * 2^-53 of their sum.
   LOWP_FN void fold() {

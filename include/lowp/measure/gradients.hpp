@@ -29,13 +29,6 @@ struct measuring {
 
 inline namespace LOWP_UNIT {
 
-inline error_text check_inverse_scale(char const* function, float inverse_scale) {
-  std::uint32_t const bits = lanes::bits(inverse_scale);
-  if (bits - 1 < lanes::binary32_infinity - 1) return {};
-  return std::string(function) + ": inverse_scale is " + text_of(inverse_scale) +
-         ", not finite and above 0";
-}
-
 LOWP_EXACT_BEGIN
 LOWP_OPAQUE inline float clip_quotient(double norm, double max_norm) {
   double const factor = max_norm / (norm + 1e-6);
@@ -55,7 +48,8 @@ struct unscaling {
     return g;
   }
   LOWP_HOST_FN static error_text check(char const* function, float inverse_scale) {
-    return check_inverse_scale(function, inverse_scale);
+    return check_number(lanes::bits(inverse_scale) - 1 < lanes::binary32_infinity - 1, function,
+                        "inverse_scale", inverse_scale, "finite and above 0");
   }
 };
 

@@ -62,6 +62,10 @@ using partial_sum = basic_sum_report<compensated_sum>;
 template <class F>
 struct factors {
   F a, b;
+
+  LOWP_FN friend factors only(lanes::mask<F> const& is_element, factors const& x) {
+    return {only(is_element, x.a), only(is_element, x.b)};
+  }
 };
 
 LOWP_EXACT_BEGIN
@@ -88,13 +92,6 @@ class sum_lanes {
       x = {lanes::select(is_finite, x.a, zero), lanes::select(is_finite, x.b, zero)};
     }
     sum_ = lanes::add_product(sum_, lanes::widen(x.a), lanes::widen(x.b));
-  }
-  LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
-    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
-  }
-  LOWP_FN void add_masked(lanes::mask<F> const& is_element, factors<F> const& x) {
-    F const zero = lanes::broadcast<F>(0);
-    add({lanes::select(is_element, x.a, zero), lanes::select(is_element, x.b, zero)});
   }
 
   /// Ends a run of at most 16 packs: their error is below 16 * 2^-53 of the terms' magnitudes.

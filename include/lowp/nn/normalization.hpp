@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/base/text.hpp>
-#include <lowp/format/unpack.hpp>
 #include <lowp/nn/rows.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <string>
 #include <tuple>
 
 namespace lowp::detail {
@@ -20,6 +16,12 @@ struct norm_rows {
   float eps, columns;
 
   enum class turn : std::uint8_t { first, coarse, last };
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
+    return check_number(lanes::bits(eps) < lanes::binary32_infinity, function, "eps", eps,
+                        "finite and at least 0");
+  }
+
   template <class F>
   struct state {
     turn number = turn::first;
@@ -95,7 +97,6 @@ struct norm_rows {
 
 struct rms_norm_rows : norm_rows {
   using folds = std::tuple<fold::sum>;
-  static constexpr char const* statistics[] = {"reciprocal_rms"};
 
   template <class F>
   LOWP_FN F term(fold::number<0>, F const& value) const {
@@ -120,7 +121,6 @@ struct rms_norm_rows : norm_rows {
 struct layer_norm_rows : norm_rows {
   using norm_rows::value;
   using folds = std::tuple<fold::sum, fold::both<fold::sum, fold::sum>>;
-  static constexpr char const* statistics[] = {"mean", "reciprocal_deviation"};
 
   template <class F>
   LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
@@ -171,81 +171,5 @@ struct layer_norm_rows : norm_rows {
     return lanes::fma(lanes::mul(lanes::sub(value, s.rest), s.factor), weight, bias);
   }
 };
-
-inline namespace LOWP_UNIT {
-
-/// Returns the error text of a range that does not have an element for each column, or each row.
-inline error_text not_one_each(char const* function, extent const& range, std::size_t count,
-                               char const* of_what) {
-  if (range.size == count) return {};
-  return std::string(function) + ": " + name_of(range) + " has " + std::to_string(range.size) +
-         " elements for " + std::to_string(count) + " " + of_what;
-}
-inline error_text check_eps(char const* function, float eps) {
-  if (lanes::bits(eps) < lanes::binary32_infinity) return {};
-  return std::string(function) + ": eps is " + text_of(eps) + ", not finite and at least 0";
-}
-
-}  // namespace LOWP_UNIT
-
-/// Returns operands with one element for each column.
-template <class... Range>
-LOWP_HOST_FN auto in_every_row(Range&... range) {
-  return std::tuple(row_operand_of<simd::access::read>(as_rows(range, 0))...);
-}
-
-/// Runs a norm with weights, of which `weights` has the extents. A statistic has one float for each
-/// row.
-template <class Rows, class Executor, class In, class Out, class Weights, class... Statistic>
-[[nodiscard]] LOWP_HOST_FN error_text norm_on(Executor const& executor, char const* name, In& in,
-                                              Out& out, std::size_t columns, float eps,
-                                              std::initializer_list<extent> weights,
-                                              Weights const& per_column, Statistic&... statistic) {
-  using simd::access;
-  auto const read = as_rows(in, columns);
-  auto const written = as_rows(out, columns);
-  row_extent const from("in", read, columns), to("out", written, columns);
-  call_check check(name);
-  check.add(check_eps(name, eps));
-  check.add(not_rows(name, from));
-  for (extent const& each : weights) check.add(not_one_each(name, each, columns, "columns"));
-  check_row_by_row(check, executor, from, to);
-  for (extent const& each : weights) check.no_overlap(each, to.all());
-  check.reachable(executor, weights);
-  if constexpr (sizeof...(Statistic) != 0) {
-    std::size_t i = 0;
-    extent const statistics[] = {extent(Rows::statistics[i++], statistic)...};
-    for (extent const& each : statistics) {
-      check.add(not_one_each(name, each, from.rows, "rows"));
-      check.no_overlap(from.all(), each);
-      check.no_overlap(to.all(), each);
-      for (extent const& weight : weights) check.no_overlap(weight, each);
-      check.reachable(executor, {each});
-    }
-    if (sizeof...(Statistic) > 1) check.no_overlap(statistics[0], statistics[i - 1]);
-  }
-  if (check.failed()) return check.text();
-  run_rows(executor, Rows{{eps, static_cast<float>(columns)}}, written, to,
-           std::tuple(row_operand_of<access::read>(read)), per_column,
-           std::tuple(row_operand_of<access::write>(as_rows(statistic, 1))...));
-  return {};
-}
-
-template <class Executor, class In, class Weight, class Out, class... Statistic>
-[[nodiscard]] LOWP_HOST_FN error_text rms_norm_on(Executor const& executor, In&& in,
-                                                  Weight&& weight, Out&& out, std::size_t columns,
-                                                  float eps, Statistic&&... statistic) {
-  return norm_on<rms_norm_rows>(executor, "rms_norm", in, out, columns, eps,
-                                {extent("weight", weight)}, in_every_row(weight), statistic...);
-}
-template <class Executor, class In, class Weight, class Bias, class Out, class... Statistic>
-[[nodiscard]] LOWP_HOST_FN error_text layer_norm_on(Executor const& executor, In&& in,
-                                                    Weight&& weight, Bias&& bias, Out&& out,
-                                                    std::size_t columns, float eps,
-                                                    Statistic&&... statistic) {
-  return norm_on<layer_norm_rows>(executor, "layer_norm", in, out, columns, eps,
-                                  {extent("weight", weight), extent("bias", bias)},
-                                  in_every_row(weight, bias), statistic...);
-}
 
 }  // namespace lowp::detail

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a matrix: what a caller gives, and the checks and calls that operations share.
+// A call over the rows of a matrix as its arguments and what they have for a row:
+//
+//     run_rows(executor, "rms_norm", operation, read_rows("in", in, columns),
+//              in_every_row("weight", weight, columns), write_rows("out", out, columns),
+//              for_each_row("reciprocal_rms", reciprocal_rms));
+//
+// checks everything before anything is written, and calls the executor. `operation.check` may add
+// an error text.
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
@@ -54,14 +61,24 @@ LOWP_HOST_FN auto as_rows(R& range, std::size_t stride) {
     return strided_rows<std::remove_pointer_t<decltype(std::ranges::data(range))>>{range, stride};
 }
 
-/// Rows with their name in error texts; `size` counts the elements of rows.
+/// The part of an argument in a call over rows: rows that are folded or written, an element for
+/// each column, or one for each row.
+enum class row_use { score, result, column, statistic };
+
+/// An argument's range with its name in error texts; `size` counts the elements of rows.
 struct row_extent : extent {
+  row_use use;
   std::size_t columns, stride, given, rows = 0;
 
   template <class T>
   LOWP_HOST_FN row_extent(char const* range_name, strided_rows<T> const& range,
-                          std::size_t row_size)
-      : extent(range_name, range.elements), columns(row_size), stride(range.stride), given(size) {
+                          std::size_t row_size, row_use what = row_use::score)
+      : extent(range_name, range.elements),
+        use(what),
+        columns(row_size),
+        stride(range.stride),
+        given(size) {
+    is_written = use == row_use::result || use == row_use::statistic;
     if (!is_whole()) return;
     rows = given / stride + (given % stride != 0);
     size = rows * columns;
@@ -78,17 +95,61 @@ struct row_extent : extent {
   }
 };
 
+/// An argument of a call over rows.
+template <row_use Use, class Operand>
+struct row_role {
+  static constexpr row_use use = Use;
+
+  row_extent range;
+  Operand operand;
+
+  /// Returns the error text of an argument that does not fit the rows of `in`.
+  LOWP_HOST_FN error_text check(char const*, row_extent const&) const { return {}; }
+};
+
+/// Makes an operand whose rows begin `stride` elements apart; with stride 0, one serves every row.
+template <row_use Use, simd::access A, class T>
+LOWP_HOST_FN auto row_argument(char const* name, strided_rows<T> const& rows, std::size_t columns,
+                               std::size_t stride) {
+  using operand = simd::row_operand<simd::operand<std::remove_const_t<T>, A>>;
+  return row_role<Use, operand>{{name, rows, columns, Use}, {{rows.elements.data()}, stride}};
+}
+template <class R>
+LOWP_HOST_FN auto read_rows(char const* name, R& range, std::size_t columns) {
+  auto const rows = as_rows(range, columns);
+  return row_argument<row_use::score, simd::access::read>(name, rows, columns, rows.stride);
+}
+template <class R>
+LOWP_HOST_FN auto write_rows(char const* name, R& range, std::size_t columns) {
+  auto const rows = as_rows(range, columns);
+  return row_argument<row_use::result, simd::access::write>(name, rows, columns, rows.stride);
+}
+template <class R>
+LOWP_HOST_FN auto in_every_row(char const* name, R& range, std::size_t columns) {
+  return row_argument<row_use::column, simd::access::read>(name, as_rows(range, columns), columns,
+                                                           0);
+}
+template <class R>
+LOWP_HOST_FN auto for_each_row(char const* name, R& range) {
+  return row_argument<row_use::statistic, simd::access::write>(name, as_rows(range, 1), 1, 1);
+}
+
 inline namespace LOWP_UNIT {
 
-/// Returns the error text of a range that is not rows of `columns` elements.
-inline error_text not_rows(char const* function, row_extent const& range) {
+/// Returns the error text of a range that is not what its argument has for the rows of `in`.
+inline error_text check_rows(char const* function, row_extent const& range, row_extent const& in) {
   if (range.columns == 0) return std::string(function) + ": columns is 0";
+  bool const is_statistic = range.use == row_use::statistic;
+  if (is_statistic || range.use == row_use::column) {
+    std::size_t const count = is_statistic ? in.rows : in.columns;
+    if (range.given == count) return {};
+    return joined_text({function, ": ", range.name, " has ", range.given, " elements for ", count,
+                        is_statistic ? " rows" : " columns"});
+  }
   if (range.is_whole()) return {};
-  std::string text = std::string(function) + ": " + name_of(range) + " has " +
-                     std::to_string(range.given) + " elements, which are not rows of " +
-                     std::to_string(range.columns);
-  if (range.stride != range.columns)
-    text += " that begin " + std::to_string(range.stride) + " apart";
+  std::string text = joined_text({function, ": ", range.name, " has ", range.given,
+                                  " elements, which are not rows of ", range.columns});
+  if (range.stride != range.columns) text += joined_text({" that begin ", range.stride, " apart"});
   return text;
 }
 
@@ -102,43 +163,65 @@ inline bool are_side_by_side(row_extent const& a, row_extent const& b) {
   std::size_t const distance = (to + period - from) % period;
   return distance >= a.columns * a.element_size && distance + b.columns * b.element_size <= period;
 }
-/// Refuses rows that share elements, unless both ranges are the same rows.
-inline void same_rows_or_apart(call_check& check, row_extent const& a, row_extent const& b) {
-  bool const are_same =
-      a.data == b.data && a.element_size == b.element_size && (a.stride == b.stride || a.rows <= 1);
-  if (!check.failed() && !are_same && !are_side_by_side(a, b)) check.no_overlap(a.all(), b.all());
+/// Returns true if one range may be the storage of the other, or lie between its rows.
+inline bool are_same_rows_or_apart(row_extent const& a, row_extent const& b) {
+  return are_side_by_side(a, b) || (a.data == b.data && a.element_size == b.element_size &&
+                                    (a.stride == b.stride || a.rows <= 1));
 }
-/// Checks an operation that computes each row of `to` from one of `from`.
-template <class Executor>
-void check_row_by_row(call_check& check, Executor const& executor, row_extent const& from,
-                      row_extent const& to) {
-  check.add(not_rows(check.function(), from));
-  check.add(not_rows(check.function(), to));
-  check.equal_sizes({from, to});
-  same_rows_or_apart(check, from, to);
-  check.reachable(executor, {from, to});
+
+/// Returns the error text of a call over rows, of which `in` is the first.
+template <class Executor, class Operation, class In, class... Role>
+error_text check_call_over_rows(Executor const& executor, char const* function,
+                                Operation const& operation, In const& in, Role const&... role) {
+  call_check check(function);
+  row_extent const ranges[] = {in.range, role.range...};
+  for (row_extent const& each : ranges) check.add(check_rows(function, each, in.range));
+  if (check.failed()) return check.text();
+  (check.add(role.check(function, in.range)), ...);
+  if constexpr (requires { operation.check(function, in.range); })
+    check.add(operation.check(function, in.range));
+  for (row_extent const& b : ranges) {
+    if (b.use == row_use::result) check.equal_sizes({in.range, b});
+    for (row_extent const* a = ranges; a != &b; ++a)
+      if ((a->is_written || b.is_written) &&
+          !(a == ranges && b.use == row_use::result && are_same_rows_or_apart(*a, b)))
+        check.no_overlap(a->all(), b.all());
+  }
+  check.reachable(executor, ranges);
+  return check.text();
 }
 
 }  // namespace LOWP_UNIT
 
-/// Returns an operand with rows of a given stride; with stride 0, it serves every row.
-template <simd::access A, class T>
-LOWP_HOST_FN auto row_operand_of(strided_rows<T> const& rows) {
-  return simd::row_operand<simd::operand<std::remove_const_t<T>, A>>{{rows.elements.data()},
-                                                                     rows.stride};
+template <row_use Use, class Role>
+LOWP_HOST_FN auto operand_if([[maybe_unused]] Role const& role) {
+  if constexpr (Role::use == Use)
+    return std::tuple(role.operand);
+  else
+    return std::tuple();
+}
+/// Returns the operands of the arguments with this use.
+template <row_use Use, class... Role>
+LOWP_HOST_FN auto operands_with(Role const&... role) {
+  return std::tuple_cat(operand_if<Use>(role)...);
 }
 
-/// Runs a row operation on `executor`. Its arguments have been checked.
-template <class Executor, class Operation, class T, class Scores, class Columns = std::tuple<>,
-          class Statistics = std::tuple<>>
-LOWP_HOST_FN void run_rows(Executor const& executor, Operation const& operation,
-                           strided_rows<T> const& out, row_extent const& rows, Scores const& scores,
-                           Columns const& per_column = {}, Statistics const& statistics = {}) {
-  auto const to = row_operand_of<simd::access::write>(out);
-  if (rows.rows == 0) return;
+/// Checks a call over rows and runs it: the arguments in the order of the call, `in` first.
+template <class Executor, class Operation, class In, class... Role>
+LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
+                           Operation const& operation, In const& in, Role const&... role) {
+  error_text const wrong = check_call_over_rows(executor, function, operation, in, role...);
+  if (!wrong.empty()) return executor.refuse_if(wrong);
+  if (in.range.rows == 0) return;
+  auto const to = std::get<0>(operands_with<row_use::result>(role...));
+  auto const scores = operands_with<row_use::score>(in, role...);
+  auto const per_column = operands_with<row_use::column>(role...);
+  auto const statistics = operands_with<row_use::statistic>(role...);
   executor.rows(
-      simd::row_call<Operation, std::remove_const_t<decltype(to)>, Scores, Columns, Statistics>{
-          operation, 0, rows.rows, rows.columns, to, scores, per_column, statistics});
+      simd::row_call<
+          Operation, std::remove_const_t<decltype(to)>, std::remove_const_t<decltype(scores)>,
+          std::remove_const_t<decltype(per_column)>, std::remove_const_t<decltype(statistics)>>{
+          operation, 0, in.range.rows, in.range.columns, to, scores, per_column, statistics});
 }
 
 }  // namespace detail

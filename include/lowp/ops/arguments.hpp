@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
+#include <lowp/base/text.hpp>
 #include <lowp/format/basic_float.hpp>
 #include <lowp/ops/calls.hpp>
 
@@ -109,6 +110,13 @@ LOWP_COLD inline std::string name_of(extent const& range) {
   return joined_text({range.name, range.part});
 }
 
+/// Returns the error text of a number that is not what a function wants.
+inline error_text check_number(bool is_right, char const* function, char const* name, float number,
+                               char const* wanted) {
+  if (is_right) return {};
+  return joined_text({function, ": ", name, " is ", text_of(number).c_str(), ", not ", wanted});
+}
+
 LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent const* ranges,
                                                std::size_t count) {
   std::string text = joined_text({function, ": sizes differ: "});
@@ -174,14 +182,6 @@ class call_check {
         error_text const why = r.size != 0 ? executor.out_of_reach(r) : error_text();
         if (!why.empty()) add(std::string(function_) + ": " + why);
       }
-  }
-  /// Checks an operation that computes each element of the last range from those of the others. The
-  /// last range may be the storage of another.
-  template <class Executor>
-  void element_by_element(Executor const& executor, std::initializer_list<extent> ranges) {
-    equal_sizes(ranges);
-    for (extent const& each : ranges) same_or_apart(each, *(ranges.end() - 1));
-    reachable(executor, ranges);
   }
 
  private:

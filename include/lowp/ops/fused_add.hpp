@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/base/text.hpp>
 #include <lowp/ops/lists.hpp>
 #include <lowp/ops/number.hpp>
 #include <lowp/ops/outcome.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
-#include <string>
-
 namespace lowp {
 
 namespace detail {
-
-inline namespace LOWP_UNIT {
-inline error_text check_alpha(char const* function, float alpha) {
-  if (lanes::is_finite(alpha)) return {};
-  return std::string(function) + ": alpha is " + text_of(alpha) + ", not finite";
-}
-}  // namespace LOWP_UNIT
 
 /// p = fma(alpha, u, p); the update is alpha * u.
 struct scaled_addition {
@@ -31,7 +21,7 @@ struct scaled_addition {
     return lanes::mul(a, u);
   }
   LOWP_HOST_FN static error_text check(char const* function, float alpha) {
-    return check_alpha(function, alpha);
+    return check_number(lanes::is_finite(alpha), function, "alpha", alpha, "finite");
   }
 };
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/base/text.hpp>
 #include <lowp/ops/number.hpp>
 #include <lowp/ops/roles.hpp>
 #include <lowp/report/amax.hpp>
-
-#include <string>
 
 namespace lowp {
 
@@ -17,14 +14,10 @@ using neither_an_amax_a_rounding_mode_of_ranges_nor_an_overflow_policy =
     fit<std::same_as<T, amax&> ||
         neither_a_rounding_mode_of_ranges_nor_an_overflow_policy<T>::value>;
 
-inline namespace LOWP_UNIT {
-
-inline error_text check_scale(char const* function, float scale) {
-  if (lanes::is_finite(scale) && lanes::magnitude(scale) != 0) return {};
-  return std::string(function) + ": scale is " + text_of(scale) + ", not finite and other than 0";
+LOWP_HOST_FN error_text check_scale(char const* function, float scale) {
+  return check_number(lanes::is_finite(scale) && lanes::magnitude(scale) != 0, function, "scale",
+                      scale, "finite and other than 0");
 }
-
-}  // namespace LOWP_UNIT
 
 /// to = from * scale. Returns `from`, which an amax measures.
 struct scaling {

@@ -38,9 +38,6 @@ class amax_lanes {
 
   LOWP_FN void add(F const& x) { largest_ = lanes::max(largest_, lanes::magnitude(x)); }
   LOWP_FN void add(amax_lanes const& other) { largest_ = lanes::max(largest_, other.largest_); }
-  LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
-    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
-  }
   LOWP_FN void fold() {}
   LOWP_FN amax total(std::uint64_t) const {
     amax all;

@@ -15,6 +15,12 @@ namespace lowp::detail {
 template <class Report, class F>
 struct lanes_of_report;
 
+/// Returns x with zeros in the other lanes.
+template <class F>
+LOWP_FN F only(lanes::mask<F> const& is_element, F const& x) {
+  return lanes::select(is_element, x, lanes::broadcast<F>(0));
+}
+
 LOWP_EXACT_BEGIN
 
 // Names of `lanes` are qualified here, because this namespace has some of the same names.

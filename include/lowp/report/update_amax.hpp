@@ -44,8 +44,8 @@ class update_amax_lanes {
   }
   LOWP_FN void add_masked(M const& is_element, F const&, U const&, U const&, F const&, F const& now,
                           M const&, F const& gradient) {
-    gradient_.add_masked(is_element, gradient);
-    weight_.add_masked(is_element, now);
+    gradient_.add(only(is_element, gradient));
+    weight_.add(only(is_element, now));
   }
   LOWP_FN void fold() {}
 

@@ -44,17 +44,16 @@ struct warp {
 
 /// A digit of an exact sum of floats. A warp's threads have one each. A float goes to the digit of
 /// its last bit. It has room for 2^(40 - Bits) floats, so nothing is carried before the report.
-/// Digit 0 begins `Below` bits below the sum's unit.
-template <int Digits, int Bits, int Below = 0>
+template <int Digits, int Bits>
 class warp_digit {
  public:
-  static constexpr int bits = Digits * Bits - Below;  ///< for last bits
+  static constexpr int bits = Digits * Bits;  ///< for last bits
 
   /// Adds x, which is finite and, as a binary32 number, counts 2^(149 + exponent) units of the sum.
   LOWP_FN void add(unsigned number, float x, int exponent) {
     std::uint32_t const code = lanes::bits(x), field = code >> 23 & 0xff,
                         fraction = code & 0x7fffff;
-    auto const at = static_cast<unsigned>(exponent + Below) + (field == 0 ? 0 : field - 1);
+    auto const at = static_cast<unsigned>(exponent) + (field == 0 ? 0 : field - 1);
     if (at / Bits != number % Digits) return;
     std::int64_t const units = std::int64_t{field == 0 ? fraction : fraction | 1u << 23}
                                << at % Bits;
@@ -64,10 +63,8 @@ class warp_digit {
   LOWP_FN void add_to(Sum& sum, unsigned number) const {
     bool const negative = digit_ < 0;
     auto const digit = static_cast<std::uint64_t>(digit_);
-    std::uint64_t const magnitude = negative ? 0 - digit : digit;
-    int const at = static_cast<int>(number % Digits) * Bits;
-    sum.add(negative, at < Below ? magnitude >> (Below - at) : magnitude,
-            at < Below ? 0 : at - Below, alone{});
+    sum.add(negative, negative ? 0 - digit : digit, static_cast<int>(number % Digits) * Bits,
+            alone{});
   }
 
  private:

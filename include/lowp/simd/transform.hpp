@@ -147,10 +147,16 @@ struct element_call {
     } else {
       auto const observed = function(value[I]...);
       store<false>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
-      if (left - k < Isa::lanes)
-        totals.add_masked(first_lanes<registers>(left - k), observed);
-      else
+      if (left - k < Isa::lanes) {
+        using detail::only;
+        auto const is_element = first_lanes<registers>(left - k);
+        if constexpr (requires { totals.add_masked(is_element, observed); })
+          totals.add_masked(is_element, observed);
+        else
+          totals.add(only(is_element, observed));
+      } else {
         totals.add(observed);
+      }
     }
   }
 

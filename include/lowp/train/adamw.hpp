@@ -57,10 +57,12 @@ struct adamw_element {
   LOWP_FN F operator()(F& p, F const& g, F& m, F& v) const {
     using namespace lanes;
     m = fma(broadcast<F>(one_minus_beta1), sub(g, m), m);
-    F const h = mul(broadcast<F>(one_minus_beta2), g);
-    F const k = mul(broadcast<F>(beta2), v);
+    F const h = mul(broadcast<F>(one_minus_beta2), g);  // (1 - beta2) g
+    F const k = mul(broadcast<F>(beta2), v);            // beta2 v
     v = fma(h, g, k);
+    // sqrt(v / (1 - beta2^step)) + eps
     F const denominator = fma(lanes::sqrt(v), broadcast<F>(correction2), broadcast<F>(eps));
+    // q = -lr m / (1 - beta1^step) / denominator, u = q - lr weight_decay p
     F const q = div(mul(broadcast<F>(minus_step), m), denominator);
     F const u = decays ? fma(broadcast<F>(minus_decay), p, q) : q;
     p = add(p, u);

@@ -19,7 +19,7 @@ namespace lowp {
 namespace detail {
 
 /// A step number that the caller knows.
-struct at_step {
+struct known_step {
   std::uint64_t step;
 
   template <class Optimizer>
@@ -44,29 +44,31 @@ template <class S>
 concept step_number = std::integral<S> || stored_step<S>;
 
 template <step_number S>
-LOWP_HOST_FN auto when_of(S const& step) {
+LOWP_HOST_FN auto step_source_of(S const& step) {
   if constexpr (stored_step<S>)
     return step;
   else
-    return at_step{static_cast<std::uint64_t>(step)};
+    return known_step{static_cast<std::uint64_t>(step)};
 }
 
 /// Returns the mode of slot number `draw`: 0 parameter, 1 and 2 moments.
-template <class R, class When>
-LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, When const& when) {
+template <class R, class Source>
+LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, Source const& source) {
   if constexpr (std::same_as<R, per_slot>)
-    return when.rounding(draw == 0 ? rounding.param : draw == 1 ? rounding.first : rounding.second);
+    return source.rounding(draw == 0   ? rounding.param
+                           : draw == 1 ? rounding.first
+                                       : rounding.second);
   else if constexpr (draws_bits<R>)
-    return when.rounding(rounding);
+    return source.rounding(rounding);
   else
     return rounding;
 }
 
 /// Returns the role of a storage that a step reads and writes.
-template <std::uint32_t Draw, class S, class R, class When, class... Outcome>
-LOWP_HOST_FN auto slot(char const* name, S& storage, R const& rounding, When const& when,
+template <std::uint32_t Draw, class S, class R, class Source, class... Outcome>
+LOWP_HOST_FN auto slot(char const* name, S& storage, R const& rounding, Source const& source,
                        Outcome const&... outcome) {
-  auto role = read_write(name, storage, slot_rounding(rounding, Draw, when),
+  auto role = read_write(name, storage, slot_rounding(rounding, Draw, source),
                          policy_among<policy_type<S>>(outcome...));
   role.draw = Draw;
   role.is_apart = true;
@@ -74,24 +76,25 @@ LOWP_HOST_FN auto slot(char const* name, S& storage, R const& rounding, When con
 }
 
 /// Checks the hyper-parameters of a step.
-template <class Optimizer, class When>
+template <class Optimizer, class Source>
 struct step_check {
   Optimizer const& optimizer;
-  When const& when;
+  Source const& source;
   int moments;
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const*) const {
-    return when.check(optimizer, moments);
+    return source.check(optimizer, moments);
   }
 };
 
 /// Takes one step. The arguments after the report are the roles of p, g and the moments.
-template <class Executor, class Optimizer, class When, class Report, class P, class G, class... M>
-LOWP_HOST_FN void take_step(Executor const& executor, Optimizer const& optimizer, When const& when,
-                            Report* report, P const& p, G const& g, M const&... moments) {
-  step_check<Optimizer, When> const check{optimizer, when, sizeof...(M)};
+template <class Executor, class Optimizer, class Source, class Report, class P, class G, class... M>
+LOWP_HOST_FN void take_step(Executor const& executor, Optimizer const& optimizer,
+                            Source const& source, Report* report, P const& p, G const& g,
+                            M const&... moments) {
+  step_check<Optimizer, Source> const check{optimizer, source, sizeof...(M)};
   if (!is_right(executor, "update", check, p, g, moments...)) return;
-  auto const make = when.template make<typename Optimizer::element>(optimizer);
+  auto const make = source.template make<typename Optimizer::element>(optimizer);
   if constexpr (sizeof...(M) > 0 && Optimizer::least_moments == 0)
     if (!optimizer.uses_moments())
       return executor(make, p.size(), report, p.operand(), g.operand());
@@ -186,19 +189,20 @@ struct update_operation : operation<Executor> {
     requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, Optimizer const& optimizer, Step step,
                                R&& rounding = {}, Outcome&&... outcome) const {
-    auto const when = when_of(step);
-    take_step(this->executor, optimizer, when, report_among(rounding, outcome...),
-              slot<0>("p", p, rounding_among(rounding), when, rounding, outcome...), read("g", g));
+    auto const source = step_source_of(step);
+    take_step(this->executor, optimizer, source, report_among(rounding, outcome...),
+              slot<0>("p", p, rounding_among(rounding), source, rounding, outcome...),
+              read("g", g));
   }
   template <stepped_parameter P, readable G, stepped_moment M, optimizer_with<1> Optimizer = sgd,
             step_number Step, class R = nearest_even, class... Outcome>
     requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& momentum, Optimizer const& optimizer, Step step,
                                R&& rounding = {}, Outcome&&... outcome) const {
-    auto const when = when_of(step);
-    take_step(this->executor, optimizer, when, report_among(rounding, outcome...),
-              slot<0>("p", p, rounding_among(rounding), when, rounding, outcome...), read("g", g),
-              slot<1>(Optimizer::moments[0], momentum, rounding_among(rounding), when, rounding,
+    auto const source = step_source_of(step);
+    take_step(this->executor, optimizer, source, report_among(rounding, outcome...),
+              slot<0>("p", p, rounding_among(rounding), source, rounding, outcome...), read("g", g),
+              slot<1>(Optimizer::moments[0], momentum, rounding_among(rounding), source, rounding,
                       outcome...));
   }
   template <stepped_parameter P, readable G, stepped_moment M, stepped_moment V,
@@ -207,12 +211,12 @@ struct update_operation : operation<Executor> {
     requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& m, V&& v, Optimizer const& optimizer, Step step,
                                R&& rounding = {}, Outcome&&... outcome) const {
-    auto const when = when_of(step);
+    auto const source = step_source_of(step);
     take_step(
-        this->executor, optimizer, when, report_among(rounding, outcome...),
-        slot<0>("p", p, rounding_among(rounding), when, rounding, outcome...), read("g", g),
-        slot<1>(Optimizer::moments[0], m, rounding_among(rounding), when, rounding, outcome...),
-        slot<2>(Optimizer::moments[1], v, rounding_among(rounding), when, rounding, outcome...));
+        this->executor, optimizer, source, report_among(rounding, outcome...),
+        slot<0>("p", p, rounding_among(rounding), source, rounding, outcome...), read("g", g),
+        slot<1>(Optimizer::moments[0], m, rounding_among(rounding), source, rounding, outcome...),
+        slot<2>(Optimizer::moments[1], v, rounding_among(rounding), source, rounding, outcome...));
   }
 
   template <call_list L, class Optimizer, class Step, class R = nearest_even, class... Outcome>

@@ -108,7 +108,7 @@ class file {
     data_ = length_bytes + length;
 
     refuse_if(detail::parse(text, header_));
-    refuse_if(detail::inconsistent(header_, size - data_));
+    refuse_if(detail::check_header(header_, size - data_));
     std::ranges::stable_sort(header_.tensors, {}, &tensor::begin);
     for (tensor const& t : tensors()) by_name_.emplace(t.name, &t);
   }

@@ -83,14 +83,14 @@ inline std::optional<std::uint64_t> bytes_of(dtype type, std::vector<std::uint64
   return bits / 8;
 }
 
-inline error_text repeated_name(std::vector<tensor> const& tensors) {
+inline error_text check_names(std::vector<tensor> const& tensors) {
   std::set<std::string_view> names;
   for (tensor const& t : tensors)
     if (!names.insert(t.name).second) return "tensor " + shown(t.name) + " is there twice";
   return {};
 }
 
-inline error_text wrong_size(tensor const& t) {
+inline error_text check_size(tensor const& t) {
   auto const bytes = bytes_of(t.type, t.shape);
   auto const what = [&] { return "tensor " + shown(t.name) + ": "; };
   if (!bytes)
@@ -102,7 +102,7 @@ inline error_text wrong_size(tensor const& t) {
 }
 
 /// Returns an error text unless the tensors cover each byte of the data once.
-inline error_text wrong_cover(std::vector<tensor> const& tensors, std::uint64_t data_bytes) {
+inline error_text check_cover(std::vector<tensor> const& tensors, std::uint64_t data_bytes) {
   std::uint64_t covered = 0;
   tensor const* last = nullptr;
   std::vector<tensor const*> order;
@@ -127,11 +127,11 @@ inline error_text wrong_cover(std::vector<tensor> const& tensors, std::uint64_t 
 }
 
 /// Returns the first contradiction in a header before data of this size, or an empty text.
-inline error_text inconsistent(header const& h, std::uint64_t data_bytes) {
-  error_text wrong = repeated_name(h.tensors);
+inline error_text check_header(header const& h, std::uint64_t data_bytes) {
+  error_text wrong = check_names(h.tensors);
   for (tensor const& t : h.tensors)
-    if (wrong.empty()) wrong = wrong_size(t);
-  return wrong.empty() ? wrong_cover(h.tensors, data_bytes) : wrong;
+    if (wrong.empty()) wrong = check_size(t);
+  return wrong.empty() ? check_cover(h.tensors, data_bytes) : wrong;
 }
 
 }  // namespace lowp::safetensors::detail::inline LOWP_UNIT

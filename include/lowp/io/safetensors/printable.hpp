@@ -44,10 +44,10 @@ inline character first_character(std::string_view text) {
 inline bool is_shown(char32_t code) {
   constexpr struct {
     char32_t first, last;
-  } hidden[] = {{0, 0x1f},        {0x7f, 0x9f},      {0x61c, 0x61c},   {0x180e, 0x180e},
-                {0x200b, 0x200f}, {0x2028, 0x202e},  {0x2060, 0x206f}, {0xfeff, 0xfeff},
-                {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}};
-  return std::none_of(std::begin(hidden), std::end(hidden),
+  } invisible[] = {{0, 0x1f},        {0x7f, 0x9f},      {0x61c, 0x61c},   {0x180e, 0x180e},
+                   {0x200b, 0x200f}, {0x2028, 0x202e},  {0x2060, 0x206f}, {0xfeff, 0xfeff},
+                   {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}};
+  return std::none_of(std::begin(invisible), std::end(invisible),
                       [&](auto const& range) { return code >= range.first && code <= range.last; });
 }
 

@@ -43,7 +43,7 @@ class writer {
       t.end = bytes;
       if (t.name == metadata_key) refuse("no tensor can be called " + detail::shown(t.name));
     }
-    detail::error_text const wrong = detail::inconsistent(header_, bytes);
+    detail::error_text const wrong = detail::check_header(header_, bytes);
     if (!wrong.empty()) refuse(wrong);
     write_header();
     for (std::size_t i = 0; i < header_.tensors.size(); ++i)

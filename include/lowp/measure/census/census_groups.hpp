@@ -2,7 +2,6 @@
 // A census of packs, 256 elements at a time. One look per group finds that it lacks the rare cases.
 #pragma once
 
-#include <lowp/base/is_equal.hpp>
 #include <lowp/measure/census/census_lanes.hpp>
 
 #include <cstddef>
@@ -41,9 +40,6 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     a.store(magnitudes_ + filled_);
     filled_ += Isa::lanes;
     group_.add(a);
-  }
-  LOWP_FN void add_masked(lanes::mask<F> const& is_element, F const& x) {
-    add(lanes::select(is_element, x, lanes::broadcast<F>(0)));
   }
   /// Looks at the group if a batch completes it.
   LOWP_FN void fold() {
@@ -112,10 +108,10 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     if (group_.has_from(least_number))
       sum = compares ? sum_in_float<HasSmall, true>(compares)
                      : sum_in_float<HasSmall, false>(compares);
-    if (census_squares::has_room(sum))
-      add_exactly(static_cast<double>(sum));
+    if (has_room_for_squares(sum))
+      squares_ = lanes::add(squares_, static_cast<double>(sum));
     else
-      add_scaled<HasSmall>();
+      add_in_double<HasSmall>();
     if (!compares) return;
     for (int i = 0; i < size; i += Isa::lanes)
       this->compare_error(at(i), base::template error_of<HasSmall>(at(i)));
@@ -129,26 +125,14 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     return sum;
   }
   template <bool HasSmall>
-  LOWP_FN void add_scaled() {
-    U largest = lanes::broadcast<U>(0);
-    for (int i = 0; i < size; i += Isa::lanes)
-      largest = lanes::max(largest, lanes::magnitude(base::template error_of<HasSmall>(at(i))));
-    std::uint32_t most = 0;
-    for (int i = 0; i < Isa::lanes; ++i) most = lanes::max(most, lane<U>::at(largest, i));
-    census_squares const scaled(most);
-    scaled_errors<HasSmall> of{*this, lanes::broadcast<F>(scaled.inverse())};
-    auto const unit = static_cast<std::uint64_t>(2 * scaled.exponent() + 1023) << 52;
-    add_exactly(static_cast<double>(sum_of_squares(of)) * __builtin_bit_cast(double, unit));
-  }
-  LOWP_FN void add_exactly(double x) {
-    double const sum = lanes::add(squares_, x);
-    if (is_equal(lanes::sub(sum, squares_), x) && is_equal(lanes::sub(sum, x), squares_))
-        [[likely]] {
-      squares_ = sum;
-    } else {
-      all_.squared_error += squares_;
-      squares_ = x;
+  LOWP_FN void add_in_double() {
+    using D = lanes::wide<F>;
+    D sum = lanes::broadcast<D>(0);
+    for (int i = 0; i < size; i += Isa::lanes) {
+      D const error = lanes::widen(base::template error_of<HasSmall>(at(i)));
+      sum = lanes::add_product(sum, error, error);
     }
+    for (int i = 0; i < lane<D>::lanes; ++i) squares_ = lanes::add(squares_, lane<D>::at(sum, i));
   }
   /// Adds squares that are 128 apart, then 64, 32, and so on down to neighbours.
   template <class Errors>
@@ -178,16 +162,6 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
       return error;
     }
   };
-  template <bool HasSmall>
-  struct scaled_errors {
-    census_of_groups const& group;
-    F inverse;
-
-    LOWP_FN F operator()(int i) const {
-      return lanes::mul(base::template error_of<HasSmall>(group.at(i)), inverse);
-    }
-  };
-
   std::uint32_t* magnitudes_;
   range_census& all_;
   int filled_ = 0;

@@ -209,23 +209,11 @@ class census_lanes {
   std::uint64_t subnormal_ = 0, flushed_ = 0;
 };
 
-/// The unit of a group's errors, whose squares it sums in float. It is 1 if a float has room for
-/// the sum. Else it is a power of two near the largest error.
-struct census_squares {
-  /// Returns false for sums that may lack small squares, too.
-  LOWP_FN static bool has_room(float sum) {
-    constexpr std::uint32_t least = (127 - 90) << 23;
-    return lanes::bits(sum) - least < lanes::binary32_infinity - least;
-  }
-  LOWP_FN constexpr explicit census_squares(std::uint32_t largest_error)
-      : field_(lanes::min(lanes::max(largest_error >> 23, 1u), 253u)) {}
-  /// Returns 2^-exponent.
-  LOWP_FN float inverse() const { return lanes::from_bits<float>((254 - field_) << 23); }
-  LOWP_FN constexpr int exponent() const { return static_cast<int>(field_) - 127; }
-
- private:
-  std::uint32_t field_;
-};
+/// Returns false for a sum of squares in float that may be infinite, or lack small squares.
+LOWP_FN bool has_room_for_squares(float sum) {
+  constexpr std::uint32_t least = (127 - 90) << 23;
+  return lanes::bits(sum) - least < lanes::binary32_infinity - least;
+}
 
 LOWP_EXACT_END
 

@@ -61,9 +61,7 @@ struct basic_census {
   /// The largest |rounded - x| / |x| of the nonzero elements that stay finite, rounded up to a
   /// float. It is 1 if any was flushed.
   amax max_relative_error;
-  /// Sum over the elements that stay finite, within a relative 1e-6. Groups of 256 elements of a
-  /// call are summed in float, and then exactly. So a call gives the same bits on every backend,
-  /// number of threads and GPU.
+  /// Sum over the elements that stay finite, within a relative 1e-6.
   exact_square_sum squared_error;
 
   /// Returns the number of elements that stay finite once rounded, zeros included.
@@ -90,8 +88,8 @@ struct basic_census {
 };
 
 /// Counts, range and rounding errors of the elements of one or more tensors. The rounding is to
-/// nearest even in the format of the census. All counts are exact, and the same on every executor.
-/// All zero bytes are an empty census.
+/// nearest even in the format of the census. Counts and range are exact on every executor. All zero
+/// bytes are an empty census.
 struct range_census : basic_census {
   exponent_histogram exponents;  ///< exponents of the finite nonzero elements
 
