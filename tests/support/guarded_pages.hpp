@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <span>
 
 #include "pages.hpp"
@@ -23,8 +24,7 @@ struct place {
 
 // Every length to 300, against both guards; the address of the first element takes every value
 // modulo 64 bytes that its size allows.
-template <class Body>
-void for_each_place(Body body) {
+inline void for_each_place(const std::function<void(const place&)>& body) {
   for (std::size_t size = 0; size <= 300; ++size) {
     body(place{size, true, 0});
     body(place{size, false, size % 64});
