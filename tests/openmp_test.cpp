@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
 #include <span>
@@ -48,8 +49,7 @@ bool same(const lowp::update_report& a, const lowp::update_report& b) {
 }
 
 // body(size) for every size, with a team of every size.
-template <class Body>
-void for_each_size_and_team(Body body) {
+void for_each_size_and_team(const std::function<void(std::size_t)>& body) {
   for (const std::size_t size : sizes) {
     for (const int threads : team_sizes) {
       SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");

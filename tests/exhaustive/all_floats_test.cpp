@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All 2^32 floats, into every format, in every mode: one test for each pair, under the format's
-// default policy. The other policy differs in the codes of overflow alone, which codec_test covers.
+// default policy. The other policy differs in the codes of overflow alone, which conformance/ has.
 #include "support/all_floats.hpp"
 
 namespace {

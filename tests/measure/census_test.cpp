@@ -154,12 +154,7 @@ void expect_runs() {
   }
   expect_oracle<To>(tensor_of(bits), 3);
 }
-TEST(census, of_runs_of_each_kind) {
-  expect_runs<lowp::float16>();
-  expect_runs<lowp::bfloat16>();
-  expect_runs<lowp::float8_e4m3fn>();
-  expect_runs<lowp::float8_e5m2>();
-}
+TYPED_TEST(census_to, of_runs_of_each_kind) { expect_runs<TypeParam>(); }
 
 // Cut at multiples of a group, in any order.
 template <lowp::element To>

@@ -26,7 +26,6 @@ constexpr std::uint32_t canonical(std::uint32_t x) {
   return from_float_bits(x).what == kind::nan ? canonical_nan_bits : x;
 }
 
-constexpr std::uint32_t f32_negate(std::uint32_t x) { return x ^ 0x80000000U; }
 constexpr std::uint64_t f64_negate(std::uint64_t x) { return x ^ 0x8000000000000000U; }
 
 // A9's f(): one rounding of a double to float.

@@ -49,6 +49,6 @@ if(status EQUAL 0 OR NOT said MATCHES "data race")
   message(FATAL_ERROR "a planted race is not found: status ${status}\n${said}")
 endif()
 
-run(${clang} ${flags} -DLOWP_TEST_SOME -I${ROOT}/include -I${ROOT}/tests
+run(${clang} ${flags} -DLOWP_TEST_SOME -D${KERNELS} -I${ROOT}/include -I${ROOT}/tests
     ${ROOT}/tests/openmp_test.cpp -o ${SCRATCH}/openmp_test -lgtest_main -lgtest -pthread)
 run(${SCRATCH}/openmp_test --gtest_brief=1)

@@ -65,38 +65,36 @@ tensor parameters_for(std::uint64_t seed, std::size_t size) {
 
 TYPED_TEST(report, of_fused_add_is_exact) {
   using T = TypeParam;
-  constexpr modes which = std::is_same_v<T, lowp::float8_e4m3fn> || std::is_same_v<T, lowp::float16>
-                              ? modes::all
-                              : modes::two;
-  for_each_rounding<which>([&](const auto& rounding, const slot_modes& modes, const char* name) {
-    for (std::uint64_t i = 0; i < 100 && !this->HasFailure(); ++i) {
-      SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));
-      const std::size_t size = lengths[i % lengths.size()];
-      const auto& policy = maybe_policies[i / 2 % 3];
-      const float alpha = i % 7 == 0 ? 0x1p100F : i % 5 == 0 ? 0x1p-40F : -0.01F;
-      tensor p = parameters_for<T>(i, size);
-      const tensor u = random_tensor<float>(
-          size, i + 99, i % 3 == 0 ? values::corners : values::training, i % 4 < 2 ? 1 : 1e-2);
-      guarded<T> mine(p, i % 5);
-      guarded<float> mine_u(u, i % 3);
-      lowp::update_report got;
-      if (policy)
-        lowp::fused_add(mine.span(), alpha, mine_u.span(), rounding, policy->overflow, got);
-      else
-        lowp::fused_add(mine.span(), alpha, mine_u.span(), rounding, got);
-      const oracle::report want = oracle_fused_add(p, alpha, u, modes.param, policy);
-      EXPECT_TRUE(agrees(got, want));
-      EXPECT_TRUE(mine.holds(p, "p"));
-    }
-  });
+  for_each_rounding<modes::two>(
+      [&](const auto& rounding, const slot_modes& modes, const char* name) {
+        for (std::uint64_t i = 0; i < 100 && !this->HasFailure(); ++i) {
+          SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));
+          const std::size_t size = lengths[i % lengths.size()];
+          const auto& policy = maybe_policies[i / 2 % 3];
+          const float alpha = i % 7 == 0 ? 0x1p100F : i % 5 == 0 ? 0x1p-40F : -0.01F;
+          tensor p = parameters_for<T>(i, size);
+          const tensor u = random_tensor<float>(
+              size, i + 99, i % 3 == 0 ? values::corners : values::training, i % 4 < 2 ? 1 : 1e-2);
+          guarded<T> mine(p, i % 5);
+          guarded<float> mine_u(u, i % 3);
+          lowp::update_report got;
+          if (policy)
+            lowp::fused_add(mine.span(), alpha, mine_u.span(), rounding, policy->overflow, got);
+          else
+            lowp::fused_add(mine.span(), alpha, mine_u.span(), rounding, got);
+          const oracle::report want = oracle_fused_add(p, alpha, u, modes.param, policy);
+          EXPECT_TRUE(agrees(got, want));
+          EXPECT_TRUE(mine.holds(p, "p"));
+        }
+      });
 }
 
 // With and without infinity.
 template <class T>
 class report_of_update : public testing::Test {};
 using updated_parameters =
-    some_or_all<testing::Types<float, lowp::bfloat16, lowp::float8_e4m3fn>,
-                testing::Types<float, lowp::bfloat16, lowp::float8_e4m3fn, lowp::float8_e4m3fnuz>>;
+    first_or_all<2,
+                 testing::Types<lowp::bfloat16, lowp::float8_e4m3fn, float, lowp::float8_e4m3fnuz>>;
 TYPED_TEST_SUITE(report_of_update, updated_parameters, by_slot);
 
 TYPED_TEST(report_of_update, of_sgd_and_adamw_is_exact) {

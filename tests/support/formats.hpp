@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "oracle/facts.hpp"
+#include "typed_tests.hpp"
 
 namespace lowp_test {
 

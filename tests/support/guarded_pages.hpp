@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range between two pages that no one may touch: reading or writing past its end is a crash.
+// A range between two pages that no one may touch.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstring>
-#include <new>
+#include <functional>
 #include <span>
 
+#include "pages.hpp"
 #include "train/update/support.hpp"
 
 namespace lowp_test {
@@ -25,8 +24,7 @@ struct place {
 
 // Every length to 300, against both guards; the address of the first element takes every value
 // modulo 64 bytes that its size allows.
-template <class Body>
-void for_each_place(Body body) {
+inline void for_each_place(const std::function<void(const place&)>& body) {
   for (std::size_t size = 0; size <= 300; ++size) {
     body(place{size, true, 0});
     body(place{size, false, size % 64});
@@ -36,21 +34,11 @@ void for_each_place(Body body) {
 template <lowp::element T>
 class guarded_pages {
  public:
-  guarded_pages() {
-    void* const pages = mmap(nullptr, 3 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) throw std::bad_alloc();
-    pages_ = static_cast<unsigned char*>(pages);
-    if (mprotect(first(), page_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
-  }
-  guarded_pages(const guarded_pages&) = delete;
-  guarded_pages& operator=(const guarded_pages&) = delete;
-  ~guarded_pages() { munmap(pages_, 3 * page_); }
-
   // The first elements of `from`, at the given place.
   std::span<T> put(const tensor& from, const place& where) {
     size_ = where.size;
-    begin_ = where.at_end ? page_ - size_ * sizeof(T) : where.lead * sizeof(T);
-    std::memset(first(), canary, page_);
+    begin_ = where.at_end ? separate_pages::size - size_ * sizeof(T) : where.lead * sizeof(T);
+    std::memset(first(), canary, separate_pages::size);
     for (std::size_t i = 0; i < size_; ++i) {
       const T x = slot_value<T>(from.codes[i]);
       std::memcpy(address(i), &x, sizeof x);
@@ -68,7 +56,7 @@ class guarded_pages {
         return testing::AssertionFailure()
                << slot << '[' << i << "] of " << size_ << ": " << same.message();
     }
-    for (std::size_t i = 0; i < page_; ++i) {
+    for (std::size_t i = 0; i < separate_pages::size; ++i) {
       const bool inside = i >= begin_ && i < begin_ + size_ * sizeof(T);
       if (!inside && first()[i] != canary)
         return testing::AssertionFailure()
@@ -79,13 +67,12 @@ class guarded_pages {
 
  private:
   static constexpr unsigned char canary = 0xa5;
-  [[nodiscard]] unsigned char* first() const { return pages_ + page_; }
+  [[nodiscard]] unsigned char* first() const { return pages_.page(0); }
   [[nodiscard]] unsigned char* address(std::size_t i) const {
     return first() + begin_ + i * sizeof(T);
   }
 
-  std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  unsigned char* pages_ = nullptr;
+  separate_pages pages_{1};
   std::size_t begin_ = 0;
   std::size_t size_ = 0;
 };

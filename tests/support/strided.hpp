@@ -3,15 +3,14 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstring>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <vector>
+
+#include "pages.hpp"
 
 namespace lowp_test {
 
@@ -46,32 +45,21 @@ std::vector<T> gathered(const std::vector<T>& all, std::size_t columns, std::siz
 template <class T>
 class rows_on_pages {
  public:
-  rows_on_pages(std::size_t rows, std::size_t columns) : rows_(rows), columns_(columns) {
-    void* const all = mmap(nullptr, bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED) throw std::bad_alloc();
-    pages_ = static_cast<unsigned char*>(all);
-    for (std::size_t r = 0; r < rows; ++r)
-      if (mprotect(pages_ + (2 * r + 1) * page_, page_, PROT_READ | PROT_WRITE) != 0)
-        throw std::bad_alloc();
-  }
-  rows_on_pages(const rows_on_pages&) = delete;
-  rows_on_pages& operator=(const rows_on_pages&) = delete;
-  ~rows_on_pages() { munmap(pages_, bytes()); }
+  rows_on_pages(std::size_t rows, std::size_t columns)
+      : rows_(rows), columns_(columns), pages_(rows) {}
 
   // The elements from the first row to the last, whose rows begin `stride()` apart.
   [[nodiscard]] std::span<T> elements() const {
     return {row(0).data(), (rows_ - 1) * stride() + columns_};
   }
-  [[nodiscard]] std::size_t stride() const { return 2 * page_ / sizeof(T); }
+  [[nodiscard]] std::size_t stride() const { return 2 * separate_pages::size / sizeof(T); }
   [[nodiscard]] std::span<T> row(std::size_t r) const {
-    return {reinterpret_cast<T*>(pages_ + (2 * r + 2) * page_) - columns_, columns_};
+    return {reinterpret_cast<T*>(pages_.page(r) + separate_pages::size) - columns_, columns_};
   }
 
  private:
-  [[nodiscard]] std::size_t bytes() const { return (2 * rows_ + 1) * page_; }
-
-  std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)), rows_, columns_;
-  unsigned char* pages_ = nullptr;
+  std::size_t rows_, columns_;
+  separate_pages pages_;
 };
 
 }  // namespace lowp_test

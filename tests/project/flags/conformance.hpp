@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "result.hpp"
+#include "support/backends.hpp"
 #include "support/fingerprint.hpp"
 #include "support/tour.hpp"
 

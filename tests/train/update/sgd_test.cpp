@@ -113,18 +113,20 @@ TYPED_TEST(sgd, each_slot_has_the_bits_of_the_exact_sequence) {
   }
 }
 
-template <class Slots, modes Which>
+// adamw_test has the other modes.
+template <class Slots>
 void check_plain_modes() {
-  for_each_rounding<Which>([&](const auto& rounding, const slot_modes& modes, const char* name) {
-    for (std::uint64_t i = 0; i < 150 && !testing::Test::HasFailure(); ++i) {
-      SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));
-      check<Slots>(i, lengths[i / 3 % lengths.size()], settings[i % settings.size()],
-                   steps[i / 7 % steps.size()], rounding, modes, maybe_policies[i / 2 % 3]);
-    }
-  });
+  for_each_rounding<modes::two>(
+      [&](const auto& rounding, const slot_modes& modes, const char* name) {
+        for (std::uint64_t i = 0; i < 150 && !testing::Test::HasFailure(); ++i) {
+          SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));
+          check<Slots>(i, lengths[i / 3 % lengths.size()], settings[i % settings.size()],
+                       steps[i / 7 % steps.size()], rounding, modes, maybe_policies[i / 2 % 3]);
+        }
+      });
 }
-TEST(sgd_rounding, one_mode_serves_all_slots) { check_plain_modes<mixed_slots, modes::all>(); }
-TEST(sgd_rounding, floats_are_stored_as_they_are) { check_plain_modes<alike<float>, modes::two>(); }
+TEST(sgd_rounding, one_mode_serves_all_slots) { check_plain_modes<mixed_slots>(); }
+TEST(sgd_rounding, floats_are_stored_as_they_are) { check_plain_modes<alike<float>>(); }
 
 TEST(sgd_lengths, every_length_to_300) {
   const lowp::sgd s{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = true};
