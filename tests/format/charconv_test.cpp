@@ -118,6 +118,14 @@ TEST(from_chars, takes_what_no_double_holds) {
   EXPECT_EQ(read<lowp::bfloat16>("-nan(1)").bits(), 0xffc0);
 }
 
+// The last bit of 96 and of 128 decides: 2^95 + 2^87 + 1 and 2^127 + 2^119 + 1.
+TEST(from_chars, sees_the_last_bit_of_a_long_integer) {
+  EXPECT_EQ(read<lowp::bfloat16>("39768823762042841331134365697").bits(), 0x6f01);
+  EXPECT_EQ(read<lowp::bfloat16>("39768823762042841331134365696").bits(), 0x6f00);
+  EXPECT_EQ(read<lowp::bfloat16>("170805797458361689668139207246024278017").bits(), 0x7f01);
+  EXPECT_EQ(read<lowp::bfloat16>("170805797458361689668139207246024278016").bits(), 0x7f00);
+}
+
 // Exponents at and beyond the ends of 64 bits, and digits that move the point back into the range.
 TEST(from_chars, counts_without_overflow) {
   using lowp::bfloat16;

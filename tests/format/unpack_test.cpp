@@ -163,6 +163,27 @@ TYPED_TEST(unpack, rounds_integers_once_in_every_mode) {
   check_modes<TypeParam>(integers_for<unsigned long long>(facts<TypeParam>));
 }
 
+// Constant evaluation, and a long double of another kind, cannot read the parts from storage.
+TEST(unpack, by_arithmetic_has_the_parts_of_storage) {
+  std::vector<long double> points = odd_ends<long double>();
+  std::mt19937_64 random(18);
+  for (int i = 0; i < 2000; ++i) {
+    const int exponent =
+        LDBL_MIN_EXP - LDBL_MANT_DIG + static_cast<int>(random() % (LDBL_MAX_EXP - LDBL_MIN_EXP));
+    add_around(points, std::ldexp(static_cast<long double>(random()), exponent - 64));
+  }
+  for (const long double x : points) {
+    const lowp::detail::unpacked want = lowp::detail::unpack(x);
+    const lowp::detail::unpacked got = lowp::detail::unpack_by_arithmetic(x);
+    ASSERT_EQ(got.negative, want.negative) << x;
+    ASSERT_EQ(got.infinite, want.infinite) << x;
+    ASSERT_EQ(got.nan, want.nan) << x;
+    ASSERT_EQ(got.exponent, want.exponent) << x;
+    ASSERT_EQ(got.significand, want.significand) << x;
+    ASSERT_EQ(got.payload, got.nan ? 0x80000000U : 0) << x;
+  }
+}
+
 TEST(unpack, is_not_by_way_of_float) {
   // Just above half way from 0x3f80 to 0x3f81: a float would sit exactly there, and tie to even.
   EXPECT_EQ(lowp::bfloat16(0x1.01p0 + 0x1p-40).bits(), 0x3f81);

@@ -125,7 +125,6 @@ short_decimal shortest_decimal(T value) {
     // Neighbours too: the interval of texts that read back may be wider on one side.
     for (std::uint64_t const step : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
       short_decimal candidate{nearest.digits + step, nearest.exponent};
-      if (candidate.digits == 0) continue;
       unpacked const u = unpack_decimal(candidate);
       if (round_unpacked<T::descriptor>(u, 0, nearest_even{}) != magnitude(value)) continue;
       for (; candidate.digits % 10 == 0; candidate.digits /= 10) ++candidate.exponent;
@@ -205,10 +204,7 @@ class short_text {
 LOWP_HOST_FN constexpr bool asks_for_digits(std::string_view spec) {
   constexpr std::string_view alignments = "<>^";
   for (std::size_t i = 1; i < spec.size() && i < 5; ++i)  // a character has at most four bytes
-    if (alignments.find(spec[i]) != alignments.npos) {
-      spec.remove_prefix(i);
-      break;
-    }
+    if (alignments.find(spec[i]) != alignments.npos) spec.remove_prefix(i);
   return spec.find_first_of(".aAeEfFgG") != spec.npos;
 }
 

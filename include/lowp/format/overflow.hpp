@@ -91,7 +91,6 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
       if (!in_cuda) break;
       if (policy == overflow::cuda && !is_16_bit) s.overflowed = s.infinite = F.max_code();
       s.nan[0] = s.nan[1] = F.magnitude_mask();  // +NaN with all bits set; the largest value in MX
-      s.nan_payload = 0;
       return s;
     case overflow::ml_dtypes:
     case overflow::ml_dtypes_saturate:
