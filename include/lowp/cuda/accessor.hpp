@@ -116,14 +116,15 @@ class accessor {
         if (largest <= operand_.limit) {
           LOWP_UNROLL_ON_GPU
           for (int k = 0; k < chunk_size; k += 2) {
-            if constexpr (encodes)
-              after_.set_pair(k, Hardware::encode(tag{}, x[k], x[k + 1]));
-            else if constexpr (encodes_randomly)
-              after_.set_pair(
-                  k, Hardware::encode(tag{}, x[k], x[k + 1], random(k + 1) << 16 | random(k)));
-            else
-              after_.set_pair(k, in_range(x[k], random(k)) | in_range(x[k + 1], random(k + 1))
-                                                                 << 8 * sizeof(T));
+            if constexpr (encodes) {
+              after_.set(k, Hardware::encode(tag{}, x[k], x[k + 1]));
+            } else if constexpr (encodes_randomly) {
+              after_.set(k,
+                         Hardware::encode(tag{}, x[k], x[k + 1], random(k + 1) << 16 | random(k)));
+            } else {
+              after_.set(k, in_range(x[k], random(k)));
+              after_.set(k + 1, in_range(x[k + 1], random(k + 1)));
+            }
           }
           return;
         }

@@ -61,7 +61,7 @@ class chunk {
     else
       return word_[k / per_word] >> (k % per_word * element_bits) & mask;
   }
-  /// Sets a code that is still zero.
+  /// Sets a code that is still zero, or two narrow ones for even k.
   LOWP_FN void set(int k, code_type code) {
     if constexpr (is_long) {
       word_[2 * k] = static_cast<std::uint32_t>(code);
@@ -74,7 +74,6 @@ class chunk {
   LOWP_FN std::uint32_t pair(int k) const {
     return word_[k / per_word] >> (k % per_word * element_bits) & pair_mask;
   }
-  LOWP_FN void set_pair(int k, std::uint32_t codes) { set(k, codes); }
   /// Returns true if a narrow code's magnitude is Least or more: adding the rest up to the sign's
   /// bit sets that bit.
   template <std::uint32_t Least>
