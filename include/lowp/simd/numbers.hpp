@@ -102,6 +102,52 @@ LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact
   return is_zero<Isa>((words(back.v[0]) ^ odd[0]) | (words(back.v[1]) ^ odd[1]));
 }
 
+/// The magnitudes of all lanes are above 2^Least and below 2^Beyond.
+template <int Least, int Beyond, class Isa>
+LOWP_HOST_FN bool all_between(pack<float, Isa> const& x) {
+  constexpr std::uint32_t least = static_cast<std::uint32_t>(Least + 127) << 23,
+                          last = (static_cast<std::uint32_t>(Beyond + 127) << 23) - 1;
+  // A single comparison: magnitudes up to the least wrap to large numbers.
+  constexpr std::uint32_t origin = least + 1 + lanes::binary32_sign;
+  auto const from_origin = lanes::magnitude(x) - origin;
+  return !lanes::any(lanes::greater(from_origin, lanes::broadcast<word<Isa>>(last - origin)));
+}
+/// Returns the floats of patterns that floats have.
+template <class Isa>
+LOWP_HOST_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
+  auto const values = lanes::from_bits<wide<Isa>>(pattern);
+  pack<float, Isa> x;
+  Isa::narrow(x, values.v[0], values.v[1]);
+  return x;
+}
+
+/// Rounds by R. Returns false if a lane is infinite, NaN, or so large that it may overflow: then it
+/// needs another way.
+template <class Isa, class R>
+LOWP_HOST_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact, R const& rounding,
+                             std::uint16_t const* random) {
+  using W = wide_word<Isa>;
+  using reading = detail::reading<R>;
+  constexpr format F = reading::target;
+  constexpr std::uint64_t sign = detail::binary64_sign, too_large = detail::binary64_power(127);
+  auto const mode = reading::mode(rounding);
+  W const pattern = lanes::bits(exact);
+  W const negative = lanes::broadcast<W>(0) - (pattern >> 63);
+  W draws = lanes::broadcast<W>(0);
+  if constexpr (detail::is_drawn<R>)
+    for (int i = 0; i < 2; ++i) Isa::widen(draws.v[i], random + i * (Isa::lanes / 2));
+  rounded = narrowed(detail::round_wide_normal<F>(pattern, negative, draws, mode));
+  if (all_between<F.min_exponent(), 127>(rounded)) [[likely]]
+    return true;
+
+  W const magnitude = pattern & ~sign;
+  W const beyond = (magnitude + (sign - too_large)) >> 63;
+  if (!is_zero<Isa>(beyond.v[0] | beyond.v[1])) return false;
+  rounded = narrowed(detail::round_wide<F, wide<Isa>>(magnitude, negative, draws, mode) |
+                     (pattern & sign));
+  return true;
+}
+
 /// Loads the numbers at `from`, rounded to float. `random` has their bits if the mode draws.
 template <class Isa, detail::plain_number T, class R>
 LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t const* random,
@@ -123,6 +169,9 @@ LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t c
       auto const exact = load_wide<registers>(from);
       registers::narrow(rounded, exact.v[0], exact.v[1]);
       if (policy != overflow::saturate || !lanes::any(lanes::mask_not(lanes::is_finite(rounded))))
+        return rounded;
+    } else {
+      if (round_once(rounded, load_wide<registers>(from), rounding, random)) [[likely]]
         return rounded;
     }
     read_each(values, from, rounding, random, policy, Isa::lanes);
