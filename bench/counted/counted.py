@@ -51,7 +51,7 @@ def kind_of(mnemonic, operands):
 
 
 def steps(program, backend, case):
-    """What the program prints: names of cases, addresses and times."""
+    """Lines of the program: names of cases, addresses and times."""
     if not backend.startswith("neon"):
         return output_of(program, *case, LOWP_ISA=backend).splitlines()
     symbols = [line.split() for line in output_of(ARM + "nm", "-S", program).splitlines()]

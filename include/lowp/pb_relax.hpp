@@ -42,10 +42,10 @@ struct pb_relax_rows : softmax_rows<plain_score> {
     F const relaxed = rounded(lanes::mul(difference, lanes::broadcast<F>(alpha)));
     return rounded(exp_of_minus(relaxed));
   }
-  using softmax_rows<plain_score>::settle;
+  using softmax_rows<plain_score>::take_total;
   template <class F>
-  LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
-    softmax_rows<plain_score>::settle(fold::number<1>{}, s, rounded(sum));
+  LOWP_FN void take_total(fold::number<1>, state<F>& s, F const& sum) const {
+    softmax_rows<plain_score>::take_total(fold::number<1>{}, s, rounded(sum));
     s.total = rounded(s.total);
   }
 };

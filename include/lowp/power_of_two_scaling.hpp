@@ -63,7 +63,7 @@ class scaling_lanes {
     overflowed_ += lanes::count(x.overflowed);
     inexact_ += lanes::count(x.inexact);
   }
-  LOWP_FN void fold() {}
+  LOWP_FN void end_batch() {}
   LOWP_FN scaling_report total(std::uint64_t count) const { return {count, overflowed_, inexact_}; }
 
  private:

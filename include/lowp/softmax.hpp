@@ -54,13 +54,13 @@ struct softmax_rows {
       return value;
   }
   template <class F>
-  LOWP_FN void settle(fold::number<0>, state<F>& s, F const& largest) const {
+  LOWP_FN void take_total(fold::number<0>, state<F>& s, F const& largest) const {
     auto const is_masked =
         lanes::equal(lanes::hidden(lanes::bits(largest)), lanes::bits(neutral<F>(fold::maximum{})));
     s.largest = lanes::select(is_masked, lanes::broadcast<F>(0), largest);
   }
   template <class F>
-  LOWP_FN void settle(fold::number<1>, state<F>& s, F const& sum) const {
+  LOWP_FN void take_total(fold::number<1>, state<F>& s, F const& sum) const {
     auto const is_zero = lanes::is_zero(sum);
     if constexpr (IsLog) {
       // -ffast-math would turn 0 - log into a change of sign, also for 0.

@@ -176,7 +176,7 @@ struct shares {
     return value;
   }
   template <class F>
-  LOWP_HOST_DEVICE void settle(lowp::fold::number<0>, state<F>& s, const F& sum) const {
+  LOWP_HOST_DEVICE void take_total(lowp::fold::number<0>, state<F>& s, const F& sum) const {
     s.total = sum;
   }
   template <class F>

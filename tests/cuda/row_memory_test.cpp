@@ -16,7 +16,7 @@ struct numbered_thread {
   unsigned number;
   [[nodiscard]] unsigned thread() const { return number; }
   template <class T>
-  T* settled(T* shared) const {
+  T* register_address(T* shared) const {
     return shared;
   }
 };

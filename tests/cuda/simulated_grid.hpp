@@ -158,7 +158,7 @@ struct simulated_thread {
     return reinterpret_cast<unsigned char*>(state->dynamic.data());
   }
   template <class T>
-  T* settled(T* shared) const {
+  T* register_address(T* shared) const {
     return shared;
   }
 

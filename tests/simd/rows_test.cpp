@@ -45,7 +45,7 @@ struct folded_rows {
     return value;
   }
   template <class F>
-  LOWP_FN void settle(fold::number<0>, state<F>& s, const F& total) const {
+  LOWP_FN void take_total(fold::number<0>, state<F>& s, const F& total) const {
     s.total = total;
   }
   template <class F>

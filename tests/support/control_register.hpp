@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a caller can set for floating point: MXCSR of x86, or FPCR of AArch64 with FPSR above it.
+// The control register of floating point: MXCSR of x86, or FPCR of AArch64 with FPSR above it.
 #pragma once
 
 #include <cstdint>

@@ -199,7 +199,7 @@ class tile_runner {
       if constexpr (sums_by_warps)
         totals_.fold(thread_);
       else
-        totals_.fold();
+        totals_.end_batch();
       observed_ += static_cast<std::uint64_t>(count);
     }
     (other.encode(thread_, x[J + 1], at, count), ...);

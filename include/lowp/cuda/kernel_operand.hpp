@@ -19,7 +19,7 @@ struct kernel_rounding {
   using type = rounding_mode;
 };
 template <class R>
-  requires std::same_as<R, nearest_even> || detail::draws_bits<R> || detail::settles<R>
+  requires std::same_as<R, nearest_even> || detail::draws_bits<R> || detail::has_device_mode<R>
 struct kernel_rounding<R> {
   using type = R;
 };
@@ -28,8 +28,8 @@ struct kernel_rounding<R> {
 // see replay.hpp.
 template <class R>
 LOWP_FN decltype(auto) mode_of(R const& rounding) {
-  if constexpr (detail::settles<R>)
-    return rounding.mode_when_settled();
+  if constexpr (detail::has_device_mode<R>)
+    return rounding.mode_on_device();
   else
     return (rounding);
 }
@@ -38,8 +38,8 @@ using mode_type = std::remove_cvref_t<decltype(mode_of(std::declval<R const&>())
 
 template <class R>
 LOWP_FN detail::random_origin origin_of(R const& rounding) {
-  if constexpr (detail::settles<R>)
-    return rounding.settled();
+  if constexpr (detail::has_device_mode<R>)
+    return rounding.origin_on_device();
   else if constexpr (detail::is_drawn<R>)
     return origin_of(rounding.mode);
   else
@@ -59,8 +59,8 @@ LOWP_FN constexpr std::uint32_t convertible_limit(detail::special_results<std::u
 /// Returns the magnitude up to which no mode overflows, so that detail::encode_in_range encodes.
 template <format F>
 LOWP_FN constexpr std::uint32_t in_range_limit(detail::special_results<std::uint32_t> const& s) {
-  return F.is_truncated_binary32() && s.continues ? lanes::binary32_infinity - 1
-                                                  : detail::decode<F>(F.max_code());
+  return F.is_truncated_binary32() && s.overflow_is_next_code ? lanes::binary32_infinity - 1
+                                                              : detail::decode<F>(F.max_code());
 }
 
 /// Philox's keys of an operand, computed on the host if it knows the seed.

@@ -27,8 +27,8 @@ struct stored_rounding {
 
   static constexpr bool is_stochastic = true;
   LOWP_FN constexpr bool inward(bool) const { return false; }
-  LOWP_FN R mode_when_settled() const { return {0}; }
-  LOWP_FN detail::random_origin settled() const { return at->origin(); }
+  LOWP_FN R mode_on_device() const { return {0}; }
+  LOWP_FN detail::random_origin origin_on_device() const { return at->origin(); }
   void const* stored_at() const { return at; }
 };
 
@@ -40,8 +40,8 @@ struct stepped_rounding {
 
   static constexpr bool is_stochastic = true;
   LOWP_FN constexpr bool inward(bool negative) const { return mode.inward(negative); }
-  LOWP_FN R const& mode_when_settled() const { return mode; }
-  LOWP_FN detail::random_origin settled() const {
+  LOWP_FN R const& mode_on_device() const { return mode; }
+  LOWP_FN detail::random_origin origin_on_device() const {
     detail::random_origin origin = origin_of(mode);
     origin.set_stream(state->stream, state->step);
     return origin;

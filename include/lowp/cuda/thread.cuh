@@ -76,7 +76,7 @@ struct gpu_thread {
 
   /// Keeps an address in shared memory in a register. Compilers would compute it at each use.
   template <class T>
-  LOWP_FN T* settled(T* shared) const {
+  LOWP_FN T* register_address(T* shared) const {
     auto const address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
     return static_cast<T*>(__cvta_shared_to_generic(lanes::hidden(address)));
   }
@@ -116,7 +116,7 @@ struct gpu_thread {
   float* shared_floats() const;
   unsigned char* dynamic_memory() const;
   template <class T>
-  T* settled(T* shared) const;
+  T* register_address(T* shared) const;
   template <class Make>
   auto once(Make const& make) const {
     return make();

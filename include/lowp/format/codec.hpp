@@ -21,7 +21,7 @@ enum class nans : std::uint8_t { kept, canonical };
 template <class U>
 struct special_results {
   U overflowed[2], infinite, nan[2], nan_payload;
-  bool continues;  ///< overflow becomes the code after the largest finite value
+  bool overflow_is_next_code;  ///< overflow becomes the code after the largest finite value
 };
 
 template <format F, class U = std::uint32_t, class R>
@@ -211,7 +211,7 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
   // 1. Ordinary numbers of a truncated binary32: the sign may stay where it is.
   if constexpr (F.is_truncated_binary32()) {
     constexpr int dropped = 32 - F.bits();
-    if (s.continues && all_ordinary<F>(a, b)) [[likely]] {
+    if (s.overflow_is_next_code && all_ordinary<F>(a, b)) [[likely]] {
       U const odd = (b >> dropped) & 1;
       U const code = (b + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
       return encoded<U, mask>{code, greater(code & F.magnitude_mask(), broadcast<U>(F.max_code()))};

@@ -176,7 +176,7 @@ concept deterministic_rounding =
 
 /// A mode with a part that is known only inside a kernel.
 template <class R>
-concept settles = requires(R const& mode) { mode.settled(); };
+concept has_device_mode = requires(R const& mode) { mode.origin_on_device(); };
 }  // namespace detail
 
 /// A mode chosen at run time, as per_slot holds it: any mode above except stochastic_bits.

@@ -49,12 +49,12 @@ LOWP_FN F neutral(fold::maximum) {
 
 /// Gives an operation the total of fold I. Returns true if the row must be folded once more.
 template <class Operation, int I, class State, class Total>
-LOWP_FN bool settle_again(Operation const& operation, fold::number<I> number, State& state,
-                          Total const& total) {
-  if constexpr (std::is_void_v<decltype(operation.settle(number, state, total))>)
-    return operation.settle(number, state, total), false;
+LOWP_FN bool takes_total_again(Operation const& operation, fold::number<I> number, State& state,
+                               Total const& total) {
+  if constexpr (std::is_void_v<decltype(operation.take_total(number, state, total))>)
+    return operation.take_total(number, state, total), false;
   else
-    return operation.settle(number, state, total);
+    return operation.take_total(number, state, total);
 }
 
 }  // namespace detail

@@ -62,7 +62,7 @@ class gradient_lanes {
   }
 
   /// Ends a run of at most 32 packs: their squares have an error below 32 * 2^-53 of their sum.
-  LOWP_FN void fold() {
+  LOWP_FN void end_batch() {
     all_squares_.add(squares_);
     squares_ = lanes::broadcast<D>(0);
   }

@@ -95,7 +95,7 @@ class sum_lanes {
   }
 
   /// Ends a run of at most 16 packs: their error is below 16 * 2^-53 of the terms' magnitudes.
-  LOWP_FN void fold() {
+  LOWP_FN void end_batch() {
     all_.add(sum_);
     sum_ = lanes::broadcast<D>(0);
   }

@@ -53,8 +53,7 @@ struct norm_rows {
   /// the squares before a correction. If elements are all equal, they may not vanish: a scale would
   /// make them infinite.
   template <class F>
-  LOWP_FN bool settle_squares(state<F>& s, F const& squares, F const& summed,
-                              bool may_vanish) const {
+  LOWP_FN bool take_squares(state<F>& s, F const& squares, F const& summed, bool may_vanish) const {
     using U = lanes::word<F>;
     constexpr std::uint32_t low = (127 - 80) << 23, low_eps = (127 - 100) << 23;
     F const variance =
@@ -103,8 +102,8 @@ struct rms_norm_rows : norm_rows {
     return lanes::mul(value, value);
   }
   template <class F>
-  LOWP_FN bool settle(fold::number<0>, state<F>& s, F const& squares) const {
-    return settle_squares(s, squares, squares, true);
+  LOWP_FN bool take_total(fold::number<0>, state<F>& s, F const& squares) const {
+    return take_squares(s, squares, squares, true);
   }
   template <class F>
   LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
@@ -135,13 +134,13 @@ struct layer_norm_rows : norm_rows {
     return {value, lanes::mul(value, value)};
   }
   template <class F>
-  LOWP_FN bool settle(fold::number<0>, state<F>& s, F const& sum) const {
+  LOWP_FN bool take_total(fold::number<0>, state<F>& s, F const& sum) const {
     if (!is_finite(sum) && scale_down(s)) return true;
     s.mean = lanes::div(sum, lanes::broadcast<F>(columns));
     return false;
   }
   template <class F>
-  LOWP_FN bool settle(fold::number<1>, state<F>& s, fold::pair<F> const& total) const {
+  LOWP_FN bool take_total(fold::number<1>, state<F>& s, fold::pair<F> const& total) const {
     using U = lanes::word<F>;
     s.rest = lanes::div(total.first, lanes::broadcast<F>(columns));
     F const squares = lanes::fma(lanes::negative(s.rest), total.first, total.second);
@@ -152,8 +151,8 @@ struct layer_norm_rows : norm_rows {
     bool const may_vanish =
         !lanes::any(lanes::greater(lanes::magnitude(s.mean), lanes::broadcast<U>(127u << 23)));
     F const scale = s.scale;
-    if (!settle_squares(s, lanes::select(is_less, lanes::broadcast<F>(0), squares), total.second,
-                        may_vanish))
+    if (!take_squares(s, lanes::select(is_less, lanes::broadcast<F>(0), squares), total.second,
+                      may_vanish))
       return false;
     s.mean = lanes::mul(lanes::div(s.mean, scale), s.scale);
     return true;

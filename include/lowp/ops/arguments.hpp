@@ -33,7 +33,7 @@ using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
 namespace detail {
 
 template <class T>
-concept range_rounding = span_rounding<T> || settles<T>;
+concept range_rounding = span_rounding<T> || has_device_mode<T>;
 
 template <class T>
 using not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size = fit<input<T>>;

@@ -40,7 +40,7 @@ template <bool IsRounding, class First, class... Rest>
 concept outcome = (IsRounding && policy_then_report<Rest...>) || policy_then_report<First, Rest...>;
 
 template <class T>
-concept outcome_rounding = rounding<T> || settles<T>;
+concept outcome_rounding = rounding<T> || has_device_mode<T>;
 
 template <class T>
 using neither_a_rounding_mode_of_ranges_an_overflow_policy_nor_a_report_variable =

@@ -38,7 +38,7 @@ class amax_lanes {
 
   LOWP_FN void add(F const& x) { largest_ = lanes::max(largest_, lanes::magnitude(x)); }
   LOWP_FN void add(amax_lanes const& other) { largest_ = lanes::max(largest_, other.largest_); }
-  LOWP_FN void fold() {}
+  LOWP_FN void end_batch() {}
   LOWP_FN amax total(std::uint64_t) const {
     amax all;
     for (int i = 0; i < lane<U>::lanes; ++i) all += amax{lane<U>::at(largest_, i)};

@@ -47,7 +47,7 @@ class update_amax_lanes {
     gradient_.add(only(is_element, gradient));
     weight_.add(only(is_element, now));
   }
-  LOWP_FN void fold() {}
+  LOWP_FN void end_batch() {}
 
   LOWP_FN update_amax total(std::uint64_t count) const {
     return {gradient_.total(count), weight_.total(count)};

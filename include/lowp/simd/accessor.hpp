@@ -68,10 +68,10 @@ class accessor {
   }
 
   /// The caller may begin several batches at once if the operand is not streamed.
-  static constexpr bool may_be_uncut = !Operand::is_random && !is_rounded_when_read;
+  static constexpr bool may_be_stretched = !Operand::is_random && !is_rounded_when_read;
   /// Pairs of packs take less time than single ones.
   static constexpr bool may_be_paired =
-      may_be_uncut || is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
+      may_be_stretched || is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
   LOWP_HOST_FN bool streams() const { return streams_; }
 
   template <bool Prefetches>

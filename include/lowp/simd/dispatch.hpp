@@ -56,16 +56,17 @@ inline std::string_view chosen_name() { return {}; }
 /// Says that a backend has its own instruction for T: an operand, or a template that has such an
 /// operand.
 template <class Isa, class T>
-inline constexpr bool gains = requires { requires Isa::template converts<T>; };
+inline constexpr bool has_own_instruction = requires { requires Isa::template converts<T>; };
 template <class Isa, template <class...> class Of, class... T>
-inline constexpr bool gains<Isa, Of<T...>> = (gains<Isa, T> || ...);
+inline constexpr bool has_own_instruction<Isa, Of<T...>> = (has_own_instruction<Isa, T> || ...);
 
 /// The backend whose kernel runs: the base of Isa if it would give the same machine code. Tests
 /// specialize it.
 template <class Isa, class Call>
 struct kernels_of_backend : std::type_identity<Isa> {};
 template <class Isa, class Call>
-inline constexpr bool shares_kernels = !gains<Isa, Call> && requires { typename Isa::base; };
+inline constexpr bool shares_kernels =
+    !has_own_instruction<Isa, Call> && requires { typename Isa::base; };
 template <class Isa, class Call>
   requires shares_kernels<Isa, Call>
 struct kernels_of_backend<Isa, Call> : kernels_of_backend<typename Isa::base, Call> {};

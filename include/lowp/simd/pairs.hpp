@@ -45,7 +45,7 @@ LOWP_HOST_FN void store_words(void* to, F const& even, F const& odd, U const& ra
   U const low = lanes::bits(even), low_random = random & ~upper_half;
   U const high = lanes::bits(odd), high_random = random >> 16;
   U words;
-  if (results.continues && all_ordinary<To>(lanes::magnitude(even), low) &&
+  if (results.overflow_is_next_code && all_ordinary<To>(lanes::magnitude(even), low) &&
       all_ordinary<To>(lanes::magnitude(odd), high)) [[likely]] {
     words = (low + low_random) >> 16 | ((high + high_random) & upper_half);
   } else {

@@ -83,14 +83,13 @@ struct element_call {
     scratch_of<totals_type> scratch;  // apart, so that a write there cannot change the rest
     auto totals = made_in<totals_type>(scratch, report);
     constexpr std::size_t step = batch<Isa>;
-    constexpr bool is_short = may_be_uncut<std::remove_cvref_t<Accessor>...>;
-    std::size_t longest = step;
-    if constexpr (is_short)
-      if (!(accessors.streams() || ...)) longest = uncut;
+    std::size_t stretch = step;
+    if constexpr (may_be_stretched<std::remove_cvref_t<Accessor>...>)
+      if (!(accessors.streams() || ...)) stretch = longest_stretch;
     std::size_t valid;
     for (std::size_t first = 0; first < size.count; first += valid) {
       std::size_t const rest = size.count - first;
-      valid = rest < step ? rest : rest < longest ? rest - rest % step : longest;
+      valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
       batch_start<typename Isa::registers> start;
       (accessors.template begin<(Operand::is_random || ...)>(first, valid, std::move(start)), ...);
       if constexpr (may_add_batch<totals_type>) {
@@ -113,7 +112,7 @@ struct element_call {
       for (; k < left; k += Isa::lanes)
         elements<Isa>(function, k, left, totals, each, accessors...);
       (accessors.end(first, valid), ...);
-      if constexpr (is_reported) totals.fold();
+      if constexpr (is_reported) totals.end_batch();
     }
     (accessors.finish(), ...);
     if constexpr (requires { totals.finish(size.count); })
@@ -186,13 +185,13 @@ struct element_call {
   // Batches run into each other if nothing is drawn, prefetched, streamed or counted. This spares a
   // cast a sixth of its time in L1. A step of an optimizer is too long to gain.
   template <class... Accessor>
-  static constexpr bool may_be_uncut = [] {
+  static constexpr bool may_be_stretched = [] {
     if constexpr (!is_reported && sizeof...(Accessor) == 2 && (element_operand<Operand> && ...))
-      return (Accessor::may_be_uncut && ...);
+      return (Accessor::may_be_stretched && ...);
     else
       return false;
   }();
-  static constexpr std::size_t uncut = 1 << 16;
+  static constexpr std::size_t longest_stretch = 1 << 16;
   template <class... Accessor>
   static constexpr bool may_be_paired = [] {
     if constexpr (!is_reported && sizeof...(Accessor) == 2 && (element_operand<Operand> && ...))

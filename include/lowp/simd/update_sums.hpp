@@ -38,7 +38,7 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     keep(this->count_masked(is_element, u, before, after, old, now, overflowed));
   }
   /// Sums the terms after a batch that completes a group.
-  LOWP_HOST_FN void fold() {
+  LOWP_HOST_FN void end_batch() {
     if (kept_ == fold::sums) add_group();
   }
   LOWP_HOST_FN void finish(std::size_t count) {

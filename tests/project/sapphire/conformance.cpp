@@ -27,7 +27,7 @@ extern "C" int pthread_once(pthread_once_t* done, void (*prepare)()) noexcept(fa
 }
 #endif
 
-// Counts states of the control register in which the fingerprint is another one, or that it changes.
+// Counts the states of the control register that change the fingerprint, or do not stay.
 unsigned states_that_matter([[maybe_unused]] std::uint64_t fingerprint) {
   unsigned wrong = 0;
 #if defined(LOWP_TEST_CONTROL_REGISTER)

@@ -10,7 +10,7 @@
 // A thread also has, beside the members in row_team.hpp:
 //
 //     dynamic_memory()    the call's dynamic_bytes that a block shares, aligned to 16 bytes
-//     settled(address)    the address in a register, if it is in shared memory
+//     register_address(address)    the address in a register, if it is in shared memory
 #pragma once
 
 #include <lowp/cuda/rows/row_memory.hpp>
@@ -143,7 +143,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         read_chunks<false>(first, left, place_of(offset), from, folded, s);
     }
     if constexpr (folds_chunks)
-      return detail::settle_again(call_.operation, fold::number<0>{}, s, folded.total(team_));
+      return detail::takes_total_again(call_.operation, fold::number<0>{}, s, folded.total(team_));
     team_.barrier();
     return true;
   }
@@ -200,7 +200,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       else
         fold_own<I>(s, place_of(offset), left, folded);
     }
-    return detail::settle_again(call_.operation, fold::number<I>{}, s, folded.total(team_));
+    return detail::takes_total_again(call_.operation, fold::number<I>{}, s, folded.total(team_));
   }
   /// Folds a thread's own elements. If `left` is a constant, this has no branch.
   template <int I, class Folded>

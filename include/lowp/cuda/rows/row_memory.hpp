@@ -16,9 +16,9 @@ class row_memory {
   /// @param floats  aligned to 16 bytes
   template <class Thread>
   LOWP_FN row_memory(Thread const& thread, float* floats, Team const& team)
-      : half_{thread.settled(floats + place(team.first_of_chunk())),
-              thread.settled(floats + place(team.first_of_chunk() + 4))},
-        own_(thread.settled(floats + place(team.first_of_sums()))) {}
+      : half_{thread.register_address(floats + place(team.first_of_chunk())),
+              thread.register_address(floats + place(team.first_of_chunk() + 4))},
+        own_(thread.register_address(floats + place(team.first_of_sums()))) {}
 
   LOWP_FN void load_chunk(unsigned offset, float (&x)[chunk_size]) const {
     LOWP_UNROLL_ON_GPU

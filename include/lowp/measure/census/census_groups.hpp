@@ -42,7 +42,7 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     group_.add(a);
   }
   /// Looks at the group if a batch completes it.
-  LOWP_FN void fold() {
+  LOWP_FN void end_batch() {
     if (filled_ == size) add_group();
   }
   LOWP_FN void finish(std::uint64_t count) {

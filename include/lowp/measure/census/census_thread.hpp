@@ -41,7 +41,7 @@ class census_of_thread : census_lanes<To, float> {
       squares_ = lanes::add_product(squares_, lanes::widen(error), lanes::widen(error));
   }
   /// Ends a chunk of 8 elements: the error of their sum is below 8 * 2^-24 of it.
-  LOWP_FN void fold() {
+  LOWP_FN void end_batch() {
     squares_ = lanes::add(squares_, lanes::widen(sum_));
     sum_ = 0;
   }
