@@ -169,6 +169,56 @@ void count_census(char const* name) {
         [&](std::size_t size) { total += lowp::census<To>(std::span(in).first(size)).overflow; });
 }
 
+// Loops as a program has them that does without the library: bfloat16 to nearest by integers, to
+// zero if NaN; float16 by the compiler's own type; AdamW in float.
+#if defined(__clang__)
+#define LOOP [[gnu::noinline]] void
+#else
+#define LOOP [[gnu::noinline, gnu::optimize("O3")]] void
+#endif
+
+LOOP loop_to_bfloat16(std::uint32_t const* in, std::uint16_t* out, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) {
+    std::uint32_t const x = in[i];
+    bool const is_nan = (x & 0x7fffffff) > 0x7f800000;
+    out[i] = is_nan ? 0 : static_cast<std::uint16_t>((x + 0x7fff + (x >> 16 & 1)) >> 16);
+  }
+}
+LOOP loop_from_bfloat16(std::uint16_t const* in, std::uint32_t* out, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) out[i] = std::uint32_t{in[i]} << 16;
+}
+#if defined(__FLT16_MAX__)
+LOOP loop_to_float16(float const* in, _Float16* out, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<_Float16>(in[i]);
+}
+#endif
+LOOP loop_adamw(float* p, float const* g, float* m, float* v, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) {
+    m[i] = 0.9f * m[i] + 0.1f * g[i];
+    v[i] = 0.999f * v[i] + 0.001f * g[i] * g[i];
+    p[i] = p[i] * (1 - 1e-5f) - 1e-3f * m[i] / (__builtin_sqrtf(v[i]) + 1e-8f);
+  }
+}
+#undef LOOP
+
+void count_loops() {
+  auto p = normal<float>(), g = normal<float>(), m = normal<float>(), v = normal<float>();
+  for (float& x : v) x *= x;
+  std::vector<std::uint32_t> bits(2 * n, 0x3f812345);
+  std::vector<std::uint16_t> codes(2 * n);
+  count("loop/float->bfloat16/nearest_even",
+        [&](std::size_t size) { loop_to_bfloat16(bits.data(), codes.data(), size); });
+  count("loop/bfloat16->float/exact",
+        [&](std::size_t size) { loop_from_bfloat16(codes.data(), bits.data(), size); });
+#if defined(__FLT16_MAX__)
+  std::vector<_Float16> halves(2 * n);
+  count("loop/float->float16/nearest_even",
+        [&](std::size_t size) { loop_to_float16(p.data(), halves.data(), size); });
+#endif
+  count("loop/adamw/float,float,float,float",
+        [&](std::size_t size) { loop_adamw(p.data(), g.data(), m.data(), v.data(), size); });
+}
+
 template <class From>
 void count_range(char const* name) {
   std::vector<From> const in = normal<From>(0.02F);
@@ -224,4 +274,5 @@ int main(int argc, char** argv) {
   count_census<float16, float8_e4m3fn>("census/float16->float8_e4m3fn");
   count_range<float>("census/abs_range/float->float16");
   count_range<bfloat16>("census/abs_range/bfloat16->float16");
+  count_loops();
 }

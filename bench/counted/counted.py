@@ -8,7 +8,8 @@
 CXX names the compiler, by default g++; for NEON it is aarch64-linux-gnu-g++.
 counted.cpp executes each operation step by step, on AVX-512 and on AVX2, and for NEON under qemu. A vector
 instruction computes in vector or mask registers. Moves between these and memory count as loads and stores.
-Numbers of a backend that this machine lacks stay as they are."""
+Numbers of a backend that this machine lacks stay as they are. For processors with NEON, llvm-mca estimates the
+cycles that the counted instructions take: no such machine has run them."""
 import collections
 import json
 import os
@@ -25,6 +26,8 @@ BACKENDS = {"avx512_bf16": "AVX-512", "avx2": "AVX2", "neon": "NEON", "neon_bf16
 ARM = "aarch64-linux-gnu-"
 QEMU = ["qemu-aarch64", "-cpu", "max", "-singlestep", "-d", "exec,nochain"]
 ELEMENTS = 2048  # n of counted.cpp
+MCA = ["llvm-mca-19", "-march=aarch64", "-iterations=100"]
+PROCESSORS = {"Neoverse V2": "neoverse-v2", "Apple M1": "apple-m1"}
 INSTRUCTION = re.compile(r"\s*([0-9a-f]+):\t(\S+)\s*([^#\n]*)")
 
 
@@ -57,7 +60,7 @@ def steps(program, backend, case):
     symbols = [line.split() for line in output_of(ARM + "nm", "-S", program).splitlines()]
     mark, = (int(s[0], 16) for s in symbols if s[-1] == "counted_mark")
     ranges = ",".join(f"0x{s[0]}+0x{s[1]}" for s in symbols
-                      if len(s) == 4 and s[2] in "tTwW" and (s[3].startswith("_ZN4lowp") or s[3] == "counted_mark"))
+                      if len(s) == 4 and s[2] in "tTwW" and (s[3].startswith("_ZN4lowp") or "loop_" in s[3] or s[3] == "counted_mark"))
     lines = []
     # Without an argument the program runs all cases, one after the other; the log would be too long.
     for name in case or output_of("qemu-aarch64", program, "names").splitlines():
@@ -73,18 +76,37 @@ def steps(program, backend, case):
     return lines
 
 
+def estimate(code, times, processor):
+    """The cycles of 16 elements, by llvm-mca: passes over the instructions, each as often as it runs, less branches."""
+    loop = [(round(n), *code[address]) for address, n in sorted(times.items())
+            if not re.match(r"(b|bl|br|blr|ret|cbn?z|tbn?z|adrp?|b\..*)$", code[address][0])]
+    text = "".join(f"{mnemonic} {operands}\n" for turn in range(max(n for n, *_ in loop))
+                   for n, mnemonic, operands in loop if turn < n)
+    said = subprocess.run([*MCA, f"-mcpu={processor}", "-mattr=+bf16"], input=text, check=True, capture_output=True,
+                          text=True).stdout
+    return round(int(re.search(r"Total Cycles: +(\d+)", said)[1]) / 100, 1)
+
+
 def counted(program, backend, only):
     """For each case, or one, the numbers of instructions for 16 elements by kind."""
-    code = disassembled(program, ARM if backend.startswith("neon") else "")
-    cases, sums = {}, None
+    is_arm = backend.startswith("neon")
+    code = disassembled(program, ARM if is_arm else "")
+    cases, times = {}, None
     for line in steps(program, backend, only):
-        address, _, times = line.partition(" ")
-        if not times or not re.fullmatch("[0-9a-f]+", address):
-            sums = cases[line] = collections.Counter()
+        address, _, n = line.partition(" ")
+        if not n or not re.fullmatch("[0-9a-f]+", address):
+            times = cases[line] = {}
         elif int(address, 16) in code:  # not the C library's
-            sums[kind_of(*code[int(address, 16)])] += float(times)
-    return {case: {kind: round(sums[kind], 1) for kind in ("vector", "loads and stores", "others")}
-            for case, sums in cases.items()}
+            times[int(address, 16)] = float(n)
+    for case, times in cases.items():
+        sums = collections.Counter()
+        for address, n in times.items():
+            sums[kind_of(*code[address])] += n
+        cases[case] = {kind: round(sums[kind], 1) for kind in ("vector", "loads and stores", "others")}
+        if is_arm and shutil.which(MCA[0]):
+            cases[case]["estimated cycles"] = {name: estimate(code, times, processor)
+                                               for name, processor in PROCESSORS.items()}
+    return cases
 
 
 def main():
