@@ -96,8 +96,8 @@ TEST_F(device_reports, census_and_sums) {
     EXPECT_EQ(got.min_abs.below_infinity, want.min_abs.below_infinity);
     EXPECT_EQ(got.max_relative_error.bits, want.max_relative_error.bits);
     EXPECT_EQ(std::memcmp(&got.exponents, &want.exponents, sizeof want.exponents), 0);
-    const double sum = want.squared_error.value();
-    EXPECT_NEAR(got.squared_error.value(), sum, 2e-6 * sum);
+    const double squared = want.squared_error.value();
+    EXPECT_NEAR(got.squared_error.value(), squared, 2e-6 * squared);
 
     const device_object<lowp::sum_report> added;
     lowp::cuda::sum(nullptr, in, added.data());
