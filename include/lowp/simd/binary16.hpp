@@ -10,6 +10,7 @@
 #include <lowp/format/basic_float.hpp>
 #include <lowp/simd/pack.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -26,7 +27,7 @@ inline constexpr bool fits_binary16 =
     exponent_of_halves<F> <= 127;
 
 /// Numbers of 16 bits, with signs for shifts.
-template <int Count>
+template <std::size_t Count>
 struct halves_of {
   typedef std::int16_t vector __attribute__((vector_size(2 * Count)));
 };
@@ -54,9 +55,9 @@ LOWP_HOST_FN void make_halves(V& codes) {
 }
 
 /// True if Isa decodes this number of packs of T at once by way of binary16.
-template <class Isa, class T, int Packs = 1>
+template <class Isa, class T, std::size_t Packs = 1>
 inline constexpr bool has_halves = false;
-template <class Isa, narrow T, int Packs>
+template <class Isa, narrow T, std::size_t Packs>
   requires requires(typename halves_of<Packs * Isa::lanes>::vector halves,
                     pack<float, Isa> (&x)[Packs]) {
     requires fits_binary16<T::descriptor>;
@@ -65,7 +66,7 @@ template <class Isa, narrow T, int Packs>
 inline constexpr bool has_halves<Isa, T, Packs> = true;
 
 /// Decodes packs of codes in memory.
-template <format F, class Isa, int Packs>
+template <format F, class Isa, std::size_t Packs>
 LOWP_HOST_FN void decode_by_halves(pack<float, Isa> (&x)[Packs], void const* from) {
   typename halves_of<Packs * Isa::lanes>::vector halves;
   Isa::widen_bytes(halves, from);
@@ -74,7 +75,7 @@ LOWP_HOST_FN void decode_by_halves(pack<float, Isa> (&x)[Packs], void const* fro
   if constexpr (exponent_of_halves<F> != 0) {
     constexpr auto scale = static_cast<std::uint32_t>(127 + exponent_of_halves<F>) << 23;
     LOWP_UNROLL
-    for (int i = 0; i < Packs; ++i)
+    for (std::size_t i = 0; i < Packs; ++i)
       x[i] = lanes::mul(x[i], lanes::broadcast<pack<float, Isa>>(lanes::from_bits<float>(scale)));
   }
 }

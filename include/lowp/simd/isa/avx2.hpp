@@ -7,6 +7,7 @@
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/pack.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 LOWP_EXACT_BEGIN
@@ -189,7 +190,7 @@ struct avx2 : vector_masks<avx2> {
     x.v = r;
   }
   /// Decodes binary16 numbers of one pack, or of two: see binary16.hpp.
-  template <int Packs, class V>
+  template <std::size_t Packs, class V>
     requires(Packs <= 2)
   LOWP_TARGET inline static void decode_halves(reals (&x)[Packs], V const& numbers) {
     reals::vector r;
