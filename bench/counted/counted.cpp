@@ -187,11 +187,14 @@ LOOP loop_to_bfloat16(std::uint32_t const* in, std::uint16_t* out, std::size_t s
 LOOP loop_from_bfloat16(std::uint16_t const* in, std::uint32_t* out, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) out[i] = std::uint32_t{in[i]} << 16;
 }
-#if defined(__FLT16_MAX__)
-LOOP loop_to_float16(float const* in, _Float16* out, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<_Float16>(in[i]);
-}
+#if defined(__aarch64__) || defined(__clang__)
+using half = __fp16;
+#else
+using half = _Float16;
 #endif
+LOOP loop_to_float16(float const* in, half* out, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<half>(in[i]);
+}
 LOOP loop_adamw(float* p, float const* g, float* m, float* v, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
     m[i] = 0.9f * m[i] + 0.1f * g[i];
@@ -210,11 +213,9 @@ void count_loops() {
         [&](std::size_t size) { loop_to_bfloat16(bits.data(), codes.data(), size); });
   count("loop/bfloat16->float/exact",
         [&](std::size_t size) { loop_from_bfloat16(codes.data(), bits.data(), size); });
-#if defined(__FLT16_MAX__)
-  std::vector<_Float16> halves(2 * n);
+  std::vector<half> halves(2 * n);
   count("loop/float->float16/nearest_even",
         [&](std::size_t size) { loop_to_float16(p.data(), halves.data(), size); });
-#endif
   count("loop/adamw/float,float,float,float",
         [&](std::size_t size) { loop_adamw(p.data(), g.data(), m.data(), v.data(), size); });
 }

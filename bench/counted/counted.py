@@ -28,7 +28,7 @@ QEMU = ["qemu-aarch64", "-cpu", "max", "-singlestep", "-d", "exec,nochain"]
 ELEMENTS = 2048  # n of counted.cpp
 MCA = ["llvm-mca-19", "-march=aarch64", "-iterations=100"]
 PROCESSORS = {"Neoverse V2": "neoverse-v2", "Apple M1": "apple-m1"}
-INSTRUCTION = re.compile(r"\s*([0-9a-f]+):\t(\S+)\s*([^#\n]*)")
+INSTRUCTION = re.compile(r"\s*([0-9a-f]+):\t(\S+)\s*(.*?)\s*(//|<|# |$)")
 
 
 def output_of(*command, **environment):
@@ -82,7 +82,7 @@ def estimate(code, times, processor):
             if not re.match(r"(b|bl|br|blr|ret|cbn?z|tbn?z|adrp?|b\..*)$", code[address][0])]
     text = "".join(f"{mnemonic} {operands}\n" for turn in range(max(n for n, *_ in loop))
                    for n, mnemonic, operands in loop if turn < n)
-    said = subprocess.run([*MCA, f"-mcpu={processor}", "-mattr=+bf16"], input=text, check=True, capture_output=True,
+    said = subprocess.run([*MCA, f"-mcpu={processor}", "-mattr=+bf16"], input=text, check=True, stdout=subprocess.PIPE,
                           text=True).stdout
     return round(int(re.search(r"Total Cycles: +(\d+)", said)[1]) / 100, 1)
 

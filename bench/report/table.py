@@ -147,28 +147,12 @@ def counted(counts):
     """Makes the table of instructions."""
     kinds = ("vector", "loads and stores", "others")
     names = {r.case: r.name for r in ROWS.values()}
-    both = {isa: counts["cases"][isa] for isa in ("AVX-512", "AVX2")}
-    yield line(["operation", *(f"{isa}: {kind}" if kind == kinds[0] else kind for isa in both for kind in kinds)])
-    yield "|---" * (1 + len(kinds) * len(both)) + "|"
-    for case in both["AVX-512"]:
+    yield line(["operation", *(f"{isa}: {kind}" if kind == kinds[0] else kind
+                               for isa in counts["cases"] for kind in kinds)])
+    yield "|---" * (1 + len(kinds) * len(counts["cases"])) + "|"
+    for case in next(iter(counts["cases"].values())):
         yield line([names.get(case, f"`{case}`"),
-                    *(f"{cases[case][kind]:.1f}" for cases in both.values() for kind in kinds)])
-
-
-def counted_on_arm(counts):
-    """Makes the table of instructions with NEON, and of the cycles that llvm-mca estimates for them."""
-    names = {r.case: r.name for r in ROWS.values()}
-    avx2, neon, bf16 = (counts["cases"].get(isa, {}) for isa in ("AVX2", "NEON", "NEON with BF16"))
-    processors = list(dict.fromkeys(name for case in neon.values() for name in case.get("estimated cycles", {})))
-    yield line(["operation", "AVX2", "NEON", "with BF16", *(f"{name}, cycles" for name in processors)])
-    yield "|---" * (4 + len(processors)) + "|"
-    for case, kinds in neon.items():
-        name = f"compiled loop, `{case[5:]}`" if case.startswith("loop/") else names.get(case, f"`{case}`")
-        vector = [isa[case]["vector"] if case in isa else None for isa in (avx2, neon, bf16)]
-        if vector[2] == vector[1]:
-            vector[2] = None
-        yield line([name, *("" if n is None else f"{n:.1f}" for n in vector),
-                    *(f"{kinds['estimated cycles'][processor]:.1f}" for processor in processors)])
+                    *(f"{cases[case][kind]:.1f}" for cases in counts["cases"].values() for kind in kinds)])
 
 
 def libraries(figures, names=None):
@@ -348,14 +332,6 @@ run; a test holds it.
 A core starts two vector instructions of 512 bits a cycle, some start four. It starts three or four of 256 bits. At
 two a cycle an element takes a 32nd of the number of vector instructions, in cycles.
 
-### Arm
-
-No Arm machine has run these. Vector instructions for 16 elements are counted under qemu; a cell of BF16 is empty if it
-changes nothing. Cycles for 16 elements, from L1, are llvm-mca's estimate for the code of NEON. `sh bench/table.sh` on
-such a machine measures.
-
-{counted_on_arm}
-
 ## All figures
 
 {speeds}"""
@@ -376,7 +352,7 @@ def page(folder):
         facts="\n".join(line(fact) for fact in facts(figures)),
         libraries="\n".join(libraries(figures)),
         compilers=" and ".join(sorted(compilers)), topics="\n".join(topics),
-        on_all="\n".join(on_all(figures)), counted="\n".join(counted(counts)), counted_on_arm="\n".join(counted_on_arm(counts)),
+        on_all="\n".join(on_all(figures)), counted="\n".join(counted(counts)),
         compiler_of_counts=counts["compiler"],
         compile_time=(RESULTS / "compile_time.md").read_text().rstrip(),
         speeds="\n".join(text for topic in TOPICS for text in speeds(figures, topic)))
