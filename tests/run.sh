@@ -93,7 +93,7 @@ if [ "$level" = --arm ]; then
   mkdir -p "$build"
   set_toolchain=-DCMAKE_TOOLCHAIN_FILE=$root/tests/aarch64.cmake
 fi
-build_target $target ${set_toolchain:-} -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_TEST_ALL=$all \
+build_target $target ${set_toolchain:+"$set_toolchain"} -DLOWP_BUILD_TESTS=ON -DLOWP_BUILD_EXAMPLES=ON -DLOWP_TEST_ALL=$all \
   -DLOWP_BUILD_TRAINING=$all
 
 # The exhaustive tests, planted faults and proofs take longer than all others: they run only if

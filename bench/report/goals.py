@@ -229,7 +229,7 @@ ON_ALL = tuple((name, 0.9, (0.8, 0.5) if name.startswith("softmax") else (0.95, 
 # Reasons beside a row's name if another library is faster.
 REASONS = {f"{name}, {form}": reason for form in TYPES for name, reason in (
     ("layer norm", "the mean is corrected, and all backends have the same bits"),
-    ("sum", "within 2^-48 of the sum of magnitudes, where the other adds in float"))}
+    ("sum", "within 2^-48 of the sum of magnitudes"))}
 REASONS |= dict.fromkeys(("bfloat16 to float", "float to float16, nearest", "float16 to float"),
                          "both wait for the caches")
 ROWS = {r.name: r for topic in TOPICS for r in topic.rows}

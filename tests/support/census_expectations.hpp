@@ -97,8 +97,7 @@ inline void expect(const lowp::range_census& got, const expected_census& want) {
   EXPECT_EQ(got.zeros(), want.count - want.nan - want.infinite - finite);
 }
 
-// To the last bit.
-// Sums are accurate, and need not have the same bits.
+// Compares to the last bit, except sums: these are accurate.
 inline bool same(const lowp::range_census& a, const lowp::range_census& b) {
   const auto facts = [](const lowp::range_census& c) {
     return std::tuple(c.count, c.nan, c.infinite, c.overflow, c.subnormal, c.flushed,

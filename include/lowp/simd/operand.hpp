@@ -172,6 +172,12 @@ struct blocked {
 template <class Operand>
 concept element_operand = requires { typename Operand::type; };
 
+/// Says that an operand has bfloat16 that are written, which some backends round by an instruction.
+template <class Operand>
+inline constexpr bool writes_bfloat16 =
+    std::same_as<Operand, operand<bfloat16, access::write>> ||
+    std::same_as<Operand, operand<bfloat16, access::read_write>>;
+
 inline namespace LOWP_UNIT {
 
 /// Returns all arrays of an operand of `count` elements: spans, of bytes for scales.

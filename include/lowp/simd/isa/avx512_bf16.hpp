@@ -5,7 +5,7 @@
 #include <lowp/simd/isa/avx512.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <concepts>
+#include <type_traits>
 
 LOWP_EXACT_BEGIN
 
@@ -24,8 +24,7 @@ struct avx512_bf16 : avx512 {
   /// The backend of all kernels without such an operand.
   using base = avx512;
   template <class Operand>
-  static constexpr bool converts = std::same_as<Operand, operand<bfloat16, access::write>> ||
-                                   std::same_as<Operand, operand<bfloat16, access::read_write>>;
+  static constexpr bool converts = writes_bfloat16<Operand>;
 
   template <class Kernel>
   LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {

@@ -5,7 +5,7 @@
 #include <lowp/simd/isa/neon.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <concepts>
+#include <type_traits>
 
 #if defined(__linux__)
 #include <sys/auxv.h>
@@ -42,8 +42,7 @@ struct neon_bf16 : neon {
   /// The backend of all kernels without such an operand.
   using base = neon;
   template <class Operand>
-  static constexpr bool converts = std::same_as<Operand, operand<bfloat16, access::write>> ||
-                                   std::same_as<Operand, operand<bfloat16, access::read_write>>;
+  static constexpr bool converts = writes_bfloat16<Operand>;
 
   template <class Kernel>
   LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {

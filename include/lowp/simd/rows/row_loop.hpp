@@ -7,7 +7,7 @@
 //     state<F>                       the results of the folds so far, the same in every lane
 //     value(fold::number<I>, state, scores...)    the value of an element in fold I
 //     term(fold::number<I>, value)                the part of the value that is folded
-//     take_total(fold::number<I>, state, total)       takes the result of fold I; returns true, if
+//     take_total(fold::number<I>, state, total)   takes the result of fold I; returns true, if
 //                                                 anything, to fold the row once more
 //     result(state, value, columns...)            the result, from the value of the last fold and
 //                                                 from the operands of each column
