@@ -33,25 +33,25 @@ template <class T>
 std::vector<T> numbers(std::size_t size, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<T> x(size);
-  for (T& each : x) each = T(std::ldexp(static_cast<float>(random() % 2048) - 1000.0F, -9));
+  for (T& each : x) each = T(std::ldexp(static_cast<float>(random() % 2048) - 1000.0f, -9));
   return x;
 }
 
 template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
   return a.size() == b.size() &&
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 // Everything that a report holds; the sums too, to the last bit, for teams of any size.
-bool same(const lowp::update_report& a, const lowp::update_report& b) {
+bool same(lowp::update_report const& a, lowp::update_report const& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
 // body(size) for every size, with a team of every size.
-void for_each_size_and_team(const std::function<void(std::size_t)>& body) {
-  for (const std::size_t size : sizes) {
-    for (const int threads : team_sizes) {
+void for_each_size_and_team(std::function<void(std::size_t)> const& body) {
+  for (std::size_t const size : sizes) {
+    for (int const threads : team_sizes) {
       SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
       omp_set_num_threads(threads);
       body(size);
@@ -61,7 +61,7 @@ void for_each_size_and_team(const std::function<void(std::size_t)>& body) {
 
 TEST(openmp, cast) {
   for_each_size_and_team([](std::size_t size) {
-    const auto x = numbers<float>(size, 1);
+    auto const x = numbers<float>(size, 1);
     std::vector<lowp::bfloat16> alone(size);
     std::vector<lowp::bfloat16> shared(size);
     lowp::cast(x, alone, random_bits);
@@ -72,7 +72,7 @@ TEST(openmp, cast) {
 
 TEST(openmp, cast_of_double) {
   for_each_size_and_team([](std::size_t size) {
-    const auto x = numbers<double>(size, 1);
+    auto const x = numbers<double>(size, 1);
     std::vector<lowp::bfloat16> alone(size), shared(size);
     lowp::cast(x, alone, random_bits);
     lowp::openmp::cast(x, shared, random_bits);
@@ -82,9 +82,9 @@ TEST(openmp, cast_of_double) {
 
 TEST(openmp, census) {
   for_each_size_and_team([](std::size_t size) {
-    const auto x = numbers<lowp::bfloat16>(size, 1);
-    const lowp::range_census alone = lowp::census<lowp::float8_e4m3fn>(x);
-    const lowp::range_census shared = lowp::openmp::census<lowp::float8_e4m3fn>(x);
+    auto const x = numbers<lowp::bfloat16>(size, 1);
+    lowp::range_census const alone = lowp::census<lowp::float8_e4m3fn>(x);
+    lowp::range_census const shared = lowp::openmp::census<lowp::float8_e4m3fn>(x);
     EXPECT_EQ(shared.count, size);
     EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
   });
@@ -93,12 +93,12 @@ TEST(openmp, census) {
 // Beyond what the threads take between two meetings.
 TEST(openmp, census_of_a_long_range) {
   std::vector<lowp::float8_e5m2> x((std::size_t{1} << 26) + 77);
-  for (std::size_t i = 0; i < x.size(); i += 1013) x[i] = lowp::float8_e5m2(1.25F);
+  for (std::size_t i = 0; i < x.size(); i += 1013) x[i] = lowp::float8_e5m2(1.25f);
   x.back() = lowp::float8_e5m2(3);
-  const lowp::range_census alone = lowp::census<lowp::float4_e2m1fn>(x);
-  const lowp::range_census shared = lowp::openmp::census<lowp::float4_e2m1fn>(x);
+  lowp::range_census const alone = lowp::census<lowp::float4_e2m1fn>(x);
+  lowp::range_census const shared = lowp::openmp::census<lowp::float4_e2m1fn>(x);
   EXPECT_EQ(shared.count, x.size());
-  EXPECT_EQ(shared.max_abs.value(), 3.0F);
+  EXPECT_EQ(shared.max_abs.value(), 3.0f);
   EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0);
 }
 
@@ -106,11 +106,11 @@ TEST(openmp, abs_range_of) {
   for_each_size_and_team([](std::size_t size) {
     auto x = numbers<lowp::bfloat16>(size, 1);
     if (size > 900) {
-      x[900] = lowp::bfloat16(std::ldexp(1.0F, 17));
+      x[900] = lowp::bfloat16(std::ldexp(1.0f, 17));
       x.back() = std::numeric_limits<lowp::bfloat16>::quiet_NaN();
     }
-    const lowp::abs_range alone = lowp::abs_range_of<lowp::float16>(x);
-    const lowp::abs_range shared = lowp::openmp::abs_range_of<lowp::float16>(x);
+    lowp::abs_range const alone = lowp::abs_range_of<lowp::float16>(x);
+    lowp::abs_range const shared = lowp::openmp::abs_range_of<lowp::float16>(x);
     EXPECT_EQ(shared.count, size);
     EXPECT_EQ(shared.nan, size > 900 ? 1U : 0U);
     EXPECT_EQ(shared.overflow, size > 900 ? 1U : 0U);
@@ -122,7 +122,7 @@ TEST(openmp, update_amax) {
   for_each_size_and_team([](std::size_t size) {
     auto p = numbers<lowp::bfloat16>(size, 1);
     auto q = p;
-    const auto g = numbers<float>(size, 2);
+    auto const g = numbers<float>(size, 2);
     lowp::update_amax alone;
     lowp::update_amax shared;
     lowp::update(p, g, lowp::sgd{.lr = 0.5}, 1, random_bits, alone);
@@ -135,14 +135,14 @@ TEST(openmp, update_amax) {
 
 TEST(openmp, overflow_watch) {
   for_each_size_and_team([](std::size_t size) {
-    const auto x = numbers<float>(size, 1);
+    auto const x = numbers<float>(size, 1);
     lowp::overflow_watch<lowp::float4_e2m1fn> alone({.throws = false});
     lowp::openmp::overflow_watch<lowp::float4_e2m1fn> shared({.throws = false});
     alone.forward(alone.add("x", "", {"x.cpp", 1})).output(x);
     shared.forward(shared.add("x", "", {"x.cpp", 1})).output(x);
     EXPECT_EQ(alone.text(), shared.text());
     EXPECT_FALSE(alone.first());
-    const std::vector<float> large(size + 1, 7.0F);
+    std::vector<float> const large(size + 1, 7.0f);
     alone.forward(0).output(large);
     shared.forward(0).output(large);
     EXPECT_EQ(alone.first()->text, shared.first()->text);
@@ -151,22 +151,22 @@ TEST(openmp, overflow_watch) {
 
 TEST(openmp, scaled_cast) {
   for_each_size_and_team([](std::size_t size) {
-    const auto x = numbers<lowp::bfloat16>(size, 1);
+    auto const x = numbers<lowp::bfloat16>(size, 1);
     std::vector<lowp::float8_e4m3fn> alone(size);
     std::vector<lowp::float8_e4m3fn> shared(size);
     lowp::amax alone_largest;
     lowp::amax shared_largest;
-    lowp::scaled_cast(x, alone, 3.0F, alone_largest, random_bits);
-    lowp::openmp::scaled_cast(x, shared, 3.0F, shared_largest, random_bits);
+    lowp::scaled_cast(x, alone, 3.0f, alone_largest, random_bits);
+    lowp::openmp::scaled_cast(x, shared, 3.0f, shared_largest, random_bits);
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_EQ(alone_largest.bits, shared_largest.bits);
-    lowp::openmp::scaled_cast(x, shared, 3.0F);
+    lowp::openmp::scaled_cast(x, shared, 3.0f);
   });
 }
 
 TEST(openmp, block_cast) {
   for_each_size_and_team([](std::size_t size) {
-    const auto x = numbers<float>(size, 1);
+    auto const x = numbers<float>(size, 1);
     std::vector<lowp::float8_e4m3fn> alone(size);
     std::vector<lowp::float8_e4m3fn> shared(size);
     std::vector<lowp::float8_e8m0fnu> alone_scales((size + 31) / 32);
@@ -186,8 +186,8 @@ TEST(openmp, block_cast) {
 // Not a bit of a sum depends on the number of threads, nor on whether there are any.
 TEST(openmp, gelu) {
   for_each_size_and_team([](std::size_t size) {
-    const auto gate = numbers<float>(size, 1);
-    const auto up = numbers<lowp::float16>(size, 2);
+    auto const gate = numbers<float>(size, 1);
+    auto const up = numbers<lowp::float16>(size, 2);
     std::vector<lowp::bfloat16> alone(size);
     std::vector<lowp::bfloat16> shared(size);
     lowp::gelu_tanh(gate, alone, random_bits);
@@ -202,9 +202,9 @@ TEST(openmp, gelu) {
 TEST(openmp, clamp_and_power_of_two) {
   for_each_size_and_team([](std::size_t size) {
     auto alone = numbers<lowp::float16>(size, 1);
-    for (std::size_t i = 0; i < size; i += 700) alone[i] = lowp::float16(1e6F);
+    for (std::size_t i = 0; i < size; i += 700) alone[i] = lowp::float16(1e6f);
     auto shared = alone;
-    const lowp::clamp_report clamped = lowp::clamp_overflow(alone);
+    lowp::clamp_report const clamped = lowp::clamp_overflow(alone);
     EXPECT_EQ(lowp::openmp::clamp_overflow(shared).clamped(), clamped.clamped());
     EXPECT_TRUE(same_bits(alone, shared));
     lowp::scaling_report one;
@@ -219,26 +219,26 @@ TEST(openmp, clamp_and_power_of_two) {
 
 TEST(openmp, norms) {
   constexpr std::size_t columns = 300;
-  const auto weight = numbers<lowp::bfloat16>(columns, 2);
-  const auto bias = numbers<float>(columns, 3);
+  auto const weight = numbers<lowp::bfloat16>(columns, 2);
+  auto const bias = numbers<float>(columns, 3);
   for_each_size_and_team([&](std::size_t rows) {
-    const auto x = numbers<lowp::float16>(rows % 700 * columns, 1);
+    auto const x = numbers<lowp::float16>(rows % 700 * columns, 1);
     std::vector<lowp::float16> alone(x.size());
     std::vector<lowp::float16> shared(x.size());
-    lowp::rms_norm(x, weight, alone, columns, 1e-6F);
-    lowp::openmp::rms_norm(x, weight, shared, columns, 1e-6F);
+    lowp::rms_norm(x, weight, alone, columns, 1e-6f);
+    lowp::openmp::rms_norm(x, weight, shared, columns, 1e-6f);
     EXPECT_TRUE(same_bits(alone, shared));
     // All columns but one.
-    const auto some = [&](auto& all) { return lowp::strided_rows{all, columns}; };
-    const std::span w = std::span(weight).first(columns - 1);
-    const std::span b = std::span(bias).first(columns - 1);
-    const std::size_t count = x.size() / columns;
+    auto const some = [&](auto& all) { return lowp::strided_rows{all, columns}; };
+    std::span const w = std::span(weight).first(columns - 1);
+    std::span const b = std::span(bias).first(columns - 1);
+    std::size_t const count = x.size() / columns;
     std::vector<float> mean(count);
     std::vector<float> reciprocal(count);
     std::vector<float> shared_mean(count);
     std::vector<float> shared_reciprocal(count);
-    lowp::layer_norm(some(x), w, b, some(alone), columns - 1, 1e-6F, mean, reciprocal);
-    lowp::openmp::layer_norm(some(x), w, b, some(shared), columns - 1, 1e-6F, shared_mean,
+    lowp::layer_norm(some(x), w, b, some(alone), columns - 1, 1e-6f, mean, reciprocal);
+    lowp::openmp::layer_norm(some(x), w, b, some(shared), columns - 1, 1e-6f, shared_mean,
                              shared_reciprocal);
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_TRUE(same_bits(mean, shared_mean));
@@ -248,8 +248,8 @@ TEST(openmp, norms) {
 
 TEST(openmp, sums) {
   for_each_size_and_team([](std::size_t size) {
-    const auto a = numbers<float>(size, 1);
-    const auto b = numbers<lowp::bfloat16>(size, 2);
+    auto const a = numbers<float>(size, 1);
+    auto const b = numbers<lowp::bfloat16>(size, 2);
     EXPECT_EQ(lowp::openmp::sum(a), lowp::sum(a));
     EXPECT_EQ(lowp::openmp::dot(a, b), lowp::dot(a, b));
     EXPECT_EQ(lowp::openmp::norm(b), lowp::norm(b));
@@ -266,8 +266,8 @@ TEST(openmp, unscale_and_measure) {
     EXPECT_TRUE(lowp_test::same(lowp::measure(alone), lowp::openmp::measure(shared)));
     lowp::gradient_report alone_report;
     lowp::gradient_report shared_report;
-    lowp::unscale(alone, 0.3F, alone_report, random_bits);
-    lowp::openmp::unscale(shared, 0.3F, shared_report, random_bits);
+    lowp::unscale(alone, 0.3f, alone_report, random_bits);
+    lowp::openmp::unscale(shared, 0.3f, shared_report, random_bits);
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_TRUE(lowp_test::same(alone_report, shared_report));
   });
@@ -286,31 +286,31 @@ TEST(openmp, cast_to_the_same_format_copies_bits) {
 
 TEST(openmp, fused_add) {
   for_each_size_and_team([](std::size_t size) {
-    const auto u = numbers<float>(size, 3);
+    auto const u = numbers<float>(size, 3);
     auto alone = numbers<lowp::float8_e4m3fn>(size, 4);
     auto shared = alone;
-    lowp::fused_add(alone, 0.01F, u, random_bits, lowp::overflow::saturate);
-    lowp::openmp::fused_add(shared, 0.01F, u, random_bits, lowp::overflow::saturate);
+    lowp::fused_add(alone, 0.01f, u, random_bits, lowp::overflow::saturate);
+    lowp::openmp::fused_add(shared, 0.01f, u, random_bits, lowp::overflow::saturate);
     EXPECT_TRUE(same_bits(alone, shared));
   });
 }
 
 TEST(openmp, tree_add) {
   for_each_size_and_team([](std::size_t size) {
-    const auto u = numbers<float>(size, 3);
-    const auto few = numbers<float>(7, 3);
+    auto const u = numbers<float>(size, 3);
+    auto const few = numbers<float>(7, 3);
     auto alone = numbers<lowp::bfloat16>(size, 4);
     auto shared = alone;
     std::vector<lowp::bfloat16> small(7, lowp::bfloat16(1));
     std::vector<lowp::bfloat16> small_shared = small;
-    const auto updates = std::vector{lowp::named{"", u}, lowp::named{"few", few}};
-    const auto model = [](auto& large, auto& rest) {
+    auto const updates = std::vector{lowp::named{"", u}, lowp::named{"few", few}};
+    auto const model = [](auto& large, auto& rest) {
       return std::vector{lowp::named{"large", large}, lowp::named{"few", rest}};
     };
     std::vector<lowp::update_report> reports(2);
     std::vector<lowp::update_report> shared_reports(2);
-    lowp::tree_add(model(alone, small), 0.01F, updates, random_bits, reports);
-    lowp::openmp::tree_add(model(shared, small_shared), 0.01F, updates, random_bits,
+    lowp::tree_add(model(alone, small), 0.01f, updates, random_bits, reports);
+    lowp::openmp::tree_add(model(shared, small_shared), 0.01f, updates, random_bits,
                            shared_reports);
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_TRUE(same_bits(small, small_shared));
@@ -322,16 +322,16 @@ TEST(openmp, tree_add) {
 TEST(openmp, update_and_its_report) {
   std::vector<lowp::update_report> first_report(sizes.back() + 1);
   for_each_size_and_team([&](std::size_t size) {
-    const auto g = numbers<lowp::bfloat16>(size, 5);
+    auto const g = numbers<lowp::bfloat16>(size, 5);
     auto p = numbers<lowp::bfloat16>(size, 6);
     auto q = p;
     auto m = numbers<float>(size, 7);
     auto n = m;
-    std::vector<float> v(size, 0.01F);
+    std::vector<float> v(size, 0.01f);
     std::vector<float> w = v;
     lowp::update_report alone;
     lowp::update_report shared;
-    const lowp::per_slot modes{random_bits, lowp::upward{}, {}};
+    lowp::per_slot const modes{random_bits, lowp::upward{}, {}};
     lowp::update(p, g, m, v, lowp::adamw{.lr = 0.01}, 3, modes, alone);
     lowp::openmp::update(q, g, n, w, lowp::adamw{.lr = 0.01}, 3, modes, shared);
     EXPECT_TRUE(same_bits(p, q));
@@ -351,7 +351,7 @@ TEST(openmp, update_and_its_report) {
 // Shards of storages, and of moments in blocks, have the bits of the whole.
 TEST(openmp, update_of_storages) {
   for_each_size_and_team([&](std::size_t size) {
-    const auto g = numbers<float>(size, 21);
+    auto const g = numbers<float>(size, 21);
     auto value = numbers<lowp::bfloat16>(size, 22);
     auto rest = std::vector<lowp::bfloat16>(size);
     auto codes = std::vector<lowp::float8_e4m3fn>(size, lowp::float8_e4m3fn(0));
@@ -364,14 +364,14 @@ TEST(openmp, update_of_storages) {
     auto scales2 = scales;
     auto high2 = high;
     auto low2 = low;
-    const lowp::sgd sgd{.lr = 0.01, .momentum = 0.9};
+    lowp::sgd const sgd{.lr = 0.01, .momentum = 0.9};
     for (std::uint64_t step = 1; step <= 2; ++step) {
       lowp::update(lowp::kahan{value, rest}, g, lowp::blocks_of<128>(codes, scales), sgd, step,
                    random_bits);
       lowp::openmp::update(lowp::kahan{value2, rest2}, g, lowp::blocks_of<128>(codes2, scales2),
                            sgd, step, random_bits);
-      lowp::fused_add(lowp::split_master{high, low}, -0.01F, g, random_bits);
-      lowp::openmp::fused_add(lowp::split_master{high2, low2}, -0.01F, g, random_bits);
+      lowp::fused_add(lowp::split_master{high, low}, -0.01f, g, random_bits);
+      lowp::openmp::fused_add(lowp::split_master{high2, low2}, -0.01f, g, random_bits);
     }
     EXPECT_TRUE(same_bits(value, value2));
     EXPECT_TRUE(same_bits(rest, rest2));
@@ -396,7 +396,7 @@ TEST(openmp, update_of_storages) {
 
 TEST(openmp, update_without_moments) {
   for_each_size_and_team([](std::size_t size) {
-    const auto g = numbers<float>(size, 8);
+    auto const g = numbers<float>(size, 8);
     auto alone = numbers<lowp::float16>(size, 9);
     auto shared = alone;
     lowp::update(alone, g, lowp::sgd{.lr = 1e-3}, 1, random_bits);
@@ -407,8 +407,8 @@ TEST(openmp, update_without_moments) {
 
 TEST(openmp, transform) {
   for_each_size_and_team([](std::size_t size) {
-    const auto x = numbers<float>(size, 10);
-    const auto square = [](const auto& a) { return lowp::lanes::mul(a, a); };
+    auto const x = numbers<float>(size, 10);
+    auto const square = [](auto const& a) { return lowp::lanes::mul(a, a); };
     std::vector<lowp::bfloat16> alone(size);
     std::vector<lowp::bfloat16> shared(size);
     lowp::transform(square, random_bits, alone, x);
@@ -418,14 +418,14 @@ TEST(openmp, transform) {
 }
 
 TEST(openmp, softmax_of_rows_of_every_length) {
-  for (const std::size_t columns : {std::size_t{1}, std::size_t{700}, shard - 1, 2 * shard + 5}) {
-    const std::size_t rows = columns == 1 ? 3 * shard : 13;
-    const auto x = numbers<lowp::float16>(rows * columns, 12);
+  for (std::size_t const columns : {std::size_t{1}, std::size_t{700}, shard - 1, 2 * shard + 5}) {
+    std::size_t const rows = columns == 1 ? 3 * shard : 13;
+    auto const x = numbers<lowp::float16>(rows * columns, 12);
     std::vector<std::uint8_t> mask(columns);
     for (std::size_t i = 0; i < columns; ++i) mask[i] = i % 5 == 3 ? 1 : 0;
     std::vector<lowp::bfloat16> alone(x.size());
     std::vector<lowp::bfloat16> shared(x.size());
-    for (const int threads : team_sizes) {
+    for (int const threads : team_sizes) {
       omp_set_num_threads(threads);
       lowp::softmax(x, alone, columns);
       lowp::openmp::softmax(x, shared, columns);
@@ -433,12 +433,12 @@ TEST(openmp, softmax_of_rows_of_every_length) {
       lowp::log_softmax(x, alone, columns);
       lowp::openmp::log_softmax(x, shared, columns);
       EXPECT_TRUE(same_bits(alone, shared));
-      lowp::scale_mask_softmax(x, mask, alone, columns, 0.3F);
-      lowp::openmp::scale_mask_softmax(x, mask, shared, columns, 0.3F);
+      lowp::scale_mask_softmax(x, mask, alone, columns, 0.3f);
+      lowp::openmp::scale_mask_softmax(x, mask, shared, columns, 0.3f);
       EXPECT_TRUE(same_bits(alone, shared));
-      const lowp::causal_mask causal{rows};
-      lowp::scale_mask_softmax(x, causal, alone, columns, 0.3F);
-      lowp::openmp::scale_mask_softmax(x, causal, shared, columns, 0.3F);
+      lowp::causal_mask const causal{rows};
+      lowp::scale_mask_softmax(x, causal, alone, columns, 0.3f);
+      lowp::openmp::scale_mask_softmax(x, causal, shared, columns, 0.3f);
       EXPECT_TRUE(same_bits(alone, shared));
     }
   }
@@ -448,22 +448,22 @@ TEST(openmp, softmax_of_rows_of_every_length) {
 TEST(openmp, refuses_what_lowp_refuses) {
   omp_set_num_threads(2);
   std::vector<lowp::bfloat16> p(3 * shard);
-  const auto before = p;
+  auto const before = p;
   try {
     lowp::openmp::cast(numbers<float>(7, 11), p);
     FAIL() << "sizes differ";
-  } catch (const std::invalid_argument& refusal) {
+  } catch (std::invalid_argument const& refusal) {
     EXPECT_STREQ(
         refusal.what(),
         ("lowp::cast: sizes differ: in has 7, out has " + std::to_string(3 * shard)).c_str());
   }
-  const std::span<lowp::bfloat16> all(p);
-  EXPECT_THROW(lowp::openmp::fused_add(all.first(2 * shard), 1.0F, all.last(2 * shard)),
+  std::span<lowp::bfloat16> const all(p);
+  EXPECT_THROW(lowp::openmp::fused_add(all.first(2 * shard), 1.0f, all.last(2 * shard)),
                std::invalid_argument);
   EXPECT_THROW(lowp::openmp::update(p, p, lowp::sgd{.lr = 1}, 0), std::invalid_argument);
-  const std::vector<float> u(p.size(), 1.0F);
+  std::vector<float> const u(p.size(), 1.0f);
   EXPECT_THROW(lowp::openmp::fused_add(p, HUGE_VALF, u), std::invalid_argument);
-  EXPECT_THROW(lowp::openmp::scaled_cast(u, p, 0.0F), std::invalid_argument);
+  EXPECT_THROW(lowp::openmp::scaled_cast(u, p, 0.0f), std::invalid_argument);
   EXPECT_THROW(lowp::openmp::update(p, u, lowp::sgd{.lr = 1}, -1), std::invalid_argument);
   EXPECT_TRUE(same_bits(before, p));
 }

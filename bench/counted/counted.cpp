@@ -148,14 +148,14 @@ void count_rows(std::string const& type) {
   for (std::size_t i = 0; i < columns; ++i) mask[i] = i % 4 == 0;
   count(("softmax/scale_mask/" + type + "/1024").c_str(), [&](std::size_t size) {
     lowp::scale_mask_softmax(std::span(in).first(size), mask, std::span(out).first(size), columns,
-                             0.5F);
+                             0.5f);
   });
   count(("pieces/gelu_tanh/" + type).c_str(), [&](std::size_t size) {
     lowp::gelu_tanh(std::span(in).first(size), std::span(out).first(size));
   });
   count(("pieces/layer_norm/" + type).c_str(), [&](std::size_t size) {
     lowp::layer_norm(std::span(in).first(size), weight, bias, std::span(out).first(size), columns,
-                     1e-6F);
+                     1e-6f);
   });
   count(("pieces/sum/" + type).c_str(),
         [&](std::size_t size) { out[0] = T(float(lowp::sum(std::span(in).first(size)))); });
@@ -163,7 +163,7 @@ void count_rows(std::string const& type) {
 
 template <class From, class To>
 void count_census(char const* name) {
-  std::vector<From> const in = normal<From>(0.02F);
+  std::vector<From> const in = normal<From>(0.02f);
   std::size_t total = 0;
   count(name,
         [&](std::size_t size) { total += lowp::census<To>(std::span(in).first(size)).overflow; });
@@ -222,7 +222,7 @@ void count_loops() {
 
 template <class From>
 void count_range(char const* name) {
-  std::vector<From> const in = normal<From>(0.02F);
+  std::vector<From> const in = normal<From>(0.02f);
   std::uint32_t all = 0;
   count(name, [&](std::size_t size) {
     all |= lowp::abs_range_of<lowp::float16>(std::span(in).first(size)).max_abs.bits;

@@ -47,8 +47,8 @@ void measure(bench::suite& all, std::string const& type) {
   if constexpr (lowp::narrow<T>)
     measure_lengths<T>(
         all, type, "all_in_16_bits",
-        [](auto... arguments) { lowp::cuda::softmax_pb_relax(arguments..., 1.0F); },
-        [](auto... arguments) { lowp::softmax_pb_relax(arguments..., 1.0F); });
+        [](auto... arguments) { lowp::cuda::softmax_pb_relax(arguments..., 1.0f); },
+        [](auto... arguments) { lowp::softmax_pb_relax(arguments..., 1.0f); });
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ void add_cast_loops(suite& cases, std::string const& name, Rounding rounding, El
   for_each_loop(name, [&](std::string const& loop, registers width) {
     auto const cast = [=](std::span<From const> in, std::span<To> out) {
       run(width, [=]<registers>() __attribute__((always_inline)) {
-        auto const* const __restrict from = codes(in);
-        auto* const __restrict to = codes(out);
+        auto const* __restrict const from = codes(in);
+        auto* __restrict const to = codes(out);
         std::size_t const n = out.size();
         for (std::size_t i = 0; i < n; ++i) to[i] = element(from[i]);
       });

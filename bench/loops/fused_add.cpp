@@ -21,8 +21,8 @@ void add_loops(bench::suite& cases, std::string const& types) {
       types + "/nearest_even", [&](std::string const& loop, bench::registers width) {
         auto const add = [=](std::span<bfloat16> p, float alpha, std::span<U const> u) {
           bench::run(width, [=]<bench::registers>() __attribute__((always_inline)) {
-            auto* const __restrict to = bench::codes(p);
-            auto const* const __restrict from = bench::codes(u);
+            auto* __restrict const to = bench::codes(p);
+            auto const* __restrict const from = bench::codes(u);
             std::size_t const n = p.size();
             for (std::size_t i = 0; i < n; ++i) {
               float const old = bench::from_bfloat16(to[i]);

@@ -16,7 +16,7 @@
 namespace {
 
 // Weights as a layer of 2500 inputs has them.
-constexpr float typical = 0.02F;
+constexpr float typical = 0.02f;
 
 template <class From, class Look>
 void add_reading(bench::suite& cases, std::string const& name, Look look) {

@@ -20,7 +20,7 @@ namespace bench {
 inline constexpr float scores = 3, activations = 2;
 inline constexpr std::size_t softmax_columns[] = {128, 1024, 8192};
 inline constexpr std::size_t norm_columns = 1024;
-inline constexpr float norm_eps = 1e-6F;
+inline constexpr float norm_eps = 1e-6f;
 
 /// A factor and a summand for each column.
 template <class T>
@@ -31,7 +31,7 @@ struct norm_parameters {
     for (std::size_t i = 0; i < norm_columns; ++i) {
       float const x = static_cast<float>(i) / norm_columns;
       weight.push_back(static_cast<T>(1 + x));
-      bias.push_back(static_cast<T>(x - 0.5F));
+      bias.push_back(static_cast<T>(x - 0.5f));
     }
   }
 };

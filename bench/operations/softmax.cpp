@@ -50,7 +50,7 @@ void add_masked(bench::suite& cases, std::string const& name) {
   add_rows<T, T>(
       cases, "scale_mask/" + name, columns,
       [mask](auto in, auto out, std::size_t n) {
-        bench::on::scale_mask_softmax(in, mask, out, n, 0.5F);
+        bench::on::scale_mask_softmax(in, mask, out, n, 0.5f);
       },
       mask.size());
 }

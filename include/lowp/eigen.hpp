@@ -41,7 +41,7 @@ struct Eigen::NumTraits<lowp::basic_float<F>> : GenericNumTraits<lowp::basic_flo
   /// Returns 8 epsilons, at most 1/2. Eigen has 10 for its half and 6 for its bfloat16.
   static constexpr T dummy_precision() {
     constexpr float bound = 8 * float{std::numeric_limits<T>::epsilon()};
-    return T(bound < 0.5F ? bound : 0.5F);
+    return T(bound < 0.5f ? bound : 0.5f);
   }
   static constexpr T lowest() { return std::numeric_limits<T>::lowest(); }
 };

@@ -19,13 +19,13 @@ struct inputs {
 };
 
 // Subnormals of float and of every format, ties, overflow, all NaN.
-const inputs& data() {
-  static const inputs made = [] {
+inputs const& data() {
+  static inputs const made = [] {
     inputs in;
     std::mt19937 random(71);
     for (int i = 0; i < 3000; ++i) {
-      const auto bits = static_cast<std::uint32_t>(random());
-      const std::uint32_t patterns[] = {bits, bits & 0x807fffffU, bits & 0xffff8000U,
+      auto const bits = static_cast<std::uint32_t>(random());
+      std::uint32_t const patterns[] = {bits, bits & 0x807fffffU, bits & 0xffff8000U,
                                         (bits & 0x83ffffffU) | 0x3c000000U};
       in.x.push_back(float_of(patterns[i % 4]));
       in.u.push_back(float_of(patterns[i / 4 % 4] ^ 0x00400000U));
@@ -36,21 +36,21 @@ const inputs& data() {
 }
 
 template <class T>
-bool equal(const std::vector<T>& a, const std::vector<T>& b) {
+bool equal(std::vector<T> const& a, std::vector<T> const& b) {
   return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 // In every state the results are those of the default one, and the state stays. Nothing but the
 // library runs meanwhile.
 template <class Results>
-void check_states(const Results& fresh) {
+void check_states(Results const& fresh) {
   Results expected = fresh;
   expected.run();
-  for (const control state : control_states()) {
+  for (control const state : control_states()) {
     Results got = fresh;
     write_control(state);
     got.run();
-    const control after = read_control();
+    control const after = read_control();
     write_control(default_control);
     ASSERT_EQ(after, state) << hex(after, 16) << ' ' << hex(state, 16);
     ASSERT_TRUE(got == expected) << hex(state, 16);
@@ -79,7 +79,7 @@ struct casts {
     lowp::cast(data().x, drawn, lowp::stochastic{.seed = 5});
     lowp::cast(drawn, widened);
   }
-  bool operator==(const casts& other) const {
+  bool operator==(casts const& other) const {
     return equal(nearest, other.nearest) && equal(drawn, other.drawn) &&
            equal(widened, other.widened);
   }
@@ -90,18 +90,18 @@ TYPED_TEST(environment_of, casts_does_not_matter) { check_states(casts<TypeParam
 template <class T>
 struct steps {
   std::vector<T> p;
-  std::vector<float> m = std::vector<float>(data().x.size(), 0.5F);
-  std::vector<float> v = std::vector<float>(data().x.size(), 1e-20F);
+  std::vector<float> m = std::vector<float>(data().x.size(), 0.5f);
+  std::vector<float> v = std::vector<float>(data().x.size(), 1e-20f);
   lowp::update_report report{};
 
   steps() {
-    for (const float x : data().x) p.push_back(T(x));
+    for (float const x : data().x) p.push_back(T(x));
   }
   __attribute__((noinline)) void run() {
-    lowp::fused_add(p, 0.3F, data().u, lowp::upward{});
+    lowp::fused_add(p, 0.3f, data().u, lowp::upward{});
     lowp::update(p, data().u, m, v, lowp::adamw{.lr = 0.1}, 3, lowp::nearest_even{}, report);
   }
-  bool operator==(const steps& other) const {
+  bool operator==(steps const& other) const {
     return equal(p, other.p) && equal(m, other.m) && equal(v, other.v) &&
            report.stalled == other.report.stalled && report.overflowed == other.report.overflowed;
   }
@@ -125,7 +125,7 @@ struct conversions {
       widened[i] = lowp::convert<float>(narrow[i]);
     }
   }
-  bool operator==(const conversions& other) const {
+  bool operator==(conversions const& other) const {
     return equal(nearest, other.nearest) && equal(narrow, other.narrow) &&
            equal(widened, other.widened);
   }
@@ -141,10 +141,10 @@ struct scalars {
 
   __attribute__((noinline)) void run() {
     for (std::size_t i = 0; i < roots.size(); ++i) {
-      const T x = of_code<T>(static_cast<std::uint32_t>(i * 23) % code_count<T>);
-      const T y = of_code<T>(static_cast<std::uint32_t>(i * i) % code_count<T>);
+      T const x = of_code<T>(static_cast<std::uint32_t>(i * 23) % code_count<T>);
+      T const y = of_code<T>(static_cast<std::uint32_t>(i * i) % code_count<T>);
       // Neighbours of x are what flushing subnormals makes equal to it.
-      const T z = of_code<T>(x.bits() ^ 1U);
+      T const z = of_code<T>(x.bits() ^ 1U);
       roots[i] = sqrt(x);
       fused[i] = fma(x, i % 2 == 0 ? T(1) : z, i % 3 == 0 ? T(0) : y);
       least[i] = fmin(x, i % 2 == 0 ? y : z);
@@ -155,7 +155,7 @@ struct scalars {
       from_chars(text[i].data(), end, parsed[i]);
     }
   }
-  bool operator==(const scalars& other) const {
+  bool operator==(scalars const& other) const {
     return equal(roots, other.roots) && equal(fused, other.fused) && equal(least, other.least) &&
            equal(largest, other.largest) && equal(next, other.next) &&
            equal(parsed, other.parsed) && equal(shortest, other.shortest) && text == other.text;
@@ -173,14 +173,14 @@ struct streams {
       out << of_code<lowp::bfloat16>(code) << ' ';
     text = out.str();
   }
-  bool operator==(const streams&) const = default;
+  bool operator==(streams const&) const = default;
 };
 
 TEST_F(environment, of_streams_does_not_matter) {
   streams expected;
   expected.run();
   EXPECT_TRUE(expected.text.starts_with("9.18355e-41 ")) << expected.text;
-  for (const control flush : flushes) {
+  for (control const flush : flushes) {
     streams got;
     write_control(default_control | flush);
     got.run();
@@ -192,17 +192,17 @@ TEST_F(environment, of_streams_does_not_matter) {
 TYPED_TEST(environment_of, conversions_does_not_matter) { check_states(conversions<TypeParam>{}); }
 
 TEST_F(environment, of_a_refusal_is_not_changed) {
-  const std::vector<float> in(5);
+  std::vector<float> const in(5);
   std::vector<lowp::bfloat16> out(4);
-  for (const control state : control_states()) {
+  for (control const state : control_states()) {
     bool refused = false;
     write_control(state);
     try {
       lowp::cast(in, out);
-    } catch (const std::invalid_argument&) {
+    } catch (std::invalid_argument const&) {
       refused = true;
     }
-    const control after = read_control();
+    control const after = read_control();
     write_control(default_control);
     ASSERT_TRUE(refused);
     ASSERT_EQ(after, state) << hex(state, 16);

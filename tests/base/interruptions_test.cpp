@@ -26,8 +26,8 @@ constexpr unsigned states[] = {default_state, default_state | _MM_ROUND_UP,
                                default_state | 0x8040U,  // subnormals are flushed
                                default_state | _MM_ROUND_TOWARD_ZERO | _MM_EXCEPT_MASK};
 
-const std::vector<float>& numbers() {
-  static const std::vector<float> made = [] {
+std::vector<float> const& numbers() {
+  static std::vector<float> const made = [] {
     std::vector<float> x(size);
     std::mt19937 random(5);
     for (float& each : x) each = float_of(static_cast<std::uint32_t>(random()));
@@ -44,7 +44,7 @@ struct outputs {
     lowp::cast(numbers(), drawn, lowp::stochastic{.seed = seed});
     lowp::cast(drawn, widened);
   }
-  bool operator==(const outputs& other) const {
+  bool operator==(outputs const& other) const {
     return std::memcmp(this, &other, sizeof(outputs)) == 0;
   }
 };
@@ -57,7 +57,7 @@ outputs filled(std::uint64_t seed) {
 
 struct throwing {
   template <class F>
-  F operator()(const F& x) const {
+  F operator()(F const& x) const {
     if (lowp::lanes::any(lowp::lanes::is_nan(x))) throw std::runtime_error("a NaN");
     return x;
   }
@@ -65,15 +65,15 @@ struct throwing {
 
 TEST(interruptions, by_an_exception) {
   std::vector<float> out(size);
-  for (const unsigned state : states) {
+  for (unsigned const state : states) {
     bool caught = false;
     _mm_setcsr(state);
     try {
       lowp::transform(throwing{}, lowp::nearest_even{}, out, numbers());
-    } catch (const std::runtime_error&) {
+    } catch (std::runtime_error const&) {
       caught = true;
     }
-    const unsigned after = _mm_getcsr();
+    unsigned const after = _mm_getcsr();
     _mm_setcsr(default_state);
     ASSERT_TRUE(caught);
     ASSERT_EQ(after, state);
@@ -81,7 +81,7 @@ TEST(interruptions, by_an_exception) {
 }
 
 outputs of_handler;
-const outputs* expected_by_handler;
+outputs const* expected_by_handler;
 std::atomic<int> signals, wrong_in_handler;
 
 extern "C" void call_in_handler(int) {
@@ -91,14 +91,14 @@ extern "C" void call_in_handler(int) {
 }
 
 TEST(interruptions, by_signals_that_call_the_library) {
-  const outputs expected = filled(7);
-  const outputs expected_there = filled(8);
+  outputs const expected = filled(7);
+  outputs const expected_there = filled(8);
   expected_by_handler = &expected_there;
   struct sigaction action{};
   struct sigaction before{};
   action.sa_handler = call_in_handler;
   ASSERT_EQ(::sigaction(SIGALRM, &action, &before), 0);
-  const itimerval each_millisecond{{0, 1000}, {0, 1000}};
+  itimerval const each_millisecond{{0, 1000}, {0, 1000}};
   ::setitimer(ITIMER_REAL, &each_millisecond, nullptr);
   int wrong = 0;
   outputs got;
@@ -108,7 +108,7 @@ TEST(interruptions, by_signals_that_call_the_library) {
     wrong += _mm_getcsr() == states[2] && got == expected ? 0 : 1;
   }
   _mm_setcsr(default_state);
-  const itimerval never{};
+  itimerval const never{};
   ::setitimer(ITIMER_REAL, &never, nullptr);
   ::sigaction(SIGALRM, &before, nullptr);
   EXPECT_EQ(wrong, 0);
@@ -124,7 +124,7 @@ TEST(interruptions, by_sixteen_threads_at_once) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < count; ++i)
     threads.emplace_back([&, i] {
-      const unsigned state = states[i % std::size(states)];
+      unsigned const state = states[i % std::size(states)];
       outputs got;
       for (++ready; ready < count;) std::this_thread::yield();
       for (int repeat = 0; repeat < 20; ++repeat) {
@@ -138,9 +138,9 @@ TEST(interruptions, by_sixteen_threads_at_once) {
 }
 
 TEST(interruptions, by_a_fork) {
-  const outputs expected = filled(3);
+  outputs const expected = filled(3);
   for (int i = 0; i < 4; ++i) {
-    const pid_t child = ::fork();
+    pid_t const child = ::fork();
     if (child == 0) ::_exit(filled(3) == expected ? 0 : 1);
     EXPECT_TRUE(filled(3) == expected);
     int status = 0;

@@ -26,7 +26,7 @@ class conformance : public testing::Test {};
 TYPED_TEST_SUITE(conformance, formats_of_this_part, by_format);
 
 template <lowp::element To>
-tensor oracle_cast(const tensor& from, const slot_mode& mode, oracle::policy policy) {
+tensor oracle_cast(tensor const& from, slot_mode const& mode, oracle::policy policy) {
   tensor to{slot_facts<To>(), from.codes};
   for (std::size_t i = 0; i < from.size(); ++i)
     to.codes[i] = oracle::encode(to.format, oracle::decode(from.format, from.codes[i]), mode.mode,
@@ -36,16 +36,16 @@ tensor oracle_cast(const tensor& from, const slot_mode& mode, oracle::policy pol
 
 TYPED_TEST(conformance, cast_from_float) {
   using T = TypeParam;
-  const tensor in = random_tensor<float>(longest, 1, values::corners);
+  tensor const in = random_tensor<float>(longest, 1, values::corners);
   guarded_pages<float> source;
   guarded_pages<T> target;
   for_each_rounding<modes::all>(
-      [&](const auto& rounding, const slot_modes& mode, const char* name) {
-        for (const named_policy& policy : policies) {
+      [&](auto const& rounding, slot_modes const& mode, char const* name) {
+        for (named_policy const& policy : policies) {
           SCOPED_TRACE(std::string(name) + ", " + policy.name);
-          const tensor want = oracle_cast<T>(in, mode.param, policy.policy);
-          for_each_place([&](const place& where) {
-            const auto from = source.put(in, where);
+          tensor const want = oracle_cast<T>(in, mode.param, policy.policy);
+          for_each_place([&](place const& where) {
+            auto const from = source.put(in, where);
             lowp::cast(from, target.put(want, {where.size, !where.at_end, where.lead}), rounding,
                        policy.overflow);
             ASSERT_TRUE(target.holds(want, "out"));
@@ -57,13 +57,13 @@ TYPED_TEST(conformance, cast_from_float) {
 
 TYPED_TEST(conformance, cast_to_float) {
   using T = TypeParam;
-  const tensor in = random_tensor<T>(longest, 2, values::corners);
+  tensor const in = random_tensor<T>(longest, 2, values::corners);
   tensor want{oracle::binary32, in.codes};
   for (std::uint32_t& code : want.codes) code = oracle::decode_to_float_bits(in.format, code);
   guarded_pages<T> source;
   guarded_pages<float> target;
-  for_each_place([&](const place& where) {
-    const auto from = source.put(in, where);
+  for_each_place([&](place const& where) {
+    auto const from = source.put(in, where);
     lowp::cast(from, target.put(in, {where.size, !where.at_end, where.lead}));
     ASSERT_TRUE(target.holds(want, "out"));
     ASSERT_TRUE(source.holds(in, "in"));
@@ -71,11 +71,11 @@ TYPED_TEST(conformance, cast_to_float) {
 }
 
 template <class T, class R>
-void expect_boundaries(const named_mode<R>& m) {
-  for (const named_policy& policy : policies) {
-    const auto samples = boundaries(facts<T>, m.mode, policy.policy);
+void expect_boundaries(named_mode<R> const& m) {
+  for (named_policy const& policy : policies) {
+    auto const samples = boundaries(facts<T>, m.mode, policy.policy);
     std::vector<float> floats;
-    for (const sample& s : samples) floats.push_back(s.x);
+    for (sample const& s : samples) floats.push_back(s.x);
     std::vector<T> results(floats.size());
     lowp::cast(floats, results, m.rounding, policy.overflow);
     for (std::size_t i = 0; i < results.size(); ++i)
@@ -84,7 +84,7 @@ void expect_boundaries(const named_mode<R>& m) {
 }
 
 TYPED_TEST(conformance, cast_from_float_at_every_boundary) {
-  for_each_mode([](const auto& m) { expect_boundaries<TypeParam>(m); });
+  for_each_mode([](auto const& m) { expect_boundaries<TypeParam>(m); });
 }
 
 // Formats of a program's own, too.
@@ -110,32 +110,32 @@ TYPED_TEST(codec, rounds_to_nearest_even_at_every_boundary) {
 
 TYPED_TEST(conformance, cast_in_place) {
   using T = partner<TypeParam>;
-  const tensor in = random_tensor<TypeParam>(longest, 3, values::corners);
-  const tensor want = oracle_cast<T>(in, {}, oracle::default_policy(facts<T>));
-  const tensor bytes{facts<T>, in.codes};
+  tensor const in = random_tensor<TypeParam>(longest, 3, values::corners);
+  tensor const want = oracle_cast<T>(in, {}, oracle::default_policy(facts<T>));
+  tensor const bytes{facts<T>, in.codes};
   guarded_pages<T> storage;
-  for_each_place([&](const place& where) {
-    const auto to = storage.put(bytes, where);
-    lowp::cast(std::span(reinterpret_cast<const TypeParam*>(to.data()), to.size()), to);
+  for_each_place([&](place const& where) {
+    auto const to = storage.put(bytes, where);
+    lowp::cast(std::span(reinterpret_cast<TypeParam const*>(to.data()), to.size()), to);
     ASSERT_TRUE(storage.holds(want, "storage"));
   });
 }
 
 TYPED_TEST(conformance, fused_add) {
   using T = TypeParam;
-  const tensor before = random_tensor<T>(longest, 4, values::corners);
-  const tensor u = random_tensor<float>(longest, 5, values::corners);
-  constexpr float alpha = -0.37F;
+  tensor const before = random_tensor<T>(longest, 4, values::corners);
+  tensor const u = random_tensor<float>(longest, 5, values::corners);
+  constexpr float alpha = -0.37f;
   guarded_pages<T> p;
   guarded_pages<float> addend;
   // ops/fused_add_test has the others.
   for_each_rounding<modes::two>(
-      [&](const auto& rounding, const slot_modes& mode, const char* name) {
+      [&](auto const& rounding, slot_modes const& mode, char const* name) {
         SCOPED_TRACE(name);
         tensor want = before;
         oracle_fused_add(want, alpha, u, mode.param, {});
-        for_each_place([&](const place& where) {
-          const auto from = addend.put(u, {where.size, !where.at_end, where.lead});
+        for_each_place([&](place const& where) {
+          auto const from = addend.put(u, {where.size, !where.at_end, where.lead});
           lowp::fused_add(p.put(before, where), alpha, from, rounding);
           ASSERT_TRUE(p.holds(want, "p"));
           ASSERT_TRUE(addend.holds(u, "u"));
@@ -145,13 +145,13 @@ TYPED_TEST(conformance, fused_add) {
 
 TYPED_TEST(conformance, fused_add_to_itself) {
   using T = TypeParam;
-  const tensor before = random_tensor<T>(longest, 6, values::corners);
+  tensor const before = random_tensor<T>(longest, 6, values::corners);
   tensor want = before;
-  oracle_fused_add(want, 0.75F, before, {}, {});
+  oracle_fused_add(want, 0.75f, before, {}, {});
   guarded_pages<T> p;
-  for_each_place([&](const place& where) {
-    const auto range = p.put(before, where);
-    lowp::fused_add(range, 0.75F, range);
+  for_each_place([&](place const& where) {
+    auto const range = p.put(before, where);
+    lowp::fused_add(range, 0.75f, range);
     ASSERT_TRUE(p.holds(want, "p"));
   });
 }
@@ -162,7 +162,7 @@ constexpr std::array<oracle::mode, 7> every_mode{
     oracle::mode::upward,       oracle::mode::downward,     oracle::mode::to_odd,
     oracle::mode::stochastic};
 slot_modes modes_from(std::size_t first) {
-  const auto mode = [&](std::size_t slot) {
+  auto const mode = [&](std::size_t slot) {
     return slot_mode{every_mode[(first + 2 * slot) % every_mode.size()], 11 + slot, 12 + slot,
                      0 - 13 * (slot + 1)};
   };
@@ -171,22 +171,22 @@ slot_modes modes_from(std::size_t first) {
 
 TYPED_TEST(conformance, sgd) {
   using T = TypeParam;
-  const tensor params = random_tensor<slot<T>>(longest, 7, values::corners);
-  const tensor gradients = random_tensor<T>(longest, 8, values::corners);
-  const tensor momenta = random_tensor<slot<T>>(longest, 9, values::corners);
-  const lowp::sgd settings{
+  tensor const params = random_tensor<slot<T>>(longest, 7, values::corners);
+  tensor const gradients = random_tensor<T>(longest, 8, values::corners);
+  tensor const momenta = random_tensor<slot<T>>(longest, 9, values::corners);
+  lowp::sgd const settings{
       .lr = 0.3, .momentum = 0.9, .dampening = 0.1, .weight_decay = 0.02, .nesterov = true};
   guarded_pages<slot<T>> p;
   guarded_pages<T> g;
   guarded_pages<slot<T>> m;
   for (std::size_t first = 0; first < every_mode.size(); ++first) {
     SCOPED_TRACE(first);
-    const slot_modes modes = modes_from(first);
+    slot_modes const modes = modes_from(first);
     tensor want = params;
     tensor want_m = momenta;
     oracle_update(want, gradients, want_m, settings, 2, modes, {});
-    for_each_place([&](const place& where) {
-      const auto gradient = g.put(gradients, where);
+    for_each_place([&](place const& where) {
+      auto const gradient = g.put(gradients, where);
       lowp::update(p.put(params, where), gradient,
                    m.put(momenta, {where.size, !where.at_end, where.lead}), settings, 2,
                    modes.library());
@@ -199,23 +199,23 @@ TYPED_TEST(conformance, sgd) {
 
 TYPED_TEST(conformance, adamw_and_its_report) {
   using T = slot<TypeParam>;
-  const tensor params = random_tensor<T>(longest, 10, values::corners);
-  const tensor gradients = random_tensor<float>(longest, 11, values::corners);
-  const tensor firsts = random_tensor<float>(longest, 12, values::training);
-  const tensor seconds = random_tensor<T>(longest, 13, values::corners);
+  tensor const params = random_tensor<T>(longest, 10, values::corners);
+  tensor const gradients = random_tensor<float>(longest, 11, values::corners);
+  tensor const firsts = random_tensor<float>(longest, 12, values::training);
+  tensor const seconds = random_tensor<T>(longest, 13, values::corners);
   guarded_pages<T> p;
   guarded_pages<float> g;
   guarded_pages<float> m;
   guarded_pages<T> v;
   for (std::size_t first = 0; first < every_mode.size(); ++first) {
     SCOPED_TRACE(first);
-    const slot_modes modes = modes_from(first);
+    slot_modes const modes = modes_from(first);
     tensor want = params;
     tensor want_m = firsts;
     tensor want_v = seconds;
     std::vector<oracle::report> counts(1);  // counts[n]: the first n elements
     for (std::size_t i = 0; i < longest; ++i) {
-      const auto one = [&](const tensor& t) { return tensor{t.format, {t.codes[i]}}; };
+      auto const one = [&](tensor const& t) { return tensor{t.format, {t.codes[i]}}; };
       tensor pi = one(params);
       tensor mi = one(firsts);
       tensor vi = one(seconds);
@@ -230,8 +230,8 @@ TYPED_TEST(conformance, adamw_and_its_report) {
       want_m.codes[i] = mi.codes[0];
       want_v.codes[i] = vi.codes[0];
     }
-    for_each_place([&](const place& where) {
-      const auto gradient = g.put(gradients, where);
+    for_each_place([&](place const& where) {
+      auto const gradient = g.put(gradients, where);
       lowp::update_report report;
       lowp::update(p.put(params, where), gradient, m.put(firsts, where),
                    v.put(seconds, {where.size, !where.at_end, where.lead}), lowp::adamw{}, 5,

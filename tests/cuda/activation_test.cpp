@@ -22,19 +22,19 @@ std::uint32_t code_of(T x) {
 
 template <lowp::element In, lowp::element Out>
 void expect_bits_of_host() {
-  for (const std::size_t size : {0U, 1U, 7U, 8U, 65U, 1001U})
-    for (const values kind : {values::corners, values::training})
-      for (const unsigned threads : {1U, 8U}) {
+  for (std::size_t const size : {0U, 1U, 7U, 8U, 65U, 1001U})
+    for (values const kind : {values::corners, values::training})
+      for (unsigned const threads : {1U, 8U}) {
         SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
-        const tensor x = random_tensor<In>(size, size, kind, 3);
-        const tensor y = random_tensor<In>(size, size + 1, kind, 3);
+        tensor const x = random_tensor<In>(size, size, kind, 3);
+        tensor const y = random_tensor<In>(size, size + 1, kind, 3);
         guarded<In> a(x, 1);
         guarded<In> b(y, 0);
         std::vector<Out> want(size);
         std::vector<Out> got(size);
         simulated_grid grid(threads, 3);
-        const lowp::cuda::on_grid<simulated_grid> executor{grid};
-        const auto expect_same = [&] {
+        lowp::cuda::on_grid<simulated_grid> const executor{grid};
+        auto const expect_same = [&] {
           for (std::size_t i = 0; i < size; ++i)
             ASSERT_TRUE(has_bits(got[i], code_of(want[i]), a.span()[i], b.span()[i]));
         };

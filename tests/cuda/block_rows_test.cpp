@@ -31,7 +31,7 @@ TYPED_TEST_SUITE(block_rows, pairs);
 TYPED_TEST(block_rows, a_row_for_each_warp_of_a_block) {
   using In = typename TypeParam::in;
   using Out = typename TypeParam::out;
-  for (const std::size_t columns : {255U, 256U, 257U, 1023U, 1024U}) {
+  for (std::size_t const columns : {255U, 256U, 257U, 1023U, 1024U}) {
     constexpr std::size_t rows = 19;  // two blocks and three warps
     std::mt19937 random(static_cast<unsigned>(columns));
     std::vector<In> in;
@@ -61,7 +61,7 @@ constexpr std::size_t longer_than_kept = kept_bytes / sizeof(float) + 3;
 // Runs 6 rows; `operands` with this many bytes an element are read.
 template <class In, class Out, class Call>
 void expect_same_in_blocks(std::size_t columns, std::size_t most_shared_bytes, std::size_t operands,
-                           std::size_t operand_bytes, const Call& call) {
+                           std::size_t operand_bytes, Call const& call) {
   constexpr std::size_t rows = 6;
   std::mt19937 random(static_cast<unsigned>(columns));
   std::vector<In> in;
@@ -75,7 +75,7 @@ void expect_same_in_blocks(std::size_t columns, std::size_t most_shared_bytes, s
   for (std::size_t i = 0; i < want.size(); ++i)
     ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i / columns, i % columns, columns));
   EXPECT_EQ(grid.team_threads, 256U);
-  const std::size_t needed = (columns + 2047) / 2048 * 2048 * sizeof(float) * operands;
+  std::size_t const needed = (columns + 2047) / 2048 * 2048 * sizeof(float) * operands;
   EXPECT_EQ(grid.bytes_written, rows * columns * sizeof(Out));
   if (needed <= most_shared_bytes) {
     EXPECT_EQ(grid.dynamic_bytes, needed) << columns;
@@ -87,36 +87,36 @@ void expect_same_in_blocks(std::size_t columns, std::size_t most_shared_bytes, s
 }
 
 TYPED_TEST(block_rows, a_row_for_a_block) {
-  const auto check = [](std::size_t columns, std::size_t most_shared_bytes) {
+  auto const check = [](std::size_t columns, std::size_t most_shared_bytes) {
     expect_same_in_blocks<typename TypeParam::in, typename TypeParam::out>(
         columns, most_shared_bytes, 1, sizeof(typename TypeParam::in),
-        [=](const auto& executor, const auto& in, auto& out) {
+        [=](auto const& executor, auto const& in, auto& out) {
           return refusal_of<lowp::detail::softmax_operation>(executor, in, out, columns);
         });
   };
-  for (const std::size_t columns : of_a_block) check(columns, kept_bytes);
+  for (std::size_t const columns : of_a_block) check(columns, kept_bytes);
   check(1025, 0);
   check(8192, 0);
   check(longer_than_kept, kept_bytes);
 }
 
 TEST(block_rows_with, masked) {
-  for (const std::size_t columns : {1030U, 2056U}) {
+  for (std::size_t const columns : {1030U, 2056U}) {
     std::mt19937 random(4);
     std::vector<std::uint8_t> flags(3 * columns);
     for (auto& each : flags) each = static_cast<std::uint8_t>(random() % 3 * 0x7f);
     std::vector<lowp::bfloat16> bias(3 * columns);
     for (auto& each : bias) each = lowp::bfloat16(static_cast<float>(random() % 9) / -4);
-    for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}}) {
+    for (std::size_t const most_shared_bytes : {kept_bytes, std::size_t{0}}) {
       expect_same_in_blocks<lowp::float16, lowp::float16>(
-          columns, most_shared_bytes, 2, 3, [&](const auto& executor, const auto& in, auto& out) {
+          columns, most_shared_bytes, 2, 3, [&](auto const& executor, auto const& in, auto& out) {
             return refusal_of<lowp::detail::scale_mask_softmax_operation>(
-                executor, in, lowp::attention_mask<std::uint8_t>{flags, 3, 2}, out, columns, 0.3F);
+                executor, in, lowp::attention_mask<std::uint8_t>{flags, 3, 2}, out, columns, 0.3f);
           });
       expect_same_in_blocks<lowp::bfloat16, float>(
-          columns, most_shared_bytes, 2, 4, [&](const auto& executor, const auto& in, auto& out) {
+          columns, most_shared_bytes, 2, 4, [&](auto const& executor, auto const& in, auto& out) {
             return refusal_of<lowp::detail::scale_mask_softmax_operation>(executor, in, bias, out,
-                                                                          columns, 0.3F);
+                                                                          columns, 0.3f);
           });
     }
   }
@@ -131,12 +131,12 @@ TEST(block_rows_with, causal) {
   for (float& each : in) each = static_cast<float>(random() % 1000) / 100;
   std::vector<float> want(in.size());
   std::vector<float> got(in.size());
-  for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}}) {
+  for (std::size_t const most_shared_bytes : {kept_bytes, std::size_t{0}}) {
     simulated_grid grid(256, 4);
     grid.most_shared_bytes = most_shared_bytes;
-    const auto executor = lowp::cuda::on_grid<simulated_grid>{grid};
-    const auto run = [&](const auto& on, auto& out) {
-      lowp::detail::causal_rows rows{{{0.5F}}, columns};
+    auto const executor = lowp::cuda::on_grid<simulated_grid>{grid};
+    auto const run = [&](auto const& on, auto& out) {
+      lowp::detail::causal_rows rows{{{0.5f}}, columns};
       on.rows(lowp::simd::row_call<lowp::detail::causal_rows, to_rows, std::tuple<in_rows>>{
           rows, 0, 6, columns, {{out.data()}, columns}, {in_rows{{in.data()}, columns}}});
     };
@@ -145,7 +145,7 @@ TEST(block_rows_with, causal) {
     for (std::size_t i = 0; i < want.size(); ++i)
       ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i));
     EXPECT_EQ(grid.team_threads, 256U);
-    const std::uint64_t seen = 1 + 2 + 3 + 4 + 5 + 6;
+    std::uint64_t const seen = 1 + 2 + 3 + 4 + 5 + 6;
     if (most_shared_bytes != 0) {
       EXPECT_EQ(grid.bytes_read, seen * sizeof(float));
     }
@@ -153,9 +153,9 @@ TEST(block_rows_with, causal) {
 }
 
 TEST(block_rows_with, log_softmax) {
-  for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}})
+  for (std::size_t const most_shared_bytes : {kept_bytes, std::size_t{0}})
     expect_same_in_blocks<lowp::bfloat16, float>(
-        1500, most_shared_bytes, 1, 2, [](const auto& executor, const auto& in, auto& out) {
+        1500, most_shared_bytes, 1, 2, [](auto const& executor, auto const& in, auto& out) {
           return refusal_of<lowp::detail::log_softmax_operation>(executor, in, out, 1500);
         });
 }
@@ -168,19 +168,19 @@ struct shares {
     F total;
   };
   template <class State, class F>
-  LOWP_HOST_DEVICE F value(lowp::fold::number<0>, const State&, const F& x) const {
+  LOWP_HOST_DEVICE F value(lowp::fold::number<0>, State const&, F const& x) const {
     return lowp::lanes::add(x, x);
   }
   template <class F>
-  LOWP_HOST_DEVICE F term(lowp::fold::number<0>, const F& value) const {
+  LOWP_HOST_DEVICE F term(lowp::fold::number<0>, F const& value) const {
     return value;
   }
   template <class F>
-  LOWP_HOST_DEVICE void take_total(lowp::fold::number<0>, state<F>& s, const F& sum) const {
+  LOWP_HOST_DEVICE void take_total(lowp::fold::number<0>, state<F>& s, F const& sum) const {
     s.total = sum;
   }
   template <class F>
-  LOWP_HOST_DEVICE F result(const state<F>& s, const F& value) const {
+  LOWP_HOST_DEVICE F result(state<F> const& s, F const& value) const {
     return lowp::lanes::sub(value, s.total);
   }
 };
@@ -191,16 +191,16 @@ struct distances : shares {
 
 template <class Operation>
 void expect_same_of_one_fold() {
-  for (const std::size_t columns : {300U, 1900U}) {
+  for (std::size_t const columns : {300U, 1900U}) {
     std::mt19937 random(static_cast<unsigned>(columns));
     std::vector<float> in;
     for (std::size_t r = 0; r < 3; ++r) hard::append_row(in, columns, 4, random);
     std::vector<float> want(in.size());
     std::vector<float> got(in.size());
-    for (const std::size_t most_shared_bytes : {kept_bytes, std::size_t{0}}) {
+    for (std::size_t const most_shared_bytes : {kept_bytes, std::size_t{0}}) {
       simulated_grid grid(256);
       grid.most_shared_bytes = most_shared_bytes;
-      const auto run = [&](const auto& executor, auto& out) {
+      auto const run = [&](auto const& executor, auto& out) {
         lowp::detail::run_rows(executor, "shares", Operation{},
                                lowp::detail::read_rows("in", in, columns),
                                lowp::detail::write_rows("out", out, columns));
@@ -219,7 +219,7 @@ TEST(block_rows_of_one_fold, that_is_a_maximum) { expect_same_of_one_fold<distan
 
 TEST(block_rows_special, rows_too_long_to_count_are_refused) {
   simulated_grid grid(256);
-  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
   constexpr std::size_t columns = std::size_t{1} << 31;
   executor.rows(lowp::simd::row_call<lowp::detail::softmax_rows<lowp::detail::plain_score>, to_rows,
                                      std::tuple<in_rows>>{

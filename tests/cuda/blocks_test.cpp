@@ -17,18 +17,18 @@ using namespace lowp_test;
 using lowp::float8_e8m0fnu;
 
 template <int Block, class T, lowp::element From, class R>
-void expect_oracle(unsigned threads, bool floor, const R& rounding, const slot_mode& mode) {
-  for (const std::size_t size : {0U, 1U, 31U, 33U, 300U, 1027U}) {
+void expect_oracle(unsigned threads, bool floor, R const& rounding, slot_mode const& mode) {
+  for (std::size_t const size : {0U, 1U, 31U, 33U, 300U, 1027U}) {
     SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
-    const auto want = expected_blocks<T, From>(size, Block, floor, mode);
+    auto const want = expected_blocks<T, From>(size, Block, floor, mode);
     guarded<From> in(want.in, 1);
     guarded<T> codes(want.codes, 1);
     guarded<float8_e8m0fnu> scales(want.scales, 1);
     for (T& x : codes.span()) x = of_code<T>(1);
     for (float8_e8m0fnu& x : scales.span()) x = of_code<float8_e8m0fnu>(77);
     simulated_grid grid(threads, 3);
-    const lowp::cuda::on_grid<simulated_grid> executor{grid};
-    const auto blocks = lowp::blocks_of<Block>(codes.span(), scales.span());
+    lowp::cuda::on_grid<simulated_grid> const executor{grid};
+    auto const blocks = lowp::blocks_of<Block>(codes.span(), scales.span());
     ASSERT_EQ(refusal_of<lowp::detail::block_cast_operation>(
                   executor, in.span(), blocks, rounding,
                   floor ? lowp::scale_rule::floor : lowp::scale_rule::rceil),
@@ -42,9 +42,9 @@ void expect_oracle(unsigned threads, bool floor, const R& rounding, const slot_m
 }
 
 TEST(cuda_blocks, of_32) {
-  const slot_mode mode{oracle::mode::stochastic, 1, 2, 3};
-  for (const bool floor : {false, true})
-    for (const unsigned threads : {4U, 16U})
+  slot_mode const mode{oracle::mode::stochastic, 1, 2, 3};
+  for (bool const floor : {false, true})
+    for (unsigned const threads : {4U, 16U})
       expect_oracle<32, lowp::float8_e4m3fn, float>(threads, floor, lowp::stochastic{1, 2, 3},
                                                     mode);
 }
@@ -57,8 +57,8 @@ TEST(cuda_blocks, refuse_scales_out_of_reach) {
   std::vector<float8_e8m0fnu> scales(2);
   simulated_grid grid(8, 3);
   grid.out_of_reach = scales.data();
-  const auto blocks = lowp::blocks_of<32>(codes, scales);
-  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  auto const blocks = lowp::blocks_of<32>(codes, scales);
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
   EXPECT_EQ(refusal_of<lowp::detail::block_cast_operation>(executor, x, blocks),
             "block_cast: scales is far away");
   EXPECT_EQ(refusal_of<lowp::detail::block_cast_operation>(executor, blocks, x),

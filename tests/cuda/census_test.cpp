@@ -16,10 +16,10 @@ using namespace lowp_test;
 constexpr std::array<std::size_t, 5> sizes{0, 1, 9, 255, 1001};
 
 template <lowp::element From, lowp::element To>
-void expect_oracle(const tensor& in, unsigned threads) {
+void expect_oracle(tensor const& in, unsigned threads) {
   guarded<From> x(in, 1);
   simulated_grid grid(threads, 3);
-  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
   lowp::census_report<To> report;
   ASSERT_EQ(refusal_of<lowp::detail::census_operation>(executor, x.span(), report), "");
   ASSERT_TRUE(x.holds(in, "in"));
@@ -32,9 +32,9 @@ void expect_oracle(const tensor& in, unsigned threads) {
 }
 template <lowp::element From, lowp::element To>
 void expect_oracle() {
-  for (const std::size_t size : sizes)
-    for (const values kind : {values::corners, values::training})
-      for (const unsigned threads : {32U, 64U}) {
+  for (std::size_t const size : sizes)
+    for (values const kind : {values::corners, values::training})
+      for (unsigned const threads : {32U, 64U}) {
         SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
         expect_oracle<From, To>(random_tensor<From>(size, size, kind, 0.02), threads);
       }
@@ -53,9 +53,9 @@ TEST(cuda_census, of_bfloat16) { expect_oracle<lowp::bfloat16, lowp::float16>();
 TEST(cuda_census, of_float8_e5m2) { expect_oracle<lowp::float8_e5m2, lowp::float4_e2m1fn>(); }
 
 TEST(cuda_census, refuses_what_lowp_refuses) {
-  std::vector<float> x(3, 1.0F);
+  std::vector<float> x(3, 1.0f);
   simulated_grid grid(32);
-  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
   grid.out_of_reach = x.data();
   lowp::census_report<lowp::float16> report;
   EXPECT_EQ(refusal_of<lowp::detail::census_operation>(executor, x, report),

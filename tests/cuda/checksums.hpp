@@ -25,8 +25,8 @@ namespace lowp_test {
 // CRC-32 of ISO 3309: polynomial 0x04c11db7, reflected, inverted before and after.
 class crc32 {
  public:
-  void add(const void* data, std::size_t bytes) {
-    const auto* p = static_cast<const unsigned char*>(data);
+  void add(void const* data, std::size_t bytes) {
+    auto const* p = static_cast<unsigned char const*>(data);
     for (std::size_t i = 0; i < bytes; ++i) {
       state_ ^= p[i];
       for (int bit = 0; bit < 8; ++bit) state_ = state_ >> 1 ^ ((state_ & 1U) * 0xedb88320U);
@@ -38,7 +38,7 @@ class crc32 {
   std::uint32_t state_ = 0xffffffffU;
 };
 template <class... T>
-std::uint32_t crc_of(const std::vector<T>&... parts) {
+std::uint32_t crc_of(std::vector<T> const&... parts) {
   crc32 crc;
   (crc.add(parts.data(), parts.size() * sizeof(T)), ...);
   return crc.value();
@@ -67,26 +67,26 @@ std::vector<T> fixed_inputs(std::uint32_t seed) {
 template <lowp::narrow T, class Backend>
 std::map<std::string, std::uint32_t> checksums_of(Backend& backend) {
   std::map<std::string, std::uint32_t> found;
-  const auto note = [&](const char* operation, const char* rounding, std::uint32_t crc) {
+  auto const note = [&](char const* operation, char const* rounding, std::uint32_t crc) {
     found[std::string(operation) + ' ' + facts<T>.name + ' ' + rounding] = crc;
   };
-  const std::vector<float> x = fixed_inputs<float>(1);
-  const std::vector<T> t = fixed_inputs<T>(2);
-  const auto run = [&](const auto& rounding, const char* name) {
+  std::vector<float> const x = fixed_inputs<float>(1);
+  std::vector<T> const t = fixed_inputs<T>(2);
+  auto const run = [&](auto const& rounding, char const* name) {
     std::vector<T> to(x.size());
     backend.cast(x, to, rounding, lowp::default_overflow<T>);
     note("cast", name, crc_of(to));
 
     std::vector<T> p = t;
-    backend.fused_add(p, -0.37F, x, rounding);
+    backend.fused_add(p, -0.37f, x, rounding);
     note("fused_add", name, crc_of(p));
 
     if constexpr (std::numeric_limits<T>::is_signed) {
-      const lowp::per_slot kernel_operands{
+      lowp::per_slot const kernel_operands{
           .param = rounding, .first = rounding, .second = rounding};
       std::vector<T> q = t;
       std::vector<T> momentum = fixed_inputs<T>(3);
-      const lowp::sgd sgd{
+      lowp::sgd const sgd{
           .lr = 0.3, .momentum = 0.9, .dampening = 0.1, .weight_decay = 0.02, .nesterov = true};
       backend.update(q, fixed_inputs<T>(4), momentum, sgd, 2, kernel_operands);
       note("sgd", name, crc_of(q, momentum));
@@ -94,14 +94,14 @@ std::map<std::string, std::uint32_t> checksums_of(Backend& backend) {
       std::vector<T> r = t;
       std::vector<float> m = fixed_inputs<float>(5);
       std::vector<T> v = fixed_inputs<T>(6);
-      const lowp::update_report report =
+      lowp::update_report const report =
           backend.update(r, fixed_inputs<float>(7), m, v, lowp::adamw{}, 5, kernel_operands);
-      const std::vector<std::uint64_t> counts{report.count, report.stalled, report.overflowed,
+      std::vector<std::uint64_t> const counts{report.count, report.stalled, report.overflowed,
                                               report.nonfinite};
       note("adamw", name, crc_of(r, m, v, counts));
     }
   };
-  for_each_mode([&](const auto& mode) { run(mode.rounding, mode.name); });
+  for_each_mode([&](auto const& mode) { run(mode.rounding, mode.name); });
   run(lowp::stochastic{.seed = 21, .stream = 22, .offset = 23}, "stochastic");
 
   std::vector<float> wide(t.size());
@@ -127,10 +127,10 @@ inline std::map<std::string, std::uint32_t> known_checksums() {
 }
 
 // Each is the known one; one that is not there is printed as its line would be.
-inline void expect_known(const std::map<std::string, std::uint32_t>& found) {
-  const std::map<std::string, std::uint32_t> known = known_checksums();
-  for (const auto& [name, crc] : found) {
-    const auto at = known.find(name);
+inline void expect_known(std::map<std::string, std::uint32_t> const& found) {
+  std::map<std::string, std::uint32_t> const known = known_checksums();
+  for (auto const& [name, crc] : found) {
+    auto const at = known.find(name);
     if (at == known.end() || at->second != crc) {
       std::array<char, 16> text{};
       std::snprintf(text.data(), text.size(), "%08x", crc);

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-void cast(cudaStream_t stream, const float* in, lowp::bfloat16* out, std::size_t size);
-void cast(cudaStream_t stream, const float* in, lowp::bfloat16* out, std::size_t size) {
+void cast(cudaStream_t stream, float const* in, lowp::bfloat16* out, std::size_t size);
+void cast(cudaStream_t stream, float const* in, lowp::bfloat16* out, std::size_t size) {
   lowp::cuda::cast(stream, lowp::cuda::view(in, size), lowp::cuda::view(out, size),
                    lowp::stochastic{1});
 }

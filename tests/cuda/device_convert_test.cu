@@ -34,34 +34,34 @@ using device_convert = on_a_gpu;
 // `run(target)` writes what it makes into a range, here of the processor's memory, there of the
 // GPU's.
 template <class Out, class Here, class There>
-void expect_same_bits(std::size_t size, const Here& here, const There& there) {
-  std::vector<Out> want(size, Out(1.0F));
-  const device_range<Out> got(want);
+void expect_same_bits(std::size_t size, Here const& here, There const& there) {
+  std::vector<Out> want(size, Out(1.0f));
+  device_range<Out> const got(want);
   here(want);
   there(got);
   EXPECT_TRUE(same_bits(got.read(), want));
 }
 
 template <class To, class From, class R>
-void expect_same_cast(const std::vector<From>& x, const R& rounding) {
-  const device_range<From> in(x, x.size() % 3);
-  for (const lowp::overflow policy : {lowp::overflow::infinity, lowp::overflow::saturate})
+void expect_same_cast(std::vector<From> const& x, R const& rounding) {
+  device_range<From> const in(x, x.size() % 3);
+  for (lowp::overflow const policy : {lowp::overflow::infinity, lowp::overflow::saturate})
     expect_same_bits<To>(
         x.size(), [&](auto& out) { lowp::cast(x, out, rounding, policy); },
-        [&](const auto& out) { lowp::cuda::cast(nullptr, in, out, rounding, policy); });
+        [&](auto const& out) { lowp::cuda::cast(nullptr, in, out, rounding, policy); });
 }
 template <class To, class From>
 void expect_same_casts() {
-  const std::vector<From> x = numbers_between<To, From>(std::same_as<To, float> ? 1'000'003 : 7);
-  const lowp::stochastic random{.seed = 5, .stream = 6, .offset = 3};
+  std::vector<From> const x = numbers_between<To, From>(std::same_as<To, float> ? 1'000'003 : 7);
+  lowp::stochastic const random{.seed = 5, .stream = 6, .offset = 3};
   expect_same_cast<To>(x, lowp::nearest_even{});
   expect_same_cast<To>(x, lowp::upward{});
   expect_same_cast<To>(x, random);
-  const device_range<From> in(x);
-  const device_object<lowp::stochastic> stored(random);
+  device_range<From> const in(x);
+  device_object<lowp::stochastic> const stored(random);
   expect_same_bits<To>(
       x.size(), [&](auto& out) { lowp::cast(x, out, random); },
-      [&](const auto& out) { lowp::cuda::cast(nullptr, in, out, stored.data()); });
+      [&](auto const& out) { lowp::cuda::cast(nullptr, in, out, stored.data()); });
 }
 
 #if PART == 0
@@ -70,7 +70,7 @@ void expect_same_casts() {
 std::vector<float> floats_in_every_lane() {
   std::vector<float> x;
   for (std::uint32_t high = 0; high < 0x10000; high += high % 128 < 120 ? 5 : 1)
-    for (const std::uint32_t low :
+    for (std::uint32_t const low :
          {0U, 1U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU, high * 40503U % 0x10000U})
       x.push_back(float_of(high << 16 | low));
   return x;
@@ -91,34 +91,34 @@ TEST_F(device_convert, float8_e5m2) { expect_same_codes<lowp::float8_e5m2>(); }
 
 // Random bits are those of an element's index, in a tensor whose first elements lie elsewhere.
 TEST_F(device_convert, at_offsets_and_streams_beyond_32_bits) {
-  const std::vector<float> x = floats_in_every_lane();
-  for (const std::uint64_t offset :
+  std::vector<float> const x = floats_in_every_lane();
+  for (std::uint64_t const offset :
        {std::uint64_t{1} << 32, (std::uint64_t{5} << 40) + 3, ~std::uint64_t{0} - 1000})
     expect_same_cast<lowp::float8_e4m3fn>(
         x, lowp::stochastic{.seed = ~std::uint64_t{7}, .stream = offset + 1, .offset = offset});
-  for (const std::uint64_t offset : {std::uint64_t{0}, (std::uint64_t{5} << 40) + 3})
+  for (std::uint64_t const offset : {std::uint64_t{0}, (std::uint64_t{5} << 40) + 3})
     expect_same_cast<lowp::float8_e4m3fn>(
         x, lowp::stochastic_fast{.seed = ~std::uint64_t{7}, .stream = 9, .offset = offset});
 }
 
 // A format of a user's own, and an element function.
 TEST_F(device_convert, of_a_user) {
-  const std::vector<float> x = floats_in_every_lane();
+  std::vector<float> const x = floats_in_every_lane();
   std::vector<lowp::bfloat16> y(x.size());
   for (std::size_t i = 0; i < y.size(); ++i)
     y[i] = of_code<lowp::bfloat16>(static_cast<std::uint32_t>(i % 0x10000));
-  const lowp::stochastic rounding{.seed = 3, .offset = 1};
-  const device_range<float> a(x);
-  const device_range<lowp::bfloat16> b(y);
+  lowp::stochastic const rounding{.seed = 3, .offset = 1};
+  device_range<float> const a(x);
+  device_range<lowp::bfloat16> const b(y);
   expect_same_bits<user_e5m4>(
       x.size(), [&](auto& out) { lowp::transform(difference{}, rounding, out, x, y); },
-      [&](const auto& out) { lowp::cuda::transform(nullptr, difference{}, rounding, out, a, b); });
+      [&](auto const& out) { lowp::cuda::transform(nullptr, difference{}, rounding, out, a, b); });
 }
 
 // Values of CUDA's own types, in a kernel of a user's own.
 template <class Native>
-__global__ void doubled(const Native* x, Native* y) {
-  const auto value = lowp::cuda::from_native(x[threadIdx.x]);
+__global__ void doubled(Native const* x, Native* y) {
+  auto const value = lowp::cuda::from_native(x[threadIdx.x]);
   y[threadIdx.x] = lowp::cuda::to_native(value + value);
 }
 template <class T>
@@ -127,10 +127,10 @@ void expect_doubled() {
   for (std::uint32_t i = 0; i < 256; ++i)
     want.push_back(of_code<T>(static_cast<std::uint32_t>(i * (code_count<T> / 256) + i / 2) %
                               static_cast<std::uint32_t>(code_count<T>)));
-  const device_range<T> x(want);
-  const device_range<T> y(want);
+  device_range<T> const x(want);
+  device_range<T> const y(want);
   using native = lowp::cuda::native_type<T>;
-  doubled<<<1, 256>>>(reinterpret_cast<const native*>(x.data()),
+  doubled<<<1, 256>>>(reinterpret_cast<native const*>(x.data()),
                       reinterpret_cast<native*>(y.data()));
   for (T& each : want) each = each + each;
   EXPECT_TRUE(same_bits(y.read(), want));

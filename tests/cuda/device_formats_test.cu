@@ -34,39 +34,39 @@ struct on_the_gpu {
   std::size_t lead = 0;
 
   template <class In, class Out, class... Rest>
-  void cast(const std::vector<In>& in, std::vector<Out>& out, const Rest&... rest) const {
-    const device_range<In> from(in, lead);
-    const device_range<Out> to(out, lead);
+  void cast(std::vector<In> const& in, std::vector<Out>& out, Rest const&... rest) const {
+    device_range<In> const from(in, lead);
+    device_range<Out> const to(out, lead);
     lowp::cuda::cast(nullptr, from, to, rest...);
     out = to.read();
   }
   template <class P, class U, class... Rest>
-  void fused_add(std::vector<P>& p, float alpha, const std::vector<U>& u,
-                 const Rest&... rest) const {
-    const device_range<P> to(p, lead);
-    const device_range<U> from(u, lead);
+  void fused_add(std::vector<P>& p, float alpha, std::vector<U> const& u,
+                 Rest const&... rest) const {
+    device_range<P> const to(p, lead);
+    device_range<U> const from(u, lead);
     lowp::cuda::fused_add(nullptr, to, alpha, from, rest...);
     p = to.read();
   }
   template <class P, class G, class M, class R>
-  void update(std::vector<P>& p, const std::vector<G>& g, std::vector<M>& momentum,
-              const lowp::sgd& optimizer, std::uint64_t step, const R& rounding) const {
-    const device_range<P> to(p, lead);
-    const device_range<G> gradient(g, lead);
-    const device_range<M> buffer(momentum, lead);
+  void update(std::vector<P>& p, std::vector<G> const& g, std::vector<M>& momentum,
+              lowp::sgd const& optimizer, std::uint64_t step, R const& rounding) const {
+    device_range<P> const to(p, lead);
+    device_range<G> const gradient(g, lead);
+    device_range<M> const buffer(momentum, lead);
     lowp::cuda::update(nullptr, to, gradient, buffer, optimizer, step, rounding);
     p = to.read();
     momentum = buffer.read();
   }
   template <class P, class G, class M, class V, class R>
-  lowp::update_report update(std::vector<P>& p, const std::vector<G>& g, std::vector<M>& m,
-                             std::vector<V>& v, const lowp::adamw& optimizer, std::uint64_t step,
-                             const R& rounding) const {
-    const device_range<P> to(p, lead);
-    const device_range<G> gradient(g, lead);
-    const device_range<M> first(m, lead);
-    const device_range<V> second(v, lead);
-    const device_object<lowp::update_report> report;
+  lowp::update_report update(std::vector<P>& p, std::vector<G> const& g, std::vector<M>& m,
+                             std::vector<V>& v, lowp::adamw const& optimizer, std::uint64_t step,
+                             R const& rounding) const {
+    device_range<P> const to(p, lead);
+    device_range<G> const gradient(g, lead);
+    device_range<M> const first(m, lead);
+    device_range<V> const second(v, lead);
+    device_object<lowp::update_report> const report;
     lowp::cuda::update(nullptr, to, gradient, first, second, optimizer, step, rounding,
                        report.data());
     p = to.read();
@@ -78,8 +78,8 @@ struct on_the_gpu {
 
 TYPED_TEST(device, has_the_checksums_of_the_processor) {
   on_the_gpu backend;
-  const auto found = checksums_of<TypeParam>(backend);
-  for (const auto& [name, crc] : found)
+  auto const found = checksums_of<TypeParam>(backend);
+  for (auto const& [name, crc] : found)
     std::cout << name << ' ' << std::hex << crc << std::dec << '\n';
   expect_known(found);
 }
@@ -89,10 +89,10 @@ TYPED_TEST(device, casts_in_every_lane) {
   using T = TypeParam;
   std::vector<float> x;
   for (std::uint32_t high = 0; high < 0x10000; ++high)
-    for (const std::uint32_t low :
+    for (std::uint32_t const low :
          {0U, 1U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU, high * 40503U % 0x10000U})
       x.push_back(float_of(high << 16 | low));  // seven, so that each comes to every lane
-  for (const lowp::overflow policy : {lowp::overflow::infinity, lowp::overflow::saturate}) {
+  for (lowp::overflow const policy : {lowp::overflow::infinity, lowp::overflow::saturate}) {
     std::vector<T> want(x.size());
     std::vector<T> got(x.size());
     lowp::cast(x, want, lowp::nearest_even{}, policy);
@@ -113,17 +113,17 @@ TYPED_TEST(device, casts_in_every_lane) {
 // Lengths around a group and a tile, at alignments that ask for each width of access.
 TYPED_TEST(device, tails_and_misaligned_ranges) {
   using T = TypeParam;
-  const lowp::stochastic rounding{.seed = 1, .stream = 2, .offset = 5};
-  const auto all = fixed_inputs<float>(1);
+  lowp::stochastic const rounding{.seed = 1, .stream = 2, .offset = 5};
+  auto const all = fixed_inputs<float>(1);
   std::vector<float> many;
   while (many.size() < 10000) many.insert(many.end(), all.begin(), all.end());
-  for (const std::size_t size : {1U, 7U, 8U, 9U, 2047U, 2048U, 2049U, 4095U, 8191U, 8193U}) {
-    for (const std::size_t lead : {0U, 1U, 2U, 4U, 8U}) {
-      const std::vector<float> x(many.begin(), many.begin() + static_cast<std::ptrdiff_t>(size));
+  for (std::size_t const size : {1U, 7U, 8U, 9U, 2047U, 2048U, 2049U, 4095U, 8191U, 8193U}) {
+    for (std::size_t const lead : {0U, 1U, 2U, 4U, 8U}) {
+      std::vector<float> const x(many.begin(), many.begin() + static_cast<std::ptrdiff_t>(size));
       std::vector<T> want(size, of_code<T>(1));
       std::vector<T> got = want;
-      lowp::fused_add(want, 0.5F, x, rounding);
-      on_the_gpu{lead}.fused_add(got, 0.5F, x, rounding);
+      lowp::fused_add(want, 0.5f, x, rounding);
+      on_the_gpu{lead}.fused_add(got, 0.5f, x, rounding);
       ASSERT_TRUE(same_bits(got, want)) << size << " elements, lead " << lead;
     }
   }
@@ -132,17 +132,17 @@ TYPED_TEST(device, tails_and_misaligned_ranges) {
 TYPED_TEST(device, scaled_cast_and_amax) {
   using T = TypeParam;
   std::vector<lowp::bfloat16> x = fixed_inputs<lowp::bfloat16>(1);
-  for (const bool has_nan : {true, false}) {
+  for (bool const has_nan : {true, false}) {
     if (!has_nan)
       for (lowp::bfloat16& each : x)
-        if (isnan(each)) each = lowp::bfloat16(-2.0F);
+        if (isnan(each)) each = lowp::bfloat16(-2.0f);
     std::vector<T> want(x.size());
     lowp::amax largest;
-    lowp::scaled_cast(x, want, 1.7F, largest);
-    const device_range<lowp::bfloat16> from(x, 1);
-    const device_range<T> to(want, 1);
-    const device_object<lowp::amax> seen;
-    lowp::cuda::scaled_cast(nullptr, from, to, 1.7F, seen.data());
+    lowp::scaled_cast(x, want, 1.7f, largest);
+    device_range<lowp::bfloat16> const from(x, 1);
+    device_range<T> const to(want, 1);
+    device_object<lowp::amax> const seen;
+    lowp::cuda::scaled_cast(nullptr, from, to, 1.7f, seen.data());
     EXPECT_TRUE(same_bits(to.read(), want));
     EXPECT_EQ(seen.get().bits, largest.bits);
   }
@@ -172,7 +172,7 @@ TEST_F(gpu, indices_beyond_31_bits) {
     x[i] = of_code<lowp::float8_e5m2>(static_cast<std::uint32_t>(i * 40503 >> 7 & 0xff));
   std::vector<lowp::float8_e4m3fn> want(size);
   std::vector<lowp::float8_e4m3fn> got(size);
-  const lowp::stochastic rounding{.seed = 3};
+  lowp::stochastic const rounding{.seed = 3};
   lowp::cast(x, want, rounding);
   on_the_gpu{}.cast(x, got, rounding);
   EXPECT_TRUE(same_bits(got, want));
@@ -180,13 +180,13 @@ TEST_F(gpu, indices_beyond_31_bits) {
 
 TEST_F(gpu, reports_on_more_tiles_than_blocks) {
   trained want(10'000'001);
-  const trained_on_device got(want);
+  trained_on_device const got(want);
   lowp::update_report expected;
   want.step(1, lowp::stochastic{4}, expected);
   std::array<lowp::update_report, 2> seen;
   for (lowp::update_report& report : seen) {
-    const trained_on_device again(trained(10'000'001));
-    const device_object<lowp::update_report> on_device;
+    trained_on_device const again(trained(10'000'001));
+    device_object<lowp::update_report> const on_device;
     lowp::cuda::update(nullptr, again.p, again.g, again.m, again.v, lowp::adamw{}, 1,
                        lowp::stochastic{4}, on_device.data());
     EXPECT_TRUE(again.equals(want));

@@ -31,7 +31,7 @@ std::vector<T> numbers(std::size_t size) {
   std::mt19937 random(static_cast<unsigned>(size));
   std::vector<float> x(size);
   for (float& each : x)
-    each = std::ldexp(static_cast<float>(random() % 2000) - 999.0F,
+    each = std::ldexp(static_cast<float>(random() % 2000) - 999.0f,
                       static_cast<int>(random() % 40) - 30);
   if (size > 1000) {
     x[500] = INFINITY;
@@ -42,36 +42,36 @@ std::vector<T> numbers(std::size_t size) {
   return y;
 }
 
-void expect_same(const lowp::gradient_report& got, const lowp::gradient_report& want) {
+void expect_same(lowp::gradient_report const& got, lowp::gradient_report const& want) {
   EXPECT_EQ(got.count, want.count);
   EXPECT_EQ(got.nonfinite, want.nonfinite);
   EXPECT_EQ(got.largest.bits, want.largest.bits);
   EXPECT_NEAR(got.squares.value(), want.squares.value(), 0x1p-47 * want.squares.value());
 }
 
-void expect_same(const lowp::abs_range& got, const lowp::abs_range& want) {
+void expect_same(lowp::abs_range const& got, lowp::abs_range const& want) {
   EXPECT_EQ(std::memcmp(&got, &want, sizeof want), 0);
 }
 
 template <class T>
 void expect_same_gradients() {
-  for (const std::size_t size : sizes) {
+  for (std::size_t const size : sizes) {
     std::vector<T> g = numbers<T>(size);
-    const device_range<T> there(g, size % 3);
-    const device_object<lowp::gradient_report> measured;
-    const device_object<lowp::gradient_report> unscaled;
-    const device_object<float> inverse(1.0F / 3);
+    device_range<T> const there(g, size % 3);
+    device_object<lowp::gradient_report> const measured;
+    device_object<lowp::gradient_report> const unscaled;
+    device_object<float> const inverse(1.0f / 3);
     lowp::cuda::measure(nullptr, there, measured.data());
     expect_same(measured.get(), lowp::measure(g));
-    const device_object<lowp::abs_range_report<lowp::float8_e4m3fn>> range;
+    device_object<lowp::abs_range_report<lowp::float8_e4m3fn>> const range;
     lowp::cuda::abs_range_of(nullptr, there, range.data());
     expect_same(range.get(), lowp::abs_range_of<lowp::float8_e4m3fn>(g));
     lowp::gradient_report want;
-    lowp::unscale(g, 1.0F / 3, want, random_bits);
-    lowp::unscale(g, 0x1p-3F, want, random_bits);
-    lowp::cuda::unscale(nullptr, there, static_cast<const float*>(inverse.data()), unscaled.data(),
+    lowp::unscale(g, 1.0f / 3, want, random_bits);
+    lowp::unscale(g, 0x1p-3f, want, random_bits);
+    lowp::cuda::unscale(nullptr, there, static_cast<float const*>(inverse.data()), unscaled.data(),
                         random_bits);
-    lowp::cuda::unscale(nullptr, there, 0x1p-3F, unscaled.data(), random_bits);
+    lowp::cuda::unscale(nullptr, there, 0x1p-3f, unscaled.data(), random_bits);
     EXPECT_TRUE(same_bits(there.read(), g));
     expect_same(unscaled.get(), want);
   }
@@ -83,16 +83,16 @@ TEST_F(device_gradients, of_float16) { expect_same_gradients<lowp::float16>(); }
 
 template <int Block, class T>
 void expect_same_blocks(lowp::scale_rule rule) {
-  for (const std::size_t size : sizes) {
-    const std::vector<float> x = numbers<float>(size);
-    std::vector<T> codes(size, T(1.0F));
+  for (std::size_t const size : sizes) {
+    std::vector<float> const x = numbers<float>(size);
+    std::vector<T> codes(size, T(1.0f));
     std::vector<lowp::float8_e8m0fnu> scales((size + Block - 1) / Block, lowp::float8_e8m0fnu(1));
     std::vector<float> back(size);
-    const device_range<float> in(x, size % 3);
-    const device_range<T> to(codes);
-    const device_range<lowp::float8_e8m0fnu> to_scales(scales);
-    const device_range<float> out(back);
-    const auto blocks = lowp::blocks_of<Block>(std::span(to.data(), size),
+    device_range<float> const in(x, size % 3);
+    device_range<T> const to(codes);
+    device_range<lowp::float8_e8m0fnu> const to_scales(scales);
+    device_range<float> const out(back);
+    auto const blocks = lowp::blocks_of<Block>(std::span(to.data(), size),
                                                std::span(to_scales.data(), scales.size()));
     lowp::block_cast(x, lowp::blocks_of<Block>(codes, scales), random_bits, rule);
     lowp::block_cast(lowp::blocks_of<Block>(codes, scales), back);

@@ -29,7 +29,7 @@ class on_a_gpu : public testing::Test {
 };
 
 template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
   return a.size() == b.size() &&
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
@@ -38,15 +38,15 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 template <class T>
 class device_range {
  public:
-  explicit device_range(const std::vector<T>& from, std::size_t lead = 0)
+  explicit device_range(std::vector<T> const& from, std::size_t lead = 0)
       : lead_(lead), size_(from.size()), bytes_((lead + from.size()) * sizeof(T) + 2 * margin) {
     must(cudaMalloc(&memory_, bytes_));
     must(cudaMemset(memory_, canary, bytes_));
     if (size_ != 0)
       must(cudaMemcpy(data(), from.data(), size_ * sizeof(T), cudaMemcpyHostToDevice));
   }
-  device_range(const device_range&) = delete;
-  device_range& operator=(const device_range&) = delete;
+  device_range(device_range const&) = delete;
+  device_range& operator=(device_range const&) = delete;
   ~device_range() { cudaFree(memory_); }
 
   [[nodiscard]] T* data() const {
@@ -59,7 +59,7 @@ class device_range {
     must(cudaDeviceSynchronize());
     std::vector<unsigned char> all(bytes_);
     must(cudaMemcpy(all.data(), memory_, bytes_, cudaMemcpyDeviceToHost));
-    const std::size_t begin = margin + lead_ * sizeof(T);
+    std::size_t const begin = margin + lead_ * sizeof(T);
     for (std::size_t i = 0; i < bytes_; ++i)
       if ((i < begin || i >= begin + size_ * sizeof(T)) && all[i] != canary) {
         ADD_FAILURE() << "something was written beside a range of " << size_;
@@ -82,15 +82,15 @@ class device_range {
 template <class T>
 class device_object {
  public:
-  explicit device_object(const T& x = {}) {
+  explicit device_object(T const& x = {}) {
     must(cudaMalloc(&memory_, sizeof(T)));
     set(x);
   }
-  device_object(const device_object&) = delete;
-  device_object& operator=(const device_object&) = delete;
+  device_object(device_object const&) = delete;
+  device_object& operator=(device_object const&) = delete;
   ~device_object() { cudaFree(memory_); }
 
-  void set(const T& x) const { must(cudaMemcpy(memory_, &x, sizeof x, cudaMemcpyHostToDevice)); }
+  void set(T const& x) const { must(cudaMemcpy(memory_, &x, sizeof x, cudaMemcpyHostToDevice)); }
   [[nodiscard]] T get() const {
     must(cudaDeviceSynchronize());
     T x;

@@ -33,7 +33,7 @@ std::vector<T> scores(std::size_t columns) {
   std::mt19937 random(static_cast<unsigned>(columns));
   std::vector<float> x(rows * columns);
   for (float& each : x)
-    each = std::ldexp(static_cast<float>(random() % 2000) - 999.0F,
+    each = std::ldexp(static_cast<float>(random() % 2000) - 999.0f,
                       static_cast<int>(random() % 24) - 20);
   x[2 * columns] = INFINITY;
   x[3 * columns] = NAN;
@@ -45,89 +45,89 @@ std::vector<T> scores(std::size_t columns) {
 // `run(target)` writes what it makes into a range, here of the processor's memory, there of the
 // GPU's.
 template <class Out, class Here, class There>
-void expect_same_bits(std::size_t size, const Here& here, const There& there, const char* name) {
-  std::vector<Out> want(size, Out(1.0F));
-  const device_range<Out> got(want);
+void expect_same_bits(std::size_t size, Here const& here, There const& there, char const* name) {
+  std::vector<Out> want(size, Out(1.0f));
+  device_range<Out> const got(want);
   here(want);
   there(got);
-  const std::vector<Out> read = got.read();
+  std::vector<Out> const read = got.read();
   EXPECT_EQ(std::memcmp(read.data(), want.data(), size * sizeof(Out)), 0) << name;
 }
 
 template <class In, class Out>
 void expect_same_rows() {
-  for (const std::size_t columns : lengths) {
+  for (std::size_t const columns : lengths) {
     SCOPED_TRACE(columns);
-    const std::vector<In> x = scores<In>(columns);
-    const std::vector<In> weight(x.begin() + static_cast<std::ptrdiff_t>(4 * columns),
+    std::vector<In> const x = scores<In>(columns);
+    std::vector<In> const weight(x.begin() + static_cast<std::ptrdiff_t>(4 * columns),
                                  x.begin() + static_cast<std::ptrdiff_t>(5 * columns));
     std::vector<std::uint8_t> flags(x.size() / 2);
     for (std::size_t i = 0; i < flags.size(); ++i) flags[i] = i % 3 == 0 ? 1 : 0;
-    const device_range<In> in(x, columns % 3);
-    const device_range<In> weights(weight);
-    const device_range<std::uint8_t> masks(flags);
-    const auto expect = [&](const char* name, const auto& here, const auto& there) {
+    device_range<In> const in(x, columns % 3);
+    device_range<In> const weights(weight);
+    device_range<std::uint8_t> const masks(flags);
+    auto const expect = [&](char const* name, auto const& here, auto const& there) {
       expect_same_bits<Out>(x.size(), here, there, name);
     };
     expect(
         "softmax", [&](auto& out) { lowp::softmax(x, out, columns); },
-        [&](const auto& out) { lowp::cuda::softmax(nullptr, in, out, columns); });
+        [&](auto const& out) { lowp::cuda::softmax(nullptr, in, out, columns); });
     expect(
         "log_softmax", [&](auto& out) { lowp::log_softmax(x, out, columns); },
-        [&](const auto& out) { lowp::cuda::log_softmax(nullptr, in, out, columns); });
+        [&](auto const& out) { lowp::cuda::log_softmax(nullptr, in, out, columns); });
     expect(
-        "pb_relax", [&](auto& out) { lowp::softmax_pb_relax(x, out, columns, 4.0F); },
-        [&](const auto& out) { lowp::cuda::softmax_pb_relax(nullptr, in, out, columns, 4.0F); });
+        "pb_relax", [&](auto& out) { lowp::softmax_pb_relax(x, out, columns, 4.0f); },
+        [&](auto const& out) { lowp::cuda::softmax_pb_relax(nullptr, in, out, columns, 4.0f); });
     expect(
         "causal",
-        [&](auto& out) { lowp::scale_mask_softmax(x, lowp::causal_mask{3}, out, columns, 0.3F); },
-        [&](const auto& out) {
-          lowp::cuda::scale_mask_softmax(nullptr, in, lowp::causal_mask{3}, out, columns, 0.3F);
+        [&](auto& out) { lowp::scale_mask_softmax(x, lowp::causal_mask{3}, out, columns, 0.3f); },
+        [&](auto const& out) {
+          lowp::cuda::scale_mask_softmax(nullptr, in, lowp::causal_mask{3}, out, columns, 0.3f);
         });
     expect(
         "masked",
         [&](auto& out) {
-          const lowp::attention_mask<std::uint8_t> mask{flags};
-          lowp::scale_mask_softmax(x, mask, out, columns, 0.3F);
+          lowp::attention_mask<std::uint8_t> const mask{flags};
+          lowp::scale_mask_softmax(x, mask, out, columns, 0.3f);
         },
-        [&](const auto& out) {
-          const lowp::attention_mask<std::uint8_t> mask{std::span(masks.data(), masks.size())};
-          lowp::cuda::scale_mask_softmax(nullptr, in, mask, out, columns, 0.3F);
+        [&](auto const& out) {
+          lowp::attention_mask<std::uint8_t> const mask{std::span(masks.data(), masks.size())};
+          lowp::cuda::scale_mask_softmax(nullptr, in, mask, out, columns, 0.3f);
         });
     expect(
-        "rms_norm", [&](auto& out) { lowp::rms_norm(x, weight, out, columns, 1e-6F); },
-        [&](const auto& out) { lowp::cuda::rms_norm(nullptr, in, weights, out, columns, 1e-6F); });
+        "rms_norm", [&](auto& out) { lowp::rms_norm(x, weight, out, columns, 1e-6f); },
+        [&](auto const& out) { lowp::cuda::rms_norm(nullptr, in, weights, out, columns, 1e-6f); });
     // The last column lies between the rows.
-    const std::size_t some = columns - (columns > 1 ? 1 : 0);
-    const auto row_of = [&](auto& range) {
+    std::size_t const some = columns - (columns > 1 ? 1 : 0);
+    auto const row_of = [&](auto& range) {
       return lowp::strided_rows{std::span(range.data(), range.size()), columns};
     };
-    const std::span<const In> w = std::span(weight).first(some);
-    const std::span<const In> there(weights.data(), some);
+    std::span<In const> const w = std::span(weight).first(some);
+    std::span<In const> const there(weights.data(), some);
     std::vector<float> want_mean(rows);
     std::vector<float> want_reciprocal(rows);
-    const device_range<float> mean(want_mean);
-    const device_range<float> reciprocal(want_reciprocal);
+    device_range<float> const mean(want_mean);
+    device_range<float> const reciprocal(want_reciprocal);
     expect(
         "layer_norm",
         [&](auto& out) {
-          lowp::layer_norm(row_of(x), w, w, row_of(out), some, 1e-6F, want_mean, want_reciprocal);
+          lowp::layer_norm(row_of(x), w, w, row_of(out), some, 1e-6f, want_mean, want_reciprocal);
         },
-        [&](const auto& out) {
-          lowp::cuda::layer_norm(nullptr, row_of(in), there, there, row_of(out), some, 1e-6F, mean,
+        [&](auto const& out) {
+          lowp::cuda::layer_norm(nullptr, row_of(in), there, there, row_of(out), some, 1e-6f, mean,
                                  reciprocal);
         });
-    const auto same_floats = [](const device_range<float>& got, const std::vector<float>& want) {
+    auto const same_floats = [](device_range<float> const& got, std::vector<float> const& want) {
       return std::memcmp(got.read().data(), want.data(), want.size() * sizeof(float)) == 0;
     };
     EXPECT_TRUE(same_floats(mean, want_mean));
     EXPECT_TRUE(same_floats(reciprocal, want_reciprocal));
     expect(
         "gelu_tanh", [&](auto& out) { lowp::gelu_tanh(x, out); },
-        [&](const auto& out) { lowp::cuda::gelu_tanh(nullptr, in, out); });
+        [&](auto const& out) { lowp::cuda::gelu_tanh(nullptr, in, out); });
     expect(
         "scale_by_power_of_two", [&](auto& out) { lowp::scale_by_power_of_two(x, out, -7); },
-        [&](const auto& out) { lowp::cuda::scale_by_power_of_two(nullptr, in, out, -7); });
+        [&](auto const& out) { lowp::cuda::scale_by_power_of_two(nullptr, in, out, -7); });
   }
 }
 

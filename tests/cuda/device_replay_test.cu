@@ -25,15 +25,15 @@ using device_replay = on_a_gpu;
 class captured {
  public:
   template <class Body>
-  explicit captured(const Body& body) {
+  explicit captured(Body const& body) {
     must(cudaStreamCreate(&stream_));
     must(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal));
     body(stream_);
     must(cudaStreamEndCapture(stream_, &graph_));
     must(cudaGraphInstantiate(&executable_, graph_, 0));
   }
-  captured(const captured&) = delete;
-  captured& operator=(const captured&) = delete;
+  captured(captured const&) = delete;
+  captured& operator=(captured const&) = delete;
   ~captured() {
     cudaGraphExecDestroy(executable_);
     cudaGraphDestroy(graph_);
@@ -53,17 +53,17 @@ class captured {
 // A captured step, replayed with another lr, step and stream each time.
 TEST_F(device_replay, graph_of_a_training_step) {
   trained want(100'003);
-  const trained_on_device got(want);
-  const device_object<lowp::cuda::step_state> state;
-  const device_object<lowp::update_report> report;
+  trained_on_device const got(want);
+  device_object<lowp::cuda::step_state> const state;
+  device_object<lowp::update_report> const report;
   captured graph([&](cudaStream_t stream) {
     lowp::cuda::update(stream, got.p, got.g, got.m, got.v, lowp::adamw{}, state.data(),
                        lowp::stochastic{.seed = 5}, report.data());
   });
   lowp::update_report expected;
-  for (const std::uint64_t step : {1U, 2U, 3U, 100U}) {
-    const double lr = 1e-2 / static_cast<double>(step);
-    const std::uint64_t tensor = lowp::stream_of(7, 0);
+  for (std::uint64_t const step : {1U, 2U, 3U, 100U}) {
+    double const lr = 1e-2 / static_cast<double>(step);
+    std::uint64_t const tensor = lowp::stream_of(7, 0);
     state.set({lr, step, tensor});
     graph.replay();
     lowp::update(want.p, want.g, want.m, want.v, lowp::adamw{.lr = lr}, step,
@@ -74,20 +74,20 @@ TEST_F(device_replay, graph_of_a_training_step) {
 }
 
 TEST_F(device_replay, of_scale_alpha_and_rounding) {
-  const std::vector<float> x = fixed_inputs<float>(1);
-  const std::vector<lowp::float8_e4m3fn> none(x.size());
-  const device_range<float> from(x);
-  const device_range<lowp::float8_e4m3fn> to(none), copy(none);
-  const device_object<float> number;
-  const device_object<lowp::stochastic> rounding{lowp::stochastic{.seed = 0}};
-  const captured graph([&](cudaStream_t stream) {
+  std::vector<float> const x = fixed_inputs<float>(1);
+  std::vector<lowp::float8_e4m3fn> const none(x.size());
+  device_range<float> const from(x);
+  device_range<lowp::float8_e4m3fn> const to(none), copy(none);
+  device_object<float> const number;
+  device_object<lowp::stochastic> const rounding{lowp::stochastic{.seed = 0}};
+  captured const graph([&](cudaStream_t stream) {
     lowp::cuda::scaled_cast(stream, from, to, number.data(), rounding.data());
     lowp::cuda::fused_add(stream, to, number.data(), from, rounding.data());
     lowp::cuda::cast(stream, to, copy);
   });
-  for (const std::uint64_t far : {std::uint64_t{0}, std::uint64_t{9} << 32, ~std::uint64_t{0}}) {
-    const lowp::stochastic mode{.seed = 3 + far, .stream = 4 + far, .offset = 5 + far};
-    const float value = far == 0 ? 1.7F : -0.3F;
+  for (std::uint64_t const far : {std::uint64_t{0}, std::uint64_t{9} << 32, ~std::uint64_t{0}}) {
+    lowp::stochastic const mode{.seed = 3 + far, .stream = 4 + far, .offset = 5 + far};
+    float const value = far == 0 ? 1.7f : -0.3f;
     number.set(value);
     rounding.set(mode);
     graph.replay();
@@ -101,14 +101,14 @@ TEST_F(device_replay, of_scale_alpha_and_rounding) {
 
 // The same text, as a status and as an exception.
 template <class Tried, class Thrown>
-std::string refusal(const Tried& tried, const Thrown& thrown) {
-  const lowp::cuda::status status = tried();
+std::string refusal(Tried const& tried, Thrown const& thrown) {
+  lowp::cuda::status const status = tried();
   EXPECT_FALSE(status.ok());
   EXPECT_EQ(status.code(), cudaSuccess);
   try {
     thrown();
     ADD_FAILURE() << "nothing was thrown";
-  } catch (const std::invalid_argument& refused) {
+  } catch (std::invalid_argument const& refused) {
     EXPECT_EQ(refused.what(), "lowp::cuda::" + status.message());
   }
   return status.message();
@@ -121,46 +121,46 @@ std::string refusal_of_fused_add(Arguments&&... arguments) {
 
 TEST_F(device_replay, refuses_memory_by_name) {
   std::vector<float> host(8);
-  const device_range<float> there(host), other(host);
+  device_range<float> const there(host), other(host);
   std::optional<device_range<float>> freed(std::in_place, host);
-  const std::span gone(freed->data(), freed->size());
+  std::span const gone(freed->data(), freed->size());
   freed.reset();
-  const std::span aside(reinterpret_cast<float*>(reinterpret_cast<char*>(other.data()) + 1), 8);
-  const lowp::nearest_even nearest;
+  std::span const aside(reinterpret_cast<float*>(reinterpret_cast<char*>(other.data()) + 1), 8);
+  lowp::nearest_even const nearest;
 
-  EXPECT_EQ(refusal_of_fused_add(there, 1.0F, aside),
+  EXPECT_EQ(refusal_of_fused_add(there, 1.0f, aside),
             "fused_add: u is not aligned to its elements of 4 bytes");
   EXPECT_EQ(
-      refusal_of_fused_add(there, 1.0F, there, nearest, static_cast<lowp::update_report*>(nullptr)),
+      refusal_of_fused_add(there, 1.0f, there, nearest, static_cast<lowp::update_report*>(nullptr)),
       "the report is a null pointer");
   int reaches_all = 0;
   must(cudaDeviceGetAttribute(&reaches_all, cudaDevAttrPageableMemoryAccess, 0));
   if (reaches_all != 0) GTEST_SKIP() << "SKIPPED: this device can reach all of the host's memory";
-  const std::string why = "is in host memory that the device cannot reach";
+  std::string const why = "is in host memory that the device cannot reach";
   lowp::update_report report;
-  const float number = 1;
-  EXPECT_EQ(refusal_of_fused_add(there, 1.0F, host), "fused_add: u " + why);
-  EXPECT_EQ(refusal_of_fused_add(there, 1.0F, gone), "fused_add: u " + why);
-  EXPECT_EQ(refusal_of_fused_add(there, 1.0F, there, nearest, report), "the report " + why);
+  float const number = 1;
+  EXPECT_EQ(refusal_of_fused_add(there, 1.0f, host), "fused_add: u " + why);
+  EXPECT_EQ(refusal_of_fused_add(there, 1.0f, gone), "fused_add: u " + why);
+  EXPECT_EQ(refusal_of_fused_add(there, 1.0f, there, nearest, report), "the report " + why);
   EXPECT_EQ(refusal_of_fused_add(there, &number, there), "an argument in device memory " + why);
   EXPECT_EQ(there.read(), host);
 }
 
 // A launch on the stream of all others ends a capture.
 TEST_F(device_replay, tells_what_cuda_refuses) {
-  const device_range<float> x(std::vector<float>(8, 1.0F));
+  device_range<float> const x(std::vector<float>(8, 1.0f));
   cudaStream_t stream = nullptr;
   must(cudaStreamCreate(&stream));
   must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  const lowp::cuda::status status = lowp::cuda::try_fused_add(nullptr, x, 1.0F, x);
+  lowp::cuda::status const status = lowp::cuda::try_fused_add(nullptr, x, 1.0f, x);
   EXPECT_EQ(status.code(), cudaErrorStreamCaptureImplicit);
   EXPECT_NE(status.message().find("cudaLaunchKernelEx: cudaErrorStreamCaptureImplicit: "),
             std::string::npos)
       << status.message();
   try {
-    lowp::cuda::fused_add(nullptr, x, 1.0F, x);
+    lowp::cuda::fused_add(nullptr, x, 1.0f, x);
     ADD_FAILURE() << "nothing was thrown";
-  } catch (const lowp::cuda::error& refused) {
+  } catch (lowp::cuda::error const& refused) {
     EXPECT_NE(refused.code(), cudaSuccess);
   }
   cudaGraph_t graph = nullptr;
@@ -168,8 +168,8 @@ TEST_F(device_replay, tells_what_cuda_refuses) {
   EXPECT_EQ(graph, nullptr);
   must(cudaStreamDestroy(stream));
   static_cast<void>(cudaGetLastError());  // forgets it
-  EXPECT_TRUE(lowp::cuda::try_fused_add(nullptr, x, 1.0F, x).ok());
-  EXPECT_EQ(x.read(), std::vector<float>(8, 2.0F));
+  EXPECT_TRUE(lowp::cuda::try_fused_add(nullptr, x, 1.0f, x).ok());
+  EXPECT_EQ(x.read(), std::vector<float>(8, 2.0f));
 }
 
 }  // namespace

@@ -25,14 +25,14 @@ using device_reports = on_a_gpu;
 
 TEST_F(device_reports, amax_of_an_update) {
   trained want(100'001);
-  const trained_on_device got(want);
-  const device_object<lowp::update_amax> seen;
+  trained_on_device const got(want);
+  device_object<lowp::update_amax> const seen;
   lowp::update_amax expected;
   lowp::update(want.p, want.g, want.m, want.v, lowp::adamw{}, 1, lowp::stochastic{4}, expected);
   lowp::cuda::update(nullptr, got.p, got.g, got.m, got.v, lowp::adamw{}, 1, lowp::stochastic{4},
                      seen.data());
   EXPECT_TRUE(got.equals(want));
-  const lowp::update_amax there = seen.get();
+  lowp::update_amax const there = seen.get();
   EXPECT_EQ(std::memcmp(&there, &expected, sizeof there), 0);
 }
 
@@ -45,15 +45,15 @@ TEST_F(device_reports, list_of_tensors) {
   for (std::size_t i = 0; i < 700; ++i) {
     want.emplace_back(i % 9 == 4 ? 0 : i == 30 ? large : 1 + i * 37 % 5000);
     tensors.push_back(std::make_unique<trained_on_device>(want.back(), i % 5));
-    const trained_on_device& t = *tensors.back();
+    trained_on_device const& t = *tensors.back();
     list.push_back(
         {lowp::cuda::view(t.p.data(), t.p.size()), lowp::cuda::view(t.g.data(), t.g.size()),
          lowp::cuda::view(t.m.data(), t.m.size()), lowp::cuda::view(t.v.data(), t.v.size())});
   }
-  const device_range<lowp::update_report> reports(std::vector<lowp::update_report>(list.size()));
+  device_range<lowp::update_report> const reports(std::vector<lowp::update_report>(list.size()));
   lowp::cuda::update(nullptr, list, lowp::adamw{}, 3, lowp::stochastic{6},
                      std::span(reports.data(), reports.size()));
-  const auto seen = reports.read();
+  auto const seen = reports.read();
   for (std::size_t i = 0; i < want.size(); ++i) {
     lowp::update_report expected;
     want[i].step(3, lowp::stochastic{6, lowp::stream_of(static_cast<std::uint32_t>(i), 0)},
@@ -68,7 +68,7 @@ std::vector<float> numbers(std::size_t size) {
   std::mt19937 random(static_cast<unsigned>(size));
   std::vector<float> x(size);
   for (float& each : x)
-    each = std::ldexp(static_cast<float>(random() % 2000) - 999.0F,
+    each = std::ldexp(static_cast<float>(random() % 2000) - 999.0f,
                       static_cast<int>(random() % 24) - 20);
   if (size > 1000) {
     x[300] = INFINITY;
@@ -78,14 +78,14 @@ std::vector<float> numbers(std::size_t size) {
 }
 
 TEST_F(device_reports, census_and_sums) {
-  for (const std::size_t size : {1U, 9U, 5000U, 100'003U}) {
+  for (std::size_t const size : {1U, 9U, 5000U, 100'003U}) {
     SCOPED_TRACE(size);
-    const std::vector<float> x = numbers(size);
-    const device_range<float> in(x, size % 3);
-    const device_object<lowp::census_report<lowp::float8_e4m3fn>> counted;
+    std::vector<float> const x = numbers(size);
+    device_range<float> const in(x, size % 3);
+    device_object<lowp::census_report<lowp::float8_e4m3fn>> const counted;
     lowp::cuda::census(nullptr, in, counted.data());
-    const lowp::range_census got = counted.get();
-    const lowp::range_census want = lowp::census<lowp::float8_e4m3fn>(x);
+    lowp::range_census const got = counted.get();
+    lowp::range_census const want = lowp::census<lowp::float8_e4m3fn>(x);
     EXPECT_EQ(got.count, want.count);
     EXPECT_EQ(got.nan, want.nan);
     EXPECT_EQ(got.infinite, want.infinite);
@@ -96,10 +96,10 @@ TEST_F(device_reports, census_and_sums) {
     EXPECT_EQ(got.min_abs.below_infinity, want.min_abs.below_infinity);
     EXPECT_EQ(got.max_relative_error.bits, want.max_relative_error.bits);
     EXPECT_EQ(std::memcmp(&got.exponents, &want.exponents, sizeof want.exponents), 0);
-    const double squared = want.squared_error.value();
+    double const squared = want.squared_error.value();
     EXPECT_NEAR(got.squared_error.value(), squared, 2e-6 * squared);
 
-    const device_object<lowp::sum_report> added;
+    device_object<lowp::sum_report> const added;
     lowp::cuda::sum(nullptr, in, added.data());
     lowp::sum_report sum;
     lowp::sum(x, sum);
@@ -113,11 +113,11 @@ TEST_F(device_reports, moments_in_blocks) {
   trained want(size);
   std::vector<lowp::float8_e4m3fn> m(size, lowp::float8_e4m3fn(0)), v = m;
   std::vector<lowp::float8_e8m0fnu> ms(blocks, lowp::float8_e8m0fnu(1)), vs = ms;
-  const trained_on_device got(want);
-  const device_range<lowp::float8_e4m3fn> there_m(m), there_v(v);
-  const device_range<lowp::float8_e8m0fnu> there_ms(ms), there_vs(vs);
-  const lowp::stochastic rounding{.seed = 1, .stream = 2, .offset = 3};
-  const auto there = [&](const auto& codes, const auto& scales) {
+  trained_on_device const got(want);
+  device_range<lowp::float8_e4m3fn> const there_m(m), there_v(v);
+  device_range<lowp::float8_e8m0fnu> const there_ms(ms), there_vs(vs);
+  lowp::stochastic const rounding{.seed = 1, .stream = 2, .offset = 3};
+  auto const there = [&](auto const& codes, auto const& scales) {
     return lowp::blocks_of<128>(std::span(codes.data(), size), std::span(scales.data(), blocks));
   };
   for (std::uint64_t step = 1; step <= 3; ++step) {

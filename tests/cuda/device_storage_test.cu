@@ -34,22 +34,22 @@ constexpr lowp::stochastic random_bits{.seed = 1, .stream = 2, .offset = 3};
 
 // `view(first, second)` of two arrays, there and here, after the same steps with the same report.
 template <class First, class Second, class View, class Rounding>
-void expect_same_steps(const std::vector<First>& first, const std::vector<Second>& second,
-                       const View& view, const Rounding& rounding) {
+void expect_same_steps(std::vector<First> const& first, std::vector<Second> const& second,
+                       View const& view, Rounding const& rounding) {
   std::vector<First> a = first;
   std::vector<Second> b = second;
-  const std::size_t size = first.size();
+  std::size_t const size = first.size();
   std::vector<float> m(size);
   std::vector<float> v(size);
-  const device_range<First> there_a(a, size % 3);
-  const device_range<Second> there_b(b, size % 3);
-  const device_range<float> there_m(m);
-  const device_range<float> there_v(v);
-  const device_object<lowp::update_report> report;
+  device_range<First> const there_a(a, size % 3);
+  device_range<Second> const there_b(b, size % 3);
+  device_range<float> const there_m(m);
+  device_range<float> const there_v(v);
+  device_object<lowp::update_report> const report;
   lowp::update_report expected;
   for (std::uint64_t step = 1; step <= 3; ++step) {
-    const std::vector<float> g = normal(size, static_cast<unsigned>(step), 1);
-    const device_range<float> there_g(g);
+    std::vector<float> const g = normal(size, static_cast<unsigned>(step), 1);
+    device_range<float> const there_g(g);
     lowp::update(view(std::span(a), std::span(b)), g, m, v, settings, step, rounding, expected);
     lowp::cuda::update(
         nullptr,
@@ -60,7 +60,7 @@ void expect_same_steps(const std::vector<First>& first, const std::vector<Second
   EXPECT_TRUE(same_bits(there_b.read(), b));
   EXPECT_TRUE(same_bits(there_m.read(), m));
   EXPECT_TRUE(same_bits(there_v.read(), v));
-  const lowp::update_report got = report.get();
+  lowp::update_report const got = report.get();
   EXPECT_EQ(got.count, expected.count);
   EXPECT_EQ(got.stalled, expected.stalled);
   EXPECT_EQ(got.overflowed, expected.overflowed);
@@ -69,26 +69,26 @@ void expect_same_steps(const std::vector<First>& first, const std::vector<Second
 }
 
 template <class T>
-std::vector<T> converted(const std::vector<float>& x) {
+std::vector<T> converted(std::vector<float> const& x) {
   std::vector<T> y(x.size());
   lowp::cast(x, y);
   return y;
 }
 
 TEST_F(device_storage, kahan) {
-  for (const std::size_t size : sizes)
+  for (std::size_t const size : sizes)
     expect_same_steps(
         converted<lowp::bfloat16>(normal(size, 9, 1)), std::vector<lowp::bfloat16>(size),
         [](auto p, auto c) { return lowp::kahan{p, c}; }, random_bits);
 }
 TEST_F(device_storage, master) {
-  for (const std::size_t size : sizes)
+  for (std::size_t const size : sizes)
     expect_same_steps(
         normal(size, 9, 1), std::vector<lowp::bfloat16>(size),
         [](auto w, auto c) { return lowp::master{w, c}; }, lowp::nearest_even{});
 }
 template <class H, class L>
-void expect_same_split(const std::vector<float>& x) {
+void expect_same_split(std::vector<float> const& x) {
   std::vector<H> high(x.size());
   std::vector<L> low(x.size());
   lowp::split(x, high, low);
@@ -96,35 +96,35 @@ void expect_same_split(const std::vector<float>& x) {
       high, low, [](auto h, auto l) { return lowp::split_master{h, l}; }, random_bits);
 }
 TEST_F(device_storage, split_master) {
-  for (const std::size_t size : sizes) {
+  for (std::size_t const size : sizes) {
     expect_same_split<lowp::bfloat16, std::uint16_t>(normal(size, 9, 1));
     expect_same_split<lowp::bfloat16, std::uint8_t>(normal(size, 9, 1));
     expect_same_split<lowp::float16, std::uint16_t>(normal(size, 9, 1));
   }
 }
 TEST_F(device_storage, scaled) {
-  for (const std::size_t size : sizes)
+  for (std::size_t const size : sizes)
     expect_same_steps(
         converted<lowp::float16>(normal(size, 9, 1)), std::vector<float>(size),
-        [](auto p, auto) { return lowp::scaled{p, 4.0F, 8.0F}; }, random_bits);
+        [](auto p, auto) { return lowp::scaled{p, 4.0f, 8.0f}; }, random_bits);
 }
 
 TEST_F(device_storage, moments_in_blocks) {
-  for (const std::size_t size : sizes) {
-    const std::size_t blocks = (size + 127) / 128;
+  for (std::size_t const size : sizes) {
+    std::size_t const blocks = (size + 127) / 128;
     std::vector<lowp::bfloat16> p = converted<lowp::bfloat16>(normal(size, 9, 1));
     std::vector<lowp::float8_e4m3fn> m(size, lowp::float8_e4m3fn(0));
     std::vector<lowp::float8_e5m2> v(size, lowp::float8_e5m2(0));
     std::vector<lowp::float8_e8m0fnu> ms(blocks, lowp::float8_e8m0fnu(1));
     std::vector<lowp::float8_e8m0fnu> vs = ms;
-    const device_range<lowp::bfloat16> there_p(p);
-    const device_range<lowp::float8_e4m3fn> there_m(m);
-    const device_range<lowp::float8_e5m2> there_v(v);
-    const device_range<lowp::float8_e8m0fnu> there_ms(ms);
-    const device_range<lowp::float8_e8m0fnu> there_vs(vs);
+    device_range<lowp::bfloat16> const there_p(p);
+    device_range<lowp::float8_e4m3fn> const there_m(m);
+    device_range<lowp::float8_e5m2> const there_v(v);
+    device_range<lowp::float8_e8m0fnu> const there_ms(ms);
+    device_range<lowp::float8_e8m0fnu> const there_vs(vs);
     for (std::uint64_t step = 1; step <= 3; ++step) {
-      const std::vector<float> g = normal(size, static_cast<unsigned>(step), 1);
-      const device_range<float> there_g(g);
+      std::vector<float> const g = normal(size, static_cast<unsigned>(step), 1);
+      device_range<float> const there_g(g);
       lowp::update(p, g, lowp::blocks_of<128>(m, ms), lowp::blocks_of<128>(v, vs), settings, step,
                    random_bits);
       lowp::cuda::update(
@@ -145,15 +145,15 @@ TEST_F(device_storage, moments_in_blocks) {
 TEST_F(device_storage, halves) {
   std::vector<float> x;
   for (std::uint32_t high = 0; high < 0x10000; ++high)
-    for (const std::uint32_t low : {0U, 1U, 0x7fffU, 0x8000U, 0xffffU})
+    for (std::uint32_t const low : {0U, 1U, 0x7fffU, 0x8000U, 0xffffU})
       x.push_back(float_of(high << 16 | low));
   std::vector<lowp::bfloat16> high(x.size());
   std::vector<std::uint16_t> low(x.size());
   std::vector<float> joined(x.size());
-  const device_range<float> there(x);
-  const device_range<lowp::bfloat16> there_high(high);
-  const device_range<std::uint16_t> there_low(low);
-  const std::span low_halves(there_low.data(), x.size());
+  device_range<float> const there(x);
+  device_range<lowp::bfloat16> const there_high(high);
+  device_range<std::uint16_t> const there_low(low);
+  std::span const low_halves(there_low.data(), x.size());
   lowp::cuda::split(nullptr, there, there_high, low_halves);
   lowp::cuda::join(nullptr, there_high, low_halves, there);
   lowp::split(x, high, low);

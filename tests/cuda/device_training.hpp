@@ -19,18 +19,18 @@ struct trained {
     std::mt19937_64 random(size);
     std::normal_distribution<float> normal;
     for (lowp::bfloat16& x : p) x = lowp::bfloat16(normal(random));
-    for (lowp::bfloat16& x : g) x = lowp::bfloat16(normal(random) * 1e-2F);
+    for (lowp::bfloat16& x : g) x = lowp::bfloat16(normal(random) * 1e-2f);
   }
-  void step(std::uint64_t number, const lowp::stochastic& rounding, lowp::update_report& report) {
+  void step(std::uint64_t number, lowp::stochastic const& rounding, lowp::update_report& report) {
     lowp::update(p, g, m, v, lowp::adamw{}, number, rounding, report);
   }
   std::vector<lowp::bfloat16> p, g;
   std::vector<float> m, v;
 };
 struct trained_on_device {
-  explicit trained_on_device(const trained& from, std::size_t lead = 0)
+  explicit trained_on_device(trained const& from, std::size_t lead = 0)
       : p(from.p, lead), g(from.g, lead), m(from.m, lead), v(from.v, lead) {}
-  [[nodiscard]] bool equals(const trained& other) const {
+  [[nodiscard]] bool equals(trained const& other) const {
     return same_bits(p.read(), other.p) && same_bits(m.read(), other.m) &&
            same_bits(v.read(), other.v);
   }
@@ -38,7 +38,7 @@ struct trained_on_device {
   device_range<float> m, v;
 };
 
-inline void expect_same(const lowp::update_report& got, const lowp::update_report& want) {
+inline void expect_same(lowp::update_report const& got, lowp::update_report const& want) {
   EXPECT_EQ(got.count, want.count);
   EXPECT_EQ(got.stalled, want.stalled);
   EXPECT_EQ(got.overflowed, want.overflowed);

@@ -28,16 +28,16 @@ struct layer {
   device_range<lowp::abs_range_report<float16>> memory{
       std::vector<lowp::abs_range_report<float16>>(3)};
   std::span<lowp::abs_range_report<float16>> room{memory.data(), memory.size()};
-  device_range<float> w{{2, -0.5F}}, x{std::vector<float>(100003, 3)};
-  device_range<float16> y{{float16(6), float16(1.5F)}};
+  device_range<float> w{{2, -0.5f}}, x{std::vector<float>(100003, 3)};
+  device_range<float16> y{{float16(6), float16(1.5f)}};
 };
 
 TEST_F(device_watch, hears_the_same_as_of_the_host) {
   layer l;
   lowp::overflow_watch<float16> want({.weights_every = 1});  // the stream reads every weight
-  const std::size_t place = want.add("fc1", "Linear");
+  std::size_t const place = want.add("fc1", "Linear");
   lowp::cuda::overflow_watch gpu(l.watch, l.room);
-  for (const unsigned step : {0U, 1U, 2U, 4U}) {
+  for (unsigned const step : {0U, 1U, 2U, 4U}) {
     EXPECT_EQ(l.watch.step(step), step != 1);
     gpu.forward(l.place).weight(l.w).input(l.x).output(l.y);
     gpu.tell();
@@ -50,12 +50,12 @@ TEST_F(device_watch, hears_the_same_as_of_the_host) {
 TEST_F(device_watch, throws_when_it_is_told) {
   layer l;
   lowp::cuda::overflow_watch gpu(l.watch, l.room);
-  const device_range<float> large({1, 65520, 7});
+  device_range<float> const large({1, 65520, 7});
   gpu.forward(l.place).input(l.x).output(large);
   std::optional<lowp::watch_alarm> alarm;
   try {
     gpu.tell();
-  } catch (const lowp::watch_error& error) {
+  } catch (lowp::watch_error const& error) {
     alarm = error.alarm;
   }
   ASSERT_TRUE(alarm);
@@ -74,7 +74,7 @@ TEST_F(device_watch, has_frames_that_may_be_named) {
   lowp::overflow_watch<float16> want;
   want.forward(want.add("fc1", "Linear")).weight(l.w.read()).input(l.x.read()).output(l.y.read());
   auto&& frame = gpu.forward(l.place).weight(l.w);
-  const auto copy = frame.input(l.x);
+  auto const copy = frame.input(l.x);
   copy.output(l.y);
   gpu.tell();
   EXPECT_EQ(l.watch.text(), want.text());

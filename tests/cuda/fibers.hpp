@@ -18,10 +18,10 @@ class fibers {
   // Runs function(0) to function(count - 1), each as a fiber. A round goes backwards or not: what
   // one order hides, the other one shows.
   template <class F>
-  static void run(unsigned count, bool backwards, const F& function) {
+  static void run(unsigned count, bool backwards, F const& function) {
     while (all_.size() < count) all_.emplace_back();
     function_ = &function;
-    call_ = [](unsigned thread) { (*static_cast<const F*>(function_))(thread); };
+    call_ = [](unsigned thread) { (*static_cast<F const*>(function_))(thread); };
     for (unsigned thread = 0; thread < count; ++thread) all_[thread].prepare();
     for (unsigned ended = 0; ended < count;) {
       progress_ = false;
@@ -50,7 +50,7 @@ class fibers {
         progress_ = true;
         return;
       }
-      const unsigned mine = generation_;
+      unsigned const mine = generation_;
       while (generation_ == mine) ::swapcontext(&all_[running_].context, &scheduler_);
     }
 
@@ -81,7 +81,7 @@ class fibers {
 
   static inline std::deque<fiber> all_;
   static inline ucontext_t scheduler_;
-  static inline const void* function_ = nullptr;
+  static inline void const* function_ = nullptr;
   static inline void (*call_)(unsigned thread) = nullptr;
   static inline unsigned running_ = 0;
   static inline bool progress_ = false;

@@ -23,22 +23,22 @@ using namespace lowp_test;
 constexpr std::array<std::size_t, 7> sizes{0, 1, 7, 8, 63, 65, 300};
 
 template <lowp::element T, class Make>
-void expect_oracle(std::size_t size, values kind, unsigned threads, const Make& make,
+void expect_oracle(std::size_t size, values kind, unsigned threads, Make const& make,
                    float inverse) {
-  const tensor in = random_tensor<T>(size, size, kind);
-  const slot_mode mode{oracle::mode::stochastic, 5, 6, 7};
+  tensor const in = random_tensor<T>(size, size, kind);
+  slot_mode const mode{oracle::mode::stochastic, 5, 6, 7};
   tensor want = in;
   expected_report measured;
   expected_report unscaled;
   for (std::size_t i = 0; i < size; ++i) {
-    const std::uint32_t product = oracle::f32_mul(in.value(i), float_bits(inverse));
+    std::uint32_t const product = oracle::f32_mul(in.value(i), float_bits(inverse));
     measured.add(in.value(i));
     unscaled.add(product);
     store(want, i, product, mode, 0, {});
   }
   guarded<T> g(in, 1);
   simulated_grid grid(threads, 3);
-  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
   lowp::gradient_report report;
   ASSERT_EQ(refusal_of<lowp::detail::measure_operation>(executor, g.span(), report), "");
   ASSERT_TRUE(g.holds(in, "g"));
@@ -53,10 +53,10 @@ void expect_oracle(std::size_t size, values kind, unsigned threads, const Make& 
 
 template <lowp::element T>
 void expect_oracle() {
-  const float inverse = 1.0F / 3;
-  for (const std::size_t size : sizes)
-    for (const values kind : {values::corners, values::training})
-      for (const unsigned threads : {1U, 8U}) {
+  float const inverse = 1.0f / 3;
+  for (std::size_t const size : sizes)
+    for (values const kind : {values::corners, values::training})
+      for (unsigned const threads : {1U, 8U}) {
         SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
         expect_oracle<T>(size, kind, threads, inverse, inverse);
         expect_oracle<T>(size, kind, threads, lowp::cuda::stored_number{&inverse}, inverse);
@@ -68,11 +68,11 @@ TEST(cuda_gradients, of_bfloat16) { expect_oracle<lowp::bfloat16>(); }
 TEST(cuda_gradients, of_float8_e5m2) { expect_oracle<lowp::float8_e5m2>(); }
 
 TEST(cuda_gradients, refuses_what_lowp_refuses) {
-  std::vector<float> g(3, 1.0F);
+  std::vector<float> g(3, 1.0f);
   simulated_grid grid(8);
-  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
   lowp::gradient_report report;
-  EXPECT_EQ(refusal_of<lowp::detail::unscale_operation>(executor, g, -2.0F, report),
+  EXPECT_EQ(refusal_of<lowp::detail::unscale_operation>(executor, g, -2.0f, report),
             "unscale: inverse_scale is -2, not finite and above 0");
   grid.out_of_reach = g.data();
   EXPECT_EQ(refusal_of<lowp::detail::measure_operation>(executor, g, report),

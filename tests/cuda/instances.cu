@@ -24,37 +24,37 @@ struct memory {
 };
 
 template <class T>
-void casts(cudaStream_t stream, const memory& a, const memory& b) {
-  const lowp::stochastic random{1};
-  const auto wide = a.of<float>();
-  const auto narrow = b.of<T>();
+void casts(cudaStream_t stream, memory const& a, memory const& b) {
+  lowp::stochastic const random{1};
+  auto const wide = a.of<float>();
+  auto const narrow = b.of<T>();
   lowp::cuda::cast(stream, wide, narrow);
   lowp::cuda::cast(stream, wide, narrow, random, lowp::overflow::saturate);
   lowp::cuda::cast(stream, wide, narrow, lowp::toward_zero{});
   lowp::cuda::cast(stream, narrow, wide);
-  lowp::cuda::fused_add(stream, narrow, 0.5F, wide, random);
+  lowp::cuda::fused_add(stream, narrow, 0.5f, wide, random);
 }
 
 template <class P, class M>
-void steps(cudaStream_t stream, const memory& p, const memory& g, const memory& m, const memory& v,
-           const memory& other) {
-  const lowp::stochastic random{1};
-  const lowp::sgd sgd{.lr = 0.1, .momentum = 0.9};
-  const auto* const state = static_cast<const lowp::cuda::step_state*>(other.data);
+void steps(cudaStream_t stream, memory const& p, memory const& g, memory const& m, memory const& v,
+           memory const& other) {
+  lowp::stochastic const random{1};
+  lowp::sgd const sgd{.lr = 0.1, .momentum = 0.9};
+  auto const* const state = static_cast<lowp::cuda::step_state const*>(other.data);
   auto* const report = static_cast<lowp::update_report*>(other.data);
   lowp::cuda::update(stream, p.of<P>(), g.of<P>(), m.of<M>(), v.of<M>(), lowp::adamw{}, 1, random);
   lowp::cuda::update(stream, p.of<P>(), g.of<P>(), m.of<M>(), v.of<M>(), lowp::adamw{}, state,
                      lowp::per_slot{.param = random}, report);
   lowp::cuda::update(stream, p.of<P>(), g.of<P>(), m.of<M>(), sgd, 1, random);
-  const std::vector<lowp::cuda::adamw_tensor<P, P, M, M>> list{
+  std::vector<lowp::cuda::adamw_tensor<P, P, M, M>> const list{
       {p.of<P>(), g.of<P>(), m.of<M>(), v.of<M>()}};
   lowp::cuda::update(stream, list, lowp::adamw{}, 1, random, std::span(report, 1));
 }
 
-void blocks(cudaStream_t stream, const memory& a, const memory& b, const memory& c, const memory& d,
-            const memory& other) {
-  const auto codes = c.of<lowp::float8_e4m3fn>();
-  const std::span scales(static_cast<lowp::float8_e8m0fnu*>(other.data),
+void blocks(cudaStream_t stream, memory const& a, memory const& b, memory const& c, memory const& d,
+            memory const& other) {
+  auto const codes = c.of<lowp::float8_e4m3fn>();
+  std::span const scales(static_cast<lowp::float8_e8m0fnu*>(other.data),
                          (codes.size() + 127) / 128);
   lowp::cuda::update(stream, a.of<lowp::bfloat16>(), b.of<float>(),
                      lowp::blocks_of<128>(codes, scales),
@@ -63,36 +63,36 @@ void blocks(cudaStream_t stream, const memory& a, const memory& b, const memory&
 }
 
 template <class T>
-void rows(cudaStream_t stream, const memory& a, const memory& b, const memory& other) {
-  const auto in = a.of<T>();
-  const auto out = b.of<T>();
+void rows(cudaStream_t stream, memory const& a, memory const& b, memory const& other) {
+  auto const in = a.of<T>();
+  auto const out = b.of<T>();
   lowp::cuda::softmax(stream, in, out, 100);
   lowp::cuda::log_softmax(stream, in, out, 100);
-  lowp::cuda::rms_norm(stream, in, in.first(100), out, 100, 1e-6F);
-  lowp::cuda::layer_norm(stream, in, in.first(100), in.first(100), out, 100, 1e-6F);
+  lowp::cuda::rms_norm(stream, in, in.first(100), out, 100, 1e-6f);
+  lowp::cuda::layer_norm(stream, in, in.first(100), in.first(100), out, 100, 1e-6f);
   lowp::cuda::layer_norm(stream, lowp::strided_rows{in, 104}, in.first(100), in.first(100),
-                         lowp::strided_rows{out, 104}, 100, 1e-6F, other.of<float>().first(10),
+                         lowp::strided_rows{out, 104}, 100, 1e-6f, other.of<float>().first(10),
                          other.of<float>().last(10));
-  const std::span flags(static_cast<const std::uint8_t*>(other.data), in.size());
+  std::span const flags(static_cast<std::uint8_t const*>(other.data), in.size());
   lowp::cuda::scale_mask_softmax(stream, in, lowp::attention_mask<std::uint8_t>{flags, 5, 2}, out,
-                                 100, 0.5F);
+                                 100, 0.5f);
   lowp::cuda::scale_mask_softmax(
-      stream, in, lowp::attention_mask<T>{std::span<const T>(other.of<T>())}, out, 100, 0.5F);
-  lowp::cuda::scale_mask_softmax(stream, in, lowp::causal_mask{5}, out, 100, 0.5F);
+      stream, in, lowp::attention_mask<T>{std::span<T const>(other.of<T>())}, out, 100, 0.5f);
+  lowp::cuda::scale_mask_softmax(stream, in, lowp::causal_mask{5}, out, 100, 0.5f);
 }
 
 #ifndef LOWP_TEST_SOME
 
 template <class From, class To>
 void casts_of(cudaStream_t stream, const memory& a, const memory& b) {
-  const auto numbers = a.of<From>();
-  const auto out = b.of<To>();
+  auto const numbers = a.of<From>();
+  auto const out = b.of<To>();
   lowp::cuda::cast(stream, numbers, out);
   lowp::cuda::cast(stream, numbers, out, lowp::stochastic{1}, lowp::overflow::saturate);
-  lowp::cuda::cast(stream, numbers, out, static_cast<const lowp::stochastic*>(a.data));
+  lowp::cuda::cast(stream, numbers, out, static_cast<lowp::stochastic const*>(a.data));
   lowp::cuda::cast(stream, numbers, out, lowp::upward{});
 }
-void casts_of_numbers(cudaStream_t stream, const memory& a, const memory& b) {
+void casts_of_numbers(cudaStream_t stream, memory const& a, memory const& b) {
   casts_of<double, float>(stream, a, b);
   casts_of<double, lowp::bfloat16>(stream, a, b);
   casts_of<double, lowp::float8_e4m3fn>(stream, a, b);
@@ -104,48 +104,48 @@ void casts_of_numbers(cudaStream_t stream, const memory& a, const memory& b) {
   lowp::cuda::cast(stream, a.of<lowp::float8_e4m3fn>(), b.of<double>());
 }
 
-void storages(cudaStream_t stream, const memory& a, const memory& b, const memory& c,
-              const memory& d, const memory& other) {
-  const auto p = a.of<lowp::bfloat16>();
-  const auto rest = b.of<lowp::bfloat16>();
-  const auto wide = b.of<float>();
-  const auto m = c.of<float>();
-  const auto v = d.of<float>();
-  const std::span low(static_cast<std::uint16_t*>(b.data), p.size());
-  const std::span low8(static_cast<std::uint8_t*>(b.data), p.size());
-  const lowp::stochastic random{1};
+void storages(cudaStream_t stream, memory const& a, memory const& b, memory const& c,
+              memory const& d, memory const& other) {
+  auto const p = a.of<lowp::bfloat16>();
+  auto const rest = b.of<lowp::bfloat16>();
+  auto const wide = b.of<float>();
+  auto const m = c.of<float>();
+  auto const v = d.of<float>();
+  std::span const low(static_cast<std::uint16_t*>(b.data), p.size());
+  std::span const low8(static_cast<std::uint8_t*>(b.data), p.size());
+  lowp::stochastic const random{1};
   auto* const report = static_cast<lowp::update_report*>(other.data);
   lowp::cuda::update(stream, lowp::kahan{p, rest}, wide, m, v, lowp::adamw{}, 1);
-  const auto* const state = static_cast<const lowp::cuda::step_state*>(other.data);
+  auto const* const state = static_cast<lowp::cuda::step_state const*>(other.data);
   lowp::cuda::update(stream, lowp::kahan{p, rest}, wide, m, v, lowp::adamw{}, state, random,
                      report);
   lowp::cuda::update(stream, lowp::master{wide, p}, p, m, v, lowp::adamw{}, 1);
   lowp::cuda::update(stream, lowp::split_master{p, low}, wide, m, v, lowp::adamw{}, 1);
   lowp::cuda::update(stream, lowp::split_master{p, low8}, wide, m, v, lowp::adamw{}, 1, random);
-  lowp::cuda::update(stream, lowp::scaled{a.of<lowp::float16>(), 8.0F}, wide, m, v, lowp::adamw{},
+  lowp::cuda::update(stream, lowp::scaled{a.of<lowp::float16>(), 8.0f}, wide, m, v, lowp::adamw{},
                      1, random);
   lowp::cuda::split(stream, wide, p, low);
   lowp::cuda::join(stream, p, low, wide);
 }
 
-void gradients(cudaStream_t stream, const memory& a, const memory& b, const memory& other) {
-  const auto g = a.of<lowp::bfloat16>();
-  const auto wide = b.of<float>();
+void gradients(cudaStream_t stream, memory const& a, memory const& b, memory const& other) {
+  auto const g = a.of<lowp::bfloat16>();
+  auto const wide = b.of<float>();
   auto* const report = static_cast<lowp::gradient_report*>(other.data);
-  lowp::cuda::unscale(stream, g, 0.5F, report, lowp::stochastic{1});
-  lowp::cuda::unscale(stream, wide, static_cast<const float*>(a.data), report);
+  lowp::cuda::unscale(stream, g, 0.5f, report, lowp::stochastic{1});
+  lowp::cuda::unscale(stream, wide, static_cast<float const*>(a.data), report);
   lowp::cuda::measure(stream, g, report);
   lowp::cuda::measure(stream, wide, report);
   auto* const sum = static_cast<lowp::sum_report*>(other.data);
   lowp::cuda::sum(stream, g, sum);
   lowp::cuda::dot(stream, g, wide, sum);
-  const auto codes = a.of<lowp::float8_e4m3fn>();
-  const std::span scales(static_cast<lowp::float8_e8m0fnu*>(other.data), (codes.size() + 31) / 32);
+  auto const codes = a.of<lowp::float8_e4m3fn>();
+  std::span const scales(static_cast<lowp::float8_e8m0fnu*>(other.data), (codes.size() + 31) / 32);
   lowp::cuda::block_cast(stream, wide, lowp::blocks_of<32>(codes, scales));
   lowp::cuda::block_cast(stream, lowp::blocks_of<32>(codes, scales), wide);
 }
 
-void censuses(cudaStream_t stream, const memory& a, const memory& b, const memory& other) {
+void censuses(cudaStream_t stream, memory const& a, memory const& b, memory const& other) {
   lowp::cuda::census(stream, a.of<float>(),
                      static_cast<lowp::census_report<lowp::float16>*>(other.data));
   lowp::cuda::abs_range_of(stream, a.of<float>(),
@@ -156,8 +156,8 @@ void censuses(cudaStream_t stream, const memory& a, const memory& b, const memor
                      lowp::nearest_even{}, static_cast<lowp::update_amax*>(other.data));
 }
 
-void activations(cudaStream_t stream, const memory& a, const memory& b, const memory& c) {
-  const auto x = a.of<lowp::float16>();
+void activations(cudaStream_t stream, memory const& a, memory const& b, memory const& c) {
+  auto const x = a.of<lowp::float16>();
   lowp::cuda::clamp_overflow(stream, x, static_cast<lowp::clamp_report_of<lowp::float16>*>(c.data));
   lowp::cuda::scale_by_power_of_two(stream, x, b.of<float>(), 3);
   lowp::cuda::scale_by_power_of_two(stream, b.of<float>(), x, -3,
@@ -169,7 +169,7 @@ void activations(cudaStream_t stream, const memory& a, const memory& b, const me
 
 struct doubled {
   template <class F>
-  LOWP_HOST_DEVICE F operator()(const F& x) const {
+  LOWP_HOST_DEVICE F operator()(F const& x) const {
     return lowp::lanes::add(x, x);
   }
 };
@@ -178,17 +178,17 @@ struct doubled {
 
 }  // namespace
 
-void instances(cudaStream_t stream, const memory& a, const memory& b, const memory& c,
-               const memory& d, const memory& other);
-void instances(cudaStream_t stream, const memory& a, const memory& b, const memory& c,
-               const memory& d, const memory& other) {
+void instances(cudaStream_t stream, memory const& a, memory const& b, memory const& c,
+               memory const& d, memory const& other);
+void instances(cudaStream_t stream, memory const& a, memory const& b, memory const& c,
+               memory const& d, memory const& other) {
   casts<lowp::bfloat16>(stream, a, b);
   casts<lowp::float8_e4m3fn>(stream, a, b);
   steps<lowp::bfloat16, float>(stream, a, b, c, d, other);
   blocks(stream, a, b, c, d, other);
   rows<lowp::bfloat16>(stream, a, b, other);
   auto& largest = *static_cast<lowp::amax*>(other.data);
-  const auto* const scale = static_cast<const float*>(other.data);
+  auto const* const scale = static_cast<float const*>(other.data);
   lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e4m3fn>(), scale,
                           largest);
   lowp::cuda::census(stream, b.of<lowp::bfloat16>(),
@@ -206,7 +206,7 @@ void instances(cudaStream_t stream, const memory& a, const memory& b, const memo
   rows<lowp::float16>(stream, a, b, other);
   censuses(stream, a, b, other);
   activations(stream, a, b, c);
-  lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e5m2>(), 2.0F,
+  lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e5m2>(), 2.0f,
                           lowp::stochastic{1});
   lowp::cuda::transform(stream, doubled{}, lowp::nearest_even{}, a.of<lowp::bfloat16>(),
                         b.of<lowp::bfloat16>());

@@ -18,21 +18,21 @@
 namespace {
 
 template <class Native>
-__global__ void doubled(const Native* x, Native* y) {
-  const auto value = lowp::cuda::from_native(x[threadIdx.x]);
+__global__ void doubled(Native const* x, Native* y) {
+  auto const value = lowp::cuda::from_native(x[threadIdx.x]);
   y[threadIdx.x] = lowp::cuda::to_native(value + value);
 }
-template __global__ void doubled(const __half*, __half*);
-template __global__ void doubled(const __nv_bfloat16*, __nv_bfloat16*);
-template __global__ void doubled(const __nv_fp8_e4m3*, __nv_fp8_e4m3*);
-template __global__ void doubled(const __nv_fp8_e5m2*, __nv_fp8_e5m2*);
+template __global__ void doubled(__half const*, __half*);
+template __global__ void doubled(__nv_bfloat16 const*, __nv_bfloat16*);
+template __global__ void doubled(__nv_fp8_e4m3 const*, __nv_fp8_e4m3*);
+template __global__ void doubled(__nv_fp8_e5m2 const*, __nv_fp8_e5m2*);
 
 template <class T>
 int wrong_codes() {
   int wrong = 0;
   for (std::uint32_t code = 0; code < 1U << (8 * sizeof(T)); ++code) {
-    const T x = T::from_bits(static_cast<typename T::storage>(code));
-    const auto native = lowp::cuda::to_native(x);
+    T const x = T::from_bits(static_cast<typename T::storage>(code));
+    auto const native = lowp::cuda::to_native(x);
     typename T::storage bits = 0;
     std::memcpy(&bits, &native, sizeof bits);
     if (bits != code || lowp::cuda::from_native(native).bits() != code) ++wrong;
@@ -42,20 +42,20 @@ int wrong_codes() {
 
 // nvcc hands the host's compiler another text: a double is rounded once there too.
 bool rounds_once() {
-  const double above_a_tie = 1 + 0x1p-8 + 0x1p-40;
+  double const above_a_tie = 1 + 0x1p-8 + 0x1p-40;
   return lowp::bfloat16(above_a_tie).bits() == 0x3f81 &&
-         lowp::convert<float>(0x1p-1074, lowp::upward{}) == 0x1p-149F;
+         lowp::convert<float>(0x1p-1074, lowp::upward{}) == 0x1p-149f;
 }
 
 }  // namespace
 
-void casts(cudaStream_t stream, const float* in, std::span<__nv_bfloat16> out);
-void casts(cudaStream_t stream, const float* in, std::span<__nv_bfloat16> out) {
+void casts(cudaStream_t stream, float const* in, std::span<__nv_bfloat16> out);
+void casts(cudaStream_t stream, float const* in, std::span<__nv_bfloat16> out) {
   lowp::cuda::cast(stream, lowp::cuda::view(in, out.size()), out);
 }
 
 int main() {
-  const int wrong = wrong_codes<lowp::float16>() + wrong_codes<lowp::bfloat16>() +
+  int const wrong = wrong_codes<lowp::float16>() + wrong_codes<lowp::bfloat16>() +
                     wrong_codes<lowp::float8_e4m3fn>() + wrong_codes<lowp::float8_e5m2>();
   std::printf("%d wrong codes\n", wrong);
   return wrong != 0 || !rounds_once();

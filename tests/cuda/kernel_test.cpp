@@ -34,12 +34,12 @@ lowp::cuda::on_grid<Grid> on(Grid& grid) {
 // Calls body(grid, place) for blocks of one thread and of four, whose tiles have 8 to 128 elements;
 // for as many blocks as tiles, or fewer; for lengths around every multiple of a group. The leads
 // put elements of every size on 16 bytes, on 4 only, and on no more than their own.
-void for_each_launch(const std::function<void(simulated_grid&, const place&)>& body) {
+void for_each_launch(std::function<void(simulated_grid&, place const&)> const& body) {
   int turn = 0;
-  for (const unsigned threads : {1U, 4U}) {
-    for (const std::uint64_t blocks : {std::uint64_t{1}, std::uint64_t{3}, ~std::uint64_t{0}}) {
+  for (unsigned const threads : {1U, 4U}) {
+    for (std::uint64_t const blocks : {std::uint64_t{1}, std::uint64_t{3}, ~std::uint64_t{0}}) {
       for (std::size_t size = 0; size <= longest; size += size < 40 ? 1 : 7) {
-        const std::array<std::size_t, 5> leads{0, 1, 2, 4, 8};
+        std::array<std::size_t, 5> const leads{0, 1, 2, 4, 8};
         simulated_grid grid(threads, blocks);
         body(grid, place{size, false, leads[static_cast<std::size_t>(turn++) % leads.size()]});
         body(grid, place{size, true, 0});
@@ -57,11 +57,11 @@ std::vector<slot_mode> stochastic_modes() {
   all.push_back({oracle::mode::stochastic, 7, 8, std::uint64_t{0} - 13});
   return all;
 }
-lowp::stochastic library(const slot_mode& mode) { return {mode.seed, mode.stream, mode.offset}; }
+lowp::stochastic library(slot_mode const& mode) { return {mode.seed, mode.stream, mode.offset}; }
 
 template <lowp::element From, lowp::element To, class R>
-void expect_cast(const R& rounding, const slot_mode& mode, const maybe_policy& policy) {
-  const tensor in = random_tensor<From>(longest, 1, values::corners);
+void expect_cast(R const& rounding, slot_mode const& mode, maybe_policy const& policy) {
+  tensor const in = random_tensor<From>(longest, 1, values::corners);
   tensor want{slot_facts<To>(), in.codes};
   for (std::size_t i = 0; i < longest; ++i)
     want.codes[i] =
@@ -71,11 +71,11 @@ void expect_cast(const R& rounding, const slot_mode& mode, const maybe_policy& p
                              policy_for(want.format, policy), mode.random(i, 0));
   guarded_pages<From> source;
   guarded_pages<To> target;
-  for_each_launch([&](auto& grid, const place& executor) {
-    const auto from = source.put(in, executor);
-    const auto to = target.put(want, executor);
+  for_each_launch([&](auto& grid, place const& executor) {
+    auto const from = source.put(in, executor);
+    auto const to = target.put(want, executor);
     for (To& x : to) x = slot_value<To>(1);
-    const lowp::overflow overflow = policy ? policy->overflow : lowp::default_overflow<To>;
+    lowp::overflow const overflow = policy ? policy->overflow : lowp::default_overflow<To>;
     ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), from, to, rounding, overflow), "");
     ASSERT_TRUE(target.holds(want, "out"));
     ASSERT_TRUE(source.holds(in, "in"));
@@ -86,8 +86,8 @@ TYPED_TEST(cuda_kernel, cast_from_float) {
   constexpr bool has_every_mode =
       std::same_as<TypeParam, lowp::float8_e4m3fn> || (tests_all && sizeof(TypeParam) == 2);
   for_each_rounding<has_every_mode ? modes::all : modes::two>(
-      [](const auto& rounding, const slot_modes& mode, const char* name) {
-        for (const named_policy& policy : policies) {
+      [](auto const& rounding, slot_modes const& mode, char const* name) {
+        for (named_policy const& policy : policies) {
           SCOPED_TRACE(std::string(name) + ", " + policy.name);
           expect_cast<float, TypeParam>(rounding, mode.param, policy);
         }
@@ -95,7 +95,7 @@ TYPED_TEST(cuda_kernel, cast_from_float) {
 }
 
 TYPED_TEST(cuda_kernel, cast_from_float_at_every_offset) {
-  for (const slot_mode& mode : stochastic_modes()) {
+  for (slot_mode const& mode : stochastic_modes()) {
     SCOPED_TRACE(mode.offset);
     expect_cast<float, TypeParam>(library(mode), mode, {});
   }
@@ -112,32 +112,32 @@ TYPED_TEST(cuda_kernel, cast_to_float) {
 
 TYPED_TEST(cuda_kernel, cast_in_place) {
   using T = partner<TypeParam>;
-  const tensor in = random_tensor<TypeParam>(longest, 3, values::corners);
+  tensor const in = random_tensor<TypeParam>(longest, 3, values::corners);
   tensor want{facts<T>, in.codes};
   for (std::size_t i = 0; i < longest; ++i)
     want.codes[i] = oracle::encode(facts<T>, oracle::decode(in.format, in.codes[i]),
                                    oracle::mode::nearest_even, oracle::default_policy(facts<T>));
   guarded_pages<T> storage;
-  for_each_launch([&](auto& grid, const place& executor) {
-    const auto to = storage.put({facts<T>, in.codes}, executor);
-    const std::span from(reinterpret_cast<const TypeParam*>(to.data()), to.size());
+  for_each_launch([&](auto& grid, place const& executor) {
+    auto const to = storage.put({facts<T>, in.codes}, executor);
+    std::span const from(reinterpret_cast<TypeParam const*>(to.data()), to.size());
     ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), from, to), "");
     ASSERT_TRUE(storage.holds(want, "storage"));
   });
 }
 
 template <lowp::narrow T, lowp::element U, class R>
-void expect_fused_add(const R& rounding, const slot_mode& mode) {
-  const tensor before = random_tensor<T>(longest, 4, values::corners);
-  const tensor u = random_tensor<U>(longest, 5, values::corners);
+void expect_fused_add(R const& rounding, slot_mode const& mode) {
+  tensor const before = random_tensor<T>(longest, 4, values::corners);
+  tensor const u = random_tensor<U>(longest, 5, values::corners);
   tensor want = before;
-  oracle_fused_add(want, -0.37F, u, mode, {});
+  oracle_fused_add(want, -0.37f, u, mode, {});
   guarded_pages<T> p;
   guarded_pages<U> addend;
-  for_each_launch([&](auto& grid, const place& executor) {
-    const auto from = addend.put(u, executor);
-    const auto to = p.put(before, executor);
-    ASSERT_EQ(refusal_of<lowp::detail::fused_add_operation>(on(grid), to, -0.37F, from, rounding),
+  for_each_launch([&](auto& grid, place const& executor) {
+    auto const from = addend.put(u, executor);
+    auto const to = p.put(before, executor);
+    ASSERT_EQ(refusal_of<lowp::detail::fused_add_operation>(on(grid), to, -0.37f, from, rounding),
               "");
     ASSERT_TRUE(p.holds(want, "p"));
   });
@@ -151,7 +151,7 @@ using stepped_formats = first_or_all<
 TYPED_TEST_SUITE(cuda_steps, part_of<stepped_formats>::type, by_format);
 
 TYPED_TEST(cuda_steps, fused_add) {
-  for_each_rounding<modes::two>([](const auto& rounding, const slot_modes& mode, const char* name) {
+  for_each_rounding<modes::two>([](auto const& rounding, slot_modes const& mode, char const* name) {
     SCOPED_TRACE(name);
     expect_fused_add<TypeParam, float>(rounding, mode.param);
   });
@@ -159,20 +159,20 @@ TYPED_TEST(cuda_steps, fused_add) {
 
 TYPED_TEST(cuda_steps, scaled_cast) {
   using T = TypeParam;
-  const tensor in = random_tensor<lowp::bfloat16>(longest, 6, values::corners);
-  for_each_rounding<modes::two>([&](const auto& rounding, const slot_modes& mode,
-                                    const char* name) {
+  tensor const in = random_tensor<lowp::bfloat16>(longest, 6, values::corners);
+  for_each_rounding<modes::two>([&](auto const& rounding, slot_modes const& mode,
+                                    char const* name) {
     SCOPED_TRACE(name);
     tensor want{facts<T>, in.codes};
     for (std::size_t i = 0; i < longest; ++i)
-      store(want, i, oracle::f32_mul(in.value(i), float_bits(1.7F)), mode.param, 0, {});
+      store(want, i, oracle::f32_mul(in.value(i), float_bits(1.7f)), mode.param, 0, {});
     guarded_pages<lowp::bfloat16> source;
     guarded_pages<T> target;
-    for_each_launch([&](auto& grid, const place& executor) {
-      const auto from = source.put(in, executor);
-      const auto to = target.put(want, executor);
+    for_each_launch([&](auto& grid, place const& executor) {
+      auto const from = source.put(in, executor);
+      auto const to = target.put(want, executor);
       for (T& x : to) x = slot_value<T>(1);
-      ASSERT_EQ(refusal_of<lowp::detail::scaled_cast_operation>(on(grid), from, to, 1.7F, rounding),
+      ASSERT_EQ(refusal_of<lowp::detail::scaled_cast_operation>(on(grid), from, to, 1.7f, rounding),
                 "");
       ASSERT_TRUE(target.holds(want, "out"));
     });
@@ -187,23 +187,23 @@ slot_modes modes_of(oracle::mode mode) {
 
 TYPED_TEST(cuda_steps, sgd) {
   using T = TypeParam;
-  const tensor params = random_tensor<slot<T>>(longest, 7, values::corners);
-  const tensor gradients = random_tensor<T>(longest, 8, values::corners);
-  const tensor momenta = random_tensor<slot<T>>(longest, 9, values::corners);
-  const lowp::sgd settings{
+  tensor const params = random_tensor<slot<T>>(longest, 7, values::corners);
+  tensor const gradients = random_tensor<T>(longest, 8, values::corners);
+  tensor const momenta = random_tensor<slot<T>>(longest, 9, values::corners);
+  lowp::sgd const settings{
       .lr = 0.3, .momentum = 0.9, .dampening = 0.1, .weight_decay = 0.02, .nesterov = true};
   guarded_pages<slot<T>> p;
   guarded_pages<T> g;
   guarded_pages<slot<T>> m;
-  for (const oracle::mode mode : {oracle::mode::nearest_even, oracle::mode::upward}) {
-    const slot_modes modes = modes_of(mode);
+  for (oracle::mode const mode : {oracle::mode::nearest_even, oracle::mode::upward}) {
+    slot_modes const modes = modes_of(mode);
     tensor want = params;
     tensor want_m = momenta;
     oracle_update(want, gradients, want_m, settings, 2, modes, {});
-    for_each_launch([&](auto& grid, const place& executor) {
-      const auto to = p.put(params, executor);
-      const auto gradient = g.put(gradients, executor);
-      const auto buffer = m.put(momenta, executor);
+    for_each_launch([&](auto& grid, place const& executor) {
+      auto const to = p.put(params, executor);
+      auto const gradient = g.put(gradients, executor);
+      auto const buffer = m.put(momenta, executor);
       ASSERT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), to, gradient, buffer, settings,
                                                            2, modes.library()),
                 "");
@@ -215,25 +215,25 @@ TYPED_TEST(cuda_steps, sgd) {
 
 TYPED_TEST(cuda_steps, adamw) {
   using T = slot<TypeParam>;
-  const tensor params = random_tensor<T>(longest, 10, values::corners);
-  const tensor gradients = random_tensor<float>(longest, 11, values::corners);
-  const tensor firsts = random_tensor<float>(longest, 12, values::training);
-  const tensor seconds = random_tensor<T>(longest, 13, values::corners);
+  tensor const params = random_tensor<T>(longest, 10, values::corners);
+  tensor const gradients = random_tensor<float>(longest, 11, values::corners);
+  tensor const firsts = random_tensor<float>(longest, 12, values::training);
+  tensor const seconds = random_tensor<T>(longest, 13, values::corners);
   guarded_pages<T> p;
   guarded_pages<float> g;
   guarded_pages<float> m;
   guarded_pages<T> v;
-  for (const oracle::mode mode : {oracle::mode::nearest_even, oracle::mode::stochastic}) {
-    const slot_modes modes = modes_of(mode);
+  for (oracle::mode const mode : {oracle::mode::nearest_even, oracle::mode::stochastic}) {
+    slot_modes const modes = modes_of(mode);
     tensor want = params;
     tensor want_m = firsts;
     tensor want_v = seconds;
     oracle_update(want, gradients, want_m, want_v, lowp::adamw{}, 5, modes, {});
-    for_each_launch([&](auto& grid, const place& executor) {
-      const auto to = p.put(params, executor);
-      const auto gradient = g.put(gradients, executor);
-      const auto first = m.put(firsts, executor);
-      const auto second = v.put(seconds, executor);
+    for_each_launch([&](auto& grid, place const& executor) {
+      auto const to = p.put(params, executor);
+      auto const gradient = g.put(gradients, executor);
+      auto const first = m.put(firsts, executor);
+      auto const second = v.put(seconds, executor);
       ASSERT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), to, gradient, first, second,
                                                            lowp::adamw{}, 5, modes.library()),
                 "");
@@ -258,9 +258,9 @@ TEST(cuda_kernel_operands, of_one_type) {
 
 // If a GPU has no instruction, the codec converts.
 TEST(cuda_conversions, may_be_missing) {
-  const tensor in = random_tensor<float>(longest, 1, values::corners);
+  tensor const in = random_tensor<float>(longest, 1, values::corners);
   std::vector<float> from;
-  for (const std::uint32_t code : in.codes) from.push_back(float_of(code));
+  for (std::uint32_t const code : in.codes) from.push_back(float_of(code));
   std::vector<lowp::bfloat16> to(longest);
   std::vector<lowp::bfloat16> want(longest);
   simulated_grid_without_conversions grid(4);
@@ -290,9 +290,9 @@ TYPED_TEST(cuda_conversions_of, floats_with_every_leading_half) {
   std::vector<T> want(8);
   simulated_grid grid(1);
   for (std::uint32_t high = 0; high < 0x10000; ++high) {
-    const std::array<std::uint32_t, 8> lows{0, 1, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff, 0x1234};
+    std::array<std::uint32_t, 8> const lows{0, 1, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff, 0x1234};
     for (std::size_t i = 0; i < 8; ++i) in[i] = float_of(high << 16 | lows[i]);
-    for (const named_policy& policy : policies) {
+    for (named_policy const& policy : policies) {
       lowp::cast(in, want, lowp::nearest_even{}, policy.overflow);
       ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), in, out, lowp::nearest_even{},
                                                          policy.overflow),

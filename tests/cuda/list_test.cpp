@@ -28,14 +28,14 @@ struct model {
   explicit model(std::size_t tensors, std::size_t most = 200) {
     std::mt19937_64 random(1);
     for (std::size_t i = 0; i < tensors; ++i) {
-      const std::size_t size = i % 10 == 3 ? 0 : random() % most + 1;
-      const auto add = [&]<class T>(std::vector<guarded<T>>& to, double scale) {
+      std::size_t const size = i % 10 == 3 ? 0 : random() % most + 1;
+      auto const add = [&]<class T>(std::vector<guarded<T>>& to, double scale) {
         to.emplace_back(random_tensor<T>(size, random(), values::training, scale), random() % 9);
       };
       add(p, 1);
       add(g, 1e-2);
       add(m, 1e-3);
-      v.emplace_back(tensor{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(1e-5F))},
+      v.emplace_back(tensor{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(1e-5f))},
                      random() % 5);
     }
   }
@@ -46,7 +46,7 @@ struct model {
     return all;
   }
   bool operator==(model& other) {
-    const auto same = []<class T>(std::vector<guarded<T>>& a, std::vector<guarded<T>>& b) {
+    auto const same = []<class T>(std::vector<guarded<T>>& a, std::vector<guarded<T>>& b) {
       for (std::size_t i = 0; i < a.size(); ++i)
         if (!a[i].span().empty() &&
             std::memcmp(a[i].span().data(), b[i].span().data(), a[i].span().size_bytes()) != 0)
@@ -62,20 +62,20 @@ struct model {
 
 // Does what lowp::cuda::x(stream, list, rest...) does.
 template <template <class> class Operation, class List, class... Rest>
-std::string call(simulated_grid& grid, const List& list, std::uint32_t stride, Rest&&... rest) {
+std::string call(simulated_grid& grid, List const& list, std::uint32_t stride, Rest&&... rest) {
   return lowp::cuda::run_list(grid, List::value_type::function, list, stride,
-                              [&](const auto& executor, const auto& t) {
+                              [&](auto const& executor, auto const& t) {
                                 using on = std::remove_cvref_t<decltype(executor)>;
                                 std::apply(Operation<on>{{executor}}, t.arguments(rest...));
                               });
 }
 template <class List, class... Rest>
-std::string update_list(simulated_grid& grid, const List& list, std::uint32_t stride,
+std::string update_list(simulated_grid& grid, List const& list, std::uint32_t stride,
                         Rest&&... rest) {
   return call<lowp::detail::update_operation>(grid, list, stride, rest...);
 }
 template <class List, class... Rest>
-std::string add_list(simulated_grid& grid, const List& list, Rest&&... rest) {
+std::string add_list(simulated_grid& grid, List const& list, Rest&&... rest) {
   return call<lowp::detail::fused_add_operation>(grid, list, 0, rest...);
 }
 
@@ -96,8 +96,8 @@ lowp::stochastic mode_of(std::size_t tensor) {
 }
 
 TEST(cuda_list, has_the_bits_of_each_tensor_alone) {
-  for (const std::size_t tensors : {1U, 2U, 40U}) {
-    for (const std::uint64_t blocks : {std::uint64_t{1}, std::uint64_t{5}, ~std::uint64_t{0}}) {
+  for (std::size_t const tensors : {1U, 2U, 40U}) {
+    for (std::uint64_t const blocks : {std::uint64_t{1}, std::uint64_t{5}, ~std::uint64_t{0}}) {
       model alone(tensors);
       model together(tensors);
       for (std::size_t i = 0; i < tensors; ++i)
@@ -129,10 +129,10 @@ TEST(cuda_list, of_storages_has_the_bits_of_each_tensor_alone) {
           scales((size + 127) / 128, lowp::float8_e8m0fnu(1)) {
       for (std::size_t i = 0; i < size; ++i) g.push_back(static_cast<float>(i % 17) - 8);
     }
-    bool operator==(const arrays&) const = default;
+    bool operator==(arrays const&) const = default;
   };
   std::vector<arrays> alone;
-  for (const std::size_t size : {1U, 130U, 700U, 0U, 256U}) alone.emplace_back(size);
+  for (std::size_t const size : {1U, 130U, 700U, 0U, 256U}) alone.emplace_back(size);
   std::vector<arrays> together = alone;
   std::vector<lowp::cuda::adamw_tensor<parameter, float, moment, float>> list;
   for (arrays& t : together)
@@ -162,12 +162,12 @@ TEST(cuda_list, reports_on_all_or_on_each) {
                  lowp::adamw{}, 4, mode_of(i), want[i]);
     whole += want[i];
   }
-  const auto expect_same = [](const lowp::update_report& got, const lowp::update_report& expected) {
+  auto const expect_same = [](lowp::update_report const& got, lowp::update_report const& expected) {
     EXPECT_EQ(got.count, expected.count);
     EXPECT_EQ(got.stalled, expected.stalled);
     EXPECT_EQ(got.requested.value(), expected.requested.value());
   };
-  for (const std::uint64_t blocks : {std::uint64_t{2}, ~std::uint64_t{0}}) {
+  for (std::uint64_t const blocks : {std::uint64_t{2}, ~std::uint64_t{0}}) {
     simulated_grid grid(32, blocks);
     model one(tensors);
     lowp::update_report got;
@@ -183,14 +183,14 @@ TEST(cuda_list, reports_on_all_or_on_each) {
 
 TEST(cuda_list, is_split_where_the_parameters_of_a_kernel_end) {
   constexpr std::size_t tensors = 1500;
-  std::vector<bfloat16> p(16 * tensors, bfloat16(1.0F));
-  const std::vector<bfloat16> u(16 * tensors, bfloat16(0.25F));
+  std::vector<bfloat16> p(16 * tensors, bfloat16(1.0f));
+  std::vector<bfloat16> const u(16 * tensors, bfloat16(0.25f));
   std::vector<lowp::cuda::fused_add_tensor<bfloat16, bfloat16>> list;
   for (std::size_t i = 0; i < tensors; ++i)
     list.push_back({std::span(p).subspan(16 * i, 16), std::span(u).subspan(16 * i, 16)});
   simulated_grid grid(1);
-  ASSERT_EQ(add_list(grid, list, 1.0F), "");
-  for (const bfloat16 x : p) ASSERT_EQ(x, bfloat16(1.25F));
+  ASSERT_EQ(add_list(grid, list, 1.0f), "");
+  for (bfloat16 const x : p) ASSERT_EQ(x, bfloat16(1.25f));
   EXPECT_LE(grid.parameter_bytes, lowp::cuda::parameter_bytes);
   EXPECT_GE(grid.launches, 2);
   EXPECT_LE(grid.launches, 3);
@@ -217,7 +217,7 @@ TEST(cuda_list, refuses_before_anything_is_launched) {
   model untouched(5);
 
   list[4].g = list[4].g.first(list[4].g.size() - 1);
-  const std::string sizes = update_list(grid, list, 0, lowp::adamw{}, 4, lowp::nearest_even{});
+  std::string const sizes = update_list(grid, list, 0, lowp::adamw{}, 4, lowp::nearest_even{});
   EXPECT_NE(sizes.find("sizes differ"), std::string::npos) << sizes;
   EXPECT_NE(sizes.find("in tensor 4"), std::string::npos) << sizes;
 
@@ -230,7 +230,7 @@ TEST(cuda_list, refuses_before_anything_is_launched) {
             "update: tensors 1 and 2 share memory that is written");
 
   list = tensors.list();
-  const std::string step = update_list(grid, list, 0, lowp::adamw{}, 0, lowp::nearest_even{});
+  std::string const step = update_list(grid, list, 0, lowp::adamw{}, 0, lowp::nearest_even{});
   EXPECT_NE(step.find("step is 0"), std::string::npos) << step;
 
   EXPECT_EQ(grid.launches, 0);
@@ -239,12 +239,12 @@ TEST(cuda_list, refuses_before_anything_is_launched) {
 
 // Tensors may share an array that is only read.
 TEST(cuda_list, shares_what_is_only_read) {
-  std::vector<float> a(30, 1.0F), b(30, 1.0F);
-  const std::vector<float> u(30, 0.5F);
-  const std::vector<lowp::cuda::fused_add_tensor<float, float>> list{{a, u}, {b, u}};
+  std::vector<float> a(30, 1.0f), b(30, 1.0f);
+  std::vector<float> const u(30, 0.5f);
+  std::vector<lowp::cuda::fused_add_tensor<float, float>> const list{{a, u}, {b, u}};
   simulated_grid grid(4);
-  ASSERT_EQ(add_list(grid, list, 2.0F), "");
-  EXPECT_EQ(a, std::vector<float>(30, 2.0F));
+  ASSERT_EQ(add_list(grid, list, 2.0f), "");
+  EXPECT_EQ(a, std::vector<float>(30, 2.0f));
   EXPECT_EQ(b, a);
 }
 
@@ -252,7 +252,7 @@ TEST(cuda_list, may_be_empty) {
   simulated_grid grid(4);
   std::vector<bfloat16> p;
   std::vector<float> v;
-  for (const adamw_list& list : {adamw_list{}, adamw_list{{p, p, v, v}}}) {
+  for (adamw_list const& list : {adamw_list{}, adamw_list{{p, p, v, v}}}) {
     EXPECT_EQ(update_list(grid, list, 0, lowp::adamw{}, 1, lowp::nearest_even{}), "");
     EXPECT_EQ(update_list(grid, list, 0, lowp::adamw{}, 0, lowp::nearest_even{}),
               "update: adamw: step is 0, and counts from 1");
@@ -266,7 +266,7 @@ TEST(cuda_list, draws_for_each_slot_of_each_tensor) {
   model alone(tensors);
   model together(tensors);
   model on_processor(tensors);
-  const auto modes = [](std::size_t tensor) { return lowp::per_slot{.param = mode_of(tensor)}; };
+  auto const modes = [](std::size_t tensor) { return lowp::per_slot{.param = mode_of(tensor)}; };
   for (std::size_t i = 0; i < tensors; ++i)
     lowp::update(alone.p[i].span(), alone.g[i].span(), alone.m[i].span(), alone.v[i].span(),
                  lowp::adamw{}, 4, modes(i));

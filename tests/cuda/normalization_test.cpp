@@ -17,9 +17,9 @@ using namespace lowp_test;
 
 // Blocks of `threads`, of which two may have so much shared memory each.
 template <lowp::element T>
-void expect_bits_of_host(const std::vector<std::size_t>& lengths, std::size_t rows,
+void expect_bits_of_host(std::vector<std::size_t> const& lengths, std::size_t rows,
                          unsigned threads = 32, std::size_t most_shared_bytes = 1U << 16) {
-  for (const std::size_t columns : lengths) {
+  for (std::size_t const columns : lengths) {
     SCOPED_TRACE(columns);
     std::mt19937 random(static_cast<unsigned>(columns));
     std::vector<T> x;
@@ -30,21 +30,21 @@ void expect_bits_of_host(const std::vector<std::size_t>& lengths, std::size_t ro
       weight.push_back(T(static_cast<float>(random() % 17) / 8));
       bias.push_back(T(static_cast<float>(random() % 9) / 4 - 1));
     }
-    const std::size_t between = columns % 4;
-    const std::vector<T> spaced = spread(x, columns, between, T(3.0F));
-    const lowp::strided_rows in{std::span(spaced), columns + between};
+    std::size_t const between = columns % 4;
+    std::vector<T> const spaced = spread(x, columns, between, T(3.0f));
+    lowp::strided_rows const in{std::span(spaced), columns + between};
     std::vector<T> want(x.size());
-    std::vector<T> spaced_out = spread(want, columns, between, T(-5.0F));
-    const lowp::strided_rows out{std::span(spaced_out), columns + between};
+    std::vector<T> spaced_out = spread(want, columns, between, T(-5.0f));
+    lowp::strided_rows const out{std::span(spaced_out), columns + between};
     std::vector<float> want_mean(rows);
     std::vector<float> want_reciprocal(rows);
     std::vector<float> mean(rows);
     std::vector<float> reciprocal(rows);
     simulated_grid grid(threads, 3);
     grid.most_shared_bytes = most_shared_bytes;
-    const lowp::cuda::on_grid<simulated_grid> executor{grid};
-    const auto expect_same = [&] {
-      const std::vector<T> got = gathered(spaced_out, columns, between, T(-5.0F));
+    lowp::cuda::on_grid<simulated_grid> const executor{grid};
+    auto const expect_same = [&] {
+      std::vector<T> const got = gathered(spaced_out, columns, between, T(-5.0f));
       for (std::size_t i = 0; i < x.size(); ++i)
         ASSERT_TRUE(has_bits(got[i], code_of(want[i]), x[i], i));
       for (std::size_t r = 0; r < rows; ++r) {
@@ -52,22 +52,22 @@ void expect_bits_of_host(const std::vector<std::size_t>& lengths, std::size_t ro
         ASSERT_TRUE(has_bits(reciprocal[r], code_of(want_reciprocal[r]), r));
       }
     };
-    lowp::rms_norm(x, weight, want, columns, 1e-6F, want_reciprocal);
+    lowp::rms_norm(x, weight, want, columns, 1e-6f, want_reciprocal);
     ASSERT_EQ(refusal_of<lowp::detail::rms_norm_operation>(executor, in, weight, out, columns,
-                                                           1e-6F, reciprocal),
+                                                           1e-6f, reciprocal),
               "");
     expect_same();
-    lowp::layer_norm(x, weight, bias, want, columns, 1e-6F, want_mean, want_reciprocal);
-    const std::uint64_t written = grid.bytes_written;
+    lowp::layer_norm(x, weight, bias, want, columns, 1e-6f, want_mean, want_reciprocal);
+    std::uint64_t const written = grid.bytes_written;
     ASSERT_EQ(refusal_of<lowp::detail::layer_norm_operation>(executor, in, weight, bias, out,
-                                                             columns, 1e-6F, mean, reciprocal),
+                                                             columns, 1e-6f, mean, reciprocal),
               "");
     expect_same();
     EXPECT_EQ(grid.bytes_written - written, x.size() * sizeof(T) + 2 * rows * sizeof(float));
   }
 }
 
-const std::vector<std::size_t> short_rows{1, 7, 8, 65, 256, 300, 1001};
+std::vector<std::size_t> const short_rows{1, 7, 8, 65, 256, 300, 1001};
 
 TEST(cuda_normalization, of_floats) { expect_bits_of_host<float>(short_rows, 9); }
 TEST(cuda_normalization, of_float16) { expect_bits_of_host<lowp::float16>(short_rows, 9); }
@@ -88,22 +88,22 @@ TEST(cuda_normalization, of_rows_that_are_read_anew) {
 TEST(cuda_normalization, refuses_what_lowp_refuses) {
   std::vector<float> x(12);
   simulated_grid grid(32);
-  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
   grid.out_of_reach = x.data();
-  const std::vector<float> weight(4);
+  std::vector<float> const weight(4);
   std::vector<float> out(12);
-  EXPECT_EQ(refusal_of<lowp::detail::rms_norm_operation>(executor, x, weight, out, 4, 1e-6F),
+  EXPECT_EQ(refusal_of<lowp::detail::rms_norm_operation>(executor, x, weight, out, 4, 1e-6f),
             "rms_norm: in is far away");
   EXPECT_EQ(
-      refusal_of<lowp::detail::layer_norm_operation>(executor, out, weight, weight, x, 4, 1e-6F),
+      refusal_of<lowp::detail::layer_norm_operation>(executor, out, weight, weight, x, 4, 1e-6f),
       "layer_norm: out is far away");
   std::vector<float> reciprocal(3);
   grid.out_of_reach = reciprocal.data();
   EXPECT_EQ(
-      refusal_of<lowp::detail::rms_norm_operation>(executor, x, weight, out, 4, 1e-6F, reciprocal),
+      refusal_of<lowp::detail::rms_norm_operation>(executor, x, weight, out, 4, 1e-6f, reciprocal),
       "rms_norm: reciprocal_rms is far away");
   grid.out_of_reach = weight.data();
-  EXPECT_EQ(refusal_of<lowp::detail::rms_norm_operation>(executor, x, weight, out, 4, 1e-6F),
+  EXPECT_EQ(refusal_of<lowp::detail::rms_norm_operation>(executor, x, weight, out, 4, 1e-6f),
             "rms_norm: weight is far away");
   EXPECT_EQ(grid.launches, 0);
 }

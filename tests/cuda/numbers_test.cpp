@@ -24,21 +24,21 @@ using lowp::float8_e4m3fn;
 constexpr lowp::stochastic random_mode{.seed = 5, .stream = 6, .offset = 3};
 
 template <class T>
-bool same_bits(std::span<const T> a, std::span<const T> b) {
+bool same_bits(std::span<T const> a, std::span<T const> b) {
   return a.size() == b.size() &&
          (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
 
 template <class Grid, class In, class Out, class R>
-void run(Grid& grid, const In& in, Out&& out, const R& rounding, lowp::overflow policy) {
-  const lowp::cuda::on_grid<Grid> there{grid};
+void run(Grid& grid, In const& in, Out&& out, R const& rounding, lowp::overflow policy) {
+  lowp::cuda::on_grid<Grid> const there{grid};
   ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(there, in, out, rounding, policy), "");
 }
 
 template <class To, class From, class R>
-void expect_cast(const std::vector<From>& in, const R& rounding) {
-  for (const named_policy& policy : policies) {
-    const std::vector<To> want = converted<To>(in, rounding, policy.overflow);
+void expect_cast(std::vector<From> const& in, R const& rounding) {
+  for (named_policy const& policy : policies) {
+    std::vector<To> const want = converted<To>(in, rounding, policy.overflow);
     std::vector<To> got(in.size());
     simulated_grid grid(4);
     run(grid, in, got, rounding, policy.overflow);
@@ -54,7 +54,7 @@ void expect_cast(const std::vector<From>& in, const R& rounding) {
 
 template <class To, class From>
 void expect_casts(std::uint32_t step) {
-  const std::vector<From> in = numbers_between<To, From>(step);
+  std::vector<From> const in = numbers_between<To, From>(step);
   expect_cast<To>(in, lowp::nearest_even{});
   expect_cast<To>(in, random_mode);
   if constexpr (std::same_as<To, float> && sizeof(From) > 2)
@@ -86,19 +86,19 @@ TYPED_TEST(cuda_numbers, have_the_bits_of_convert) {
 }
 
 TEST(cuda_doubles, every_draw) {
-  for (const double x : {1 + 0x1p-11 + 0x1p-40, 0x1.fffp-16, 65519.999, 0x1p-24 * 0.7, -3.14159}) {
+  for (double const x : {1 + 0x1p-11 + 0x1p-40, 0x1.fffp-16, 65519.999, 0x1p-24 * 0.7, -3.14159}) {
     for (std::uint32_t r = 0; r < 0x10000; ++r) {
-      const auto bits = static_cast<std::uint16_t>(r);
-      const float got = lowp::cuda::read_number(
+      auto const bits = static_cast<std::uint16_t>(r);
+      float const got = lowp::cuda::read_number(
           x, lowp::detail::drawn<float16>{lowp::stochastic{0}}, bits, lowp::overflow::infinity);
-      const float16 want = lowp::convert<float16>(x, lowp::stochastic_bits{bits});
+      float16 const want = lowp::convert<float16>(x, lowp::stochastic_bits{bits});
       ASSERT_EQ(float16(got).bits(), want.bits()) << x << ' ' << r;
     }
   }
 }
 
 template <class From>
-void expect_widening(const std::vector<From>& in) {
+void expect_widening(std::vector<From> const& in) {
   std::vector<double> want(in.size());
   std::vector<double> got(in.size());
   lowp::cast(in, want);
@@ -124,12 +124,12 @@ TEST(cuda_to_double, is_exact) {
 // Around the ends of groups and tiles, at every alignment: nothing else is written.
 template <class From, class To>
 void expect_tiles() {
-  const std::vector<From> in = numbers_between<To, From>(500);
-  const To canary{};
-  for (const unsigned threads : {1U, 4U}) {
+  std::vector<From> const in = numbers_between<To, From>(500);
+  To const canary{};
+  for (unsigned const threads : {1U, 4U}) {
     for (std::size_t size = 0; size < 150; size += size < 70 ? 1 : 13) {
-      for (const std::size_t lead : {0U, 1U, 2U, 3U}) {
-        const std::span from = std::span(in).subspan(lead, size);
+      for (std::size_t const lead : {0U, 1U, 2U, 3U}) {
+        std::span const from = std::span(in).subspan(lead, size);
         std::vector<To> want(size);
         std::vector<To> got(size + lead + 1, canary);
         lowp::cast(from, want, random_mode);
@@ -153,7 +153,7 @@ TEST(cuda_numbers_in_tiles, of_every_length) {
 }
 
 TEST(cuda_numbers_in_tiles, move_every_byte_once) {
-  const std::vector<double> in(64, 1.5);
+  std::vector<double> const in(64, 1.5);
   std::vector<bfloat16> out(64);
   simulated_grid grid(8);
   run(grid, in, out, lowp::nearest_even{}, lowp::overflow::infinity);
@@ -162,9 +162,9 @@ TEST(cuda_numbers_in_tiles, move_every_byte_once) {
 }
 
 TEST(cuda_numbers_in_tiles, refuse_what_lies_elsewhere) {
-  const std::vector<double> in(8, 1.5);
+  std::vector<double> const in(8, 1.5);
   std::vector<float16> out(8);
-  const lowp::stochastic mode{1};
+  lowp::stochastic const mode{1};
   simulated_grid grid(1);
   grid.out_of_reach = &mode;
   run(grid, in, out, lowp::cuda::stored_rounding{&mode}, lowp::overflow::infinity);

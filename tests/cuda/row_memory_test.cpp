@@ -33,26 +33,26 @@ class places {
   static constexpr unsigned step = team::step;
 
   // Every word holds its place.
-  places() : words_(room) { std::iota(words_.begin(), words_.end(), 0.0F); }
+  places() : words_(room) { std::iota(words_.begin(), words_.end(), 0.0f); }
 
   // In the order of elements: those of a group, or those that a thread adds to its sums.
   std::vector<unsigned> of_chunks() {
     return collect(
-        [](const team& t) { return t.first_of_chunk(); }, 1,
-        [](const auto& memory, unsigned offset, auto& x) { memory.load_chunk(offset, x); });
+        [](team const& t) { return t.first_of_chunk(); }, 1,
+        [](auto const& memory, unsigned offset, auto& x) { memory.load_chunk(offset, x); });
   }
   std::vector<unsigned> of_sums() {
-    return collect([](const team& t) { return t.first_of_sums(); }, step,
-                   [](const auto& memory, unsigned offset, auto& x) {
+    return collect([](team const& t) { return t.first_of_sums(); }, step,
+                   [](auto const& memory, unsigned offset, auto& x) {
                      memory.load_own(offset, static_cast<int>(room), x);
                    });
   }
   // Every element is stored as its number, by groups or by threads' own; what is then in the words.
   template <bool ByGroups>
   std::vector<float> after_stores() {
-    for_each([](const auto& memory, const team& t, unsigned offset) {
+    for_each([](auto const& memory, team const& t, unsigned offset) {
       float x[chunk];
-      const unsigned first = offset + (ByGroups ? t.first_of_chunk() : t.first_of_sums());
+      unsigned const first = offset + (ByGroups ? t.first_of_chunk() : t.first_of_sums());
       for (unsigned k = 0; k < chunk; ++k)
         x[k] = static_cast<float>(first + k * (ByGroups ? 1 : step));
       if constexpr (ByGroups)
@@ -66,18 +66,18 @@ class places {
  private:
   // body(memory, team, offset) for all that every thread has.
   template <class Body>
-  void for_each(const Body& body) {
+  void for_each(Body const& body) {
     for (unsigned n = 0; n < Threads; ++n) {
-      const numbered_thread thread{n};
-      const team t(thread);
-      const lowp::cuda::row_memory<team> memory(thread, words_.data(), t);
+      numbered_thread const thread{n};
+      team const t(thread);
+      lowp::cuda::row_memory<team> const memory(thread, words_.data(), t);
       for (unsigned offset = 0; offset < room; offset += team::stride) body(memory, t, offset);
     }
   }
   template <class First, class Load>
-  std::vector<unsigned> collect(const First& first, unsigned distance, const Load& load) {
+  std::vector<unsigned> collect(First const& first, unsigned distance, Load const& load) {
     std::vector<unsigned> found(room, ~0U);
-    for_each([&](const auto& memory, const team& t, unsigned offset) {
+    for_each([&](auto const& memory, team const& t, unsigned offset) {
       float x[chunk];
       load(memory, offset, x);
       for (unsigned k = 0; k < chunk; ++k)
@@ -90,11 +90,11 @@ class places {
 
 template <unsigned Threads>
 void check() {
-  const auto of_chunks = places<Threads>().of_chunks();
+  auto const of_chunks = places<Threads>().of_chunks();
   EXPECT_EQ(of_chunks, places<Threads>().of_sums());
   EXPECT_EQ(std::set<unsigned>(of_chunks.begin(), of_chunks.end()).size(), places<Threads>::room);
   EXPECT_EQ(*std::max_element(of_chunks.begin(), of_chunks.end()), places<Threads>::room - 1);
-  const auto stored = places<Threads>().template after_stores<true>();
+  auto const stored = places<Threads>().template after_stores<true>();
   EXPECT_EQ(stored, places<Threads>().template after_stores<false>());
   for (unsigned e = 0; e < places<Threads>::room; ++e)
     ASSERT_EQ(stored[of_chunks[e]], static_cast<float>(e));
@@ -104,7 +104,7 @@ void check() {
     for (unsigned half = 0; half < chunk; half += 4) {
       std::set<unsigned> used;
       for (unsigned thread = 0; thread < 8; ++thread) {
-        const unsigned e = first + thread * chunk + half;
+        unsigned const e = first + thread * chunk + half;
         EXPECT_EQ(of_chunks[e] % 4, 0U);
         for (unsigned k = 0; k < 4; ++k) {
           EXPECT_EQ(of_chunks[e + k], of_chunks[e] + k);

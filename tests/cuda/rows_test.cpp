@@ -34,93 +34,93 @@ TYPED_TEST_SUITE(cuda_rows, pairs);
 // call(where, in, out, columns) on the processor and on a grid, from every alignment to elements.
 // Aligned rows may have unaligned ends; this lies between them.
 template <class Grid, class Pair, class Call>
-void expect_same(std::size_t rows, std::size_t columns, const Call& call) {
+void expect_same(std::size_t rows, std::size_t columns, Call const& call) {
   using In = typename Pair::in;
   using Out = typename Pair::out;
   std::mt19937 random(static_cast<unsigned>(columns));
   std::vector<In> packed;
   for (std::size_t r = 0; r < rows; ++r) hard::append_row(packed, columns, r % hard::kinds, random);
   std::vector<Out> want(packed.size());
-  ASSERT_EQ(call(lowp::simd::this_thread{}, std::span<const In>(packed), std::span(want)), "");
-  const std::size_t to_16 = (16 - columns % 16) % 16;
-  for (const auto& [lead, between] :
+  ASSERT_EQ(call(lowp::simd::this_thread{}, std::span<In const>(packed), std::span(want)), "");
+  std::size_t const to_16 = (16 - columns % 16) % 16;
+  for (auto const& [lead, between] :
        {std::pair{std::size_t{0}, to_16}, {std::size_t{1}, std::size_t{0}}, {2, 2 * to_16 + 3}}) {
-    std::vector<In> in = spread(packed, columns, between, In(7.0F));
-    in.insert(in.begin(), lead, In(7.0F));
-    std::vector<Out> all = spread(std::vector<Out>(packed.size()), columns, between, Out(-5.0F));
-    std::vector<Out> got(lead, Out(-5.0F));
+    std::vector<In> in = spread(packed, columns, between, In(7.0f));
+    in.insert(in.begin(), lead, In(7.0f));
+    std::vector<Out> all = spread(std::vector<Out>(packed.size()), columns, between, Out(-5.0f));
+    std::vector<Out> got(lead, Out(-5.0f));
     got.insert(got.end(), all.begin(), all.end());
-    got.resize(got.size() + 3, Out(-5.0F));
+    got.resize(got.size() + 3, Out(-5.0f));
     Grid grid(32, 3);
     ASSERT_EQ(call(lowp::cuda::on_grid<Grid>{grid},
-                   lowp::strided_rows{std::span<const In>(in).subspan(lead), columns + between},
+                   lowp::strided_rows{std::span<In const>(in).subspan(lead), columns + between},
                    lowp::strided_rows{std::span(got).subspan(lead, all.size()), columns + between}),
               "");
     all.assign(got.begin() + static_cast<std::ptrdiff_t>(lead), got.end() - 3);
-    all = gathered(all, columns, between, Out(-5.0F));
+    all = gathered(all, columns, between, Out(-5.0f));
     for (std::size_t i = 0; i < want.size(); ++i)
       ASSERT_TRUE(has_bits(all[i], code_of(want[i]), i / columns, i % columns, columns));
-    for (std::size_t i = 0; i < lead; ++i) EXPECT_EQ(float(got[i]), -5.0F);
-    for (std::size_t i = got.size() - 3; i < got.size(); ++i) EXPECT_EQ(float(got[i]), -5.0F);
+    for (std::size_t i = 0; i < lead; ++i) EXPECT_EQ(float(got[i]), -5.0f);
+    for (std::size_t i = got.size() - 3; i < got.size(); ++i) EXPECT_EQ(float(got[i]), -5.0f);
     EXPECT_EQ(grid.launches, 1);
   }
 }
 
 TYPED_TEST(cuda_rows, softmax) {
-  for (const std::size_t columns : lengths)
+  for (std::size_t const columns : lengths)
     expect_same<simulated_grid, TypeParam>(
-        8, columns, [=](const auto& executor, const auto& in, const auto& out) {
+        8, columns, [=](auto const& executor, auto const& in, auto const& out) {
           return refusal_of<lowp::detail::softmax_operation>(executor, in, out, columns);
         });
 }
 
 TYPED_TEST(cuda_rows, log_softmax) {
-  for (const std::size_t columns : {5U, 256U, 300U})
+  for (std::size_t const columns : {5U, 256U, 300U})
     expect_same<simulated_grid_without_conversions, TypeParam>(
-        8, columns, [=](const auto& executor, const auto& in, const auto& out) {
+        8, columns, [=](auto const& executor, auto const& in, auto const& out) {
           return refusal_of<lowp::detail::log_softmax_operation>(executor, in, out, columns);
         });
 }
 
 TYPED_TEST(cuda_rows, masked) {
   std::mt19937 random(4);
-  for (const std::size_t columns : {3U, 8U, 40U, 301U, 512U}) {
+  for (std::size_t const columns : {3U, 8U, 40U, 301U, 512U}) {
     std::vector<std::uint8_t> flags(4 * columns);  // 2 sequences of 2 queries, 2 heads
     for (auto& each : flags) each = static_cast<std::uint8_t>(random() % 3 * 0x7f);
-    const std::vector<std::uint8_t> spaced = spread(flags, columns, 5, 1);
+    std::vector<std::uint8_t> const spaced = spread(flags, columns, 5, 1);
     std::vector<lowp::bfloat16> bias(2 * columns);
     for (auto& each : bias) each = lowp::bfloat16(static_cast<float>(random() % 9) / -4);
     expect_same<simulated_grid, TypeParam>(
-        8, columns, [&](const auto& executor, const auto& in, const auto& out) {
-          const bool here = std::same_as<decltype(executor), const lowp::simd::this_thread&>;
+        8, columns, [&](auto const& executor, auto const& in, auto const& out) {
+          bool const here = std::same_as<decltype(executor), lowp::simd::this_thread const&>;
           return refusal_of<lowp::detail::scale_mask_softmax_operation>(
               executor, in,
               here ? lowp::attention_mask<std::uint8_t>{flags, 2, 2}
                    : lowp::attention_mask<std::uint8_t>{spaced, 2, 2, columns + 5},
-              out, columns, 0.3F);
+              out, columns, 0.3f);
         });
     expect_same<simulated_grid, TypeParam>(
-        8, columns, [&](const auto& executor, const auto& in, const auto& out) {
+        8, columns, [&](auto const& executor, auto const& in, auto const& out) {
           return refusal_of<lowp::detail::scale_mask_softmax_operation>(executor, in, bias, out,
-                                                                        columns, 0.3F);
+                                                                        columns, 0.3f);
         });
     expect_same<simulated_grid, TypeParam>(
-        8, columns, [&](const auto& executor, const auto& in, const auto& out) {
+        8, columns, [&](auto const& executor, auto const& in, auto const& out) {
           return refusal_of<lowp::detail::scale_mask_softmax_operation>(
-              executor, in, lowp::causal_mask{4}, out, columns, 0.3F);
+              executor, in, lowp::causal_mask{4}, out, columns, 0.3f);
         });
   }
 }
 
 TEST(cuda_pb_relax, in_float16) {
   expect_same<simulated_grid, in_and_out<lowp::float16, lowp::float16>>(
-      8, 100, [](const auto& executor, const auto& in, const auto& out) {
-        return refusal_of<lowp::detail::softmax_pb_relax_operation>(executor, in, out, 100, 32.0F);
+      8, 100, [](auto const& executor, auto const& in, auto const& out) {
+        return refusal_of<lowp::detail::softmax_pb_relax_operation>(executor, in, out, 100, 32.0f);
       });
 }
 
 TEST(cuda_rows_special, nan_infinity_and_nothing_at_all) {
-  std::vector<float> in(4 * 300, 1.0F);
+  std::vector<float> in(4 * 300, 1.0f);
   in[5] = float_of(0xffc00000U);
   in[600] = HUGE_VALF;
   for (std::size_t i = 900; i < 1200; ++i) in[i] = -HUGE_VALF;
@@ -134,7 +134,7 @@ TEST(cuda_rows_special, nan_infinity_and_nothing_at_all) {
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i));
   EXPECT_TRUE(std::isnan(want[0]));
   EXPECT_TRUE(std::isnan(want[700]));
-  EXPECT_EQ(want[1000], 0.0F);
+  EXPECT_EQ(want[1000], 0.0f);
 }
 
 TEST(cuda_rows_special, memory_out_of_reach_is_refused) {
@@ -144,11 +144,11 @@ TEST(cuda_rows_special, memory_out_of_reach_is_refused) {
   EXPECT_EQ(refusal_of<lowp::detail::softmax_operation>(lowp::cuda::on_grid<simulated_grid>{grid},
                                                         x, x, 4),
             "softmax: in is far away");
-  const std::vector<std::uint8_t> mask(4);
+  std::vector<std::uint8_t> const mask(4);
   grid.out_of_reach = mask.data();
   EXPECT_EQ(refusal_of<lowp::detail::scale_mask_softmax_operation>(
                 lowp::cuda::on_grid<simulated_grid>{grid}, x,
-                lowp::attention_mask<std::uint8_t>{mask, 1, 2}, x, 4, 1.0F),
+                lowp::attention_mask<std::uint8_t>{mask, 1, 2}, x, 4, 1.0f),
             "scale_mask_softmax: mask is far away");
   EXPECT_EQ(grid.launches, 0);
 }

@@ -17,15 +17,15 @@ namespace {
 using namespace lowp_test;
 
 template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
   return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 // body(size, threads, where)
 template <class Body>
-void for_each_grid(const Body& body) {
-  for (const std::size_t size : {0U, 1U, 7U, 8U, 65U, 1001U})
-    for (const unsigned threads : {1U, 8U}) {
+void for_each_grid(Body const& body) {
+  for (std::size_t const size : {0U, 1U, 7U, 8U, 65U, 1001U})
+    for (unsigned const threads : {1U, 8U}) {
       SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
       simulated_grid grid(threads, 3);
       body(size, lowp::cuda::on_grid<simulated_grid>{grid});
@@ -34,12 +34,12 @@ void for_each_grid(const Body& body) {
 
 template <lowp::element T>
 void expect_clamped() {
-  for (const values kind : {values::corners, values::training})
-    for_each_grid([&](std::size_t size, const auto& executor) {
+  for (values const kind : {values::corners, values::training})
+    for_each_grid([&](std::size_t size, auto const& executor) {
       guarded<T> x(random_tensor<T>(size, size, kind), 0);
       std::vector<T> want(x.span().begin(), x.span().end());
       std::vector<T> got = want;
-      const lowp::clamp_report clamped = lowp::clamp_overflow(want);
+      lowp::clamp_report const clamped = lowp::clamp_overflow(want);
       lowp::clamp_report_of<T> report;
       ASSERT_EQ(refusal_of<lowp::detail::clamp_overflow_operation>(executor, got, report), "");
       EXPECT_TRUE(same_bits(got, want));
@@ -54,8 +54,8 @@ TEST(cuda_clamp_overflow, of_floats) { expect_clamped<float>(); }
 
 template <lowp::element From, lowp::element To>
 void expect_scaled() {
-  for (const int k : {-12, 0, 5})
-    for_each_grid([&](std::size_t size, const auto& executor) {
+  for (int const k : {-12, 0, 5})
+    for_each_grid([&](std::size_t size, auto const& executor) {
       guarded<From> x(random_tensor<From>(size, size, values::corners), 1);
       std::vector<To> want(size);
       std::vector<To> got(size);

@@ -27,8 +27,8 @@ namespace lowp_test {
 // infinity, 8-bit ones saturate. A kernel must not show it a NaN, because its own results are
 // others.
 struct documented_conversions {
-  static std::uint32_t convert(const oracle::facts& f, float x) {
-    const std::uint32_t bits = float_bits(x);
+  static std::uint32_t convert(oracle::facts const& f, float x) {
+    std::uint32_t const bits = float_bits(x);
     if ((bits & 0x7fffffffU) > 0x7f800000U) return f.bits() == 8 ? 0x7fU : 0x7fffU;
     return oracle::encode(f, oracle::from_float_bits(bits), oracle::mode::nearest_even,
                           f.bits() == 8 ? oracle::policy::saturate : oracle::policy::infinity);
@@ -45,8 +45,8 @@ struct documented_conversions {
              std::same_as<T, lowp::float8_e5m2>
   static void decode(std::type_identity<T>, std::uint32_t pair, float& first, float& second) {
     ++used;
-    const auto one = [](std::uint32_t code) {
-      const std::uint32_t bits = oracle::decode_to_float_bits(facts<T>, code & (code_count<T> - 1));
+    auto const one = [](std::uint32_t code) {
+      std::uint32_t const bits = oracle::decode_to_float_bits(facts<T>, code & (code_count<T> - 1));
       return float_of((bits & 0x7fffffffU) > 0x7f800000U ? 0x7fffffffU : bits);
     };
     first = one(pair);
@@ -93,7 +93,7 @@ struct simulated_thread {
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
 
   template <class T>
-  T read(const unsigned char* at) const {
+  T read(unsigned char const* at) const {
     expect_aligned(at, sizeof(T));
     state->bytes_read.fetch_add(sizeof(T), std::memory_order_relaxed);
     T x;
@@ -101,13 +101,13 @@ struct simulated_thread {
     return x;
   }
   template <class T>
-  void write(unsigned char* at, const T& x) const {
+  void write(unsigned char* at, T const& x) const {
     expect_aligned(at, sizeof(T));
     state->bytes_written.fetch_add(sizeof(T), std::memory_order_relaxed);
     std::memcpy(at, &x, sizeof x);
   }
   template <class Make>
-  auto once(const Make& make) const {
+  auto once(Make const& make) const {
     return make();
   }
   void barrier() const { state->arrived.arrive_and_wait(); }
@@ -122,8 +122,8 @@ struct simulated_thread {
                                    : state->arrived;
     all[thread_] = x;
     callers.arrive_and_wait();
-    const unsigned first = thread_ / N * N;
-    const std::uint32_t largest = *std::max_element(all + first, all + first + N);
+    unsigned const first = thread_ / N * N;
+    std::uint32_t const largest = *std::max_element(all + first, all + first + N);
     callers.arrive_and_wait();
     return largest;
   }
@@ -134,7 +134,7 @@ struct simulated_thread {
     fibers::barrier& warp = state->warp_arrived[thread_ / block_state::warp];
     all[thread_] = x;
     warp.arrive_and_wait();
-    const std::uint32_t other = all[thread_ ^ Distance];
+    std::uint32_t const other = all[thread_ ^ Distance];
     warp.arrive_and_wait();
     return other;
   }
@@ -179,7 +179,7 @@ struct simulated_thread {
 
  private:
   // A GPU stops a kernel that does otherwise.
-  static void expect_aligned(const unsigned char* at, std::size_t bytes) {
+  static void expect_aligned(unsigned char const* at, std::size_t bytes) {
     if (reinterpret_cast<std::uintptr_t>(at) % bytes != 0)
       ADD_FAILURE() << "an access of " << bytes << " bytes is not aligned";
   }
@@ -197,17 +197,17 @@ class grid_with {
   [[nodiscard]] std::size_t shared_bytes() const { return most_shared_bytes; }
 
   template <class Report, class Call>
-  void run(const Call& call) {
+  void run(Call const& call) {
     ++launches;
     if constexpr (requires { call.dynamic_bytes; }) {
       dynamic_bytes = call.dynamic_bytes;
       team_threads = Call::team_threads;
     }
     parameter_bytes = std::max(parameter_bytes, sizeof call);
-    const std::uint64_t blocks = std::min(call.table.tiles, most_blocks_);
+    std::uint64_t const blocks = std::min(call.table.tiles, most_blocks_);
     for (std::uint64_t block = 0; block < blocks; ++block) {
       block_state state(threads_, dynamic_bytes);
-      const auto run_one = [&](unsigned thread) {
+      auto const run_one = [&](unsigned thread) {
         call.run(simulated_thread<Conversions>{thread, threads_, block, blocks, &state});
       };
       if constexpr (Call::is_collective) {
@@ -219,16 +219,16 @@ class grid_with {
       bytes_written += state.bytes_written;
     }
   }
-  void copy(void* to, const void* from, std::size_t bytes) {
+  void copy(void* to, void const* from, std::size_t bytes) {
     ++launches;
     std::memmove(to, from, bytes);
   }
-  [[nodiscard]] std::string unreachable(const void* address) const {
+  [[nodiscard]] std::string unreachable(void const* address) const {
     return address == out_of_reach ? "is far away" : "";
   }
-  void refuse(const std::string& what) { refused = what; }
+  void refuse(std::string const& what) { refused = what; }
 
-  const void* out_of_reach = nullptr;  // for a test to set
+  void const* out_of_reach = nullptr;  // for a test to set
   std::string refused;
   int launches = 0;
   std::size_t parameter_bytes = 0;
@@ -251,12 +251,12 @@ using simulated_grid_without_conversions = grid_with<no_conversions>;
 template <class Executor>
 struct remembering : Executor {
   std::string& wrong;
-  void refuse_if(const lowp::detail::error_text& what) const { wrong = what; }
+  void refuse_if(lowp::detail::error_text const& what) const { wrong = what; }
 };
 
 // Runs an operation, and returns the error text of a refused call.
 template <template <class> class Operation, class Executor, class... Arguments>
-std::string refusal_of(const Executor& executor, Arguments&&... arguments) {
+std::string refusal_of(Executor const& executor, Arguments&&... arguments) {
   std::string wrong;
   Operation<remembering<Executor>>{{{executor, wrong}}}(std::forward<Arguments>(arguments)...);
   return wrong;

@@ -15,7 +15,7 @@ namespace {
 
 int failures = 0;
 
-void expect(bool condition, const char* what, const lowp::cuda::status& status) {
+void expect(bool condition, char const* what, lowp::cuda::status const& status) {
   if (condition) return;
   ++failures;
   std::printf("%s: got \"%s\", code %d\n", what, status.message().c_str(),
@@ -28,16 +28,16 @@ int main() {
   std::vector<float> a(8), b(7);
   std::vector<lowp::bfloat16> p(8);
 
-  const auto sizes = lowp::cuda::try_cast(nullptr, a, b);
+  auto const sizes = lowp::cuda::try_cast(nullptr, a, b);
   expect(!sizes.ok() && sizes.message() == "cast: sizes differ: in has 8, out has 7" &&
              sizes.code() == cudaSuccess,
          "sizes", sizes);
 
-  const auto step = lowp::cuda::try_update(nullptr, p, a, lowp::sgd{.lr = 1}, 0);
+  auto const step = lowp::cuda::try_update(nullptr, p, a, lowp::sgd{.lr = 1}, 0);
   expect(step.message() == "update: sgd: step is 0, and counts from 1", "step", step);
 
   lowp::update_report report;
-  const auto counted = lowp::cuda::try_update(nullptr, p, a, lowp::sgd{.lr = 1}, 0, &report);
+  auto const counted = lowp::cuda::try_update(nullptr, p, a, lowp::sgd{.lr = 1}, 0, &report);
   expect(counted.message() == step.message(), "a report without a rounding", counted);
   using update = decltype(lowp::cuda::update);
   static_assert(std::is_invocable_v<update, cudaStream_t, std::vector<float>&, std::vector<float>&,
@@ -45,16 +45,16 @@ int main() {
   static_assert(!std::is_invocable_v<update, cudaStream_t, std::vector<float>&, float*, lowp::sgd,
                                      int, lowp::update_report*>);
 
-  const std::vector<lowp::cuda::sgd_tensor<lowp::bfloat16, float>> list{{p, a}, {p, a}};
-  const auto tied = lowp::cuda::try_update(nullptr, list, lowp::sgd{.lr = 1}, 1);
+  std::vector<lowp::cuda::sgd_tensor<lowp::bfloat16, float>> const list{{p, a}, {p, a}};
+  auto const tied = lowp::cuda::try_update(nullptr, list, lowp::sgd{.lr = 1}, 1);
   expect(!tied.ok(), "the same tensor twice", tied);
 
-  const std::vector<float> none;
-  const auto empty = lowp::cuda::try_cast(nullptr, none, std::span<lowp::bfloat16>());
+  std::vector<float> const none;
+  auto const empty = lowp::cuda::try_cast(nullptr, none, std::span<lowp::bfloat16>());
   expect(empty.ok(), "nothing to do", empty);
 
   // Host memory: which of two reasons it is depends on whether there is a driver.
-  const auto host = lowp::cuda::try_cast(nullptr, a, p);
+  auto const host = lowp::cuda::try_cast(nullptr, a, p);
   expect(!host.ok() && host.message().find("cast: in is ") == 0, "host memory", host);
   return failures;
 }

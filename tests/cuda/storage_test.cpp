@@ -32,15 +32,15 @@ TYPED_TEST(cuda_storage, adamw_has_the_bits_of_the_exact_sequence) {
   using kind = TypeParam;
   std::mt19937_64 random(18);
   std::uint64_t seed = 0;
-  for (const bool is_reported : {false, true}) {
-    for (const unsigned threads : {is_reported ? 32U : 1U, is_reported ? 64U : 4U}) {
+  for (bool const is_reported : {false, true}) {
+    for (unsigned const threads : {is_reported ? 32U : 1U, is_reported ? 64U : 4U}) {
       for (std::size_t size = 0; size <= 150 && !this->HasFailure(); size += size < 20 ? 1 : 13) {
         SCOPED_TRACE(size);
-        const slot_modes modes = random_modes(random);
-        const auto& policy = maybe_policies[++seed % 3];
-        const values in = seed % 2 == 0 ? values::corners : values::training;
+        slot_modes const modes = random_modes(random);
+        auto const& policy = maybe_policies[++seed % 3];
+        values const in = seed % 2 == 0 ? values::corners : values::training;
         stored_tensor<kind> p(random_tensor<float>(size, 4 * seed, in));
-        const tensor g = random_tensor<float>(size, 4 * seed + 1, in);
+        tensor const g = random_tensor<float>(size, 4 * seed + 1, in);
         tensor m = random_tensor<float>(size, 4 * seed + 2, in, 0.1);
         tensor v = random_tensor<float>(size, 4 * seed + 3, values::training, 0.1);
         for (std::uint32_t& code : v.codes) code &= 0x7fffffffU;
@@ -51,8 +51,8 @@ TYPED_TEST(cuda_storage, adamw_has_the_bits_of_the_exact_sequence) {
         guarded<float> mine_v(v, seed % 2);
         simulated_grid grid(threads, seed % 2 == 0 ? 3 : ~std::uint64_t{0});
         lowp::update_report report;
-        const lowp::adamw settings{.lr = 1e-3};
-        const auto run = [&](auto&&... outcome) {
+        lowp::adamw const settings{.lr = 1e-3};
+        auto const run = [&](auto&&... outcome) {
           return refusal_of<lowp::detail::update_operation>(
               on(grid), kind::view(first.span(), second.span()), mine_g.span(), mine_m.span(),
               mine_v.span(), settings, 7, modes.library(), outcome...);
@@ -60,7 +60,7 @@ TYPED_TEST(cuda_storage, adamw_has_the_bits_of_the_exact_sequence) {
         ASSERT_EQ(is_reported ? (policy ? run(policy->overflow, report) : run(report))
                               : (policy ? run(policy->overflow) : run()),
                   "");
-        const oracle::report want = oracle_update(p, g, m, v, settings, 7, modes, policy);
+        oracle::report const want = oracle_update(p, g, m, v, settings, 7, modes, policy);
         EXPECT_TRUE(first.holds(p.first, "the first array"));
         EXPECT_TRUE(second.holds(p.second, "the second array"));
         EXPECT_TRUE(mine_m.holds(m, "m"));
@@ -102,9 +102,9 @@ TYPED_TEST_SUITE(cuda_blocks, kinds, by_block_kind);
 TYPED_TEST(cuda_blocks, moments_have_the_bits_of_the_exact_step) {
   using kind = TypeParam;
   using T = typename kind::type;
-  for (const std::size_t size :
+  for (std::size_t const size :
        std::array<std::size_t, 9>{0, 1, 127, 128, 129, 255, 257, 800, 1100}) {
-    for (const std::uint64_t blocks : {std::uint64_t{2}, ~std::uint64_t{0}}) {
+    for (std::uint64_t const blocks : {std::uint64_t{2}, ~std::uint64_t{0}}) {
       SCOPED_TRACE(size);
       adamw_in_blocks<kind> want(size);
       guarded<float> p(want.p, 1);

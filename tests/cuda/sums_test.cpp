@@ -17,22 +17,22 @@ using namespace lowp_test;
 
 template <lowp::element A, lowp::element B>
 void expect_oracle() {
-  for (const std::size_t size : {0U, 1U, 7U, 8U, 65U, 1001U})
-    for (const values kind : {values::corners, values::training})
-      for (const unsigned threads : {1U, 8U}) {
+  for (std::size_t const size : {0U, 1U, 7U, 8U, 65U, 1001U})
+    for (values const kind : {values::corners, values::training})
+      for (unsigned const threads : {1U, 8U}) {
         SCOPED_TRACE(std::to_string(size) + " elements, " + std::to_string(threads) + " threads");
-        const tensor x = random_tensor<A>(size, size, kind);
-        const tensor y = random_tensor<B>(size, size + 1, kind, 100);
+        tensor const x = random_tensor<A>(size, size, kind);
+        tensor const y = random_tensor<B>(size, size + 1, kind, 100);
         expected_sum added;
         expected_sum multiplied;
         for (std::size_t i = 0; i < size; ++i) {
-          added.add(x.value(i), float_bits(1.0F));
+          added.add(x.value(i), float_bits(1.0f));
           multiplied.add(x.value(i), y.value(i));
         }
         guarded<A> a(x, 1);
         guarded<B> b(y, 0);
         simulated_grid grid(threads, 3);
-        const lowp::cuda::on_grid<simulated_grid> executor{grid};
+        lowp::cuda::on_grid<simulated_grid> const executor{grid};
         lowp::sum_report report;
         ASSERT_EQ(refusal_of<lowp::detail::sum_operation>(executor, a.span(), report), "");
         expect(report, added);
@@ -47,9 +47,9 @@ TEST(cuda_sums, of_floats) { expect_oracle<float, float>(); }
 TEST(cuda_sums, of_narrow_types) { expect_oracle<lowp::bfloat16, lowp::float16>(); }
 
 TEST(cuda_sums, refuse_what_lowp_refuses) {
-  std::vector<float> x(3, 1.0F);
+  std::vector<float> x(3, 1.0f);
   simulated_grid grid(8);
-  const lowp::cuda::on_grid<simulated_grid> executor{grid};
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
   grid.out_of_reach = x.data();
   lowp::sum_report report;
   EXPECT_EQ(refusal_of<lowp::detail::sum_operation>(executor, x, report), "sum: x is far away");

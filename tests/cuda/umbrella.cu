@@ -7,24 +7,24 @@
 #include "support/tour.hpp"
 
 template <class T>
-__global__ void arithmetic(const T* x, T* y, bool* less) {
-  const T a = x[threadIdx.x];
-  const T b = T::from_bits(x[0].bits());
+__global__ void arithmetic(T const* x, T* y, bool* less) {
+  T const a = x[threadIdx.x];
+  T const b = T::from_bits(x[0].bits());
   y[threadIdx.x] = sqrt(a * b + T(1.5f)) - a / b;
   less[threadIdx.x] = a < b && a != b && !isnan(a);
   y[threadIdx.x] += lowp::convert<T>(float(a), lowp::toward_zero{}) + T(blockIdx.x);
 }
 
-template __global__ void arithmetic(const lowp::bfloat16*, lowp::bfloat16*, bool*);
-template __global__ void arithmetic(const lowp::float16*, lowp::float16*, bool*);
-template __global__ void arithmetic(const lowp::float8_e4m3fn*, lowp::float8_e4m3fn*, bool*);
-template __global__ void arithmetic(const lowp::float8_e5m2*, lowp::float8_e5m2*, bool*);
+template __global__ void arithmetic(lowp::bfloat16 const*, lowp::bfloat16*, bool*);
+template __global__ void arithmetic(lowp::float16 const*, lowp::float16*, bool*);
+template __global__ void arithmetic(lowp::float8_e4m3fn const*, lowp::float8_e4m3fn*, bool*);
+template __global__ void arithmetic(lowp::float8_e5m2 const*, lowp::float8_e5m2*, bool*);
 
 // An element function that only this unit knows.
 namespace {
 struct twice {
   template <class F>
-  LOWP_FN F operator()(const F& x) const {
+  LOWP_FN F operator()(F const& x) const {
     return lowp::lanes::add(x, x);
   }
 };

@@ -16,13 +16,13 @@ inline int sends = 0;
 inline ncclResult_t answer(int code) { return code == MPI_SUCCESS ? ncclSuccess : ncclSystemError; }
 
 extern "C" {
-const char* ncclGetErrorString(ncclResult_t) { return "failed"; }
+char const* ncclGetErrorString(ncclResult_t) { return "failed"; }
 // A null communicator fails, as NCCL's does.
-ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+ncclResult_t ncclCommCount(ncclComm_t const comm, int* count) {
   if (comm == nullptr) return ncclInvalidArgument;
   return answer(MPI_Comm_size(MPI_COMM_WORLD, count));
 }
-ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+ncclResult_t ncclCommUserRank(ncclComm_t const comm, int* rank) {
   if (comm == nullptr) return ncclInvalidArgument;
   return answer(MPI_Comm_rank(MPI_COMM_WORLD, rank));
 }
@@ -39,7 +39,7 @@ ncclResult_t ncclGroupEnd() {
   return answer(code);
 }
 // Messages to several ranks need a group: NCCL's could wait for each other without one.
-ncclResult_t ncclSend(const void* data, size_t count, ncclDataType_t, int peer, ncclComm_t,
+ncclResult_t ncclSend(void const* data, size_t count, ncclDataType_t, int peer, ncclComm_t,
                       cudaStream_t) {
   if (!is_group) return ncclInvalidUsage;
   ++sends;
@@ -51,12 +51,12 @@ ncclResult_t ncclRecv(void* data, size_t count, ncclDataType_t, int peer, ncclCo
   return answer(MPI_Irecv(data, static_cast<int>(count), MPI_BYTE, peer, 0, MPI_COMM_WORLD,
                           &requests.emplace_back()));
 }
-ncclResult_t ncclBroadcast(const void*, void* data, size_t count, ncclDataType_t, int root,
+ncclResult_t ncclBroadcast(void const*, void* data, size_t count, ncclDataType_t, int root,
                            ncclComm_t, cudaStream_t) {
   if (!is_group) return ncclInvalidUsage;
   return answer(MPI_Bcast(data, static_cast<int>(count), MPI_BYTE, root, MPI_COMM_WORLD));
 }
-ncclResult_t ncclAllReduce(const void*, void* data, size_t count, ncclDataType_t type,
+ncclResult_t ncclAllReduce(void const*, void* data, size_t count, ncclDataType_t type,
                            ncclRedOp_t how, ncclComm_t, cudaStream_t) {
   if (type != ncclUint32 || how != ncclMax || is_group) return ncclInvalidArgument;
   return answer(MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), MPI_UINT32_T, MPI_MAX,

@@ -16,7 +16,7 @@ TEST(activation, gelu_of_all_floats) {
     for (std::size_t j = 0; j < chunk; ++j)
       floats[j] = float_of(static_cast<std::uint32_t>(i * chunk + j));
     lowp::gelu_tanh(floats, results);
-    const auto result = are_gelus(floats, results);
+    auto const result = are_gelus(floats, results);
     EXPECT_TRUE(result);
     return static_cast<bool>(result);
   });

@@ -16,7 +16,7 @@ class all_floats : public testing::Test {
   std::function<void()> check_;
 };
 
-void add(const oracle::facts& f, const std::string& mode, std::function<void()> check) {
+void add(oracle::facts const& f, std::string const& mode, std::function<void()> check) {
   testing::RegisterTest((std::string("all_floats_to_") + f.name).c_str(), mode.c_str(), nullptr,
                         nullptr, __FILE__, __LINE__,
                         [check]() -> testing::Test* { return new all_floats(check); });
@@ -24,21 +24,21 @@ void add(const oracle::facts& f, const std::string& mode, std::function<void()> 
 
 template <class T>
 void check_draw(std::uint16_t r) {
-  const oracle::policy policy = oracle::default_policy(facts<T>);
-  const auto segments = segments_of(facts<T>, oracle::mode::stochastic, policy, r);
+  oracle::policy const policy = oracle::default_policy(facts<T>);
+  auto const segments = segments_of(facts<T>, oracle::mode::stochastic, policy, r);
   check_all_floats<T>(
-      segments, "stochastic", [r](const std::vector<float>& floats, std::vector<T>& results) {
+      segments, "stochastic", [r](std::vector<float> const& floats, std::vector<T>& results) {
         std::transform(floats.begin(), floats.end(), results.begin(),
                        [r](float x) { return lowp::convert<T>(x, lowp::stochastic_bits{r}); });
       });
 }
 
-const bool added = [] {
+bool const added = [] {
   types_of<all_formats>::for_each([](auto type) {
     using T = typename decltype(type)::type;
     for_each_mode(
-        [](const auto& m) { add(facts<T>, m.name, [m] { check_cast_of_all_floats<T>(m); }); });
-    for (const std::uint16_t r : std::array<std::uint16_t, 2>{0x6b35, 0xffff}) {
+        [](auto const& m) { add(facts<T>, m.name, [m] { check_cast_of_all_floats<T>(m); }); });
+    for (std::uint16_t const r : std::array<std::uint16_t, 2>{0x6b35, 0xffff}) {
       add(facts<T>, "stochastic_" + hex(r, 4), [r] { check_draw<T>(r); });
     }
   });

@@ -39,17 +39,17 @@ struct fill_kernel {
 
 // The deviate of a chi-square statistic, by the cube root of Wilson and Hilferty (1931).
 double deviate(double chi_square, double degrees) {
-  const double variance = 2 / (9 * degrees);
+  double const variance = 2 / (9 * degrees);
   return (std::cbrt(chi_square / degrees) - (1 - variance)) / std::sqrt(variance);
 }
 
-double deviate_from_even(const std::vector<std::uint64_t>& counts) {
+double deviate_from_even(std::vector<std::uint64_t> const& counts) {
   double all = 0;
-  for (const std::uint64_t n : counts) all += static_cast<double>(n);
-  const double expected = all / static_cast<double>(counts.size());
+  for (std::uint64_t const n : counts) all += static_cast<double>(n);
+  double const expected = all / static_cast<double>(counts.size());
   double chi_square = 0;
-  for (const std::uint64_t n : counts) {
-    const double difference = static_cast<double>(n) - expected;
+  for (std::uint64_t const n : counts) {
+    double const difference = static_cast<double>(n) - expected;
     chi_square += difference * difference / expected;
   }
   return deviate(chi_square, static_cast<double>(counts.size() - 1));
@@ -70,7 +70,7 @@ struct pair_counts {
     products += (2 * std::int64_t{a} - 65535) * (2 * std::int64_t{b} - 65535);
     ++pairs;
   }
-  void operator+=(const pair_counts& other) {
+  void operator+=(pair_counts const& other) {
     for (std::size_t i = 0; i < values; ++i) {
       first[i] += other.first[i];
       bytes[i] += other.bytes[i];
@@ -84,24 +84,24 @@ struct pair_counts {
 // A relation gives, for the number of a chunk, the sources of both draws. The second draw lies
 // `lag` elements further; no draw is in two pairs then.
 struct relation {
-  const char* name;
+  char const* name;
   std::pair<lowp::random_source, lowp::random_source> (*sources)(std::uint64_t, bool);
   std::uint64_t lag = 0;
 };
 
 constexpr std::uint64_t seed = 0x243f6a8885a308d3;  // pi
 constexpr auto same = [](std::uint64_t, bool is_keyed) {
-  const lowp::random_source s{seed, lowp::stream_of(1, 1), 0, is_keyed};
+  lowp::random_source const s{seed, lowp::stream_of(1, 1), 0, is_keyed};
   return std::pair{s, s};
 };
 template <std::uint32_t A, std::uint32_t B>
 constexpr auto draws = [](std::uint64_t, bool is_keyed) {
-  const std::uint64_t stream = lowp::stream_of(2, 1);
+  std::uint64_t const stream = lowp::stream_of(2, 1);
   return std::pair{lowp::random_source{seed, stream, A, is_keyed},
                    lowp::random_source{seed, stream, B, is_keyed}};
 };
 constexpr auto tensors = [](std::uint64_t n, bool is_keyed) {
-  const auto tensor = static_cast<std::uint32_t>(n);
+  auto const tensor = static_cast<std::uint32_t>(n);
   return std::pair{lowp::random_source{seed, lowp::stream_of(tensor, 7), 0, is_keyed},
                    lowp::random_source{seed, lowp::stream_of(tensor + 1, 7), 0, is_keyed}};
 };
@@ -110,11 +110,11 @@ constexpr auto steps = [](std::uint64_t n, bool is_keyed) {
                    lowp::random_source{seed, lowp::stream_of(3, n + 1), 0, is_keyed}};
 };
 constexpr auto seeds = [](std::uint64_t n, bool is_keyed) {
-  const std::uint64_t stream = lowp::stream_of(4, 1);
+  std::uint64_t const stream = lowp::stream_of(4, 1);
   return std::pair{lowp::random_source{seed, stream, 0, is_keyed},
                    lowp::random_source{seed ^ std::uint64_t{1} << n % 64, stream, 0, is_keyed}};
 };
-const relation relations[]{{"the next element", same, 1},
+relation const relations[]{{"the next element", same, 1},
                            {"the other half of a word", same, 4},
                            {"the next block", same, 8},
                            {"the next group", same, 128},
@@ -125,7 +125,7 @@ const relation relations[]{{"the next element", same, 1},
                            {"steps", steps},
                            {"seeds that differ in one bit", seeds}};
 
-pair_counts counts_of(const relation& r, bool is_keyed) {
+pair_counts counts_of(relation const& r, bool is_keyed) {
   pair_counts all;
   std::mutex merging;
   constexpr std::size_t jobs = 32;
@@ -134,13 +134,13 @@ pair_counts counts_of(const relation& r, bool is_keyed) {
     std::vector<std::uint16_t> a(chunk);
     std::vector<std::uint16_t> b(chunk);
     for (std::size_t n = job; n < chunks; n += jobs) {
-      const auto [first, second] = r.sources(n, is_keyed);
+      auto const [first, second] = r.sources(n, is_keyed);
       lowp::simd::native::run(fill_kernel{first, n * chunk, a});
       lowp::simd::native::run(fill_kernel{second, n * chunk + r.lag, b});
       for (std::size_t i = 0; i < chunk; ++i)
         if ((i & r.lag) == 0) mine.add(a[i], b[i]);
     }
-    const std::lock_guard lock(merging);
+    std::lock_guard const lock(merging);
     all += mine;
     return true;
   });
@@ -148,12 +148,12 @@ pair_counts counts_of(const relation& r, bool is_keyed) {
 }
 
 void check_pairs(bool is_keyed) {
-  for (const relation& r : relations) {
-    const pair_counts counts = counts_of(r, is_keyed);
-    const double pairs = static_cast<double>(counts.pairs);
+  for (relation const& r : relations) {
+    pair_counts const counts = counts_of(r, is_keyed);
+    double const pairs = static_cast<double>(counts.pairs);
     ASSERT_EQ(counts.pairs, chunk * chunks / (r.lag == 0 ? 1 : 2));
     constexpr double variance = (65536.0 * 65536.0 - 1) / 3;
-    const double correlation = static_cast<double>(counts.products) / variance / std::sqrt(pairs);
+    double const correlation = static_cast<double>(counts.products) / variance / std::sqrt(pairs);
     EXPECT_LT(std::abs(deviate_from_even(counts.first)), limit) << r.name;
     EXPECT_LT(std::abs(deviate_from_even(counts.bytes)), limit) << r.name;
     EXPECT_LT(std::abs(deviate_from_even(counts.differing)), limit) << r.name;
@@ -168,7 +168,7 @@ TEST(draws, of_keys_are_even_and_independent) { check_pairs(true); }
 TEST(draws, that_are_not_random_are_found) {
   pair_counts counts;
   for (std::uint32_t i = 0; i < values * 16; ++i) {
-    const std::uint32_t a = lowp::random_source{seed, 0}(i);
+    std::uint32_t const a = lowp::random_source{seed, 0}(i);
     counts.add(a, lowp::random_source{seed, 1}(i) | (a & 1));
   }
   EXPECT_LT(std::abs(deviate_from_even(counts.first)), limit);
@@ -185,24 +185,24 @@ void check_walk() {
   constexpr int walk =
       std::min(64, (1 << facts<T>.significand_bits) - 1);  // ends within the binade
   constexpr double moves = 21848 / 65536.0;
-  const T one(1);
-  const double gap = static_cast<double>(ulp(one));
+  T const one(1);
+  double const gap = static_cast<double>(ulp(one));
   std::vector<T> p(weights, one);
-  const std::vector<float> u(weights, static_cast<float>(gap * moves));
+  std::vector<float> const u(weights, static_cast<float>(gap * moves));
   for (int step = 1; step <= walk; ++step)
     lowp::fused_add(
-        p, 1.0F, u,
+        p, 1.0f, u,
         R{.seed = seed, .stream = lowp::stream_of(5, 0)}.at(static_cast<std::uint64_t>(step)));
 
   std::vector<double> seen(walk + 1);
   double sum = 0;
-  for (const T x : p) {
-    const auto distance = static_cast<std::size_t>(x.bits() - one.bits());
+  for (T const x : p) {
+    auto const distance = static_cast<std::size_t>(x.bits() - one.bits());
     ASSERT_LE(distance, static_cast<std::size_t>(walk));
     ++seen[distance];
     sum += static_cast<double>(distance);
   }
-  const double trials = static_cast<double>(weights) * walk;
+  double const trials = static_cast<double>(weights) * walk;
   EXPECT_LT(std::abs(sum - trials * moves) / std::sqrt(trials * moves * (1 - moves)), limit);
 
   double chi_square = 0;
@@ -210,12 +210,12 @@ void check_walk() {
   double rest_seen = static_cast<double>(weights);
   double rest_expected = rest_seen;
   for (int k = 0; k <= walk; ++k) {
-    const double expected =
+    double const expected =
         static_cast<double>(weights) *
         std::exp(std::lgamma(walk + 1) - std::lgamma(k + 1) - std::lgamma(walk - k + 1) +
                  k * std::log(moves) + (walk - k) * std::log1p(-moves));
     if (expected < 20) continue;  // too few: they are counted together
-    const double n = seen[static_cast<std::size_t>(k)];
+    double const n = seen[static_cast<std::size_t>(k)];
     chi_square += (n - expected) * (n - expected) / expected;
     rest_seen -= n;
     rest_expected -= expected;

@@ -17,7 +17,7 @@ void check_all() {
   in_parallel((std::size_t{1} << 32) / chunk, [](std::size_t i) {
     std::vector<std::uint32_t> patterns(chunk);
     std::iota(patterns.begin(), patterns.end(), static_cast<std::uint32_t>(i * chunk));
-    const auto result = is_close_everywhere<Operation>(std::move(patterns));
+    auto const result = is_close_everywhere<Operation>(std::move(patterns));
     EXPECT_TRUE(result);
     return static_cast<bool>(result);
   });

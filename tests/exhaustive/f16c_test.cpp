@@ -13,10 +13,10 @@ using namespace lowp_test;
 constexpr std::size_t chunk = std::size_t{1} << 16;
 
 template <int Direction>
-__attribute__((target("avx,f16c"))) void convert(const std::vector<float>& in,
+__attribute__((target("avx,f16c"))) void convert(std::vector<float> const& in,
                                                  std::vector<std::uint16_t>& out) {
   for (std::size_t i = 0; i < chunk; i += 8) {
-    const __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(in.data() + i), Direction);
+    __m128i const halves = _mm256_cvtps_ph(_mm256_loadu_ps(in.data() + i), Direction);
     __builtin_memcpy(out.data() + i, &halves, sizeof halves);
   }
 }
@@ -27,11 +27,11 @@ void compare_all(R mode) {
   in_parallel((std::size_t{1} << 32) / chunk, [&](std::size_t number) {
     std::vector<float> in(chunk);
     std::vector<std::uint16_t> want(chunk);
-    const auto first = static_cast<std::uint32_t>(number * chunk);
+    auto const first = static_cast<std::uint32_t>(number * chunk);
     for (std::size_t i = 0; i < chunk; ++i) in[i] = float_of(first + static_cast<std::uint32_t>(i));
     convert<Direction>(in, want);
     for (std::size_t i = 0; i < chunk; ++i) {
-      const auto got = lowp::convert<lowp::float16>(in[i], mode);
+      auto const got = lowp::convert<lowp::float16>(in[i], mode);
       if (got.bits() == want[i]) continue;
       ADD_FAILURE() << has_bits(got, want[i], in[i]).message();
       return false;

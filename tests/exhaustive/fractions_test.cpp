@@ -40,13 +40,13 @@ gap<T> above_one() {
 // Every fraction with every draw: 2^32 conversions.
 TYPED_TEST(fractions, move_in_as_many_draws_of_all) {
   using T = TypeParam;
-  const gap<T> g = above_one<T>();
+  gap<T> const g = above_one<T>();
   in_parallel(65536, [&](std::size_t k) {
-    const auto fraction = static_cast<std::uint32_t>(k);
-    const double x = g.low + std::ldexp(g.size * fraction, -16);
+    auto const fraction = static_cast<std::uint32_t>(k);
+    double const x = g.low + std::ldexp(g.size * fraction, -16);
     std::uint32_t wrong = 0;
     for (std::uint32_t r = 0; r < 65536; ++r) {
-      const T y = lowp::convert<T>(x, lowp::stochastic_bits{static_cast<std::uint16_t>(r)});
+      T const y = lowp::convert<T>(x, lowp::stochastic_bits{static_cast<std::uint16_t>(r)});
       wrong += y.bits() != g.lower + (fraction + r >= 65536);
     }
     EXPECT_EQ(wrong, 0U) << "draws of the fraction " << k;
@@ -62,9 +62,9 @@ TYPED_TEST(fractions, are_rounded_half_up_first) {
     gaps.push_back({0});
     if (facts<T>.significand_bits > 1) gaps.push_back({1});  // between subnormals
   }
-  for (const gap<T>& g : gaps) {
+  for (gap<T> const& g : gaps) {
     for (std::uint32_t fraction = 0; fraction < 1U << 20; ++fraction) {
-      const std::uint32_t away = (fraction + 8) >> 4;
+      std::uint32_t const away = (fraction + 8) >> 4;
       if (away > 0) {
         ASSERT_TRUE(g.moves(fraction, 65536 - away)) << fraction << " above " << g.lower;
       }

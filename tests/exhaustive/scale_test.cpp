@@ -32,27 +32,27 @@ double reciprocal(std::uint32_t code) {
 
 TYPED_TEST(scale_of_all_floats, is_the_largest_that_fits) {
   constexpr double most = facts<TypeParam>.max_finite;
-  const double top = std::ldexp(1.0, std::ilogb(most));
+  double const top = std::ldexp(1.0, std::ilogb(most));
   constexpr std::size_t chunk = std::size_t{1} << 20;
   in_parallel((std::size_t{1} << 31) / chunk, [top](std::size_t i) {
     for (std::size_t j = 0; j < chunk; ++j) {
-      const auto bits = static_cast<std::uint32_t>(i * chunk + j);
-      const float scale = lowp::power_of_two_scale<TypeParam>(lowp::amax{bits});
-      const std::uint32_t code = lowp::detail::block_scale<TypeParam>(bits);
-      const std::uint32_t floor =
+      auto const bits = static_cast<std::uint32_t>(i * chunk + j);
+      float const scale = lowp::power_of_two_scale<TypeParam>(lowp::amax{bits});
+      std::uint32_t const code = lowp::detail::block_scale<TypeParam>(bits);
+      std::uint32_t const floor =
           lowp::detail::block_scale<TypeParam>(bits, lowp::scale_rule::floor);
       if (bits - 1 >= 0x7f800000U - 1) {
-        EXPECT_EQ(scale, 1.0F);
+        EXPECT_EQ(scale, 1.0f);
         EXPECT_EQ(code, bits == 0 ? 0U : 255U);
         EXPECT_EQ(floor, code);
-        if (scale != 1.0F) return false;
+        if (scale != 1.0f) return false;
         continue;
       }
-      const double amax = double{float_of(bits)};
-      const double scaled = amax * reciprocal(code);
+      double const amax = double{float_of(bits)};
+      double const scaled = amax * reciprocal(code);
       // In OCP's rule the block's largest power of two goes to the format's.
-      const double floored = amax * reciprocal(floor);
-      const bool is_right = is_largest(amax, double{scale}, most) && scaled <= most &&
+      double const floored = amax * reciprocal(floor);
+      bool const is_right = is_largest(amax, double{scale}, most) && scaled <= most &&
                             (code == 0 || scaled * 2 > most) && floored < 2 * top &&
                             (floor == 0 || floored >= top);
       if (!is_right) {

@@ -22,12 +22,12 @@ void for_all_floats(Check check) {
     thread_local std::vector<float> out(chunk);
     thread_local std::vector<H> high(chunk);
     thread_local std::vector<std::uint16_t> low(chunk);
-    const auto first = static_cast<std::uint32_t>(i * chunk);
+    auto const first = static_cast<std::uint32_t>(i * chunk);
     for (std::size_t j = 0; j < chunk; ++j) in[j] = float_of(first + static_cast<std::uint32_t>(j));
     lowp::split(in, high, low);
     lowp::join(high, low, out);
     for (std::size_t j = 0; j < chunk; ++j) {
-      const std::uint32_t x = first + static_cast<std::uint32_t>(j);
+      std::uint32_t const x = first + static_cast<std::uint32_t>(j);
       if (check(x, high[j], float_bits(out[j]))) continue;
       ADD_FAILURE() << hex(x, 8) << " has the high half " << shown(high[j]) << " and became "
                     << shown(out[j]);
@@ -48,8 +48,8 @@ TEST(split, all_floats_come_back_from_bfloat16_and_16_bits) {
 
 TEST(split, floats_that_are_normal_in_float16_come_back_from_it_and_16_bits) {
   for_all_floats<lowp::float16>([](std::uint32_t x, lowp::float16, std::uint32_t y) {
-    const std::uint32_t magnitude = x & 0x7fffffffU;
-    const bool is_normal = magnitude >= 0x38800000U && magnitude < 0x47800000U;  // 2^-14 to 2^16
+    std::uint32_t const magnitude = x & 0x7fffffffU;
+    bool const is_normal = magnitude >= 0x38800000U && magnitude < 0x47800000U;  // 2^-14 to 2^16
     if (is_nan(x)) return y == (x | 0x00400000U);
     return !is_normal || x == y;
   });

@@ -30,7 +30,7 @@ TYPED_TEST(all_floats_at_random, packs_round_as_one_value_does) {
 
   std::atomic<std::uint64_t> wrong{floats};  // the first one
   in_parallel(floats / chunk + 1, [&](std::size_t number) {
-    const std::uint64_t first = number * chunk;
+    std::uint64_t const first = number * chunk;
     std::vector<float> x;
     std::vector<T> got;
     for (std::uint64_t at = first; at < std::min(first + chunk, floats); at += period) {
@@ -40,7 +40,7 @@ TYPED_TEST(all_floats_at_random, packs_round_as_one_value_does) {
         x[i] = float_of(static_cast<std::uint32_t>(at + i));
       lowp::cast(x, got, lowp::stochastic{.seed = 3, .stream = 4});
       for (std::size_t i = 0; i < x.size(); ++i) {
-        const T want = lowp::convert<T>(x[i], lowp::stochastic_bits{bits[i]});
+        T const want = lowp::convert<T>(x[i], lowp::stochastic_bits{bits[i]});
         if (got[i].bits() != want.bits()) wrong = std::min<std::uint64_t>(wrong, at + i);
       }
     }

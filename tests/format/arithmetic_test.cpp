@@ -11,7 +11,7 @@ using namespace lowp_test;
 
 template <class T>
 testing::AssertionResult computes(T a, T b) {
-  const auto expected = [&](oracle::op o) {
+  auto const expected = [&](oracle::op o) {
     return oracle::arithmetic(facts<T>, o, a.bits(), b.bits());
   };
   if (auto same = has_bits(a + b, expected(oracle::op::add), a, "+", b); !same) return same;
@@ -30,9 +30,9 @@ testing::AssertionResult computes(T a, T b) {
 
 template <class T>
 testing::AssertionResult compares(T a, T b) {
-  const double x = value_of(facts<T>, a.bits());
-  const double y = value_of(facts<T>, b.bits());
-  const unsigned expected = comparisons(x, y);
+  double const x = value_of(facts<T>, a.bits());
+  double const y = value_of(facts<T>, b.bits());
+  unsigned const expected = comparisons(x, y);
   if (comparisons(a, b) == expected && comparisons(a, y) == expected &&
       comparisons(static_cast<float>(x), b) == expected) {
     return testing::AssertionSuccess();
@@ -74,7 +74,7 @@ TYPED_TEST_SUITE(large_arithmetic, large_formats, by_format);
 TYPED_TEST(large_arithmetic, is_exact_and_rounded_once) {
   codes<TypeParam> random(11);
   for (int i = 0; i < 2'000'000; ++i) {
-    const TypeParam a = random.next();
+    TypeParam const a = random.next();
     ASSERT_TRUE(computes(a, random.next()));
   }
 }
@@ -82,9 +82,9 @@ TYPED_TEST(large_arithmetic, is_exact_and_rounded_once) {
 // Every value with the ones around it and the ones around 1: ties and cancellation live there.
 TYPED_TEST(large_arithmetic, is_exact_and_rounded_once_for_every_value) {
   using T = TypeParam;
-  const std::uint32_t one = T(1).bits();
+  std::uint32_t const one = T(1).bits();
   for (std::uint32_t a = 0; a < code_count<T>; ++a) {
-    for (const std::uint32_t b : {a - 1, a, a + 1, a ^ 0x8000U, (a + 1) ^ 0x8000U, one - 1, one + 1,
+    for (std::uint32_t const b : {a - 1, a, a + 1, a ^ 0x8000U, (a + 1) ^ 0x8000U, one - 1, one + 1,
                                   one + 0x8003U, 1U, 0U, 0x8000U}) {
       ASSERT_TRUE(computes(of_code<T>(a), of_code<T>(b & 0xffffU)));
       ASSERT_TRUE(compares(of_code<T>(a), of_code<T>(b & 0xffffU)));
@@ -95,7 +95,7 @@ TYPED_TEST(large_arithmetic, is_exact_and_rounded_once_for_every_value) {
 TYPED_TEST(large_arithmetic, compares) {
   codes<TypeParam> random(13);
   for (int i = 0; i < 2'000'000; ++i) {
-    const TypeParam a = random.next();
+    TypeParam const a = random.next();
     ASSERT_TRUE(compares(a, random.next()));
   }
 }

@@ -51,9 +51,9 @@ constexpr bool takes_part_as_float_does() {
   static_assert(!std::is_convertible_v<unscoped, T> && std::is_constructible_v<T, unscoped>);
   static_assert(!std::is_convertible_v<scoped, T> && std::is_constructible_v<T, scoped>);
   // Only numbers: overload resolution would pick an overload that takes everything, and then fail.
-  static_assert(!std::is_assignable_v<T&, foreign> && !std::is_assignable_v<T&, const char*>);
+  static_assert(!std::is_assignable_v<T&, foreign> && !std::is_assignable_v<T&, char const*>);
   static_assert(!std::is_assignable_v<T&, scoped> && !std::is_assignable_v<T&, std::nullptr_t>);
-  static_assert(!std::is_constructible_v<T, const char*> && !std::is_constructible_v<T, void*>);
+  static_assert(!std::is_constructible_v<T, char const*> && !std::is_constructible_v<T, void*>);
   return true;
 }
 static_assert(takes_part_as_float_does<bfloat16>() && takes_part_as_float_does<float8_e4m3fn>());
@@ -77,7 +77,7 @@ bfloat16 assigned(X x) {
 }
 
 TEST(assignment, rounds_once) {
-  EXPECT_TRUE(has_bits(assigned(0x1.01p0F), 0x3f80));
+  EXPECT_TRUE(has_bits(assigned(0x1.01p0f), 0x3f80));
   EXPECT_TRUE(has_bits(assigned(0x1.01p0 + 0x1p-40), 0x3f81));  // a tie by way of float
   EXPECT_TRUE(has_bits(assigned(0x1.01p0L + 0x1p-62L), 0x3f81));
   EXPECT_TRUE(has_bits(assigned(257), 0x4380));
@@ -87,39 +87,39 @@ TEST(assignment, rounds_once) {
   EXPECT_TRUE(has_bits(assigned(true), 0x3f80));
   constexpr bfloat16 y = [] {
     bfloat16 z = 3;
-    return z = 0.5F * z;
+    return z = 0.5f * z;
   }();
-  static_assert(y == 1.5F);
+  static_assert(y == 1.5f);
 }
 
 TEST(assignment, is_what_code_written_for_float_needs) {
   bfloat16 y = 3;
-  y = 0.5F * y;
-  EXPECT_EQ(y, 1.5F);
+  y = 0.5f * y;
+  EXPECT_EQ(y, 1.5f);
   y = y - 0.25;
-  EXPECT_EQ(y, 1.25F);
-  y = std::sqrt(y + 1.0F);
-  EXPECT_EQ(y, 1.5F);
-  const std::vector<bfloat16> values(300, bfloat16(1));
+  EXPECT_EQ(y, 1.25f);
+  y = std::sqrt(y + 1.0f);
+  EXPECT_EQ(y, 1.5f);
+  std::vector<bfloat16> const values(300, bfloat16(1));
   bfloat16 sum;
-  sum = std::accumulate(values.begin(), values.end(), 0.0F);
+  sum = std::accumulate(values.begin(), values.end(), 0.0f);
   EXPECT_EQ(sum, 300);  // 256 if the sum itself were narrow
-  y = true ? y : 0.0F;  // with 0 the language cannot choose: each converts to the other
-  EXPECT_EQ(y, 1.5F);
-  (y = 2.0F) = 3.0;
+  y = true ? y : 0.0f;  // with 0 the language cannot choose: each converts to the other
+  EXPECT_EQ(y, 1.5f);
+  (y = 2.0f) = 3.0;
   EXPECT_EQ(y, 3);
 }
 
 TEST(construction, takes_whatever_converts_to_float_exactly) {
-  EXPECT_EQ(bfloat16(foreign{0.1F}), bfloat16(0.1F));
-  EXPECT_EQ(float8_e4m3fn(explicit_foreign{0.1F}), float8_e4m3fn(0.1F));
+  EXPECT_EQ(bfloat16(foreign{0.1f}), bfloat16(0.1f));
+  EXPECT_EQ(float8_e4m3fn(explicit_foreign{0.1f}), float8_e4m3fn(0.1f));
   EXPECT_EQ(bfloat16(three), 3);
-  EXPECT_EQ(bfloat16(scoped::large), 0x1p40F);
+  EXPECT_EQ(bfloat16(scoped::large), 0x1p40f);
   EXPECT_EQ(float16(oracle::u128{1} << 15), 32768);
   EXPECT_EQ(float16(1) + oracle::i128{1}, 2);
 #if defined(__FLT16_MANT_DIG__)
-  EXPECT_EQ(bfloat16(half(1.5F)), 1.5F);
-  EXPECT_EQ(assigned(half(1.5F)), 1.5F);
+  EXPECT_EQ(bfloat16(half(1.5f)), 1.5f);
+  EXPECT_EQ(assigned(half(1.5f)), 1.5f);
 #endif
 }
 

@@ -130,16 +130,16 @@ TEST(from_chars, sees_the_last_bit_of_a_long_integer) {
 TEST(from_chars, counts_without_overflow) {
   using lowp::bfloat16;
   constexpr std::string_view largest = "9223372036854775807", beyond = "99999999999999999999";
-  for (const std::string_view exponent : {largest, std::string_view("9223372036854775808"), beyond})
-    for (const std::string digits : {"1", "0.01", "10", "-1", "-0.01"}) {
-      const std::uint32_t sign = digits[0] == '-' ? 0x8000 : 0;
-      const std::string e(exponent);
+  for (std::string_view const exponent : {largest, std::string_view("9223372036854775808"), beyond})
+    for (std::string const digits : {"1", "0.01", "10", "-1", "-0.01"}) {
+      std::uint32_t const sign = digits[0] == '-' ? 0x8000 : 0;
+      std::string const e(exponent);
       EXPECT_EQ(read<bfloat16>(digits + "e" + e).bits(), sign | 0x7f80) << digits << e;
       EXPECT_EQ(read<bfloat16>(digits + "e+" + e).bits(), sign | 0x7f80) << digits << e;
       EXPECT_EQ(read<bfloat16>(digits + "e-" + e).bits(), sign) << digits << e;
       EXPECT_EQ(read<lowp::float8_e4m3fn>(digits + "e" + e).bits(), sign >> 8 | 0x7e);
     }
-  const std::string zeros(2'000'000, '0');
+  std::string const zeros(2'000'000, '0');
   EXPECT_EQ(read<bfloat16>("0." + zeros + "1e" + std::string(beyond)).bits(), 0x7f80);
   EXPECT_EQ(read<bfloat16>("0." + zeros + "1e2000001").bits(), 0x3f80);
   EXPECT_EQ(read<bfloat16>("1" + zeros + "e-2000000").bits(), 0x3f80);
@@ -152,14 +152,14 @@ TEST(from_chars, counts_without_overflow) {
 
 // The standard library says which number it is, and how long.
 TEST(from_chars, takes_what_the_standard_library_takes) {
-  for (const std::string_view s :
+  for (std::string_view const s :
        {"INFINITY", "infin", "NaN(a_1)", "nan(", "nan(-)", "-nan", "1e",
         "1e+",      "1e+x",  "1.e5",     "1..5", ".5",     "5.",   "-.5e-1x",
         "1E5",      "0x10",  "00012",    "-0",   "1_0",    "-inf", "0.1e-1.5"}) {
     double expected = 0;
-    const auto wanted = std::from_chars(s.data(), s.data() + s.size(), expected);
+    auto const wanted = std::from_chars(s.data(), s.data() + s.size(), expected);
     lowp::float16 x(0);
-    const auto end = from_chars(s.data(), s.data() + s.size(), x);
+    auto const end = from_chars(s.data(), s.data() + s.size(), x);
     EXPECT_EQ(end.ptr, wanted.ptr) << s;
     EXPECT_EQ(end.ec, wanted.ec) << s;
     EXPECT_EQ(x.bits(), lowp::float16(expected).bits()) << s;
@@ -169,16 +169,16 @@ TEST(from_chars, takes_what_the_standard_library_takes) {
 // A float and a double are a checkpoint's; their digits are the standard library's to the last one.
 TEST(decimals, reach_float_and_double_in_one_rounding) {
   std::mt19937_64 random(31);
-  const auto check = [](const std::string& s) {
+  auto const check = [](std::string const& s) {
     double expected = 0;
     float expected_float = 0;
     std::from_chars(s.data(), s.data() + s.size(), expected);
     std::from_chars(s.data(), s.data() + s.size(), expected_float);
-    const auto u = lowp::detail::scanner(s.data(), s.data() + s.size()).number().value;
+    auto const u = lowp::detail::scanner(s.data(), s.data() + s.size()).number().value;
     EXPECT_EQ(std::bit_cast<std::uint64_t>(lowp::detail::nearest<double>(u)),
               std::bit_cast<std::uint64_t>(expected))
         << s;
-    const auto magnitude = std::bit_cast<std::uint32_t>(expected_float);
+    auto const magnitude = std::bit_cast<std::uint32_t>(expected_float);
     if (magnitude << 1 != 0 && std::isfinite(expected_float)) {
       EXPECT_EQ(std::bit_cast<std::uint32_t>(lowp::detail::nearest<float>(u)), magnitude) << s;
     }
@@ -188,17 +188,17 @@ TEST(decimals, reach_float_and_double_in_one_rounding) {
     if (i % 4 == 1) bits &= 0x800fffffffffffff;                               // subnormal
     if (i % 4 == 2) bits = (bits & 0x8fffffffe0000000) | 0x3000000000000000;  // a float
     if (i % 4 == 3) bits = (bits & ~0x1fffffffULL) | 0x10000000;  // half way between two
-    const auto x = std::bit_cast<double>(bits);
+    auto const x = std::bit_cast<double>(bits);
     if (!std::isfinite(x)) continue;
     std::array<char, 800> text{};
-    for (const int digits : {0, 5, 16, 17, 60, 770}) {
-      const auto end = std::to_chars(text.data(), text.data() + text.size(), x,
+    for (int const digits : {0, 5, 16, 17, 60, 770}) {
+      auto const end = std::to_chars(text.data(), text.data() + text.size(), x,
                                      std::chars_format::scientific, digits);
       check({text.data(), end.ptr});
     }
   }
-  for (const std::string_view s : {"1e309", "1e400", "1e401", "1e99999"}) {
-    const auto u = lowp::detail::scanner(s.data(), s.data() + s.size()).number().value;
+  for (std::string_view const s : {"1e309", "1e400", "1e401", "1e99999"}) {
+    auto const u = lowp::detail::scanner(s.data(), s.data() + s.size()).number().value;
     EXPECT_EQ(lowp::detail::nearest<double>(u), HUGE_VAL) << s;
     EXPECT_EQ(lowp::detail::nearest<float>(u), HUGE_VALF) << s;
   }
@@ -223,9 +223,9 @@ TEST(from_chars, leaves_the_value_alone_where_there_is_no_number) {
 // Fixed or scientific, with the point at the place that std::to_chars chooses.
 TYPED_TEST(text, is_laid_out_as_a_double_is) {
   for (std::uint32_t code = 0; code < code_count<TypeParam>; ++code) {
-    const auto x = of_code<TypeParam>(code);
+    auto const x = of_code<TypeParam>(code);
     std::array<char, 64> buffer{};
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), lowp::shortest(x));
+    auto const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), lowp::shortest(x));
     EXPECT_EQ(written(x), std::string(buffer.data(), end.ptr)) << code;
   }
 }

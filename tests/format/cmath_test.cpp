@@ -26,7 +26,7 @@ long double value(T x) {
   return value_of(facts<T>, x.bits());
 }
 template <class T>
-std::uint32_t nearest(const oracle::number& x) {
+std::uint32_t nearest(oracle::number const& x) {
   if (x.what == oracle::kind::nan) return canonical_nan(facts<T>);
   return oracle::encode(facts<T>, x, oracle::mode::nearest_even, oracle::default_policy(facts<T>));
 }
@@ -42,7 +42,7 @@ constexpr long double error = 0x1p-49L;
 
 template <class T>
 struct unary {
-  const char* name;
+  char const* name;
   T (*narrow)(T);
   long double (*exact)(long double);
 };
@@ -54,17 +54,17 @@ struct unary {
 // A result that is a tie as far as long double can tell is one: 2^n below the smallest subnormal.
 TYPED_TEST(cmath, functions_of_one_argument_are_correctly_rounded) {
   using T = TypeParam;
-  const unary<T> functions[]{
+  unary<T> const functions[]{
       LOWP_UNARY(exp),   LOWP_UNARY(exp2),  LOWP_UNARY(expm1), LOWP_UNARY(log),   LOWP_UNARY(log2),
       LOWP_UNARY(log10), LOWP_UNARY(log1p), LOWP_UNARY(cbrt),  LOWP_UNARY(sin),   LOWP_UNARY(cos),
       LOWP_UNARY(tan),   LOWP_UNARY(asin),  LOWP_UNARY(acos),  LOWP_UNARY(atan),  LOWP_UNARY(sinh),
       LOWP_UNARY(cosh),  LOWP_UNARY(tanh),  LOWP_UNARY(asinh), LOWP_UNARY(acosh), LOWP_UNARY(atanh),
       LOWP_UNARY(erf),   LOWP_UNARY(erfc)};
-  for (const unary<T>& f : functions) {
+  for (unary<T> const& f : functions) {
     for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-      const T x = of_code<T>(code);
-      const long double exact = f.exact(value(x));
-      const std::uint32_t expected = nearest<T>(exact);
+      T const x = of_code<T>(code);
+      long double const exact = f.exact(value(x));
+      std::uint32_t const expected = nearest<T>(exact);
       ASSERT_TRUE(has_bits(f.narrow(x), expected, f.name, x));
       if (nearest<T>(exact * (1 - error)) == expected &&
           nearest<T>(exact * (1 + error)) == expected)
@@ -78,12 +78,12 @@ TYPED_TEST(cmath, functions_of_one_argument_are_correctly_rounded) {
 TYPED_TEST(cmath, functions_that_make_integers_are_exact) {
   using T = TypeParam;
   constexpr bool has_integers = facts<T>.is_signed && facts<T>.bias > facts<T>.significand_bits;
-  const unary<T> functions[]{LOWP_UNARY(floor), LOWP_UNARY(ceil), LOWP_UNARY(trunc),
+  unary<T> const functions[]{LOWP_UNARY(floor), LOWP_UNARY(ceil), LOWP_UNARY(trunc),
                              LOWP_UNARY(round), LOWP_UNARY(rint), LOWP_UNARY(nearbyint)};
-  for (const unary<T>& f : functions) {
+  for (unary<T> const& f : functions) {
     for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-      const T x = of_code<T>(code);
-      const long double exact = f.exact(value(x));
+      T const x = of_code<T>(code);
+      long double const exact = f.exact(value(x));
       ASSERT_TRUE(has_bits(f.narrow(x), nearest<T>(exact), f.name, x));
       if (isfinite(x) && has_integers) {
         ASSERT_EQ(value(f.narrow(x)), exact) << shown(x);
@@ -95,8 +95,8 @@ TYPED_TEST(cmath, functions_that_make_integers_are_exact) {
 TYPED_TEST(cmath, scaling_and_taking_apart_round_once) {
   using T = TypeParam;
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    const T x = of_code<T>(code);
-    for (const int n : {0, 1, -1, 7, -9, 30, -140, 260, -100000, 100000}) {
+    T const x = of_code<T>(code);
+    for (int const n : {0, 1, -1, 7, -9, 30, -140, 260, -100000, 100000}) {
       oracle::number scaled = oracle::decode(facts<T>, code);
       if (scaled.what == oracle::kind::finite) scaled.exponent += n;
       if (std::abs(n) < 1000) {
@@ -109,16 +109,16 @@ TYPED_TEST(cmath, scaling_and_taking_apart_round_once) {
     }
     int exponent = 0;
     int expected_exponent = 0;
-    const T fraction = frexp(x, &exponent);
-    const long double exact = std::frexp(value(x), &expected_exponent);
+    T const fraction = frexp(x, &exponent);
+    long double const exact = std::frexp(value(x), &expected_exponent);
     ASSERT_TRUE(has_bits(fraction, nearest<T>(exact), "frexp", x));
     if (isfinite(x)) {
       ASSERT_EQ(exponent, expected_exponent) << shown(x);
     }
     T whole;
     long double expected_whole = 0;
-    const T rest = modf(x, &whole);
-    const long double exact_rest = std::modf(value(x), &expected_whole);
+    T const rest = modf(x, &whole);
+    long double const exact_rest = std::modf(value(x), &expected_whole);
     ASSERT_TRUE(has_bits(rest, nearest<T>(exact_rest), "modf", x));
     ASSERT_TRUE(has_bits(whole, nearest<T>(expected_whole), "modf", x));
     ASSERT_TRUE(has_bits(fabs(x), abs(x).bits(), "fabs", x));
@@ -127,7 +127,7 @@ TYPED_TEST(cmath, scaling_and_taking_apart_round_once) {
 
 template <class T>
 struct binary {
-  const char* name;
+  char const* name;
   T (*narrow)(T, T);
   long double (*exact)(long double, long double);
 };
@@ -147,7 +147,7 @@ void for_pairs(Fn&& fn) {
   } else {
     codes<T> random(5);
     for (int i = 0; i < 200'000; ++i) {
-      const T a = random.next();
+      T const a = random.next();
       fn(a, random.next());
     }
   }
@@ -155,18 +155,18 @@ void for_pairs(Fn&& fn) {
 
 // Between the codes of what is a little smaller and a little larger.
 template <class T>
-testing::AssertionResult is_near(T got, long double exact, const char* name, T x, T y) {
+testing::AssertionResult is_near(T got, long double exact, char const* name, T x, T y) {
   if (std::isnan(exact)) return has_bits(got, canonical_nan(facts<T>), name, x, y);
-  const std::uint32_t low = nearest<T>(exact * (1 - error));
-  const std::uint32_t high = nearest<T>(exact * (1 + error));
+  std::uint32_t const low = nearest<T>(exact * (1 - error));
+  std::uint32_t const high = nearest<T>(exact * (1 + error));
   return has_bits(got, got.bits() == high ? high : low, name, x, y);
 }
 
 TYPED_TEST(cmath, functions_of_two_arguments_are_within_half_an_ulp_and_a_little) {
   using T = TypeParam;
-  const binary<T> functions[]{LOWP_BINARY(pow), LOWP_BINARY(hypot), LOWP_BINARY(atan2),
+  binary<T> const functions[]{LOWP_BINARY(pow), LOWP_BINARY(hypot), LOWP_BINARY(atan2),
                               LOWP_BINARY(fdim)};
-  for (const binary<T>& f : functions) {
+  for (binary<T> const& f : functions) {
     for_pairs<T>([&](T x, T y) {
       ASSERT_TRUE(is_near(f.narrow(x, y), f.exact(value(x), value(y)), f.name, x, y));
     });
@@ -175,10 +175,10 @@ TYPED_TEST(cmath, functions_of_two_arguments_are_within_half_an_ulp_and_a_little
 
 TYPED_TEST(cmath, remainders_are_rounded_once) {
   using T = TypeParam;
-  const binary<T> functions[]{LOWP_BINARY(fmod), LOWP_BINARY(remainder)};
-  for (const binary<T>& f : functions) {
+  binary<T> const functions[]{LOWP_BINARY(fmod), LOWP_BINARY(remainder)};
+  for (binary<T> const& f : functions) {
     for_pairs<T>([&](T x, T y) {
-      const long double exact = f.exact(value(x), value(y));
+      long double const exact = f.exact(value(x), value(y));
       ASSERT_TRUE(has_bits(f.narrow(x, y), nearest<T>(exact), f.name, x, y));
     });
   }
@@ -192,16 +192,16 @@ TYPED_TEST(cmath, lerp_meets_its_ends_and_is_monotonic) {
       ASSERT_EQ(value(lerp(a, b, T(0))), value(a)) << shown(a) << shown(b);
     }
     ASSERT_EQ(value(lerp(a, b, T(1))), value(b)) << shown(a) << shown(b);
-    const long double middle = value(a) + (value(b) - value(a)) / 2;
-    const long double slack = 0x1p-51L * (std::abs(value(a)) + std::abs(value(b)));
-    const T got = lerp(a, b, T(0.5));
-    const T low = of_code<T>(nearest<T>(middle - slack));
-    const T high = of_code<T>(nearest<T>(middle + slack));
+    long double const middle = value(a) + (value(b) - value(a)) / 2;
+    long double const slack = 0x1p-51L * (std::abs(value(a)) + std::abs(value(b)));
+    T const got = lerp(a, b, T(0.5));
+    T const low = of_code<T>(nearest<T>(middle - slack));
+    T const high = of_code<T>(nearest<T>(middle + slack));
     ASSERT_TRUE(value(low) <= value(got) && value(got) <= value(high))
         << shown(a) << shown(b) << shown(got);
     long double before = value(a);
-    for (const double t : {0.125, 0.25, 0.5, 1.0, 1.5, 2.0, 4.0}) {
-      const long double now = value(lerp(a, b, T(t)));
+    for (double const t : {0.125, 0.25, 0.5, 1.0, 1.5, 2.0, 4.0}) {
+      long double const now = value(lerp(a, b, T(t)));
       if (std::isnan(now)) break;  // where there is neither sign nor infinity
       ASSERT_TRUE(value(a) < value(b) ? before <= now : before >= now) << shown(a) << shown(b) << t;
       before = now;
@@ -225,8 +225,8 @@ TEST(cmath_lookup, is_found_for_the_value_types_only) {
   static_assert(!has_exp<bfloat16*> && !has_pow<std::vector<bfloat16>, bfloat16>);
   EXPECT_EQ(exp(bfloat16(0)), 1);
   EXPECT_EQ(pow(bfloat16(3), bfloat16(2)), 9);
-  EXPECT_EQ(floor(float8_e4m3fn(-1.5F)), -2);
-  EXPECT_EQ(lerp(bfloat16(1), bfloat16(3), bfloat16(0.25F)), 1.5F);
+  EXPECT_EQ(floor(float8_e4m3fn(-1.5f)), -2);
+  EXPECT_EQ(lerp(bfloat16(1), bfloat16(3), bfloat16(0.25f)), 1.5f);
 }
 
 }  // namespace

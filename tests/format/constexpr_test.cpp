@@ -29,15 +29,15 @@ static_assert(bfloat16(256) + 1 == 256);
 static_assert(float16(65504) + 15 == 65504 && isinf(float16(65504) + 16));
 
 // Conversions from every kind of number.
-static_assert(bfloat16(0x1.01p0F).bits() == 0x3f80 && bfloat16(0x1.03p0F).bits() == 0x3f82);
+static_assert(bfloat16(0x1.01p0f).bits() == 0x3f80 && bfloat16(0x1.03p0f).bits() == 0x3f82);
 static_assert(bfloat16(0x1.01p0 + 0x1p-40).bits() == 0x3f81);
 static_assert(bfloat16(0x1.01p0L + 0x1p-62L).bits() == 0x3f81);
 static_assert(bfloat16(-0x1p-140L).bits() == 0x8000 && bfloat16(0x1p-133L).bits() == 1);
 static_assert(float16(-1e300L).bits() == 0xfc00 && float16(-0.0L).bits() == 0x8000);
 static_assert(float16(5).bits() == 0x4500 && float16(-5LL).bits() == 0xc500);
 static_assert(float16(true) == 1 && float16('a') == 97 && float16(~0ULL).bits() == 0x7c00);
-static_assert(float8_e4m3fn(float16(0.1F)) == float8_e4m3fn(float(float16(0.1F))));
-static_assert(float(float8_e5m2(57344)) == 57344.0F && double(float4_e2m1fn(6)) == 6.0);
+static_assert(float8_e4m3fn(float16(0.1f)) == float8_e4m3fn(float(float16(0.1f))));
+static_assert(float(float8_e5m2(57344)) == 57344.0f && double(float4_e2m1fn(6)) == 6.0);
 static_assert(float16(limits<long double>::quiet_NaN()).bits() == 0x7e00);
 static_assert(float16(-infinity).bits() == 0xfc00 && float16(double{infinity}).bits() == 0x7c00);
 
@@ -45,9 +45,9 @@ static_assert(float16(-infinity).bits() == 0xfc00 && float16(double{infinity}).b
 template <class T>
 constexpr bool survives_round_trip() {
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    const T x = of_code<T>(code);
-    const T back = convert<T>(convert<float>(x));
-    const bool quieted = isnan(x) && isnan(back);
+    T const x = of_code<T>(code);
+    T const back = convert<T>(convert<float>(x));
+    bool const quieted = isnan(x) && isnan(back);
     if (back.bits() != code && !quieted) return false;
     if (oracle::decode_to_float_bits(facts<T>, code) != float_bits(float(x))) return false;
   }
@@ -58,20 +58,20 @@ static_assert(survives_round_trip<float8_e4m3fnuz>() && survives_round_trip<floa
 static_assert(survives_round_trip<float6_e2m3fn>() && survives_round_trip<float4_e2m1fn>());
 
 // Modes and policies.
-static_assert(convert<bfloat16>(0x1.01p0F, lowp::nearest_away{}).bits() == 0x3f81);
-static_assert(convert<bfloat16>(0x1.01p0F, lowp::toward_zero{}).bits() == 0x3f80);
-static_assert(convert<bfloat16>(0x1.0001p0F, lowp::upward{}).bits() == 0x3f81);
-static_assert(convert<bfloat16>(-0x1.0001p0F, lowp::downward{}).bits() == 0xbf81);
-static_assert(convert<bfloat16>(0x1.0001p0F, lowp::to_odd{}).bits() == 0x3f81);
-static_assert(convert<bfloat16>(0x1.01p0F, lowp::stochastic_bits{0x8000}).bits() == 0x3f81);
-static_assert(convert<bfloat16>(0x1.01p0F, lowp::stochastic_bits{0x7fff}).bits() == 0x3f80);
-static_assert(convert<bfloat16>(1.0F, lowp::stochastic{.seed = 1, .stream = 2, .offset = 3}) == 1);
-static_assert(convert<float8_e4m3fn>(1e6F).bits() == 0x7e);
+static_assert(convert<bfloat16>(0x1.01p0f, lowp::nearest_away{}).bits() == 0x3f81);
+static_assert(convert<bfloat16>(0x1.01p0f, lowp::toward_zero{}).bits() == 0x3f80);
+static_assert(convert<bfloat16>(0x1.0001p0f, lowp::upward{}).bits() == 0x3f81);
+static_assert(convert<bfloat16>(-0x1.0001p0f, lowp::downward{}).bits() == 0xbf81);
+static_assert(convert<bfloat16>(0x1.0001p0f, lowp::to_odd{}).bits() == 0x3f81);
+static_assert(convert<bfloat16>(0x1.01p0f, lowp::stochastic_bits{0x8000}).bits() == 0x3f81);
+static_assert(convert<bfloat16>(0x1.01p0f, lowp::stochastic_bits{0x7fff}).bits() == 0x3f80);
+static_assert(convert<bfloat16>(1.0f, lowp::stochastic{.seed = 1, .stream = 2, .offset = 3}) == 1);
+static_assert(convert<float8_e4m3fn>(1e6f).bits() == 0x7e);
 static_assert(
-    convert<float8_e4m3fn>(-1e6F, lowp::nearest_even{}, lowp::overflow::infinity).bits() == 0xff);
-static_assert(convert<float8_e5m2>(1e6F, lowp::nearest_even{}, lowp::overflow::saturate).bits() ==
+    convert<float8_e4m3fn>(-1e6f, lowp::nearest_even{}, lowp::overflow::infinity).bits() == 0xff);
+static_assert(convert<float8_e5m2>(1e6f, lowp::nearest_even{}, lowp::overflow::saturate).bits() ==
               0x7b);
-static_assert(convert<float8_e5m2>(1e6F, lowp::nearest_even{}, lowp::overflow::cuda).bits() ==
+static_assert(convert<float8_e5m2>(1e6f, lowp::nearest_even{}, lowp::overflow::cuda).bits() ==
               0x7b);
 static_assert(lowp::default_overflow<float8_e4m3fn> == lowp::overflow::saturate);
 
@@ -88,24 +88,24 @@ static_assert(isnan(limits<float16>::infinity() - limits<float16>::infinity()));
 static_assert(isnan(limits<float16>::infinity() * 0));
 static_assert(isnan(limits<float16>::quiet_NaN() + 1) && isnan(-limits<float16>::quiet_NaN()));
 static_assert(float8_e4m3fn(448) * 2 == 448 && isinf(float8_e5m2(57344) * 2));
-static_assert(float16(3) - 1 == 2 && 1 - float16(3) == -2 && 7 / float16(2) == 3.5F);
-static_assert(float16(1) + 0.5F == 1.5F && 0.25 * float16(2) == 0.5 && float16(1) + 1.0L == 2.0L);
+static_assert(float16(3) - 1 == 2 && 1 - float16(3) == -2 && 7 / float16(2) == 3.5f);
+static_assert(float16(1) + 0.5f == 1.5f && 0.25 * float16(2) == 0.5 && float16(1) + 1.0L == 2.0L);
 static_assert([] {
   float16 x(1);
   x += 2;
-  x *= 2.0F;
+  x *= 2.0f;
   x -= 1.0;
   x /= float16(2);
   ++x;
   x++;
-  return x-- == 4.5F && --x == 2.5F;
+  return x-- == 4.5f && --x == 2.5f;
 }());
 static_assert((-float16(0)).bits() == 0x8000 && (+float16(1)).bits() == 0x3c00);
 static_assert((-float8_e4m3fnuz(0)).bits() == 0 && isnan(-float8_e8m0fnu(1)));
 
 // Comparisons.
 constexpr float16 nan = limits<float16>::quiet_NaN();
-static_assert(float16(1) < 2 && 1.5F > float16(1) && float16(0.0F) == float16(-0.0F));
+static_assert(float16(1) < 2 && 1.5f > float16(1) && float16(0.0f) == float16(-0.0f));
 static_assert(float16(2) <= 2 && float16(2) >= 2 && float16(2) != 3);
 static_assert(nan != nan && !(nan < 1) && !(nan >= 1) &&
               (nan <=> nan) == std::partial_ordering::unordered);
@@ -113,7 +113,7 @@ static_assert((float16(1) <=> float16(2)) == std::partial_ordering::less);
 
 // Functions.
 static_assert(sqrt(bfloat16(2)).bits() == 0x3fb5 && sqrt(float16(9)) == 3);
-static_assert(isnan(sqrt(float16(-1))) && sqrt(float16(-0.0F)).bits() == 0x8000);
+static_assert(isnan(sqrt(float16(-1))) && sqrt(float16(-0.0f)).bits() == 0x8000);
 static_assert(sqrt(float16::from_bits(1)).bits() == 0x0c00 && isinf(sqrt(float16(infinity))));
 static_assert(fma(bfloat16(0x1.02p0), bfloat16(1.5), bfloat16(-0x1p-60)) == bfloat16(0x1.82p0));
 static_assert(fma(float16(256), float16(256), float16(-65504)) == 32);
@@ -121,11 +121,11 @@ static_assert(isnan(fma(float16(infinity), float16(0), float16(1))));
 static_assert(nextafter(bfloat16(1), bfloat16(2)).bits() == 0x3f81);
 static_assert(nextafter(float16(65504), float16(infinity)) == infinity);
 static_assert(nextafter(float16(0), float16(-1)).bits() == 0x8001);
-static_assert(abs(float16(-2)) == 2 && copysign(float16(2), float16(-0.0F)) == -2);
-static_assert(signbit(float16(-0.0F)) && isfinite(float16(1)) && !isfinite(nan) && !isinf(nan));
-static_assert(fmin(float16(1), nan) == 1 && fmax(float16(-0.0F), float16(0)).bits() == 0);
-static_assert(ulp(bfloat16(1)) == 0x1p-7F && gap_above(bfloat16(1)) == 0x1p-7F);
-static_assert(gap_below(bfloat16(1)) == 0x1p-8F && gap_above(float16(65504)) == infinity);
+static_assert(abs(float16(-2)) == 2 && copysign(float16(2), float16(-0.0f)) == -2);
+static_assert(signbit(float16(-0.0f)) && isfinite(float16(1)) && !isfinite(nan) && !isinf(nan));
+static_assert(fmin(float16(1), nan) == 1 && fmax(float16(-0.0f), float16(0)).bits() == 0);
+static_assert(ulp(bfloat16(1)) == 0x1p-7f && gap_above(bfloat16(1)) == 0x1p-7f);
+static_assert(gap_below(bfloat16(1)) == 0x1p-8f && gap_above(float16(65504)) == infinity);
 
 // Random bits.
 static_assert(lowp::philox4x32({0, 0, 0, 0}, {0, 0})[0] == 0x6627e8d5);
@@ -159,7 +159,7 @@ constexpr auto pick_codes() {
   std::array<std::uint32_t, 16> picked{};
   constexpr auto top = static_cast<std::uint32_t>(facts<T>.max_code());
   constexpr auto sign = static_cast<std::uint32_t>(facts<T>.sign_mask());
-  const std::uint32_t magnitudes[8] = {0, 1, 2, top / 3, top / 2, top, top + 1, top + 2};
+  std::uint32_t const magnitudes[8] = {0, 1, 2, top / 3, top / 2, top, top + 1, top + 2};
   for (std::size_t i = 0; i < picked.size(); ++i) {
     picked[i] = (magnitudes[i / 2] | (i % 2 ? sign : 0)) & (code_count<T> - 1);
   }
@@ -181,12 +181,12 @@ template <class T, std::size_t A>
 void compare_with_run_time() {
   constexpr auto picked = pick_codes<T>();
   for (std::size_t i = 0; i < picked.size(); ++i) {
-    volatile std::uint32_t a = picked[A];
-    volatile std::uint32_t b = picked[i];
-    const T x = of_code<T>(a);
-    const T y = of_code<T>(b);
-    const computed<T> got = compute(x, y);
-    const computed<T>& expected = compiled_with_all<T, A>[i];
+    std::uint32_t volatile a = picked[A];
+    std::uint32_t volatile b = picked[i];
+    T const x = of_code<T>(a);
+    T const y = of_code<T>(b);
+    computed<T> const got = compute(x, y);
+    computed<T> const& expected = compiled_with_all<T, A>[i];
     EXPECT_TRUE(has_bits(got.sum, expected.sum.bits(), x, "+", y));
     EXPECT_TRUE(has_bits(got.difference, expected.difference.bits(), x, "-", y));
     EXPECT_TRUE(has_bits(got.product, expected.product.bits(), x, "*", y));

@@ -9,7 +9,7 @@ using namespace lowp_test;
 
 template <class T>
 testing::AssertionResult fuses(T a, T b, T c) {
-  const std::uint32_t expected = oracle::fma(facts<T>, a.bits(), b.bits(), c.bits());
+  std::uint32_t const expected = oracle::fma(facts<T>, a.bits(), b.bits(), c.bits());
   return has_bits(fma(a, b, c), expected, "fma", a, b, c);
 }
 
@@ -20,7 +20,7 @@ TYPED_TEST_SUITE(fused, every_format, by_format);
 TYPED_TEST(fused, sqrt_of_every_code) {
   using T = TypeParam;
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    const T x = of_code<T>(code);
+    T const x = of_code<T>(code);
     ASSERT_TRUE(has_bits(sqrt(x), oracle::sqrt(facts<T>, code), "sqrt", x));
   }
 }
@@ -30,8 +30,8 @@ TYPED_TEST(fused, fma_of_every_triple_or_a_million) {
   if (facts<T>.bits() > 6) {
     codes<T> random(23);
     for (int i = 0; i < 1'000'000; ++i) {
-      const T a = random.next();
-      const T b = random.next();
+      T const a = random.next();
+      T const b = random.next();
       ASSERT_TRUE(fuses(a, b, random.next()));
     }
     return;
@@ -46,10 +46,10 @@ TYPED_TEST(fused, fma_of_every_triple_or_a_million) {
 // decides.
 TYPED_TEST(fused, fma_of_a_tie_and_a_trifle) {
   using T = TypeParam;
-  const T smallest = of_code<T>(1);
+  T const smallest = of_code<T>(1);
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    for (const double factor : {0.75, 1.0, 1.25, 1.5, 2.5, 3.0, -1.5}) {
-      for (const T trifle : {smallest, -smallest, T(0), -T(0)}) {
+    for (double const factor : {0.75, 1.0, 1.25, 1.5, 2.5, 3.0, -1.5}) {
+      for (T const trifle : {smallest, -smallest, T(0), -T(0)}) {
         ASSERT_TRUE(fuses(of_code<T>(code), T(factor), trifle));
         ASSERT_TRUE(fuses(T(factor), trifle, of_code<T>(code)));
       }
@@ -62,9 +62,9 @@ TYPED_TEST(fused, fma_of_a_product_less_its_rounding) {
   using T = TypeParam;
   codes<T> random(29);
   for (int i = 0; i < 300'000; ++i) {
-    const T a = random.next();
-    const T b = random.next();
-    const T rounded = -(a * b);
+    T const a = random.next();
+    T const b = random.next();
+    T const rounded = -(a * b);
     ASSERT_TRUE(fuses(a, b, rounded));
     ASSERT_TRUE(fuses(a, b, nextafter(rounded, a)));
   }
@@ -72,9 +72,9 @@ TYPED_TEST(fused, fma_of_a_product_less_its_rounding) {
 
 TEST(fused, fma_through_float_would_round_twice) {
   // 1.5 * 0x1.02p0 = 0x1.83p0 is half way between two bfloat16 values; 2^-60 lifts it.
-  const lowp::bfloat16 a(0x1.02p0);
-  const lowp::bfloat16 b(1.5);
-  const lowp::bfloat16 c(0x1p-60);
+  lowp::bfloat16 const a(0x1.02p0);
+  lowp::bfloat16 const b(1.5);
+  lowp::bfloat16 const c(0x1p-60);
   EXPECT_EQ(fma(a, b, c), lowp::bfloat16(0x1.84p0));
   EXPECT_EQ(fma(a, b, -c), lowp::bfloat16(0x1.82p0));
   EXPECT_EQ(a * b, lowp::bfloat16(0x1.84p0));

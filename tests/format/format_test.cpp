@@ -64,7 +64,7 @@ TYPED_TEST(format, derives_the_other_facts) {
 TYPED_TEST(format, has_the_published_extremes) {
   constexpr oracle::facts f = facts<TypeParam>;
   constexpr lowp::format F = TypeParam::descriptor;
-  const auto value = [](std::uint32_t code) { return double{float{of_code<TypeParam>(code)}}; };
+  auto const value = [](std::uint32_t code) { return double{float{of_code<TypeParam>(code)}}; };
   EXPECT_EQ(value(F.max_code()), f.max_finite);
   EXPECT_EQ(value(F.min_normal_code()), f.min_normal);
   EXPECT_EQ(value(f.has_zero() ? 1 : 0), f.min_subnormal);
@@ -87,7 +87,7 @@ TYPED_TEST(format, value_is_its_code_and_nothing_else) {
 TEST(format, says_why_it_cannot_be_computed_with) {
   using lowp::specials;
   using enum lowp::format_error;
-  const auto error = [](lowp::format const& f) {
+  auto const error = [](lowp::format const& f) {
     EXPECT_EQ(f.is_valid(), f.error() == none);
     return f.error();
   };

@@ -35,7 +35,7 @@ TYPED_TEST(limits, count_digits_and_exponents) {
   using T = TypeParam;
   using L = std::numeric_limits<T>;
   constexpr oracle::facts f = facts<T>;
-  const int p = f.significand_bits + 1;
+  int const p = f.significand_bits + 1;
   EXPECT_EQ(L::digits, p);
   EXPECT_EQ(L::digits10, static_cast<int>(std::floor((p - 1) * std::log10(2.0))));
   EXPECT_EQ(L::max_digits10, static_cast<int>(std::ceil(1 + p * std::log10(2.0))));
@@ -44,7 +44,7 @@ TYPED_TEST(limits, count_digits_and_exponents) {
   EXPECT_LE(std::ldexp(1.0, L::max_exponent - 1), f.max_finite);
   EXPECT_GT(std::ldexp(1.0, L::max_exponent), f.max_finite);
   // 10^exponent10 is in the normal range, and one further is not.
-  const auto ten_to = [](int n) { return std::pow(10.0L, n); };
+  auto const ten_to = [](int n) { return std::pow(10.0L, n); };
   EXPECT_GE(ten_to(L::min_exponent10), f.min_normal);
   EXPECT_LT(ten_to(L::min_exponent10 - 1), f.min_normal);
   EXPECT_LE(ten_to(L::max_exponent10), f.max_finite);
@@ -55,7 +55,7 @@ TYPED_TEST(limits, have_the_extreme_values) {
   using T = TypeParam;
   using L = std::numeric_limits<T>;
   constexpr oracle::facts f = facts<T>;
-  const auto value = [](T x) { return value_of(facts<T>, x.bits()); };
+  auto const value = [](T x) { return value_of(facts<T>, x.bits()); };
   EXPECT_EQ(value(L::max()), f.max_finite);
   EXPECT_EQ(value(L::lowest()), f.is_signed ? -f.max_finite : f.min_subnormal);
   EXPECT_EQ(value(L::min()), f.min_normal);
@@ -68,12 +68,12 @@ TYPED_TEST(limits, have_the_special_values) {
   using T = TypeParam;
   using L = std::numeric_limits<T>;
   constexpr oracle::facts f = facts<T>;
-  const std::uint32_t quiet = f.has_nan() ? canonical_nan(f) : 0;
+  std::uint32_t const quiet = f.has_nan() ? canonical_nan(f) : 0;
   EXPECT_TRUE(has_bits(L::quiet_NaN(), quiet));
-  const auto infinity = static_cast<std::uint32_t>(f.max_code() + 1);
+  auto const infinity = static_cast<std::uint32_t>(f.max_code() + 1);
   EXPECT_TRUE(has_bits(L::infinity(), f.has_infinity ? infinity : quiet));
   if (L::has_signaling_NaN) {
-    const oracle::number signalling = oracle::decode(f, L::signaling_NaN().bits());
+    oracle::number const signalling = oracle::decode(f, L::signaling_NaN().bits());
     EXPECT_TRUE(signalling.what == oracle::kind::nan);
     EXPECT_TRUE(signalling.payload != 0 && (signalling.payload & oracle::quiet_payload) == 0);
   }
@@ -81,12 +81,12 @@ TYPED_TEST(limits, have_the_special_values) {
 
 TYPED_TEST(limits, hash_follows_equality) {
   using T = TypeParam;
-  const std::hash<T> hash;
+  std::hash<T> const hash;
   std::unordered_set<std::size_t> hashes;
   std::unordered_set<T> values;
   std::size_t different = 0;
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    const T x = of_code<T>(code);
+    T const x = of_code<T>(code);
     hashes.insert(hash(x));
     if (isnan(x)) continue;
     different += values.insert(x).second;

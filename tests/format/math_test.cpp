@@ -20,7 +20,7 @@ double value(T x) {
 }
 template <class T>
 T with_sign(T x, bool negative) {
-  const auto mask = static_cast<std::uint32_t>(facts<T>.sign_mask());
+  auto const mask = static_cast<std::uint32_t>(facts<T>.sign_mask());
   return of_code<T>((x.bits() & ~mask) | (negative ? mask : 0));
 }
 
@@ -29,7 +29,7 @@ template <class T>
 std::vector<double> ordered_values() {
   std::vector<double> values;
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    const double x = value_of(facts<T>, code);
+    double const x = value_of(facts<T>, code);
     if (x == x) values.push_back(x == 0 ? 0.0 : x);
   }
   std::sort(values.begin(), values.end());
@@ -38,12 +38,12 @@ std::vector<double> ordered_values() {
 }
 
 // Neighbours of x on that list; NaN beyond its ends.
-double above(const std::vector<double>& values, double x) {
-  const auto at = std::upper_bound(values.begin(), values.end(), x);
+double above(std::vector<double> const& values, double x) {
+  auto const at = std::upper_bound(values.begin(), values.end(), x);
   return at == values.end() ? std::nan("") : *at;
 }
-double below(const std::vector<double>& values, double x) {
-  const auto at = std::lower_bound(values.begin(), values.end(), x);
+double below(std::vector<double> const& values, double x) {
+  auto const at = std::lower_bound(values.begin(), values.end(), x);
   return at == values.begin() ? std::nan("") : *(at - 1);
 }
 
@@ -54,8 +54,8 @@ TYPED_TEST_SUITE(math, every_format, by_format);
 TYPED_TEST(math, classifies_every_code) {
   using T = TypeParam;
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    const T x = of_code<T>(code);
-    const oracle::kind what = exact(x).what;
+    T const x = of_code<T>(code);
+    oracle::kind const what = exact(x).what;
     ASSERT_EQ(isnan(x), what == oracle::kind::nan) << shown(x);
     ASSERT_EQ(isinf(x), what == oracle::kind::infinity) << shown(x);
     ASSERT_EQ(isfinite(x), what == oracle::kind::finite || what == oracle::kind::zero) << shown(x);
@@ -72,12 +72,12 @@ bool takes_a_sign(T x) {
 
 TYPED_TEST(math, abs_and_copysign_set_the_sign_alone) {
   using T = TypeParam;
-  const T plus = of_code<T>(1);
-  const T minus = with_sign(plus, true);
+  T const plus = of_code<T>(1);
+  T const minus = with_sign(plus, true);
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    const T x = of_code<T>(code);
-    const T positive = takes_a_sign(x) ? with_sign(x, false) : x;
-    const T negative = takes_a_sign(x) ? with_sign(x, true) : x;
+    T const x = of_code<T>(code);
+    T const positive = takes_a_sign(x) ? with_sign(x, false) : x;
+    T const negative = takes_a_sign(x) ? with_sign(x, true) : x;
     ASSERT_TRUE(has_bits(abs(x), positive.bits(), "abs", x));
     ASSERT_TRUE(has_bits(copysign(x, plus), positive.bits(), "copysign", x, plus));
     ASSERT_TRUE(has_bits(copysign(x, minus), negative.bits(), "copysign", x, minus));
@@ -91,15 +91,15 @@ float expected_gap(double x, double neighbour) {
 
 TYPED_TEST(math, gaps_are_the_distances_to_the_neighbours) {
   using T = TypeParam;
-  const auto values = ordered_values<T>();
+  auto const values = ordered_values<T>();
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    const T x = of_code<T>(code);
+    T const x = of_code<T>(code);
     if (!isfinite(x)) {
       ASSERT_TRUE(std::isnan(gap_above(x)) && std::isnan(gap_below(x))) << shown(x);
       continue;
     }
-    const float up = expected_gap(value(x), above(values, value(x)));
-    const float down = expected_gap(value(x), below(values, value(x)));
+    float const up = expected_gap(value(x), above(values, value(x)));
+    float const down = expected_gap(value(x), below(values, value(x)));
     // Only the ends of the range have an infinite neighbour or none.
     ASSERT_EQ(std::isnan(up) || std::isinf(up), value(x) == facts<T>.max_finite) << shown(x);
     ASSERT_TRUE(std::isnan(up) ? std::isnan(gap_above(x)) : gap_above(x) == up) << shown(x) << up;
@@ -119,13 +119,13 @@ TYPED_TEST(math, ulp_is_the_distance_to_the_next_magnitude) {
   magnitudes.push_back(2 * magnitudes.back() - magnitudes[magnitudes.size() - 2]);
   if (!facts<T>.has_zero()) magnitudes.back() = 2 * facts<T>.max_finite;
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    const T x = of_code<T>(code);
+    T const x = of_code<T>(code);
     if (!isfinite(x)) {
       ASSERT_TRUE(std::isnan(ulp(x))) << shown(x);
       continue;
     }
-    const double size = std::abs(value(x));
-    const auto expected = static_cast<float>(above(magnitudes, size) - size);
+    double const size = std::abs(value(x));
+    auto const expected = static_cast<float>(above(magnitudes, size) - size);
     ASSERT_TRUE(has_bits(ulp(x), float_bits(expected), "ulp", x));
   }
   EXPECT_EQ(ulp(of_code<T>(0)),
@@ -133,12 +133,12 @@ TYPED_TEST(math, ulp_is_the_distance_to_the_next_magnitude) {
 }
 
 template <class T>
-T expected_nextafter(const std::vector<double>& values, T x, T y) {
+T expected_nextafter(std::vector<double> const& values, T x, T y) {
   if (exact(x).what == oracle::kind::nan || exact(y).what == oracle::kind::nan) {
     return of_code<T>(canonical_nan(facts<T>));
   }
   if (value(x) == value(y)) return y;
-  const double next = value(x) < value(y) ? above(values, value(x)) : below(values, value(x));
+  double const next = value(x) < value(y) ? above(values, value(x)) : below(values, value(x));
   oracle::number exact_next = oracle::from(next);
   if (next == 0) exact_next.negative = exact(x).negative;  // zero is met from x's side
   return of_code<T>(
@@ -147,20 +147,20 @@ T expected_nextafter(const std::vector<double>& values, T x, T y) {
 
 template <class T>
 T expected_extreme(T x, T y, bool largest) {
-  const bool x_is_nan = exact(x).what == oracle::kind::nan;
-  const bool y_is_nan = exact(y).what == oracle::kind::nan;
+  bool const x_is_nan = exact(x).what == oracle::kind::nan;
+  bool const y_is_nan = exact(y).what == oracle::kind::nan;
   if (x_is_nan && y_is_nan) return of_code<T>(canonical_nan(facts<T>));
   if (x_is_nan || y_is_nan) return x_is_nan ? y : x;
-  const bool x_is_less =
+  bool const x_is_less =
       value(x) == value(y) ? exact(x).negative && !exact(y).negative : value(x) < value(y);
   return x_is_less == largest ? y : x;
 }
 
 template <class T>
-testing::AssertionResult pair_is_right(const std::vector<double>& values, T x, T y) {
-  const T next = expected_nextafter(values, x, y);
-  const T low = expected_extreme(x, y, false);
-  const T high = expected_extreme(x, y, true);
+testing::AssertionResult pair_is_right(std::vector<double> const& values, T x, T y) {
+  T const next = expected_nextafter(values, x, y);
+  T const low = expected_extreme(x, y, false);
+  T const high = expected_extreme(x, y, true);
   if (auto same = has_bits(nextafter(x, y), next.bits(), "nextafter", x, y); !same) return same;
   if (auto same = has_bits(fmin(x, y), low.bits(), "fmin", x, y); !same) return same;
   return has_bits(fmax(x, y), high.bits(), "fmax", x, y);
@@ -168,7 +168,7 @@ testing::AssertionResult pair_is_right(const std::vector<double>& values, T x, T
 
 TYPED_TEST(math, nextafter_fmin_and_fmax) {
   using T = TypeParam;
-  const auto values = ordered_values<T>();
+  auto const values = ordered_values<T>();
   if (facts<T>.bits() > 8) {
     codes<T> random(19);
     for (std::uint32_t code = 0; code < code_count<T>; ++code) {
@@ -190,18 +190,18 @@ TEST(math, corners_by_name) {
   using lowp::bfloat16;
   using lowp::float8_e4m3fn;
   using lowp::float8_e8m0fnu;
-  const auto largest = [](auto x) { return std::numeric_limits<decltype(x)>::max(); };
-  EXPECT_EQ(ulp(bfloat16(0.0129F)), 0x1p-14F);
-  EXPECT_EQ(ulp(largest(float8_e4m3fn())), 32.0F);
+  auto const largest = [](auto x) { return std::numeric_limits<decltype(x)>::max(); };
+  EXPECT_EQ(ulp(bfloat16(0.0129f)), 0x1p-14f);
+  EXPECT_EQ(ulp(largest(float8_e4m3fn())), 32.0f);
   EXPECT_TRUE(std::isnan(gap_above(largest(float8_e4m3fn()))));
-  EXPECT_EQ(gap_above(-largest(float8_e4m3fn())), 32.0F);
+  EXPECT_EQ(gap_above(-largest(float8_e4m3fn())), 32.0f);
   EXPECT_TRUE(std::isinf(gap_above(largest(bfloat16()))));
   EXPECT_TRUE(std::isinf(gap_below(-largest(bfloat16()))));
-  EXPECT_EQ(gap_below(bfloat16(1)), 0x1p-8F);
-  EXPECT_EQ(gap_above(bfloat16(1)), 0x1p-7F);
-  EXPECT_EQ(gap_below(bfloat16(0)), 0x1p-133F);
+  EXPECT_EQ(gap_below(bfloat16(1)), 0x1p-8f);
+  EXPECT_EQ(gap_above(bfloat16(1)), 0x1p-7f);
+  EXPECT_EQ(gap_below(bfloat16(0)), 0x1p-133f);
   EXPECT_TRUE(std::isnan(gap_below(float8_e8m0fnu::from_bits(0))));
-  EXPECT_EQ(ulp(float8_e8m0fnu::from_bits(0)), 0x1p-127F);
+  EXPECT_EQ(ulp(float8_e8m0fnu::from_bits(0)), 0x1p-127f);
 }
 
 }  // namespace

@@ -73,24 +73,24 @@ TYPED_TEST(operands, convert_as_the_standard_narrow_types_do) {
 template <class T>
 std::vector<T> some_values() {
   std::vector<T> values;
-  const std::uint32_t step = facts<T>.bits() == 16 ? 251 : 1;
+  std::uint32_t const step = facts<T>.bits() == 16 ? 251 : 1;
   for (std::uint32_t code = 0; code < code_count<T>; code += step)
     values.push_back(of_code<T>(code));
   return values;
 }
 
 template <class T>
-std::uint32_t code_of(const oracle::number& x) {
+std::uint32_t code_of(oracle::number const& x) {
   return oracle::encode(facts<T>, x, oracle::mode::nearest_even, oracle::default_policy(facts<T>));
 }
 
 template <class T, class I>
 void check_integer_operand(I i) {
-  const oracle::facts& f = facts<T>;
-  const std::uint32_t rounded = code_of<T>(oracle::from(i));  // before the operation (A11)
-  const T narrow = of_code<T>(rounded);
-  for (const T x : some_values<T>()) {
-    const std::uint32_t a = x.bits();
+  oracle::facts const& f = facts<T>;
+  std::uint32_t const rounded = code_of<T>(oracle::from(i));  // before the operation (A11)
+  T const narrow = of_code<T>(rounded);
+  for (T const x : some_values<T>()) {
+    std::uint32_t const a = x.bits();
     ASSERT_TRUE(has_bits(x + i, oracle::arithmetic(f, oracle::op::add, a, rounded), x, "+", i));
     ASSERT_TRUE(
         has_bits(i - x, oracle::arithmetic(f, oracle::op::subtract, rounded, a), i, "-", x));
@@ -107,7 +107,7 @@ void check_integer_operand(I i) {
 
 TYPED_TEST(operands, integers_are_rounded_first) {
   using T = TypeParam;
-  for (const int i : {0, 1, -1, 2, 3, 7, 9, 17, 257, -257, 283, 2049, 65519, 65520, 100000}) {
+  for (int const i : {0, 1, -1, 2, 3, 7, 9, 17, 257, -257, 283, 2049, 65519, 65520, 100000}) {
     check_integer_operand<T>(i);
   }
   check_integer_operand<T>(std::numeric_limits<int>::min());
@@ -118,9 +118,9 @@ TYPED_TEST(operands, integers_are_rounded_first) {
 
 template <class T, class F>
 void check_floating_operand(F y) {
-  for (const T x : some_values<T>()) {
-    const F wide = static_cast<float>(x);
-    const auto same = [](F got, F expected) { return got == expected || got != got; };
+  for (T const x : some_values<T>()) {
+    F const wide = static_cast<float>(x);
+    auto const same = [](F got, F expected) { return got == expected || got != got; };
     ASSERT_TRUE(same(x + y, wide + y) && same(y - x, y - wide)) << shown(x) << ' ' << shown(y);
     ASSERT_TRUE(same(x * y, wide * y) && same(y / x, y / wide)) << shown(x) << ' ' << shown(y);
     ASSERT_EQ(comparisons(x, y), comparisons(wide, y)) << shown(x) << ' ' << shown(y);
@@ -142,7 +142,7 @@ void check_floating_operand(F y) {
 
 TYPED_TEST(operands, floating_ones_take_the_operation_to_their_type) {
   using T = TypeParam;
-  for (const double y : {0.0, 1.0, -2.0, 0.1, 1.5, 0x1.01p0 + 0x1p-40, 1e-3, 1e30, -1e-30}) {
+  for (double const y : {0.0, 1.0, -2.0, 0.1, 1.5, 0x1.01p0 + 0x1p-40, 1e-3, 1e30, -1e-30}) {
     check_floating_operand<T>(static_cast<float>(y));
     check_floating_operand<T>(y);
   }
@@ -150,10 +150,10 @@ TYPED_TEST(operands, floating_ones_take_the_operation_to_their_type) {
 
 TYPED_TEST(operands, plus_plus_and_minus_minus_add_and_subtract_one) {
   using T = TypeParam;
-  const std::uint32_t one = code_of<T>(oracle::from(1));
-  for (const T x : some_values<T>()) {
-    const std::uint32_t up = oracle::arithmetic(facts<T>, oracle::op::add, x.bits(), one);
-    const std::uint32_t down = oracle::arithmetic(facts<T>, oracle::op::subtract, x.bits(), one);
+  std::uint32_t const one = code_of<T>(oracle::from(1));
+  for (T const x : some_values<T>()) {
+    std::uint32_t const up = oracle::arithmetic(facts<T>, oracle::op::add, x.bits(), one);
+    std::uint32_t const down = oracle::arithmetic(facts<T>, oracle::op::subtract, x.bits(), one);
     T y = x;
     ASSERT_TRUE(has_bits(y++, x.bits()));
     ASSERT_TRUE(has_bits(y, up, x, "++"));
@@ -173,7 +173,7 @@ TYPED_TEST(operands, minus_flips_the_sign_where_there_is_one) {
   using T = TypeParam;
   constexpr bool one_nan = facts<T>.nans == oracle::nan_rule::negative_zero;
   for (std::uint32_t code = 0; code < code_count<T>; ++code) {
-    const T x = of_code<T>(code);
+    T const x = of_code<T>(code);
     std::uint32_t expected = code ^ static_cast<std::uint32_t>(facts<T>.sign_mask());
     if (one_nan && (code & facts<T>.magnitude_mask()) == 0) expected = code;  // zero and NaN
     if (!facts<T>.is_signed) expected = canonical_nan(facts<T>);

@@ -33,10 +33,10 @@ TEST(random, has_the_known_answers_of_random123) {
 
 TEST(random, agrees_with_the_oracle_everywhere) {
   std::mt19937 random(43);
-  const auto word = [&] { return static_cast<std::uint32_t>(random()); };
+  auto const word = [&] { return static_cast<std::uint32_t>(random()); };
   for (int i = 0; i < 100000; ++i) {
-    const words counter{word(), word(), word(), word()};
-    const std::array<std::uint32_t, 2> key{word(), word()};
+    words const counter{word(), word(), word(), word()};
+    std::array<std::uint32_t, 2> const key{word(), word()};
     ASSERT_EQ(lowp::philox4x32(counter, key), oracle::philox4x32(counter, key));
   }
 }
@@ -44,13 +44,13 @@ TEST(random, agrees_with_the_oracle_everywhere) {
 TEST(random, bits_of_an_element_are_a_function_of_seed_stream_index_and_draw) {
   std::mt19937_64 random(47);
   for (int i = 0; i < 20000; ++i) {
-    const std::uint64_t seed = random();
-    const std::uint64_t stream = random();
-    const std::uint64_t index = random() >> (random() % 64);
-    for (const std::uint32_t draw : {0U, 1U, 2U}) {
-      for (const oracle::generator by : {oracle::generator::philox, oracle::generator::keyed}) {
-        const bool is_keyed = by == oracle::generator::keyed;
-        const lowp::random_source source{seed, stream, draw, is_keyed};
+    std::uint64_t const seed = random();
+    std::uint64_t const stream = random();
+    std::uint64_t const index = random() >> (random() % 64);
+    for (std::uint32_t const draw : {0U, 1U, 2U}) {
+      for (oracle::generator const by : {oracle::generator::philox, oracle::generator::keyed}) {
+        bool const is_keyed = by == oracle::generator::keyed;
+        lowp::random_source const source{seed, stream, draw, is_keyed};
         ASSERT_EQ(source(index), oracle::random16(seed, stream, index, draw, by))
             << index << ' ' << draw << ' ' << is_keyed;
       }
@@ -61,9 +61,9 @@ TEST(random, bits_of_an_element_are_a_function_of_seed_stream_index_and_draw) {
 // No two elements of a step share a place in the random stream, and nor do two draws.
 TEST(random, elements_and_draws_do_not_share_bits) {
   std::set<words> blocks;
-  for (const std::uint32_t draw : {0U, 1U, 2U}) {
-    for (const std::uint64_t index : {std::uint64_t{0}, std::uint64_t{8}, ~std::uint64_t{0}}) {
-      const std::uint64_t block = lowp::random_source{1, 2, draw}.counter(index);
+  for (std::uint32_t const draw : {0U, 1U, 2U}) {
+    for (std::uint64_t const index : {std::uint64_t{0}, std::uint64_t{8}, ~std::uint64_t{0}}) {
+      std::uint64_t const block = lowp::random_source{1, 2, draw}.counter(index);
       EXPECT_EQ(block >> 61, draw);
       EXPECT_EQ(block & (~std::uint64_t{0} >> 3), index / 8);
       blocks.insert(lowp::philox4x32(
@@ -81,22 +81,22 @@ TEST(random, stream_of_names_tensor_and_step) {
   static_assert(lowp::stream_of(3, 0x700000005) == 0x300000005);
   std::mt19937_64 random(53);
   for (int i = 0; i < 1000; ++i) {
-    const auto tensor = static_cast<std::uint32_t>(random());
-    const std::uint64_t step = random();
+    auto const tensor = static_cast<std::uint32_t>(random());
+    std::uint64_t const step = random();
     ASSERT_EQ(lowp::stream_of(tensor, step), oracle::stream_of(tensor, step));
   }
 }
 
 // The whole range of 16 bits, evenly: chi-square of 256 buckets, whose mean is 255.
 TEST(random, bits_are_uniform) {
-  for (const bool is_keyed : {false, true}) {
-    const lowp::random_source source{12345, 678, 0, is_keyed};
+  for (bool const is_keyed : {false, true}) {
+    lowp::random_source const source{12345, 678, 0, is_keyed};
     std::array<int, 256> buckets{};
     constexpr int draws = 1 << 18;
     for (std::uint64_t i = 0; i < draws; ++i) ++buckets[source(i) >> 8];
     double chi_square = 0;
-    for (const int count : buckets) {
-      const double expected = draws / 256.0;
+    for (int const count : buckets) {
+      double const expected = draws / 256.0;
       chi_square += (count - expected) * (count - expected) / expected;
     }
     EXPECT_GT(chi_square, 160) << is_keyed;
@@ -112,8 +112,8 @@ class keyed_draws : public testing::Test {
   static constexpr std::uint32_t places = 128;
   static constexpr std::uint32_t values = 65536;
 
-  static std::uint32_t draw(const key& k, std::uint32_t place) {
-    const std::uint32_t block[] = {k[0], k[1], k[2], k[3]};
+  static std::uint32_t draw(key const& k, std::uint32_t place) {
+    std::uint32_t const block[] = {k[0], k[1], k[2], k[3]};
     return lowp::detail::keyed_draw(block, place) >> 16;
   }
   // Every word of a key in turn is the only one, except for the last, which is in every sum.
@@ -127,10 +127,10 @@ class keyed_draws : public testing::Test {
   static unsigned rank(std::vector<std::uint32_t> rows) {
     unsigned rank = 0;
     for (std::uint32_t bit = 1; bit < 256; bit <<= 1) {
-      const auto pivot =
+      auto const pivot =
           std::ranges::find_if(rows, [&](std::uint32_t r) { return (r & bit) != 0; });
       if (pivot == rows.end()) continue;
-      const std::uint32_t removed = *pivot;
+      std::uint32_t const removed = *pivot;
       rows.erase(pivot);
       for (std::uint32_t& r : rows) r ^= (r & bit) != 0 ? removed : 0;
       ++rank;
@@ -145,7 +145,7 @@ TEST_F(keyed_draws, are_bijections_of_the_sum_that_the_place_selects) {
   for (std::uint32_t place = 0; place < places; ++place) {
     std::vector<bool> seen(values);
     for (std::uint32_t sum = 0; sum < values; ++sum) {
-      const std::uint32_t r = draw(only(7, sum), place);
+      std::uint32_t const r = draw(only(7, sum), place);
       ASSERT_TRUE(r < values && !seen[r]) << place << ' ' << sum;
       seen[r] = true;
       sum_of[r] = sum;
@@ -156,10 +156,10 @@ TEST_F(keyed_draws, are_bijections_of_the_sum_that_the_place_selects) {
                   (row(place) >> word & 1) != 0 ? 1U << bit : 0U)
             << place << ' ' << word << ' ' << bit;
     for (int i = 0; i < 100; ++i) {  // the sums are linear in the key
-      const auto word = [&] { return static_cast<std::uint32_t>(random()); };
-      const key a{word(), word(), word(), word()};
-      const key b{word(), word(), word(), word()};
-      const key both{a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3]};
+      auto const word = [&] { return static_cast<std::uint32_t>(random()); };
+      key const a{word(), word(), word(), word()};
+      key const b{word(), word(), word(), word()};
+      key const both{a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2], a[3] ^ b[3]};
       ASSERT_EQ(sum_of[draw(both, place)], sum_of[draw(a, place)] ^ sum_of[draw(b, place)]);
     }
   }
@@ -192,13 +192,13 @@ void expect_sums_of_independent_errors() {
   double squares = 0;
   constexpr std::array fractions{1.0 / 256, 0.25, 0.5, 0.875};
   constexpr double deviates = sums * double{fractions.size()};
-  for (const double fraction : fractions) {
-    const auto up = static_cast<float>(1 + 0x1p-7);
+  for (double const fraction : fractions) {
+    auto const up = static_cast<float>(1 + 0x1p-7);
     std::ranges::fill(x, static_cast<float>(1 + fraction * 0x1p-7));
     for (std::uint64_t step = 0; step < sums; ++step) {
       lowp::cast(x, rounded, Rounding{.seed = 11, .stream = lowp::stream_of(3, step)});
-      const auto ups = static_cast<double>(std::ranges::count(rounded, lowp::bfloat16(up)));
-      const double deviate =
+      auto const ups = static_cast<double>(std::ranges::count(rounded, lowp::bfloat16(up)));
+      double const deviate =
           (ups - roundings * fraction) / std::sqrt(roundings * fraction * (1 - fraction));
       mean += deviate / deviates;
       squares += deviate * deviate;
@@ -219,15 +219,15 @@ TEST(random, goes_on_after_any_number_of_elements) {
   static_assert(mode.after(far).offset == far + 7);
   static_assert(mode.after(far).seed == 5 && mode.after(far).stream == 6);
   static_assert(mode.after(~std::uint64_t{0}).offset == 6);
-  const lowp::simd::operand<lowp::bfloat16, lowp::simd::access::write, lowp::stochastic> all{
+  lowp::simd::operand<lowp::bfloat16, lowp::simd::access::write, lowp::stochastic> const all{
       nullptr, mode, lowp::overflow::infinity};
-  const auto rest = all.after(far);
+  auto const rest = all.after(far);
   EXPECT_EQ(rest.rounding.offset, far + 7);
-  for (const std::uint64_t count : {far, far * 8, ~std::uint64_t{0}}) {
-    const lowp::float8_e4m3fn got = lowp::convert<lowp::float8_e4m3fn>(1.03F, mode.after(count));
-    const auto r = static_cast<std::uint16_t>(oracle::random16(5, 6, 7 + count, 0));
+  for (std::uint64_t const count : {far, far * 8, ~std::uint64_t{0}}) {
+    lowp::float8_e4m3fn const got = lowp::convert<lowp::float8_e4m3fn>(1.03f, mode.after(count));
+    auto const r = static_cast<std::uint16_t>(oracle::random16(5, 6, 7 + count, 0));
     EXPECT_EQ(got.bits(),
-              lowp::convert<lowp::float8_e4m3fn>(1.03F, lowp::stochastic_bits{r}).bits());
+              lowp::convert<lowp::float8_e4m3fn>(1.03f, lowp::stochastic_bits{r}).bits());
   }
 }
 

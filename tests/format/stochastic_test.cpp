@@ -25,26 +25,26 @@ static_assert(draws_away(7) == 0 && draws_away(8) == 1 && draws_away(0xffff8) ==
 // finite code, beyond which the grid continues.
 template <class T>
 std::vector<std::uint32_t> lower_codes() {
-  const auto top = static_cast<std::uint32_t>(facts<T>.max_code());
-  const std::uint32_t normal = 1U << facts<T>.significand_bits;
+  auto const top = static_cast<std::uint32_t>(facts<T>.max_code());
+  std::uint32_t const normal = 1U << facts<T>.significand_bits;
   return {0, 1, normal - 1, normal, 2 * normal - 1, top / 2, top - 1, top};
 }
 
 template <class T, class X>
 testing::AssertionResult moves_as_often(X x, std::uint32_t lower, std::uint32_t away_draws) {
-  const auto encode = [](const oracle::number& exact, oracle::mode m) {
+  auto const encode = [](oracle::number const& exact, oracle::mode m) {
     return oracle::encode(facts<T>, exact, m, oracle::policy::infinity);
   };
-  const oracle::number exact = oracle::from(x);
-  const std::uint32_t toward = encode(exact, oracle::mode::toward_zero);
+  oracle::number const exact = oracle::from(x);
+  std::uint32_t const toward = encode(exact, oracle::mode::toward_zero);
   // The neighbour beyond, not merely "upward": that is the same code if x is exact.
   oracle::number beyond = oracle::magnitude_value(facts<T>, lower + 1);
   beyond.negative = exact.negative;
-  const std::uint32_t away = encode(beyond, oracle::mode::nearest_even);
+  std::uint32_t const away = encode(beyond, oracle::mode::nearest_even);
   for (std::uint32_t r = 0; r < 65536; ++r) {
-    const lowp::stochastic_bits rounding{static_cast<std::uint16_t>(r)};
-    const T got = lowp::convert<T>(x, rounding, lowp::overflow::infinity);
-    const bool moves = r >= 65536 - away_draws;
+    lowp::stochastic_bits const rounding{static_cast<std::uint16_t>(r)};
+    T const got = lowp::convert<T>(x, rounding, lowp::overflow::infinity);
+    bool const moves = r >= 65536 - away_draws;
     if (got.bits() == (moves ? away : toward)) continue;
     return has_bits(got, moves ? away : toward, x, "with the bits", r);
   }
@@ -59,16 +59,16 @@ void expect_half_up_of_subnormals() {
   constexpr std::size_t size = 4099;
   std::vector<float> x(size);
   std::vector<T> got(size);
-  for (const int lower : {0, 1, 2, 5}) {
-    for (const int less : {0, 1, 2}) {
+  for (int const lower : {0, 1, 2, 5}) {
+    for (int const less : {0, 1, 2}) {
       for (std::size_t i = 0; i < size; ++i) {
-        const int steps = 2 * (65536 - static_cast<int>(oracle::random16(8, 9, i, 0))) - 1 - less;
+        int const steps = 2 * (65536 - static_cast<int>(oracle::random16(8, 9, i, 0))) - 1 - less;
         x[i] = std::ldexp(static_cast<float>(lower * 131072 + steps),
                           std::ilogb(facts<T>.min_subnormal) - 17);
       }
       lowp::cast(x, got, lowp::stochastic{.seed = 8, .stream = 9});
       for (std::size_t i = 0; i < size; ++i) {
-        const std::uint32_t want =
+        std::uint32_t const want =
             oracle::encode(facts<T>, oracle::from(x[i]), oracle::mode::stochastic,
                            oracle::policy::infinity, oracle::random16(8, 9, i, 0));
         ASSERT_TRUE(has_bits(got[i], want, x[i], "element", i));
@@ -87,18 +87,18 @@ TYPED_TEST(stochastic, rounds_the_fraction_half_up_in_packs) {
 
 TYPED_TEST(stochastic, moves_as_many_draws_as_the_fraction_says) {
   using T = TypeParam;
-  for (const std::uint32_t lower : lower_codes<T>()) {
-    const double low = std::bit_cast<double>(
+  for (std::uint32_t const lower : lower_codes<T>()) {
+    double const low = std::bit_cast<double>(
         oracle::encode_wide(oracle::binary64, oracle::magnitude_value(facts<T>, lower),
                             oracle::mode::nearest_even, oracle::policy::infinity));
-    const oracle::number next = oracle::magnitude_value(facts<T>, lower + 1);
-    const double gap = std::ldexp(static_cast<double>(next.significand), next.exponent) - low;
-    for (const std::uint32_t fraction : fractions) {
-      const double size = low + std::ldexp(gap * fraction, -fraction_bits);
-      for (const double x : {size, -size}) {
+    oracle::number const next = oracle::magnitude_value(facts<T>, lower + 1);
+    double const gap = std::ldexp(static_cast<double>(next.significand), next.exponent) - low;
+    for (std::uint32_t const fraction : fractions) {
+      double const size = low + std::ldexp(gap * fraction, -fraction_bits);
+      for (double const x : {size, -size}) {
         if (x < 0 && !facts<T>.is_signed) continue;
         ASSERT_TRUE(moves_as_often<T>(x, lower, draws_away(fraction)));
-        const auto single = static_cast<float>(x);
+        auto const single = static_cast<float>(x);
         if (single != x) continue;
         ASSERT_TRUE(moves_as_often<T>(single, lower, draws_away(fraction)));
       }
@@ -111,17 +111,17 @@ TYPED_TEST(stochastic, moves_as_many_draws_as_the_fraction_says) {
 
 TYPED_TEST(stochastic, never_moves_special_values) {
   using T = TypeParam;
-  std::vector<float> specials{0.0F, -0.0F, HUGE_VALF, -HUGE_VALF};
-  for (const std::uint32_t nan : {0x7f800001U, 0x7fc00000U, 0x7fffffffU}) {
+  std::vector<float> specials{0.0f, -0.0f, HUGE_VALF, -HUGE_VALF};
+  for (std::uint32_t const nan : {0x7f800001U, 0x7fc00000U, 0x7fffffffU}) {
     specials.push_back(float_of(nan));
     specials.push_back(float_of(nan | 0x80000000U));
   }
-  for (const named_policy& policy : policies) {
-    for (const float x : specials) {
-      const std::uint32_t expected =
+  for (named_policy const& policy : policies) {
+    for (float const x : specials) {
+      std::uint32_t const expected =
           oracle::encode(facts<T>, oracle::from(x), oracle::mode::toward_zero, policy.policy);
       for (std::uint32_t r = 0; r < 65536; ++r) {
-        const lowp::stochastic_bits rounding{static_cast<std::uint16_t>(r)};
+        lowp::stochastic_bits const rounding{static_cast<std::uint16_t>(r)};
         ASSERT_TRUE(has_bits(lowp::convert<T>(x, rounding, policy.overflow), expected, x, r));
         ASSERT_TRUE(
             has_bits(lowp::convert<T>(double{x}, rounding, policy.overflow), expected, x, r));
@@ -134,14 +134,14 @@ std::vector<float> mixed_floats(std::size_t size, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<float> floats(size);
   for (float& x : floats) {
-    const auto bits = static_cast<std::uint32_t>(random());
+    auto const bits = static_cast<std::uint32_t>(random());
     // Half of them lie among the values of the narrow formats.
     x = float_of(random() % 2 == 0 ? bits : (bits & 0x87ffffffU) | 0x38000000U);
   }
   return floats;
 }
 
-const lowp::stochastic rounds[]{
+lowp::stochastic const rounds[]{
     {.seed = 0},
     {.seed = 0x0123456789abcdef, .stream = 0xfedcba9876543210, .offset = 1},
     {.seed = ~std::uint64_t{0}, .stream = lowp::stream_of(7, 9), .offset = 7},
@@ -152,18 +152,18 @@ const lowp::stochastic rounds[]{
 
 TYPED_TEST(stochastic, span_takes_the_bits_of_each_element) {
   using T = TypeParam;
-  const std::vector<float> floats = mixed_floats(517, 31);
-  for (const lowp::stochastic& rounding : rounds) {
+  std::vector<float> const floats = mixed_floats(517, 31);
+  for (lowp::stochastic const& rounding : rounds) {
     std::vector<T> results(floats.size());
     lowp::cast(floats, results, rounding);
     for (std::size_t i = 0; i < floats.size(); ++i) {
-      const std::uint64_t index = rounding.offset + i;
-      const std::uint32_t r = oracle::random16(rounding.seed, rounding.stream, index, 0);
-      const std::uint32_t expected =
+      std::uint64_t const index = rounding.offset + i;
+      std::uint32_t const r = oracle::random16(rounding.seed, rounding.stream, index, 0);
+      std::uint32_t const expected =
           oracle::encode(facts<T>, oracle::from(floats[i]), oracle::mode::stochastic,
                          oracle::default_policy(facts<T>), r);
       ASSERT_TRUE(has_bits(results[i], expected, floats[i], "with the bits", r, "of", index));
-      const lowp::stochastic alone{rounding.seed, rounding.stream, index};
+      lowp::stochastic const alone{rounding.seed, rounding.stream, index};
       ASSERT_TRUE(has_bits(lowp::convert<T>(floats[i], alone), expected, floats[i], index));
     }
   }
@@ -171,15 +171,15 @@ TYPED_TEST(stochastic, span_takes_the_bits_of_each_element) {
 
 TYPED_TEST(stochastic, any_split_of_a_span_gives_the_bits_of_the_whole) {
   using T = TypeParam;
-  const std::vector<float> floats = mixed_floats(301, 37);
+  std::vector<float> const floats = mixed_floats(301, 37);
   std::mt19937_64 random(41);
-  for (const lowp::stochastic& rounding : rounds) {
+  for (lowp::stochastic const& rounding : rounds) {
     std::vector<T> whole(floats.size());
     lowp::cast(floats, whole, rounding);
     for (int split = 0; split < 30; ++split) {
       std::vector<T> parts(floats.size());
       for (std::size_t first = 0; first < floats.size();) {
-        const std::size_t count = std::min(floats.size() - first, random() % 64);
+        std::size_t const count = std::min(floats.size() - first, random() % 64);
         lowp::stochastic shard = rounding;
         shard.offset += first;
         lowp::cast(std::span(floats).subspan(first, count), std::span(parts).subspan(first, count),
@@ -200,7 +200,7 @@ TYPED_TEST(stochastic, to_float_is_the_identity) {
   std::vector<float> wide(narrow.size());
   lowp::cast(narrow, wide, lowp::stochastic{.seed = 3});
   for (std::size_t i = 0; i < wide.size(); ++i) {
-    const std::uint32_t expected = lowp_test::float_bits(static_cast<float>(narrow[i]));
+    std::uint32_t const expected = lowp_test::float_bits(static_cast<float>(narrow[i]));
     ASSERT_TRUE(has_bits(wide[i], expected, narrow[i]));
     ASSERT_TRUE(has_bits(lowp::convert<float>(narrow[i], lowp::stochastic_bits{65535}), expected));
   }

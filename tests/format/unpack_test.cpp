@@ -11,22 +11,22 @@ namespace {
 using namespace lowp_test;
 
 template <class T, class X, class R>
-void check(const std::vector<X>& points, R rounding, oracle::mode mode, const char* name,
+void check(std::vector<X> const& points, R rounding, oracle::mode mode, char const* name,
            std::uint32_t r = 0) {
-  for (const named_policy& policy : policies) {
-    for (const X x : points) {
-      const std::uint32_t expected =
+  for (named_policy const& policy : policies) {
+    for (X const x : points) {
+      std::uint32_t const expected =
           oracle::encode(facts<T>, oracle::from(x), mode, policy.policy, r);
-      const T got = lowp::convert<T>(x, rounding, policy.overflow);
+      T const got = lowp::convert<T>(x, rounding, policy.overflow);
       ASSERT_TRUE(has_bits(got, expected, x, name, r, policy.name));
     }
   }
 }
 
 template <class T, class X>
-void check_modes(const std::vector<X>& points) {
-  for_each_mode([&](const auto& m) { check<T>(points, m.rounding, m.mode, m.name); });
-  for (const std::uint16_t r : std::array<std::uint16_t, 4>{0, 0x1234, 0x8000, 0xffff}) {
+void check_modes(std::vector<X> const& points) {
+  for_each_mode([&](auto const& m) { check<T>(points, m.rounding, m.mode, m.name); });
+  for (std::uint16_t const r : std::array<std::uint16_t, 4>{0, 0x1234, 0x8000, 0xffff}) {
     check<T>(points, lowp::stochastic_bits{r}, oracle::mode::stochastic, "stochastic", r);
   }
 }
@@ -35,7 +35,7 @@ void check_modes(const std::vector<X>& points) {
 template <class X>
 void add_around(std::vector<X>& points, X x) {
   constexpr X infinity = std::numeric_limits<X>::infinity();
-  for (const X each : {x, std::nextafter(x, infinity), std::nextafter(x, -infinity)}) {
+  for (X const each : {x, std::nextafter(x, infinity), std::nextafter(x, -infinity)}) {
     points.push_back(each);
     points.push_back(-each);
   }
@@ -43,17 +43,17 @@ void add_around(std::vector<X>& points, X x) {
 
 // A value, and the places between it and the next at which the result may change.
 template <class X>
-void add_steps(const oracle::facts& f, std::vector<X>& points, std::uint32_t code) {
-  const auto at = [&](std::uint32_t c) {
-    const oracle::number x = oracle::magnitude_value(f, c);
+void add_steps(oracle::facts const& f, std::vector<X>& points, std::uint32_t code) {
+  auto const at = [&](std::uint32_t c) {
+    oracle::number const x = oracle::magnitude_value(f, c);
     return std::ldexp(static_cast<X>(static_cast<std::uint64_t>(x.significand)), x.exponent);
   };
-  const X low = at(code);
-  const X gap = at(code + 1) - low;
+  X const low = at(code);
+  X const gap = at(code + 1) - low;
   add_around(points, low);
   add_around(points, low + gap / 2);
   // Numbers from which the draws 0, 0x1234 and 0xffff reach the neighbour.
-  for (const X r : {X{0}, X{0x1234}, X{0xffff}}) {
+  for (X const r : {X{0}, X{0x1234}, X{0xffff}}) {
     add_around(points, low + gap * (X{65535.5} - r) / 65536);
   }
 }
@@ -63,7 +63,7 @@ std::vector<X> odd_ends() {
   using limits = std::numeric_limits<X>;
   std::vector<X> points{limits::infinity(), -limits::infinity(), limits::quiet_NaN(),
                         -limits::quiet_NaN()};
-  for (const X x : {X{0}, X{1}, limits::min(), limits::max(), limits::denorm_min(), X{FLT_MAX},
+  for (X const x : {X{0}, X{1}, limits::min(), limits::max(), limits::denorm_min(), X{FLT_MAX},
                     X{FLT_MIN}, X{FLT_TRUE_MIN}, X{DBL_MAX}, X{DBL_TRUE_MIN}}) {
     points.push_back(x);
     points.push_back(-x);
@@ -78,11 +78,11 @@ TYPED_TEST_SUITE(unpack, all_formats, by_format);
 template <class T, class X>
 void check_floating() {
   // Sixteen bits of codes in steps: each binade is met with all its low bits.
-  const std::uint32_t step = facts<T>.bits() == 16 ? 7 : 1;
-  const auto top = static_cast<std::uint32_t>(facts<T>.max_code());
+  std::uint32_t const step = facts<T>.bits() == 16 ? 7 : 1;
+  auto const top = static_cast<std::uint32_t>(facts<T>.max_code());
   std::vector<X> points = odd_ends<X>();
   for (std::uint32_t code = 0; code <= top + 1; code += step) add_steps(facts<T>, points, code);
-  for (const std::uint32_t code : {top - 1, top, top + 1}) add_steps(facts<T>, points, code);
+  for (std::uint32_t const code : {top - 1, top, top + 1}) add_steps(facts<T>, points, code);
   check_modes<T>(points);
 }
 
@@ -96,8 +96,8 @@ TYPED_TEST(unpack, keeps_the_leading_payload_of_a_nan) {
   std::vector<double> doubles;
   std::vector<long double> long_doubles;
   for (int bit = 0; bit < 52; ++bit) {
-    for (const std::uint64_t head : {0x7ffULL, 0xfffULL}) {
-      for (const std::uint64_t quiet : {0ULL, 1ULL << 51}) {
+    for (std::uint64_t const head : {0x7ffULL, 0xfffULL}) {
+      for (std::uint64_t const quiet : {0ULL, 1ULL << 51}) {
         doubles.push_back(std::bit_cast<double>(head << 52 | std::uint64_t{1} << bit | quiet));
         long_doubles.push_back(doubles.back());
       }
@@ -108,10 +108,10 @@ TYPED_TEST(unpack, keeps_the_leading_payload_of_a_nan) {
 }
 
 template <class I>
-std::vector<I> integers_for(const oracle::facts& f) {
+std::vector<I> integers_for(oracle::facts const& f) {
   using limits = std::numeric_limits<I>;
   std::vector<I> points{limits::min(), limits::max(), I{0}, I{1}};
-  const auto add = [&](oracle::u128 magnitude) {
+  auto const add = [&](oracle::u128 magnitude) {
     if (magnitude > static_cast<oracle::u128>(limits::max())) return;
     points.push_back(static_cast<I>(magnitude));
     if constexpr (limits::is_signed) points.push_back(static_cast<I>(-static_cast<I>(magnitude)));
@@ -121,11 +121,11 @@ std::vector<I> integers_for(const oracle::facts& f) {
     return points;
   }
   for (std::uint32_t code = 0; code <= f.max_code() + 1; ++code) {
-    const oracle::number x = oracle::magnitude_value(f, code);
+    oracle::number const x = oracle::magnitude_value(f, code);
     if (x.exponent < 0 || x.exponent > 110) continue;
-    const oracle::u128 value = x.significand << x.exponent;
-    const oracle::u128 half_gap = (oracle::u128{1} << x.exponent) / 2;
-    for (const oracle::u128 near : {value, value + half_gap}) {
+    oracle::u128 const value = x.significand << x.exponent;
+    oracle::u128 const half_gap = (oracle::u128{1} << x.exponent) / 2;
+    for (oracle::u128 const near : {value, value + half_gap}) {
       add(near - 1);
       add(near);
       add(near + 1);
@@ -133,7 +133,7 @@ std::vector<I> integers_for(const oracle::facts& f) {
   }
   std::mt19937_64 random(17);
   for (int i = 0; i < 2000; ++i) {
-    const oracle::u128 wide = static_cast<oracle::u128>(random()) << 64 | random();
+    oracle::u128 const wide = static_cast<oracle::u128>(random()) << 64 | random();
     add(wide >> (random() % 128));
   }
   return points;
@@ -141,7 +141,7 @@ std::vector<I> integers_for(const oracle::facts& f) {
 
 template <class T, class... I>
 void check_integers() {
-  const auto nearest = [](const auto& points) {
+  auto const nearest = [](auto const& points) {
     check<T>(points, lowp::nearest_even{}, oracle::mode::nearest_even, "nearest_even");
   };
   (nearest(integers_for<I>(facts<T>)), ...);
@@ -168,13 +168,13 @@ TEST(unpack, by_arithmetic_has_the_parts_of_storage) {
   std::vector<long double> points = odd_ends<long double>();
   std::mt19937_64 random(18);
   for (int i = 0; i < 2000; ++i) {
-    const int exponent =
+    int const exponent =
         LDBL_MIN_EXP - LDBL_MANT_DIG + static_cast<int>(random() % (LDBL_MAX_EXP - LDBL_MIN_EXP));
     add_around(points, std::ldexp(static_cast<long double>(random()), exponent - 64));
   }
-  for (const long double x : points) {
-    const lowp::detail::unpacked want = lowp::detail::unpack(x);
-    const lowp::detail::unpacked got = lowp::detail::unpack_by_arithmetic(x);
+  for (long double const x : points) {
+    lowp::detail::unpacked const want = lowp::detail::unpack(x);
+    lowp::detail::unpacked const got = lowp::detail::unpack_by_arithmetic(x);
     ASSERT_EQ(got.negative, want.negative) << x;
     ASSERT_EQ(got.infinite, want.infinite) << x;
     ASSERT_EQ(got.nan, want.nan) << x;

@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
         break;
       case 4:
         written = std::as_bytes(halves);
-        lowp::fused_add(halves, 0.5F, floats);
+        lowp::fused_add(halves, 0.5f, floats);
         break;
       default:
         written = std::as_bytes(floats);

@@ -31,14 +31,14 @@ bool writes_bytewise = false;
 
 int next_of(std::vector<int>& errors) {
   if (errors.empty()) return 0;
-  const int error = errors.front();
+  int const error = errors.front();
   errors.erase(errors.begin());
   return error;
 }
 }  // namespace
 
 // The program's own definitions go before the C library's.
-extern "C" ssize_t pwrite(int descriptor, const void* bytes, std::size_t size, off_t offset) {
+extern "C" ssize_t pwrite(int descriptor, void const* bytes, std::size_t size, off_t offset) {
   errno = next_of(errors_of_pwrite);
   if (errno != 0) return -1;
   return ::syscall(SYS_pwrite64, descriptor, bytes, writes_bytewise ? 1 : size, offset);
@@ -57,7 +57,7 @@ extern "C" int close(int descriptor) {
   errno = next_of(errors_of_close);
   return errno == 0 ? 0 : -1;
 }
-extern "C" int rename(const char* from, const char* to) noexcept {
+extern "C" int rename(char const* from, char const* to) noexcept {
   calls.emplace_back("rename");
   return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
@@ -66,33 +66,33 @@ namespace {
 
 using namespace lowp_test;
 
-const std::string old_text = "the old file, which is longer than the new one";
-const std::string new_text = "the new file";
+std::string const old_text = "the old file, which is longer than the new one";
+std::string const new_text = "the new file";
 
-std::span<const std::byte> bytes_of(const std::string& text) {
+std::span<std::byte const> bytes_of(std::string const& text) {
   return std::as_bytes(std::span(text));
 }
 
 // In two pieces, the last one first.
-void save(const std::string& path) {
+void save(std::string const& path) {
   lowp::atomic_file file(path);
   file.write_at(4, bytes_of(new_text).subspan(4));
   file.write_at(0, bytes_of(new_text).first(4));
   file.commit();
 }
 
-std::string refusal_of(const std::string& path) {
+std::string refusal_of(std::string const& path) {
   try {
     save(path);
-  } catch (const std::system_error& error) {
+  } catch (std::system_error const& error) {
     return error.what();
   }
   return "not refused";
 }
 
 TEST(atomic_file, replaces_the_old_file_and_leaves_no_other) {
-  const scratch_folder folder;
-  const std::string path = folder.file("a");
+  scratch_folder const folder;
+  std::string const path = folder.file("a");
   save(path);
   EXPECT_EQ(contents(path), new_text);
   set_contents(path, old_text);
@@ -102,7 +102,7 @@ TEST(atomic_file, replaces_the_old_file_and_leaves_no_other) {
 }
 
 TEST(atomic_file, without_commit_is_nothing) {
-  const scratch_folder folder;
+  scratch_folder const folder;
   set_contents(folder.file("a"), old_text);
   {
     lowp::atomic_file file(folder.file("a"));
@@ -116,7 +116,7 @@ TEST(atomic_file, without_commit_is_nothing) {
 }
 
 TEST(atomic_file, two_at_a_time_are_two) {
-  const scratch_folder folder;
+  scratch_folder const folder;
   lowp::atomic_file first(folder.file("a"));
   lowp::atomic_file second(folder.file("a"));
   first.write_at(0, bytes_of("first"));
@@ -129,18 +129,18 @@ TEST(atomic_file, two_at_a_time_are_two) {
 
 // The later one has the neighbour's name again.
 TEST(atomic_file, done_or_failed_ends_without_harm_to_a_later_one) {
-  const scratch_folder folder;
-  for (const int error : {0, EIO}) {
+  scratch_folder const folder;
+  for (int const error : {0, EIO}) {
     std::optional<lowp::atomic_file> first(folder.file("a"));
     errors_of_fsync = {error};
     try {
       first->commit();
       EXPECT_EQ(error, 0);
-    } catch (const std::system_error&) {
+    } catch (std::system_error const&) {
       EXPECT_NE(error, 0);
     }
     lowp::atomic_file second(folder.file("a"));
-    const auto names = folder.names();
+    auto const names = folder.names();
     first.reset();
     EXPECT_EQ(folder.names(), names);
     second.write_at(0, bytes_of(new_text));
@@ -151,7 +151,7 @@ TEST(atomic_file, done_or_failed_ends_without_harm_to_a_later_one) {
 
 TEST(atomic_file, keeps_permissions_and_links) {
   namespace fs = std::filesystem;
-  const scratch_folder folder;
+  scratch_folder const folder;
   set_contents(folder.file("a"), old_text);
   fs::permissions(folder.file("a"), fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("a", folder.file("link"));
@@ -165,7 +165,7 @@ TEST(atomic_file, keeps_permissions_and_links) {
 // After a power failure there is either file, whole. The new one's bytes are on the disk before it
 // has the name, and the name is, before commit() returns.
 TEST(atomic_file, is_on_the_disk_before_it_has_the_name) {
-  const scratch_folder folder;
+  scratch_folder const folder;
   set_contents(folder.file("a"), old_text);
   calls.clear();
   save(folder.file("a"));
@@ -175,15 +175,15 @@ TEST(atomic_file, is_on_the_disk_before_it_has_the_name) {
 
 TEST(atomic_file, is_private_until_it_has_the_name) {
   namespace fs = std::filesystem;
-  const scratch_folder folder;
-  const std::string path = folder.file("a");
-  const auto before = ::umask(022);
-  for (const auto mode : {0600U, 0640U, 0644U, 0666U, 0755U}) {
+  scratch_folder const folder;
+  std::string const path = folder.file("a");
+  auto const before = ::umask(022);
+  for (auto const mode : {0600U, 0640U, 0644U, 0666U, 0755U}) {
     set_contents(path, old_text);
     fs::permissions(path, static_cast<fs::perms>(mode));
     {
       lowp::atomic_file file(path);
-      for (const std::string& name : folder.names())
+      for (std::string const& name : folder.names())
         if (name != "a") {
           EXPECT_EQ(fs::status(folder.file(name)).permissions(), static_cast<fs::perms>(0600));
         }
@@ -198,7 +198,7 @@ TEST(atomic_file, is_private_until_it_has_the_name) {
 
 TEST(atomic_file, follows_links_to_where_no_file_is) {
   namespace fs = std::filesystem;
-  const scratch_folder folder;
+  scratch_folder const folder;
   fs::create_directory(folder.file("sub"));
   fs::create_symlink("sub/second", folder.file("first"));
   fs::create_symlink("../a", folder.file("sub/second"));
@@ -217,9 +217,9 @@ TEST(atomic_file, follows_links_to_where_no_file_is) {
 }
 
 TEST(atomic_file, takes_names_of_any_length) {
-  const scratch_folder folder;
-  for (const std::size_t size : {200U, 236U, 240U, 252U, 255U}) {
-    const std::string name(size, 'n');
+  scratch_folder const folder;
+  for (std::size_t const size : {200U, 236U, 240U, 252U, 255U}) {
+    std::string const name(size, 'n');
     save(folder.file(name));
     EXPECT_EQ(contents(folder.file(name)), new_text) << size;
   }
@@ -232,13 +232,13 @@ TEST(atomic_file, takes_names_of_any_length) {
 
 // A process has a number of any length: the cut comes before each byte of a character.
 TEST(atomic_file, cuts_no_character_of_a_name) {
-  for (const std::size_t lead : {0U, 1U, 2U}) {
-    const scratch_folder folder;
+  for (std::size_t const lead : {0U, 1U, 2U}) {
+    scratch_folder const folder;
     std::string name(lead, 'n');
     while (name.size() + 3 <= 255) name += "\u2014";  // of three bytes
     lowp::atomic_file file(folder.file(name));
     ASSERT_EQ(folder.names().size(), 1U);
-    const std::string found = folder.names()[0];
+    std::string const found = folder.names()[0];
     EXPECT_EQ((found.find(".part-") - lead) % 3, 0U) << found;
     file.commit();
     EXPECT_EQ(folder.names(), std::vector<std::string>{name});
@@ -246,8 +246,8 @@ TEST(atomic_file, cuts_no_character_of_a_name) {
 }
 
 TEST(atomic_file, in_the_current_folder) {
-  const scratch_folder folder;
-  const auto before = std::filesystem::current_path();
+  scratch_folder const folder;
+  auto const before = std::filesystem::current_path();
   std::filesystem::current_path(folder.file(""));
   save("a");
   std::filesystem::current_path(before);
@@ -255,7 +255,7 @@ TEST(atomic_file, in_the_current_folder) {
 }
 
 TEST(atomic_file, refuses_by_name_what_cannot_be_replaced) {
-  const scratch_folder folder;
+  scratch_folder const folder;
   EXPECT_EQ(refusal_of(folder.file("missing/a")), "lowp::atomic_file: cannot write '" +
                                                       folder.file("missing/a") +
                                                       "': No such file or directory");
@@ -271,15 +271,15 @@ TEST(atomic_file, refuses_by_name_what_cannot_be_replaced) {
 // it.
 TEST(atomic_file, refuses_a_file_that_may_not_be_written) {
   namespace fs = std::filesystem;
-  const scratch_folder folder;
-  const std::string path = folder.file("a");
+  scratch_folder const folder;
+  std::string const path = folder.file("a");
   set_contents(path, old_text);
   fs::permissions(folder.file(""), fs::perms::all);
-  const auto save_as_somebody = [&](bool only_in_effect, const char* refusal) {
-    const pid_t child = ::fork();
+  auto const save_as_somebody = [&](bool only_in_effect, char const* refusal) {
+    pid_t const child = ::fork();
     if (child != 0) return end_of(child);
     constexpr unsigned nobody = 65534;
-    const bool changed =
+    bool const changed =
         ::geteuid() != 0 || (::setgroups(0, nullptr) == 0 && ::setegid(nobody) == 0 &&
                              (only_in_effect ? ::seteuid(nobody) : ::setuid(nobody)) == 0);
     if (!changed) ::_exit(2);
@@ -288,8 +288,8 @@ TEST(atomic_file, refuses_a_file_that_may_not_be_written) {
     });
   };
   fs::permissions(path, fs::perms::owner_read);
-  for (const bool only_in_effect : {false, true}) {
-    const end how = save_as_somebody(only_in_effect, "Permission denied");
+  for (bool const only_in_effect : {false, true}) {
+    end const how = save_as_somebody(only_in_effect, "Permission denied");
     if (how == end::unknown) GTEST_SKIP() << "nobody else can be asked here";
     EXPECT_EQ(how, end::refused);
     EXPECT_EQ(contents(path), old_text);
@@ -303,7 +303,7 @@ TEST(atomic_file, refuses_a_file_that_may_not_be_written) {
 }
 
 TEST(atomic_file, goes_on_after_short_and_interrupted_writes) {
-  const scratch_folder folder;
+  scratch_folder const folder;
   writes_bytewise = true;
   errors_of_pwrite = {0, EINTR, 0, EINTR, EINTR};
   save(folder.file("a"));
@@ -312,10 +312,10 @@ TEST(atomic_file, goes_on_after_short_and_interrupted_writes) {
 }
 
 TEST(atomic_file, of_a_full_disk_is_the_old_one) {
-  const scratch_folder folder;
-  const std::string path = folder.file("a");
+  scratch_folder const folder;
+  std::string const path = folder.file("a");
   set_contents(path, old_text);
-  for (const std::vector<int>& errors : {std::vector{ENOSPC}, std::vector{0, ENOSPC}}) {
+  for (std::vector<int> const& errors : {std::vector{ENOSPC}, std::vector{0, ENOSPC}}) {
     errors_of_pwrite = errors;
     EXPECT_NE(refusal_of(path).find("No space left"), std::string::npos);
   }
@@ -340,8 +340,8 @@ TEST(atomic_file, of_a_full_disk_is_the_old_one) {
 }
 
 TEST(atomic_file, killed_or_refused_at_any_byte) {
-  const scratch_folder folder;
-  const std::string path = folder.file("a");
+  scratch_folder const folder;
+  std::string const path = folder.file("a");
   set_contents(path, old_text);
   for (std::size_t bytes = 0; bytes < new_text.size(); ++bytes) {
     ASSERT_EQ(save_with_limit(bytes, at_limit::fails, [&] { save(path); }), end::refused) << bytes;
@@ -358,15 +358,15 @@ TEST(atomic_file, killed_or_refused_at_any_byte) {
 }
 
 TEST(atomic_file, killed_at_any_system_call) {
-  const scratch_folder folder;
-  const std::string path = folder.file("a");
+  scratch_folder const folder;
+  std::string const path = folder.file("a");
   int killed_before = 0;
   int killed_after = 0;
   for (int stops = 1;; ++stops) {
     set_contents(path, old_text);
-    const end how = save_with_stops(stops, [&] { save(path); });
+    end const how = save_with_stops(stops, [&] { save(path); });
     if (how == end::unknown) GTEST_SKIP() << "no process may be watched here";
-    const std::string found = contents(path);
+    std::string const found = contents(path);
     if (how == end::saved) {
       EXPECT_EQ(found, new_text);
       break;

@@ -74,10 +74,10 @@ struct in_halves {
 template <class T>
 struct with_scale {
   std::vector<T> codes = filled<T>(0);
-  lowp::scaled<T> held{codes, 64.0F};
+  lowp::scaled<T> held{codes, 64.0f};
   with_scale() = default;
-  with_scale(const with_scale&) = delete;
-  with_scale& operator=(const with_scale&) = delete;
+  with_scale(with_scale const&) = delete;
+  with_scale& operator=(with_scale const&) = delete;
   void set(std::size_t i, float x) { codes[i] = T(x * held.scale); }
   auto& storage() { return held; }
   auto& saved() { return held; }
@@ -99,8 +99,8 @@ struct in_blocks {
 };
 
 template <class T>
-void append(std::string& to, const std::vector<T>& values) {
-  to.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+void append(std::string& to, std::vector<T> const& values) {
+  to.append(reinterpret_cast<char const*>(values.data()), values.size() * sizeof(T));
 }
 
 // A model of one tensor: a parameter, its moments, and the scalars of its training.
@@ -115,7 +115,7 @@ struct model {
 
   void start() {
     std::mt19937 random(9);
-    std::normal_distribution<float> normal(0, 0.02F);
+    std::normal_distribution<float> normal(0, 0.02f);
     for (std::size_t i = 0; i < size; ++i) p.set(i, normal(random));
     seed = 0xfedcba9876543210;
     lr = 0.1 / 3;
@@ -124,12 +124,12 @@ struct model {
     for (int i = 0; i < steps; ++i) {
       ++step;
       lr *= 0.97;
-      loss_scale *= 1.1F;
+      loss_scale *= 1.1f;
       std::vector<float> g(size);
       std::mt19937_64 random(seed + step);
       std::normal_distribution<float> normal(0, loss_scale);
       for (float& x : g) x = normal(random);
-      const lowp::stochastic rounding{.seed = seed, .stream = lowp::stream_of(3, 0)};
+      lowp::stochastic const rounding{.seed = seed, .stream = lowp::stream_of(3, 0)};
       auto&& held = p.storage();
       std::apply(
           [&](auto&... m) {
@@ -144,7 +144,7 @@ struct model {
       p.next();
     }
   }
-  void describe(lowp::checkpoint& to, const std::string& name = "layer.0.weight") {
+  void describe(lowp::checkpoint& to, std::string const& name = "layer.0.weight") {
     std::apply([&](auto&... m) { to.parameter(name, {size / 3, 3}, p.saved(), m.saved()...); },
                moments);
     to.scalar("seed", seed).scalar("step", step).scalar("lr", lr).scalar("loss scale", loss_scale);
@@ -152,7 +152,7 @@ struct model {
   // Every byte of it, by way of no file.
   std::string bytes() {
     std::string all;
-    const auto part = [&](auto& kept) {
+    auto const part = [&](auto& kept) {
       using kept_type = std::remove_reference_t<decltype(kept)>;
       if constexpr (requires { kept.values; }) append(all, kept.values);
       if constexpr (requires { kept.rest; }) append(append_(all, kept.value), kept.rest);
@@ -173,7 +173,7 @@ struct model {
 
  private:
   template <class T>
-  static std::string& append_(std::string& to, const std::vector<T>& values) {
+  static std::string& append_(std::string& to, std::vector<T> const& values) {
     append(to, values);
     return to;
   }
@@ -194,12 +194,12 @@ using models = first_or_all<
 TYPED_TEST_SUITE(resume, models);
 
 TYPED_TEST(resume, is_exact) {
-  const scratch_folder folder;
-  const std::string path = folder.file("state.safetensors");
+  scratch_folder const folder;
+  std::string const path = folder.file("state.safetensors");
   TypeParam whole;
   whole.start();
   whole.train(5);
-  const std::string after_five = whole.bytes();
+  std::string const after_five = whole.bytes();
   {
     TypeParam first;
     first.start();
@@ -237,7 +237,7 @@ struct fp8_lm_model {
   void train(std::uint64_t first_step, std::uint64_t last_step) {
     for (std::uint64_t step = first_step; step <= last_step; ++step) {
       std::mt19937_64 random(step);
-      std::normal_distribution<float> normal(0, 0.001F * static_cast<float>(step * step));
+      std::normal_distribution<float> normal(0, 0.001f * static_cast<float>(step * step));
       std::vector<float> g(size);
       for (float& x : g) x = normal(random);
       tensor.store_gradient(g);
@@ -255,7 +255,7 @@ struct fp8_lm_model {
 };
 
 TEST(resume_fp8_lm, is_exact) {
-  const scratch_folder folder;
+  scratch_folder const folder;
   fp8_lm_model whole;
   fp8_lm_model second;
   lowp::checkpoint from;
@@ -267,14 +267,14 @@ TEST(resume_fp8_lm, is_exact) {
   whole.train(6, 10);
   second.train(6, 10);
   EXPECT_EQ(second.bytes(), whole.bytes());
-  EXPECT_NE(whole.tensor.first_scale, 1.0F);
+  EXPECT_NE(whole.tensor.first_scale, 1.0f);
 }
 
 template <class Fn>
 std::string refusal_of(Fn&& fn) {
   try {
     fn();
-  } catch (const std::exception& error) {
+  } catch (std::exception const& error) {
     return error.what();
   }
   return "not refused";
@@ -293,26 +293,26 @@ class checkpoint_file : public testing::Test {
   }
   // The error of loading `state`, which must leave `target` alone.
   std::string refusal(lowp::checkpoint const& state) {
-    const std::string before = target.bytes();
+    std::string const before = target.bytes();
     std::string text = refusal_of([&] { state.load(path); });
     EXPECT_EQ(target.bytes(), before);
     return text;
   }
-  testing::AssertionResult refuses(lowp::checkpoint const& state, const std::string& why) {
-    const std::string text = refusal(state);
+  testing::AssertionResult refuses(lowp::checkpoint const& state, std::string const& why) {
+    std::string const text = refusal(state);
     if (text == "lowp::checkpoint: '" + path + "': " + why) return testing::AssertionSuccess();
     return testing::AssertionFailure() << text;
   }
   // The file with other metadata.
-  void rewrite(const std::string& key, const char* value) {
-    const lowp::safetensors::file file(path);
+  void rewrite(std::string const& key, char const* value) {
+    lowp::safetensors::file const file(path);
     auto metadata = file.metadata();
     if (value == nullptr)
       metadata.erase(key);
     else
       metadata[key] = value;
     lowp::safetensors::writer out(path, file.tensors(), metadata);
-    for (const auto& t : file.tensors()) {
+    for (auto const& t : file.tensors()) {
       std::vector<std::byte> bytes(t.end - t.begin);
       file.read_bytes(t, 0, bytes);
       out.append_bytes(t.name, bytes);
@@ -321,7 +321,7 @@ class checkpoint_file : public testing::Test {
   }
 
   scratch_folder folder;
-  const std::string path = folder.file("state.safetensors");
+  std::string const path = folder.file("state.safetensors");
   small saved, target;
 };
 
@@ -343,13 +343,13 @@ TEST_F(checkpoint_file, of_another_model_is_refused_by_name) {
 }
 
 TEST_F(checkpoint_file, of_another_shape_type_or_format_is_refused_by_name) {
-  const auto with = [&](auto&& fn) {
+  auto const with = [&](auto&& fn) {
     lowp::checkpoint state;
     fn(state);
     return refusal_of([&] { state.load(path); })
         .substr(std::strlen("lowp::checkpoint: '': ") + path.size());
   };
-  const std::string w = "layer.0.weight";
+  std::string const w = "layer.0.weight";
   EXPECT_EQ(with([&](auto& s) { s.parameter(w, {3, 100}, target.p.saved()); }),
             "tensor 'layer.0.weight' is BF16 [100, 3], not BF16 [3, 100]");
   std::vector<float16> half(size);
@@ -376,7 +376,7 @@ TEST_F(checkpoint_file, of_another_shape_type_or_format_is_refused_by_name) {
 }
 
 // A file with one tensor `a` of three codes, and this header.
-std::string file_of(const std::string& format) {
+std::string file_of(std::string const& format) {
   std::string header = R"({"__metadata__":{"format.a":")" + format +
                        R"(","lowp.checkpoint":"1"},"a":{"dtype":"U8","shape":[3],)" +
                        R"("data_offsets":[0,3]}})";
@@ -394,23 +394,23 @@ TYPED_TEST_SUITE(checkpoint_format, formats_without_dtype, by_format);
 
 TYPED_TEST(checkpoint_format, is_read_by_name_and_as_older_files_have_it) {
   constexpr lowp::format F = TypeParam::descriptor;
-  const std::string facts = "e" + std::to_string(F.exponent_bits) + "m" +
+  std::string const facts = "e" + std::to_string(F.exponent_bits) + "m" +
                             std::to_string(F.significand_bits) + " bias " + std::to_string(F.bias) +
                             " specials ";
-  const std::string names[] = {"ieee", "nan_all_ones", "nan_negative_zero", "none"};
-  const scratch_folder folder;
-  const std::string path = folder.file("s");
+  std::string const names[] = {"ieee", "nan_all_ones", "nan_negative_zero", "none"};
+  scratch_folder const folder;
+  std::string const path = folder.file("s");
   std::vector<TypeParam> codes(3);
   lowp::checkpoint state;
   state.tensor("a", codes).save(path);
   EXPECT_EQ(lowp::safetensors::file(path).metadata().at("format.a"),
             facts + names[static_cast<std::size_t>(F.codes)]);
   for (std::size_t i = 0; i < 4; ++i) {
-    const bool fits = i == static_cast<std::size_t>(F.codes);
-    for (const std::string& word : {std::to_string(i), names[i]}) {
+    bool const fits = i == static_cast<std::size_t>(F.codes);
+    for (std::string const& word : {std::to_string(i), names[i]}) {
       codes.assign(3, TypeParam{});
       set_contents(path, file_of(facts + word));
-      const std::string text = refusal_of([&] { state.load(path); });
+      std::string const text = refusal_of([&] { state.load(path); });
       EXPECT_EQ(text, fits ? "not refused"
                            : "lowp::checkpoint: '" + path + "': tensor 'a' has the format '" +
                                  facts + names[i] + "', not '" + facts +
@@ -418,7 +418,7 @@ TYPED_TEST(checkpoint_format, is_read_by_name_and_as_older_files_have_it) {
       EXPECT_EQ(codes[1].bits(), fits ? 2U : 0U);
     }
   }
-  for (const std::string word : {"4", "00", "", "IEEE", "ieee ", "two_nans"}) {
+  for (std::string const word : {"4", "00", "", "IEEE", "ieee ", "two_nans"}) {
     set_contents(path, file_of(facts + word));
     EXPECT_EQ(refusal_of([&] { state.load(path); }),
               "lowp::checkpoint: '" + path + "': tensor 'a' has the format '" + facts + word +
@@ -431,9 +431,9 @@ template <class T>
 void expect_no_code_beyond_its_bits() {
   constexpr lowp::format F = T::descriptor;
   constexpr std::size_t count = 1 << 17;
-  const scratch_folder folder;
-  const std::string path = folder.file("s");
-  const T full = T::from_bits(static_cast<typename T::storage>(F.code_mask()));
+  scratch_folder const folder;
+  std::string const path = folder.file("s");
+  T const full = T::from_bits(static_cast<typename T::storage>(F.code_mask()));
   std::vector<T> codes(count, full);
   lowp::checkpoint state;
   state.tensor("a", codes).save(path);
@@ -441,8 +441,8 @@ void expect_no_code_beyond_its_bits() {
   state.load(path);
   EXPECT_EQ(std::ranges::count(codes, full.bits(), &T::bits), count);
   codes.assign(count, T{});
-  const std::string file = contents(path);
-  for (const std::size_t place : {std::size_t{0}, count / 2, count - 1}) {
+  std::string const file = contents(path);
+  for (std::size_t const place : {std::size_t{0}, count / 2, count - 1}) {
     std::string wrong = file;
     char& last = wrong[wrong.size() - (count - place) * sizeof(T) + sizeof(T) - 1];
     last = static_cast<char>(last | 1 << F.bits() % 8);
@@ -462,8 +462,8 @@ TEST(checkpoint_codes, have_no_bits_beyond_their_format) {
 
 // A file that an older version wrote.
 TEST(checkpoint_of_an_older_version, is_read) {
-  const scratch_folder folder;
-  const std::string path = folder.file("s");
+  scratch_folder const folder;
+  std::string const path = folder.file("s");
   constexpr char header[] =
       R"({"__metadata__":{"format.a":"e3m4 bias 3 specials 0","format.b":"e2m3 bias 1 specials 3",)"
       R"("lowp.checkpoint":"1","scalar.step":"7"},"a":{"dtype":"U8","shape":[3],)"
@@ -497,7 +497,7 @@ TEST_F(checkpoint_file, with_other_scalars_is_refused_by_name) {
   target.describe(more);
   more.scalar("extra", extra);
   EXPECT_TRUE(refuses(more, "scalar 'extra' is missing"));
-  for (const char* text : {"", "x", "-1", "1.5", "18446744073709551616", "7 "}) {
+  for (char const* text : {"", "x", "-1", "1.5", "18446744073709551616", "7 "}) {
     rewrite("scalar.step", text);
     EXPECT_TRUE(
         refuses(state, "scalar 'step' is '" + std::string(text) + "', which its type cannot hold"));
@@ -546,10 +546,10 @@ TEST_F(checkpoint_file, of_another_version_or_kind_is_refused) {
 TEST_F(checkpoint_file, cut_anywhere_is_refused) {
   lowp::checkpoint state;
   target.describe(state);
-  const std::string whole = contents(path);
+  std::string const whole = contents(path);
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
     set_contents(path, whole.substr(0, bytes));
-    const std::string text = refusal(state);
+    std::string const text = refusal(state);
     ASSERT_NE(text, "not refused") << bytes;
     ASSERT_NE(text.find(path), std::string::npos) << text;
   }
@@ -559,23 +559,23 @@ TEST_F(checkpoint_file, cut_anywhere_is_refused) {
 }
 
 TEST_F(checkpoint_file, survives_a_save_that_dies_at_any_byte_or_call) {
-  const std::string old = contents(path);
+  std::string const old = contents(path);
   saved.train(1);
   lowp::checkpoint state;
   saved.describe(state);
   state.save(folder.file("new"));
-  const std::string next = contents(folder.file("new"));
+  std::string const next = contents(folder.file("new"));
   ASSERT_NE(next, old);
-  const auto save = [&] { state.save(path); };
+  auto const save = [&] { state.save(path); };
   for (std::size_t bytes = 0; bytes < next.size(); bytes += bytes < 1300 ? 1 : 97) {
     ASSERT_EQ(save_with_limit(bytes, bytes % 2 ? at_limit::dies : at_limit::fails, save),
               bytes % 2 ? end::killed : end::refused);
     ASSERT_EQ(contents(path), old) << bytes;
   }
   for (int stops = 1;; ++stops) {
-    const end how = save_with_stops(stops, save);
+    end const how = save_with_stops(stops, save);
     if (how == end::unknown) GTEST_SKIP() << "no process may be watched here";
-    const std::string found = contents(path);
+    std::string const found = contents(path);
     ASSERT_TRUE(found == old || found == next) << stops;
     if (how == end::saved) break;
     set_contents(path, old);
@@ -584,9 +584,9 @@ TEST_F(checkpoint_file, survives_a_save_that_dies_at_any_byte_or_call) {
 }
 
 TEST(checkpoint_scalars, keep_every_bit) {
-  const scratch_folder folder;
-  const std::string path = folder.file("s");
-  const auto expect_kept = [&]<class T>(T value) {
+  scratch_folder const folder;
+  std::string const path = folder.file("s");
+  auto const expect_kept = [&]<class T>(T value) {
     T to = value;
     lowp::checkpoint state;
     state.scalar("x", to).save(path);
@@ -596,7 +596,7 @@ TEST(checkpoint_scalars, keep_every_bit) {
     EXPECT_EQ(std::memcmp(&to, &value, sizeof to), 0)
         << lowp::safetensors::file(path).metadata().at("scalar.x");
   };
-  for (const std::uint32_t bits : {0U, 0x80000000U, 1U, 0x7f7fffffU, 0x7f800000U, 0xff800000U,
+  for (std::uint32_t const bits : {0U, 0x80000000U, 1U, 0x7f7fffffU, 0x7f800000U, 0xff800000U,
                                    0x7fc00000U, 0xffc12345U, 0x7f800001U, 0x3dcccccdU}) {
     expect_kept(float_of(bits));
     expect_kept(std::bit_cast<double>(std::uint64_t{bits} << 32 | bits));
@@ -615,7 +615,7 @@ TEST(checkpoint_scalars, keep_every_bit) {
 TEST(checkpoint_scalars, are_read_whole_or_refused) {
   using lowp::detail::parse_scalar;
   float x = 0;
-  for (const char* text :
+  for (char const* text :
        {"", " 1", "1 ", "1,5", "0x1p3", "nan", "nan(0x)", "nan(0x7fc00000", "nan(0x3f800000)",
         "nan(0x17fc00000)", "nan(0x7fc00000z)", "1e999", "1e-999", "1e39", "1e-46"})
     EXPECT_FALSE(parse_scalar(text, &x)) << text;
@@ -628,26 +628,26 @@ TEST(checkpoint_scalars, are_read_whole_or_refused) {
 }
 
 TEST(checkpoint_scalers, keep_their_history) {
-  const scratch_folder folder;
+  scratch_folder const folder;
   lowp::delayed_scale<float8_e4m3fn, 8> a{.margin = -3, .interval = 2, .length = 5};
-  for (const float x : {1.0F, 3.0F, 0.25F, 7.0F}) a.update({float_bits(x)});
+  for (float const x : {1.0f, 3.0f, 0.25f, 7.0f}) a.update({float_bits(x)});
   lowp::delayed_scale<float8_e4m3fn, 8> b;
   lowp::checkpoint from;
   lowp::checkpoint to;
   from.scaler("g", a).save(folder.file("s"));
   to.scaler("g", b).load(folder.file("s"));
-  for (const float x : {0.5F, 2.0F, 0.125F, 0.0625F, 0.5F, 0.5F, 0.25F}) {
+  for (float const x : {0.5f, 2.0f, 0.125f, 0.0625f, 0.5f, 0.5f, 0.25f}) {
     ASSERT_EQ(a.scale, b.scale);
     ASSERT_EQ(a.updates, b.updates);
     a.update({float_bits(x)});
     b.update({float_bits(x)});
   }
   EXPECT_EQ(a.scale, b.scale);
-  EXPECT_NE(b.scale, 1.0F);
+  EXPECT_NE(b.scale, 1.0f);
 }
 
 TEST(checkpoint_scalers, keep_what_is_known_of_overflow) {
-  const scratch_folder folder;
+  scratch_folder const folder;
   lowp::loss_scaler a{.scale = 1024, .growth_factor = 1.5, .growth_interval = 3};
   a.update();
   a.update();

@@ -46,19 +46,19 @@ template <class Fn>
 std::string refusal_of(Fn&& fn) {
   try {
     fn();
-  } catch (const std::runtime_error& error) {
+  } catch (std::runtime_error const& error) {
     return error.what();
   }
   return "not refused";
 }
 
-testing::AssertionResult says(const std::string& text, const std::string& part) {
+testing::AssertionResult says(std::string const& text, std::string const& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << '"' << text << "\" does not say \"" << part << '"';
 }
 
 // The bytes of a file with that header, true or not.
-std::string file_of(const std::string& header, const std::string& data) {
+std::string file_of(std::string const& header, std::string const& data) {
   std::string bytes(8, '\0');
   for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
   return bytes + header + data;
@@ -67,31 +67,31 @@ std::string file_of(const std::string& header, const std::string& data) {
 class safetensors_file : public testing::Test {
  protected:
   // The error of a file with these bytes.
-  std::string refusal(const std::string& bytes) {
+  std::string refusal(std::string const& bytes) {
     set_contents(path, bytes);
-    std::string text = refusal_of([&] { const st::file file(path); });
+    std::string text = refusal_of([&] { st::file const file(path); });
     EXPECT_TRUE(text == "not refused" || text.find(path) != std::string::npos) << text;
     return text;
   }
 
   scratch_folder folder;
-  const std::string path = folder.file("a.safetensors");
+  std::string const path = folder.file("a.safetensors");
 };
 
-const std::string w = R"("w":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]})";
+std::string const w = R"("w":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]})";
 
 TEST_F(safetensors_file, holds_every_type) {
   std::vector<st::tensor> tensors;
   std::vector<std::uint64_t> values(3);
   std::iota(values.begin(), values.end(), 0x0102030405060708U);
-  const auto each = [&]<class... T>(std::type_identity<T>...) {
+  auto const each = [&]<class... T>(std::type_identity<T>...) {
     (tensors.push_back({.name = std::string(name_of(st::dtype_of<T>)),
                         .type = st::dtype_of<T>,
                         .shape = {values.size()}}),
      ...);
     st::writer out(path, tensors, {{"format", "pt"}, {"", "\"\n\xc3\xa4"}});
-    const auto elements = [&]<class U>(std::type_identity<U>) {
-      return std::span(reinterpret_cast<const U*>(values.data()), values.size());
+    auto const elements = [&]<class U>(std::type_identity<U>) {
+      return std::span(reinterpret_cast<U const*>(values.data()), values.size());
     };
     (out.append(name_of(st::dtype_of<T>), elements(std::type_identity<T>{})), ...);
     out.finish();
@@ -99,15 +99,15 @@ TEST_F(safetensors_file, holds_every_type) {
     std::uint64_t header_bytes = 0;
     std::memcpy(&header_bytes, contents(path).data(), sizeof(header_bytes));
     EXPECT_EQ(header_bytes % 8, 0U) << "the data lie aligned";
-    const st::file file(path);
+    st::file const file(path);
     EXPECT_EQ(file.tensors().size(), sizeof...(T));
     EXPECT_EQ(file.metadata().at("format"), "pt");
     EXPECT_EQ(file.metadata().at(""), "\"\n\xc3\xa4");
-    const auto check = [&]<class U>(std::type_identity<U>) {
-      const st::tensor& t = file.at(name_of(st::dtype_of<U>));
+    auto const check = [&]<class U>(std::type_identity<U>) {
+      st::tensor const& t = file.at(name_of(st::dtype_of<U>));
       EXPECT_EQ(t.begin % sizeof(U), 0U) << t.name;
       EXPECT_EQ(element_count(t), values.size());
-      const std::vector<U> all = file.read<U>(t);
+      std::vector<U> const all = file.read<U>(t);
       EXPECT_EQ(std::memcmp(all.data(), values.data(), values.size() * sizeof(U)), 0) << t.name;
       U piece[2];
       file.read(t, 1, std::span<U>(piece));
@@ -141,7 +141,7 @@ TEST(safetensors_types, have_names_and_widths) {
 }
 
 TEST_F(safetensors_file, takes_what_is_right) {
-  const std::string data(8, 'x');
+  std::string const data(8, 'x');
   EXPECT_EQ(refusal(file_of("{}", "")), "not refused");
   EXPECT_EQ(refusal(file_of("{" + w + "}", data)), "not refused");
   EXPECT_EQ(refusal(file_of("{" + w + "}      ", data)), "not refused");
@@ -153,8 +153,8 @@ TEST_F(safetensors_file, takes_what_is_right) {
                             data + "1234")),
             "not refused");
   std::string names;
-  const st::file sorted(path);
-  for (const st::tensor& t : sorted.tensors()) names += t.name;
+  st::file const sorted(path);
+  for (st::tensor const& t : sorted.tensors()) names += t.name;
   EXPECT_EQ(names, "wzbnq") << "the order of the data";
 }
 
@@ -173,17 +173,17 @@ TEST_F(safetensors_file, refuses_a_lying_length) {
 
 TEST_F(safetensors_file, refuses_what_is_no_file) {
   EXPECT_TRUE(
-      says(refusal_of([&] { const st::file file(folder.file("missing")); }), "No such file"));
-  EXPECT_TRUE(says(refusal_of([&] { const st::file file(folder.file("")); }), "no regular file"));
-  EXPECT_TRUE(says(refusal_of([&] { const st::file file("/dev/zero"); }), "no regular file"));
+      says(refusal_of([&] { st::file const file(folder.file("missing")); }), "No such file"));
+  EXPECT_TRUE(says(refusal_of([&] { st::file const file(folder.file("")); }), "no regular file"));
+  EXPECT_TRUE(says(refusal_of([&] { st::file const file("/dev/zero"); }), "no regular file"));
   ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
   EXPECT_TRUE(
-      says(refusal_of([&] { const st::file file(folder.file("pipe")); }), "no regular file"));
+      says(refusal_of([&] { st::file const file(folder.file("pipe")); }), "no regular file"));
 }
 
 TEST_F(safetensors_file, refuses_what_is_no_header) {
-  const std::string data(8, 'x');
-  const auto of = [&](const std::string& header) { return refusal(file_of(header, data)); };
+  std::string const data(8, 'x');
+  auto const of = [&](std::string const& header) { return refusal(file_of(header, data)); };
   EXPECT_TRUE(says(of("[]"), "does not begin with {"));
   EXPECT_TRUE(says(of(" {}"), "does not begin with {"));
   EXPECT_TRUE(says(of("\xef\xbb\xbf{}"), "does not begin with {"));
@@ -207,15 +207,15 @@ TEST_F(safetensors_file, refuses_what_is_no_header) {
 }
 
 TEST_F(safetensors_file, refuses_an_invalid_tensor) {
-  const auto of = [&](const std::string& tensor) {
+  auto const of = [&](std::string const& tensor) {
     return refusal(file_of("{\"w\":" + tensor + "}", "12345678"));
   };
-  const auto with = [&](const std::string& type, const std::string& shape,
-                        const std::string& offsets) {
+  auto const with = [&](std::string const& type, std::string const& shape,
+                        std::string const& offsets) {
     return of("{\"dtype\":" + type + ",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}");
   };
   EXPECT_EQ(with("\"F32\"", "[2]", "[0,8]"), "not refused");
-  for (const char* value : {"1", "\"F32\"", "null", "true", "[]", "1.5"})
+  for (char const* value : {"1", "\"F32\"", "null", "true", "[]", "1.5"})
     EXPECT_TRUE(says(of(value), "tensor 'w': it is "));
   EXPECT_TRUE(says(with("\"F33\"", "[2]", "[0,8]"), "tensor 'w': unknown dtype 'F33'"));
   EXPECT_TRUE(says(with("7", "[2]", "[0,8]"), "tensor 'w': dtype is a number, not a string"));
@@ -223,10 +223,10 @@ TEST_F(safetensors_file, refuses_an_invalid_tensor) {
   EXPECT_TRUE(says(with("\"F32\"", "2", "[0,8]"), "tensor 'w': shape is a number, not an array"));
   EXPECT_TRUE(says(with("\"F32\"", "null", "[0,8]"), "tensor 'w': shape is null, not an array"));
   EXPECT_TRUE(says(with("\"F32\"", "{}", "[0,8]"), "tensor 'w': shape is an object, not an array"));
-  for (const char* extent : {"-2", "-0", "2.0", "2e0", "18446744073709551616", "\"2\"", "null"})
+  for (char const* extent : {"-2", "-0", "2.0", "2e0", "18446744073709551616", "\"2\"", "null"})
     EXPECT_TRUE(
         says(with("\"F32\"", "[" + std::string(extent) + "]", "[0,8]"), "tensor 'w': shape has "));
-  for (const char* offsets : {"[]", "[0]", "[0,8,8]"})
+  for (char const* offsets : {"[]", "[0]", "[0,8,8]"})
     EXPECT_TRUE(says(with("\"F32\"", "[2]", offsets), "numbers, not 2"));
   EXPECT_TRUE(
       says(with("\"F32\"", "[2]", "[0,-8]"), "tensor 'w': data_offsets has a negative number"));
@@ -240,8 +240,8 @@ TEST_F(safetensors_file, refuses_an_invalid_tensor) {
 }
 
 TEST_F(safetensors_file, refuses_sizes_that_cannot_be) {
-  const auto of = [&](const std::string& type, const std::string& shape,
-                      const std::string& offsets) {
+  auto const of = [&](std::string const& type, std::string const& shape,
+                      std::string const& offsets) {
     return refusal(file_of("{\"w\":{\"dtype\":\"" + type + "\",\"shape\":" + shape +
                                ",\"data_offsets\":" + offsets + "}}",
                            "12345678"));
@@ -256,19 +256,19 @@ TEST_F(safetensors_file, refuses_sizes_that_cannot_be) {
       says(of("U8", "[7]", "[1,8]"), "bytes 0 to 1 of the data, before tensor 'w', belong to no"));
   EXPECT_TRUE(says(of("F4", "[15]", "[0,8]"), "no whole number of bytes"));
   // 2^63 * 2, 2^32 * 2^32, 2^61 * 8 bits, and a product that comes round to 8 bytes.
-  for (const char* shape : {"[9223372036854775808,2]", "[4294967296,4294967296]",
+  for (char const* shape : {"[9223372036854775808,2]", "[4294967296,4294967296]",
                             "[2305843009213693952]", "[9223372036854775809,2,4]"})
     EXPECT_TRUE(says(of("U8", shape, "[0,8]"), "is more than 2^64 bits"));
   EXPECT_TRUE(says(of("F32", "[2]", "[18446744073709551615,7]"), "end before they begin"));
 }
 
 TEST_F(safetensors_file, refuses_tensors_that_share_or_leave_bytes) {
-  const auto tensor = [](const char* name, int first, int last) {
+  auto const tensor = [](char const* name, int first, int last) {
     return "\"" + std::string(name) + "\":{\"dtype\":\"U8\",\"shape\":[" +
            std::to_string(last - first) + "],\"data_offsets\":[" + std::to_string(first) + "," +
            std::to_string(last) + "]}";
   };
-  const auto of = [&](const std::string& a, const std::string& b) {
+  auto const of = [&](std::string const& a, std::string const& b) {
     return refusal(file_of("{" + a + "," + b + "}", "12345678"));
   };
   EXPECT_EQ(of(tensor("b", 5, 8), tensor("a", 0, 5)), "not refused");
@@ -284,7 +284,7 @@ TEST_F(safetensors_file, refuses_tensors_that_share_or_leave_bytes) {
 }
 
 TEST_F(safetensors_file, refuses_metadata_that_are_no_texts) {
-  const auto of = [&](const std::string& value) {
+  auto const of = [&](std::string const& value) {
     return refusal(file_of("{\"__metadata__\":" + value + "}", ""));
   };
   EXPECT_EQ(of("{}"), "not refused");
@@ -300,7 +300,7 @@ TEST_F(safetensors_file, refuses_metadata_that_are_no_texts) {
 TEST_F(safetensors_file, says_names_without_their_tricks) {
   EXPECT_TRUE(says(refusal(file_of("{\"a\\u001b[2J\\u009b\\n\":1}", "")),
                    "tensor 'a\\x1b[2J\\xc2\\x9b\\x0a'"));
-  const std::string text = refusal(file_of("{\"" + std::string(100'000, 'n') + "\":1}", ""));
+  std::string const text = refusal(file_of("{\"" + std::string(100'000, 'n') + "\":1}", ""));
   EXPECT_LT(text.size(), 500U);
   EXPECT_LT(
       refusal(file_of("{\"w\":{\"shape\":[0." + std::string(100'000, '1') + "]}}", "")).size(),
@@ -311,9 +311,9 @@ TEST_F(safetensors_file, says_names_without_their_tricks) {
 // Compares with the definition of UTF-8: every code point, and every sequence of up to three bytes
 // whose first two are not plain text.
 TEST(safetensors_printable, shows_utf8_and_no_more) {
-  const auto utf8 = [](char32_t c) {
-    const auto byte = [](char32_t x) { return static_cast<char>(static_cast<unsigned char>(x)); };
-    const auto rest = [&](int shift) {
+  auto const utf8 = [](char32_t c) {
+    auto const byte = [](char32_t x) { return static_cast<char>(static_cast<unsigned char>(x)); };
+    auto const rest = [&](int shift) {
       return [=](char32_t x) { return byte(0x80 | (x >> shift & 0x3f)); };
     };
     if (c < 0x80) return std::string{byte(c)};
@@ -321,18 +321,18 @@ TEST(safetensors_printable, shows_utf8_and_no_more) {
     if (c < 0x10000) return std::string{byte(0xe0 | c >> 12), rest(6)(c), rest(0)(c)};
     return std::string{byte(0xf0 | c >> 18), rest(12)(c), rest(6)(c), rest(0)(c)};
   };
-  const auto escaped = [](const std::string& bytes) {
+  auto const escaped = [](std::string const& bytes) {
     std::string text;
     char piece[8];
-    for (const char c : bytes) {
+    for (char const c : bytes) {
       std::snprintf(piece, sizeof piece, "\\x%02x",
                     static_cast<unsigned>(static_cast<unsigned char>(c)));
       text += piece;
     }
     return text;
   };
-  const auto is_hidden = [](char32_t c) {
-    const auto within = [&](char32_t first, char32_t last) { return c >= first && c <= last; };
+  auto const is_hidden = [](char32_t c) {
+    auto const within = [&](char32_t first, char32_t last) { return c >= first && c <= last; };
     return within(0, 0x1f) || within(0x7f, 0x9f) || within(0x200b, 0x200f) ||
            within(0x2028, 0x202e) || within(0x2060, 0x206f) || within(0xe0000, 0xe0fff) ||
            within(0xfff9, 0xfffb) || c == 0xfeff || c == 0x61c || c == 0x180e;
@@ -340,19 +340,19 @@ TEST(safetensors_printable, shows_utf8_and_no_more) {
   std::set<std::string> valid;
   for (char32_t c = 0; c < 0x110000; ++c) {
     if (c >= 0xd800 && c < 0xe000) continue;
-    const std::string text = utf8(c);
+    std::string const text = utf8(c);
     if (c < 0x10000) valid.insert(text);
     ASSERT_EQ(st::detail::printable(text), is_hidden(c) ? escaped(text) : text) << std::uint32_t{c};
     ASSERT_EQ(st::detail::printable_pieces(text).size(), 1U);
   }
   for (unsigned a = 0x80; a < 0xf0; ++a) {
     for (unsigned b = 0x80; b < 0x100; ++b) {
-      const std::string two{static_cast<char>(a), static_cast<char>(b)};
+      std::string const two{static_cast<char>(a), static_cast<char>(b)};
       if (!valid.contains(two)) {
         ASSERT_EQ(st::detail::printable(two), escaped(two));
       }
       for (unsigned c = 0x80; c < 0x100 && a >= 0xe0; ++c) {
-        const std::string three = two + static_cast<char>(c);
+        std::string const three = two + static_cast<char>(c);
         if (!valid.contains(three) && !valid.contains(three.substr(1))) {
           ASSERT_EQ(st::detail::printable(three), escaped(three));
         }
@@ -360,18 +360,18 @@ TEST(safetensors_printable, shows_utf8_and_no_more) {
     }
   }
   // Surrogates, sequences longer than their number needs, beyond the last, and cut off.
-  for (const std::string text : {"\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf",
+  for (std::string const text : {"\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf",
                                  "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf0\x9f\x98", "\xff"})
     EXPECT_EQ(st::detail::printable(text), escaped(text));
   EXPECT_EQ(st::detail::printable("\xc3(\xc3\xa4"), "\\xc3(\xc3\xa4");
 }
 
 TEST(safetensors_printable, is_not_cut_inside_a_character) {
-  const std::string smile = "\xf0\x9f\x98\x80";
+  std::string const smile = "\xf0\x9f\x98\x80";
   for (std::size_t plain = 190; plain <= 200; ++plain) {
     std::string text(plain, 'a');
     for (int i = 0; i < 5; ++i) text += smile;
-    const std::string shown = st::detail::printable(text);
+    std::string const shown = st::detail::printable(text);
     EXPECT_TRUE(shown.ends_with("...")) << shown;
     EXPECT_EQ(shown.find('\\'), shown.npos) << shown;
     EXPECT_EQ((shown.size() - 3 - plain) % 4, 0U);
@@ -382,7 +382,7 @@ TEST(safetensors_printable, is_not_cut_inside_a_character) {
 }
 
 // A file with a little of everything.
-void write_sample(const std::string& path) {
+void write_sample(std::string const& path) {
   st::writer out(path,
                  {{.name = "w", .type = st::dtype::f32, .shape = {2, 3}},
                   {.name = "h", .type = st::dtype::bf16, .shape = {3}},
@@ -399,12 +399,12 @@ void write_sample(const std::string& path) {
 }
 
 // That what a reader accepted can be true, found again with other arithmetic.
-testing::AssertionResult is_consistent(const st::file& file, std::size_t file_bytes,
+testing::AssertionResult is_consistent(st::file const& file, std::size_t file_bytes,
                                        std::size_t header_bytes) {
   std::vector<int> owners(file_bytes - 8 - header_bytes);
-  for (const st::tensor& t : file.tensors()) {
+  for (st::tensor const& t : file.tensors()) {
     long double bits = bits_of(t.type);  // exact wherever it is as small as it should be
-    for (const std::uint64_t extent : t.shape) bits *= static_cast<long double>(extent);
+    for (std::uint64_t const extent : t.shape) bits *= static_cast<long double>(extent);
     if (t.end < t.begin || t.end > owners.size() ||
         bits != static_cast<long double>(8 * (t.end - t.begin)))
       return testing::AssertionFailure() << t.name << " has a wrong size";
@@ -417,7 +417,7 @@ testing::AssertionResult is_consistent(const st::file& file, std::size_t file_by
     if (&file.at(t.name) != &t)
       return testing::AssertionFailure() << t.name << " is found elsewhere";
   }
-  for (const int count : owners)
+  for (int const count : owners)
     if (count != 1) return testing::AssertionFailure() << "a byte has " << count << " owners";
   return testing::AssertionSuccess();
 }
@@ -437,7 +437,7 @@ class safetensors_damage : public safetensors_file {
 TEST_F(safetensors_damage, in_no_byte_of_the_header_is_accepted_unless_consistent) {
   ASSERT_TRUE(is_consistent(st::file(path), whole.size(), header_bytes));
   std::fstream out(path, std::ios::binary | std::ios::in | std::ios::out);
-  const auto set = [&](std::size_t at, char byte) {
+  auto const set = [&](std::size_t at, char byte) {
     out.seekp(static_cast<long>(at)).put(byte).flush();
   };
   int accepted = 0;
@@ -445,12 +445,12 @@ TEST_F(safetensors_damage, in_no_byte_of_the_header_is_accepted_unless_consisten
     for (int change = 1; change < 256; ++change) {
       set(at, static_cast<char>(whole[at] ^ change));
       try {
-        const st::file file(path);
+        st::file const file(path);
         ++accepted;
         // A mutated length would have to leave a whole header.
         ASSERT_GE(at, 8U);
         ASSERT_TRUE(is_consistent(file, whole.size(), header_bytes)) << at << ' ' << change;
-      } catch (const std::runtime_error&) {
+      } catch (std::runtime_error const&) {
       }
     }
     set(at, whole[at]);
@@ -467,9 +467,9 @@ TEST_F(safetensors_damage, by_truncation_or_growth_is_refused) {
 }
 
 TEST_F(safetensors_damage, after_opening_is_found_in_reading) {
-  const st::file file(path);
+  st::file const file(path);
   // Within the tensor, and long before it.
-  for (const std::size_t size : {whole.size() - 3, std::size_t{5}}) {
+  for (std::size_t const size : {whole.size() - 3, std::size_t{5}}) {
     set_contents(path, whole.substr(0, size));
     EXPECT_TRUE(says(refusal_of([&] { static_cast<void>(file.read<std::uint8_t>(file.at("s"))); }),
                      "tensor 's': the file has been cut to " + std::to_string(size) + " bytes"));
@@ -477,45 +477,45 @@ TEST_F(safetensors_damage, after_opening_is_found_in_reading) {
 }
 
 TEST_F(safetensors_damage, of_the_disk_is_told) {
-  const st::file file(path);
-  const auto refusal = [&] {
+  st::file const file(path);
+  auto const refusal = [&] {
     return refusal_of([&] { static_cast<void>(file.read<std::uint8_t>(file.at("s"))); });
   };
   errors_of_pread = {EINTR, EINTR};
   EXPECT_EQ(refusal(), "not refused");
   errors_of_pread = {EIO};
   EXPECT_TRUE(says(refusal(), "tensor 's' cannot be read: Input/output error"));
-  const auto bytes = file.read<std::uint8_t>(file.at("s"));
+  auto const bytes = file.read<std::uint8_t>(file.at("s"));
   reads_bytewise = true;
   EXPECT_EQ(st::file(path).read<std::uint8_t>(file.at("s")), bytes);
   reads_bytewise = false;
 }
 
 TEST_F(safetensors_file, can_be_assigned_and_is_closed) {
-  const auto next_descriptor = [] {
-    const int next = ::dup(0);
+  auto const next_descriptor = [] {
+    int const next = ::dup(0);
     ::close(next);
     return next;
   };
-  const int before = next_descriptor();
-  for (const float value : {1.0F, 2.0F}) {
+  int const before = next_descriptor();
+  for (float const value : {1.0f, 2.0f}) {
     st::writer out(folder.file(std::to_string(value)), {{.name = "w"}});
     out.append("w", std::span(&value, 1));
     out.finish();
   }
   {
-    st::file file(folder.file(std::to_string(1.0F)));
-    file = st::file(folder.file(std::to_string(2.0F)));
-    EXPECT_EQ(file.read<float>(file.at("w")), std::vector{2.0F});
+    st::file file(folder.file(std::to_string(1.0f)));
+    file = st::file(folder.file(std::to_string(2.0f)));
+    EXPECT_EQ(file.read<float>(file.at("w")), std::vector{2.0f});
   }
   EXPECT_EQ(next_descriptor(), before);
 }
 
 TEST_F(safetensors_damage, of_a_request_is_refused) {
   st::file other(path);
-  const st::file file(std::move(other));
-  const st::tensor& t = file.at("w");
-  std::vector<float> out(6, -1.0F);
+  st::file const file(std::move(other));
+  st::tensor const& t = file.at("w");
+  std::vector<float> out(6, -1.0f);
   EXPECT_EQ(refusal_of([&] { static_cast<void>(file.at("W")); }),
             "lowp::safetensors: '" + path + "': tensor 'W' is not there");
   EXPECT_EQ(file.find("W"), nullptr);
@@ -526,18 +526,18 @@ TEST_F(safetensors_damage, of_a_request_is_refused) {
                    "6 elements from number 1 on were asked for, and it has 6"));
   EXPECT_TRUE(says(refusal_of([&] { file.read(t, ~std::uint64_t{0}, std::span<float>(out)); }),
                    "were asked for, and it has 6"));
-  EXPECT_EQ(out, std::vector<float>(6, -1.0F));
+  EXPECT_EQ(out, std::vector<float>(6, -1.0f));
   std::byte piece[2]{};
   EXPECT_TRUE(says(refusal_of([&] { file.read_bytes(t, 23, piece); }),
                    "2 bytes from number 23 on were asked for, and it has 24"));
 }
 
 TEST_F(safetensors_file, is_not_written_wrong) {
-  const auto tensors = [](const char* name, std::vector<std::uint64_t> shape) {
+  auto const tensors = [](char const* name, std::vector<std::uint64_t> shape) {
     return std::vector<st::tensor>{{.name = name, .shape = std::move(shape)}};
   };
-  const std::vector<float> four(4);
-  const auto writing = [&](auto&& fn) {
+  std::vector<float> const four(4);
+  auto const writing = [&](auto&& fn) {
     return refusal_of([&] {
       st::writer out(path, tensors("w", {2, 2}));
       fn(out);
@@ -552,11 +552,11 @@ TEST_F(safetensors_file, is_not_written_wrong) {
                      out.append("w", std::span(four).first(2));
                    }),
                    "tensor 'w': 8 bytes are too many, 4 are missing"));
-  EXPECT_TRUE(says(writing([&](auto& out) { out.append("w", std::span<const double>{}); }),
+  EXPECT_TRUE(says(writing([&](auto& out) { out.append("w", std::span<double const>{}); }),
                    "tensor 'w' is F32, given elements of F64"));
-  const auto announcing = [&](std::vector<st::tensor> t,
+  auto const announcing = [&](std::vector<st::tensor> t,
                               std::map<std::string, std::string> m = {}) {
-    return refusal_of([&] { const st::writer out(path, std::move(t), std::move(m)); });
+    return refusal_of([&] { st::writer const out(path, std::move(t), std::move(m)); });
   };
   EXPECT_TRUE(
       says(announcing(tensors("__metadata__", {1})), "no tensor can be called '__metadata__'"));

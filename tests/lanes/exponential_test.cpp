@@ -36,7 +36,7 @@ template <class Operation>
 std::uint64_t hash_of_sample() {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (std::uint32_t x = 0x3a800000U; x < 0x43000000U; x += 1021)
-    for (const std::uint32_t sign : {0U, 0x80000000U})
+    for (std::uint32_t const sign : {0U, 0x80000000U})
       if (Operation::takes(x | sign))
         hash = (hash ^ Operation::template on<float>(x | sign, 0, 0)) * 0x100000001b3U;
   return hash;
@@ -50,7 +50,7 @@ TEST(exponential, bits_are_those_of_every_version) {
 // The arguments around which exp over- or underflows.
 TEST(exponential, exp_at_the_borders) {
   std::vector<std::uint32_t> patterns{0, 0x80000000U, 0x7f800000U, 0xff800000U};
-  for (const float x : {88.72284F, -87.33655F, -103.97208F, -103.27893F, 104.0F, -104.0F, 1e30F}) {
+  for (float const x : {88.72284f, -87.33655f, -103.97208f, -103.27893f, 104.0f, -104.0f, 1e30f}) {
     for (std::uint32_t d = 0; d < 64; ++d) patterns.push_back(float_bits(x) + d - 32);
   }
   EXPECT_TRUE(is_close_everywhere<exp_operation>(patterns));
@@ -63,15 +63,15 @@ TYPED_TEST_SUITE(exponential_on, backends, by_backend);
 TYPED_TEST(exponential_on, nan_stays_nan) {
   operands in;
   for (std::uint32_t bit = 1; bit < 0x00800000U; bit *= 2)
-    for (const std::uint32_t nan : {0x7f800000U, 0xff800000U}) {
+    for (std::uint32_t const nan : {0x7f800000U, 0xff800000U}) {
       in.add(nan | bit, 0, 0);
       in.add(nan | bit | 0x00400000U, 0, 0);
       in.add(nan | (0x007fffffU ^ bit), 0, 0);
     }
   while (in.size() % 16 != 0) in.add(0x7fc00000U, 0, 0);
-  for (const std::uint32_t each : on_packs<TypeParam, exp_of_minus_operation>(in))
+  for (std::uint32_t const each : on_packs<TypeParam, exp_of_minus_operation>(in))
     EXPECT_TRUE(std::isnan(float_of(each)));
-  for (const std::uint32_t each : in.a)
+  for (std::uint32_t const each : in.a)
     EXPECT_TRUE(std::isnan(float_of(exp_of_minus_operation::on<float>(each, 0, 0))));
 }
 
@@ -83,11 +83,11 @@ void check_scalar() {
     operands in;
     in.a = sample_of(i * stretch, random);
     in.b = in.c = in.a;
-    const auto packs = on_packs<lowp::simd::portable, Operation>(in);
+    auto const packs = on_packs<lowp::simd::portable, Operation>(in);
     for (std::size_t k = 0; k < packs.size(); ++k) {
       if (!Operation::takes(in.a[k])) continue;
-      const float x = float_of(in.a[k]);
-      const std::uint32_t scalar = Operation::template on<float>(in.a[k], 0, 0);
+      float const x = float_of(in.a[k]);
+      std::uint32_t const scalar = Operation::template on<float>(in.a[k], 0, 0);
       ASSERT_TRUE(has_bits(float_of(scalar), packs[k], x));
     }
   }

@@ -17,7 +17,7 @@ namespace {
 using namespace lowp_test;
 
 template <lowp::element To, lowp::element From>
-void expect_oracle(const tensor& in, std::size_t lead = 0) {
+void expect_oracle(tensor const& in, std::size_t lead = 0) {
   guarded<From> x(in, lead);
   expect(lowp::abs_range_of<To>(x.span()), expected_abs_range<To>(in));
   EXPECT_TRUE(x.holds(in, "in"));
@@ -27,7 +27,7 @@ tensor floats(std::vector<std::uint32_t> bits) { return {oracle::binary32, std::
 
 template <lowp::narrow To>
 void expect_boundaries() {
-  for (const sample& s :
+  for (sample const& s :
        boundaries(facts<To>, oracle::mode::nearest_even, oracle::policy::infinity)) {
     // Beside something smaller, and alone.
     expect_oracle<To, float>(floats({0x00000001U, float_bits(s.x), 0x80000000U}));
@@ -44,7 +44,7 @@ TEST(abs_range, at_boundaries) {
 
 // The last float that does not overflow and the first that does, of both signs.
 TEST(abs_range, of_the_ends_of_float16_and_bfloat16) {
-  for (const std::uint32_t bits : {0x477fefffU, 0x477ff000U, 0xc77fefffU, 0xc77ff000U, 0x7f7f7fffU,
+  for (std::uint32_t const bits : {0x477fefffU, 0x477ff000U, 0xc77fefffU, 0xc77ff000U, 0x7f7f7fffU,
                                    0x7f7f8000U, 0x7f7fffffU, 0x7f800000U, 0x7f800001U}) {
     expect_oracle<lowp::float16, float>(floats({bits}));
     expect_oracle<lowp::bfloat16, float>(floats({bits}));
@@ -58,7 +58,7 @@ void expect_every_code() {
   std::iota(codes.begin(), codes.end(), 0U);
   expect_oracle<To, From>({facts<From>, codes});
   for (std::size_t first = 0; first < codes.size(); first += 61)
-    for (const std::size_t size : {std::size_t{1}, std::size_t{3}, std::size_t{40}})
+    for (std::size_t const size : {std::size_t{1}, std::size_t{3}, std::size_t{40}})
       expect_oracle<To, From>(
           {facts<From>,
            {codes.begin() + static_cast<std::ptrdiff_t>(first),
@@ -81,12 +81,12 @@ TEST(abs_range, of_any_size_and_alignment) {
     expect_oracle<lowp::float16, lowp::bfloat16>(
         random_tensor<lowp::bfloat16>(size, size, values::training, 3e4), size % 3);
   }
-  for (const std::size_t size : {4095U, 4096U, 40001U})
+  for (std::size_t const size : {4095U, 4096U, 40001U})
     expect_oracle<lowp::float16, float>(random_tensor<float>(size, size, values::corners), 3);
 }
 
 TEST(abs_range, sees_each_element_once) {
-  for (const std::uint32_t bits : {0x7fc00000U, 0xff800000U, 0x47800000U, 0x00000000U}) {
+  for (std::uint32_t const bits : {0x7fc00000U, 0xff800000U, 0x47800000U, 0x00000000U}) {
     for (std::size_t at = 0; at < 300; ++at) {
       std::vector<std::uint32_t> x(300, 0x3f800000U);
       x[at] = bits;
@@ -97,7 +97,7 @@ TEST(abs_range, sees_each_element_once) {
 }
 
 TEST(abs_range, of_nothing_and_of_nothing_but_nan) {
-  const lowp::abs_range none = lowp::abs_range_of(std::vector<float>{});
+  lowp::abs_range const none = lowp::abs_range_of(std::vector<float>{});
   EXPECT_EQ(none.count, 0U);
   EXPECT_EQ(none.max_abs.bits, 0U);
   EXPECT_EQ(float_bits(none.min_abs.value()), 0x7f800000U);
@@ -107,7 +107,7 @@ TEST(abs_range, of_nothing_and_of_nothing_but_nan) {
 }
 
 TEST(abs_range, of_shards_is_that_of_the_whole) {
-  const tensor in = random_tensor<float>(1000, 7, values::corners);
+  tensor const in = random_tensor<float>(1000, 7, values::corners);
   guarded<float> x(in, 0);
   lowp::abs_range merged;
   for (std::size_t first = 1000; first != 0; first -= 50)
@@ -116,12 +116,12 @@ TEST(abs_range, of_shards_is_that_of_the_whole) {
 }
 
 TEST(abs_range, of_values_that_are_kept_scaled) {
-  std::vector<lowp::float8_e4m3fn> codes{lowp::float8_e4m3fn(448), lowp::float8_e4m3fn(-0.5F)};
-  lowp::scaled s{codes, 0x1p-8F};
-  const lowp::abs_range all = lowp::abs_range_of<lowp::float16>(s);
+  std::vector<lowp::float8_e4m3fn> codes{lowp::float8_e4m3fn(448), lowp::float8_e4m3fn(-0.5f)};
+  lowp::scaled s{codes, 0x1p-8f};
+  lowp::abs_range const all = lowp::abs_range_of<lowp::float16>(s);
   EXPECT_EQ(all.overflow, 1U);
-  EXPECT_EQ(all.max_abs.value(), 448.0F * 256);
-  EXPECT_EQ(all.min_abs.value(), 128.0F);
+  EXPECT_EQ(all.max_abs.value(), 448.0f * 256);
+  EXPECT_EQ(all.min_abs.value(), 128.0f);
   s.scale = 0;
   EXPECT_THROW(static_cast<void>(lowp::abs_range_of(s)), std::invalid_argument);
 }

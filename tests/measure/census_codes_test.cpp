@@ -21,10 +21,10 @@ tensor every_code() {
 template <lowp::narrow From, lowp::element To>
 void expect_every_code() {
   SCOPED_TRACE(std::string("to ") + slot_facts<To>().name);
-  const tensor all = every_code<From>();
+  tensor const all = every_code<From>();
   guarded<From> x(all, 1);
   expect(lowp::census<To>(x.span()), expected_of<To>(all));
-  for (const std::size_t length : {std::size_t{1}, std::size_t{37}}) {
+  for (std::size_t const length : {std::size_t{1}, std::size_t{37}}) {
     for (std::size_t first = 0; first + length <= all.size(); first += length) {
       expected_census want{slot_facts<To>()};
       for (std::size_t i = first; i < first + length; ++i) want.add(all.value(i));

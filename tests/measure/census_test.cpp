@@ -18,10 +18,10 @@ namespace {
 
 using namespace lowp_test;
 
-tensor tensor_of(const std::vector<std::uint32_t>& bits) { return {oracle::binary32, bits}; }
+tensor tensor_of(std::vector<std::uint32_t> const& bits) { return {oracle::binary32, bits}; }
 
 template <lowp::element To>
-void expect_oracle(const tensor& in, std::size_t lead = 0) {
+void expect_oracle(tensor const& in, std::size_t lead = 0) {
   guarded<float> x(in, lead);
   expect(lowp::census<To>(x.span()), expected_of<To>(in));
 }
@@ -31,16 +31,16 @@ void expect_oracle(const tensor& in, std::size_t lead = 0) {
 template <lowp::narrow To>
 void expect_boundaries() {
   std::vector<std::uint32_t> bits;
-  for (const sample& s :
+  for (sample const& s :
        boundaries(facts<To>, oracle::mode::nearest_even, oracle::policy::infinity))
     bits.push_back(float_bits(s.x));
   expect_oracle<To>(tensor_of(bits));
   std::shuffle(bits.begin(), bits.end(), std::mt19937_64(1));
   expect_oracle<To>(tensor_of(bits));
   // Few at a time, so that no larger one hides a smaller one.
-  const std::size_t stride = bits.size() > 20000 ? 97 : 5;
+  std::size_t const stride = bits.size() > 20000 ? 97 : 5;
   for (std::size_t first = 0; first < bits.size(); first += stride) {
-    const std::size_t end = std::min(first + (first % 2 == 0 ? 1 : 3), bits.size());
+    std::size_t const end = std::min(first + (first % 2 == 0 ? 1 : 3), bits.size());
     expect_oracle<To>(tensor_of({bits.begin() + static_cast<std::ptrdiff_t>(first),
                                  bits.begin() + static_cast<std::ptrdiff_t>(end)}));
     ASSERT_FALSE(testing::Test::HasFailure()) << "of " << hex(bits[first], 8);
@@ -58,18 +58,18 @@ TYPED_TEST_SUITE(census_to, targets, by_format);
 TYPED_TEST(census_to, at_boundaries) { expect_boundaries<TypeParam>(); }
 
 TYPED_TEST(census_to, of_corners_and_of_normal_numbers) {
-  for (const std::size_t size : {0U, 1U, 5U, 300U, 2048U, 2049U, 4095U, 4096U, 4097U})
-    for (const std::size_t lead : {0U, 3U}) {
+  for (std::size_t const size : {0U, 1U, 5U, 300U, 2048U, 2049U, 4095U, 4096U, 4097U})
+    for (std::size_t const lead : {0U, 3U}) {
       expect_oracle<TypeParam>(random_tensor<float>(size, size, values::corners), lead);
       expect_oracle<TypeParam>(random_tensor<float>(size, size, values::training, 0.02), lead);
     }
 }
 
 TEST(census, to_float_loses_nothing) {
-  const tensor in = random_tensor<float>(5001, 1, values::corners);
+  tensor const in = random_tensor<float>(5001, 1, values::corners);
   expected_census want = expected_of<lowp::bfloat16>(in);
   guarded<float> x(in, 0);
-  const lowp::range_census all = lowp::census<float>(x.span());
+  lowp::range_census const all = lowp::census<float>(x.span());
   EXPECT_EQ(all.overflow, 0U);
   EXPECT_EQ(all.flushed, 0U);
   EXPECT_EQ(all.subnormal, all.exponents[-127]);
@@ -79,19 +79,19 @@ TEST(census, to_float_loses_nothing) {
 }
 
 TEST(census, of_nothing) {
-  const lowp::range_census none = lowp::census<lowp::float16>(std::vector<float>{});
+  lowp::range_census const none = lowp::census<lowp::float16>(std::vector<float>{});
   EXPECT_TRUE(same(none, lowp::range_census{}));
   EXPECT_EQ(none.count, 0U);
-  EXPECT_EQ(none.max_abs.value(), 0.0F);
+  EXPECT_EQ(none.max_abs.value(), 0.0f);
   EXPECT_EQ(none.min_abs.value(), std::numeric_limits<float>::infinity());
   EXPECT_EQ(none.mean_square_error(), 0.0);
 }
 
 // Nothing that is counted apart enters range or errors.
 TEST(census, of_one_kind) {
-  for (const std::uint32_t bits : {0x00000000U, 0x80000000U, 0x7fc00000U, 0xff800001U, 0x7f800000U,
+  for (std::uint32_t const bits : {0x00000000U, 0x80000000U, 0x7fc00000U, 0xff800001U, 0x7f800000U,
                                    0xff800000U, 0x00000001U, 0x7f7fffffU, 0x3f800000U}) {
-    for (const std::size_t size : {1U, 7U, 64U, 4099U}) {
+    for (std::size_t const size : {1U, 7U, 64U, 4099U}) {
       expect_oracle<lowp::float16>(tensor_of(std::vector<std::uint32_t>(size, bits)));
       expect_oracle<lowp::bfloat16>(tensor_of(std::vector<std::uint32_t>(size, bits)));
     }
@@ -100,9 +100,9 @@ TEST(census, of_one_kind) {
 
 // An odd element at any place in a register, batch or buffer is seen once.
 TEST(census, sees_each_element_once) {
-  for (const std::uint32_t bits :
+  for (std::uint32_t const bits :
        {0x7fc00000U, 0x7f800000U, 0x7f7fffffU, 0x00000001U, 0x33800001U}) {
-    for (const std::size_t size : {300U, 4100U}) {
+    for (std::size_t const size : {300U, 4100U}) {
       for (std::size_t at = 0; at < size; at += 1 + at % 13) {
         std::vector<std::uint32_t> x(size, 0x3f800000U);
         x[at] = bits;
@@ -116,9 +116,9 @@ TEST(census, sees_each_element_once) {
 // All kinds of exponents at once, and few: they are counted in two ways.
 TEST(census, of_few_and_of_many_exponents) {
   std::mt19937_64 random(3);
-  for (const unsigned kinds :
+  for (unsigned const kinds :
        {1U, 2U, 3U, 4U, 5U, 15U, 16U, 17U, 31U, 32U, 33U, 63U, 64U, 65U, 254U})
-    for (const unsigned first : {1U, 255U - kinds}) {
+    for (unsigned const first : {1U, 255U - kinds}) {
       std::vector<std::uint32_t> bits(10000);
       for (std::uint32_t& each : bits)
         each = (first + static_cast<std::uint32_t>(random() % kinds)) << 23 |
@@ -135,12 +135,12 @@ void expect_runs() {
   std::mt19937_64 random(5);
   std::vector<std::uint32_t> bits;
   for (int run = 0; run < 150; ++run) {
-    const std::uint64_t kind = random() % 8;
-    const std::uint64_t size = 1 + random() % 900;
+    std::uint64_t const kind = random() % 8;
+    std::uint64_t const size = 1 + random() % 900;
     for (std::uint64_t i = 0; i < size; ++i) {
-      const auto sign_and_significand = static_cast<std::uint32_t>(random() & 0x807fffffU);
-      const auto near = static_cast<std::uint32_t>(random() % 8);
-      const std::array<std::uint32_t, 8> choices{
+      auto const sign_and_significand = static_cast<std::uint32_t>(random() & 0x807fffffU);
+      auto const near = static_cast<std::uint32_t>(random() % 8);
+      std::array<std::uint32_t, 8> const choices{
           0,                                               // zeros
           (120 + near) << 23 | sign_and_significand,       // normal everywhere
           (120 + near) << 23 | near << 20,                 // and exact
@@ -158,16 +158,16 @@ TYPED_TEST(census_to, of_runs_of_each_kind) { expect_runs<TypeParam>(); }
 
 // Cut at multiples of a group, in any order.
 template <lowp::element To>
-void expect_shards(const tensor& in) {
+void expect_shards(tensor const& in) {
   guarded<float> x(in, 1);
-  const lowp::range_census whole = lowp::census<To>(x.span());
+  lowp::range_census const whole = lowp::census<To>(x.span());
   expect(whole, expected_of<To>(in));
-  const lowp::range_census again = lowp::census<To>(x.span());
+  lowp::range_census const again = lowp::census<To>(x.span());
   EXPECT_EQ(std::memcmp(&again, &whole, sizeof whole), 0);  // the sum too has the same bits
-  for (const std::size_t groups : {1U, 3U, 64U}) {
+  for (std::size_t const groups : {1U, 3U, 64U}) {
     lowp::range_census merged;
     for (std::size_t end = in.size(); end != 0;) {
-      const std::size_t first = (end - 1) / (groups * 256) * (groups * 256);
+      std::size_t const first = (end - 1) / (groups * 256) * (groups * 256);
       merged += lowp::census<To>(x.span().subspan(first, end - first));
       end = first;
     }
@@ -182,20 +182,20 @@ TEST(census, of_shards_is_that_of_the_whole) {
 
 // The known cases of float16: IEEE 754's border of overflow, and of what becomes zero.
 TEST(census, of_the_ends_of_float16) {
-  const std::vector<float> x{65519.0F, -65520.0F,    0x1p-25F,       -0x1.000002p-25F,
-                             0x1p-14F, 0x1.ffcp-15F, 0x1.ffbffep-15F};
-  const lowp::range_census all = lowp::census<lowp::float16>(x);
+  std::vector<float> const x{65519.0f, -65520.0f,    0x1p-25f,       -0x1.000002p-25f,
+                             0x1p-14f, 0x1.ffcp-15f, 0x1.ffbffep-15f};
+  lowp::range_census const all = lowp::census<lowp::float16>(x);
   EXPECT_EQ(all.overflow, 1U);
   EXPECT_EQ(all.flushed, 1U);
   EXPECT_EQ(all.subnormal, 2U);
-  EXPECT_EQ(all.max_abs.value(), 65520.0F);
-  EXPECT_EQ(all.min_abs.value(), 0x1p-25F);
+  EXPECT_EQ(all.max_abs.value(), 65520.0f);
+  EXPECT_EQ(all.min_abs.value(), 0x1p-25f);
 }
 
 TEST(census, has_a_text) {
-  const float infinity = std::numeric_limits<float>::infinity();
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> x{98304.0F, -infinity, nan, -nan, 0.0F, -0.0F, 0x1p-20F, 0x1p-30F, 1.0F};
+  float const infinity = std::numeric_limits<float>::infinity();
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> const x{98304.0f, -infinity, nan, -nan, 0.0f, -0.0f, 0x1p-20f, 0x1p-30f, 1.0f};
   EXPECT_EQ(text(lowp::census<lowp::float16>(x)),
             "9 elements, 2 of them 0; magnitudes from 9.31e-10 to 9.83e+04\n"
             "overflow 1, flushed 1, subnormal 1; already infinite 1, NaN 2\n"

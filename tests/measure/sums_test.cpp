@@ -25,12 +25,12 @@ using namespace lowp_test;
 constexpr float inf = std::numeric_limits<float>::infinity();
 
 template <lowp::element T>
-expected_sum sum_of(const tensor& x) {
+expected_sum sum_of(tensor const& x) {
   expected_sum all;
-  for (std::size_t i = 0; i < x.size(); ++i) all.add(x.value(i), float_bits(1.0F));
+  for (std::size_t i = 0; i < x.size(); ++i) all.add(x.value(i), float_bits(1.0f));
   return all;
 }
-expected_sum dot_of(const tensor& a, const tensor& b) {
+expected_sum dot_of(tensor const& a, tensor const& b) {
   expected_sum all;
   for (std::size_t i = 0; i < a.size(); ++i) all.add(a.value(i), b.value(i));
   return all;
@@ -38,12 +38,12 @@ expected_sum dot_of(const tensor& a, const tensor& b) {
 
 template <lowp::element A, lowp::element B>
 void expect_oracle() {
-  for (const values kind : {values::corners, values::training})
-    for (const std::size_t size : {0U, 1U, 5U, 300U, 2049U, 40000U})
-      for (const std::size_t lead : {0U, 3U}) {
+  for (values const kind : {values::corners, values::training})
+    for (std::size_t const size : {0U, 1U, 5U, 300U, 2049U, 40000U})
+      for (std::size_t const lead : {0U, 3U}) {
         SCOPED_TRACE(size);
-        const tensor x = random_tensor<A>(size, size, kind);
-        const tensor y = random_tensor<B>(size, size + 1, kind, 100);
+        tensor const x = random_tensor<A>(size, size, kind);
+        tensor const y = random_tensor<B>(size, size + 1, kind, 100);
         guarded<A> a(x, lead);
         guarded<B> b(y, 1);
         lowp::sum_report added;
@@ -68,10 +68,10 @@ TEST(sums, of_float8) { expect_oracle<lowp::float8_e4m3fn, lowp::float8_e5m2>();
 
 // 1e30 and its opposite beside numbers that they hide from any double.
 TEST(sums, that_cancel) {
-  const tensor random = random_tensor<float>(30000, 5, values::training, 1e-6);
+  tensor const random = random_tensor<float>(30000, 5, values::training, 1e-6);
   tensor x = random;
   for (std::size_t i = 0; i < x.size(); i += 3) {
-    x.codes[i] = float_bits(i % 2 == 0 ? 1e30F : -1e30F);
+    x.codes[i] = float_bits(i % 2 == 0 ? 1e30f : -1e30f);
   }
   guarded<float> a(x, 0);
   lowp::sum_report report;
@@ -88,12 +88,12 @@ TEST(sums, that_cancel) {
 TEST(sums, compensate_each_addition) {
   constexpr std::size_t size = 3 * 16384;
   for (int exponent = -66; exponent < -50; ++exponent) {
-    for (const std::size_t large : {8U, 64U, 255U}) {
+    for (std::size_t const large : {8U, 64U, 255U}) {
       SCOPED_TRACE(std::to_string(large) + " ones, 2^" + std::to_string(exponent));
       tensor x{oracle::binary32,
-               std::vector<std::uint32_t>(size, float_bits(std::ldexp(1.99F, exponent)))};
+               std::vector<std::uint32_t>(size, float_bits(std::ldexp(1.99f, exponent)))};
       for (std::size_t i = 0; i < size; ++i)
-        if (i % 16384 < large) x.codes[i] = float_bits(1.0F);
+        if (i % 16384 < large) x.codes[i] = float_bits(1.0f);
       tensor roots = x;
       for (std::uint32_t& code : roots.codes) code = float_bits(std::sqrt(float_of(code)));
       guarded<float> a(x, 0);
@@ -109,8 +109,8 @@ TEST(sums, compensate_each_addition) {
       lowp::sum(infinite.span(), finite);
       expect(finite, sum_of<float>(x));
       expect(multiplied, dot_of(roots, roots));
-      const long double squares = dot_of(roots, roots).sum.value();
-      const double norm = lowp::norm(b.span());
+      long double const squares = dot_of(roots, roots).sum.value();
+      double const norm = lowp::norm(b.span());
       EXPECT_LE(std::fabs(norm / std::sqrt(squares) - 1), 0x1p-48L);
     }
   }
@@ -118,12 +118,12 @@ TEST(sums, compensate_each_addition) {
 
 // The largest terms there are, and the smallest.
 TEST(sums, neither_overflow_nor_vanish) {
-  const std::vector<float> large(70000, std::numeric_limits<float>::max());
-  const double max = std::numeric_limits<float>::max();
+  std::vector<float> const large(70000, std::numeric_limits<float>::max());
+  double const max = std::numeric_limits<float>::max();
   EXPECT_EQ(lowp::sum(large), 70000 * max);
   EXPECT_NEAR(lowp::dot(large, large) / (max * max), 70000, 1e-9);
   EXPECT_EQ(lowp::mean(large), max);
-  const std::vector<float> tiny(70000, std::numeric_limits<float>::denorm_min());
+  std::vector<float> const tiny(70000, std::numeric_limits<float>::denorm_min());
   EXPECT_EQ(lowp::sum(tiny), 70000 * 0x1p-149);
   EXPECT_EQ(lowp::dot(tiny, tiny), 70000 * 0x1p-298);
   EXPECT_EQ(lowp::norm(tiny), std::sqrt(70000.0) * 0x1p-149);
@@ -131,29 +131,29 @@ TEST(sums, neither_overflow_nor_vanish) {
 
 // A narrow loop sticks here, and sum() does not.
 TEST(sums, go_on_where_a_narrow_running_sum_sticks) {
-  const std::vector<lowp::bfloat16> ones(100000, lowp::bfloat16(1));
+  std::vector<lowp::bfloat16> const ones(100000, lowp::bfloat16(1));
   lowp::bfloat16 running(0);
-  for (const lowp::bfloat16 x : ones) running += x;
-  EXPECT_EQ(float{running}, 256.0F);
+  for (lowp::bfloat16 const x : ones) running += x;
+  EXPECT_EQ(float{running}, 256.0f);
   EXPECT_EQ(lowp::sum(ones), 100000.0);
   EXPECT_EQ(lowp::mean(ones), 1.0);
   EXPECT_EQ(lowp::norm(ones), std::sqrt(100000.0));
   EXPECT_EQ(lowp::dot(ones, ones), 100000.0);
 
-  const std::vector<lowp::float16> sixteens(256, lowp::float16(16));
+  std::vector<lowp::float16> const sixteens(256, lowp::float16(16));
   lowp::float16 squares(0);
-  for (const lowp::float16 x : sixteens) squares += x * x;
+  for (lowp::float16 const x : sixteens) squares += x * x;
   EXPECT_TRUE(isinf(squares));
   EXPECT_EQ(lowp::dot(sixteens, sixteens), 65536.0);
   EXPECT_EQ(lowp::norm(sixteens), 256.0);
 }
 
 TEST(sums, of_infinities_and_nan) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> rising{1, inf, 2};
-  const std::vector<float> falling{-inf, 1, 2};
-  const std::vector<float> both{-inf, 1, inf};
-  const std::vector<float> none{1, nan, -inf};
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> const rising{1, inf, 2};
+  std::vector<float> const falling{-inf, 1, 2};
+  std::vector<float> const both{-inf, 1, inf};
+  std::vector<float> const none{1, nan, -inf};
   EXPECT_EQ(lowp::sum(rising), double{inf});
   EXPECT_EQ(lowp::mean(rising), double{inf});
   EXPECT_EQ(lowp::sum(falling), -double{inf});
@@ -164,13 +164,13 @@ TEST(sums, of_infinities_and_nan) {
   EXPECT_EQ(lowp::dot(rising, std::vector<float>{1, 1, 1}), double{inf});
   EXPECT_EQ(lowp::dot(rising, std::vector<float>{1, -1, 1}), -double{inf});
   EXPECT_TRUE(std::isnan(lowp::dot(rising, std::vector<float>{1, 0, 1})));
-  EXPECT_EQ(lowp::dot(rising, std::vector<float>{1, 1e-45F, 1}), double{inf});
+  EXPECT_EQ(lowp::dot(rising, std::vector<float>{1, 1e-45f, 1}), double{inf});
   EXPECT_TRUE(std::isnan(lowp::dot(rising, falling)));  // both infinities
 }
 
 // A special element, anywhere, is seen once and hides no other term.
 TEST(sums, see_one_special_element_anywhere) {
-  for (const float special : {inf, -inf, std::numeric_limits<float>::quiet_NaN()}) {
+  for (float const special : {inf, -inf, std::numeric_limits<float>::quiet_NaN()}) {
     std::vector<lowp::bfloat16> x(700, lowp::bfloat16(2));
     for (std::size_t i = 0; i < x.size(); ++i) {
       x[i] = lowp::bfloat16(special);
@@ -187,13 +187,13 @@ TEST(sums, see_one_special_element_anywhere) {
 template <lowp::element T>
 void expect_two_anywhere() {
   std::vector<T> x(600, T(2));
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const std::size_t distance : {1U, 4U, 8U, 16U, 32U, 256U, 300U})
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t const distance : {1U, 4U, 8U, 16U, 32U, 256U, 300U})
     for (std::size_t i = 0; i + distance < x.size(); ++i)
-      for (const float second : {inf, -inf, nan}) {
+      for (float const second : {inf, -inf, nan}) {
         x[i] = T(inf);
         x[i + distance] = T(second);
-        for (const bool is_dot : {false, true}) {
+        for (bool const is_dot : {false, true}) {
           lowp::sum_report report;
           if (is_dot)
             lowp::dot(x, std::vector<T>(600, T(1)), report);
@@ -218,21 +218,21 @@ TEST(sums, see_two_special_elements_anywhere) {
 TEST(sums, of_narrow_numbers_are_as_wide_as_any) {
   std::vector<lowp::bfloat16> x(700, lowp::bfloat16(1));
   for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] = lowp::bfloat16(0x1p-40F);
+    x[i] = lowp::bfloat16(0x1p-40f);
     ASSERT_EQ(lowp::sum(x), 699 + 0x1p-40) << i;
     x[i] = lowp::bfloat16(1);
   }
   std::vector<lowp::bfloat16> y(20000, lowp::bfloat16(1));
   for (std::size_t i = 0; i < y.size(); ++i) {
-    if (i < 5000 || i % 3 == 0) y[i] = lowp::bfloat16(i % 2 == 0 ? 0x1.8p-30F : -0x1p-33F);
+    if (i < 5000 || i % 3 == 0) y[i] = lowp::bfloat16(i % 2 == 0 ? 0x1.8p-30f : -0x1p-33f);
   }
   double exact = 0;  // a multiple of 2^-33, below 2^20
-  for (const lowp::bfloat16 each : y) exact += double{float{each}};
+  for (lowp::bfloat16 const each : y) exact += double{float{each}};
   EXPECT_EQ(lowp::sum(y), exact);
 
-  const auto largest = std::numeric_limits<lowp::bfloat16>::max();
+  auto const largest = std::numeric_limits<lowp::bfloat16>::max();
   EXPECT_EQ(lowp::sum(std::vector<lowp::bfloat16>(5000, largest)), 5000 * double{float{largest}});
-  const auto least = std::numeric_limits<lowp::bfloat16>::denorm_min();
+  auto const least = std::numeric_limits<lowp::bfloat16>::denorm_min();
   EXPECT_EQ(lowp::sum(std::vector<lowp::bfloat16>(5000, least)), 5000 * double{float{least}});
 }
 
@@ -243,17 +243,17 @@ TEST(sums, hardware_says_that_it_has_rounded) {
     float v;
   } x{1};
   using flag = lowp::simd::rounding_flag;
-  const lowp::detail::default_environment environment;
-  for (const bool rounds : {false, true, false}) {
+  lowp::detail::default_environment const environment;
+  for (bool const rounds : {false, true, false}) {
     x.v = 1;
     x = flag::clear(x);
-    x.v += rounds ? 0x1p-30F : 0x1p-20F;
+    x.v += rounds ? 0x1p-30f : 0x1p-20f;
     EXPECT_EQ(flag::is_set_by(x, x), rounds);
   }
 }
 
 TEST(sums, of_nothing) {
-  const std::vector<float> none;
+  std::vector<float> const none;
   EXPECT_EQ(lowp::sum(none), 0.0);
   EXPECT_FALSE(std::signbit(lowp::sum(none)));
   EXPECT_TRUE(std::isnan(lowp::mean(none)));
@@ -265,19 +265,19 @@ TEST(sums, of_nothing) {
 TEST(sums, of_shards_are_those_of_the_whole) {
   constexpr std::size_t block = 1 << 14;
   constexpr std::size_t size = 5 * block + 333;
-  const tensor in = random_tensor<float>(size, 8, values::training);
+  tensor const in = random_tensor<float>(size, 8, values::training);
   guarded<float> x(in, 1);
   lowp::sum_report whole;
   lowp::dot(x.span(), x.span(), whole);
-  for (const std::size_t blocks : {1U, 2U, 3U}) {
+  for (std::size_t const blocks : {1U, 2U, 3U}) {
     std::vector<lowp::sum_report> parts;
     for (std::size_t first = 0; first < size; first += blocks * block) {
-      const auto part = x.span().subspan(first, std::min(blocks * block, size - first));
+      auto const part = x.span().subspan(first, std::min(blocks * block, size - first));
       lowp::dot(part, part, parts.emplace_back());
     }
     std::reverse(parts.begin(), parts.end());
     lowp::sum_report merged;
-    for (const lowp::sum_report& part : parts) merged += part;
+    for (lowp::sum_report const& part : parts) merged += part;
     EXPECT_TRUE(same(merged, whole)) << blocks;
   }
 }
@@ -285,18 +285,18 @@ TEST(sums, of_shards_are_those_of_the_whole) {
 // Storages are read as their values.
 TEST(sums, of_storages) {
   std::vector<lowp::float16> codes(1000, lowp::float16(3));
-  const std::span<const lowp::float16> read_only = codes;
-  EXPECT_EQ(lowp::sum(lowp::scaled{read_only, 0.25F}), 12000.0);
-  EXPECT_EQ(lowp::dot(lowp::scaled{read_only, 0.25F}, codes), 36000.0);
+  std::span<lowp::float16 const> const read_only = codes;
+  EXPECT_EQ(lowp::sum(lowp::scaled{read_only, 0.25f}), 12000.0);
+  EXPECT_EQ(lowp::dot(lowp::scaled{read_only, 0.25f}, codes), 36000.0);
 }
 
 TEST(sums, refuse_sizes_that_differ) {
-  const std::vector<float> a(3);
-  const std::vector<lowp::bfloat16> b(4);
+  std::vector<float> const a(3);
+  std::vector<lowp::bfloat16> const b(4);
   try {
     static_cast<void>(lowp::dot(a, b));
     FAIL() << "sizes differ";
-  } catch (const std::invalid_argument& refusal) {
+  } catch (std::invalid_argument const& refusal) {
     EXPECT_STREQ(refusal.what(), "lowp::dot: sizes differ: a has 3, b has 4");
   }
 }

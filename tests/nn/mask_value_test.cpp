@@ -26,23 +26,23 @@ TYPED_TEST_SUITE(mask_value, formats_with_room, by_format);
 
 // The next code away from zero is beyond -3/4.
 TYPED_TEST(mask_value, is_three_quarters_of_the_range_rounded_toward_zero) {
-  const double largest = value_of(facts<TypeParam>, facts<TypeParam>.max_code());
+  double const largest = value_of(facts<TypeParam>, facts<TypeParam>.max_code());
   constexpr TypeParam mask = lowp::mask_value<TypeParam>;
-  const double value = value_of(facts<TypeParam>, mask.bits());
+  double const value = value_of(facts<TypeParam>, mask.bits());
   EXPECT_GE(value, -0.75 * largest);
   EXPECT_LT(value_of(facts<TypeParam>, mask.bits() + 1U), -0.75 * largest);
 }
 
 // In the format's own addition, in float's, and twice.
 TYPED_TEST(mask_value, has_room_for_any_score_of_a_quarter_of_the_range) {
-  const double quarter = value_of(facts<TypeParam>, facts<TypeParam>.max_code()) / 4;
-  const TypeParam mask = lowp::mask_value<TypeParam>;
+  double const quarter = value_of(facts<TypeParam>, facts<TypeParam>.max_code()) / 4;
+  TypeParam const mask = lowp::mask_value<TypeParam>;
   std::uint32_t scores = 0;
   for (std::uint32_t code = 0; code < code_count<TypeParam>; ++code) {
-    const auto score = of_code<TypeParam>(code);
+    auto const score = of_code<TypeParam>(code);
     if (!(std::fabs(double{score}) <= quarter)) continue;
     ++scores;
-    const TypeParam sum = score + mask;
+    TypeParam const sum = score + mask;
     ASSERT_TRUE(isfinite(sum)) << shown(score);
     ASSERT_LE(double{sum}, -1.5 * quarter) << shown(score);
     ASSERT_LT(std::exp(double{sum} - -quarter), 0x1p-24) << shown(score);  // beside any other score
@@ -52,10 +52,10 @@ TYPED_TEST(mask_value, has_room_for_any_score_of_a_quarter_of_the_range) {
 
 // Masked and not, the unmasked score being the smallest there may be.
 TYPED_TEST(mask_value, has_no_share_in_softmax_beside_an_unmasked_score) {
-  const double quarter = value_of(facts<TypeParam>, facts<TypeParam>.max_code()) / 4;
+  double const quarter = value_of(facts<TypeParam>, facts<TypeParam>.max_code()) / 4;
   std::vector<TypeParam> scores;
   for (std::uint32_t code = 0; code < code_count<TypeParam>; ++code) {
-    const auto score = of_code<TypeParam>(code);
+    auto const score = of_code<TypeParam>(code);
     if (!(std::fabs(double{score}) <= quarter)) continue;
     scores.push_back(score + lowp::mask_value<TypeParam>);
     scores.push_back(lowp::convert<TypeParam>(-quarter, lowp::toward_zero{}));
@@ -69,9 +69,9 @@ TYPED_TEST(mask_value, has_no_share_in_softmax_beside_an_unmasked_score) {
 }
 
 TEST(mask_values, of_the_usual_formats) {
-  EXPECT_EQ(float{lowp::mask_value<lowp::float16>}, -49120.0F);
-  EXPECT_EQ(float{lowp::mask_value<lowp::bfloat16>}, -0x1.7ep127F);
-  EXPECT_EQ(lowp::mask_value<float>, -0x1.7ffffep127F);
+  EXPECT_EQ(float{lowp::mask_value<lowp::float16>}, -49120.0f);
+  EXPECT_EQ(float{lowp::mask_value<lowp::bfloat16>}, -0x1.7ep127f);
+  EXPECT_EQ(lowp::mask_value<float>, -0x1.7ffffep127f);
   constexpr float max = std::numeric_limits<float>::max();
   EXPECT_GE(double{lowp::mask_value<float>}, -0.75 * max);
   EXPECT_LT(double{std::nextafter(lowp::mask_value<float>, -max)}, -0.75 * max);
@@ -82,7 +82,7 @@ TEST(mask_values, of_the_usual_formats) {
 
 // Why not the smallest finite value.
 TEST(mask_values, the_smallest_finite_value_has_no_room) {
-  const auto smallest = std::numeric_limits<lowp::float16>::lowest();
+  auto const smallest = std::numeric_limits<lowp::float16>::lowest();
   EXPECT_TRUE(isfinite(smallest - lowp::float16(15)));
   EXPECT_TRUE(isinf(smallest - lowp::float16(16)));
 }

@@ -20,7 +20,7 @@ namespace {
 
 using namespace lowp_test;
 
-constexpr float scale = 0.088388346F;  // 1 / sqrt(128)
+constexpr float scale = 0.088388346f;  // 1 / sqrt(128)
 
 struct shape {
   std::size_t batch, heads, queries, keys;
@@ -32,7 +32,7 @@ constexpr std::array shapes{shape{1, 1, 1, 1},   shape{2, 3, 5, 7},   shape{3, 2
                             shape{2, 2, 40, 40}, shape{1, 2, 6, 300}, shape{1, 1, 3, 9000}};
 
 template <class T>
-std::vector<T> scores_of(const shape& s) {
+std::vector<T> scores_of(shape const& s) {
   std::mt19937 random(7);
   std::vector<T> scores;
   for (std::size_t r = 0; r < s.rows(); ++r)
@@ -42,7 +42,7 @@ std::vector<T> scores_of(const shape& s) {
 
 // hidden(row, column)
 template <class Out, class T, class Hidden>
-std::vector<Out> masked_before(const std::vector<T>& scores, const shape& s, Hidden hidden) {
+std::vector<Out> masked_before(std::vector<T> const& scores, shape const& s, Hidden hidden) {
   std::vector<float> scaled;
   for (std::size_t i = 0; i < scores.size(); ++i)
     scaled.push_back(
@@ -55,7 +55,7 @@ std::vector<Out> masked_before(const std::vector<T>& scores, const shape& s, Hid
 }
 
 template <class T>
-testing::AssertionResult same(const std::vector<T>& got, const std::vector<T>& want) {
+testing::AssertionResult same(std::vector<T> const& got, std::vector<T> const& want) {
   for (std::size_t i = 0; i < want.size(); ++i)
     if (code_of(got[i]) != code_of(want[i])) return has_bits(got[i], code_of(want[i]), i);
   return testing::AssertionSuccess();
@@ -72,8 +72,8 @@ TYPED_TEST(masked, by_flags_for_each_query_of_a_sequence) {
   using In = typename TypeParam::in;
   using Out = typename TypeParam::out;
   std::mt19937 random(8);
-  for (const shape& s : shapes) {
-    const auto scores = scores_of<In>(s);
+  for (shape const& s : shapes) {
+    auto const scores = scores_of<In>(s);
     std::vector<std::uint8_t> mask(s.batch * s.queries * s.keys);
     for (auto& each : mask)
       each = random() % 3 == 0 ? static_cast<std::uint8_t>(1U << random() % 8) : 0;
@@ -85,21 +85,21 @@ TYPED_TEST(masked, by_flags_for_each_query_of_a_sequence) {
                               0;
                      })));
     // With something between rows of each range.
-    const std::vector<In> spaced_scores = spread(scores, s.keys, 1, In(9.0F));
-    const std::vector<std::uint8_t> spaced_mask = spread(mask, s.keys, 3, 1);
-    std::vector<Out> spaced = spread(std::vector<Out>(out.size()), s.keys, 2, Out(-7.0F));
+    std::vector<In> const spaced_scores = spread(scores, s.keys, 1, In(9.0f));
+    std::vector<std::uint8_t> const spaced_mask = spread(mask, s.keys, 3, 1);
+    std::vector<Out> spaced = spread(std::vector<Out>(out.size()), s.keys, 2, Out(-7.0f));
     lowp::scale_mask_softmax(lowp::strided_rows{spaced_scores, s.keys + 1},
                              lowp::attention_mask{spaced_mask, s.queries, s.heads, s.keys + 3},
                              lowp::strided_rows{spaced, s.keys + 2}, s.keys, scale);
-    EXPECT_TRUE(same(gathered(spaced, s.keys, 2, Out(-7.0F)), out));
+    EXPECT_TRUE(same(gathered(spaced, s.keys, 2, Out(-7.0f)), out));
   }
 }
 
 TYPED_TEST(masked, by_padded_keys) {
   using In = typename TypeParam::in;
   using Out = typename TypeParam::out;
-  for (const shape& s : shapes) {
-    const auto scores = scores_of<In>(s);
+  for (shape const& s : shapes) {
+    auto const scores = scores_of<In>(s);
     std::vector<std::uint8_t> mask(s.batch * s.keys);
     for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % s.keys > s.keys / 2 ? 255 : 0;
     std::vector<Out> out(scores.size());
@@ -114,10 +114,10 @@ TYPED_TEST(masked, by_padded_keys) {
 TYPED_TEST(masked, by_what_comes_later) {
   using In = typename TypeParam::in;
   using Out = typename TypeParam::out;
-  for (const shape& s : shapes) {
-    for (const std::size_t queries :
+  for (shape const& s : shapes) {
+    for (std::size_t const queries :
          {s.queries, s.heads * s.queries}) {  // more queries than keys too
-      const auto scores = scores_of<In>(s);
+      auto const scores = scores_of<In>(s);
       std::vector<Out> out(scores.size());
       lowp::scale_mask_softmax(scores, lowp::causal_mask{queries}, out, s.keys, scale);
       EXPECT_TRUE(same(out, masked_before<Out>(scores, s, [&](std::size_t r, std::size_t c) {
@@ -131,8 +131,8 @@ TYPED_TEST(masked, by_numbers_that_are_added) {
   using In = typename TypeParam::in;
   using Out = typename TypeParam::out;
   std::mt19937 random(9);
-  for (const shape& s : shapes) {
-    const auto scores = scores_of<In>(s);
+  for (shape const& s : shapes) {
+    auto const scores = scores_of<In>(s);
     std::vector<In> mask(s.queries * s.keys);  // one for all heads and sequences: a plain range
     for (In& each : mask) each = random() % 3 == 0 ? In(-HUGE_VALF) : In(float(random() % 64) / -8);
     std::vector<float> sums;
@@ -149,68 +149,68 @@ TYPED_TEST(masked, by_numbers_that_are_added) {
 }
 
 TEST(masked_rows, that_are_all_masked_are_zeros_whatever_their_scores) {
-  for (const std::size_t columns : {1U, 5U, 64U, 500U, 9000U}) {
+  for (std::size_t const columns : {1U, 5U, 64U, 500U, 9000U}) {
     std::vector<lowp::float16> scores(2 * columns, lowp::float16(1));
     for (std::size_t i = 0; i < columns; i += 3)
       scores[i] = lowp::float16::from_bits(0xfe00);  // NaN
-    const std::vector<std::uint8_t> mask = [&] {
+    std::vector<std::uint8_t> const mask = [&] {
       std::vector<std::uint8_t> m(2 * columns, 1);
       m[columns] = 0;
       return m;
     }();
     std::vector<lowp::float16> out(2 * columns, lowp::float16(7));
-    lowp::scale_mask_softmax(scores, mask, out, columns, 8.0F);
+    lowp::scale_mask_softmax(scores, mask, out, columns, 8.0f);
     for (std::size_t i = 0; i < 2 * columns; ++i)
-      ASSERT_EQ(float(out[i]), i == columns ? 1.0F : 0.0F) << i << " of " << columns;
+      ASSERT_EQ(float(out[i]), i == columns ? 1.0f : 0.0f) << i << " of " << columns;
   }
 }
 
 // A mask may end where its page does.
 TEST(masked_rows, read_nothing_beside_the_mask) {
   guarded_pages<lowp::float8_e5m2> pages;
-  for (const bool at_end : {true, false})
+  for (bool const at_end : {true, false})
     for (std::size_t columns = 1; columns <= 300; ++columns) {
-      const tensor codes{oracle::float8_e5m2, std::vector<std::uint32_t>(columns, 0)};
-      const auto flags = pages.put(codes, {.size = columns, .at_end = at_end});
-      const std::span mask(reinterpret_cast<const unsigned char*>(flags.data()), columns);
-      const std::vector<float> scores(columns, 1.0F);
+      tensor const codes{oracle::float8_e5m2, std::vector<std::uint32_t>(columns, 0)};
+      auto const flags = pages.put(codes, {.size = columns, .at_end = at_end});
+      std::span const mask(reinterpret_cast<unsigned char const*>(flags.data()), columns);
+      std::vector<float> const scores(columns, 1.0f);
       std::vector<float> out(columns);
-      lowp::scale_mask_softmax(scores, mask, out, columns, 1.0F);
-      ASSERT_EQ(out.back(), 1.0F / static_cast<float>(columns));
+      lowp::scale_mask_softmax(scores, mask, out, columns, 1.0f);
+      ASSERT_EQ(out.back(), 1.0f / static_cast<float>(columns));
     }
 }
 
 TEST(masked_rows, take_nothing) {
   std::vector<float> none;
-  const std::vector<std::uint8_t> mask;
-  lowp::scale_mask_softmax(none, mask, none, 3, 1.0F);
-  lowp::scale_mask_softmax(none, lowp::causal_mask{4}, none, 3, 1.0F);
+  std::vector<std::uint8_t> const mask;
+  lowp::scale_mask_softmax(none, mask, none, 3, 1.0f);
+  lowp::scale_mask_softmax(none, lowp::causal_mask{4}, none, 3, 1.0f);
 }
 
 TEST(masked_rows, take_bool) {
-  const std::array<bool, 3> mask{false, true, false};
-  const std::array<float, 3> scores{1, 1e30F, 1};
+  std::array<bool, 3> const mask{false, true, false};
+  std::array<float, 3> const scores{1, 1e30f, 1};
   std::array<float, 3> out{};
-  lowp::scale_mask_softmax(scores, mask, out, 3, 1.0F);
-  EXPECT_EQ(out, (std::array<float, 3>{0.5F, 0, 0.5F}));
+  lowp::scale_mask_softmax(scores, mask, out, 3, 1.0f);
+  EXPECT_EQ(out, (std::array<float, 3>{0.5f, 0, 0.5f}));
 }
 
 TEST(masked_rows, of_wrong_sizes_are_refused) {
-  std::vector<float> x(24, 1.0F);
-  std::vector<float> out(24, 5.0F);
+  std::vector<float> x(24, 1.0f);
+  std::vector<float> out(24, 5.0f);
   std::vector<std::uint8_t> mask(20);
-  expect_refusal([&] { lowp::scale_mask_softmax(x, mask, out, 5, 1.0F); },
+  expect_refusal([&] { lowp::scale_mask_softmax(x, mask, out, 5, 1.0f); },
                  "lowp::scale_mask_softmax: in has 24 elements, which are not rows of 5");
-  expect_refusal([&] { lowp::scale_mask_softmax(x, lowp::causal_mask{2}, out, 0, 1.0F); },
+  expect_refusal([&] { lowp::scale_mask_softmax(x, lowp::causal_mask{2}, out, 0, 1.0f); },
                  "lowp::scale_mask_softmax: columns is 0");
   expect_refusal([&] { lowp::scale_mask_softmax(x, lowp::causal_mask{2}, out, 4, NAN); },
                  "lowp::scale_mask_softmax: scale is nan, not finite and other than 0");
   expect_refusal(
       [&] {
-        lowp::scale_mask_softmax(x, std::span(mask).first(8), std::span(out).first(20), 4, 1.0F);
+        lowp::scale_mask_softmax(x, std::span(mask).first(8), std::span(out).first(20), 4, 1.0f);
       },
       "lowp::scale_mask_softmax: sizes differ: in has 24, out has 20");
-  const auto call = [&](const auto& m, std::size_t columns, float by = 1.0F) {
+  auto const call = [&](auto const& m, std::size_t columns, float by = 1.0f) {
     return [&, columns, by] { lowp::scale_mask_softmax(x, m, out, columns, by); };
   };
   expect_refusal(call(mask, 4),
@@ -231,13 +231,13 @@ TEST(masked_rows, of_wrong_sizes_are_refused) {
                  "lowp::scale_mask_softmax: scale is 0, not finite and other than 0");
   expect_refusal(call(mask, 0), "lowp::scale_mask_softmax: columns is 0");
   expect_refusal(
-      [&] { lowp::scale_mask_softmax(x, out, out, 4, 1.0F); },
+      [&] { lowp::scale_mask_softmax(x, out, out, 4, 1.0f); },
       "lowp::scale_mask_softmax: mask (96 bytes) and out (96 bytes) overlap: mask starts 0 "
       "bytes into out");
   expect_refusal(call(lowp::attention_mask<std::uint8_t>{mask, 0, 0, 3}, 4),
                  "lowp::scale_mask_softmax: mask has 24 elements, which are not rows of 4 that "
                  "begin 3 apart");
-  for (const float each : out) EXPECT_EQ(each, 5.0F);
+  for (float const each : out) EXPECT_EQ(each, 5.0f);
 }
 
 }  // namespace

@@ -31,42 +31,42 @@ constexpr std::array<std::size_t, 14> column_counts{1,   2,   3,   7,    16,   1
 
 // Rows that are hard, by name.
 struct hard_row {
-  const char* name;
+  char const* name;
   std::vector<float> x;
 };
 
 std::vector<hard_row> hard_rows(std::size_t columns) {
   std::mt19937_64 random(columns);
   std::normal_distribution<float> normal;
-  const auto made = [&](const char* name, const auto& element) {
+  auto const made = [&](char const* name, auto const& element) {
     hard_row row{name, std::vector<float>(columns)};
     for (std::size_t i = 0; i < columns; ++i) row.x[i] = element(i);
     return row;
   };
   return {made("normal", [&](std::size_t) { return normal(random); }),
-          made("squares overflow float16", [&](std::size_t) { return 1e4F * normal(random); }),
-          made("all 1e4", [](std::size_t) { return 1e4F; }),
-          made("all 0.1", [](std::size_t) { return 0.1F; }),
+          made("squares overflow float16", [&](std::size_t) { return 1e4f * normal(random); }),
+          made("all 1e4", [](std::size_t) { return 1e4f; }),
+          made("all 0.1", [](std::size_t) { return 0.1f; }),
           made("1e4 and its neighbours in float16",
-               [&](std::size_t) { return 1e4F + 8.0F * static_cast<float>(random() % 3); }),
-          made("1e6 and a little", [&](std::size_t) { return 1e6F + 0.0625F * normal(random); }),
-          made("1000 and much less", [&](std::size_t) { return 1e3F + 0.01F * normal(random); }),
-          made("squares overflow float", [&](std::size_t) { return 1e30F * normal(random); }),
+               [&](std::size_t) { return 1e4f + 8.0f * static_cast<float>(random() % 3); }),
+          made("1e6 and a little", [&](std::size_t) { return 1e6f + 0.0625f * normal(random); }),
+          made("1000 and much less", [&](std::size_t) { return 1e3f + 0.01f * normal(random); }),
+          made("squares overflow float", [&](std::size_t) { return 1e30f * normal(random); }),
           made("the largest floats",
                [&](std::size_t) {
                  return random() % 2 == 0 ? std::numeric_limits<float>::max()
                                           : -std::numeric_limits<float>::max();
                }),
-          made("squares vanish in float", [&](std::size_t) { return 1e-25F * normal(random); }),
-          made("subnormal", [&](std::size_t) { return 1e-40F * normal(random); }),
-          made("zeros", [](std::size_t) { return 0.0F; }),
-          made("one huge", [&](std::size_t i) { return i == columns / 2 ? 3e4F : normal(random); }),
-          made("binades apart", [&](std::size_t i) { return i % 2 == 0 ? 3e38F : 1e-10F; }),
+          made("squares vanish in float", [&](std::size_t) { return 1e-25f * normal(random); }),
+          made("subnormal", [&](std::size_t) { return 1e-40f * normal(random); }),
+          made("zeros", [](std::size_t) { return 0.0f; }),
+          made("one huge", [&](std::size_t i) { return i == columns / 2 ? 3e4f : normal(random); }),
+          made("binades apart", [&](std::size_t i) { return i % 2 == 0 ? 3e38f : 1e-10f; }),
           made("spread", [&](std::size_t) { return std::exp(12 * normal(random)); })};
 }
 
 // In the steps and the order that the headers state, one float operation after another.
-float sum_of(const std::vector<float>& x) {
+float sum_of(std::vector<float> const& x) {
   std::array<float, 256> sums{};
   for (std::size_t i = 0; i < x.size(); ++i) sums[i % 256] += x[i];
   for (std::size_t half = 128; half != 0; half /= 2)
@@ -74,16 +74,16 @@ float sum_of(const std::vector<float>& x) {
   return sums[0];
 }
 template <class Fn>
-std::vector<float> mapped(std::vector<float> x, const Fn& fn) {
+std::vector<float> mapped(std::vector<float> x, Fn const& fn) {
   for (float& each : x) each = fn(each);
   return x;
 }
-float sum_of_squares(const std::vector<float>& x) {
+float sum_of_squares(std::vector<float> const& x) {
   return sum_of(mapped(x, [](float each) { return each * each; }));
 }
 float variance_of(float squares, std::size_t columns, float scale, float eps) {
-  const float scaled_eps = eps == 0 ? 0 : std::max(eps * scale * scale, 0x1p-126F);
-  const float mean = squares / static_cast<float>(columns);
+  float const scaled_eps = eps == 0 ? 0 : std::max(eps * scale * scale, 0x1p-126f);
+  float const mean = squares / static_cast<float>(columns);
   return mean + scaled_eps;
 }
 // The scale of a row, which its sums choose. It is 1 at first. In a second turn it is 2^96 if
@@ -97,16 +97,16 @@ class row_scale {
   bool changes(float variance, float squares, float eps, bool may_vanish = true) {
     if (!std::isfinite(variance)) return overflows(variance);
     if (turn_ == 1) {
-      const int exponent = variance < 0x1p-126F ? -127 : std::ilogb(variance);
-      const int half = static_cast<int>(std::floor(static_cast<double>(exponent) / 2));
+      int const exponent = variance < 0x1p-126f ? -127 : std::ilogb(variance);
+      int const half = static_cast<int>(std::floor(static_cast<double>(exponent) / 2));
       return next(std::clamp(std::ilogb(value) - half, -126, 126), 2);
     }
-    return turn_ == 0 && may_vanish && squares < 0x1p-80F && eps < 0x1p-100F && next(96, 2);
+    return turn_ == 0 && may_vanish && squares < 0x1p-80f && eps < 0x1p-100f && next(96, 2);
   }
 
  private:
   bool next(int exponent, int turn) {
-    value = std::ldexp(1.0F, exponent);
+    value = std::ldexp(1.0f, exponent);
     turn_ = turn;
     return true;
   }
@@ -116,7 +116,7 @@ struct row_in_floats {
   std::vector<float> y;
   float mean, reciprocal;
 };
-row_in_floats rms_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
+row_in_floats rms_in_floats(std::vector<float> const& x, std::vector<float> const& weight,
                             float eps) {
   std::vector<float> y;
   float variance = 0;
@@ -127,18 +127,18 @@ row_in_floats rms_in_floats(const std::vector<float>& x, const std::vector<float
     squares = sum_of_squares(y);
     variance = variance_of(squares, y.size(), scale.value, eps);
   } while (scale.changes(variance, squares, eps));
-  const float factor = 1 / std::sqrt(variance);
+  float const factor = 1 / std::sqrt(variance);
   for (std::size_t i = 0; i < y.size(); ++i) {
-    const float normalized = y[i] * factor;
+    float const normalized = y[i] * factor;
     y[i] = normalized * weight[i];
   }
   return {y, 0, factor * scale.value};
 }
-row_in_floats layer_in_floats(const std::vector<float>& x, const std::vector<float>& weight,
-                              const std::vector<float>& bias, float eps) {
-  const auto count = static_cast<float>(x.size());
+row_in_floats layer_in_floats(std::vector<float> const& x, std::vector<float> const& weight,
+                              std::vector<float> const& bias, float eps) {
+  auto const count = static_cast<float>(x.size());
   row_scale scale;
-  const auto scaled = [&] { return mapped(x, [&](float each) { return each * scale.value; }); };
+  auto const scaled = [&] { return mapped(x, [&](float each) { return each * scale.value; }); };
   float sum = 0;
   do sum = sum_of(scaled());
   while (scale.overflows(sum));
@@ -152,11 +152,11 @@ row_in_floats layer_in_floats(const std::vector<float>& x, const std::vector<flo
     sum = sum_of(y);
     rest = sum / count;
     squares = sum_of_squares(y);
-    const float corrected = std::fma(-rest, sum, squares);
+    float const corrected = std::fma(-rest, sum, squares);
     variance = variance_of(corrected < 0 ? 0 : corrected, y.size(), scale.value, eps);
     if (!scale.changes(variance, squares, eps, std::fabs(mean) <= 1)) break;
   }
-  const float factor = 1 / std::sqrt(variance);
+  float const factor = 1 / std::sqrt(variance);
   for (std::size_t i = 0; i < y.size(); ++i)
     y[i] = std::fma((y[i] - rest) * factor, weight[i], bias[i]);
   return {y, (mean + rest) / scale.value, factor * scale.value};
@@ -165,25 +165,25 @@ row_in_floats layer_in_floats(const std::vector<float>& x, const std::vector<flo
 struct exact_row {
   long double mean = 0, deviation = 0, root = 0;  // of the mean square, or of the variance, and eps
 };
-exact_row exact_of(const std::vector<float>& x, bool centered, float eps) {
-  const auto count = static_cast<long double>(x.size());
+exact_row exact_of(std::vector<float> const& x, bool centered, float eps) {
+  auto const count = static_cast<long double>(x.size());
   exact_row row;
   if (centered) {
-    for (const float each : x) row.mean += each;
+    for (float const each : x) row.mean += each;
     row.mean /= count;
     long double rest = 0;
-    for (const float each : x) rest += each - row.mean;
+    for (float const each : x) rest += each - row.mean;
     row.mean += rest / count;
   }
   long double squares = 0;
-  for (const float each : x) squares += (each - row.mean) * (each - row.mean);
+  for (float const each : x) squares += (each - row.mean) * (each - row.mean);
   row.deviation = std::sqrt(squares / count);
   row.root = std::sqrt(squares / count + eps);
   return row;
 }
 
 // A relative bound of 1 / root, which may be subnormal, or beyond the floats if eps is 0.
-void expect_reciprocal(float got, const row_in_floats& same, long double root, long double bound) {
+void expect_reciprocal(float got, row_in_floats const& same, long double root, long double bound) {
   ASSERT_TRUE(has_bits(got, float_bits(same.reciprocal)));
   if (root == 0) {
     ASSERT_EQ(got, HUGE_VALF);
@@ -196,14 +196,14 @@ bool is_a_float(long double x) { return std::fabs(x) < 0x1.fffp127L; }
 
 // Everything about one row of one format.
 template <lowp::element T>
-void expect_row(const hard_row& hard, float eps, float weight_scale) {
-  const std::size_t columns = hard.x.size();
+void expect_row(hard_row const& hard, float eps, float weight_scale) {
+  std::size_t const columns = hard.x.size();
   std::vector<T> x(columns);
   std::vector<float> in(columns);
   lowp::cast(hard.x, x, lowp::nearest_even{}, lowp::overflow::saturate);
   lowp::cast(x, in);
   std::mt19937_64 random(3);
-  std::normal_distribution<float> normal(1, 0.25F);
+  std::normal_distribution<float> normal(1, 0.25f);
   std::vector<T> weight(columns);
   std::vector<T> bias(columns);
   for (std::size_t i = 0; i < columns; ++i) {
@@ -214,29 +214,29 @@ void expect_row(const hard_row& hard, float eps, float weight_scale) {
   std::vector<float> b(columns);
   lowp::cast(weight, w);
   lowp::cast(bias, b);
-  const auto n = static_cast<long double>(columns);
+  auto const n = static_cast<long double>(columns);
   long double largest = 0;
-  for (const float each : in)
+  for (float const each : in)
     largest = std::max(largest, std::fabs(static_cast<long double>(each)));
 
   std::vector<float> rms(columns);
   std::array<float, 1> mean{};
   std::array<float, 1> reciprocal{};
   lowp::rms_norm(x, weight, rms, columns, eps, reciprocal);
-  const row_in_floats same_rms = rms_in_floats(in, w, eps);
-  const exact_row square = exact_of(in, false, eps);
+  row_in_floats const same_rms = rms_in_floats(in, w, eps);
+  exact_row const square = exact_of(in, false, eps);
   expect_reciprocal(reciprocal[0], same_rms, square.root, 0x1p-24L * (n / 512 + 9));
   std::vector<float> layer(columns);
   lowp::layer_norm(x, weight, bias, layer, columns, eps, mean, reciprocal);
-  const row_in_floats same_layer = layer_in_floats(in, w, b, eps);
-  const exact_row centered = exact_of(in, true, eps);
+  row_in_floats const same_layer = layer_in_floats(in, w, b, eps);
+  exact_row const centered = exact_of(in, true, eps);
   ASSERT_TRUE(has_bits(mean[0], float_bits(same_layer.mean)));
-  const long double small = 0x1p-24L * (n / 256 + 12);
+  long double const small = 0x1p-24L * (n / 256 + 12);
   ASSERT_LE(std::fabs(mean[0] - centered.mean), 0x1p-24L * std::fabs(centered.mean) +
                                                     small * centered.deviation +
                                                     small * small * largest + 0x1p-149L);
   if (centered.root != 0) {
-    const long double off = small * largest / centered.root;
+    long double const off = small * largest / centered.root;
     expect_reciprocal(reciprocal[0], same_layer, centered.root, small * (1 + off * off));
   }
   for (std::size_t i = 0; i < columns; ++i) {
@@ -244,8 +244,8 @@ void expect_row(const hard_row& hard, float eps, float weight_scale) {
       ASSERT_TRUE(has_bits(rms[i], 0x7fc00000));
     } else {
       ASSERT_TRUE(has_bits(rms[i], float_bits(same_rms.y[i]), in[i]));
-      const long double exact = in[i] / square.root * w[i];
-      const long double bound = std::fabs(exact) * 0x1p-24L * (n / 512 + 9) +
+      long double const exact = in[i] / square.root * w[i];
+      long double const bound = std::fabs(exact) * 0x1p-24L * (n / 512 + 9) +
                                 0x1p-149L * (1 + std::sqrt(n) * std::fabs(w[i]));
       if (is_a_float(exact)) {
         ASSERT_LE(std::fabs(rms[i] - exact), bound) << in[i];
@@ -253,9 +253,9 @@ void expect_row(const hard_row& hard, float eps, float weight_scale) {
     }
     if (centered.root == 0) continue;  // what rounding makes of 0 / 0
     ASSERT_TRUE(has_bits(layer[i], float_bits(same_layer.y[i]), in[i]));
-    const long double y = (in[i] - centered.mean) / centered.root;
-    const long double exact = y * w[i] + b[i];
-    const long double bound =
+    long double const y = (in[i] - centered.mean) / centered.root;
+    long double const exact = y * w[i] + b[i];
+    long double const bound =
         0x1p-24L * ((n / 256 + 16) * (1 + std::fabs(y)) * std::fabs(w[i]) + std::fabs(b[i])) +
         0x1p-45L * (n / 256 + 9) * (n / 256 + 9) * std::fabs(w[i]) * largest / centered.root +
         0x1p-150L;
@@ -277,9 +277,9 @@ void expect_row(const hard_row& hard, float eps, float weight_scale) {
 
 template <lowp::element T>
 void expect_rows(float weight_scale = 1) {
-  for (const std::size_t columns : column_counts)
-    for (const hard_row& row : hard_rows(columns))
-      for (const float eps : {1e-5F, 1e-12F, 0.0F}) {
+  for (std::size_t const columns : column_counts)
+    for (hard_row const& row : hard_rows(columns))
+      for (float const eps : {1e-5f, 1e-12f, 0.0f}) {
         SCOPED_TRACE(std::string(row.name) + ", " + std::to_string(columns) + " columns, eps " +
                      std::to_string(eps));
         expect_row<T>(row, eps, weight_scale);
@@ -288,160 +288,160 @@ void expect_rows(float weight_scale = 1) {
 }
 
 TEST(normalization, of_floats) { expect_rows<float>(); }
-TEST(normalization, of_floats_times_large_weights) { expect_rows<float>(1e38F); }
-TEST(normalization, of_floats_times_small_weights) { expect_rows<float>(1e-40F); }
+TEST(normalization, of_floats_times_large_weights) { expect_rows<float>(1e38f); }
+TEST(normalization, of_floats_times_small_weights) { expect_rows<float>(1e-40f); }
 TEST(normalization, of_float16) { expect_rows<lowp::float16>(); }
 TEST(normalization, of_bfloat16) { expect_rows<lowp::bfloat16>(); }
 
 // Every row is its own: the same bits as by itself, and in place.
 TEST(normalization, of_many_rows) {
   constexpr std::size_t rows = 5;
-  for (const std::size_t columns : {1U, 37U, 300U}) {
-    const tensor in = random_tensor<lowp::float16>(rows * columns, columns, values::training, 3);
+  for (std::size_t const columns : {1U, 37U, 300U}) {
+    tensor const in = random_tensor<lowp::float16>(rows * columns, columns, values::training, 3);
     guarded<lowp::float16> x(in, 3);
-    const std::vector<lowp::bfloat16> weight(columns, lowp::bfloat16(2));
-    const std::vector<float> bias(columns, 0.5F);
+    std::vector<lowp::bfloat16> const weight(columns, lowp::bfloat16(2));
+    std::vector<float> const bias(columns, 0.5f);
     std::vector<lowp::float16> rms(rows * columns);
     std::vector<lowp::float16> layer(rows * columns);
-    lowp::rms_norm(x.span(), weight, rms, columns, 1e-6F);
-    lowp::layer_norm(x.span(), weight, bias, layer, columns, 1e-6F);
+    lowp::rms_norm(x.span(), weight, rms, columns, 1e-6f);
+    lowp::layer_norm(x.span(), weight, bias, layer, columns, 1e-6f);
     std::vector<lowp::float16> one(columns);
     for (std::size_t row = 0; row < rows; ++row) {
-      lowp::rms_norm(x.span().subspan(row * columns, columns), weight, one, columns, 1e-6F);
+      lowp::rms_norm(x.span().subspan(row * columns, columns), weight, one, columns, 1e-6f);
       EXPECT_TRUE(std::equal(one.begin(), one.end(),
                              rms.begin() + static_cast<std::ptrdiff_t>(row * columns)));
-      lowp::layer_norm(x.span().subspan(row * columns, columns), weight, bias, one, columns, 1e-6F);
+      lowp::layer_norm(x.span().subspan(row * columns, columns), weight, bias, one, columns, 1e-6f);
       EXPECT_TRUE(std::equal(one.begin(), one.end(),
                              layer.begin() + static_cast<std::ptrdiff_t>(row * columns)));
     }
     ASSERT_TRUE(x.holds(in, "in"));
     // The same with something between rows.
-    const std::vector<lowp::float16> packed(x.span().begin(), x.span().end());
-    const lowp::float16 poison = std::numeric_limits<lowp::float16>::quiet_NaN();
-    const std::vector<lowp::float16> spaced = spread(packed, columns, 3, poison);
+    std::vector<lowp::float16> const packed(x.span().begin(), x.span().end());
+    lowp::float16 const poison = std::numeric_limits<lowp::float16>::quiet_NaN();
+    std::vector<lowp::float16> const spaced = spread(packed, columns, 3, poison);
     std::vector<lowp::float16> out = spread(rms, columns, 5, poison);
-    const lowp::strided_rows to{out, columns + 5};
+    lowp::strided_rows const to{out, columns + 5};
     std::array<float, rows> mean{};
     std::array<float, rows> reciprocal{};
-    lowp::layer_norm(lowp::strided_rows{spaced, columns + 3}, weight, bias, to, columns, 1e-6F,
+    lowp::layer_norm(lowp::strided_rows{spaced, columns + 3}, weight, bias, to, columns, 1e-6f,
                      mean, reciprocal);
     EXPECT_EQ(gathered(out, columns, 5, poison), layer);
     for (std::size_t row = 0; row < rows; ++row) {
       std::array<float, 1> mean_of_one{};
       std::array<float, 1> reciprocal_of_one{};
-      lowp::layer_norm(x.span().subspan(row * columns, columns), weight, bias, one, columns, 1e-6F,
+      lowp::layer_norm(x.span().subspan(row * columns, columns), weight, bias, one, columns, 1e-6f,
                        mean_of_one, reciprocal_of_one);
       EXPECT_TRUE(has_bits(mean[row], float_bits(mean_of_one[0])));
       EXPECT_TRUE(has_bits(reciprocal[row], float_bits(reciprocal_of_one[0])));
     }
-    lowp::rms_norm(lowp::strided_rows{spaced, columns + 3}, weight, to, columns, 1e-6F);
+    lowp::rms_norm(lowp::strided_rows{spaced, columns + 3}, weight, to, columns, 1e-6f);
     EXPECT_EQ(gathered(out, columns, 5, poison), rms);
 
     std::vector<lowp::float16> in_place(x.span().begin(), x.span().end());
-    lowp::layer_norm(in_place, weight, bias, in_place, columns, 1e-6F);
+    lowp::layer_norm(in_place, weight, bias, in_place, columns, 1e-6f);
     EXPECT_EQ(in_place, layer);
   }
 }
 
 // Differences of zero are no vanished squares, so no scale makes the elements infinite.
 TEST(normalization, of_large_equal_elements_with_a_tiny_eps) {
-  const std::vector<float> x(4, 1e30F);
-  const std::vector<float> ones(4, 1.0F);
-  const std::vector<float> bias(4, 0.5F);
+  std::vector<float> const x(4, 1e30f);
+  std::vector<float> const ones(4, 1.0f);
+  std::vector<float> const bias(4, 0.5f);
   std::vector<float> y(4);
-  lowp::layer_norm(x, ones, bias, y, 4, 1e-36F);
+  lowp::layer_norm(x, ones, bias, y, 4, 1e-36f);
   EXPECT_EQ(y, bias);
 }
 
 // A square in the narrow type overflows from 256 on; this norm takes anything.
 TEST(normalization, of_rows_whose_squares_overflow_float16) {
-  const std::vector<lowp::float16> x{lowp::float16(300), lowp::float16(-300), lowp::float16(300),
+  std::vector<lowp::float16> const x{lowp::float16(300), lowp::float16(-300), lowp::float16(300),
                                      lowp::float16(-300)};
   EXPECT_TRUE(isinf(x[0] * x[0]));
-  const std::vector<float> ones(4, 1.0F);
+  std::vector<float> const ones(4, 1.0f);
   std::vector<lowp::float16> y(4);
-  lowp::rms_norm(x, ones, y, 4, 1e-6F);
+  lowp::rms_norm(x, ones, y, 4, 1e-6f);
   EXPECT_EQ(y, (std::vector<lowp::float16>{lowp::float16(1), lowp::float16(-1), lowp::float16(1),
                                            lowp::float16(-1)}));
 }
 
 TEST(normalization, of_special_elements) {
   constexpr float inf = std::numeric_limits<float>::infinity();
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> ones(4, 1.0F);
-  const std::vector<float> x{1, inf, 2, 3, 1, nan, 2, 3, 1, 1, 1, 1};
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> const ones(4, 1.0f);
+  std::vector<float> const x{1, inf, 2, 3, 1, nan, 2, 3, 1, 1, 1, 1};
   std::vector<float> y(12);
-  lowp::rms_norm(x, ones, y, 4, 1e-6F);
-  EXPECT_EQ(y[0], 0.0F);
+  lowp::rms_norm(x, ones, y, 4, 1e-6f);
+  EXPECT_EQ(y[0], 0.0f);
   EXPECT_TRUE(has_bits(y[1], 0x7fc00000));
-  EXPECT_EQ(y[3], 0.0F);
+  EXPECT_EQ(y[3], 0.0f);
   for (std::size_t i = 4; i < 8; ++i) EXPECT_TRUE(has_bits(y[i], 0x7fc00000));
-  EXPECT_NEAR(y[8], 1.0F, 1e-6F);
-  lowp::layer_norm(x, ones, ones, y, 4, 1e-6F);
+  EXPECT_NEAR(y[8], 1.0f, 1e-6f);
+  lowp::layer_norm(x, ones, ones, y, 4, 1e-6f);
   for (std::size_t i = 0; i < 8; ++i) EXPECT_TRUE(has_bits(y[i], 0x7fc00000));
-  for (std::size_t i = 8; i < 12; ++i) EXPECT_EQ(y[i], 1.0F);  // the bias
+  for (std::size_t i = 8; i < 12; ++i) EXPECT_EQ(y[i], 1.0f);  // the bias
 
   std::vector<float> mean(3);
   std::vector<float> reciprocal(3);
-  lowp::rms_norm(x, ones, y, 4, 1e-6F, reciprocal);
-  EXPECT_EQ(reciprocal[0], 0.0F);
+  lowp::rms_norm(x, ones, y, 4, 1e-6f, reciprocal);
+  EXPECT_EQ(reciprocal[0], 0.0f);
   EXPECT_TRUE(has_bits(reciprocal[1], 0x7fc00000));
-  lowp::layer_norm(x, ones, ones, y, 4, 1e-6F, mean, reciprocal);
+  lowp::layer_norm(x, ones, ones, y, 4, 1e-6f, mean, reciprocal);
   for (std::size_t row = 0; row < 2; ++row) {
     EXPECT_TRUE(has_bits(mean[row], 0x7fc00000));
     EXPECT_TRUE(has_bits(reciprocal[row], 0x7fc00000));
   }
-  EXPECT_EQ(mean[2], 1.0F);
+  EXPECT_EQ(mean[2], 1.0f);
 }
 
 TEST(normalization, refuses) {
-  const std::vector<float> x(12);
-  const std::vector<float> weight(4);
-  const std::vector<float> short_weight(3);
-  std::vector<float> y(12, 7.0F);
-  const auto expect_refusal = [&](const auto& call, const char* text) {
+  std::vector<float> const x(12);
+  std::vector<float> const weight(4);
+  std::vector<float> const short_weight(3);
+  std::vector<float> y(12, 7.0f);
+  auto const expect_refusal = [&](auto const& call, char const* text) {
     lowp_test::expect_refusal(call, text);
-    EXPECT_EQ(y, std::vector<float>(12, 7.0F));
+    EXPECT_EQ(y, std::vector<float>(12, 7.0f));
   };
-  expect_refusal([&] { lowp::rms_norm(x, weight, y, 0, 1e-6F); }, "lowp::rms_norm: columns is 0");
-  expect_refusal([&] { lowp::rms_norm(x, weight, y, 5, 1e-6F); },
+  expect_refusal([&] { lowp::rms_norm(x, weight, y, 0, 1e-6f); }, "lowp::rms_norm: columns is 0");
+  expect_refusal([&] { lowp::rms_norm(x, weight, y, 5, 1e-6f); },
                  "lowp::rms_norm: in has 12 elements, which are not rows of 5");
-  expect_refusal([&] { lowp::rms_norm(x, short_weight, y, 4, 1e-6F); },
+  expect_refusal([&] { lowp::rms_norm(x, short_weight, y, 4, 1e-6f); },
                  "lowp::rms_norm: weight has 3 elements for 4 columns");
-  expect_refusal([&] { lowp::layer_norm(x, weight, short_weight, y, 4, 1e-6F); },
+  expect_refusal([&] { lowp::layer_norm(x, weight, short_weight, y, 4, 1e-6f); },
                  "lowp::layer_norm: bias has 3 elements for 4 columns");
-  expect_refusal([&] { lowp::layer_norm(weight, weight, weight, y, 4, 1e-6F); },
+  expect_refusal([&] { lowp::layer_norm(weight, weight, weight, y, 4, 1e-6f); },
                  "lowp::layer_norm: sizes differ: in has 4, out has 12");
-  for (const float eps : {-1e-6F, std::numeric_limits<float>::infinity()})
+  for (float const eps : {-1e-6f, std::numeric_limits<float>::infinity()})
     EXPECT_THROW(lowp::layer_norm(x, weight, weight, y, 4, eps), std::invalid_argument);
   expect_refusal([&] { lowp::rms_norm(x, weight, y, 4, -1); },
                  "lowp::rms_norm: eps is -1, not finite and at least 0");
-  expect_refusal([&] { lowp::rms_norm(x, std::span(y).first(4), y, 4, 1e-6F); },
+  expect_refusal([&] { lowp::rms_norm(x, std::span(y).first(4), y, 4, 1e-6f); },
                  "lowp::rms_norm: weight (16 bytes) and out (48 bytes) overlap: weight starts 0 "
                  "bytes into out");
 
-  std::vector<float> mean(3, 7.0F);
+  std::vector<float> mean(3, 7.0f);
   std::vector<float> few(2);
-  expect_refusal([&] { lowp::rms_norm(x, weight, y, 4, 1e-6F, few); },
+  expect_refusal([&] { lowp::rms_norm(x, weight, y, 4, 1e-6f, few); },
                  "lowp::rms_norm: reciprocal_rms has 2 elements for 3 rows");
-  expect_refusal([&] { lowp::layer_norm(x, weight, weight, y, 4, 1e-6F, few, mean); },
+  expect_refusal([&] { lowp::layer_norm(x, weight, weight, y, 4, 1e-6f, few, mean); },
                  "lowp::layer_norm: mean has 2 elements for 3 rows");
-  expect_refusal([&] { lowp::layer_norm(x, weight, weight, y, 4, 1e-6F, mean, few); },
+  expect_refusal([&] { lowp::layer_norm(x, weight, weight, y, 4, 1e-6f, mean, few); },
                  "lowp::layer_norm: reciprocal_deviation has 2 elements for 3 rows");
-  expect_refusal([&] { lowp::layer_norm(x, weight, weight, y, 4, 1e-6F, mean, mean); },
+  expect_refusal([&] { lowp::layer_norm(x, weight, weight, y, 4, 1e-6f, mean, mean); },
                  "lowp::layer_norm: mean (12 bytes) and reciprocal_deviation (12 bytes) overlap: "
                  "mean starts 0 bytes into reciprocal_deviation");
-  expect_refusal([&] { lowp::rms_norm(x, weight, y, 4, 1e-6F, std::span(y).last(3)); },
+  expect_refusal([&] { lowp::rms_norm(x, weight, y, 4, 1e-6f, std::span(y).last(3)); },
                  "lowp::rms_norm: out (48 bytes) and reciprocal_rms (12 bytes) overlap: "
                  "reciprocal_rms starts 36 bytes into out");
-  expect_refusal([&] { lowp::rms_norm(y, weight, y, 4, 1e-6F, std::span(y).last(3)); },
+  expect_refusal([&] { lowp::rms_norm(y, weight, y, 4, 1e-6f, std::span(y).last(3)); },
                  "lowp::rms_norm: in (48 bytes) and reciprocal_rms (12 bytes) overlap: "
                  "reciprocal_rms starts 36 bytes into in");
-  std::vector<float> own(4, 7.0F);
-  expect_refusal([&] { lowp::rms_norm(x, own, y, 4, 1e-6F, std::span(own).first(3)); },
+  std::vector<float> own(4, 7.0f);
+  expect_refusal([&] { lowp::rms_norm(x, own, y, 4, 1e-6f, std::span(own).first(3)); },
                  "lowp::rms_norm: weight (16 bytes) and reciprocal_rms (12 bytes) overlap: "
                  "weight starts 0 bytes into reciprocal_rms");
-  EXPECT_EQ(mean, std::vector<float>(3, 7.0F));
+  EXPECT_EQ(mean, std::vector<float>(3, 7.0f));
   static_assert(!std::invocable<decltype(lowp::rms_norm), std::vector<float>&, std::vector<float>&,
                                 std::vector<float>&, std::size_t, float, std::vector<double>&>);
   static_assert(!std::invocable<decltype(lowp::rms_norm), std::vector<float>&, std::vector<float>&,

@@ -36,24 +36,24 @@ double rounded(double x) {
 TYPED_TEST(pb_relax, rounds_every_step) {
   using T = TypeParam;
   std::mt19937 random(11);
-  for (const float alpha : {1.0F, 8.0F, 32.0F}) {
-    for (const std::size_t columns : {1U, 4U, 33U, 200U, 8200U}) {
+  for (float const alpha : {1.0f, 8.0f, 32.0f}) {
+    for (std::size_t const columns : {1U, 4U, 33U, 200U, 8200U}) {
       std::vector<T> x;
       hard::append_row(x, columns, 7, random);
       std::vector<T> out(columns);
       lowp::softmax_pb_relax(x, out, columns, alpha);
       double largest = -HUGE_VAL;
-      for (const T each : x) largest = std::max(largest, double{float(each)});
+      for (T const each : x) largest = std::max(largest, double{float(each)});
       std::vector<double> e;
       double sum = 0;
-      for (const T each : x) {
-        const double score = rounded<T>(rounded<T>(largest - double{float(each)}) * double{alpha});
+      for (T const each : x) {
+        double const score = rounded<T>(rounded<T>(largest - double{float(each)}) * double{alpha});
         e.push_back(rounded<T>(std::exp(-score)));
         sum += e.back();
       }
-      const double factor = rounded<T>(1 / rounded<T>(sum));
+      double const factor = rounded<T>(1 / rounded<T>(sum));
       for (std::size_t i = 0; i < columns; ++i) {
-        const double want = rounded<T>(e[i] * factor);
+        double const want = rounded<T>(e[i] * factor);
         ASSERT_NEAR(double{float(out[i])}, want, 6 * half_gap<T>(want)) << i << " of " << columns;
       }
     }
@@ -69,19 +69,19 @@ TYPED_TEST(pb_relax, of_four_is_exact) {
   for (int row = 0; row < 4000; ++row) {
     std::array<T, 4> x{T(0), T(below(random)), T(below(random)), T(below(random))};
     std::array<T, 4> out;
-    lowp::softmax_pb_relax(x, out, 4, 2.0F);
+    lowp::softmax_pb_relax(x, out, 4, 2.0f);
     std::array<double, 4> e{};
     double sum = 0;
     bool is_clear = true;
     for (std::size_t i = 0; i < 4; ++i) {
-      const double exact = std::exp(-rounded<T>(-2.0 * double{float(x[i])}));
+      double const exact = std::exp(-rounded<T>(-2.0 * double{float(x[i])}));
       e.at(i) = rounded<T>(exact);
       sum += e.at(i);
       is_clear &= rounded<T>(exact * (1 + 1e-6)) == rounded<T>(exact * (1 - 1e-6));
     }
     if (!is_clear) continue;
     ++compared;
-    const double factor = rounded<T>(double{1 / static_cast<float>(rounded<T>(sum))});
+    double const factor = rounded<T>(double{1 / static_cast<float>(rounded<T>(sum))});
     for (std::size_t i = 0; i < 4; ++i)
       ASSERT_EQ(double{float(out[i])}, rounded<T>(e.at(i) * factor)) << i << " of row " << row;
   }
@@ -102,17 +102,17 @@ TEST(pb_relax_in_float16, holds_where_scores_overflow) {
     relaxed.emplace_back(scores[i] / alpha);
   }
   std::vector<lowp::float16> out(columns);
-  lowp::softmax_pb_relax(plain, out, columns, 1.0F);
-  for (const lowp::float16 p : out) EXPECT_TRUE(isnan(p));
+  lowp::softmax_pb_relax(plain, out, columns, 1.0f);
+  for (lowp::float16 const p : out) EXPECT_TRUE(isnan(p));
   lowp::softmax_pb_relax(relaxed, out, columns, alpha);
-  EXPECT_EQ(float(out[0]), 1.0F);
-  EXPECT_EQ(float(out[1]), 0.0F);
+  EXPECT_EQ(float(out[0]), 1.0f);
+  EXPECT_EQ(float(out[1]), 0.0f);
 }
 
 TEST(pb_relax_refuses, an_alpha_that_is_not_positive_and_finite) {
   std::vector<lowp::float16> x(4);
-  for (const auto& [alpha, text] :
-       {std::pair{0.0F, "0"}, std::pair{-0.0F, "-0"}, std::pair{-2.0F, "-2"},
+  for (auto const& [alpha, text] :
+       {std::pair{0.0f, "0"}, std::pair{-0.0f, "-0"}, std::pair{-2.0f, "-2"},
         std::pair{HUGE_VALF, "inf"}, std::pair{NAN, "nan"}})
     expect_refusal(
         [&, by = alpha] { lowp::softmax_pb_relax(x, x, 4, by); },

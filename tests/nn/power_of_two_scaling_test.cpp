@@ -23,21 +23,21 @@ namespace {
 using namespace lowp_test;
 
 // x * 2^k as an exact number.
-oracle::number scaled(const oracle::number& x, int k) {
+oracle::number scaled(oracle::number const& x, int k) {
   oracle::number y = x;
   y.exponent += k;
   return y;
 }
 
 template <lowp::element From, lowp::element To>
-void expect_oracle(const tensor& in, int k) {
+void expect_oracle(tensor const& in, int k) {
   tensor want{slot_facts<To>(), in.codes};
   lowp::scaling_report report;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const oracle::number x = oracle::decode(in.format, in.codes[i]);
-    const oracle::number exact = scaled(x, k);
+    oracle::number const x = oracle::decode(in.format, in.codes[i]);
+    oracle::number const exact = scaled(x, k);
     // A float on the way is the same as the exact number unless it is subnormal or too large.
-    const std::uint32_t product = oracle::encode(
+    std::uint32_t const product = oracle::encode(
         oracle::binary32, exact, oracle::mode::nearest_even, oracle::policy::infinity);
     store(want, i, x.what == oracle::kind::nan ? 0x7fc00000U : product, {}, 0, {});
     ++report.count;
@@ -49,12 +49,12 @@ void expect_oracle(const tensor& in, int k) {
     if (too_large || (product & 0x7fffffffU) == 0x7f800000U) {
       ++report.overflowed;
     } else {
-      const double there =
+      double const there =
           std::ldexp(oracle_test::to_double(oracle::decode(want.format, want.codes[i])), -k);
       report.inexact += there == oracle_test::to_double(x) ? 0 : 1;
     }
   }
-  for (const std::size_t lead : {0U, 3U}) {
+  for (std::size_t const lead : {0U, 3U}) {
     guarded<From> from(in, lead);
     guarded<To> to(want, 1);
     for (To& x : to.span()) x = slot_value<To>(1);
@@ -76,7 +76,7 @@ template <lowp::narrow From, lowp::element To>
 void expect_all_codes() {
   tensor all{facts<From>, {}};
   for (std::uint32_t code = 0; code < code_count<From>; ++code) all.codes.push_back(code);
-  for (const int k : exponents) expect_oracle<From, To>(all, k);
+  for (int const k : exponents) expect_oracle<From, To>(all, k);
 }
 
 TEST(power_of_two_scaling, of_all_codes) {
@@ -87,8 +87,8 @@ TEST(power_of_two_scaling, of_all_codes) {
 }
 
 TEST(power_of_two_scaling, of_floats) {
-  for (const int k : exponents)
-    for (const std::size_t size : {0U, 1U, 5U, 300U, 5001U}) {
+  for (int const k : exponents)
+    for (std::size_t const size : {0U, 1U, 5U, 300U, 5001U}) {
       expect_oracle<float, float>(random_tensor<float>(size, size, values::corners), k);
       expect_oracle<float, lowp::float16>(random_tensor<float>(size, size, values::corners), k);
     }
@@ -97,8 +97,8 @@ TEST(power_of_two_scaling, of_floats) {
 // There and back is the identity wherever the report says so.
 TEST(power_of_two_scaling, lossless_means_that_scaling_back_gives_every_bit) {
   for (std::uint32_t code = 0; code < 0x7c00; ++code) {
-    const std::vector<lowp::float16> x{of_code<lowp::float16>(code)};
-    for (const int k : {-11, -1, 3, 20}) {
+    std::vector<lowp::float16> const x{of_code<lowp::float16>(code)};
+    for (int const k : {-11, -1, 3, 20}) {
       std::vector<lowp::float16> there(1);
       std::vector<lowp::float16> back(1);
       lowp::scaling_report report;
@@ -110,17 +110,17 @@ TEST(power_of_two_scaling, lossless_means_that_scaling_back_gives_every_bit) {
 }
 
 TEST(projection_exponent, is_the_least_that_leaves_the_head_room) {
-  for (const int headroom : {0, 1, 3})
-    for (float largest = 0x1p-20F; largest < 0x1p100F; largest *= 1.37F) {
-      const int k =
+  for (int const headroom : {0, 1, 3})
+    for (float largest = 0x1p-20f; largest < 0x1p100f; largest *= 1.37f) {
+      int const k =
           lowp::projection_exponent<lowp::float16>(lowp::amax{float_bits(largest)}, headroom);
-      const double limit = std::ldexp(65504.0, -headroom);
+      double const limit = std::ldexp(65504.0, -headroom);
       ASSERT_LE(std::ldexp(double{largest}, -k), limit);
       if (k != 0) {
         ASSERT_GT(std::ldexp(double{largest}, 1 - k), limit);
       }
     }
-  const auto of = [](float largest, int headroom) {
+  auto const of = [](float largest, int headroom) {
     return lowp::projection_exponent<lowp::float16>(lowp::amax{float_bits(largest)}, headroom);
   };
   EXPECT_EQ(of(65504, 0), 0);
@@ -132,7 +132,7 @@ TEST(projection_exponent, is_the_least_that_leaves_the_head_room) {
 
 // A row of W x in a narrow type: products and sums rounded, one after another.
 template <class T>
-T dot(std::span<const T> w, std::span<const T> x) {
+T dot(std::span<T const> w, std::span<T const> x) {
   T sum(0);
   for (std::size_t i = 0; i < w.size(); ++i) sum += w[i] * x[i];
   return sum;
@@ -158,7 +158,7 @@ TEST(power_of_two_scaling, of_a_projection_is_what_more_exponents_would_give) {
   std::vector<roomy> want(n);
   lowp::amax largest;
   std::size_t overflows = 0;
-  const auto row = [](const auto& matrix, std::size_t i) {
+  auto const row = [](auto const& matrix, std::size_t i) {
     return std::span(matrix).subspan(i * n, n);
   };
   for (std::size_t i = 0; i < n; ++i) {
@@ -168,7 +168,7 @@ TEST(power_of_two_scaling, of_a_projection_is_what_more_exponents_would_give) {
   }
   ASSERT_GT(overflows, n / 10);  // it does overflow
 
-  const int k = lowp::projection_exponent<tight>(largest, 1);
+  int const k = lowp::projection_exponent<tight>(largest, 1);
   EXPECT_GT(k, 0);
   lowp::scaling_report lost;
   std::vector<tight> small(n);

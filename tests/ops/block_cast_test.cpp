@@ -29,10 +29,10 @@ using block_formats = testing::Types<lowp::float8_e4m3fn, lowp::float8_e5m2, low
 TYPED_TEST_SUITE(blocks, block_formats, by_format);
 
 template <int Block, class T, lowp::element From, class R>
-void expect_oracle(std::size_t size, bool floor, const R& rounding, const slot_mode& mode) {
+void expect_oracle(std::size_t size, bool floor, R const& rounding, slot_mode const& mode) {
   SCOPED_TRACE(std::to_string(size) + " in blocks of " + std::to_string(Block));
-  const auto want = expected_blocks<T, From>(size, Block, floor, mode);
-  for (const std::size_t lead : {0U, 5U}) {
+  auto const want = expected_blocks<T, From>(size, Block, floor, mode);
+  for (std::size_t const lead : {0U, 5U}) {
     guarded<From> from(want.in, lead);
     guarded<T> codes(want.codes, lead);
     guarded<float8_e8m0fnu> scales(want.scales, lead);
@@ -44,8 +44,8 @@ void expect_oracle(std::size_t size, bool floor, const R& rounding, const slot_m
     ASSERT_TRUE(codes.holds(want.codes, "codes"));
     ASSERT_TRUE(from.holds(want.in, "in"));
     guarded<float> out(tensor{oracle::binary32, std::vector<std::uint32_t>(size)}, lead);
-    const std::span<const T> const_codes = codes.span();
-    const std::span<const float8_e8m0fnu> const_scales = scales.span();
+    std::span<T const> const const_codes = codes.span();
+    std::span<float8_e8m0fnu const> const const_scales = scales.span();
     lowp::block_cast(lowp::blocks_of<Block>(const_codes, const_scales), out.span());
     ASSERT_TRUE(out.holds(want.back, "out"));
   }
@@ -54,22 +54,22 @@ void expect_oracle(std::size_t size, bool floor, const R& rounding, const slot_m
 constexpr std::array<std::size_t, 10> sizes{0, 1, 31, 32, 33, 255, 256, 300, 1024, 2021};
 
 TYPED_TEST(blocks, are_those_of_the_oracle) {
-  for_each_rounding<modes::two>([](const auto& rounding, const slot_modes& mode, const char* name) {
+  for_each_rounding<modes::two>([](auto const& rounding, slot_modes const& mode, char const* name) {
     SCOPED_TRACE(name);
-    for (const bool floor : {false, true})
-      for (const std::size_t size : sizes)
+    for (bool const floor : {false, true})
+      for (std::size_t const size : sizes)
         expect_oracle<32, TypeParam, float>(size, floor, rounding, mode.param);
   });
 }
 
 TYPED_TEST(blocks, of_256) {
-  const slot_mode mode{oracle::mode::stochastic, 1, 2, 3};
-  for (const std::size_t size : sizes)
+  slot_mode const mode{oracle::mode::stochastic, 1, 2, 3};
+  for (std::size_t const size : sizes)
     expect_oracle<256, TypeParam, lowp::bfloat16>(size, false, lowp::stochastic{1, 2, 3}, mode);
 }
 
 TEST(blocks_of_fp8, of_128_rounded_upward) {
-  for (const std::size_t size : sizes)
+  for (std::size_t const size : sizes)
     expect_oracle<128, lowp::float8_e4m3fn, float>(size, true, lowp::upward{},
                                                    {.mode = oracle::mode::upward});
 }
@@ -77,7 +77,7 @@ TEST(blocks_of_fp8, of_128_rounded_upward) {
 // Nothing saturates. Elements within 2^-6 of their block's largest are off by at most half a unit
 // in their fourth bit: subnormals of e4m3fn begin at 2^-15 of the largest.
 TEST(blocks_of_fp8, lose_little) {
-  const tensor in = random_tensor<float>(4096, 5, values::training);
+  tensor const in = random_tensor<float>(4096, 5, values::training);
   guarded<float> x(in, 0);
   std::vector<lowp::float8_e4m3fn> codes(4096);
   std::vector<float8_e8m0fnu> scales(128);
@@ -96,16 +96,16 @@ TEST(blocks_of_fp8, lose_little) {
 
 // A shard that begins at a block gives the bits of the whole.
 TEST(blocks_of_fp8, of_shards_are_those_of_the_whole) {
-  const tensor in = random_tensor<float>(3000, 6, values::training);
+  tensor const in = random_tensor<float>(3000, 6, values::training);
   guarded<float> x(in, 0);
-  const lowp::stochastic rounding{.seed = 1, .offset = 5};
+  lowp::stochastic const rounding{.seed = 1, .offset = 5};
   std::vector<lowp::float8_e4m3fn> whole(3000);
   std::vector<lowp::float8_e4m3fn> shards(3000);
   std::vector<float8_e8m0fnu> whole_scales(94);
   std::vector<float8_e8m0fnu> shard_scales(94);
   lowp::block_cast(x.span(), lowp::blocks_of<32>(whole, whole_scales), rounding);
   for (std::size_t first = 0; first < 3000; first += 320) {
-    const std::size_t count = std::min<std::size_t>(320, 3000 - first);
+    std::size_t const count = std::min<std::size_t>(320, 3000 - first);
     lowp::block_cast(
         x.span().subspan(first, count),
         lowp::blocks_of<32>(std::span(shards).subspan(first, count),
@@ -117,13 +117,13 @@ TEST(blocks_of_fp8, of_shards_are_those_of_the_whole) {
 }
 
 TEST(blocks_of_fp8, in_place) {
-  const tensor in = blocky<lowp::float8_e5m2>(1000, 256);
+  tensor const in = blocky<lowp::float8_e5m2>(1000, 256);
   guarded<lowp::float8_e5m2> x(in, 0);
   std::vector<lowp::float8_e4m3fn> want(1000);
   std::vector<float8_e8m0fnu> want_scales(4);
   std::vector<float8_e8m0fnu> scales(4);
   lowp::block_cast(x.span(), lowp::blocks_of<256>(want, want_scales));
-  const std::span<lowp::float8_e4m3fn> there(
+  std::span<lowp::float8_e4m3fn> const there(
       reinterpret_cast<lowp::float8_e4m3fn*>(x.span().data()), 1000);
   lowp::block_cast(x.span(), lowp::blocks_of<256>(there, scales));
   for (std::size_t i = 0; i < 1000; ++i) ASSERT_EQ(there[i].bits(), want[i].bits());
@@ -131,7 +131,7 @@ TEST(blocks_of_fp8, in_place) {
 }
 
 TEST(blocks_of_fp8, refuses_by_name_and_size) {
-  std::vector<float> x(70, 1.0F);
+  std::vector<float> x(70, 1.0f);
   std::vector<lowp::float8_e4m3fn> codes(70);
   std::vector<float8_e8m0fnu> scales(3);
   std::vector<float8_e8m0fnu> few(2);
@@ -143,23 +143,23 @@ TEST(blocks_of_fp8, refuses_by_name_and_size) {
               lowp::block_cast(std::span(x).first(69), lowp::blocks_of<32>(codes, scales));
             }),
             "lowp::block_cast: sizes differ: in has 69, codes has 70");
-  const std::span<lowp::float8_e4m3fn> inside(reinterpret_cast<lowp::float8_e4m3fn*>(x.data()), 70);
+  std::span<lowp::float8_e4m3fn> const inside(reinterpret_cast<lowp::float8_e4m3fn*>(x.data()), 70);
   EXPECT_EQ(refusal_of([&] {
               lowp::block_cast(x, lowp::blocks_of<32>(inside, scales));
             }).find("lowp::block_cast: in (280 bytes) and codes (70 bytes) overlap"),
             0U);
-  const std::span<float8_e8m0fnu> scales_inside(reinterpret_cast<float8_e8m0fnu*>(codes.data()) + 9,
+  std::span<float8_e8m0fnu> const scales_inside(reinterpret_cast<float8_e8m0fnu*>(codes.data()) + 9,
                                                 3);
   EXPECT_NE(refusal_of([&] {
               lowp::block_cast(x, lowp::blocks_of<32>(codes, scales_inside));
             }).find("overlap"),
             std::string::npos);
-  const std::span<float8_e8m0fnu> scales_in_x(reinterpret_cast<float8_e8m0fnu*>(x.data()) + 9, 3);
+  std::span<float8_e8m0fnu> const scales_in_x(reinterpret_cast<float8_e8m0fnu*>(x.data()) + 9, 3);
   EXPECT_NE(refusal_of([&] {
               lowp::block_cast(x, lowp::blocks_of<32>(codes, scales_in_x));
             }).find("in (280 bytes) and scales (3 bytes) overlap"),
             std::string::npos);
-  EXPECT_EQ(x, std::vector(70, 1.0F));
+  EXPECT_EQ(x, std::vector(70, 1.0f));
 }
 
 }  // namespace

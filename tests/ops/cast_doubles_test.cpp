@@ -17,14 +17,14 @@ using lowp::float16;
 using lowp::float8_e4m3fn;
 using lowp::float8_e8m0fnu;
 
-static_assert(lowp::cast_input<std::vector<double>> && lowp::cast_input<std::span<const int>>);
+static_assert(lowp::cast_input<std::vector<double>> && lowp::cast_input<std::span<int const>>);
 static_assert(lowp::cast_input<std::vector<std::int8_t>> && lowp::cast_input<std::uint64_t (&)[2]>);
 static_assert(lowp::cast_input<std::vector<float>&> && lowp::cast_input<std::vector<long long>>);
 static_assert(!lowp::cast_input<std::vector<long double>> && !lowp::cast_input<std::string>);
 static_assert(!lowp::cast_input<std::u16string> && !lowp::cast_input<std::array<bool, 2>>);
 static_assert(lowp::cast_output<std::vector<double>&> && lowp::cast_output<std::span<float>>);
 static_assert(!lowp::cast_output<std::vector<double>> && !lowp::cast_output<std::vector<int>&>);
-static_assert(!lowp::cast_output<const std::vector<double>&>);
+static_assert(!lowp::cast_output<std::vector<double> const&>);
 static_assert(lowp::castable<std::vector<double>, std::vector<bfloat16>&>);
 static_assert(lowp::castable<std::vector<double>, std::vector<double>&>);
 static_assert(lowp::castable<std::vector<int>, std::vector<float>&>);
@@ -33,14 +33,14 @@ static_assert(!lowp::input<std::vector<double>> && !lowp::output<std::vector<dou
 
 // A double is read as a float that was rounded to odd, whatever the mode.
 TEST(cast_doubles, to_a_narrow_format) {
-  for (const auto& in : {doubles_around(facts<bfloat16>, 3), random_doubles(60'000)}) {
+  for (auto const& in : {doubles_around(facts<bfloat16>, 3), random_doubles(60'000)}) {
     check_nearest<bfloat16>(in);
     check<bfloat16>(in, lowp::upward{}, oracle::mode::upward, "upward");
   }
 }
 
 TEST(cast_doubles, to_float) {
-  for (const auto& in : {doubles_around(oracle::binary32, 50'021), random_doubles(60'000)}) {
+  for (auto const& in : {doubles_around(oracle::binary32, 50'021), random_doubles(60'000)}) {
     check_nearest<float>(in);
     check<float>(in, lowp::nearest_away{}, oracle::mode::nearest_away, "nearest_away");
     check<float>(in, lowp::to_odd{}, oracle::mode::to_odd, "to_odd");
@@ -63,16 +63,16 @@ void expect_every_draw(double x) {
   std::vector<To> want;
   for (std::uint32_t r = 0; r < 0x10000; ++r)
     want.push_back(lowp::convert<To>(x, lowp::stochastic_bits{static_cast<std::uint16_t>(r)}));
-  const lowp::stochastic mode{.seed = 9};
-  const lowp::random_source source{mode.seed, mode.stream};
-  for (const std::size_t zeros : {0U, 7U}) {
+  lowp::stochastic const mode{.seed = 9};
+  lowp::random_source const source{mode.seed, mode.stream};
+  for (std::size_t const zeros : {0U, 7U}) {
     std::vector<double> in(1'500'000, x);
     for (std::size_t i = 0; zeros != 0 && i < in.size(); i += zeros) in[i] = 0;
     std::vector<To> out(in.size());
     lowp::cast(in, out, mode);
     std::vector<bool> seen(0x10000);
     for (std::size_t i = 0; i < in.size(); ++i) {
-      const std::uint32_t r = source(i);
+      std::uint32_t const r = source(i);
       if (in[i] == 0) continue;
       ASSERT_EQ(std::memcmp(&out[i], &want[r], sizeof(To)), 0) << x << ' ' << r;
       seen[r] = true;
@@ -82,12 +82,12 @@ void expect_every_draw(double x) {
 }
 
 TEST(cast_doubles, with_every_draw) {
-  for (const double x : {1 + 0x1p-9 + 0x1p-40, -3.14159, 0x1.fep-127 * 0.99, 0x1p-133 * 0.7})
+  for (double const x : {1 + 0x1p-9 + 0x1p-40, -3.14159, 0x1.fep-127 * 0.99, 0x1p-133 * 0.7})
     expect_every_draw<bfloat16>(x);
-  for (const double x : {1 + 0x1p-11 + 0x1p-28 - 0x1p-52, -3.14159, 0x1.ffep-15 * 0.999,
+  for (double const x : {1 + 0x1p-11 + 0x1p-28 - 0x1p-52, -3.14159, 0x1.ffep-15 * 0.999,
                          0x1p-24 * 0.7, 65519.99, 1e6})
     expect_every_draw<float16>(x);
-  for (const double x : {1 + 0x1p-24 + 0x1p-41 - 0x1p-52, 0x1p-149 * 0.7, -0x1.fffffep-127 * 0.9})
+  for (double const x : {1 + 0x1p-24 + 0x1p-41 - 0x1p-52, 0x1p-149 * 0.7, -0x1.fffffep-127 * 0.9})
     expect_every_draw<float>(x);
 }
 
@@ -100,11 +100,11 @@ TEST(cast_doubles, stochastically) {
 }
 
 template <class From>
-void check_widening(const std::vector<From>& in) {
+void check_widening(std::vector<From> const& in) {
   std::vector<double> out(in.size());
   lowp::cast(in, out);
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const auto bits = std::bit_cast<std::uint64_t>(out[i]);
+    auto const bits = std::bit_cast<std::uint64_t>(out[i]);
     std::uint64_t expected = 0;
     if constexpr (std::same_as<From, float>)
       expected = oracle::encode_wide(oracle::binary64, oracle::from(in[i]),
@@ -128,11 +128,11 @@ TEST(cast_to_double, is_exact) {
 
 // A batch and a bit, from every start: a part of a pack, then nothing beyond it.
 TEST(cast_numbers, of_every_length_from_every_start) {
-  const std::vector<double> in = random_doubles(600);
+  std::vector<double> const in = random_doubles(600);
   std::vector<bfloat16> whole(in.size());
-  const lowp::stochastic mode{.seed = 1};
+  lowp::stochastic const mode{.seed = 1};
   for (std::size_t size = 0; size < 300; ++size) {
-    const std::size_t first = size % 9;
+    std::size_t const first = size % 9;
     std::vector<bfloat16> out(size + 1, bfloat16(7));
     lowp::cast(in, whole);
     lowp::cast(std::span(in).subspan(first, size), std::span(out).first(size));
@@ -152,14 +152,14 @@ TEST(cast_numbers, of_every_length_from_every_start) {
 
 TEST(cast_numbers, in_place_where_elements_have_equal_size) {
   std::vector<std::int16_t> storage{1, -2, 300, 32767};
-  const std::span narrow(reinterpret_cast<bfloat16*>(storage.data()), storage.size());
+  std::span const narrow(reinterpret_cast<bfloat16*>(storage.data()), storage.size());
   lowp::cast(storage, narrow);
   EXPECT_EQ(narrow[1], -2);
   EXPECT_EQ(narrow[3], 32768);
   std::vector<double> wide{1, 2, 3};
   lowp::cast(wide, wide);
   EXPECT_EQ(wide, (std::vector<double>{1, 2, 3}));
-  const std::span start(reinterpret_cast<float*>(wide.data()), wide.size());
+  std::span const start(reinterpret_cast<float*>(wide.data()), wide.size());
   EXPECT_THROW(lowp::cast(wide, start), std::invalid_argument);
   std::vector<float> shorter(2);
   EXPECT_THROW(lowp::cast(wide, shorter), std::invalid_argument);

@@ -21,10 +21,10 @@ constexpr oracle::facts target_facts() {
 // All that lies around a magnitude: what the 2^-17 of a gap decides, and neighbours as near as
 // double has them.
 inline void add_around(std::vector<double>& all, double at, double next) {
-  const double gap = next - at;
-  for (const double part : {0.0, 0x1p-17, 0.25, 0.5, 1 - 0x1p-17}) {
-    const double x = at + gap * part;
-    for (const double near : {x, std::nextafter(x, HUGE_VAL), std::nextafter(x, -HUGE_VAL)}) {
+  double const gap = next - at;
+  for (double const part : {0.0, 0x1p-17, 0.25, 0.5, 1 - 0x1p-17}) {
+    double const x = at + gap * part;
+    for (double const near : {x, std::nextafter(x, HUGE_VAL), std::nextafter(x, -HUGE_VAL)}) {
       all.push_back(near);
       all.push_back(-near);
     }
@@ -32,14 +32,14 @@ inline void add_around(std::vector<double>& all, double at, double next) {
 }
 
 // Around every `step`-th value of a format, all of its first and last, and what no format has.
-inline std::vector<double> doubles_around(const oracle::facts& f, std::uint32_t step) {
+inline std::vector<double> doubles_around(oracle::facts const& f, std::uint32_t step) {
   std::vector<double> all{HUGE_VAL, -HUGE_VAL, 1e300, -1e300, 0x1p-1074, -0x1p-1074, 0x1p128};
-  for (const std::uint64_t bits : {0x7ff8000000000000U, 0xfff0000000000001U, 0xfff1234567890abcU})
+  for (std::uint64_t const bits : {0x7ff8000000000000U, 0xfff0000000000001U, 0xfff1234567890abcU})
     all.push_back(std::bit_cast<double>(bits));
-  const auto top = static_cast<std::uint32_t>(f.max_code()) + 2;
+  auto const top = static_cast<std::uint32_t>(f.max_code()) + 2;
   for (std::uint64_t code = 0; code < top;) {
-    const auto value = [&](std::uint64_t c) {
-      const oracle::number x = oracle::magnitude_value(f, c);
+    auto const value = [&](std::uint64_t c) {
+      oracle::number const x = oracle::magnitude_value(f, c);
       return std::ldexp(static_cast<double>(x.significand), x.exponent);
     };
     add_around(all, value(code), value(code + 1));
@@ -52,7 +52,7 @@ inline std::vector<double> random_doubles(std::size_t count) {
   std::mt19937_64 random(7);
   std::vector<double> all;
   while (all.size() < count) {
-    const std::uint64_t bits = random(), exponent = 1023 - 160 + random() % 300;
+    std::uint64_t const bits = random(), exponent = 1023 - 160 + random() % 300;
     all.push_back(std::bit_cast<double>(bits));
     all.push_back(std::bit_cast<double>((bits & 0x800fffffffffffff) | exponent << 52));
     all.push_back(static_cast<double>(static_cast<std::int64_t>(bits) >> (bits % 60)));
@@ -67,8 +67,8 @@ std::vector<I> integers() {
   std::vector<I> all{0, 1, std::numeric_limits<I>::min(), std::numeric_limits<I>::max()};
   for (int bit = 0; bit < std::numeric_limits<I>::digits; ++bit) {
     for (int low = 0; low <= bit; ++low) {
-      const auto x = static_cast<std::uint64_t>(I{1}) << bit;
-      for (const std::uint64_t y : {x | x >> low, (x | x >> low) - 1, (x | x >> low) + 1}) {
+      auto const x = static_cast<std::uint64_t>(I{1}) << bit;
+      for (std::uint64_t const y : {x | x >> low, (x | x >> low) - 1, (x | x >> low) + 1}) {
         all.push_back(static_cast<I>(y));
         all.push_back(static_cast<I>(0 - y));
       }
@@ -84,7 +84,7 @@ template <class To, class From>
 std::vector<From> numbers_between(std::uint32_t step) {
   if constexpr (std::same_as<From, double>) {
     std::vector<double> all = doubles_around(target_facts<To>(), step);
-    for (const double x : random_doubles(3'000)) all.push_back(x);
+    for (double const x : random_doubles(3'000)) all.push_back(x);
     return all;
   } else {
     return integers<From>();
@@ -92,7 +92,7 @@ std::vector<From> numbers_between(std::uint32_t step) {
 }
 // Element by element.
 template <class To, class From, class R>
-std::vector<To> converted(const std::vector<From>& in, R rounding, lowp::overflow policy) {
+std::vector<To> converted(std::vector<From> const& in, R rounding, lowp::overflow policy) {
   std::vector<To> out;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if constexpr (R::is_stochastic)
@@ -104,15 +104,15 @@ std::vector<To> converted(const std::vector<From>& in, R rounding, lowp::overflo
 }
 
 template <class To, class From, class R>
-void check(const std::vector<From>& in, R rounding, oracle::mode mode, const char* name) {
-  for (const named_policy& policy : policies) {
+void check(std::vector<From> const& in, R rounding, oracle::mode mode, char const* name) {
+  for (named_policy const& policy : policies) {
     std::vector<To> out(in.size());
     lowp::cast(in, out, rounding, policy.overflow);
     for (std::size_t i = 0; i < in.size(); ++i) {
       std::uint32_t random = 0;
       if constexpr (R::is_stochastic)
         random = lowp::random_source{rounding.seed, rounding.stream}(rounding.offset + i);
-      const std::uint32_t expected =
+      std::uint32_t const expected =
           oracle::encode(target_facts<To>(), oracle::from(in[i]), mode, policy.policy, random);
       ASSERT_TRUE(has_bits(out[i], expected, in[i], name, policy.name, random));
       if (i % 64 != 0) continue;
@@ -125,11 +125,11 @@ void check(const std::vector<From>& in, R rounding, oracle::mode mode, const cha
   }
 }
 template <class To, class From>
-void check_nearest(const std::vector<From>& in) {
+void check_nearest(std::vector<From> const& in) {
   check<To>(in, lowp::nearest_even{}, oracle::mode::nearest_even, "nearest_even");
 }
 template <class To, class From>
-void check_stochastic(const std::vector<From>& in) {
+void check_stochastic(std::vector<From> const& in) {
   check<To>(in, lowp::stochastic{.seed = 5, .stream = 6, .offset = 3}, oracle::mode::stochastic,
             "stochastic");
 }

@@ -17,28 +17,28 @@ using lowp::bfloat16;
 using lowp::float16;
 using lowp::float8_e4m3fn;
 
-static_assert(lowp::input<std::vector<float>> && lowp::input<const std::vector<float>&>);
-static_assert(lowp::input<std::span<const bfloat16>> && lowp::input<float (&)[4]>);
+static_assert(lowp::input<std::vector<float>> && lowp::input<std::vector<float> const&>);
+static_assert(lowp::input<std::span<bfloat16 const>> && lowp::input<float (&)[4]>);
 static_assert(lowp::input<std::initializer_list<float>>);
 static_assert(!lowp::input<std::vector<double>> && !lowp::input<std::vector<int>>);
 static_assert(!lowp::input<std::deque<float>> && !lowp::input<float*>);
 static_assert(lowp::output<std::vector<float>&> && lowp::output<std::span<bfloat16>>);
 static_assert(lowp::output<std::array<float16, 3>&> && lowp::output<bfloat16 (&)[3]>);
-static_assert(!lowp::output<std::vector<float>> && !lowp::output<const std::vector<float>&>);
-static_assert(!lowp::output<std::span<const float>> && !lowp::output<std::array<float, 3>>);
+static_assert(!lowp::output<std::vector<float>> && !lowp::output<std::vector<float> const&>);
+static_assert(!lowp::output<std::span<float const>> && !lowp::output<std::array<float, 3>>);
 
 template <class Out>
-void expect_one_two_three(const Out& out) {
+void expect_one_two_three(Out const& out) {
   ASSERT_EQ(std::ranges::size(out), 3U);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(std::ranges::data(out)[i], static_cast<float>(i + 1));
 }
 
 TEST(cast_ranges, takes_every_kind_of_contiguous_range) {
-  const std::vector<float> vector{1, 2, 3};
-  const std::array<float, 3> array{1, 2, 3};
-  const float c_array[] = {1, 2, 3};
+  std::vector<float> const vector{1, 2, 3};
+  std::array<float, 3> const array{1, 2, 3};
+  float const c_array[] = {1, 2, 3};
   std::vector<bfloat16> out(3);
-  const auto empty = [&]() -> std::vector<bfloat16>& { return out = std::vector<bfloat16>(3); };
+  auto const empty = [&]() -> std::vector<bfloat16>& { return out = std::vector<bfloat16>(3); };
   lowp::cast(vector, empty());
   expect_one_two_three(out);
   lowp::cast(array, empty());
@@ -47,7 +47,7 @@ TEST(cast_ranges, takes_every_kind_of_contiguous_range) {
   expect_one_two_three(out);
   lowp::cast(std::span(vector), empty());
   expect_one_two_three(out);
-  lowp::cast(std::span<const float, 3>(array), empty());
+  lowp::cast(std::span<float const, 3>(array), empty());
   expect_one_two_three(out);
   lowp::cast(std::vector<float>{1, 2, 3}, empty());
   expect_one_two_three(out);
@@ -56,7 +56,7 @@ TEST(cast_ranges, takes_every_kind_of_contiguous_range) {
 }
 
 TEST(cast_ranges, writes_to_every_kind_that_outlives_the_call) {
-  const std::vector<float> in{1, 2, 3};
+  std::vector<float> const in{1, 2, 3};
   std::array<float16, 3> array{};
   lowp::cast(in, array);
   expect_one_two_three(array);
@@ -66,7 +66,7 @@ TEST(cast_ranges, writes_to_every_kind_that_outlives_the_call) {
   std::vector<bfloat16> vector(3);
   lowp::cast(in, std::span(vector));
   expect_one_two_three(vector);
-  const auto owned = std::make_unique<float16[]>(3);
+  auto const owned = std::make_unique<float16[]>(3);
   lowp::cast(in, std::span(owned.get(), 3), lowp::upward{});
   expect_one_two_three(std::span(owned.get(), 3));
   float widened[3] = {};
@@ -77,17 +77,17 @@ TEST(cast_ranges, writes_to_every_kind_that_outlives_the_call) {
 TEST(cast_ranges, of_nothing_writes_nothing) {
   std::vector<bfloat16> out;
   lowp::cast(std::vector<float>{}, out);
-  lowp::cast(std::span<const float>(), std::span<bfloat16>());
+  lowp::cast(std::span<float const>(), std::span<bfloat16>());
   EXPECT_TRUE(out.empty());
 }
 
 // The message of the refusal, after which `storage` must be as it was.
 template <class In, class Out>
-std::string refusal(const In& in, Out&& out, std::span<const unsigned char> storage) {
-  const std::vector<unsigned char> before(storage.begin(), storage.end());
+std::string refusal(In const& in, Out&& out, std::span<unsigned char const> storage) {
+  std::vector<unsigned char> const before(storage.begin(), storage.end());
   try {
     lowp::cast(in, out);
-  } catch (const std::invalid_argument& error) {
+  } catch (std::invalid_argument const& error) {
     EXPECT_TRUE(std::ranges::equal(before, storage)) << "something was written";
     return error.what();
   }
@@ -95,13 +95,13 @@ std::string refusal(const In& in, Out&& out, std::span<const unsigned char> stor
 }
 
 template <class T>
-std::span<const unsigned char> bytes_of(const std::vector<T>& x) {
-  return {reinterpret_cast<const unsigned char*>(x.data()), x.size() * sizeof(T)};
+std::span<unsigned char const> bytes_of(std::vector<T> const& x) {
+  return {reinterpret_cast<unsigned char const*>(x.data()), x.size() * sizeof(T)};
 }
 
-testing::AssertionResult says(const std::string& message,
-                              std::initializer_list<const char*> words) {
-  for (const char* word : words) {
+testing::AssertionResult says(std::string const& message,
+                              std::initializer_list<char const*> words) {
+  for (char const* word : words) {
     if (message.find(word) == std::string::npos) {
       return testing::AssertionFailure() << "no \"" << word << "\" in: " << message;
     }
@@ -110,7 +110,7 @@ testing::AssertionResult says(const std::string& message,
 }
 
 TEST(cast_ranges, refuses_unequal_sizes) {
-  const std::vector<float> in(17, 1.0F);
+  std::vector<float> const in(17, 1.0f);
   std::vector<bfloat16> shorter(16);
   std::vector<bfloat16> longer(18);
   std::vector<bfloat16> none;
@@ -122,15 +122,15 @@ TEST(cast_ranges, refuses_unequal_sizes) {
 }
 
 TEST(cast_ranges, refuses_partial_overlap) {
-  std::vector<float> floats(64, 1.25F);
-  const std::span all(floats);
-  const auto bytes = bytes_of(floats);
-  const auto message = refusal(all.subspan(0, 16), all.subspan(15, 16), bytes);
+  std::vector<float> floats(64, 1.25f);
+  std::span const all(floats);
+  auto const bytes = bytes_of(floats);
+  auto const message = refusal(all.subspan(0, 16), all.subspan(15, 16), bytes);
   EXPECT_TRUE(says(message, {"cast", "in", "out", "64 bytes", "overlap", "60"}));
   EXPECT_TRUE(says(refusal(all.subspan(1, 16), all.subspan(0, 16), bytes), {"overlap"}));
 
   // Another element size: even the same start is only partly the same storage.
-  const auto narrow_at = [&](std::size_t byte, std::size_t size) {
+  auto const narrow_at = [&](std::size_t byte, std::size_t size) {
     auto* const start = reinterpret_cast<unsigned char*>(floats.data()) + byte;
     return std::span(reinterpret_cast<bfloat16*>(start), size);
   };
@@ -145,13 +145,13 @@ TEST(cast_ranges, refuses_partial_overlap) {
 TEST(cast_ranges, refuses_an_overlap_of_one_byte) {
   using lowp::float8_e5m2;
   std::vector<unsigned char> memory(128, 0x3c);
-  const std::span<const unsigned char> bytes(memory);
-  for (const std::size_t lead : {0U, 1U, 5U}) {
-    const std::span left(reinterpret_cast<float8_e4m3fn*>(memory.data() + lead), 33);
-    for (const std::size_t shared : {0U, 1U, 2U, 33U}) {
-      const std::span right(reinterpret_cast<float8_e5m2*>(memory.data() + lead + 33 - shared), 33);
-      const bool is_refused = shared == 1 || shared == 2;
-      const std::string starts = "starts " + std::to_string(33 - shared) + " bytes into ";
+  std::span<unsigned char const> const bytes(memory);
+  for (std::size_t const lead : {0U, 1U, 5U}) {
+    std::span const left(reinterpret_cast<float8_e4m3fn*>(memory.data() + lead), 33);
+    for (std::size_t const shared : {0U, 1U, 2U, 33U}) {
+      std::span const right(reinterpret_cast<float8_e5m2*>(memory.data() + lead + 33 - shared), 33);
+      bool const is_refused = shared == 1 || shared == 2;
+      std::string const starts = "starts " + std::to_string(33 - shared) + " bytes into ";
       if (is_refused) {
         EXPECT_TRUE(says(refusal(left, right, bytes), {"overlap", (starts + "in").c_str()}));
         EXPECT_TRUE(says(refusal(right, left, bytes), {"overlap", (starts + "out").c_str()}));
@@ -164,14 +164,14 @@ TEST(cast_ranges, refuses_an_overlap_of_one_byte) {
 }
 
 TEST(cast_ranges, takes_neighbours_and_empty_ranges_inside_others) {
-  std::vector<float> floats(64, 1.25F);
-  const std::span all(floats);
+  std::vector<float> floats(64, 1.25f);
+  std::span const all(floats);
   EXPECT_NO_THROW(lowp::cast(all.subspan(0, 16), all.subspan(16, 16)));
   EXPECT_NO_THROW(lowp::cast(all.subspan(16, 16), all.subspan(0, 16)));
   EXPECT_NO_THROW(lowp::cast(all.subspan(5, 0), all.subspan(5, 0)));
   auto* const narrow = reinterpret_cast<bfloat16*>(floats.data() + 16);
   EXPECT_NO_THROW(lowp::cast(all.subspan(0, 16), std::span(narrow, 16)));
-  EXPECT_EQ(narrow[0], 1.25F);
+  EXPECT_EQ(narrow[0], 1.25f);
 }
 
 }  // namespace

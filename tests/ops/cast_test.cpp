@@ -11,7 +11,7 @@ namespace {
 using namespace lowp_test;
 
 template <class T>
-std::uint32_t nearest(const oracle::number& x) {
+std::uint32_t nearest(oracle::number const& x) {
   return oracle::encode(facts<T>, x, oracle::mode::nearest_even, oracle::default_policy(facts<T>));
 }
 
@@ -28,8 +28,8 @@ std::uint32_t expected_code(From x) {
 template <class From, class To>
 void check_one_by_one() {
   for (std::uint32_t code = 0; code < code_count<From>; ++code) {
-    const From x = of_code<From>(code);
-    const To got = lowp::convert<To>(x);
+    From const x = of_code<From>(code);
+    To const got = lowp::convert<To>(x);
     ASSERT_TRUE(has_bits(got, expected_code<From, To>(x), facts<From>.name, x));
     ASSERT_TRUE(has_bits(To(x), got.bits(), facts<From>.name, x));
   }
@@ -41,7 +41,7 @@ void check_span() {
   for (std::uint32_t code = 0; code < code_count<From>; ++code) in.push_back(of_code<From>(code));
   std::vector<To> out(in.size());
   lowp::cast(in, out);
-  for (const From x : in) {
+  for (From const x : in) {
     ASSERT_TRUE(has_bits(out[x.bits()], expected_code<From, To>(x), facts<From>.name, x));
   }
 }
@@ -71,23 +71,23 @@ TYPED_TEST(cast_of_spans, of_all_codes) {
 // A pack without NaN and subnormals may take an instruction that knows no policy.
 TYPED_TEST(cast_of_spans, of_floats_beyond_the_range_under_every_policy) {
   constexpr std::size_t many = 64;
-  const float most = std::numeric_limits<float>::max();
-  for (const float x : {most, -most, HUGE_VALF, -HUGE_VALF, float_of(0x7fc12345), 1.0F}) {
-    const std::vector<float> in(many, x);
+  float const most = std::numeric_limits<float>::max();
+  for (float const x : {most, -most, HUGE_VALF, -HUGE_VALF, float_of(0x7fc12345), 1.0f}) {
+    std::vector<float> const in(many, x);
     for (int i = 0; i <= static_cast<int>(lowp::overflow::torch_2_11); ++i) {
-      const auto policy = static_cast<lowp::overflow>(i);
+      auto const policy = static_cast<lowp::overflow>(i);
       std::vector<TypeParam> out(many);
       lowp::cast(in, out, lowp::nearest_even{}, policy);
-      const std::uint32_t expected =
+      std::uint32_t const expected =
           lowp::convert<TypeParam>(x, lowp::nearest_even{}, policy).bits();
-      for (const TypeParam each : out)
+      for (TypeParam const each : out)
         ASSERT_EQ(each.bits(), expected) << x << " under policy " << i;
     }
   }
 }
 
 TEST(cast_between_floats, copies_bits) {
-  std::vector<float> in{0.0F, -0.0F, 1.5F, float_of(0x7f800001), float_of(0xffc12345), float_of(1)};
+  std::vector<float> in{0.0f, -0.0f, 1.5f, float_of(0x7f800001), float_of(0xffc12345), float_of(1)};
   std::vector<float> out(in.size());
   lowp::cast(in, out, lowp::toward_zero{}, lowp::overflow::saturate);
   EXPECT_EQ(std::memcmp(in.data(), out.data(), in.size() * sizeof(float)), 0);

@@ -44,11 +44,11 @@ constexpr std::array<std::uint32_t, 11> alphas{0x3f800000, 0xbdcccccd, 0x3f00000
                                                0xbf800001, 0x7f7fffff, 0x41200000};
 
 template <class Slots, class Rounding>
-void check(std::uint64_t seed, std::size_t size, float alpha, const Rounding& rounding,
-           const slot_mode& mode, const maybe_policy& policy) {
-  const values kind = seed % 2 == 0 ? values::corners : values::training;
+void check(std::uint64_t seed, std::size_t size, float alpha, Rounding const& rounding,
+           slot_mode const& mode, maybe_policy const& policy) {
+  values const kind = seed % 2 == 0 ? values::corners : values::training;
   tensor p = random_tensor<typename Slots::P>(size, 2 * seed, kind);
-  const tensor u = random_tensor<typename Slots::U>(size, 2 * seed + 1, kind, 0.05);
+  tensor const u = random_tensor<typename Slots::U>(size, 2 * seed + 1, kind, 0.05);
   guarded<typename Slots::P> mine(p, seed % 5);
   guarded<typename Slots::U> mine_u(u, seed % 7);
   if (policy)
@@ -72,11 +72,11 @@ struct by_slots {
 TYPED_TEST_SUITE(fused_add, combinations, by_slots);
 
 TYPED_TEST(fused_add, has_the_bits_of_the_exact_sequence) {
-  for_each_rounding<TypeParam::which>([&](const auto& rounding, const slot_modes& modes,
-                                          const char* name) {
+  for_each_rounding<TypeParam::which>([&](auto const& rounding, slot_modes const& modes,
+                                          char const* name) {
     for (std::uint64_t i = 0; i < 300 && !this->HasFailure(); ++i) {
-      const float alpha = float_of(alphas[i % alphas.size()]);
-      const auto& policy = maybe_policies[i / 2 % 3];
+      float const alpha = float_of(alphas[i % alphas.size()]);
+      auto const& policy = maybe_policies[i / 2 % 3];
       SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i) + ", alpha " + shown(alpha) +
                    (policy ? policy->name : ""));
       check<TypeParam>(i, lengths[i / 4 % lengths.size()], alpha, rounding, modes.param, policy);
@@ -86,12 +86,12 @@ TYPED_TEST(fused_add, has_the_bits_of_the_exact_sequence) {
 
 template <class T>
 void check_in_place() {
-  for (const std::size_t size : lengths) {
+  for (std::size_t const size : lengths) {
     tensor p = random_tensor<T>(size, size, values::corners);
-    const tensor u = p;
+    tensor const u = p;
     guarded<T> mine(p, size % 3);
-    lowp::fused_add(mine.span(), -0.375F, mine.span());
-    oracle_fused_add(p, -0.375F, u, {}, {});
+    lowp::fused_add(mine.span(), -0.375f, mine.span());
+    oracle_fused_add(p, -0.375f, u, {}, {});
     EXPECT_TRUE(mine.holds(p, "p"));
   }
 }
@@ -104,30 +104,30 @@ TEST(fused_add_storage, u_may_be_p) {
 // The same bytes as another format of the same size are as good: each is read before it is written.
 TEST(fused_add_storage, u_may_be_the_bytes_of_p_in_another_format) {
   tensor p = random_tensor<lowp::float16>(77, 5, values::corners);
-  const tensor u{oracle::bfloat16, p.codes};
+  tensor const u{oracle::bfloat16, p.codes};
   guarded<lowp::float16> mine(p, 1);
   auto* const bytes = reinterpret_cast<lowp::bfloat16*>(mine.span().data());
-  lowp::fused_add(mine.span(), 0.5F, std::span<const lowp::bfloat16>(bytes, 77));
-  oracle_fused_add(p, 0.5F, u, {}, {});
+  lowp::fused_add(mine.span(), 0.5f, std::span<lowp::bfloat16 const>(bytes, 77));
+  oracle_fused_add(p, 0.5f, u, {}, {});
   EXPECT_TRUE(mine.holds(p, "p"));
 }
 
 // Any contiguous range, and a temporary as input.
 TEST(fused_add_ranges, vectors_arrays_spans_and_temporaries) {
   std::array<lowp::bfloat16, 3> p{1, 2, 3};
-  lowp::fused_add(p, 2.0F, std::vector<float>{1, 2, 3});
-  const float two[] = {1, 1, 1};
-  lowp::fused_add(std::span(p), -1.0F, two);
-  EXPECT_EQ(float(p[0]), 2.0F);
-  EXPECT_EQ(float(p[1]), 5.0F);
-  EXPECT_EQ(float(p[2]), 8.0F);
+  lowp::fused_add(p, 2.0f, std::vector<float>{1, 2, 3});
+  float const two[] = {1, 1, 1};
+  lowp::fused_add(std::span(p), -1.0f, two);
+  EXPECT_EQ(float(p[0]), 2.0f);
+  EXPECT_EQ(float(p[1]), 5.0f);
+  EXPECT_EQ(float(p[2]), 8.0f);
 }
 
 // A residual stream kept in float adds each layer's output, in 16 bits, exactly or with one
 // rounding of float. A stream in 16 bits overflows or stops.
 TEST(fused_add_of_a_residual, is_one_addition_in_float) {
-  const tensor u = random_tensor<lowp::float16>(1001, 1, values::corners);
-  const tensor p = random_tensor<float>(1001, 2, values::training, 1000);
+  tensor const u = random_tensor<lowp::float16>(1001, 1, values::corners);
+  tensor const p = random_tensor<float>(1001, 2, values::training, 1000);
   guarded<lowp::float16> layer(u, 0);
   guarded<float> residual(p, 1);
   tensor want = p;
@@ -138,10 +138,10 @@ TEST(fused_add_of_a_residual, is_one_addition_in_float) {
 
   std::vector<float> wide(1, 60000);
   std::vector<lowp::float16> narrow(1, lowp::float16(60000));
-  const std::vector<lowp::float16> large(1, lowp::float16(6000));
+  std::vector<lowp::float16> const large(1, lowp::float16(6000));
   lowp::fused_add(wide, 1, large);
   lowp::fused_add(narrow, 1, large);
-  EXPECT_EQ(wide[0], 66000.0F);
+  EXPECT_EQ(wide[0], 66000.0f);
   EXPECT_TRUE(isinf(narrow[0]));
 }
 

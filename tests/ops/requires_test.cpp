@@ -20,24 +20,24 @@ namespace {
 
 using lowp::bfloat16;
 using floats = std::vector<float>&;
-using constants = const std::vector<float>&;
+using constants = std::vector<float> const&;
 using narrows = std::vector<bfloat16>&;
 using halves = std::vector<lowp::float16>&;
 
 template <class Operation, class... Arguments>
-concept takes = std::is_invocable_v<const Operation&, Arguments...>;
+concept takes = std::is_invocable_v<Operation const&, Arguments...>;
 
 #define LOWP_TAKES(name, ...) takes<decltype(lowp::name), __VA_ARGS__>
 
 static_assert(LOWP_TAKES(cast, constants, narrows));
 static_assert(LOWP_TAKES(cast, std::vector<float>, narrows));
 static_assert(LOWP_TAKES(cast, constants, std::span<bfloat16>));
-static_assert(LOWP_TAKES(cast, const std::vector<int>&, narrows, lowp::stochastic, lowp::overflow));
+static_assert(LOWP_TAKES(cast, std::vector<int> const&, narrows, lowp::stochastic, lowp::overflow));
 static_assert(!LOWP_TAKES(cast, constants, std::vector<bfloat16>));
-static_assert(!LOWP_TAKES(cast, constants, const std::vector<bfloat16>&));
-static_assert(!LOWP_TAKES(cast, const std::vector<int>&, std::vector<double>&));
-static_assert(!LOWP_TAKES(cast, const std::vector<long double>&, narrows));
-static_assert(!LOWP_TAKES(cast, const std::string&, narrows));
+static_assert(!LOWP_TAKES(cast, constants, std::vector<bfloat16> const&));
+static_assert(!LOWP_TAKES(cast, std::vector<int> const&, std::vector<double>&));
+static_assert(!LOWP_TAKES(cast, std::vector<long double> const&, narrows));
+static_assert(!LOWP_TAKES(cast, std::string const&, narrows));
 static_assert(!LOWP_TAKES(cast, constants, narrows, lowp::per_slot));
 static_assert(!LOWP_TAKES(cast, constants, narrows, lowp::stochastic_bits));
 static_assert(!LOWP_TAKES(cast, constants, narrows, int));
@@ -47,7 +47,7 @@ static_assert(LOWP_TAKES(fused_add, narrows, float, constants));
 static_assert(LOWP_TAKES(fused_add, narrows, int, constants, lowp::stochastic, lowp::overflow,
                          lowp::update_report&));
 static_assert(!LOWP_TAKES(fused_add, std::vector<int>&, float, constants));
-static_assert(!LOWP_TAKES(fused_add, narrows, float, const std::vector<double>&));
+static_assert(!LOWP_TAKES(fused_add, narrows, float, std::vector<double> const&));
 static_assert(!LOWP_TAKES(fused_add, narrows, constants, constants));
 static_assert(!LOWP_TAKES(fused_add, narrows, float, constants, lowp::nearest_even,
                           lowp::update_report));
@@ -56,26 +56,26 @@ static_assert(!LOWP_TAKES(fused_add, narrows, float, constants, lowp::nearest_ev
 template <class... Outcome>
 concept ends_calls =
     LOWP_TAKES(fused_add, narrows, float, constants, Outcome...) &&
-    LOWP_TAKES(fused_add, const std::vector<lowp::fused_add_tensor<bfloat16, float>>&, float,
+    LOWP_TAKES(fused_add, std::vector<lowp::fused_add_tensor<bfloat16, float>> const&, float,
                Outcome...) &&
     LOWP_TAKES(update, narrows, constants, lowp::sgd, int, Outcome...) &&
     LOWP_TAKES(update, narrows, constants, floats, lowp::sgd, int, Outcome...) &&
     LOWP_TAKES(update, narrows, constants, floats, floats, lowp::adamw, int, Outcome...) &&
-    LOWP_TAKES(update, const std::vector<lowp::sgd_tensor<bfloat16, float>>&, lowp::sgd, int,
+    LOWP_TAKES(update, std::vector<lowp::sgd_tensor<bfloat16, float>> const&, lowp::sgd, int,
                Outcome...) &&
-    LOWP_TAKES(tree_add, const std::vector<lowp::named<std::span<bfloat16>>>&, float,
-               const std::vector<lowp::named<std::span<float>>>&, Outcome...);
+    LOWP_TAKES(tree_add, std::vector<lowp::named<std::span<bfloat16>>> const&, float,
+               std::vector<lowp::named<std::span<float>>> const&, Outcome...);
 using lowp::overflow;
 using lowp::stochastic;
 using report = lowp::update_report&;
 static_assert(ends_calls<report> && ends_calls<lowp::update_amax&> && ends_calls<overflow>);
-static_assert(ends_calls<overflow, report> && ends_calls<const overflow&, report>);
-static_assert(ends_calls<stochastic> && ends_calls<const stochastic&, report>);
+static_assert(ends_calls<overflow, report> && ends_calls<overflow const&, report>);
+static_assert(ends_calls<stochastic> && ends_calls<stochastic const&, report>);
 static_assert(ends_calls<stochastic&, overflow> && ends_calls<stochastic, overflow, report>);
 static_assert(!ends_calls<int> && !ends_calls<report, stochastic> && !ends_calls<report, report>);
 static_assert(!ends_calls<overflow, stochastic> && !ends_calls<report, overflow>);
 static_assert(!ends_calls<stochastic, stochastic> && !ends_calls<lowp::update_report>);
-static_assert(!ends_calls<const lowp::update_report&>);
+static_assert(!ends_calls<lowp::update_report const&>);
 
 static_assert(LOWP_TAKES(update, narrows, constants, lowp::sgd, int));
 static_assert(LOWP_TAKES(update, narrows, constants, floats, lowp::sgd, std::uint64_t));
@@ -107,13 +107,13 @@ static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::n
 static_assert(LOWP_TAKES(scaled_cast, constants, narrows, float, lowp::amax&));
 static_assert(!LOWP_TAKES(scaled_cast, constants, std::vector<bfloat16>, float));
 static_assert(LOWP_TAKES(sum, constants) && LOWP_TAKES(sum, std::vector<bfloat16>));
-static_assert(!LOWP_TAKES(sum, const std::vector<double>&));
+static_assert(!LOWP_TAKES(sum, std::vector<double> const&));
 static_assert(LOWP_TAKES(softmax, constants, narrows, std::size_t));
 static_assert(!LOWP_TAKES(softmax, constants, std::vector<float>, std::size_t));
 static_assert(!LOWP_TAKES(split, constants, narrows, std::vector<float>&));
 static_assert(!LOWP_TAKES(clamp_overflow, std::vector<lowp::float8_e8m0fnu>&));
 static_assert(LOWP_TAKES(census<bfloat16>, constants));
-static_assert(!LOWP_TAKES(census<bfloat16>, const std::vector<int>&));
+static_assert(!LOWP_TAKES(census<bfloat16>, std::vector<int> const&));
 
 // A list is taken if each of its tensors is.
 using adamw_list = std::vector<lowp::adamw_tensor<bfloat16, float, float, float>>;
@@ -121,8 +121,8 @@ using sgd_list = std::vector<lowp::sgd_tensor<float, float>>;
 using add_list = std::vector<lowp::fused_add_tensor<float, float>>;
 using reports = std::vector<lowp::update_report>&;
 static_assert(LOWP_TAKES(update, adamw_list, lowp::adamw, int));
-static_assert(LOWP_TAKES(update, const adamw_list&, lowp::adamw, int, lowp::per_slot, reports));
-static_assert(LOWP_TAKES(update, std::span<const sgd_list::value_type>, lowp::sgd, long,
+static_assert(LOWP_TAKES(update, adamw_list const&, lowp::adamw, int, lowp::per_slot, reports));
+static_assert(LOWP_TAKES(update, std::span<sgd_list::value_type const>, lowp::sgd, long,
                          lowp::stochastic, lowp::overflow, lowp::update_amax&));
 static_assert(LOWP_TAKES(fused_add, add_list, int, lowp::stochastic, reports));
 static_assert(!LOWP_TAKES(update, adamw_list, lowp::sgd, int));
@@ -133,7 +133,7 @@ static_assert(!LOWP_TAKES(update, sgd_list, lowp::sgd, int, lowp::stochastic_bit
 static_assert(!LOWP_TAKES(update, sgd_list, lowp::sgd, int, lowp::nearest_even,
                           lowp::update_report));
 static_assert(!LOWP_TAKES(update, sgd_list, lowp::sgd, int, lowp::nearest_even,
-                          const lowp::update_report&));
+                          lowp::update_report const&));
 static_assert(!LOWP_TAKES(fused_add, sgd_list, float));
 static_assert(!LOWP_TAKES(fused_add, add_list, narrows));
 static_assert(!LOWP_TAKES(fused_add, add_list, float, lowp::per_slot));
@@ -149,45 +149,45 @@ static_assert(!LOWP_TAKES(openmp::update, narrows, constants, lowp::sgd));
 #endif
 
 TEST(outcome, rounds_to_nearest_even_without_a_rounding) {
-  const std::vector<float> g{1.0F / 3, 5, -7e4F};
-  const auto step = [&](auto... rounding) {
+  std::vector<float> const g{1.0f / 3, 5, -7e4f};
+  auto const step = [&](auto... rounding) {
     std::vector<lowp::float16> p(3, lowp::float16(60000));
     std::vector<float> m(3);
     std::vector<float> v(3);
     lowp::update_report seen;
     lowp::update(p, g, m, v, lowp::adamw{.lr = 1e4}, 1, rounding..., seen);
     lowp::update(p, g, m, lowp::sgd{.lr = 1, .momentum = 0.5}, 2, rounding..., seen);
-    lowp::fused_add(p, 0.3F, g, rounding..., seen);
+    lowp::fused_add(p, 0.3f, g, rounding..., seen);
     std::vector<lowp::update_report> each(1);
-    lowp::fused_add(std::vector{lowp::fused_add_tensor<lowp::float16, float>{p, g}}, 0.3F,
+    lowp::fused_add(std::vector{lowp::fused_add_tensor<lowp::float16, float>{p, g}}, 0.3f,
                     rounding..., each);
-    const std::vector model{lowp::named{"p", std::span(p)}};
-    lowp::tree_add(model, 0.3F, std::vector{lowp::named{"p", std::span(g)}}, rounding..., each);
+    std::vector const model{lowp::named{"p", std::span(p)}};
+    lowp::tree_add(model, 0.3f, std::vector{lowp::named{"p", std::span(g)}}, rounding..., each);
     seen += each[0];
     EXPECT_EQ(seen.count, 15U);
     return std::pair(p, seen.overflowed);
   };
-  const auto [want, overflowed] = step(lowp::nearest_even{});
+  auto const [want, overflowed] = step(lowp::nearest_even{});
   EXPECT_EQ(step(), std::pair(want, overflowed));
   EXPECT_GT(overflowed, 0U);
-  const auto [saturated, clamped] = step(lowp::overflow::saturate);
+  auto const [saturated, clamped] = step(lowp::overflow::saturate);
   EXPECT_TRUE(std::isfinite(float(saturated[2])) && !std::isfinite(float(want[2])));
   EXPECT_GT(clamped, 0U);
 }
 
 // Braces take the type that the place has.
 TEST(requires_clauses, let_braces_name_the_default) {
-  std::vector<float> g(3, 1.0F);
+  std::vector<float> g(3, 1.0f);
   std::vector<float> m(3);
   std::vector<float> v(3);
   std::vector<bfloat16> p(3);
   lowp::cast(g, p, {}, lowp::overflow::saturate);
   lowp::update(p, g, {.lr = 0.5}, 1);
-  EXPECT_EQ(float(p[0]), 0.5F);
+  EXPECT_EQ(float(p[0]), 0.5f);
   lowp::update(p, g, m, {.lr = 0.5}, 1);
-  EXPECT_EQ(float(p[0]), 0.0F);
+  EXPECT_EQ(float(p[0]), 0.0f);
   lowp::update(p, g, m, v, {.lr = 0.0}, 1);
-  EXPECT_EQ(float(p[0]), 0.0F);
+  EXPECT_EQ(float(p[0]), 0.0f);
 }
 
 }  // namespace

@@ -11,21 +11,21 @@ namespace {
 
 using range = lowp::detail::listed_range;
 
-bool overlap(const range& a, const range& b) {
+bool overlap(range const& a, range const& b) {
   return a.tensor != b.tensor && (a.is_written || b.is_written) && a.begin < b.end &&
          b.begin < a.end;
 }
 
-bool any_overlap(const std::vector<range>& ranges) {
-  for (const range& a : ranges)
-    for (const range& b : ranges)
+bool any_overlap(std::vector<range> const& ranges) {
+  for (range const& a : ranges)
+    for (range const& b : ranges)
       if (overlap(a, b)) return true;
   return false;
 }
 
 range range_of(unsigned code) {
-  const unsigned begin = code % 4;
-  const unsigned size = code / 4 % 3 + 1;
+  unsigned const begin = code % 4;
+  unsigned const size = code / 4 % 3 + 1;
   return {begin, begin + size, code / 12 % 3, code / 36 != 0};
 }
 
@@ -34,9 +34,9 @@ TEST(tensor_list, finds_an_overlap_iff_there_is_one) {
   for (unsigned a = 0; a < codes; ++a)
     for (unsigned b = 0; b < codes; ++b)
       for (unsigned c = 0; c < codes; ++c) {
-        const std::vector<range> ranges{range_of(a), range_of(b), range_of(c)};
+        std::vector<range> const ranges{range_of(a), range_of(b), range_of(c)};
         std::vector<range> sorted = ranges;
-        const auto [one, other] = lowp::detail::find_overlap(sorted);
+        auto const [one, other] = lowp::detail::find_overlap(sorted);
         ASSERT_EQ(one != other, any_overlap(ranges)) << a << ' ' << b << ' ' << c;
       }
 }
@@ -49,7 +49,7 @@ TEST(tensor_list, without_ranges_has_no_overlap) {
 // The longest of three ranges that begin together may be a tensor's own.
 TEST(tensor_list, finds_an_overlap_behind_a_longer_range_of_the_same_tensor) {
   std::vector<range> ranges{{0, 4, 0, false}, {0, 8, 1, false}, {2, 6, 1, true}};
-  const auto [one, other] = lowp::detail::find_overlap(ranges);
+  auto const [one, other] = lowp::detail::find_overlap(ranges);
   EXPECT_EQ(one + other, 1U);
 }
 

@@ -24,8 +24,8 @@ using oracle_test::value;
 TEST(oracle_softfloat, binary32_agrees_with_the_processor) {
   oracle_test::float_patterns patterns(21);
   for (int i = 0; i < 3000000; ++i) {
-    const std::uint32_t a = patterns.next();
-    const std::uint32_t b = patterns.next();
+    std::uint32_t const a = patterns.next();
+    std::uint32_t const b = patterns.next();
     ASSERT_EQ(f32_add(a, b), said(value(a) + value(b))) << std::hex << a << ' ' << b;
     ASSERT_EQ(f32_sub(a, b), said(value(a) - value(b))) << std::hex << a << ' ' << b;
     ASSERT_EQ(f32_mul(a, b), said(value(a) * value(b))) << std::hex << a << ' ' << b;
@@ -37,12 +37,12 @@ TEST(oracle_softfloat, binary32_agrees_with_the_processor) {
 TEST(oracle_softfloat, fma_agrees_with_the_language) {
   oracle_test::float_patterns patterns(22);
   for (int i = 0; i < 3000000; ++i) {
-    const std::uint32_t a = patterns.next();
-    const std::uint32_t b = patterns.next();
+    std::uint32_t const a = patterns.next();
+    std::uint32_t const b = patterns.next();
     std::uint32_t c = patterns.next();
     // Operands near cancellation, and far below: there a second rounding would show.
     if (i % 4 == 1) c = bits(-(value(a) * value(b))) + (c & 1);
-    if (i % 4 == 2) c = bits(value(a) * value(b) * 0x1p-24F) ^ (c & 0x80000000U);
+    if (i % 4 == 2) c = bits(value(a) * value(b) * 0x1p-24f) ^ (c & 0x80000000U);
     ASSERT_EQ(f32_fma(a, b, c), said(std::fma(value(a), value(b), value(c))))
         << std::hex << a << ' ' << b << ' ' << c;
   }
@@ -50,8 +50,8 @@ TEST(oracle_softfloat, fma_agrees_with_the_language) {
 
 TEST(oracle_softfloat, binary64_agrees_with_the_processor) {
   std::mt19937_64 random(23);
-  const auto same = [](std::uint64_t oracle_bits, double x) {
-    const auto hardware = std::bit_cast<std::uint64_t>(x);
+  auto const same = [](std::uint64_t oracle_bits, double x) {
+    auto const hardware = std::bit_cast<std::uint64_t>(x);
     return std::isnan(x) ? oracle_bits == 0x7ff8000000000000U : oracle_bits == hardware;
   };
   for (int i = 0; i < 1000000; ++i) {
@@ -61,8 +61,8 @@ TEST(oracle_softfloat, binary64_agrees_with_the_processor) {
       a = (a & 0x80ffffffffffffffU) | 0x3f00000000000000U;
       b = (b & 0x80ffffffffffffffU) | 0x3f00000000000000U;
     }
-    const double x = std::bit_cast<double>(a);
-    const double y = std::bit_cast<double>(b);
+    double const x = std::bit_cast<double>(a);
+    double const y = std::bit_cast<double>(b);
     ASSERT_TRUE(same(f64_sub(a, b), x - y)) << x << ' ' << y;
     ASSERT_TRUE(same(f64_mul(a, b), x * y)) << x << ' ' << y;
     ASSERT_TRUE(same(f64_div(a, b), x / y)) << x << ' ' << y;
@@ -75,24 +75,24 @@ TEST(oracle_softfloat, binary64_agrees_with_the_processor) {
 // rounding cannot matter.
 TEST(oracle_arithmetic, narrow_results_agree_with_double) {
   std::mt19937_64 random(24);
-  for (const facts& f : all) {
+  for (facts const& f : all) {
     if (f.exponent_bits == 8 && f.has_zero()) continue;  // its sums do not fit a double
-    const auto to_double = [&](std::uint32_t code) {
+    auto const to_double = [&](std::uint32_t code) {
       return static_cast<double>(value(decode_to_float_bits(f, code)));
     };
-    const auto rounded = [&](double x) {
-      const number exact = std::isnan(x) ? make_nan() : from(x);
+    auto const rounded = [&](double x) {
+      number const exact = std::isnan(x) ? make_nan() : from(x);
       return encode(f, exact, mode::nearest_even, default_policy(f));
     };
-    const std::uint32_t codes = 1U << f.bits();
-    const std::uint32_t pairs = f.bits() == 16 ? 400000 : codes * codes;
+    std::uint32_t const codes = 1U << f.bits();
+    std::uint32_t const pairs = f.bits() == 16 ? 400000 : codes * codes;
     for (std::uint32_t i = 0; i < pairs; ++i) {
-      const auto any = static_cast<std::uint32_t>(random());
-      const std::uint32_t a = f.bits() == 16 ? any & 0xffffU : i / codes;
-      const std::uint32_t b = f.bits() == 16 ? any >> 16 : i % codes;
-      const auto c = static_cast<std::uint32_t>(random()) & (codes - 1);
-      const double x = to_double(a);
-      const double y = to_double(b);
+      auto const any = static_cast<std::uint32_t>(random());
+      std::uint32_t const a = f.bits() == 16 ? any & 0xffffU : i / codes;
+      std::uint32_t const b = f.bits() == 16 ? any >> 16 : i % codes;
+      auto const c = static_cast<std::uint32_t>(random()) & (codes - 1);
+      double const x = to_double(a);
+      double const y = to_double(b);
       ASSERT_EQ(arithmetic(f, op::add, a, b), rounded(x + y)) << f.name << ' ' << x << ' ' << y;
       ASSERT_EQ(arithmetic(f, op::subtract, a, b), rounded(x - y))
           << f.name << ' ' << x << ' ' << y;
@@ -144,7 +144,7 @@ TEST(oracle_philox, the_bits_of_an_element) {
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(random16(0, 0, i, 0), first[i]);
   EXPECT_NE(random16(0, 0, 8, 0), first[0]);
   // The third known answer again: its block number 0x85a308d3243f6a88 is draw 4 of a smaller one.
-  const std::uint64_t index = 0x05a308d3243f6a88U * 8;
+  std::uint64_t const index = 0x05a308d3243f6a88U * 8;
   EXPECT_EQ(random16(0x299f31d0a4093822U, 0x0370734413198a2eU, index + 0, 4), 0xfe09U);
   EXPECT_EQ(random16(0x299f31d0a4093822U, 0x0370734413198a2eU, index + 6, 4), 0x5001U);
   EXPECT_EQ(stream_of(5, 0x1234567890U), 0x534567890U);
@@ -152,7 +152,7 @@ TEST(oracle_philox, the_bits_of_an_element) {
 
 // Computed in Python by the text of A7b.
 TEST(oracle_philox, the_bits_of_an_element_from_its_key) {
-  const auto bits = [](std::uint64_t index) { return random16(0, 0, index, 0, generator::keyed); };
+  auto const bits = [](std::uint64_t index) { return random16(0, 0, index, 0, generator::keyed); };
   EXPECT_EQ(bits(0), 0x4d33U);
   EXPECT_EQ(bits(1), 0x1218U);
   EXPECT_EQ(bits(2), 0xf658U);
@@ -160,7 +160,7 @@ TEST(oracle_philox, the_bits_of_an_element_from_its_key) {
   EXPECT_EQ(bits(64), 0xd1f8U);
   EXPECT_EQ(bits(127), 0xf3b9U);
   EXPECT_EQ(bits(128), 0x0bf7U);
-  const auto other = [](std::uint64_t index, unsigned draw) {
+  auto const other = [](std::uint64_t index, unsigned draw) {
     return random16(0x299f31d0a4093822U, 0x0370734413198a2eU, index, draw, generator::keyed);
   };
   EXPECT_EQ(other(0, 0), 0x8906U);

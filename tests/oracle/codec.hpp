@@ -15,7 +15,7 @@ namespace oracle {
 enum class mode { nearest_even, nearest_away, toward_zero, upward, downward, to_odd, stochastic };
 enum class policy { infinity, saturate };
 
-constexpr policy default_policy(const facts& f) {
+constexpr policy default_policy(facts const& f) {
   return f.has_infinity ? policy::infinity : policy::saturate;
 }
 
@@ -29,12 +29,12 @@ struct position {
   std::uint32_t part = 0;  // that distance in 1/65536 of a gap, rounded half up: 0..65536
 };
 
-constexpr position locate(const facts& f, const number& x) {
-  const int leading = bit_length(x.significand) - 1 + x.exponent;  // floor of the binary logarithm
+constexpr position locate(facts const& f, number const& x) {
+  int const leading = bit_length(x.significand) - 1 + x.exponent;  // floor of the binary logarithm
   if (leading < f.min_exponent() && !f.has_zero()) return {};      // A4b: becomes the smallest
-  const bool subnormal = leading < f.min_exponent();
-  const int grid = (subnormal ? f.min_exponent() : leading) - f.significand_bits;
-  const int dropped = grid - x.exponent;  // bits of the significand below the grid
+  bool const subnormal = leading < f.min_exponent();
+  int const grid = (subnormal ? f.min_exponent() : leading) - f.significand_bits;
+  int const dropped = grid - x.exponent;  // bits of the significand below the grid
   assert(!x.sticky || dropped >= 2);      // the deciding bits must lie above the unknown rest
 
   u128 kept = 0;
@@ -56,7 +56,7 @@ constexpr position locate(const facts& f, const number& x) {
   }
   at.exact = rest == 0 && !x.sticky;
   if (dropped >= 1 && dropped <= 128) {
-    const u128 half = u128{1} << (dropped - 1);
+    u128 const half = u128{1} << (dropped - 1);
     at.versus_half = rest < half ? -1 : (rest > half || x.sticky) ? 1 : 0;
   }
   // floor(y + 1/2) = floor((floor(2 y) + 1) / 2), and doubling leaves only a shift of `rest`.
@@ -67,9 +67,9 @@ constexpr position locate(const facts& f, const number& x) {
   return at;
 }
 
-constexpr bool moves_away(mode m, bool negative, const position& at, std::uint32_t r) {
+constexpr bool moves_away(mode m, bool negative, position const& at, std::uint32_t r) {
   if (at.exact) return false;
-  const bool odd = (at.code & 1) != 0;
+  bool const odd = (at.code & 1) != 0;
   switch (m) {
     case mode::nearest_even:
       return at.versus_half > 0 || (at.versus_half == 0 && odd);
@@ -94,8 +94,8 @@ constexpr bool points_inward(mode m, bool negative) {
          (m == mode::downward && !negative);
 }
 
-constexpr std::uint64_t encode_nan(const facts& f, bool negative, std::uint64_t payload) {
-  const std::uint64_t sign = negative ? f.sign_mask() : 0;
+constexpr std::uint64_t encode_nan(facts const& f, bool negative, std::uint64_t payload) {
+  std::uint64_t const sign = negative ? f.sign_mask() : 0;
   switch (f.nans) {
     case nan_rule::none:
     case nan_rule::negative_zero:
@@ -106,13 +106,13 @@ constexpr std::uint64_t encode_nan(const facts& f, bool negative, std::uint64_t 
     case nan_rule::ieee:
       break;
   }
-  const std::uint64_t fraction = (payload | quiet_payload) >> (64 - f.significand_bits);
+  std::uint64_t const fraction = (payload | quiet_payload) >> (64 - f.significand_bits);
   return sign | (f.max_code() + 1) | fraction;
 }
 
 // Encodes an infinite result, be it given or made by overflow.
-constexpr std::uint64_t encode_infinity(const facts& f, bool negative, policy p) {
-  const std::uint64_t sign = negative ? f.sign_mask() : 0;
+constexpr std::uint64_t encode_infinity(facts const& f, bool negative, policy p) {
+  std::uint64_t const sign = negative ? f.sign_mask() : 0;
   if (p == policy::saturate || (!f.has_infinity && !f.has_nan())) return sign | f.max_code();
   if (f.has_infinity) return sign | (f.max_code() + 1);
   return encode_nan(f, negative, quiet_payload);
@@ -120,7 +120,7 @@ constexpr std::uint64_t encode_infinity(const facts& f, bool negative, policy p)
 
 // `overflowed`, if given, is set to: x is finite and its rounded magnitude exceeds the largest
 // finite value, whatever was stored for it.
-constexpr std::uint64_t encode_wide(const facts& f, const number& x, mode m, policy p,
+constexpr std::uint64_t encode_wide(facts const& f, number const& x, mode m, policy p,
                                     std::uint32_t r = 0, bool* overflowed = nullptr) {
   assert(!(x.sticky && m == mode::stochastic));  // arithmetic results are rounded to nearest only
   if (overflowed != nullptr) *overflowed = false;
@@ -131,14 +131,14 @@ constexpr std::uint64_t encode_wide(const facts& f, const number& x, mode m, pol
     at = locate(f, x);
     if (moves_away(m, x.negative, at, r)) ++at.code;
   }
-  const bool too_large = at.code > f.max_code();
+  bool const too_large = at.code > f.max_code();
   if (overflowed != nullptr) *overflowed = too_large;
 
   if (!f.has_zero() && (x.negative || x.what == kind::zero)) {
     return encode_nan(f, false, quiet_payload);
   }
   if (x.what == kind::infinity) return encode_infinity(f, x.negative, p);
-  const std::uint64_t sign = x.negative ? f.sign_mask() : 0;
+  std::uint64_t const sign = x.negative ? f.sign_mask() : 0;
   if (too_large) {
     return points_inward(m, x.negative) ? sign | f.max_code() : encode_infinity(f, x.negative, p);
   }
@@ -146,7 +146,7 @@ constexpr std::uint64_t encode_wide(const facts& f, const number& x, mode m, pol
   return sign | at.code;
 }
 
-constexpr std::uint32_t encode(const facts& f, const number& x, mode m, policy p,
+constexpr std::uint32_t encode(facts const& f, number const& x, mode m, policy p,
                                std::uint32_t r = 0, bool* overflowed = nullptr) {
   assert(f.bits() <= 32);
   return static_cast<std::uint32_t>(encode_wide(f, x, m, p, r, overflowed));
@@ -154,9 +154,9 @@ constexpr std::uint32_t encode(const facts& f, const number& x, mode m, policy p
 
 // Exact. bfloat16 to float is a shift, so its NaNs stay as they are. Every other NaN is quieted,
 // and `decode` gave the quiet bit alone to one without payload.
-constexpr std::uint32_t decode_to_float_bits(const facts& f, std::uint64_t code) {
-  const number x = decode(f, code);
-  const bool is_float_head = f.exponent_bits == 8 && f.nans == nan_rule::ieee;
+constexpr std::uint32_t decode_to_float_bits(facts const& f, std::uint64_t code) {
+  number const x = decode(f, code);
+  bool const is_float_head = f.exponent_bits == 8 && f.nans == nan_rule::ieee;
   if (x.what == kind::nan && is_float_head) {
     return static_cast<std::uint32_t>(code) << (23 - f.significand_bits);
   }

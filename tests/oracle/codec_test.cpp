@@ -21,38 +21,38 @@ using oracle_test::to_double;
 
 TEST(oracle_codec, some_codes_written_out) {
   struct sample {
-    const facts& f;
+    facts const& f;
     std::uint32_t code;
     float value;
   };
-  const sample samples[]{{float16, 0x3c00, 1.0F},          {float16, 0xc248, -3.140625F},
-                         {bfloat16, 0x4049, 3.140625F},    {float8_e5m2, 0x3c, 1.0F},
-                         {float8_e5m2, 0xc3, -3.5F},       {float8_e4m3fn, 0x38, 1.0F},
-                         {float8_e4m3fn, 0xfd, -416.0F},   {float8_e4m3, 0x38, 1.0F},
-                         {float8_e3m4, 0x30, 1.0F},        {float8_e3m4, 0x31, 1.0625F},
-                         {float8_e4m3fnuz, 0x40, 1.0F},    {float8_e5m2fnuz, 0x40, 1.0F},
-                         {float8_e4m3b11fnuz, 0x58, 1.0F}, {float8_e8m0fnu, 0x7f, 1.0F},
-                         {float8_e8m0fnu, 0x80, 2.0F},     {float6_e2m3fn, 0x08, 1.0F},
-                         {float6_e2m3fn, 0x27, -0.875F},   {float6_e3m2fn, 0x0c, 1.0F},
-                         {float6_e3m2fn, 0x1e, 24.0F},     {float4_e2m1fn, 0x01, 0.5F},
-                         {float4_e2m1fn, 0x0d, -3.0F},     {float4_e2m1fn, 0x07, 6.0F}};
-  for (const sample& s : samples) {
+  sample const samples[]{{float16, 0x3c00, 1.0f},          {float16, 0xc248, -3.140625f},
+                         {bfloat16, 0x4049, 3.140625f},    {float8_e5m2, 0x3c, 1.0f},
+                         {float8_e5m2, 0xc3, -3.5f},       {float8_e4m3fn, 0x38, 1.0f},
+                         {float8_e4m3fn, 0xfd, -416.0f},   {float8_e4m3, 0x38, 1.0f},
+                         {float8_e3m4, 0x30, 1.0f},        {float8_e3m4, 0x31, 1.0625f},
+                         {float8_e4m3fnuz, 0x40, 1.0f},    {float8_e5m2fnuz, 0x40, 1.0f},
+                         {float8_e4m3b11fnuz, 0x58, 1.0f}, {float8_e8m0fnu, 0x7f, 1.0f},
+                         {float8_e8m0fnu, 0x80, 2.0f},     {float6_e2m3fn, 0x08, 1.0f},
+                         {float6_e2m3fn, 0x27, -0.875f},   {float6_e3m2fn, 0x0c, 1.0f},
+                         {float6_e3m2fn, 0x1e, 24.0f},     {float4_e2m1fn, 0x01, 0.5f},
+                         {float4_e2m1fn, 0x0d, -3.0f},     {float4_e2m1fn, 0x07, 6.0f}};
+  for (sample const& s : samples) {
     EXPECT_EQ(decode_to_float_bits(s.f, s.code), std::bit_cast<std::uint32_t>(s.value)) << s.f.name;
-    for (const mode m : modes) {
+    for (mode const m : modes) {
       EXPECT_EQ(encode(s.f, from(s.value), m, policy::infinity), s.code) << s.f.name;
     }
   }
 }
 
 TEST(oracle_codec, every_code_survives_a_round_trip) {
-  for (const facts& f : all) {
-    for (const mode m : modes) {
+  for (facts const& f : all) {
+    for (mode const m : modes) {
       for (std::uint32_t code = 0; code < 1U << f.bits(); ++code) {
         bool overflowed = true;
-        const std::uint32_t quieted = decode(f, code).what == kind::nan && f.nans == nan_rule::ieee
+        std::uint32_t const quieted = decode(f, code).what == kind::nan && f.nans == nan_rule::ieee
                                           ? code | 1U << (f.significand_bits - 1)
                                           : code;
-        const number x = from_float_bits(decode_to_float_bits(f, code));
+        number const x = from_float_bits(decode_to_float_bits(f, code));
         ASSERT_EQ(encode(f, x, m, policy::infinity, 65535, &overflowed), quieted)
             << f.name << ' ' << code;
         ASSERT_FALSE(overflowed);
@@ -62,15 +62,15 @@ TEST(oracle_codec, every_code_survives_a_round_trip) {
 }
 
 // A search through the table of values, in double: exact for these formats and this range.
-std::uint32_t by_search(const facts& f, const std::vector<double>& values, double x, mode m,
+std::uint32_t by_search(facts const& f, std::vector<double> const& values, double x, mode m,
                         std::uint32_t r) {
-  const double size = std::fabs(x);
-  const bool negative = std::signbit(x);
-  const auto above = std::lower_bound(values.begin(), values.end(), size);
+  double const size = std::fabs(x);
+  bool const negative = std::signbit(x);
+  auto const above = std::lower_bound(values.begin(), values.end(), size);
   auto code = static_cast<std::uint32_t>(above - values.begin());
   if (*above != size) {
-    const double away = (size - above[-1]) / (*above - above[-1]);
-    const bool above_is_even = code % 2 == 0;
+    double const away = (size - above[-1]) / (*above - above[-1]);
+    bool const above_is_even = code % 2 == 0;
     bool up = false;
     if (m == mode::nearest_even) up = away > 0.5 || (away == 0.5 && above_is_even);
     if (m == mode::nearest_away) up = away >= 0.5;
@@ -86,21 +86,21 @@ std::uint32_t by_search(const facts& f, const std::vector<double>& values, doubl
 
 TEST(oracle_codec, every_mode_agrees_with_a_search_through_the_values) {
   std::mt19937_64 random(11);
-  for (const facts& f : all) {
+  for (facts const& f : all) {
     if (f.bits() == 16 || !f.has_zero()) continue;
     std::vector<double> values;
     for (std::uint64_t code = 0; code <= f.max_code(); ++code) {
       values.push_back(to_double(decode(f, code)));
     }
     for (int i = 0; i < 40000; ++i) {
-      const std::uint64_t bits = random();
-      const int keep = static_cast<int>(bits % 24);  // few bits make ties frequent
-      const double size = std::ldexp(static_cast<double>(bits >> 40 >> keep << keep),
+      std::uint64_t const bits = random();
+      int const keep = static_cast<int>(bits % 24);  // few bits make ties frequent
+      double const size = std::ldexp(static_cast<double>(bits >> 40 >> keep << keep),
                                      static_cast<int>(bits >> 30 & 31) - 40);
-      const double x = bits >> 36 & 1 ? -size : size;
+      double const x = bits >> 36 & 1 ? -size : size;
       if (size > f.max_finite) continue;
-      const auto r = static_cast<std::uint32_t>(bits >> 10 & 0xffff);
-      for (const mode m : modes) {
+      auto const r = static_cast<std::uint32_t>(bits >> 10 & 0xffff);
+      for (mode const m : modes) {
         ASSERT_EQ(encode(f, from(x), m, policy::infinity, r), by_search(f, values, x, m, r))
             << f.name << ' ' << x << " mode " << static_cast<int>(m) << " r " << r;
       }
@@ -109,9 +109,9 @@ TEST(oracle_codec, every_mode_agrees_with_a_search_through_the_values) {
 }
 
 TEST(oracle_codec, stochastic_counts_are_exact_in_sixteen_bits_and_rounded_beyond) {
-  const auto moved = [](const facts& f, double x) {
+  auto const moved = [](facts const& f, double x) {
     int count = 0;
-    const std::uint32_t toward_zero = encode(f, from(x), mode::toward_zero, policy::infinity);
+    std::uint32_t const toward_zero = encode(f, from(x), mode::toward_zero, policy::infinity);
     for (std::uint32_t r = 0; r < 65536; ++r) {
       count += encode(f, from(x), mode::stochastic, policy::infinity, r) != toward_zero;
     }
@@ -130,15 +130,15 @@ TEST(oracle_codec, overflow_follows_mode_and_policy) {
   constexpr auto inf = policy::infinity;
   constexpr auto sat = policy::saturate;
   struct sample {
-    const facts& f;
+    facts const& f;
     double x;
     mode m;
     policy p;
     std::uint32_t code;
     bool overflowed;
   };
-  const double infinite = HUGE_VAL;
-  const sample samples[]{
+  double const infinite = HUGE_VAL;
+  sample const samples[]{
       {float8_e4m3fn, 464, mode::nearest_even, inf, 0x7e, false},  // the tie goes to even 448
       {float8_e4m3fn, 464, mode::nearest_away, inf, 0x7f, true},
       {float8_e4m3fn, -464, mode::nearest_away, inf, 0xff, true},
@@ -177,7 +177,7 @@ TEST(oracle_codec, overflow_follows_mode_and_policy) {
       {float8_e8m0fnu, 0x1.8p127, mode::nearest_even, sat, 0xfe, false},
       {float8_e8m0fnu, 0x1.8p127, mode::nearest_away, sat, 0xfe, true},
       {float8_e8m0fnu, 0x1.cp127, mode::nearest_even, inf, 0xff, true}};
-  for (const sample& s : samples) {
+  for (sample const& s : samples) {
     bool overflowed = !s.overflowed;
     EXPECT_EQ(encode(s.f, from(s.x), s.m, s.p, 0, &overflowed), s.code)
         << s.f.name << ' ' << s.x << " mode " << static_cast<int>(s.m);
@@ -186,7 +186,7 @@ TEST(oracle_codec, overflow_follows_mode_and_policy) {
 }
 
 TEST(oracle_codec, nan_keeps_what_the_format_can_hold) {
-  const auto code = [](const facts& f, std::uint32_t bits) {
+  auto const code = [](facts const& f, std::uint32_t bits) {
     return encode(f, from_float_bits(bits), mode::nearest_even, policy::saturate);
   };
   EXPECT_EQ(code(bfloat16, 0x7f800001), 0x7fc0U);

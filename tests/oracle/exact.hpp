@@ -32,7 +32,7 @@ struct number {
 inline constexpr std::uint64_t quiet_payload = std::uint64_t{1} << 63;
 
 constexpr int bit_length(u128 x) {
-  const auto high = static_cast<std::uint64_t>(x >> 64);
+  auto const high = static_cast<std::uint64_t>(x >> 64);
   return high != 0 ? 128 - std::countl_zero(high)
                    : 64 - std::countl_zero(static_cast<std::uint64_t>(x));
 }
@@ -55,19 +55,19 @@ constexpr number make_finite(bool negative, u128 significand, int exponent, bool
 
 // The value of a magnitude code. Codes past the largest finite one continue the grid, as if the
 // exponent field had no upper end.
-constexpr number magnitude_value(const facts& f, std::uint64_t code) {
-  const std::uint64_t one = std::uint64_t{1} << f.significand_bits;
-  const std::uint64_t fraction = code & (one - 1);
-  const int field = static_cast<int>(code >> f.significand_bits);
+constexpr number magnitude_value(facts const& f, std::uint64_t code) {
+  std::uint64_t const one = std::uint64_t{1} << f.significand_bits;
+  std::uint64_t const fraction = code & (one - 1);
+  int const field = static_cast<int>(code >> f.significand_bits);
   if (field == 0 && f.has_zero())
     return make_finite(false, fraction, f.min_exponent() - f.significand_bits);
   return make_finite(false, one + fraction, field - f.bias - f.significand_bits);
 }
 
 // Bits of `code` above the width of the format are ignored.
-constexpr number decode(const facts& f, std::uint64_t code) {
-  const bool negative = (code & f.sign_mask()) != 0;
-  const std::uint64_t magnitude = code & f.magnitude_mask();
+constexpr number decode(facts const& f, std::uint64_t code) {
+  bool const negative = (code & f.sign_mask()) != 0;
+  std::uint64_t const magnitude = code & f.magnitude_mask();
   switch (f.nans) {
     case nan_rule::none:
       break;
@@ -109,11 +109,11 @@ number from(T x) {
   std::uint64_t significand = 0;
   std::uint16_t head = 0;
   std::memcpy(&significand, &x, 8);
-  std::memcpy(&head, reinterpret_cast<const unsigned char*>(&x) + 8, 2);
-  const bool negative = (head & 0x8000) != 0;
-  const int field = head & 0x7fff;
+  std::memcpy(&head, reinterpret_cast<unsigned char const*>(&x) + 8, 2);
+  bool const negative = (head & 0x8000) != 0;
+  int const field = head & 0x7fff;
   if (field == 0x7fff) {
-    const std::uint64_t fraction = significand << 1;
+    std::uint64_t const fraction = significand << 1;
     return fraction == 0 ? make_infinity(negative) : make_nan(negative, fraction);
   }
   return make_finite(negative, significand, (field == 0 ? 1 : field) - 16383 - 63);
@@ -124,8 +124,8 @@ number from(T x) {
 template <class T>
   requires(std::integral<T> || std::same_as<T, i128> || std::same_as<T, u128>)
 constexpr number from(T x) {
-  const bool negative = x < T{0};
-  const u128 magnitude = negative ? u128{0} - static_cast<u128>(x) : static_cast<u128>(x);
+  bool const negative = x < T{0};
+  u128 const magnitude = negative ? u128{0} - static_cast<u128>(x) : static_cast<u128>(x);
   return make_finite(negative, magnitude, 0);
 }
 

@@ -19,7 +19,7 @@ enum class nan_rule {
 };
 
 struct facts {
-  const char* name;
+  char const* name;
   int exponent_bits;
   int significand_bits;  // stored ones: without the implied leading one
   int bias;

@@ -69,12 +69,12 @@ constexpr std::uint64_t one_minus_power(std::uint64_t base, std::uint64_t step) 
   return f64_sub(one_double, r);
 }
 
-constexpr adamw_scalars prepare(const adamw_settings& s, std::uint64_t step) {
-  const std::uint64_t B1 = through_float(s.beta1);
-  const std::uint64_t B2 = through_float(s.beta2);
-  const std::uint64_t c1 = one_minus_power(B1, step);
-  const std::uint64_t c2 = one_minus_power(B2, step);
-  const std::uint64_t lr = bits_of(s.lr);
+constexpr adamw_scalars prepare(adamw_settings const& s, std::uint64_t step) {
+  std::uint64_t const B1 = through_float(s.beta1);
+  std::uint64_t const B2 = through_float(s.beta2);
+  std::uint64_t const c1 = one_minus_power(B1, step);
+  std::uint64_t const c2 = one_minus_power(B2, step);
+  std::uint64_t const lr = bits_of(s.lr);
   return {.o1 = to_float(f64_sub(one_double, B1)),
           .o2 = to_float(f64_sub(one_double, B2)),
           .b2 = to_float(B2),
@@ -86,16 +86,16 @@ constexpr adamw_scalars prepare(const adamw_settings& s, std::uint64_t step) {
 }
 
 constexpr element adamw(std::uint32_t p, std::uint32_t g, std::uint32_t m, std::uint32_t v,
-                        const adamw_scalars& s) {
+                        adamw_scalars const& s) {
   element out;
-  const std::uint32_t d = f32_sub(g, m);
+  std::uint32_t const d = f32_sub(g, m);
   out.m = f32_fma(s.o1, d, m);
-  const std::uint32_t h = f32_mul(s.o2, g);
-  const std::uint32_t k = f32_mul(s.b2, v);
+  std::uint32_t const h = f32_mul(s.o2, g);
+  std::uint32_t const k = f32_mul(s.b2, v);
   out.v = f32_fma(h, g, k);
-  const std::uint32_t D = f32_fma(f32_sqrt(out.v), s.r2, s.e);
-  const std::uint32_t a = f32_mul(s.ns, out.m);
-  const std::uint32_t q = f32_div(a, D);
+  std::uint32_t const D = f32_fma(f32_sqrt(out.v), s.r2, s.e);
+  std::uint32_t const a = f32_mul(s.ns, out.m);
+  std::uint32_t const q = f32_div(a, D);
   out.u = s.decays ? f32_fma(s.nw, p, q) : q;
   out.w = f32_add(p, out.u);
   return out;
@@ -114,7 +114,7 @@ struct sgd_scalars {
   bool decays, has_momentum, first_step, nesterov;
 };
 
-constexpr sgd_scalars prepare(const sgd_settings& s, std::uint64_t step) {
+constexpr sgd_scalars prepare(sgd_settings const& s, std::uint64_t step) {
   return {.minus_lr = to_float(f64_negate(bits_of(s.lr))),
           .momentum = to_float(bits_of(s.momentum)),
           .undamped = to_float(f64_sub(one_double, bits_of(s.dampening))),
@@ -125,9 +125,9 @@ constexpr sgd_scalars prepare(const sgd_settings& s, std::uint64_t step) {
           .nesterov = s.nesterov};
 }
 
-constexpr element sgd(std::uint32_t p, std::uint32_t g, std::uint32_t b, const sgd_scalars& s) {
+constexpr element sgd(std::uint32_t p, std::uint32_t g, std::uint32_t b, sgd_scalars const& s) {
   element out;
-  const std::uint32_t d = s.decays ? f32_fma(s.weight_decay, p, g) : g;
+  std::uint32_t const d = s.decays ? f32_fma(s.weight_decay, p, g) : g;
   std::uint32_t x = d;
   out.m = b;  // A11: without momentum its range is not touched
   if (s.has_momentum) {

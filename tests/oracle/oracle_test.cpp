@@ -25,8 +25,8 @@ using oracle_test::modes;
 using oracle_test::policies;
 using oracle_test::to_double;
 
-void expect_extremes(const facts& f) {
-  const std::uint64_t smallest_normal = f.has_zero() ? std::uint64_t{1} << f.significand_bits : 0;
+void expect_extremes(facts const& f) {
+  std::uint64_t const smallest_normal = f.has_zero() ? std::uint64_t{1} << f.significand_bits : 0;
   EXPECT_EQ(to_double(decode(f, f.max_code())), f.max_finite) << f.name;
   EXPECT_EQ(to_double(decode(f, smallest_normal)), f.min_normal) << f.name;
   EXPECT_EQ(to_double(decode(f, f.has_zero() ? 1 : 0)), f.min_subnormal) << f.name;
@@ -35,29 +35,29 @@ void expect_extremes(const facts& f) {
 }
 
 TEST(oracle_facts, extremes_are_the_published_ones) {
-  for (const facts& f : all) expect_extremes(f);
+  for (facts const& f : all) expect_extremes(f);
   expect_extremes(binary32);
   expect_extremes(binary64);
 }
 
 TEST(oracle_facts, special_codes_are_as_many_as_published) {
   struct census {
-    const facts& f;
+    facts const& f;
     int nans, infinities, zeros;
   };
-  const census published[]{
+  census const published[]{
       {float16, 2046, 2, 2},      {bfloat16, 254, 2, 2},      {float8_e5m2, 6, 2, 2},
       {float8_e4m3fn, 2, 0, 2},   {float8_e4m3, 14, 2, 2},    {float8_e3m4, 30, 2, 2},
       {float8_e4m3fnuz, 1, 0, 1}, {float8_e5m2fnuz, 1, 0, 1}, {float8_e4m3b11fnuz, 1, 0, 1},
       {float8_e8m0fnu, 1, 0, 0},  {float6_e2m3fn, 0, 0, 2},   {float6_e3m2fn, 0, 0, 2},
       {float4_e2m1fn, 0, 0, 2}};
   ASSERT_EQ(std::size(published), all.size());
-  for (const census& c : published) {
+  for (census const& c : published) {
     int nans = 0;
     int infinities = 0;
     int zeros = 0;
     for (std::uint32_t code = 0; code < 1U << c.f.bits(); ++code) {
-      const kind what = decode(c.f, code).what;
+      kind const what = decode(c.f, code).what;
       nans += what == kind::nan;
       infinities += what == kind::infinity;
       zeros += what == kind::zero;
@@ -71,9 +71,9 @@ TEST(oracle_facts, special_codes_are_as_many_as_published) {
 TEST(oracle_conversion, bfloat16_agrees_with_the_usual_integer_formula) {
   oracle_test::float_patterns patterns(3);
   for (int i = 0; i < 2000000; ++i) {
-    const std::uint32_t x = patterns.next();
+    std::uint32_t const x = patterns.next();
     if ((x & 0x7fffffffU) > 0x7f800000U) continue;
-    const std::uint32_t expected = (x + 0x7fffU + (x >> 16 & 1U)) >> 16;
+    std::uint32_t const expected = (x + 0x7fffU + (x >> 16 & 1U)) >> 16;
     ASSERT_EQ(encode(bfloat16, from_float_bits(x), mode::nearest_even, policy::infinity), expected)
         << std::hex << x;
   }
@@ -82,13 +82,13 @@ TEST(oracle_conversion, bfloat16_agrees_with_the_usual_integer_formula) {
 #if defined(__x86_64__)
 template <int Rounding>
 __attribute__((target("f16c"))) std::uint32_t hardware_half(std::uint32_t x) {
-  const __m128i out =
+  __m128i const out =
       _mm_cvtps_ph(_mm_castsi128_ps(_mm_cvtsi32_si128(static_cast<int>(x))), Rounding);
   return static_cast<std::uint32_t>(_mm_cvtsi128_si32(out)) & 0xffffU;
 }
 
 __attribute__((target("f16c"))) std::uint32_t hardware_float(std::uint32_t code) {
-  const __m128 out = _mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(code)));
+  __m128 const out = _mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(code)));
   return static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_castps_si128(out)));
 }
 
@@ -97,9 +97,9 @@ TEST(oracle_conversion, float16_agrees_with_the_processor) {
   for (std::uint32_t code = 0; code < 65536; ++code) {
     ASSERT_EQ(decode_to_float_bits(float16, code), hardware_float(code)) << std::hex << code;
   }
-  const auto check = [](std::uint32_t x) {
-    const number exact = from_float_bits(x);
-    const auto code = [&](mode m) { return encode(float16, exact, m, policy::infinity); };
+  auto const check = [](std::uint32_t x) {
+    number const exact = from_float_bits(x);
+    auto const code = [&](mode m) { return encode(float16, exact, m, policy::infinity); };
     ASSERT_EQ(code(mode::nearest_even), hardware_half<_MM_FROUND_TO_NEAREST_INT>(x)) << x;
     ASSERT_EQ(code(mode::downward), hardware_half<_MM_FROUND_TO_NEG_INF>(x)) << x;
     ASSERT_EQ(code(mode::upward), hardware_half<_MM_FROUND_TO_POS_INF>(x)) << x;
@@ -115,8 +115,8 @@ TEST(oracle_conversion, float16_agrees_with_the_processor) {
 
 __attribute__((noinline)) float narrowed(double x, int rounding) {
   std::fesetround(rounding);
-  volatile double in = x;
-  const volatile float out = static_cast<float>(in);
+  double volatile in = x;
+  float const volatile out = static_cast<float>(in);
   std::fesetround(FE_TONEAREST);
   return out;
 }
@@ -129,8 +129,8 @@ TEST(oracle_conversion, binary32_agrees_with_the_processor) {
       bits = (bits & 0x800fffffffffffffU) | (random() % 300 + 860) << 52;
       bits &= ~std::uint64_t{0} << (random() % 40);
     }
-    const double x = std::bit_cast<double>(bits);
-    const auto check = [&](mode m, int rounding) {
+    double const x = std::bit_cast<double>(bits);
+    auto const check = [&](mode m, int rounding) {
       ASSERT_EQ(encode(binary32, from(x), m, policy::infinity),
                 std::bit_cast<std::uint32_t>(narrowed(x, rounding)))
           << x;
@@ -145,16 +145,16 @@ TEST(oracle_conversion, binary32_agrees_with_the_processor) {
 
 TEST(oracle_conversion, other_sources_agree_with_the_language) {
   std::mt19937_64 random(8);
-  const auto code = [](const number& x) {
+  auto const code = [](number const& x) {
     return encode(binary32, x, mode::nearest_even, policy::infinity);
   };
-  const auto expected = [](auto x) { return std::bit_cast<std::uint32_t>(static_cast<float>(x)); };
+  auto const expected = [](auto x) { return std::bit_cast<std::uint32_t>(static_cast<float>(x)); };
   for (int i = 0; i < 300000; ++i) {
-    const int drop = static_cast<int>(random() % 64);
-    const std::uint64_t u = random() >> drop;
-    const auto s = static_cast<std::int64_t>(random()) >> drop;
-    const i128 wide = static_cast<i128>(static_cast<u128>(random()) << 64 | random()) >> (2 * drop);
-    const long double precise = static_cast<long double>(u) / 4096 - static_cast<long double>(s);
+    int const drop = static_cast<int>(random() % 64);
+    std::uint64_t const u = random() >> drop;
+    auto const s = static_cast<std::int64_t>(random()) >> drop;
+    i128 const wide = static_cast<i128>(static_cast<u128>(random()) << 64 | random()) >> (2 * drop);
+    long double const precise = static_cast<long double>(u) / 4096 - static_cast<long double>(s);
     ASSERT_EQ(code(from(u)), expected(u)) << u;
     ASSERT_EQ(code(from(s)), expected(s)) << s;
     ASSERT_EQ(code(from(wide)), expected(wide)) << i;
@@ -170,11 +170,11 @@ TEST(oracle_conversion, other_sources_agree_with_the_language) {
 TEST(oracle_segments, partition_all_floats_and_agree_with_encode) {
   oracle_test::float_patterns patterns(9);
   std::uint64_t samples = 0;
-  for (const facts& f : all) {
-    for (const mode m : modes) {
-      for (const policy p : policies) {
-        const auto r = static_cast<std::uint32_t>(patterns.next() & 0xffffU);
-        const auto check = [&](std::uint32_t bits, std::uint32_t code) {
+  for (facts const& f : all) {
+    for (mode const m : modes) {
+      for (policy const p : policies) {
+        auto const r = static_cast<std::uint32_t>(patterns.next() & 0xffffU);
+        auto const check = [&](std::uint32_t bits, std::uint32_t code) {
           ASSERT_EQ(encode(f, from_float_bits(bits), m, p, r), code)
               << f.name << " mode " << static_cast<int>(m) << " r " << r << ' ' << std::hex << bits;
         };
@@ -195,8 +195,8 @@ TEST(oracle_segments, partition_all_floats_and_agree_with_encode) {
             r);
         ASSERT_EQ(next, std::uint64_t{1} << 32);
         for (int i = 0; i < 16000; ++i, ++samples) {
-          const std::uint32_t bits = patterns.next();
-          const auto at = std::upper_bound(firsts.begin(), firsts.end(), bits) - firsts.begin() - 1;
+          std::uint32_t const bits = patterns.next();
+          auto const at = std::upper_bound(firsts.begin(), firsts.end(), bits) - firsts.begin() - 1;
           check(bits, codes[static_cast<std::size_t>(at)]);
         }
         if (HasFatalFailure()) return;

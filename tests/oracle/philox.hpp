@@ -14,8 +14,8 @@ using philox_key = std::array<std::uint32_t, 2>;
 
 constexpr philox_counter philox4x32(philox_counter x, philox_key key) {
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t left = std::uint64_t{0xD2511F53} * x[0];
-    const std::uint64_t right = std::uint64_t{0xCD9E8D57} * x[2];
+    std::uint64_t const left = std::uint64_t{0xD2511F53} * x[0];
+    std::uint64_t const right = std::uint64_t{0xCD9E8D57} * x[2];
     x = {static_cast<std::uint32_t>(right >> 32) ^ x[1] ^ key[0], static_cast<std::uint32_t>(right),
          static_cast<std::uint32_t>(left >> 32) ^ x[3] ^ key[1], static_cast<std::uint32_t>(left)};
     key[0] += 0x9E3779B9U;  // the golden ratio
@@ -27,7 +27,7 @@ constexpr philox_counter philox4x32(philox_counter x, philox_key key) {
 enum class generator : std::uint8_t { philox, keyed };
 
 // A7b. The eight words of 16 bits of a block, and the place of an element among its 128.
-constexpr std::uint32_t keyed16(const philox_counter& block, unsigned place) {
+constexpr std::uint32_t keyed16(philox_counter const& block, unsigned place) {
   unsigned k[8] = {};
   for (unsigned j = 0; j < 4; ++j) {
     k[2 * j] = block[j] % 65536;
@@ -46,13 +46,13 @@ constexpr std::uint32_t keyed16(const philox_counter& block, unsigned place) {
 // for the first and second moment.
 constexpr std::uint32_t random16(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
                                  unsigned draw, generator by = generator::philox) {
-  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-  const std::uint64_t size = by == generator::keyed ? 128 : 8;
-  const std::uint64_t block = index / size | std::uint64_t{draw} << 61;
-  const philox_counter word =
+  auto const low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  auto const high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+  std::uint64_t const size = by == generator::keyed ? 128 : 8;
+  std::uint64_t const block = index / size | std::uint64_t{draw} << 61;
+  philox_counter const word =
       philox4x32({low(block), high(block), low(stream), high(stream)}, {low(seed), high(seed)});
-  const std::uint64_t e = index % size;
+  std::uint64_t const e = index % size;
   if (by == generator::keyed) return keyed16(word, static_cast<unsigned>(e));
   return (word[static_cast<std::size_t>(e % 4)] >> (e < 4 ? 0 : 16)) & 0xffffU;
 }

@@ -16,20 +16,20 @@ namespace oracle {
 class exact_sum {
  public:
   constexpr void add(std::uint32_t float_bits) {
-    const number x = from_float_bits(float_bits);
+    number const x = from_float_bits(float_bits);
     if (x.what == kind::nan) ++nans_;
     if (x.what == kind::infinity) ++(x.negative ? minus_infinities_ : plus_infinities_);
     if (x.what != kind::finite) return;
-    const int shift = x.exponent + 149;
+    int const shift = x.exponent + 149;
     words addend{};
-    const u128 placed = x.significand << (shift % 64);
-    const auto at = static_cast<std::size_t>(shift / 64);
+    u128 const placed = x.significand << (shift % 64);
+    auto const at = static_cast<std::size_t>(shift / 64);
     addend[at] = static_cast<std::uint64_t>(placed);
     addend[at + 1] = static_cast<std::uint64_t>(placed >> 64);
     add_words(x.negative ? minus(addend) : addend);
   }
 
-  constexpr exact_sum& operator+=(const exact_sum& other) {
+  constexpr exact_sum& operator+=(exact_sum const& other) {
     add_words(other.words_);
     nans_ += other.nans_;
     plus_infinities_ += other.plus_infinities_;
@@ -42,20 +42,20 @@ class exact_sum {
     if (nans_ != 0 || (plus_infinities_ != 0 && minus_infinities_ != 0)) return make_nan();
     if (plus_infinities_ != 0 || minus_infinities_ != 0)
       return make_infinity(plus_infinities_ == 0);
-    const bool negative = words_.back() >> 63 != 0;
-    const words magnitude = negative ? minus(words_) : words_;
+    bool const negative = words_.back() >> 63 != 0;
+    words const magnitude = negative ? minus(words_) : words_;
     std::size_t top = magnitude.size() - 1;
     while (top > 0 && magnitude[top] == 0) --top;
     if (top == 0) return make_finite(negative, magnitude[0], -149);
-    const u128 pair = static_cast<u128>(magnitude[top]) << 64 | magnitude[top - 1];
-    const int excess = bit_length(pair) - 64;
+    u128 const pair = static_cast<u128>(magnitude[top]) << 64 | magnitude[top - 1];
+    int const excess = bit_length(pair) - 64;
     return make_finite(negative, pair >> excess, static_cast<int>(top - 1) * 64 + excess - 149);
   }
 
  private:
   using words = std::array<std::uint64_t, 6>;
 
-  static constexpr words minus(const words& x) {
+  static constexpr words minus(words const& x) {
     words out{};
     u128 carry = 1;
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -65,7 +65,7 @@ class exact_sum {
     }
     return out;
   }
-  constexpr void add_words(const words& x) {
+  constexpr void add_words(words const& x) {
     u128 carry = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
       carry += words_[i];
@@ -91,19 +91,19 @@ struct report {
   exact_sum wanted;   // sum(|u|)
 
   // Stores `w` over `old_code`, counts the element, and returns the new code.
-  constexpr std::uint32_t store(const facts& f, std::uint32_t u, std::uint32_t w,
+  constexpr std::uint32_t store(facts const& f, std::uint32_t u, std::uint32_t w,
                                 std::uint32_t old_code, mode m, policy p, std::uint32_t r = 0) {
     bool too_large = false;
-    const std::uint32_t new_code = encode(f, from_float_bits(w), m, p, r, &too_large);
+    std::uint32_t const new_code = encode(f, from_float_bits(w), m, p, r, &too_large);
     ++count;
     overflowed += too_large ? 1 : 0;
-    const number update = from_float_bits(u);
+    number const update = from_float_bits(u);
     stalled += update.what != kind::zero && new_code == old_code ? 1 : 0;
 
-    const auto infinite_or_nan = [](const number& x) {
+    auto const infinite_or_nan = [](number const& x) {
       return x.what == kind::infinity || x.what == kind::nan;
     };
-    const std::uint32_t change =
+    std::uint32_t const change =
         f32_sub(decode_to_float_bits(f, new_code), decode_to_float_bits(f, old_code));
     if (infinite_or_nan(update) || infinite_or_nan(decode(f, old_code)) ||
         infinite_or_nan(decode(f, new_code)) || infinite_or_nan(from_float_bits(change))) {
@@ -117,7 +117,7 @@ struct report {
     return new_code;
   }
 
-  constexpr report& operator+=(const report& other) {
+  constexpr report& operator+=(report const& other) {
     count += other.count;
     stalled += other.stalled;
     overflowed += other.overflowed;
@@ -130,7 +130,7 @@ struct report {
 
   // Within 2^-51 relative of the exact ratio; 1 when nothing was to be applied.
   [[nodiscard]] constexpr double applied_ratio() const {
-    const number denominator = wanted.value();
+    number const denominator = wanted.value();
     if (denominator.what == kind::zero) return 1;
     return std::bit_cast<double>(round_result(binary64, quotient(applied.value(), denominator)));
   }

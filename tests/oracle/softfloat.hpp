@@ -16,11 +16,11 @@ constexpr number negated(number x) {
   return x;
 }
 
-constexpr number product(const number& a, const number& b) {
+constexpr number product(number const& a, number const& b) {
   assert(!a.sticky && !b.sticky && bit_length(a.significand) + bit_length(b.significand) <= 128);
   if (a.what == kind::nan || b.what == kind::nan) return make_nan();
-  const bool negative = a.negative != b.negative;
-  const bool zero = a.what == kind::zero || b.what == kind::zero;
+  bool const negative = a.negative != b.negative;
+  bool const zero = a.what == kind::zero || b.what == kind::zero;
   if (a.what == kind::infinity || b.what == kind::infinity) {
     return zero ? make_nan() : make_infinity(negative);
   }
@@ -47,13 +47,13 @@ constexpr number sum(number a, number b) {
   if (bit_length(a.significand) + a.exponent < bit_length(b.significand) + b.exponent) {
     std::swap(a, b);
   }
-  const int up = 126 - bit_length(a.significand);
+  int const up = 126 - bit_length(a.significand);
   u128 big = a.significand << up;
-  const int exponent = a.exponent - up;
+  int const exponent = a.exponent - up;
 
   u128 small = 0;
   bool sticky = false;
-  const int down = exponent - b.exponent;
+  int const down = exponent - b.exponent;
   if (down <= 0) {
     small = b.significand << -down;
   } else {
@@ -67,15 +67,15 @@ constexpr number sum(number a, number b) {
     a.negative = !a.negative;
   }
   // Subtracting small + rest leaves big - small - 1 and the rest's complement.
-  const u128 difference = big - small - (sticky ? 1 : 0);
+  u128 const difference = big - small - (sticky ? 1 : 0);
   if (difference == 0) return make_zero(false);
   return make_finite(a.negative, difference, exponent, sticky);
 }
 
-constexpr number quotient(const number& a, const number& b) {
+constexpr number quotient(number const& a, number const& b) {
   assert(!a.sticky && !b.sticky && bit_length(b.significand) <= 64);
   if (a.what == kind::nan || b.what == kind::nan) return make_nan();
-  const bool negative = a.negative != b.negative;
+  bool const negative = a.negative != b.negative;
   if (a.what == kind::infinity) {
     return b.what == kind::infinity ? make_nan() : make_infinity(negative);
   }
@@ -84,34 +84,34 @@ constexpr number quotient(const number& a, const number& b) {
     return a.what == kind::zero ? make_nan() : make_infinity(negative);
   }
   if (a.what == kind::zero) return make_zero(negative);
-  const int up = 128 - bit_length(a.significand);
-  const u128 dividend = a.significand << up;
-  const u128 whole = dividend / b.significand;
-  const bool sticky = whole * b.significand != dividend;
+  int const up = 128 - bit_length(a.significand);
+  u128 const dividend = a.significand << up;
+  u128 const whole = dividend / b.significand;
+  bool const sticky = whole * b.significand != dividend;
   return make_finite(negative, whole, a.exponent - up - b.exponent, sticky);
 }
 
-constexpr number root(const number& x) {
+constexpr number root(number const& x) {
   assert(!x.sticky);
   if (x.what == kind::nan || x.what == kind::zero) return x.what == kind::nan ? make_nan() : x;
   if (x.negative) return make_nan();
   if (x.what == kind::infinity) return x;
   int up = 128 - bit_length(x.significand);
   if ((x.exponent - up) % 2 != 0) --up;
-  const u128 square = up >= 0 ? x.significand << up : 0;
+  u128 const square = up >= 0 ? x.significand << up : 0;
   assert(up >= 0);
   std::uint64_t whole = 0;  // the largest integer whose square is not above `square`
   for (int bit = 63; bit >= 0; --bit) {
-    const std::uint64_t candidate = whole | std::uint64_t{1} << bit;
+    std::uint64_t const candidate = whole | std::uint64_t{1} << bit;
     if (static_cast<u128>(candidate) * candidate <= square) whole = candidate;
   }
-  const bool sticky = static_cast<u128>(whole) * whole != square;
+  bool const sticky = static_cast<u128>(whole) * whole != square;
   return make_finite(false, whole, (x.exponent - up) / 2, sticky);
 }
 
 enum class op { add, subtract, multiply, divide };
 
-constexpr number apply(op o, const number& a, const number& b) {
+constexpr number apply(op o, number const& a, number const& b) {
   switch (o) {
     case op::add:
       return sum(a, b);
@@ -126,20 +126,20 @@ constexpr number apply(op o, const number& a, const number& b) {
 }
 
 // A8: the format's default policy decides what an overflow, or a division by zero, is stored as.
-constexpr std::uint64_t round_result(const facts& f, const number& x) {
+constexpr std::uint64_t round_result(facts const& f, number const& x) {
   return encode_wide(f, x, mode::nearest_even, default_policy(f));
 }
-constexpr std::uint64_t arithmetic_wide(const facts& f, op o, std::uint64_t a, std::uint64_t b) {
+constexpr std::uint64_t arithmetic_wide(facts const& f, op o, std::uint64_t a, std::uint64_t b) {
   return round_result(f, apply(o, decode(f, a), decode(f, b)));
 }
-constexpr std::uint32_t arithmetic(const facts& f, op o, std::uint32_t a, std::uint32_t b) {
+constexpr std::uint32_t arithmetic(facts const& f, op o, std::uint32_t a, std::uint32_t b) {
   return static_cast<std::uint32_t>(arithmetic_wide(f, o, a, b));
 }
-constexpr std::uint32_t sqrt(const facts& f, std::uint32_t a) {
+constexpr std::uint32_t sqrt(facts const& f, std::uint32_t a) {
   return static_cast<std::uint32_t>(round_result(f, root(decode(f, a))));
 }
-constexpr std::uint32_t fma(const facts& f, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-  const number exact = sum(product(decode(f, a), decode(f, b)), decode(f, c));
+constexpr std::uint32_t fma(facts const& f, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  number const exact = sum(product(decode(f, a), decode(f, b)), decode(f, c));
   return static_cast<std::uint32_t>(round_result(f, exact));
 }
 

@@ -20,7 +20,7 @@ struct kept {
   bool overflowed = false;
 };
 
-constexpr std::uint32_t encode_computed(const facts& f, std::uint32_t w, mode m, policy p,
+constexpr std::uint32_t encode_computed(facts const& f, std::uint32_t w, mode m, policy p,
                                         std::uint32_t r = 0, bool* overflowed = nullptr) {
   return encode(f, from_float_bits(canonical(w)), m, p, r, overflowed);
 }
@@ -30,14 +30,14 @@ constexpr bool is_number(std::uint32_t x) { return (x & 0x7fffffffU) < 0x7f80000
 struct kahan {
   facts value_format, compensation_format;
 
-  [[nodiscard]] constexpr std::uint32_t value(const std::array<std::uint32_t, 2>& codes) const {
+  [[nodiscard]] constexpr std::uint32_t value(std::array<std::uint32_t, 2> const& codes) const {
     return f32_add(decode_to_float_bits(value_format, codes[0]),
                    decode_to_float_bits(compensation_format, codes[1]));
   }
-  [[nodiscard]] constexpr kept store(std::uint32_t w, const rounding_of_value& r) const {
+  [[nodiscard]] constexpr kept store(std::uint32_t w, rounding_of_value const& r) const {
     kept k;
     k.codes[0] = encode_computed(value_format, w, mode::nearest_even, r.beyond, 0, &k.overflowed);
-    const std::uint32_t lost = f32_sub(w, decode_to_float_bits(value_format, k.codes[0]));
+    std::uint32_t const lost = f32_sub(w, decode_to_float_bits(value_format, k.codes[0]));
     k.codes[1] = encode_computed(compensation_format, is_number(lost) ? lost : 0, r.how,
                                  policy::saturate, r.random);
     return k;
@@ -47,14 +47,14 @@ struct kahan {
 struct master {
   facts weights, copy;
 
-  [[nodiscard]] constexpr std::uint32_t value(const std::array<std::uint32_t, 2>& codes) const {
+  [[nodiscard]] constexpr std::uint32_t value(std::array<std::uint32_t, 2> const& codes) const {
     return decode_to_float_bits(weights, codes[0]);
   }
-  [[nodiscard]] constexpr kept store(std::uint32_t w, const rounding_of_value& r) const {
+  [[nodiscard]] constexpr kept store(std::uint32_t w, rounding_of_value const& r) const {
     kept k;
     bool weight_overflowed = false;
-    const bool is_float = weights.bits() == 32;
-    const policy beyond = is_float ? policy::infinity : r.beyond;
+    bool const is_float = weights.bits() == 32;
+    policy const beyond = is_float ? policy::infinity : r.beyond;
     k.codes[0] = encode_computed(weights, w, r.how, beyond, r.random, &weight_overflowed);
     k.codes[1] =
         encode_computed(copy, decode_to_float_bits(weights, k.codes[0]),
@@ -69,7 +69,7 @@ struct split {
   facts high, wide;
   int low_bits;
 
-  constexpr split(const facts& h, int bits_of_low)
+  constexpr split(facts const& h, int bits_of_low)
       : high(h),
         wide(h),
         low_bits(bits_of_low < 23 - h.significand_bits ? bits_of_low : 23 - h.significand_bits) {
@@ -77,43 +77,43 @@ struct split {
     low_mask_ = (1U << bits_of_low) - 1;
   }
 
-  [[nodiscard]] constexpr std::uint32_t value(const std::array<std::uint32_t, 2>& codes) const {
-    const std::uint64_t sign = codes[0] & high.sign_mask();
-    const std::uint64_t magnitude = codes[0] & high.magnitude_mask();
+  [[nodiscard]] constexpr std::uint32_t value(std::array<std::uint32_t, 2> const& codes) const {
+    std::uint64_t const sign = codes[0] & high.sign_mask();
+    std::uint64_t const magnitude = codes[0] & high.magnitude_mask();
     if (magnitude > high.max_code() + 1) {
-      const std::uint64_t payload = codes[1] & ((1U << low_bits) - 1);
+      std::uint64_t const payload = codes[1] & ((1U << low_bits) - 1);
       return decode_to_float_bits(wide, std::uint64_t{codes[0]} << low_bits | payload) |
              0x00400000U;
     }
-    const std::uint32_t top = (low_mask_ >> 1) + 1;
-    const std::int64_t low = std::int64_t{codes[1] & (top - 1)} - std::int64_t{codes[1] & top};
-    const std::int64_t whole = (static_cast<std::int64_t>(magnitude) << low_bits) + low;
+    std::uint32_t const top = (low_mask_ >> 1) + 1;
+    std::int64_t const low = std::int64_t{codes[1] & (top - 1)} - std::int64_t{codes[1] & top};
+    std::int64_t const whole = (static_cast<std::int64_t>(magnitude) << low_bits) + low;
     return decode_to_float_bits(wide, sign << low_bits | static_cast<std::uint64_t>(whole));
   }
   // For a conversion: a computed NaN has no payload, and another keeps what fits the master.
   [[nodiscard]] constexpr kept convert(std::uint32_t w) const {
-    const number x = from_float_bits(w);
+    number const x = from_float_bits(w);
     if (x.what != kind::nan) return store(w, {});
-    const std::uint32_t code = encode(wide, x, mode::nearest_even, policy::infinity);
+    std::uint32_t const code = encode(wide, x, mode::nearest_even, policy::infinity);
     kept k;
     k.codes[0] = code >> low_bits;
     k.codes[1] = code & ((1U << low_bits) - 1);
     return k;
   }
-  [[nodiscard]] constexpr kept store(std::uint32_t w, const rounding_of_value& r) const {
+  [[nodiscard]] constexpr kept store(std::uint32_t w, rounding_of_value const& r) const {
     kept k;
-    const number x = from_float_bits(w);
+    number const x = from_float_bits(w);
     if (x.what == kind::nan) {
       k.codes[0] = encode_computed(high, w, mode::nearest_even, policy::infinity);
       return k;
     }
     // A master of 24 significant bits has none to lose but on the grid below its normal numbers.
-    const mode how = wide.significand_bits == 23 ? mode::nearest_even : r.how;
+    mode const how = wide.significand_bits == 23 ? mode::nearest_even : r.how;
     std::uint64_t whole = encode(wide, x, how, policy::infinity, r.random);
-    const auto high_of = [&](std::uint64_t code) {
+    auto const high_of = [&](std::uint64_t code) {
       return encode(high, decode(wide, code), mode::nearest_away, policy::infinity);
     };
-    const auto is_beyond = [&](std::uint64_t code) {
+    auto const is_beyond = [&](std::uint64_t code) {
       return (high_of(code) & high.magnitude_mask()) > high.max_code();
     };
     k.overflowed = x.what != kind::infinity && is_beyond(whole);
@@ -122,7 +122,7 @@ struct split {
       while (!is_beyond(whole + 1)) ++whole;
     }
     k.codes[0] = high_of(whole);
-    const std::uint64_t below = (k.codes[0] & high.magnitude_mask()) << low_bits;
+    std::uint64_t const below = (k.codes[0] & high.magnitude_mask()) << low_bits;
     k.codes[1] = static_cast<std::uint32_t>((whole & wide.magnitude_mask()) - below) & low_mask_;
     return k;
   }
@@ -136,14 +136,14 @@ struct scaled {
   facts format;
   std::uint32_t scale, next;
 
-  [[nodiscard]] constexpr std::uint32_t value(const std::array<std::uint32_t, 2>& codes) const {
+  [[nodiscard]] constexpr std::uint32_t value(std::array<std::uint32_t, 2> const& codes) const {
     return f32_div(decode_to_float_bits(format, codes[0]), scale);
   }
   [[nodiscard]] constexpr std::uint32_t next_value(
-      const std::array<std::uint32_t, 2>& codes) const {
+      std::array<std::uint32_t, 2> const& codes) const {
     return f32_div(decode_to_float_bits(format, codes[0]), next);
   }
-  [[nodiscard]] constexpr kept store(std::uint32_t w, const rounding_of_value& r) const {
+  [[nodiscard]] constexpr kept store(std::uint32_t w, rounding_of_value const& r) const {
     kept k;
     k.codes[0] =
         encode_computed(format, f32_mul(w, next), r.how, r.beyond, r.random, &k.overflowed);

@@ -24,7 +24,7 @@ inline constexpr std::array modes{mode::nearest_even, mode::nearest_away, mode::
                                   mode::stochastic};
 inline constexpr std::array policies{policy::infinity, policy::saturate};
 
-inline double to_double(const number& x) {
+inline double to_double(number const& x) {
   return std::bit_cast<double>(encode_wide(binary64, x, mode::nearest_even, policy::infinity));
 }
 
@@ -41,10 +41,10 @@ class float_patterns {
   explicit float_patterns(std::uint64_t seed) : engine_(seed) {}
 
   std::uint32_t next() {
-    const std::uint64_t random = engine_();
-    const auto low = static_cast<std::uint32_t>(random);
-    const auto choice = static_cast<unsigned>(random >> 60);
-    const auto extra = static_cast<std::uint32_t>(random >> 32);
+    std::uint64_t const random = engine_();
+    auto const low = static_cast<std::uint32_t>(random);
+    auto const choice = static_cast<unsigned>(random >> 60);
+    auto const extra = static_cast<std::uint32_t>(random >> 32);
     if (choice == 0) return special[extra % special.size()] ^ (low & 0x80000000U);
     if (choice < 3) return low & 0x807fffffU;                                           // subnormal
     if (choice < 7) return (low & 0x80ffffffU) | (0x3c000000U + (extra & 0x3000000U));  // near 1

@@ -17,9 +17,9 @@ using oracle::i128, oracle::u128;
 int wrong = 0;
 
 template <class T, class R, class I>
-void check(I x, const named_mode<R>& m) {
-  const T got = lowp::convert<T>(x, m.rounding);
-  const std::uint32_t want =
+void check(I x, named_mode<R> const& m) {
+  T const got = lowp::convert<T>(x, m.rounding);
+  std::uint32_t const want =
       oracle::encode(facts<T>, oracle::from(x), m.mode,
                      facts<T>.has_infinity ? oracle::policy::infinity : oracle::policy::saturate);
   if (got.bits() == want) return;
@@ -30,7 +30,7 @@ void check(I x, const named_mode<R>& m) {
 }
 template <class T>
 void check_all(u128 x) {
-  for_each_mode([&](const auto& m) {
+  for_each_mode([&](auto const& m) {
     check<T>(x, m);
     check<T>(static_cast<i128>(x), m);
     check<T>(-static_cast<i128>(x >> 1), m);
@@ -42,12 +42,12 @@ void check_all(u128 x) {
 int main() {
   std::mt19937_64 random(128);
   for (int bits = 1; bits <= 128; ++bits) {
-    const u128 one = u128{1} << (bits - 1);
+    u128 const one = u128{1} << (bits - 1);
     for (int i = 0; i < 40; ++i) {
       // Ties of every format, and one unit to either side, which lies a hundred bits below.
-      const u128 leading = one | (bits > 16 ? u128{random() >> 48} << (bits - 16) : 0);
-      const u128 all = (u128{random()} << 64 | random()) & (one - 1);
-      for (const u128 x : {leading - 1, leading, leading + 1, one | all}) {
+      u128 const leading = one | (bits > 16 ? u128{random() >> 48} << (bits - 16) : 0);
+      u128 const all = (u128{random()} << 64 | random()) & (one - 1);
+      for (u128 const x : {leading - 1, leading, leading + 1, one | all}) {
         check_all<lowp::bfloat16>(x);
         check_all<lowp::float16>(x);
         check_all<lowp::float8_e4m3fn>(x);

@@ -38,7 +38,7 @@ std::string nan_codes() {
 
 /// The row of a type in each table.
 template <class T>
-std::array<std::string, 2> rows(const char* name) {
+std::array<std::string, 2> rows(char const* name) {
   using limits = std::numeric_limits<T>;
   constexpr format F = T::descriptor;
   return {fmt::format("| `{}` | {}-{}-{} | {:.8g} | {:.4g} | {:.4g} | {:.4g} |\n", name,

@@ -49,21 +49,21 @@ using namespace lowp;
 
 // Everything once, with inputs that make it round, overflow and stall.
 struct workload {
-  std::vector<float> x = std::vector<float>(1003, 1e6F);
-  std::vector<float> g = std::vector<float>(1003, 1e-3F);
+  std::vector<float> x = std::vector<float>(1003, 1e6f);
+  std::vector<float> g = std::vector<float>(1003, 1e-3f);
   std::vector<bfloat16> p = std::vector<bfloat16>(1003, bfloat16(1));
   std::vector<float8_e4m3fn> m = std::vector<float8_e4m3fn>(1003, float8_e4m3fn(0));
   std::vector<float16> v = std::vector<float16>(1003, float16(0));
   update_report report{};
 
   void run() {
-    const stochastic random{.seed = 1, .stream = 2, .offset = 3};
+    stochastic const random{.seed = 1, .stream = 2, .offset = 3};
     cast(x, m);
     cast(x, p, random);
     cast(p, x, nearest_even{}, overflow::saturate);
     cast(p, p);
-    fused_add(p, 0.5F, g);
-    fused_add(p, 0.5F, g, random, overflow::saturate, report);
+    fused_add(p, 0.5f, g);
+    fused_add(p, 0.5f, g, random, overflow::saturate, report);
     update(p, g, sgd{.lr = 1}, 1, nearest_even{}, report);
     update(p, g, m, sgd{.lr = 1, .momentum = 0.5}, 2, random);
     update(p, g, m, v, adamw{}, 3, per_slot{.param = random, .first = upward{}, .second = {}},
@@ -76,16 +76,16 @@ struct workload {
 
 TEST(silence, nothing_is_allocated_or_printed) {
   workload work;
-  const std::size_t before_all = allocations;
+  std::size_t const before_all = allocations;
   operator delete(operator new(1));
   ASSERT_EQ(allocations, before_all + 1);  // or nothing is counted
 
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const std::size_t before = allocations;
+  std::size_t const before = allocations;
   work.run();
   work.run();
-  const std::size_t after = allocations;
+  std::size_t const after = allocations;
   std::fflush(stdout);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
@@ -95,12 +95,12 @@ TEST(silence, nothing_is_allocated_or_printed) {
 
 // Once it has seen every place in as many frames as it keeps.
 TEST(silence, of_a_watch) {
-  const std::vector<float> x(100, 2.0F);
-  const std::vector<bfloat16> w(100, bfloat16(1));
+  std::vector<float> const x(100, 2.0f);
+  std::vector<bfloat16> const w(100, bfloat16(1));
   overflow_watch<float16> watch({.frames = 5});
-  const std::size_t attention = watch.add("attention");
-  const std::size_t norm = watch.add("norm");
-  const auto steps = [&](std::uint64_t first, std::uint64_t last) {
+  std::size_t const attention = watch.add("attention");
+  std::size_t const norm = watch.add("norm");
+  auto const steps = [&](std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t i = first; i < last; ++i) {
       watch.step(i);
       watch.forward(attention)
@@ -117,9 +117,9 @@ TEST(silence, of_a_watch) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   steps(0, 5);
-  const std::size_t before = allocations;
+  std::size_t const before = allocations;
   steps(5, 25);
-  const std::size_t after = allocations;
+  std::size_t const after = allocations;
   std::fflush(stdout);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");

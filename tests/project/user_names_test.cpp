@@ -55,11 +55,11 @@ taken convert(lowp::bfloat16) {
   return {};
 }
 template <class To>
-taken power_of_two_scale(const lowp::amax&) {
+taken power_of_two_scale(lowp::amax const&) {
   return {};
 }
 template <class To>
-taken projection_exponent(const lowp::amax&) {
+taken projection_exponent(lowp::amax const&) {
   return {};
 }
 
@@ -73,12 +73,12 @@ std::vector<lowp::bfloat16> of_library() { return std::vector<lowp::bfloat16>(4)
 
 TEST(user_names, are_taken_unqualified) {
   std::vector<lowp::bfloat16> x = of_library();
-  const std::vector<lowp::bfloat16> y = of_library();
-  const lowp::bfloat16 one(1.0F);
-  const std::span<const lowp::bfloat16> readable(y);
+  std::vector<lowp::bfloat16> const y = of_library();
+  lowp::bfloat16 const one(1.0f);
+  std::span<lowp::bfloat16 const> const readable(y);
 #define LOWP_CALL(name)                                                              \
-  expect_taken(name(x.data(), y.data(), 4, 0.1F), name(x), name(y, x), name(one, 2), \
-               name(readable), name(readable, x, 1.0F));
+  expect_taken(name(x.data(), y.data(), 4, 0.1f), name(x), name(y, x), name(one, 2), \
+               name(readable), name(readable, x, 1.0f));
   LOWP_NAMES(LOWP_CALL)
   expect_taken(convert<float>(one), power_of_two_scale<lowp::float16>(lowp::amax{}),
                projection_exponent<lowp::float16>(lowp::amax{}));
@@ -88,12 +88,12 @@ namespace with_std {
 using namespace std;
 TEST(user_names, are_taken_with_all_of_std) {
   vector<lowp::bfloat16> x = of_library();
-  const vector<lowp::bfloat16> y = of_library();
-  const span<const lowp::bfloat16> readable(y);
+  vector<lowp::bfloat16> const y = of_library();
+  span<lowp::bfloat16 const> const readable(y);
   // std has greedy functions of these names itself.
 #define LOWP_CALL_IN_STD(name) expect_taken(user::name(x), user::name(readable, x));
   LOWP_NAMES(LOWP_CALL_IN_STD)
-  expect_taken(update(x.data(), y.data(), 4, 0.1F), sum(x), fused_add(x, y), cast(readable),
+  expect_taken(update(x.data(), y.data(), 4, 0.1f), sum(x), fused_add(x, y), cast(readable),
                dot(x, y), softmax(readable), measure(x), mean(x), census(readable));
 }
 }  // namespace with_std

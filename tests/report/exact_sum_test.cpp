@@ -24,14 +24,14 @@ float any_float(std::mt19937_64& random) {
   return std::bit_cast<float>(bits);
 }
 
-double exactly(const oracle::exact_sum& sum) { return oracle_test::to_double(sum.value()); }
+double exactly(oracle::exact_sum const& sum) { return oracle_test::to_double(sum.value()); }
 
 TEST(exact_sum, of_floats_of_all_magnitudes) {
   std::mt19937_64 random(1);
   lowp::exact_sum got;
   oracle::exact_sum want;
   for (int i = 0; i < 200000; ++i) {
-    const float x = any_float(random);
+    float const x = any_float(random);
     got += double{x};
     want.add(std::bit_cast<std::uint32_t>(x));
     if (i % 64 == 0) {
@@ -55,7 +55,7 @@ TEST(exact_sum, keeps_the_smallest_beside_the_largest) {
 
 TEST(exact_sum, takes_every_power_of_two_and_gives_it_back) {
   for (int e = -149; e <= 191; ++e) {
-    for (const double x : {std::ldexp(1.0, e), std::ldexp(-1.0, e)}) {
+    for (double const x : {std::ldexp(1.0, e), std::ldexp(-1.0, e)}) {
       lowp::exact_sum sum;
       sum += x;
       ASSERT_EQ(sum.value(), x);
@@ -66,7 +66,7 @@ TEST(exact_sum, takes_every_power_of_two_and_gives_it_back) {
 }
 
 TEST(exact_sum, an_infinity_makes_it_infinite) {
-  for (const double x : {double{INFINITY}, double{-INFINITY}}) {
+  for (double const x : {double{INFINITY}, double{-INFINITY}}) {
     lowp::exact_sum sum;
     sum += 0x1p190;
     sum += x;
@@ -85,12 +85,12 @@ TEST(exact_sum, merges) {
     lowp::exact_sum whole;
     std::array<lowp::exact_sum, 3> parts;
     for (int i = 0; i < 9; ++i) {
-      const double x = double{any_float(random)};
+      double const x = double{any_float(random)};
       whole += x;
       parts[random() % parts.size()] += x;
     }
     lowp::exact_sum merged;
-    for (const lowp::exact_sum& part : parts) merged += part;
+    for (lowp::exact_sum const& part : parts) merged += part;
     ASSERT_EQ(merged.value(), whole.value());
   }
 }
@@ -115,9 +115,9 @@ TEST(exact_sum, words_may_be_added_in_any_order) {
     std::vector<std::size_t> order{0, 1, 2, 3, 4, 5, 6, 7};
     std::shuffle(order.begin(), order.end(), random);
     std::size_t next = 1;
-    const auto interrupted = [&](auto&& self, std::size_t term) -> void {
-      const auto add = [&](std::uint64_t& word, std::uint64_t addend) {
-        const std::uint64_t was = word;
+    auto const interrupted = [&](auto&& self, std::size_t term) -> void {
+      auto const add = [&](std::uint64_t& word, std::uint64_t addend) {
+        std::uint64_t const was = word;
         word += addend;
         if (next < order.size() && random() % 2 == 0) self(self, order[next++]);
         return was;
@@ -126,7 +126,7 @@ TEST(exact_sum, words_may_be_added_in_any_order) {
     };
     interrupted(interrupted, order[0]);
     while (next < order.size()) {
-      const std::size_t term = order[next++];
+      std::size_t const term = order[next++];
       interrupted(interrupted, term);
     }
     ASSERT_EQ(got.value(), want.value());

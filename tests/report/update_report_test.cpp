@@ -18,17 +18,17 @@ namespace {
 
 using namespace lowp_test;
 
-double exact(const oracle::exact_sum& sum) { return oracle_test::to_double(sum.value()); }
+double exact(oracle::exact_sum const& sum) { return oracle_test::to_double(sum.value()); }
 
 // A10: counts are exact, sums accurate to 1e-6.
-testing::AssertionResult agrees(const lowp::update_report& got, const oracle::report& want) {
-  const auto close = [](double x, double y) { return x == y || std::fabs(x - y) <= 1e-6 * y; };
+testing::AssertionResult agrees(lowp::update_report const& got, oracle::report const& want) {
+  auto const close = [](double x, double y) { return x == y || std::fabs(x - y) <= 1e-6 * y; };
   if (got.count == want.count && got.stalled == want.stalled && got.overflowed == want.overflowed &&
       got.nonfinite == want.nonfinite && close(got.applied.value(), exact(want.applied)) &&
       close(got.requested.value(), exact(want.wanted)) &&
       std::fabs(got.applied_ratio() - want.applied_ratio()) <= 2e-6 * want.applied_ratio())
     return testing::AssertionSuccess();
-  const auto show = [](std::uint64_t count, std::uint64_t stalled, std::uint64_t overflowed,
+  auto const show = [](std::uint64_t count, std::uint64_t stalled, std::uint64_t overflowed,
                        std::uint64_t nonfinite, double applied, double wanted, double ratio) {
     return std::to_string(count) + " elements, " + std::to_string(stalled) + " stalled, " +
            std::to_string(overflowed) + " overflowed, " + std::to_string(nonfinite) +
@@ -66,14 +66,14 @@ tensor parameters_for(std::uint64_t seed, std::size_t size) {
 TYPED_TEST(report, of_fused_add_is_exact) {
   using T = TypeParam;
   for_each_rounding<modes::two>(
-      [&](const auto& rounding, const slot_modes& modes, const char* name) {
+      [&](auto const& rounding, slot_modes const& modes, char const* name) {
         for (std::uint64_t i = 0; i < 100 && !this->HasFailure(); ++i) {
           SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));
-          const std::size_t size = lengths[i % lengths.size()];
-          const auto& policy = maybe_policies[i / 2 % 3];
-          const float alpha = i % 7 == 0 ? 0x1p100F : i % 5 == 0 ? 0x1p-40F : -0.01F;
+          std::size_t const size = lengths[i % lengths.size()];
+          auto const& policy = maybe_policies[i / 2 % 3];
+          float const alpha = i % 7 == 0 ? 0x1p100f : i % 5 == 0 ? 0x1p-40f : -0.01f;
           tensor p = parameters_for<T>(i, size);
-          const tensor u = random_tensor<float>(
+          tensor const u = random_tensor<float>(
               size, i + 99, i % 3 == 0 ? values::corners : values::training, i % 4 < 2 ? 1 : 1e-2);
           guarded<T> mine(p, i % 5);
           guarded<float> mine_u(u, i % 3);
@@ -82,7 +82,7 @@ TYPED_TEST(report, of_fused_add_is_exact) {
             lowp::fused_add(mine.span(), alpha, mine_u.span(), rounding, policy->overflow, got);
           else
             lowp::fused_add(mine.span(), alpha, mine_u.span(), rounding, got);
-          const oracle::report want = oracle_fused_add(p, alpha, u, modes.param, policy);
+          oracle::report const want = oracle_fused_add(p, alpha, u, modes.param, policy);
           EXPECT_TRUE(agrees(got, want));
           EXPECT_TRUE(mine.holds(p, "p"));
         }
@@ -102,10 +102,10 @@ TYPED_TEST(report_of_update, of_sgd_and_adamw_is_exact) {
   std::mt19937_64 random(51);
   for (std::uint64_t i = 0; i < 300 && !this->HasFailure(); ++i) {
     SCOPED_TRACE("case " + std::to_string(i));
-    const std::size_t size = lengths[i % lengths.size()];
-    const auto& policy = maybe_policies[i / 2 % 3];
-    const slot_modes modes = random_modes(random);
-    const tensor g = parameters_for<lowp::bfloat16>(i / 2, size);
+    std::size_t const size = lengths[i % lengths.size()];
+    auto const& policy = maybe_policies[i / 2 % 3];
+    slot_modes const modes = random_modes(random);
+    tensor const g = parameters_for<lowp::bfloat16>(i / 2, size);
     tensor p = parameters_for<T>(i, size);
     tensor m = parameters_for<float>(i + 1, size);
     tensor v = parameters_for<lowp::float8_e5m2>(i + 3, size);
@@ -114,9 +114,9 @@ TYPED_TEST(report_of_update, of_sgd_and_adamw_is_exact) {
     guarded<lowp::bfloat16> mine_g(g, 0);
     guarded<float> mine_m(m, 0);
     guarded<lowp::float8_e5m2> mine_v(v, 0);
-    const lowp::adamw a{.lr = i % 5 == 0 ? 1e6 : 1e-2, .eps = i % 3 == 0 ? 0 : 1e-8};
-    const lowp::sgd s{.lr = i % 5 == 0 ? 1e6 : 1e-3, .momentum = 0.9, .nesterov = i % 2 == 0};
-    const std::uint64_t step = 1 + i % 4;
+    lowp::adamw const a{.lr = i % 5 == 0 ? 1e6 : 1e-2, .eps = i % 3 == 0 ? 0 : 1e-8};
+    lowp::sgd const s{.lr = i % 5 == 0 ? 1e6 : 1e-3, .momentum = 0.9, .nesterov = i % 2 == 0};
+    std::uint64_t const step = 1 + i % 4;
     lowp::update_report got;
     oracle::report want;
     if (i % 3 != 0) {
@@ -144,7 +144,7 @@ TEST(report_padding, is_never_counted) {
     std::vector<lowp::bfloat16> p(size, lowp::bfloat16(1));
     std::vector<lowp::bfloat16> v(size, lowp::bfloat16(1));
     std::vector<lowp::bfloat16> m(size, lowp::bfloat16(0));
-    const std::vector<lowp::bfloat16> g(size, lowp::bfloat16(1));
+    std::vector<lowp::bfloat16> const g(size, lowp::bfloat16(1));
     lowp::update_report got;
     lowp::update(p, g, m, v, lowp::adamw{.lr = 0.25, .eps = 0, .weight_decay = 0.5}, 1,
                  lowp::nearest_even{}, got);
@@ -157,18 +157,18 @@ TEST(report_padding, is_never_counted) {
 
 // Old, new and u are finite, and yet rounding makes the step larger than any float.
 TEST(report_of_fused_add, counts_a_difference_that_overflows_as_nonfinite) {
-  const auto code = [](float x) { return std::uint32_t{lowp::bfloat16(x).bits()}; };
-  for (const std::size_t size : lengths) {
+  auto const code = [](float x) { return std::uint32_t{lowp::bfloat16(x).bits()}; };
+  for (std::size_t const size : lengths) {
     tensor p{oracle::bfloat16, std::vector<std::uint32_t>(size, code(1))};
-    tensor u{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(0.5F))};
+    tensor u{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(0.5f))};
     for (std::size_t i = 0; i < size; i += 3) {
-      p.codes[i] = code(-2e38F);
-      u.codes[i] = float_bits(3.4e38F);
+      p.codes[i] = code(-2e38f);
+      u.codes[i] = float_bits(3.4e38f);
     }
     guarded<lowp::bfloat16> mine(p, 0);
     lowp::update_report got;
-    lowp::fused_add(mine.span(), 1.0F, guarded<float>(u, 0).span(), lowp::upward{}, got);
-    EXPECT_TRUE(agrees(got, oracle_fused_add(p, 1.0F, u, {oracle::mode::upward}, {})));
+    lowp::fused_add(mine.span(), 1.0f, guarded<float>(u, 0).span(), lowp::upward{}, got);
+    EXPECT_TRUE(agrees(got, oracle_fused_add(p, 1.0f, u, {oracle::mode::upward}, {})));
     EXPECT_EQ(got.nonfinite, (size + 2) / 3);
     EXPECT_EQ(got.applied_ratio(), 1.0);
   }
@@ -178,11 +178,11 @@ TEST(report_sums, is_1_if_no_update_was_wanted) {
   EXPECT_EQ(lowp::update_report{}.applied_ratio(), 1.0);
   std::vector<lowp::bfloat16> p(5, lowp::bfloat16(3));
   lowp::update_report got;
-  lowp::fused_add(p, 0.0F, std::vector<float>(5, 7.0F), lowp::nearest_even{}, got);
+  lowp::fused_add(p, 0.0f, std::vector<float>(5, 7.0f), lowp::nearest_even{}, got);
   EXPECT_EQ(got.count, 5U);
   EXPECT_EQ(got.stalled, 0U);
   EXPECT_EQ(got.applied_ratio(), 1.0);
-  lowp::fused_add(p, 0x1p-20F, std::vector<float>(5, 1.0F), lowp::nearest_even{}, got);
+  lowp::fused_add(p, 0x1p-20f, std::vector<float>(5, 1.0f), lowp::nearest_even{}, got);
   EXPECT_EQ(got.stalled, 5U);
   EXPECT_EQ(got.applied_ratio(), 0.0);
 }
@@ -191,13 +191,13 @@ TEST(report_sums, is_1_if_no_update_was_wanted) {
 TEST(report_sums, small_terms_are_not_lost_behind_large_ones) {
   constexpr std::size_t size = 600000;
   tensor p{oracle::binary32, std::vector<std::uint32_t>(size, 0)};
-  tensor u{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(0x1.fffffep-26F))};
-  std::fill_n(u.codes.begin(), 16, float_bits(-1.0F));
-  u.codes[size - 1] = float_bits(0x1p-149F);
+  tensor u{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(0x1.fffffep-26f))};
+  std::fill_n(u.codes.begin(), 16, float_bits(-1.0f));
+  u.codes[size - 1] = float_bits(0x1p-149f);
   guarded<float> mine(p, 0);
   lowp::update_report got;
-  lowp::fused_add(mine.span(), 1.0F, guarded<float>(u, 0).span(), lowp::nearest_even{}, got);
-  const oracle::report want = oracle_fused_add(p, 1.0F, u, {}, {});
+  lowp::fused_add(mine.span(), 1.0f, guarded<float>(u, 0).span(), lowp::nearest_even{}, got);
+  oracle::report const want = oracle_fused_add(p, 1.0f, u, {}, {});
   EXPECT_TRUE(agrees(got, want));
   EXPECT_GT(exact(want.wanted), 16 * (1 + 3e-6));  // or this test could not fail
 }
@@ -209,13 +209,13 @@ TEST(report_sums, of_groups_are_joined_exactly) {
   std::vector<float> u(size);
   std::vector<float> p(size);
   for (int exponent = -62; exponent < -52; ++exponent) {
-    const float small = std::ldexp(1.99F, exponent);
+    float const small = std::ldexp(1.99f, exponent);
     std::fill(u.begin(), u.end(), small);
-    std::fill_n(u.begin(), ones, -1.0F);
-    std::fill(p.begin(), p.end(), 0.0F);
+    std::fill_n(u.begin(), ones, -1.0f);
+    std::fill(p.begin(), p.end(), 0.0f);
     lowp::update_report got;
-    lowp::fused_add(p, 1.0F, u, lowp::nearest_even{}, got);
-    const double want = ones + static_cast<double>(size - ones) * double{small};
+    lowp::fused_add(p, 1.0f, u, lowp::nearest_even{}, got);
+    double const want = ones + static_cast<double>(size - ones) * double{small};
     EXPECT_NEAR(got.requested.value() / want, 1, 1e-12) << exponent;
     EXPECT_NEAR(got.applied.value() / want, 1, 1e-12) << exponent;
   }
@@ -224,7 +224,7 @@ TEST(report_sums, of_groups_are_joined_exactly) {
 // The order that every backend, and a GPU, keeps.
 TEST(report_sums, add_halves_of_groups_in_float) {
   constexpr std::size_t group = 256;
-  const tensor u = random_tensor<float>(3 * group + 5, 64, values::training);
+  tensor const u = random_tensor<float>(3 * group + 5, 64, values::training);
   lowp::exact_sum want;
   for (std::size_t first = 0; first < u.size(); first += group) {
     std::array<float, group> sums{};
@@ -236,29 +236,29 @@ TEST(report_sums, add_halves_of_groups_in_float) {
   }
   std::vector<float> p(u.size());
   lowp::update_report got;
-  lowp::fused_add(p, 1.0F, guarded<float>(u, 0).span(), lowp::nearest_even{}, got);
+  lowp::fused_add(p, 1.0f, guarded<float>(u, 0).span(), lowp::nearest_even{}, got);
   EXPECT_EQ(got.requested.value(), want.value());
 }
 
 TEST(report_sums, reach_beyond_the_range_of_float) {
   tensor p{oracle::bfloat16, std::vector<std::uint32_t>(1000, 0)};
-  const tensor u{oracle::binary32, std::vector<std::uint32_t>(1000, 0x7f7f0000)};
+  tensor const u{oracle::binary32, std::vector<std::uint32_t>(1000, 0x7f7f0000)};
   guarded<lowp::bfloat16> mine(p, 0);
   lowp::update_report got;
-  lowp::fused_add(mine.span(), -1.0F, guarded<float>(u, 0).span(), lowp::nearest_even{}, got);
-  EXPECT_TRUE(agrees(got, oracle_fused_add(p, -1.0F, u, {}, {})));
+  lowp::fused_add(mine.span(), -1.0f, guarded<float>(u, 0).span(), lowp::nearest_even{}, got);
+  EXPECT_TRUE(agrees(got, oracle_fused_add(p, -1.0f, u, {}, {})));
   EXPECT_EQ(got.applied_ratio(), 1.0);
 }
 
 TEST(report_merging, adds_to_what_is_there_and_shards_add_up_to_the_whole) {
   constexpr std::size_t size = 1000;
-  const lowp::stochastic rounding{.seed = 8, .stream = 9, .offset = 10};
-  const tensor p = random_tensor<lowp::float8_e4m3fn>(size, 61, values::corners);
-  const tensor u = random_tensor<float>(size, 62, values::training, 30);
+  lowp::stochastic const rounding{.seed = 8, .stream = 9, .offset = 10};
+  tensor const p = random_tensor<lowp::float8_e4m3fn>(size, 61, values::corners);
+  tensor const u = random_tensor<float>(size, 62, values::training, 30);
   guarded<float> mine_u(u, 0);
   tensor expected = p;
-  const oracle::report want = oracle_fused_add(
-      expected, 3.0F, u, {oracle::mode::stochastic, rounding.seed, rounding.stream, 10}, {});
+  oracle::report const want = oracle_fused_add(
+      expected, 3.0f, u, {oracle::mode::stochastic, rounding.seed, rounding.stream, 10}, {});
   ASSERT_GT(want.stalled, 0U);
   ASSERT_GT(want.overflowed, 0U);
   ASSERT_GT(want.nonfinite, 0U);
@@ -274,9 +274,9 @@ TEST(report_merging, adds_to_what_is_there_and_shards_add_up_to_the_whole) {
       shard.offset += first;
       lowp::update_report got;
       guarded<lowp::float8_e4m3fn> again(mine);
-      lowp::fused_add(mine.span().subspan(first, count), 3.0F, mine_u.span().subspan(first, count),
+      lowp::fused_add(mine.span().subspan(first, count), 3.0f, mine_u.span().subspan(first, count),
                       shard, got);
-      lowp::fused_add(again.span().subspan(first, count), 3.0F, mine_u.span().subspan(first, count),
+      lowp::fused_add(again.span().subspan(first, count), 3.0f, mine_u.span().subspan(first, count),
                       shard, running);
       EXPECT_EQ(got.count, count);
       EXPECT_EQ(&(merged += got), &merged);

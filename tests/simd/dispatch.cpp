@@ -26,15 +26,15 @@ void list(lowp::simd::isa_list<Isa...>) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string_view first = count > 1 ? arguments[1] : "isa";
+  std::string_view const first = count > 1 ? arguments[1] : "isa";
   constexpr std::size_t size = 100001;  // enough for several threads
-  const std::vector<float> ones(size, 1.0F);
+  std::vector<float> const ones(size, 1.0f);
   std::vector<lowp::bfloat16> p(size, lowp::bfloat16(3));
   list(lowp::simd::native{});
   for (int round = 0; round < 2; ++round) {  // the second call is like the first
     try {
       if (first == "cast") lowp::cast(ones, p);
-      if (first == "fused_add") lowp::fused_add(p, 1.0F, ones);
+      if (first == "fused_add") lowp::fused_add(p, 1.0f, ones);
       if (first == "update") lowp::update(p, ones, lowp::sgd{.lr = 1}, 1);
 #if defined(_OPENMP)
       if (first == "openmp") lowp::openmp::cast(ones, p);
@@ -42,9 +42,9 @@ int main(int count, char** arguments) {
       if (first == "isa") (void)lowp::isa();
       setenv("LOWP_ISA", "made-up", 1);  // too late to matter
       std::printf("chosen %s\n", std::string(lowp::isa()).c_str());
-    } catch (const std::runtime_error& error) {
+    } catch (std::runtime_error const& error) {
       std::printf("refused %s\n", error.what());
-      for (const lowp::bfloat16 x : p)
+      for (lowp::bfloat16 const x : p)
         if (x.bits() != 0x4040) std::printf("written before it was refused\n");
     }
   }

@@ -22,7 +22,7 @@ using counts = std::array<std::uint64_t, 256>;
 
 // Whole groups.
 struct tally_kernel {
-  const std::uint32_t* magnitudes;
+  std::uint32_t const* magnitudes;
   std::size_t size;
   counts* out;
 
@@ -46,10 +46,10 @@ struct tally_kernel {
 constexpr std::size_t in_group = 256;
 
 template <class Isa>
-void expect_counted(const std::vector<std::uint32_t>& magnitudes) {
+void expect_counted(std::vector<std::uint32_t> const& magnitudes) {
   counts want{};
-  for (const std::uint32_t each : magnitudes) {
-    const std::uint32_t field = each >> 23;
+  for (std::uint32_t const each : magnitudes) {
+    std::uint32_t const field = each >> 23;
     if (field != 0 && field != 255) ++want[field];
   }
   counts got{};
@@ -72,7 +72,7 @@ class exponent_tally : public on_backend<Isa> {};
 TYPED_TEST_SUITE(exponent_tally, backends, by_backend);
 
 TYPED_TEST(exponent_tally, of_any_range) {
-  for (const std::uint32_t width : {1U, 2U, 30U, 31U, 32U, 62U, 63U, 128U, 256U})
+  for (std::uint32_t const width : {1U, 2U, 30U, 31U, 32U, 62U, 63U, 128U, 256U})
     for (std::uint32_t least = 0; least + width <= 256; least += width < 256 ? 7 : 1) {
       expect_counted<TypeParam>(some_of(3 * in_group, least, least + width - 1));
       ASSERT_FALSE(testing::Test::HasFailure()) << width << " from " << least;
@@ -80,10 +80,10 @@ TYPED_TEST(exponent_tally, of_any_range) {
 }
 
 TYPED_TEST(exponent_tally, of_numbers_unlike_the_first) {
-  for (const std::uint32_t first : {0U, 1U, 5U, 100U, 127U, 200U, 254U, 255U})
-    for (const std::uint32_t then : {0U, 1U, 60U, 127U, 220U, 254U, 255U}) {
+  for (std::uint32_t const first : {0U, 1U, 5U, 100U, 127U, 200U, 254U, 255U})
+    for (std::uint32_t const then : {0U, 1U, 60U, 127U, 220U, 254U, 255U}) {
       std::vector<std::uint32_t> magnitudes = some_of(in_group, first, first);
-      for (const std::uint32_t each : some_of(2 * in_group, then, then)) magnitudes.push_back(each);
+      for (std::uint32_t const each : some_of(2 * in_group, then, then)) magnitudes.push_back(each);
       for (std::size_t i = 0; i < magnitudes.size(); i += 5) magnitudes[i] = 0;
       expect_counted<TypeParam>(magnitudes);
       ASSERT_FALSE(testing::Test::HasFailure()) << first << ", then " << then;

@@ -23,9 +23,9 @@ constexpr std::size_t per_group = 1 << 19;
 
 struct fused {
   template <class F>
-  LOWP_HOST_FN static lowp::lanes::word<F> on(const lowp::lanes::word<F>& a,
-                                              const lowp::lanes::word<F>& b,
-                                              const lowp::lanes::word<F>& c) {
+  LOWP_HOST_FN static lowp::lanes::word<F> on(lowp::lanes::word<F> const& a,
+                                              lowp::lanes::word<F> const& b,
+                                              lowp::lanes::word<F> const& c) {
     using lowp::lanes::from_bits;
     return lowp::lanes::bits(lowp::lanes::fma(from_bits<F>(a), from_bits<F>(b), from_bits<F>(c)));
   }
@@ -40,45 +40,45 @@ class triples {
       case 0:
         return in.add(patterns_.next(), patterns_.next(), patterns_.next());
       case 1: {  // nothing but the product's last bits is left
-        const u32 a = normal(-20, 20);
-        const u32 b = normal(-20, 20);
+        u32 const a = normal(-20, 20);
+        u32 const b = normal(-20, 20);
         return in.add(a, b, near(oracle::f32_mul(a, b) ^ sign));
       }
       case 2: {  // the product is half an ulp of c, or nearly
-        const int e = within(-60, 60);
-        const int k = within(-30, 30);
+        int const e = within(-60, 60);
+        int const k = within(-30, 30);
         return in.add(near(power(k)), near(power(e - 24 - k)), random_sign(power(e) | fraction()));
       }
       case 3: {  // the product is halfway between two floats, and c far below decides
-        const int e = within(-60, 60);
-        const u32 a = bits(static_cast<float>(within(2048, 4095) * 2 + 1));
-        const u32 b = bits(std::ldexp(static_cast<float>(within(1024, 2047) * 2 + 1), e));
+        int const e = within(-60, 60);
+        u32 const a = bits(static_cast<float>(within(2048, 4095) * 2 + 1));
+        u32 const b = bits(std::ldexp(static_cast<float>(within(1024, 2047) * 2 + 1), e));
         return in.add(random_sign(a), random_sign(b), random_sign(power(e - within(0, 80))));
       }
       case 4: {  // the same with a long product
-        const u32 a = normal(-10, 10);
-        const u32 b = normal(-10, 10);
+        u32 const a = normal(-10, 10);
+        u32 const b = normal(-10, 10);
         return in.add(a, b, random_sign(power(within(-80, 0)) | (random_() % 2 ? 0 : fraction())));
       }
       case 5: {  // the result is subnormal, or nearly
-        const int k = within(-100, -40);
-        const u32 a = power(k) | fraction();
-        const u32 b = power(within(-152, -120) - k) | fraction();
-        const bool zero = random_() % 4 == 0;
+        int const k = within(-100, -40);
+        u32 const a = power(k) | fraction();
+        u32 const b = power(within(-152, -120) - k) | fraction();
+        bool const zero = random_() % 4 == 0;
         return in.add(random_sign(a), random_sign(b), zero ? 0 : random32() & 0x80ffffffU);
       }
       case 6: {  // the result is near the largest float
-        const int k = within(20, 100);
-        const u32 a = power(k) | fraction();
-        const u32 b =
+        int const k = within(20, 100);
+        u32 const a = power(k) | fraction();
+        u32 const b =
             power(127 - k) | (random_() % 2 ? 0x7fffffU & ~(random32() % 16) : fraction());
         return in.add(random_sign(a), random_sign(b), random_sign(0x7f7fffffU - random32() % 4));
       }
       default: {  // a tie of c and the product, disturbed by the product's last bit alone
-        const int e = within(-40, 40);
-        const u32 c = power(e) | fraction();
-        const u32 a = power(-12) | (random32() % 4);
-        const u32 b = power(e - 12) | (random32() % 4);
+        int const e = within(-40, 40);
+        u32 const c = power(e) | fraction();
+        u32 const a = power(-12) | (random32() % 4);
+        u32 const b = power(e - 12) | (random32() % 4);
         return in.add(random_sign(a), random_sign(b), random_sign(c));
       }
     }
@@ -107,10 +107,10 @@ struct expectation {
   operands in;
   std::vector<u32> out;
 };
-const std::vector<expectation>& expectations() {
-  static const std::vector<expectation> all = [] {
+std::vector<expectation> const& expectations() {
+  static std::vector<expectation> const all = [] {
     std::vector<expectation> x(groups);
-    const auto fill = [&x](std::size_t first) {
+    auto const fill = [&x](std::size_t first) {
       for (std::size_t group = first; group < groups; group += 2) {
         triples source(100 + group);
         for (std::size_t i = 0; i < per_group; ++i) source.add_to(x[group].in);
@@ -132,8 +132,8 @@ class fma : public on_backend<Isa> {};
 TYPED_TEST_SUITE(fma, backends, by_backend);
 
 TYPED_TEST(fma, is_rounded_once) {
-  for (const expectation& x : expectations()) {
-    const auto out = on_packs<TypeParam, fused>(x.in);
+  for (expectation const& x : expectations()) {
+    auto const out = on_packs<TypeParam, fused>(x.in);
     for (std::size_t i = 0; i < per_group; ++i)
       ASSERT_EQ(any_nan(out[i]), x.out[i])
           << std::hex << x.in.a[i] << ' ' << x.in.b[i] << ' ' << x.in.c[i];

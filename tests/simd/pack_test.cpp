@@ -24,11 +24,11 @@ using u32 = std::uint32_t;
 template <class F>
 using word = lanes::word<F>;
 template <class F, class M>
-LOWP_HOST_FN word<F> one_or_zero(const M& where) {
+LOWP_HOST_FN word<F> one_or_zero(M const& where) {
   return lanes::select(where, lanes::broadcast<word<F>>(1), lanes::broadcast<word<F>>(0));
 }
 template <class F>
-LOWP_HOST_FN F real(const word<F>& bits) {
+LOWP_HOST_FN F real(word<F> const& bits) {
   return lanes::from_bits<F>(bits);
 }
 
@@ -38,7 +38,7 @@ u32 number(u32 a) { return is_any_nan(a) ? 1 : a; }
 u32 positive_zero(u32 a) { return a == 0x80000000U ? 0 : a; }
 bool is_larger(u32 a, u32 b) { return std::bit_cast<float>(a) > std::bit_cast<float>(b); }
 template <class F>
-LOWP_HOST_FN F number_of(const word<F>& a) {
+LOWP_HOST_FN F number_of(word<F> const& a) {
   return lanes::select(lanes::is_nan(real<F>(a)), real<F>(lanes::broadcast<word<F>>(1)),
                        real<F>(a));
 }
@@ -115,7 +115,7 @@ WORD_OPERATION(masks,
                                           lanes::mask_not(lanes::greater(b, c)))),
                (a == b || above(a, c)) && !above(b, c) ? 1 : 0);
 WORD_OPERATION(broadcast, lanes::broadcast<U>(0xdeadbeefU) ^ a, 0xdeadbeefU ^ a);
-WORD_OPERATION(spread_real, lanes::bits(lanes::broadcast<F>(-0x1.2p-140F)) ^ a, 0x80000240U ^ a);
+WORD_OPERATION(spread_real, lanes::bits(lanes::broadcast<F>(-0x1.2p-140f)) ^ a, 0x80000240U ^ a);
 WORD_OPERATION(to_real, lanes::bits(lanes::to_real(a & 0xffffffU)), float_from(a & 0xffffffU));
 WORD_OPERATION(bits, lanes::bits(real<F>(a)), a);
 WORD_OPERATION(negative, lanes::bits(lanes::negative(real<F>(a))), a ^ 0x80000000U);
@@ -144,22 +144,22 @@ using operations =
          absolute, magnitude, is_nan, is_finite, is_zero, canonical>;
 
 // Every pair of special values, then random ones that reach the corners.
-const operands& inputs() {
-  static const operands in = [] {
+operands const& inputs() {
+  static operands const in = [] {
     constexpr std::array<u32, 16> special{0,          1,          0x007fffff, 0x00800000,
                                           0x00800001, 0x33800000, 0x3f7fffff, 0x3f800000,
                                           0x3f800001, 0x40490fdb, 0x7f000000, 0x7f7fffff,
                                           0x7f800000, 0x7f800001, 0x7fc00000, 0x7fffffff};
     operands x;
-    for (const u32 a : special)
-      for (const u32 b : special)
-        for (const u32 c : special)
+    for (u32 const a : special)
+      for (u32 const b : special)
+        for (u32 const c : special)
           for (u32 signs = 0; signs < 8; ++signs)
             x.add(a | signs << 31, b | (signs >> 1) << 31, c | (signs >> 2) << 31);
     oracle_test::float_patterns patterns(81);
     for (int i = 0; i < 1 << 16; ++i) {
-      const u32 a = patterns.next();
-      const u32 b = i % 16 == 0 ? a : patterns.next();
+      u32 const a = patterns.next();
+      u32 const b = i % 16 == 0 ? a : patterns.next();
       x.add(a, b, i % 16 == 1 ? b : patterns.next());
     }
     return x;
@@ -172,13 +172,13 @@ class pack : public on_backend<Isa> {};
 TYPED_TEST_SUITE(pack, backends, by_backend);
 
 TYPED_TEST(pack, does_what_the_vocabulary_says) {
-  const operands& in = inputs();
+  operands const& in = inputs();
   operations::for_each([&]<class Op>(std::type_identity<Op>, bool is_real) {
-    const auto out = on_packs<TypeParam, Op>(in);
+    auto const out = on_packs<TypeParam, Op>(in);
     for (std::size_t i = 0; i < in.size(); ++i) {
-      const u32 want = Op::expected(in.a[i], in.b[i], in.c[i]);
-      const u32 packed = is_real ? any_nan(out[i]) : out[i];
-      const u32 single = Op::template on<float>(in.a[i], in.b[i], in.c[i]);
+      u32 const want = Op::expected(in.a[i], in.b[i], in.c[i]);
+      u32 const packed = is_real ? any_nan(out[i]) : out[i];
+      u32 const single = Op::template on<float>(in.a[i], in.b[i], in.c[i]);
       ASSERT_EQ(packed, want) << typeid(Op).name() << std::hex << ' ' << in.a[i] << ' ' << in.b[i]
                               << ' ' << in.c[i];
       ASSERT_EQ(is_real ? any_nan(single) : single, want)

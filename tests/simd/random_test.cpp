@@ -45,20 +45,20 @@ TYPED_TEST_SUITE(random_batches, backends, by_backend);
 TYPED_TEST(random_batches, are_a_function_of_the_element_number) {
   std::vector<std::uint64_t> indices;
   for (std::uint64_t i = 0; i <= 130; ++i) indices.push_back(i);
-  for (const std::uint64_t border :
+  for (std::uint64_t const border :
        {std::uint64_t{1} << 35, std::uint64_t{1} << 36, std::uint64_t{1} << 63, std::uint64_t{0}})
-    for (const std::uint64_t before : {1U, 5U, 8U, 31U, 32U, 127U, 128U, 200U, 1000U})
+    for (std::uint64_t const before : {1U, 5U, 8U, 31U, 32U, 127U, 128U, 200U, 1000U})
       indices.push_back(border - before);  // carries into the next word; past 2^64 to 0
 
-  for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{0xfedcba9876543210}})
-    for (const std::uint64_t stream : {std::uint64_t{0}, std::uint64_t{0x0123456789abcdef}})
-      for (const std::uint32_t draw : {0U, 1U, 2U})
-        for (const std::uint64_t index : indices) {
+  for (std::uint64_t const seed : {std::uint64_t{0}, std::uint64_t{0xfedcba9876543210}})
+    for (std::uint64_t const stream : {std::uint64_t{0}, std::uint64_t{0x0123456789abcdef}})
+      for (std::uint32_t const draw : {0U, 1U, 2U})
+        for (std::uint64_t const index : indices) {
           std::vector<std::uint16_t> bits(count);
-          for (const bool is_keyed : {false, true})
-            for (const bool is_known : {false, true}) {
-              const lowp::random_source source{seed, stream, draw, is_keyed};
-              const auto run = [&]<class R>(R) {
+          for (bool const is_keyed : {false, true})
+            for (bool const is_known : {false, true}) {
+              lowp::random_source const source{seed, stream, draw, is_keyed};
+              auto const run = [&]<class R>(R) {
                 TypeParam::enter(batches_kernel<R>{source, index, bits.data()});
               };
               if (!is_known)
@@ -96,11 +96,11 @@ struct shared_start_kernel {
 };
 
 TYPED_TEST(random_batches, share_a_start_only_if_it_is_theirs) {
-  const std::array<lowp::random_source, 4> sources{{{0, 0, 1}, {5, 0, 1}, {0, 7, 1}, {5, 7, 1}}};
-  for (const auto& first : sources)
-    for (const auto& second : sources)
-      for (const std::uint64_t first_index : {0U, 1024U})
-        for (const std::uint64_t index : {0U, 1024U}) {
+  std::array<lowp::random_source, 4> const sources{{{0, 0, 1}, {5, 0, 1}, {0, 7, 1}, {5, 7, 1}}};
+  for (auto const& first : sources)
+    for (auto const& second : sources)
+      for (std::uint64_t const first_index : {0U, 1024U})
+        for (std::uint64_t const index : {0U, 1024U}) {
           std::vector<std::uint16_t> bits(count);
           TypeParam::enter(shared_start_kernel{first, second, first_index, index, bits.data()});
           for (std::size_t i = 0; i < lowp::simd::batch<typename TypeParam::registers>; ++i)
@@ -112,9 +112,9 @@ TYPED_TEST(random_batches, share_a_start_only_if_it_is_theirs) {
 
 // The same numbers one element at a time.
 TEST(random_source, is_philox_of_the_element_number) {
-  for (const std::uint64_t index : {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{8},
+  for (std::uint64_t const index : {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{8},
                                     (std::uint64_t{1} << 35) - 1, ~std::uint64_t{0}})
-    for (const std::uint32_t draw : {0U, 1U, 2U})
+    for (std::uint32_t const draw : {0U, 1U, 2U})
       EXPECT_EQ((lowp::random_source{3, 4, draw}(index)), oracle::random16(3, 4, index, draw));
 }
 

@@ -35,29 +35,29 @@ struct folded_rows {
   std::size_t hidden = 0;  // columns, in odd rows
 
   template <class F>
-  LOWP_FN F value(fold::number<0>, const state<F>& /*s*/, const F& x, const F& flag) const {
-    const auto zero = lowp::lanes::broadcast<lowp::lanes::word<F>>(0);
-    const auto is_set = lowp::lanes::mask_not(lowp::lanes::equal(lowp::lanes::bits(flag), zero));
+  LOWP_FN F value(fold::number<0>, state<F> const& /*s*/, F const& x, F const& flag) const {
+    auto const zero = lowp::lanes::broadcast<lowp::lanes::word<F>>(0);
+    auto const is_set = lowp::lanes::mask_not(lowp::lanes::equal(lowp::lanes::bits(flag), zero));
     return lowp::lanes::select(is_set, lowp::lanes::add(x, lowp::lanes::broadcast<F>(1)), x);
   }
   template <class F>
-  LOWP_FN F term(fold::number<0>, const F& value) const {
+  LOWP_FN F term(fold::number<0>, F const& value) const {
     return value;
   }
   template <class F>
-  LOWP_FN void take_total(fold::number<0>, state<F>& s, const F& total) const {
+  LOWP_FN void take_total(fold::number<0>, state<F>& s, F const& total) const {
     s.total = total;
   }
   template <class F>
-  LOWP_FN F result(const state<F>& s, const F& value, const F& weight) const {
+  LOWP_FN F result(state<F> const& s, F const& value, F const& weight) const {
     return lowp::lanes::fma(value, weight, s.total);
   }
   template <class F>
-  LOWP_FN F statistic(fold::number<0>, const state<F>& s) const {
+  LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
     return s.total;
   }
   template <class F>
-  LOWP_FN F statistic(fold::number<1>, const state<F>& s) const {
+  LOWP_FN F statistic(fold::number<1>, state<F> const& s) const {
     return lowp::lanes::negative(s.total);
   }
   LOWP_FN std::size_t visible(std::size_t row, std::size_t columns) const {
@@ -66,16 +66,16 @@ struct folded_rows {
 };
 
 // Defined like fold::sum and fold::maximum.
-float total_of(fold::sum /*fold*/, const std::vector<float>& row) {
+float total_of(fold::sum /*fold*/, std::vector<float> const& row) {
   std::array<float, 256> sums{};
   for (std::size_t e = 0; e < row.size(); ++e) sums[e % 256] += row[e];
   for (std::size_t half = 128; half != 0; half /= 2)
     for (std::size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
   return sums[0];
 }
-float total_of(fold::maximum /*fold*/, const std::vector<float>& row) {
+float total_of(fold::maximum /*fold*/, std::vector<float> const& row) {
   float largest = -HUGE_VALF;
-  for (const float x : row)
+  for (float const x : row)
     if (!std::isnan(x)) largest = std::max(largest, x);
   return largest;
 }
@@ -96,23 +96,23 @@ struct matrix {
       : rows(r), columns(c), period(p), repeats(n), x(r * c), weights(c), flags(r / n * c) {
     std::mt19937 random(static_cast<unsigned>(c));
     std::normal_distribution<float> normal;
-    for (float& each : x) each = normal(random) * (random() % 8 == 0 ? 1e4F : 1.0F);
+    for (float& each : x) each = normal(random) * (random() % 8 == 0 ? 1e4f : 1.0f);
     for (float& each : weights) each = normal(random);
     for (unsigned char& each : flags) each = static_cast<unsigned char>(random() % 3 * 0x80 / 2);
     if (c % 3 != 0) between = {c % 5, c % 7, c % 4};
   }
   template <class Fold>
-  [[nodiscard]] results expected(const folded_rows<Fold>& operation) const {
+  [[nodiscard]] results expected(folded_rows<Fold> const& operation) const {
     std::vector<float> out(x.size());
     std::vector<float> totals(rows);
     std::vector<float> negative_totals(rows);
     for (std::size_t r = 0; r < rows; ++r) {
-      const std::size_t mask_row = r / (period * repeats) * period + r % period;
+      std::size_t const mask_row = r / (period * repeats) * period + r % period;
       std::vector<float> row(x.data() + r * columns, x.data() + (r + 1) * columns);
       for (std::size_t e = 0; e < columns; ++e)
-        row[e] += flags[mask_row * columns + e] != 0 ? 1.0F : 0.0F;
+        row[e] += flags[mask_row * columns + e] != 0 ? 1.0f : 0.0f;
       row.resize(operation.visible(r, columns));
-      const float total = total_of(Fold{}, row);
+      float const total = total_of(Fold{}, row);
       totals[r] = total;
       negative_totals[r] = -total;
       row.resize(columns);  // with zeros
@@ -122,16 +122,16 @@ struct matrix {
     return {out, totals, negative_totals};
   }
   template <class Isa, class Fold>
-  [[nodiscard]] results computed(const folded_rows<Fold>& operation, std::size_t first,
+  [[nodiscard]] results computed(folded_rows<Fold> const& operation, std::size_t first,
                                  std::size_t count) const {
     using in = simd::row_operand<simd::operand<float, simd::access::read>>;
     using to = simd::row_operand<simd::operand<float, simd::access::write>>;
     using bytes = simd::row_operand<simd::byte_operand, simd::row_repetition>;
-    const std::vector<float> scores = spread(x, columns, between.x, float_of(0x7fc12345U));
-    const std::vector<unsigned char> bits = spread(flags, columns, between.flags, std::uint8_t{1});
-    std::vector<float> out = spread(std::vector<float>(x.size(), -1.0F), columns, between.out, -9);
-    std::vector<float> totals(rows, -1.0F);
-    std::vector<float> negative_totals(rows, -1.0F);
+    std::vector<float> const scores = spread(x, columns, between.x, float_of(0x7fc12345U));
+    std::vector<unsigned char> const bits = spread(flags, columns, between.flags, std::uint8_t{1});
+    std::vector<float> out = spread(std::vector<float>(x.size(), -1.0f), columns, between.out, -9);
+    std::vector<float> totals(rows, -1.0f);
+    std::vector<float> negative_totals(rows, -1.0f);
     Isa::enter(simd::row_call<folded_rows<Fold>, to, std::tuple<in, bytes>, std::tuple<in>,
                               std::tuple<to, to>>{
         operation,
@@ -143,20 +143,20 @@ struct matrix {
          bytes{{bits.data()}, columns + between.flags, {period, repeats}}},
         {in{{weights.data()}, 0}},
         {to{{totals.data()}, 1}, to{{negative_totals.data()}, 1}}});
-    return {gathered(out, columns, between.out, -9.0F), totals, negative_totals};
+    return {gathered(out, columns, between.out, -9.0f), totals, negative_totals};
   }
 };
 
 template <class Isa, class Fold>
-void check(const matrix& m, const folded_rows<Fold>& operation) {
-  const auto want = m.expected(operation);
-  for (const auto& [first, count] : {std::pair{std::size_t{0}, m.rows}, {m.rows / 3, m.rows / 2}}) {
-    const auto got = m.computed<Isa>(operation, first, count);
-    const auto expect_all = [&, from = first, rows = count](const auto& all, const auto& wanted,
+void check(matrix const& m, folded_rows<Fold> const& operation) {
+  auto const want = m.expected(operation);
+  for (auto const& [first, count] : {std::pair{std::size_t{0}, m.rows}, {m.rows / 3, m.rows / 2}}) {
+    auto const got = m.computed<Isa>(operation, first, count);
+    auto const expect_all = [&, from = first, rows = count](auto const& all, auto const& wanted,
                                                             std::size_t columns) {
       for (std::size_t i = 0; i < all.size(); ++i) {
-        const bool inside = i / columns >= from && i / columns < from + rows;
-        const float expected = inside ? wanted[i] : -1.0F;
+        bool const inside = i / columns >= from && i / columns < from + rows;
+        float const expected = inside ? wanted[i] : -1.0f;
         if (std::isnan(expected) && std::isnan(all[i])) continue;
         ASSERT_TRUE(has_bits(all[i], float_bits(expected), i / columns, i % columns, m.columns));
       }
@@ -176,7 +176,7 @@ constexpr std::array<std::size_t, 8> long_rows{1000, 4096, 8176, 8191, 8192, 819
 TYPED_TEST(rows, are_folded_in_the_documented_order) {
   for (std::size_t columns = 1; columns <= 600; columns += columns < 70 ? 1 : 19)
     check<TypeParam>(matrix(40, columns, 4, 2), folded_rows<fold::sum>{});
-  for (const std::size_t columns : long_rows)
+  for (std::size_t const columns : long_rows)
     check<TypeParam>(matrix(4, columns, 1, 4), folded_rows<fold::sum>{});
 }
 
@@ -201,8 +201,8 @@ TYPED_TEST(rows, know_their_maximum) {
 }
 
 TYPED_TEST(rows, have_zeros_where_they_are_not_visible) {
-  for (const std::size_t columns : {1U, 15U, 16U, 17U, 100U, 300U, 8192U, 9000U})
-    for (const std::size_t hidden : {1U, 16U, 99U, 8200U, 10000U}) {
+  for (std::size_t const columns : {1U, 15U, 16U, 17U, 100U, 300U, 8192U, 9000U})
+    for (std::size_t const hidden : {1U, 16U, 99U, 8200U, 10000U}) {
       check<TypeParam>(matrix(4, columns, 1, 1), folded_rows<fold::sum>{hidden});
       check<TypeParam>(matrix(4, columns, 1, 1), folded_rows<fold::maximum>{hidden});
     }

@@ -29,8 +29,8 @@ class as_of_amd {
  public:
 #if defined(__x86_64__)
   as_of_amd() : vendor_(__cpu_model[0]) { __cpu_model[0] = 2; }
-  as_of_amd(const as_of_amd&) = delete;
-  as_of_amd& operator=(const as_of_amd&) = delete;
+  as_of_amd(as_of_amd const&) = delete;
+  as_of_amd& operator=(as_of_amd const&) = delete;
   ~as_of_amd() { __cpu_model[0] = vendor_; }
 
  private:
@@ -46,7 +46,7 @@ TYPED_TEST_SUITE(streaming_on, lowp_test::backends, lowp_test::by_backend);
 
 struct streaming_kernel {
   unsigned char* to;
-  const unsigned char* from;
+  unsigned char const* from;
   std::size_t size;
   template <class Isa>
   LOWP_HOST_FN void body() const {
@@ -59,9 +59,9 @@ struct streaming_kernel {
 TYPED_TEST(streaming_on, copies_bytes) {
   std::vector<unsigned char> from(4096);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 7 + 3);
-  for (const std::size_t size :
+  for (std::size_t const size :
        {std::size_t{4096}, std::size_t{4080}, std::size_t{96}, std::size_t{16}})
-    for (const std::size_t lead : {16U, 32U, 48U, 64U}) {
+    for (std::size_t const lead : {16U, 32U, 48U, 64U}) {
       alignas(64) unsigned char to[64 + 4096 + 16];
       std::memset(to, 0xee, sizeof to);
       TypeParam::enter(streaming_kernel{to + lead, from.data(), size});
@@ -77,7 +77,7 @@ TEST(streaming, is_for_aligned_spans_that_no_cache_holds) {
   EXPECT_FALSE(lowp::simd::is_streamed(place + 1, bytes));
 #if defined(__x86_64__)
   EXPECT_EQ(lowp::simd::is_streamed(place, bytes), __builtin_cpu_is("amd") != 0);
-  const as_of_amd here;
+  as_of_amd const here;
   EXPECT_TRUE(lowp::simd::is_streamed(place, bytes));
   EXPECT_FALSE(lowp::simd::is_streamed(place, 4096));
   EXPECT_FALSE(lowp::simd::is_streamed(place + 1, bytes));
@@ -88,27 +88,27 @@ TEST(streaming, is_for_aligned_spans_that_no_cache_holds) {
 // packs that are no multiple of 16 bytes.
 template <class From, class To, class R = lowp::nearest_even>
 void check(std::size_t odd, R rounding = {}) {
-  const std::size_t size = bytes / sizeof(To) + odd;
+  std::size_t const size = bytes / sizeof(To) + odd;
   constexpr std::size_t extra = 16 / sizeof(To);
   std::vector<From> in(size);
   for (std::size_t i = 0; i < size; ++i)
-    in[i] = From(static_cast<float>(static_cast<int>(i * 2654435761U % 100003) - 50000) * 1e-3F);
+    in[i] = From(static_cast<float>(static_cast<int>(i * 2654435761U % 100003) - 50000) * 1e-3f);
   std::vector<To> small(size);
   constexpr std::size_t piece = 4096;
   for (std::size_t i = 0; i < size; i += piece) {
-    const std::size_t n = std::min(piece, size - i);
+    std::size_t const n = std::min(piece, size - i);
     R of_piece = rounding;
     if constexpr (requires { of_piece.offset; }) of_piece.offset += i;
     lowp::cast(std::span(in).subspan(i, n), std::span(small).subspan(i, n), of_piece);
   }
   constexpr std::size_t beyond = 64;
-  const To untouched(-1.0F);
-  for (const std::size_t lead : {std::size_t{0}, std::size_t{1}, extra})
-    for (const bool in_parts : {false, true}) {  // as a team's threads would
+  To const untouched(-1.0f);
+  for (std::size_t const lead : {std::size_t{0}, std::size_t{1}, extra})
+    for (bool const in_parts : {false, true}) {  // as a team's threads would
       std::vector<To> large(size + extra + beyond, untouched);
-      const auto out = std::span(large).subspan(lead, size);
+      auto const out = std::span(large).subspan(lead, size);
       {
-        const as_of_amd here;
+        as_of_amd const here;
         if (in_parts)
           lowp::detail::cast_operation<lowp::detail::blocks_on_this_thread>{}(in, out, rounding);
         else
@@ -141,9 +141,9 @@ struct part_kernel {
 TYPED_TEST(streaming_on, is_decided_by_the_whole_range) {
 #if defined(__x86_64__)
   alignas(64) lowp::bfloat16 to[64];
-  for (const std::size_t whole : {std::size_t{64}, bytes}) {
+  for (std::size_t const whole : {std::size_t{64}, bytes}) {
     bool streams = whole == 64;
-    const as_of_amd here;
+    as_of_amd const here;
     TypeParam::enter(part_kernel{to, {64, whole}, &streams});
     EXPECT_EQ(streams, whole == bytes);
   }
@@ -151,7 +151,7 @@ TYPED_TEST(streaming_on, is_decided_by_the_whole_range) {
 }
 
 TEST(streaming, casts_have_the_bits_of_small_ones) {
-  for (const std::size_t odd : {0U, 1U, 3U, 4U, 8U, 12U, 24U, 77U}) {
+  for (std::size_t const odd : {0U, 1U, 3U, 4U, 8U, 12U, 24U, 77U}) {
     SCOPED_TRACE(std::to_string(odd) + " more");
     check<float, lowp::bfloat16>(odd);
     check<lowp::bfloat16, float>(odd);

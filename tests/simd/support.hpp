@@ -54,9 +54,9 @@ struct operands {
 // Op::on<F>(a, b, c), whole packs at a time. Op::on is the same text for packs and for scalars.
 template <class Op>
 struct pack_kernel {
-  const std::uint32_t* a;
-  const std::uint32_t* b;
-  const std::uint32_t* c;
+  std::uint32_t const* a;
+  std::uint32_t const* b;
+  std::uint32_t const* c;
   std::uint32_t* out;
   std::size_t size;
 
@@ -66,10 +66,10 @@ struct pack_kernel {
     using F = lowp::simd::pack<float, registers>;
     using U = lowp::simd::word<registers>;
     for (std::size_t i = 0; i < size; i += Isa::lanes) {
-      const U x = U::load(a + i);
-      const U y = U::load(b + i);
-      const U z = U::load(c + i);
-      const U r = Op::template on<F>(x, y, z);
+      U const x = U::load(a + i);
+      U const y = U::load(b + i);
+      U const z = U::load(c + i);
+      U const r = Op::template on<F>(x, y, z);
       r.store(out + i);
     }
   }
@@ -77,7 +77,7 @@ struct pack_kernel {
 
 // The size of `in` is a multiple of every backend's lanes.
 template <class Isa, class Op>
-std::vector<std::uint32_t> on_packs(const operands& in) {
+std::vector<std::uint32_t> on_packs(operands const& in) {
   std::vector<std::uint32_t> out(in.size());
   Isa::enter(pack_kernel<Op>{in.a.data(), in.b.data(), in.c.data(), out.data(), in.size()});
   return out;

@@ -32,10 +32,10 @@ TYPED_TEST(block_scaled, moments_have_the_bits_of_the_exact_step) {
   guarded_pages<lowp::float8_e8m0fnu> scales_m;
   guarded_pages<lowp::float8_e8m0fnu> scales_v;
   for (std::size_t size = 0; size <= 1100 && !this->HasFailure(); size += size < 5 ? 1 : 37) {
-    for (const bool at_end : {false, true}) {
+    for (bool const at_end : {false, true}) {
       SCOPED_TRACE(size);
       adamw_in_blocks<kind> want(size);
-      const auto where = [&](std::size_t n) { return place{n, at_end, size % 8}; };
+      auto const where = [&](std::size_t n) { return place{n, at_end, size % 8}; };
       guarded<float> p(want.p, 1);
       guarded<float> g(want.g, 2);
       auto const m = codes_m.put(want.m.codes, where(size));
@@ -60,16 +60,16 @@ TYPED_TEST(block_scaled, moments_have_the_bits_of_the_exact_step) {
 // Nothing saturates, nothing can have a smaller scale, and what is not finite is not hidden.
 TEST(block_scaled_values, use_the_range_and_stay_within_it) {
   constexpr std::size_t n = 256;
-  for (const float largest : {1e-30F, 3e-5F, 0.9F, 447.0F, 449.0F, 7e30F}) {
+  for (float const largest : {1e-30f, 3e-5f, 0.9f, 447.0f, 449.0f, 7e30f}) {
     std::vector<float> p(n);
     std::vector<float> g(n, largest / 3);
     g[130] = -largest;
     std::vector<lowp::float8_e4m3fn> codes(n, lowp::float8_e4m3fn(0));
-    std::vector<lowp::float8_e8m0fnu> scales(2, lowp::float8_e8m0fnu(1.0F));
+    std::vector<lowp::float8_e8m0fnu> scales(2, lowp::float8_e8m0fnu(1.0f));
     lowp::update(p, g, lowp::blocks_of<128>(codes, scales), lowp::sgd{.lr = 0, .momentum = 0.5}, 1);
     for (std::size_t block = 0; block < 2; ++block) {
-      const double amax = block == 0 ? largest / 3.0F : largest;
-      const double scale = float(scales[block]);
+      double const amax = block == 0 ? largest / 3.0f : largest;
+      double const scale = float(scales[block]);
       EXPECT_LE(amax / scale, 448);
       EXPECT_GT(amax / scale, 224);
     }
@@ -82,7 +82,7 @@ TEST(block_scaled_values, a_nan_is_not_lost) {
   std::vector<float> g(256, 1);
   g[7] = std::nanf("");
   std::vector<lowp::float8_e4m3fn> codes(256, lowp::float8_e4m3fn(0));
-  std::vector<lowp::float8_e8m0fnu> scales(2, lowp::float8_e8m0fnu(1.0F));
+  std::vector<lowp::float8_e8m0fnu> scales(2, lowp::float8_e8m0fnu(1.0f));
   lowp::update(p, g, lowp::blocks_of<128>(codes, scales), lowp::sgd{.lr = 0, .momentum = 0.5}, 1);
   EXPECT_TRUE(isnan(scales[0]));
   EXPECT_FALSE(isnan(scales[1]));
@@ -95,7 +95,7 @@ TEST(block_scaled_values, number_of_scales_is_checked) {
   try {
     lowp::update(p, p, lowp::blocks_of<128>(codes, scales), lowp::sgd{.lr = 1, .momentum = 0.5}, 1);
     FAIL() << "not refused";
-  } catch (const std::invalid_argument& error) {
+  } catch (std::invalid_argument const& error) {
     EXPECT_STREQ(error.what(),
                  "lowp::update: momentum: 256 elements in blocks of 128 need 2 scales, not 3");
   }

@@ -23,7 +23,7 @@ using namespace lowp_test;
 std::vector<float> floats() {
   std::vector<float> all;
   for (std::uint32_t high = 0; high < 65536; ++high)
-    for (const std::uint32_t low : {0x0000U, 0x0001U, 0x1000U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU})
+    for (std::uint32_t const low : {0x0000U, 0x0001U, 0x1000U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU})
       all.push_back(float_of(high << 16 | low));
   oracle_test::float_patterns patterns(1);
   for (int i = 0; i < 100000; ++i) all.push_back(float_of(patterns.next()));
@@ -32,20 +32,20 @@ std::vector<float> floats() {
 
 template <class H, class L>
 void expect_halves() {
-  const oracle::split model{facts<H>, 8 * static_cast<int>(sizeof(L))};
-  const std::vector<float> in = floats();
+  oracle::split const model{facts<H>, 8 * static_cast<int>(sizeof(L))};
+  std::vector<float> const in = floats();
   std::vector<H> high(in.size());
   std::vector<L> low(in.size());
   std::vector<float> out(in.size());
   lowp::split(in, high, low);
   lowp::join(high, low, out);
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const std::uint32_t x = float_bits(in[i]);
-    const auto want = model.convert(x);
+    std::uint32_t const x = float_bits(in[i]);
+    auto const want = model.convert(x);
     ASSERT_TRUE(has_bits(high[i], want.codes[0], in[i]));
     ASSERT_EQ(low[i], want.codes[1]) << shown(in[i]);
     ASSERT_TRUE(has_bits(out[i], model.value(want.codes), in[i]));
-    const bool is_nan = (x & 0x7fffffffU) > 0x7f800000U;
+    bool const is_nan = (x & 0x7fffffffU) > 0x7f800000U;
     if (is_nan && sizeof(H) + sizeof(L) == 4) {
       ASSERT_TRUE(has_bits(out[i], x | 0x00400000U, in[i]));
     }
@@ -58,16 +58,16 @@ TEST(split, float8_e5m2_and_8_bits) { expect_halves<lowp::float8_e5m2, std::uint
 
 // 256 is the distance between masters that are 24 bits wide.
 TEST(split, eight_bits_are_within_half_of_the_rest) {
-  const std::vector<float> in = floats();
+  std::vector<float> const in = floats();
   std::vector<lowp::bfloat16> high(in.size());
   std::vector<std::uint8_t> low(in.size());
   std::vector<float> out(in.size());
   lowp::split(in, high, low);
   lowp::join(high, low, out);
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const std::uint32_t x = float_bits(in[i]);
+    std::uint32_t const x = float_bits(in[i]);
     if ((x & 0x7fffffffU) >= 0x7f800000U) continue;
-    const std::uint32_t y = float_bits(out[i]);
+    std::uint32_t const y = float_bits(out[i]);
     ASSERT_LE(x > y ? x - y : y - x, 128U) << shown(in[i]);
   }
 }
@@ -78,7 +78,7 @@ TEST(split, a_master_crosses_from_one_high_half_to_the_next) {
   std::vector<lowp::bfloat16> high(in.size());
   std::vector<std::uint8_t> low(in.size());
   lowp::split(in, high, low);
-  const std::vector<float> u(in.size(), 0x1p-19F);
+  std::vector<float> const u(in.size(), 0x1p-19f);
   for (std::uint64_t step = 0; step < 64; ++step)
     lowp::fused_add(lowp::split_master{high, low}, 1, u, lowp::stochastic{1, step});
   std::vector<float> out(in.size());
@@ -92,7 +92,7 @@ template <class Fn>
 std::string refusal_of(Fn&& fn) {
   try {
     fn();
-  } catch (const std::invalid_argument& error) {
+  } catch (std::invalid_argument const& error) {
     return error.what();
   }
   return "not refused";
@@ -100,7 +100,7 @@ std::string refusal_of(Fn&& fn) {
 
 // A policy that saturates ends the range of the master where the high half's ends.
 TEST(split, saturates_both_halves) {
-  const std::vector<float> in{std::numeric_limits<float>::max(), HUGE_VALF, -HUGE_VALF};
+  std::vector<float> const in{std::numeric_limits<float>::max(), HUGE_VALF, -HUGE_VALF};
   std::vector<lowp::bfloat16> high(3);
   std::vector<std::uint16_t> low(3);
   std::vector<float> out(3);
@@ -109,7 +109,7 @@ TEST(split, saturates_both_halves) {
   EXPECT_EQ(out, in);
   lowp::split(in, high, low, lowp::nearest_even{}, lowp::overflow::saturate);
   lowp::join(high, low, out);
-  const float most = lowp::lanes::from_bits<float>(0x7f7f7fff);
+  float const most = lowp::lanes::from_bits<float>(0x7f7f7fff);
   EXPECT_EQ(out, (std::vector<float>{most, most, -most}));
   EXPECT_EQ(high[1].bits(), 0x7f7f);
 }
@@ -122,7 +122,7 @@ TEST(split, refuses_what_does_not_fit) {
             "lowp::split: sizes differ: in has 4, high has 4, low has 3");
   EXPECT_EQ(refusal_of([&] { lowp::join(high, low, in); }),
             "lowp::join: sizes differ: high has 4, low has 3, out has 4");
-  const std::span halves(reinterpret_cast<std::uint16_t*>(in.data()), 4);
+  std::span const halves(reinterpret_cast<std::uint16_t*>(in.data()), 4);
   EXPECT_NE(refusal_of([&] { lowp::split(in, high, halves); }).find("overlap"), std::string::npos);
   EXPECT_NE(refusal_of([&] { lowp::join(high, halves, in); }).find("overlap"), std::string::npos);
 }
@@ -143,7 +143,7 @@ TEST(storage_refusals, name_the_array) {
   std::vector<float> g(4);
   std::vector<float> m(4);
   std::vector<float> v(4);
-  const lowp::adamw a;
+  lowp::adamw const a;
   EXPECT_EQ(refusal_of([&] { lowp::update(lowp::kahan{p, c}, g, m, v, a, 1); }),
             "lowp::update: sizes differ: p has 4, p.compensation has 5, g has 4, m has 4, v has 4");
   EXPECT_NE(refusal_of([&] {
@@ -156,15 +156,15 @@ TEST(storage_refusals, name_the_array) {
               lowp::resync(lowp::kahan{p, p});
             }).find("lowp::resync: p (8 bytes) and p.compensation (8 bytes) overlap"),
             std::string::npos);
-  const std::span halves(reinterpret_cast<std::uint16_t*>(p.data()), 4);
+  std::span const halves(reinterpret_cast<std::uint16_t*>(p.data()), 4);
   EXPECT_NE(refusal_of([&] {
               lowp::fused_add(lowp::split_master{p, halves}, 1, g);
             }).find("p (8 bytes) and p.low (8 bytes) overlap"),
             std::string::npos);
-  EXPECT_EQ(refusal_of([&] { lowp::update(lowp::scaled{p, 3.0F}, g, m, v, a, 1); }),
+  EXPECT_EQ(refusal_of([&] { lowp::update(lowp::scaled{p, 3.0f}, g, m, v, a, 1); }),
             "lowp::update: p: scale is 3, not a power of two from 2^-126 to 2^126");
-  for (const float scale :
-       {0.0F, -2.0F, 0x1p127F, 0x1p-127F, float_of(0x7f800000), float_of(0x7fc00000)})
+  for (float const scale :
+       {0.0f, -2.0f, 0x1p127f, 0x1p-127f, float_of(0x7f800000), float_of(0x7fc00000)})
     EXPECT_NE(
         refusal_of([&] { lowp::fused_add(p, 1, lowp::scaled{c, scale}); }).find("u: scale is"),
         std::string::npos);

@@ -17,13 +17,13 @@
 namespace lowp_test {
 
 template <lowp::element To>
-lowp::abs_range expected_abs_range(const tensor& x) {
+lowp::abs_range expected_abs_range(tensor const& x) {
   lowp::abs_range want;
   double least = std::numeric_limits<double>::infinity();
   double largest = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     ++want.count;
-    const double a = std::fabs(double{float_of(x.value(i))});
+    double const a = std::fabs(double{float_of(x.value(i))});
     if (std::isnan(a)) {
       ++want.nan;
       continue;
@@ -43,7 +43,7 @@ lowp::abs_range expected_abs_range(const tensor& x) {
   return want;
 }
 
-inline void expect(const lowp::abs_range& got, const lowp::abs_range& want) {
+inline void expect(lowp::abs_range const& got, lowp::abs_range const& want) {
   EXPECT_EQ(got.count, want.count);
   EXPECT_EQ(got.nan, want.nan);
   EXPECT_EQ(got.infinite, want.infinite);

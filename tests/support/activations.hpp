@@ -17,12 +17,12 @@ namespace lowp_test {
 
 // 2 sqrt(2/pi) (|x| + 0.044715 |x|^3)
 inline double gelu_argument(double x) {
-  const double a = std::fabs(x);
+  double const a = std::fabs(x);
   return 2 * std::sqrt(2 / 3.14159265358979323846) * (a + 0.044715 * a * a * a);
 }
 // (1 + tanh(y / 2)) / 2 is 1 / (1 + e^-y), which for a negative y would cancel.
 inline double exact_gelu(double x) {
-  const double e = std::exp(-gelu_argument(x));
+  double const e = std::exp(-gelu_argument(x));
   return x < 0 ? x * e / (1 + e) : x / (1 + e);
 }
 
@@ -40,8 +40,8 @@ inline testing::AssertionResult is_gelu(float x, float got) {
   } else if (std::isinf(x)) {
     if (float_bits(got) == (x > 0 ? 0x7f800000U : 0x80000000U)) return testing::AssertionSuccess();
   } else {
-    const double exact = exact_gelu(double{x});
-    const bool near = std::fabs(got - exact) <= gelu_bound(double{x}, exact);
+    double const exact = exact_gelu(double{x});
+    bool const near = std::fabs(got - exact) <= gelu_bound(double{x}, exact);
     if (near && std::fabs(got) <= std::fabs(x) && std::signbit(got) == std::signbit(x))
       return testing::AssertionSuccess();
     return testing::AssertionFailure()
@@ -50,20 +50,20 @@ inline testing::AssertionResult is_gelu(float x, float got) {
   return testing::AssertionFailure() << shown(x) << ": " << shown(got);
 }
 
-inline testing::AssertionResult are_gelus(const std::vector<float>& in,
-                                          const std::vector<float>& out) {
+inline testing::AssertionResult are_gelus(std::vector<float> const& in,
+                                          std::vector<float> const& out) {
   for (std::size_t i = 0; i < in.size(); ++i)
-    if (const auto near = is_gelu(in[i], out[i]); !near) return near;
+    if (auto const near = is_gelu(in[i], out[i]); !near) return near;
   return testing::AssertionSuccess();
 }
 
 // And the bits of a scalar, so on any backend the same.
-inline testing::AssertionResult are_gelus(const std::vector<float>& in) {
+inline testing::AssertionResult are_gelus(std::vector<float> const& in) {
   std::vector<float> out(in.size());
   lowp::gelu_tanh(in, out);
-  if (const auto near = are_gelus(in, out); !near) return near;
+  if (auto const near = are_gelus(in, out); !near) return near;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const auto scalar = float_bits(lowp::detail::gelu_of_tanh{}(in[i]));
+    auto const scalar = float_bits(lowp::detail::gelu_of_tanh{}(in[i]));
     if (!std::isnan(in[i]) && scalar != float_bits(out[i]))
       return has_bits(out[i], scalar, "a scalar", in[i]);
   }

@@ -19,7 +19,7 @@ struct segment {
   std::uint32_t first, last, code;
 };
 
-inline std::vector<segment> segments_of(const oracle::facts& f, oracle::mode m, oracle::policy p,
+inline std::vector<segment> segments_of(oracle::facts const& f, oracle::mode m, oracle::policy p,
                                         std::uint32_t r = 0) {
   std::vector<segment> segments;
   oracle::for_each_segment(
@@ -32,9 +32,9 @@ inline std::vector<segment> segments_of(const oracle::facts& f, oracle::mode m, 
 }
 
 // Calls work(i) for every i below count, in any order, until one says false.
-inline void in_parallel(std::size_t count, const std::function<bool(std::size_t)>& work) {
+inline void in_parallel(std::size_t count, std::function<bool(std::size_t)> const& work) {
   std::atomic<std::size_t> next{0};
-  const auto take_all = [&] {
+  auto const take_all = [&] {
     for (std::size_t i = next++; i < count; i = next++) {
       if (!work(i)) next = count;
     }
@@ -47,19 +47,19 @@ inline void in_parallel(std::size_t count, const std::function<bool(std::size_t)
 
 // The part of `segments` that begins with the float pattern `first` must be in `results`.
 template <class T>
-testing::AssertionResult agree(const std::vector<T>& results, std::uint32_t first,
-                               const std::vector<segment>& segments, const char* mode) {
-  const auto last = static_cast<std::uint32_t>(first + (results.size() - 1));
+testing::AssertionResult agree(std::vector<T> const& results, std::uint32_t first,
+                               std::vector<segment> const& segments, char const* mode) {
+  auto const last = static_cast<std::uint32_t>(first + (results.size() - 1));
   auto s = std::lower_bound(segments.begin(), segments.end(), first,
-                            [](const segment& a, std::uint32_t x) { return a.last < x; });
+                            [](segment const& a, std::uint32_t x) { return a.last < x; });
   for (; s != segments.end() && s->first <= last; ++s) {
-    const T* const begin = results.data() + (std::max(s->first, first) - first);
-    const T* const end = results.data() + (std::min(s->last, last) - first) + 1;
+    T const* const begin = results.data() + (std::max(s->first, first) - first);
+    T const* const end = results.data() + (std::min(s->last, last) - first) + 1;
     std::uint32_t differences = 0;
-    for (const T* x = begin; x != end; ++x) differences |= x->bits() ^ s->code;
+    for (T const* x = begin; x != end; ++x) differences |= x->bits() ^ s->code;
     if (differences == 0) continue;
-    for (const T* x = begin; x != end; ++x) {
-      const float input = float_of(first + static_cast<std::uint32_t>(x - results.data()));
+    for (T const* x = begin; x != end; ++x) {
+      float const input = float_of(first + static_cast<std::uint32_t>(x - results.data()));
       if (x->bits() != s->code) return has_bits(*x, s->code, input, mode);
     }
   }
@@ -68,29 +68,29 @@ testing::AssertionResult agree(const std::vector<T>& results, std::uint32_t firs
 
 // `convert(floats, results)` converts a span.
 template <class T, class Convert>
-void check_all_floats(const std::vector<segment>& segments, const char* mode, Convert convert) {
+void check_all_floats(std::vector<segment> const& segments, char const* mode, Convert convert) {
   constexpr std::size_t chunk = std::size_t{1} << 16;
   in_parallel((std::size_t{1} << 32) / chunk, [&](std::size_t i) {
     thread_local std::vector<float> floats(chunk);
     thread_local std::vector<T> results(chunk);
-    const auto first = static_cast<std::uint32_t>(i * chunk);
+    auto const first = static_cast<std::uint32_t>(i * chunk);
     for (std::size_t j = 0; j < chunk; ++j) {
       floats[j] = float_of(first + static_cast<std::uint32_t>(j));
     }
     // A result of an earlier chunk must not pass for a new one.
     std::fill(results.begin(), results.end(), of_code<T>(~segments.front().code));
     convert(floats, results);
-    const auto result = agree(results, first, segments, mode);
+    auto const result = agree(results, first, segments, mode);
     EXPECT_TRUE(result);
     return static_cast<bool>(result);
   });
 }
 
 template <class T, class R>
-void check_cast_of_all_floats(const named_mode<R>& m) {
-  const oracle::policy policy = oracle::default_policy(facts<T>);
+void check_cast_of_all_floats(named_mode<R> const& m) {
+  oracle::policy const policy = oracle::default_policy(facts<T>);
   check_all_floats<T>(segments_of(facts<T>, m.mode, policy), m.name,
-                      [&](const std::vector<float>& floats, std::vector<T>& results) {
+                      [&](std::vector<float> const& floats, std::vector<T>& results) {
                         lowp::cast(floats, results, m.rounding);
                       });
 }

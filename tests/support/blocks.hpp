@@ -30,7 +30,7 @@ struct by_block_kind {
 
 // The smallest power of two 2^e, e at least -127, with amax / 2^e within the format; NaN if amax is
 // no number.
-inline std::uint32_t scale_code_for(const oracle::facts& f, double amax) {
+inline std::uint32_t scale_code_for(oracle::facts const& f, double amax) {
   if (!(amax < HUGE_VAL)) return 0xff;
   int e = -127;
   while (std::ldexp(amax, -e) > f.max_finite) ++e;
@@ -43,26 +43,26 @@ struct moment_in_blocks {
   tensor codes{facts<T>, {}};
   tensor scales{oracle::float8_e8m0fnu, {}};
 
-  explicit moment_in_blocks(const tensor& floats) { store(floats.codes, {}, 0); }
+  explicit moment_in_blocks(tensor const& floats) { store(floats.codes, {}, 0); }
 
   [[nodiscard]] std::uint32_t value(std::size_t i) const {
     return oracle::f32_mul(codes.value(i), scales.value(i / Kind::block));
   }
-  void store(const std::vector<std::uint32_t>& values, const slot_mode& mode, unsigned draw) {
+  void store(std::vector<std::uint32_t> const& values, slot_mode const& mode, unsigned draw) {
     codes.codes.resize(values.size());
     scales.codes.assign((values.size() + Kind::block - 1) / Kind::block, 0);
     for (std::size_t b = 0; b < scales.size(); ++b) {
-      const std::size_t begin = b * Kind::block;
-      const std::size_t end = std::min(begin + Kind::block, values.size());
+      std::size_t const begin = b * Kind::block;
+      std::size_t const end = std::min(begin + Kind::block, values.size());
       double amax = 0;
       for (std::size_t i = begin; i < end; ++i) {
-        const double x = std::fabs(double{float_of(values[i])});
+        double const x = std::fabs(double{float_of(values[i])});
         if (!(x <= amax)) amax = x;
         if (std::isnan(x)) break;
       }
-      const std::uint32_t scale = scale_code_for(codes.format, amax);
+      std::uint32_t const scale = scale_code_for(codes.format, amax);
       scales.codes[b] = scale;
-      const std::uint32_t reciprocal = scale == 0xff ? 0x7fc00000U : (254 - scale) << 23;
+      std::uint32_t const reciprocal = scale == 0xff ? 0x7fc00000U : (254 - scale) << 23;
       for (std::size_t i = begin; i < end; ++i)
         codes.codes[i] =
             oracle::encode_computed(codes.format, oracle::f32_mul(values[i], reciprocal), mode.mode,
@@ -84,7 +84,7 @@ struct adamw_in_blocks {
       : p(random_tensor<float>(size, size, values::training)),
         g(random_tensor<float>(size, size + 1, values::training)),
         m(random_tensor<float>(size, size + 2, values::training, 0.1)),
-        v(tensor{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(0.01F))}) {
+        v(tensor{oracle::binary32, std::vector<std::uint32_t>(size, float_bits(0.01f))}) {
     for (std::size_t i = 0; i < size; ++i) {
       if (i % 3 == 0)
         g.codes[i] = float_bits(std::ldexp(float_of(g.codes[i]), -static_cast<int>(i % 40)));
@@ -94,13 +94,13 @@ struct adamw_in_blocks {
   }
 
   void take(std::uint64_t step) {
-    const auto scalars =
+    auto const scalars =
         oracle::prepare(oracle::adamw_settings{settings.lr, settings.beta1, settings.beta2,
                                                settings.eps, settings.weight_decay},
                         step);
     std::vector<std::uint32_t> new_m, new_v;
     for (std::size_t i = 0; i < p.size(); ++i) {
-      const auto to = oracle::adamw(p.value(i), g.value(i), m.value(i), v.value(i), scalars);
+      auto const to = oracle::adamw(p.value(i), g.value(i), m.value(i), v.value(i), scalars);
       p.codes[i] = to.w;
       new_m.push_back(to.m);
       new_v.push_back(to.v);

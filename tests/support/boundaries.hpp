@@ -17,13 +17,13 @@ struct sample {
 
 // First and last float of every run that shares a code, and one between. They are all exact values,
 // all places at which rounding changes its mind, and their neighbours.
-inline std::vector<sample> boundaries(const oracle::facts& f, oracle::mode m, oracle::policy p,
+inline std::vector<sample> boundaries(oracle::facts const& f, oracle::mode m, oracle::policy p,
                                       std::uint32_t r = 0) {
   std::vector<sample> samples;
   oracle::for_each_segment(
       f, m, p,
       [&](std::uint32_t first, std::uint32_t last, std::uint32_t code) {
-        for (const std::uint32_t bits : {first, first + (last - first) / 3, last}) {
+        for (std::uint32_t const bits : {first, first + (last - first) / 3, last}) {
           samples.push_back({float_of(bits), code});
         }
       },

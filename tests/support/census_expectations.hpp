@@ -34,7 +34,7 @@ struct expected_census {
   // The bits of an element as a float.
   void add(std::uint32_t bits) {
     ++count;
-    const double x = std::fabs(double{float_of(bits)});
+    double const x = std::fabs(double{float_of(bits)});
     if (std::isnan(x)) {
       ++nan;
     } else if (std::isinf(x)) {
@@ -46,32 +46,32 @@ struct expected_census {
 
  private:
   void add_finite(double x) {
-    const auto as_float = static_cast<float>(x);
+    auto const as_float = static_cast<float>(x);
     max_abs = std::max(max_abs, as_float);
     min_abs = std::min(min_abs, as_float);
     ++exponents[std::max(std::ilogb(x), -127)];
     bool overflows = false;
-    const std::uint32_t code = oracle::encode(to, oracle::from(x), oracle::mode::nearest_even,
+    std::uint32_t const code = oracle::encode(to, oracle::from(x), oracle::mode::nearest_even,
                                               oracle::policy::infinity, 0, &overflows);
     if (overflows) {
       ++overflow;
       return;
     }
-    const double rounded = value_of(to, code);
+    double const rounded = value_of(to, code);
     if (rounded == 0)
       ++flushed;
     else if (rounded < to.min_normal)
       ++subnormal;
-    const double error = std::fabs(rounded - x);  // all of these are exact
+    double const error = std::fabs(rounded - x);  // all of these are exact
     squares.add(float_bits(static_cast<float>(error)));
     auto quotient = static_cast<float>(error / x);  // the products below are exact too
-    while (double{quotient} * x > error) quotient = std::nextafter(quotient, 0.0F);
-    while (double{quotient} * x < error) quotient = std::nextafter(quotient, 2.0F);
+    while (double{quotient} * x > error) quotient = std::nextafter(quotient, 0.0f);
+    while (double{quotient} * x < error) quotient = std::nextafter(quotient, 2.0f);
     max_relative_error = std::max(max_relative_error, quotient);
   }
 };
 
-inline void expect(const lowp::range_census& got, const expected_census& want) {
+inline void expect(lowp::range_census const& got, expected_census const& want) {
   EXPECT_EQ(got.count, want.count);
   EXPECT_EQ(got.nan, want.nan);
   EXPECT_EQ(got.infinite, want.infinite);
@@ -81,16 +81,16 @@ inline void expect(const lowp::range_census& got, const expected_census& want) {
   EXPECT_EQ(got.max_abs.bits, float_bits(want.max_abs));
   EXPECT_EQ(float_bits(got.min_abs.value()), float_bits(want.min_abs));
   EXPECT_EQ(got.max_relative_error.bits, float_bits(want.max_relative_error));
-  const long double sum = want.squares.value();
+  long double const sum = want.squares.value();
   EXPECT_LE(std::fabs(got.squared_error.value() - sum), 1e-6L * sum);
-  const std::uint64_t kept = want.count - want.nan - want.infinite - want.overflow;
+  std::uint64_t const kept = want.count - want.nan - want.infinite - want.overflow;
   EXPECT_EQ(got.kept(), kept);
-  const long double mean = kept == 0 ? 0 : sum / static_cast<long double>(kept);
+  long double const mean = kept == 0 ? 0 : sum / static_cast<long double>(kept);
   EXPECT_LE(std::fabs(got.mean_square_error() - mean), 1e-6L * mean);
   std::uint64_t finite = 0;
   for (int e = -127; e <= 127; ++e) {
-    const auto at = want.exponents.find(e);
-    const std::uint64_t many = at == want.exponents.end() ? 0 : at->second;
+    auto const at = want.exponents.find(e);
+    std::uint64_t const many = at == want.exponents.end() ? 0 : at->second;
     finite += many;
     EXPECT_EQ(got.exponents[e], many) << "of exponent " << e;
   }
@@ -98,18 +98,18 @@ inline void expect(const lowp::range_census& got, const expected_census& want) {
 }
 
 // Compares to the last bit, except sums: these are accurate.
-inline bool same(const lowp::range_census& a, const lowp::range_census& b) {
-  const auto facts = [](const lowp::range_census& c) {
+inline bool same(lowp::range_census const& a, lowp::range_census const& b) {
+  auto const facts = [](lowp::range_census const& c) {
     return std::tuple(c.count, c.nan, c.infinite, c.overflow, c.subnormal, c.flushed,
                       c.max_abs.bits, c.min_abs.below_infinity, c.max_relative_error.bits);
   };
-  const double sum = a.squared_error.value();
+  double const sum = a.squared_error.value();
   return facts(a) == facts(b) && std::ranges::equal(a.exponents.counts, b.exponents.counts) &&
          std::fabs(b.squared_error.value() - sum) <= 2e-6 * sum;
 }
 
 template <lowp::element To>
-expected_census expected_of(const tensor& x) {
+expected_census expected_of(tensor const& x) {
   expected_census want{slot_facts<To>()};
   for (std::size_t i = 0; i < x.size(); ++i) want.add(x.value(i));
   return want;
@@ -120,7 +120,7 @@ inline tensor groups_of_magnitudes() {
   std::mt19937_64 random(3);
   std::vector<std::uint32_t> bits;
   for (int i = 0; i < 256; ++i) bits.push_back(static_cast<std::uint32_t>(random() & 0x80000003U));
-  for (const std::uint32_t field : {0U, 1U, 23U, 60U, 82U, 100U, 127U, 150U, 200U, 250U})
+  for (std::uint32_t const field : {0U, 1U, 23U, 60U, 82U, 100U, 127U, 150U, 200U, 250U})
     for (int i = 0; i < 256; ++i)
       bits.push_back(field << 23 | static_cast<std::uint32_t>(random() & 0x807fffffU));
   return {oracle::binary32, bits};

@@ -23,9 +23,9 @@ struct exp_operation {
   static bool takes(std::uint32_t) { return true; }
   static double exact(double x) { return std::exp(x); }
   template <class F>
-  LOWP_HOST_FN static lowp::lanes::word<F> on(const lowp::lanes::word<F>& a,
-                                              const lowp::lanes::word<F>&,
-                                              const lowp::lanes::word<F>&) {
+  LOWP_HOST_FN static lowp::lanes::word<F> on(lowp::lanes::word<F> const& a,
+                                              lowp::lanes::word<F> const&,
+                                              lowp::lanes::word<F> const&) {
     return lowp::lanes::bits(lowp::lanes::exp(lowp::lanes::from_bits<F>(a)));
   }
 };
@@ -36,9 +36,9 @@ struct exp_of_minus_operation {
   static bool takes(std::uint32_t bits) { return bits <= 0x7f800000U; }
   static double exact(double x) { return std::exp(-x); }
   template <class F>
-  LOWP_HOST_FN static lowp::lanes::word<F> on(const lowp::lanes::word<F>& a,
-                                              const lowp::lanes::word<F>&,
-                                              const lowp::lanes::word<F>&) {
+  LOWP_HOST_FN static lowp::lanes::word<F> on(lowp::lanes::word<F> const& a,
+                                              lowp::lanes::word<F> const&,
+                                              lowp::lanes::word<F> const&) {
     return lowp::lanes::bits(lowp::detail::exp_of_minus(lowp::lanes::from_bits<F>(a)));
   }
 };
@@ -48,9 +48,9 @@ struct log_operation {
   static bool takes(std::uint32_t bits) { return bits >= 0x00800000U && bits < 0x7f800000U; }
   static double exact(double x) { return std::log(x); }
   template <class F>
-  LOWP_HOST_FN static lowp::lanes::word<F> on(const lowp::lanes::word<F>& a,
-                                              const lowp::lanes::word<F>&,
-                                              const lowp::lanes::word<F>&) {
+  LOWP_HOST_FN static lowp::lanes::word<F> on(lowp::lanes::word<F> const& a,
+                                              lowp::lanes::word<F> const&,
+                                              lowp::lanes::word<F> const&) {
     return lowp::lanes::bits(lowp::lanes::log(lowp::lanes::from_bits<F>(a)));
   }
 };
@@ -59,8 +59,8 @@ struct log_operation {
 // range, units grow as if floats continued.
 inline double error_in_ulps(std::uint32_t got, double exact) {
   if ((got & 0x7fffffffU) == 0x7f800000U) {
-    const bool rounds_to_infinity = std::fabs(exact) >= 0x1.ffffffp127;
-    const bool same_sign = (got >> 31 != 0) == std::signbit(exact);
+    bool const rounds_to_infinity = std::fabs(exact) >= 0x1.ffffffp127;
+    bool const same_sign = (got >> 31 != 0) == std::signbit(exact);
     return rounds_to_infinity && same_sign ? 0 : HUGE_VAL;
   }
   int exponent = 0;
@@ -77,13 +77,13 @@ testing::AssertionResult is_close_everywhere(std::vector<std::uint32_t> patterns
   operands in;
   in.a = in.b = in.c = patterns;
 
-  const auto first = on_packs<lowp::simd::portable, Operation>(in);
+  auto const first = on_packs<lowp::simd::portable, Operation>(in);
   for (std::size_t i = 0; i < first.size(); ++i) {
-    const float x = float_of(patterns[i]);
+    float const x = float_of(patterns[i]);
     if ((patterns[i] & 0x7fffffffU) > 0x7f800000U) {
       if (first[i] != patterns[i]) return differs("NaN", 8, first[i], patterns[i], {shown(x)});
-    } else if (const double exact = Operation::exact(double{x}); std::isinf(exact) || exact == 0) {
-      const auto want = float_bits(static_cast<float>(exact));
+    } else if (double const exact = Operation::exact(double{x}); std::isinf(exact) || exact == 0) {
+      auto const want = float_bits(static_cast<float>(exact));
       if (first[i] != want) return differs("limit", 8, first[i], want, {shown(x)});
     } else if (!(error_in_ulps(first[i], exact) <= Operation::bound)) {
       return testing::AssertionFailure()
@@ -93,9 +93,9 @@ testing::AssertionResult is_close_everywhere(std::vector<std::uint32_t> patterns
   }
 
   auto result = testing::AssertionSuccess();
-  const auto compare = [&]<class Isa>(std::type_identity<Isa>) {
+  auto const compare = [&]<class Isa>(std::type_identity<Isa>) {
     if (!Isa::available() || !result) return;
-    const auto other = on_packs<Isa, Operation>(in);
+    auto const other = on_packs<Isa, Operation>(in);
     for (std::size_t i = 0; i < first.size(); ++i)
       if (other[i] != first[i])
         result = differs(Isa::name, 8, other[i], first[i], {shown(float_of(patterns[i]))});

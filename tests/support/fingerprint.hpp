@@ -17,7 +17,7 @@ namespace {
 class fingerprint {
  public:
   template <class T>
-  void note(const T& x) {
+  void note(T const& x) {
     if constexpr (std::same_as<T, float>)
       add(std::bit_cast<std::uint32_t>(x));
     else if constexpr (std::same_as<T, double>)
@@ -28,16 +28,16 @@ class fingerprint {
       add(x.bits());
   }
   template <class T>
-  void note(const std::vector<T>& values) {
-    for (const T& x : values) note(x);
+  void note(std::vector<T> const& values) {
+    for (T const& x : values) note(x);
   }
-  void note(const lowp::update_report& r) {
+  void note(lowp::update_report const& r) {
     note(r.count);
     note(r.stalled);
     note(r.overflowed);
     note(r.nonfinite);
   }
-  void note(const lowp::gradient_report& r) {
+  void note(lowp::gradient_report const& r) {
     note(r.count);
     note(r.nonfinite);
     note(r.largest.bits);
@@ -54,7 +54,7 @@ class fingerprint {
 inline std::vector<float> numbers(std::uint32_t seed, std::size_t size = 333) {
   std::vector<float> x;
   for (std::uint32_t i = 0; i < size; ++i) {
-    const auto words = lowp::philox4x32({i, 0, 0, 0}, {seed, 0});
+    auto const words = lowp::philox4x32({i, 0, 0, 0}, {seed, 0});
     std::uint32_t bits = words[0];
     if (i % 4 == 1) bits = (bits & 0x83ffffffU) + 0x3c000000U;
     if (i % 4 == 2) bits = (bits & 0x81ffffffU) + 0x3e000000U;
@@ -71,7 +71,7 @@ template <class T>
 std::vector<T> codes(std::uint32_t seed, std::size_t size = 333) {
   std::vector<T> x;
   for (std::uint32_t i = 0; i < size; ++i) {
-    const auto words = lowp::philox4x32({i, 1, 0, 0}, {seed, 0});
+    auto const words = lowp::philox4x32({i, 1, 0, 0}, {seed, 0});
     x.push_back(T::from_bits(static_cast<typename T::storage>(words[0])));
   }
   return x;

@@ -19,19 +19,19 @@ class square_sum {
  public:
   // Bits of a finite float.
   void add(std::uint32_t bits) {
-    const std::uint32_t field = bits >> 23 & 0xff;
-    const std::uint64_t significand =
+    std::uint32_t const field = bits >> 23 & 0xff;
+    std::uint64_t const significand =
         field == 0 ? bits & 0x7fffffU : (bits & 0x7fffffU) | 0x800000U;
-    const std::size_t shift =
+    std::size_t const shift =
         2 * (field == 0 ? 0 : field - 1);              // of the square, in units of 2^-298
     std::uint64_t square = significand * significand;  // below 2^48
     std::size_t at = shift / 32;
-    const std::uint64_t low = (square & 0xffffffffU) << (shift % 32);
-    const std::uint64_t high = (square >> 32) << (shift % 32);
+    std::uint64_t const low = (square & 0xffffffffU) << (shift % 32);
+    std::uint64_t const high = (square >> 32) << (shift % 32);
     std::uint64_t carry = 0;
-    for (const std::uint64_t part :
+    for (std::uint64_t const part :
          {low & 0xffffffffU, (low >> 32) + (high & 0xffffffffU), high >> 32}) {
-      const std::uint64_t sum = limb_[at] + part + carry;
+      std::uint64_t const sum = limb_[at] + part + carry;
       limb_[at++] = static_cast<std::uint32_t>(sum);
       carry = sum >> 32;
     }
@@ -56,7 +56,7 @@ struct expected_report {
   square_sum squares;
 
   void add(std::uint32_t bits) {
-    const std::uint32_t magnitude = bits & 0x7fffffffU;
+    std::uint32_t const magnitude = bits & 0x7fffffffU;
     largest = std::max(largest, magnitude > 0x7f800000U ? 0x7fc00000U : magnitude);
     if (magnitude >= 0x7f800000U)
       ++nonfinite;
@@ -65,12 +65,12 @@ struct expected_report {
   }
 };
 
-inline void expect(const lowp::gradient_report& got, const expected_report& want,
+inline void expect(lowp::gradient_report const& got, expected_report const& want,
                    std::size_t count) {
   EXPECT_EQ(got.count, count);
   EXPECT_EQ(got.nonfinite, want.nonfinite);
   EXPECT_EQ(got.largest.bits, want.largest);
-  const long double sum = want.squares.value();
+  long double const sum = want.squares.value();
   EXPECT_LE(std::fabs(got.squares.value() - sum), 0x1p-48L * sum);
   if (want.nonfinite == 0) {
     EXPECT_LE(std::fabs(got.norm() - std::sqrt(sum)), 0x1p-48L * std::sqrt(sum));
@@ -82,7 +82,7 @@ inline void expect(const lowp::gradient_report& got, const expected_report& want
 }
 
 // To the last bit.
-inline bool same(const lowp::gradient_report& a, const lowp::gradient_report& b) {
+inline bool same(lowp::gradient_report const& a, lowp::gradient_report const& b) {
   return a.count == b.count && a.nonfinite == b.nonfinite && a.largest.bits == b.largest.bits &&
          std::memcmp(&a.squares, &b.squares, sizeof a.squares) == 0;
 }

@@ -24,7 +24,7 @@ struct place {
 
 // Every length to 300, against both guards; the address of the first element takes every value
 // modulo 64 bytes that its size allows.
-inline void for_each_place(const std::function<void(const place&)>& body) {
+inline void for_each_place(std::function<void(place const&)> const& body) {
   for (std::size_t size = 0; size <= 300; ++size) {
     body(place{size, true, 0});
     body(place{size, false, size % 64});
@@ -35,29 +35,29 @@ template <lowp::element T>
 class guarded_pages {
  public:
   // The first elements of `from`, at the given place.
-  std::span<T> put(const tensor& from, const place& where) {
+  std::span<T> put(tensor const& from, place const& where) {
     size_ = where.size;
     begin_ = where.at_end ? separate_pages::size - size_ * sizeof(T) : where.lead * sizeof(T);
     std::memset(first(), canary, separate_pages::size);
     for (std::size_t i = 0; i < size_; ++i) {
-      const T x = slot_value<T>(from.codes[i]);
+      T const x = slot_value<T>(from.codes[i]);
       std::memcpy(address(i), &x, sizeof x);
     }
     return {reinterpret_cast<T*>(address(0)), size_};
   }
 
   // The range holds the first elements of `want`, and nothing around it has changed.
-  [[nodiscard]] testing::AssertionResult holds(const tensor& want, const char* slot) const {
+  [[nodiscard]] testing::AssertionResult holds(tensor const& want, char const* slot) const {
     for (std::size_t i = 0; i < size_; ++i) {
       T x;
       std::memcpy(static_cast<void*>(&x), address(i), sizeof x);
-      const testing::AssertionResult same = has_bits(x, want.codes[i]);
+      testing::AssertionResult const same = has_bits(x, want.codes[i]);
       if (!same)
         return testing::AssertionFailure()
                << slot << '[' << i << "] of " << size_ << ": " << same.message();
     }
     for (std::size_t i = 0; i < separate_pages::size; ++i) {
-      const bool inside = i >= begin_ && i < begin_ + size_ * sizeof(T);
+      bool const inside = i >= begin_ && i < begin_ + size_ * sizeof(T);
       if (!inside && first()[i] != canary)
         return testing::AssertionFailure()
                << "something was written beside " << slot << " of " << size_;

@@ -27,7 +27,7 @@ template <class Save>
 [[noreturn]] void save_and_exit(Save&& save) {
   try {
     save();
-  } catch (const std::exception&) {
+  } catch (std::exception const&) {
     ::_exit(1);
   }
   ::_exit(0);
@@ -38,11 +38,11 @@ template <class Save>
 enum class at_limit { dies, fails };
 template <class Save>
 end save_with_limit(std::size_t bytes, at_limit then, Save&& save) {
-  const pid_t child = ::fork();
+  pid_t const child = ::fork();
   if (child != 0) return end_of(child);
-  const rlimit limit{bytes, bytes};
+  rlimit const limit{bytes, bytes};
   ::setrlimit(RLIMIT_FSIZE, &limit);
-  const rlimit no_core{0, 0};
+  rlimit const no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::signal(SIGXFSZ, then == at_limit::dies ? SIG_DFL : SIG_IGN);
   save_and_exit(save);
@@ -52,7 +52,7 @@ end save_with_limit(std::size_t bytes, at_limit then, Save&& save) {
 // fewer. `unknown` if the system does not let a process watch its child.
 template <class Save>
 end save_with_stops(int stops, Save&& save) {
-  const pid_t child = ::fork();
+  pid_t const child = ::fork();
   if (child == 0) {
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(2);
     ::raise(SIGSTOP);

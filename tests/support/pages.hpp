@@ -19,13 +19,13 @@ class separate_pages {
     for (std::size_t i = 0; i < count; ++i)
       if (mprotect(page(i), size, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
   }
-  separate_pages(const separate_pages&) = delete;
-  separate_pages& operator=(const separate_pages&) = delete;
+  separate_pages(separate_pages const&) = delete;
+  separate_pages& operator=(separate_pages const&) = delete;
   ~separate_pages() { munmap(begin_, bytes()); }
 
   [[nodiscard]] unsigned char* page(std::size_t i) const { return begin_ + (2 * i + 1) * size; }
 
-  static inline const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  static inline auto const size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
  private:
   [[nodiscard]] std::size_t bytes() const { return (2 * count_ + 1) * size; }

@@ -10,17 +10,17 @@
 namespace lowp_test {
 
 template <class Call>
-std::string refusal_of(const Call& call) {
+std::string refusal_of(Call const& call) {
   try {
     call();
-  } catch (const std::invalid_argument& refusal) {
+  } catch (std::invalid_argument const& refusal) {
     return refusal.what();
   }
   return "not refused";
 }
 
 template <class Call>
-void expect_refusal(const Call& call, const std::string& text) {
+void expect_refusal(Call const& call, std::string const& text) {
   EXPECT_EQ(refusal_of(call), text);
 }
 

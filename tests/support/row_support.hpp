@@ -53,7 +53,7 @@ double half_gap(double x) {
   int exponent = 0;
   std::frexp(x, &exponent);
   using limits = std::numeric_limits<T>;
-  const int least = limits::min_exponent - limits::digits;
+  int const least = limits::min_exponent - limits::digits;
   return std::ldexp(0.5, std::max(exponent - limits::digits, least));
 }
 
@@ -62,8 +62,8 @@ struct exact_row {
   double largest, sum = 0;
 
   template <class In>
-  explicit exact_row(std::span<const In> in) {
-    for (const In each : in) x.push_back(double{float(each)});
+  explicit exact_row(std::span<In const> in) {
+    for (In const each : in) x.push_back(double{float(each)});
     largest = *std::max_element(x.begin(), x.end());
     for (std::size_t i = 0; i < x.size(); ++i) sum += e(i);
   }
@@ -78,13 +78,13 @@ inline constexpr std::size_t kinds = 8;
 template <class In>
 void append_row(std::vector<In>& to, std::size_t columns, std::size_t kind, std::mt19937& random) {
   std::normal_distribution<float> normal;
-  std::uniform_real_distribution<float> share(0.0F, 1.0F);
-  const float most = std::min(1e4F, float(std::numeric_limits<In>::max()));
-  const std::size_t one = random() % columns;
+  std::uniform_real_distribution<float> share(0.0f, 1.0f);
+  float const most = std::min(1e4f, float(std::numeric_limits<In>::max()));
+  std::size_t const one = random() % columns;
   for (std::size_t i = 0; i < columns; ++i) {
     switch (kind) {
       case 0:  // all equal
-        to.push_back(In(-3.0F));
+        to.push_back(In(-3.0f));
         break;
       case 1:  // one far above the others
         to.push_back(In(i == one ? most : normal(random)));
@@ -99,7 +99,7 @@ void append_row(std::vector<In>& to, std::size_t columns, std::size_t kind, std:
         to.push_back(In(normal(random) * std::exp2(40 * share(random) - 30)));
         break;
       case 5:  // e^-d is subnormal, or nearly, or just zero
-        to.push_back(In(i == one ? 0.0F : -85 - 20 * share(random)));
+        to.push_back(In(i == one ? 0.0f : -85 - 20 * share(random)));
         break;
       case 6:  // some are masked
         to.push_back(In(i != one && random() % 3 == 0 ? -float(lowp::float16::from_bits(0x7c00))

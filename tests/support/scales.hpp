@@ -16,15 +16,15 @@ using scalable_formats =
                    lowp::float6_e3m2fn, lowp::float4_e2m1fn, user_e6m9, user_e5m4, user_e3m2fn>;
 
 // `amax` is positive and finite.
-inline double oracle_scale(const oracle::facts& f, double amax, int margin) {
+inline double oracle_scale(oracle::facts const& f, double amax, int margin) {
   int exponent = 300;
   while (std::ldexp(amax, exponent) > f.max_finite) --exponent;
-  const long long divided = static_cast<long long>(exponent) - margin;
+  long long const divided = static_cast<long long>(exponent) - margin;
   return std::ldexp(1.0, static_cast<int>(std::clamp(divided, -126LL, 126LL)));
 }
 
 // That of scale, for x = code * scale.
-inline int oracle_block_exponent(const oracle::facts& f, double amax, bool floor) {
+inline int oracle_block_exponent(oracle::facts const& f, double amax, bool floor) {
   if (floor) return std::max(-127, std::ilogb(amax) - std::ilogb(f.max_finite));
   int exponent = -127;
   while (std::ldexp(amax, -exponent) > f.max_finite) ++exponent;

@@ -20,17 +20,17 @@ class scratch_folder {
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
     path_ = name;
   }
-  scratch_folder(const scratch_folder&) = delete;
-  scratch_folder& operator=(const scratch_folder&) = delete;
+  scratch_folder(scratch_folder const&) = delete;
+  scratch_folder& operator=(scratch_folder const&) = delete;
   ~scratch_folder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
 
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::string file(std::string const& name) const { return (path_ / name).string(); }
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
+    for (auto const& entry : std::filesystem::directory_iterator(path_))
       all.push_back(entry.path().filename().string());
     return all;
   }
@@ -39,11 +39,11 @@ class scratch_folder {
   std::filesystem::path path_;
 };
 
-inline std::string contents(const std::string& path) {
+inline std::string contents(std::string const& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
-inline void set_contents(const std::string& path, const std::string& bytes) {
+inline void set_contents(std::string const& path, std::string const& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc)
       .write(bytes.data(), static_cast<long>(bytes.size()));
 }

@@ -95,9 +95,9 @@ struct stored_tensor {
   tensor first{slot_facts<typename Kind::first>(), {}};
   tensor second{slot_facts<typename Kind::second>(), {}};
 
-  explicit stored_tensor(const tensor& floats) {
-    for (const std::uint32_t x : floats.codes) {
-      const auto kept =
+  explicit stored_tensor(tensor const& floats) {
+    for (std::uint32_t const x : floats.codes) {
+      auto const kept =
           Kind::model.store(x, {.beyond = oracle::default_policy(Kind::policy_format)});
       first.codes.push_back(kept.codes[0]);
       second.codes.push_back(kept.codes[1]);
@@ -109,10 +109,10 @@ struct stored_tensor {
   [[nodiscard]] std::uint32_t value(std::size_t i) const { return Kind::model.value(codes(i)); }
 
   // Stores w, for which u was the update, and counts.
-  void store(std::size_t i, std::uint32_t u, std::uint32_t w, const slot_mode& m,
-             const maybe_policy& policy, oracle::report& report) {
-    const std::uint32_t before = value(i);
-    const auto kept =
+  void store(std::size_t i, std::uint32_t u, std::uint32_t w, slot_mode const& m,
+             maybe_policy const& policy, oracle::report& report) {
+    std::uint32_t const before = value(i);
+    auto const kept =
         Kind::model.store(w, {m.mode, policy_for(Kind::policy_format, policy), m.random(i, 0)});
     first.codes[i] = kept.codes[0];
     second.codes[i] = kept.codes[1];
@@ -126,14 +126,14 @@ struct stored_tensor {
 };
 
 template <class Kind>
-oracle::report oracle_update(stored_tensor<Kind>& p, const tensor& g, tensor& m, tensor& v,
-                             const lowp::adamw& a, std::uint64_t step, const slot_modes& modes,
-                             const maybe_policy& policy) {
-  const auto scalars =
+oracle::report oracle_update(stored_tensor<Kind>& p, tensor const& g, tensor& m, tensor& v,
+                             lowp::adamw const& a, std::uint64_t step, slot_modes const& modes,
+                             maybe_policy const& policy) {
+  auto const scalars =
       oracle::prepare(oracle::adamw_settings{a.lr, a.beta1, a.beta2, a.eps, a.weight_decay}, step);
   oracle::report report;
   for (std::size_t i = 0; i < g.size(); ++i) {
-    const auto to = oracle::adamw(p.value(i), g.value(i), m.value(i), v.value(i), scalars);
+    auto const to = oracle::adamw(p.value(i), g.value(i), m.value(i), v.value(i), scalars);
     p.store(i, to.u, to.w, modes.param.at(step), policy, report);
     store(m, i, to.m, modes.first.at(step), 1, policy);
     store(v, i, to.v, modes.second.at(step), 2, policy);
@@ -141,11 +141,11 @@ oracle::report oracle_update(stored_tensor<Kind>& p, const tensor& g, tensor& m,
   return report;
 }
 template <class Kind>
-oracle::report oracle_fused_add(stored_tensor<Kind>& p, float alpha, const tensor& u,
-                                const slot_mode& m, const maybe_policy& policy) {
+oracle::report oracle_fused_add(stored_tensor<Kind>& p, float alpha, tensor const& u,
+                                slot_mode const& m, maybe_policy const& policy) {
   oracle::report report;
   for (std::size_t i = 0; i < u.size(); ++i) {
-    const auto to = oracle::fused_add(p.value(i), float_bits(alpha), u.value(i));
+    auto const to = oracle::fused_add(p.value(i), float_bits(alpha), u.value(i));
     p.store(i, to.u, to.w, m, policy, report);
   }
   return report;

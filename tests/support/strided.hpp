@@ -16,12 +16,12 @@ namespace lowp_test {
 
 // The rows with `between` elements of poison after each but the last.
 template <class T>
-std::vector<T> spread(const std::vector<T>& rows, std::size_t columns, std::size_t between,
+std::vector<T> spread(std::vector<T> const& rows, std::size_t columns, std::size_t between,
                       std::type_identity_t<T> poison) {
   std::vector<T> all;
   for (std::size_t first = 0; first < rows.size(); first += columns) {
     if (first != 0) all.insert(all.end(), between, poison);
-    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
+    auto const begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
     all.insert(all.end(), begin, begin + static_cast<std::ptrdiff_t>(columns));
   }
   return all;
@@ -29,7 +29,7 @@ std::vector<T> spread(const std::vector<T>& rows, std::size_t columns, std::size
 
 // The rows without the poison, every bit of which must still be there.
 template <class T>
-std::vector<T> gathered(const std::vector<T>& all, std::size_t columns, std::size_t between,
+std::vector<T> gathered(std::vector<T> const& all, std::size_t columns, std::size_t between,
                         std::type_identity_t<T> poison) {
   std::vector<T> rows;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -33,10 +33,10 @@ template <class R>
 struct named_mode {
   R rounding;
   oracle::mode mode;
-  const char* name;
+  char const* name;
 };
 template <class R>
-named_mode(R, oracle::mode, const char*) -> named_mode<R>;  // clang 14 does not find it by itself
+named_mode(R, oracle::mode, char const*) -> named_mode<R>;  // clang 14 does not find it by itself
 
 inline constexpr std::tuple deterministic_modes{
     named_mode{lowp::nearest_even{}, oracle::mode::nearest_even, "nearest_even"},
@@ -48,13 +48,13 @@ inline constexpr std::tuple deterministic_modes{
 
 template <class Fn>
 void for_each_mode(Fn&& fn) {
-  std::apply([&](const auto&... m) { (fn(m), ...); }, deterministic_modes);
+  std::apply([&](auto const&... m) { (fn(m), ...); }, deterministic_modes);
 }
 
 struct named_policy {
   lowp::overflow overflow;
   oracle::policy policy;
-  const char* name;
+  char const* name;
 };
 inline constexpr std::array policies{
     named_policy{lowp::overflow::infinity, oracle::policy::infinity, "infinity"},
@@ -72,14 +72,14 @@ constexpr std::uint32_t float_bits(float x) { return std::bit_cast<std::uint32_t
 constexpr float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
 // Exact for every code of a narrow format. NaN comes out as NaN.
-inline double value_of(const oracle::facts& f, std::uint32_t code) {
+inline double value_of(oracle::facts const& f, std::uint32_t code) {
   return std::bit_cast<double>(oracle::encode_wide(oracle::binary64, oracle::decode(f, code),
                                                    oracle::mode::nearest_even,
                                                    oracle::policy::infinity));
 }
 
 // The code of a NaN that the library computes; negative zero if the format has no NaN.
-constexpr std::uint32_t canonical_nan(const oracle::facts& f) {
+constexpr std::uint32_t canonical_nan(oracle::facts const& f) {
   return static_cast<std::uint32_t>(oracle::encode_nan(f, false, oracle::quiet_payload));
 }
 
@@ -91,7 +91,7 @@ __attribute__((noinline)) inline std::string hex(std::uint64_t x, int digits) {
 }
 
 template <class X>
-__attribute__((noinline)) std::string shown(const X& x) {
+__attribute__((noinline)) std::string shown(X const& x) {
   std::array<char, 64> text{};
   if constexpr (lowp::narrow<X>) {
     return hex(x.bits(), 2 * static_cast<int>(sizeof x));
@@ -113,17 +113,17 @@ __attribute__((noinline)) std::string shown(const X& x) {
 }
 
 __attribute__((noinline)) inline testing::AssertionResult differs(
-    const char* name, int digits, std::uint32_t got, std::uint32_t expected,
+    char const* name, int digits, std::uint32_t got, std::uint32_t expected,
     std::initializer_list<std::string> inputs) {
   auto result = testing::AssertionFailure() << name << " from";
-  for (const std::string& input : inputs) result << ' ' << input;
+  for (std::string const& input : inputs) result << ' ' << input;
   return result << ": expected " << hex(expected, digits) << ", got " << hex(got, digits);
 }
 
 // ASSERT_TRUE(has_bits(got, expected_code, whatever, led, to, it));
 template <lowp::element T, class... In>
 __attribute__((noinline)) testing::AssertionResult has_bits(T got, std::uint32_t expected,
-                                                            const In&... inputs) {
+                                                            In const&... inputs) {
   if constexpr (std::same_as<T, float>) {
     if (float_bits(got) == expected) return testing::AssertionSuccess();
     return differs("float", 8, float_bits(got), expected, {shown(inputs)...});
@@ -138,7 +138,7 @@ __attribute__((noinline)) testing::AssertionResult has_bits(T got, std::uint32_t
 // floating-point comparisons wrong if it knows that one operand may be NaN.
 template <class A, class B>
 __attribute__((noinline)) unsigned comparisons(A a, B b) {
-  const auto order = a <=> b;
+  auto const order = a <=> b;
   return unsigned{a == b} << 0 | unsigned{a != b} << 1 | unsigned{a < b} << 2 |
          unsigned{a > b} << 3 | unsigned{a <= b} << 4 | unsigned{a >= b} << 5 |
          unsigned{order == 0} << 6 | unsigned{order < 0} << 7 | unsigned{order > 0} << 8;
@@ -151,14 +151,14 @@ class codes {
   explicit codes(std::uint64_t seed) : engine_(seed) {}
 
   T next() {
-    const std::uint64_t random = engine_();
-    const auto low = static_cast<std::uint32_t>(random) & (code_count<T> - 1);
-    const auto extra = static_cast<std::uint32_t>(random >> 32);
+    std::uint64_t const random = engine_();
+    auto const low = static_cast<std::uint32_t>(random) & (code_count<T> - 1);
+    auto const extra = static_cast<std::uint32_t>(random >> 32);
     switch (random >> 61) {
       case 0: {  // zero, the smallest, the borders of the range and what lies beyond, both signs
         constexpr auto top = static_cast<std::uint32_t>(facts<T>.max_code());
         constexpr std::uint32_t border = 1U << facts<T>.significand_bits;
-        const std::array special{0U,      1U,          2U,         border - 1, border,
+        std::array const special{0U,      1U,          2U,         border - 1, border,
                                  top - 1, top,         top + 1,    top + 2,    top + 3,
                                  3U,      border + 1U, 2 * border, top / 2,    top / 2 + border};
         return of_code<T>(special[extra % special.size()] | (low & sign));

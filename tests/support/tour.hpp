@@ -14,8 +14,8 @@
 namespace {
 
 inline void tour_of_values(fingerprint& f) {
-  const std::vector<float> x = numbers(1, 101);
-  const std::vector<float> g = numbers(2, 101);
+  std::vector<float> const x = numbers(1, 101);
+  std::vector<float> const g = numbers(2, 101);
   std::vector<lowp::bfloat16> p(x.size());
 
   lowp::cast(x, p);
@@ -33,9 +33,9 @@ inline void tour_of_values(fingerprint& f) {
   f.note(p);
   f.note(report);
 
-  for (const lowp::bfloat16 value : p) {
+  for (lowp::bfloat16 const value : p) {
     f.note(value * lowp::bfloat16(3) + value / lowp::bfloat16(7) - lowp::bfloat16(0.5f));
-    const std::uint64_t bits = 0x3fe0'0000'0000'0000U + (std::uint64_t{value.bits()} << 37);
+    std::uint64_t const bits = 0x3fe0'0000'0000'0000U + (std::uint64_t{value.bits()} << 37);
     f.note(lowp::convert<lowp::float16>(std::bit_cast<double>(bits), lowp::nearest_away{}));
     f.note(lowp::ulp(value));
   }
@@ -45,7 +45,7 @@ inline void tour_of_scales(fingerprint& f) {
   std::vector<float> x = numbers(5, 101);
   std::vector<lowp::float8_e4m3fn> codes(x.size());
   std::vector<lowp::float8_e8m0fnu> scales(4);
-  for (const auto rule : {lowp::scale_rule::rceil, lowp::scale_rule::floor}) {
+  for (auto const rule : {lowp::scale_rule::rceil, lowp::scale_rule::floor}) {
     lowp::block_cast(x, lowp::blocks_of<32>(codes, scales), lowp::stochastic{.seed = 6}, rule);
     f.note(codes);
     f.note(scales);
@@ -81,13 +81,13 @@ inline void tour_of_scales(fingerprint& f) {
 }
 
 inline void tour_of_storages(fingerprint& f) {
-  const std::vector<float> g = numbers(7, 101);
-  const std::size_t n = g.size();
+  std::vector<float> const g = numbers(7, 101);
+  std::size_t const n = g.size();
   std::vector<lowp::bfloat16> value(n, lowp::bfloat16(1)), rest(n), high(n);
   std::vector<float> weights(n, 1.0f), m(n), v(n), joined(n);
   std::vector<lowp::float16> codes(n, lowp::float16(1));
   std::vector<std::uint16_t> low(n);
-  const lowp::stochastic random{.seed = 12};
+  lowp::stochastic const random{.seed = 12};
   lowp::update_report report;
   lowp::split(weights, high, low);
   lowp::update(lowp::kahan{value, rest}, g, m, v, lowp::adamw{}, 1, random, report);
@@ -131,7 +131,7 @@ inline void tour_of_rows(fingerprint& f) {
 }
 
 inline void tour_of_pieces(fingerprint& f) {
-  const std::vector<float> x = numbers(8, 101);
+  std::vector<float> const x = numbers(8, 101);
   std::vector<lowp::float16> half(x.size());
   std::vector<lowp::bfloat16> y(x.size());
   lowp::scaling_report scaling;

@@ -14,10 +14,10 @@ struct typed_test {
   std::string type;
   testing::Test* (*make)();
 };
-__attribute__((noinline)) inline bool register_tests(const char* suite, const char* name,
-                                                     const char* file, int line,
+__attribute__((noinline)) inline bool register_tests(char const* suite, char const* name,
+                                                     char const* file, int line,
                                                      std::initializer_list<typed_test> tests) {
-  for (const typed_test& test : tests)
+  for (typed_test const& test : tests)
     testing::RegisterTest((std::string(suite) + '/' + test.type).c_str(), name, nullptr, nullptr,
                           file, line, test.make);
   return true;
@@ -37,7 +37,7 @@ struct typed_tests;
 template <class... T>
 struct typed_tests<testing::Types<T...>> {
   template <template <class> class Test, class Names>
-  static bool add(const char* suite, const char* name, const char* file, int line) {
+  static bool add(char const* suite, char const* name, char const* file, int line) {
     int i = 0;
     return register_tests(
         suite, name, file, line,

@@ -33,7 +33,7 @@ float below(float x) { return float_of(float_bits(x) - 1); }
 // Elements kept in one way, made from floats as a program would make them.
 template <kept_as Way>
 struct kept {
-  explicit kept(const std::vector<float>& p, float scale = 1)
+  explicit kept(std::vector<float> const& p, float scale = 1)
       : scale_of_codes(Way <= kept_as::fp8_stochastic ? scale : 1), high(p.size()), low(p.size()) {
     if constexpr (Way == kept_as::fp32)
       high = p;
@@ -63,7 +63,7 @@ struct kept {
     else
       for (std::size_t i = 0; i < value.size(); ++i)
         value[i] =
-            float(high[i]) / scale_of_codes + (Way == kept_as::kahan ? float(low[i]) : -0.0F);
+            float(high[i]) / scale_of_codes + (Way == kept_as::kahan ? float(low[i]) : -0.0f);
     std::vector<std::uint32_t> bits(value.size());
     std::transform(value.begin(), value.end(), bits.begin(), float_bits);
     return bits;
@@ -81,9 +81,9 @@ struct kept {
 };
 
 template <class Kept>
-std::vector<bool> changes(const Kept& before, const Kept& after) {
-  const auto a = before.values();
-  const auto b = after.values();
+std::vector<bool> changes(Kept const& before, Kept const& after) {
+  auto const a = before.values();
+  auto const b = after.values();
   std::vector<bool> changed(a.size());
   for (std::size_t i = 0; i < changed.size(); ++i) changed[i] = a[i] != b[i];
   return changed;
@@ -96,21 +96,21 @@ std::vector<float> negated(std::vector<float> u) {
 
 // Does what was foretold: a step of each u just below its threshold, then of the threshold itself.
 template <kept_as Way>
-void expect_foretold(const std::vector<float>& p, float scale = 1) {
+void expect_foretold(std::vector<float> const& p, float scale = 1) {
   SCOPED_TRACE(facts_of(Way).name);
-  const kept<Way> before(p, scale);
-  for (const toward direction : {toward::plus_infinity, toward::minus_infinity}) {
+  kept<Way> const before(p, scale);
+  for (toward const direction : {toward::plus_infinity, toward::minus_infinity}) {
     std::vector<float> least(p.size());
     lowp::least_updates<Way>(p, direction, least, scale);
-    for (const bool moves : {false, true}) {
+    for (bool const moves : {false, true}) {
       std::vector<float> u = least;
       for (float& x : u)
         if ((!moves && x != smallest) || x == inf) x = below(x);
       if (direction == toward::minus_infinity) u = negated(u);
       kept<Way> added(p, scale);
       lowp::update_report report;
-      lowp::fused_add(added.storage(), 1.0F, u, lowp::nearest_even{}, report);
-      const std::vector<bool> by_add = changes(before, added);
+      lowp::fused_add(added.storage(), 1.0f, u, lowp::nearest_even{}, report);
+      std::vector<bool> const by_add = changes(before, added);
       std::vector<bool> by_update = by_add;
       if constexpr (Way == kept_as::bf16) {
         kept<Way> stepped(p, scale);
@@ -118,7 +118,7 @@ void expect_foretold(const std::vector<float>& p, float scale = 1) {
         by_update = changes(before, stepped);
       }
       for (std::size_t i = 0; i < p.size(); ++i) {
-        const bool expected = least[i] == smallest || (moves && least[i] != inf);
+        bool const expected = least[i] == smallest || (moves && least[i] != inf);
         ASSERT_EQ(by_add[i], expected) << shown(p[i]) << " + " << shown(u[i]);
         ASSERT_EQ(by_update[i], expected) << shown(p[i]) << " + " << shown(u[i]);
       }
@@ -137,21 +137,21 @@ std::vector<float> random_floats(std::size_t count) {
   std::vector<float> p;
   oracle_test::float_patterns patterns(5);
   while (p.size() < count) {
-    const float x = float_of(patterns.next());
-    if (std::isfinite(x) && std::fabs(x) < 0x1p126F) p.push_back(x);
+    float const x = float_of(patterns.next());
+    if (std::isfinite(x) && std::fabs(x) < 0x1p126f) p.push_back(x);
   }
   return p;
 }
 
 TEST(least_updates, are_what_fused_add_and_update_need) {
-  const std::vector<float> codes = all_bfloat16();
+  std::vector<float> const codes = all_bfloat16();
   expect_foretold<kept_as::bf16>(codes);
   expect_foretold<kept_as::fp16>(codes);
-  expect_foretold<kept_as::fp8>(codes, 0.25F);
+  expect_foretold<kept_as::fp8>(codes, 0.25f);
   expect_foretold<kept_as::fp32>(codes);
-  const std::vector<float> floats = random_floats(20000);
+  std::vector<float> const floats = random_floats(20000);
   expect_foretold<kept_as::bf16>(floats);
-  expect_foretold<kept_as::fp8>(floats, 1024.0F);
+  expect_foretold<kept_as::fp8>(floats, 1024.0f);
   expect_foretold<kept_as::split24>(floats);
   expect_foretold<kept_as::kahan>(floats);
   expect_foretold<kept_as::fp32>(floats);
@@ -159,20 +159,20 @@ TEST(least_updates, are_what_fused_add_and_update_need) {
 
 // Half the gap in that direction, seen through a sum in float. A tie goes to the even code.
 TEST(least_updates, of_bfloat16_are_half_a_gap) {
-  const std::vector<float> p = all_bfloat16();
-  for (const toward direction : {toward::plus_infinity, toward::minus_infinity}) {
-    const double sign = direction == toward::plus_infinity ? 1 : -1;
+  std::vector<float> const p = all_bfloat16();
+  for (toward const direction : {toward::plus_infinity, toward::minus_infinity}) {
+    double const sign = direction == toward::plus_infinity ? 1 : -1;
     std::vector<float> least(p.size());
     lowp::least_updates<kept_as::bf16>(p, direction, least);
     for (std::size_t i = 0; i < p.size(); ++i) {
-      const std::uint32_t code = float_bits(p[i]) >> 16;
+      std::uint32_t const code = float_bits(p[i]) >> 16;
       if ((code & 0x7fff) == 0) continue;  // zero changes its sign first
-      const bool outward = std::signbit(p[i]) == (sign < 0);
-      const std::uint32_t next = outward ? code + 1 : code - 1;
-      const double neighbour = (next & 0x7fff) == 0x7f80 ? sign * 0x1p128 : float_of(next << 16);
-      const double tie = (p[i] + neighbour) / 2;
-      const auto moves = [&](float u) {
-        const double w = static_cast<float>(p[i] + sign * u);
+      bool const outward = std::signbit(p[i]) == (sign < 0);
+      std::uint32_t const next = outward ? code + 1 : code - 1;
+      double const neighbour = (next & 0x7fff) == 0x7f80 ? sign * 0x1p128 : float_of(next << 16);
+      double const tie = (p[i] + neighbour) / 2;
+      auto const moves = [&](float u) {
+        double const w = static_cast<float>(p[i] + sign * u);
         return code % 2 == 0 ? sign * w > sign * tie : sign * w >= sign * tie;
       };
       ASSERT_TRUE(moves(least[i]) && !moves(below(least[i]))) << shown(p[i]) << shown(least[i]);
@@ -183,20 +183,20 @@ TEST(least_updates, of_bfloat16_are_half_a_gap) {
 
 // A blog post's loop says that 0.0129 loses updates under 0.0009999 in bfloat16.
 TEST(least_updates, of_0_0129) {
-  const std::vector<float> p{bfloat16(0.0129F)};
+  std::vector<float> const p{bfloat16(0.0129f)};
   std::vector<float> least(1);
-  for (const toward direction : {toward::plus_infinity, toward::minus_infinity}) {
+  for (toward const direction : {toward::plus_infinity, toward::minus_infinity}) {
     lowp::least_updates<kept_as::bf16>(p, direction, least);
     EXPECT_NEAR(least[0], 0x1p-15, 0x1p-30);
   }
-  std::vector<bfloat16> w{bfloat16(0.0129F)};
+  std::vector<bfloat16> w{bfloat16(0.0129f)};
   lowp::update_report report;
-  lowp::fused_add(w, 1.0F, std::vector<float>{-0.0009998F}, lowp::nearest_even{}, report);
-  EXPECT_NE(w[0], bfloat16(0.0129F));
+  lowp::fused_add(w, 1.0f, std::vector<float>{-0.0009998f}, lowp::nearest_even{}, report);
+  EXPECT_NE(w[0], bfloat16(0.0129f));
 }
 
 TEST(least_updates, below_a_power_of_two_are_half_of_those_above) {
-  const std::vector<float> one{1.0F, -1.0F};
+  std::vector<float> const one{1.0f, -1.0f};
   std::vector<float> up(2);
   std::vector<float> down(2);
   lowp::least_updates<kept_as::bf16>(one, toward::plus_infinity, up);
@@ -208,21 +208,21 @@ TEST(least_updates, below_a_power_of_two_are_half_of_those_above) {
 }
 
 TEST(least_updates, are_infinite_where_nothing_helps) {
-  const std::vector<float> p{448.0F, 1e6F, -448.0F};
+  std::vector<float> const p{448.0f, 1e6f, -448.0f};
   std::vector<float> least(3);
   lowp::least_updates<kept_as::fp8>(p, toward::plus_infinity, least);
   EXPECT_EQ(least[0], inf);
   EXPECT_EQ(least[1], inf);
-  EXPECT_LT(least[2], 32.0F);
+  EXPECT_LT(least[2], 32.0f);
 }
 
 // Elements that a step of u, up and down, leaves unchanged, as the report counts them.
 template <kept_as Way>
-double stalled_share(const std::vector<float>& p, float u, float scale) {
+double stalled_share(std::vector<float> const& p, float u, float scale) {
   lowp::update_report report;
-  for (const float step : {u, -u}) {
+  for (float const step : {u, -u}) {
     kept<Way> elements(p, scale);
-    lowp::fused_add(elements.storage(), 1.0F, std::vector<float>(p.size(), step),
+    lowp::fused_add(elements.storage(), 1.0f, std::vector<float>(p.size(), step),
                     lowp::nearest_even{}, report);
   }
   return static_cast<double>(report.stalled) / static_cast<double>(report.count);
@@ -231,24 +231,24 @@ double stalled_share(const std::vector<float>& p, float u, float scale) {
 std::vector<float> weights(std::size_t count) {
   std::vector<float> w(count);
   std::mt19937 random(3);
-  std::normal_distribution<float> normal(0, 0.0129F / 0.6745F);
+  std::normal_distribution<float> normal(0, 0.0129f / 0.6745f);
   for (float& x : w) x = normal(random);
   return w;
 }
-float scale_for(const std::vector<float>& p) {
+float scale_for(std::vector<float> const& p) {
   float largest = 0;
-  for (const float x : p) largest = std::max(largest, std::fabs(x));
+  for (float const x : p) largest = std::max(largest, std::fabs(x));
   return std::exp2(std::floor(std::log2(448 / largest)));
 }
 
 TEST(stall_advice, counts_what_stalls) {
-  const std::vector<float> p = weights(9001);  // more than two pieces
-  const float scale = scale_for(p);
-  for (const double lr : {1e-9, 5e-7, 1.6e-5, 1e-4, 3e-3}) {
+  std::vector<float> const p = weights(9001);  // more than two pieces
+  float const scale = scale_for(p);
+  for (double const lr : {1e-9, 5e-7, 1.6e-5, 1e-4, 3e-3}) {
     SCOPED_TRACE(lr);
-    const auto advice = lowp::stall_advice(p, {.lr = lr * 8, .direction = 0.125});
-    const auto u = static_cast<float>(lr);
-    const auto expect = [&]<kept_as Way>(std::integral_constant<kept_as, Way>) {
+    auto const advice = lowp::stall_advice(p, {.lr = lr * 8, .direction = 0.125});
+    auto const u = static_cast<float>(lr);
+    auto const expect = [&]<kept_as Way>(std::integral_constant<kept_as, Way>) {
       EXPECT_EQ(advice[Way].stalled, stalled_share<Way>(p, u, scale)) << facts_of(Way).name;
       EXPECT_EQ(advice[Way].lost, advice[Way].stalled) << facts_of(Way).name;
       EXPECT_EQ(advice[Way].rare, advice[Way].stalled) << facts_of(Way).name;
@@ -265,9 +265,9 @@ TEST(stall_advice, counts_what_stalls) {
 }
 
 TEST(stall_advice, rates_are_those_of_the_thresholds) {
-  const std::vector<float> p = weights(3001);
-  const double direction = 3;
-  const auto advice = lowp::stall_advice(p, {.lr = 1e-5, .direction = direction});
+  std::vector<float> const p = weights(3001);
+  double const direction = 3;
+  auto const advice = lowp::stall_advice(p, {.lr = 1e-5, .direction = direction});
   std::vector<float> up(p.size());
   std::vector<float> all(p.size());
   lowp::least_updates<kept_as::bf16>(p, toward::plus_infinity, up);
@@ -276,7 +276,7 @@ TEST(stall_advice, rates_are_those_of_the_thresholds) {
   std::sort(all.begin(), all.end());
   EXPECT_EQ(advice[kept_as::bf16].lr_any, all.front() / direction);
   EXPECT_EQ(advice[kept_as::bf16].lr_all, all.back() / direction);
-  const double half = all[all.size() / 2 - 1] / direction;
+  double const half = all[all.size() / 2 - 1] / direction;
   EXPECT_GE(advice[kept_as::bf16].lr_half, half);
   EXPECT_LE(advice[kept_as::bf16].lr_half, half * (1 + 0x1p-7));
   // At that rate half do move, and the advice knows.
@@ -289,9 +289,9 @@ TEST(stall_advice, rates_are_those_of_the_thresholds) {
 // All 65536 random numbers, one by one.
 template <class T>
 double expected_stalls(float p, float u, float scale) {
-  const auto code = lowp::convert<T>(p * scale);
+  auto const code = lowp::convert<T>(p * scale);
   double stays = 0;
-  for (const float step : {u, -u})
+  for (float const step : {u, -u})
     for (std::uint32_t r = 0; r < 0x10000; ++r)
       stays += lowp::convert<T>((float(code) / scale + step) * scale,
                                 lowp::stochastic_bits{static_cast<std::uint16_t>(r)})
@@ -300,15 +300,15 @@ double expected_stalls(float p, float u, float scale) {
 }
 
 TEST(stall_advice, expects_the_mean_of_all_random_numbers) {
-  for (const float p : {1.0F, -1.0F, 0.0129F, 0.0F, 3.0F, 0x1p-130F, -0x1.fep100F}) {
-    for (const float relative : {0x1p-30F, 0x1p-24F, 1e-5F, 0.001F, 0.01F, 1.5F}) {
-      const float u = p == 0 ? 1e-3F : std::fabs(p) * relative;
+  for (float const p : {1.0f, -1.0f, 0.0129f, 0.0f, 3.0f, 0x1p-130f, -0x1.fep100f}) {
+    for (float const relative : {0x1p-30f, 0x1p-24f, 1e-5f, 0.001f, 0.01f, 1.5f}) {
+      float const u = p == 0 ? 1e-3f : std::fabs(p) * relative;
       if (u == 0) continue;
-      const auto advice = lowp::stall_advice(std::vector<float>{p}, {.lr = u, .steps = 1});
-      EXPECT_EQ(advice[kept_as::bf16_stochastic].stalled, expected_stalls<bfloat16>(p, u, 1.0F))
+      auto const advice = lowp::stall_advice(std::vector<float>{p}, {.lr = u, .steps = 1});
+      EXPECT_EQ(advice[kept_as::bf16_stochastic].stalled, expected_stalls<bfloat16>(p, u, 1.0f))
           << shown(p) << ' ' << shown(u);
-      if (std::fabs(p) < 1e-30F || std::fabs(p) > 1e30F) continue;
-      const float scale = p == 0 ? 1.0F : scale_for({p});
+      if (std::fabs(p) < 1e-30f || std::fabs(p) > 1e30f) continue;
+      float const scale = p == 0 ? 1.0f : scale_for({p});
       EXPECT_EQ(advice[kept_as::fp8_stochastic].stalled,
                 expected_stalls<float8_e4m3fn>(p, u, scale))
           << shown(p) << ' ' << shown(u);
@@ -317,21 +317,21 @@ TEST(stall_advice, expects_the_mean_of_all_random_numbers) {
 }
 
 TEST(stall_advice, loses_no_more_than_float_under_stochastic_rounding) {
-  const std::vector<float> p = weights(1000);
+  std::vector<float> const p = weights(1000);
   std::vector<float> kept(p.size());
   std::vector<bfloat16> narrow(p.size());
   lowp::cast(p, narrow);
   lowp::cast(narrow, kept);
-  for (const double lr : {1e-12, 3e-10, 1e-9}) {
-    const auto advice = lowp::stall_advice(kept, {.lr = lr});
+  for (double const lr : {1e-12, 3e-10, 1e-9}) {
+    auto const advice = lowp::stall_advice(kept, {.lr = lr});
     EXPECT_GT(advice[kept_as::bf16_stochastic].lost, 0);
     EXPECT_NEAR(advice[kept_as::bf16_stochastic].lost, advice[kept_as::fp32].lost, 0.02);
   }
 }
 
 TEST(stall_advice, chooses_the_smallest_that_does) {
-  const std::vector<float> p = weights(4000);
-  const auto choice = [&](double lr, std::uint64_t steps, double tolerance = 0.01,
+  std::vector<float> const p = weights(4000);
+  auto const choice = [&](double lr, std::uint64_t steps, double tolerance = 0.01,
                           int least_bytes = 1) {
     return lowp::stall_advice(
                p, {.lr = lr, .steps = steps, .tolerance = tolerance, .least_bytes = least_bytes})
@@ -353,47 +353,47 @@ TEST(stall_advice, chooses_the_smallest_that_does) {
 }
 
 TEST(stall_advice, leaves_out_what_is_not_finite) {
-  const std::vector<float> p = weights(5000);
+  std::vector<float> const p = weights(5000);
   std::vector<float> with = p;
-  for (const std::size_t at : {0U, 4096U, 5000U})
+  for (std::size_t const at : {0U, 4096U, 5000U})
     with.insert(with.begin() + static_cast<std::ptrdiff_t>(at), at == 0 ? std::nanf("") : -inf);
-  const auto some = lowp::stall_advice(with, {.lr = 1e-5});
-  const auto without = lowp::stall_advice(p, {.lr = 1e-5});
+  auto const some = lowp::stall_advice(with, {.lr = 1e-5});
+  auto const without = lowp::stall_advice(p, {.lr = 1e-5});
   EXPECT_EQ(some.count, 5003U);
   EXPECT_EQ(some.nonfinite, 3U);
   for (std::size_t i = 0; i < lowp::kept_ways.size(); ++i) {
     EXPECT_EQ(some.estimates[i].stalled, without.estimates[i].stalled);
     EXPECT_EQ(some.estimates[i].lr_half, without.estimates[i].lr_half);
   }
-  const auto nothing = lowp::stall_advice(std::vector<float>{}, {.lr = 1});
+  auto const nothing = lowp::stall_advice(std::vector<float>{}, {.lr = 1});
   EXPECT_EQ(nothing.count, 0U);
   EXPECT_EQ(nothing[kept_as::bf16].stalled, 0);
 }
 
 TEST(stall_advice, of_narrow_weights) {
-  const std::vector<float> p = weights(1000);
+  std::vector<float> const p = weights(1000);
   std::vector<bfloat16> narrow(p.size());
   std::vector<float> back(p.size());
   lowp::cast(p, narrow);
   lowp::cast(narrow, back);
-  const auto a = lowp::stall_advice(narrow, {.lr = 1e-5});
-  const auto b = lowp::stall_advice(back, {.lr = 1e-5});
+  auto const a = lowp::stall_advice(narrow, {.lr = 1e-5});
+  auto const b = lowp::stall_advice(back, {.lr = 1e-5});
   for (std::size_t i = 0; i < lowp::kept_ways.size(); ++i)
     EXPECT_EQ(a.estimates[i].stalled, b.estimates[i].stalled);
 }
 
 TEST(stall_advice, refuses_what_is_no_update) {
-  const std::vector<float> p(3, 1.0F);
-  const auto refusal = [&](const lowp::typical_update& step) {
+  std::vector<float> const p(3, 1.0f);
+  auto const refusal = [&](lowp::typical_update const& step) {
     try {
       lowp::stall_advice(p, step);
-    } catch (const std::invalid_argument& error) {
+    } catch (std::invalid_argument const& error) {
       return std::string(error.what());
     }
     return std::string("not refused");
   };
   EXPECT_EQ(refusal({.lr = -1}), "lowp::stall_advice: lr is -1, not finite and above 0");
-  for (const double value : {0.0, -0.0, -1e-300, double{inf}, std::nan("")}) {
+  for (double const value : {0.0, -0.0, -1e-300, double{inf}, std::nan("")}) {
     EXPECT_NE(refusal({.lr = value}), "not refused");
     EXPECT_NE(refusal({.lr = 1, .direction = value}).find("direction is"), std::string::npos);
     EXPECT_NE(refusal({.lr = 1, .tolerance = value}).find("tolerance is"), std::string::npos);

@@ -37,10 +37,10 @@ double distance_after(float gradient_size, std::uint64_t steps, lowp::update_rep
   std::vector<float> target(n);
   std::vector<float> w(n);
   std::vector<float> g(n);
-  for (std::size_t i = 0; i < n; ++i) target[i] = w[i] + 0.05F * normal(random);
+  for (std::size_t i = 0; i < n; ++i) target[i] = w[i] + 0.05f * normal(random);
   state s(n);
   s.tensor.store_weights(w);
-  const lowp::stochastic rounding{.seed = 1};
+  lowp::stochastic const rounding{.seed = 1};
   for (std::uint64_t step = 1; step <= steps; ++step) {
     lowp::cast(s.weights, w);
     for (std::size_t i = 0; i < n; ++i) {
@@ -59,7 +59,7 @@ double distance_after(float gradient_size, std::uint64_t steps, lowp::update_rep
 
 // The mean distance at the start is 0.04; the wake of the last steps is a few times lr.
 TEST(fp8_lm, reaches_its_target_for_gradients_of_any_size) {
-  for (const float size : {1e-5F, 1.0F, 1e4F}) {
+  for (float const size : {1e-5f, 1.0f, 1e4f}) {
     lowp::update_report report;
     EXPECT_LT(distance_after(size, 300, report), 2e-3) << size;
     EXPECT_EQ(report.count, 300000U);
@@ -71,15 +71,15 @@ TEST(fp8_lm, reaches_its_target_for_gradients_of_any_size) {
 
 TEST(fp8_lm, scales_leave_room_and_do_not_waste_it) {
   state s(256);
-  std::vector<float> w(256, 0.02F);
+  std::vector<float> w(256, 0.02f);
   s.tensor.store_weights(w);
-  EXPECT_EQ(s.tensor.weight_scale, 0x1p21F);  // 65504 / 0.02 is 2^21.6
-  std::vector<float> g(256, 3e-6F);
+  EXPECT_EQ(s.tensor.weight_scale, 0x1p21f);  // 65504 / 0.02 is 2^21.6
+  std::vector<float> g(256, 3e-6f);
   s.tensor.store_gradient(g);
-  EXPECT_EQ(s.tensor.gradient_scale, 0x1p27F);  // 448 / 3e-6 is 2^27.2
+  EXPECT_EQ(s.tensor.gradient_scale, 0x1p27f);  // 448 / 3e-6 is 2^27.2
   s.tensor.update(lowp::adamw{.lr = 1e-4}, 1, lowp::nearest_even{});
-  const double m = 0.1 * float(s.gradient[0]) / s.tensor.gradient_scale;
-  const double v = 0.001 * std::pow(float(s.gradient[0]) / s.tensor.gradient_scale, 2);
+  double const m = 0.1 * float(s.gradient[0]) / s.tensor.gradient_scale;
+  double const v = 0.001 * std::pow(float(s.gradient[0]) / s.tensor.gradient_scale, 2);
   EXPECT_GT(m * s.tensor.first_scale, 200);
   EXPECT_LE(m * s.tensor.first_scale, 448);
   EXPECT_GT(v * s.tensor.second_scale, 30000);
@@ -96,7 +96,7 @@ TEST(fp8_lm, refuses_moments_of_another_size) {
   try {
     s.tensor.update(lowp::adamw{}, 1, lowp::nearest_even{});
     FAIL() << "not refused";
-  } catch (const std::invalid_argument& error) {
+  } catch (std::invalid_argument const& error) {
     EXPECT_STREQ(error.what(), "lowp::update: sizes differ: p has 4, g has 4, m has 3, v has 4");
   }
   EXPECT_EQ(s.tensor.first_scale, 1);

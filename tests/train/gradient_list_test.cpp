@@ -25,8 +25,8 @@ using lowp::named;
 constexpr float inf = std::numeric_limits<float>::infinity();
 
 struct model {
-  std::vector<float> a = std::vector(5, 3.0F);
-  std::vector<float> b = std::vector(100, 0.5F);
+  std::vector<float> a = std::vector(5, 3.0f);
+  std::vector<float> b = std::vector(100, 0.5f);
   std::vector<float> none;
   auto list() { return std::vector{named{"a", a}, named{"none", none}, named{"b", b}}; }
 };
@@ -38,8 +38,8 @@ TEST(gradient_list, is_unscaled_tensor_by_tensor) {
   lowp::loss_scaler scaler{.scale = 4};
   lowp::gradient_report report;
   lowp::unscale(m.list(), scaler, report);
-  EXPECT_EQ(m.a, std::vector(5, 0.75F));
-  EXPECT_EQ(m.b[16], 0.125F);
+  EXPECT_EQ(m.a, std::vector(5, 0.75f));
+  EXPECT_EQ(m.b[16], 0.125f);
   EXPECT_EQ(report.count, 105U);
   EXPECT_EQ(report.nonfinite, 2U);
   EXPECT_EQ(report.squares.value(), 5 * 0.75 * 0.75 + 98 * 0.125 * 0.125);
@@ -48,16 +48,16 @@ TEST(gradient_list, is_unscaled_tensor_by_tensor) {
   EXPECT_EQ(scaler.overflow.nonfinite, 2U);
   EXPECT_EQ(scaler.overflow.count, 100U);
   scaler.update();
-  EXPECT_EQ(scaler.scale, 2.0F);
+  EXPECT_EQ(scaler.scale, 2.0f);
 }
 
 // Each as alone with its own stream: tensor number i.
 TEST(gradient_list, rounds_each_tensor_with_its_own_bits) {
-  const tensor in = random_tensor<lowp::bfloat16>(300, 1, values::training);
+  tensor const in = random_tensor<lowp::bfloat16>(300, 1, values::training);
   guarded<lowp::bfloat16> a(in, 0);
   guarded<lowp::bfloat16> b(in, 1);
   guarded<lowp::bfloat16> alone(in, 2);
-  const lowp::stochastic rounding{.seed = 3, .stream = lowp::stream_of(40, 2)};
+  lowp::stochastic const rounding{.seed = 3, .stream = lowp::stream_of(40, 2)};
   lowp::loss_scaler scaler{.scale = 3};
   lowp::gradient_report report;
   lowp::unscale(std::vector{named{"a", a.span()}, named{"b", b.span()}}, scaler, report, rounding);
@@ -76,48 +76,48 @@ TEST(gradient_list, rounds_each_tensor_with_its_own_bits) {
 
 TEST(gradient_list, is_clipped_by_the_norm_of_all) {
   model m;
-  const double norm = std::sqrt(5 * 9.0 + 100 * 0.25);
+  double const norm = std::sqrt(5 * 9.0 + 100 * 0.25);
   EXPECT_TRUE(same(lowp::measure(m.list()), lowp::clip(m.list(), 1e9)));
-  EXPECT_EQ(m.a[0], 3.0F);
-  const lowp::gradient_report before = lowp::clip(m.list(), 2.0);
+  EXPECT_EQ(m.a[0], 3.0f);
+  lowp::gradient_report const before = lowp::clip(m.list(), 2.0);
   EXPECT_DOUBLE_EQ(before.norm(), norm);
-  const auto factor = static_cast<float>(2.0 / (norm + 1e-6));
-  EXPECT_EQ(m.a, std::vector(5, 3.0F * factor));
-  EXPECT_EQ(m.b, std::vector(100, 0.5F * factor));
+  auto const factor = static_cast<float>(2.0 / (norm + 1e-6));
+  EXPECT_EQ(m.a, std::vector(5, 3.0f * factor));
+  EXPECT_EQ(m.b, std::vector(100, 0.5f * factor));
   EXPECT_NEAR(lowp::measure(m.list()).norm(), 2.0, 1e-5);
   lowp::clip(m.list(), 0);  // a factor of 0 is no scale, and yet allowed
-  EXPECT_EQ(m.a, std::vector(5, 0.0F));
-  EXPECT_EQ(m.b, std::vector(100, 0.0F));
+  EXPECT_EQ(m.a, std::vector(5, 0.0f));
+  EXPECT_EQ(m.b, std::vector(100, 0.0f));
 }
 
 TEST(gradient_list, that_is_not_finite_is_not_clipped) {
-  for (const float bad : {inf, -inf, std::nanf("")}) {
+  for (float const bad : {inf, -inf, std::nanf("")}) {
     model m;
     m.a[3] = bad;
     EXPECT_EQ(lowp::clip(m.list(), 1.0).nonfinite, 1U);
-    EXPECT_EQ(m.a[2], 3.0F);
-    EXPECT_EQ(m.b, std::vector(100, 0.5F));
+    EXPECT_EQ(m.a[2], 3.0f);
+    EXPECT_EQ(m.b, std::vector(100, 0.5f));
   }
 }
 
 TEST(gradient_list, refuses) {
   model m;
-  const model fresh;
+  model const fresh;
   lowp::gradient_report report;
-  const auto tied = [&] { return std::vector{named{"a", m.a}, named{"", m.b}, named{"c", m.a}}; };
+  auto const tied = [&] { return std::vector{named{"a", m.a}, named{"", m.b}, named{"c", m.a}}; };
   EXPECT_EQ(refusal_of([&] { lowp::clip(tied(), 1.0); }),
             "lowp::clip: tensors 'a' and 'c' share memory that is written");
   lowp::loss_scaler scaler;
   EXPECT_EQ(refusal_of([&] { lowp::unscale(tied(), scaler, report); }),
             "lowp::unscale: tensors 'a' and 'c' share memory that is written");
-  const std::span<float> b(m.b);
+  std::span<float> const b(m.b);
   EXPECT_EQ(refusal_of([&] {
               lowp::clip(
                   std::vector{named{"a", m.a}, named{"", b.first(60)}, named{"c", b.last(41)}},
                   1.0);
             }),
             "lowp::clip: tensors 1 and 'c' share memory that is written");
-  for (const double bad : {-1.0, -double{inf}, std::nan("")})
+  for (double const bad : {-1.0, -double{inf}, std::nan("")})
     EXPECT_EQ(refusal_of([&] { lowp::clip(m.list(), bad); }).find("lowp::clip: max_norm is "), 0U);
   scaler.scale = 0;
   EXPECT_EQ(refusal_of([&] { lowp::unscale(m.list(), scaler, report); }),

@@ -29,10 +29,10 @@ struct state {
   explicit state(std::size_t size) : p(size), g(size), m(size), v(size) {
     for (std::size_t i = 0; i < size; ++i) {
       p[i] = bfloat16(1 + static_cast<float>(i % 7));
-      g[i] = 0.001F * static_cast<float>(i % 11) - 0.004F;
+      g[i] = 0.001f * static_cast<float>(i % 11) - 0.004f;
     }
   }
-  bool operator==(const state&) const = default;
+  bool operator==(state const&) const = default;
 };
 
 std::vector<state> states() { return {state(40000), state(3), state(0), state(257)}; }
@@ -47,13 +47,13 @@ adamw_list list_of(std::vector<state>& all) {
 constexpr lowp::stochastic mode{.seed = 3, .stream = lowp::stream_of(5, 0)};
 
 template <class Update>
-void expect_the_same(const Update& update) {
+void expect_the_same(Update const& update) {
   std::vector<state> want = states();
   std::vector<state> got = states();
   std::vector<lowp::update_report> expected(want.size());
   std::vector<lowp::update_report> reports(want.size());
   lowp::update_report together;
-  for (const std::uint64_t step : {1U, 2U}) {
+  for (std::uint64_t const step : {1U, 2U}) {
     for (std::uint32_t i = 0; i < want.size(); ++i)
       lowp::update(want[i].p, want[i].g, want[i].m, want[i].v, lowp::adamw{.lr = 0.01}, step,
                    mode.of_tensor(i), expected[i]);
@@ -85,15 +85,15 @@ TEST(lists, of_sgd_and_fused_add_have_the_bits_of_single_calls) {
     heavy.push_back({s.p, s.g, s.m});
     sums.push_back({s.p, s.g});
   }
-  const lowp::sgd settings{.lr = 0.1, .momentum = 0.9};
+  lowp::sgd const settings{.lr = 0.1, .momentum = 0.9};
   lowp::update(plain, lowp::sgd{.lr = 0.1}, 1, mode);
   lowp::update(heavy, settings, 2, mode);
-  lowp::fused_add(sums, -0.5F, mode);
+  lowp::fused_add(sums, -0.5f, mode);
   for (std::uint32_t i = 0; i < want.size(); ++i) {
     state& s = want[i];
     lowp::update(s.p, s.g, lowp::sgd{.lr = 0.1}, 1, mode.of_tensor(i));
     lowp::update(s.p, s.g, s.m, settings, 2, mode.of_tensor(i));
-    lowp::fused_add(s.p, -0.5F, s.g, mode.of_tensor(i));
+    lowp::fused_add(s.p, -0.5f, s.g, mode.of_tensor(i));
   }
   EXPECT_TRUE(got == want);
 }
@@ -102,11 +102,11 @@ TEST(lists, of_sgd_and_fused_add_have_the_bits_of_single_calls) {
 TEST(lists, give_each_tensor_its_own_bits_in_every_slot) {
   struct narrow_state {
     std::vector<bfloat16> p = std::vector(600, bfloat16(1)), m = p, v = p;
-    std::vector<float> g = std::vector<float>(600, 0.01F);
-    bool operator==(const narrow_state&) const = default;
+    std::vector<float> g = std::vector<float>(600, 0.01f);
+    bool operator==(narrow_state const&) const = default;
   };
-  const auto modes = [](std::uint64_t tensor) {
-    const auto random = [&](std::uint64_t seed, std::uint64_t first) {
+  auto const modes = [](std::uint64_t tensor) {
+    auto const random = [&](std::uint64_t seed, std::uint64_t first) {
       return lowp::stochastic{.seed = seed, .stream = (first + tensor) << 32};
     };
     return std::array{lowp::per_slot{.param = random(1, 7), .first = random(2, 0xffffffff)},
@@ -116,7 +116,7 @@ TEST(lists, give_each_tensor_its_own_bits_in_every_slot) {
   std::array<narrow_state, 3> got;
   std::vector<lowp::adamw_tensor<bfloat16, float, bfloat16, bfloat16>> list;
   for (narrow_state& t : got) list.push_back({t.p, t.g, t.m, t.v});
-  for (const std::size_t which : {0U, 1U}) {
+  for (std::size_t const which : {0U, 1U}) {
     lowp::update(list, lowp::adamw{}, 1, modes(0)[which]);
     for (std::size_t i = 0; i < want.size(); ++i)
       lowp::update(want[i].p, want[i].g, want[i].m, want[i].v, lowp::adamw{}, 1, modes(i)[which]);
@@ -134,13 +134,13 @@ TEST(lists, deduce_their_types) {
   std::vector<bfloat16> rest(8);
   std::vector<lowp::float8_e4m3fn> codes(8);
   std::vector<lowp::float8_e8m0fnu> scales(1);
-  const std::vector plain{lowp::adamw_tensor{a.p, a.g, a.m, a.v}};
-  const std::vector spans{lowp::adamw_tensor{std::span(a.p), std::span<const float>(a.g),
+  std::vector const plain{lowp::adamw_tensor{a.p, a.g, a.m, a.v}};
+  std::vector const spans{lowp::adamw_tensor{std::span(a.p), std::span<float const>(a.g),
                                              std::span(a.m), std::span(a.v)},
                           lowp::adamw_tensor{b.p, b.g, b.m, b.v, "b"}};
-  static_assert(std::same_as<decltype(plain), const adamw_list>);
-  static_assert(std::same_as<decltype(spans), const adamw_list>);
-  const std::array storages{lowp::adamw_tensor{lowp::kahan{a.p, rest}, a.g,
+  static_assert(std::same_as<decltype(plain), adamw_list const>);
+  static_assert(std::same_as<decltype(spans), adamw_list const>);
+  std::array const storages{lowp::adamw_tensor{lowp::kahan{a.p, rest}, a.g,
                                                lowp::blocks_of<32>(codes, scales), a.v, "a"}};
   static_assert(
       std::same_as<decltype(storages)::value_type,
@@ -152,7 +152,7 @@ TEST(lists, deduce_their_types) {
       std::same_as<decltype(lowp::sgd_tensor{a.p, a.g, ""}), lowp::sgd_tensor<bfloat16, float>>);
   static_assert(std::same_as<decltype(lowp::fused_add_tensor{a.p, a.p}),
                              lowp::fused_add_tensor<bfloat16, bfloat16>>);
-  const state before = b;
+  state const before = b;
   lowp::update(std::span(spans), lowp::adamw{.lr = 0.01}, 1, {});
   EXPECT_NE(a, state(8));
   EXPECT_NE(b, before);
@@ -160,7 +160,7 @@ TEST(lists, deduce_their_types) {
 
 TEST(lists, are_refused_before_anything_is_written) {
   std::vector<state> all = states();
-  const std::vector<state> before = all;
+  std::vector<state> const before = all;
   adamw_list list = list_of(all);
   list[1].g = list[0].g;
   EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 1); }),
@@ -175,7 +175,7 @@ TEST(lists, are_refused_before_anything_is_written) {
   list = list_of(all);
   EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 0); }),
             "lowp::update: adamw: step is 0, and counts from 1");
-  for (const std::size_t size : {3U, 5U}) {
+  for (std::size_t const size : {3U, 5U}) {
     std::vector<lowp::update_report> reports(size);
     EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 1, {}, reports); }),
               "lowp::update: " + std::to_string(size) + " reports for a list of 4 tensors");
@@ -197,7 +197,7 @@ TEST(lists, refuse_tensors_that_share_scales) {
   std::vector<state> all{state(256), state(256)};
   std::vector<lowp::float8_e4m3fn> codes(512);
   std::vector<lowp::float8_e8m0fnu> scales(4, lowp::float8_e8m0fnu(1));
-  const auto call = [&](std::size_t first_scale) {
+  auto const call = [&](std::size_t first_scale) {
     std::vector<lowp::adamw_tensor<bfloat16, float, moment, float>> list;
     for (std::size_t i = 0; i < 2; ++i)
       list.push_back({all[i].p, all[i].g,
@@ -212,10 +212,10 @@ TEST(lists, refuse_tensors_that_share_scales) {
 
 // The same refusals follow a call for a tensor without elements.
 TEST(lists, without_tensors_have_their_arguments_checked) {
-  const std::vector<lowp::sgd_tensor<bfloat16, float>> none;
-  const std::vector<lowp::fused_add_tensor<bfloat16, float>> nothing;
+  std::vector<lowp::sgd_tensor<bfloat16, float>> const none;
+  std::vector<lowp::fused_add_tensor<bfloat16, float>> const nothing;
   std::vector<lowp::update_report> reports;
-  const auto update = [&](double lr, int step) {
+  auto const update = [&](double lr, int step) {
     return refusal_of([&] { lowp::update(none, lowp::sgd{.lr = lr}, step, mode, reports); });
   };
   EXPECT_EQ(update(0.1, 0), "lowp::update: sgd: step is 0, and counts from 1");
@@ -223,7 +223,7 @@ TEST(lists, without_tensors_have_their_arguments_checked) {
   EXPECT_EQ(update(0.1, 1), "not refused");
   EXPECT_EQ(refusal_of([&] { lowp::fused_add(nothing, std::nanf("")); }),
             "lowp::fused_add: alpha is nan, not finite");
-  EXPECT_EQ(refusal_of([&] { lowp::fused_add(nothing, 1.0F); }), "not refused");
+  EXPECT_EQ(refusal_of([&] { lowp::fused_add(nothing, 1.0f); }), "not refused");
 }
 
 }  // namespace

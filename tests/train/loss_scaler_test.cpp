@@ -25,32 +25,32 @@ lowp::gradient_report report_of(std::uint64_t nonfinite, std::uint64_t count) {
 }
 
 TEST(loss_scaler, starts_as_grad_scaler) {
-  const lowp::loss_scaler s;
-  EXPECT_EQ(s.scale, 65536.0F);
+  lowp::loss_scaler const s;
+  EXPECT_EQ(s.scale, 65536.0f);
   EXPECT_EQ(s.growth_factor, 2.0);
   EXPECT_EQ(s.backoff_factor, 0.5);
   EXPECT_EQ(s.growth_interval, 2000U);
-  EXPECT_EQ(s.inverse_scale(), 0x1p-16F);
+  EXPECT_EQ(s.inverse_scale(), 0x1p-16f);
 }
 
 TEST(loss_scaler, follows_the_rules) {
   std::mt19937_64 random(1);
-  for (const double growth : {2.0, 1.5, 1e30}) {
-    for (const double backoff : {0.5, 0.3, 0.0}) {
-      for (const std::uint32_t interval : {1U, 3U, 10U}) {
+  for (double const growth : {2.0, 1.5, 1e30}) {
+    for (double const backoff : {0.5, 0.3, 0.0}) {
+      for (std::uint32_t const interval : {1U, 3U, 10U}) {
         lowp::loss_scaler s{
             .growth_factor = growth, .backoff_factor = backoff, .growth_interval = interval};
         float scale = 65536;
         std::uint32_t good = 0;
         std::uint64_t skipped = 0;
         for (int step = 0; step < 300; ++step) {
-          const bool overflowed = random() % 8 == 0;
+          bool const overflowed = random() % 8 == 0;
           if (overflowed) {
             scale = static_cast<float>(double{scale} * backoff);
             good = 0;
             ++skipped;
           } else if (++good == interval) {
-            const auto larger = static_cast<float>(double{scale} * growth);
+            auto const larger = static_cast<float>(double{scale} * growth);
             if (std::isfinite(larger)) scale = larger;
             good = 0;
           }
@@ -77,9 +77,9 @@ TEST(loss_scaler, names_the_first_tensor_that_overflowed) {
   EXPECT_TRUE(s.found_nonfinite());
   s.update();
   EXPECT_FALSE(s.found_nonfinite());
-  EXPECT_EQ(s.scale, 32768.0F);
+  EXPECT_EQ(s.scale, 32768.0f);
   s.update();
-  EXPECT_EQ(s.scale, 32768.0F);
+  EXPECT_EQ(s.scale, 32768.0f);
   EXPECT_EQ(s.overflow.tensor, "head");
   EXPECT_EQ(s.overflow.nonfinite, 3U);
   EXPECT_EQ(s.overflow.count, 20U);
@@ -87,13 +87,13 @@ TEST(loss_scaler, names_the_first_tensor_that_overflowed) {
 }
 
 TEST(loss_scaler, is_the_same_in_any_rounding_mode) {
-  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+  for (int const mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
     lowp::loss_scaler s{.scale = 3, .backoff_factor = 0.3};
     lowp::loss_scaler want = s;
     want.update(true);
     std::fesetround(mode);
     s.update(true);
-    const float inverse = s.inverse_scale();
+    float const inverse = s.inverse_scale();
     std::fesetround(FE_TONEAREST);
     EXPECT_EQ(s.scale, want.scale);
     EXPECT_EQ(inverse, want.inverse_scale());
@@ -102,26 +102,26 @@ TEST(loss_scaler, is_the_same_in_any_rounding_mode) {
 
 TEST(loss_scaler, refuses_factors_as_grad_scaler_does) {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  const auto text_of = [](lowp::loss_scaler s) -> std::string {
+  auto const text_of = [](lowp::loss_scaler s) -> std::string {
     try {
       s.update();
-    } catch (const std::invalid_argument& refusal) {
+    } catch (std::invalid_argument const& refusal) {
       return refusal.what();
     }
     return "";
   };
-  for (const double growth : {1.0, 0.5, 0.0, -2.0, inf, -inf, std::nan("")})
+  for (double const growth : {1.0, 0.5, 0.0, -2.0, inf, -inf, std::nan("")})
     EXPECT_EQ(text_of({.growth_factor = growth}).find("lowp::loss_scaler: growth_factor is "), 0U)
         << growth;
-  for (const double backoff : {1.0, 1.5, -0.5, inf, -inf, std::nan("")})
+  for (double const backoff : {1.0, 1.5, -0.5, inf, -inf, std::nan("")})
     EXPECT_EQ(text_of({.backoff_factor = backoff}).find("lowp::loss_scaler: backoff_factor is "),
               0U)
         << backoff;
-  for (const float scale :
-       {std::nanf(""), -std::nanf(""), HUGE_VALF, -HUGE_VALF, -1.0F, -0x1p-149F})
+  for (float const scale :
+       {std::nanf(""), -std::nanf(""), HUGE_VALF, -HUGE_VALF, -1.0f, -0x1p-149f})
     EXPECT_EQ(text_of({.scale = scale}).find("lowp::loss_scaler: scale is "), 0U) << scale;
   EXPECT_EQ(text_of({.scale = 0}), "") << "backoff leads there";
-  EXPECT_EQ(text_of({.scale = -0.0F}), "");
+  EXPECT_EQ(text_of({.scale = -0.0f}), "");
   EXPECT_EQ(text_of({.growth_factor = 1 + 0x1p-52, .backoff_factor = 1 - 0x1p-53}), "");
 }
 

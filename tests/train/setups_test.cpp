@@ -28,17 +28,17 @@ TEST(setups, have_the_memory_that_they_say) {
   std::vector<float> w(10);
   std::vector<bfloat16> c(10);
   EXPECT_EQ(std::span(w).size_bytes(), 10 * lowp::cast_per_use<bfloat16>{w}.bytes);
-  const lowp::cached_copy<bfloat16> cached{w, c};
+  lowp::cached_copy<bfloat16> const cached{w, c};
   EXPECT_EQ(cached.weights.size_bytes() + cached.copy.size_bytes(), 10 * cached.bytes);
   EXPECT_EQ(std::span(c).size_bytes(), 10 * lowp::pure<bfloat16>{c}.bytes);
 }
 
 struct state {
-  std::vector<float> g = std::vector(100, 0.5F);
-  std::vector<float> m = std::vector(100, 0.0F);
-  std::vector<float> v = std::vector(100, 0.0F);
+  std::vector<float> g = std::vector(100, 0.5f);
+  std::vector<float> m = std::vector(100, 0.0f);
+  std::vector<float> v = std::vector(100, 0.0f);
 
-  void step(const auto& setup, std::uint64_t number) {
+  void step(auto const& setup, std::uint64_t number) {
     lowp::update(setup.storage(), g, m, v, lowp::adamw{.lr = 1e-3}, number,
                  lowp::stochastic{.seed = 4});
   }
@@ -46,18 +46,18 @@ struct state {
 
 TEST(setups, cast_and_cached_give_the_same_working_weights) {
   std::vector<float> a(100);
-  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i) / 64 - 0.3F;
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i) / 64 - 0.3f;
   std::vector<float> b = a;
   std::vector<bfloat16> copy(100);
   std::vector<bfloat16> scratch(100);
-  const lowp::cast_per_use<bfloat16> cast{a};
-  const lowp::cached_copy<bfloat16> cached{b, copy};
+  lowp::cast_per_use<bfloat16> const cast{a};
+  lowp::cached_copy<bfloat16> const cached{b, copy};
   state first;
   state second;
   cached.refresh();
   for (std::uint64_t step = 1; step <= 20; ++step) {
     for (int micro_batch = 0; micro_batch < 3; ++micro_batch) {
-      const std::span<const bfloat16> working = cast.working(scratch);
+      std::span<bfloat16 const> const working = cast.working(scratch);
       for (std::size_t i = 0; i < 100; ++i)
         ASSERT_EQ(working[i].bits(), cached.working()[i].bits());
     }
@@ -68,19 +68,19 @@ TEST(setups, cast_and_cached_give_the_same_working_weights) {
 }
 
 TEST(setups, all_move_by_the_same_step) {
-  std::vector<float> a(100, 1.0F);
-  std::vector<float> b(100, 1.0F);
+  std::vector<float> a(100, 1.0f);
+  std::vector<float> b(100, 1.0f);
   std::vector<bfloat16> copy(100);
-  std::vector<bfloat16> c(100, bfloat16(1.0F));
-  const auto mean_after = [](const auto& setup, std::span<bfloat16> scratch) {
+  std::vector<bfloat16> c(100, bfloat16(1.0f));
+  auto const mean_after = [](auto const& setup, std::span<bfloat16> scratch) {
     state s;
     for (std::uint64_t step = 1; step <= 50; ++step) s.step(setup, step);
     double sum = 0;
-    for (const bfloat16 x : setup.working(scratch)) sum += x;
+    for (bfloat16 const x : setup.working(scratch)) sum += x;
     return sum / 100;
   };
   std::vector<bfloat16> scratch(100);
-  const double exact = 1 - 50 * 1e-3;
+  double const exact = 1 - 50 * 1e-3;
   EXPECT_NEAR(mean_after(lowp::cast_per_use<bfloat16>{a}, scratch), exact, 0x1p-8);
   EXPECT_NEAR(mean_after(lowp::cached_copy<bfloat16>{b, copy}, {}), exact, 0x1p-8);
   EXPECT_NEAR(mean_after(lowp::pure<bfloat16>{c}, {}), exact, 0x1p-8);
@@ -92,7 +92,7 @@ TEST(setups, refuse_scratch_of_another_size) {
   try {
     static_cast<void>(lowp::cast_per_use<bfloat16>{w}.working(scratch));
     FAIL() << "too small";
-  } catch (const std::invalid_argument& refusal) {
+  } catch (std::invalid_argument const& refusal) {
     EXPECT_STREQ(refusal.what(), "lowp::cast: sizes differ: in has 10, out has 9");
   }
 }

@@ -29,8 +29,8 @@ struct training {
     return std::exp2(-7 - 11 * static_cast<double>(step) / static_cast<double>(steps));
   }
   template <class R>
-  lowp::update_report step(std::uint64_t number, double lr, const R& rounding) {
-    for (float& each : g) each = random() % 2 == 0 ? 1.0F : -1.0F;
+  lowp::update_report step(std::uint64_t number, double lr, R const& rounding) {
+    for (float& each : g) each = random() % 2 == 0 ? 1.0f : -1.0f;
     lowp::update_report report;
     lowp::update(p, g, lowp::sgd{.lr = lr}, number, rounding, report);
     return report;
@@ -42,18 +42,18 @@ std::vector<bfloat16> ones(std::size_t size) { return std::vector<bfloat16>(size
 TEST(stall_watch, names_the_tensor_that_freezes) {
   training norm{ones(512)};
   training mlp{std::vector<bfloat16>(512)};
-  std::normal_distribution<float> normal(0, 0.02F);
+  std::normal_distribution<float> normal(0, 0.02f);
   for (bfloat16& w : mlp.p) w = bfloat16(normal(mlp.random));
   lowp::stall_watch watch;
-  const std::size_t mlp_number = watch.add("mlp.weight", mlp.p);
-  const std::size_t norm_number = watch.add("norm.weight", norm.p);
+  std::size_t const mlp_number = watch.add("mlp.weight", mlp.p);
+  std::size_t const norm_number = watch.add("norm.weight", norm.p);
   std::optional<lowp::stall_alarm> first;
   std::vector<bfloat16> then;
   for (std::uint64_t step = 1; step <= training::steps; ++step) {
-    const double lr = training::rate(step);
-    const auto of_mlp =
+    double const lr = training::rate(step);
+    auto const of_mlp =
         watch.observe(mlp_number, step, lr, mlp.step(step, lr, lowp::nearest_even{}));
-    const auto of_norm =
+    auto const of_norm =
         watch.observe(norm_number, step, lr, norm.step(step, lr, lowp::nearest_even{}));
     EXPECT_FALSE(first && of_norm) << "a second alarm at " << step;
     EXPECT_FALSE(!first && of_mlp) << "weights of mlp have finer gaps";
@@ -98,12 +98,12 @@ TEST(stall_watch, writes_shares_as_percentages) {
 // does.
 TEST(stall_watch, knows_the_rate_that_freezes) {
   lowp::stall_watch watch;
-  const std::size_t number = watch.add("norm", ones(64));
+  std::size_t const number = watch.add("norm", ones(64));
   EXPECT_EQ(watch.tensors()[number].freezing_lr(), 0.0);
-  for (const double lr : {0x1.02p-8, 0x1.fep-9}) {
+  for (double const lr : {0x1.02p-8, 0x1.fep-9}) {
     std::vector<bfloat16> p = ones(64);
     lowp::update_report report;
-    lowp::update(p, std::vector<float>(64, -0.5F), lowp::sgd{.lr = 2 * lr}, 1, lowp::nearest_even{},
+    lowp::update(p, std::vector<float>(64, -0.5f), lowp::sgd{.lr = 2 * lr}, 1, lowp::nearest_even{},
                  report);
     watch.observe(number, 1, 2 * lr, report);
     EXPECT_EQ(report.stalled, lr < 0x1p-8 ? 64U : 0U);
@@ -113,13 +113,13 @@ TEST(stall_watch, knows_the_rate_that_freezes) {
 }
 
 template <class R>
-std::size_t alarms(std::size_t size, const R& rounding, const lowp::stall_policy& policy) {
+std::size_t alarms(std::size_t size, R const& rounding, lowp::stall_policy const& policy) {
   training norm{ones(size)};
   lowp::stall_watch watch(policy);
-  const std::size_t number = watch.add("norm", norm.p);
+  std::size_t const number = watch.add("norm", norm.p);
   std::size_t count = 0;
   for (std::uint64_t step = 1; step <= training::steps; ++step) {
-    const double lr = training::rate(step);
+    double const lr = training::rate(step);
     count += watch.observe(number, step, lr, norm.step(step, lr, rounding)) ? 1 : 0;
   }
   return count;
@@ -128,7 +128,7 @@ std::size_t alarms(std::size_t size, const R& rounding, const lowp::stall_policy
 // A step may move few elements or none, and still nothing is lost in the mean.
 TEST(stall_watch, has_no_false_alarm_where_rounding_is_stochastic) {
   for (std::uint64_t seed = 0; seed < 10; ++seed)
-    for (const std::size_t size : {1U, 4U, 64U, 512U})
+    for (std::size_t const size : {1U, 4U, 64U, 512U})
       EXPECT_EQ(alarms(size, lowp::stochastic{.seed = seed}, {}), 0U) << size << ", seed " << seed;
 }
 TEST(stall_watch, needs_evidence_for_that) {
@@ -140,9 +140,9 @@ TEST(stall_watch, needs_evidence_for_that) {
 TEST(stall_watch, needs_evidence_for_the_smallest_recent_rate) {
   training one{ones(512)};
   lowp::stall_watch watch;
-  const std::size_t number = watch.add("weight", one.p);
+  std::size_t const number = watch.add("weight", one.p);
   for (std::uint64_t step = 1; step <= 15; ++step) {
-    const double lr = step <= 10 ? 1e-6 : 1e-3;
+    double const lr = step <= 10 ? 1e-6 : 1e-3;
     EXPECT_FALSE(watch.observe(number, step, lr, one.step(step, lr, lowp::nearest_even{}))) << step;
   }
 }
@@ -150,10 +150,10 @@ TEST(stall_watch, needs_evidence_for_the_smallest_recent_rate) {
 TEST(stall_watch, tells_again_when_it_happens_again) {
   training norm{ones(512)};
   lowp::stall_watch watch;
-  const std::size_t number = watch.add("norm", norm.p);
+  std::size_t const number = watch.add("norm", norm.p);
   std::vector<std::uint64_t> at;
   for (std::uint64_t step = 1; step <= 3000; ++step) {
-    const double lr = step % 500 < 100 ? 0x1p-7 : 0x1p-13;
+    double const lr = step % 500 < 100 ? 0x1p-7 : 0x1p-13;
     if (watch.observe(number, step, lr, norm.step(step, lr, lowp::nearest_even{})))
       at.push_back(step);
   }
@@ -165,7 +165,7 @@ TEST(stall_watch, tells_again_when_it_happens_again) {
 TEST(stall_watch, of_nothing_asked) {
   training norm{ones(16)};
   lowp::stall_watch watch;
-  const std::size_t number = watch.add("norm", norm.p);
+  std::size_t const number = watch.add("norm", norm.p);
   for (std::uint64_t step = 1; step <= 1000; ++step)
     ASSERT_FALSE(watch.observe(number, step, 0, norm.step(step, 0, lowp::nearest_even{})));
   EXPECT_EQ(watch.tensors()[number].applied_ratio(), 1.0);
@@ -176,7 +176,7 @@ template <class Fn>
 std::string refusal(Fn&& fn) {
   try {
     fn();
-  } catch (const std::invalid_argument& e) {
+  } catch (std::invalid_argument const& e) {
     return e.what();
   }
   return "";
@@ -193,7 +193,7 @@ TEST(stall_watch, refuses_by_name) {
   EXPECT_EQ(refusal([&] { watch.observe(0, 1, inf, {}); }),
             "lowp::stall_watch: norm: lr is inf, not finite and at least 0");
   EXPECT_EQ(refusal([&] {
-              watch.add("mlp", std::vector<float>{1.0F, static_cast<float>(inf)});
+              watch.add("mlp", std::vector<float>{1.0f, static_cast<float>(inf)});
             }).find("lowp::stall_watch: mlp: largest_gap is "),
             0U);
   EXPECT_EQ(refusal([] { lowp::stall_watch({.window = 0.5}); }),
@@ -206,7 +206,7 @@ TEST(stall_watch, refuses_by_name) {
 
 TEST(stall_watch, gives_no_verdict_before_the_least_steps) {
   lowp::stall_watch watch({.evidence = 0, .least_steps = 7});
-  const std::size_t tensor = watch.add("a", 1.0);
+  std::size_t const tensor = watch.add("a", 1.0);
   lowp::update_report report;
   report.count = report.stalled = 1;
   report.requested += 1.0;
@@ -219,13 +219,13 @@ TEST(stall_watch, gives_no_verdict_before_the_least_steps) {
 
 TEST(stall_watch, measures_the_gap_again) {
   lowp::stall_watch watch;
-  const std::size_t norm = watch.add("norm", 0.5);
+  std::size_t const norm = watch.add("norm", 0.5);
   EXPECT_EQ(refusal([&] {
               watch.measure_again(norm, std::vector{std::numeric_limits<float>::infinity()});
             }).find("lowp::stall_watch: norm: largest_gap is "),
             0U);
   EXPECT_EQ(watch.tensors()[norm].largest_gap, 0.5);
-  watch.measure_again(norm, std::vector{-256.0F, 1.0F});
+  watch.measure_again(norm, std::vector{-256.0f, 1.0f});
   EXPECT_EQ(watch.tensors()[norm].largest_gap, 0x1p-15);
 }
 

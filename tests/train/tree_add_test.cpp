@@ -28,7 +28,7 @@ struct model {
   std::vector<tensor> want_p, want_u;
 
   model() {
-    for (const std::size_t size : {300U, 0U, 17U, 1001U}) {
+    for (std::size_t const size : {300U, 0U, 17U, 1001U}) {
       want_p.push_back(random_tensor<bfloat16>(size, size, values::training));
       want_u.push_back(random_tensor<float>(size, size + 1, values::training, 1e-2));
       p.emplace_back(want_p.back(), p.size());
@@ -41,14 +41,14 @@ struct model {
     return all;
   }
   auto updates() {
-    std::vector<named<std::span<const float>>> all;
+    std::vector<named<std::span<float const>>> all;
     for (auto& each : u) all.push_back({names[all.size()], each.span()});
     return all;
   }
-  static constexpr const char* names[] = {"embedding", "none", "norm", "head"};
+  static constexpr char const* names[] = {"embedding", "none", "norm", "head"};
 };
 
-void expect_counts(const lowp::update_report& got, const oracle::report& want) {
+void expect_counts(lowp::update_report const& got, oracle::report const& want) {
   EXPECT_EQ(got.count, want.count);
   EXPECT_EQ(got.stalled, want.stalled);
   EXPECT_EQ(got.overflowed, want.overflowed);
@@ -57,20 +57,20 @@ void expect_counts(const lowp::update_report& got, const oracle::report& want) {
 }
 
 TEST(tree_add, is_fused_add_of_each_with_its_own_stream) {
-  for_each_rounding<modes::two>([](const auto& rounding, const slot_modes& modes,
-                                   const char* name) {
+  for_each_rounding<modes::two>([](auto const& rounding, slot_modes const& modes,
+                                   char const* name) {
     SCOPED_TRACE(name);
     model m;
     std::vector<lowp::update_report> reports(4);
     model again;
     lowp::update_report all;
-    lowp::tree_add(m.list(), -0.5F, m.updates(), rounding, reports);
-    lowp::tree_add(again.list(), -0.5F, again.updates(), rounding, lowp::overflow::infinity, all);
+    lowp::tree_add(m.list(), -0.5f, m.updates(), rounding, reports);
+    lowp::tree_add(again.list(), -0.5f, again.updates(), rounding, lowp::overflow::infinity, all);
     oracle::report want_all;
     for (std::size_t i = 0; i < 4; ++i) {
       slot_mode mode = modes.param;
       mode.stream += std::uint64_t{i} << 32;
-      const oracle::report want = oracle_fused_add(m.want_p[i], -0.5F, m.want_u[i], mode, {});
+      oracle::report const want = oracle_fused_add(m.want_p[i], -0.5f, m.want_u[i], mode, {});
       EXPECT_TRUE(m.p[i].holds(m.want_p[i], model::names[i]));
       EXPECT_TRUE(again.p[i].holds(m.want_p[i], model::names[i]));
       expect_counts(reports[i], want);
@@ -84,12 +84,12 @@ TEST(tree_add, is_fused_add_of_each_with_its_own_stream) {
 TEST(tree_add, of_two_lists_is_that_of_one) {
   model one;
   model two;
-  const lowp::stochastic rounding{.seed = 9, .stream = lowp::stream_of(7, 3)};
-  lowp::tree_add(one.list(), 1.0F, one.updates(), rounding);
-  const auto list = two.list();
-  const auto updates = two.updates();
-  lowp::tree_add(std::span(list).first(3), 1.0F, std::span(updates).first(3), rounding);
-  lowp::tree_add(std::span(list).last(1), 1.0F, std::span(updates).last(1), rounding.of_tensor(3));
+  lowp::stochastic const rounding{.seed = 9, .stream = lowp::stream_of(7, 3)};
+  lowp::tree_add(one.list(), 1.0f, one.updates(), rounding);
+  auto const list = two.list();
+  auto const updates = two.updates();
+  lowp::tree_add(std::span(list).first(3), 1.0f, std::span(updates).first(3), rounding);
+  lowp::tree_add(std::span(list).last(1), 1.0f, std::span(updates).last(1), rounding.of_tensor(3));
   for (std::size_t i = 0; i < 4; ++i)
     for (std::size_t j = 0; j < one.p[i].span().size(); ++j)
       ASSERT_EQ(one.p[i].span()[j].bits(), two.p[i].span()[j].bits());
@@ -98,21 +98,21 @@ TEST(tree_add, of_two_lists_is_that_of_one) {
 TEST(tree_add, takes_any_storage) {
   std::vector<bfloat16> p(9, bfloat16(1));
   std::vector<bfloat16> lost(9, bfloat16(0));
-  const std::vector<float> u(9, 0x1p-12F);
-  lowp::tree_add(std::vector{named{"w", lowp::kahan{p, lost}}}, 1.0F, std::vector{named{"w", u}});
+  std::vector<float> const u(9, 0x1p-12f);
+  lowp::tree_add(std::vector{named{"w", lowp::kahan{p, lost}}}, 1.0f, std::vector{named{"w", u}});
   EXPECT_EQ(p[8], bfloat16(1));
-  EXPECT_EQ(lost[8], bfloat16(0x1p-12F));
+  EXPECT_EQ(lost[8], bfloat16(0x1p-12f));
 }
 
 TEST(tree_add, refuses_before_it_writes_and_names_the_tensor) {
   std::vector<bfloat16> a(4, bfloat16(1));
   std::vector<bfloat16> b(5, bfloat16(1));
-  std::vector<float> u(4, 1.0F);
-  std::vector<float> v(5, 1.0F);
-  const auto add = [&](const auto& model, const auto& updates, auto&&... rest) {
-    return refusal_of([&] { lowp::tree_add(model, 1.0F, updates, lowp::nearest_even{}, rest...); });
+  std::vector<float> u(4, 1.0f);
+  std::vector<float> v(5, 1.0f);
+  auto const add = [&](auto const& model, auto const& updates, auto&&... rest) {
+    return refusal_of([&] { lowp::tree_add(model, 1.0f, updates, lowp::nearest_even{}, rest...); });
   };
-  const std::vector model{named{"a", a}, named{"b", b}};
+  std::vector const model{named{"a", a}, named{"b", b}};
   EXPECT_EQ(refusal_of([&] {
               lowp::tree_add(model, HUGE_VALF, std::vector{named{"a", u}, named{"b", v}});
             }),
@@ -129,10 +129,10 @@ TEST(tree_add, refuses_before_it_writes_and_names_the_tensor) {
   EXPECT_EQ(add(std::vector{named{"", a}, named{"b", b}}, std::vector{named{"", b}, named{"", b}})
                 .find("lowp::tree_add: sizes differ: p has 4, u has 5, in tensor 0"),
             0U);
-  const std::vector<named<std::span<const bfloat16>>> crossed{{"", b}, {"", a}};
+  std::vector<named<std::span<bfloat16 const>>> const crossed{{"", b}, {"", a}};
   std::vector<bfloat16> c(5, bfloat16(1));
-  const std::vector<named<std::span<bfloat16>>> same_sizes{{"c", c}, {"b", b}};
-  const std::vector<named<std::span<const bfloat16>>> swapped{{"", b}, {"", c}};
+  std::vector<named<std::span<bfloat16>>> const same_sizes{{"c", c}, {"b", b}};
+  std::vector<named<std::span<bfloat16 const>>> const swapped{{"", b}, {"", c}};
   EXPECT_EQ(add(same_sizes, swapped),
             "lowp::tree_add: tensors 'c' and 'b' share memory that is written");
   std::vector<lowp::update_report> reports(3);

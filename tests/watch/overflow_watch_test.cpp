@@ -33,10 +33,10 @@ constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
 // The words that `act` throws.
 template <class Act>
-lowp::watch_alarm alarm_of(const Act& act) {
+lowp::watch_alarm alarm_of(Act const& act) {
   try {
     act();
-  } catch (const lowp::watch_error& error) {
+  } catch (lowp::watch_error const& error) {
     EXPECT_EQ(error.what(), error.alarm.text);
     return error.alarm;
   }
@@ -60,16 +60,16 @@ lowp::update_report report_of(std::uint64_t count, std::uint64_t stalled, std::u
 // google/mt5-small.
 TEST(overflow_watch, writes_the_report_of_hugging_face) {
   overflow_watch<float16> watch;
-  const std::string block = "encoder.block.2.layer.1.";
-  const std::size_t wo = watch.add(block + "DenseReluDense.wo", "Linear");
-  const std::size_t gelu = watch.add(block + "DenseReluDense", "T5DenseGatedGeluDense");
-  const unsigned line = __LINE__ + 1;
-  const std::size_t dropout = watch.add(block + "dropout", "Dropout");
-  const numbers in{1.79e-06F, 4.65F};
-  const numbers out{-6.27e4F, 3.18e-4F};
-  watch.forward(wo).weight(numbers{1.01e-06F, -6.44F}).input(numbers{0, 9.74e3F}).output(out);
+  std::string const block = "encoder.block.2.layer.1.";
+  std::size_t const wo = watch.add(block + "DenseReluDense.wo", "Linear");
+  std::size_t const gelu = watch.add(block + "DenseReluDense", "T5DenseGatedGeluDense");
+  unsigned const line = __LINE__ + 1;
+  std::size_t const dropout = watch.add(block + "dropout", "Dropout");
+  numbers const in{1.79e-06f, 4.65f};
+  numbers const out{-6.27e4f, 3.18e-4f};
+  watch.forward(wo).weight(numbers{1.01e-06f, -6.44f}).input(numbers{0, 9.74e3f}).output(out);
   watch.forward(gelu).input(in).output(out);
-  const lowp::watch_alarm alarm =
+  lowp::watch_alarm const alarm =
       alarm_of([&] { watch.forward(dropout).input(out).output(numbers{0, 1, -inf}); });
   EXPECT_EQ(alarm.text,
             "Detected inf/nan during batch_number=0\n"
@@ -113,8 +113,8 @@ TEST(overflow_watch, writes_numbers_as_printf_does) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 300000; ++i) {
     // No NaN; all exponents, ties of the last digit among them.
-    const auto bits = static_cast<std::uint32_t>(random() % 0x7f800001U);
-    const float x = i < 1000 ? static_cast<float>(i * 5) / 1000 : lowp_test::float_of(bits);
+    auto const bits = static_cast<std::uint32_t>(random() % 0x7f800001U);
+    float const x = i < 1000 ? static_cast<float>(i * 5) / 1000 : lowp_test::float_of(bits);
     std::array<char, 32> want{};
     std::snprintf(want.data(), want.size(), "%8.2e", double{x});
     ASSERT_EQ(lowp::detail::watch_number(x), want.data());
@@ -125,14 +125,14 @@ TEST(overflow_watch, writes_numbers_as_printf_does) {
 
 TEST(overflow_watch, names_what_overflows_before_it_does) {
   overflow_watch<float16> watch;
-  const std::size_t up = watch.add("up");
-  const std::size_t down = watch.add("down", "Linear");
+  std::size_t const up = watch.add("up");
+  std::size_t const down = watch.add("down", "Linear");
   watch.step(7);
   watch.forward(up).output(std::vector<bfloat16>(5, bfloat16(65280)));
-  const lowp::watch_alarm alarm = alarm_of([&] {
+  lowp::watch_alarm const alarm = alarm_of([&] {
     watch.forward(down)
         .weight(numbers{1})
-        .output(std::vector<bfloat16>{bfloat16(-65536), bfloat16(1), bfloat16(1e30F)});
+        .output(std::vector<bfloat16>{bfloat16(-65536), bfloat16(1), bfloat16(1e30f)});
   });
   EXPECT_EQ(alarm.trouble, watch_trouble::overflow);
   EXPECT_EQ(alarm.text.substr(0, alarm.text.find(" (")),
@@ -148,13 +148,13 @@ TEST(overflow_watch, names_what_overflows_before_it_does) {
   EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): output: 2 of 3 beyond 65504");
   // In bfloat16 there is no trouble.
   overflow_watch<bfloat16> wide;
-  wide.forward(wide.add("down")).output(numbers{3e38F});
+  wide.forward(wide.add("down")).output(numbers{3e38f});
   EXPECT_FALSE(wide.first());
 }
 
 TEST(overflow_watch, says_where_it_comes_from) {
   overflow_watch watch;
-  const std::size_t a = watch.add("a");
+  std::size_t const a = watch.add("a");
   lowp::watch_alarm alarm = alarm_of([&] { watch.forward(a).input(numbers{nan_value, inf, 1}); });
   EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")),
             "): input[0]: 1 of 3 NaN, 1 of 3 infinite, made by what is not watched");
@@ -173,12 +173,12 @@ TEST(overflow_watch, says_where_it_comes_from) {
 
 TEST(overflow_watch, writes_backward_frames_several_outputs_empty_ones_and_nan) {
   overflow_watch watch({.throws = false});
-  const std::size_t a = watch.add("a", "Attention");
+  std::size_t const a = watch.add("a", "Attention");
   watch.forward(a)
       .weight("q", numbers{1, 2})
       .weight("k", numbers{3})
       .input(numbers{})
-      .input(numbers{0.5F});
+      .input(numbers{0.5f});
   watch.forward(a).output(numbers{nan_value, 2}).output(numbers{4});
   watch.step(1);
   watch.backward(a).output(numbers{-8}).input(numbers{16}).weight("k", numbers{32});
@@ -215,9 +215,9 @@ std::string frames_of(unsigned first, unsigned last) {
 }
 
 TEST(overflow_watch, remembers_the_last_frames) {
-  for (const std::size_t most : {1U, 2U, 3U, 21U}) {
+  for (std::size_t const most : {1U, 2U, 3U, 21U}) {
     overflow_watch watch({.frames = most});
-    const std::size_t place = watch.add("p");
+    std::size_t const place = watch.add("p");
     EXPECT_EQ(watch.text(), "Last 0 forward frames:\nabs min  abs max  metadata\n");
     for (unsigned i = 1; i <= 64; ++i) {
       watch.forward(place).output(numbers{static_cast<float>(i)});
@@ -225,20 +225,20 @@ TEST(overflow_watch, remembers_the_last_frames) {
     }
   }
   overflow_watch by_default;
-  const std::size_t place = by_default.add("p");
+  std::size_t const place = by_default.add("p");
   for (int i = 1; i <= 30; ++i) by_default.forward(place).output(numbers{static_cast<float>(i)});
   EXPECT_EQ(by_default.text(), frames_of(10, 30));
 }
 
 TEST(overflow_watch, says_of_which_step_the_first_frames_are_where_there_are_several) {
   overflow_watch watch({.frames = 2});
-  const std::size_t a = watch.add("a");
-  const auto one = [&](unsigned step) {
+  std::size_t const a = watch.add("a");
+  auto const one = [&](unsigned step) {
     watch.step(step);
     watch.forward(a).output(numbers{1});
   };
-  const std::string header = "abs min  abs max  metadata\n";
-  const std::string frame = "                  a\n1.00e+00 1.00e+00 output\n";
+  std::string const header = "abs min  abs max  metadata\n";
+  std::string const frame = "                  a\n1.00e+00 1.00e+00 output\n";
   one(7);
   one(7);
   EXPECT_EQ(watch.text(), "Last 2 forward frames:\n" + header + frame + frame);
@@ -253,14 +253,14 @@ TEST(overflow_watch, says_of_which_step_the_first_frames_are_where_there_are_sev
 // Only the first of a step is told; all are counted.
 TEST(overflow_watch, calls_back_once_a_step) {
   std::vector<std::string> told;
-  overflow_watch<float16> watch({.call_back = [&](const lowp::watch_alarm& alarm) {
+  overflow_watch<float16> watch({.call_back = [&](lowp::watch_alarm const& alarm) {
     told.push_back(std::to_string(alarm.step) + " " + alarm.name + " " + alarm.tensor);
   }});
-  const std::size_t a = watch.add("a");
-  const std::size_t b = watch.add("b");
-  for (const unsigned step : {1U, 2U, 3U}) {
+  std::size_t const a = watch.add("a");
+  std::size_t const b = watch.add("b");
+  for (unsigned const step : {1U, 2U, 3U}) {
     watch.step(step);
-    watch.forward(a).output(numbers{step == 2 ? 1.0F : 1e5F});
+    watch.forward(a).output(numbers{step == 2 ? 1.0f : 1e5f});
     watch.forward(b).input(numbers{inf, nan_value}).output(numbers{nan_value});
   }
   EXPECT_EQ(told, (std::vector<std::string>{"1 a output", "2 b input[0]", "3 a output"}));
@@ -273,7 +273,7 @@ TEST(overflow_watch, calls_back_once_a_step) {
 
 TEST(overflow_watch, counts_and_goes_on) {
   overflow_watch watch({.throws = false});
-  const std::size_t a = watch.add("a");
+  std::size_t const a = watch.add("a");
   watch.forward(a).output(numbers{1});
   EXPECT_FALSE(watch.first());
   for (int i = 0; i < 5; ++i) watch.forward(a).output(numbers{inf});
@@ -283,8 +283,8 @@ TEST(overflow_watch, counts_and_goes_on) {
 
 TEST(overflow_watch, throws_once_a_step) {
   overflow_watch watch;
-  const std::size_t a = watch.add("a");
-  for (const unsigned step : {1U, 2U}) {
+  std::size_t const a = watch.add("a");
+  for (unsigned const step : {1U, 2U}) {
     watch.step(step);
     EXPECT_THROW(watch.forward(a).output(numbers{inf}), lowp::watch_error);
     watch.forward(a).output(numbers{inf});
@@ -295,15 +295,15 @@ TEST(overflow_watch, throws_once_a_step) {
 // Steps of these batches are not counted: each bad one is skipped, and the watch hears of the next.
 TEST(overflow_watch, throws_anew_where_no_step_was_ever_begun) {
   overflow_watch watch;
-  const std::size_t a = watch.add("a");
-  const std::size_t b = watch.add("b");
+  std::size_t const a = watch.add("a");
+  std::size_t const b = watch.add("b");
   std::string thrown;
-  const auto batch = [&](float of_a, float of_b) {
+  auto const batch = [&](float of_a, float of_b) {
     try {
       watch.forward(a).weight(numbers{1}).output(numbers{of_a});
       watch.forward(b).output(numbers{of_b});
       thrown += "- ";
-    } catch (const lowp::watch_error& error) {
+    } catch (lowp::watch_error const& error) {
       EXPECT_EQ(error.alarm.step, 0U);
       thrown += error.alarm.name + " ";
     }
@@ -324,8 +324,8 @@ TEST(overflow_watch, throws_anew_where_no_step_was_ever_begun) {
 }
 TEST(overflow_watch, calls_back_once_where_no_step_was_ever_begun) {
   int told = 0;
-  overflow_watch watch({.call_back = [&](const lowp::watch_alarm&) { ++told; }});
-  const std::size_t a = watch.add("a");
+  overflow_watch watch({.call_back = [&](lowp::watch_alarm const&) { ++told; }});
+  std::size_t const a = watch.add("a");
   for (int i = 0; i < 3; ++i) watch.forward(a).output(numbers{inf});
   EXPECT_EQ(told, 1);
   EXPECT_EQ(watch.places()[a].infinite, 3U);
@@ -333,7 +333,7 @@ TEST(overflow_watch, calls_back_once_where_no_step_was_ever_begun) {
 
 TEST(overflow_watch, looks_at_every_kth_step_only) {
   overflow_watch watch({.every = 4, .throws = false});
-  const std::size_t a = watch.add("a");
+  std::size_t const a = watch.add("a");
   for (unsigned step = 0; step < 12; ++step) {
     EXPECT_EQ(watch.step(step), step % 4 == 0);
     watch.forward(a).output(numbers{static_cast<float>(step), inf});
@@ -347,15 +347,15 @@ TEST(overflow_watch, looks_at_every_kth_step_only) {
 // `a` overflowed; the update of `b` is shown to the watch first.
 TEST(overflow_watch, says_of_a_step_that_is_not_watched_that_it_does_not_know_the_cause) {
   overflow_watch watch({.every = 3});
-  const std::size_t a = watch.add("a", "", {"x.cpp", 1});
-  const std::size_t b = watch.add("b", "", {"x.cpp", 2});
-  const lowp::update_amax lost{{lowp_test::float_bits(nan_value)}, {0}};
-  const auto step = [&](unsigned number, float made) {
+  std::size_t const a = watch.add("a", "", {"x.cpp", 1});
+  std::size_t const b = watch.add("b", "", {"x.cpp", 2});
+  lowp::update_amax const lost{{lowp_test::float_bits(nan_value)}, {0}};
+  auto const step = [&](unsigned number, float made) {
     watch.step(number);
     watch.forward(a).output(numbers{made});
     watch.forward(b).input(numbers{made});
   };
-  const std::string cause =
+  std::string const cause =
       ", not necessarily where it began: watch each step, or trace this one (policy.traced), to "
       "see";
   step(1, inf);
@@ -400,18 +400,18 @@ TEST(overflow_watch, says_of_a_step_that_is_not_watched_that_it_does_not_know_th
 
 TEST(overflow_watch, writes_traced_steps_down) {
   overflow_watch watch({.frames = 2, .every = 100, .traced = {1, 3}});
-  const std::size_t a = watch.add("a");
+  std::size_t const a = watch.add("a");
   for (unsigned step = 1; step < 5; ++step) {
     EXPECT_EQ(watch.step(step), step % 2 == 1);
     for (int i = 0; i < 3; ++i)
       watch.forward(a).output(numbers{static_cast<float>(10 * step) + static_cast<float>(i)});
     watch.backward(a).input(numbers{inf});
   }
-  const auto traced = [](const char* step, const char* tens) {
+  auto const traced = [](char const* step, char const* tens) {
     std::string text = std::string("\n\n                  *** Starting batch number=") + step +
                        " ***\nabs min  abs max  metadata\n";
-    for (const char* ones : {"0", "1", "2"}) {
-      const std::string number = std::string(tens) + "." + ones + "0e+01 ";
+    for (char const* ones : {"0", "1", "2"}) {
+      std::string const number = std::string(tens) + "." + ones + "0e+01 ";
       text += "                  a\n" + number + number + "output\n";
     }
     return text + "                  a (backward)\n     inf      inf grad_input[0]\n";
@@ -423,7 +423,7 @@ TEST(overflow_watch, writes_traced_steps_down) {
 
 TEST(overflow_watch, names_updates_that_overflow_and_tensors_that_stand_still) {
   overflow_watch watch;
-  const std::size_t norm = watch.add("norm", "LayerNorm");
+  std::size_t const norm = watch.add("norm", "LayerNorm");
   watch.forward(norm).weight(numbers{1}).output(numbers{2});
   watch.update(norm, report_of(4, 4, 0, 0));
   lowp::watch_alarm alarm = alarm_of([&] { watch.update(norm, report_of(4, 0, 3, 0)); });
@@ -436,13 +436,13 @@ TEST(overflow_watch, names_updates_that_overflow_and_tensors_that_stand_still) {
 
   // Nothing of what is asked for arrives.
   lowp::stall_watch stalls({.evidence = 0});
-  const std::size_t number = stalls.add("norm.weight", 0x1p-7);
+  std::size_t const number = stalls.add("norm.weight", 0x1p-7);
   watch.step(2);
   alarm = alarm_of([&] {
     for (unsigned step = 0; step < 100; ++step) {
       lowp::update_report report = report_of(1, 1, 0, 0);
       report.requested.add(1e-4, lowp::detail::alone{});
-      if (const auto stall = stalls.observe(number, step, 1e-4, report))
+      if (auto const stall = stalls.observe(number, step, 1e-4, report))
         watch.stalled(norm, *stall);
     }
   });
@@ -463,12 +463,12 @@ TEST(overflow_watch, names_updates_that_overflow_and_tensors_that_stand_still) {
 
 TEST(overflow_watch, names_what_an_update_saw) {
   overflow_watch<float16> watch({.every = 100});
-  const std::size_t a = watch.add("a", "Linear");
-  const auto after = [&](float gradient, float weight) {
+  std::size_t const a = watch.add("a", "Linear");
+  auto const after = [&](float gradient, float weight) {
     return lowp::update_amax{{lowp_test::float_bits(gradient)}, {lowp_test::float_bits(weight)}};
   };
-  const auto verdict = [](const lowp::watch_alarm& alarm) {
-    const std::size_t begin = alarm.text.find("): ");
+  auto const verdict = [](lowp::watch_alarm const& alarm) {
+    std::size_t const begin = alarm.text.find("): ");
     return alarm.text.substr(begin, alarm.text.find('\n', begin) - begin);
   };
   watch.step(0);
@@ -495,12 +495,12 @@ TEST(overflow_watch, names_what_an_update_saw) {
 
 TEST(overflow_watch, takes_every_readable_range_and_findings_of_others) {
   overflow_watch<float16> watch;
-  const std::size_t a = watch.add("a");
+  std::size_t const a = watch.add("a");
   std::array<lowp::float8_e5m2, 2> codes{lowp::float8_e5m2(2), lowp::float8_e5m2(4)};
-  const std::vector<float16> halves{float16(3)};
+  std::vector<float16> const halves{float16(3)};
   watch.forward(a)
-      .weight(lowp::scaled{codes, 2.0F})
-      .input(std::span<const float16>(halves))
+      .weight(lowp::scaled{codes, 2.0f})
+      .input(std::span<float16 const>(halves))
       .input(lowp::abs_range_of<float16>(numbers{5, 6}))
       .output(halves);
   EXPECT_EQ(watch.text(),
@@ -514,10 +514,10 @@ TEST(overflow_watch, takes_every_readable_range_and_findings_of_others) {
 }
 
 template <class Act>
-std::string refusal(const Act& act) {
+std::string refusal(Act const& act) {
   try {
     act();
-  } catch (const std::invalid_argument& error) {
+  } catch (std::invalid_argument const& error) {
     return error.what();
   }
   return "";
@@ -532,16 +532,16 @@ TEST(overflow_watch, refuses_what_makes_no_sense) {
             "lowp::overflow_watch: policy.weights_every is 0");
   overflow_watch watch({.frames = 2});
   EXPECT_EQ(refusal([&] { watch.forward(0); }), "lowp::overflow_watch: there is no place 0 of 0");
-  const std::size_t a = watch.add("a");
+  std::size_t const a = watch.add("a");
   EXPECT_EQ(refusal([&] { watch.update(3, lowp::update_report{}); }),
             "lowp::overflow_watch: there is no place 3 of 1");
-  const auto old = watch.forward(a);
+  auto const old = watch.forward(a);
   watch.forward(a);
   old.output(numbers{1});
   watch.forward(a);
   EXPECT_EQ(refusal([&] { old.output(numbers{1}); }),
             "lowp::overflow_watch: a tensor of a frame comes after 2 later frames");
-  const std::array<float, 0> none{};
+  std::array<float, 0> const none{};
   watch.forward(a).output(none);
 }
 

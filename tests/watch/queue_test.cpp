@@ -31,20 +31,20 @@ struct queued {
   lowp::detail::watch_queue queue;
   std::vector<lowp::abs_range> ranges;
 
-  void see(std::size_t frame, watch_role role, const char* name, const numbers& values) {
+  void see(std::size_t frame, watch_role role, char const* name, numbers const& values) {
     queue.add(frame, role, name);
     ranges.push_back(lowp::abs_range_of<lowp::float16>(values));
   }
   explicit queued(float last) {
-    const std::size_t a = queue.begin(0, watch_pass::forward);
+    std::size_t const a = queue.begin(0, watch_pass::forward);
     see(a, watch_role::weight, "k", {1});
     see(a, watch_role::input, "", {2, 3});
-    const std::size_t b = queue.begin(1, watch_pass::forward);
+    std::size_t const b = queue.begin(1, watch_pass::forward);
     see(b, watch_role::input, "", {4});
     see(a, watch_role::output, "", {4});
     see(b, watch_role::output, "", {5});
     queue.begin(1, watch_pass::backward);
-    const std::size_t c = queue.begin(0, watch_pass::backward);
+    std::size_t const c = queue.begin(0, watch_pass::backward);
     see(c, watch_role::output, "", {6});
     see(c, watch_role::weight, "k", {last});
     EXPECT_EQ(queue.size(), 7U);
@@ -77,7 +77,7 @@ TEST(watch_queue, forgets_passed_frames_even_after_trouble) {
   try {
     q.queue.pass_to(got.watch, q.ranges);
     FAIL() << "nothing was thrown";
-  } catch (const lowp::watch_error& error) {
+  } catch (lowp::watch_error const& error) {
     EXPECT_EQ(error.alarm.text, want.watch.first()->text);
     EXPECT_EQ(error.alarm.tensor, "k.grad");
   }

@@ -30,7 +30,7 @@ constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
 // The rows of a watch's last frame, without the first three lines of the text.
 template <class Watch>
-std::string last_frame(const Watch& watch) {
+std::string last_frame(Watch const& watch) {
   std::string text = watch.text();
   for (int i = 0; i < 3; ++i) text.erase(0, text.find('\n') + 1);
   return text;
@@ -38,17 +38,17 @@ std::string last_frame(const Watch& watch) {
 
 TEST(watch_weights, are_read_in_turns) {
   constexpr std::size_t places = 5;
-  for (const std::uint64_t every : {1U, 2U, 3U, 4U, 16U}) {
+  for (std::uint64_t const every : {1U, 2U, 3U, 4U, 16U}) {
     overflow_watch watch({.frames = 1, .weights_every = every});
     for (std::size_t i = 0; i < places; ++i) watch.add("p");
     std::array<std::uint64_t, places> last{};
     for (std::uint64_t step = 0; step < 40; ++step) {
       watch.step(step);
-      const auto value = static_cast<float>(step + 1);
+      auto const value = static_cast<float>(step + 1);
       std::size_t reads = 0;
       for (std::size_t place = 0; place < places; ++place) {
         watch.forward(place).weight(numbers{value});
-        const std::string text = last_frame(watch);
+        std::string const text = last_frame(watch);
         std::string now = lowp::detail::watch_number(value);
         now += " " + now;
         if (text == now + " weight\n") {
@@ -67,37 +67,37 @@ TEST(watch_weights, are_read_in_turns) {
         EXPECT_EQ(reads, places);
       else
         EXPECT_LE(reads, (places + every - 1) / every) << every << " " << step;
-      for (const std::uint64_t each : last) EXPECT_LT(step - each, every);
+      for (std::uint64_t const each : last) EXPECT_LT(step - each, every);
     }
   }
 }
 
 TEST(watch_weights, are_read_always_where_they_are_not_put_off) {
   overflow_watch<float16> watch({.frames = 1, .traced = {7}});
-  const std::size_t a = watch.add("a");
+  std::size_t const a = watch.add("a");
   std::string want;
-  for (const unsigned step : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
+  for (unsigned const step : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
     watch.step(step);
-    const numbers w(step == 1 ? 2 : 1, static_cast<float>(step));  // another size
+    numbers const w(step == 1 ? 2 : 1, static_cast<float>(step));  // another size
     if (step <= 1 || step == 7) {
       watch.forward(a).weight(w);
     } else if (step <= 4) {  // what was seen elsewhere, a frame with a name
       watch.forward(a).weight(lowp::abs_range_of<float16>(w));
     } else {
-      const auto frame = watch.forward(a);
+      auto const frame = watch.forward(a);
       frame.weight(w);
     }
-    const std::string number = lowp::detail::watch_number(static_cast<float>(step));
+    std::string const number = lowp::detail::watch_number(static_cast<float>(step));
     EXPECT_EQ(last_frame(watch), number + " " + number + " weight\n") << step;
   }
 }
 
 TEST(watch_weights, near_the_end_of_the_range_are_read_in_every_frame) {
   overflow_watch<float16> watch({.throws = false});
-  const std::size_t a = watch.add("a");
+  std::size_t const a = watch.add("a");
   std::uint64_t step = 0;
   float w = 1;
-  for (; w < 65520; w *= 1.125F) {
+  for (; w < 65520; w *= 1.125f) {
     EXPECT_FALSE(watch.first());
     watch.step(++step);
     watch.forward(a).weight(numbers{w, 0}).output(numbers{0});
@@ -122,10 +122,10 @@ struct resting {
     for (int i = 0; i < 3; ++i) watch.forward(a).weight(w);
   }
   template <class Act>
-  std::string tensor(const Act& act) {
+  std::string tensor(Act const& act) {
     try {
       act();
-    } catch (const lowp::watch_error& error) {
+    } catch (lowp::watch_error const& error) {
       return error.alarm.tensor;
     }
     return "nothing";
@@ -135,13 +135,13 @@ struct resting {
 // A tensor may end with the expression that shows it, even if the frame has a name.
 TEST(watch_weights, are_not_read_after_their_expression) {
   resting named;
-  const auto frame = named.watch.forward(named.a).weight(named.w);
+  auto const frame = named.watch.forward(named.a).weight(named.w);
   named.w[0] = inf;
   EXPECT_EQ(named.tensor([&] { frame.output(numbers{nan_value}); }), "output");
   EXPECT_NE(named.watch.text().find("1.00e+00 1.00e+00 weight (as of "), std::string::npos);
 
   resting passed;
-  const auto fill = [&](auto given) {
+  auto const fill = [&](auto given) {
     given.weight(passed.w);
     passed.w[0] = inf;
     given.output(numbers{nan_value});
@@ -151,7 +151,7 @@ TEST(watch_weights, are_not_read_after_their_expression) {
 
 TEST(watch_weights, are_read_in_their_expression_after_frames_of_other_places) {
   resting r;
-  const auto layer = [&] {
+  auto const layer = [&] {
     r.watch.forward(r.b).output(numbers{1});
     return numbers{nan_value};
   };
@@ -167,15 +167,15 @@ TEST(watch_weights, of_another_size_are_read_in_their_expression) {
 
 TEST(watch_weights, that_had_nan_are_read_in_every_frame) {
   overflow_watch<float16> watch({.throws = false});
-  const std::size_t a = watch.add("a");
-  for (const float x : {nan_value, nan_value, 1.0F}) watch.forward(a).weight(numbers{x, 1});
+  std::size_t const a = watch.add("a");
+  for (float const x : {nan_value, nan_value, 1.0f}) watch.forward(a).weight(numbers{x, 1});
   EXPECT_EQ(watch.places()[a].nan, 2U);
 }
 
 TEST(watch_weights, of_many_names) {
   overflow_watch watch({.frames = 1});
-  const std::size_t a = watch.add("a");
-  const auto all = [&](const numbers& q) {
+  std::size_t const a = watch.add("a");
+  auto const all = [&](numbers const& q) {
     watch.forward(a)
         .weight("0", q)
         .weight("1", q)
@@ -193,7 +193,7 @@ TEST(watch_weights, of_many_names) {
   std::optional<watch_alarm> alarm;
   try {
     all(numbers{1, inf});
-  } catch (const lowp::watch_error& error) {
+  } catch (lowp::watch_error const& error) {
     alarm = error.alarm;
   }
   ASSERT_TRUE(alarm);
@@ -211,13 +211,13 @@ struct network {
 
   explicit network(unsigned seed) : random(seed) {
     for (auto& each : w)
-      for (float& value : each) value = between(-0.6F, 0.6F);
+      for (float& value : each) value = between(-0.6f, 0.6f);
   }
   float between(float low, float high) {
     return low + (high - low) * static_cast<float>(random() % 4096) / 4096;
   }
   template <class Forward>
-  void forward(const Forward& seen) {
+  void forward(Forward const& seen) {
     for (float& value : x[0]) value = between(-2, 2);
     for (std::size_t l = 0; l < layers; ++l) {
       for (std::size_t i = 0; i < width; ++i) {
@@ -228,7 +228,7 @@ struct network {
     }
   }
   template <class Backward>
-  void backward(const Backward& seen) {
+  void backward(Backward const& seen) {
     dx[layers] = x[layers];
     for (std::size_t l = layers; l-- > 0;) {
       dx[l] = {};
@@ -248,9 +248,9 @@ std::optional<watch_alarm> first_alarm(unsigned seed, float bad, std::uint64_t w
                                        bool told) {
   network n(seed);
   std::mt19937 random(seed + 1000);
-  const std::uint64_t when = random() % 50;
-  const std::size_t layer = random() % network::layers;
-  const std::size_t element = random() % (network::width * network::width);
+  std::uint64_t const when = random() % 50;
+  std::size_t const layer = random() % network::layers;
+  std::size_t const element = random() % (network::width * network::width);
   enum { weight, gradient, input } const where = std::array{weight, gradient, input}[random() % 3];
 
   overflow_watch<float16> watch({.weights_every = weights_every, .throws = false});
@@ -284,13 +284,13 @@ struct alarms {
   std::optional<watch_alarm> want, got;
 };
 template <class Check>
-std::size_t for_each_run(const std::vector<float>& bad, bool told, const Check& check) {
+std::size_t for_each_run(std::vector<float> const& bad, bool told, Check const& check) {
   std::size_t found = 0;
   for (unsigned seed = 0; seed < 300; ++seed)
-    for (const float value : bad) {
+    for (float const value : bad) {
       SCOPED_TRACE(std::to_string(seed) + " " + std::to_string(value));
-      const auto want = first_alarm(seed, value, 1, false);
-      const auto got = first_alarm(seed, value, 16, told);
+      auto const want = first_alarm(seed, value, 1, false);
+      auto const got = first_alarm(seed, value, 16, told);
       EXPECT_EQ(got.has_value(), want.has_value());
       if (!want || !got) continue;
       check(*got, *want);
@@ -303,7 +303,7 @@ std::size_t for_each_run(const std::vector<float>& bad, bool told, const Check& 
 TEST(watch_weights, that_are_lost_are_named_in_the_step_in_which_that_happens) {
   std::size_t gradients = 0;
   std::size_t weights = 0;
-  for_each_run({nan_value, inf, -inf}, false, [&](const watch_alarm& got, const watch_alarm& want) {
+  for_each_run({nan_value, inf, -inf}, false, [&](watch_alarm const& got, watch_alarm const& want) {
     EXPECT_EQ(got.name, want.name);
     if (want.tensor == "weight.grad" && got.tensor == "weight") {
       EXPECT_EQ(got.step, want.step + 1);  // as the weight that it has made
@@ -328,7 +328,7 @@ TEST(watch_weights, that_are_lost_are_named_in_the_step_in_which_that_happens) {
 TEST(watch_weights, that_updates_report_are_named_as_if_all_were_read) {
   std::size_t gradients = 0;
   std::size_t weights = 0;
-  const auto check = [&](const watch_alarm& got, const watch_alarm& want) {
+  auto const check = [&](watch_alarm const& got, watch_alarm const& want) {
     EXPECT_EQ(got.step, want.tensor == "weight" ? want.step - 1 : want.step);
     EXPECT_EQ(got.name, want.name);
     EXPECT_EQ(got.tensor, want.tensor);
@@ -337,7 +337,7 @@ TEST(watch_weights, that_updates_report_are_named_as_if_all_were_read) {
     if (want.tensor == "weight.grad") ++gradients;
     if (want.tensor == "weight") ++weights;
   };
-  for_each_run({nan_value, inf, -inf, 7e4F}, true, check);
+  for_each_run({nan_value, inf, -inf, 7e4f}, true, check);
   EXPECT_GT(gradients, 150U);
   EXPECT_GT(weights, 150U);
 }

@@ -16,7 +16,7 @@ namespace lowp::cuda {
 
 template <class Call>
 __global__ void __launch_bounds__(tuning::block_threads, Call::least_blocks)
-    kernel(const __grid_constant__ Call call) {
+    kernel(__grid_constant__ Call const call) {
   call.run(gpu_thread{});
 }
 

@@ -71,7 +71,7 @@ class narrow_sums {
   /// Returns true if inexact sums can be seen. Valgrind, for one, adds correctly but sets no flag.
   LOWP_FN static bool may_be_trusted() {
     if constexpr (!simd::rounding_flag::is_there) return false;
-    F const one = lanes::broadcast<F>(1), little = lanes::broadcast<F>(0x1p-30F);
+    F const one = lanes::broadcast<F>(1), little = lanes::broadcast<F>(0x1p-30f);
     narrow_sums sums;
     sums.add(one, one);
     sums.add(little, little);

@@ -45,7 +45,7 @@ struct norm_rows {
   template <class F>
   LOWP_FN static bool scale_down(state<F>& s) {
     if (s.number != turn::first) return false;
-    s.scale = lanes::broadcast<F>(0x1p-96F);
+    s.scale = lanes::broadcast<F>(0x1p-96f);
     s.number = turn::coarse;
     return true;
   }
@@ -66,7 +66,7 @@ struct norm_rows {
       return true;
     } else if (s.number == turn::first && may_vanish && lanes::bits(eps) < low_eps &&
                lanes::any(lanes::greater(lanes::broadcast<U>(low), lanes::bits(summed)))) {
-      s.scale = lanes::broadcast<F>(0x1p96F);
+      s.scale = lanes::broadcast<F>(0x1p96f);
       s.number = turn::last;
       return true;
     }

@@ -9,13 +9,13 @@
 namespace {
 
 TEST(AttentionSoftmaxCase, OnlyFloatInsideHoldsForEveryHead) {
-  const cases::attention_softmax found = cases::run_attention_softmax();
+  cases::attention_softmax const found = cases::run_attention_softmax();
   ASSERT_EQ(found.heads.size(), 7U);
-  const std::size_t last = found.heads.size() - 1;
+  std::size_t const last = found.heads.size() - 1;
   EXPECT_GT(found.heads[last].largest_score, 1e7 * found.heads[0].largest_score);
 
   for (std::size_t i = 0; i <= last; ++i) {
-    const cases::attention_head& h = found.heads[i];
+    cases::attention_head const& h = found.heads[i];
     // A row has 128 probabilities; each is rounded by at most 2^-11 of it, or half of 2^-24.
     EXPECT_EQ(h.wide.lost, 0) << i;
     EXPECT_LT(h.wide.misplaced, 0x1p-12 + 64 * 0x1p-25 + 1e-6) << i;

@@ -14,10 +14,10 @@ using cases::flan_t5::attempt;
 using cases::flan_t5::site;
 
 // Loss at a place; a place that is gone lost nothing.
-double lost_at(const site& s) { return s.lost.value_or(0); }
+double lost_at(site const& s) { return s.lost.value_or(0); }
 
 TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
-  const cases::flan_t5_case c = cases::run_flan_t5();
+  cases::flan_t5_case const c = cases::run_flan_t5();
   for (std::size_t b = 0; b < c.deviation.size(); ++b) {
     EXPECT_NEAR(c.deviation[b], 4400, 4400 * 0.005);
     EXPECT_GT(c.largest[b], 65504);
@@ -26,17 +26,17 @@ TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
   }
 
   ASSERT_EQ(c.attempts.size(), 5U);
-  const char* const found[] = {"block.0.layer.0.SelfAttention.scores",
+  char const* const found[] = {"block.0.layer.0.SelfAttention.scores",
                                "block.0.layer.1.DenseReluDense.act",
                                "block.0.layer.1.DenseReluDense.wo", "block.0.layer.1.residual"};
   for (std::size_t i = 0; i < 4; ++i) {
-    const attempt& a = c.attempts[i];
+    attempt const& a = c.attempts[i];
     ASSERT_TRUE(a.first.has_value()) << a.name;
     EXPECT_EQ(a.first->name, found[i]) << a.name;
     EXPECT_EQ(a.first->tensor, "output") << a.name;  // made there, not brought in
     EXPECT_EQ(a.first->trouble, lowp::watch_trouble::infinite) << a.name;
     EXPECT_GT(a.lost, 0.5) << a.name;  // only all four of them help
-    const auto first = std::ranges::find_if(a.sites, [](const site& s) { return lost_at(s) > 0; });
+    auto const first = std::ranges::find_if(a.sites, [](site const& s) { return lost_at(s) > 0; });
     EXPECT_EQ(first->name, found[i]) << a.name;
     if (i < 2) continue;
     EXPECT_LT(lost_at(*first), 0.001) << a.name;  // and attention spreads it
@@ -45,13 +45,13 @@ TEST(FlanT5Case, OverflowsInFourPlacesAndEachCureLeavesTheNext) {
   // A sequence of nothing but padding is NaN if the mask has no head-room.
   EXPECT_GT(c.attempts[0].padding_lost, c.attempts[1].padding_lost + 0.2);
 
-  const attempt& cured = c.attempts.back();
+  attempt const& cured = c.attempts.back();
   EXPECT_FALSE(cured.first.has_value());
   EXPECT_EQ(cured.lost, 0);
   EXPECT_EQ(cured.padding_lost, 0);
-  for (const attempt* each : {&cured, &c.bf16})
-    for (const site& s : each->sites) EXPECT_EQ(lost_at(s), 0) << s.name;
-  const std::size_t act = 6;
+  for (attempt const* each : {&cured, &c.bf16})
+    for (site const& s : each->sites) EXPECT_EQ(lost_at(s), 0) << s.name;
+  std::size_t const act = 6;
   EXPECT_TRUE(c.attempts[1].sites[act].lost.has_value());
   EXPECT_FALSE(c.attempts[2].sites[act].lost.has_value());
   EXPECT_EQ(cured.scaling.overflowed, 0U);

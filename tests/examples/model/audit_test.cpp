@@ -17,12 +17,12 @@ using nlohmann::json;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-json audited(const std::string& model, const std::string& to,
-             const std::vector<std::string>& more = {}) {
-  const scratch_folder folder;
+json audited(std::string const& model, std::string const& to,
+             std::vector<std::string> const& more = {}) {
+  scratch_folder const folder;
   std::vector<std::string> arguments{"audit", model, "--to", to, "--json", folder.file("json")};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  const said s = tool(arguments);
+  said const s = tool(arguments);
   EXPECT_LT(s.status, 2) << s.err;
   EXPECT_EQ(s.err, "");
   json j = json::parse(contents(folder.file("json")));
@@ -31,13 +31,13 @@ json audited(const std::string& model, const std::string& to,
   return j;
 }
 
-const json& tensor_of(const json& audit, const std::string& name) {
-  for (const json& t : audit["tensors"])
+json const& tensor_of(json const& audit, std::string const& name) {
+  for (json const& t : audit["tensors"])
     if (t["name"] == name) return t;
   throw std::runtime_error("no tensor " + name);
 }
 
-void expect_figures(const json& got, const expected_census& want) {
+void expect_figures(json const& got, expected_census const& want) {
   EXPECT_EQ(got["count"], want.count);
   EXPECT_EQ(got["nan"], want.nan);
   EXPECT_EQ(got["infinite"], want.infinite);
@@ -48,14 +48,14 @@ void expect_figures(const json& got, const expected_census& want) {
   EXPECT_EQ(got["min_abs"], want.min_abs == infinity ? 0 : want.min_abs);
   EXPECT_EQ(got["max_relative_error"], want.max_relative_error);
   std::map<int, std::uint64_t> exponents;
-  for (const auto& [exponent, many] : got["exponents"].items())
+  for (auto const& [exponent, many] : got["exponents"].items())
     exponents[std::stoi(exponent)] = many;
   EXPECT_EQ(exponents, want.exponents);
 }
 
-expected_census expected(const oracle::facts& to, const std::vector<float>& values, float scale) {
+expected_census expected(oracle::facts const& to, std::vector<float> const& values, float scale) {
   expected_census want{to};
-  for (const float x : values) want.add(std::bit_cast<std::uint32_t>(x * scale));
+  for (float const x : values) want.add(std::bit_cast<std::uint32_t>(x * scale));
   return want;
 }
 
@@ -64,11 +64,11 @@ class audit : public model_tool {};
 // Audits for every format.
 TEST_F(audit, has_the_figures_of_the_oracle) {
   // More than one piece, and the last one partial.
-  const std::vector<float> floats = patterns(300'001, 1);
-  std::vector<float> around, small{0x1p-140F, 3e-5F, 0.25F, 1.5F};
+  std::vector<float> const floats = patterns(300'001, 1);
+  std::vector<float> around, small{0x1p-140f, 3e-5f, 0.25f, 1.5f};
   for (int i = 0; i < 1000; ++i)
     around.push_back(std::ldexp(1 + static_cast<float>(i) / 512, -i % 23) *
-                     (i % 2 == 0 ? 1.0F : -1.0F));
+                     (i % 2 == 0 ? 1.0f : -1.0f));
   std::vector<lowp::float16> halves;
   std::vector<float> widened;
   for (unsigned code = 0; code < 65536; ++code) {
@@ -77,21 +77,21 @@ TEST_F(audit, has_the_figures_of_the_oracle) {
   }
   write(model, {of("floats", floats), of("around", around), of("small", small),
                 of("halves", halves), of("steps", std::vector<std::int64_t>{1, 2, 3})});
-  const std::map<std::string, const std::vector<float>*> all{
+  std::map<std::string, std::vector<float> const*> const all{
       {"floats", &floats}, {"around", &around}, {"small", &small}, {"halves", &widened}};
   int formats = 0;
-  for (const oracle::facts& to : oracle::all) {
+  for (oracle::facts const& to : oracle::all) {
     if (!to.has_zero()) continue;  // powers of two are scales, not weights
     ++formats;
-    const json j = audited(model, to.name);
+    json const j = audited(model, to.name);
     EXPECT_EQ(j["tensors"].size(), 4U);
     EXPECT_EQ(j["others"], 1);
-    for (const auto& [name, values] : all) {
+    for (auto const& [name, values] : all) {
       SCOPED_TRACE(name + " as " + to.name);
-      const json& t = tensor_of(j, name);
-      const expected_census plain = expected(to, *values, 1);
+      json const& t = tensor_of(j, name);
+      expected_census const plain = expected(to, *values, 1);
       expect_figures(t["as_it_is"], plain);
-      const float scale = t["scale"];
+      float const scale = t["scale"];
       expect_figures(t["with_scale"], expected(to, *values, scale));
       EXPECT_EQ(t["in_range_with_scale"],
                 t["with_scale"]["overflow"] == 0 && t["with_scale"]["flushed"] == 0);
@@ -101,19 +101,19 @@ TEST_F(audit, has_the_figures_of_the_oracle) {
       }
       // The largest power of two with which no rounding mode overflows, or the largest there is.
       EXPECT_LE(plain.max_abs * scale, to.max_finite);
-      EXPECT_TRUE(scale == 0x1p126F || double{plain.max_abs} * 2 * scale > to.max_finite);
+      EXPECT_TRUE(scale == 0x1p126f || double{plain.max_abs} * 2 * scale > to.max_finite);
     }
   }
   EXPECT_EQ(formats, 12);
 }
 
 TEST_F(audit, reads_every_type_as_itself) {
-  const std::vector<float> values{0, 1, -1.5F, 0.25F, 2, -3, 4, 0.5F};
+  std::vector<float> const values{0, 1, -1.5f, 0.25f, 2, -3, 4, 0.5f};
   std::vector<named_bytes> tensors;
-  const auto add = [&]<class... T>(std::type_identity<T>...) {
-    const auto one = [&]<class U>(std::type_identity<U>) {
+  auto const add = [&]<class... T>(std::type_identity<T>...) {
+    auto const one = [&]<class U>(std::type_identity<U>) {
       std::vector<U> in;
-      for (const float x : values) in.push_back(static_cast<U>(x));
+      for (float const x : values) in.push_back(static_cast<U>(x));
       tensors.push_back(of(std::string(name_of(st::dtype_of<U>)), in));
     };
     (one(std::type_identity<T>{}), ...);
@@ -123,9 +123,9 @@ TEST_F(audit, reads_every_type_as_itself) {
       std::type_identity<lowp::float8_e4m3fn>{}, std::type_identity<lowp::float8_e5m2>{},
       std::type_identity<lowp::float8_e4m3fnuz>{}, std::type_identity<lowp::float8_e5m2fnuz>{});
   write(model, tensors);
-  const json j = audited(model, "float8_e3m4");
+  json const j = audited(model, "float8_e3m4");
   EXPECT_EQ(j["tensors"].size(), 8U);
-  for (const json& t : j["tensors"]) {
+  for (json const& t : j["tensors"]) {
     EXPECT_EQ(t["dtype"], t["name"]);
     expect_figures(t["as_it_is"], expected(oracle::float8_e3m4, values, 1));
   }
@@ -136,7 +136,7 @@ TEST_F(audit, reads_every_type_as_itself) {
 TEST_F(audit, rounds_doubles_once) {
   write(model, {of("kept", std::vector<double>{0x1p-25 * (1 + 0x1p-50), 65520 * (1 - 0x1p-50)}),
                 of("lost", std::vector<double>{0x1p-25, 65520, 1e300, -1e-300, 1})});
-  const json j = audited(model, "float16");
+  json const j = audited(model, "float16");
   EXPECT_EQ(tensor_of(j, "kept")["as_it_is"]["overflow"], 0);
   EXPECT_EQ(tensor_of(j, "kept")["as_it_is"]["flushed"], 0);
   EXPECT_EQ(tensor_of(j, "lost")["as_it_is"]["overflow"], 2);
@@ -146,9 +146,9 @@ TEST_F(audit, rounds_doubles_once) {
 // A range is that of the doubles, though no float has it. A scale that is not enough says so.
 TEST_F(audit, shows_the_range_of_doubles) {
   write(model, {of("w", std::vector<double>{1e300, -1e-300, 0, INFINITY, NAN})});
-  const json j = audited(model, "float16");
-  const json& w = tensor_of(j, "w");
-  for (const json& figures : {w["as_it_is"], j["as_it_is"]}) {
+  json const j = audited(model, "float16");
+  json const& w = tensor_of(j, "w");
+  for (json const& figures : {w["as_it_is"], j["as_it_is"]}) {
     EXPECT_EQ(figures["min_abs"], 1e-300);
     EXPECT_EQ(figures["max_abs"], 1e300);
     EXPECT_EQ(figures["zeros"], 1);
@@ -159,8 +159,8 @@ TEST_F(audit, shows_the_range_of_doubles) {
   EXPECT_EQ(w["with_scale"]["zeros"], 1);
   EXPECT_EQ(w["with_scale"]["overflow"], 1);
   EXPECT_EQ(w["with_scale"]["max_abs"], 1e300 * 0x1p-113);
-  const std::string page = folder.file("page");
-  const said s = tool({"audit", model, "--to", "float16", "--html", page});
+  std::string const page = folder.file("page");
+  said const s = tool({"audit", model, "--to", "float16", "--html", page});
   EXPECT_TRUE(has(s.out, " 1e-300 "));
   EXPECT_TRUE(has(s.out, " 1e+300 "));
   EXPECT_TRUE(has(s.out, " 2^-113, 1 overflow, 1 flushed\n"));
@@ -168,31 +168,31 @@ TEST_F(audit, shows_the_range_of_doubles) {
 }
 
 TEST_F(audit, says_whether_it_fits) {
-  const auto verdict = [&](const std::vector<float>& values, const std::string& to,
-                           const std::vector<std::string>& more = {}) {
+  auto const verdict = [&](std::vector<float> const& values, std::string const& to,
+                           std::vector<std::string> const& more = {}) {
     write(model, {of("w", values)});
-    const json j = audited(model, to, more);
+    json const j = audited(model, to, more);
     return std::pair<bool, std::string>(j["fits"], j["verdict"]);
   };
   EXPECT_EQ(verdict({1, 2}, "float16"),
             std::pair(true, std::string("fits float16: overflow none, flushed to zero none")));
   EXPECT_EQ(
-      verdict({1, 65520, 1e-9F}, "float16"),
+      verdict({1, 65520, 1e-9f}, "float16"),
       std::pair(false, std::string("does not fit float16: overflow 1 value in 1 tensor, flushed to "
                                    "zero 1 value in 1 tensor (at most 0.33 of a tensor)")));
   EXPECT_TRUE(verdict({1, 65519}, "float16").first);
-  EXPECT_TRUE(verdict({0x1.000002p-25F, 1}, "float16").first);
-  EXPECT_FALSE(verdict({0x1p-25F, 1}, "float16").first);
+  EXPECT_TRUE(verdict({0x1.000002p-25f, 1}, "float16").first);
+  EXPECT_FALSE(verdict({0x1p-25f, 1}, "float16").first);
   // Scales of the tensor's own, up and down; and a tensor that no scale fits.
   EXPECT_TRUE(verdict({70000, 1}, "float16", {"--scale", "tensor"}).first);
-  EXPECT_TRUE(verdict({1e-9F, 1e-8F}, "float16", {"--scale", "tensor"}).first);
-  EXPECT_FALSE(verdict({70000, 1e-9F}, "float16", {"--scale", "tensor"}).first);
+  EXPECT_TRUE(verdict({1e-9f, 1e-8f}, "float16", {"--scale", "tensor"}).first);
+  EXPECT_FALSE(verdict({70000, 1e-9f}, "float16", {"--scale", "tensor"}).first);
   // Allowed shares of flushed values.
-  EXPECT_TRUE(verdict({1, 1, 1, 1e-9F}, "float16", {"--flushed", "0.25"}).first);
-  EXPECT_FALSE(verdict({1, 1, 1, 1e-9F}, "float16", {"--flushed", "0.24"}).first);
-  EXPECT_FALSE(verdict({1, 1, 1, 1e9F}, "float16", {"--flushed", "1"}).first);
+  EXPECT_TRUE(verdict({1, 1, 1, 1e-9f}, "float16", {"--flushed", "0.25"}).first);
+  EXPECT_FALSE(verdict({1, 1, 1, 1e-9f}, "float16", {"--flushed", "0.24"}).first);
+  EXPECT_FALSE(verdict({1, 1, 1, 1e9f}, "float16", {"--flushed", "1"}).first);
   // Zeros are no numbers that could be flushed.
-  EXPECT_FALSE(verdict({0, 0, 0, 1, 1e-9F}, "float16", {"--flushed", "0.49"}).first);
+  EXPECT_FALSE(verdict({0, 0, 0, 1, 1e-9f}, "float16", {"--flushed", "0.49"}).first);
   // Infinities and NaN are no fault of a format that has them.
   EXPECT_TRUE(verdict({infinity, NAN}, "float16").first);
   EXPECT_FALSE(verdict({infinity}, "float8_e4m3fn").first);
@@ -202,23 +202,23 @@ TEST_F(audit, says_whether_it_fits) {
       "does not fit float4_e2m1fn: overflow none, flushed to zero none, NaN already 1 value in "
       "1 tensor, which the format lacks");
   EXPECT_TRUE(verdict({}, "float4_e2m1fn").first);
-  write(model, {of("a", std::vector<float>{1e9F, 1e9F, 1e9F}), of("b", std::vector<float>{1e9F})});
+  write(model, {of("a", std::vector<float>{1e9f, 1e9f, 1e9f}), of("b", std::vector<float>{1e9f})});
   EXPECT_TRUE(
       has(tool({"audit", model, "--to", "float16"}).out, "overflow 4 values in 2 tensors,"));
 }
 
 TEST_F(audit, lists_the_worst_first_without_kept_tensors) {
   write(model,
-        {of("a.fine", std::vector<float>{1, 2}), of("b.flushed", std::vector<float>{1, 1e-9F}),
-         of("c.overflow", std::vector<float>{1, 1, 1, 1, 1e9F}),
-         of("d.subnormal", std::vector<float>{1, 1e-6F}), of("e.norm", std::vector<float>{1e9F}),
-         of("f.wide", std::vector<float>{1e4F, 1e4F, 1e-9F})});
-  const json j = audited(model, "float16", {"--keep", "norm$", "--keep", "^x"});
+        {of("a.fine", std::vector<float>{1, 2}), of("b.flushed", std::vector<float>{1, 1e-9f}),
+         of("c.overflow", std::vector<float>{1, 1, 1, 1, 1e9f}),
+         of("d.subnormal", std::vector<float>{1, 1e-6f}), of("e.norm", std::vector<float>{1e9f}),
+         of("f.wide", std::vector<float>{1e4f, 1e4f, 1e-9f})});
+  json const j = audited(model, "float16", {"--keep", "norm$", "--keep", "^x"});
   std::vector<std::string> names;
-  for (const json& t : j["tensors"]) names.push_back(t["name"]);
+  for (json const& t : j["tensors"]) names.push_back(t["name"]);
   EXPECT_EQ(names, (std::vector<std::string>{"c.overflow", "b.flushed", "f.wide", "d.subnormal",
                                              "a.fine"}));
-  const said s = tool({"audit", model, "--to", "float16", "--top", "1"});
+  said const s = tool({"audit", model, "--to", "float16", "--top", "1"});
   EXPECT_TRUE(has(s.out, "\ne.norm "));
   EXPECT_FALSE(has(s.out, "c.overflow"));
   EXPECT_TRUE(has(s.out, "\n... and 5 more (--top 0)\n"));
@@ -228,7 +228,7 @@ TEST_F(audit, lists_the_worst_first_without_kept_tensors) {
 
 TEST_F(audit, says_where_values_are_infinite_or_nan_already) {
   write(model, {of("a", std::vector<float>{1, NAN, NAN}), of("b", std::vector<float>{1, 2})});
-  const auto table = [&] { return tool({"audit", model, "--to", "float16"}).out; };
+  auto const table = [&] { return tool({"audit", model, "--to", "float16"}).out; };
   EXPECT_TRUE(has(table(), "subnormal  NaN "));
   EXPECT_FALSE(has(table(), "subnormal  infinite"));
   EXPECT_TRUE(has(table(), "-    2      -      1\n"));
@@ -241,12 +241,12 @@ TEST_F(audit, says_where_values_are_infinite_or_nan_already) {
 }
 
 TEST_F(audit, names_what_stays_as_it_is) {
-  const std::vector<std::int64_t> ids{1};
+  std::vector<std::int64_t> const ids{1};
   std::vector<named_bytes> tensors{of("w", std::vector<float>{1}), of("a", ids)};
   write(model, tensors);
   EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out, "\n1 tensor stays as it is\n"));
   EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out, "\nas they are: a\n"));
-  for (const char* name : {"b", "c", "d", "e", "f", "g"}) tensors.push_back(of(name, ids));
+  for (char const* name : {"b", "c", "d", "e", "f", "g"}) tensors.push_back(of(name, ids));
   write(model, tensors);
   EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out, "\n7 tensors stay as they are\n"));
   EXPECT_TRUE(has(tool({"audit", model, "--to", "float16"}).out,
@@ -256,10 +256,10 @@ TEST_F(audit, names_what_stays_as_it_is) {
 }
 
 TEST_F(audit, writes_to_the_standard_output_for_a_dash) {
-  write(model, {of("w", std::vector<float>{1, 1e9F})});
-  const std::string path = folder.file("json"), page = folder.file("page");
+  write(model, {of("w", std::vector<float>{1, 1e9f})});
+  std::string const path = folder.file("json"), page = folder.file("page");
   EXPECT_EQ(tool({"audit", model, "--to", "float16", "--json", path, "--html", page}).status, 1);
-  const said s = tool({"audit", model, "--to", "float16", "--json", "-"});
+  said const s = tool({"audit", model, "--to", "float16", "--json", "-"});
   EXPECT_EQ(s.status, 1);
   EXPECT_EQ(s.out, contents(path));
   EXPECT_EQ(s.err, "");
@@ -272,17 +272,17 @@ TEST_F(audit, writes_to_the_standard_output_for_a_dash) {
 
 // Well-formed as far as tags go, with a picture for each tensor; what a name says is no markup.
 TEST_F(audit, draws_a_page) {
-  const std::string name = "<script>alert(\"&1\")</script>\x7f";
-  write(model, {of(name, std::vector<float>{1, 2, 3e-6F, 1e9F}),
+  std::string const name = "<script>alert(\"&1\")</script>\x7f";
+  write(model, {of(name, std::vector<float>{1, 2, 3e-6f, 1e9f}),
                 of("empty", std::vector<float>{}, {0, 3}), of("zeros", std::vector<float>{0, 0})});
-  const std::string page = folder.file("page.html");
+  std::string const page = folder.file("page.html");
   EXPECT_EQ(tool({"audit", model, "--to", "float16", "--html", page}).status, 1);
-  const std::string html = contents(page);
+  std::string const html = contents(page);
   EXPECT_FALSE(has(html, "<script"));
   EXPECT_TRUE(has(html, "&lt;script&gt;alert(&quot;&amp;1&quot;)&lt;/script&gt;\\x7f"));
   EXPECT_FALSE(has(html, "http-equiv"));
   EXPECT_FALSE(has(html, "src="));
-  const auto count = [&](const std::string& part) {
+  auto const count = [&](std::string const& part) {
     int many = 0;
     for (auto at = html.find(part); at != html.npos; at = html.find(part, at + 1)) ++many;
     return many;
@@ -294,9 +294,9 @@ TEST_F(audit, draws_a_page) {
   // 1 and 2, 3e-6 and 1e9 of two kinds of exponent; once for all tensors and once for the first.
   EXPECT_EQ(count("<rect class=\"bar\""), 2 * 4);
   EXPECT_EQ(count("<title>2^29: 1</title>"), 2);
-  for (const char* tag :
+  for (char const* tag :
        {"rect", "section", "text", "title", "p", "h2", "span", "style", "tspan"}) {
-    const std::string open = std::string("<") + tag, close = std::string("</") + tag + ">";
+    std::string const open = std::string("<") + tag, close = std::string("</") + tag + ">";
     EXPECT_EQ(count(open + " ") + count(open + ">"), count(close)) << tag;
   }
 }
@@ -304,19 +304,19 @@ TEST_F(audit, draws_a_page) {
 // No report replaces the model, nor the other report, under whatever name.
 TEST_F(audit, spares_what_it_reads) {
   write(model, {of("w", std::vector<float>{1})});
-  const std::string link = folder.file("link"), hard = folder.file("hard");
+  std::string const link = folder.file("link"), hard = folder.file("hard");
   std::filesystem::create_symlink("model.safetensors", link);
   std::filesystem::create_hard_link(model, hard);
-  const std::string index = folder.file("m.index.json");
-  const std::string index_text = R"({"weight_map": {"w": "model.safetensors"}})";
+  std::string const index = folder.file("m.index.json");
+  std::string const index_text = R"({"weight_map": {"w": "model.safetensors"}})";
   set_contents(index, index_text);
-  const std::string before = contents(model);
-  const std::string other_way =
+  std::string const before = contents(model);
+  std::string const other_way =
       folder.file("../") +
       std::filesystem::path(folder.file("")).parent_path().filename().string() +
       "/./model.safetensors";
-  for (const std::string& path : {model, link, hard, other_way})
-    for (const char* report : {"--json", "--html"}) {
+  for (std::string const& path : {model, link, hard, other_way})
+    for (char const* report : {"--json", "--html"}) {
       EXPECT_TRUE(
           has(refusal({"audit", model, "--to", "float16", report, path}), "is the model '"));
       EXPECT_TRUE(has(refusal({"audit", link, "--to", "float16", report, path}), "is the model '"));
@@ -324,7 +324,7 @@ TEST_F(audit, spares_what_it_reads) {
           has(refusal({"audit", index, "--to", "float16", report, path}), "is a part of '"));
     }
   EXPECT_TRUE(has(refusal({"audit", index, "--to", "float16", "--json", index}), "is a part of '"));
-  const auto both = [&](const std::string& a, const std::string& b) {
+  auto const both = [&](std::string const& a, std::string const& b) {
     return refusal({"audit", model, "--to", "float16", "--json", a, "--html", b});
   };
   EXPECT_TRUE(has(both(folder.file("x"), folder.file("x")), "are one file"));
@@ -343,15 +343,15 @@ TEST_F(audit, spares_what_it_reads) {
 // count columns.
 TEST_F(audit, shows_names_in_their_script) {
   using namespace std::string_literals;
-  const std::string gewicht =
+  std::string const gewicht =
                         "schicht.gr\xc3\xb6\xc3\x9f"
                         "e",
                     layer = "\xe5\xb1\x82.0";
   write(model, {of(gewicht, std::vector<float>{1}), of(layer, std::vector<float>{1}),
                 of("", std::vector<float>{1}), of("a\x1b[2J\xe2\x80\xae", std::vector<float>{1}),
                 of("ids.\xc3\xa4", std::vector<std::int64_t>{1})});
-  const std::string page = folder.file("page");
-  const said s = tool({"audit", model, "--to", "float16", "--html", page});
+  std::string const page = folder.file("page");
+  said const s = tool({"audit", model, "--to", "float16", "--html", page});
   EXPECT_TRUE(has(s.out, "\n" + gewicht + "          F32 ")) << "20 columns, of which it has 13";
   EXPECT_TRUE(has(s.out, "\n" + layer));
   EXPECT_TRUE(has(s.out, "\n\"\" "));
@@ -361,7 +361,7 @@ TEST_F(audit, shows_names_in_their_script) {
   EXPECT_TRUE(has(contents(page), "<h2>&quot;&quot; F32"));
   EXPECT_EQ(audited(model, "float16")["tensors"].size(), 4U);
 
-  for (const auto& [piece, columns] : std::map<std::string, int>{{"\xc3\xa4", 1},
+  for (auto const& [piece, columns] : std::map<std::string, int>{{"\xc3\xa4", 1},
                                                                  {"\xe5\xb1\x82", 1},
                                                                  {"\xf0\x9f\x98\x80", 1},
                                                                  {"\x1b", 4},
@@ -369,13 +369,13 @@ TEST_F(audit, shows_names_in_their_script) {
                                                                  {"\xff", 4},
                                                                  {"\x80", 4}})
     for (std::size_t many = 1; many < 300; ++many)
-      for (const std::string& more : {""s, "a"s, "ab"s}) {
+      for (std::string const& more : {""s, "a"s, "ab"s}) {
         std::string name = more;
         for (std::size_t i = 0; i < many; ++i) name += piece;
         name += more;
-        const auto shown_piece = st::detail::printable(piece);
+        auto const shown_piece = st::detail::printable(piece);
         std::string shown = shown_name(name, 48);
-        const std::size_t all = many * static_cast<std::size_t>(columns) + 2 * more.size();
+        std::size_t const all = many * static_cast<std::size_t>(columns) + 2 * more.size();
         ASSERT_EQ(has(shown, "..."), all > 48) << shown;
         ASSERT_TRUE(shown.starts_with(more) && shown.ends_with(more));
         // Whole pieces are left on either side.
@@ -385,7 +385,7 @@ TEST_F(audit, shows_names_in_their_script) {
           ++pieces;
         }
         ASSERT_EQ(shown, all > 48 ? more + "..." + more : more + more);
-        const std::size_t width = pieces * static_cast<std::size_t>(columns) + shown.size();
+        std::size_t const width = pieces * static_cast<std::size_t>(columns) + shown.size();
         ASSERT_LE(width, 48U);
         ASSERT_GT(width + 2 * static_cast<std::size_t>(columns), std::min<std::size_t>(all, 48U));
       }
@@ -414,7 +414,7 @@ TEST_F(audit, refuses) {
   EXPECT_EQ(folder.names().size(), 1U);
   EXPECT_EQ(tool({"audit", "--help"}).status, 0);
   EXPECT_TRUE(has(tool({"--help"}).out, "convert"));
-  for (const std::string name : {"audit", "convert", "diff"})
+  for (std::string const name : {"audit", "convert", "diff"})
     EXPECT_TRUE(has(tool({name, "--help"}).out, "Usage: lowp-model " + name + " "));
 }
 

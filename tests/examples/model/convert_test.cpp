@@ -20,28 +20,28 @@ using namespace lowp_test;
 
 // A format and its name in a file.
 struct stored_format {
-  const oracle::facts& facts;
+  oracle::facts const& facts;
   st::dtype type;
 };
-const std::vector<stored_format> stored_formats{{oracle::float16, st::dtype::f16},
+std::vector<stored_format> const stored_formats{{oracle::float16, st::dtype::f16},
                                                 {oracle::bfloat16, st::dtype::bf16},
                                                 {oracle::float8_e4m3fn, st::dtype::f8_e4m3},
                                                 {oracle::float8_e5m2, st::dtype::f8_e5m2},
                                                 {oracle::float8_e4m3fnuz, st::dtype::f8_e4m3fnuz},
                                                 {oracle::float8_e5m2fnuz, st::dtype::f8_e5m2fnuz}};
 
-std::vector<std::byte> bytes_in(const std::string& path, const std::string& name) {
-  const st::file file(path);
-  const st::tensor& t = file.at(name);
+std::vector<std::byte> bytes_in(std::string const& path, std::string const& name) {
+  st::file const file(path);
+  st::tensor const& t = file.at(name);
   std::vector<std::byte> bytes(static_cast<std::size_t>(t.end - t.begin));
   file.read_bytes(t, 0, bytes);
   return bytes;
 }
 
 // Reads a tensor of a type of 8 or 16 bits.
-std::vector<std::uint32_t> codes_in(const std::string& path, const std::string& name) {
-  const std::size_t size = bits_of(st::file(path).at(name).type) / 8;
-  const std::vector<std::byte> bytes = bytes_in(path, name);
+std::vector<std::uint32_t> codes_in(std::string const& path, std::string const& name) {
+  std::size_t const size = bits_of(st::file(path).at(name).type) / 8;
+  std::vector<std::byte> const bytes = bytes_in(path, name);
   std::vector<std::uint32_t> codes(bytes.size() / size);
   for (std::size_t i = 0; i < codes.size(); ++i)
     std::memcpy(&codes[i], bytes.data() + i * size, size);
@@ -57,8 +57,8 @@ struct way {
 };
 
 template <class T>
-std::vector<std::uint32_t> expected(const oracle::facts& to, const std::vector<T>& values,
-                                    const way& how, std::uint32_t tensor) {
+std::vector<std::uint32_t> expected(oracle::facts const& to, std::vector<T> const& values,
+                                    way const& how, std::uint32_t tensor) {
   std::vector<std::uint32_t> codes;
   for (std::size_t i = 0; i < values.size(); ++i)
     codes.push_back(oracle::encode(
@@ -74,11 +74,11 @@ TEST_F(convert, rounds_as_the_oracle_does) {
   std::vector<float> floats = patterns(270'000, 2);
   std::erase_if(floats, [](float x) { return std::isnan(x); });
   std::vector<double> doubles;
-  for (const float x : patterns(3000, 3))
+  for (float const x : patterns(3000, 3))
     if (!std::isnan(x))
       doubles.insert(doubles.end(), {x, x * (1 + 0x1p-40), x * (1 - 0x1p-40), x * 1e30});
   write(model, {of("a.doubles", doubles), of("b.floats", floats)});
-  const std::vector<way> ways{
+  std::vector<way> const ways{
       {{}, oracle::mode::nearest_even, {}, 1},
       {{"--rounding", "stochastic", "--seed", "18446744073709551615"},
        oracle::mode::stochastic,
@@ -92,18 +92,18 @@ TEST_F(convert, rounds_as_the_oracle_does) {
        oracle::generator::keyed},
       {{"--overflow", "saturate"}, oracle::mode::nearest_even, oracle::policy::saturate, 1},
       {{"--overflow", "infinity"}, oracle::mode::nearest_even, oracle::policy::infinity, 1}};
-  for (const auto& [to, type] : stored_formats) {
-    for (const way& how : ways) {
+  for (auto const& [to, type] : stored_formats) {
+    for (way const& how : ways) {
       SCOPED_TRACE(testing::Message() << to.name << testing::PrintToString(how.options));
       std::vector<std::string> arguments{"convert", model, out, "--to", to.name};
       arguments.insert(arguments.end(), how.options.begin(), how.options.end());
-      const said s = tool(arguments);
+      said const s = tool(arguments);
       ASSERT_EQ(s.status, 0) << s.err;
       EXPECT_TRUE(has(s.out, "2 tensors converted to " + std::string(to.name)));
       EXPECT_EQ(st::file(out).at("b.floats").type, type);
       EXPECT_TRUE(codes_in(out, "a.doubles") == expected(to, doubles, how, 0));
       EXPECT_TRUE(codes_in(out, "b.floats") == expected(to, floats, how, 1));
-      const std::string first = contents(out);
+      std::string const first = contents(out);
       EXPECT_EQ(tool(arguments).status, 0);
       EXPECT_TRUE(first == contents(out)) << "other bits at the second time";
     }
@@ -111,36 +111,36 @@ TEST_F(convert, rounds_as_the_oracle_does) {
 }
 
 TEST_F(convert, scales_tensors_that_need_it) {
-  const std::vector<float> tiny{1e-9F, -3e-9F, 0}, large{1e6F, 3}, fine{1, 2};
+  std::vector<float> const tiny{1e-9f, -3e-9f, 0}, large{1e6f, 3}, fine{1, 2};
   write(model, {of("a.tiny", tiny), of("b.large", large), of("c.fine", fine)},
         {{"format", "pt"}, {"lowp.checkpoint", "1"}, {"scalar.c.fine.scale", "1"}});
   ASSERT_EQ(tool({"convert", model, out, "--to", "float16", "--scale", "tensor"}).status, 0);
-  const st::file file(out);
+  st::file const file(out);
   // 3e-9 is 1.61 * 2^-29 and 1e6 is 1.9 * 2^19; the largest float16 is just under 2^16.
-  const std::map<std::string, std::string> want{{"format", "pt"},
+  std::map<std::string, std::string> const want{{"format", "pt"},
                                                 {"lowp.checkpoint", "1"},
                                                 {"scalar.a.tiny.scale", "17592186044416"},
                                                 {"scalar.b.large.scale", "0.0625"}};
   EXPECT_EQ(file.metadata(), want);
-  const way nearest{{}, oracle::mode::nearest_even, {}, 1};
-  const auto times = [](std::vector<float> values, float scale) {
+  way const nearest{{}, oracle::mode::nearest_even, {}, 1};
+  auto const times = [](std::vector<float> values, float scale) {
     for (float& x : values) x *= scale;
     return values;
   };
-  EXPECT_EQ(codes_in(out, "a.tiny"), expected(oracle::float16, times(tiny, 0x1p44F), nearest, 0));
-  EXPECT_EQ(codes_in(out, "b.large"), expected(oracle::float16, times(large, 0x1p-4F), nearest, 1));
+  EXPECT_EQ(codes_in(out, "a.tiny"), expected(oracle::float16, times(tiny, 0x1p44f), nearest, 0));
+  EXPECT_EQ(codes_in(out, "b.large"), expected(oracle::float16, times(large, 0x1p-4f), nearest, 1));
   EXPECT_EQ(codes_in(out, "c.fine"), expected(oracle::float16, fine, nearest, 2));
 
   // The program itself reads it as the values, and so does the library's checkpoint.
   EXPECT_EQ(tool({"diff", model, out, "--within", "0.5"}).status, 0);
   EXPECT_EQ(tool({"audit", out, "--to", "float8_e5m2"}).status, 1);
-  const std::string back = folder.file("back");
+  std::string const back = folder.file("back");
   ASSERT_EQ(tool({"convert", out, back, "--to", "float32"}).status, 0);
   EXPECT_EQ(st::file(back).metadata(),
             (std::map<std::string, std::string>{{"format", "pt"}, {"lowp.checkpoint", "1"}}));
-  const auto values = st::file(back).read<float>(st::file(back).at("a.tiny"));
+  auto const values = st::file(back).read<float>(st::file(back).at("a.tiny"));
   for (std::size_t i = 0; i < tiny.size(); ++i)
-    EXPECT_NEAR(values[i], tiny[i], std::fabs(tiny[i]) * 0x1p-11F);
+    EXPECT_NEAR(values[i], tiny[i], std::fabs(tiny[i]) * 0x1p-11f);
 
   std::vector<lowp::float16> codes(tiny.size()), others(large.size()), rest(fine.size());
   float scale = 0, other = 0;
@@ -151,12 +151,12 @@ TEST_F(convert, scales_tensors_that_need_it) {
       .scalar("b.large.scale", other)
       .tensor("c.fine", rest)
       .load(out);
-  EXPECT_EQ(scale, 0x1p44F);
-  EXPECT_EQ(other, 0x1p-4F);
+  EXPECT_EQ(scale, 0x1p44f);
+  EXPECT_EQ(other, 0x1p-4f);
   EXPECT_EQ(codes[0].bits(), codes_in(out, "a.tiny")[0]);
 
   // A tensor that has the type stays as it is, with its scale.
-  const std::string again = folder.file("again");
+  std::string const again = folder.file("again");
   ASSERT_EQ(tool({"convert", out, again, "--to", "float16", "--scale", "tensor"}).status, 0);
   EXPECT_TRUE(contents(again) == contents(out));
 }
@@ -164,7 +164,7 @@ TEST_F(convert, scales_tensors_that_need_it) {
 TEST_F(convert, leaves_the_rest_alone) {
   std::vector<std::int64_t> ids(1'000'001);
   std::iota(ids.begin(), ids.end(), -5);
-  const std::vector<float> w{1.1F, 2.2F};
+  std::vector<float> const w{1.1f, 2.2f};
   write(
       model,
       {of("ids", ids),
@@ -180,11 +180,11 @@ TEST_F(convert, leaves_the_rest_alone) {
   ASSERT_EQ(
       tool({"convert", model, out, "--to", "float16", "--keep", "^norm\\.", "--keep", "no"}).status,
       0);
-  const st::file from(model), to(out);
+  st::file const from(model), to(out);
   EXPECT_EQ(from.metadata(), to.metadata());
   EXPECT_EQ(from.tensors().size(), to.tensors().size());
-  for (const st::tensor& t : from.tensors()) {
-    const bool is_converted = t.name == "w" || t.name == "empty" || t.name == "scalar";
+  for (st::tensor const& t : from.tensors()) {
+    bool const is_converted = t.name == "w" || t.name == "empty" || t.name == "scalar";
     EXPECT_EQ(to.at(t.name).type, is_converted ? st::dtype::f16 : t.type) << t.name;
     EXPECT_EQ(to.at(t.name).shape, t.shape) << t.name;
     EXPECT_TRUE(is_converted || bytes_in(model, t.name) == bytes_in(out, t.name)) << t.name;
@@ -192,21 +192,21 @@ TEST_F(convert, leaves_the_rest_alone) {
 }
 
 TEST_F(convert, keeps_nan_and_says_what_is_lost) {
-  write(model, {of("w", std::vector<float>{NAN, INFINITY, 1e9F, 1e-9F, 1}),
+  write(model, {of("w", std::vector<float>{NAN, INFINITY, 1e9f, 1e-9f, 1}),
                 of("x", std::vector<double>{1e300, 1e-300, 1, 3e-46})});
-  const said s = tool({"convert", model, out, "--to", "float16"});
+  said const s = tool({"convert", model, out, "--to", "float16"});
   EXPECT_TRUE(has(s.out,
                   "\noverflow: 2, flushed to zero: 3; audit says more\n"
                   "  x: of 4 values: overflow 1, flushed to zero 2\n"
                   "  w: of 5 values: overflow 1, flushed to zero 1\n"));
   EXPECT_EQ(codes_in(out, "w"), (std::vector<std::uint32_t>{0x7e00, 0x7c00, 0x7c00, 0, 0x3c00}));
   // A narrower float is one too.
-  const said t = tool({"convert", model, out, "--to", "float32"});
+  said const t = tool({"convert", model, out, "--to", "float32"});
   EXPECT_TRUE(has(t.out, "\noverflow: 1, flushed to zero: 2; audit says more\n"));
 
   // A scale saves the largest at the expense of the others.
   std::vector<lowp::bfloat16> wide;
-  for (const float x : {1.0F, -2.0F, 70000.0F, 4.0F, 5.0F, 6.0F, 7.0F, 3e38F}) wide.emplace_back(x);
+  for (float const x : {1.0f, -2.0f, 70000.0f, 4.0f, 5.0f, 6.0f, 7.0f, 3e38f}) wide.emplace_back(x);
   write(model, {of("w", wide)});
   EXPECT_TRUE(has(tool({"convert", model, out, "--to", "float16"}).out,
                   "\n  w: of 8 values: overflow 2, flushed to zero -\n"));
@@ -217,9 +217,9 @@ TEST_F(convert, keeps_nan_and_says_what_is_lost) {
 
   std::vector<named_bytes> many;
   for (char name = 'a'; name < 'a' + 13; ++name)
-    many.push_back(of({name}, std::vector<float>(name == 'm' ? 2 : 1, 1e9F)));
+    many.push_back(of({name}, std::vector<float>(name == 'm' ? 2 : 1, 1e9f)));
   write(model, many);
-  const said all = tool({"convert", model, out, "--to", "float16"});
+  said const all = tool({"convert", model, out, "--to", "float16"});
   EXPECT_TRUE(has(all.out, "more\n  m: of 2 values: overflow 2,"));
   EXPECT_TRUE(has(all.out, "\n  a: of 1 value: overflow 1, flushed to zero -\n"));
   EXPECT_TRUE(has(all.out, "\n  and 3 more\n"));
@@ -227,15 +227,15 @@ TEST_F(convert, keeps_nan_and_says_what_is_lost) {
 
 // The bits of the whole model, whatever the shards.
 TEST_F(convert, makes_one_file_of_shards) {
-  const std::vector<float> a = patterns(1000, 4), b = patterns(1000, 5), c = patterns(1000, 6);
+  std::vector<float> const a = patterns(1000, 4), b = patterns(1000, 5), c = patterns(1000, 6);
   write(model, {of("a", a), of("b", b), of("c", c)}, {{"format", "pt"}});
   write(folder.file("1.safetensors"), {of("c", c), of("a", a)}, {{"format", "pt"}});
   write(folder.file("2.safetensors"), {of("b", b)}, {{"format", "np"}});
-  const std::string index = folder.file("model.safetensors.index.json");
+  std::string const index = folder.file("model.safetensors.index.json");
   set_contents(index, R"({"metadata": {"total_size": 12000}, "weight_map": {
     "a": "1.safetensors", "b": "2.safetensors", "c": "1.safetensors"}})");
   EXPECT_EQ(tool({"diff", model, index}).status, 0);
-  const auto converted = [&](const std::string& from) {
+  auto const converted = [&](std::string const& from) {
     EXPECT_EQ(tool({"convert", from, out, "--to", "bfloat16", "--rounding", "stochastic"}).status,
               0);
     return contents(out);
@@ -247,10 +247,10 @@ TEST_F(convert, makes_one_file_of_shards) {
 }
 
 TEST_F(convert, may_replace_its_source) {
-  const std::vector<float> w = patterns(300'000, 7);
+  std::vector<float> const w = patterns(300'000, 7);
   write(model, {of("w", w), of("x", std::vector<std::int32_t>{1, 2})});
   ASSERT_EQ(tool({"convert", model, out, "--to", "bfloat16"}).status, 0);
-  const std::string link = folder.file("link");
+  std::string const link = folder.file("link");
   std::filesystem::create_symlink(model, link);
   ASSERT_EQ(tool({"convert", link, link, "--to", "bfloat16"}).status, 0);
   EXPECT_TRUE(std::filesystem::is_symlink(link));
@@ -260,10 +260,10 @@ TEST_F(convert, may_replace_its_source) {
 
 // Whatever goes wrong on the way, the old file is there and nothing else.
 TEST_F(convert, appears_whole_or_not_at_all) {
-  write(model, {of("w", std::vector<float>(1000, 1.5F))});
+  write(model, {of("w", std::vector<float>(1000, 1.5f))});
   set_contents(out, "old");
   stop = true;
-  const said s = tool({"convert", model, out, "--to", "float16"});
+  said const s = tool({"convert", model, out, "--to", "float16"});
   stop = false;
   EXPECT_EQ(s.status, 130);
   EXPECT_EQ(s.err, "lowp-model: interrupted\n");
@@ -273,7 +273,7 @@ TEST_F(convert, appears_whole_or_not_at_all) {
 
 TEST_F(convert, refuses) {
   write(model, {of("w", std::vector<float>{1})});
-  const auto to = [&](const std::string& format, std::vector<std::string> more = {}) {
+  auto const to = [&](std::string const& format, std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"convert", model, out, "--to", format});
     return refusal(more);
   };
@@ -288,7 +288,7 @@ TEST_F(convert, refuses) {
   EXPECT_TRUE(has(refusal({"convert", model, folder.file("no/out"), "--to", "float16"}),
                   "No such file or directory"));
   EXPECT_TRUE(has(refusal({"convert", model, folder.file(""), "--to", "float16"}), "directory"));
-  const std::string pipe = folder.file("pipe");
+  std::string const pipe = folder.file("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_TRUE(has(refusal({"convert", model, pipe, "--to", "float16"}), "'" + pipe + "'"));
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));

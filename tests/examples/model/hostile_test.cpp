@@ -17,7 +17,7 @@ namespace {
 using namespace lowp_test;
 
 // The bytes of a file with that header, true or not.
-std::string file_of(const std::string& header, const std::string& data) {
+std::string file_of(std::string const& header, std::string const& data) {
   std::string bytes(8, '\0');
   for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(header.size() >> (8 * i) & 0xff);
   return bytes + header + data;
@@ -26,7 +26,7 @@ std::string file_of(const std::string& header, const std::string& data) {
 class hostile : public model_tool {
  protected:
   // Asks each command about the file.
-  std::vector<said> all_ways(const std::string& path, bool has_reports = true) {
+  std::vector<said> all_ways(std::string const& path, bool has_reports = true) {
     std::vector<std::string> audit{"audit", path, "--to", "float8_e4m3fn"};
     if (has_reports)
       audit.insert(audit.end(), {"--json", folder.file("json"), "--html", folder.file("html")});
@@ -36,11 +36,11 @@ class hostile : public model_tool {
             tool({"diff", path, good}), tool({"diff", good, path})};
   }
   // The line with which all of them refuse.
-  std::string refusal_of_all_ways(const std::string& bytes) {
+  std::string refusal_of_all_ways(std::string const& bytes) {
     set_contents(model, bytes);
-    const auto before = folder.names().size();
+    auto const before = folder.names().size();
     std::string line;
-    for (const said& s : all_ways(model)) {
+    for (said const& s : all_ways(model)) {
       EXPECT_EQ(s.status, 2) << s.out << s.err;
       EXPECT_EQ(s.out, "");
       EXPECT_TRUE(line.empty() || line == s.err) << line << s.err;
@@ -53,23 +53,23 @@ class hostile : public model_tool {
   }
 
   void SetUp() override { write(good, {of("w", std::vector<float>{1, 2})}); }
-  const std::string good = folder.file("good.safetensors");
+  std::string const good = folder.file("good.safetensors");
 };
 
 TEST_F(hostile, files_get_one_clear_line) {
-  const auto w = [](const std::string& type, const std::string& shape, const std::string& offsets) {
+  auto const w = [](std::string const& type, std::string const& shape, std::string const& offsets) {
     return R"("w":{"dtype":")" + type + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets +
            "}";
   };
-  const std::string data(8, '\1');
-  const std::string fine = w("F32", "[2]", "[0,8]");
+  std::string const data(8, '\1');
+  std::string const fine = w("F32", "[2]", "[0,8]");
   EXPECT_TRUE(has(refusal_of_all_ways(""), "it has 0 bytes"));
   EXPECT_TRUE(has(refusal_of_all_ways(std::string(8, '\xff') + "{}"), "and may have 100000000"));
   // Files of another kind: a text, an archive, a pickle. The program speaks for itself alone.
-  for (const std::string other :
+  for (std::string const other :
        {"It was a dark and stormy night.", "PK\x03\x04\x14\x00\x08\x08\x08\x00",
         "\x80\x02}q\x00(X\x06\x00\x00\x00weight"}) {
-    const std::string line = refusal_of_all_ways(other + std::string(20, 'x'));
+    std::string const line = refusal_of_all_ways(other + std::string(20, 'x'));
     EXPECT_TRUE(has(line, "is it a safetensors file?"));
     EXPECT_TRUE(line.starts_with("lowp-model: '" + model + "': its header has ")) << line;
   }
@@ -98,10 +98,10 @@ TEST_F(hostile, files_get_one_clear_line) {
       has(refusal_of_all_ways(file_of("{" + fine + "}" + std::string(1'000'000, '['), data)),
           "no JSON"));
   // No escape sequence of a name reaches the terminal, nor does a line of it.
-  const std::string line = refusal_of_all_ways(file_of(
+  std::string const line = refusal_of_all_ways(file_of(
       R"({"\u001b[2J\nlowp-model: fine":{"dtype":"?","shape":[],"data_offsets":[0,8]}})", data));
   EXPECT_TRUE(has(line, "\\x1b[2J\\x0alowp-model: fine"));
-  for (const char* scale : {"", "3", "0", "-2", "inf", "nan", "0x1p4", "1e999", "1e-39", "2 "})
+  for (char const* scale : {"", "3", "0", "-2", "inf", "nan", "0x1p4", "1e999", "1e-39", "2 "})
     EXPECT_TRUE(has(refusal_of_all_ways(file_of(R"({"__metadata__":{"scalar.w.scale":")" +
                                                     std::string(scale) + "\"}," + fine + "}",
                                                 data)),
@@ -109,11 +109,11 @@ TEST_F(hostile, files_get_one_clear_line) {
 }
 
 TEST_F(hostile, indexes_get_one_clear_line) {
-  const std::string index = folder.file("model.json");
-  const auto said_of = [&](const std::string& text) {
+  std::string const index = folder.file("model.json");
+  auto const said_of = [&](std::string const& text) {
     set_contents(index, text);
     std::string line;
-    for (const said& s : all_ways(index)) {
+    for (said const& s : all_ways(index)) {
       EXPECT_EQ(s.status, 2) << s.out << s.err;
       line = s.err;
     }
@@ -132,7 +132,7 @@ TEST_F(hostile, indexes_get_one_clear_line) {
   EXPECT_TRUE(has(said_of(std::string(1'000'000, '[')), "it is no index"));
   EXPECT_TRUE(
       has(said_of(R"({"metadata": )" + std::string(1'000'000, '[')), "it is no JSON at byte "));
-  for (const char* name : {"", ".", "..", "/etc/passwd", "../good.safetensors", "a/b", "a\\u0000b"})
+  for (char const* name : {"", ".", "..", "/etc/passwd", "../good.safetensors", "a/b", "a\\u0000b"})
     EXPECT_TRUE(has(said_of(R"({"weight_map": {"w": ")" + std::string(name) + "\"}}"),
                     "is not the name of a file beside the index"))
         << name;
@@ -147,51 +147,51 @@ TEST_F(hostile, indexes_get_one_clear_line) {
       has(refusal({"audit", folder.file("folder.json"), "--to", "float16"}), "no regular file"));
 }
 
-bool is_plain(const std::string& text) {
+bool is_plain(std::string const& text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
 }
 
 // No name of a file or of a tensor commands a terminal, on whichever way it gets there.
 TEST_F(hostile, names_command_no_terminal) {
-  const std::string name = "\x1b]0;x\x07\x7f\xc2\x85\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b";
-  const std::string shown =
+  std::string const name = "\x1b]0;x\x07\x7f\xc2\x85\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b";
+  std::string const shown =
       R"(\x1b]0;x\x07\x7f\xc2\x85\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b)";
-  const std::string index = folder.file("model.json"), there = folder.file(name);
+  std::string const index = folder.file("model.json"), there = folder.file(name);
   set_contents(index, nlohmann::json{{"weight_map", {{"w", name}}}}.dump());
-  for (const said& s : all_ways(index)) {
+  for (said const& s : all_ways(index)) {
     EXPECT_TRUE(has(s.err, shown + "': cannot open it"));
     EXPECT_TRUE(is_plain(s.err)) << s.err;
   }
   write(there,
-        {of(name, std::vector<float>{1, 1e9F}), of("ids" + name, std::vector<std::int64_t>{1})},
+        {of(name, std::vector<float>{1, 1e9f}), of("ids" + name, std::vector<std::int64_t>{1})},
         {{name, name}});
   EXPECT_TRUE(is_plain(refusal({"audit", there, "--to", "float16", "--json", there})));
   EXPECT_TRUE(is_plain(refusal({"audit", name, "--to", name})));
-  for (const std::string report : {"--json", "--html"}) {
-    const said s = tool({"audit", there, "--to", "float16", report, "-"});
+  for (std::string const report : {"--json", "--html"}) {
+    said const s = tool({"audit", there, "--to", "float16", report, "-"});
     EXPECT_EQ(s.status, 1);
     EXPECT_TRUE(is_plain(s.out)) << s.out;
     if (report == "--html") continue;
-    const auto j = nlohmann::json::parse(s.out);
+    auto const j = nlohmann::json::parse(s.out);
     EXPECT_EQ(j["model"], there);
     EXPECT_EQ(j["tensors"][0]["name"], name);
     EXPECT_EQ(j["names_of_others"][0], "ids" + name);
   }
   EXPECT_TRUE(is_plain(tool({"audit", there, "--to", "float16"}).out));
-  const said diff = tool({"diff", there, good, "--json", "-"});
+  said const diff = tool({"diff", there, good, "--json", "-"});
   EXPECT_TRUE(is_plain(diff.out)) << diff.out;
   EXPECT_EQ(nlohmann::json::parse(diff.out)["metadata"][0], name);
   EXPECT_TRUE(is_plain(tool({"diff", there, good}).out));
-  const said converted = tool({"convert", there, out + name, "--to", "float16"});
+  said const converted = tool({"convert", there, out + name, "--to", "float16"});
   EXPECT_TRUE(is_plain(converted.out)) << converted.out;
   EXPECT_TRUE(has(converted.out, out + shown + ": 1 tensor converted"));
 }
 
 // A name of a megabyte, and a pattern with which a matcher that recurses would run out of stack.
 TEST_F(hostile, names_may_be_long) {
-  write(model, {of(std::string(1'000'000, 'a'), std::vector<float>{1e9F})});
-  const said s = tool({"audit", model, "--to", "float16", "--keep", "(a|b)*c"});
+  write(model, {of(std::string(1'000'000, 'a'), std::vector<float>{1e9f})});
+  said const s = tool({"audit", model, "--to", "float16", "--keep", "(a|b)*c"});
   EXPECT_EQ(s.status, 1);
   EXPECT_LT(s.out.size(), 2000U);
   EXPECT_EQ(tool({"convert", model, out, "--to", "float16", "--keep", "^(a|b)*$"}).status, 0);
@@ -202,19 +202,19 @@ TEST_F(hostile, names_may_be_long) {
 TEST_F(hostile, mutations_never_crash) {
   write(model,
         {of("layer.0.weight", patterns(40, 9), {5, 8}), of("layer.0.bias", patterns(8, 10)),
-         of("half", std::vector<lowp::float16>(6, lowp::float16(3.0F))),
+         of("half", std::vector<lowp::float16>(6, lowp::float16(3.0f))),
          of("wide", std::vector<double>{1, 1e300, -1e-300}),
          of("ids", std::vector<std::int64_t>{1, 2})},
         {{"format", "pt"}, {"scalar.half.scale", "4"}});
-  const std::string file = contents(model);
-  const std::string index_text =
+  std::string const file = contents(model);
+  std::string const index_text =
       R"({"metadata": {"total_size": 9}, "weight_map": {"w": "good.safetensors"}})";
-  const std::string index = folder.file("model.json");
+  std::string const index = folder.file("model.json");
   std::mt19937_64 random(2024);
-  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  const auto mutated = [&](std::string bytes) {
+  auto const below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  auto const mutated = [&](std::string bytes) {
     for (std::size_t changes = 1 + below(3); changes != 0; --changes) {
-      const std::size_t at = below(bytes.size()), length = 1 + below(9);
+      std::size_t const at = below(bytes.size()), length = 1 + below(9);
       switch (below(6)) {
         case 0:
           bytes[at] = static_cast<char>(bytes[at] ^ 1 << below(8));
@@ -240,16 +240,16 @@ TEST_F(hostile, mutations_never_crash) {
   };
   std::map<int, int> statuses;
   for (int i = 0; i < 2000; ++i) {
-    const bool is_index = i % 4 == 0;
-    const std::string& path = is_index ? index : model;
-    const std::string bytes = mutated(is_index ? index_text : file);
+    bool const is_index = i % 4 == 0;
+    std::string const& path = is_index ? index : model;
+    std::string const bytes = mutated(is_index ? index_text : file);
     set_contents(path, bytes);
     // Each report waits for the disk.
-    for (const said& s : all_ways(path, i % 16 == 1)) {
+    for (said const& s : all_ways(path, i % 16 == 1)) {
       ++statuses[s.status];
       ASSERT_TRUE(s.status >= 0 && s.status <= 2) << i;
       ASSERT_EQ(std::count(s.err.begin(), s.err.end(), '\n'), s.status == 2 ? 1 : 0) << i << s.err;
-      for (const char c : s.err.substr(0, s.err.size() - (s.err.empty() ? 0 : 1)))
+      for (char const c : s.err.substr(0, s.err.size() - (s.err.empty() ? 0 : 1)))
         ASSERT_GE(static_cast<unsigned char>(c), 0x20) << i << s.err;
     }
   }
@@ -265,14 +265,14 @@ std::uint64_t pages_in_use() {
 }
 
 // Freed large blocks go back to the system, so that a test leaves the next one no room.
-const int large_blocks_are_mapped = ::mallopt(M_MMAP_THRESHOLD, 1 << 17);
+int const large_blocks_are_mapped = ::mallopt(M_MMAP_THRESHOLD, 1 << 17);
 
 // Runs `work` in a process that may have this many bytes more than this one.
-int status_within(std::uint64_t bytes, const std::function<int()>& work) {
-  const pid_t child = ::fork();
+int status_within(std::uint64_t bytes, std::function<int()> const& work) {
+  pid_t const child = ::fork();
   if (child == 0) {
-    const std::uint64_t now = pages_in_use() * static_cast<std::uint64_t>(::getpagesize());
-    const rlimit limit{now + bytes, now + bytes};
+    std::uint64_t const now = pages_in_use() * static_cast<std::uint64_t>(::getpagesize());
+    rlimit const limit{now + bytes, now + bytes};
     ::_exit(::setrlimit(RLIMIT_AS, &limit) == 0 ? work() : 99);
   }
   int status = -1;
@@ -289,13 +289,13 @@ TEST_F(hostile, memory_grows_little_with_the_number_of_tensors) {
   for (int i = 0; i < 4'000'000; ++i) index_text += ",1";
   index_text += R"(], "weight_map": {)";
   for (int i = 0; i < many; ++i) {
-    const std::string name = "a.layer.of.a.model." + std::to_string(i);
-    tensors.push_back(of(name, std::vector<float>{1e-9F, 1, 1e9F}));
+    std::string const name = "a.layer.of.a.model." + std::to_string(i);
+    tensors.push_back(of(name, std::vector<float>{1e-9f, 1, 1e9f}));
     index_text += "\"" + name + "\":\"model.safetensors\",";
   }
   write(model, tensors);
   tensors = {};
-  const std::string index = folder.file("model.json");
+  std::string const index = folder.file("model.json");
   set_contents(index, index_text + R"("w":"good.safetensors"}})");
   index_text = {};
   EXPECT_EQ(status_within(most,
@@ -320,7 +320,7 @@ TEST_F(hostile, memory_grows_little_with_the_number_of_tensors) {
 // A gigabyte of zeros of which the disk holds none, in the memory of a thirtieth.
 TEST_F(hostile, memory_does_not_grow_with_the_file) {
   constexpr std::uint64_t megabyte = 1 << 20, size = 1024 * megabyte, most = 32 * megabyte;
-  const std::string header = R"({"w":{"dtype":"F32","shape":[262144,1024],"data_offsets":[0,)" +
+  std::string const header = R"({"w":{"dtype":"F32","shape":[262144,1024],"data_offsets":[0,)" +
                              std::to_string(size) + "]}}";
   set_contents(model, file_of(header, ""));
   std::filesystem::resize_file(model, 8 + header.size() + size);
@@ -328,7 +328,7 @@ TEST_F(hostile, memory_does_not_grow_with_the_file) {
                           [] {
                             try {
                               return std::vector<char>(most + megabyte).empty() ? 98 : 97;
-                            } catch (const std::bad_alloc&) {
+                            } catch (std::bad_alloc const&) {
                               return 42;
                             }
                           }),

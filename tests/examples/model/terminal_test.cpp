@@ -14,11 +14,11 @@ namespace {
 using namespace lowp_test;
 
 // The program's words on standard error, if that is a terminal of this kind.
-std::string said_on_a_terminal(const char* kind, std::vector<std::string> arguments) {
-  const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+std::string said_on_a_terminal(char const* kind, std::vector<std::string> arguments) {
+  int const master = ::posix_openpt(O_RDWR | O_NOCTTY);
   EXPECT_TRUE(master >= 0 && ::grantpt(master) == 0 && ::unlockpt(master) == 0);
   ::setenv("TERM", kind, 1);
-  const text_stream out;
+  text_stream const out;
   std::FILE* const err = std::fopen(::ptsname(master), "w");
   EXPECT_NE(err, nullptr);
   EXPECT_EQ(run(std::move(arguments), out.file(), err), status::yes);
@@ -27,7 +27,7 @@ std::string said_on_a_terminal(const char* kind, std::vector<std::string> argume
   pollfd ready{master, POLLIN, 0};
   while (::poll(&ready, 1, 100) == 1 && (ready.revents & POLLIN) != 0) {
     char buffer[4096];
-    const ssize_t got = ::read(master, buffer, sizeof buffer);
+    ssize_t const got = ::read(master, buffer, sizeof buffer);
     if (got <= 0) break;
     text.append(buffer, static_cast<std::size_t>(got));
   }
@@ -39,15 +39,15 @@ std::string said_on_a_terminal(const char* kind, std::vector<std::string> argume
 
 class terminal : public model_tool {
  protected:
-  void SetUp() override { write(model, {of("w", std::vector<float>(3'000'000, 1.0F))}); }
+  void SetUp() override { write(model, {of("w", std::vector<float>(3'000'000, 1.0f))}); }
 };
 
 TEST_F(terminal, has_a_bar) {
-  const std::vector<std::vector<std::string>> commands{{"audit", model, "--to", "float16"},
+  std::vector<std::vector<std::string>> const commands{{"audit", model, "--to", "float16"},
                                                        {"convert", model, out, "--to", "float16"},
                                                        {"diff", model, model}};
-  for (const auto& command : commands) {
-    const std::string text = said_on_a_terminal("xterm", command);
+  for (auto const& command : commands) {
+    std::string const text = said_on_a_terminal("xterm", command);
     EXPECT_TRUE(text.starts_with("\r" + command[0] + " [")) << text;
     EXPECT_TRUE(has(text, " % of "));
     EXPECT_TRUE(text.ends_with("\r\x1b[K")) << "the bar stays";

@@ -27,8 +27,8 @@ namespace st = lowp::safetensors;
 class text_stream {
  public:
   text_stream() : file_(::open_memstream(&text_, &size_)) {}
-  text_stream(const text_stream&) = delete;
-  text_stream& operator=(const text_stream&) = delete;
+  text_stream(text_stream const&) = delete;
+  text_stream& operator=(text_stream const&) = delete;
   ~text_stream() {
     std::fclose(file_);
     std::free(text_);
@@ -51,21 +51,21 @@ struct said {
 };
 
 inline said tool(std::vector<std::string> arguments) {
-  const text_stream out, err;
-  const status result = run(std::move(arguments), out.file(), err.file());
+  text_stream const out, err;
+  status const result = run(std::move(arguments), out.file(), err.file());
   return {static_cast<int>(result), out.text(), err.text()};
 }
 
 // The one line that refuses a call.
 inline std::string refusal(std::vector<std::string> arguments) {
-  const said s = tool(std::move(arguments));
+  said const s = tool(std::move(arguments));
   EXPECT_EQ(s.status, 2) << s.out;
   EXPECT_TRUE(s.err.starts_with("lowp-model: ") && !s.err.starts_with("lowp-model: lowp")) << s.err;
   EXPECT_EQ(s.err.find('\n'), s.err.size() - 1) << s.err;
   return s.err;
 }
 
-inline testing::AssertionResult has(const std::string& text, const std::string& part) {
+inline testing::AssertionResult has(std::string const& text, std::string const& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "there is no \"" << part << "\" in:\n" << text;
 }
@@ -78,20 +78,20 @@ struct named_bytes {
 };
 
 template <st::stored T>
-named_bytes of(std::string name, const std::vector<T>& values,
+named_bytes of(std::string name, std::vector<T> const& values,
                std::vector<std::uint64_t> shape = {}) {
   if (shape.empty()) shape = {values.size()};
-  const auto bytes = std::as_bytes(std::span(values));
+  auto const bytes = std::as_bytes(std::span(values));
   return {std::move(name), st::dtype_of<T>, std::move(shape), {bytes.begin(), bytes.end()}};
 }
 
-inline void write(const std::string& path, const std::vector<named_bytes>& tensors,
-                  const std::map<std::string, std::string>& metadata = {}) {
+inline void write(std::string const& path, std::vector<named_bytes> const& tensors,
+                  std::map<std::string, std::string> const& metadata = {}) {
   std::vector<st::tensor> header;
-  for (const auto& t : tensors)
+  for (auto const& t : tensors)
     header.push_back({.name = t.name, .type = t.type, .shape = t.shape});
   st::writer out(path, header, metadata);
-  for (const auto& t : tensors) out.append_bytes(t.name, t.bytes);
+  for (auto const& t : tensors) out.append_bytes(t.name, t.bytes);
   out.finish();
 }
 
@@ -107,7 +107,7 @@ inline std::vector<float> patterns(std::size_t count, std::uint64_t seed) {
 class model_tool : public testing::Test {
  protected:
   scratch_folder folder;
-  const std::string model = folder.file("model.safetensors"), out = folder.file("out.safetensors");
+  std::string const model = folder.file("model.safetensors"), out = folder.file("out.safetensors");
 };
 
 }  // namespace lowp_test

@@ -61,11 +61,11 @@ TEST(cereal, a_code_with_more_bits_than_its_format_is_refused) {
   cereal::JSONInputArchive archive(stream);
   lowp::float6_e2m3fn x, y(1);
   archive(x);
-  EXPECT_EQ(x, 7.5F);
+  EXPECT_EQ(x, 7.5f);
   try {
     archive(y);
     ADD_FAILURE();
-  } catch (const std::invalid_argument& refused) {
+  } catch (std::invalid_argument const& refused) {
     EXPECT_STREQ(refused.what(), "load_minimal: code 64 has more than 6 bits");
   }
   EXPECT_EQ(y, 1);

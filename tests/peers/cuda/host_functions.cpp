@@ -38,7 +38,7 @@ std::uint32_t ours(float x, auto mode, overflow policy) {
 }
 
 struct conversion {
-  const char* name;
+  char const* name;
   std::uint32_t (*ours)(float);
   std::uint32_t (*theirs)(float);
 };
@@ -67,9 +67,9 @@ template <class R, bool Saturates>
 std::uint32_t e8m0(float x) {
   using lowp::float8_e8m0fnu;
   if (x <= 0 && ours<float8_e8m0fnu>(x, R{}, overflow::cuda) != 0xff) return 0x100;  // A4b
-  const float size = std::fabs(x);
+  float const size = std::fabs(x);
   if (size == 0) return 0;
-  const bool overflows = std::same_as<R, lowp::upward> ? size > 0x1p127F : std::isinf(size);
+  bool const overflows = std::same_as<R, lowp::upward> ? size > 0x1p127f : std::isinf(size);
   return overflows && !Saturates ? 0xff : ours<float8_e8m0fnu>(size, R{}, overflow::cuda);
 }
 template <cudaRoundMode Mode, __nv_saturation_t Saturation>
@@ -80,7 +80,7 @@ std::uint32_t cuda_e8m0(float x) {
 using namespace lowp;
 constexpr auto sat = overflow::cuda;
 constexpr auto nosat = overflow::cuda_nosat;
-const conversion conversions[]{
+conversion const conversions[]{
     {"e4m3 saturating", preset<float8_e4m3fn, sat>, fp8<__NV_E4M3, __NV_SATFINITE>},
     {"e4m3 not saturating", preset<float8_e4m3fn, nosat>, fp8<__NV_E4M3, __NV_NOSAT>},
     {"e5m2 saturating", preset<float8_e5m2, sat>, fp8<__NV_E5M2, __NV_SATFINITE>},
@@ -103,10 +103,10 @@ const conversion conversions[]{
      cuda_e8m0<cudaRoundZero, __NV_NOSAT>}};
 
 void compare(std::uint32_t bits) {
-  const float x = std::bit_cast<float>(bits);
-  for (const conversion& c : conversions) {
-    const std::uint32_t got = c.ours(x);
-    const std::uint32_t want = c.theirs(x);
+  float const x = std::bit_cast<float>(bits);
+  for (conversion const& c : conversions) {
+    std::uint32_t const got = c.ours(x);
+    std::uint32_t const want = c.theirs(x);
     if (got == want) continue;
     if (++differences < 30)
       std::printf("%s of %08x (%a): lowp has %x, CUDA %x\n", c.name, bits, static_cast<double>(x),
@@ -119,14 +119,14 @@ void compare(std::uint32_t bits) {
 template <class T>
 void compare_boundaries() {
   for (std::uint32_t code = 0; code < T::descriptor.max_code() + 2; ++code) {
-    const auto value = [](std::uint32_t c) {
+    auto const value = [](std::uint32_t c) {
       return static_cast<double>(
           static_cast<float>(T::from_bits(static_cast<typename T::storage>(c))));
     };
-    const double middle = (value(code) + value(code + 1)) / 2;
-    for (const double x : {value(code), middle})
+    double const middle = (value(code) + value(code + 1)) / 2;
+    for (double const x : {value(code), middle})
       for (std::uint32_t d = 0; d < 5; ++d) {
-        const std::uint32_t bits = std::bit_cast<std::uint32_t>(static_cast<float>(x)) + d - 2;
+        std::uint32_t const bits = std::bit_cast<std::uint32_t>(static_cast<float>(x)) + d - 2;
         compare(bits);
         compare(bits ^ 0x80000000U);
       }
@@ -135,7 +135,7 @@ void compare_boundaries() {
 
 void compare_all() {
   std::vector<std::thread> threads;
-  const unsigned count = std::max(1U, std::thread::hardware_concurrency());
+  unsigned const count = std::max(1U, std::thread::hardware_concurrency());
   for (unsigned t = 0; t < count; ++t)
     threads.emplace_back([=] {
       for (std::uint64_t bits = t; bits < std::uint64_t{1} << 32; bits += count)
@@ -151,7 +151,7 @@ int main(int count, char** arguments) {
     compare_all();
   } else {
     for (std::uint32_t high = 0; high < 1U << 20; ++high)
-      for (const std::uint32_t low : {0x000U, 0x001U, 0x7ffU, 0x800U, 0x801U, 0xfffU})
+      for (std::uint32_t const low : {0x000U, 0x001U, 0x7ffU, 0x800U, 0x801U, 0xfffU})
         compare(high << 12 | low);
     compare_boundaries<bfloat16>();
     compare_boundaries<float16>();

@@ -15,18 +15,18 @@ __host__ __device__ int wrong_mixtures(T x, Native native) {
   static_assert(std::same_as<decltype(x * native), float>);
   static_assert(std::same_as<decltype(native - x), float>);
   int wrong = 0;
-  wrong += x * native != 3.0F;
-  wrong += native - x != 0.5F;
-  wrong += x / native != 0.75F;
-  wrong += native + x != 3.5F;
+  wrong += x * native != 3.0f;
+  wrong += native - x != 0.5f;
+  wrong += x / native != 0.75f;
+  wrong += native + x != 3.5f;
   wrong += !(x < native && native > x && x != native && x <= native && native >= x);
   wrong += x == native;
   x += native;
-  wrong += float(x) != 3.5F;
-  wrong += float(T(native)) != 2.0F;
-  wrong += float(Native(float(x))) != 3.5F;
+  wrong += float(x) != 3.5f;
+  wrong += float(T(native)) != 2.0f;
+  wrong += float(Native(float(x))) != 3.5f;
   native *= x;
-  wrong += float(native) != 7.0F;
+  wrong += float(native) != 7.0f;
   return wrong;
 }
 
@@ -38,13 +38,13 @@ __global__ void on_device(T x, Native native, int* wrong) {
 template <class T, class Native>
 int wrong_answers() {
   static_cast<void>(&on_device<T, Native>);  // compiles
-  Native natives[2]{Native(2.0F), Native(2.0F)};
+  Native natives[2]{Native(2.0f), Native(2.0f)};
   auto const ours = lowp::view(natives, 2);
   static_assert(std::same_as<typename decltype(ours)::value_type, lowp::cuda::value_type<Native>>);
   int wrong = ours[1] != 2;
   ours[1] = 3;
-  wrong += float(natives[1]) != 3.0F;
-  return wrong + wrong_mixtures(T(1.5F), natives[0]);
+  wrong += float(natives[1]) != 3.0f;
+  return wrong + wrong_mixtures(T(1.5f), natives[0]);
 }
 
 }  // namespace

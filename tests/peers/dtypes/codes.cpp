@@ -8,7 +8,7 @@
 
 namespace {
 
-void print(const char* key, std::optional<int> code) {
+void print(char const* key, std::optional<int> code) {
   if (code) std::printf("\"%s\": %d, ", key, *code);
 }
 

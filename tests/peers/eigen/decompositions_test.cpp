@@ -22,12 +22,12 @@ struct eigen_decompositions : testing::Test {
     std::srand(1);
     return matrix::Random(n, columns);
   }
-  const matrix r = random(n);
-  const matrix identity = matrix::Identity(n, n);
-  const matrix a = r + identity * 4;  // well-conditioned
-  const matrix s = matrix(r + r.transpose()) * T(0.5F) + identity * 4;
-  const column b = random(1);
-  const double bound = 8 * double{float{std::numeric_limits<T>::epsilon()}};
+  matrix const r = random(n);
+  matrix const identity = matrix::Identity(n, n);
+  matrix const a = r + identity * 4;  // well-conditioned
+  matrix const s = matrix(r + r.transpose()) * T(0.5f) + identity * 4;
+  column const b = random(1);
+  double const bound = 8 * double{float{std::numeric_limits<T>::epsilon()}};
 
   template <class A, class B>
   static double difference(A const& x, B const& expected) {
@@ -53,9 +53,9 @@ TYPED_TEST(eigen_decompositions, lu_qr_and_cholesky_solve) {
 }
 
 TYPED_TEST(eigen_decompositions, eigenvalues) {
-  const Eigen::SelfAdjointEigenSolver<typename TestFixture::matrix> eigen(this->s);
+  Eigen::SelfAdjointEigenSolver<typename TestFixture::matrix> const eigen(this->s);
   ASSERT_EQ(eigen.info(), Eigen::Success);
-  const auto v = this->wide(eigen.eigenvectors());
+  auto const v = this->wide(eigen.eigenvectors());
   EXPECT_LT(this->difference(v * this->wide(eigen.eigenvalues()).asDiagonal() * v.transpose(),
                              this->wide(this->s)),
             this->bound);
@@ -64,7 +64,7 @@ TYPED_TEST(eigen_decompositions, eigenvalues) {
 // Eigen squares a quotient of two elements here, which overflows float16, ours and Eigen's.
 using eigen_svd = eigen_decompositions<lowp::bfloat16>;
 TEST_F(eigen_svd, gives_the_matrix_back) {
-  const Eigen::JacobiSVD<matrix> svd(a, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  Eigen::JacobiSVD<matrix> const svd(a, Eigen::ComputeFullU | Eigen::ComputeFullV);
   EXPECT_LT(difference(wide(svd.matrixU()) * wide(svd.singularValues()).asDiagonal() *
                            wide(svd.matrixV()).transpose(),
                        wide(a)),

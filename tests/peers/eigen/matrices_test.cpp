@@ -35,14 +35,14 @@ TYPED_TEST_SUITE(eigen_matrices, formats);
 TYPED_TEST(eigen_matrices, random_fills_the_interval) {
   using T = TypeParam;
   std::srand(1);
-  const MatrixXd a = matrix<T>::Random(50, 50).template cast<double>();
+  MatrixXd const a = matrix<T>::Random(50, 50).template cast<double>();
   EXPECT_GE(a.minCoeff(), -1);
   EXPECT_LE(a.maxCoeff(), 1);
   EXPECT_LT(a.minCoeff(), -0.9);
   EXPECT_GT(a.maxCoeff(), 0.9);
   EXPECT_NEAR(a.mean(), 0, 0.1);
-  const T low(2), high(3);
-  const T x = Eigen::internal::random<T>(low, high);
+  T const low(2), high(3);
+  T const x = Eigen::internal::random<T>(low, high);
   EXPECT_TRUE(low <= x && x <= high);
   // In T itself the distance of these would be infinite.
   using limits = std::numeric_limits<T>;
@@ -52,12 +52,12 @@ TYPED_TEST(eigen_matrices, random_fills_the_interval) {
 TYPED_TEST(eigen_matrices, sums_products_and_casts) {
   using T = TypeParam;
   std::srand(2);
-  const matrix<T> a = matrix<T>::Random(16, 16), b = matrix<T>::Random(16, 16);
-  const MatrixXd wide_a = a.template cast<double>(), wide_b = b.template cast<double>();
+  matrix<T> const a = matrix<T>::Random(16, 16), b = matrix<T>::Random(16, 16);
+  MatrixXd const wide_a = a.template cast<double>(), wide_b = b.template cast<double>();
   EXPECT_LT(error(matrix<T>(a + b), wide_a + wide_b), epsilon<T>());
   EXPECT_LT(error(matrix<T>(a * b), wide_a * wide_b), 4 * epsilon<T>());
   EXPECT_LT(
-      error(matrix<T>(a.transpose() * T(0.5F) - b * 2), wide_a.transpose() * 0.5 - 2 * wide_b),
+      error(matrix<T>(a.transpose() * T(0.5f) - b * 2), wide_a.transpose() * 0.5 - 2 * wide_b),
       2 * epsilon<T>());
   EXPECT_LT(error(matrix<T>(a.cwiseProduct(b)), wide_a.cwiseProduct(wide_b)), epsilon<T>());
   EXPECT_NEAR(float{a.cwiseAbs().maxCoeff()}, wide_a.cwiseAbs().maxCoeff(), 0);
@@ -86,16 +86,16 @@ TYPED_TEST(eigen_matrices, traits) {
 TEST(eigen_matrices, fp8) {
   using lowp::float8_e4m3fn;
   std::srand(4);
-  const matrix<float8_e4m3fn> a = matrix<float8_e4m3fn>::Random(32, 32);
-  EXPECT_GT(a.maxCoeff(), 0.8F);
-  const MatrixXf product = a.cast<float>() * a.cast<float>();
+  matrix<float8_e4m3fn> const a = matrix<float8_e4m3fn>::Random(32, 32);
+  EXPECT_GT(a.maxCoeff(), 0.8f);
+  MatrixXf const product = a.cast<float>() * a.cast<float>();
   EXPECT_LT(error(product.cast<float8_e4m3fn>(), product.cast<double>()), 0.0625);
-  EXPECT_EQ(Eigen::NumTraits<float8_e4m3fn>::dummy_precision(), 0.5F);
+  EXPECT_EQ(Eigen::NumTraits<float8_e4m3fn>::dummy_precision(), 0.5f);
 }
 
 TEST(eigen_matrices, prints_as_floats_do) {
   Eigen::Matrix<lowp::bfloat16, 2, 2> a;
-  a << lowp::bfloat16(0.5F), 1, -2, lowp::bfloat16(0.1F);
+  a << lowp::bfloat16(0.5f), 1, -2, lowp::bfloat16(0.1f);
   std::stringstream narrow, wide;
   narrow << a;
   wide << a.cast<float>();
@@ -107,11 +107,11 @@ TEST(eigen_matrices, prints_as_floats_do) {
 TEST(eigen_matrices, products_in_float_are_better) {
   using lowp::bfloat16;
   std::srand(5);
-  const Index n = 64;
-  const matrix<bfloat16> a = matrix<bfloat16>::Random(n, n), b = matrix<bfloat16>::Random(n, n);
-  const MatrixXd exact = a.cast<double>() * b.cast<double>();
-  const double stepwise = error(matrix<bfloat16>(a * b), exact);
-  const double once = error((a.cast<float>() * b.cast<float>()).eval().cast<bfloat16>(), exact);
+  Index const n = 64;
+  matrix<bfloat16> const a = matrix<bfloat16>::Random(n, n), b = matrix<bfloat16>::Random(n, n);
+  MatrixXd const exact = a.cast<double>() * b.cast<double>();
+  double const stepwise = error(matrix<bfloat16>(a * b), exact);
+  double const once = error((a.cast<float>() * b.cast<float>()).eval().cast<bfloat16>(), exact);
   std::printf(
       "relative error of a %d x %d product: %.2e rounded at every step, %.2e rounded once\n",
       int(n), int(n), stepwise, once);

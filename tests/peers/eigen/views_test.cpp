@@ -30,7 +30,7 @@ TEST(eigen_views, all_values_agree) {
   std::vector<Eigen::half> theirs(65536);
   for (std::size_t i = 0; i < theirs.size(); ++i)
     theirs[i] = Eigen::numext::bit_cast<Eigen::half>(static_cast<std::uint16_t>(i));
-  const std::span<float16> ours = lowp::view(theirs.data(), theirs.size());
+  std::span<float16> const ours = lowp::view(theirs.data(), theirs.size());
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     ASSERT_EQ(ours[i].bits(), i);
     ASSERT_TRUE(float{ours[i]} == float{theirs[i]} || isnan(ours[i]));
@@ -39,18 +39,18 @@ TEST(eigen_views, all_values_agree) {
 
 TEST(eigen_views, operations_take_them) {
   Eigen::Matrix<Eigen::bfloat16, 3, 4> theirs;
-  const std::vector<float> x(12, 0.1F);
+  std::vector<float> const x(12, 0.1f);
   lowp::cast(x, lowp::view(theirs.data(), 12));
-  EXPECT_EQ(theirs, (Eigen::Matrix<Eigen::bfloat16, 3, 4>::Constant(Eigen::bfloat16(0.1F))));
+  EXPECT_EQ(theirs, (Eigen::Matrix<Eigen::bfloat16, 3, 4>::Constant(Eigen::bfloat16(0.1f))));
 }
 
 TEST(eigen_views, maps_of_our_spans) {
   std::vector<bfloat16> ours(6, bfloat16(2));
   Eigen::Map<Eigen::Matrix<bfloat16, 2, 3>> map(ours.data());
-  map *= bfloat16(1.5F);
+  map *= bfloat16(1.5f);
   EXPECT_EQ(ours[5], 3);
-  const auto theirs = lowp::view<Eigen::bfloat16>(ours.data(), ours.size());
-  theirs[5] = Eigen::bfloat16(7.0F);
+  auto const theirs = lowp::view<Eigen::bfloat16>(ours.data(), ours.size());
+  theirs[5] = Eigen::bfloat16(7.0f);
   EXPECT_EQ(ours[5], 7);
   EXPECT_EQ(map(1, 2), 7);
 }
@@ -59,10 +59,10 @@ TEST(eigen_views, maps_of_our_spans) {
 template <class T>
 using column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 static_assert(lowp::input<column<float>> && lowp::output<column<bfloat16>&>);
-static_assert(lowp::input<const column<float>&> && !lowp::output<const column<float>&>);
+static_assert(lowp::input<column<float> const&> && !lowp::output<column<float> const&>);
 static_assert(!lowp::output<column<float>> && lowp::output<Eigen::Map<column<float>>>);
 static_assert(lowp::input<Eigen::ArrayXf> && lowp::input<Eigen::RowVector3f>);
-static_assert(!lowp::output<Eigen::Map<const column<float>>>);
+static_assert(!lowp::output<Eigen::Map<column<float> const>>);
 static_assert(!lowp::input<Eigen::Map<column<float>, 0, Eigen::InnerStride<>>>);
 static_assert(!lowp::input<Eigen::Map<column<float>, 0, Eigen::InnerStride<2>>>);
 static_assert(!lowp::input<Eigen::MatrixXf>);
@@ -71,7 +71,7 @@ static_assert(lowp::input<decltype(std::declval<Eigen::MatrixXf&>().col(0))>);
 static_assert(!lowp::input<decltype(std::declval<Eigen::MatrixXf&>().row(0))>);
 
 TEST(ranges, of_eigen_are_cast_and_updated) {
-  const column<float> x = column<float>::LinSpaced(9, -1, 1);
+  column<float> const x = column<float>::LinSpaced(9, -1, 1);
   column<bfloat16> narrow(9);
   std::vector<bfloat16> mapped(9);
   lowp::cast(x, narrow);

@@ -28,8 +28,8 @@ long compared = 0;
 struct real {
   mpfr_t v;
   explicit real(mpfr_prec_t precision) { mpfr_init2(v, precision); }
-  real(const real&) = delete;
-  real& operator=(const real&) = delete;
+  real(real const&) = delete;
+  real& operator=(real const&) = delete;
   ~real() { mpfr_clear(v); }
 };
 template <class T>
@@ -59,20 +59,20 @@ double rounded(R, Compute compute) {
   mpfr_set_emin(2 - f.bias - f.significand_bits);
   ternary = mpfr_check_range(result.v, ternary, direction<R>);
   mpfr_subnormalize(result.v, ternary, direction<R>);
-  const bool negative = mpfr_signbit(result.v) != 0;
-  const double size = std::fabs(mpfr_get_d(result.v, MPFR_RNDZ));
+  bool const negative = mpfr_signbit(result.v) != 0;
+  double const size = std::fabs(mpfr_get_d(result.v, MPFR_RNDZ));
   mpfr_set_emin(mpfr_get_emin_min());
   if (size <= f.max_finite || mpfr_nan_p(result.v)) return negative ? -size : size;
-  const bool inward =
+  bool const inward =
       direction<R> == MPFR_RNDZ || direction<R> == (negative ? MPFR_RNDU : MPFR_RNDD);
-  const double end = inward || !f.has_infinity ? f.max_finite : HUGE_VAL;
+  double const end = inward || !f.has_infinity ? f.max_finite : HUGE_VAL;
   return negative ? -end : end;
 }
 
 template <class T>
-void expect(T got, double want, const char* what, const std::string& from) {
+void expect(T got, double want, char const* what, std::string const& from) {
   ++compared;
-  const double value = static_cast<double>(static_cast<float>(got));
+  double const value = static_cast<double>(static_cast<float>(got));
   if (value == want) return;
   if (++differences < 20)
     std::printf("%s %s of %s: %a, and MPFR has %a\n", facts<T>.name, what, from.c_str(), value,
@@ -96,13 +96,13 @@ void for_each_mode(Fn fn) {
 // Significands of `bits` bits as TestFloat has them: one bit, ones at the top, all but one bit,
 // ones at the bottom; and sums of two.
 std::vector<std::uint64_t> significands(int bits) {
-  const std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
+  std::uint64_t const all = ~std::uint64_t{0} >> (64 - bits);
   std::vector<std::uint64_t> family{0, all};
   for (int i = 0; i < bits; ++i) {
-    const std::uint64_t one = std::uint64_t{1} << i;
-    for (const std::uint64_t x : {one, all & ~(one - 1), all & ~one, one - 1}) family.push_back(x);
+    std::uint64_t const one = std::uint64_t{1} << i;
+    for (std::uint64_t const x : {one, all & ~(one - 1), all & ~one, one - 1}) family.push_back(x);
   }
-  const std::size_t size = family.size();
+  std::size_t const size = family.size();
   for (std::size_t i = 0; i < size; ++i)
     for (std::size_t j = i % 61; j < size; j += 61) family.push_back((family[i] + family[j]) & all);
   return family;
@@ -119,9 +119,9 @@ std::vector<int> exponents() {
 
 std::vector<double> doubles() {
   std::vector<double> list;
-  for (const std::uint64_t fraction : significands(52))
-    for (const int e : exponents())
-      for (const int sign : {1, -1})
+  for (std::uint64_t const fraction : significands(52))
+    for (int const e : exponents())
+      for (int const sign : {1, -1})
         list.push_back(std::ldexp(sign * std::bit_cast<double>(0x3ff0000000000000U | fraction), e));
   return list;
 }
@@ -131,30 +131,30 @@ template <class T, class X>
 std::vector<X> boundaries() {
   std::vector<X> list;
   for (std::uint32_t code = 0; code < facts<T>.max_code(); ++code) {
-    const auto value = [](std::uint32_t c) {
+    auto const value = [](std::uint32_t c) {
       return static_cast<X>(static_cast<float>(T::from_bits(static_cast<typename T::storage>(c))));
     };
-    const X low = value(code);
-    const X middle = (low + value(code + 1)) / 2;
-    for (const X x : {low, middle})
-      for (const X y : {x, std::nextafter(x, X(-1e30)), std::nextafter(x, X(1e30))}) {
+    X const low = value(code);
+    X const middle = (low + value(code + 1)) / 2;
+    for (X const x : {low, middle})
+      for (X const y : {x, std::nextafter(x, X(-1e30)), std::nextafter(x, X(1e30))}) {
         list.push_back(y);
         list.push_back(-y);
       }
   }
-  const X end = static_cast<X>(facts<T>.max_finite);
-  for (const X factor : {X(1.03125), X(1.0625), X(1.125), X(2)}) list.push_back(end * factor);
+  X const end = static_cast<X>(facts<T>.max_finite);
+  for (X const factor : {X(1.03125), X(1.0625), X(1.125), X(2)}) list.push_back(end * factor);
   return list;
 }
 
 template <class T, class X>
-void compare_conversions(const std::vector<X>& inputs, const char* what) {
+void compare_conversions(std::vector<X> const& inputs, char const* what) {
   real exact(64);
-  for (const X x : inputs) {
+  for (X const x : inputs) {
     if (x == 0) continue;
     mpfr_set_ld(exact.v, x, MPFR_RNDN);
-    for_each_mode([&](auto mode, const char* name) {
-      const double want =
+    for_each_mode([&](auto mode, char const* name) {
+      double const want =
           rounded<T>(mode, [&](mpfr_t y, mpfr_rnd_t r) { return mpfr_set(y, exact.v, r); });
       expect(lowp::convert<T>(x, mode), want, name, std::string(what) + " " + text(x));
     });
@@ -174,10 +174,10 @@ std::vector<T> operands() {
     for (std::uint32_t code = 0; code < 1U << facts<T>.bits(); ++code)
       list.push_back(T::from_bits(static_cast<typename T::storage>(code)));
   } else {
-    for (const std::uint64_t fraction : significands(facts<T>.significand_bits))
-      for (const int e : {0, 1, 2, facts<T>.bias - 2, facts<T>.bias - 1, facts<T>.bias,
+    for (std::uint64_t const fraction : significands(facts<T>.significand_bits))
+      for (int const e : {0, 1, 2, facts<T>.bias - 2, facts<T>.bias - 1, facts<T>.bias,
                           facts<T>.bias + 1, 2 * facts<T>.bias})
-        for (const std::uint64_t sign : {std::uint64_t{0}, facts<T>.sign_mask()})
+        for (std::uint64_t const sign : {std::uint64_t{0}, facts<T>.sign_mask()})
           list.push_back(T::from_bits(static_cast<typename T::storage>(
               sign | static_cast<std::uint64_t>(e) << facts<T>.significand_bits | fraction)));
   }
@@ -192,22 +192,22 @@ void set(real& r, T x) {
 
 template <class T>
 void compare_arithmetic() {
-  const std::vector<T> list = operands<T>();
+  std::vector<T> const list = operands<T>();
   std::mt19937_64 random(3);
   real a(24);
   real b(24);
   real c(24);
-  const int count = 300'000;
+  int const count = 300'000;
   for (int i = 0; i < count; ++i) {
-    const T x = list[random() % list.size()];
-    const T y = list[random() % list.size()];
-    const T z = list[random() % list.size()];
+    T const x = list[random() % list.size()];
+    T const y = list[random() % list.size()];
+    T const z = list[random() % list.size()];
     set(a, x);
     set(b, y);
     set(c, z);
-    const std::string from = text(static_cast<float>(x)) + " " + text(static_cast<float>(y)) + " " +
+    std::string const from = text(static_cast<float>(x)) + " " + text(static_cast<float>(y)) + " " +
                              text(static_cast<float>(z));
-    const auto nearest = [&](auto compute) { return rounded<T>(lowp::nearest_even{}, compute); };
+    auto const nearest = [&](auto compute) { return rounded<T>(lowp::nearest_even{}, compute); };
     expect(x + y, nearest([&](mpfr_t r, mpfr_rnd_t m) { return mpfr_add(r, a.v, b.v, m); }), "+",
            from);
     expect(x - y, nearest([&](mpfr_t r, mpfr_rnd_t m) { return mpfr_sub(r, a.v, b.v, m); }), "-",
@@ -226,7 +226,7 @@ template <class T>
 void compare_roots() {
   real a(24);
   for (std::uint32_t code = 1; code <= facts<T>.max_code(); ++code) {
-    const T x = T::from_bits(static_cast<typename T::storage>(code));
+    T const x = T::from_bits(static_cast<typename T::storage>(code));
     set(a, x);
     expect(sqrt(x),
            rounded<T>(lowp::nearest_even{},
@@ -239,7 +239,7 @@ void compare_roots() {
 template <class T>
 void compare_text() {
   std::mt19937_64 random(5);
-  const std::vector<double> edges = boundaries<T, double>();
+  std::vector<double> const edges = boundaries<T, double>();
   char buffer[900];
   for (int i = 0; i < 100'000; ++i) {
     if (i % 2 == 0) {
@@ -251,7 +251,7 @@ void compare_text() {
       std::snprintf(buffer, sizeof buffer, "%.*e", static_cast<int>(random() % 60),
                     edges[random() % edges.size()]);
     }
-    const std::string s(buffer);
+    std::string const s(buffer);
     T x = T::from_bits(0);
     from_chars(s.data(), s.data() + s.size(), x);
     expect(x,
@@ -264,26 +264,26 @@ void compare_text() {
 
 // exp and log in units in the last place of the float below the exact result.
 template <class Library, class Reference>
-void compare_function(const char* name, double bound, Library library, Reference reference,
+void compare_function(char const* name, double bound, Library library, Reference reference,
                       float first, float last) {
   real x(24);
   real y(80);
   std::mt19937_64 random(7);
-  const auto low = std::bit_cast<std::int32_t>(first);
-  const auto high = std::bit_cast<std::int32_t>(last);
+  auto const low = std::bit_cast<std::int32_t>(first);
+  auto const high = std::bit_cast<std::int32_t>(last);
   double worst = 0;
   for (int i = 0; i < 400'000; ++i) {
-    const auto at = static_cast<std::uint64_t>(high - low) + 1;
-    const auto bits = low + static_cast<std::int32_t>(random() % at);
-    const float in = std::bit_cast<float>(bits);
+    auto const at = static_cast<std::uint64_t>(high - low) + 1;
+    auto const bits = low + static_cast<std::int32_t>(random() % at);
+    float const in = std::bit_cast<float>(bits);
     mpfr_set_flt(x.v, in, MPFR_RNDN);
     reference(y.v, x.v, MPFR_RNDN);
     if (mpfr_zero_p(y.v)) continue;
-    const float out = library(in);
-    const mpfr_exp_t exponent = mpfr_get_exp(y.v);
+    float const out = library(in);
+    mpfr_exp_t const exponent = mpfr_get_exp(y.v);
     if (exponent > 128 || exponent < -125) continue;  // beyond float's normal range
     mpfr_sub_d(y.v, y.v, static_cast<double>(out), MPFR_RNDN);
-    const double error =
+    double const error =
         std::fabs(std::ldexp(mpfr_get_d(y.v, MPFR_RNDN), 24 - static_cast<int>(exponent)));
     worst = std::max(worst, error);
     ++compared;
@@ -293,7 +293,7 @@ void compare_function(const char* name, double bound, Library library, Reference
 }
 
 template <class T>
-void compare_all(const std::vector<double>& patterns) {
+void compare_all(std::vector<double> const& patterns) {
   compare_conversions<T>(patterns, "double");
   compare_conversions<T>(boundaries<T, double>(), "double");
   compare_conversions<T>(boundaries<T, long double>(), "long double");
@@ -305,18 +305,18 @@ void compare_all(const std::vector<double>& patterns) {
 }  // namespace
 
 int main() {
-  const std::vector<double> patterns = doubles();
+  std::vector<double> const patterns = doubles();
 #define COMPARE(name, ...) \
   if constexpr (oracle::name.has_zero()) compare_all<lowp::name>(patterns);
   ORACLE_FORMATS(COMPARE)
 #undef COMPARE
   compare_function(
-      "exp", 0.90, [](float x) { return lowp::lanes::exp(x); }, mpfr_exp, 0x1p-20F, 88.7F);
+      "exp", 0.90, [](float x) { return lowp::lanes::exp(x); }, mpfr_exp, 0x1p-20f, 88.7f);
   compare_function(
-      "exp", 0.90, [](float x) { return lowp::lanes::exp(x); }, mpfr_exp, -0x1p-20F, -87.0F);
+      "exp", 0.90, [](float x) { return lowp::lanes::exp(x); }, mpfr_exp, -0x1p-20f, -87.0f);
   compare_function(
-      "log", 0.84, [](float x) { return lowp::lanes::log(x); }, mpfr_log, 0x1p-126F,
-      0x1.fffffep127F);
+      "log", 0.84, [](float x) { return lowp::lanes::log(x); }, mpfr_log, 0x1p-126f,
+      0x1.fffffep127f);
   std::printf("SUMMARY: %ld results beside MPFR %s: %ld differ\n", compared, mpfr_get_version(),
               differences);
   return differences == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

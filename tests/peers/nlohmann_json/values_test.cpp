@@ -17,7 +17,7 @@ using nlohmann::json;
 template <class T>
 void finite_codes_survive_text() {
   for (std::uint32_t code = 0; code <= T::descriptor.code_mask(); ++code) {
-    const T x = T::from_bits(static_cast<typename T::storage>(code));
+    T const x = T::from_bits(static_cast<typename T::storage>(code));
     if (isfinite(x))
       ASSERT_EQ(json::parse(json(x).dump()).template get<T>().bits(), code);
     else
@@ -31,11 +31,11 @@ TEST(nlohmann_json, finite_codes_survive_text) {
 }
 
 TEST(nlohmann_json, containers_and_other_readers) {
-  const std::vector<bfloat16> values{bfloat16(0.5F), bfloat16(-2), bfloat16(0.1F)};
-  const json written = {{"values", values}, {"scale", float16(3)}};
+  std::vector<bfloat16> const values{bfloat16(0.5f), bfloat16(-2), bfloat16(0.1f)};
+  json const written = {{"values", values}, {"scale", float16(3)}};
   EXPECT_EQ(written.dump(), R"({"scale":3.0,"values":[0.5,-2.0,0.10009765625]})");
   EXPECT_EQ(written["values"].get<std::vector<bfloat16>>(), values);
-  EXPECT_EQ(written["values"].get<std::vector<float>>()[2], 0.10009765625F);
+  EXPECT_EQ(written["values"].get<std::vector<float>>()[2], 0.10009765625f);
   EXPECT_EQ(json(1).get<float16>(), 1);
   EXPECT_EQ((json{{"a", 7}}.get<std::map<std::string, float16>>().at("a")), 7);
 }
@@ -43,7 +43,7 @@ TEST(nlohmann_json, containers_and_other_readers) {
 TEST(nlohmann_json, reading_rounds_once) {
   EXPECT_EQ(json(1 + 0x1p-8 + 0x1p-40).get<bfloat16>().bits(), 0x3f81);
   // Integers beyond a tie of bfloat16. As doubles they would lie on it.
-  const std::int64_t odd = (std::int64_t{1} << 62) + (std::int64_t{1} << 54) + 1;
+  std::int64_t const odd = (std::int64_t{1} << 62) + (std::int64_t{1} << 54) + 1;
   EXPECT_EQ(json(odd).get<bfloat16>().bits(), 0x5e81);
   EXPECT_EQ(json(-odd).get<bfloat16>().bits(), 0xde81);
   EXPECT_EQ(json(2 * static_cast<std::uint64_t>(odd) - 1).get<bfloat16>().bits(), 0x5f01);
@@ -55,7 +55,7 @@ template <class Call>
 std::string refusal(Call call) {
   try {
     call();
-  } catch (const std::invalid_argument& error) {
+  } catch (std::invalid_argument const& error) {
     return error.what();
   }
   return "";

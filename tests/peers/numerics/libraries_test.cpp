@@ -41,19 +41,19 @@ TEST(numerics, glm) {
 #if defined(HAS_GLM)
   using vec = glm::vec<3, float16, glm::defaultp>;
   using mat = glm::mat<3, 3, float16, glm::defaultp>;
-  const vec a(1, 2, 3);
-  vec b = a + vec(float16(0.5F)) * float16(2);
+  vec const a(1, 2, 3);
+  vec b = a + vec(float16(0.5f)) * float16(2);
   EXPECT_EQ(b, vec(2, 3, 4));
   b *= float16(2);
   EXPECT_EQ(glm::cross(a, b), vec(-2, 4, -2));
   EXPECT_EQ(glm::dot(a, b), 40);
-  EXPECT_EQ(glm::mix(a, b, float16(0.5F)), vec(2.5F, 4, 5.5F));
-  EXPECT_EQ(glm::clamp(a, float16(1.5F), float16(2.5F)), vec(1.5F, 2, 2.5F));
+  EXPECT_EQ(glm::mix(a, b, float16(0.5f)), vec(2.5f, 4, 5.5f));
+  EXPECT_EQ(glm::clamp(a, float16(1.5f), float16(2.5f)), vec(1.5f, 2, 2.5f));
   EXPECT_NEAR(float{glm::length(glm::normalize(a))}, 1, 0x1p-10);
-  const mat twice(float16(2));
+  mat const twice(float16(2));
   EXPECT_EQ(glm::transpose(twice) * a, vec(2, 4, 6));
   EXPECT_EQ(glm::determinant(twice), 8);
-  EXPECT_EQ(glm::inverse(twice), mat(float16(0.5F)));
+  EXPECT_EQ(glm::inverse(twice), mat(float16(0.5f)));
 #else
   GTEST_SKIP() << "libglm-dev is not installed";
 #endif
@@ -78,12 +78,12 @@ TEST(numerics, nanoflann) {
   using metric = nanoflann::L2_Simple_Adaptor<float16, grid>;
   nanoflann::KDTreeSingleIndexAdaptor<metric, grid, 2> tree(2, points);
   tree.buildIndex();
-  const std::array<float16, 2> query{float16(3.25F), float16(6.875F)};
+  std::array<float16, 2> const query{float16(3.25f), float16(6.875f)};
   std::uint32_t nearest = 0;
   float16 distance;
   tree.knnSearch(query.data(), 1, &nearest, &distance);
   EXPECT_EQ(nearest, 73U);
-  EXPECT_EQ(distance, 0.078125F);
+  EXPECT_EQ(distance, 0.078125f);
 #else
   GTEST_SKIP() << "libnanoflann-dev is not installed";
 #endif
@@ -94,12 +94,12 @@ TEST(numerics, boost_math) {
   const boost::math::tools::polynomial<bfloat16> p{{bfloat16(-2), bfloat16(0), bfloat16(1)}};
   EXPECT_EQ(p(bfloat16(3)), 7);
   EXPECT_EQ((p * p)(bfloat16(2)), 4);
-  const auto root =
+  auto const root =
       boost::math::tools::bisect([&](bfloat16 x) { return p(x); }, bfloat16(1), bfloat16(2),
                                  boost::math::tools::eps_tolerance<bfloat16>(6));
-  EXPECT_LE(root.first, std::sqrt(2.0F));
-  EXPECT_GE(root.second, std::sqrt(2.0F));
-  EXPECT_LT(root.second - root.first, 0.06F);
+  EXPECT_LE(root.first, std::sqrt(2.0f));
+  EXPECT_GE(root.second, std::sqrt(2.0f));
+  EXPECT_LT(root.second - root.first, 0.06f);
 #else
   GTEST_SKIP() << "libboost-dev is not installed";
 #endif
@@ -111,7 +111,7 @@ TEST(numerics, boost_odeint) {
   using state = std::array<float16, 2>;
   static boost::numeric::odeint::runge_kutta4<state, double, state, double> stepper;
   state s{float16(1), float16(0)};
-  const auto circle = [](const state& x, state& dx, double) {
+  auto const circle = [](state const& x, state& dx, double) {
     dx[0] = x[1];
     dx[1] = -x[0];
   };
@@ -126,14 +126,14 @@ TEST(numerics, boost_odeint) {
 TEST(numerics, xtensor) {
 #if defined(HAS_XTENSOR)
   const xt::xtensor<bfloat16, 2> a = xt::ones<bfloat16>({3, 4});
-  const xt::xtensor<bfloat16, 2> b = a * bfloat16(2) + a;
-  const xt::xtensor<bfloat16, 1> columns = xt::sum(b, {0});
+  xt::xtensor<bfloat16, 2> const b = a * bfloat16(2) + a;
+  xt::xtensor<bfloat16, 1> const columns = xt::sum(b, {0});
   EXPECT_EQ(columns.size(), 4U);
   EXPECT_EQ(columns(1), 9);
   EXPECT_EQ(xt::sum(b)(), 36);
   EXPECT_EQ(xt::mean(b)(), 3);
-  const xt::xtensor<bfloat16, 2> c = xt::sqrt(xt::exp(a) - a);
-  EXPECT_EQ(c(2, 3), 1.3125F);
+  xt::xtensor<bfloat16, 2> const c = xt::sqrt(xt::exp(a) - a);
+  EXPECT_EQ(c(2, 3), 1.3125f);
 #else
   GTEST_SKIP() << "libxtensor-dev is not installed";
 #endif

@@ -15,25 +15,25 @@ namespace {
 template <class T>
 int faults() {
   int wrong = 0;
-  const auto expect = [&](const std::string& actual, const std::string& expected) {
+  auto const expect = [&](std::string const& actual, std::string const& expected) {
     if (actual == expected) return;
     std::printf("%s, not %s\n", actual.c_str(), expected.c_str());
     ++wrong;
   };
-  expect(std::format("{} {:.2f} {:>6} {:e}", T(0.5F), T(1.5F), T(-2), T(4)),
+  expect(std::format("{} {:.2f} {:>6} {:e}", T(0.5f), T(1.5f), T(-2), T(4)),
          "0.5 1.50     -2 4.000000e+00");
-  expect(std::format("{:{}}|{:<5}|", T(1), 3, T(0.25F)), "  1|0.25 |");
+  expect(std::format("{:{}}|{:<5}|", T(1), 3, T(0.25f)), "  1|0.25 |");
 
   std::vector<T> numbers(6);
-  const std::mdspan matrix(numbers.data(), 2, 3);
+  std::mdspan const matrix(numbers.data(), 2, 3);
   static_assert(std::same_as<typename decltype(matrix)::element_type, T>);
   for (std::size_t i = 0; i < 2; ++i)
     for (std::size_t j = 0; j < 3; ++j) matrix[i, j] = static_cast<int>(i * 3 + j);
-  const std::mdspan<const T, std::extents<int, 3, 2>, std::layout_left> transposed(numbers.data());
+  std::mdspan<T const, std::extents<int, 3, 2>, std::layout_left> const transposed(numbers.data());
   expect(std::format("{} {}", matrix[1, 2], transposed[1, 1]), "5 4");
 
 #if defined(__clang__) && defined(__SSE2__)
-  const T x(1.5F);
+  const T x(1.5f);
   __bf16 b = 2;
   static_assert(std::same_as<decltype(x * b), float> && std::same_as<decltype(b - x), float>);
   expect(std::format("{} {} {}", x * b, b - x, x < b && b > x && x != b), "3 0.5 true");

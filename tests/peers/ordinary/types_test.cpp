@@ -53,23 +53,23 @@ TYPED_TEST(ordinary, concepts) {
 
 TYPED_TEST(ordinary, ranges) {
   using T = TypeParam;
-  auto v = values<T>({3, -1, 2, 0.5F, 2});
+  auto v = values<T>({3, -1, 2, 0.5f, 2});
   std::ranges::sort(v);
-  EXPECT_EQ(v, values<T>({-1, 0.5F, 2, 2, 3}));
-  EXPECT_TRUE(std::ranges::binary_search(v, T(0.5F)));
+  EXPECT_EQ(v, values<T>({-1, 0.5f, 2, 2, 3}));
+  EXPECT_TRUE(std::ranges::binary_search(v, T(0.5f)));
   EXPECT_EQ(std::ranges::count(v, 2), 2);
   EXPECT_EQ(std::ranges::max(v), 3);
-  EXPECT_EQ(*std::ranges::lower_bound(v, 1.5F), 2);
+  EXPECT_EQ(*std::ranges::lower_bound(v, 1.5f), 2);
   EXPECT_EQ(std::ranges::unique(v).size(), 1U);
   std::ranges::sort(v, std::greater{}, [](T x) { return abs(x); });
   EXPECT_EQ(v.front(), 3);
   auto halves = v | std::views::filter([](T x) { return x > 0; }) |
                 std::views::transform([](T x) { return x / 2; }) | std::views::take(2);
   static_assert(std::same_as<std::ranges::range_value_t<decltype(halves)>, T>);
-  EXPECT_EQ(*halves.begin(), 1.5F);
-  EXPECT_EQ(std::accumulate(v.begin(), v.end(), 0.0F), std::reduce(v.begin(), v.end(), 0.0F));
-  EXPECT_EQ(std::transform_reduce(v.begin(), v.end(), v.begin(), 0.0F),
-            std::inner_product(v.begin(), v.end(), v.begin(), 0.0F));
+  EXPECT_EQ(*halves.begin(), 1.5f);
+  EXPECT_EQ(std::accumulate(v.begin(), v.end(), 0.0f), std::reduce(v.begin(), v.end(), 0.0f));
+  EXPECT_EQ(std::transform_reduce(v.begin(), v.end(), v.begin(), 0.0f),
+            std::inner_product(v.begin(), v.end(), v.begin(), 0.0f));
   std::partial_sum(v.begin(), v.end(), v.begin());
   std::ranges::iota_view<int, int> const numbers(0, 3);
   EXPECT_TRUE(std::ranges::equal(numbers, values<T>({0, 1, 2})));
@@ -78,7 +78,7 @@ TYPED_TEST(ordinary, ranges) {
 TYPED_TEST(ordinary, complex) {
   using T = TypeParam;
   using complex = std::complex<T>;
-  const complex a(T(1), T(2)), b(T(3), T(-1));
+  complex const a(T(1), T(2)), b(T(3), T(-1));
   EXPECT_EQ(a + b, complex(T(4), T(1)));
   EXPECT_EQ(a * b, complex(T(5), T(5)));
   EXPECT_EQ(a * T(2), complex(T(2), T(4)));
@@ -99,22 +99,22 @@ TYPED_TEST(ordinary, atomic) {
   EXPECT_EQ(ref.exchange(T(3)), 2);
   EXPECT_EQ(x, 3);
   EXPECT_TRUE(std::atomic_ref<T>::is_always_lock_free);
-  std::atomic<T> whole(T(0.5F));
+  std::atomic<T> whole(T(0.5f));
   T seen = whole;
   while (!whole.compare_exchange_weak(seen, seen + 1)) {
   }
-  EXPECT_EQ(whole.load(), 1.5F);
+  EXPECT_EQ(whole.load(), 1.5f);
 }
 
 TYPED_TEST(ordinary, containers) {
   using T = TypeParam;
-  const std::map<T, std::string> names{{T(1), "one"}, {T(0.5F), "half"}};
+  std::map<T, std::string> const names{{T(1), "one"}, {T(0.5f), "half"}};
   EXPECT_EQ(names.begin()->second, "half");
-  const std::unordered_set<T> set{T(0), T(-0.0F), T(2)};
+  std::unordered_set<T> const set{T(0), T(-0.0f), T(2)};
   EXPECT_EQ(set.size(), 2U);
-  const std::valarray<T> row{T(1), T(2)};
+  std::valarray<T> const row{T(1), T(2)};
   EXPECT_EQ((row * row).sum(), 5);
-  const std::variant<int, T> one_of(std::in_place_type<T>, 2);
+  std::variant<int, T> const one_of(std::in_place_type<T>, 2);
   EXPECT_EQ(std::get<T>(one_of), 2);
   EXPECT_EQ(std::any_cast<T>(std::any(T(2))), 2);
   EXPECT_EQ(std::optional<T>(T(2)), T(2));
@@ -123,19 +123,19 @@ TYPED_TEST(ordinary, containers) {
   std::ranges::shuffle(shuffled, engine);
   EXPECT_TRUE(std::ranges::is_permutation(shuffled, values<T>({1, 2, 3, 4})));
   std::uniform_real_distribution<float> uniform;
-  const T drawn(uniform(engine));
+  T const drawn(uniform(engine));
   EXPECT_TRUE(drawn >= 0 && drawn <= 1);
 }
 
 TYPED_TEST(ordinary, text) {
   using T = TypeParam;
-  EXPECT_EQ(fmt::format("{} {:.2f} {:>6}", T(0.5F), T(1.5F), T(-2)), "0.5 1.50     -2");
-  EXPECT_EQ(fmt::format("{}", values<T>({1, 0.5F})), "[1, 0.5]");
-  EXPECT_EQ(fmt::format("{}", fmt::join(values<T>({1, 0.5F}), " ")), "1 0.5");
+  EXPECT_EQ(fmt::format("{} {:.2f} {:>6}", T(0.5f), T(1.5f), T(-2)), "0.5 1.50     -2");
+  EXPECT_EQ(fmt::format("{}", values<T>({1, 0.5f})), "[1, 0.5]");
+  EXPECT_EQ(fmt::format("{}", fmt::join(values<T>({1, 0.5f}), " ")), "1 0.5");
   std::stringstream stream("0.25");
   T x;
   stream >> x;
-  EXPECT_EQ(x, 0.25F);
+  EXPECT_EQ(x, 0.25f);
 }
 
 // The compiler's own narrow types: every operator, in both orders, is that of float.
@@ -143,20 +143,20 @@ TYPED_TEST(ordinary, text) {
 __extension__ typedef _Float16 compiler_half;
 TYPED_TEST(ordinary, mixes_with_float16_of_the_compiler) {
   using T = TypeParam;
-  const T x(1.5F);
+  T const x(1.5f);
   compiler_half h = 2;
   static_assert(std::same_as<decltype(x * h), float> && std::same_as<decltype(h - x), float>);
   EXPECT_EQ(x * h, 3);
-  EXPECT_EQ(h - x, 0.5F);
-  EXPECT_EQ(h / x + x / h, 2.0F / 1.5F + 0.75F);
+  EXPECT_EQ(h - x, 0.5f);
+  EXPECT_EQ(h / x + x / h, 2.0f / 1.5f + 0.75f);
   EXPECT_TRUE(x < h && h > x && x != h && x <= h && h >= x && !(x == h));
   h += x;
-  EXPECT_EQ(static_cast<float>(h), 3.5F);
+  EXPECT_EQ(static_cast<float>(h), 3.5f);
   T y(h);
   y -= h;
   EXPECT_EQ(y, 0);
   y = h;
-  EXPECT_EQ(y, 3.5F);
+  EXPECT_EQ(y, 3.5f);
 }
 #endif
 

@@ -46,10 +46,10 @@ void by_element(draws& out, std::uint64_t seed, std::uint64_t turn) {
   fill(out, seed, lowp::stream_of(tensor, 1), 0, turn * many);
 }
 // For 1024 elements, each in successive steps: one element after the other.
-void transpose(draws& out, const std::vector<draws>& rows) {
+void transpose(draws& out, std::vector<draws> const& rows) {
   out.clear();
   for (std::size_t i = 0; i < few; ++i)
-    for (const draws& row : rows) out.push_back(row[i]);
+    for (draws const& row : rows) out.push_back(row[i]);
 }
 void by_step(draws& out, std::uint64_t seed, std::uint64_t turn) {
   std::vector<draws> rows(64, draws(few));
@@ -83,13 +83,13 @@ constexpr std::array<order, 4> orders{
 }  // namespace
 
 int main(int count, char** arguments) {
-  const auto* const chosen =
+  auto const* const chosen =
       count != 3 ? orders.end() : std::ranges::find(orders, arguments[1], &order::name);
   if (chosen == orders.end()) {
     std::fputs("draws element|step|tensor|draw SEED\n", stderr);
     return 2;
   }
-  const std::uint64_t seed = std::strtoull(arguments[2], nullptr, 0);
+  std::uint64_t const seed = std::strtoull(arguments[2], nullptr, 0);
   draws out;
   for (std::uint64_t turn = 0;; ++turn) {
     chosen->make(out, seed, turn);

@@ -13,7 +13,7 @@ namespace {
 
 // Calls fn(type) for the format of this name. Returns false for an unknown name.
 template <class Fn>
-bool with_format(const char* name, Fn fn) {
+bool with_format(char const* name, Fn fn) {
 #define CALL_IF(format, ...)                \
   if (std::strcmp(name, #format) == 0) {    \
     fn(std::type_identity<lowp::format>{}); \
@@ -24,12 +24,12 @@ bool with_format(const char* name, Fn fn) {
   return false;
 }
 
-lowp::overflow preset(const char* name) {
+lowp::overflow preset(char const* name) {
   return std::strcmp(name, "torch") == 0 ? lowp::overflow::torch : lowp::overflow::ml_dtypes;
 }
 
 template <class R>
-bool encode_all(const char* name, const float* in, void* out, std::size_t size, R mode,
+bool encode_all(char const* name, float const* in, void* out, std::size_t size, R mode,
                 lowp::overflow policy) {
   return with_format(name, [&]<class T>(std::type_identity<T>) {
     lowp::cast(std::span(in, size), std::span(static_cast<T*>(out), size), mode, policy);
@@ -40,13 +40,13 @@ bool encode_all(const char* name, const float* in, void* out, std::size_t size, 
 
 extern "C" {
 
-bool encode(const char* name, const float* in, void* out, std::size_t size, bool away,
-            const char* policy) {
+bool encode(char const* name, float const* in, void* out, std::size_t size, bool away,
+            char const* policy) {
   return away ? encode_all(name, in, out, size, lowp::nearest_away{}, preset(policy))
               : encode_all(name, in, out, size, lowp::nearest_even{}, preset(policy));
 }
 
-bool encode_doubles(const char* name, const double* in, void* out, std::size_t size) {
+bool encode_doubles(char const* name, double const* in, void* out, std::size_t size) {
   return with_format(name, [&]<class T>(std::type_identity<T>) {
     for (std::size_t i = 0; i < size; ++i)
       static_cast<T*>(out)[i] =
@@ -54,9 +54,9 @@ bool encode_doubles(const char* name, const double* in, void* out, std::size_t s
   });
 }
 
-bool decode(const char* name, const void* in, float* out, std::size_t size) {
+bool decode(char const* name, void const* in, float* out, std::size_t size) {
   return with_format(name, [&]<class T>(std::type_identity<T>) {
-    lowp::cast(std::span(static_cast<const T*>(in), size), std::span(out, size));
+    lowp::cast(std::span(static_cast<T const*>(in), size), std::span(out, size));
   });
 }
 }

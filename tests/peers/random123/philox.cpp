@@ -14,10 +14,10 @@ std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
 std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
 
 // The number of elements of a block that differ.
-int differences(const lowp::random_source& source, std::uint64_t block) {
+int differences(lowp::random_source const& source, std::uint64_t block) {
   using philox = r123::Philox4x32_R<10>;
-  const std::uint64_t counter = (block & ~std::uint64_t{0} >> 3) | std::uint64_t{source.draw} << 61;
-  const philox::ctr_type word =
+  std::uint64_t const counter = (block & ~std::uint64_t{0} >> 3) | std::uint64_t{source.draw} << 61;
+  philox::ctr_type const word =
       philox{}({{low(counter), high(counter), low(source.stream), high(source.stream)}},
                {{low(source.seed), high(source.seed)}});
   int count = 0;
@@ -33,8 +33,8 @@ int main() {
   int wrong = 0;
   constexpr int blocks = 500'000;
   for (int i = 0; i < blocks; ++i) {
-    const lowp::random_source source{random(), random(), static_cast<std::uint32_t>(random() % 3)};
-    const std::uint64_t block = random() >> (3 + random() % 61);
+    lowp::random_source const source{random(), random(), static_cast<std::uint32_t>(random() % 3)};
+    std::uint64_t const block = random() >> (3 + random() % 61);
     wrong += differences(source, block);
   }
   std::printf("SUMMARY: %d draws beside Random123: %d differ\n", blocks * 8, wrong);

@@ -29,51 +29,51 @@ std::vector<T> all_codes() {
 }
 
 template <class... T>
-void write(const std::string& path) {
+void write(std::string const& path) {
   std::vector<st::tensor> tensors{{"w", st::dtype::f32, {2, 3}}, {"step", st::dtype::u64, {}}};
   (tensors.push_back({std::string(name_of(st::dtype_of<T>)),
                       st::dtype_of<T>,
                       {2, (std::uint64_t{1} << (8 * sizeof(T))) / 2}}),
    ...);
   st::writer out(path, tensors, {{"format", "np"}, {"text", "\"\\\n\xc3\xa4"}});
-  const std::vector<float> w{0.0F, 1.5F, -2.25F, 0x1p-149F, 0x1.fffffep127F, -0.0F};
-  const std::uint64_t step = 0xfedcba9876543210;
+  std::vector<float> const w{0.0f, 1.5f, -2.25f, 0x1p-149f, 0x1.fffffep127f, -0.0f};
+  std::uint64_t const step = 0xfedcba9876543210;
   out.append("w", std::span(w));
   out.append("step", std::span(&step, 1));
-  (out.append(name_of(st::dtype_of<T>), std::span<const T>(all_codes<T>())), ...);
+  (out.append(name_of(st::dtype_of<T>), std::span<T const>(all_codes<T>())), ...);
   out.finish();
 }
 
-void read(const std::string& path) {
-  const st::file file(path);
-  for (const st::tensor& t : file.tensors()) {
+void read(std::string const& path) {
+  st::file const file(path);
+  for (st::tensor const& t : file.tensors()) {
     std::printf("%s %s ", t.name.c_str(), std::string(name_of(t.type)).c_str());
-    for (const std::uint64_t extent : t.shape) std::printf("%llu,", 0ULL + extent);
+    for (std::uint64_t const extent : t.shape) std::printf("%llu,", 0ULL + extent);
     std::printf(" ");
     // In pieces that do not divide it.
     std::vector<std::byte> piece;
     for (std::uint64_t at = 0; at < t.end - t.begin; at += piece.size()) {
       piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(1001, t.end - t.begin - at)));
       file.read_bytes(t, at, piece);
-      for (const std::byte byte : piece) std::printf("%02x", static_cast<unsigned>(byte));
+      for (std::byte const byte : piece) std::printf("%02x", static_cast<unsigned>(byte));
     }
     std::printf("\n");
   }
-  for (const auto& [key, value] : file.metadata())
+  for (auto const& [key, value] : file.metadata())
     std::printf("__metadata__ %s=%s\n", key.c_str(), value.c_str());
 }
 
-bool accept(const std::string& path) try {
-  const st::file file(path);
+bool accept(std::string const& path) try {
+  st::file const file(path);
   return true;
-} catch (const std::runtime_error&) {
+} catch (std::runtime_error const&) {
   return false;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) try {
-  const std::string_view what = count > 2 ? arguments[1] : "";
+  std::string_view const what = count > 2 ? arguments[1] : "";
   if (what == "write")
     write<lowp::float16, lowp::bfloat16, lowp::float8_e5m2, lowp::float8_e4m3fn,
           lowp::float8_e8m0fnu, lowp::float8_e4m3fnuz, lowp::float8_e5m2fnuz>(arguments[2]);
@@ -83,7 +83,7 @@ int main(int count, char** arguments) try {
     for (int i = 2; i < count; ++i) std::printf("%d\n", accept(arguments[i]) ? 1 : 0);
   else
     return 2;
-} catch (const std::exception& error) {
+} catch (std::exception const& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;
 }

@@ -9,7 +9,7 @@
 
 namespace {
 
-std::vector<lowp::named<std::span<float>>> list_of(float** gradients, const std::size_t* sizes,
+std::vector<lowp::named<std::span<float>>> list_of(float** gradients, std::size_t const* sizes,
                                                    std::size_t tensors) {
   std::vector<lowp::named<std::span<float>>> list;
   for (std::size_t i = 0; i < tensors; ++i) list.push_back({"", {gradients[i], sizes[i]}});
@@ -24,11 +24,11 @@ lowp::loss_scaler* scaler_new(float scale, double growth, double backoff, std::u
   return new lowp::loss_scaler{scale, growth, backoff, interval};
 }
 void scaler_delete(lowp::loss_scaler* scaler) { delete scaler; }
-float scaler_scale(const lowp::loss_scaler* scaler) { return scaler->scale; }
-std::uint32_t scaler_growth_tracker(const lowp::loss_scaler* scaler) {
+float scaler_scale(lowp::loss_scaler const* scaler) { return scaler->scale; }
+std::uint32_t scaler_growth_tracker(lowp::loss_scaler const* scaler) {
   return scaler->growth_tracker;
 }
-bool scaler_unscale(lowp::loss_scaler* scaler, float** gradients, const std::size_t* sizes,
+bool scaler_unscale(lowp::loss_scaler* scaler, float** gradients, std::size_t const* sizes,
                     std::size_t tensors) {
   lowp::gradient_report report;
   lowp::unscale(list_of(gradients, sizes, tensors), *scaler, report);
@@ -36,7 +36,7 @@ bool scaler_unscale(lowp::loss_scaler* scaler, float** gradients, const std::siz
 }
 void scaler_update(lowp::loss_scaler* scaler) { scaler->update(); }
 
-double clip(float** gradients, const std::size_t* sizes, std::size_t tensors, double max_norm) {
+double clip(float** gradients, std::size_t const* sizes, std::size_t tensors, double max_norm) {
   return lowp::clip(list_of(gradients, sizes, tensors), max_norm).norm();
 }
 

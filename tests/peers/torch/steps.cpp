@@ -17,7 +17,7 @@ void lowp_adamw(float* p, float* g, float* m, float* v, std::size_t n, double lr
 }
 void formula_adamw(float* p, float* g, float* m, float* v, std::size_t n, double lr, double beta1,
                    double beta2, double eps, double weight_decay, std::uint64_t step) {
-  const lowp::adamw a{lr, beta1, beta2, eps, weight_decay};
+  lowp::adamw const a{lr, beta1, beta2, eps, weight_decay};
   for (std::size_t i = 0; i < n; ++i) torch_formulas::adamw(p[i], g[i], m[i], v[i], a, step);
 }
 
@@ -28,7 +28,7 @@ void lowp_sgd(float* p, float* g, float* buffer, std::size_t n, double lr, doubl
 }
 void formula_sgd(float* p, float* g, float* buffer, std::size_t n, double lr, double momentum,
                  double dampening, double weight_decay, bool nesterov, std::uint64_t step) {
-  const lowp::sgd s{lr, momentum, dampening, weight_decay, nesterov};
+  lowp::sgd const s{lr, momentum, dampening, weight_decay, nesterov};
   for (std::size_t i = 0; i < n; ++i) torch_formulas::sgd(p[i], g[i], buffer[i], s, step);
 }
 

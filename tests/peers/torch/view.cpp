@@ -163,9 +163,9 @@ TEST(view, refuses_by_name) {
 TEST(view, of_a_pointer_to_elements_of_pytorch) {
   at::Tensor const tensor = at::full({4}, 1.5, at::kBFloat16);
   std::span<bfloat16> const span = lowp::view(tensor.data_ptr<at::BFloat16>(), 4);
-  EXPECT_EQ(span[3], 1.5F);
-  span[3] = 2.0F;
-  EXPECT_EQ(tensor[3].item<float>(), 2.0F);
+  EXPECT_EQ(span[3], 1.5f);
+  span[3] = 2.0f;
+  EXPECT_EQ(tensor[3].item<float>(), 2.0f);
   static_assert(std::is_same_v<decltype(lowp::view(static_cast<at::Half const*>(nullptr), 1)),
                                std::span<float16 const>>);
 }

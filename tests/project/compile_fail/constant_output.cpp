@@ -7,7 +7,7 @@
 #ifdef CONTROL
 using parameters = std::vector<lowp::bfloat16>;
 #else
-using parameters = const std::vector<lowp::bfloat16>;
+using parameters = std::vector<lowp::bfloat16> const;
 #endif
 
 void narrow(const std::vector<float>& x, parameters& y) { lowp::cast(x, y); }

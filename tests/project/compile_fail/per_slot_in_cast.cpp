@@ -5,7 +5,7 @@
 
 #include <vector>
 
-void narrow(const std::vector<float>& x, std::vector<lowp::bfloat16>& y) {
+void narrow(std::vector<float> const& x, std::vector<lowp::bfloat16>& y) {
 #ifdef CONTROL
   lowp::cast(x, y, lowp::upward{});
 #else

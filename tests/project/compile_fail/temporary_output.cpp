@@ -5,7 +5,7 @@
 
 #include <vector>
 
-void narrow(const std::vector<float>& x) {
+void narrow(std::vector<float> const& x) {
 #ifdef CONTROL
   std::vector<lowp::bfloat16> y(x.size());
   lowp::cast(x, y);

@@ -5,7 +5,7 @@
 
 #include <span>
 
-void look(lowp::overflow_watch<>& watch, const float* x) {
+void look(lowp::overflow_watch<>& watch, float const* x) {
 #ifdef CONTROL
   watch.forward(0).input(std::span(x, 3));
 #else

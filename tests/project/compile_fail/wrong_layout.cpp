@@ -22,4 +22,4 @@ struct mine : kahan_pair {
   [[nodiscard]] layout_type layout() const { return {}; }
 };
 
-void step(const mine& p, const std::vector<float>& g) { lowp::update(p, g, lowp::sgd{}, 1); }
+void step(mine const& p, std::vector<float> const& g) { lowp::update(p, g, lowp::sgd{}, 1); }

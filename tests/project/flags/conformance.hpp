@@ -26,10 +26,10 @@ namespace {
 using namespace lowp;
 
 template <class T, class R>
-void note_mode(fingerprint& f, const R& rounding) {
-  for (const float x : numbers(1)) f.note(convert<T>(x, rounding).bits());
-  for (const float x : numbers(2)) {
-    for (const overflow policy : {overflow::infinity, overflow::saturate})
+void note_mode(fingerprint& f, R const& rounding) {
+  for (float const x : numbers(1)) f.note(convert<T>(x, rounding).bits());
+  for (float const x : numbers(2)) {
+    for (overflow const policy : {overflow::infinity, overflow::saturate})
       f.note(convert<T>(x, rounding, policy).bits());
   }
 }
@@ -44,18 +44,18 @@ void note_scalars(fingerprint& f) {
   note_mode<T>(f, downward{});
   note_mode<T>(f, to_odd{});
   note_mode<T>(f, stochastic_bits{0x9abc});
-  for (const T x : codes<T>(9)) f.note(std::bit_cast<std::uint32_t>(convert<float>(x)));
+  for (T const x : codes<T>(9)) f.note(std::bit_cast<std::uint32_t>(convert<float>(x)));
 }
 
 // In packs, and in every mode as what an update reads and writes.
 template <class T>
 void note_packs(fingerprint& f) {
-  const std::vector<float> x = numbers(3);
+  std::vector<float> const x = numbers(3);
   std::vector<T> narrow(x.size());
   cast(x, narrow);
   f.note(narrow);
 
-  const rounding_mode modes[] = {nearest_even{},
+  rounding_mode const modes[] = {nearest_even{},
                                  nearest_away{},
                                  toward_zero{},
                                  upward{},
@@ -64,7 +64,7 @@ void note_packs(fingerprint& f) {
                                  stochastic{.seed = 5, .stream = 6, .offset = 7},
                                  stochastic_fast{.seed = 5, .stream = 6, .offset = 7}};
   update_report report;
-  for (const rounding_mode& mode : modes) {
+  for (rounding_mode const& mode : modes) {
     std::vector<T> p = codes<T>(8);
     if constexpr (std::numeric_limits<T>::is_signed)  // a step writes no other format
       update(p, x, sgd{.lr = 0.37, .weight_decay = 0.1}, 9, per_slot{mode, {}, {}}, report);
@@ -74,8 +74,8 @@ void note_packs(fingerprint& f) {
 }
 
 template <class R>
-void note_bfloat16(fingerprint& f, const R& rounding) {
-  const std::vector<float> x = numbers(10);
+void note_bfloat16(fingerprint& f, R const& rounding) {
+  std::vector<float> const x = numbers(10);
   std::vector<bfloat16> p(x.size());
   cast(x, p, rounding);
   f.note(p);
@@ -91,9 +91,9 @@ inline void note_optimizers(fingerprint& f) {
   std::vector<bfloat16> p = codes<bfloat16>(12);
   std::vector<float8_e4m3fn> m = codes<float8_e4m3fn>(13);
   std::vector<float16> v(p.size());
-  const stochastic random{.seed = 14, .stream = stream_of(15, 0), .offset = 0 - 100ULL};
+  stochastic const random{.seed = 14, .stream = stream_of(15, 0), .offset = 0 - 100ULL};
   for (std::uint64_t step = 1; step <= 4; ++step) {
-    const auto g = codes<float8_e5m2>(static_cast<std::uint32_t>(16 + step));
+    auto const g = codes<float8_e5m2>(static_cast<std::uint32_t>(16 + step));
     update(p, g, m, v, adamw{.lr = 0.013}, step, per_slot{random, random, upward{}}, report);
     update(p, g, m, sgd{.lr = 0.1, .momentum = 0.7, .weight_decay = 0.03, .nesterov = true}, step);
 #ifndef LOWP_TEST_SOME
@@ -101,7 +101,7 @@ inline void note_optimizers(fingerprint& f) {
 #endif
   }
   // Not 0, whatever the caller thinks of subnormals.
-  const double tiny = std::bit_cast<double>(std::uint64_t{1});
+  double const tiny = std::bit_cast<double>(std::uint64_t{1});
   update(p, codes<float8_e5m2>(19), m, sgd{.lr = 0.1, .momentum = tiny}, 5);
   f.note(p);
   f.note(m);
@@ -123,7 +123,7 @@ inline void note_quotients(fingerprint& f) {
     std::vector<float> p(1);
     std::vector<float> m(1);
     std::vector<float> v(1);
-    const std::vector<float> g{
+    std::vector<float> const g{
         std::bit_cast<float>(0x3f9d70a4U + static_cast<std::uint32_t>(step))};
     update(p, g, m, v, adamw{.weight_decay = 0}, step);
     f.note(p);
@@ -134,26 +134,26 @@ inline void note_quotients(fingerprint& f) {
 inline void note_refusals(fingerprint& f) {
   std::vector<float> p(3);
   std::vector<float> g(3);
-  for (const std::uint64_t bits : {0x7ff8000000000000U, 0x7ff0000000000000U, 0xfff0000000000000U,
+  for (std::uint64_t const bits : {0x7ff8000000000000U, 0x7ff0000000000000U, 0xfff0000000000000U,
                                    0xbfe0000000000000U, 0x81a56e1fc2f8f359U, 0x3fe0000000000000U}) {
     bool refused = false;
     try {
       update(p, g, sgd{.lr = std::bit_cast<double>(std::uint64_t{bits})}, 1);
-    } catch (const std::invalid_argument&) {
+    } catch (std::invalid_argument const&) {
       refused = true;
     }
     f.note(refused ? 1 : 0);
   }
-  for (const std::uint32_t bits : {0x7fc00000U, 0xffc00000U, 0x7f800000U, 0xff800000U}) {
-    const auto no_number = std::bit_cast<float>(bits);
-    for (const auto& call : std::initializer_list<std::function<void()>>{
+  for (std::uint32_t const bits : {0x7fc00000U, 0xffc00000U, 0x7f800000U, 0xff800000U}) {
+    auto const no_number = std::bit_cast<float>(bits);
+    for (auto const& call : std::initializer_list<std::function<void()>>{
              [&] { fused_add(p, no_number, g); }, [&] { scaled_cast(g, p, no_number); },
              [&] { scaled_cast(g, p, std::bit_cast<float>(bits & 0x80000000U)); },
              [&] { loss_scaler{.scale = no_number}.update(false); }}) {
       try {
         call();
         f.note(bits);
-      } catch (const std::invalid_argument&) {  // as it must be, and nothing to note
+      } catch (std::invalid_argument const&) {  // as it must be, and nothing to note
       }
     }
   }
@@ -161,7 +161,7 @@ inline void note_refusals(fingerprint& f) {
 
 // Rows, whose sums have an order and whose exponentials are chains; and what is not finite.
 inline void note_pieces(fingerprint& f) {
-  const std::vector<float> x = numbers(23, 300);
+  std::vector<float> const x = numbers(23, 300);
   std::vector<float> y(x.size());
   gelu_tanh(x, y);
   f.note(y);
@@ -202,9 +202,9 @@ inline void note_storages(fingerprint& f) {
   std::vector<std::uint16_t> half_low(value.size());
   std::vector<float8_e4m3fn> codes(value.size(), float8_e4m3fn(0));
   std::vector<float8_e8m0fnu> scales(3, float8_e8m0fnu(1));
-  const std::vector<float> g = numbers(19);
+  std::vector<float> const g = numbers(19);
   for (std::uint64_t step = 1; step <= 3; ++step) {
-    const std::span used(g.data(), value.size());
+    std::span const used(g.data(), value.size());
     update(kahan{value, rest}, used, sgd{.lr = 1e-4}, step);
     fused_add(split_master{half, half_low}, std::bit_cast<float>(0xb5000000U), used);
 #ifndef LOWP_TEST_SOME
@@ -230,7 +230,7 @@ inline void note_rows(fingerprint& f) {
       x[i] = std::bit_cast<float>(i % 2 == 0 ? 0xc2b00000U : 0xff800000U);
   std::vector<float> out(x.size());
   std::vector<float16> narrow(x.size());
-  for (const std::size_t columns : {37U, 1U, 333U}) {
+  for (std::size_t const columns : {37U, 1U, 333U}) {
     softmax(x, out, columns);
     f.note(out);
 #ifndef LOWP_TEST_SOME
@@ -249,7 +249,7 @@ inline void note_rows(fingerprint& f) {
 #ifndef LOWP_TEST_SOME
 // Its scalars compute in the environment of their caller.
 inline void note_tour(fingerprint& f) {
-  const detail::default_environment usual;
+  detail::default_environment const usual;
   tour(f);
 }
 #endif

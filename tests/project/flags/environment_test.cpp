@@ -22,7 +22,7 @@ struct outcome {
 };
 // No floating-point operation of the test itself comes between setting and reading.
 __attribute__((noinline)) outcome under(control setting) {
-  const control before = read_control();
+  control const before = read_control();
   write_control(setting);
   outcome x{o2(), 0};
   x.after = read_control();
@@ -31,8 +31,8 @@ __attribute__((noinline)) outcome under(control setting) {
 }
 
 TEST(flags, of_a_control_register_change_no_bit) {
-  for (const control setting : control_states()) {
-    const outcome x = under(setting);
+  for (control const setting : control_states()) {
+    outcome const x = under(setting);
     EXPECT_EQ(x.after, setting);
     flags_test::expect_conformance(x.result);
     if (HasFailure()) FAIL() << "the control register was " << std::hex << setting;

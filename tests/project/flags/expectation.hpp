@@ -7,9 +7,9 @@
 
 namespace flags_test {
 
-inline void expect_conformance(const conformance_result& got) {
+inline void expect_conformance(conformance_result const& got) {
   EXPECT_EQ(got.fingerprint, got.expected) << std::hex << got.fingerprint;
-  const double exact = 16 + 600000 * 0x1p-53;
+  double const exact = 16 + 600000 * 0x1p-53;
   EXPECT_NEAR(got.sums.requested.value(), exact, 16e-12);
   EXPECT_NEAR(got.sums.applied.value(), exact, 16e-12);
 }

@@ -18,7 +18,7 @@ namespace {
 using namespace flags_test;
 
 using conformance_function = conformance_result (*)();
-const std::map<std::string, conformance_function>& units() {
+std::map<std::string, conformance_function> const& units() {
 #define X(name) {#name, ::name},
   static const std::map<std::string, conformance_function> all{UNITS};
 #undef X
@@ -26,12 +26,12 @@ const std::map<std::string, conformance_function>& units() {
 }
 std::vector<std::string> names() {
   std::vector<std::string> all;
-  for (const auto& [name, conformance] : units()) all.push_back(name);
+  for (auto const& [name, conformance] : units()) all.push_back(name);
   return all;
 }
 
 // A unit may use what its flags say, and only it.
-bool runs_here([[maybe_unused]] const std::string& name) {
+bool runs_here([[maybe_unused]] std::string const& name) {
 #if defined(__x86_64__)
   if (name == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
@@ -40,7 +40,7 @@ bool runs_here([[maybe_unused]] const std::string& name) {
 
 class flags : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(units, flags, testing::ValuesIn(names()),
-                         [](const auto& each) { return each.param; });
+                         [](auto const& each) { return each.param; });
 
 TEST_P(flags, change_no_bit) {
   if (!runs_here(GetParam())) GTEST_SKIP() << "this processor lacks what the flags allow";

@@ -14,17 +14,17 @@ namespace {
 std::vector<float> numbers(std::size_t size, std::uint32_t seed) {
   std::vector<float> x(size);
   for (std::size_t i = 0; i < size; ++i) {
-    const auto words = lowp::philox4x32({static_cast<std::uint32_t>(i), 0, 0, 0}, {seed, 0});
+    auto const words = lowp::philox4x32({static_cast<std::uint32_t>(i), 0, 0, 0}, {seed, 0});
     // Any pattern now and then; else one near 1.
-    const std::uint32_t bits = i % 8 == 0 ? words[0] : (words[0] & 0x83ffffffU) + 0x3c000000U;
+    std::uint32_t const bits = i % 8 == 0 ? words[0] : (words[0] & 0x83ffffffU) + 0x3c000000U;
     x[i] = __builtin_bit_cast(float, bits);
   }
   return x;
 }
 
 template <class T>
-void append(std::vector<unsigned char>& to, const T* from, std::size_t count) {
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(from);
+void append(std::vector<unsigned char>& to, T const* from, std::size_t count) {
+  auto const* const bytes = reinterpret_cast<unsigned char const*>(from);
   to.insert(to.end(), bytes, bytes + count * sizeof(T));
 }
 
@@ -34,8 +34,8 @@ std::vector<unsigned char> UNIT();
 std::vector<unsigned char> UNIT() {
   using namespace lowp;
   std::vector<unsigned char> result;
-  const auto add = [&](const auto& range) { append(result, range.data(), range.size()); };
-  const std::vector<float> x = numbers(1003, 1);
+  auto const add = [&](auto const& range) { append(result, range.data(), range.size()); };
+  std::vector<float> const x = numbers(1003, 1);
   std::vector<bfloat16> p(x.size());
   std::vector<float8_e4m3fn> m(x.size());
   cast(x, p);
@@ -46,7 +46,7 @@ std::vector<unsigned char> UNIT() {
   cast(m, v);
   add(v);
   update_report report;
-  fused_add(p, 0.3F, numbers(x.size(), 4), upward{}, report);
+  fused_add(p, 0.3f, numbers(x.size(), 4), upward{}, report);
   add(p);
   for (float& each : v) each = 1;
   for (std::uint64_t step = 1; step < 4; ++step)
@@ -54,11 +54,11 @@ std::vector<unsigned char> UNIT() {
   add(p);
   add(m);
   add(v);
-  const std::uint64_t counts[] = {report.count, report.stalled, report.overflowed,
+  std::uint64_t const counts[] = {report.count, report.stalled, report.overflowed,
                                   report.nonfinite};
   append(result, counts, 4);
-  for (const float each : x) {
-    const float16 half = convert<float16>(each, to_odd{}) * float16(3);
+  for (float const each : x) {
+    float16 const half = convert<float16>(each, to_odd{}) * float16(3);
     append(result, &half, 1);
   }
   return result;
@@ -72,7 +72,7 @@ UNITS
 
 int main() {
   struct {
-    const char* name;
+    char const* name;
     std::vector<unsigned char> result;
   } const units[] = {
 #define X(unit) {#unit, unit()},
@@ -80,8 +80,8 @@ int main() {
 #undef X
   };
   int different = 0;
-  for (const auto& unit : units) {
-    const bool same = unit.result == units[0].result;
+  for (auto const& unit : units) {
+    bool const same = unit.result == units[0].result;
     std::printf("%s: %zu bytes, %s\n", unit.name, unit.result.size(), same ? "same" : "different");
     different += !same;
   }

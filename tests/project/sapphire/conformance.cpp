@@ -33,8 +33,8 @@ unsigned states_that_matter([[maybe_unused]] std::uint64_t fingerprint) {
 #if defined(LOWP_TEST_CONTROL_REGISTER)
   for (const auto state : lowp_test::control_states()) {
     lowp_test::write_control(state);
-    const auto got = UNIT().fingerprint;
-    const bool stayed = lowp_test::read_control() == state;
+    auto const got = UNIT().fingerprint;
+    bool const stayed = lowp_test::read_control() == state;
     lowp_test::write_control(lowp_test::default_control);
     if (got != fingerprint || !stayed) ++wrong;
   }
@@ -44,9 +44,9 @@ unsigned states_that_matter([[maybe_unused]] std::uint64_t fingerprint) {
 
 // Any argument asks for these states too.
 int main(int arguments, char**) {
-  const auto isa = lowp::isa();
+  auto const isa = lowp::isa();
   std::printf("isa %.*s\n", static_cast<int>(isa.size()), isa.data());
-  const auto [fingerprint, expected, report] = UNIT();
+  auto const [fingerprint, expected, report] = UNIT();
   std::printf("fingerprint %016" PRIx64 "\n", fingerprint);
   std::printf("count %" PRIu64 " stalled %" PRIu64 " overflowed %" PRIu64 " nonfinite %" PRIu64
               "\n",

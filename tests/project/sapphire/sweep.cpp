@@ -44,12 +44,12 @@ bool are_right(std::uint32_t upper) {
 }  // namespace
 
 int main() {
-  const auto isa = lowp::isa();
+  auto const isa = lowp::isa();
   std::printf("isa %.*s\n", static_cast<int>(isa.size()), isa.data());
   for (std::uint32_t i = 0; i < size; ++i) std::memcpy(&floats[i], &i, sizeof i);
   unsigned wrong = 0;
   for (std::uint32_t upper = 0; upper < 65536; ++upper) {
-    lowp::cast(std::span<const float>(floats), std::span(codes));
+    lowp::cast(std::span<float const>(floats), std::span(codes));
     if (!are_right(upper)) {
       if (wrong++ < 10) std::printf("wrong: 0x%04x....\n", upper);
     }

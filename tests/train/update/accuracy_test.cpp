@@ -24,7 +24,7 @@ constexpr std::size_t parameters = 4000;
 
 // In ulps of float at the larger of the two magnitudes.
 double ulps(double got, double exact, double before) {
-  const auto larger = static_cast<float>(std::max(std::fabs(before), std::fabs(exact)));
+  auto const larger = static_cast<float>(std::max(std::fabs(before), std::fabs(exact)));
   return std::fabs(got - exact) / static_cast<double>(std::nextafter(larger, HUGE_VALF) - larger);
 }
 
@@ -33,18 +33,18 @@ double ulps(double got, double exact, double before) {
 struct inputs {
   std::vector<float> p, g, m, v;
 };
-inputs random_inputs(std::uint64_t seed, std::uint64_t step, const lowp::adamw& a) {
+inputs random_inputs(std::uint64_t seed, std::uint64_t step, lowp::adamw const& a) {
   std::mt19937_64 random(seed);
   std::normal_distribution<float> normal;
   std::uniform_real_distribution<float> magnitude(-6, 1);
   inputs in;
   for (std::size_t i = 0; i < parameters; ++i) {
-    const float size = std::pow(10.0F, magnitude(random));
-    const float trend = i % 2 == 0 ? 0.0F : normal(random);
+    float const size = std::pow(10.0f, magnitude(random));
+    float const trend = i % 2 == 0 ? 0.0f : normal(random);
     double m = 0;
     double v = 0;
     for (std::uint64_t t = 1; t < step; ++t) {
-      const double g = size * (trend + normal(random));
+      double const g = size * (trend + normal(random));
       m = a.beta1 * m + (1 - a.beta1) * g;
       v = a.beta2 * v + (1 - a.beta2) * g * g;
     }
@@ -72,12 +72,12 @@ constexpr std::array rates{1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
 // rest. PyTorch's own is up to 13 ulp away.
 TEST(accuracy, one_adamw_step_is_within_4_ulp_of_the_formula_in_double) {
   double worst = 0;
-  for (const auto& [beta1, beta2] : {std::array{0.9, 0.999}, {0.875, 0.96875}, {0.95, 0.98}})
-    for (const std::uint64_t step : {1U, 2U, 3U, 10U, 300U}) {
+  for (auto const& [beta1, beta2] : {std::array{0.9, 0.999}, {0.875, 0.96875}, {0.95, 0.98}})
+    for (std::uint64_t const step : {1U, 2U, 3U, 10U, 300U}) {
       lowp::adamw a = with_float_betas({.beta1 = beta1, .beta2 = beta2});
-      const inputs in = random_inputs(step, step, a);
-      for (const double lr : rates)
-        for (const double decay : {0.0, 0.01, 0.1}) {
+      inputs const in = random_inputs(step, step, a);
+      for (double const lr : rates)
+        for (double const decay : {0.0, 0.01, 0.1}) {
           a.lr = lr;
           a.weight_decay = decay;
           inputs out = in;
@@ -87,12 +87,12 @@ TEST(accuracy, one_adamw_step_is_within_4_ulp_of_the_formula_in_double) {
             double m = in.m[i];
             double v = in.v[i];
             adamw<double>(p, in.g[i], m, v, a, step);
-            const double momentum = a.beta1 * std::fabs(in.m[i]);
-            const double step_size = lr / (1 - std::pow(a.beta1, static_cast<double>(step)));
-            const double root = std::sqrt(v / (1 - std::pow(a.beta2, static_cast<double>(step))));
-            const double terms =
+            double const momentum = a.beta1 * std::fabs(in.m[i]);
+            double const step_size = lr / (1 - std::pow(a.beta1, static_cast<double>(step)));
+            double const root = std::sqrt(v / (1 - std::pow(a.beta2, static_cast<double>(step))));
+            double const terms =
                 step_size * (momentum + (1 - a.beta1) * std::fabs(in.g[i])) / (root + a.eps);
-            const double error = ulps(out.p[i], p, std::max<double>(std::fabs(in.p[i]), terms));
+            double const error = ulps(out.p[i], p, std::max<double>(std::fabs(in.p[i]), terms));
             worst = std::max(worst, error);
             ASSERT_LE(error, 4) << "lr " << lr << ", decay " << decay << ", betas " << beta1 << ' '
                                 << beta2 << ", step " << step << ", p " << in.p[i] << ", g "
@@ -105,23 +105,23 @@ TEST(accuracy, one_adamw_step_is_within_4_ulp_of_the_formula_in_double) {
 
 TEST(accuracy, one_sgd_step_is_within_4_ulp_of_the_formula_in_double) {
   double worst = 0;
-  const inputs in = random_inputs(1000, 5, {});
-  for (const double lr : rates)
-    for (const double decay : {0.0, 0.01, 0.1})
-      for (const double momentum : {0.0, 0.9, 0.99})
-        for (const double dampening : {0.0, 0.5})
-          for (const std::uint64_t step : {1U, 2U, 1000U}) {
-            const bool nesterov = momentum != 0 && dampening == 0 && step != 2;
-            const lowp::sgd s{lr, momentum, dampening, decay, nesterov};
+  inputs const in = random_inputs(1000, 5, {});
+  for (double const lr : rates)
+    for (double const decay : {0.0, 0.01, 0.1})
+      for (double const momentum : {0.0, 0.9, 0.99})
+        for (double const dampening : {0.0, 0.5})
+          for (std::uint64_t const step : {1U, 2U, 1000U}) {
+            bool const nesterov = momentum != 0 && dampening == 0 && step != 2;
+            lowp::sgd const s{lr, momentum, dampening, decay, nesterov};
             inputs out = in;
             lowp::update(out.p, out.g, out.m, s, step);
             for (std::size_t i = 0; i < parameters; ++i) {
               double p = in.p[i];
               double b = in.m[i];
               sgd<double>(p, in.g[i], b, s, step);
-              const double d = std::fabs(in.g[i]) + decay * std::fabs(in.p[i]);
-              const double terms = lr * (momentum * std::fabs(in.m[i]) + d) * (nesterov ? 2 : 1);
-              const double error = ulps(out.p[i], p, std::max<double>(std::fabs(in.p[i]), terms));
+              double const d = std::fabs(in.g[i]) + decay * std::fabs(in.p[i]);
+              double const terms = lr * (momentum * std::fabs(in.m[i]) + d) * (nesterov ? 2 : 1);
+              double const error = ulps(out.p[i], p, std::max<double>(std::fabs(in.p[i]), terms));
               worst = std::max(worst, error);
               ASSERT_LE(error, 4) << "lr " << lr << ", decay " << decay << ", momentum " << momentum
                                   << ", dampening " << dampening << ", step " << step;
@@ -141,20 +141,20 @@ struct distance {
 
 // Gradients pull each parameter to a target of its own, with noise.
 float gradient(std::mt19937_64& random, std::size_t i, float p) {
-  std::normal_distribution<float> noise(0, 0.3F);
-  const float target = std::sin(static_cast<float>(i));
-  return (p - target) * 0.1F + noise(random);
+  std::normal_distribution<float> noise(0, 0.3f);
+  float const target = std::sin(static_cast<float>(i));
+  return (p - target) * 0.1f + noise(random);
 }
 
 class trajectory : public testing::TestWithParam<double> {};
-INSTANTIATE_TEST_SUITE_P(rates, trajectory, testing::ValuesIn(rates), [](const auto& rate) {
+INSTANTIATE_TEST_SUITE_P(rates, trajectory, testing::ValuesIn(rates), [](auto const& rate) {
   return "lr_1e_" + std::to_string(static_cast<int>(std::lround(-std::log10(rate.param))));
 });
 
 // Gradients are the same for all three, so that the distance is the optimizer's doing alone.
 TEST_P(trajectory, of_1000_adamw_steps_is_no_farther_from_double_than_pytorchs_float) {
-  const lowp::adamw a = {.lr = GetParam(), .weight_decay = 0.01};
-  const inputs start = random_inputs(7, 1, {});
+  lowp::adamw const a = {.lr = GetParam(), .weight_decay = 0.01};
+  inputs const start = random_inputs(7, 1, {});
   std::vector<float> p = start.p;
   std::vector<float> m(parameters);
   std::vector<float> v(parameters);

@@ -60,9 +60,9 @@ constexpr std::array settings{
     lowp::adamw{.lr = 1e-40, .beta1 = 1e-45, .beta2 = 1e-39, .eps = 1e-41, .weight_decay = 1e-3}};
 
 template <class Slots, class Rounding>
-void check(std::uint64_t seed, std::size_t size, const lowp::adamw& a, std::uint64_t step,
-           const Rounding& rounding, const slot_modes& modes, const maybe_policy& policy) {
-  const values kind = seed % 2 == 0 ? values::corners : values::training;
+void check(std::uint64_t seed, std::size_t size, lowp::adamw const& a, std::uint64_t step,
+           Rounding const& rounding, slot_modes const& modes, maybe_policy const& policy) {
+  values const kind = seed % 2 == 0 ? values::corners : values::training;
   tensor p = random_tensor<typename Slots::P>(size, 4 * seed, kind);
   tensor g = random_tensor<typename Slots::G>(size, 4 * seed + 1, kind);
   tensor m = random_tensor<typename Slots::M>(size, 4 * seed + 2, kind, 0.1);
@@ -93,7 +93,7 @@ struct by_slots {
   template <class Slots>
   static std::string GetName(int) {
     std::string name;
-    for (const char* part :
+    for (char const* part :
          {"p_", slot_facts<typename Slots::P>().name, "_g_", slot_facts<typename Slots::G>().name,
           "_m_", slot_facts<typename Slots::M>().name, "_v_", slot_facts<typename Slots::V>().name})
       name += part;
@@ -105,11 +105,11 @@ TYPED_TEST_SUITE(adamw, combinations, by_slots);
 TYPED_TEST(adamw, each_slot_has_the_bits_of_the_exact_sequence) {
   std::mt19937_64 random(41);
   for (std::uint64_t i = 0; i < 900 && !this->HasFailure(); ++i) {
-    const auto size = lengths[i % lengths.size()];
-    const auto& a = settings[i % settings.size()];
-    const auto step = steps[i / 3 % steps.size()];
-    const auto& policy = maybe_policies[i / 2 % 3];
-    const slot_modes modes = random_modes(random);
+    auto const size = lengths[i % lengths.size()];
+    auto const& a = settings[i % settings.size()];
+    auto const step = steps[i / 3 % steps.size()];
+    auto const& policy = maybe_policies[i / 2 % 3];
+    slot_modes const modes = random_modes(random);
     SCOPED_TRACE("case " + std::to_string(i) + ", step " + std::to_string(step) + ", settings " +
                  std::to_string(i % settings.size()) + (policy ? policy->name : ""));
     check<TypeParam>(i, size, a, step, modes.library(), modes, policy);
@@ -118,7 +118,7 @@ TYPED_TEST(adamw, each_slot_has_the_bits_of_the_exact_sequence) {
 
 template <class Slots, modes Which>
 void check_plain_modes() {
-  for_each_rounding<Which>([&](const auto& rounding, const slot_modes& modes, const char* name) {
+  for_each_rounding<Which>([&](auto const& rounding, slot_modes const& modes, char const* name) {
     for (std::uint64_t i = 0; i < 150 && !testing::Test::HasFailure(); ++i) {
       SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));
       check<Slots>(i, lengths[i % lengths.size()], settings[i % settings.size()],
@@ -135,7 +135,7 @@ TEST(adamw_rounding, floats_are_stored_as_they_are) {
 
 TEST(adamw_rounding, default_is_nearest_even) {
   tensor p = random_tensor<lowp::bfloat16>(99, 1, values::training);
-  const tensor g = random_tensor<float>(99, 2, values::training);
+  tensor const g = random_tensor<float>(99, 2, values::training);
   tensor m = random_tensor<lowp::float8_e4m3fn>(99, 3, values::training);
   tensor v{oracle::float16, std::vector<std::uint32_t>(99, 0x2000)};
   guarded<lowp::bfloat16> mine_p(p, 0);
@@ -153,7 +153,7 @@ TEST(adamw_lengths, every_length_to_300) {
   for (std::size_t size = 0; size <= 300 && !HasFailure(); ++size) {
     SCOPED_TRACE(size);
     std::mt19937_64 random(size);
-    const slot_modes modes = random_modes(random);
+    slot_modes const modes = random_modes(random);
     check<mixed_slots>(size, size, lowp::adamw{}, size + 1, modes.library(), modes, std::nullopt);
   }
 }

@@ -18,13 +18,13 @@ namespace {
 using namespace lowp_test;
 
 // In the order of magnitudes; NaN is beyond all and has one pattern.
-lowp::amax largest_of(const tensor& x) {
+lowp::amax largest_of(tensor const& x) {
   std::uint32_t largest = 0;
   for (std::size_t i = 0; i < x.size(); ++i) largest = std::max(largest, x.value(i) & 0x7fffffffU);
   return {largest > 0x7f800000U ? 0x7fc00000U : largest};
 }
 
-void expect(const lowp::update_amax& got, const tensor& gradient, const tensor& weight) {
+void expect(lowp::update_amax const& got, tensor const& gradient, tensor const& weight) {
   EXPECT_EQ(got.gradient.bits, largest_of(gradient).bits);
   EXPECT_EQ(got.weight.bits, largest_of(weight).bits);
 }
@@ -38,9 +38,9 @@ constexpr std::array<std::size_t, 8> sizes{1, 7, 16, 63, 64, 65, 300, 1000};
 
 // body(parameters, gradients, first moments, second moments)
 template <class P, class Body>
-void for_each_tensors(const Body& body) {
-  for (const values kind : {values::training, values::corners})
-    for (const std::size_t size : sizes) {
+void for_each_tensors(Body const& body) {
+  for (values const kind : {values::training, values::corners})
+    for (std::size_t const size : sizes) {
       SCOPED_TRACE(size);
       body(random_tensor<P>(size, 1, kind), random_tensor<float>(size, 2, kind),
            random_tensor<float>(size, 3, values::training), random_tensor<float>(size, 4, kind));
@@ -48,15 +48,15 @@ void for_each_tensors(const Body& body) {
 }
 
 TYPED_TEST(update_amax, of_adamw) {
-  const slot_mode mode{oracle::mode::stochastic, 5, 6, 7};
-  const lowp::stochastic rounding{5, 6, 7};
-  for_each_tensors<TypeParam>([&](const tensor& params, const tensor& gradients,
-                                  const tensor& firsts, const tensor& seconds) {
+  slot_mode const mode{oracle::mode::stochastic, 5, 6, 7};
+  lowp::stochastic const rounding{5, 6, 7};
+  for_each_tensors<TypeParam>([&](tensor const& params, tensor const& gradients,
+                                  tensor const& firsts, tensor const& seconds) {
     tensor want = params;
     tensor want_m = firsts;
     tensor want_v = seconds;
     oracle_update(want, gradients, want_m, want_v, lowp::adamw{}, 3, {mode, mode, mode}, {});
-    const auto run = [&](const auto& where) {
+    auto const run = [&](auto const& where) {
       guarded<TypeParam> p(params, 1);
       guarded<float> g(gradients, 2);
       guarded<float> m(firsts, 0);
@@ -77,13 +77,13 @@ TYPED_TEST(update_amax, of_adamw) {
 }
 
 TYPED_TEST(update_amax, of_sgd_and_its_policy) {
-  const slot_mode mode{};
-  for (const named_policy& policy : policies)
+  slot_mode const mode{};
+  for (named_policy const& policy : policies)
     for_each_tensors<TypeParam>(
-        [&](const tensor& params, const tensor& gradients, const tensor&, const tensor&) {
+        [&](tensor const& params, tensor const& gradients, tensor const&, tensor const&) {
           tensor want = params;
           tensor none = params;
-          const lowp::sgd sgd{.lr = 0.5};
+          lowp::sgd const sgd{.lr = 0.5};
           oracle_update(want, gradients, none, sgd, 1, {mode, mode, mode}, policy);
           guarded<TypeParam> p(params, 0);
           guarded<float> g(gradients, 1);
@@ -96,17 +96,17 @@ TYPED_TEST(update_amax, of_sgd_and_its_policy) {
 
 TYPED_TEST(update_amax, of_fused_add_merges) {
   for_each_tensors<TypeParam>(
-      [&](const tensor& params, const tensor& u, const tensor&, const tensor&) {
+      [&](tensor const& params, tensor const& u, tensor const&, tensor const&) {
         tensor want = params;
-        oracle_fused_add(want, 0.25F, u, {}, {});
+        oracle_fused_add(want, 0.25f, u, {}, {});
         guarded<TypeParam> p(params, 1);
         guarded<float> addend(u, 0);
-        const std::size_t half = params.size() / 2;
+        std::size_t const half = params.size() / 2;
         lowp::update_amax all;
         lowp::update_amax second;
-        lowp::fused_add(p.span().first(half), 0.25F, addend.span().first(half),
+        lowp::fused_add(p.span().first(half), 0.25f, addend.span().first(half),
                         lowp::nearest_even{}, all);
-        lowp::fused_add(p.span().subspan(half), 0.25F, addend.span().subspan(half),
+        lowp::fused_add(p.span().subspan(half), 0.25f, addend.span().subspan(half),
                         lowp::nearest_even{}, second);
         EXPECT_TRUE(p.holds(want, "p"));
         all += second;
@@ -118,7 +118,7 @@ TYPED_TEST(update_amax, of_fused_add_merges) {
 TEST(update_amax_of_storages, is_that_of_their_values) {
   std::array<float, 3> weights{1, -300, 2};
   std::array<lowp::bfloat16, 3> copy{};
-  const std::array<float, 3> g{4, 0, -8};
+  std::array<float, 3> const g{4, 0, -8};
   lowp::update_amax seen;
   lowp::update(lowp::master{weights, copy}, g, lowp::sgd{.lr = 1}, 1, lowp::nearest_even{}, seen);
   EXPECT_EQ(seen.weight.value(), 300);
@@ -127,9 +127,9 @@ TEST(update_amax_of_storages, is_that_of_their_values) {
   std::array<lowp::float8_e4m3fn, 3> codes{lowp::float8_e4m3fn(1), lowp::float8_e4m3fn(448),
                                            lowp::float8_e4m3fn(0)};
   lowp::update_amax scaled;
-  lowp::update(lowp::scaled{codes, 0x1p-8F}, g, lowp::sgd{.lr = 0}, 1, lowp::nearest_even{},
+  lowp::update(lowp::scaled{codes, 0x1p-8f}, g, lowp::sgd{.lr = 0}, 1, lowp::nearest_even{},
                scaled);
-  EXPECT_EQ(scaled.weight.value(), 448.0F * 256);
+  EXPECT_EQ(scaled.weight.value(), 448.0f * 256);
 }
 
 }  // namespace

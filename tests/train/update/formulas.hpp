@@ -12,25 +12,25 @@
 namespace torch_formulas {
 
 template <class Real>
-void adamw(Real& p, float gradient, Real& m, Real& v, const lowp::adamw& a, std::uint64_t step) {
-  const auto real = [](double x) { return static_cast<Real>(x); };
-  const Real g = gradient;
+void adamw(Real& p, float gradient, Real& m, Real& v, lowp::adamw const& a, std::uint64_t step) {
+  auto const real = [](double x) { return static_cast<Real>(x); };
+  Real const g = gradient;
   p = p * real(1 - a.lr * a.weight_decay);  // param.mul_(1 - lr * weight_decay)
-  const double weight = 1 - a.beta1;        // exp_avg.lerp_(grad, 1 - beta1)
+  double const weight = 1 - a.beta1;        // exp_avg.lerp_(grad, 1 - beta1)
   m = weight < 0.5 ? m + real(weight) * (g - m) : g - (g - m) * (1 - real(weight));
   v = v * real(a.beta2);              // exp_avg_sq.mul_(beta2)
   v = v + real(1 - a.beta2) * g * g;  //   .addcmul_(grad, grad, value=1 - beta2)
-  const double t = static_cast<double>(step);
-  const double correction1 = 1 - std::pow(a.beta1, t);
-  const double correction2 = 1 - std::pow(a.beta2, t);
-  const Real root = std::sqrt(v) / real(std::sqrt(correction2));
-  const Real denominator = root + real(a.eps);            // exp_avg_sq.sqrt().div_(...).add_(eps)
+  double const t = static_cast<double>(step);
+  double const correction1 = 1 - std::pow(a.beta1, t);
+  double const correction2 = 1 - std::pow(a.beta2, t);
+  Real const root = std::sqrt(v) / real(std::sqrt(correction2));
+  Real const denominator = root + real(a.eps);            // exp_avg_sq.sqrt().div_(...).add_(eps)
   p = p + real(-(a.lr / correction1)) * m / denominator;  // param.addcdiv_(..., value=-step_size)
 }
 
 template <class Real>
-void sgd(Real& p, float gradient, Real& buffer, const lowp::sgd& s, std::uint64_t step) {
-  const auto real = [](double x) { return static_cast<Real>(x); };
+void sgd(Real& p, float gradient, Real& buffer, lowp::sgd const& s, std::uint64_t step) {
+  auto const real = [](double x) { return static_cast<Real>(x); };
   Real g = gradient;
   if (s.weight_decay != 0) g = g + real(s.weight_decay) * p;
   if (s.momentum != 0) {

@@ -27,28 +27,28 @@ template <class Fn>
 std::string refusal_of(Fn&& fn) {
   try {
     fn();
-  } catch (const std::invalid_argument& error) {
+  } catch (std::invalid_argument const& error) {
     return error.what();
   }
   ADD_FAILURE() << "not refused";
   return "";
 }
 
-testing::AssertionResult says(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts)
+testing::AssertionResult says(std::string const& text, std::vector<std::string> const& parts) {
+  for (std::string const& part : parts)
     if (text.find(part) == std::string::npos)
       return testing::AssertionFailure() << '"' << text << "\" does not say \"" << part << '"';
   return testing::AssertionSuccess();
 }
 
 // "... NAME is VALUE ..." with the very value.
-testing::AssertionResult names_value(const std::string& text, const std::string& name,
+testing::AssertionResult names_value(std::string const& text, std::string const& name,
                                      double value) {
-  const std::string phrase = name + " is ";
-  const std::size_t at = text.find(phrase);
+  std::string const phrase = name + " is ";
+  std::size_t const at = text.find(phrase);
   if (at == std::string::npos) return says(text, {phrase});
-  const double said = std::strtod(text.c_str() + at + phrase.size(), nullptr);
-  const bool same =
+  double const said = std::strtod(text.c_str() + at + phrase.size(), nullptr);
+  bool const same =
       std::isnan(value) ? std::isnan(said) : said == value || std::fabs(said / value - 1) < 1e-5;
   if (same) return testing::AssertionSuccess();
   return testing::AssertionFailure() << '"' << text << "\" does not name the value " << value;
@@ -57,33 +57,33 @@ testing::AssertionResult names_value(const std::string& text, const std::string&
 // Slots for a step of AdamW, with a report, that a refused call must leave alone.
 struct training_state {
   std::vector<lowp::bfloat16> p = std::vector(21, lowp::bfloat16(1));
-  std::vector<float> g = std::vector(21, 0.5F);
-  std::vector<float> m = std::vector(21, 0.25F);
+  std::vector<float> g = std::vector(21, 0.5f);
+  std::vector<float> m = std::vector(21, 0.25f);
   std::vector<lowp::float16> v = std::vector(21, lowp::float16(0.125));
   lowp::update_report report{};
 
   [[nodiscard]] bool is_untouched() const {
-    const training_state fresh;
+    training_state const fresh;
     return p == fresh.p && g == fresh.g && m == fresh.m && v == fresh.v && report.count == 0;
   }
-  void step(const lowp::adamw& a, std::uint64_t number = 3) {
+  void step(lowp::adamw const& a, std::uint64_t number = 3) {
     lowp::update(p, g, m, v, a, number, lowp::nearest_even{}, report);
   }
-  void step(const lowp::sgd& s, std::uint64_t number = 3) {
+  void step(lowp::sgd const& s, std::uint64_t number = 3) {
     lowp::update(p, g, m, s, number, lowp::nearest_even{}, report);
   }
 };
 
 template <class Settings>
 struct field {
-  const char* name;
+  char const* name;
   double Settings::* value;
   std::vector<double> refused, accepted;
 };
 
 template <class Settings>
-void check_field(const field<Settings>& f, const Settings& valid) {
-  for (const double value : f.refused) {
+void check_field(field<Settings> const& f, Settings const& valid) {
+  for (double const value : f.refused) {
     training_state state;
     Settings settings = valid;
     settings.*f.value = value;
@@ -96,7 +96,7 @@ void check_field(const field<Settings>& f, const Settings& valid) {
     else
       refusal_of([&] { lowp::update(none, none, settings, 1); });
   }
-  for (const double value : f.accepted) {
+  for (double const value : f.accepted) {
     training_state state;
     Settings settings = valid;
     settings.*f.value = value;
@@ -105,10 +105,10 @@ void check_field(const field<Settings>& f, const Settings& valid) {
   }
 }
 
-const std::vector<double> below_zero{nan, -nan, inf, -inf, -denormal, -1e-9, -0.5, -1e300};
-const std::vector<double> from_zero{0, -0.0, denormal, 1, 1e300};
-const std::vector<double> no_beta{nan, inf, -inf, -denormal, -0.25, 1, 1 + 0x1p-52, 2, 1e300};
-const std::vector<double> beta{0, -0.0, denormal, 0.5, 1 - 0x1p-53};
+std::vector<double> const below_zero{nan, -nan, inf, -inf, -denormal, -1e-9, -0.5, -1e300};
+std::vector<double> const from_zero{0, -0.0, denormal, 1, 1e300};
+std::vector<double> const no_beta{nan, inf, -inf, -denormal, -0.25, 1, 1 + 0x1p-52, 2, 1e300};
+std::vector<double> const beta{0, -0.0, denormal, 0.5, 1 - 0x1p-53};
 
 TEST(refusal, adamw_hyper_parameters) {
   using lowp::adamw;
@@ -121,7 +121,7 @@ TEST(refusal, adamw_hyper_parameters) {
 
 TEST(refusal, sgd_hyper_parameters) {
   using lowp::sgd;
-  const sgd valid{.lr = 0.1, .momentum = 0.5};
+  sgd const valid{.lr = 0.1, .momentum = 0.5};
   check_field<sgd>({"lr", &sgd::lr, below_zero, from_zero}, valid);
   check_field<sgd>({"momentum", &sgd::momentum, below_zero, from_zero}, valid);
   check_field<sgd>({"weight_decay", &sgd::weight_decay, below_zero, from_zero}, valid);
@@ -141,10 +141,10 @@ TEST(refusal, step_0) {
 // The step that a negative number becomes.
 TEST(refusal, step_above_2_to_the_63rd) {
   constexpr std::uint64_t largest = std::uint64_t{1} << 63;
-  for (const std::int64_t step : {std::int64_t{-1}, std::int64_t{-1000}, INT64_MIN + 1}) {
+  for (std::int64_t const step : {std::int64_t{-1}, std::int64_t{-1000}, INT64_MIN + 1}) {
     training_state state;
-    const auto number = static_cast<std::uint64_t>(step);
-    const std::vector<std::string> named{"step is " + std::to_string(number), std::to_string(step)};
+    auto const number = static_cast<std::uint64_t>(step);
+    std::vector<std::string> const named{"step is " + std::to_string(number), std::to_string(step)};
     EXPECT_TRUE(says(refusal_of([&] { state.step(lowp::adamw{}, number); }), named));
     EXPECT_TRUE(says(refusal_of([&] { state.step(lowp::sgd{.lr = 1}, number); }), named));
     EXPECT_TRUE(says(
@@ -156,13 +156,13 @@ TEST(refusal, step_above_2_to_the_63rd) {
 }
 
 TEST(refusal, alpha_that_is_not_finite) {
-  for (const double alpha : {nan, -nan, inf, -inf}) {
+  for (double const alpha : {nan, -nan, inf, -inf}) {
     training_state state;
-    const auto call = [&] {
+    auto const call = [&] {
       lowp::fused_add(state.p, static_cast<float>(alpha), state.g, lowp::nearest_even{},
                       state.report);
     };
-    const std::string text = refusal_of(call);
+    std::string const text = refusal_of(call);
     EXPECT_TRUE(says(text, {"lowp::fused_add: alpha is "}));
     EXPECT_TRUE(names_value(text, "alpha", alpha));
     EXPECT_TRUE(state.is_untouched());
@@ -173,8 +173,8 @@ TEST(refusal, alpha_that_is_not_finite) {
 
 TEST(refusal, momentum_without_a_range_for_it) {
   training_state state;
-  const lowp::sgd s{.lr = 1, .momentum = 0.875};
-  const std::string text = refusal_of([&] { lowp::update(state.p, state.g, s, 2); });
+  lowp::sgd const s{.lr = 1, .momentum = 0.875};
+  std::string const text = refusal_of([&] { lowp::update(state.p, state.g, s, 2); });
   EXPECT_TRUE(names_value(text, "momentum", 0.875));
   EXPECT_TRUE(state.is_untouched());
 }
@@ -182,22 +182,22 @@ TEST(refusal, momentum_without_a_range_for_it) {
 TEST(refusal, unequal_sizes) {
   for (int longer = 0; longer < 4; ++longer) {
     training_state state;
-    const std::array<std::size_t, 4> size{longer == 0 ? 20U : 19U, longer == 1 ? 20U : 19U,
+    std::array<std::size_t, 4> const size{longer == 0 ? 20U : 19U, longer == 1 ? 20U : 19U,
                                           longer == 2 ? 20U : 19U, longer == 3 ? 20U : 19U};
-    const auto p = std::span(state.p).first(size[0]);
-    const auto g = std::span(state.g).first(size[1]);
-    const auto m = std::span(state.m).first(size[2]);
-    const auto v = std::span(state.v).first(size[3]);
-    const std::vector<std::string> named{"p has " + std::to_string(size[0]),
+    auto const p = std::span(state.p).first(size[0]);
+    auto const g = std::span(state.g).first(size[1]);
+    auto const m = std::span(state.m).first(size[2]);
+    auto const v = std::span(state.v).first(size[3]);
+    std::vector<std::string> const named{"p has " + std::to_string(size[0]),
                                          "g has " + std::to_string(size[1])};
     EXPECT_TRUE(says(refusal_of([&] { lowp::update(p, g, m, v, lowp::adamw{}, 1); }), named));
     if (longer < 3) {
-      const lowp::sgd s{.lr = 1, .momentum = 0.5};
+      lowp::sgd const s{.lr = 1, .momentum = 0.5};
       EXPECT_TRUE(says(refusal_of([&] { lowp::update(p, g, m, s, 1); }), named));
     }
     if (longer < 2) {
       EXPECT_TRUE(says(refusal_of([&] { lowp::update(p, g, lowp::sgd{.lr = 1}, 1); }), named));
-      EXPECT_TRUE(says(refusal_of([&] { lowp::fused_add(p, 1.0F, g); }),
+      EXPECT_TRUE(says(refusal_of([&] { lowp::fused_add(p, 1.0f, g); }),
                        {named[0], "u has " + std::to_string(size[1])}));
     }
     EXPECT_TRUE(state.is_untouched());
@@ -208,28 +208,28 @@ TEST(refusal, unequal_sizes) {
 // but one, one, and none.
 TEST(refusal, overlap_of_any_two_slots) {
   constexpr std::size_t n = 9;
-  constexpr std::array<const char*, 4> names{"p", "g", "m", "v"};
+  constexpr std::array<char const*, 4> names{"p", "g", "m", "v"};
   for (std::size_t a = 0; a < 4; ++a) {
     for (std::size_t b = 0; b < 4; ++b) {
       if (a == b) continue;
-      for (const std::size_t distance : {std::size_t{0}, std::size_t{1}, n - 1, n}) {
-        std::vector<float> memory(8 * n, 0.5F);
+      for (std::size_t const distance : {std::size_t{0}, std::size_t{1}, n - 1, n}) {
+        std::vector<float> memory(8 * n, 0.5f);
         std::array<std::span<float>, 4> slot;
         for (std::size_t i = 0; i < 4; ++i) slot[i] = std::span(memory).subspan(2 * i * n, n);
         slot[b] = std::span(memory).subspan(2 * a * n + distance, n);
-        const auto adamw = [&] {
+        auto const adamw = [&] {
           lowp::update(slot[0], slot[1], slot[2], slot[3], lowp::adamw{}, 1);
         };
-        const auto sgd = [&] {
+        auto const sgd = [&] {
           lowp::update(slot[0], slot[1], slot[2], lowp::sgd{.lr = 1, .momentum = 0.5}, 1);
         };
-        const auto plain = [&] { lowp::update(slot[0], slot[1], lowp::sgd{.lr = 1}, 1); };
+        auto const plain = [&] { lowp::update(slot[0], slot[1], lowp::sgd{.lr = 1}, 1); };
         if (distance == n) {
           EXPECT_NO_THROW(adamw());
           continue;
         }
         SCOPED_TRACE(std::string(names[a]) + names[b] + std::to_string(distance));
-        const std::vector<std::string> words{"overlap", "36 bytes", std::to_string(4 * distance)};
+        std::vector<std::string> const words{"overlap", "36 bytes", std::to_string(4 * distance)};
         EXPECT_TRUE(says(refusal_of(adamw), words));
         EXPECT_TRUE(says(refusal_of(adamw),
                          {std::string(names[a]) + " (36", std::string(names[b]) + " (36"}));
@@ -239,17 +239,17 @@ TEST(refusal, overlap_of_any_two_slots) {
         if (a < 2 && b < 2) {
           EXPECT_TRUE(says(refusal_of(plain), words));
         }
-        EXPECT_EQ(memory, std::vector<float>(8 * n, 0.5F));
+        EXPECT_EQ(memory, std::vector<float>(8 * n, 0.5f));
       }
     }
   }
 }
 
 TEST(refusal, partial_overlap_in_fused_add) {
-  std::vector<float> memory(20, 0.5F);
-  const std::span<float> p = std::span(memory).subspan(5, 5);
+  std::vector<float> memory(20, 0.5f);
+  std::span<float> const p = std::span(memory).subspan(5, 5);
   for (std::size_t first = 0; first <= 10; ++first) {
-    const auto add = [&] { lowp::fused_add(p, 0.0F, std::span(memory).subspan(first, 5)); };
+    auto const add = [&] { lowp::fused_add(p, 0.0f, std::span(memory).subspan(first, 5)); };
     if (first == 0 || first == 5 || first == 10)
       EXPECT_NO_THROW(add()) << first;
     else
@@ -257,17 +257,17 @@ TEST(refusal, partial_overlap_in_fused_add) {
   }
   // The same start, but elements of another size.
   auto* const narrow = reinterpret_cast<lowp::bfloat16*>(memory.data());
-  const std::span<lowp::bfloat16> u(narrow, 5);
-  EXPECT_TRUE(says(refusal_of([&] { lowp::fused_add(std::span(memory).first(5), 1.0F, u); }),
+  std::span<lowp::bfloat16> const u(narrow, 5);
+  EXPECT_TRUE(says(refusal_of([&] { lowp::fused_add(std::span(memory).first(5), 1.0f, u); }),
                    {"p (20 bytes)", "u (10 bytes)"}));
-  EXPECT_EQ(memory, std::vector<float>(20, 0.5F));
+  EXPECT_EQ(memory, std::vector<float>(20, 0.5f));
 }
 
 TEST(refusal, empty_ranges_overlap_nothing) {
-  std::vector<float> memory(4, 0.5F);
-  const std::span<float> none = std::span(memory).subspan(2, 0);
+  std::vector<float> memory(4, 0.5f);
+  std::span<float> const none = std::span(memory).subspan(2, 0);
   EXPECT_NO_THROW(lowp::update(none, none, none, none, lowp::adamw{}, 1));
-  EXPECT_NO_THROW(lowp::fused_add(none, 1.0F, std::span<float>{}));
+  EXPECT_NO_THROW(lowp::fused_add(none, 1.0f, std::span<float>{}));
 }
 
 }  // namespace

@@ -58,9 +58,9 @@ constexpr std::array settings{
     lowp::sgd{.lr = 0.1, .momentum = -0.0, .weight_decay = -0.0}};
 
 template <class Slots, class Rounding>
-void check(std::uint64_t seed, std::size_t size, const lowp::sgd& s, std::uint64_t step,
-           const Rounding& rounding, const slot_modes& modes, const maybe_policy& policy) {
-  const values kind = seed % 2 == 0 ? values::corners : values::training;
+void check(std::uint64_t seed, std::size_t size, lowp::sgd const& s, std::uint64_t step,
+           Rounding const& rounding, slot_modes const& modes, maybe_policy const& policy) {
+  values const kind = seed % 2 == 0 ? values::corners : values::training;
   tensor p = random_tensor<typename Slots::P>(size, 3 * seed, kind);
   tensor g = random_tensor<typename Slots::G>(size, 3 * seed + 1, kind);
   tensor m = random_tensor<typename Slots::M>(size, 3 * seed + 2, kind, 0.1);
@@ -91,7 +91,7 @@ struct by_slots {
   template <class Slots>
   static std::string GetName(int) {
     std::string name;
-    for (const char* part :
+    for (char const* part :
          {"p_", slot_facts<typename Slots::P>().name, "_g_", slot_facts<typename Slots::G>().name,
           "_m_", slot_facts<typename Slots::M>().name})
       name += part;
@@ -103,9 +103,9 @@ TYPED_TEST_SUITE(sgd, combinations, by_slots);
 TYPED_TEST(sgd, each_slot_has_the_bits_of_the_exact_sequence) {
   std::mt19937_64 random(42);
   for (std::uint64_t i = 0; i < 1200 && !this->HasFailure(); ++i) {
-    const auto step = steps[i / 3 % steps.size()];
-    const auto& policy = maybe_policies[i / 2 % 3];
-    const slot_modes modes = random_modes(random);
+    auto const step = steps[i / 3 % steps.size()];
+    auto const& policy = maybe_policies[i / 2 % 3];
+    slot_modes const modes = random_modes(random);
     SCOPED_TRACE("case " + std::to_string(i) + ", step " + std::to_string(step) + ", settings " +
                  std::to_string(i % settings.size()) + (policy ? policy->name : ""));
     check<TypeParam>(i, lengths[i / 5 % lengths.size()], settings[i % settings.size()], step,
@@ -117,7 +117,7 @@ TYPED_TEST(sgd, each_slot_has_the_bits_of_the_exact_sequence) {
 template <class Slots>
 void check_plain_modes() {
   for_each_rounding<modes::two>(
-      [&](const auto& rounding, const slot_modes& modes, const char* name) {
+      [&](auto const& rounding, slot_modes const& modes, char const* name) {
         for (std::uint64_t i = 0; i < 150 && !testing::Test::HasFailure(); ++i) {
           SCOPED_TRACE(std::string(name) + ", case " + std::to_string(i));
           check<Slots>(i, lengths[i / 3 % lengths.size()], settings[i % settings.size()],
@@ -129,37 +129,37 @@ TEST(sgd_rounding, one_mode_serves_all_slots) { check_plain_modes<mixed_slots>()
 TEST(sgd_rounding, floats_are_stored_as_they_are) { check_plain_modes<alike<float>>(); }
 
 TEST(sgd_lengths, every_length_to_300) {
-  const lowp::sgd s{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = true};
+  lowp::sgd const s{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = true};
   for (std::size_t size = 0; size <= 300 && !HasFailure(); ++size) {
     SCOPED_TRACE(size);
     std::mt19937_64 random(size);
-    const slot_modes modes = random_modes(random);
+    slot_modes const modes = random_modes(random);
     check<mixed_slots>(size, size, s, size + 1, modes.library(), modes, std::nullopt);
   }
 }
 
 // Signalling NaNs and -0 would show any load and store of the range.
 TEST(sgd_momentum, is_not_touched_when_it_is_0) {
-  std::vector<float> p(41, 1.0F);
-  const std::vector<float> g(41, 0.5F);
+  std::vector<float> p(41, 1.0f);
+  std::vector<float> const g(41, 0.5f);
   std::vector<lowp::float16> momentum(41, lowp::float16::from_bits(0x7c01));
   lowp::update(p, g, momentum, lowp::sgd{.lr = 0.5}, 1);
-  for (const lowp::float16 x : momentum) EXPECT_EQ(x.bits(), 0x7c01);
-  for (const float x : p) EXPECT_EQ(x, 0.75F);
+  for (lowp::float16 const x : momentum) EXPECT_EQ(x.bits(), 0x7c01);
+  for (float const x : p) EXPECT_EQ(x, 0.75f);
 }
 
 // Only the first step starts the buffer from the gradient, without dampening.
 TEST(sgd_momentum, starts_at_step_1) {
-  const lowp::sgd s{.lr = 1, .momentum = 0.5, .dampening = 0.75};
-  std::vector<float> p(1, 1.0F);
-  std::vector<float> momentum(1, 1024.0F);
-  const std::vector<float> g(1, 4.0F);
+  lowp::sgd const s{.lr = 1, .momentum = 0.5, .dampening = 0.75};
+  std::vector<float> p(1, 1.0f);
+  std::vector<float> momentum(1, 1024.0f);
+  std::vector<float> const g(1, 4.0f);
   lowp::update(p, g, momentum, s, 1);
-  EXPECT_EQ(momentum[0], 4.0F);
-  EXPECT_EQ(p[0], -3.0F);
+  EXPECT_EQ(momentum[0], 4.0f);
+  EXPECT_EQ(p[0], -3.0f);
   lowp::update(p, g, momentum, s, 2);
-  EXPECT_EQ(momentum[0], 3.0F);
-  EXPECT_EQ(p[0], -6.0F);
+  EXPECT_EQ(momentum[0], 3.0f);
+  EXPECT_EQ(p[0], -6.0f);
 }
 
 }  // namespace

@@ -75,17 +75,17 @@ tensor random_tensor(std::size_t size, std::uint64_t seed, values kind, double s
 template <lowp::element T>
 class guarded {
  public:
-  guarded(const tensor& from, std::size_t lead)
+  guarded(tensor const& from, std::size_t lead)
       : lead_(lead), size_(from.size()), buffer_(lead + from.size() + 3, guard()) {
     for (std::size_t i = 0; i < size_; ++i) buffer_[lead + i] = slot_value<T>(from.codes[i]);
   }
 
   [[nodiscard]] std::span<T> span() { return std::span(buffer_).subspan(lead_, size_); }
 
-  [[nodiscard]] testing::AssertionResult holds(const tensor& want, const char* slot) const {
+  [[nodiscard]] testing::AssertionResult holds(tensor const& want, char const* slot) const {
     for (std::size_t i = 0; i < buffer_.size(); ++i) {
-      const bool inside = i >= lead_ && i < lead_ + size_;
-      const testing::AssertionResult same =
+      bool const inside = i >= lead_ && i < lead_ + size_;
+      testing::AssertionResult const same =
           inside ? has_bits(buffer_[i], want.codes[i - lead_])
                  : has_bits(buffer_[i], std::bit_cast<code_type>(guard()));
       if (!same)
@@ -156,38 +156,38 @@ struct slot_modes {
 // The policy given for every slot, or the format's default. A stored float is not rounded and so
 // does not overflow.
 using maybe_policy = std::optional<named_policy>;
-inline oracle::policy policy_for(const oracle::facts& f, const maybe_policy& given) {
+inline oracle::policy policy_for(oracle::facts const& f, maybe_policy const& given) {
   if (f.bits() == 32) return oracle::policy::infinity;
   return given ? given->policy : oracle::default_policy(f);
 }
 
-inline void store(tensor& t, std::size_t i, std::uint32_t value, const slot_mode& m, unsigned draw,
-                  const maybe_policy& policy) {
+inline void store(tensor& t, std::size_t i, std::uint32_t value, slot_mode const& m, unsigned draw,
+                  maybe_policy const& policy) {
   t.codes[i] = oracle::encode(t.format, oracle::from_float_bits(value), m.mode,
                               policy_for(t.format, policy), m.random(i, draw));
 }
-inline void store(tensor& t, std::size_t i, const oracle::element& to, const slot_mode& m,
-                  const maybe_policy& policy, oracle::report& report) {
+inline void store(tensor& t, std::size_t i, oracle::element const& to, slot_mode const& m,
+                  maybe_policy const& policy, oracle::report& report) {
   t.codes[i] = report.store(t.format, to.u, to.w, t.codes[i], m.mode, policy_for(t.format, policy),
                             m.random(i, 0));
 }
 
-inline oracle::report oracle_fused_add(tensor& p, float alpha, const tensor& u, const slot_mode& m,
-                                       const maybe_policy& policy) {
+inline oracle::report oracle_fused_add(tensor& p, float alpha, tensor const& u, slot_mode const& m,
+                                       maybe_policy const& policy) {
   oracle::report report;
   for (std::size_t i = 0; i < p.size(); ++i)
     store(p, i, oracle::fused_add(p.value(i), float_bits(alpha), u.value(i)), m, policy, report);
   return report;
 }
 
-inline oracle::report oracle_update(tensor& p, const tensor& g, tensor& m, tensor& v,
-                                    const lowp::adamw& a, std::uint64_t step,
-                                    const slot_modes& modes, const maybe_policy& policy) {
-  const auto scalars =
+inline oracle::report oracle_update(tensor& p, tensor const& g, tensor& m, tensor& v,
+                                    lowp::adamw const& a, std::uint64_t step,
+                                    slot_modes const& modes, maybe_policy const& policy) {
+  auto const scalars =
       oracle::prepare(oracle::adamw_settings{a.lr, a.beta1, a.beta2, a.eps, a.weight_decay}, step);
   oracle::report report;
   for (std::size_t i = 0; i < p.size(); ++i) {
-    const auto to = oracle::adamw(p.value(i), g.value(i), m.value(i), v.value(i), scalars);
+    auto const to = oracle::adamw(p.value(i), g.value(i), m.value(i), v.value(i), scalars);
     store(p, i, to, modes.param.at(step), policy, report);
     store(m, i, to.m, modes.first.at(step), 1, policy);
     store(v, i, to.v, modes.second.at(step), 2, policy);
@@ -196,15 +196,15 @@ inline oracle::report oracle_update(tensor& p, const tensor& g, tensor& m, tenso
 }
 
 // `m` is ignored without momentum.
-inline oracle::report oracle_update(tensor& p, const tensor& g, tensor& m, const lowp::sgd& s,
-                                    std::uint64_t step, const slot_modes& modes,
-                                    const maybe_policy& policy) {
-  const auto scalars = oracle::prepare(
+inline oracle::report oracle_update(tensor& p, tensor const& g, tensor& m, lowp::sgd const& s,
+                                    std::uint64_t step, slot_modes const& modes,
+                                    maybe_policy const& policy) {
+  auto const scalars = oracle::prepare(
       oracle::sgd_settings{s.lr, s.momentum, s.dampening, s.weight_decay, s.nesterov}, step);
   oracle::report report;
   for (std::size_t i = 0; i < p.size(); ++i) {
-    const std::uint32_t buffer = scalars.has_momentum ? m.value(i) : 0;
-    const auto to = oracle::sgd(p.value(i), g.value(i), buffer, scalars);
+    std::uint32_t const buffer = scalars.has_momentum ? m.value(i) : 0;
+    auto const to = oracle::sgd(p.value(i), g.value(i), buffer, scalars);
     store(p, i, to, modes.param.at(step), policy, report);
     if (scalars.has_momentum) store(m, i, to.m, modes.first.at(step), 1, policy);
   }
@@ -212,8 +212,8 @@ inline oracle::report oracle_update(tensor& p, const tensor& g, tensor& m, const
 }
 
 // A10: counts are exact, sums accurate to 1e-6 of the sum of magnitudes.
-inline void expect_report(const lowp::update_report& got, const oracle::report& want) {
-  const auto exactly = [](const oracle::exact_sum& sum) {
+inline void expect_report(lowp::update_report const& got, oracle::report const& want) {
+  auto const exactly = [](oracle::exact_sum const& sum) {
     return oracle_test::to_double(sum.value());
   };
   EXPECT_EQ(got.count, want.count);
@@ -229,13 +229,13 @@ inline void expect_report(const lowp::update_report& got, const oracle::report& 
 enum class modes { all, two };
 template <modes Which, class Fn>
 void for_each_rounding(Fn&& fn) {
-  for_each_mode([&](const auto& m) {
+  for_each_mode([&](auto const& m) {
     if constexpr (Which == modes::all || std::is_same_v<decltype(m.rounding), lowp::nearest_even>) {
-      const slot_mode mode{.mode = m.mode};
+      slot_mode const mode{.mode = m.mode};
       fn(m.rounding, slot_modes{mode, mode, mode}, m.name);
     }
   });
-  const slot_mode mode{oracle::mode::stochastic, 0x123456789abcdef0, 0xfedcba9876543210, 12345};
+  slot_mode const mode{oracle::mode::stochastic, 0x123456789abcdef0, 0xfedcba9876543210, 12345};
   fn(lowp::stochastic{mode.seed, mode.stream, mode.offset}, slot_modes{mode, mode, mode},
      "stochastic");
   if constexpr (Which == modes::all) {
@@ -248,9 +248,9 @@ void for_each_rounding(Fn&& fn) {
 
 // A different mode, seed, stream and offset for each slot.
 inline slot_modes random_modes(std::mt19937_64& random) {
-  const auto one = [&] {
-    const auto mode = oracle_test::modes[random() % oracle_test::modes.size()];
-    const bool wraps = random() % 4 == 0;  // past 2^64 on the way
+  auto const one = [&] {
+    auto const mode = oracle_test::modes[random() % oracle_test::modes.size()];
+    bool const wraps = random() % 4 == 0;  // past 2^64 on the way
     return slot_mode{random() % 2 == 0 ? mode : oracle::mode::stochastic, random(), random(),
                      wraps ? 0 - random() % 200 : random(),
                      random() % 2 == 0 ? oracle::generator::keyed : oracle::generator::philox};
@@ -261,6 +261,6 @@ inline slot_modes random_modes(std::mt19937_64& random) {
 inline constexpr std::array<std::uint64_t, 5> steps{1, 2, 3, 1000, (std::uint64_t{1} << 32) + 5};
 inline constexpr std::array<std::size_t, 25> lengths{
     0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 34, 47, 63, 64, 65, 97, 128, 255, 257, 300};
-inline const std::array<maybe_policy, 3> maybe_policies{std::nullopt, policies[0], policies[1]};
+inline std::array<maybe_policy, 3> const maybe_policies{std::nullopt, policies[0], policies[1]};
 
 }  // namespace lowp_test
