@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what each kernel issues for an element, and holds it against the time of its memory.
 
-    python3 bench/cuda/counts/counts.py [--check] [NAME...]
+    python3 bench/cuda/counts/counts.py [--check] [--arch ARCH] [NAME...]
 
 Writes counts.json beside this file; ../table.py makes a table of it. With --check it writes nothing.
-It then fails if a kernel issues for longer than its memory takes, times its budget. Needs nvcc and
-nvdisasm, no GPU. nvdisasm comes with the toolkit or `pip install nvidia-cuda-nvdisasm`."""
+With --arch it counts for one generation of GPUs and writes nothing. --check fails if a kernel
+issues for longer than its memory takes, times its budget. Needs nvcc and nvdisasm, no GPU. nvdisasm
+comes with the toolkit or `pip install nvidia-cuda-nvdisasm`."""
 import argparse
 import collections
 import dataclasses
@@ -284,6 +285,7 @@ def page_of(counted, version):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail over a budget")
+    parser.add_argument("--arch", choices=TARGETS, help="count for one; write nothing")
     parser.add_argument("names", nargs="*", metavar="NAME", help="print these; write nothing")
     asked = parser.parse_args()
     if missing := [name for name in ("nvcc", "nvdisasm") if machine_code.tool(name) is None]:
@@ -291,7 +293,7 @@ def main():
         return
     counted, over = {}, 0
     with tempfile.TemporaryDirectory() as folder:
-        for arch in TARGETS:
+        for arch in [asked.arch] if asked.arch else TARGETS:
             for name, team, row in count(arch, asked.names, folder):
                 counted.setdefault((name, team), {})[arch] = row
                 is_over = row["share"] > row["budget"]
@@ -302,7 +304,7 @@ def main():
                       + is_over * f", over its budget of {row['budget']:.0%}", flush=True)
     if over:
         print(f"{over} kernels are over their budget")
-    if not asked.names and not asked.check:
+    if not (asked.names or asked.arch or asked.check):
         version = machine_code.version_of("nvcc")
         text = json.dumps(page_of(counted, version), indent=1)
         (HERE / "counts.json").write_text(text + "\n", encoding="utf-8")
