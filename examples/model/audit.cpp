@@ -23,7 +23,7 @@ tensor_audit take(model const& from, model::entry const& of, target const& to, t
   }
   all.as_it_is += plain;
   all.with_scale += scaled;
-  tensor_audit result{of.tensor, scale, {}};
+  tensor_audit result{&of, scale, {}};
   result.found.reserve(scale == 1 ? 1 : 2);
   result.found.emplace_back(plain);
   if (scale != 1) result.found.emplace_back(scaled);

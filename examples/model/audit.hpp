@@ -14,7 +14,7 @@
 #include "targets.hpp"
 
 struct tensor_audit {
-  lowp::safetensors::tensor const* tensor = nullptr;  ///< of the model
+  model::entry const* of = nullptr;
   /// The largest power of two with which nothing overflows, so with which least is lost at the
   /// other end. It is 1 if without a scale nothing overflows, is flushed or becomes subnormal. A
   /// float's range has the last word: a value beyond it, as F64 may have, still overflows.

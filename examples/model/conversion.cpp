@@ -9,6 +9,7 @@
 #include <lowp/format/random.hpp>
 #include <lowp/io/safetensors/writer.hpp>
 
+#include "problem.hpp"
 #include "reader.hpp"
 #include "selection.hpp"
 #include "text.hpp"
@@ -30,7 +31,12 @@ std::vector<piece_of_work> plan_work(model const& from, plan const& what, progre
   for (model::entry const& each : from.entries()) {
     // A tensor that has the type already keeps its bytes and scale: another rounding could only
     // lose.
-    bool const is_rounded = chosen.has(each) && each.type() != *what.to->type;
+    bool const is_rounded =
+        chosen.has(each) && (each.type() != *what.to->type || each.blocks != nullptr);
+    if (is_rounded && each.count() * bits_of(*what.to->type) % 8 != 0)
+      throw problem(fmt::format("tensor {} has {}, in {} no whole number of bytes: --keep it",
+                                st::detail::shown(each.name()), counted(each.count(), "value"),
+                                name_of(*what.to->type)));
     work.push_back({&each, is_rounded, is_rounded ? 1 : each.scale});
     bar.expect(each.bytes() * (is_rounded && what.is_scaled ? 2 : 1));
   }
@@ -45,10 +51,13 @@ std::vector<piece_of_work> plan_work(model const& from, plan const& what, progre
 
 std::vector<st::tensor> tensors_of(std::vector<piece_of_work> const& work, target const& to) {
   std::vector<st::tensor> tensors;
-  for (piece_of_work const& each : work)
-    tensors.push_back({.name = each.from->name(),
-                       .type = each.is_rounded ? *to.type : each.from->type(),
-                       .shape = each.from->tensor->shape});
+  for (piece_of_work const& each : work) {
+    if (each.is_rounded)
+      tensors.push_back(
+          {.name = each.from->name(), .type = *to.type, .shape = each.from->tensor->shape});
+    else
+      for (part const& p : each.from->parts()) tensors.push_back(*p.tensor);
+  }
   return tensors;
 }
 
@@ -66,13 +75,13 @@ std::map<std::string, std::string> metadata_of(model const& from,
   return metadata;
 }
 
-void copy(model const& from, model::entry const& of, st::writer& to, progress& bar) {
-  std::vector<std::byte> bytes(std::min<std::uint64_t>(of.bytes(), std::size_t{1} << 21));
-  for (std::uint64_t at = 0; at < of.bytes();) {
-    auto const piece =
-        std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), of.bytes() - at));
+void copy(model const& from, part const& of, st::writer& to, progress& bar) {
+  std::uint64_t const size = of.tensor->end - of.tensor->begin;
+  std::vector<std::byte> bytes(std::min<std::uint64_t>(size, std::size_t{1} << 21));
+  for (std::uint64_t at = 0; at < size;) {
+    auto const piece = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), size - at));
     from.read(of, at, piece);
-    to.append_bytes(of.name(), piece);
+    to.append_bytes(of.tensor->name, piece);
     at += piece.size();
     bar.add(piece.size());
   }
@@ -92,11 +101,10 @@ void add_losses_of_doubles(std::span<double const> in, std::span<std::byte const
 losses round(model const& from, piece_of_work const& work, target const& to,
              rounding_of_tensor const& how, st::writer& out, progress& bar) {
   losses sum;
-  std::size_t const element_bytes = bits_of(*to.type) / 8;
   std::vector<std::byte> bytes;
   for (reader pieces(from, *work.from, work.scale); pieces.next(); bar.add(pieces.bytes())) {
     auto const floats = pieces.floats();
-    bytes.resize(floats.size() * element_bytes);
+    bytes.resize(floats.size() * bits_of(*to.type) / 8);
     if (pieces.is_double())
       to.round_doubles(pieces.doubles(), pieces.first(), how, bytes);
     else
@@ -125,13 +133,13 @@ conversion_report convert(model const& from, convert_options const& o, progress&
   conversion_report report;
   for (std::size_t i = 0; i < work.size(); ++i) {
     piece_of_work const& each = work[i];
-    report.bytes_before += each.from->bytes();
+    report.bytes_before += each.from->all_bytes();
     report.bytes_after +=
-        each.is_rounded ? each.from->count() * (bits_of(*to.type) / 8) : each.from->bytes();
+        each.is_rounded ? each.from->count() * bits_of(*to.type) / 8 : each.from->all_bytes();
     (each.is_rounded ? report.converted : report.copied) += 1;
     report.scaled += each.scale != 1 ? 1 : 0;
     if (!each.is_rounded) {
-      copy(from, *each.from, out, bar);
+      for (part const& p : each.from->parts()) copy(from, p, out, bar);
       continue;
     }
     rounding_of_tensor const how{.is_stochastic = o.is_stochastic,

@@ -17,10 +17,10 @@ namespace {
 namespace st = lowp::safetensors;
 using kind = tensor_difference::kind;
 
-std::uint64_t bytes_that_differ(model const& a, model::entry const& of_a, model const& b,
-                                model::entry const& of_b, progress& bar) {
+std::uint64_t bytes_that_differ(model const& a, part const& of_a, model const& b, part const& of_b,
+                                progress& bar) {
   constexpr std::size_t most = std::size_t{1} << 20;
-  std::uint64_t const all = of_a.bytes();
+  std::uint64_t const all = of_a.tensor->end - of_a.tensor->begin;
   std::vector<std::byte> x(std::min<std::uint64_t>(all, most)), y(x.size());
   std::uint64_t count = 0;
   for (std::uint64_t at = 0; at < all; at += x.size()) {
@@ -34,13 +34,31 @@ std::uint64_t bytes_that_differ(model const& a, model::entry const& of_a, model 
   return count;
 }
 
+std::uint64_t bytes_that_differ(model const& a, model::entry const& of_a, model const& b,
+                                model::entry const& of_b, progress& bar) {
+  auto const parts_a = of_a.parts(), parts_b = of_b.parts();
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < parts_a.size(); ++i)
+    count += bytes_that_differ(a, parts_a[i], b, parts_b[i], bar);
+  return count;
+}
+
+// Types, shapes and scales; where they are the same, equal bytes are equal tensors.
+bool are_alike(model::entry const& a, model::entry const& b) {
+  auto const parts_a = a.parts(), parts_b = b.parts();
+  auto const is_alike = [](part const& x, part const& y) {
+    return x.tensor->type == y.tensor->type && x.tensor->shape == y.tensor->shape;
+  };
+  return a.scale == b.scale && a.type_text() == b.type_text() &&
+         std::ranges::equal(parts_a, parts_b, is_alike);
+}
+
 class measuring {
  public:
-  // x and y are values of tensors whose codes have the scale `scale`.
-  measuring(tensor_difference& to, format_facts const& in, float scale)
-      : to_(to), in_(in), scale_(static_cast<double>(scale)) {}
+  // A code of the narrower format times `unit` is a value.
+  measuring(tensor_difference& to, format_facts const& in) : to_(to), in_(in) {}
 
-  void add(std::uint64_t element, double x, double y) {
+  void add(std::uint64_t element, double x, double y, double unit) {
     if (x == y) return;
     bool const is_nan = std::isnan(x) && std::isnan(y);
     to_.unequal += is_nan ? 0 : 1;
@@ -50,7 +68,7 @@ class measuring {
       to_.not_finite_in_both += is_nan || !is_both ? 0 : 1;
       return;
     }
-    double const ulps = distance(x * scale_, y * scale_, in_);
+    double const ulps = distance(x / unit, y / unit, in_);
     sum_ += ulps;
     // Two numbers may be so near to zero that their distance rounds to it.
     if (ulps <= to_.largest && to_.finite_unequal() != 1) return;
@@ -66,7 +84,7 @@ class measuring {
  private:
   tensor_difference& to_;
   format_facts const& in_;
-  double scale_, sum_ = 0;
+  double sum_ = 0;
 };
 
 double value(reader& r, std::span<float const> floats, std::size_t i) {
@@ -78,12 +96,13 @@ void measure(model const& a, model::entry const& of_a, model const& b, model::en
   format_facts const &in_a = *facts_of(of_a.type()), &in_b = *facts_of(of_b.type());
   bool const is_a = &narrower(in_a, in_b) == &in_a;
   to.ulps_of = is_a ? of_a.type() : of_b.type();
-  measuring sums(to, is_a ? in_a : in_b, is_a ? of_a.scale : of_b.scale);
+  measuring sums(to, is_a ? in_a : in_b);
   reader x(a, of_a), y(b, of_b);
   while (x.next() && y.next()) {
     auto const floats_x = x.floats(), floats_y = y.floats();
     for (std::size_t i = 0; i < floats_x.size(); ++i)
-      sums.add(x.first() + i, value(x, floats_x, i), value(y, floats_y, i));
+      sums.add(x.first() + i, value(x, floats_x, i), value(y, floats_y, i),
+               (is_a ? x : y).unit_at(i));
     bar.add(x.bytes() + y.bytes());
   }
   sums.finish(of_a.count());
@@ -91,23 +110,21 @@ void measure(model const& a, model::entry const& of_a, model const& b, model::en
 
 tensor_difference compare(model const& a, model::entry const& of_a, model const& b,
                           model::entry const& of_b, progress& bar) {
-  tensor_difference d{.a = of_a.tensor, .b = of_b.tensor};
-  bool const is_same_type = of_a.type() == of_b.type();
+  tensor_difference d{.a = &of_a, .b = &of_b};
   bool const are_numbers = facts_of(of_a.type()) != nullptr && facts_of(of_b.type()) != nullptr;
   if (of_a.tensor->shape != of_b.tensor->shape) {
     d.what = kind::shape;
     return d;
   }
-  if (!is_same_type && !are_numbers) {
+  if (of_a.type() != of_b.type() && !are_numbers) {
     d.what = kind::bytes;
     return d;
   }
-  if (is_same_type) {
+  if (are_alike(of_a, of_b) || !are_numbers) {
     bar.expect(of_a.bytes() + of_b.bytes());
     d.unequal = bytes_that_differ(a, of_a, b, of_b, bar);
-    bool const is_equal = d.unequal == 0 && of_a.scale == of_b.scale;
-    d.what = is_equal ? kind::none : are_numbers ? kind::values : kind::bytes;
-    if (is_equal || !are_numbers) return d;
+    d.what = d.unequal == 0 ? kind::none : kind::bytes;
+    if (d.unequal == 0 || !are_numbers) return d;
   }
   d.what = kind::values;
   d.unequal = 0;
@@ -140,7 +157,10 @@ std::vector<std::string> texts_that_differ(model const& a, model const& b) {
 std::string line_of(tensor_difference const& d) {
   using st::detail::shown;
   std::string const name = shown(d.name());
-  auto const described = [](st::tensor const* t) { return shown(t->type, t->shape); };
+  auto const described = [](model::entry const* e) {
+    return e->blocks == nullptr ? shown(e->type(), e->tensor->shape)
+                                : e->type_text() + ", " + shown(e->type(), e->tensor->shape);
+  };
   switch (d.what) {
     case kind::only_in_a:
       return fmt::format("{}: only in the first: {}\n", name, described(d.a));
@@ -149,23 +169,23 @@ std::string line_of(tensor_difference const& d) {
     case kind::shape:
       return fmt::format("{}: {} and {}\n", name, described(d.a), described(d.b));
     case kind::bytes:
-      if (d.a->type != d.b->type)
+      if (d.a->type() != d.b->type())
         return fmt::format("{}: {} and {}\n", name, described(d.a), described(d.b));
       return fmt::format("{}: {}: {} bytes differ\n", name, described(d.a), d.unequal);
     case kind::values:
     case kind::none:
       break;
   }
-  std::string const types = d.a->type == d.b->type
-                                ? std::string(name_of(d.a->type))
-                                : fmt::format("{} and {}", name_of(d.a->type), name_of(d.b->type));
+  std::string const type_a = d.a->type_text(), type_b = d.b->type_text();
+  std::string const types = type_a == type_b ? type_a : type_a + " and " + type_b;
   std::string text = fmt::format("{}: {}: ", name, types);
   if (d.unequal == 0) return text + "equal numbers\n";
-  text += fmt::format("{} of {} differ", d.unequal, element_count(*d.a));
+  text += fmt::format("{} of {} differ", d.unequal, d.a->count());
   if (d.finite_unequal() != 0)
     text += fmt::format(
         ", by at most {:.4g} ulps of {} at {} ({:.9g} and {:.9g}), by {:.4g} in the mean",
-        d.largest, name_of(d.ulps_of), place_in(d.a->shape, d.at), d.value_a, d.value_b, d.mean);
+        d.largest, name_of(d.ulps_of), place_in(d.a->tensor->shape, d.at), d.value_a, d.value_b,
+        d.mean);
   auto const add = [&](std::uint64_t many, char const* what) {
     if (many != 0) text += fmt::format("; {} not finite in {}", many, what);
   };
@@ -185,7 +205,7 @@ difference compare(model const& a, model const& b, progress& bar) {
   for (model::entry const& of_a : a.entries()) {
     model::entry const* const of_b = b.find(of_a.name());
     if (of_b == nullptr) {
-      result.tensors.push_back({.what = kind::only_in_a, .a = of_a.tensor});
+      result.tensors.push_back({.what = kind::only_in_a, .a = &of_a});
       continue;
     }
     tensor_difference d = compare(a, of_a, b, *of_b, bar);
@@ -196,7 +216,7 @@ difference compare(model const& a, model const& b, progress& bar) {
   }
   for (model::entry const& of_b : b.entries())
     if (a.find(of_b.name()) == nullptr)
-      result.tensors.push_back({.what = kind::only_in_b, .b = of_b.tensor});
+      result.tensors.push_back({.what = kind::only_in_b, .b = &of_b});
   std::stable_sort(result.tensors.begin(), result.tensors.end(),
                    [](auto& x, auto& y) { return badness(x) > badness(y); });
   result.metadata = texts_that_differ(a, b);

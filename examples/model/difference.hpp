@@ -22,7 +22,7 @@ struct tensor_difference {
     values
   };
   kind what = kind::none;
-  lowp::safetensors::tensor const *a = nullptr, *b = nullptr;
+  model::entry const *a = nullptr, *b = nullptr;
 
   // Set if they are compared as numbers:
   double largest = 0, mean = 0;  ///< distance in ulps of the format with fewer significand bits
@@ -34,7 +34,7 @@ struct tensor_difference {
   std::uint64_t not_finite = 0;
   std::uint64_t not_finite_in_both = 0;  ///< of these
 
-  [[nodiscard]] std::string const& name() const { return a != nullptr ? a->name : b->name; }
+  [[nodiscard]] std::string const& name() const { return (a != nullptr ? a : b)->name(); }
   /// Counts elements that have a distance; if it is 0, `at` is no place.
   [[nodiscard]] std::uint64_t finite_unequal() const { return unequal - not_finite; }
   [[nodiscard]] bool is_within(double ulps) const;

@@ -32,9 +32,9 @@ json json_of(figures const& f) {
 }
 
 json json_of(tensor_audit const& t) {
-  return {{"name", t.tensor->name},
-          {"dtype", name_of(t.tensor->type)},
-          {"shape", t.tensor->shape},
+  return {{"name", t.of->name()},
+          {"dtype", t.of->type_text()},
+          {"shape", t.of->tensor->shape},
           {"as_it_is", json_of(t.as_it_is())},
           {"scale", t.scale},
           {"in_range_with_scale", t.with_scale().is_in_range()},
@@ -45,7 +45,7 @@ json json_of(tensor_difference const& t) {
   json all = {{"name", t.name()}, {"differs_in", name_of(t.what)}};
   if (t.what == tensor_difference::kind::bytes) all["bytes"] = t.unequal;
   if (t.what != tensor_difference::kind::values) return all;
-  all.update({{"count", element_count(*t.a)},
+  all.update({{"count", t.a->count()},
               {"unequal", t.unequal},
               {"ulps_of", name_of(t.ulps_of)},
               {"largest", t.largest},

@@ -8,7 +8,9 @@
 #include <lowp/cast.hpp>
 #include <lowp/census.hpp>
 #include <lowp/format/random.hpp>
+#include <lowp/packed.hpp>
 #include <lowp/scale.hpp>
+#include <vector>
 
 #include "make_facts.hpp"
 #include "targets.hpp"
@@ -26,9 +28,16 @@ float scale_in(lowp::amax const& largest) {
     return 1;
 }
 
+/// The elements of a tensor in a file, which packs those of fewer than 8 bits.
 template <class T>
-std::span<T> elements_at(std::span<std::byte> bytes) {
-  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+inline constexpr bool is_packed = !lowp::safetensors::stored<T>;
+
+template <class T>
+auto elements_at(std::span<std::byte> bytes, std::size_t count) {
+  if constexpr (is_packed<T>)
+    return lowp::packed<T>(bytes, count);
+  else
+    return std::span<T>(reinterpret_cast<T*>(bytes.data()), count);
 }
 
 template <class T>
@@ -39,24 +48,25 @@ void round_to(std::span<float const> in, std::uint64_t first, rounding_of_tensor
   } else {
     auto const policy = how.overflow.value_or(lowp::default_overflow<T>);
     if (how.is_fast)
-      lowp::cast(in, elements_at<T>(out),
+      lowp::cast(in, elements_at<T>(out, in.size()),
                  lowp::stochastic_fast{.seed = how.seed, .stream = how.stream, .offset = first},
                  policy);
     else if (how.is_stochastic)
-      lowp::cast(in, elements_at<T>(out),
+      lowp::cast(in, elements_at<T>(out, in.size()),
                  lowp::stochastic{.seed = how.seed, .stream = how.stream, .offset = first}, policy);
     else
-      lowp::cast(in, elements_at<T>(out), lowp::nearest_even{}, policy);
+      lowp::cast(in, elements_at<T>(out, in.size()), lowp::nearest_even{}, policy);
   }
 }
 
 template <class T>
 void round_doubles_to(std::span<double const> in, std::uint64_t first,
                       rounding_of_tensor const& how, std::span<std::byte> out) {
-  auto const to = elements_at<T>(out);
   if constexpr (std::same_as<T, float>) {
+    auto const to = elements_at<T>(out, in.size());
     for (std::size_t i = 0; i < in.size(); ++i) to[i] = static_cast<float>(in[i]);
   } else {
+    std::vector<T> to(in.size());
     auto const policy = how.overflow.value_or(lowp::default_overflow<T>);
     lowp::random_source const random{how.seed, how.stream, 0, how.is_fast};
     for (std::size_t i = 0; i < in.size(); ++i)
@@ -65,6 +75,7 @@ void round_doubles_to(std::span<double const> in, std::uint64_t first,
                         in[i], lowp::stochastic_bits{static_cast<std::uint16_t>(random(first + i))},
                         policy)
                   : lowp::convert<T>(in[i], lowp::nearest_even{}, policy);
+    lowp::cast(to, elements_at<T>(out, in.size()));
   }
 }
 
@@ -76,7 +87,7 @@ constexpr target audited(std::string_view name) {
 template <class T>
 constexpr target stored(std::string_view name) {
   return {name,
-          lowp::safetensors::dtype_of<T>,
+          lowp::safetensors::detail::type_of<T>,
           make_facts<T>(),
           census_in<T>,
           scale_in<T>,

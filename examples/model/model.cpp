@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "index.hpp"
@@ -48,7 +49,52 @@ model::model(std::string path) : path_(std::move(path)), is_sharded_(path_.ends_
     throw problem(fmt::format("'{}': tensor {} is in '{}' and in '{}'", path_,
                               st::detail::shown(twice->name()), shards_[twice->shard].path(),
                               shards_[std::next(twice)->shard].path()));
+  join_blocks();
   for (entry& each : entries_) read_scale(each);
+}
+
+void model::join_blocks() {
+  auto const find_place = [&](std::string_view name) {
+    entry const* const found = find(name);
+    return found == nullptr ? part{} : part{found->tensor, found->shard};
+  };
+  for (entry const& each : entries_) {
+    auto found = find_block_scales({each.tensor, each.shard}, find_place);
+    if (!found) continue;
+    if (found->global.tensor != nullptr) {
+      read(found->global, 0, std::as_writable_bytes(std::span(&found->factor, 1)));
+      if (!std::isnormal(found->factor) || found->factor < 0)
+        throw problem(fmt::format("'{}': the scale of tensor {}, in {}, is {}", path_,
+                                  st::detail::shown(found->codes.tensor->name),
+                                  st::detail::shown(found->global.tensor->name), found->factor));
+    }
+    blocks_.push_back(std::move(*found));
+  }
+  std::set<st::tensor const*> joined;
+  for (block_scales const& each : blocks_)
+    for (part const& p : {each.codes, each.scales, each.global}) joined.insert(p.tensor);
+  std::erase_if(entries_, [&](entry const& e) { return joined.contains(e.tensor); });
+  for (block_scales const& each : blocks_)
+    entries_.push_back({&each.whole, each.codes.shard, 1, &each});
+  std::ranges::stable_sort(entries_, {}, &entry::name);
+  auto const twice = std::ranges::adjacent_find(entries_, {}, &entry::name);
+  if (twice != entries_.end())
+    throw problem(fmt::format("'{}': tensor {} is there by itself and as {}", path_,
+                              st::detail::shown(twice->name()),
+                              (twice->blocks != nullptr ? *twice : *std::next(twice)).type_text()));
+}
+
+std::uint64_t model::entry::all_bytes() const {
+  std::uint64_t sum = 0;
+  for (part const& p : parts()) sum += p.tensor->end - p.tensor->begin;
+  return sum;
+}
+
+std::vector<part> model::entry::parts() const {
+  if (blocks == nullptr) return {{tensor, shard}};
+  std::vector<part> all{blocks->codes, blocks->scales};
+  if (blocks->global.tensor != nullptr) all.push_back(blocks->global);
+  return all;
 }
 
 void model::open_shards() {
@@ -67,7 +113,7 @@ void model::open_shards() {
 void model::read_scale(entry& of) const {
   auto const& texts = shards_[of.shard].metadata();
   auto const found = texts.find(key_of_scale(of.name()));
-  if (found == texts.end() || facts_of(of.type()) == nullptr) return;
+  if (of.blocks != nullptr || found == texts.end() || facts_of(of.type()) == nullptr) return;
   std::string const& text = found->second;
   char const* const end = text.data() + text.size();
   auto const read = std::from_chars(text.data(), end, of.scale);
@@ -88,7 +134,7 @@ model::entry const* model::find(std::string_view name) const {
 
 std::uint64_t model::bytes() const {
   std::uint64_t sum = 0;
-  for (entry const& each : entries_) sum += each.bytes();
+  for (entry const& each : entries_) sum += each.all_bytes();
   return sum;
 }
 

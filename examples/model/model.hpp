@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <lowp/io/safetensors/file.hpp>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "block_scales.hpp"
 
 /// Returns the metadata key of a tensor's scale, by the convention of lowp/checkpoint.hpp. The key
 /// scalar.NAME.scale holds a power of two as text: a value of tensor NAME is its element over it.
@@ -23,11 +26,20 @@ class model {
   struct entry {
     lowp::safetensors::tensor const* tensor = nullptr;
     std::size_t shard = 0;
-    float scale = 1;  ///< a value is an element over this
+    float scale = 1;                       ///< a value is an element over this
+    block_scales const* blocks = nullptr;  ///< null if a value is an element over `scale`
 
     [[nodiscard]] std::string const& name() const { return tensor->name; }
     [[nodiscard]] lowp::safetensors::dtype type() const { return tensor->type; }
+    /// "F32", "NVFP4 (ModelOpt)"
+    [[nodiscard]] std::string type_text() const {
+      return blocks != nullptr ? blocks->text() : std::string(name_of(type()));
+    }
+    /// Returns the bytes of the elements, without scales.
     [[nodiscard]] std::uint64_t bytes() const { return tensor->end - tensor->begin; }
+    [[nodiscard]] std::uint64_t all_bytes() const;
+    /// Returns the tensors of the file: one, or codes and scales.
+    [[nodiscard]] std::vector<part> parts() const;
     [[nodiscard]] std::uint64_t count() const { return element_count(*tensor); }
   };
 
@@ -48,6 +60,9 @@ class model {
   void spare(std::string const& path) const;
 
   void read(entry const& of, std::uint64_t first, std::span<std::byte> out) const {
+    read(part{of.tensor, of.shard}, first, out);
+  }
+  void read(part const& of, std::uint64_t first, std::span<std::byte> out) const {
     shards_[of.shard].read_bytes(*of.tensor, first, out);
   }
 
@@ -55,10 +70,12 @@ class model {
   void open_shards();
   [[nodiscard]] bool has_file_at(std::string const& path) const;
   void read_scale(entry& of) const;
+  void join_blocks();
 
   std::string path_;
   bool is_sharded_ = false;
   std::vector<lowp::safetensors::file> shards_;
   std::vector<entry> entries_;
+  std::deque<block_scales> blocks_;
   std::map<std::string, std::string> metadata_;
 };

@@ -77,7 +77,7 @@ void write_page(audit const& a, verdict const& v, sink const& to) {
   to(section("all " + counted(a.tensors.size(), "tensor"), "", a.as_it_is, *a.to, exponents,
              "all tensors"));
   for (tensor_audit const& t : a.tensors) {
-    lowp::safetensors::tensor const& of = *t.tensor;
+    lowp::safetensors::tensor const& of = *t.of->tensor;
     to(section(
         shown_heading(of.name) + " " + shown(lowp::safetensors::detail::shown(of.type, of.shape)),
         about_scale(t), t.as_it_is(), *a.to, exponents,

@@ -9,8 +9,10 @@
 
 #include "model.hpp"
 
-/// Reads a tensor whose type facts_of() knows. A piece is the values of consecutive elements, what
-/// a scale among the metadata says included; F64 comes as doubles, everything else as floats.
+/// Reads a tensor whose type facts_of() knows. A piece is the values of consecutive elements, scales
+/// included. F64 comes as doubles, everything else as floats. Elements with scales of blocks come as
+/// doubles too: code * scale of the block is exact, and so is its product with a scale for all; a
+/// quotient is rounded to double.
 class reader {
  public:
   /// Elements of a piece. A multiple of 2^14, so that a census of pieces has the bits of a whole
@@ -28,20 +30,26 @@ class reader {
   /// The piece. Of doubles: rounded to odd, from which rounding to any narrower format gives what
   /// rounding the double does.
   std::span<float const> floats();
-  /// The piece of an F64 tensor.
+  /// The piece, if is_double().
   [[nodiscard]] std::span<double const> doubles() const { return {doubles_.data(), size_}; }
-  [[nodiscard]] std::uint64_t bytes() const { return size_ * element_bytes_; }
+  [[nodiscard]] std::uint64_t bytes() const { return std::uint64_t{size_} * bits_ / 8; }
+  /// Returns what element i of the piece is a code times: 1 over the scale of the tensor, or the
+  /// scale of its block. A scale of zero counts as its format's smallest.
+  [[nodiscard]] double unit_at(std::size_t i) const;
 
  private:
   void decode();
+  void decode_blocks(std::span<std::byte const> bytes);
 
   model const& from_;
   model::entry const& of_;
   float factor_;
   bool is_double_;
-  std::size_t element_bytes_, size_ = 0;
+  unsigned bits_;  // of an element
+  std::size_t size_ = 0;
   std::uint64_t first_ = 0, count_;
   std::vector<std::byte> bytes_;
   std::vector<float> floats_;
   std::vector<double> doubles_;
+  std::vector<double> scales_;  // of the piece's blocks, that for all included
 };

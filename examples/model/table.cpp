@@ -59,8 +59,8 @@ void write_table(audit const& a, std::size_t top, sink const& to) {
         if (i == 0) return head;
         if (i > shown) return foot[i - 1 - shown];
         tensor_audit const& t = a.tensors[i - 1];
-        return row(shown_name(t.tensor->name, name_width), std::string(name_of(t.tensor->type)),
-                   t.as_it_is(), special, shown_scale(t));
+        return row(shown_name(t.of->name(), name_width), t.of->type_text(), t.as_it_is(), special,
+                   shown_scale(t));
       },
       to);
   std::string text;

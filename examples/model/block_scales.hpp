@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors whose values lie in several tensors of a file: codes, a scale for each block, and a scale
+// for all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <lowp/io/safetensors/header.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The meaning of a tensor's own scale. Converters that mix up the first two write a model of noise.
+enum class global_scale : std::uint8_t {
+  none,
+  multiplies,  ///< ModelOpt: NAME_scale_2, value = code * scale of the block * it
+  divides,     ///< compressed-tensors: NAME_global_scale, value = code * scale of the block / it
+};
+
+/// A tensor of a file, and the file's number.
+struct part {
+  lowp::safetensors::tensor const* tensor = nullptr;
+  std::size_t shard = 0;
+};
+
+struct block_scales {
+  part codes, scales, global;
+  std::uint64_t size = 0;  ///< elements of a block, along the last extent
+  global_scale convention = global_scale::none;
+  float factor = 1;  ///< the value of `global`
+  /// The tensor that they are together: the type of its elements, their shape, the bytes of
+  /// `codes`.
+  lowp::safetensors::tensor whole;
+
+  [[nodiscard]] bool is_of_e4m3() const {
+    return scales.tensor->type == lowp::safetensors::dtype::f8_e4m3;
+  }
+  /// "NVFP4 (ModelOpt)", "MXFP4", "MXFP8"
+  [[nodiscard]] std::string text() const;
+};
+
+/// Finds the companions of a tensor of codes by their names:
+///
+///     codes               scales                for all
+///     NAME.weight         NAME.weight_scale     NAME.weight_scale_2         ModelOpt
+///     NAME.weight_packed  NAME.weight_scale     NAME.weight_global_scale    compressed-tensors
+///     NAME_blocks         NAME_scales                                       gpt-oss
+///     NAME.weight         NAME.scale                                        DeepSeek
+///
+/// Codes are F4, F6_*, F8_*, or two of 4 bits in a U8 or I8, the first in the low bits. Scales are
+/// F8_E8M0, U8 that mean the same, or F8_E4M3. With F8_E4M3 there is a scale for all.
+///
+/// @return  nothing if the tensor has no such companions
+/// @throws problem  there are scales of blocks, but their shape does not fit the codes, or the scale
+///                  for all is missing, or there are two
+std::optional<block_scales> find_block_scales(part const& codes,
+                                              std::function<part(std::string_view)> const& find);

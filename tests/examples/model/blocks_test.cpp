@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codes with scales of blocks are one tensor, whoever wrote them. Their values are those that the
+// oracle's codes have.
+#include <cmath>
+#include <cstring>
+
+#include "tool.hpp"
+
+namespace {
+
+using namespace lowp_test;
+
+constexpr std::size_t rows = 2, columns = 64;
+
+// A tensor of 4-bit codes, and the scales that a converter would write.
+struct nvfp4 {
+  std::vector<std::uint8_t> codes = std::vector<std::uint8_t>(rows * columns / 2);
+  std::vector<lowp::float8_e4m3fn> scales;
+  float factor = 0.0123f;
+
+  nvfp4() {
+    std::mt19937_64 random(7);
+    for (auto& byte : codes) byte = static_cast<std::uint8_t>(random());
+    for (std::size_t i = 0; i < rows * columns / 16; ++i)
+      scales.push_back(lowp::float8_e4m3fn::from_bits(static_cast<std::uint8_t>(random() % 0x7f)));
+  }
+  [[nodiscard]] std::uint32_t code(std::size_t i) const { return codes[i / 2] >> i % 2 * 4 & 15; }
+  [[nodiscard]] double value(std::size_t i) const {
+    return oracle_test::to_double(oracle::decode(oracle::float4_e2m1fn, code(i))) *
+           oracle_test::to_double(oracle::decode(oracle::float8_e4m3fn, scales[i / 16].bits())) *
+           static_cast<double>(factor);
+  }
+  [[nodiscard]] std::vector<named_bytes> by_modelopt() const {
+    return {of("w.weight", codes, {rows, columns / 2}),
+            of("w.weight_scale", scales, {rows, columns / 16}),
+            of("w.weight_scale_2", std::vector<float>{factor})};
+  }
+  [[nodiscard]] std::vector<named_bytes> by_compressed_tensors(float inverse) const {
+    return {of("w.weight_packed", codes, {rows, columns / 2}),
+            of("w.weight_scale", scales, {rows, columns / 16}),
+            of("w.weight_global_scale", std::vector<float>{inverse})};
+  }
+};
+
+std::vector<float> floats_in(std::string const& path, std::string const& name) {
+  st::file const file(path);
+  return file.read<float>(file.at(name));
+}
+
+class blocks : public model_tool {
+ protected:
+  std::vector<float> as_floats(std::vector<named_bytes> const& tensors) {
+    write(model, tensors);
+    said const s = tool({"convert", model, out, "--to", "float32"});
+    EXPECT_EQ(s.status, 0) << s.err;
+    EXPECT_EQ(st::file(out).tensors().size(), 1U);
+    return floats_in(out, st::file(out).tensors()[0].name);
+  }
+};
+
+TEST_F(blocks, of_modelopt_are_products) {
+  nvfp4 const w;
+  auto const found = as_floats(w.by_modelopt());
+  ASSERT_EQ(found.size(), rows * columns);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    ASSERT_EQ(found[i], static_cast<float>(w.value(i))) << i;
+  EXPECT_EQ(st::file(out).at("w.weight").shape, (std::vector<std::uint64_t>{rows, columns}));
+}
+
+TEST_F(blocks, of_compressed_tensors_are_quotients) {
+  nvfp4 w;
+  w.factor = 1;
+  auto const found = as_floats(w.by_compressed_tensors(37));
+  for (std::size_t i = 0; i < found.size(); ++i)
+    ASSERT_EQ(found[i], static_cast<float>(w.value(i) / 37)) << i;
+}
+
+TEST_F(blocks, of_both_conventions_are_equal_numbers) {
+  nvfp4 w;
+  w.factor = 0x1p-5f;
+  write(model, w.by_modelopt());
+  write(out, w.by_compressed_tensors(0x1p5f));
+  said const s = tool({"diff", model, out});
+  EXPECT_EQ(s.status, 1);
+  EXPECT_TRUE(
+      has(s.out, "'w.weight': NVFP4 (ModelOpt) and NVFP4 (compressed-tensors): equal numbers\n"));
+  EXPECT_EQ(tool({"diff", model, out, "--within", "0"}).status, 0);
+  EXPECT_EQ(tool({"diff", model, model}).status, 0);
+
+  // Who reads one as the other finds noise.
+  write(out, w.by_compressed_tensors(0x1p-5f));
+  EXPECT_TRUE(has(tool({"diff", model, out}).out, "differ, by at most"));
+}
+
+TEST_F(blocks, have_distances_in_ulps_of_their_own_scale) {
+  nvfp4 w;
+  w.factor = 1;
+  for (auto& scale : w.scales) scale = lowp::float8_e4m3fn(1.0f);
+  w.scales[0] = lowp::float8_e4m3fn(64.0f);
+  w.codes[0] = 0x22;  // one and one
+  std::vector<float> values(rows * columns);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(w.value(i));
+  values[1] += 16;  // half of a step, which is 0.5 * 64
+  write(model, w.by_modelopt());
+  write(out, {of("w.weight", values, {rows, columns})});
+  EXPECT_TRUE(has(tool({"diff", model, out}).out,
+                  "1 of 128 differ, by at most 0.5 ulps of F4 at [0, 1] (64 and 80)"));
+}
+
+TEST_F(blocks, of_powers_of_two_are_known_by_every_name) {
+  std::vector<std::uint8_t> codes(rows * columns / 2), bytes(rows * columns / 32);
+  std::vector<lowp::float8_e8m0fnu> scales;
+  std::mt19937_64 random(8);
+  for (auto& byte : codes) byte = static_cast<std::uint8_t>(random());
+  for (auto& byte : bytes) {
+    byte = static_cast<std::uint8_t>(100 + random() % 50);
+    scales.push_back(lowp::float8_e8m0fnu::from_bits(byte));
+  }
+  std::vector<std::int8_t> signed_codes(codes.size());
+  std::memcpy(signed_codes.data(), codes.data(), codes.size());
+  std::vector<std::uint64_t> const by_codes{rows, columns / 2}, by_scales{rows, columns / 32};
+  named_bytes plain = of("w", codes, {rows, columns / 2});
+  plain.type = st::dtype::f4_e2m1;
+  plain.shape = {rows, columns};
+  for (auto const& tensors :
+       {std::vector{of("w_blocks", codes, {rows, columns / 32, 16}),
+                    of("w_scales", bytes, by_scales)},
+        std::vector{of("w_packed", codes, by_codes), of("w_scale", bytes, by_scales)},
+        std::vector{of("w.weight", signed_codes, by_codes), of("w.scale", scales, by_scales)},
+        std::vector{plain, of("w_scale", scales, by_scales)}}) {
+    SCOPED_TRACE(tensors[0].name);
+    auto const found = as_floats(tensors);
+    ASSERT_EQ(found.size(), rows * columns);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      std::uint32_t const code = codes[i / 2] >> i % 2 * 4 & 15;
+      double const value = oracle_test::to_double(oracle::decode(oracle::float4_e2m1fn, code));
+      ASSERT_EQ(found[i], static_cast<float>(std::ldexp(value, bytes[i / 32] - 127))) << i;
+    }
+    EXPECT_TRUE(has(tool({"audit", model, "--to", "bfloat16"}).out, "MXFP4"));
+  }
+}
+
+TEST_F(blocks, that_are_kept_stay_as_they_are) {
+  nvfp4 const w;
+  auto tensors = w.by_modelopt();
+  tensors.push_back(of("norm", std::vector<float>{1, 2}));
+  write(model, tensors);
+  ASSERT_EQ(tool({"convert", model, out, "--to", "bfloat16", "--keep", "w.weight"}).status, 0);
+  st::file const before(model), after(out);
+  for (char const* name : {"w.weight", "w.weight_scale", "w.weight_scale_2"}) {
+    st::tensor const &a = before.at(name), &b = after.at(name);
+    std::vector<std::byte> x(a.end - a.begin), y(b.end - b.begin);
+    before.read_bytes(a, 0, x);
+    after.read_bytes(b, 0, y);
+    EXPECT_EQ(x, y) << name;
+    EXPECT_EQ(a.shape, b.shape) << name;
+  }
+  EXPECT_EQ(after.at("norm").type, st::dtype::bf16);
+}
+
+TEST_F(blocks, that_fit_no_convention_are_refused_by_name) {
+  nvfp4 const w;
+  auto const refused = [&](std::vector<named_bytes> const& tensors) {
+    write(model, tensors);
+    return refusal({"audit", model, "--to", "bfloat16"});
+  };
+  auto tensors = w.by_modelopt();
+  tensors.push_back(of("w.weight_global_scale", std::vector<float>{1}));
+  EXPECT_TRUE(has(refused(tensors),
+                  "tensor 'w.weight' U8 [2, 32] has scales of blocks, 'w.weight_scale' F8_E4M3 "
+                  "[2, 4], and both of w.weight_scale_2 (a factor) and w.weight_global_scale"));
+  tensors = w.by_modelopt();
+  tensors.pop_back();
+  EXPECT_TRUE(has(refused(tensors), "and neither of w.weight_scale_2 (a factor)"));
+  tensors.push_back(of("w.weight_scale_2", std::vector<float>{1, 1}));
+  EXPECT_TRUE(has(refused(tensors), "is 'w.weight_scale_2' F32 [2], not one F32"));
+  tensors.back() = of("w.weight_scale_2", std::vector<float>{-1});
+  EXPECT_TRUE(has(refused(tensors), "in 'w.weight_scale_2', is -1"));
+  tensors = w.by_modelopt();
+  tensors[1].shape = {rows * columns / 16};
+  EXPECT_TRUE(has(refused(tensors), "'w.weight_scale' F8_E4M3 [8]: that is not one for every 16"));
+  tensors[1].shape = {columns / 16, rows};
+  EXPECT_TRUE(has(refused(tensors), "'w.weight_scale' F8_E4M3 [4, 2]: that is not one for every"));
+  tensors = w.by_compressed_tensors(1);
+  tensors.push_back(of("w.weight", std::vector<float>{1}));
+  EXPECT_TRUE(has(refused(tensors), "tensor 'w.weight' is there by itself and as NVFP4"));
+}
+
+TEST_F(blocks, are_not_guessed_from_integers) {
+  std::vector<std::uint8_t> const codes(64);
+  write(model, {of("w.weight", codes, {2, 32}), of("w.weight_scale", std::vector<float>{1, 2})});
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "bfloat16"}).out, "as they are: 'w.weight'"))
+      << tool({"audit", model, "--to", "bfloat16"}).out;
+}
+
+TEST_F(blocks, of_formats_below_a_byte_fill_bytes) {
+  write(model, {of("w", std::vector<float>{1, 2, 3})});
+  EXPECT_TRUE(has(refusal({"convert", model, out, "--to", "float4_e2m1fn"}),
+                  "tensor 'w' has 3 values, in F4 no whole number of bytes: --keep it"));
+}
+
+}  // namespace
