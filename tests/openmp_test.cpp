@@ -70,6 +70,17 @@ TEST(openmp, cast) {
   });
 }
 
+TEST(openmp, packed) {
+  for_each_size_and_team([](std::size_t size) {
+    auto const x = numbers<float>(size, 1);
+    std::vector<std::uint8_t> alone((size + 1) / 2);
+    std::vector<std::uint8_t> shared((size + 1) / 2);
+    lowp::cast(x, lowp::packed<lowp::float4_e2m1fn>(alone, size), random_bits);
+    lowp::openmp::cast(x, lowp::packed<lowp::float4_e2m1fn>(shared, size), random_bits);
+    EXPECT_EQ(alone, shared);
+  });
+}
+
 TEST(openmp, cast_of_double) {
   for_each_size_and_team([](std::size_t size) {
     auto const x = numbers<double>(size, 1);

@@ -28,7 +28,7 @@ template <class Executor>
 struct census_operation : operation<Executor> {
   using calls = call<needs_input<names::in>, needs<names::report, not_a_census_report>>;
 
-  template <input In, census_target To>
+  template <any_input In, census_target To>
   LOWP_HOST_FN void operator()(In&& in, census_report<To>& report) const {
     run(by_blocks(this->executor), "census", make<measuring>{}, &report, read("in", in));
   }
@@ -49,7 +49,7 @@ template <class Executor, census_target To>
 struct census_to : operation<Executor> {
   using calls = call<needs_input<names::in>>;
 
-  template <input In>
+  template <any_input In>
   [[nodiscard]] LOWP_HOST_FN range_census operator()(In&& in) const {
     census_report<To> report;
     census_operation<Executor>{this->executor}(in, report);

@@ -21,6 +21,7 @@
 #include <lowp/mask_value.hpp>
 #include <lowp/masked_softmax.hpp>
 #include <lowp/normalization.hpp>
+#include <lowp/packed.hpp>
 #include <lowp/power_of_two_scaling.hpp>
 #include <lowp/scale.hpp>
 #include <lowp/scaled_cast.hpp>

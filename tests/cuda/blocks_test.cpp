@@ -2,6 +2,7 @@
 // block_cast by the GPU's kernel, whose threads find the largest of a block together.
 #include <gtest/gtest.h>
 #include <lowp/blocks.hpp>
+#include <lowp/fused_add.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "simulated_grid.hpp"
 #include "support/block_expectations.hpp"
+#include "support/packed.hpp"
 
 namespace {
 
@@ -65,6 +67,47 @@ TEST(cuda_blocks, refuse_scales_out_of_reach) {
             "block_cast: scales is far away");
   EXPECT_EQ(grid.launches, 0);
 }
+// Packed ranges: the processor's bits, at every length and alignment.
+template <class Kind>
+void expect_processor() {
+  using T = typename Kind::type;
+  packed_pages<Kind> pages;
+  for (std::size_t size = 0; size < 150; ++size) {
+    SCOPED_TRACE(size);
+    tensor const floats = random_tensor<float>(size, size, values::training, 3);
+    guarded<float> x(floats, 1);
+    std::vector<T> codes(size);
+    auto const view = pages.put(codes, size % 3 == 0, size % 8);
+    simulated_grid grid(4, 2);
+    lowp::cuda::on_grid<simulated_grid> const executor{grid};
+    lowp::stochastic const draws{1, 2, 3};
+    lowp::cast(x.span(), codes, draws);
+    ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(executor, x.span(), view, draws), "");
+    ASSERT_TRUE(pages.holds(codes));
+    lowp::fused_add(codes, 2.0f, x.span());
+    ASSERT_EQ(refusal_of<lowp::detail::fused_add_operation>(executor, view, 2.0f, x.span()), "");
+    ASSERT_TRUE(pages.holds(codes));
+    std::vector<float> want(size), back(size);
+    lowp::cast(codes, want);
+    ASSERT_EQ(refusal_of<lowp::detail::cast_operation>(executor, view, back), "");
+    ASSERT_EQ(back, want);
+    std::vector<float8_e8m0fnu> scales((size + 31) / 32), want_scales(scales);
+    lowp::block_cast(x.span(), lowp::blocks_of<32>(codes, want_scales), draws);
+    ASSERT_EQ(refusal_of<lowp::detail::block_cast_operation>(
+                  executor, x.span(), lowp::blocks_of<32>(view, scales), draws),
+              "");
+    ASSERT_TRUE(pages.holds(codes));
+    for (std::size_t i = 0; i < scales.size(); ++i)
+      ASSERT_EQ(scales[i].bits(), want_scales[i].bits());
+  }
+}
+TEST(cuda_packed, of_four_bits) {
+  expect_processor<packed_kind<lowp::float4_e2m1fn, lowp::pair_order>>();
+}
+TEST(cuda_packed, of_six_bits) {
+  expect_processor<packed_kind<lowp::float6_e2m3fn, lowp::pair_order>>();
+}
+
 TEST(cuda_blocks, of_256) {
   expect_oracle<256, lowp::float8_e5m2, lowp::bfloat16>(32, false, lowp::nearest_even{}, {});
 }

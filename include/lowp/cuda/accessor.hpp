@@ -25,6 +25,10 @@ struct stored_code {
 template <class KernelOperand, bool IsComputed, class Hardware, int Rows>
 class accessor {
   using T = typename KernelOperand::type;
+  using elements =
+      simd::operand<T, access::read_write, nearest_even, typename KernelOperand::order>;
+  using pointer = decltype(elements::data);
+  using chunk_type = chunk<T, typename KernelOperand::order>;
   using tag = std::type_identity<T>;
   using rounding = mode_type<typename KernelOperand::rounding_type>;
   static constexpr bool encodes =
@@ -47,7 +51,7 @@ class accessor {
  public:
   /// Accesses tensor `number` of a list, whose elements begin at *data.
   LOWP_FN accessor(KernelOperand const& s, void* const* data, std::uint32_t number)
-      : operand_(s), data_(static_cast<T*>(*data)) {
+      : operand_(s), data_(static_cast<pointer>(*data)) {
     if constexpr (KernelOperand::is_random) {
       origin_ = origin_of(s.rounding);
       origin_.add_tensor(number);
@@ -58,12 +62,12 @@ class accessor {
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
     if constexpr (KernelOperand::is_read)
-      before_[pass].template load<Width>(count, thread, data_ + first);
+      before_[pass].template load<Width>(count, thread, data_ + elements::stored_in(first));
   }
   template <int Width, class Thread>
   LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
     if constexpr (KernelOperand::is_written)
-      after_.template store<Width>(count, thread, data_ + first);
+      after_.template store<Width>(count, thread, data_ + elements::stored_in(first));
   }
 
   LOWP_FN std::uint32_t code(int pass, int k) const { return before_[pass].code(k); }
@@ -75,7 +79,7 @@ class accessor {
   }
 
   LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
-    chunk<T> const& codes = before_[pass];
+    chunk_type const& codes = before_[pass];
     if constexpr (decodes) {
       constexpr std::uint32_t least_nan = T::descriptor.codes == specials::ieee
                                               ? T::descriptor.infinity_code() + 1
@@ -157,9 +161,9 @@ class accessor {
 
  private:
   KernelOperand const& operand_;
-  T* data_;
+  pointer data_;
   detail::random_origin origin_;
-  chunk<T> before_[std::size_t{Rows}], after_;
+  chunk_type before_[std::size_t{Rows}], after_;
 };
 
 }  // namespace lowp::cuda

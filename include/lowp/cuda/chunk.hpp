@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
+#include <lowp/simd/operand.hpp>
 
 #include <cstdint>
 #include <span>
@@ -45,7 +46,7 @@ LOWP_FN void with_width(int width, Body const& body) {
 ///     32 bits  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |   eight
 ///     16 bits  | 1 0 | 3 2 | 5 4 | 7 6 |           four
 ///     8 bits   | 3 2 1 0 | 7 6 5 4 |               two
-template <class T>
+template <class T, class Order = simd::unpacked>
 class chunk {
   static constexpr int element_bytes = sizeof(T);
   static constexpr int element_bits = 8 * element_bytes;
@@ -173,6 +174,76 @@ class chunk {
         words<Bytes<4 ? 4 : Bytes>, piece<Bytes >= 4 ? 2 : Bytes>>;
 
   std::uint32_t word_[std::size_t{chunk_size * element_bytes / 4}] = {};
+};
+
+/// Eight packed codes in registers, as they lie in memory: four or six bytes. Two chunks share no
+/// byte.
+template <class T>
+class chunk<T, pair_order> {
+  static constexpr int bits = T::descriptor.bits();
+  using word_type = std::conditional_t<bits == 4, std::uint32_t, std::uint64_t>;
+
+ public:
+  LOWP_FN std::uint32_t code(int k) const {
+    return static_cast<std::uint32_t>(codes_ >> bits * k) & T::descriptor.code_mask();
+  }
+  /// Sets a code that is still zero.
+  LOWP_FN void set(int k, std::uint32_t code) { codes_ |= word_type{code} << bits * k; }
+
+  /// Loads the first `count` elements, which may be all. Pointers are aligned to `Width`.
+  template <int Width, class Thread>
+  LOWP_FN void load(int count, Thread const& thread, std::uint8_t const* at) {
+    codes_ = 0;
+    if (count == chunk_size)
+      load_all<piece<Width>>(thread, at);
+    else
+      load_bytes(count, thread, at);
+  }
+  template <int Width, class Thread>
+  LOWP_FN void store(int count, Thread const& thread, std::uint8_t* at) const {
+    if (count == chunk_size)
+      store_all<piece<Width>>(thread, at);
+    else
+      store_bytes(count, thread, at);
+  }
+
+ private:
+  // A chunk of six bytes is aligned to two.
+  template <int Width>
+  using piece = std::conditional_t<Width == 1, std::uint8_t,
+                                   std::conditional_t<bits == 4, std::uint32_t, std::uint16_t>>;
+
+  template <class Piece, class Thread>
+  LOWP_FN void load_all(Thread const& thread, std::uint8_t const* at) {
+    constexpr int size = sizeof(Piece);
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < bits; i += size)
+      codes_ |= word_type{thread.template read<Piece>(at + i)} << 8 * i;
+  }
+  template <class Piece, class Thread>
+  LOWP_FN void store_all(Thread const& thread, std::uint8_t* at) const {
+    constexpr int size = sizeof(Piece);
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < bits; i += size) thread.write(at + i, static_cast<Piece>(codes_ >> 8 * i));
+  }
+  template <class Thread>
+  LOWP_FN void load_bytes(int count, Thread const& thread, std::uint8_t const* at) {
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < bits; ++i)
+      if (8 * i < bits * count)
+        codes_ |= word_type{thread.template read<std::uint8_t>(at + i)} << 8 * i;
+    codes_ &= codes_of_first(count);
+  }
+  template <class Thread>
+  LOWP_FN void store_bytes(int count, Thread const& thread, std::uint8_t* at) const {
+    word_type const first = codes_ & codes_of_first(count);
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < bits; ++i)
+      if (8 * i < bits * count) thread.write(at + i, static_cast<std::uint8_t>(first >> 8 * i));
+  }
+  LOWP_FN static word_type codes_of_first(int count) { return (word_type{1} << bits * count) - 1; }
+
+  word_type codes_ = 0;
 };
 
 }  // namespace lowp::cuda

@@ -74,9 +74,11 @@ auto keys_of(R const& rounding) {
 }
 
 /// The part of an operand that every thread gets.
-template <class T, access A, class R = nearest_even>
+template <class T, access A, class R = nearest_even, class Order = simd::unpacked>
 struct kernel_operand {
+  static_assert(!std::same_as<Order, split_order>, "two threads would share a byte");
   using type = T;
+  using order = Order;
   using rounding_type = R;
   static constexpr bool is_collective = false;  ///< true if threads need each other to encode
   static constexpr int parts = 1;
@@ -94,7 +96,7 @@ struct kernel_operand {
   decltype(keys_of(std::declval<R const&>())) keys;
 
   template <class From>
-  static kernel_operand of(simd::operand<T, A, From> const& o, detail::nans kind) {
+  static kernel_operand of(simd::operand<T, A, From, Order> const& o, detail::nans kind) {
     kernel_operand s{R(o.rounding), o.policy, o.draw, 0, {}, keys_of(R(o.rounding))};
     if constexpr (is_written && narrow<T>) {
       constexpr format F = T::descriptor;

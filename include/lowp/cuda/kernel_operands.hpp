@@ -37,7 +37,8 @@ struct kernel_operand_for {
   using mode = std::remove_cv_t<decltype(Operand::rounding)>;
   using rounding = std::conditional_t<detail::plain_number<typename Operand::type>,
                                       std::type_identity<mode>, kernel_rounding<mode>>;
-  using type = kernel_operand<typename Operand::type, Operand::direction, typename rounding::type>;
+  using type = kernel_operand<typename Operand::type, Operand::direction, typename rounding::type,
+                              typename Operand::order>;
   static type of(Operand const& o, detail::nans kind) { return type::of(o, kind); }
 };
 template <class Layout, class... Part>
@@ -48,11 +49,11 @@ struct kernel_operand_for<simd::composite<Layout, Part...>> {
     return {o.layout, o.parts, std::get<Layout::rounded>(o.parts), kind};
   }
 };
-template <narrow T, int Block, access A, class R>
-struct kernel_operand_for<simd::blocked<T, Block, A, R>> {
-  using codes = kernel_operand_for<simd::operand<T, A, R>>;
+template <narrow T, int Block, access A, class R, class Order>
+struct kernel_operand_for<simd::blocked<T, Block, A, R, Order>> {
+  using codes = kernel_operand_for<simd::operand<T, A, R, Order>>;
   using type = blocked_kernel_operand<Block, typename codes::type>;
-  static type of(simd::blocked<T, Block, A, R> const& o, detail::nans kind) {
+  static type of(simd::blocked<T, Block, A, R, Order> const& o, detail::nans kind) {
     return {codes::of(o.codes, kind), o.rule};
   }
 };

@@ -6,6 +6,7 @@
 #include <lowp/base/text.hpp>
 #include <lowp/format/basic_float.hpp>
 #include <lowp/ops/calls.hpp>
+#include <lowp/storage/packed.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -27,8 +28,24 @@ template <class R>
 concept output = input<R> && std::ranges::borrowed_range<R> &&
                  std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
 
+/// An `input`, or a packed range.
 template <class R>
-using element_of = std::ranges::range_value_t<std::remove_reference_t<R>>;
+concept any_input = input<R> || detail::packed_range<R>;
+/// An `output`, or a packed range that is written.
+template <class R>
+concept any_output =
+    output<R> ||
+    (detail::packed_range<R> && !std::is_const_v<typename std::remove_reference_t<R>::byte_type>);
+
+namespace detail {
+template <class R>
+struct element_of_range : std::type_identity<std::ranges::range_value_t<R>> {};
+template <packed_range R>
+struct element_of_range<R> : std::type_identity<typename R::value_type> {};
+}  // namespace detail
+
+template <class R>
+using element_of = typename detail::element_of_range<std::remove_reference_t<R>>::type;
 
 namespace detail {
 
@@ -90,7 +107,7 @@ concept returns_values = std::derived_from<Executor, throwing>;
 struct extent {
   char const *name, *part;
   void const* data;
-  std::size_t size, element_size;
+  std::size_t size, element_size, bytes;
   std::size_t per_entry = 1;  ///< elements for each entry; more than 1 for scales
   bool is_written = false;
   bool may_coincide = false;  ///< may be the storage of another argument's range
@@ -101,7 +118,16 @@ struct extent {
         part(part_name),
         data(std::ranges::data(range)),
         size(static_cast<std::size_t>(std::ranges::size(range))),
-        element_size(sizeof(std::ranges::range_value_t<R>)) {}
+        element_size(sizeof(std::ranges::range_value_t<R>)),
+        bytes(size * element_size) {}
+  template <packed_range R>
+  LOWP_HOST_FN extent(char const* range_name, R& range, char const* part_name = "")
+      : name(range_name),
+        part(part_name),
+        data(range.data()),
+        size(range.size()),
+        element_size(1),
+        bytes(range.size_bytes()) {}
 };
 
 inline namespace LOWP_UNIT {
@@ -149,7 +175,7 @@ class call_check {
   void no_overlap(extent const& a, extent const& b) {
     auto const a0 = reinterpret_cast<std::uintptr_t>(a.data);
     auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
-    std::size_t const a_bytes = a.size * a.element_size, b_bytes = b.size * b.element_size;
+    std::size_t const a_bytes = a.bytes, b_bytes = b.bytes;
     if (a_bytes == 0 || b_bytes == 0 || a0 + a_bytes <= b0 || b0 + b_bytes <= a0 || failed())
       return;
     extent const &low = a0 < b0 ? a : b, &high = a0 < b0 ? b : a;
@@ -160,7 +186,7 @@ class call_check {
   }
   /// Refuses an overlap, unless both ranges are the same storage.
   void same_or_apart(extent const& a, extent const& b) {
-    if (a.data != b.data || a.size * a.element_size != b.size * b.element_size) no_overlap(a, b);
+    if (a.data != b.data || a.bytes != b.bytes) no_overlap(a, b);
   }
   /// Refuses written ranges that overlap others.
   template <class Extents>

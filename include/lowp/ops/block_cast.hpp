@@ -15,10 +15,10 @@ inline constexpr bool is_block_scaled<block_scaled<T, Block>> = true;
 
 template <class T>
 using neither_a_range_of_float_or_a_narrow_type_nor_blocks_of =
-    fit<input<T> || is_block_scaled<std::remove_cvref_t<T>>>;
+    fit<any_input<T> || is_block_scaled<std::remove_cvref_t<T>>>;
 template <class T>
 using neither_a_writable_range_of_float_or_a_narrow_type_nor_blocks_of =
-    fit<output<T> || is_block_scaled<std::remove_cvref_t<T>>>;
+    fit<any_output<T> || is_block_scaled<std::remove_cvref_t<T>>>;
 template <class T>
 using neither_a_rounding_mode_of_ranges_a_scale_rule_nor_an_overflow_policy =
     fit<std::same_as<std::remove_cvref_t<T>, scale_rule> ||
@@ -59,8 +59,8 @@ struct block_cast_operation : operation<Executor> {
            may_have<3, names::rounding_scale_rule_or_overflow,
                     neither_a_rounding_mode_of_ranges_a_scale_rule_nor_an_overflow_policy>>;
 
-  template <input In, class T, int Block, range_rounding R = nearest_even>
-    requires(!std::is_const_v<T>)
+  template <any_input In, class T, int Block, range_rounding R = nearest_even>
+    requires(block_scaled<T, Block>::is_written)
   LOWP_HOST_FN void operator()(In&& in, block_scaled<T, Block> const& out, R rounding = {},
                                scale_rule rule = scale_rule::rceil,
                                overflow policy = overflow::saturate) const {
@@ -68,7 +68,7 @@ struct block_cast_operation : operation<Executor> {
     run(this->executor, "block_cast", make<copy_element>{}, no_report,
         write("", blocks, rounding, policy), read("in", in));
   }
-  template <class T, int Block, output Out, range_rounding R = nearest_even>
+  template <class T, int Block, any_output Out, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(block_scaled<T, Block> const& in, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
     named_blocks<T, Block> const blocks{in};

@@ -7,18 +7,19 @@
 
 namespace lowp {
 
-/// An `input`, or such a range of double or of integers of 8 to 64 bits.
+/// An `any_input`, or a range of double or of integers of 8 to 64 bits.
 template <class R>
-concept cast_input = input<R> || (std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-                                  detail::plain_number<std::ranges::range_value_t<R>>);
-/// An `output`, or such a range of double.
+concept cast_input =
+    any_input<R> || (std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                     detail::plain_number<std::ranges::range_value_t<R>>);
+/// An `any_output`, or a range of double.
 template <class R>
-concept cast_output = output<R> || (cast_input<R> && std::ranges::borrowed_range<R> &&
-                                    std::same_as<std::ranges::range_reference_t<R>, double&>);
+concept cast_output = any_output<R> || (cast_input<R> && std::ranges::borrowed_range<R> &&
+                                        std::same_as<std::ranges::range_reference_t<R>, double&>);
 /// At least one of the two holds floats or a narrow type, or both hold double.
 template <class In, class Out>
 concept castable = cast_input<In> && cast_output<Out> &&
-                   (input<In> || output<Out> || std::same_as<element_of<In>, double>);
+                   (any_input<In> || any_output<Out> || std::same_as<element_of<In>, double>);
 
 namespace detail {
 
@@ -105,7 +106,7 @@ struct cast_operation : operation<Executor> {
     using To = element_of<Out>;
     auto const from = read("in", in, rounding_when_read<From, To>(rounding), policy);
     auto const to = write("out", out, rounding_when_written<From, To>(rounding), policy);
-    if constexpr (std::same_as<From, To>) {
+    if constexpr (std::same_as<From, To> && !packed_range<In> && !packed_range<Out>) {
       if (is_right(this->executor, "cast", make<identity>{}, to, from))
         this->executor.copy(std::ranges::data(out), std::ranges::data(in), std::ranges::size(out));
     } else {

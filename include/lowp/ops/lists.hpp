@@ -20,8 +20,8 @@ namespace lowp {
 /// A type for the tensors of a list: an element type, which stands for spans of it, or a storage.
 /// The storage has no member `scale`, because one kernel serves all tensors.
 template <class S>
-concept listable =
-    element<S> || (detail::layered<S> && !requires(S const& storage) { storage.scale; });
+concept listable = element<S> || detail::packed_range<S> ||
+                   (detail::layered<S> && !requires(S const& storage) { storage.scale; });
 
 template <listable S>
 using listed = std::conditional_t<element<S>, std::span<S>, S>;

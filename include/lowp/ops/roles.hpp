@@ -33,6 +33,19 @@ struct argument_of {
   }
 };
 template <class S>
+  requires packed_range<S>
+struct argument_of<S> {
+  using policy_type = element_of<S>;
+
+  LOWP_HOST_FN static auto extents(char const* name, S& s) { return std::array{extent(name, s)}; }
+  LOWP_HOST_FN static error_text invalid(S const& s) { return s.invalid(); }
+  template <simd::access A, class R>
+  LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
+    return simd::operand<policy_type, A, R, typename S::order>{s.data(), rounding, policy, draw};
+  }
+};
+
+template <class S>
 using policy_type = typename argument_of<std::remove_cvref_t<S>>::policy_type;
 
 /// An argument of a call. Rounding, policy and draw matter if it is written.

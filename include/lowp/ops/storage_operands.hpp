@@ -43,14 +43,14 @@ inline constexpr bool are_written<std::tuple<std::span<T>...>> = !(std::is_const
 
 }  // namespace detail
 
-/// An `input`, or any struct of the folder storage.
+/// An `any_input`, or any struct of the folder storage.
 template <class S>
-concept readable = input<S> || detail::layered<std::remove_cvref_t<S>>;
+concept readable = any_input<S> || detail::layered<std::remove_cvref_t<S>>;
 
-/// A storage for a moment: an `output`, or any struct of the folder storage.
+/// A storage for a moment: an `any_output`, or any struct of the folder storage.
 template <class S>
 concept moment_storage =
-    output<S> ||
+    any_output<S> ||
     (detail::layered<std::remove_cvref_t<S>> &&
      detail::are_written<decltype(std::declval<std::remove_cvref_t<S> const&>().parts())>);
 
@@ -139,8 +139,11 @@ struct argument_of<S> {
   LOWP_HOST_FN static error_text invalid(S const& s) { return s.invalid(); }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
-    simd::blocked<policy_type, S::elements_per_scale, A, R> both{
-        {s.codes.data(), rounding, policy, draw}, s.scales.data()};
+    auto codes = s.codes;
+    auto const operand =
+        argument_of<decltype(codes)>::template operand<A>(codes, rounding, policy, draw);
+    using order = typename std::remove_const_t<decltype(operand)>::order;
+    simd::blocked<policy_type, S::elements_per_scale, A, R, order> both{operand, s.scales.data()};
     if constexpr (requires { s.rule; }) both.rule = s.rule;
     return both;
   }

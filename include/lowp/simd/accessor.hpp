@@ -5,6 +5,7 @@
 #include <lowp/simd/binary16.hpp>
 #include <lowp/simd/numbers.hpp>
 #include <lowp/simd/operand.hpp>
+#include <lowp/simd/packed_codes.hpp>
 #include <lowp/simd/pairs.hpp>
 #include <lowp/simd/random.hpp>
 #include <lowp/simd/streaming.hpp>
@@ -68,17 +69,25 @@ class accessor {
   }
 
   /// The caller may begin several batches at once if the operand is not streamed.
-  static constexpr bool may_be_stretched = !Operand::is_random && !is_rounded_when_read;
+  static constexpr bool may_be_stretched =
+      !Operand::is_random && !is_rounded_when_read && !Operand::is_packed;
   /// Pairs of packs take less time than single ones.
-  static constexpr bool may_be_paired =
-      may_be_stretched || is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
+  static constexpr bool may_be_paired = may_be_stretched ||
+                                        (Operand::is_packed && !Operand::is_random) ||
+                                        is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
   LOWP_HOST_FN bool streams() const { return streams_; }
 
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
                           [[maybe_unused]] batch_start<registers>&& start = {}) {
-    at_ = operand_.data + first;
-    if (has_part_of_pack(valid)) {
+    at_ = operand_.at(first);
+    if constexpr (Operand::is_packed) {
+      if (Operand::is_read) {
+        if (Prefetches) prefetch(operand_.at(first));
+        packed_codes<Isa, Operand>::unpack(staged_, operand_.at(first), valid);
+      }
+      at_ = staged_;
+    } else if (has_part_of_pack(valid)) {
       constexpr std::size_t lanes = Isa::lanes;
       __builtin_memset(staged_, 0, (valid + lanes - 1) / lanes * lanes * sizeof(T));
       if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));
@@ -92,7 +101,9 @@ class accessor {
     }
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
-    if constexpr (Operand::is_written) {
+    if constexpr (Operand::is_written && Operand::is_packed) {
+      packed_codes<Isa, Operand>::pack(operand_.at(first), staged_, valid);
+    } else if constexpr (Operand::is_written) {
       if (has_part_of_pack(valid))
         __builtin_memcpy(static_cast<void*>(operand_.data + first), staged_, valid * sizeof(T));
       else if (is_streamed_now(valid))
@@ -106,19 +117,20 @@ class accessor {
   /// Prefetches about 2 KB ahead, the best distance on every CPU tried. The hardware's prefetcher
   /// fails if a kernel computes random bits between its loads, or rounds what it loads. A kernel
   /// that only rounds what it stores is faster if it does not prefetch.
-  LOWP_HOST_FN static void prefetch(T const* at) {
+  LOWP_HOST_FN static void prefetch(void const* at) {
     constexpr int line = 64, distance = 2048;
-    auto const* ahead = reinterpret_cast<char const*>(at) + distance;
+    constexpr auto bytes = static_cast<int>(Operand::stored_in(batch<Isa>) * sizeof(T));
+    auto const* ahead = static_cast<char const*>(at) + distance;
     LOWP_UNROLL
-    for (int i = 0; i < static_cast<int>(batch<Isa> * sizeof(T)); i += line)
-      __builtin_prefetch(ahead + i);
+    for (int i = 0; i < bytes; i += line) __builtin_prefetch(ahead + i);
   }
 
   /// Prefetches elements for a later read, into a cache that has room.
   LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
     constexpr std::size_t line = 64;
-    auto const* at = reinterpret_cast<char const*>(operand_.data + first);
-    for (std::size_t i = 0; i < count * sizeof(T); i += line) __builtin_prefetch(at + i, 0, 2);
+    auto const* at = reinterpret_cast<char const*>(operand_.at(first));
+    for (std::size_t i = 0; i < Operand::stored_in(count) * sizeof(T); i += line)
+      __builtin_prefetch(at + i, 0, 2);
   }
 
   /// Returns the codes, or a float's bit patterns, of the lanes from element k of the batch.
@@ -268,7 +280,7 @@ class accessor {
   // Streaming does not pay if random bits take longer than memory, as Philox's do in narrow
   // registers.
   static constexpr bool may_stream =
-      !Operand::is_read &&
+      !Operand::is_read && !Operand::is_packed &&
       (!Operand::is_random || Isa::lanes == 16 ||
        (Isa::lanes == 8 && std::is_same_v<rounding_type<Operand>, stochastic_fast>));
 

@@ -16,19 +16,20 @@ namespace lowp::simd {
 template <class Isa, class Operand>
 inline constexpr std::size_t waiting = Operand::block > batch<Isa> ? Operand::block : batch<Isa>;
 
-template <class Isa, scalable T, int Block, access A, class R>
-struct staging<Isa, blocked<T, Block, A, R>> {
-  using operand_type = blocked<T, Block, A, R>;
-  staging<Isa, operand<T, A, R>> codes;
+template <class Isa, scalable T, int Block, access A, class R, class Order>
+struct staging<Isa, blocked<T, Block, A, R, Order>> {
+  using operand_type = blocked<T, Block, A, R, Order>;
+  staging<Isa, typename operand_type::codes_type> codes;
   alignas(64) float values[waiting<Isa, operand_type>];
   alignas(64) std::uint16_t random[waiting<Isa, operand_type>];
 };
 
-template <class Isa, scalable T, int Block, access A, class R, nans Nans>
-class accessor<Isa, blocked<T, Block, A, R>, Nans> {
-  using operand_type = blocked<T, Block, A, R>;
+template <class Isa, scalable T, int Block, access A, class R, class Order, nans Nans>
+class accessor<Isa, blocked<T, Block, A, R, Order>, Nans> {
+  using operand_type = blocked<T, Block, A, R, Order>;
+  using codes_type = typename operand_type::codes_type;
   using storage = typename T::storage;
-  using code_accessor = accessor<Isa, operand<T, A, R>, Nans>;
+  using code_accessor = accessor<Isa, codes_type, Nans>;
   static constexpr std::size_t capacity = waiting<Isa, operand_type>;
 
  public:
@@ -40,7 +41,7 @@ class accessor<Isa, blocked<T, Block, A, R>, Nans> {
                         staging<Isa, operand_type>&& staged)
       : operand_(in_blocks),
         count_(size.count),
-        codes_(operand_.codes, size, static_cast<staging<Isa, operand<T, A, R>>&&>(staged.codes)),
+        codes_(operand_.codes, size, static_cast<staging<Isa, codes_type>&&>(staged.codes)),
         values_(staged.values),
         random_(staged.random) {
     if constexpr (operand_type::is_written)
@@ -97,13 +98,18 @@ class accessor<Isa, blocked<T, Block, A, R>, Nans> {
     float const reciprocal = lanes::from_bits<float>(detail::reciprocal_of_block_scale(scale));
     operand_.scales[first / Block] = float8_e8m0fnu::from_bits(static_cast<std::uint8_t>(scale));
 
+    storage packed_later[codes_type::is_packed ? Block : 1];
     for (std::size_t k = 0; k < size; k += lanes_in_pack) {
       F const x = lanes::mul(F::load(values + k), lanes::broadcast<F>(reciprocal));
       U const bits = operand_type::is_random ? U::load(random + k) : lanes::broadcast<U>(0);
       U const codes =
           detail::encode<T::descriptor>(lanes::bits(x), bits, operand_.codes.rounding, results_)
               .code;
-      T* const to = operand_.codes.data + first + k;
+      if constexpr (codes_type::is_packed) {
+        codes.store(packed_later + k);
+        continue;
+      }
+      auto* const to = operand_.codes.data + first + k;
       if (size - k >= lanes_in_pack) {
         codes.store(reinterpret_cast<storage*>(to));
       } else {
@@ -112,6 +118,8 @@ class accessor<Isa, blocked<T, Block, A, R>, Nans> {
         __builtin_memcpy(static_cast<void*>(to), rest, (size - k) * sizeof(T));
       }
     }
+    if constexpr (codes_type::is_packed)
+      packed_codes<Isa, codes_type, Block>::pack(operand_.codes.at(first), packed_later, size);
   }
 
   operand_type operand_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
+#include <lowp/storage/packed.hpp>
 #include <lowp/storage/scale.hpp>
 
 #include <concepts>
@@ -92,19 +93,26 @@ struct no_report {};
 
 enum class access : std::uint8_t { read, write, read_write };
 
+/// The order of a range of elements, in place of that of packed codes.
+struct unpacked {};
+
 /// An operand of a kernel. `rounding`, `policy` and the number of the random draw matter if narrow
 /// elements are written. They also matter if plain numbers are read, which a load rounds to float.
-template <class T, access A, class R = nearest_even>
+template <class T, access A, class R = nearest_even, class Order = unpacked>
   requires element<T> || detail::plain_number<T>
 struct operand {
   using type = T;
+  using order = Order;
+  static constexpr bool is_packed = !std::same_as<Order, unpacked>;
   static constexpr access direction = A;
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
   static constexpr bool is_random =
       (is_written && narrow<T> && R::is_stochastic) || detail::is_drawn<R>;
 
-  std::conditional_t<is_written, T, T const>* data;
+  using stored = std::conditional_t<is_packed, std::uint8_t, T>;
+
+  std::conditional_t<is_written, stored, stored const>* data;
   R rounding{};
   overflow policy = default_overflow<T>;
   std::uint32_t draw = 0;
@@ -120,10 +128,20 @@ struct operand {
     return origin;
   }
 
+  /// Returns the place of an element, which begins a byte.
+  LOWP_HOST_FN auto* at(std::size_t first) const { return data + stored_in(first); }
+  /// Returns the size of `count` elements in units of `data`.
+  LOWP_FN static constexpr std::size_t stored_in(std::size_t count) {
+    if constexpr (is_packed)
+      return detail::bytes_of_codes(count, T::descriptor.bits());
+    else
+      return count;
+  }
+
   /// Returns the rest of the operand after its first `count` elements.
   LOWP_HOST_FN operand after(std::size_t count) const {
     operand rest = *this;
-    rest.data += count;
+    rest.data = at(count);
     if constexpr (is_random) rest.rounding = rounding.after(count);
     return rest;
   }
@@ -152,14 +170,15 @@ struct composite {
 };
 
 /// Codes with a scale for every Block elements.
-template <narrow T, int Block, access A, class R = nearest_even>
+template <narrow T, int Block, access A, class R = nearest_even, class Order = unpacked>
 struct blocked {
   static constexpr int block = Block;
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
-  static constexpr bool is_random = operand<T, A, R>::is_random;
+  using codes_type = operand<T, A, R, Order>;
+  static constexpr bool is_random = codes_type::is_random;
 
-  operand<T, A, R> codes;
+  codes_type codes;
   std::conditional_t<is_written, float8_e8m0fnu, float8_e8m0fnu const>* scales;
   scale_rule rule = scale_rule::rceil;
 
@@ -183,19 +202,19 @@ inline namespace LOWP_UNIT {
 /// Returns all arrays of an operand of `count` elements: spans, of bytes for scales.
 template <element_operand Operand>
 auto arrays_of(Operand const& o, std::size_t count) {
-  return std::tuple(std::span(o.data, count));
+  return std::tuple(std::span(o.data, Operand::stored_in(count)));
 }
 template <class Layout, class... Part>
 auto arrays_of(composite<Layout, Part...> const& o, std::size_t count) {
   return std::apply([&](auto const&... part) { return std::tuple_cat(arrays_of(part, count)...); },
                     o.parts);
 }
-template <narrow T, int Block, access A, class R>
-auto arrays_of(blocked<T, Block, A, R> const& o, std::size_t count) {
+template <narrow T, int Block, access A, class R, class Order>
+auto arrays_of(blocked<T, Block, A, R, Order> const& o, std::size_t count) {
   using byte = std::conditional_t<A == access::read, std::byte const, std::byte>;
   std::size_t const blocks = count / Block + (count % Block != 0);
-  return std::tuple(std::span(o.codes.data, count),
-                    std::span(reinterpret_cast<byte*>(o.scales), blocks));
+  return std::tuple_cat(arrays_of(o.codes, count),
+                        std::tuple(std::span(reinterpret_cast<byte*>(o.scales), blocks)));
 }
 
 }  // namespace LOWP_UNIT

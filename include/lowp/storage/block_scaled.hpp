@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lowp/storage/packed.hpp>
 #include <lowp/storage/scale.hpp>
 
 #include <cstddef>
@@ -11,6 +12,24 @@
 #include <type_traits>
 
 namespace lowp {
+
+namespace detail {
+
+/// The codes of block_scaled<T, Block>: a span of T, or T itself if it is packed.
+template <class T>
+struct block_codes {
+  using type = std::span<T>;
+  using element = std::remove_const_t<T>;
+  static constexpr bool is_written = !std::is_const_v<T>;
+};
+template <class T, class Order>
+struct block_codes<packed<T, Order>> {
+  using type = packed<T, Order>;
+  using element = std::remove_const_t<T>;
+  static constexpr bool is_written = !std::is_const_v<T>;
+};
+
+}  // namespace detail
 
 /// Codes of a narrow format with a power of two for every Block elements:
 ///
@@ -23,26 +42,34 @@ namespace lowp {
 ///
 /// blocks_of<Block>(codes, scales) makes one.
 ///
-/// @tparam T      a narrow type with zero, mostly fp8; const if nothing is written
+/// @tparam T      a narrow type with zero, mostly fp8; const if nothing is written; or packed<T>
 /// @tparam Block  elements per scale: 32, 64, 128 or 256
 template <class T, int Block>
-  requires(scalable<std::remove_const_t<T>> &&
+  requires(scalable<typename detail::block_codes<T>::element> &&
            (Block == 32 || Block == 64 || Block == 128 || Block == 256))
 struct block_scaled {
-  using scale_type = std::conditional_t<std::is_const_v<T>, float8_e8m0fnu const, float8_e8m0fnu>;
+  static constexpr bool is_written = detail::block_codes<T>::is_written;
+  using scale_type = std::conditional_t<is_written, float8_e8m0fnu, float8_e8m0fnu const>;
 
-  std::span<T> codes;
+  typename detail::block_codes<T>::type codes;
   std::span<scale_type> scales;  ///< one for each block; the last block may be short
 
   static constexpr int elements_per_scale = Block;
   static constexpr char const* names[] = {"", ".scales"};
-  LOWP_HOST_FN auto parts() const { return std::tuple(codes, scales); }
+  LOWP_HOST_FN auto parts() const {
+    if constexpr (detail::is_packed<T>)
+      return std::tuple(std::span(codes.data(), codes.size_bytes()), scales);
+    else
+      return std::tuple(codes, scales);
+  }
 
   LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
     return count / Block + (count % Block != 0);
   }
   /// Returns the error text if the number of scales is wrong, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+    if constexpr (detail::is_packed<T>)
+      if (std::string const why = codes.invalid(); !why.empty()) return why;
     if (scales.size() == blocks(codes.size())) return {};
     return std::to_string(codes.size()) + " elements in blocks of " + std::to_string(Block) +
            " need " + std::to_string(blocks(codes.size())) + " scales, not " +
@@ -50,9 +77,14 @@ struct block_scaled {
   }
 };
 
-template <int Block, class Codes, class Scales>
+template <int Block, std::ranges::range Codes, class Scales>
 LOWP_HOST_FN block_scaled<std::remove_reference_t<std::ranges::range_reference_t<Codes>>, Block>
 blocks_of(Codes&& codes, Scales&& scales) {
+  return {codes, scales};
+}
+template <int Block, class T, class Order, class Scales>
+LOWP_HOST_FN block_scaled<packed<T, Order>, Block> blocks_of(packed<T, Order> const& codes,
+                                                             Scales&& scales) {
   return {codes, scales};
 }
 

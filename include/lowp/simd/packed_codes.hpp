@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packed codes of a batch, to and from bytes that each hold one code.
+#pragma once
+
+#include <lowp/simd/operand.hpp>
+#include <lowp/simd/random.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::simd {
+
+/// Packs and unpacks the codes of an operand, up to Count at once. Count is a multiple of 32, so
+/// batches share no byte.
+template <class Isa, class Operand, int Count = batch<Isa>>
+struct packed_codes {
+  using byte = std::uint8_t;
+  static constexpr int bits = Operand::type::descriptor.bits();
+  static constexpr bool is_split = std::is_same_v<typename Operand::order, split_order>;
+  static_assert(Count % 32 == 0);
+
+  /// Writes Count bytes: `valid` codes, then zeros.
+  LOWP_HOST_FN static void unpack(byte* codes, byte const* from, std::size_t valid) {
+    byte part[std::size_t{Count / 8 * bits}];
+    if (valid != Count) {
+      __builtin_memset(part, 0, sizeof(part));
+      __builtin_memcpy(part, from, Operand::stored_in(valid));
+      from = part;
+    }
+    unpack_all(codes, from);
+    if (valid != Count) __builtin_memset(codes + valid, 0, Count - valid);
+  }
+  /// Packs `valid` codes. It clears the others, and so the unused bits of the last byte.
+  LOWP_HOST_FN static void pack(byte* to, byte* codes, std::size_t valid) {
+    if (valid == Count) return pack_all(to, codes);
+    __builtin_memset(codes + valid, 0, Count - valid);
+    byte part[std::size_t{Count / 8 * bits}];
+    pack_all(part, codes);
+    __builtin_memcpy(to, part, Operand::stored_in(valid));
+  }
+
+ private:
+  using halves = simd::pack<std::uint16_t, typename Isa::registers>;
+  static constexpr bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+
+  LOWP_HOST_FN static void unpack_all(byte* codes, byte const* from) {
+    if constexpr (is_split) {
+      for (int i = 0; i < Count; i += 32)
+        for (int j = 0; j < 16; ++j) {
+          codes[i + j] = from[i / 2 + j] & 15;
+          codes[i + j + 16] = static_cast<byte>(from[i / 2 + j] >> 4);
+        }
+    } else if constexpr (bits == 4) {
+      LOWP_UNROLL_BY_TWO
+      for (int i = 0; i < Count; i += 2 * Isa::lanes) {
+        auto const x = halves::load(from + i / 2).v;
+        halves::of((is_little ? x | x << 4 : x << 8 | x >> 4) & 0x0f0f)
+            .store(reinterpret_cast<std::uint16_t*>(codes + i));
+      }
+    } else {
+      for (int i = 0; i < Count / 4; ++i, from += 3, codes += 4) {
+        unsigned const word = from[0] | unsigned{from[1]} << 8 | unsigned{from[2]} << 16;
+        for (int k = 0; k < 4; ++k) codes[k] = static_cast<byte>(word >> 6 * k & 63);
+      }
+    }
+  }
+  LOWP_HOST_FN static void pack_all(byte* to, byte const* codes) {
+    if constexpr (is_split) {
+      for (int i = 0; i < Count; i += 32)
+        for (int j = 0; j < 16; ++j)
+          to[i / 2 + j] = static_cast<byte>(codes[i + j] | codes[i + j + 16] << 4);
+    } else if constexpr (bits == 4) {
+      LOWP_UNROLL_BY_TWO
+      for (int i = 0; i < Count; i += 2 * Isa::lanes) {
+        auto const x = halves::load(reinterpret_cast<std::uint16_t const*>(codes + i)).v;
+        halves::of((is_little ? x | x >> 4 : x >> 8 | x << 4) & 0xff).store(to + i / 2);
+      }
+    } else {
+      for (int i = 0; i < Count / 4; ++i, to += 3, codes += 4) {
+        unsigned const word = codes[0] | unsigned{codes[1]} << 6 | unsigned{codes[2]} << 12 |
+                              unsigned{codes[3]} << 18;
+        for (int k = 0; k < 3; ++k) to[k] = static_cast<byte>(word >> 8 * k);
+      }
+    }
+  }
+};
+
+}  // namespace lowp::simd
