@@ -15,7 +15,8 @@ struct totals {
 tensor_audit take(model const& from, model::entry const& of, target const& to, totals& all,
                   progress& bar) {
   tensor_census const plain = census_of(from, of, to, 1, bar);
-  float const scale = may_gain(plain.counts) ? to.scale(plain.counts.max_abs) : 1;
+  float const scale =
+      to.blocks == nullptr && may_gain(plain.counts) ? to.scale(plain.counts.max_abs) : 1;
   tensor_census scaled = plain;
   if (scale != 1) {
     bar.expect(of.bytes());
@@ -23,7 +24,8 @@ tensor_audit take(model const& from, model::entry const& of, target const& to, t
   }
   all.as_it_is += plain;
   all.with_scale += scaled;
-  tensor_audit result{&of, scale, {}};
+  tensor_audit result{&of, scale, {}, {}};
+  if (to.blocks != nullptr) result.blocks = plain.blocks;
   result.found.reserve(scale == 1 ? 1 : 2);
   result.found.emplace_back(plain);
   if (scale != 1) result.found.emplace_back(scaled);
@@ -42,7 +44,7 @@ auto badness(tensor_audit const& t) {
 
 audit take_audit(model const& of, plan const& what, progress& bar) {
   selection const chosen(what);
-  audit result{what.to, of.path(), {}, {}, {}, {}};
+  audit result{what.to, of.path(), {}, {}, {}, {}, {}};
   totals all;
   for (model::entry const& each : of.entries())
     if (chosen.has(each)) bar.expect(each.bytes());
@@ -56,5 +58,6 @@ audit take_audit(model const& of, plan const& what, progress& bar) {
                    [](auto& a, auto& b) { return badness(a) > badness(b); });
   result.as_it_is = figures(all.as_it_is);
   result.with_scale = figures(all.with_scale);
+  result.blocks = all.as_it_is.blocks;
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ struct tensor_audit {
   float scale = 1;
   std::vector<figures> found;  ///< one, or two if the scale is not 1
 
+  std::optional<lowp::quantization_report> blocks{};  ///< if the target has scales of blocks
+
   [[nodiscard]] figures const& as_it_is() const { return found.front(); }
   /// The census of the values times `scale`.
   [[nodiscard]] figures const& with_scale() const { return found.back(); }
@@ -36,6 +39,7 @@ struct audit {
   std::vector<tensor_audit> tensors;     ///< worst first, by what is lost as it is
   std::vector<std::string_view> others;  ///< names of those that would stay as they are
   figures as_it_is, with_scale;          ///< of all
+  lowp::quantization_report blocks{};    ///< of all
 };
 
 audit take_audit(model const& of, plan const& what, progress& bar);

@@ -23,7 +23,14 @@ struct piece_of_work {
   model::entry const* from = nullptr;
   bool is_rounded = false;
   float scale = 1;
+  lowp::amax largest{};  // of the values, if scales of blocks depend on it
 };
+
+std::uint64_t bytes_in(model::entry const& e, target const& to) {
+  std::uint64_t const codes = e.count() * bits_of(*to.type) / 8;
+  if (to.blocks == nullptr) return codes;
+  return codes + e.count() / to.blocks->size + (to.blocks->global != nullptr ? sizeof(float) : 0);
+}
 
 std::vector<piece_of_work> plan_work(model const& from, plan const& what, progress& bar) {
   selection const chosen(what);
@@ -31,20 +38,23 @@ std::vector<piece_of_work> plan_work(model const& from, plan const& what, progre
   for (model::entry const& each : from.entries()) {
     // A tensor that has the type already keeps its bytes and scale: another rounding could only
     // lose.
-    bool const is_rounded =
-        chosen.has(each) && (each.type() != *what.to->type || each.blocks != nullptr);
+    bool const has_it = each.type() == *what.to->type && each.blocks == nullptr;
+    bool const is_rounded = chosen.has(each) && (what.to->blocks != nullptr || !has_it);
     if (is_rounded && each.count() * bits_of(*what.to->type) % 8 != 0)
       throw problem(fmt::format("tensor {} has {}, in {} no whole number of bytes: --keep it",
                                 st::detail::shown(each.name()), counted(each.count(), "value"),
                                 name_of(*what.to->type)));
     work.push_back({&each, is_rounded, is_rounded ? 1 : each.scale});
-    bar.expect(each.bytes() * (is_rounded && what.is_scaled ? 2 : 1));
+    bool const is_read_twice = is_rounded && (what.is_scaled || what.to->blocks != nullptr);
+    bar.expect(each.bytes() * (is_read_twice ? 2 : 1));
   }
-  if (!what.is_scaled) return work;
   for (piece_of_work& each : work) {
-    if (!each.is_rounded) continue;
+    if (!each.is_rounded || (!what.is_scaled && what.to->blocks == nullptr)) continue;
     auto const census = census_of(from, *each.from, *what.to, 1, bar).counts;
-    if (may_gain(census)) each.scale = what.to->scale(census.max_abs);
+    if (what.to->blocks != nullptr)
+      each.largest = largest_of(census);
+    else if (may_gain(census))
+      each.scale = what.to->scale(census.max_abs);
   }
   return work;
 }
@@ -52,11 +62,27 @@ std::vector<piece_of_work> plan_work(model const& from, plan const& what, progre
 std::vector<st::tensor> tensors_of(std::vector<piece_of_work> const& work, target const& to) {
   std::vector<st::tensor> tensors;
   for (piece_of_work const& each : work) {
-    if (each.is_rounded)
-      tensors.push_back(
-          {.name = each.from->name(), .type = *to.type, .shape = each.from->tensor->shape});
-    else
+    if (!each.is_rounded) {
       for (part const& p : each.from->parts()) tensors.push_back(*p.tensor);
+      continue;
+    }
+    auto shape = each.from->tensor->shape;
+    if (to.blocks == nullptr) {
+      tensors.push_back({.name = each.from->name(), .type = *to.type, .shape = shape});
+      continue;
+    }
+    block_layout const& blocks = *to.blocks;
+    auto const named = [&](std::string_view suffix) {
+      return each.from->name() + std::string(suffix);
+    };
+    std::uint64_t const columns = shape.back();
+    shape.back() = columns / 2;
+    tensors.push_back({.name = named(blocks.codes_suffix), .type = st::dtype::u8, .shape = shape});
+    shape.back() = columns / blocks.size;
+    tensors.push_back({.name = named(blocks.scales_suffix), .type = blocks.scales, .shape = shape});
+    if (blocks.global != nullptr)
+      tensors.push_back(
+          {.name = named(blocks.global_suffix), .type = st::dtype::f32, .shape = {1}});
   }
   return tensors;
 }
@@ -96,6 +122,34 @@ void add_losses_of_doubles(std::span<double const> in, std::span<std::byte const
     lost.overflow += std::isfinite(in[i]) && !std::isfinite(to[i]) ? 1 : 0;
     lost.flushed += in[i] != 0 && to[i] == 0 ? 1 : 0;
   }
+}
+
+// The same with scales of blocks. Flushed are values that are not zero, whose code is.
+losses quantize(model const& from, piece_of_work const& work, target const& to,
+                rounding_of_tensor const& how, st::writer& out, progress& bar) {
+  losses sum;
+  block_layout const& blocks = *to.blocks;
+  std::string const& name = work.from->name();
+  std::vector<std::byte> codes, scales;
+  for (reader pieces(from, *work.from); pieces.next(); bar.add(pieces.bytes())) {
+    auto const floats = pieces.floats();
+    codes.resize(floats.size() / 2);
+    scales.resize(floats.size() / blocks.size);
+    auto const counts =
+        blocks.quantize(floats, work.largest, pieces.first(), how, codes, scales, {});
+    sum.overflow += counts.clipped;
+    for (std::size_t i = 0; i < floats.size(); ++i) {
+      bool const is_zero = (std::to_integer<unsigned>(codes[i / 2]) >> i % 2 * 4 & 7) == 0;
+      sum.flushed += is_zero && floats[i] != 0 ? 1 : 0;
+    }
+    out.append_bytes(name + std::string(blocks.codes_suffix), codes);
+    out.append_bytes(name + std::string(blocks.scales_suffix), scales);
+  }
+  if (blocks.global != nullptr) {
+    float const scale = blocks.global(work.largest.value());
+    out.append(name + std::string(blocks.global_suffix), std::span(&scale, 1));
+  }
+  return sum;
 }
 
 losses round(model const& from, piece_of_work const& work, target const& to,
@@ -147,7 +201,8 @@ conversion_report convert(model const& from, convert_options const& o, progress&
                                  .seed = o.seed,
                                  .stream = lowp::stream_of(static_cast<std::uint32_t>(i), 0),
                                  .overflow = o.overflow};
-    losses const lost = round(from, each, to, how, out, bar);
+    losses const lost = to.blocks == nullptr ? round(from, each, to, how, out, bar)
+                                             : quantize(from, each, to, how, out, bar);
     report.lost.overflow += lost.overflow;
     report.lost.flushed += lost.flushed;
     if (lost.are_some())

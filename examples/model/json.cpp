@@ -31,14 +31,24 @@ json json_of(figures const& f) {
           {"exponents", std::move(exponents)}};
 }
 
+json json_of(lowp::quantization_report const& r) {
+  return {{"clipped", r.clipped},
+          {"zero_blocks", r.zero_blocks},
+          {"saturated_scales", r.saturated_scales},
+          {"underflowed_scales", r.underflowed_scales},
+          {"nonfinite_blocks", r.nonfinite_blocks}};
+}
+
 json json_of(tensor_audit const& t) {
-  return {{"name", t.of->name()},
-          {"dtype", t.of->type_text()},
-          {"shape", t.of->tensor->shape},
-          {"as_it_is", json_of(t.as_it_is())},
-          {"scale", t.scale},
-          {"in_range_with_scale", t.with_scale().is_in_range()},
-          {"with_scale", json_of(t.with_scale())}};
+  json all = {{"name", t.of->name()},
+              {"dtype", t.of->type_text()},
+              {"shape", t.of->tensor->shape},
+              {"as_it_is", json_of(t.as_it_is())},
+              {"scale", t.scale},
+              {"in_range_with_scale", t.with_scale().is_in_range()},
+              {"with_scale", json_of(t.with_scale())}};
+  if (t.blocks) all["blocks"] = json_of(*t.blocks);
+  return all;
 }
 
 json json_of(tensor_difference const& t) {
@@ -91,6 +101,7 @@ void write_json(audit const& a, verdict const& v, bool is_scaled, sink const& to
   write_list("names_of_others", a.others, to);
   write_member(",", "as_it_is", json_of(a.as_it_is), to);
   write_member(",", "with_scale", json_of(a.with_scale), to);
+  if (a.to->blocks != nullptr) write_member(",", "blocks", json_of(a.blocks), to);
   write_list("tensors", a.tensors, to);
   to("\n}\n");
 }

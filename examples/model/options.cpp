@@ -67,6 +67,9 @@ void finish_plan(plan& what, names const& n) {
   if (what.to == nullptr)
     throw problem(fmt::format("there is no format '{}': --to takes {}", n.to, names_of_targets()));
   what.is_scaled = n.scale == "tensor";
+  if (what.is_scaled && what.to->blocks != nullptr)
+    throw problem(
+        fmt::format("{} has scales of blocks: --scale tensor is for other formats", n.to));
 }
 
 void finish(audit_options& o, names const& n) {
@@ -84,6 +87,8 @@ void finish(convert_options& o, names const& n) {
   o.is_stochastic = o.is_fast || n.rounding == "stochastic";
   if (o.is_stochastic && o.what.to->name == "float32")
     throw problem("--rounding " + n.rounding + " is for formats narrower than float32");
+  if (!n.overflow.empty() && o.what.to->blocks != nullptr)
+    throw problem(fmt::format("{} saturates: --overflow is for other formats", n.to));
   if (!n.overflow.empty())
     o.overflow = n.overflow == "saturate" ? lowp::overflow::saturate : lowp::overflow::infinity;
 }

@@ -73,6 +73,13 @@ void write_table(audit const& a, std::size_t top, sink const& to) {
       "error: the largest relative one, 1 where a value is flushed\n"
       "scale: the power of two for each tensor with which nothing overflows and least is flushed\n",
       a.to->name, a.to->facts.largest, a.to->facts.smallest_normal, a.to->facts.smallest);
+  if (a.to->blocks != nullptr)
+    text += fmt::format(
+        "overflow: values beyond the largest code at the scale of their block\n"
+        "{} blocks of {}: {} of zeros, {} with an infinity or NaN, {} that need a larger scale, "
+        "{} whose scale is zero\n",
+        a.as_it_is.count / a.to->blocks->size, a.to->blocks->size, a.blocks.zero_blocks,
+        a.blocks.nonfinite_blocks, a.blocks.saturated_scales, a.blocks.underflowed_scales);
   if (special.infinite || special.nan) text += "infinite, NaN: values that are so already\n";
   if (!a.others.empty())
     text += fmt::format("as they are: {}\n", shown_names(a.others, most_others));

@@ -15,7 +15,8 @@ constexpr target const* list[] = {
     &float32_target,         &float8_e4m3_target,
     &float8_e3m4_target,     &float8_e4m3b11fnuz_target,
     &float6_e2m3fn_target,   &float6_e3m2fn_target,
-    &float4_e2m1fn_target,
+    &float4_e2m1fn_target,   &nvfp4_compressed_tensors_target,
+    &nvfp4_modelopt_target,  &mxfp4_compressed_tensors_target,
 };
 
 constexpr format_facts float64_facts = make_facts<double>();

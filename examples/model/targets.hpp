@@ -7,6 +7,7 @@
 #include <lowp/format/overflow.hpp>
 #include <lowp/io/safetensors/dtype.hpp>
 #include <lowp/measure/census/census_report.hpp>
+#include <lowp/quantize.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,21 @@ struct format_facts {
   bool has_infinity, has_nan;
 };
 
+/// The layout of codes with scales of blocks in a file: see block_scales.hpp.
+struct block_layout {
+  unsigned size;  ///< elements of a block
+  lowp::safetensors::dtype scales;
+  std::string_view codes_suffix, scales_suffix, global_suffix;  ///< of the tensors' names
+  /// Returns the scale for all that the file has; `largest` is the tensor's largest magnitude.
+  float (*global)(float largest);
+  /// Writes the codes and scales of `in`, the first of which is element `first` of its tensor. If
+  /// `read` is not empty, it gets their values.
+  lowp::quantization_report (*quantize)(std::span<float const> in, lowp::amax const& largest,
+                                        std::uint64_t first, rounding_of_tensor const& how,
+                                        std::span<std::byte> codes, std::span<std::byte> scales,
+                                        std::span<float> read);
+};
+
 struct target {
   std::string_view name;  ///< as lowp spells it
   std::optional<lowp::safetensors::dtype>
@@ -41,6 +57,7 @@ struct target {
   /// The same from doubles, rounded once.
   void (*round_doubles)(std::span<double const> in, std::uint64_t first,
                         rounding_of_tensor const& how, std::span<std::byte> out);
+  block_layout const* blocks = nullptr;  ///< null: one tensor has all
 };
 
 /// Returns the format of two with fewer significand bits.

@@ -189,8 +189,75 @@ TEST_F(blocks, that_fit_no_convention_are_refused_by_name) {
 TEST_F(blocks, are_not_guessed_from_integers) {
   std::vector<std::uint8_t> const codes(64);
   write(model, {of("w.weight", codes, {2, 32}), of("w.weight_scale", std::vector<float>{1, 2})});
-  EXPECT_TRUE(has(tool({"audit", model, "--to", "bfloat16"}).out, "as they are: 'w.weight'"))
-      << tool({"audit", model, "--to", "bfloat16"}).out;
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "bfloat16"}).out, "as they are: w.weight\n"));
+}
+
+// What is written is what is read: other tools' names, and codes at most half a step away.
+TEST_F(blocks, are_written_by_each_convention) {
+  std::vector<float> values(8 * 64);
+  std::mt19937_64 random(11);
+  std::normal_distribution<float> normal;
+  for (float& x : values) x = normal(random);
+  write(model, {of("norm", std::vector<float>(7, 1.5f)), of("w.weight", values, {8, 64})});
+  struct convention {
+    std::string to;
+    std::vector<std::string> names;
+    std::string found;
+  };
+  for (auto const& [to, names, found] : std::vector<convention>{
+           {"nvfp4_modelopt",
+            {"w.weight", "w.weight_scale", "w.weight_scale_2"},
+            "NVFP4 (ModelOpt)"},
+           {"nvfp4_compressed_tensors",
+            {"w.weight_packed", "w.weight_scale", "w.weight_global_scale"},
+            "NVFP4 (compressed-tensors)"},
+           {"mxfp4_compressed_tensors", {"w.weight_packed", "w.weight_scale"}, "MXFP4"}}) {
+    SCOPED_TRACE(to);
+    said const s = tool({"convert", model, out, "--to", to});
+    ASSERT_EQ(s.status, 0) << s.err;
+    EXPECT_TRUE(has(s.out, "1 tensor converted to " + to + ", 0 of them with a scale, 1 copied"));
+    st::file const file(out);
+    EXPECT_EQ(file.tensors().size(), names.size() + 1);
+    for (std::string const& name : names) EXPECT_NE(file.find(name), nullptr) << name;
+    EXPECT_EQ(file.at("norm").type, st::dtype::f32);
+
+    said const d = tool({"diff", model, out});
+    EXPECT_TRUE(has(d.out, "'w.weight': F32 and " + found + ": "));
+    EXPECT_EQ(tool({"diff", model, out, "--within", to[0] == 'm' ? "1.01" : "0.56"}).status, 0)
+        << d.out;
+    EXPECT_EQ(tool({"diff", model, out, "--within", "0.4"}).status, 1);
+
+    // With random bits, twice the distance and the same bits again.
+    std::vector<std::string> const again{"convert",    model,        out,      "--to", to,
+                                         "--rounding", "stochastic", "--seed", "5"};
+    ASSERT_EQ(tool(again).status, 0);
+    std::string const first = contents(out);
+    EXPECT_EQ(tool({"diff", model, out, "--within", "0.56"}).status, 1);
+    ASSERT_EQ(tool(again).status, 0);
+    EXPECT_TRUE(first == contents(out));
+  }
+}
+
+TEST_F(blocks, of_a_target_have_figures) {
+  std::vector<float> values(4 * 16, 1.0f);
+  for (std::size_t i = 16; i < 32; ++i) values[i] = 0;  // a block of zeros
+  values[32] = 1e-6f;                                   // zero beside the others
+  values[48] = std::numeric_limits<float>::infinity();
+  write(model, {of("w", values, {4, 16})});
+  said const s = tool({"audit", model, "--to", "mxfp4_compressed_tensors"});
+  EXPECT_TRUE(has(s.out, "as they are: w\n")) << "rows of 16 are no blocks of 32";
+  std::string const json = folder.file("json");
+  said const a = tool({"audit", model, "--to", "nvfp4_modelopt", "--json", json});
+  EXPECT_TRUE(has(a.out, "4 blocks of 16: 1 of zeros, 1 with an infinity or NaN,"));
+  auto const found = nlohmann::json::parse(contents(json));
+  EXPECT_EQ(found["blocks"]["zero_blocks"], 1);
+  EXPECT_EQ(found["tensors"][0]["blocks"]["nonfinite_blocks"], 1);
+  EXPECT_EQ(found["tensors"][0]["as_it_is"]["infinite"], 1);
+  EXPECT_TRUE(has(refusal({"audit", model, "--to", "nvfp4_modelopt", "--scale", "tensor"}),
+                  "has scales of blocks"));
+  EXPECT_TRUE(
+      has(refusal({"convert", model, out, "--to", "nvfp4_modelopt", "--overflow", "saturate"}),
+          "saturates"));
 }
 
 TEST_F(blocks, of_formats_below_a_byte_fill_bytes) {
