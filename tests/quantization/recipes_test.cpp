@@ -131,27 +131,33 @@ void expect_package(lowp::quantization_recipe<T, Block, Scale> const& recipe,
                     std::string const& file) {
   SCOPED_TRACE(file);
   for (recorded const& t : read(file, T::descriptor.bits())) {
-    made<T, Block, Scale> mine(t.x.size()), found(t.x.size());
-    lowp::quantize(t.x, mine.tensor, recipe, t.largest);
-    lowp::quantize(t.x, found.tensor, recipe);
-    std::size_t const blocks = t.x.size() / Block;
-    for (std::size_t b = 0; b < blocks; ++b) {
-      unsigned const scale = mine.scales[b].bits();
+    std::size_t const rows = t.size / Block, columns = t.x.size() / rows;
+    // A block of 256 elements is a tile of a matrix of 16 rows.
+    auto const place = [&](std::size_t i) {
+      return i % t.size / Block * columns + i / t.size * Block + i % Block;
+    };
+    std::vector<float> x(t.x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) x[place(i)] = t.x[i];
+    made<T, Block, Scale> mine(x.size()), found(x.size());
+    lowp::nearest_even const even;
+    lowp::quantize(x, mine.tensor, recipe, even, {.columns = columns, .largest = t.largest});
+    lowp::quantize(x, found.tensor, recipe, even, {.columns = columns});
+    ASSERT_EQ(std::memcmp(mine.bytes.data(), found.bytes.data(), mine.bytes.size()), 0);
+    for (std::size_t b = 0; b < t.scales.size(); ++b) {
       unsigned const want = without_sign_of_nan(t.scales[b], std::type_identity<Scale>{});
       float const of_block = t.of_block(b);
       if (file == "ggml_mxfp4" && (std::isinf(of_block) || (of_block != 0 && of_block < 0x1p-125f)))
         continue;  // C leaves ggml's conversion undefined
-      ASSERT_EQ(std::memcmp(mine.bytes.data(), found.bytes.data(), mine.bytes.size()), 0);
-      if (!std::isnan(of_block)) {
-        ASSERT_EQ(scale, want) << "block " << b << " of tensor " << t.number;
-      }
+      for (std::size_t row = 0; row < rows && !std::isnan(of_block); ++row)
+        ASSERT_EQ(mine.scales[place(b * t.size + row * Block) / Block].bits(), want)
+            << "block " << b << " of tensor " << t.number;
       // microxcaling returns values: of one that rounds to 2^128 no code is left.
       if (file.starts_with("microxcaling") && of_block == std::numeric_limits<float>::max())
         continue;
       float const value = float(Scale::from_bits(static_cast<std::uint8_t>(want)));
-      for (std::size_t i = b * Block; i < (b + 1) * Block; ++i) {
+      for (std::size_t i = b * t.size; i < (b + 1) * t.size; ++i) {
         if (!is_promised(t, i, value, file)) continue;
-        unsigned const code = mine.tensor.codes[i].bits();
+        unsigned const code = mine.tensor.codes[place(i)].bits();
         ASSERT_EQ(code, t.codes[i]) << "element " << i << " of tensor " << t.number;
       }
     }
@@ -160,12 +166,23 @@ void expect_package(lowp::quantization_recipe<T, Block, Scale> const& recipe,
 
 TEST(nvfp4, is_that_of_the_packages) {
   expect_package(recipes::te_2_20_nvfp4, "te_2_20_nvfp4_1x16");
+  expect_package(recipes::te_2_20_nvfp4_16x16, "te_2_20_nvfp4_16x16");
   expect_package(recipes::torchao_main_nvfp4_training, "torchao_main_nvfp4_training");
   expect_package(recipes::torchao_0_18_nvfp4_two_level, "torchao_0_18_nvfp4_two_level");
   expect_package(recipes::torchao_0_18_nvfp4_one_level, "torchao_0_18_nvfp4_one_level");
   expect_package(recipes::compressed_tensors_0_20_nvfp4, "compressed_tensors_0_20_nvfp4");
   expect_package(recipes::modelopt_0_47_nvfp4, "modelopt_0_47_nvfp4");
   expect_package(recipes::ggml_nvfp4, "ggml_nvfp4");
+}
+
+TEST(nvfp4, by_four_over_six_is_that_of_transformer_engine) {
+  using namespace recipes;
+  for (auto const& recipe :
+       {te_2_20_nvfp4_4over6_mae_448, te_2_20_nvfp4_4over6_mae_256, te_2_20_nvfp4_4over6_mse_448,
+        te_2_20_nvfp4_4over6_mse_256, te_2_20_nvfp4_16x16_4over6_mae_448,
+        te_2_20_nvfp4_16x16_4over6_mae_256, te_2_20_nvfp4_16x16_4over6_mse_448,
+        te_2_20_nvfp4_16x16_4over6_mse_256})
+    expect_package(recipe, recipe.name);
 }
 
 TEST(mxfp4, is_that_of_the_packages) {
@@ -248,8 +265,9 @@ TEST(nvfp4, has_the_same_bits_on_teams_of_threads) {
   made<float4_e2m1fn, 16, float8_e4m3fn> alone(x.size()), shared(x.size());
   lowp::stochastic_fast const draws{.seed = 1, .stream = 2, .offset = 3};
   lowp::quantization_report report, shared_report;
-  lowp::quantize(x, alone.tensor, recipes::nvfp4_unbiased, draws, report);
-  lowp::openmp::quantize(x, shared.tensor, recipes::nvfp4_unbiased, draws, shared_report);
+  lowp::quantize(x, alone.tensor, recipes::nvfp4_unbiased, draws, {.report = &report});
+  lowp::openmp::quantize(x, shared.tensor, recipes::nvfp4_unbiased, draws,
+                         {.report = &shared_report});
   EXPECT_EQ(std::memcmp(alone.bytes.data(), shared.bytes.data(), x.size() / 2), 0);
   EXPECT_EQ(std::memcmp(alone.scales.data(), shared.scales.data(), alone.scales.size()), 0);
   EXPECT_EQ(report, shared_report);
@@ -268,7 +286,8 @@ TEST(quantization_report, counts) {
   made<float4_e2m1fn, 16, float8_e4m3fn> q(x.size());
   lowp::quantization_report report;
   lowp::amax const largest{std::bit_cast<std::uint32_t>(1.0f)};  // smaller than the largest
-  lowp::quantize(x, q.tensor, recipes::te_2_20_nvfp4, largest, lowp::nearest_even{}, report);
+  lowp::quantize(x, q.tensor, recipes::te_2_20_nvfp4, lowp::nearest_even{},
+                 {.largest = largest, .report = &report});
   lowp::quantization_report want;
   for (std::size_t b = 0; b < 64; ++b) {
     double most = 0;
@@ -298,6 +317,9 @@ TEST(quantize, refuses_by_name_and_size) {
             "lowp::quantize: sizes differ: in has 64, codes has 48");
   EXPECT_EQ(refusal_of([&] { lowp::quantize(x, few.tensor, recipes::te_2_20_nvfp4); }),
             "lowp::quantize: 64 elements in blocks of 16 need 4 scales, not 3");
+  EXPECT_EQ(refusal_of([&] { lowp::quantize(x, few.tensor, recipes::te_2_20_nvfp4_16x16); }),
+            "lowp::quantize: 64 elements in rows of 0 are no whole blocks of 16 x 16, which "
+            "te_2_20_nvfp4_16x16 needs");
   EXPECT_EQ(refusal_of([&] { lowp::dequantize(few.tensor, x); }),
             "lowp::dequantize: 64 elements in blocks of 16 need 4 scales, not 3");
 }
@@ -348,7 +370,7 @@ TEST(nvfp4_unbiased, clips_nothing) {
   std::vector<float> x = normal_numbers(1 << 16);
   made<float4_e2m1fn, 16, float8_e4m3fn> q(x.size());
   lowp::quantization_report report, of_te;
-  lowp::quantize(x, q.tensor, recipes::nvfp4_unbiased, lowp::nearest_even{}, report);
+  lowp::quantize(x, q.tensor, recipes::nvfp4_unbiased, lowp::nearest_even{}, {.report = &report});
   EXPECT_EQ(report.clipped, 0U);
   for (std::size_t b = 0; b < q.scales.size(); ++b) {
     double most = 0;
@@ -358,7 +380,7 @@ TEST(nvfp4_unbiased, clips_nothing) {
     double const below = float(float8_e4m3fn::from_bits(static_cast<std::uint8_t>(code - 1)));
     ASSERT_GT(most * (1 + 1e-6), 6 * below * double(q.tensor.tensor_scale));
   }
-  lowp::quantize(x, q.tensor, recipes::te_2_20_nvfp4, lowp::nearest_even{}, of_te);
+  lowp::quantize(x, q.tensor, recipes::te_2_20_nvfp4, lowp::nearest_even{}, {.report = &of_te});
   EXPECT_GT(of_te.clipped, x.size() / 16 * 45 / 100);  // of half of all blocks the largest
   std::vector<float> back(x.size());
   lowp::dequantize(q.tensor, back);

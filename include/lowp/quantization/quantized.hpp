@@ -9,9 +9,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace lowp {
 
@@ -51,29 +53,29 @@ struct quantization_report {
   std::uint64_t underflowed_scales = 0;  ///< scales of code 0, of blocks that are not zero
   std::uint64_t nonfinite_blocks = 0;    ///< blocks with an infinity or a NaN
 
-  LOWP_HOST_FN quantization_report& operator+=(quantization_report const& other) {
-    clipped += other.clipped;
-    zero_blocks += other.zero_blocks;
-    saturated_scales += other.saturated_scales;
-    underflowed_scales += other.underflowed_scales;
-    nonfinite_blocks += other.nonfinite_blocks;
-    return *this;
-  }
   LOWP_HOST_FN bool operator==(quantization_report const&) const = default;
-  /// Adds the counts of a loop, beside other threads.
-  LOWP_HOST_FN void add_from_any_thread(quantization_report const& other) {
-    auto const add = [](std::uint64_t& to, std::uint64_t count) {
-      __atomic_fetch_add(&to, count, __ATOMIC_RELAXED);
-    };
-    add(clipped, other.clipped);
-    add(zero_blocks, other.zero_blocks);
-    add(saturated_scales, other.saturated_scales);
-    add(underflowed_scales, other.underflowed_scales);
-    add(nonfinite_blocks, other.nonfinite_blocks);
+  /// Merges the counts of another shard, also beside other threads.
+  LOWP_HOST_FN quantization_report& operator+=(quantization_report const& other) {
+    using report = quantization_report;
+    for (auto const count : {&report::clipped, &report::zero_blocks, &report::saturated_scales,
+                             &report::underflowed_scales, &report::nonfinite_blocks})
+      __atomic_fetch_add(&(this->*count), other.*count, __ATOMIC_RELAXED);
+    return *this;
   }
 };
 
 namespace detail {
+
+/// Scales that were chosen before the pass that rounds elements.
+template <class T, class Scale>
+struct given_scales {
+  std::vector<std::uint32_t> codes;
+  std::vector<float> factors;
+
+  /// Makes room for a whole pack after the last block.
+  LOWP_HOST_FN explicit given_scales(std::size_t blocks)
+      : codes(blocks + 16), factors(blocks + 16) {}
+};
 
 /// The rule of a recipe: see power_of_two_rule.
 template <class T, class Scale>
@@ -88,9 +90,17 @@ struct recipe_rule {
   zero_code zeros{};
   tensor_scales tensor{};
   quantization_report* report = nullptr;
+  std::uint32_t const* codes = nullptr;  ///< of given scales, if there are any
+  float const* factors = nullptr;
 
+  LOWP_HOST_FN recipe_rule after(std::size_t blocks) const {
+    recipe_rule rest = *this;
+    if (codes != nullptr) rest.codes += blocks, rest.factors += blocks;
+    return rest;
+  }
   template <class F>
-  LOWP_FN block_scale_of<F> scales(F const& amax) const {
+  LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t block) const {
+    if (codes != nullptr) return {lanes::word<F>::load(codes + block), F::load(factors + block)};
     return scale_by<T, Scale>(of_scale, tensor, amax);
   }
   template <class F, class U, class R>

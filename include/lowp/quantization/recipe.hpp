@@ -33,6 +33,10 @@ enum class element_rule : std::uint8_t {
   search,    ///< takes the first code c with the least |c * factor - x|, each rounded to float
 };
 
+/// The choice between a scale that maps the largest magnitude to 4 and one that maps it to 6, by
+/// the sum of the errors or of their squares.
+enum class four_over_six : std::uint8_t { no, magnitudes, squares };
+
 /// A recipe for elements T in blocks of Block, with scales of the type Scale.
 template <class T, int Block, class Scale>
 struct quantization_recipe {
@@ -45,7 +49,11 @@ struct quantization_recipe {
   element_rule of_element = element_rule::multiply;
   halves ties = halves::even;
   zero_code zeros = zero_code::with_sign;
-  int rows = 1;  ///< of a block; more than 1 for tiles that are Block wide
+  int rows = 1;  ///< of a block; 16 for tiles
+  four_over_six choice = four_over_six::no;
+  float most = 448;  ///< the largest scale, which the tensor's scale leaves room for
+
+  LOWP_FN constexpr bool needs_choice() const { return rows != 1 || choice != four_over_six::no; }
 
   /// Returns true if scales depend on the tensor's largest magnitude.
   LOWP_FN constexpr bool needs_tensor() const {
@@ -74,6 +82,14 @@ inline constexpr std::uint32_t half_place = 1u << (22 - T::descriptor.significan
 inline constexpr nvfp4_recipe
   te_2_20_nvfp4                 {"te_2_20_nvfp4_1x16",            {block_rule::te, 0}},
   te_2_20_nvfp4_16x16           {"te_2_20_nvfp4_16x16",           {block_rule::te, 0}, {}, {}, {}, 16},
+  te_2_20_nvfp4_4over6_mae_448       {"te_2_20_nvfp4_1x16_4over6_mae_448",  {block_rule::te, 0}, {}, {}, {}, 1, four_over_six::magnitudes},
+  te_2_20_nvfp4_4over6_mae_256       {"te_2_20_nvfp4_1x16_4over6_mae_256",  {block_rule::te, 0}, {}, {}, {}, 1, four_over_six::magnitudes, 256},
+  te_2_20_nvfp4_4over6_mse_448       {"te_2_20_nvfp4_1x16_4over6_mse_448",  {block_rule::te, 0}, {}, {}, {}, 1, four_over_six::squares},
+  te_2_20_nvfp4_4over6_mse_256       {"te_2_20_nvfp4_1x16_4over6_mse_256",  {block_rule::te, 0}, {}, {}, {}, 1, four_over_six::squares, 256},
+  te_2_20_nvfp4_16x16_4over6_mae_448 {"te_2_20_nvfp4_16x16_4over6_mae_448", {block_rule::te, 0}, {}, {}, {}, 16, four_over_six::magnitudes},
+  te_2_20_nvfp4_16x16_4over6_mae_256 {"te_2_20_nvfp4_16x16_4over6_mae_256", {block_rule::te, 0}, {}, {}, {}, 16, four_over_six::magnitudes, 256},
+  te_2_20_nvfp4_16x16_4over6_mse_448 {"te_2_20_nvfp4_16x16_4over6_mse_448", {block_rule::te, 0}, {}, {}, {}, 16, four_over_six::squares},
+  te_2_20_nvfp4_16x16_4over6_mse_256 {"te_2_20_nvfp4_16x16_4over6_mse_256", {block_rule::te, 0}, {}, {}, {}, 16, four_over_six::squares, 256},
   torchao_main_nvfp4_training   {"torchao_main_nvfp4_training",   {block_rule::te, 0}},
   torchao_0_18_nvfp4_two_level  {"torchao_0_18_nvfp4_two_level",  {block_rule::torchao_two_level, 0}},
   torchao_0_18_nvfp4_one_level  {"torchao_0_18_nvfp4_one_level",  {block_rule::torchao_one_level, 0}},

@@ -81,13 +81,9 @@ LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most =
 
 inline namespace LOWP_UNIT {
 
-/// Returns tensor_scales_of, whatever the control register is.
-LOWP_OPAQUE inline tensor_scales computed_tensor_scales(block_rule rule, float amax) {
-  return tensor_scales_of(rule, amax);
-}
-inline tensor_scales tensor_scales_for(block_rule rule, float amax) {
-  default_environment const environment;
-  return computed_tensor_scales(rule, amax);
+/// Returns tensor_scales_of, for a caller that holds a default_environment.
+LOWP_OPAQUE inline tensor_scales computed_tensor_scales(block_rule rule, float amax, float most) {
+  return tensor_scales_of(rule, amax, most);
 }
 
 }  // namespace LOWP_UNIT
@@ -105,6 +101,15 @@ LOWP_FN lanes::word<F> e4m3_code(F const& x, R const& mode = {}) {
 template <class F>
 LOWP_FN F e4m3_value(lanes::word<F> const& code) {
   return lanes::from_bits<F>(decode<float8_e4m3fn::descriptor>(code));
+}
+
+/// Returns 1 / (scale * decode), at most the largest float.
+template <class F>
+LOWP_FN F encode_factor(F const& scale, F const& decode) {
+  using namespace lanes;
+  F const factor = div(broadcast<F>(1), mul(scale, decode));
+  auto const is_infinite = equal(bits(factor), broadcast<word<F>>(binary32_infinity));
+  return select(is_infinite, broadcast<F>(largest_float), factor);
 }
 
 /// Returns the code that ggml_fp32_to_ue4m3 returns (ggml-impl.h).
@@ -182,9 +187,7 @@ LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F c
   switch (rule) {
     case block_rule::te: {
       U const code = e4m3_code(mul(amax, broadcast<F>(t.of_amax)));
-      F const factor = div(one, mul(e4m3_value<F>(code), decode));
-      return {code, select(equal(bits(factor), broadcast<U>(binary32_infinity)),
-                           broadcast<F>(largest_float), factor)};
+      return {code, encode_factor(e4m3_value<F>(code), decode)};
     }
     case block_rule::torchao_two_level: {
       F const s = div(div(amax, broadcast<F>(6)), broadcast<F>(t.of_amax));

@@ -89,7 +89,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   }
   LOWP_HOST_FN void finish() const {
     if constexpr (Rule::is_counted && operand_type::is_written)
-      if (operand_.rule.report != nullptr) operand_.rule.report->add_from_any_thread(counts_);
+      if (operand_.rule.report != nullptr) *operand_.rule.report += counts_;
   }
 
  private:
@@ -104,7 +104,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     for (std::size_t i = 0; i < blocks; ++i)
       scales[i] = largest_of(begin + i * Block, size_from(begin + i * Block, end));
     for (std::size_t i = 0; i < blocks; i += lanes_in_pack) {
-      auto const of = operand_.rule.scales(lanes::from_bits<F>(U::load(scales + i)));
+      auto const of =
+          operand_.rule.scales(lanes::from_bits<F>(U::load(scales + i)), begin / Block + i);
       if constexpr (Rule::is_counted)
         operand_.rule.count_blocks(counts_, U::load(scales + i), of.code,
                                    first_lanes<registers>(static_cast<int>(blocks - i)));

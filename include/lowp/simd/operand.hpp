@@ -186,7 +186,7 @@ struct blocked {
 
   /// Returns the rest after the first `count` elements, a multiple of Block.
   LOWP_HOST_FN blocked after(std::size_t count) const {
-    return {codes.after(count), scales + count / Block, rule};
+    return {codes.after(count), scales + count / Block, rule.after(count / Block)};
   }
 };
 

@@ -10,6 +10,7 @@
 #include <lowp/format/codec.hpp>
 #include <lowp/report/amax.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lowp {
@@ -114,9 +115,10 @@ struct block_scale_of {
 
 /// The rule of block_cast, of moments in blocks too. A rule says what the accessor of a block does:
 ///
-///     scales(F amax) -> block_scale_of<F>, in lanes of blocks
+///     scales(F amax, first block) -> block_scale_of<F>, in lanes of blocks
 ///     encode(F x, F factor, U random, rounding, results) -> encoded, in lanes of elements
 ///     decode(F x, scale_type)
+///     after(blocks)
 template <class T>
 struct power_of_two_rule {
   using scale_type = float8_e8m0fnu;
@@ -124,8 +126,9 @@ struct power_of_two_rule {
 
   scale_rule rule = scale_rule::rceil;
 
+  LOWP_HOST_FN power_of_two_rule after(std::size_t) const { return *this; }
   template <class F>
-  LOWP_FN block_scale_of<F> scales(F const& amax) const {
+  LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t) const {
     auto const code = block_scale<T>(lanes::bits(amax), rule);
     return {code, lanes::from_bits<F>(reciprocal_of_block_scale(code))};
   }
