@@ -6,6 +6,7 @@
 #include <lowp/lowp.hpp>
 #include <lowp/overflow_watch.hpp>
 #include <lowp/pb_relax.hpp>
+#include <lowp/quantize.hpp>
 #include <lowp/simd/openmp_team.hpp>
 
 namespace lowp::openmp {
@@ -19,6 +20,9 @@ LOWP_ON_TEAM(clip)
 LOWP_ON_TEAM(tree_add)
 LOWP_ON_TEAM(softmax_pb_relax)
 #undef LOWP_ON_TEAM
+
+inline constexpr detail::quantize_operation<detail::openmp_team> quantize{};
+inline constexpr detail::dequantize_operation<detail::openmp_team> dequantize{};
 
 template <census_target To>
 inline constexpr detail::callable<detail::census_to<detail::openmp_team, To>> census{};

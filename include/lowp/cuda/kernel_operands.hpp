@@ -54,7 +54,7 @@ struct kernel_operand_for<simd::blocked<T, Block, A, R, Order>> {
   using codes = kernel_operand_for<simd::operand<T, A, R, Order>>;
   using type = blocked_kernel_operand<Block, typename codes::type>;
   static type of(simd::blocked<T, Block, A, R, Order> const& o, detail::nans kind) {
-    return {codes::of(o.codes, kind), o.rule};
+    return {codes::of(o.codes, kind), o.rule.rule};
   }
 };
 template <class Operand>

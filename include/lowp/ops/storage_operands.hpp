@@ -144,7 +144,7 @@ struct argument_of<S> {
         argument_of<decltype(codes)>::template operand<A>(codes, rounding, policy, draw);
     using order = typename std::remove_const_t<decltype(operand)>::order;
     simd::blocked<policy_type, S::elements_per_scale, A, R, order> both{operand, s.scales.data()};
-    if constexpr (requires { s.rule; }) both.rule = s.rule;
+    if constexpr (requires { s.rule; }) both.rule.rule = s.rule;
     return both;
   }
 };

@@ -16,17 +16,28 @@ namespace lowp::simd {
 template <class Isa, class Operand>
 inline constexpr std::size_t waiting = Operand::block > batch<Isa> ? Operand::block : batch<Isa>;
 
-template <class Isa, scalable T, int Block, access A, class R, class Order>
-struct staging<Isa, blocked<T, Block, A, R, Order>> {
-  using operand_type = blocked<T, Block, A, R, Order>;
+/// The counts of a rule that counts.
+template <class Rule>
+struct counts_of {
+  struct type {};
+};
+template <class Rule>
+  requires Rule::is_counted
+struct counts_of<Rule> {
+  using type = typename Rule::counts;
+};
+
+template <class Isa, scalable T, int Block, access A, class R, class Order, class Rule>
+struct staging<Isa, blocked<T, Block, A, R, Order, Rule>> {
+  using operand_type = blocked<T, Block, A, R, Order, Rule>;
   staging<Isa, typename operand_type::codes_type> codes;
   alignas(64) float values[waiting<Isa, operand_type>];
   alignas(64) std::uint16_t random[waiting<Isa, operand_type>];
 };
 
-template <class Isa, scalable T, int Block, access A, class R, class Order, nans Nans>
-class accessor<Isa, blocked<T, Block, A, R, Order>, Nans> {
-  using operand_type = blocked<T, Block, A, R, Order>;
+template <class Isa, scalable T, int Block, access A, class R, class Order, class Rule, nans Nans>
+class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
+  using operand_type = blocked<T, Block, A, R, Order, Rule>;
   using codes_type = typename operand_type::codes_type;
   using storage = typename T::storage;
   using code_accessor = accessor<Isa, codes_type, Nans>;
@@ -60,10 +71,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order>, Nans> {
   }
   LOWP_HOST_FN F load(int k) const {
     if constexpr (!operand_type::is_read) return lanes::broadcast<F>(0);
-    std::size_t const block = (first_ + static_cast<std::size_t>(k)) / Block;
-    float const scale = lanes::from_bits<float>(
-        detail::value_of_block_scale(std::uint32_t{operand_.scales[block].bits()}));
-    return lanes::mul(codes_.load(k), lanes::broadcast<F>(scale));
+    return operand_.rule.decode(codes_.load(k),
+                                operand_.scales[(first_ + static_cast<std::size_t>(k)) / Block]);
   }
   template <bool Tells>
   LOWP_HOST_FN no_report store(int k, F const& value) {
@@ -75,46 +84,82 @@ class accessor<Isa, blocked<T, Block, A, R, Order>, Nans> {
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
     if constexpr (operand_type::is_written) {
       std::size_t const last = first + valid;
-      if (last % Block != 0 && last != count_) return;
-      for (std::size_t block = first / Block * Block; block < last; block += Block)
-        round_block(block, last - block < Block ? last - block : Block);
+      if (last % Block == 0 || last == count_) round_blocks(first / Block * Block, last);
     }
   }
-  LOWP_HOST_FN void finish() const {}
+  LOWP_HOST_FN void finish() const {
+    if constexpr (Rule::is_counted && operand_type::is_written)
+      if (operand_.rule.report != nullptr) *operand_.rule.report += counts_;
+  }
 
  private:
-  LOWP_HOST_FN void round_block(std::size_t first, std::size_t size) {
-    constexpr std::size_t lanes_in_pack = Isa::lanes;
-    float* const values = values_ + first % capacity;
-    std::uint16_t const* const random = random_ + first % capacity;
-    for (std::size_t k = size; k % lanes_in_pack != 0; ++k) values[k] = 0;
+  static constexpr std::size_t lanes_in_pack = Isa::lanes;
 
+  /// Rounds the blocks that wait. Their scales take lanes of blocks, then elements take theirs.
+  LOWP_HOST_FN void round_blocks(std::size_t begin, std::size_t end) {
+    constexpr std::size_t most = (capacity / Block + lanes_in_pack - 1) / lanes_in_pack;
+    alignas(64) std::uint32_t scales[most * lanes_in_pack] = {};
+    alignas(64) float factors[most * lanes_in_pack];
+    std::size_t const blocks = (end - begin + Block - 1) / Block;
+    for (std::size_t i = 0; i < blocks; ++i)
+      scales[i] = largest_of(begin + i * Block, size_from(begin + i * Block, end));
+    for (std::size_t i = 0; i < blocks; i += lanes_in_pack) {
+      auto const of =
+          operand_.rule.scales(lanes::from_bits<F>(U::load(scales + i)), begin / Block + i);
+      if constexpr (Rule::is_counted)
+        operand_.rule.count_blocks(counts_, U::load(scales + i), of.code,
+                                   first_lanes<registers>(static_cast<int>(blocks - i)));
+      of.code.store(scales + i);
+      of.factor.store(factors + i);
+    }
+    for (std::size_t i = 0; i < blocks; ++i) {
+      using scale = typename Rule::scale_type;
+      operand_.scales[begin / Block + i] =
+          scale::from_bits(static_cast<typename scale::storage>(scales[i]));
+      round_block(begin + i * Block, size_from(begin + i * Block, end),
+                  lanes::broadcast<F>(factors[i]));
+    }
+  }
+  LOWP_HOST_FN static std::size_t size_from(std::size_t first, std::size_t end) {
+    return end - first < Block ? end - first : Block;
+  }
+
+  /// Returns the largest magnitude of a block, and sets the rest of its last pack to zero.
+  LOWP_HOST_FN std::uint32_t largest_of(std::size_t first, std::size_t size) {
+    float* const values = values_ + first % capacity;
+    for (std::size_t k = size; k % lanes_in_pack != 0; ++k) values[k] = 0;
     U largest = lanes::broadcast<U>(0);
     for (std::size_t k = 0; k < size; k += lanes_in_pack)
       largest = lanes::max(largest, lanes::magnitude(F::load(values + k)));
-    std::uint32_t amax = 0;
-    for (int i = 0; i < Isa::lanes; ++i) amax = lanes::max(amax, lane<U>::at(largest, i));
-    std::uint32_t const scale = detail::block_scale<T>(amax, operand_.rule);
-    float const reciprocal = lanes::from_bits<float>(detail::reciprocal_of_block_scale(scale));
-    operand_.scales[first / Block] = float8_e8m0fnu::from_bits(static_cast<std::uint8_t>(scale));
+    return lane<U>::at(largest_in_all<Isa::lanes / 2>(largest), 0);
+  }
+  template <int Bit>
+  LOWP_HOST_FN static U largest_in_all(U const& x) {
+    if constexpr (Bit == 0) {
+      return x;
+    } else {
+      U other;
+      Isa::template exchange<Bit>(other.v, x.v);
+      return largest_in_all<Bit / 2>(lanes::max(x, other));
+    }
+  }
 
+  LOWP_HOST_FN void round_block(std::size_t first, std::size_t size, F const& factor) {
+    float const* const values = values_ + first % capacity;
+    std::uint16_t const* const random = random_ + first % capacity;
     storage packed_later[codes_type::is_packed ? Block : 1];
     for (std::size_t k = 0; k < size; k += lanes_in_pack) {
-      F const x = lanes::mul(F::load(values + k), lanes::broadcast<F>(reciprocal));
       U const bits = operand_type::is_random ? U::load(random + k) : lanes::broadcast<U>(0);
-      U const codes =
-          detail::encode<T::descriptor>(lanes::bits(x), bits, operand_.codes.rounding, results_)
-              .code;
+      auto const result = operand_.rule.encode(F::load(values + k), factor, bits,
+                                               operand_.codes.rounding, results_);
+      if constexpr (Rule::is_counted) operand_.rule.count_elements(counts_, result.overflowed);
       if constexpr (codes_type::is_packed) {
-        codes.store(packed_later + k);
-        continue;
-      }
-      auto* const to = operand_.codes.data + first + k;
-      if (size - k >= lanes_in_pack) {
-        codes.store(reinterpret_cast<storage*>(to));
+        result.code.store(packed_later + k);
+      } else if (auto* const to = operand_.codes.data + first + k; size - k >= lanes_in_pack) {
+        result.code.store(reinterpret_cast<storage*>(to));
       } else {
         storage rest[lanes_in_pack];
-        codes.store(rest);
+        result.code.store(rest);
         __builtin_memcpy(static_cast<void*>(to), rest, (size - k) * sizeof(T));
       }
     }
@@ -128,6 +173,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order>, Nans> {
   float* values_;
   std::uint16_t* random_;
   detail::special_results<U> results_;
+  typename counts_of<Rule>::type counts_{};
 };
 
 }  // namespace lowp::simd

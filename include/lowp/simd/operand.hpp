@@ -170,7 +170,8 @@ struct composite {
 };
 
 /// Codes with a scale for every Block elements.
-template <narrow T, int Block, access A, class R = nearest_even, class Order = unpacked>
+template <narrow T, int Block, access A, class R = nearest_even, class Order = unpacked,
+          class Rule = detail::power_of_two_rule<T>>
 struct blocked {
   static constexpr int block = Block;
   static constexpr bool is_read = A != access::write;
@@ -179,12 +180,13 @@ struct blocked {
   static constexpr bool is_random = codes_type::is_random;
 
   codes_type codes;
-  std::conditional_t<is_written, float8_e8m0fnu, float8_e8m0fnu const>* scales;
-  scale_rule rule = scale_rule::rceil;
+  using scale_type = typename Rule::scale_type;
+  std::conditional_t<is_written, scale_type, scale_type const>* scales;
+  Rule rule{};
 
   /// Returns the rest after the first `count` elements, a multiple of Block.
   LOWP_HOST_FN blocked after(std::size_t count) const {
-    return {codes.after(count), scales + count / Block, rule};
+    return {codes.after(count), scales + count / Block, rule.after(count / Block)};
   }
 };
 
@@ -209,8 +211,8 @@ auto arrays_of(composite<Layout, Part...> const& o, std::size_t count) {
   return std::apply([&](auto const&... part) { return std::tuple_cat(arrays_of(part, count)...); },
                     o.parts);
 }
-template <narrow T, int Block, access A, class R, class Order>
-auto arrays_of(blocked<T, Block, A, R, Order> const& o, std::size_t count) {
+template <narrow T, int Block, access A, class R, class Order, class Rule>
+auto arrays_of(blocked<T, Block, A, R, Order, Rule> const& o, std::size_t count) {
   using byte = std::conditional_t<A == access::read, std::byte const, std::byte>;
   std::size_t const blocks = count / Block + (count % Block != 0);
   return std::tuple_cat(arrays_of(o.codes, count),

@@ -11,18 +11,18 @@
 
 namespace lowp::simd {
 
-/// Packs and unpacks the codes of an operand, up to Count at once. Count is a multiple of 32, so
-/// batches share no byte.
+/// Packs and unpacks the codes of an operand, up to Count at once. Count is a multiple of 16, and
+/// of 32 if the order needs that, so batches share no byte.
 template <class Isa, class Operand, int Count = batch<Isa>>
 struct packed_codes {
   using byte = std::uint8_t;
   static constexpr int bits = Operand::type::descriptor.bits();
   static constexpr bool is_split = std::is_same_v<typename Operand::order, split_order>;
-  static_assert(Count % 32 == 0);
+  static_assert(Count % (is_split ? 32 : 16) == 0);
 
   /// Writes Count bytes: `valid` codes, then zeros.
   LOWP_HOST_FN static void unpack(byte* codes, byte const* from, std::size_t valid) {
-    byte part[std::size_t{Count / 8 * bits}];
+    byte part[std::size_t{Count} / 8 * bits];
     if (valid != Count) {
       __builtin_memset(part, 0, sizeof(part));
       __builtin_memcpy(part, from, Operand::stored_in(valid));
@@ -35,7 +35,7 @@ struct packed_codes {
   LOWP_HOST_FN static void pack(byte* to, byte* codes, std::size_t valid) {
     if (valid == Count) return pack_all(to, codes);
     __builtin_memset(codes + valid, 0, Count - valid);
-    byte part[std::size_t{Count / 8 * bits}];
+    byte part[std::size_t{Count} / 8 * bits];
     pack_all(part, codes);
     __builtin_memcpy(to, part, Operand::stored_in(valid));
   }

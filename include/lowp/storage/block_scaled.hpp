@@ -29,6 +29,21 @@ struct block_codes<packed<T, Order>> {
   static constexpr bool is_written = !std::is_const_v<T>;
 };
 
+inline namespace LOWP_UNIT {
+
+/// Returns the error text of codes or of a number of scales, empty if both are right.
+template <class T, int Block>
+std::string wrong_blocks(typename block_codes<T>::type const& codes, std::size_t scales) {
+  if constexpr (is_packed<T>)
+    if (std::string const why = codes.invalid(); !why.empty()) return why;
+  std::size_t const blocks = codes.size() / Block + (codes.size() % Block != 0);
+  if (scales == blocks) return {};
+  return std::to_string(codes.size()) + " elements in blocks of " + std::to_string(Block) +
+         " need " + std::to_string(blocks) + " scales, not " + std::to_string(scales);
+}
+
+}  // namespace LOWP_UNIT
+
 }  // namespace detail
 
 /// Codes of a narrow format with a power of two for every Block elements:
@@ -68,12 +83,7 @@ struct block_scaled {
   }
   /// Returns the error text if the number of scales is wrong, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    if constexpr (detail::is_packed<T>)
-      if (std::string const why = codes.invalid(); !why.empty()) return why;
-    if (scales.size() == blocks(codes.size())) return {};
-    return std::to_string(codes.size()) + " elements in blocks of " + std::to_string(Block) +
-           " need " + std::to_string(blocks(codes.size())) + " scales, not " +
-           std::to_string(scales.size());
+    return detail::wrong_blocks<T, Block>(codes, scales.size());
   }
 };
 

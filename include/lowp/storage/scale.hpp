@@ -7,8 +7,10 @@
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
+#include <lowp/format/codec.hpp>
 #include <lowp/report/amax.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lowp {
@@ -103,6 +105,45 @@ template <class U>
 LOWP_FN constexpr U value_of_block_scale(U const& code) {
   return decode<float8_e8m0fnu::descriptor>(code);
 }
+
+/// A block's scale and the factor of its elements, in lanes of blocks.
+template <class F>
+struct block_scale_of {
+  lanes::word<F> code;
+  F factor;
+};
+
+/// The rule of block_cast, of moments in blocks too. A rule says what the accessor of a block does:
+///
+///     scales(F amax, first block) -> block_scale_of<F>, in lanes of blocks
+///     encode(F x, F factor, U random, rounding, results) -> encoded, in lanes of elements
+///     decode(F x, scale_type)
+///     after(blocks)
+template <class T>
+struct power_of_two_rule {
+  using scale_type = float8_e8m0fnu;
+  static constexpr bool is_counted = false;
+
+  scale_rule rule = scale_rule::rceil;
+
+  LOWP_HOST_FN power_of_two_rule after(std::size_t) const { return *this; }
+  template <class F>
+  LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t) const {
+    auto const code = block_scale<T>(lanes::bits(amax), rule);
+    return {code, lanes::from_bits<F>(reciprocal_of_block_scale(code))};
+  }
+  template <class F, class U, class R>
+  LOWP_FN auto encode(F const& x, F const& factor, U const& random, R const& rounding,
+                      special_results<U> const& results) const {
+    return detail::encode<T::descriptor>(lanes::bits(lanes::mul(x, factor)), random, rounding,
+                                         results);
+  }
+  template <class F>
+  LOWP_FN F decode(F const& x, scale_type scale) const {
+    float const factor = lanes::from_bits<float>(value_of_block_scale(std::uint32_t{scale.bits()}));
+    return lanes::mul(x, lanes::broadcast<F>(factor));
+  }
+};
 
 }  // namespace detail
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/ops/cast.hpp>
+#include <lowp/quantization/tile_scales.hpp>
+#include <lowp/report/amax.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace lowp {
+
+/// What a call of `quantize` may add.
+struct quantize_options {
+  std::size_t columns = 0;                ///< of a matrix, in rows; tiles need it
+  std::optional<amax> largest{};          ///< the tensor's largest magnitude, without NaN, if known
+  quantization_report* report = nullptr;  ///< counts are added to it
+};
+
+namespace detail {
+
+/// Observes elements, but no NaN.
+struct observing_numbers {
+  template <class F>
+  LOWP_FN F operator()(F const& x) const {
+    return lanes::select(lanes::is_nan(x), lanes::broadcast<F>(0), x);
+  }
+};
+
+template <class In>
+struct element_at {
+  In& in;
+  LOWP_HOST_FN float operator()(std::size_t i) const {
+    if constexpr (packed_range<In>)
+      return float(in[i]);
+    else
+      return float(std::ranges::data(in)[i]);
+  }
+};
+
+inline namespace LOWP_UNIT {
+
+template <class Recipe>
+error_text wrong_shape(Recipe const& recipe, std::size_t size, std::size_t columns) {
+  auto const rows = static_cast<std::size_t>(recipe.rows);
+  if (rows == 1 && columns == 0 && (!recipe.needs_choice() || size % Recipe::block == 0)) return {};
+  if (columns != 0 && columns % Recipe::block == 0 && size % (columns * rows) == 0) return {};
+  return joined_text(
+      {"quantize: ", size, " elements in rows of ", columns, " are no whole blocks of ", rows,
+       " x ", static_cast<std::uint64_t>(Recipe::block), ", which ", recipe.name, " needs"});
+}
+
+}  // namespace LOWP_UNIT
+
+/// Quantizes by a recipe, whose bits are those of its package on every backend and number of
+/// threads. It is one pass, after others for the tensor's largest magnitude and the scales of tiles.
+///
+/// @param in        n elements of float or a narrow type; a block has successive elements of a row
+/// @param out       n codes, and a scale for each block of a row; its tensor_scale is written
+/// @param recipe    of the namespace recipes
+/// @param rounding  nearest_even is the recipe's own rounding to nearest; a stochastic mode is
+///                  keyed by the element's index
+/// @param options   see quantize_options
+/// @throws std::invalid_argument  sizes differ, ranges overlap, or a row is no whole number of
+///                                blocks
+template <class Executor>
+struct quantize_operation : operation<Executor> {
+  template <any_input In, class T, int Block, class Scale, range_rounding R = nearest_even>
+    requires(quantized<T, Block, Scale>::is_written)
+  LOWP_HOST_FN void operator()(
+      In&& in, quantized<T, Block, Scale>& out,
+      quantization_recipe<typename block_codes<T>::element, Block, Scale> const& recipe,
+      R rounding = {}, quantize_options const& options = {}) const {
+    using element = typename block_codes<T>::element;
+    with_rule<T, Block, Scale> target{
+        out, {recipe.of_scale, recipe.of_element, recipe.ties, recipe.zeros, {}, options.report}};
+    auto const to = write("", target, rounding, overflow::saturate);
+    auto const from = read("in", in);
+    error_text const wrong = wrong_shape(recipe, out.codes.size(), options.columns);
+    if (!wrong.empty()) return this->executor.refuse_if(wrong);
+    if (!is_right(this->executor, "quantize", make<copy_element>{}, to, from)) return;
+
+    amax largest = options.largest.value_or(amax{});
+    if (recipe.needs_tensor() && !options.largest)
+      this->executor(make<observing_numbers>{}, to.size(), &largest, from.operand());
+    default_environment const environment;
+    target.rule.tensor = computed_tensor_scales(recipe.of_scale.rule, largest.value(), recipe.most);
+    given_scales<element, Scale> given(recipe.needs_choice() ? out.scales.size() : 0);
+    if (recipe.needs_choice()) {
+      choose_scales<element, Scale>(given, recipe, largest.value(), to.size(),
+                                    options.columns != 0 ? options.columns : to.size(),
+                                    element_at<In>{in});
+      target.rule.codes = given.codes.data();
+      target.rule.factors = given.factors.data();
+    }
+    this->executor(make<copy_element>{}, to.size(), no_report, to.operand(), from.operand());
+    out.tensor_scale = target.rule.tensor.value;
+  }
+};
+
+/// Reads a quantized tensor: out[i] = round(codes[i] * scales[i / Block] * tensor_scale). The first
+/// product is exact, the second is rounded to float.
+///
+/// @param in        n codes, and a scale for each block
+/// @param out       n elements of float or a narrow type
+/// @param rounding  a stochastic mode is keyed by the element's index
+/// @throws std::invalid_argument  sizes differ, or ranges overlap
+template <class Executor>
+struct dequantize_operation : operation<Executor> {
+  template <class T, int Block, class Scale, any_output Out, range_rounding R = nearest_even>
+  LOWP_HOST_FN void operator()(quantized<T, Block, Scale> const& in, Out&& out, R rounding = {},
+                               overflow policy = default_overflow<element_of<Out>>) const {
+    with_rule<T, Block, Scale> source{in, {}};
+    source.rule.tensor.value = in.tensor_scale;
+    run(this->executor, "dequantize", make<copy_element>{}, no_report,
+        write("out", out, rounding, policy), read("", source));
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::quantize_operation<simd::this_thread> quantize{};
+inline constexpr detail::dequantize_operation<simd::this_thread> dequantize{};
+
+}  // namespace lowp

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block-scaled tensor, and its operands.
+#pragma once
+
+#include <lowp/ops/roles.hpp>
+#include <lowp/quantization/recipe.hpp>
+#include <lowp/storage/block_scaled.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace lowp {
+
+/// Codes, a scale for every Block of them in a row, and a scale of the tensor:
+///
+///     x[i] = codes[i] * scales[i / Block] * tensor_scale
+///
+///     nvfp4 q{packed<float4_e2m1fn>(bytes, n), scales};
+///
+/// @tparam T      packed<float4_e2m1fn> and its like, or a narrow type for codes of a byte each;
+///                const if nothing is written
+/// @tparam Scale  float8_e4m3fn, or float8_e8m0fnu for a power of two
+template <class T, int Block, class Scale>
+struct quantized {
+  static constexpr bool is_written = detail::block_codes<T>::is_written;
+  using scale_type = std::conditional_t<is_written, Scale, Scale const>;
+
+  typename detail::block_codes<T>::type codes;
+  std::span<scale_type> scales;  ///< one for each block; the last block may be short
+  float tensor_scale = 1;        ///< `quantize` writes it
+
+  /// Returns the error text if the number of bytes or scales is wrong, else an empty text.
+  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+    return detail::wrong_blocks<T, Block>(codes, scales.size());
+  }
+};
+using nvfp4 = quantized<packed<float4_e2m1fn>, 16, float8_e4m3fn>;
+using mxfp4 = quantized<packed<float4_e2m1fn>, 32, float8_e8m0fnu>;
+template <class T>
+using mxfp8 = quantized<T, 32, float8_e8m0fnu>;
+
+/// Counts of a quantization; reports of shards merge by +=.
+struct quantization_report {
+  std::uint64_t clipped = 0;             ///< finite elements beyond the largest code
+  std::uint64_t zero_blocks = 0;         ///< blocks of zeros
+  std::uint64_t saturated_scales = 0;    ///< scales at the largest code, of blocks that need more
+  std::uint64_t underflowed_scales = 0;  ///< scales of code 0, of blocks that are not zero
+  std::uint64_t nonfinite_blocks = 0;    ///< blocks with an infinity or a NaN
+
+  LOWP_HOST_FN bool operator==(quantization_report const&) const = default;
+  /// Merges the counts of another shard, also beside other threads.
+  LOWP_HOST_FN quantization_report& operator+=(quantization_report const& other) {
+    using report = quantization_report;
+    for (auto const count : {&report::clipped, &report::zero_blocks, &report::saturated_scales,
+                             &report::underflowed_scales, &report::nonfinite_blocks})
+      __atomic_fetch_add(&(this->*count), other.*count, __ATOMIC_RELAXED);
+    return *this;
+  }
+};
+
+namespace detail {
+
+/// Scales that were chosen before the pass that rounds elements.
+template <class T, class Scale>
+struct given_scales {
+  std::vector<std::uint32_t> codes;
+  std::vector<float> factors;
+
+  /// Makes room for a whole pack after the last block.
+  LOWP_HOST_FN explicit given_scales(std::size_t blocks)
+      : codes(blocks + 16), factors(blocks + 16) {}
+};
+
+/// The rule of a recipe: see power_of_two_rule.
+template <class T, class Scale>
+struct recipe_rule {
+  using scale_type = Scale;
+  using counts = quantization_report;
+  static constexpr bool is_counted = true;
+
+  power_rule of_scale{};
+  element_rule of_element{};
+  halves ties{};
+  zero_code zeros{};
+  tensor_scales tensor{};
+  quantization_report* report = nullptr;
+  std::uint32_t const* codes = nullptr;  ///< of given scales, if there are any
+  float const* factors = nullptr;
+
+  LOWP_HOST_FN recipe_rule after(std::size_t blocks) const {
+    recipe_rule rest = *this;
+    if (codes != nullptr) rest.codes += blocks, rest.factors += blocks;
+    return rest;
+  }
+  template <class F>
+  LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t block) const {
+    if (codes != nullptr) return {lanes::word<F>::load(codes + block), F::load(factors + block)};
+    return scale_by<T, Scale>(of_scale, tensor, amax);
+  }
+  template <class F, class U, class R>
+  LOWP_FN auto encode(F const& x, F const& factor, U const& random, R const& rounding,
+                      special_results<U> const& results) const {
+    auto result = code_by<T>(*this, x, factor, random, rounding, results);
+    if (report != nullptr) {
+      using namespace lanes;
+      F const most = broadcast<F>(
+          from_bits<float>(detail::decode<T::descriptor>(std::uint32_t{T::descriptor.max_code()})));
+      bool const multiplies = of_element == element_rule::multiply;
+      F const large = multiplies ? mul(x, factor) : x,
+              limit = multiplies ? most : mul(most, factor);
+      result.overflowed =
+          mask_and(lanes::is_finite(x), greater(lanes::magnitude(large), bits(limit)));
+    }
+    return result;
+  }
+  template <class F>
+  LOWP_FN F decode(F const& x, scale_type scale) const {
+    float const factor =
+        lanes::from_bits<float>(detail::decode<Scale::descriptor>(std::uint32_t{scale.bits()}));
+    F const product = lanes::mul(x, lanes::broadcast<F>(factor));
+    return lanes::mul(product, lanes::broadcast<F>(tensor.value));
+  }
+
+  template <class M>
+  LOWP_FN void count_elements(counts& to, M const& overflowed) const {
+    if (report != nullptr) to.clipped += lanes::count(overflowed);
+  }
+  template <class U, class M>
+  LOWP_FN void count_blocks(counts& to, U const& amax, U const& code, M const& is_block) const {
+    using namespace lanes;
+    if (report == nullptr) return;
+    using F = decltype(lowp::lane<U>::to_real(amax));
+    auto const is_zero_block = equal(amax, broadcast<U>(0));
+    auto const is_special = greater(amax, broadcast<U>(binary32_infinity - 1));
+    F const scale = from_bits<F>(detail::decode<Scale::descriptor>(code));
+    float const most = from_bits<float>(detail::decode<T::descriptor>(T::descriptor.max_code()));
+    U const reach = bits(mul(mul(scale, broadcast<F>(most)), broadcast<F>(tensor.value)));
+    auto const is_least = mask_and(equal(code, broadcast<U>(0)), mask_not(is_zero_block));
+    auto const is_most = mask_and(equal(code, broadcast<U>(Scale::descriptor.max_code())),
+                                  mask_and(greater(amax, reach), mask_not(is_special)));
+    to.zero_blocks += count(mask_and(is_block, is_zero_block));
+    to.nonfinite_blocks += count(mask_and(is_block, is_special));
+    to.underflowed_scales += count(mask_and(is_block, is_least));
+    to.saturated_scales += count(mask_and(is_block, is_most));
+  }
+};
+
+/// The tensor that a recipe writes, or that is read with its scales alone.
+template <class T, int Block, class Scale>
+struct with_rule {
+  quantized<T, Block, Scale> const& tensor;
+  recipe_rule<typename block_codes<T>::element, Scale> rule;
+};
+
+template <class T, int Block, class Scale>
+struct argument_of<with_rule<T, Block, Scale>> {
+  using policy_type = typename block_codes<T>::element;
+  using argument = with_rule<T, Block, Scale>;
+
+  LOWP_HOST_FN static auto extents(char const*, argument& s) {
+    std::array both{extent("codes", s.tensor.codes), extent("scales", s.tensor.scales)};
+    both[1].per_entry = Block;
+    return both;
+  }
+  LOWP_HOST_FN static error_text invalid(argument const& s) { return s.tensor.invalid(); }
+  template <simd::access A, class R>
+  LOWP_HOST_FN static auto operand(argument& s, R const& rounding, overflow policy,
+                                   std::uint32_t draw) {
+    auto codes = s.tensor.codes;
+    auto const operand =
+        argument_of<decltype(codes)>::template operand<A>(codes, rounding, policy, draw);
+    using order = typename std::remove_const_t<decltype(operand)>::order;
+    return simd::blocked<policy_type, Block, A, R, order, recipe_rule<policy_type, Scale>>{
+        operand, s.tensor.scales.data(), s.rule};
+  }
+};
+
+}  // namespace detail
+
+}  // namespace lowp

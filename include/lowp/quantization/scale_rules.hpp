@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scale of a block by a recipe: its code, and the factor of the block's elements. Each line is
+// one operation in float, in the order of the package that a rule is named after.
+#pragma once
+
+#include <lowp/base/environment.hpp>
+#include <lowp/format/basic_float.hpp>
+#include <lowp/lanes/lanes.hpp>
+#include <lowp/storage/scale.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+/// A rule for the scale of a block. The first ones make scales of float8_e4m3fn beside one of the
+/// tensor, and the others powers of two.
+enum class block_rule : std::uint8_t {
+  te,                  ///< e4m3(amax * (S / 6)), S = 2688 / tensor amax
+  torchao_two_level,   ///< e4m3(amax / 6 / t), at least 2^-6, t = tensor amax / 2688
+  torchao_one_level,   ///< e4m3(amax / 6), at least 2^-6
+  compressed_tensors,  ///< e4m3(S * (amax / 6)), S = 2688 * (1 / tensor amax); 0.125 for 0
+  modelopt,            ///< e4m3(amax / (6 * t)), at least 2^-9, 1 for 0
+  ggml,                ///< amax / 6 in ggml's own e4m3, which has no codes from 256 to 416
+  upward,              ///< the smallest code with amax <= 6 * code * t, t a power of two
+  carry,               ///< the exponent of amax after `carry` is added to its bits, less emax
+  ceil_log,            ///< ceil(log2(amax / max)), with the logarithm rounded to float
+  floor_log,           ///< floor(log2(amax)), with the logarithm rounded to float, less emax
+  ceil,                ///< ceil(log2(amax * (1 / max))), exactly
+};
+
+namespace detail {
+
+inline constexpr float largest_float = 0x1.fffffep127f;
+
+/// The numbers of a tensor that its blocks' scales need.
+struct tensor_scales {
+  float encode = 1, decode = 1;  ///< S, and what a decoded scale is multiplied by
+  float of_amax = 1;             ///< what amax is multiplied or divided by
+  float value = 1;               ///< the tensor's scale
+};
+
+LOWP_EXACT_BEGIN
+
+LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most = 448) {
+  using namespace lanes;
+  tensor_scales t;
+  switch (rule) {
+    case block_rule::te:
+      t.encode = div(most * 6, amax);
+      if (!(lanes::magnitude(t.encode) < binary32_infinity)) t.encode = largest_float;
+      if (lanes::magnitude(t.encode) == 0) t.encode = 1;
+      t.decode = div(1.0f, t.encode);
+      t.of_amax = mul(t.encode, div(1.0f, 6.0f));
+      break;
+    case block_rule::torchao_two_level:
+    case block_rule::modelopt:
+      t.decode = div(amax, 2688.0f);
+      t.encode = div(1.0f, t.decode);
+      t.of_amax = rule == block_rule::modelopt ? mul(6.0f, t.decode) : t.decode;
+      break;
+    case block_rule::compressed_tensors:
+      t.encode = mul(2688.0f, div(1.0f, lanes::magnitude(amax) < 0x00800000 ? 0x1p-126f : amax));
+      if (lanes::magnitude(t.encode) >= binary32_infinity) t.encode = 1;
+      t.decode = t.encode;
+      break;
+    case block_rule::upward: {
+      // A power of two, so that its products with scales are exact and normal.
+      std::uint32_t const q = bits(div(amax, 2688.0f));
+      std::uint32_t const power = (q + 0x7fffff) & binary32_infinity;
+      constexpr std::uint32_t least = (127u - 117) << 23, most_power = (127u + 116) << 23;
+      t.decode = from_bits<float>(min(max(power, least), most_power));
+      t.of_amax = mul(6.0f, t.decode);
+      break;
+    }
+    default:
+      break;
+  }
+  t.value = rule == block_rule::compressed_tensors ? div(1.0f, t.decode) : t.decode;
+  return t;
+}
+
+inline namespace LOWP_UNIT {
+
+/// Returns tensor_scales_of, for a caller that holds a default_environment.
+LOWP_OPAQUE inline tensor_scales computed_tensor_scales(block_rule rule, float amax, float most) {
+  return tensor_scales_of(rule, amax, most);
+}
+
+}  // namespace LOWP_UNIT
+
+/// Rounds a positive number to a code of float8_e4m3fn; NaN stays NaN.
+template <class F, class R = nearest_even>
+LOWP_FN lanes::word<F> e4m3_code(F const& x, R const& mode = {}) {
+  using U = lanes::word<F>;
+  constexpr format f = float8_e4m3fn::descriptor;
+  U const zero = lanes::broadcast<U>(0);
+  return encode<f>(lanes::bits(lanes::canonical(x)), zero, mode,
+                   special_results_of<f, U>(mode, overflow::saturate))
+      .code;
+}
+template <class F>
+LOWP_FN F e4m3_value(lanes::word<F> const& code) {
+  return lanes::from_bits<F>(decode<float8_e4m3fn::descriptor>(code));
+}
+
+/// Returns 1 / (scale * decode), at most the largest float.
+template <class F>
+LOWP_FN F encode_factor(F const& scale, F const& decode) {
+  using namespace lanes;
+  F const factor = div(broadcast<F>(1), mul(scale, decode));
+  auto const is_infinite = equal(bits(factor), broadcast<word<F>>(binary32_infinity));
+  return select(is_infinite, broadcast<F>(largest_float), factor);
+}
+
+/// Returns the code that ggml_fp32_to_ue4m3 returns (ggml-impl.h).
+template <class F>
+LOWP_FN lanes::word<F> ggml_code(F const& x) {
+  using namespace lanes;
+  using U = word<F>;
+  U const b = bits(x);
+  U const normal = ((b + 0x80000) >> 20) - (120u << 3);
+  U const capped =
+      select(greater(b, broadcast<U>((134u << 23) + 0x77ffff)), broadcast<U>(0x7e), normal);
+  // A sum below 8: its integer part is exact. The least normal number is 2^-6.
+  F const steps = add(mul(x, broadcast<F>(512)), broadcast<F>(0.5f));
+  auto const is_small = greater(broadcast<U>(121u << 23), b);
+  U const few = min(to_word(select(is_small, steps, broadcast<F>(0))), broadcast<U>(7));
+  return select(is_small, few, capped);
+}
+
+/// Returns the largest distance from a power of two 2^e, in units of its last place, at which the
+/// logarithm still rounds to e. The logarithm's own last place grows with |e|.
+template <class U>
+LOWP_FN U rounded_away_by_log(U const& j) {
+  using namespace lanes;
+  U sum = broadcast<U>(0);
+  constexpr std::uint32_t more[] = {1, 1, 3, 6, 11, 22, 44};
+  for (int k = 0; k < 7; ++k)
+    sum = sum +
+          select(greater(j, broadcast<U>((4u << k) - 1)), broadcast<U>(more[k]), broadcast<U>(0));
+  return sum;
+}
+
+/// Returns the biased exponent of 2^ceil(log2(x)) or 2^floor(log2(x)), where the logarithm is
+/// rounded to float. It may be negative.
+template <bool Up, class F>
+LOWP_FN lanes::word<F> exponent_by_log(F const& x) {
+  using namespace lanes;
+  using U = word<F>;
+  U const zero = broadcast<U>(0), one = broadcast<U>(1);
+  auto const is_subnormal = greater(broadcast<U>(1u << 23), bits(x));
+  U const b = select(is_subnormal, bits(mul(x, broadcast<F>(0x1p24f))), bits(x));
+  U const field = (b >> 23) - select(is_subnormal, broadcast<U>(24), zero);
+  U const rest = b & 0x7fffff;
+  U const bias = broadcast<U>(127);
+  if constexpr (Up) {
+    auto const is_below_one = greater(bias, field);
+    U const j = select(is_below_one, bias - field - one, field - bias);
+    return field + select(greater(rest, rounded_away_by_log(j)), one, zero);
+  } else {
+    U const next = field + one;
+    auto const is_below_one = greater(bias, next);
+    U const j = select(is_below_one, bias - next, field - bias);
+    auto const away =
+        mask_and(greater(rounded_away_by_log(j + j) + 1, broadcast<U>(1u << 23) - rest),
+                 mask_not(equal(next, bias)));
+    return select(away, next, field);
+  }
+}
+
+/// The number 2^(code - 127) or its reciprocal, of a code from 0 to 254.
+template <class U>
+LOWP_FN U bits_of_power(U const& code) {
+  return lanes::select(lanes::equal(code, lanes::broadcast<U>(0)), lanes::broadcast<U>(1u << 22),
+                       code << 23);
+}
+
+/// Returns a block's scale of float8_e4m3fn.
+template <class F>
+LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F const& amax) {
+  using namespace lanes;
+  using U = word<F>;
+  F const one = broadcast<F>(1), decode = broadcast<F>(t.decode);
+  auto const at_least = [](F const& x, float y) {  // keeps NaN
+    return from_bits<F>(max(lanes::magnitude(x), broadcast<U>(lanes::bits(y))));
+  };
+  switch (rule) {
+    case block_rule::te: {
+      U const code = e4m3_code(mul(amax, broadcast<F>(t.of_amax)));
+      return {code, encode_factor(e4m3_value<F>(code), decode)};
+    }
+    case block_rule::torchao_two_level: {
+      F const s = div(div(amax, broadcast<F>(6)), broadcast<F>(t.of_amax));
+      U const code = e4m3_code(at_least(s, 0x1p-6f));
+      return {code, div(broadcast<F>(t.encode), e4m3_value<F>(code))};
+    }
+    case block_rule::torchao_one_level: {
+      U const code = e4m3_code(at_least(div(amax, broadcast<F>(6)), 0x1p-6f));
+      return {code, div(one, e4m3_value<F>(code))};
+    }
+    case block_rule::compressed_tensors: {
+      U code = e4m3_code(mul(broadcast<F>(t.encode), div(amax, broadcast<F>(6))));
+      code = select(equal(code, broadcast<U>(0)), broadcast<U>(0x20), code);
+      return {code, div(e4m3_value<F>(code), decode)};
+    }
+    case block_rule::modelopt: {
+      F s = div(amax, broadcast<F>(t.of_amax));
+      s = select(lanes::is_zero(s), one, at_least(s, 0x1p-9f));
+      U const code = e4m3_code(s);
+      return {code, mul(e4m3_value<F>(code), decode)};
+    }
+    case block_rule::ggml: {
+      U const code = ggml_code(div(amax, broadcast<F>(6)));
+      return {code, e4m3_value<F>(code)};
+    }
+    default: {
+      U const code = e4m3_code(div(amax, broadcast<F>(t.of_amax)), lowp::upward{});
+      // A block of zeros has the scale 0.
+      return {code, select(lanes::is_zero(amax), one, mul(e4m3_value<F>(code), decode))};
+    }
+  }
+}
+
+/// The scale of a block whose largest magnitude is infinite.
+enum class infinite_scale : std::uint8_t {
+  is_rounded,      ///< the largest code, or what the exponent gives
+  is_nan,          ///< NaN
+  is_nan_rounded,  ///< NaN, also if `carry` makes an infinity
+  is_zero,         ///< the code 0, and every element becomes 0
+  is_one_rounded,  ///< the code of 1, and every element becomes 0, also if `carry` makes an infinity
+};
+
+/// The part of a recipe that fixes a scale which is a power of two.
+struct power_rule {
+  block_rule rule;
+  std::uint32_t carry;  ///< is added to the bits of amax
+  infinite_scale infinite = infinite_scale::is_rounded;
+  std::uint32_t least = 0;   ///< elements get the factor of this code where it is larger
+  bool zero_is_one = false;  ///< elements get the factor 1 for the code 0
+  bool is_value = false;     ///< elements get the scale itself, not its reciprocal
+};
+
+/// Returns a block's scale that is a power of two, for elements of the type T.
+template <class T, class F>
+LOWP_FN block_scale_of<F> power_scale(power_rule const& p, F const& amax) {
+  using namespace lanes;
+  using U = word<F>;
+  constexpr format f = T::descriptor;
+  constexpr auto emax = static_cast<std::uint32_t>(f.max_exponent());
+  float const most = from_bits<float>(detail::decode<f>(f.max_code()));
+  U const zero = broadcast<U>(0), one = broadcast<U>(1), nan = broadcast<U>(255);
+  U const b = bits(amax);
+  U code = zero;
+  switch (p.rule) {
+    case block_rule::carry:
+      code = ((b + p.carry) >> 23) - emax;
+      break;
+    case block_rule::ceil_log: {
+      F const q = div(amax, broadcast<F>(most));
+      code = select(lanes::is_zero(q), zero, exponent_by_log<true>(q));
+      code = min(code, broadcast<U>(254));
+      break;
+    }
+    case block_rule::floor_log:
+      code = exponent_by_log<false>(amax) - emax;
+      code = select(lanes::is_zero(amax), zero, code);
+      break;
+    default: {
+      U const q = bits(mul(amax, broadcast<F>(div(1.0f, most))));
+      U const rest = q & 0x7fffff;
+      auto const up =
+          greater(rest, select(greater(broadcast<U>(1u << 23), q), broadcast<U>(0x400000), zero));
+      code = (q >> 23) + select(up, one, zero);
+      code = min(code, broadcast<U>(254));
+      break;
+    }
+  }
+  code = max(code, zero);
+  bool const is_rounded =
+      p.infinite == infinite_scale::is_nan_rounded || p.infinite == infinite_scale::is_one_rounded;
+  auto const infinite =
+      greater((b + broadcast<U>(is_rounded ? p.carry : 0)) >> 23, broadcast<U>(254));
+  bool const is_nan_then =
+      p.infinite == infinite_scale::is_nan || p.infinite == infinite_scale::is_nan_rounded;
+  U const of_infinite = is_nan_then                             ? nan
+                        : p.infinite == infinite_scale::is_zero ? zero
+                                                                : broadcast<U>(127);
+  if (p.infinite != infinite_scale::is_rounded) code = select(infinite, of_infinite, code);
+  code = select(lanes::is_nan(amax), nan, code);
+  if (p.is_value) return {code, from_bits<F>(bits_of_power(code))};
+  U const of = max(code, broadcast<U>(p.least));
+  U factor = bits_of_power(broadcast<U>(254) - of);
+  if (p.zero_is_one) factor = select(equal(code, zero), broadcast<U>(lanes::bits(1.0f)), factor);
+  factor = select(equal(code, nan), broadcast<U>(binary32_nan), factor);
+  if (p.infinite != infinite_scale::is_rounded && !is_nan_then)
+    factor = select(infinite, zero, factor);
+  return {code, from_bits<F>(factor)};
+}
+
+LOWP_EXACT_END
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantization by the recipes of Transformer Engine, torchao, compressed-tensors, ModelOpt,
+// microxcaling and ggml, with their bits, and back:
+//
+//     nvfp4 q{packed<float4_e2m1fn>(bytes, n), scales};    // bytes: n / 2, scales: n / 16
+//     quantize(in, q, recipes::te_2_20_nvfp4, [largest], [rounding], [report])
+//     dequantize(q, out, rounding = nearest_even, overflow = default of out's format)
+//
+// quantization/recipe.hpp has the table of recipes. lowp/openmp.hpp has both for teams of threads;
+// a GPU has no kernels of them.
+#pragma once
+
+#include <lowp/quantization/quantize.hpp>

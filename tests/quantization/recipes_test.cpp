@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recipes beside the recorded answers of the packages that they are named after.
+#include <gtest/gtest.h>
+#include <lowp/openmp.hpp>
+#include <lowp/quantize.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <span>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "quantization/vectors/inputs.hpp"
+#include "support/formats.hpp"
+#include "support/refusals.hpp"
+#include "support/support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+using lowp::float4_e2m1fn;
+using lowp::float8_e4m3fn;
+using lowp::float8_e8m0fnu;
+namespace recipes = lowp::recipes;
+
+// A tensor of a file: the package's answer.
+struct recorded {
+  std::vector<float> x;
+  lowp::amax largest;
+  std::vector<unsigned> scales, codes;
+  std::uint64_t number = 0, size = 0;
+
+  // The largest magnitude of a block; NaN if it has one.
+  [[nodiscard]] float of_block(std::size_t block) const {
+    std::uint32_t bits = 0;
+    for (std::size_t i = block * size; i < (block + 1) * size; ++i)
+      bits = std::max(bits, std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffU);
+    return std::bit_cast<float>(bits);
+  }
+};
+
+std::vector<recorded> read(std::string const& recipe, unsigned bits) {
+  std::ifstream in(LOWP_TESTS "/quantization/vectors/" + recipe + ".txt");
+  EXPECT_TRUE(in) << recipe;
+  std::vector<recorded> tensors;
+  std::uint64_t size = 0, check = 0, wanted_check = 1;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string first, second;
+    words >> first >> second;
+    if (second == "size:") words >> size;
+    if (second == "inputs:") words >> std::hex >> wanted_check;
+    if (first == "#") continue;
+    if (first == "tensor") {
+      recorded t;
+      t.number = std::stoull(second);
+      t.size = size;
+      words >> first >> second;
+      t.largest.bits = static_cast<std::uint32_t>(std::stoull(second, nullptr, 16));
+      auto const inputs = quantization_inputs::words(t.number, size);
+      check = quantization_inputs::mix(check ^ quantization_inputs::checksum(inputs));
+      for (std::uint32_t const word : inputs) t.x.push_back(std::bit_cast<float>(word));
+      tensors.push_back(t);
+      continue;
+    }
+    recorded& t = tensors.back();
+    t.scales.push_back(static_cast<unsigned>(std::stoul(first, nullptr, 16)));
+    for (std::size_t i = 0; i < second.size(); i += 2) {
+      auto const byte = static_cast<unsigned>(std::stoul(second.substr(i, 2), nullptr, 16));
+      if (bits == 4) t.codes.push_back(byte & 15);
+      t.codes.push_back(bits == 4 ? byte >> 4 : byte);
+    }
+  }
+  EXPECT_EQ(check, wanted_check) << recipe;
+  EXPECT_FALSE(tensors.empty()) << recipe;
+  return tensors;
+}
+
+// What a package makes of NaN is recorded and not promised: of a NaN element's block, of a NaN
+// scale's elements, of an infinity over an infinite scale, and of zero times an infinite reciprocal.
+bool is_promised(recorded const& t, std::size_t i, float scale, std::string const& name) {
+  float const of_block = t.of_block(i / t.size);
+  if (std::isnan(of_block) || std::isnan(scale)) return false;
+  if (std::isinf(t.x[i]) && name.find("mxfp4") != std::string::npos) return false;
+  bool const is_two_level = name.find("two_level") != std::string::npos;
+  float const reciprocal = 1 / (t.largest.value() / 2688) / scale;
+  return !is_two_level || t.x[i] != 0 || !std::isinf(reciprocal);
+}
+
+template <class T, bool IsPacked>
+struct codes_of : std::type_identity<T> {};
+template <class T>
+struct codes_of<T, true> : std::type_identity<lowp::packed<T>> {};
+
+template <class T, int Block, class Scale>
+struct made {
+  static constexpr bool is_packed = T::descriptor.bits() < 8;
+  using codes_type = typename codes_of<T, is_packed>::type;
+  using tensor_type = lowp::quantized<codes_type, Block, Scale>;
+
+  std::vector<T> bytes;
+  std::vector<Scale> scales;
+  tensor_type tensor;
+
+  explicit made(std::size_t size)
+      : bytes(size), scales((size + Block - 1) / Block), tensor{codes(bytes), scales} {}
+
+  static auto codes(std::vector<T>& bytes) {
+    if constexpr (is_packed) {
+      std::size_t const size = (bytes.size() * T::descriptor.bits() + 7) / 8;
+      std::span<std::uint8_t> const packed{reinterpret_cast<std::uint8_t*>(bytes.data()), size};
+      return lowp::packed<T>(packed, bytes.size());
+    } else {
+      return std::span(bytes);
+    }
+  }
+};
+
+unsigned without_sign_of_nan(unsigned scale, std::type_identity<float8_e4m3fn>) {
+  return (scale & 0x7f) == 0x7f ? 0x7f : scale;
+}
+unsigned without_sign_of_nan(unsigned scale, std::type_identity<float8_e8m0fnu>) { return scale; }
+template <class T, int Block, class Scale>
+void expect_package(lowp::quantization_recipe<T, Block, Scale> const& recipe,
+                    std::string const& file) {
+  SCOPED_TRACE(file);
+  for (recorded const& t : read(file, T::descriptor.bits())) {
+    std::size_t const rows = t.size / Block, columns = t.x.size() / rows;
+    // A block of 256 elements is a tile of a matrix of 16 rows.
+    auto const place = [&](std::size_t i) {
+      return i % t.size / Block * columns + i / t.size * Block + i % Block;
+    };
+    std::vector<float> x(t.x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) x[place(i)] = t.x[i];
+    made<T, Block, Scale> mine(x.size()), found(x.size());
+    lowp::nearest_even const even;
+    lowp::quantize(x, mine.tensor, recipe, even, {.columns = columns, .largest = t.largest});
+    lowp::quantize(x, found.tensor, recipe, even, {.columns = columns});
+    ASSERT_EQ(std::memcmp(mine.bytes.data(), found.bytes.data(), mine.bytes.size()), 0);
+    for (std::size_t b = 0; b < t.scales.size(); ++b) {
+      unsigned const want = without_sign_of_nan(t.scales[b], std::type_identity<Scale>{});
+      float const of_block = t.of_block(b);
+      if (file == "ggml_mxfp4" && (std::isinf(of_block) || (of_block != 0 && of_block < 0x1p-125f)))
+        continue;  // C leaves ggml's conversion undefined
+      for (std::size_t row = 0; row < rows && !std::isnan(of_block); ++row)
+        ASSERT_EQ(mine.scales[place(b * t.size + row * Block) / Block].bits(), want)
+            << "block " << b << " of tensor " << t.number;
+      // microxcaling returns values: of one that rounds to 2^128 no code is left.
+      if (file.starts_with("microxcaling") && of_block == std::numeric_limits<float>::max())
+        continue;
+      float const value = float(Scale::from_bits(static_cast<std::uint8_t>(want)));
+      for (std::size_t i = b * t.size; i < (b + 1) * t.size; ++i) {
+        if (!is_promised(t, i, value, file)) continue;
+        unsigned const code = mine.tensor.codes[place(i)].bits();
+        ASSERT_EQ(code, t.codes[i]) << "element " << i << " of tensor " << t.number;
+      }
+    }
+  }
+}
+
+TEST(nvfp4, is_that_of_the_packages) {
+  expect_package(recipes::te_2_20_nvfp4, "te_2_20_nvfp4_1x16");
+  expect_package(recipes::te_2_20_nvfp4_16x16, "te_2_20_nvfp4_16x16");
+  expect_package(recipes::torchao_main_nvfp4_training, "torchao_main_nvfp4_training");
+  expect_package(recipes::torchao_0_18_nvfp4_two_level, "torchao_0_18_nvfp4_two_level");
+  expect_package(recipes::torchao_0_18_nvfp4_one_level, "torchao_0_18_nvfp4_one_level");
+  expect_package(recipes::compressed_tensors_0_20_nvfp4, "compressed_tensors_0_20_nvfp4");
+  expect_package(recipes::modelopt_0_47_nvfp4, "modelopt_0_47_nvfp4");
+  expect_package(recipes::ggml_nvfp4, "ggml_nvfp4");
+}
+
+TEST(nvfp4, by_four_over_six_is_that_of_transformer_engine) {
+  using namespace recipes;
+  for (auto const& recipe :
+       {te_2_20_nvfp4_4over6_mae_448, te_2_20_nvfp4_4over6_mae_256, te_2_20_nvfp4_4over6_mse_448,
+        te_2_20_nvfp4_4over6_mse_256, te_2_20_nvfp4_16x16_4over6_mae_448,
+        te_2_20_nvfp4_16x16_4over6_mae_256, te_2_20_nvfp4_16x16_4over6_mse_448,
+        te_2_20_nvfp4_16x16_4over6_mse_256})
+    expect_package(recipe, recipe.name);
+}
+
+TEST(mxfp4, is_that_of_the_packages) {
+  expect_package(recipes::te_2_20_mxfp4, "te_2_20_mxfp4");
+  expect_package(recipes::compressed_tensors_0_20_mxfp4, "compressed_tensors_0_20_mxfp4");
+  expect_package(recipes::modelopt_0_47_mxfp4, "modelopt_0_47_mxfp4");
+  expect_package(recipes::ggml_mxfp4, "ggml_mxfp4");
+}
+
+template <class T>
+class mx : public testing::Test {
+ public:
+  static std::string file(std::string const& package, std::string const& rule) {
+    std::string const type = T::descriptor.bits() == 4   ? "mxfp4"
+                             : T::descriptor.bits() == 8 ? "mxfp8"
+                                                         : "mxfp6";
+    std::string const name = facts<T>.name;  // float8_e4m3fn
+    std::string const element = type == "mxfp4" ? "" : "_" + name.substr(7, 4);
+    return package + "_" + type + element + (rule.empty() ? "" : "_" + rule);
+  }
+};
+using mx_types = first_or_all<2, testing::Types<float4_e2m1fn, float8_e4m3fn, lowp::float6_e2m3fn,
+                                                lowp::float6_e3m2fn, lowp::float8_e5m2>>;
+TYPED_TEST_SUITE(mx, mx_types, by_format);
+
+TYPED_TEST(mx, is_that_of_the_packages) {
+  using T = TypeParam;
+  if constexpr (T::descriptor.bits() == 8)
+    expect_package(recipes::te_2_20_mx<T>, this->file("te_2_20", ""));
+  expect_package(recipes::torchao_0_18_floor<T>, this->file("torchao_0_18", "floor"));
+  expect_package(recipes::torchao_0_18_ceil<T>, this->file("torchao_0_18", "ceil"));
+  expect_package(recipes::torchao_0_18_even<T>, this->file("torchao_0_18", "even"));
+  expect_package(recipes::torchao_0_18_rceil<T>, this->file("torchao_0_18", "rceil"));
+  expect_package(recipes::torchao_main_floor<T>, this->file("torchao_main", "floor"));
+  expect_package(recipes::torchao_main_ceil<T>, this->file("torchao_main", "ceil"));
+  expect_package(recipes::torchao_main_even<T>, this->file("torchao_main", "even"));
+  expect_package(recipes::torchao_main_rceil<T>, this->file("torchao_main", "rceil"));
+  expect_package(recipes::microxcaling_nearest<T>, this->file("microxcaling", "nearest"));
+  expect_package(recipes::microxcaling_even<T>, this->file("microxcaling", "even"));
+}
+
+// Two ranges that differ where the packages do: no recipe is another's double.
+TEST(recipes, differ) {
+  std::vector<std::string> seen;
+  for (std::string const file :
+       {"te_2_20_nvfp4_1x16", "torchao_0_18_nvfp4_two_level", "torchao_0_18_nvfp4_one_level",
+        "compressed_tensors_0_20_nvfp4", "modelopt_0_47_nvfp4", "ggml_nvfp4"}) {
+    std::string all;
+    for (recorded const& t : read(file, 4))
+      for (std::size_t b = 0; b < t.scales.size(); ++b)
+        if (!std::isnan(t.of_block(b))) all += std::to_string(t.scales[b]) + ' ';
+    for (std::string const& other : seen) EXPECT_NE(all, other) << file;
+    seen.push_back(all);
+  }
+}
+
+std::vector<float> normal_numbers(std::size_t size) {
+  std::vector<float> x(size);
+  std::mt19937_64 random(5);
+  std::normal_distribution<float> normal(0, 1);
+  for (float& each : x) each = normal(random);
+  return x;
+}
+
+TEST(nvfp4, is_read_back_with_one_rounding) {
+  std::vector<float> const x = normal_numbers(1000);
+  made<float4_e2m1fn, 16, float8_e4m3fn> q(1000);
+  lowp::quantize(x, q.tensor, recipes::te_2_20_nvfp4);
+  std::vector<float> out(1000);
+  lowp::dequantize(q.tensor, out);
+  for (std::size_t i = 0; i < 1000; ++i) {
+    double const product = double(float(q.tensor.codes[i])) * double(float(q.scales[i / 16]));
+    ASSERT_EQ(out[i], static_cast<float>(product * double(q.tensor.tensor_scale))) << i;
+    ASSERT_NEAR(out[i], x[i], 0.9);
+  }
+}
+
+TEST(nvfp4, has_the_same_bits_on_teams_of_threads) {
+  std::vector<float> const x = normal_numbers(100016);
+  made<float4_e2m1fn, 16, float8_e4m3fn> alone(x.size()), shared(x.size());
+  lowp::stochastic_fast const draws{.seed = 1, .stream = 2, .offset = 3};
+  lowp::quantization_report report, shared_report;
+  lowp::quantize(x, alone.tensor, recipes::nvfp4_unbiased, draws, {.report = &report});
+  lowp::openmp::quantize(x, shared.tensor, recipes::nvfp4_unbiased, draws,
+                         {.report = &shared_report});
+  EXPECT_EQ(std::memcmp(alone.bytes.data(), shared.bytes.data(), x.size() / 2), 0);
+  EXPECT_EQ(std::memcmp(alone.scales.data(), shared.scales.data(), alone.scales.size()), 0);
+  EXPECT_EQ(report, shared_report);
+  EXPECT_EQ(report.clipped, 0U);
+  std::vector<float> back(x.size()), shared_back(x.size());
+  lowp::dequantize(alone.tensor, back);
+  lowp::openmp::dequantize(shared.tensor, shared_back);
+  EXPECT_EQ(back, shared_back);
+}
+
+TEST(quantization_report, counts) {
+  std::vector<float> x = normal_numbers(1024);
+  for (std::size_t i = 16; i < 32; ++i) x[i] = 0;
+  for (std::size_t i = 32; i < 48; ++i) x[i] = 1e-7f;
+  x[70] = INFINITY;
+  made<float4_e2m1fn, 16, float8_e4m3fn> q(x.size());
+  lowp::quantization_report report;
+  lowp::amax const largest{std::bit_cast<std::uint32_t>(1.0f)};  // smaller than the largest
+  lowp::quantize(x, q.tensor, recipes::te_2_20_nvfp4, lowp::nearest_even{},
+                 {.largest = largest, .report = &report});
+  lowp::quantization_report want;
+  for (std::size_t b = 0; b < 64; ++b) {
+    double most = 0;
+    for (std::size_t i = 16 * b; i < 16 * b + 16; ++i)
+      most = std::max(most, std::fabs(double{x[i]}));
+    double const reach = double(float(q.scales[b])) * 6 * double(q.tensor.tensor_scale);
+    want.zero_blocks += most == 0 ? 1 : 0;
+    want.nonfinite_blocks += std::isinf(most) ? 1 : 0;
+    want.underflowed_scales += most != 0 && q.scales[b].bits() == 0 ? 1 : 0;
+    bool const is_at_most = q.scales[b].bits() == 0x7e && !std::isinf(most);
+    want.saturated_scales += is_at_most && most > reach * (1 + 1e-6) ? 1 : 0;
+    for (std::size_t i = 16 * b; i < 16 * b + 16; ++i)
+      want.clipped += !std::isinf(x[i]) && std::fabs(double{x[i]}) > reach * (1 + 1e-6) ? 1 : 0;
+  }
+  EXPECT_EQ(report, want);
+  EXPECT_GT(want.clipped, 50U);
+  EXPECT_GT(want.saturated_scales, 20U);
+  EXPECT_EQ(want.underflowed_scales, 1U);
+  EXPECT_EQ(want.zero_blocks, 1U);
+}
+
+TEST(quantize, refuses_by_name_and_size) {
+  std::vector<float> x(64);
+  made<float4_e2m1fn, 16, float8_e4m3fn> q(48), few(64);
+  few.tensor.scales = few.tensor.scales.first(3);
+  EXPECT_EQ(refusal_of([&] { lowp::quantize(x, q.tensor, recipes::te_2_20_nvfp4); }),
+            "lowp::quantize: sizes differ: in has 64, codes has 48");
+  EXPECT_EQ(refusal_of([&] { lowp::quantize(x, few.tensor, recipes::te_2_20_nvfp4); }),
+            "lowp::quantize: 64 elements in blocks of 16 need 4 scales, not 3");
+  EXPECT_EQ(refusal_of([&] { lowp::quantize(x, few.tensor, recipes::te_2_20_nvfp4_16x16); }),
+            "lowp::quantize: 64 elements in rows of 0 are no whole blocks of 16 x 16, which "
+            "te_2_20_nvfp4_16x16 needs");
+  EXPECT_EQ(refusal_of([&] { lowp::dequantize(few.tensor, x); }),
+            "lowp::dequantize: 64 elements in blocks of 16 need 4 scales, not 3");
+}
+
+// The unbiased recipe. An element is exactly (low + j / 65536 * step) times its scale, for every
+// scale, every two neighbouring codes and every j: the scaled element has no rounding.
+TEST(nvfp4_unbiased, scales_exactly) {
+  for (unsigned scale = 1; scale <= 0x7e; ++scale)
+    for (unsigned low = 0; low < 7; ++low) {
+      float const from = float(float4_e2m1fn::from_bits(static_cast<std::uint8_t>(low)));
+      float const to = float(float4_e2m1fn::from_bits(static_cast<std::uint8_t>(low + 1)));
+      float const s = float(float8_e4m3fn::from_bits(static_cast<std::uint8_t>(scale)));
+      std::uint32_t differ = 0;
+      for (int j = 0; j < 65536; ++j) {
+        float const y = from + (to - from) * (static_cast<float>(j) / 65536);
+        differ += lowp::lanes::div(y * s, s) == y ? 0 : 1;
+      }
+      ASSERT_EQ(differ, 0U) << scale << ' ' << low;
+    }
+}
+// Of 65536 draws, j give the larger code: the mean is the element, in integers. Hence its mean
+// error is zero. Every third fraction of a prime step is tried, with all draws.
+TEST(nvfp4_unbiased, has_a_mean_error_of_zero) {
+  using F = float;
+  auto const results = lowp::detail::special_results_of<float4_e2m1fn::descriptor, std::uint32_t>(
+      lowp::stochastic{0}, lowp::overflow::saturate);
+  for (unsigned sign : {0U, 8U})
+    for (unsigned low = 0; low < 7; ++low) {
+      float const from = float(float4_e2m1fn::from_bits(static_cast<std::uint8_t>(low)));
+      float const to = float(float4_e2m1fn::from_bits(static_cast<std::uint8_t>(low + 1)));
+      for (std::uint32_t j = 0; j < 65536; j += 6553) {
+        float const y = from + (to - from) * (static_cast<float>(j) / 65536);
+        std::uint32_t ups = 0;
+        for (std::uint32_t r = 0; r < 65536; ++r) {
+          std::uint32_t const code =
+              lowp::detail::code_by<float4_e2m1fn>(recipes::nvfp4_unbiased, F(sign == 0 ? y : -y),
+                                                   F(1), r, lowp::stochastic{0}, results)
+                  .code;
+          ASSERT_TRUE(code == (low | sign) || code == ((low + 1) | sign));
+          ups += code == ((low + 1) | sign) ? 1 : 0;
+        }
+        ASSERT_EQ(ups, j) << low;
+      }
+    }
+}
+// The scale is never too small, and the smallest that is not.
+TEST(nvfp4_unbiased, clips_nothing) {
+  std::vector<float> x = normal_numbers(1 << 16);
+  made<float4_e2m1fn, 16, float8_e4m3fn> q(x.size());
+  lowp::quantization_report report, of_te;
+  lowp::quantize(x, q.tensor, recipes::nvfp4_unbiased, lowp::nearest_even{}, {.report = &report});
+  EXPECT_EQ(report.clipped, 0U);
+  for (std::size_t b = 0; b < q.scales.size(); ++b) {
+    double most = 0;
+    for (std::size_t i = 16 * b; i < 16 * b + 16; ++i)
+      most = std::max(most, std::fabs(double{x[i]}));
+    auto const code = static_cast<std::uint8_t>(q.scales[b].bits());
+    double const below = float(float8_e4m3fn::from_bits(static_cast<std::uint8_t>(code - 1)));
+    ASSERT_GT(most * (1 + 1e-6), 6 * below * double(q.tensor.tensor_scale));
+  }
+  lowp::quantize(x, q.tensor, recipes::te_2_20_nvfp4, lowp::nearest_even{}, {.report = &of_te});
+  EXPECT_GT(of_te.clipped, x.size() / 16 * 45 / 100);  // of half of all blocks the largest
+  std::vector<float> back(x.size());
+  lowp::dequantize(q.tensor, back);
+  double shortfall = 0, worst = 0;
+  for (std::size_t b = 0; b < q.scales.size(); ++b) {
+    double most = 0;
+    for (std::size_t i = 16 * b; i < 16 * b + 16; ++i)
+      most = std::max(most, std::fabs(double{x[i]}));
+    double const reach = double(float(q.scales[b])) * 6 * double(q.tensor.tensor_scale);
+    double const lost = std::max(0.0, 1 - reach / most);
+    shortfall += lost;
+    worst = std::max(worst, lost);
+  }
+  shortfall /= static_cast<double>(q.scales.size());
+  RecordProperty("mean_shortfall", std::to_string(shortfall));
+  RecordProperty("worst_shortfall", std::to_string(worst));
+  EXPECT_NEAR(shortfall, 0.0115, 0.0005);
+  EXPECT_NEAR(worst, 0.0588, 0.0005);
+}
+
+}  // namespace
