@@ -188,8 +188,7 @@ conversion_report convert(model const& from, convert_options const& o, progress&
   for (std::size_t i = 0; i < work.size(); ++i) {
     piece_of_work const& each = work[i];
     report.bytes_before += each.from->all_bytes();
-    report.bytes_after +=
-        each.is_rounded ? each.from->count() * bits_of(*to.type) / 8 : each.from->all_bytes();
+    report.bytes_after += each.is_rounded ? bytes_in(*each.from, to) : each.from->all_bytes();
     (each.is_rounded ? report.converted : report.copied) += 1;
     report.scaled += each.scale != 1 ? 1 : 0;
     if (!each.is_rounded) {

@@ -7,7 +7,7 @@
 #include <lowp/format/overflow.hpp>
 #include <lowp/io/safetensors/dtype.hpp>
 #include <lowp/measure/census/census_report.hpp>
-#include <lowp/quantize.hpp>
+#include <lowp/quantization/quantized.hpp>
 #include <optional>
 #include <span>
 #include <string>

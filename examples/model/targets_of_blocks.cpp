@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include <lowp/quantize.hpp>
+
 #include "make_target.hpp"
 #include "target_list.hpp"
 
@@ -19,16 +21,17 @@ lowp::quantization_report quantize(std::span<float const> in, lowp::amax const& 
   Tensor q{lowp::packed<lowp::float4_e2m1fn>(codes, in.size()),
            {reinterpret_cast<scale*>(scales.data()), scales.size()}};
   lowp::quantization_report report;
+  lowp::quantize_options const options{.largest = largest, .report = &report};
   if (how.is_fast)
-    lowp::quantize(in, q, Recipe, largest,
+    lowp::quantize(in, q, Recipe,
                    lowp::stochastic_fast{.seed = how.seed, .stream = how.stream, .offset = first},
-                   report);
+                   options);
   else if (how.is_stochastic)
-    lowp::quantize(in, q, Recipe, largest,
+    lowp::quantize(in, q, Recipe,
                    lowp::stochastic{.seed = how.seed, .stream = how.stream, .offset = first},
-                   report);
+                   options);
   else
-    lowp::quantize(in, q, Recipe, largest, lowp::nearest_even{}, report);
+    lowp::quantize(in, q, Recipe, lowp::nearest_even{}, options);
   if (!read.empty()) lowp::dequantize(q, read);
   return report;
 }

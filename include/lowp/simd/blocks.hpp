@@ -144,10 +144,16 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     }
   }
 
+  static constexpr std::size_t room_for_codes() {
+    if constexpr (codes_type::is_packed)
+      return packed_codes<Isa, codes_type, Block>::room;
+    else
+      return 1;
+  }
   LOWP_HOST_FN void round_block(std::size_t first, std::size_t size, F const& factor) {
     float const* const values = values_ + first % capacity;
     std::uint16_t const* const random = random_ + first % capacity;
-    storage packed_later[codes_type::is_packed ? Block : 1];
+    storage packed_later[room_for_codes()];
     for (std::size_t k = 0; k < size; k += lanes_in_pack) {
       U const bits = operand_type::is_random ? U::load(random + k) : lanes::broadcast<U>(0);
       auto const result = operand_.rule.encode(F::load(values + k), factor, bits,

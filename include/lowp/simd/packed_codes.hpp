@@ -12,30 +12,33 @@
 namespace lowp::simd {
 
 /// Packs and unpacks the codes of an operand, up to Count at once. Count is a multiple of 16, and
-/// of 32 if the order needs that, so batches share no byte.
+/// of 32 if the order needs that, so batches share no byte. There is room for `room` codes, because
+/// registers may hold more than Count.
 template <class Isa, class Operand, int Count = batch<Isa>>
 struct packed_codes {
   using byte = std::uint8_t;
   static constexpr int bits = Operand::type::descriptor.bits();
   static constexpr bool is_split = std::is_same_v<typename Operand::order, split_order>;
   static_assert(Count % (is_split ? 32 : 16) == 0);
+  static constexpr int step = 2 * Isa::lanes < 16 ? 16 : 2 * Isa::lanes;
+  static constexpr std::size_t room = (Count + step - 1) / step * step;
 
-  /// Writes Count bytes: `valid` codes, then zeros.
+  /// Writes `room` bytes: `valid` codes, then zeros.
   LOWP_HOST_FN static void unpack(byte* codes, byte const* from, std::size_t valid) {
-    byte part[std::size_t{Count} / 8 * bits];
-    if (valid != Count) {
+    byte part[room / 8 * bits];
+    if (valid != room) {
       __builtin_memset(part, 0, sizeof(part));
       __builtin_memcpy(part, from, Operand::stored_in(valid));
       from = part;
     }
     unpack_all(codes, from);
-    if (valid != Count) __builtin_memset(codes + valid, 0, Count - valid);
+    if (valid != room) __builtin_memset(codes + valid, 0, room - valid);
   }
   /// Packs `valid` codes. It clears the others, and so the unused bits of the last byte.
   LOWP_HOST_FN static void pack(byte* to, byte* codes, std::size_t valid) {
-    if (valid == Count) return pack_all(to, codes);
-    __builtin_memset(codes + valid, 0, Count - valid);
-    byte part[std::size_t{Count} / 8 * bits];
+    if (valid == room) return pack_all(to, codes);
+    __builtin_memset(codes + valid, 0, room - valid);
+    byte part[room / 8 * bits];
     pack_all(part, codes);
     __builtin_memcpy(to, part, Operand::stored_in(valid));
   }
@@ -46,20 +49,20 @@ struct packed_codes {
 
   LOWP_HOST_FN static void unpack_all(byte* codes, byte const* from) {
     if constexpr (is_split) {
-      for (int i = 0; i < Count; i += 32)
-        for (int j = 0; j < 16; ++j) {
+      for (std::size_t i = 0; i < room; i += 32)
+        for (std::size_t j = 0; j < 16; ++j) {
           codes[i + j] = from[i / 2 + j] & 15;
           codes[i + j + 16] = static_cast<byte>(from[i / 2 + j] >> 4);
         }
     } else if constexpr (bits == 4) {
       LOWP_UNROLL_BY_TWO
-      for (int i = 0; i < Count; i += 2 * Isa::lanes) {
+      for (std::size_t i = 0; i < room; i += 2 * Isa::lanes) {
         auto const x = halves::load(from + i / 2).v;
         halves::of((is_little ? x | x << 4 : x << 8 | x >> 4) & 0x0f0f)
             .store(reinterpret_cast<std::uint16_t*>(codes + i));
       }
     } else {
-      for (int i = 0; i < Count / 4; ++i, from += 3, codes += 4) {
+      for (std::size_t i = 0; i < room / 4; ++i, from += 3, codes += 4) {
         unsigned const word = from[0] | unsigned{from[1]} << 8 | unsigned{from[2]} << 16;
         for (int k = 0; k < 4; ++k) codes[k] = static_cast<byte>(word >> 6 * k & 63);
       }
@@ -67,17 +70,17 @@ struct packed_codes {
   }
   LOWP_HOST_FN static void pack_all(byte* to, byte const* codes) {
     if constexpr (is_split) {
-      for (int i = 0; i < Count; i += 32)
-        for (int j = 0; j < 16; ++j)
+      for (std::size_t i = 0; i < room; i += 32)
+        for (std::size_t j = 0; j < 16; ++j)
           to[i / 2 + j] = static_cast<byte>(codes[i + j] | codes[i + j + 16] << 4);
     } else if constexpr (bits == 4) {
       LOWP_UNROLL_BY_TWO
-      for (int i = 0; i < Count; i += 2 * Isa::lanes) {
+      for (std::size_t i = 0; i < room; i += 2 * Isa::lanes) {
         auto const x = halves::load(reinterpret_cast<std::uint16_t const*>(codes + i)).v;
         halves::of((is_little ? x | x >> 4 : x >> 8 | x << 4) & 0xff).store(to + i / 2);
       }
     } else {
-      for (int i = 0; i < Count / 4; ++i, to += 3, codes += 4) {
+      for (std::size_t i = 0; i < room / 4; ++i, to += 3, codes += 4) {
         unsigned const word = codes[0] | unsigned{codes[1]} << 6 | unsigned{codes[2]} << 12 |
                               unsigned{codes[3]} << 18;
         for (int k = 0; k < 3; ++k) to[k] = static_cast<byte>(word >> 8 * k);
