@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 # From the bottom up. A header directly in lowp/ is a door, and so is cuda/*.cuh to users.
-set(rooms base lanes format report storage simd ops measure nn train watch io interop cuda distributed doors)
+set(rooms base lanes format report storage simd ops measure quantization nn train watch io interop cuda distributed doors)
 
 # Headers of the outside world, and the headers that may include them.
 set(outside

@@ -82,8 +82,8 @@ std::vector<recorded> read(std::string const& recipe, unsigned bits) {
   return tensors;
 }
 
-// What a package makes of NaN is recorded and not promised: of a NaN element's block, of a NaN
-// scale's elements, of an infinity over an infinite scale, and of zero times an infinite reciprocal.
+// False for NaN, which is recorded and not promised: blocks with a NaN, elements under a scale that
+// is NaN, infinity over infinity, and zero times an infinite reciprocal.
 bool is_promised(recorded const& t, std::size_t i, float scale, std::string const& name) {
   float const of_block = t.of_block(i / t.size);
   if (std::isnan(of_block) || std::isnan(scale)) return false;
@@ -324,8 +324,8 @@ TEST(quantize, refuses_by_name_and_size) {
             "lowp::dequantize: 64 elements in blocks of 16 need 4 scales, not 3");
 }
 
-// The unbiased recipe. An element is exactly (low + j / 65536 * step) times its scale, for every
-// scale, every two neighbouring codes and every j: the scaled element has no rounding.
+// Takes every scale, every two neighbouring codes and every j. The scaled element is exactly
+// low + j / 65536 * step: nothing is rounded before the draw.
 TEST(nvfp4_unbiased, scales_exactly) {
   for (unsigned scale = 1; scale <= 0x7e; ++scale)
     for (unsigned low = 0; low < 7; ++low) {
@@ -340,8 +340,7 @@ TEST(nvfp4_unbiased, scales_exactly) {
       ASSERT_EQ(differ, 0U) << scale << ' ' << low;
     }
 }
-// Of 65536 draws, j give the larger code: the mean is the element, in integers. Hence its mean
-// error is zero. Every third fraction of a prime step is tried, with all draws.
+// Counts draws: of all 65536, j give the larger code. The mean is the element, in integers.
 TEST(nvfp4_unbiased, has_a_mean_error_of_zero) {
   using F = float;
   auto const results = lowp::detail::special_results_of<float4_e2m1fn::descriptor, std::uint32_t>(

@@ -50,8 +50,8 @@ std::vector<float> numbers(std::size_t size, std::uint64_t seed) {
   return out;
 }
 
-// Calls fn(packed view, the same codes in bytes, floats) for each length, at both ends of a page,
-// and compares the codes after it.
+// Calls fn(packed view, the same codes in bytes, floats) for each length, at both ends of a page.
+// Compares the codes after it.
 template <class Kind, class Fn>
 void for_each_range(Fn const& fn) {
   using T = typename Kind::type;

@@ -40,8 +40,8 @@ struct packed_kind {
   }
 };
 
-// Packed codes between two pages that no one may touch, at the end of theirs or `lead` bytes after
-// its start.
+// Packed codes on a page between two that no one may touch: at its end, or `lead` bytes after its
+// start.
 template <class Kind>
 class packed_pages {
  public:

@@ -195,16 +195,17 @@ class chunk<T, pair_order> {
   LOWP_FN void load(int count, Thread const& thread, std::uint8_t const* at) {
     codes_ = 0;
     if (count == chunk_size)
-      load_all<piece<Width>>(thread, at);
+      load_pieces<piece<Width>>(chunk_size, thread, at);
     else
-      load_bytes(count, thread, at);
+      load_pieces<std::uint8_t>(count, thread, at);
+    codes_ &= codes_of_first(count);
   }
   template <int Width, class Thread>
   LOWP_FN void store(int count, Thread const& thread, std::uint8_t* at) const {
     if (count == chunk_size)
-      store_all<piece<Width>>(thread, at);
+      store_pieces<piece<Width>>(chunk_size, thread, at);
     else
-      store_bytes(count, thread, at);
+      store_pieces<std::uint8_t>(count, thread, at);
   }
 
  private:
@@ -214,34 +215,23 @@ class chunk<T, pair_order> {
                                    std::conditional_t<bits == 4, std::uint32_t, std::uint16_t>>;
 
   template <class Piece, class Thread>
-  LOWP_FN void load_all(Thread const& thread, std::uint8_t const* at) {
+  LOWP_FN void load_pieces(int count, Thread const& thread, std::uint8_t const* at) {
     constexpr int size = sizeof(Piece);
     LOWP_UNROLL_ON_GPU
     for (int i = 0; i < bits; i += size)
-      codes_ |= word_type{thread.template read<Piece>(at + i)} << 8 * i;
+      if (8 * i < bits * count) codes_ |= word_type{thread.template read<Piece>(at + i)} << 8 * i;
   }
   template <class Piece, class Thread>
-  LOWP_FN void store_all(Thread const& thread, std::uint8_t* at) const {
+  LOWP_FN void store_pieces(int count, Thread const& thread, std::uint8_t* at) const {
     constexpr int size = sizeof(Piece);
-    LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < bits; i += size) thread.write(at + i, static_cast<Piece>(codes_ >> 8 * i));
-  }
-  template <class Thread>
-  LOWP_FN void load_bytes(int count, Thread const& thread, std::uint8_t const* at) {
-    LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < bits; ++i)
-      if (8 * i < bits * count)
-        codes_ |= word_type{thread.template read<std::uint8_t>(at + i)} << 8 * i;
-    codes_ &= codes_of_first(count);
-  }
-  template <class Thread>
-  LOWP_FN void store_bytes(int count, Thread const& thread, std::uint8_t* at) const {
     word_type const first = codes_ & codes_of_first(count);
     LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < bits; ++i)
-      if (8 * i < bits * count) thread.write(at + i, static_cast<std::uint8_t>(first >> 8 * i));
+    for (int i = 0; i < bits; i += size)
+      if (8 * i < bits * count) thread.write(at + i, static_cast<Piece>(first >> 8 * i));
   }
-  LOWP_FN static word_type codes_of_first(int count) { return (word_type{1} << bits * count) - 1; }
+  LOWP_FN static word_type codes_of_first(int count) {
+    return count == chunk_size ? ~word_type{0} : (word_type{1} << bits * count) - 1;
+  }
 
   word_type codes_ = 0;
 };

@@ -11,7 +11,7 @@
 
 namespace lowp {
 
-/// What a call of `quantize` may add.
+/// Optional arguments of `quantize`.
 struct quantize_options {
   std::size_t columns = 0;                ///< of a matrix, in rows; tiles need it
   std::optional<amax> largest{};          ///< the tensor's largest magnitude, without NaN, if known
@@ -54,7 +54,7 @@ error_text wrong_shape(Recipe const& recipe, std::size_t size, std::size_t colum
 }  // namespace LOWP_UNIT
 
 /// Quantizes by a recipe, whose bits are those of its package on every backend and number of
-/// threads. It is one pass, after others for the tensor's largest magnitude and the scales of tiles.
+/// threads. One pass rounds, after others for the tensor's largest magnitude and for tiles.
 ///
 /// @param in        n elements of float or a narrow type; a block has successive elements of a row
 /// @param out       n codes, and a scale for each block of a row; its tensor_scale is written
@@ -86,7 +86,7 @@ struct quantize_operation : operation<Executor> {
       this->executor(make<observing_numbers>{}, to.size(), &largest, from.operand());
     default_environment const environment;
     target.rule.tensor = computed_tensor_scales(recipe.of_scale.rule, largest.value(), recipe.most);
-    given_scales<element, Scale> given(recipe.needs_choice() ? out.scales.size() : 0);
+    given_scales given(recipe.needs_choice() ? out.scales.size() : 0);
     if (recipe.needs_choice()) {
       choose_scales<element, Scale>(given, recipe, largest.value(), to.size(),
                                     options.columns != 0 ? options.columns : to.size(),

@@ -67,7 +67,6 @@ struct quantization_report {
 namespace detail {
 
 /// Scales that were chosen before the pass that rounds elements.
-template <class T, class Scale>
 struct given_scales {
   std::vector<std::uint32_t> codes;
   std::vector<float> factors;

@@ -33,8 +33,8 @@ enum class element_rule : std::uint8_t {
   search,    ///< takes the first code c with the least |c * factor - x|, each rounded to float
 };
 
-/// The choice between a scale that maps the largest magnitude to 4 and one that maps it to 6, by
-/// the sum of the errors or of their squares.
+/// The choice between two scales, which map the largest magnitude to 4 and to 6. The sum of the
+/// errors or of their squares decides.
 enum class four_over_six : std::uint8_t { no, magnitudes, squares };
 
 /// A recipe for elements T in blocks of Block, with scales of the type Scale.

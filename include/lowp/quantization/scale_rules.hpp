@@ -128,8 +128,8 @@ LOWP_FN lanes::word<F> ggml_code(F const& x) {
   return select(is_small, few, capped);
 }
 
-/// Returns the largest distance from a power of two 2^e, in units of its last place, at which the
-/// logarithm still rounds to e. The logarithm's own last place grows with |e|.
+/// Returns the largest distance from 2^e, in units of its last place, whose logarithm rounds to e.
+/// The logarithm's own last place grows with |e|: j is |e|, or |e| - 1 on the side of zero.
 template <class U>
 LOWP_FN U rounded_away_by_log(U const& j) {
   using namespace lanes;

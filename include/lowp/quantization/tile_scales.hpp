@@ -14,11 +14,11 @@ LOWP_EXACT_BEGIN
 
 /// Chooses a scale for each block of a row, which all rows of a tile share.
 ///
-/// `at(i)` is element i. With four_over_six, as in Transformer Engine's reference_nvfp4.py, two
-/// scales are tried, which map the largest magnitude to 4 and to 6. Errors of a row add up in the
-/// order of elements, those of rows as a tree.
+/// `at(i)` is element i. four_over_six tries two scales, as Transformer Engine's
+/// reference_nvfp4.py does. Errors of a row add up in the order of elements, those of rows as a
+/// tree.
 template <class T, class Scale, class Recipe, class At>
-LOWP_OPAQUE void choose_scales(given_scales<T, Scale>& to, Recipe const& recipe, float largest,
+LOWP_OPAQUE void choose_scales(given_scales& to, Recipe const& recipe, float largest,
                                std::size_t size, std::size_t columns, At const& at) {
   using namespace lanes;
   constexpr auto width = static_cast<std::size_t>(Recipe::block);

@@ -23,8 +23,8 @@ struct pair_order {
   }
 };
 
-/// The order of ggml: in a block of 32 codes, byte j holds element j in its low half and element
-/// j + 16 in its high half.
+/// The order of ggml, in blocks of 32 codes. Byte j holds element j in its low half. Its high half
+/// holds element j + 16.
 struct split_order {
   LOWP_FN static constexpr std::size_t together(int) { return 32; }
   LOWP_FN static constexpr std::size_t bit(std::size_t i, int) {
@@ -53,9 +53,9 @@ concept byte_range =
 
 }  // namespace detail
 
-/// A view of packed codes, which goes wherever a span of T goes in `cast`, `scaled_cast`,
-/// `block_cast`, `blocks_of`, `fused_add`, `update`, `census` and `measure`. The result has the
-/// bits of an unpacked range. Unused bits of the last byte are written as 0.
+/// A view of packed codes. `cast`, `block_cast`, `blocks_of`, `fused_add`, `update`, `census` and
+/// `measure` take it in the place of a span of T. The result has the same bits. Unused bits of the
+/// last byte are written as 0.
 ///
 ///     std::vector<std::uint8_t> bytes(500);
 ///     cast(floats, packed<float4_e2m1fn>(bytes, 1000));
