@@ -5,13 +5,13 @@ python record.py [RECIPE...] with the packages of requirements.txt; see README.m
 """
 
 import pathlib
+import subprocess
 import sys
 
 import inputs
 import packages
 
 FOLDER = pathlib.Path(__file__).parents[2] / "quantization" / "vectors"
-TENSORS = range(32)
 
 
 def text_of(codes, elements):
@@ -34,11 +34,29 @@ def record(recipe, tensors):
     (FOLDER / f"{recipe.name}.txt").write_text("\n".join(head + lines) + "\n")
 
 
+def tensors_of(recipe):
+    if recipe.size == 256:
+        return range(4)
+    if recipe.size == 16:
+        return range(32)
+    return range(16)
+
+
 def main(names):
+    """Each source has a process of its own: two of them are torchao, and one is stubs."""
+    if names[:1] == ["--source"]:
+        try:
+            packages.SOURCES[names[1]]()
+        except (packages.Missing, ImportError) as error:
+            print(f"SKIPPED {names[1]}: {error}")
+            return
+        for recipe in packages.RECIPES.values():
+            if not names[2:] or recipe.name in names[2:]:
+                record(recipe, tensors_of(recipe))
+                print("recorded", recipe.name)
+        return
     for source in packages.SOURCES:
-        source()
-    for name in names or packages.RECIPES:
-        record(packages.RECIPES[name], TENSORS)
+        subprocess.run([sys.executable, __file__, "--source", source, *names], check=True)
 
 
 if __name__ == "__main__":
