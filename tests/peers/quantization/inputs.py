@@ -4,6 +4,8 @@
 Integers alone, so that another language repeats them bit for bit.
 """
 
+import functools
+
 BLOCKS = 8  # of a tensor
 MASK = (1 << 64) - 1
 LARGEST, INFINITY, QUIET = 0x7F7FFFFF, 0x7F800000, 0x7FC00000
@@ -123,11 +125,10 @@ def magnitude(tensor, block, i, size, top):
     return nearest(0x800000 | (d >> 40) & 0x7FFFFF, binade - 23 - 14 - at - d % 4)
 
 
-def words(tensor, size, bfloat16=False):
+@functools.cache
+def words(tensor, size):
     """Returns the bits of the floats of a tensor, which has BLOCKS blocks of size."""
     top, result = largest(tensor), []
-    if bfloat16:
-        top &= 0xFFFF0000
     for block in range(BLOCKS):
         for i in range(size):
             bits = min(magnitude(tensor, block, i, size, top), top)
@@ -135,8 +136,6 @@ def words(tensor, size, bfloat16=False):
                 bits = top
             if block == 3 and i == tensor // 16 % size and tensor % 16 in (14, 15):
                 bits = INFINITY if tensor % 16 == 14 else QUIET
-            if bfloat16:
-                bits &= 0xFFFF0000
             result.append(bits | (draw(tensor, block, i, 1) >> 63) << 31)
     return result
 

@@ -6,10 +6,12 @@ import functools
 import importlib.util
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
 import types
+import warnings
 
 import numpy
 import torch
@@ -33,13 +35,33 @@ class recipe:
         return function
 
     def answers(self, tensor):
-        """Returns the words, the scales' codes and the elements' codes of a tensor, a row for each block."""
+        """Returns the codes of a tensor's scales and those of its elements, a row for each block."""
         words = inputs.words(tensor, self.size)
-        x = torch.from_numpy(numpy.array(words, numpy.uint32).view(numpy.float32).copy())
-        amax = torch.from_numpy(numpy.array([inputs.amax(words)], numpy.uint32).view(numpy.float32).copy())
+        x, amax = (torch.from_numpy(numpy.array(bits, numpy.uint32).view(numpy.float32))
+                   for bits in (words, [inputs.amax(words)]))
         scales, codes = self.function(x.view(inputs.BLOCKS, self.size), amax)
-        scales = scales.reshape(inputs.BLOCKS).contiguous().view(torch.uint8)
-        return words, scales.tolist(), codes.reshape(inputs.BLOCKS, self.size).tolist()
+        return (scales.reshape(inputs.BLOCKS).contiguous().view(torch.uint8).numpy(),
+                codes.reshape(inputs.BLOCKS, self.size).to(torch.uint8).numpy())
+
+    def line(self, tensors):
+        """Returns what another process can read: the facts, and the answers to tensors."""
+        scales, codes = zip(*map(self.answers, tensors))
+        facts = {name: fact for name, fact in vars(self).items() if name != "function"}
+        return types.SimpleNamespace(**facts, words=[inputs.words(t, self.size) for t in tensors],
+                                     scales_of=numpy.array(scales), codes_of=numpy.array(codes))
+
+
+def collect(blocks, tiles):
+    """Returns the lines of all recipes whose packages are here, with the answers to so many tensors.
+
+    Each source has a process of its own: two of them are torchao, and one is made of stubs.
+    """
+    lines = {}
+    for source in SOURCES:
+        with tempfile.NamedTemporaryFile() as file:
+            subprocess.run([sys.executable, "-B", __file__, source, str(blocks), str(tiles), file.name], check=True)
+            lines.update(pickle.load(file))
+    return lines
 
 
 def site(package):
@@ -370,3 +392,21 @@ def gguf():
 SOURCES = {function.__name__: function for function in
            (transformer_engine, transformer_engine_mxfp8, torchao, torchao_main, compressed_tensors, modelopt,
             microxcaling, ggml, gguf)}
+
+
+def main(source, blocks, tiles, path):
+    warnings.simplefilter("ignore")
+    lines = {}
+    try:
+        SOURCES[source]()
+    except (Missing, ImportError) as error:
+        print(f"without {source}: {error}")
+        RECIPES.clear()
+    for name, recipe in RECIPES.items():
+        lines[name] = recipe.line(range(int(tiles if recipe.size == 256 else blocks)))
+    with open(path, "wb") as file:
+        pickle.dump(lines, file)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

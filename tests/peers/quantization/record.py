@@ -1,63 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tests/quantization/vectors: what packages make of the tensors of inputs.py.
 
-python record.py [RECIPE...] with the packages of requirements.txt; see README.md beside it.
+python record.py, with the packages of README.md beside it; a file whose package is missing stays as it is.
 """
 
 import pathlib
-import subprocess
-import sys
 
 import inputs
 import packages
 
 FOLDER = pathlib.Path(__file__).parents[2] / "quantization" / "vectors"
+EVERY_KIND = range(16)  # of largest magnitudes
+
+
+def tensors_of(line):
+    """Returns the tensors to record: more of them where a block is short."""
+    if line.size == 256:
+        return range(4)
+    if line.size == 16:
+        return range(32)
+    return EVERY_KIND if line.elements == "e2m1" else (0, 2, 7, 8, 9, 10, 14, 15)
 
 
 def text_of(codes, elements):
     if elements == "e2m1":
-        codes = [low | high << 4 for low, high in zip(codes[::2], codes[1::2])]
-    return bytes(codes).hex()
+        codes = codes[::2] | codes[1::2] << 4
+    return codes.tobytes().hex()
 
 
-def record(recipe, tensors):
-    lines, check = [], 0
-    for tensor in tensors:
-        words, scales, codes = recipe.answers(tensor)
+def record(line):
+    text, check = [], 0
+    for tensor in tensors_of(line):
+        words = line.words[tensor]
         check = inputs.mix(check ^ inputs.checksum(words))
-        lines.append(f"tensor {tensor} amax {inputs.amax(words):08x}")
-        lines += [f"{scale:02x} {text_of(row, recipe.elements)}" for scale, row in zip(scales, codes)]
-    facts = ("recipe", recipe.name), ("package", recipe.package), ("call", recipe.call), ("amax", recipe.amax), \
-        ("note", recipe.note), ("size", recipe.size), ("elements", recipe.elements), ("scales", recipe.scales), \
-        ("inputs", f"{check:016x}")
-    head = [f"# {name}: {fact}" for name, fact in facts if fact != ""]
-    (FOLDER / f"{recipe.name}.txt").write_text("\n".join(head + lines) + "\n")
-
-
-def tensors_of(recipe):
-    if recipe.size == 256:
-        return range(4)
-    if recipe.size == 16:
-        return range(32)
-    return range(16)
-
-
-def main(names):
-    """Each source has a process of its own: two of them are torchao, and one is stubs."""
-    if names[:1] == ["--source"]:
-        try:
-            packages.SOURCES[names[1]]()
-        except (packages.Missing, ImportError) as error:
-            print(f"SKIPPED {names[1]}: {error}")
-            return
-        for recipe in packages.RECIPES.values():
-            if not names[2:] or recipe.name in names[2:]:
-                record(recipe, tensors_of(recipe))
-                print("recorded", recipe.name)
-        return
-    for source in packages.SOURCES:
-        subprocess.run([sys.executable, __file__, "--source", source, *names], check=True)
+        text.append(f"tensor {tensor} amax {inputs.amax(words):08x}")
+        text += [f"{scale:02x} {text_of(codes, line.elements)}"
+                 for scale, codes in zip(line.scales_of[tensor], line.codes_of[tensor])]
+    facts = {"recipe": line.name, "inputs": f"{check:016x}"}
+    for name in ("package", "call", "amax", "note", "size", "elements", "scales"):
+        facts[name] = getattr(line, name)
+    head = [f"# {name}: {fact}" for name, fact in facts.items() if fact != ""]
+    (FOLDER / f"{line.name}.txt").write_text("\n".join(head + text) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    for line in packages.collect(32, 4).values():
+        if not line.name.startswith("gguf"):  # ggml's
+            record(line)
