@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts where recipes of one name part, and holds the library against each package.
 
-python compare.py table      prints the tables of README.md
+python compare.py table      writes the tables of README.md
 python compare.py LIBRARY    compares the library built from quantize.cpp with every package that is here
 """
 
-import itertools
+import contextlib
+import ctypes
+import io
+import pathlib
+import re
 import sys
 
 import numpy
@@ -21,17 +25,20 @@ def finite(tensors):
     return numpy.array([t % 16 < 14 for t in range(tensors)])
 
 
-def pairs(title, lines):
-    """Prints how many scales differ, and in blocks of one scale how many codes and codes of zeros."""
-    print(f"\n{title}, {finite(BLOCKS).sum() * inputs.BLOCKS} blocks of finite numbers:\n")
-    print("| recipe | beside | scales | codes of blocks with one scale | of which zeros |\n|---|---|---|---|---|")
+def matrix(title, lines):
+    """Prints a table of pairs: above the diagonal how many scales differ, below it how many codes in blocks of one scale."""
     keep = finite(BLOCKS)
-    for a, b in itertools.combinations(lines, 2):
-        scales = (a.scales_of != b.scales_of)[keep]
-        codes = ((a.codes_of != b.codes_of)[keep]) & ~scales[..., None]
-        sign = 8 if a.elements == "e2m1" else 128
-        zeros = codes & ((a.codes_of[keep] | sign) == sign) & ((b.codes_of[keep] | sign) == sign)
-        print(f"| {a.name} | {b.name} | {scales.sum()} | {codes.sum()} | {zeros.sum()} |")
+    sign = 8 if lines[0].elements == "e2m1" else 128
+    print(f"\n{title}: {keep.sum() * inputs.BLOCKS} blocks of {lines[0].size}\n")
+    print("| | " + " | ".join(str(i + 1) for i in range(len(lines))) + " |\n|---" + "|---" * len(lines) + "|")
+    for i, a in enumerate(lines):
+        cells = []
+        for j, b in enumerate(lines):
+            scales = (a.scales_of != b.scales_of)[keep]
+            codes = (a.codes_of != b.codes_of)[keep] & ~scales[..., None]
+            zeros = codes & ((a.codes_of[keep] | sign) == sign) & ((b.codes_of[keep] | sign) == sign)
+            cells.append("" if i == j else str(scales.sum()) if i < j else f"{codes.sum() - zeros.sum()} + {zeros.sum()}")
+        print(f"| {i + 1} {a.name} | " + " | ".join(cells) + " |")
 
 
 def once(values):
@@ -42,7 +49,7 @@ def once(values):
 
 def ends(lines):
     """Prints what recipes make of zeros, small numbers, infinity and NaN."""
-    print("\n| recipe | scale of a zero block | of an infinite block | of a block with NaN | smallest | largest | -0 | infinity |")
+    print("\n| recipe | zero block | with infinity | with NaN | smallest scale | largest | code of -0 | of infinity |")
     print("|---|---|---|---|---|---|---|---|")
     for line in lines:
         words = numpy.array(line.words).reshape(len(line.words), inputs.BLOCKS, line.size)
@@ -57,24 +64,77 @@ def ends(lines):
 
 
 def table(lines):
-    nvfp4 = [lines[name] for name in lines if "nvfp4" in name and lines[name].size == 16]
-    two_level = [line for line in nvfp4 if line.amax and "4over6" not in line.name]
-    pairs("NVFP4 with a scale for the tensor", two_level)
-    pairs("NVFP4 without", [line for line in nvfp4 if not line.amax])
-    pairs("4over6", [line for line in nvfp4 if "4over6" in line.name])
-    pairs("MXFP4", [line for line in lines.values() if "mxfp4" in line.name])
-    for elements in ("mxfp6_e2m3", "mxfp6_e3m2", "mxfp8_e4m3", "mxfp8_e5m2"):
-        group = [line for line in lines.values() if elements in line.name]
-        pairs(elements, [line for line in group if line.name.endswith(("rceil", elements))])
-        pairs(elements, [line for line in group if line.name.endswith(("floor", "nearest", elements + "_even"))
-                         and not line.name.startswith("torchao") or line.name.endswith("floor")])
-    ends([line for line in lines.values() if line.size < 256])
+    """Prints README.md's tables. A recipe whose answers are another's is left out and named."""
+    def those(*names):
+        return [lines[name] for name in names if name in lines]
+
+    matrix("NVFP4 with a scale for the tensor",
+           those("te_2_20_nvfp4_1x16", "torchao_main_nvfp4_training", "torchao_0_18_nvfp4_two_level",
+                 "compressed_tensors_0_20_nvfp4", "modelopt_0_47_nvfp4"))
+    matrix("NVFP4 without one", those("torchao_0_18_nvfp4_one_level", "ggml_nvfp4"))
+    matrix("NVFP4 with a maximum of 4 or 6",
+           those("te_2_20_nvfp4_1x16", *(f"te_2_20_nvfp4_1x16_4over6_{error}_{top}"
+                                         for error in ("mae", "mse") for top in (448, 256))))
+    modes = ("floor", "ceil", "even", "rceil")
+    matrix("MXFP4",
+           those("te_2_20_mxfp4", "modelopt_0_47_mxfp4", "compressed_tensors_0_20_mxfp4",
+                 *(f"torchao_{version}_mxfp4_{mode}" for version in ("0_18", "main") for mode in modes),
+                 "microxcaling_mxfp4_nearest", "microxcaling_mxfp4_even", "ggml_mxfp4", "gguf_0_19_mxfp4"))
+    for name in ("mxfp6_e2m3", "mxfp6_e3m2", "mxfp8_e4m3", "mxfp8_e5m2"):
+        matrix(name, those(f"te_2_20_{name}", f"torchao_0_18_{name}_rceil", f"torchao_main_{name}_rceil",
+                           f"torchao_0_18_{name}_floor", f"torchao_main_{name}_floor",
+                           f"microxcaling_{name}_nearest", f"microxcaling_{name}_even"))
+    ends([line for line in lines.values() if line.size < 256 and line.elements == "e2m1"])
+
+
+def name_of(line):
+    """Returns the library's name of a recipe, which is a template of its elements if several packages have them."""
+    short = re.sub(r"mxfp[468](_e\dm\d)?_?", "", line.name)
+    return line.name if short == line.name or short.endswith("_") and line.elements == "e2m1" else \
+        short + "mx" if short.endswith("_") else short
+
+
+def beside(path, lines):
+    """Compares all scales, and the codes of blocks without NaN. Stops at the first recipe that differs."""
+    library = ctypes.CDLL(path)
+    library.quantize_by_name.restype = ctypes.c_bool
+    total, missing, wrong = 0, [], []
+    for line in lines.values():
+        words = numpy.array(line.words, numpy.uint32)
+        scales, codes = numpy.zeros(line.scales_of.shape, numpy.uint8), numpy.zeros(line.codes_of.shape, numpy.uint8)
+        arrays = [[array[i].ctypes.data_as(ctypes.c_void_p) for array in (words, scales, codes)]
+                  for i in range(len(words))]
+        if line.size == 256 or not all(
+                library.quantize_by_name(name_of(line).encode(), line.elements.encode(), x, ctypes.c_size_t(
+                    inputs.BLOCKS * line.size), s, c) for x, s, c in arrays):
+            missing.append(line.name)
+            continue
+        nan = ((words & 0x7FFFFFFF) > inputs.INFINITY).reshape(codes.shape).any(-1)
+        different = ~nan & ((scales != line.scales_of) | (codes != line.codes_of).any(-1))
+        total += different.size
+        for tensor, block in numpy.argwhere(different)[:1]:
+            bits = words.reshape(codes.shape)[tensor, block]
+            wrong.append(f"{line.name}: {different.sum()} blocks differ; of tensor {tensor}, block {block}\n"
+                         f"  {' '.join(f'{word:08x}' for word in bits)}\n"
+                         f"  lowp   {scales[tensor, block]:02x} {codes[tensor, block].tobytes().hex()}\n"
+                         f"  theirs {line.scales_of[tensor, block]:02x} {line.codes_of[tensor, block].tobytes().hex()}")
+    print("not compared:", " ".join(missing) or "none")
+    print(*wrong, sep="\n")
+    print(f"{total} blocks beside the packages of {len(lines) - len(missing)} recipes: {len(wrong)} recipes differ")
+    sys.exit(bool(wrong))
 
 
 def main():
     lines = packages.collect(BLOCKS, TILES)
-    if sys.argv[1] == "table":
-        table(lines)
+    if sys.argv[1] != "table":
+        beside(sys.argv[1], lines)
+    else:
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            table(lines)
+        page = pathlib.Path(__file__).with_name("README.md")
+        before, rest = page.read_text().split("<!-- begin: compare.py table -->\n")
+        after = rest.split("<!-- end: compare.py table -->\n")[1]
+        page.write_text(f"{before}<!-- begin: compare.py table -->\n{text.getvalue()}\n<!-- end: compare.py table -->\n{after}")
 
 
 if __name__ == "__main__":

@@ -130,8 +130,8 @@ def encoded(values, elements):
     table = {(code % steps + (steps if code >= steps else 0)) * 2.0 ** (max(code // steps, 1) - bias - mantissa): code
              for code in range(1 << (exponent + mantissa))}
     table[float("inf")] = 0x7C
-    codes = [0 if v != v else table[abs(v)] for v in values.flatten().tolist()]
-    codes = torch.tensor(codes, dtype=torch.int32).reshape(values.shape)
+    known, which = torch.unique(values.abs().nan_to_num(0, float("inf")), return_inverse=True)
+    codes = torch.tensor([table[v] for v in known.tolist()], dtype=torch.int32)[which]
     return torch.where(torch.isnan(values), 0, codes | (torch.signbit(values).to(torch.int32) << (exponent + mantissa)))
 
 
