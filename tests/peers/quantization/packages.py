@@ -23,7 +23,7 @@ RULE = "largest magnitude without NaN, infinity included, given to the call"
 
 
 class recipe:
-    """What a line of the vectors' files says, with the function that answers."""
+    """Facts for the head of a file, with the function that answers."""
 
     def __init__(self, name, size, elements, scales, package, call, amax="", note=""):
         self.name, self.size, self.elements, self.scales = name, size, elements, scales
@@ -52,7 +52,7 @@ class recipe:
 
 
 def collect(blocks, tiles):
-    """Returns the lines of all recipes whose packages are here, with the answers to so many tensors.
+    """Returns the lines of all recipes whose packages are here, with the answers to `blocks` tensors, or `tiles` of them.
 
     Each source has a process of its own: two of them are torchao, and one is made of stubs.
     """
@@ -332,8 +332,7 @@ def microxcaling():
     from mx import mx_ops
     from mx.formats import _get_format_params
     package = f"microxcaling {commit[:7]}: mx/mx_ops.py"
-    note = "codes are those of the values returned, over 2^scale; the scale is _shared_exponents less emax, " \
-        "as _quantize_mx has it; a NaN is recorded as code 0"
+    note = "the steps of _quantize_mx up to its last product, which would overflow in float; a NaN is recorded as code 0"
     for elements in ("e2m1", "e2m3", "e3m2", "e4m3", "e5m2"):
         kind = "fp8_" if elements in ("e4m3", "e5m2") else "fp4_" if elements == "e2m1" else "fp6_"
         name = "mxfp4" if elements == "e2m1" else "mx" + kind + elements
@@ -341,12 +340,14 @@ def microxcaling():
             @recipe(f"microxcaling_{name}_{rounding}", 32, elements, "e8m0", package,
                     f"_quantize_mx(x, 8, '{kind}{elements}', axes=[-1], block_size=32, round='{rounding}')", "", note)
             def _(x, amax, elements=elements, kind=kind, rounding=rounding):
-                values = mx_ops._quantize_mx(x, 8, kind + elements, axes=[-1], block_size=32, round=rounding)
-                shared = mx_ops._shared_exponents(x, axes=[-1]) - _get_format_params(kind + elements)[2]
+                ebits, mbits, emax, largest, _ = _get_format_params(kind + elements)
+                shared = mx_ops._shared_exponents(x, axes=[-1]) - emax
                 shared[shared > 127] = float("nan")
                 shared[shared < -127] = -127
-                codes = encoded(values.double() * torch.exp2(-shared.double()), elements)
-                return torch.where(torch.isnan(shared), 255, shared + 127).to(torch.uint8), codes
+                values = mx_ops._quantize_elemwise_core(x / 2**shared, mbits, ebits, largest, round=rounding,
+                                                        allow_denorm=True, saturate_normals=True)
+                scales = torch.where(torch.isnan(shared), 255, shared + 127).to(torch.uint8)
+                return scales, encoded(values.double(), elements)
 
 
 def ggml():

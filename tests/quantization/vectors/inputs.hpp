@@ -168,7 +168,7 @@ inline std::vector<std::uint32_t> words(std::uint64_t tensor, std::uint64_t size
   return result;
 }
 
-/// Returns what the files call inputs: of the tensors in order, mix(check ^ checksum of the tensor).
+/// Returns a number that tells whether words are the same: README.md has the one of a file.
 inline std::uint64_t checksum(std::vector<std::uint32_t> const& words) {
   std::uint64_t result = 0;
   for (std::uint32_t const word : words) result = mix(result ^ word);
