@@ -26,9 +26,9 @@ def finite(tensors):
 
 
 def matrix(title, lines):
-    """Prints a table of pairs: above the diagonal how many scales differ, below it how many codes in blocks of one scale."""
+    """Prints a table of pairs: scales that differ above the diagonal, codes in blocks of one scale below it."""
     keep = finite(BLOCKS)
-    sign = 8 if lines[0].elements == "e2m1" else 128
+    sign = {"e2m1": 8, "e2m3": 32, "e3m2": 32}.get(lines[0].elements, 128)
     print(f"\n{title}: {keep.sum() * inputs.BLOCKS} blocks of {lines[0].size}\n")
     print("| | " + " | ".join(str(i + 1) for i in range(len(lines))) + " |\n|---" + "|---" * len(lines) + "|")
     for i, a in enumerate(lines):
@@ -64,7 +64,7 @@ def ends(lines):
 
 
 def table(lines):
-    """Prints README.md's tables. A recipe whose answers are another's is left out and named."""
+    """Prints README.md's tables."""
     def those(*names):
         return [lines[name] for name in names if name in lines]
 
