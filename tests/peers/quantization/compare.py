@@ -18,7 +18,8 @@ import inputs
 import packages
 
 BLOCKS, TILES = 512, 64  # tensors, of eight blocks or tiles
-ZERO, MINUS = 0, 0x80000000
+MINUS = 0x80000000
+BEGIN, END = (f"<!-- {word}: compare.py table -->\n" for word in ("begin", "end"))
 
 
 def finite(tensors):
@@ -37,7 +38,8 @@ def matrix(title, lines):
             scales = (a.scales_of != b.scales_of)[keep]
             codes = (a.codes_of != b.codes_of)[keep] & ~scales[..., None]
             zeros = codes & ((a.codes_of[keep] | sign) == sign) & ((b.codes_of[keep] | sign) == sign)
-            cells.append("" if i == j else str(scales.sum()) if i < j else f"{codes.sum() - zeros.sum()} + {zeros.sum()}")
+            below = f"{codes.sum() - zeros.sum()} + {zeros.sum()}"
+            cells.append("" if i == j else str(scales.sum()) if i < j else below)
         print(f"| {i + 1} {a.name} | " + " | ".join(cells) + " |")
 
 
@@ -60,7 +62,8 @@ def ends(lines):
         rest = line.scales_of[keep].ravel()
         print(f"| {line.name} | {once(line.scales_of[zero])} | {once(line.scales_of[infinite])} | "
               f"{once(line.scales_of[nan])} | {rest.min():02x} | {rest.max():02x} | "
-              f"{once(line.codes_of[keep][words[keep] == MINUS])} | {once(line.codes_of[magnitude == inputs.INFINITY])} |")
+              f"{once(line.codes_of[keep][words[keep] == MINUS])} | "
+              f"{once(line.codes_of[magnitude == inputs.INFINITY])} |")
 
 
 def table(lines):
@@ -88,12 +91,13 @@ def table(lines):
 
 
 def name_of(line):
-    """Returns the library's name of a recipe, which is a template of its elements if several packages have them."""
+    """Returns the library's name of a recipe, less the elements if that is a template of them."""
     if line.name.startswith("gguf"):
         return "ggml_mxfp4"
     short = re.sub(r"mxfp[468](_e\dm\d)?_?", "", line.name)
-    return line.name if short == line.name or short.endswith("_") and line.elements == "e2m1" else \
-        short + "mx" if short.endswith("_") else short
+    if short == line.name or short.endswith("_") and line.elements == "e2m1":
+        return line.name
+    return short + "mx" if short.endswith("_") else short
 
 
 def wrong_blocks(line, magnitude, scales, codes):
@@ -119,10 +123,10 @@ def beside(path, lines):
     """Compares all scales and codes. Prints a block of each recipe that differs."""
     library = ctypes.CDLL(path)
     library.quantize_by_name.restype = ctypes.c_bool
-    total, missing, wrong = 0, [], []
+    total, missing, wrong, texts = 0, [], 0, []
     for line in lines.values():
         words = numpy.array(line.words, numpy.uint32)
-        scales, codes = numpy.zeros(line.scales_of.shape, numpy.uint8), numpy.zeros(line.codes_of.shape, numpy.uint8)
+        scales, codes = (numpy.zeros(array.shape, numpy.uint8) for array in (line.scales_of, line.codes_of))
         arrays = [[array[i].ctypes.data_as(ctypes.c_void_p) for array in (words, scales, codes)]
                   for i in range(len(words))]
         sizes = ctypes.c_size_t(inputs.BLOCKS), ctypes.c_size_t(line.size)
@@ -132,15 +136,16 @@ def beside(path, lines):
             continue
         different = wrong_blocks(line, words.reshape(codes.shape) & 0x7FFFFFFF, scales, codes)
         total += different.size
+        wrong += different.sum()
         for tensor, block in numpy.argwhere(different)[:1]:
             bits = words.reshape(codes.shape)[tensor, block]
-            wrong.append(f"{line.name}: {different.sum()} blocks differ; of tensor {tensor}, block {block}\n"
-                         f"  {' '.join(f'{word:08x}' for word in bits)}\n"
-                         f"  lowp   {scales[tensor, block]:02x} {codes[tensor, block].tobytes().hex()}\n"
-                         f"  theirs {line.scales_of[tensor, block]:02x} {line.codes_of[tensor, block].tobytes().hex()}")
+            lowp, theirs = (f"{scale[tensor, block]:02x} {code[tensor, block].tobytes().hex()}"
+                            for scale, code in ((scales, codes), (line.scales_of, line.codes_of)))
+            texts.append(f"{line.name}: {different.sum()} blocks differ; of tensor {tensor}, block {block}\n"
+                         f"  {' '.join(f'{word:08x}' for word in bits)}\n  lowp   {lowp}\n  theirs {theirs}")
     print("not compared:", " ".join(missing) or "none")
-    print(*wrong, sep="\n")
-    print(f"{total} blocks beside the packages of {len(lines) - len(missing)} recipes: {len(wrong)} recipes differ")
+    print(*texts, sep="\n")
+    print(f"{total} blocks beside packages, {len(lines) - len(missing)} recipes: {wrong} differ")
     sys.exit(bool(wrong))
 
 
@@ -152,9 +157,9 @@ def main():
         with contextlib.redirect_stdout(io.StringIO()) as text:
             table(lines)
         page = pathlib.Path(__file__).with_name("README.md")
-        before, rest = page.read_text().split("<!-- begin: compare.py table -->\n")
-        after = rest.split("<!-- end: compare.py table -->\n")[1]
-        page.write_text(f"{before}<!-- begin: compare.py table -->\n{text.getvalue()}\n<!-- end: compare.py table -->\n{after}")
+        before, rest = page.read_text().split(BEGIN)
+        after = rest.split(END)[1]
+        page.write_text(f"{before}{BEGIN}{text.getvalue()}\n{END}{after}")
 
 
 if __name__ == "__main__":

@@ -188,6 +188,8 @@ def transformer_engine():
 def transformer_engine_mxfp8():
     """Builds the answers that TE's C++ tests hold its MXFP8 kernels against."""
     folder = sources("TransformerEngine", "d0067d0da6cb01811b8072a7d304f0e00344ce2b")
+    if not pathlib.Path("/usr/local/cuda/include/cuda_fp8.h").exists():
+        raise Missing("no cuda_fp8.h in /usr/local/cuda/include")
     test = (folder / "tests/cpp/operator/test_cast_mxfp8.cu").read_text()
     common = (folder / "tests/cpp/test_common.h").read_text()
     modes = test[test.index("enum ProcessingMethod"):test.index("enum ActivationType")]
