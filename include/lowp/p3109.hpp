@@ -31,8 +31,8 @@ LOWP_FN constexpr format p3109(int K, int P, p3109_domain domain) {
 }
 
 namespace detail {
-/// Rounds one value with the low N bits of `r`. `Half` is what A adds to the fraction's first N
-/// bits: nothing. B adds half of their last, and so does C, which rounds ties to even.
+/// Rounds one value with the low N bits of `r`: the fraction's first N bits, rounded by the rule,
+/// plus `r` carry or not.
 template <int N, char Rule>
   requires(N >= 1 && N <= 16)
 struct few_random_bits {
@@ -49,7 +49,8 @@ struct few_random_bits {
       constexpr auto half_step = typename lane<U>::scalar{1} << (B - N - 1);
       if constexpr (Rule == 'A') return draw;
       if constexpr (Rule == 'B') return draw + half_step;
-      // A tie carries if the fraction's N bits are odd. All of them and an even r make ones.
+      // A tie rounds up if the N bits before it are odd. That decides only if they and r make ones,
+      // so if r is even.
       return draw + half_step - (random & 1);
     }
   }
@@ -59,8 +60,7 @@ template <int N, char Rule>
 inline constexpr bool takes_bits<few_random_bits<N, Rule>> = true;
 }  // namespace detail
 
-/// StochasticA truncates the fraction to N bits before it adds `r`: its mean is below the value's
-/// by up to 2^-N of a step. NVIDIA's cvt.rs with N bits does so.
+/// StochasticA truncates the fraction to N bits: its mean falls short by less than 2^-N of a step.
 template <int N>
 using stochastic_a = detail::few_random_bits<N, 'A'>;
 /// StochasticB rounds the fraction to N bits, half up: `stochastic_bits` is its case of 16.

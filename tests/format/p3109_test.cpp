@@ -198,6 +198,10 @@ void check_draws() {
       expect(lowp::stochastic_a<N>{r});
       expect(lowp::stochastic_b<N>{r});
       expect(lowp::stochastic_c<N>{r});
+      if constexpr (N == 8) {
+        ASSERT_EQ(lowp::convert<binary8p4se>(double{x}, lowp::stochastic_c<8>{r}).bits(),
+                  lowp::convert<binary8p4se>(x, lowp::stochastic_c<8>{r}).bits());
+      }
       if constexpr (N == 16) {
         ASSERT_EQ(lowp::convert<binary8p4se>(x, lowp::stochastic_bits{r}).bits(),
                   lowp::convert<binary8p4se>(x, lowp::stochastic_b<16>{r}).bits());

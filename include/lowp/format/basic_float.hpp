@@ -180,7 +180,7 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since C++23
   static constexpr float_denorm_style has_denorm = F.has_zero() ? denorm_present : denorm_absent;
 #pragma GCC diagnostic pop
-  static constexpr bool is_iec559 = F.codes == lowp::specials::ieee;
+  static constexpr bool is_iec559 = F.codes == lowp::specials::ieee;  // signed zero among others
   static constexpr int digits = F.precision();
   static constexpr int digits10 = log10_of_2_to(digits - 1);
   static constexpr int max_digits10 = log10_of_2_to(digits) + 2;
