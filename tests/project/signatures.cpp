@@ -4,6 +4,7 @@
 // or goes breaks programs: include/lowp/README.md#changes says which version may do so.
 #include <lowp/lowp.hpp>
 #include <lowp/overflow_watch.hpp>
+#include <lowp/p3109.hpp>
 #include <lowp/pb_relax.hpp>
 #include <lowp/stall_watch.hpp>
 
@@ -77,6 +78,7 @@ VALUE(float8_e8m0fnu, u8, 8, 0, 127, specials::nan_all_ones, false);
 VALUE(float6_e2m3fn, u8, 2, 3, 1, specials::none);
 VALUE(float6_e3m2fn, u8, 3, 2, 3, specials::none);
 VALUE(float4_e2m1fn, u8, 2, 1, 1, specials::none);
+static_assert(p3109(8, 3, p3109_domain::extended) == format{5, 2, 16, specials::p3109_extended});
 static_assert(std::is_same_v<basic_float<format{5, 10, 15}>, float16>);
 
 constexpr bfloat16 x(2);
@@ -106,6 +108,8 @@ static_assert(stochastic{.seed = 1, .stream = 2, .offset = 3}.offset == 3);
 static_assert(stochastic_fast{.seed = 1, .stream = 2, .offset = 3}.stream == 2);
 MEMBER(u64, stochastic, seed);
 MEMBER(u16, stochastic_bits, r);
+static_assert(value_rounding<stochastic_a<8>> && value_rounding<stochastic_b<16>> &&
+              value_rounding<stochastic_c<1>> && !span_rounding<stochastic_a<8>>);
 IS(per_slot, per_slot{.param = nearest_even{}, .first = stochastic{1}, .second = stochastic{2}});
 static_assert(rounding<nearest_even> && rounding<nearest_away> && rounding<toward_zero> &&
               rounding<upward> && rounding<downward> && rounding<to_odd> && rounding<stochastic> &&
@@ -117,11 +121,12 @@ IS(four, philox4x32(four(), std::array<u32, 2>()));
 static_assert(default_overflow<bfloat16> == overflow::infinity &&
               default_overflow<float8_e4m3fn> == overflow::saturate);
 constexpr overflow policies[] = {
-    overflow::infinity,  overflow::saturate,           overflow::cuda, overflow::cuda_nosat,
-    overflow::ml_dtypes, overflow::ml_dtypes_saturate, overflow::onnx, overflow::onnx_nosat,
-    overflow::torch,     overflow::torch_2_11};
+    overflow::infinity,   overflow::saturate,       overflow::cuda,
+    overflow::cuda_nosat, overflow::ml_dtypes,      overflow::ml_dtypes_saturate,
+    overflow::onnx,       overflow::onnx_nosat,     overflow::torch,
+    overflow::torch_2_11, overflow::p3109_propagate};
 
-static_assert(std::size(policies) == 10 && policies[9] == overflow{9});
+static_assert(std::size(policies) == 11 && policies[10] == overflow{10});
 
 // Conversions.
 IS(bfloat16, convert<bfloat16>(1.0, stochastic_bits{7}, overflow::saturate));

@@ -123,7 +123,7 @@ template <class R>
 LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
   if constexpr (draws_bits<R>)
     return rounding.origin().source(rounding.offset);
-  else if constexpr (std::same_as<R, stochastic_bits>)
+  else if constexpr (takes_bits<R>)
     return rounding.r;
   else
     return 0;
@@ -174,12 +174,13 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
   static constexpr bool is_signed = F.has_sign;
   static constexpr bool has_infinity = F.has_infinity();
   static constexpr bool has_quiet_NaN = F.has_nan();
-  static constexpr bool has_signaling_NaN = F.has_infinity() && F.significand_bits > 1;
+  static constexpr bool has_signaling_NaN =
+      F.codes == lowp::specials::ieee && F.significand_bits > 1;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since C++23
   static constexpr float_denorm_style has_denorm = F.has_zero() ? denorm_present : denorm_absent;
 #pragma GCC diagnostic pop
-  static constexpr bool is_iec559 = F.has_infinity();  // infinity, NaN and signed zero of IEEE 754
+  static constexpr bool is_iec559 = F.codes == lowp::specials::ieee;  // signed zero among others
   static constexpr int digits = F.precision();
   static constexpr int digits10 = log10_of_2_to(digits - 1);
   static constexpr int max_digits10 = log10_of_2_to(digits) + 2;
@@ -210,8 +211,8 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
 template <lowp::format F>
 struct std::hash<lowp::basic_float<F>> {
   std::size_t operator()(lowp::basic_float<F> number) const noexcept {
-    bool const zero = F.has_zero() && (number.bits() & F.magnitude_mask()) == 0 &&
-                      F.codes != lowp::specials::nan_negative_zero;
+    bool const zero =
+        F.has_zero() && (number.bits() & F.magnitude_mask()) == 0 && !F.has_nan_for_negative_zero();
     return zero ? 0 : number.bits();
   }
 };

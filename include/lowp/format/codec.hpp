@@ -279,10 +279,13 @@ LOWP_FN constexpr U decode(U const& code) {
       b = select(is_special, special, b);
     }
   }
+  if constexpr (F.codes == specials::p3109_extended)
+    b = select(equal(magnitude, broadcast<U>(F.infinity_code())), broadcast<U>(binary32_infinity),
+               b);
   if constexpr (F.codes == specials::nan_all_ones)
     b = select(equal(magnitude, broadcast<U>(F.magnitude_mask())), broadcast<U>(binary32_nan), b);
   if constexpr (F.has_sign) b = b | ((code << (32 - F.bits())) & binary32_sign);
-  if constexpr (F.codes == specials::nan_negative_zero)
+  if constexpr (F.has_nan_for_negative_zero())
     b = select(equal(code & F.code_mask(), broadcast<U>(F.nan_code())), broadcast<U>(binary32_nan),
                b);
   return b;

@@ -15,6 +15,7 @@ enum class specials : std::uint8_t {
   nan_all_ones,       ///< one NaN per sign, all bits below the sign set ("fn"); no infinity
   nan_negative_zero,  ///< one NaN, the code that would be -0 ("fnuz"); no infinity, no -0
   none,               ///< every code is a number (OCP MX fp6 and fp4)
+  p3109_extended,     ///< nan_negative_zero, with infinity where all bits below the sign are set
 };
 
 /// The reason why the library cannot compute with a format.
@@ -50,11 +51,17 @@ struct format {
   LOWP_FN constexpr int magnitude_bits() const { return exponent_bits + significand_bits; }
   LOWP_FN constexpr int bits() const { return magnitude_bits() + (has_sign ? 1 : 0); }
   LOWP_FN constexpr int precision() const { return significand_bits + 1; }
-  LOWP_FN constexpr bool has_infinity() const { return codes == specials::ieee; }
+  LOWP_FN constexpr bool has_infinity() const {
+    return codes == specials::ieee || codes == specials::p3109_extended;
+  }
   LOWP_FN constexpr bool has_nan() const { return codes != specials::none; }
   LOWP_FN constexpr bool has_zero() const { return significand_bits > 0; }
   LOWP_FN constexpr bool has_negative_zero() const {
-    return has_sign && has_zero() && codes != specials::nan_negative_zero;
+    return has_sign && has_zero() && !has_nan_for_negative_zero();
+  }
+  /// Returns true if the only NaN has the code that would be -0.
+  LOWP_FN constexpr bool has_nan_for_negative_zero() const {
+    return codes == specials::nan_negative_zero || codes == specials::p3109_extended;
   }
 
   LOWP_FN constexpr std::uint32_t significand_mask() const { return (1u << significand_bits) - 1; }
@@ -64,11 +71,11 @@ struct format {
 
   /// Returns the code of infinity, or the code that an IEEE format of this shape would use.
   LOWP_FN constexpr std::uint32_t infinity_code() const {
-    return magnitude_mask() - significand_mask();
+    return magnitude_mask() - (codes == specials::p3109_extended ? 0 : significand_mask());
   }
   /// Returns the code of the largest finite value.
   LOWP_FN constexpr std::uint32_t max_code() const {
-    return codes == specials::ieee           ? infinity_code() - 1
+    return has_infinity()                    ? infinity_code() - 1
            : codes == specials::nan_all_ones ? magnitude_mask() - 1
                                              : magnitude_mask();
   }

@@ -59,6 +59,7 @@ LOWP_FN constexpr bool isnan(narrow auto x) {
     case specials::nan_all_ones:
       return detail::magnitude(x) == F.magnitude_mask();
     case specials::nan_negative_zero:
+    case specials::p3109_extended:
       return (x.bits() & F.code_mask()) == F.nan_code();
     default:
       return false;

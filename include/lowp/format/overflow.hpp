@@ -26,6 +26,7 @@ enum class overflow : std::uint8_t {
   onnx_nosat,          ///< Cast with saturate = 0
   torch,               ///< PyTorch 2.12 and newer: float8_e4m3fn saturates
   torch_2_11,          ///< PyTorch up to 2.11
+  p3109_propagate,     ///< SatPropagate of IEEE P3109: the largest finite value; infinity stays
 };
 
 /// The codes of special results in one format under one policy.
@@ -58,7 +59,7 @@ LOWP_FN constexpr special_codes standard_special_codes(bool saturate) {
   return {beyond,
           beyond,
           {F.nan_code(), F.nan_code() | (F.has_negative_zero() ? F.sign_mask() : 0)},
-          F.has_infinity() ? F.significand_mask() : 0};
+          F.codes == specials::ieee ? F.significand_mask() : 0};
 }
 
 template <format F>
@@ -86,6 +87,10 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
       return s;
     case overflow::saturate:
       return standard_special_codes<F>(true);
+    case overflow::p3109_propagate:
+      s.overflowed = F.max_code();
+      if (!F.has_infinity()) s.infinite = F.max_code();
+      return s;
     case overflow::cuda:
     case overflow::cuda_nosat:
       if (!in_cuda) break;

@@ -162,6 +162,12 @@ namespace detail {
 template <class R, class... Modes>
 concept one_of = (std::same_as<R, Modes> || ...);
 
+/// Says that a mode has the random bits of one value in it.
+template <class R>
+inline constexpr bool takes_bits = false;
+template <>
+inline constexpr bool takes_bits<stochastic_bits> = true;
+
 template <class R>
 concept draws_bits = one_of<R, stochastic, stochastic_fast>;
 
@@ -263,7 +269,7 @@ struct per_slot {
 
 template <class R>
 concept rounding = detail::deterministic_rounding<R> || detail::draws_bits<R> ||
-                   detail::one_of<R, stochastic_bits, per_slot>;
+                   detail::takes_bits<R> || std::same_as<R, per_slot>;
 
 /// A mode that rounds one value.
 template <class R>
@@ -271,11 +277,11 @@ concept value_rounding = rounding<R> && !std::same_as<R, per_slot>;
 
 /// A mode that rounds every element of a span.
 template <class R>
-concept span_rounding = value_rounding<R> && !std::same_as<R, stochastic_bits>;
+concept span_rounding = value_rounding<R> && !detail::takes_bits<R>;
 
 /// A mode that rounds in an optimizer step.
 template <class R>
-concept update_rounding = rounding<R> && !std::same_as<R, stochastic_bits>;
+concept update_rounding = rounding<R> && !detail::takes_bits<R>;
 
 namespace detail {
 /// Returns the mode for tensor `number` of a list. Modes without random bits serve all tensors.

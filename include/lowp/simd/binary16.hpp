@@ -23,8 +23,8 @@ inline constexpr int exponent_of_halves = 15 - F.bias;
 /// Says that F's codes fit. If F's exponents are as wide as binary16's, so are its specials.
 template <format F>
 inline constexpr bool fits_binary16 =
-    F.bits() <= 8 && F.has_sign && F.has_zero() && F.exponent_bits <= (F.has_infinity() ? 5 : 4) &&
-    exponent_of_halves<F> <= 127;
+    F.bits() <= 8 && F.has_sign && F.has_zero() &&
+    F.exponent_bits <= (F.codes == specials::ieee ? 5 : 4) && exponent_of_halves<F> <= 127;
 
 /// Numbers of 16 bits, with signs for shifts.
 template <std::size_t Count>
@@ -47,10 +47,12 @@ LOWP_HOST_FN void make_halves(V& codes) {
     h = h & static_cast<std::int16_t>(sign | magnitudes);
   if constexpr (F.codes == specials::nan_all_ones)
     h ^= ((h & magnitudes) == magnitudes) & static_cast<std::int16_t>(magnitudes ^ nan);
-  else if constexpr (F.codes == specials::nan_negative_zero)
+  else if constexpr (F.has_nan_for_negative_zero())
     h ^= (h == sign) & static_cast<std::int16_t>(sign ^ nan);
   else if constexpr (F.has_infinity() && F.exponent_bits < 5)
     h |= ((h & magnitudes) > static_cast<std::int16_t>(F.max_code() << up)) & exponent;
+  if constexpr (F.codes == specials::p3109_extended)
+    h ^= ((h & magnitudes) == magnitudes) & static_cast<std::int16_t>(magnitudes ^ exponent);
   codes = h;
 }
 

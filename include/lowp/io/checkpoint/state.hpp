@@ -34,7 +34,8 @@ inline constexpr specials_name specials_names[] = {
     {specials::ieee, "ieee"},
     {specials::nan_all_ones, "nan_all_ones"},
     {specials::nan_negative_zero, "nan_negative_zero"},
-    {specials::none, "none"}};
+    {specials::none, "none"},
+    {specials::p3109_extended, "p3109_extended"}};
 /// Older files have the numbers 0 to 3 in place of the first four names.
 inline constexpr std::size_t numbered_specials = 4;
 inline constexpr std::string_view before_specials = " specials ";

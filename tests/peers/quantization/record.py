@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tests/quantization/vectors: what packages make of the tensors of inputs.py.
+
+python record.py, with the packages of README.md beside it; a file whose package is missing stays as it is.
+"""
+
+import pathlib
+
+import inputs
+import packages
+
+FOLDER = pathlib.Path(__file__).parents[2] / "quantization" / "vectors"
+EVERY_KIND = range(16)  # of largest magnitudes
+
+
+def tensors_of(line):
+    """Returns the tensors to record: more of them where a block is short."""
+    if line.size == 256:
+        return range(4)
+    if line.size == 16:
+        return range(32)
+    return EVERY_KIND if line.elements == "e2m1" else (0, 2, 7, 8, 9, 10, 14, 15)
+
+
+def text_of(codes, elements):
+    if elements == "e2m1":
+        codes = codes[::2] | codes[1::2] << 4
+    return codes.tobytes().hex()
+
+
+def record(line):
+    text, check = [], 0
+    for tensor in tensors_of(line):
+        words = line.words[tensor]
+        check = inputs.mix(check ^ inputs.checksum(words))
+        text.append(f"tensor {tensor} amax {inputs.amax(words):08x}")
+        text += [f"{scale:02x} {text_of(codes, line.elements)}"
+                 for scale, codes in zip(line.scales_of[tensor], line.codes_of[tensor])]
+    facts = {"recipe": line.name, "inputs": f"{check:016x}"}
+    for name in ("package", "call", "amax", "note", "size", "elements", "scales"):
+        facts[name] = getattr(line, name)
+    head = [f"# {name}: {fact}" for name, fact in facts.items() if fact != ""]
+    (FOLDER / f"{line.name}.txt").write_text("\n".join(head + text) + "\n")
+
+
+if __name__ == "__main__":
+    for line in packages.collect(32, 4).values():
+        if not line.name.startswith("gguf"):  # ggml's
+            record(line)
