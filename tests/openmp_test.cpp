@@ -196,6 +196,12 @@ TEST(openmp, gelu) {
     lowp::gated_gelu_tanh(gate, up, alone);
     lowp::openmp::gated_gelu_tanh(gate, up, shared);
     EXPECT_TRUE(same_bits(alone, shared));
+    auto alone_too = alone;
+    auto shared_too = shared;
+    lowp::gated_gelu_tanh_backward(gate, up, up, alone, alone_too, random_bits);
+    lowp::openmp::gated_gelu_tanh_backward(gate, up, up, shared, shared_too, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(alone_too, shared_too));
   });
 }
 
@@ -440,6 +446,16 @@ TEST(openmp, softmax_of_rows_of_every_length) {
       lowp::scale_mask_softmax(x, causal, alone, columns, 0.3f);
       lowp::openmp::scale_mask_softmax(x, causal, shared, columns, 0.3f);
       EXPECT_TRUE(same_bits(alone, shared));
+      lowp::softmax_backward(alone, x, alone, columns);
+      lowp::openmp::softmax_backward(shared, x, shared, columns);
+      EXPECT_TRUE(same_bits(alone, shared));
+      std::vector<std::int64_t> labels(rows, 0);
+      std::vector<float> losses(rows);
+      std::vector<float> losses_of_team(rows);
+      lowp::cross_entropy(x, labels, columns, {}, losses, alone);
+      lowp::openmp::cross_entropy(x, labels, columns, {}, losses_of_team, shared);
+      EXPECT_TRUE(same_bits(alone, shared));
+      EXPECT_TRUE(same_bits(losses, losses_of_team));
     }
   }
 }

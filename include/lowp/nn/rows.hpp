@@ -62,8 +62,8 @@ LOWP_HOST_FN auto as_rows(R& range, std::size_t stride) {
 }
 
 /// The part of an argument in a call over rows: rows that are folded or written, an element for
-/// each column, or one for each row.
-enum class row_use { score, result, column, statistic };
+/// each column, or one for each row, which is written or read.
+enum class row_use { score, result, column, statistic, number };
 
 /// An argument's range with its name in error texts; `size` counts the elements of rows.
 struct row_extent : extent {
@@ -117,7 +117,9 @@ LOWP_HOST_FN auto row_argument(char const* name, strided_rows<T> const& rows, st
 template <class R>
 LOWP_HOST_FN auto read_rows(char const* name, R& range, std::size_t columns) {
   auto const rows = as_rows(range, columns);
-  return row_argument<row_use::score, simd::access::read>(name, rows, columns, rows.stride);
+  auto role = row_argument<row_use::score, simd::access::read>(name, rows, columns, rows.stride);
+  role.range.may_coincide = true;
+  return role;
 }
 template <class R>
 LOWP_HOST_FN auto write_rows(char const* name, R& range, std::size_t columns) {
@@ -129,6 +131,13 @@ LOWP_HOST_FN auto in_every_row(char const* name, R& range, std::size_t columns) 
   return row_argument<row_use::column, simd::access::read>(name, as_rows(range, columns), columns,
                                                            0);
 }
+/// Returns an argument of one T for each row. The operation itself reads it: see `start`.
+template <class T, class R>
+LOWP_HOST_FN auto read_for_each_row(char const* name, R& range) {
+  std::span<T const> const all(range);
+  return row_role<row_use::number, T const*>{
+      {name, strided_rows<T const>{all, 1}, 1, row_use::number}, all.data()};
+}
 template <class R>
 LOWP_HOST_FN auto for_each_row(char const* name, R& range) {
   return row_argument<row_use::statistic, simd::access::write>(name, as_rows(range, 1), 1, 1);
@@ -139,12 +148,12 @@ inline namespace LOWP_UNIT {
 /// Returns the error text of a range that is not what its argument has for the rows of `in`.
 inline error_text check_rows(char const* function, row_extent const& range, row_extent const& in) {
   if (range.columns == 0) return std::string(function) + ": columns is 0";
-  bool const is_statistic = range.use == row_use::statistic;
-  if (is_statistic || range.use == row_use::column) {
-    std::size_t const count = is_statistic ? in.rows : in.columns;
+  bool const is_per_row = range.use == row_use::statistic || range.use == row_use::number;
+  if (is_per_row || range.use == row_use::column) {
+    std::size_t const count = is_per_row ? in.rows : in.columns;
     if (range.given == count) return {};
     return joined_text({function, ": ", range.name, " has ", range.given, " elements for ", count,
-                        is_statistic ? " rows" : " columns"});
+                        is_per_row ? " rows" : " columns"});
   }
   if (range.is_whole()) return {};
   std::string text = joined_text({function, ": ", range.name, " has ", range.given,
@@ -181,10 +190,10 @@ error_text check_call_over_rows(Executor const& executor, char const* function,
   if constexpr (requires { operation.check(function, in.range); })
     check.add(operation.check(function, in.range));
   for (row_extent const& b : ranges) {
-    if (b.use == row_use::result) check.equal_sizes({in.range, b});
+    if (b.may_coincide || b.use == row_use::result) check.equal_sizes({in.range, b});
     for (row_extent const* a = ranges; a != &b; ++a)
       if ((a->is_written || b.is_written) &&
-          !(a == ranges && b.use == row_use::result && are_same_rows_or_apart(*a, b)))
+          !(a->may_coincide && b.use == row_use::result && are_same_rows_or_apart(*a, b)))
         check.no_overlap(a->all(), b.all());
   }
   check.reachable(executor, ranges);
