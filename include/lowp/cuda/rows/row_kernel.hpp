@@ -228,11 +228,10 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   template <int I, int Step, class Folded>
   LOWP_FN void fold_some(state const& s, float const (&x)[Scores::size][chunk_size],
                          float (&value)[chunk_size], int left, Folded& folded) const {
-    values<I>(s, x, value);
-    decltype(call_.operation.term(fold::number<I>{}, value[0])) term[chunk_size];
+    if constexpr (!uses_scores) values<I>(s, x, value);
+    decltype(term_at<I>(s, x, value, 0)) term[chunk_size];
     LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k)
-      term[k] = call_.operation.term(fold::number<I>{}, value[k]);
+    for (int k = 0; k < chunk_size; ++k) term[k] = term_at<I>(s, x, value, k);
     if (left > (chunk_size - 1) * Step) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) folded.add(k, term[k]);
@@ -301,9 +300,18 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     for (int k = 0; k < chunk_size; ++k)
       value[k] = value_at<I>(s, x, k, typename Scores::indices{});
   }
+  template <int I>
+  LOWP_FN auto term_at(state const& s, float const (&x)[Scores::size][chunk_size],
+                       float const (&value)[chunk_size], int k) const {
+    if constexpr (uses_scores)
+      return call_.operation.term(fold::number<I>{},
+                                  value_at<I>(s, x, k, typename Scores::indices{}));
+    else
+      return call_.operation.term(fold::number<I>{}, value[k]);
+  }
   template <int I, std::size_t... J>
-  LOWP_FN float value_at(state const& s, float const (&x)[Scores::size][chunk_size], int k,
-                         std::index_sequence<J...>) const {
+  LOWP_FN auto value_at(state const& s, float const (&x)[Scores::size][chunk_size], int k,
+                        std::index_sequence<J...>) const {
     return call_.operation.value(fold::number<I>{}, s, x[J][k]...);
   }
   template <std::size_t... J>

@@ -222,9 +222,10 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   /// Computes the term of a pack. In the last fold, it keeps the value at to + k. Values of a long
   /// row replace those of an earlier stretch.
   template <int I, class From, class State>
-  LOWP_HOST_FN auto term_at(From& from, State const& state, float* to, int k) const {
-    F const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
-    if (I == last_fold && !uses_scores) value.store(to + k);
+  LOWP_HOST_FN auto term_at(From& from, State const& state, [[maybe_unused]] float* to,
+                            int k) const {
+    auto const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
+    if constexpr (I == last_fold && !uses_scores) value.store(to + k);
     return operation_.term(fold::number<I>{}, value);
   }
 
@@ -297,7 +298,8 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
                            lanes::mask_not(first_lanes<registers>(lane)));
   }
   template <int I, class From, class State, std::size_t... J>
-  LOWP_HOST_FN F value_at(From& from, State const& state, int k, std::index_sequence<J...>) const {
+  LOWP_HOST_FN auto value_at(From& from, State const& state, int k,
+                             std::index_sequence<J...>) const {
     return operation_.value(fold::number<I>{}, state, F(from.template get<J>().load(k))...);
   }
   template <class With, class State, std::size_t... J>
