@@ -205,6 +205,31 @@ TEST(openmp, gelu) {
   });
 }
 
+// Teams share columns, and then rows.
+TEST(openmp, norms_backward) {
+  constexpr std::size_t columns = 300;
+  auto const weight = numbers<lowp::bfloat16>(columns, 2);
+  for_each_size_and_team([&](std::size_t size) {
+    std::size_t const rows = size % 300;
+    auto const x = numbers<lowp::float16>(rows * columns, 1);
+    std::vector<float> const mean(rows, 0.5f);
+    std::vector<float> const reciprocal(rows, 0.25f);
+    std::vector<lowp::bfloat16> alone(x.size());
+    std::vector<lowp::bfloat16> shared(x.size());
+    std::vector<std::vector<float>> sums(4, std::vector<float>(columns));
+    lowp::layer_norm_backward(x, weight, x, mean, reciprocal, alone, sums[0], sums[1], columns);
+    lowp::openmp::layer_norm_backward(x, weight, x, mean, reciprocal, shared, sums[2], sums[3],
+                                      columns);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(sums[0], sums[2]));
+    EXPECT_TRUE(same_bits(sums[1], sums[3]));
+    lowp::rms_norm_backward(x, weight, x, reciprocal, alone, sums[0], columns);
+    lowp::openmp::rms_norm_backward(x, weight, x, reciprocal, shared, sums[2], columns);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(sums[0], sums[2]));
+  });
+}
+
 TEST(openmp, clamp_and_power_of_two) {
   for_each_size_and_team([](std::size_t size) {
     auto alone = numbers<lowp::float16>(size, 1);

@@ -24,6 +24,7 @@
 #include <lowp/mask_value.hpp>
 #include <lowp/masked_softmax.hpp>
 #include <lowp/normalization.hpp>
+#include <lowp/normalization_backward.hpp>
 #include <lowp/power_of_two_scaling.hpp>
 #include <lowp/scale.hpp>
 #include <lowp/scaled_cast.hpp>
@@ -67,6 +68,8 @@
   X(cross_entropy) \
   X(rms_norm) \
   X(layer_norm) \
+  X(rms_norm_backward) \
+  X(layer_norm_backward) \
   X(clamp_overflow) \
   X(scale_by_power_of_two)
 // clang-format on

@@ -4,6 +4,8 @@
 #include <lowp/activation_backward.hpp>
 #include <lowp/cross_entropy.hpp>
 #include <lowp/masked_softmax.hpp>
+#include <lowp/normalization.hpp>
+#include <lowp/normalization_backward.hpp>
 #include <lowp/softmax_backward.hpp>
 
 #include <array>
@@ -26,8 +28,8 @@ using real = long double;
 template <class Pair>
 class backward : public testing::Test {};
 using pairs = first_or_all<
-    2, testing::Types<in_and_out<float, float>, in_and_out<lowp::bfloat16, lowp::bfloat16>,
-                      in_and_out<lowp::float16, lowp::float16>, in_and_out<float, lowp::bfloat16>>>;
+    2, testing::Types<in_and_out<lowp::bfloat16, lowp::bfloat16>, in_and_out<float, float>,
+                      in_and_out<lowp::float16, lowp::float16>>>;
 TYPED_TEST_SUITE(backward, pairs);
 
 constexpr real u = 0x1p-24L;
@@ -553,6 +555,214 @@ TEST(backward_cross_entropy, of_what_has_no_number) {
   for (std::size_t i = 0; i < 600; ++i) ASSERT_EQ(float_bits(dx[i]), 0x7fc00000U) << i;
   for (std::size_t i = 600; i < 900; ++i) ASSERT_TRUE(std::isfinite(dx[i])) << i;
   for (std::size_t i = 900; i < 1200; ++i) ASSERT_EQ(float_bits(dx[i]), 0U) << i;
+}
+
+template <class T>
+struct norm_case {
+  std::size_t rows, columns;
+  std::vector<T> x, dy, weight, bias;
+  std::vector<float> mean, reciprocal, dweight, dbias;
+
+  norm_case(std::size_t row_count, std::size_t column_count)
+      : rows(row_count),
+        columns(column_count),
+        mean(rows),
+        reciprocal(rows),
+        dweight(columns, NAN),
+        dbias(columns, NAN) {
+    std::mt19937 random(static_cast<unsigned>(columns));
+    x = hard_rows<T>(rows, columns, random);
+    for (T& each : x)
+      if (std::isinf(float(each))) each = T(0.0f);
+    dy = gradients<T>(rows, columns, random);
+    for (std::size_t i = 0; i < columns; ++i)
+      weight.push_back(T(static_cast<float>(random() % 65) / 128 - 0.25f));
+    bias = weight;
+  }
+};
+
+// With the mean and the reciprocal of the forward pass.
+template <class T, class Out>
+void check_norm(norm_case<T> const& c, std::vector<Out> const& dx, bool has_mean) {
+  auto const n = static_cast<real>(c.columns);
+  std::vector<real> by_weight(c.columns);
+  std::vector<real> by_weight_size(c.columns);
+  std::vector<real> by_bias(c.columns);
+  std::vector<real> by_bias_size(c.columns);
+  std::vector<real> y(c.columns);
+  std::vector<real> g(c.columns);
+  for (std::size_t row = 0; row < c.rows; ++row) {
+    std::size_t const first = row * c.columns;
+    real const r = c.reciprocal[row];
+    real sum = 0;
+    real size = 0;
+    real products = 0;
+    real products_size = 0;
+    real largest = 0;
+    for (std::size_t i = 0; i < c.columns; ++i) {
+      auto const d = real{float(c.dy[first + i])};
+      y[i] = (float(c.x[first + i]) - (has_mean ? real{c.mean[row]} : 0)) * r;
+      g[i] = d * float(c.weight[i]);
+      sum += g[i];
+      size += std::fabs(g[i]);
+      products += g[i] * y[i];
+      products_size += std::fabs(g[i] * y[i]);
+      largest = std::fmax(largest, std::fabs(g[i]));
+      by_weight[i] += d * y[i];
+      by_weight_size[i] += std::fabs(d * y[i]);
+      by_bias[i] += d;
+      by_bias_size[i] += std::fabs(d);
+    }
+    if (!has_mean) sum = size = 0;
+    bool const may_scale = std::fmax(std::fabs(products), std::fabs(sum)) > 0x1p124L;
+    for (std::size_t i = 0; i < c.columns; ++i) {
+      real const parts = std::fabs(g[i]) + size / n + std::fabs(y[i]) * products_size / n;
+      real const bound = u * (n / 256 + 18) * r * parts +
+                         0x1p-149L * (1 + r * (2 + std::fabs(y[i])) * (1 + largest)) +
+                         (may_scale ? 0x1p-85L * r : 0);
+      ASSERT_TRUE(is_near(dx[first + i], r * (g[i] - sum / n - y[i] * products / n), bound))
+          << i << " of row " << row << " of " << c.columns;
+    }
+  }
+  auto const doubles = static_cast<real>(c.rows) * 0x1p-52L;
+  for (std::size_t i = 0; i < c.columns; ++i) {
+    real const want = by_weight[i];
+    ASSERT_TRUE(is_near(c.dweight[i], want,
+                        (2 * u + doubles) * by_weight_size[i] + u * std::fabs(want) + 0x1p-149L))
+        << i << " of " << c.columns;
+    if (has_mean) {
+      ASSERT_TRUE(is_near(c.dbias[i], by_bias[i],
+                          doubles * by_bias_size[i] + u * std::fabs(by_bias[i]) + 0x1p-149L))
+          << i << " of " << c.columns;
+    }
+  }
+}
+
+TYPED_TEST(backward, norms) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  for (std::size_t const columns : {1U, 2U, 7U, 16U, 33U, 100U, 128U, 129U, 300U, 1000U, 8200U})
+    for (std::size_t const rows : {1U, 8U, 16U, 53U}) {
+      if (rows * columns > 60000) continue;
+      norm_case<In> c(rows, columns);
+      std::vector<In> y(c.x.size());
+      std::vector<Out> dx(c.x.size());
+      lowp::rms_norm(c.x, c.weight, y, columns, 1e-6f, c.reciprocal);
+      lowp::rms_norm_backward(c.x, c.weight, c.dy, c.reciprocal, dx, c.dweight, columns);
+      check_norm(c, dx, false);
+      lowp::layer_norm(c.x, c.weight, c.bias, y, columns, 1e-6f, c.mean, c.reciprocal);
+      lowp::layer_norm_backward(c.x, c.weight, c.dy, c.mean, c.reciprocal, dx, c.dweight, c.dbias,
+                                columns);
+      check_norm(c, dx, true);
+      if (this->HasFatalFailure()) return;
+    }
+}
+
+TYPED_TEST(backward, norms_lie_anywhere) {
+  using T = typename TypeParam::in;
+  for (std::size_t const columns : {1U, 7U, 129U, 1000U, 8200U}) {
+    norm_case<T> c(20, columns);
+    std::vector<T> y(c.x.size());
+    std::vector<T> want(c.x.size());
+    lowp::layer_norm(c.x, c.weight, c.bias, y, columns, 1e-6f, c.mean, c.reciprocal);
+    auto const run = [&](auto&& x, auto&& dy, auto&& dx) {
+      lowp::layer_norm_backward(x, c.weight, dy, c.mean, c.reciprocal, dx, c.dweight, c.dbias,
+                                columns);
+      std::vector<float> sums = c.dweight;
+      sums.insert(sums.end(), c.dbias.begin(), c.dbias.end());
+      return sums;
+    };
+    auto const same = [&](std::vector<T> const& got) {
+      for (std::size_t i = 0; i < want.size(); ++i)
+        ASSERT_TRUE(has_bits(got[i], code_of(want[i]), columns, i));
+    };
+    auto const sums = run(c.x, c.dy, want);
+    auto place = c.x;
+    EXPECT_EQ(run(place, c.dy, place), sums);
+    same(place);
+    place = c.dy;
+    EXPECT_EQ(run(c.x, place, place), sums);
+    same(place);
+    T const poison = std::numeric_limits<T>::quiet_NaN();
+    auto const x = spread(c.x, columns, 1, poison);
+    auto const dy = spread(c.dy, columns, 4, poison);
+    auto dx = spread(y, columns, 3, T(-7.0f));
+    EXPECT_EQ(run(lowp::strided_rows{x, columns + 1}, lowp::strided_rows{dy, columns + 4},
+                  lowp::strided_rows{dx, columns + 3}),
+              sums);
+    same(gathered(dx, columns, 3, T(-7.0f)));
+  }
+}
+
+TEST(backward_norms, of_no_rows_sum_to_zero) {
+  std::vector<float> none;
+  std::vector<float> const weight(40, 1.0f);
+  std::vector<float> dweight(40, 7.0f);
+  std::vector<float> dbias(40, 7.0f);
+  lowp::layer_norm_backward(none, weight, none, none, none, none, dweight, dbias, 40);
+  EXPECT_EQ(dweight, std::vector<float>(40));
+  EXPECT_EQ(dbias, std::vector<float>(40));
+}
+
+TEST_F(differences, of_norms) {
+  std::vector<float> const weight{2, -1, 3, 0.5f, -2, 4, 1};
+  std::vector<float> const bias(n, 0.25f);
+  std::vector<float> mean(1);
+  std::vector<float> reciprocal(1);
+  std::vector<float> dweight(n);
+  std::vector<float> dbias(n);
+  constexpr double eps = 0.125;
+  auto const normal = [&](std::vector<double> const& at, bool has_mean, auto const& w) {
+    double m = 0;
+    double squares = 0;
+    for (double const each : at) m += has_mean ? each / static_cast<double>(n) : 0;
+    for (double const each : at) squares += (each - m) * (each - m) / static_cast<double>(n);
+    std::vector<double> out;
+    for (std::size_t i = 0; i < n; ++i)
+      out.push_back((at[i] - m) / std::sqrt(squares + eps) * w[i] + bias[i]);
+    return out;
+  };
+  std::vector<double> const exact_weight(weight.begin(), weight.end());
+  for (bool const has_mean : {false, true}) {
+    if (has_mean) {
+      lowp::layer_norm(x, weight, bias, y, n, eps, mean, reciprocal);
+      lowp::layer_norm_backward(x, weight, dy, mean, reciprocal, dx, dweight, dbias, n);
+      EXPECT_EQ(dbias, dy);
+    } else {
+      lowp::rms_norm(x, weight, y, n, eps, reciprocal);
+      lowp::rms_norm_backward(x, weight, dy, reciprocal, dx, dweight, n);
+    }
+    expect_derivative(exact, dy, dx, [&](auto const& at) { return normal(at, has_mean, weight); });
+    expect_derivative(exact_weight, dy, dweight,
+                      [&](auto const& at) { return normal(exact, has_mean, at); });
+  }
+}
+
+TEST(backward_refuses, norms_that_do_not_fit) {
+  std::vector<float> x(12, 1.0f);
+  std::vector<float> w(4, 1.0f);
+  std::vector<float> r(3, 1.0f);
+  std::vector<float> dx(12, 7.0f);
+  std::vector<float> dw(4, 7.0f);
+  std::vector<float> db(4, 7.0f);
+  expect_refusal([&] { lowp::rms_norm_backward(x, w, x, w, dx, dw, 4); },
+                 "lowp::rms_norm_backward: reciprocal_rms has 4 elements for 3 rows");
+  expect_refusal([&] { lowp::rms_norm_backward(x, w, x, r, dx, r, 4); },
+                 "lowp::rms_norm_backward: dweight has 3 elements for 4 columns");
+  expect_refusal([&] { lowp::rms_norm_backward(x, r, x, r, dx, dw, 4); },
+                 "lowp::rms_norm_backward: weight has 3 elements for 4 columns");
+  expect_refusal([&] { lowp::rms_norm_backward(x, w, x, r, dx, w, 4); },
+                 "lowp::rms_norm_backward: weight (16 bytes) and dweight (16 bytes) overlap: "
+                 "weight starts 0 bytes into dweight");
+  expect_refusal([&] { lowp::layer_norm_backward(x, w, x, r, r, dx, dw, dw, 4); },
+                 "lowp::layer_norm_backward: dweight (16 bytes) and dbias (16 bytes) overlap: "
+                 "dweight starts 0 bytes into dbias");
+  expect_refusal(
+      [&] { lowp::layer_norm_backward(x, w, x, r, r, dx, dw, std::span(dx).first(4), 4); },
+      "lowp::layer_norm_backward: dx (48 bytes) and dbias (16 bytes) overlap: dx starts 0 bytes "
+      "into dbias");
+  for (float const each : dx) EXPECT_EQ(each, 7);
+  for (float const each : dw) EXPECT_EQ(each, 7);
 }
 
 TEST(backward_refuses, what_does_not_fit) {

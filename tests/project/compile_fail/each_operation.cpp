@@ -44,6 +44,8 @@
 // expect-each: missing<4.*names::columns
 // expect-each: 5.*names::scale.*not_a_number
 // expect-each: 2.*names::labels.*not_a_range_of_int64_or_int32
+// expect-each: 4.*names::reciprocal_rms.*not_a_range_of_floats
+// expect-each: 7.*names::dweight.*not_a_writable_range_of_floats
 #include <lowp/lowp.hpp>
 #include <lowp/pb_relax.hpp>
 
@@ -111,5 +113,7 @@ void use(std::vector<float>& x, std::vector<bfloat16>& p, std::vector<std::uint1
   log_softmax_backward(x, x, p);
   scale_mask_softmax_backward(x, x, p, 3, x);
   cross_entropy(x, d, 3, cross_entropy_options{}, x, p);
+  rms_norm_backward(x, x, x, p, p, x, 3);
+  layer_norm_backward(x, x, x, x, x, p, p, x, 3);
 #endif
 }
