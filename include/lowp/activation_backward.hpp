@@ -9,9 +9,13 @@ namespace lowp {
 
 namespace detail {
 
-/// gelu(x) = x s and its derivative s + x y' s (1 - s), with s = 1 / (1 + e^-y) and
-/// y = 2 sqrt(2/pi) (x + 0.044715 x^3). Both take one exp, of -|y|, so that neither end cancels.
-/// Beyond 16 it is 0, and no square is large.
+/// gelu(x) and its derivative:
+///
+///     gelu(x) = x s,   gelu'(x) = s + x y' s (1 - s)
+///     s = 1 / (1 + e^-y),   y = 2 sqrt(2/pi) (x + 0.044715 x^3)
+///
+/// Both take one exp, of -|y|, so that neither end cancels. Beyond 16 it is 0, and no square is
+/// large.
 template <class F>
 struct gelu_and_slope {
   F gelu, slope;
@@ -54,13 +58,13 @@ struct gated_gelu_of_tanh_backward {
 
 /// Computes dx[i] = round(dy[i] * gelu'(x[i])), the derivative of gelu_tanh.
 ///
-/// Let G = s + |x y'| s (1 - s), the sum whose terms cancel near x = -0.75. There
-/// y = 2 sqrt(2/pi) (x + 0.044715 x^3), and s = 1 / (1 + e^-y). Before its rounding to the format
-/// of `dx`, the result is within
+/// Before its rounding to the format of `dx`, the result is within
 ///
-///     |dy| (2^-24 G (7 + 3 |y|) + 2^-141) + 2^-150
+///     |dy| (2^-24 G (7 + 3 |y|) + 2^-141) + 2^-150,   G = s + |x y'| s (1 - s)
+///     s = 1 / (1 + e^-y),   y = 2 sqrt(2/pi) (x + 0.044715 x^3)
 ///
-/// of the exact one. gelu' is 1 at infinity and 0 at -infinity.
+/// of the exact one. The terms of gelu' cancel near x = -0.75. It is 1 at infinity and 0 at
+/// -infinity.
 ///
 /// @param x, dy  n elements each; dy is the derivative with respect to the result of gelu_tanh
 /// @param dx     n elements; may be the storage of one of them if elements have equal size

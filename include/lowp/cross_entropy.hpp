@@ -17,7 +17,7 @@
 
 namespace lowp {
 
-/// What becomes of the losses of rows: `averaged` takes the mean of the rows that are not ignored.
+/// The way from the losses of rows to one: `averaged` is the mean of those that are not ignored.
 enum class loss_reduction { averaged, summed };
 
 /// The options of PyTorch's cross_entropy. `scale` is a factor of the derivative, such as the scale
@@ -195,9 +195,9 @@ struct label_role : row_role<row_use::number, Label const*> {
 ///     loss      (1 - eps) * -log p_t + eps * mean of -log p,   p = softmax(x)
 ///     dlogits   scale / N * (p - q),   q_t = 1 - eps + eps / n, else q = eps / n
 ///
-/// N is the number of rows that are not ignored if the losses are averaged, and 1 if they are
-/// summed: reduction='mean' and 'sum'. `losses` gets the loss of each row in either case, without
-/// scale. A row whose label is ignore_index has loss 0 and derivatives 0, whatever its logits.
+/// N counts the rows that are not ignored, for PyTorch's reduction='mean': losses are averaged. For
+/// 'sum' it is 1. `losses` gets the loss of each row in either case, without scale. A row whose
+/// label is ignore_index has loss 0 and derivatives 0, whatever its logits.
 ///
 /// d is max - x, D the mean of d in the row, and u = 2^-24. The loss is within
 ///
@@ -211,8 +211,8 @@ struct label_role : row_role<row_use::number, Label const*> {
 /// probability 0. A row of -inf alone has an infinite loss, and p = 0. A NaN or +inf makes its row
 /// NaN. The bits are the same on every backend.
 ///
-/// On a GPU, the host cannot read the labels. There loss_reduction::averaged is refused, and a label
-/// that is no column makes its row NaN.
+/// On a GPU, the host cannot read the labels. There it refuses loss_reduction::averaged, and a
+/// label that is no column makes its row NaN.
 ///
 /// @param logits   rows * columns elements, row after row, or strided_rows
 /// @param labels   a column for each row, or ignore_index

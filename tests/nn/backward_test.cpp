@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The derivatives of the pieces that do not overflow: against their formulas in long double, within
-// the bounds of their headers, and against differences of the functions themselves in double.
+// The derivatives of the pieces that do not overflow. Their formulas in long double hold them to
+// the bounds of their headers. Differences of the functions in double hold the formulas.
 #include <lowp/activation_backward.hpp>
 #include <lowp/cross_entropy.hpp>
 #include <lowp/masked_softmax.hpp>

@@ -8,8 +8,8 @@
 
 namespace lowp::detail {
 
-/// What the derivatives of both norms share. With g = dy * weight and y = (x - mean) / root, a row
-/// takes the mean of g * y, and layer norm that of g. A row of large sums is folded again with a
+/// The common part of both norms' derivatives: g = dy * weight, y = (x - mean) / root. A row takes
+/// the mean of g * y, and for layer norm that of g. If sums are large, it is folded again with a
 /// scale.
 struct norm_backward_rows {
   static constexpr bool uses_scores = true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel over columns: see simd/rows/column_loop.hpp. A warp has 32 columns. Each warp of a
-// block adds up a group of rows, and the first one then adds the groups in order.
+// The kernel over columns: see simd/rows/column_loop.hpp.
+//
+// A warp has 32 columns. Each warp of a block adds up a group of rows. Then the first one adds the
+// groups in order.
 #pragma once
 
 #include <lowp/cuda/rows/row_plan.hpp>
