@@ -44,16 +44,20 @@ using not_cross_entropy_options = fit<std::convertible_to<T, cross_entropy_optio
 
 inline constexpr auto no_column = std::numeric_limits<std::size_t>::max();
 
+/// True if the host of an executor cannot read the ranges of a call.
+template <class Executor>
+inline constexpr bool is_on_device =
+    requires(Executor const& executor, extent const& range) { executor.out_of_reach(range); };
+
 /// The value of a logit is d = max - logit. Of an ignored row, no column is folded.
-template <class Logit, class Label>
+template <bool IsOnDevice, class Logit, class Label>
 struct cross_entropy_rows {
   using folds = std::tuple<fold::maximum, fold::both<fold::sum, fold::sum>>;
 
   Logit const* logits;
   std::size_t stride, columns, counted;  ///< counted: the rows of a mean, else 1
   Label const* labels;
-  std::int64_t ignore_index;
-  float smoothing, scale;
+  cross_entropy_options options;
   /// A power of two below 1 / columns. The sum of all d times it stays in the range of float.
   float share =
       lanes::from_bits<float>(static_cast<std::uint32_t>(127 - std::bit_width(columns)) << 23);
@@ -65,13 +69,28 @@ struct cross_entropy_rows {
     F at_label, scale, smooth, target, factor, loss;
   };
 
-  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
-    if (!(lanes::bits(smoothing) <= lanes::bits(1.0f)))
-      return check_number(false, function, "label_smoothing", smoothing, "from 0 to 1");
-    return check_number(lanes::is_finite(scale), function, "scale", scale, "finite");
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
+    float const eps = options.label_smoothing;
+    if (!(lanes::bits(eps) <= lanes::bits(1.0f)))
+      return check_number(false, function, "label_smoothing", eps, "from 0 to 1");
+    if (!lanes::is_finite(options.scale))
+      return check_number(false, function, "scale", options.scale, "finite");
+    if constexpr (!IsOnDevice) {
+      for (std::size_t row = 0; row < in.rows; ++row)
+        if (!is_ignored(row) && static_cast<std::size_t>(labels[row]) >= columns)
+          return std::string(function) + ": the label of row " + std::to_string(row) + " is " +
+                 std::to_string(labels[row]) + ", not from 0 to " + std::to_string(columns - 1) +
+                 " or ignore_index, " + std::to_string(options.ignore_index);
+    } else if (options.reduction == loss_reduction::averaged) {
+      return std::string(function) +
+             ": the host cannot count the labels of a mean: take loss_reduction::summed, and scale "
+             "= "
+             "1 / rows that are not ignored";
+    }
+    return {};
   }
 
-  LOWP_FN bool is_ignored(std::size_t row) const { return labels[row] == ignore_index; }
+  LOWP_FN bool is_ignored(std::size_t row) const { return labels[row] == options.ignore_index; }
   LOWP_FN std::size_t visible(std::size_t row, std::size_t) const {
     return is_ignored(row) ? 0 : columns;
   }
@@ -87,9 +106,9 @@ struct cross_entropy_rows {
     if (label >= columns) return;
     s.marked = label;
     s.at_label = lanes::broadcast<F>(static_cast<float>(logits[row * stride + label]));
-    s.scale =
-        lanes::div(lanes::broadcast<F>(scale), lanes::broadcast<F>(static_cast<float>(counted)));
-    F const eps = lanes::broadcast<F>(smoothing);
+    s.scale = lanes::div(lanes::broadcast<F>(options.scale),
+                         lanes::broadcast<F>(static_cast<float>(counted)));
+    F const eps = lanes::broadcast<F>(options.label_smoothing);
     s.smooth =
         lanes::div(lanes::mul(eps, s.scale), lanes::broadcast<F>(static_cast<float>(columns)));
     s.target = lanes::fma(lanes::sub(lanes::broadcast<F>(1), eps), s.scale, s.smooth);
@@ -121,8 +140,8 @@ struct cross_entropy_rows {
     F const per_sum = lanes::div(s.scale, total.first), below = lanes::sub(s.largest, s.at_label);
     s.factor = lanes::select(lanes::is_zero(total.first), lanes::broadcast<F>(0), per_sum);
     s.loss = below;
-    if (lanes::bits(smoothing) != 0 && s.marked != no_column) {
-      F const eps = lanes::broadcast<F>(smoothing);
+    if (lanes::bits(options.label_smoothing) != 0 && s.marked != no_column) {
+      F const eps = lanes::broadcast<F>(options.label_smoothing);
       F const mean =
           lanes::div(total.second, in_sum(lanes::broadcast<F>(static_cast<float>(columns))));
       s.loss = lanes::fma(eps, mean, lanes::mul(lanes::sub(lanes::broadcast<F>(1), eps), below));
@@ -146,46 +165,6 @@ struct cross_entropy_rows {
   template <class F>
   LOWP_FN F in_sum(F const& x) const {
     return lanes::mul(x, lanes::broadcast<F>(share));
-  }
-};
-
-inline namespace LOWP_UNIT {
-
-/// Returns the error text of a label that is no column.
-template <class Label>
-error_text check_labels(char const* function, std::span<Label const> labels, std::size_t columns,
-                        std::int64_t ignore_index) {
-  for (std::size_t row = 0; row < labels.size(); ++row) {
-    std::int64_t const label = labels[row];
-    if (label != ignore_index && static_cast<std::uint64_t>(label) >= columns)
-      return std::string(function) + ": the label of row " + std::to_string(row) + " is " +
-             std::to_string(label) + ", not from 0 to " + std::to_string(columns - 1) +
-             " or ignore_index, " + std::to_string(ignore_index);
-  }
-  return {};
-}
-
-}  // namespace LOWP_UNIT
-
-/// True if the host of an executor cannot read the ranges of a call.
-template <class Executor>
-inline constexpr bool is_on_device =
-    requires(Executor const& executor, extent const& range) { executor.out_of_reach(range); };
-
-template <bool IsOnDevice, class Label>
-struct label_role : row_role<row_use::number, Label const*> {
-  cross_entropy_options options;
-
-  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
-    if constexpr (!IsOnDevice)
-      return check_labels(function, std::span(this->operand, this->range.given), in.columns,
-                          options.ignore_index);
-    if (options.reduction == loss_reduction::summed) return {};
-    return std::string(function) +
-           ": the host cannot count labels for loss_reduction::averaged: take summed, and scale = "
-           "1 / "
-           "rows "
-           "that are not ignored";
   }
 };
 
@@ -234,20 +213,19 @@ struct cross_entropy_operation : operation<Executor> {
                                Dlogits&& dlogits) const {
     using label = std::ranges::range_value_t<std::remove_cvref_t<Labels>>;
     constexpr bool is_on_device = detail::is_on_device<Executor>;
-    auto const from = read_rows("logits", logits, columns);
-    label_role<is_on_device, label> const each{read_for_each_row<label>("labels", labels), options};
+    auto const rows = as_rows(logits, columns);
+    auto const each = read_for_each_row<label>("labels", labels);
     std::size_t counted = 1;
     if constexpr (!is_on_device)
       if (options.reduction == loss_reduction::averaged)
-        counted = static_cast<std::size_t>(std::ranges::count_if(
-            labels, [&](label each_label) { return each_label != options.ignore_index; }));
-    auto const rows = as_rows(logits, columns);
+        counted = std::size(labels) -
+                  static_cast<std::size_t>(std::ranges::count(labels, options.ignore_index));
     using logit = std::remove_const_t<typename decltype(rows.elements)::element_type>;
     run_rows(this->executor, "cross_entropy",
-             cross_entropy_rows<logit, label>{rows.elements.data(), rows.stride, columns, counted,
-                                              each.operand, options.ignore_index,
-                                              options.label_smoothing, options.scale},
-             from, each, for_each_row("losses", losses), write_rows("dlogits", dlogits, columns));
+             cross_entropy_rows<is_on_device, logit, label>{
+                 rows.elements.data(), rows.stride, columns, counted, each.operand, options},
+             read_rows("logits", logits, columns), each, for_each_row("losses", losses),
+             write_rows("dlogits", dlogits, columns));
   }
 };
 

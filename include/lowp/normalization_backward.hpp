@@ -32,15 +32,15 @@ using needs_floats = needs<Name, not_a_writable_range_of_floats>;
 ///     2^-24 (n / 256 + 18) r R + 2^-149 (1 + r (2 + |y|) (1 + largest |g|)),
 ///     R = |g| + |y| mean of |g * y|
 ///
-/// of the exact one, for the r of the argument and n columns. If a row's sum exceeds 2^125, the row
-/// is scaled, and 2^-85 r is added. No intermediate value leaves the range of float if |g| is below
-/// 2^127. An infinite r makes its row NaN.
+/// of the exact one, for that r and n columns. A sum beyond 2^125 has a scale, which adds 2^-85 r.
+/// No intermediate value leaves the range of float if |g| is below 2^127.
 ///
-/// A dweight is a sum in double of groups of 16 rows, rounded once to float. It is within
+/// dweight adds up groups of 16 rows in float, and the groups in double. It is within
 ///
-///     (2^-23 + rows * 2^-52) times the sum of |dy * y|, and 2^-24 |dweight| + 2^-149
+///     (18 * 2^-24 + rows * 2^-52) times the sum of |dy * y|, and 2^-24 |dweight| + rows * 2^-149
 ///
-/// of the exact one. Its bits depend neither on threads nor on the shape of a launch.
+/// of the exact one. No group leaves the range of float if |dy * y| is below 2^123. The bits depend
+/// neither on threads nor on the shape of a launch.
 ///
 /// @param x, weight, columns  those of the forward pass
 /// @param dy                  as many rows as x: the derivative with respect to its result
@@ -61,7 +61,7 @@ struct rms_norm_backward_operation : operation<Executor> {
                                Dweight&& dweight, std::size_t columns) const {
     auto const rms = read_for_each_row<float>("reciprocal_rms", reciprocal_rms);
     run_rows(this->executor, "rms_norm_backward",
-             rms_norm_backward_rows{{rms.operand, static_cast<float>(columns)}},
+             norm_backward_rows<false>{nullptr, rms.operand, static_cast<float>(columns)},
              read_rows("x", x, columns), read_rows("dy", dy, columns),
              in_every_fold("weight", weight, columns), rms, write_rows("dx", dx, columns),
              for_each_column("dweight", dweight));
@@ -75,8 +75,8 @@ struct rms_norm_backward_operation : operation<Executor> {
 ///     dweight    sum over all rows of dy * y, for each column
 ///     dbias      sum over all rows of dy, for each column
 ///
-/// They are as those of rms_norm_backward, with mean of |g| added to R, and a bound of dbias
-/// without its 2^-23.
+/// They are as those of rms_norm_backward, with mean of |g| added to R. For dbias, read dy in the
+/// place of dy * y.
 ///
 /// @param mean, reciprocal_deviation  floats, one for each row, as layer_norm returns them
 /// @param dweight, dbias              `columns` floats each, which are overwritten
@@ -97,7 +97,7 @@ struct layer_norm_backward_operation : operation<Executor> {
     auto const deviations = read_for_each_row<float>("reciprocal_deviation", reciprocal_deviation);
     run_rows(
         this->executor, "layer_norm_backward",
-        layer_norm_backward_rows{{deviations.operand, static_cast<float>(columns)}, means.operand},
+        norm_backward_rows<true>{means.operand, deviations.operand, static_cast<float>(columns)},
         read_rows("x", x, columns), read_rows("dy", dy, columns),
         in_every_fold("weight", weight, columns), means, deviations, write_rows("dx", dx, columns),
         for_each_column("dweight", dweight), for_each_column("dbias", dbias));

@@ -13,7 +13,9 @@ namespace lowp {
 
 namespace detail {
 
-/// y * (dy - sum of dy * y), from halves of dy: their differences stay in the range of float.
+/// scale * y * (dy - sum of dy * y), from halves of dy: their differences stay in the range of
+/// float. If scores are masked, an element whose y is 0 takes no part.
+template <bool IsMasked>
 struct softmax_backward_rows {
   using folds = std::tuple<fold::sum>;
   static constexpr bool uses_scores = true;
@@ -22,9 +24,15 @@ struct softmax_backward_rows {
     F half_sum;
   };
 
+  float scale = 1;
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
+    return check_scale(function, scale);
+  }
   template <class F>
   LOWP_FN F value(fold::number<0>, state<F> const&, F const& y, F const& dy) const {
-    return lanes::mul(lanes::mul(dy, lanes::broadcast<F>(0.5f)), y);
+    F const product = lanes::mul(lanes::mul(dy, lanes::broadcast<F>(0.5f)), y);
+    return if_seen(y, product);
   }
   template <class F>
   LOWP_FN F term(fold::number<0>, F const& value) const {
@@ -37,37 +45,20 @@ struct softmax_backward_rows {
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& y, F const& dy) const {
     F const half = lanes::fma(dy, lanes::broadcast<F>(0.5f), lanes::negative(s.half_sum));
-    return lanes::mul(lanes::add(y, y), half);
-  }
-};
-
-/// An element whose y is 0 takes no part, whatever its dy.
-struct scale_mask_softmax_backward_rows : softmax_backward_rows {
-  float scale;
-
-  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
-    return check_scale(function, scale);
-  }
-  template <class F>
-  LOWP_FN F value(fold::number<0> fold, state<F> const& s, F const& y, F const& dy) const {
-    return softmax_backward_rows::value(fold, s, y, if_seen(y, dy));
-  }
-  template <class F>
-  LOWP_FN F result(state<F> const& s, F const& y, F const& dy) const {
-    F const zero = lanes::broadcast<F>(0);
-    return lanes::select(
-        lanes::is_zero(y), zero,
-        lanes::mul(softmax_backward_rows::result(s, y, dy), lanes::broadcast<F>(scale)));
+    F const dx = lanes::mul(lanes::add(y, y), half);
+    if constexpr (!IsMasked) return dx;
+    return if_seen(y, lanes::mul(dx, lanes::broadcast<F>(scale)));
   }
 
  private:
   template <class F>
-  LOWP_FN static F if_seen(F const& y, F const& dy) {
-    return lanes::select(lanes::is_zero(y), lanes::broadcast<F>(0), dy);
+  LOWP_FN static F if_seen(F const& y, F const& x) {
+    if constexpr (!IsMasked) return x;
+    return lanes::select(lanes::is_zero(y), lanes::broadcast<F>(0), x);
   }
 };
 
-/// A row whose sum is not finite is folded again with a scale: the product with e^y may be finite.
+/// dy - e^y * sum of dy. A row whose sum is not finite is folded again with a scale.
 struct log_softmax_backward_rows {
   using folds = std::tuple<fold::sum>;
   static constexpr bool uses_scores = true;
@@ -94,7 +85,8 @@ struct log_softmax_backward_rows {
   }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& y, F const& dy) const {
-    F const minus_p = lanes::mul(lanes::exp(y), lanes::broadcast<F>(s.is_scaled ? -large : -1.0f));
+    F const minus_p = lanes::mul(exp_of_minus(lanes::absolute(y)),
+                                 lanes::broadcast<F>(s.is_scaled ? -large : -1.0f));
     return lanes::fma(minus_p, s.sum, dy);
   }
 };
@@ -108,8 +100,8 @@ struct log_softmax_backward_rows {
 ///     2^-24 ((n / 256 + 11) |y| A + 2 |dx|) + 2^-148 (1 + n |y|)
 ///
 /// of the exact one, for n columns. A is the sum of |dy * y|. If y holds probabilities, no
-/// intermediate value leaves the range of float, whatever dy is. A row of zeros, which a mask may
-/// leave, gives zeros. A row with NaN or infinity gives NaN, where the formula does.
+/// intermediate value leaves the range of float, whatever dy is. NaN and infinity reach their row,
+/// as in the formula.
 ///
 /// @param y        rows * columns results of softmax, row after row, or strided_rows
 /// @param dy       as many rows: the derivative with respect to y
@@ -124,7 +116,7 @@ struct softmax_backward_operation : operation<Executor> {
 
   template <row_input Y, row_input Dy, row_output Dx>
   LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns) const {
-    run_rows(this->executor, "softmax_backward", softmax_backward_rows{},
+    run_rows(this->executor, "softmax_backward", softmax_backward_rows<false>{},
              read_rows("y", y, columns), read_rows("dy", dy, columns),
              write_rows("dx", dx, columns));
   }
@@ -135,12 +127,11 @@ struct softmax_backward_operation : operation<Executor> {
 ///
 ///     2^-24 (e^y (n / 256 + 11) A + |dx|) + 2^-148 (1 + A)
 ///
-/// of the exact one, for n columns. A is the sum of |dy|. It may exceed the range of float if e^y *
-/// sum of dy does not. Where y is -inf, dx is dy.
+/// of the exact one. A is the sum of |dy|, which may exceed the range of float. No y is above 0.
+/// Where y is -inf, dx is dy.
 template <class Executor>
 struct log_softmax_backward_operation : operation<Executor> {
-  using calls = call<needs_row_input<names::y>, needs_row_input<names::dy>,
-                     needs_row_output<names::dx>, needs_number<names::columns>>;
+  using calls = typename softmax_backward_operation<Executor>::calls;
 
   template <row_input Y, row_input Dy, row_output Dx>
   LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns) const {
@@ -151,14 +142,11 @@ struct log_softmax_backward_operation : operation<Executor> {
 };
 
 /// Computes dx = scale * y * (dy - sum of dy * y) over each row, the derivative of
-/// scale_mask_softmax, otherwise as softmax_backward. The mask is not needed: a masked score has
-/// y = 0. There dx is 0, and dy may be anything, NaN included.
+/// scale_mask_softmax, otherwise as softmax_backward. It needs no mask: where y is 0, dx is 0, and
+/// dy may be anything. The bound is |scale| times that of softmax_backward, and
+/// 2^-24 |dx| + 2^-149 more.
 ///
-/// The bound is |scale| times that of softmax_backward, and 2^-24 |dx| + 2^-149 more.
-///
-/// @param y, dy, dx, columns  as for softmax_backward
-/// @param scale               that of the forward pass, finite and not 0
-/// @throws std::invalid_argument  as for softmax_backward, or the scale is wrong
+/// @param scale  that of the forward pass, finite and not 0
 template <class Executor>
 struct scale_mask_softmax_backward_operation : operation<Executor> {
   using calls =
@@ -167,9 +155,9 @@ struct scale_mask_softmax_backward_operation : operation<Executor> {
 
   template <row_input Y, row_input Dy, row_output Dx>
   LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns, float scale) const {
-    run_rows(this->executor, "scale_mask_softmax_backward",
-             scale_mask_softmax_backward_rows{{}, scale}, read_rows("y", y, columns),
-             read_rows("dy", dy, columns), write_rows("dx", dx, columns));
+    run_rows(this->executor, "scale_mask_softmax_backward", softmax_backward_rows<true>{scale},
+             read_rows("y", y, columns), read_rows("dy", dy, columns),
+             write_rows("dx", dx, columns));
   }
 };
 

@@ -191,10 +191,11 @@ TEST(cuda_rows_special, labels_are_not_read_on_the_host) {
   std::vector<float> losses(3);
   simulated_grid grid(32);
   lowp::cuda::on_grid<simulated_grid> const executor{grid};
-  EXPECT_EQ(refusal_of<lowp::detail::cross_entropy_operation>(
-                executor, x, labels, 300, lowp::cross_entropy_options{}, losses, x),
-            "cross_entropy: the host cannot count labels for loss_reduction::averaged: take "
-            "summed, and scale = 1 / rows that are not ignored");
+  EXPECT_EQ(
+      refusal_of<lowp::detail::cross_entropy_operation>(executor, x, labels, 300,
+                                                        lowp::cross_entropy_options{}, losses, x),
+      "cross_entropy: the host cannot count the labels of a mean: take loss_reduction::summed, "
+      "and scale = 1 / rows that are not ignored");
   EXPECT_EQ(grid.launches, 0);
   ASSERT_EQ(refusal_of<lowp::detail::cross_entropy_operation>(
                 executor, x, labels, 300,

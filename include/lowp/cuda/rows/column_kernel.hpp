@@ -48,24 +48,25 @@ struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<I.
   LOWP_FN void sum_columns(Thread const& thread, std::uint32_t column) const {
     unsigned const warps = thread.threads() / warp_threads;
     unsigned const warp = thread.thread() / warp_threads;
-    auto* const shared = reinterpret_cast<double*>(thread.dynamic_memory());
+    auto* const shared = reinterpret_cast<float*>(thread.dynamic_memory());
     double totals[] = {(static_cast<void>(I), 0.0)...};
     constexpr std::uint64_t group = simd::column_group;
     unsigned turn = 0;
     for (std::uint64_t row = 0; row < rows; row += warps * group, turn ^= 1) {
-      double sums_of_group[] = {(static_cast<void>(I), 0.0)...};
+      float sums_of_group[] = {(static_cast<void>(I), 0.0f)...};
       std::uint64_t const first = row + warp * group;
       if (column < columns)
         for (std::uint64_t r = first; r < first + group && r < rows; ++r)
           add_row(thread, r, column, sums_of_group);
       // The first warp still reads the others while these are written.
-      double* const slots = shared + turn * thread.threads() * sizeof...(I);
+      float* const slots = shared + turn * thread.threads() * sizeof...(I);
       ((slots[thread.thread() + I * thread.threads()] = sums_of_group[I]), ...);
       thread.barrier();
       if (warp == 0)
         for (unsigned w = 0; w < warps && row + w * group < rows; ++w)
           ((totals[I] = lanes::add(
-                totals[I], slots[w * warp_threads + thread.thread() + I * thread.threads()])),
+                totals[I],
+                lanes::widen(slots[w * warp_threads + thread.thread() + I * thread.threads()]))),
            ...);
     }
     thread.barrier();
@@ -77,7 +78,7 @@ struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<I.
   }
   template <class Thread>
   LOWP_FN void add_row(Thread const& thread, std::uint64_t r, std::uint32_t column,
-                       double (&to)[sizeof...(I)]) const {
+                       float (&to)[sizeof...(I)]) const {
     float x[Scores::size][chunk_size];
     row_accessors<Scores, typename Thread::hardware, 1> const from(scores, r);
     from.load_element(thread, column, 0, x);
@@ -86,7 +87,7 @@ struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<I.
     add_scores(to, s, x, typename Scores::indices{});
   }
   template <class State, std::size_t... J>
-  LOWP_FN void add_scores(double (&to)[sizeof...(I)], State const& s,
+  LOWP_FN void add_scores(float (&to)[sizeof...(I)], State const& s,
                           float const (&x)[Scores::size][chunk_size],
                           std::index_sequence<J...>) const {
     (operation.add_to(fold::number<static_cast<int>(I)>{}, to[I], s, x[J][0]...), ...);
@@ -105,7 +106,7 @@ void run_row_call(Grid& grid, simd::column_call<Operation, Scores, Sums> const& 
       .columns = static_cast<std::uint32_t>(call.all_columns),
       .scores = scores,
       .sums = sums,
-      .dynamic_bytes = static_cast<std::uint32_t>(2 * grid.threads() * sums.size * sizeof(double)),
+      .dynamic_bytes = static_cast<std::uint32_t>(2 * grid.threads() * sums.size * sizeof(float)),
       .table = {(call.all_columns + warp_threads - 1) / warp_threads}});
 }
 

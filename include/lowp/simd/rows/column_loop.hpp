@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over columns: sums over all rows, one for each column. A sum is in double. Rows add up
-// in groups of column_group, in order, and the groups in order. So the bits depend neither on
+// The loop over columns: sums over all rows, one for each column. Rows add up in float in groups of
+// column_group, in order. The groups add up in double, in order. So the bits depend neither on
 // threads nor on the width of a pack. An operation has these members, beside those of row_loop.hpp:
 //
-//     state<F>, start(state, row)
 //     add_to(fold::number<I>, sum, state, scores...)    adds a row to sum I of a column
 #pragma once
 
@@ -12,6 +11,7 @@
 #include <lowp/simd/rows/row_call.hpp>
 #include <lowp/simd/wide.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <tuple>
 #include <utility>
@@ -35,10 +35,7 @@ class column_loop<Isa, column_call<Operation, std::tuple<Score...>, std::tuple<S
   using F = pack<float, typename Isa::registers>;
   using D = lanes::wide<F>;
   using accessors = row_accessors<Isa, std::index_sequence_for<Score...>, Score...>;
-  using all_sums = std::index_sequence_for<Sum...>;
-  static constexpr std::size_t packs = call::width / Isa::lanes;
-  /// The packs whose sums stay in registers.
-  static constexpr std::size_t packs_at_once = 4 / sizeof...(Sum);
+  static constexpr std::size_t size = Isa::lanes, packs = call::width / size;
 
  public:
   LOWP_HOST_FN explicit column_loop(call const& columns) : call_(columns) {}
@@ -51,68 +48,48 @@ class column_loop<Isa, column_call<Operation, std::tuple<Score...>, std::tuple<S
   LOWP_HOST_FN void over_blocks(accessors&& from) const {
     for (std::size_t i = 0; i < call_.rows; ++i) {
       std::size_t const first = (call_.first_row + i) * call::width;
-      std::size_t const left = call_.all_columns - first;
-      sum_block(from, first, left < call::width ? left : call::width, all_sums{});
+      sum_block(from, first, std::min(call_.all_columns - first, call::width),
+                std::index_sequence_for<Sum...>{});
     }
   }
-
   template <std::size_t... I>
   LOWP_HOST_FN void sum_block(accessors& from, std::size_t first, std::size_t count,
-                              std::index_sequence<I...>) const {
-    D totals[packs][sizeof...(Sum)];
+                              std::index_sequence<I...> all) const {
+    D totals[packs][sizeof...(I)];
+    F sums[packs][sizeof...(I)];
     for (auto& total : totals) ((total[I] = lanes::broadcast<D>(0)), ...);
     for (std::size_t row = 0; row < call_.all_rows; row += column_group) {
-      std::size_t const left = call_.all_rows - row;
-      add_group(from, row, left < column_group ? left : column_group, first, count, totals);
+      for (auto& sum : sums) ((sum[I] = lanes::broadcast<F>(0)), ...);
+      for (std::size_t r = row; r < std::min(row + column_group, call_.all_rows); ++r)
+        add_row(from, r, first, count, sums, all);
+      for (std::size_t p = 0; p < packs; ++p)
+        ((totals[p][I] = lanes::add(totals[p][I], lanes::widen(sums[p][I]))), ...);
     }
     for (std::size_t i = 0; i < count; ++i)
-      ((std::get<I>(call_.sums).operand.data[first + i] = lanes::canonical(lane<float>::narrowed(
-            lane<D>::at(totals[i / Isa::lanes][I], static_cast<int>(i % Isa::lanes))))),
+      ((std::get<I>(call_.sums).operand.data[first + i] = lanes::canonical(
+            lane<float>::narrowed(lane<D>::at(totals[i / size][I], static_cast<int>(i % size))))),
        ...);
   }
-
-  LOWP_HOST_FN void add_group(accessors& from, std::size_t row, std::size_t rows, std::size_t first,
-                              std::size_t count, D (*totals)[sizeof...(Sum)]) const {
-    constexpr std::size_t width = Isa::lanes;
-    std::size_t done = 0;
-    for (; done + packs_at_once * width <= count; done += packs_at_once * width)
-      add_packs(from, row, rows, first + done, packs_at_once * width, totals + done / width,
-                std::make_index_sequence<packs_at_once>{});
-    for (; done < count; done += width)
-      add_packs(from, row, rows, first + done, count - done < width ? count - done : width,
-                totals + done / width, std::index_sequence<0>{});
-  }
-  template <std::size_t... P>
-  LOWP_HOST_FN void add_packs(accessors& from, std::size_t row, std::size_t rows, std::size_t first,
-                              std::size_t valid, D (*totals)[sizeof...(Sum)],
-                              std::index_sequence<P...>) const {
-    D sums[sizeof...(P)][sizeof...(Sum)];
-    ((clear(sums[P], all_sums{})), ...);
-    for (std::size_t r = row; r < row + rows; ++r) {
-      typename Operation::template state<F> state;
-      call_.operation.start(state, r);
-      from.start(r);
-      from.begin(first, valid);
-      (add_row(sums[P], state, from, static_cast<int>(P * Isa::lanes), all_sums{},
-               std::index_sequence_for<Score...>{}),
-       ...);
-    }
-    ((add_sums(totals[P], sums[P], all_sums{})), ...);
-  }
   template <std::size_t... I>
-  LOWP_HOST_FN static void clear(D (&sums)[sizeof...(Sum)], std::index_sequence<I...>) {
-    ((sums[I] = lanes::broadcast<D>(0)), ...);
-  }
-  template <std::size_t... I>
-  LOWP_HOST_FN static void add_sums(D (&to)[sizeof...(Sum)], D const (&sums)[sizeof...(Sum)],
-                                    std::index_sequence<I...>) {
-    ((to[I] = lanes::add(to[I], sums[I])), ...);
+  LOWP_HOST_FN void add_row(accessors& from, std::size_t row, std::size_t first, std::size_t count,
+                            F (&sums)[packs][sizeof...(I)], std::index_sequence<I...> all) const {
+    typename Operation::template state<F> state;
+    call_.operation.start(state, row);
+    from.start(row);
+    std::size_t const whole = count / size * size;
+    from.begin(first, whole);
+    for (std::size_t e = 0; e < whole; e += size)
+      add_pack(from, state, static_cast<int>(e), sums[e / size], all,
+               std::index_sequence_for<Score...>{});
+    if (whole == count) return;
+    from.begin(first + whole, count - whole);
+    add_pack(from, state, 0, sums[whole / size], all, std::index_sequence_for<Score...>{});
   }
   template <class State, std::size_t... I, std::size_t... J>
-  LOWP_HOST_FN void add_row(D (&sums)[sizeof...(Sum)], State const& state, accessors& from, int k,
-                            std::index_sequence<I...>, std::index_sequence<J...>) const {
+  LOWP_HOST_FN void add_pack(accessors& from, State const& state, int k, F (&sums)[sizeof...(I)],
+                             std::index_sequence<I...>, std::index_sequence<J...>) const {
     F const scores[] = {F(from.template get<J>().load(k))...};
-    ((call_.operation.add_to(fold::number<static_cast<int>(I)>{}, sums[I], state, scores[J]...)),
+    (call_.operation.add_to(fold::number<static_cast<int>(I)>{}, sums[I], state, scores[J]...),
      ...);
   }
 
