@@ -9,8 +9,9 @@
 
 namespace lowp::detail {
 
-/// r (g - mean of g - y * mean of g * y) of each row, with g = dy * weight and y = (x - mean) r.
-/// RMS norm has no mean. A row of large sums is folded again with a scale.
+/// The derivative of a norm: r (g - mean of g - y * mean of g * y) of each row. There g is dy *
+/// weight, and y is (x - mean) r. RMS norm has no mean. A row of large sums is folded again with a
+/// scale.
 template <bool HasMean>
 struct norm_backward_rows {
   using folds =
