@@ -207,6 +207,37 @@ TEST(openmp, gelu) {
     lowp::gated_gelu_tanh(gate, up, alone);
     lowp::openmp::gated_gelu_tanh(gate, up, shared);
     EXPECT_TRUE(same_bits(alone, shared));
+    auto alone_too = alone;
+    auto shared_too = shared;
+    lowp::gated_gelu_tanh_backward(gate, up, up, alone, alone_too, random_bits);
+    lowp::openmp::gated_gelu_tanh_backward(gate, up, up, shared, shared_too, random_bits);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(alone_too, shared_too));
+  });
+}
+
+// Teams share columns, and then rows.
+TEST(openmp, norms_backward) {
+  constexpr std::size_t columns = 300;
+  auto const weight = numbers<lowp::bfloat16>(columns, 2);
+  for_each_size_and_team([&](std::size_t size) {
+    std::size_t const rows = size % 300;
+    auto const x = numbers<lowp::float16>(rows * columns, 1);
+    std::vector<float> const mean(rows, 0.5f);
+    std::vector<float> const reciprocal(rows, 0.25f);
+    std::vector<lowp::bfloat16> alone(x.size());
+    std::vector<lowp::bfloat16> shared(x.size());
+    std::vector<std::vector<float>> sums(4, std::vector<float>(columns));
+    lowp::layer_norm_backward(x, weight, x, mean, reciprocal, alone, sums[0], sums[1], columns);
+    lowp::openmp::layer_norm_backward(x, weight, x, mean, reciprocal, shared, sums[2], sums[3],
+                                      columns);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(sums[0], sums[2]));
+    EXPECT_TRUE(same_bits(sums[1], sums[3]));
+    lowp::rms_norm_backward(x, weight, x, reciprocal, alone, sums[0], columns);
+    lowp::openmp::rms_norm_backward(x, weight, x, reciprocal, shared, sums[2], columns);
+    EXPECT_TRUE(same_bits(alone, shared));
+    EXPECT_TRUE(same_bits(sums[0], sums[2]));
   });
 }
 
@@ -451,6 +482,16 @@ TEST(openmp, softmax_of_rows_of_every_length) {
       lowp::scale_mask_softmax(x, causal, alone, columns, 0.3f);
       lowp::openmp::scale_mask_softmax(x, causal, shared, columns, 0.3f);
       EXPECT_TRUE(same_bits(alone, shared));
+      lowp::softmax_backward(alone, x, alone, columns);
+      lowp::openmp::softmax_backward(shared, x, shared, columns);
+      EXPECT_TRUE(same_bits(alone, shared));
+      std::vector<std::int64_t> labels(rows, 0);
+      std::vector<float> losses(rows);
+      std::vector<float> losses_of_team(rows);
+      lowp::cross_entropy(x, labels, columns, {}, losses, alone);
+      lowp::openmp::cross_entropy(x, labels, columns, {}, losses_of_team, shared);
+      EXPECT_TRUE(same_bits(alone, shared));
+      EXPECT_TRUE(same_bits(losses, losses_of_team));
     }
   }
 }

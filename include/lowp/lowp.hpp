@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // All of the host side that needs only the standard library: value types and rounding; cast,
 // scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and their storages;
-// gradients, sums, scales, loss scaling, advice, census, abs_range_of; softmax, norms, gelu_tanh,
-// clamp_overflow, mask values; from_chars and to_chars. For less, include single headers.
+// gradients, sums, scales, loss scaling, advice, census, abs_range_of; softmax, norms, gelu_tanh
+// and their derivatives, cross_entropy, clamp_overflow, mask values; from_chars and to_chars. For
+// less, include single headers.
 #pragma once
 
 #include <lowp/abs_range.hpp>
 #include <lowp/activation.hpp>
+#include <lowp/activation_backward.hpp>
 #include <lowp/advice.hpp>
 #include <lowp/blocks.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/census.hpp>
 #include <lowp/charconv.hpp>
 #include <lowp/clamp_overflow.hpp>
+#include <lowp/cross_entropy.hpp>
 #include <lowp/fp8_lm.hpp>
 #include <lowp/fused_add.hpp>
 #include <lowp/gradient_list.hpp>
@@ -21,12 +24,14 @@
 #include <lowp/mask_value.hpp>
 #include <lowp/masked_softmax.hpp>
 #include <lowp/normalization.hpp>
+#include <lowp/normalization_backward.hpp>
 #include <lowp/packed.hpp>
 #include <lowp/power_of_two_scaling.hpp>
 #include <lowp/scale.hpp>
 #include <lowp/scaled_cast.hpp>
 #include <lowp/setups.hpp>
 #include <lowp/softmax.hpp>
+#include <lowp/softmax_backward.hpp>
 #include <lowp/split.hpp>
 #include <lowp/storage.hpp>
 #include <lowp/sums.hpp>
@@ -53,11 +58,19 @@
   X(dot) \
   X(gelu_tanh) \
   X(gated_gelu_tanh) \
+  X(gelu_tanh_backward) \
+  X(gated_gelu_tanh_backward) \
   X(softmax) \
   X(log_softmax) \
   X(scale_mask_softmax) \
+  X(softmax_backward) \
+  X(log_softmax_backward) \
+  X(scale_mask_softmax_backward) \
+  X(cross_entropy) \
   X(rms_norm) \
   X(layer_norm) \
+  X(rms_norm_backward) \
+  X(layer_norm_backward) \
   X(clamp_overflow) \
   X(scale_by_power_of_two)
 // clang-format on

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: softmax, norms, activations and scalings have the bits of the processor. Without a GPU
-// every test here is skipped; the same kernels' text runs in rows_test.cpp and
+// On a GPU: softmax, norms, activations, derivatives and scalings have the processor's bits.
+// Without a GPU every test here is skipped; the same kernels' text runs in rows_test.cpp and
 // normalization_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
@@ -132,6 +132,76 @@ void expect_same_rows() {
 }
 
 #if PART == 0
+TEST_F(device_pieces, derivatives) {
+  for (std::size_t const columns : {5, 257, 1025, 10007}) {
+    SCOPED_TRACE(columns);
+    std::vector<float> const x = scores<float>(columns);
+    auto const dy = scores<lowp::bfloat16>(columns);
+    std::vector<float> const weight(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(columns));
+    std::vector<float> const statistic(rows, 0.25f);
+    std::vector<std::int64_t> const labels{0, 3, -100, 4, 2, 1};
+    device_range<float> const in(x);
+    device_range<float> const weights(weight);
+    device_range<float> const statistics(statistic);
+    device_range<lowp::bfloat16> const gradient(dy);
+    device_range<std::int64_t> const columns_of_labels(labels);
+    auto const expect = [&](char const* name, auto const& here, auto const& there) {
+      expect_same_bits<lowp::bfloat16>(x.size(), here, there, name);
+    };
+    auto const expect_floats = [](char const* name, std::vector<float> const& want,
+                                  device_range<float> const& got) {
+      EXPECT_TRUE(same_bits(got.read(), want)) << name;
+    };
+    expect(
+        "scale_mask_softmax_backward",
+        [&](auto& dx) { lowp::scale_mask_softmax_backward(x, dy, dx, columns, 0.3f); },
+        [&](auto const& dx) {
+          lowp::cuda::scale_mask_softmax_backward(nullptr, in, gradient, dx, columns, 0.3f);
+        });
+    expect(
+        "log_softmax_backward", [&](auto& dx) { lowp::log_softmax_backward(x, dy, dx, columns); },
+        [&](auto const& dx) {
+          lowp::cuda::log_softmax_backward(nullptr, in, gradient, dx, columns);
+        });
+    lowp::cross_entropy_options const options{.label_smoothing = 0.1f,
+                                              .reduction = lowp::loss_reduction::summed};
+    std::vector<float> want_losses(rows);
+    device_range<float> const losses(want_losses);
+    expect(
+        "cross_entropy",
+        [&](auto& dx) { lowp::cross_entropy(x, labels, columns, options, want_losses, dx); },
+        [&](auto const& dx) {
+          lowp::cuda::cross_entropy(nullptr, in, columns_of_labels, columns, options, losses, dx);
+        });
+    expect_floats("losses", want_losses, losses);
+    std::vector<float> want_weight(columns);
+    std::vector<float> want_bias(columns);
+    device_range<float> const of_weight(want_weight);
+    device_range<float> const of_bias(want_bias);
+    expect(
+        "layer_norm_backward",
+        [&](auto& dx) {
+          lowp::layer_norm_backward(x, weight, dy, statistic, statistic, dx, want_weight, want_bias,
+                                    columns);
+        },
+        [&](auto const& dx) {
+          lowp::cuda::layer_norm_backward(nullptr, in, weights, gradient, statistics, statistics,
+                                          dx, of_weight, of_bias, columns);
+        });
+    expect_floats("dweight", want_weight, of_weight);
+    expect_floats("dbias", want_bias, of_bias);
+    std::vector<lowp::bfloat16> want_up(x.size());
+    device_range<lowp::bfloat16> const up(want_up);
+    expect(
+        "gated_gelu_tanh_backward",
+        [&](auto& dx) { lowp::gated_gelu_tanh_backward(x, x, dy, dx, want_up); },
+        [&](auto const& dx) {
+          lowp::cuda::gated_gelu_tanh_backward(nullptr, in, in, gradient, dx, up);
+        });
+    EXPECT_TRUE(same_bits(up.read(), want_up));
+  }
+}
+
 TEST_F(device_pieces, of_float16) { expect_same_rows<lowp::float16, lowp::float16>(); }
 #elif PART == 1
 TEST_F(device_pieces, of_floats) { expect_same_rows<float, float>(); }

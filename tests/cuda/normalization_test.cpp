@@ -2,6 +2,7 @@
 // rms_norm and layer_norm by the GPU's kernel over rows: the bits of the processor's loop, also in
 // their statistics and with something between rows.
 #include <lowp/normalization.hpp>
+#include <lowp/normalization_backward.hpp>
 
 #include <cstddef>
 #include <string>
@@ -64,6 +65,20 @@ void expect_bits_of_host(std::vector<std::size_t> const& lengths, std::size_t ro
               "");
     expect_same();
     EXPECT_EQ(grid.bytes_written - written, x.size() * sizeof(T) + 2 * rows * sizeof(float));
+    // Their derivatives, for dy = x.
+    std::vector<float> want_sums[2]{std::vector<float>(columns), std::vector<float>(columns)};
+    lowp::layer_norm_backward(x, weight, x, mean, reciprocal, want, want_sums[0], want_sums[1],
+                              columns);
+    std::vector<float> got_sums[2]{std::vector<float>(columns), std::vector<float>(columns)};
+    ASSERT_EQ(
+        refusal_of<lowp::detail::layer_norm_backward_operation>(
+            executor, in, weight, in, mean, reciprocal, out, got_sums[0], got_sums[1], columns),
+        "");
+    expect_same();
+    for (std::size_t i = 0; i < columns; ++i) {
+      ASSERT_TRUE(has_bits(got_sums[0][i], code_of(want_sums[0][i]), i));
+      ASSERT_TRUE(has_bits(got_sums[1][i], code_of(want_sums[1][i]), i));
+    }
   }
 }
 

@@ -82,6 +82,37 @@ TYPED_TEST(cuda_rows, log_softmax) {
         });
 }
 
+TYPED_TEST(cuda_rows, derivatives) {
+  for (std::size_t const columns : {7U, 256U, 300U, 1001U}) {
+    expect_same<simulated_grid, TypeParam>(
+        8, columns, [=](auto const& executor, auto const& y, auto const& out) {
+          return refusal_of<lowp::detail::scale_mask_softmax_backward_operation>(
+              executor, y, y, out, columns, 0.3f);
+        });
+    expect_same<simulated_grid_without_conversions, TypeParam>(
+        8, columns, [=](auto const& executor, auto const& y, auto const& out) {
+          return refusal_of<lowp::detail::log_softmax_backward_operation>(executor, y, y, out,
+                                                                          columns);
+        });
+    std::vector<std::int64_t> labels(8, 3);
+    labels[2] = -100;
+    std::vector<float> want;
+    expect_same<simulated_grid, TypeParam>(
+        8, columns, [&](auto const& executor, auto const& logits, auto const& out) {
+          std::vector<float> losses(8);
+          auto const wrong = refusal_of<lowp::detail::cross_entropy_operation>(
+              executor, logits, labels, columns,
+              lowp::cross_entropy_options{.label_smoothing = 0.1f,
+                                          .reduction = lowp::loss_reduction::summed},
+              losses, out);
+          if (want.empty()) want = losses;
+          for (std::size_t r = 0; r < 8; ++r)
+            EXPECT_TRUE(has_bits(losses[r], code_of(want[r]), r, columns));
+          return wrong;
+        });
+  }
+}
+
 TYPED_TEST(cuda_rows, masked) {
   std::mt19937 random(4);
   for (std::size_t const columns : {3U, 8U, 40U, 301U, 512U}) {
@@ -151,6 +182,27 @@ TEST(cuda_rows_special, memory_out_of_reach_is_refused) {
                 lowp::attention_mask<std::uint8_t>{mask, 1, 2}, x, 4, 1.0f),
             "scale_mask_softmax: mask is far away");
   EXPECT_EQ(grid.launches, 0);
+}
+
+// The host cannot read the labels of a GPU.
+TEST(cuda_rows_special, labels_are_not_read_on_the_host) {
+  std::vector<float> x(3 * 300, 1.0f);
+  std::vector<std::int64_t> const labels{300, -1, 7};
+  std::vector<float> losses(3);
+  simulated_grid grid(32);
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
+  EXPECT_EQ(
+      refusal_of<lowp::detail::cross_entropy_operation>(executor, x, labels, 300,
+                                                        lowp::cross_entropy_options{}, losses, x),
+      "cross_entropy: the host cannot count the labels of a mean: take loss_reduction::summed, "
+      "and scale = 1 / rows that are not ignored");
+  EXPECT_EQ(grid.launches, 0);
+  ASSERT_EQ(refusal_of<lowp::detail::cross_entropy_operation>(
+                executor, x, labels, 300,
+                lowp::cross_entropy_options{.reduction = lowp::loss_reduction::summed}, losses, x),
+            "");
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::isnan(x[i]), i < 600) << i;
+  EXPECT_TRUE(std::isnan(losses[0]) && std::isnan(losses[1]) && std::isfinite(losses[2]));
 }
 
 TEST(cuda_rows_special, no_rows_launch_nothing) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <lowp/cuda/kernel_operands.hpp>
+#include <lowp/cuda/rows/column_kernel.hpp>
 #include <lowp/cuda/rows/row_plan.hpp>
 #include <lowp/ops/arguments.hpp>
 #include <lowp/simd/rows/row_call.hpp>

@@ -21,6 +21,9 @@
 //     lowp::cuda::scale_by_power_of_two(stream, in, out, exponent, scaling_report)
 //     lowp::cuda::transform(stream, function, rounding, out, in...)
 //     lowp::cuda::softmax(stream, in, out, columns), log_softmax
+//     lowp::cuda::softmax_backward(stream, y, dy, dx, columns) and so on for each piece
+//     lowp::cuda::cross_entropy(stream, logits, labels, columns, cross_entropy_options{...},
+//                               losses, dlogits)
 //     lowp::cuda::scale_mask_softmax(stream, in, mask, out, columns, scale)
 //     lowp::cuda::rms_norm(stream, in, weight, out, columns, eps)
 //     lowp::cuda::layer_norm(stream, in, weight, bias, out, columns, eps)

@@ -43,7 +43,9 @@ struct tuning {
   /// five if that spills none.
   /// @param scores, per_column  the operands of a row, and those that all rows share
   static constexpr unsigned least_row_blocks(int scores, int per_column, bool has_visible) {
-    return per_column > 1 ? 3 : scores == 1 && per_column == 0 && !has_visible ? 5 : 4;
+    return per_column > 1 || scores > 2                     ? 3
+           : scores == 1 && per_column == 0 && !has_visible ? 5
+                                                            : 4;
   }
 
   /// The most floats that the rows of a block of warps take: 32 KB, which any device has several

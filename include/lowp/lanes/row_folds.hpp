@@ -57,6 +57,17 @@ LOWP_FN bool takes_total_again(Operation const& operation, fold::number<I> numbe
     return operation.take_total(number, state, total);
 }
 
+/// True if an operation computes results from the scores, not from the value of the last fold.
+template <class Operation>
+inline constexpr bool uses_scores = requires { requires Operation::uses_scores; };
+
+/// Gives an operation what it has for a row.
+template <class Operation, class State>
+LOWP_FN void start_row([[maybe_unused]] Operation const& operation, [[maybe_unused]] State& state,
+                       [[maybe_unused]] std::size_t row) {
+  if constexpr (requires { operation.start(state, row); }) operation.start(state, row);
+}
+
 }  // namespace detail
 
 }  // namespace lowp

@@ -12,6 +12,7 @@
 #include <lowp/lanes/row_folds.hpp>
 #include <lowp/ops/arguments.hpp>
 #include <lowp/simd/executors.hpp>
+#include <lowp/simd/rows/column_loop.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -62,8 +63,8 @@ LOWP_HOST_FN auto as_rows(R& range, std::size_t stride) {
 }
 
 /// The part of an argument in a call over rows: rows that are folded or written, an element for
-/// each column, or one for each row.
-enum class row_use { score, result, column, statistic };
+/// each column or for each row, which is read or written.
+enum class row_use { score, result, column, column_sum, number, statistic };
 
 /// An argument's range with its name in error texts; `size` counts the elements of rows.
 struct row_extent : extent {
@@ -78,7 +79,7 @@ struct row_extent : extent {
         columns(row_size),
         stride(range.stride),
         given(size) {
-    is_written = use == row_use::result || use == row_use::statistic;
+    is_written = use == row_use::result || use == row_use::statistic || use == row_use::column_sum;
     if (!is_whole()) return;
     rows = given / stride + (given % stride != 0);
     size = rows * columns;
@@ -117,7 +118,9 @@ LOWP_HOST_FN auto row_argument(char const* name, strided_rows<T> const& rows, st
 template <class R>
 LOWP_HOST_FN auto read_rows(char const* name, R& range, std::size_t columns) {
   auto const rows = as_rows(range, columns);
-  return row_argument<row_use::score, simd::access::read>(name, rows, columns, rows.stride);
+  auto role = row_argument<row_use::score, simd::access::read>(name, rows, columns, rows.stride);
+  role.range.may_coincide = true;
+  return role;
 }
 template <class R>
 LOWP_HOST_FN auto write_rows(char const* name, R& range, std::size_t columns) {
@@ -129,6 +132,24 @@ LOWP_HOST_FN auto in_every_row(char const* name, R& range, std::size_t columns) 
   return row_argument<row_use::column, simd::access::read>(name, as_rows(range, columns), columns,
                                                            0);
 }
+/// Returns an argument of one element for each column, which folds may read.
+template <class R>
+LOWP_HOST_FN auto in_every_fold(char const* name, R& range, std::size_t columns) {
+  auto const role = in_every_row(name, range, columns);
+  return row_role<row_use::score, decltype(role.operand)>{role.range, role.operand};
+}
+/// Returns an argument that gets a sum over all rows for each column.
+template <class R>
+LOWP_HOST_FN auto for_each_column(char const* name, R& range) {
+  return row_argument<row_use::column_sum, simd::access::write>(name, as_rows(range, 1), 1, 1);
+}
+/// Returns an argument of one T for each row. The operation itself reads it: see `start`.
+template <class T, class R>
+LOWP_HOST_FN auto read_for_each_row(char const* name, R& range) {
+  std::span<T const> const all(range);
+  return row_role<row_use::number, T const*>{
+      {name, strided_rows<T const>{all, 1}, 1, row_use::number}, all.data()};
+}
 template <class R>
 LOWP_HOST_FN auto for_each_row(char const* name, R& range) {
   return row_argument<row_use::statistic, simd::access::write>(name, as_rows(range, 1), 1, 1);
@@ -139,12 +160,12 @@ inline namespace LOWP_UNIT {
 /// Returns the error text of a range that is not what its argument has for the rows of `in`.
 inline error_text check_rows(char const* function, row_extent const& range, row_extent const& in) {
   if (range.columns == 0) return std::string(function) + ": columns is 0";
-  bool const is_statistic = range.use == row_use::statistic;
-  if (is_statistic || range.use == row_use::column) {
-    std::size_t const count = is_statistic ? in.rows : in.columns;
+  bool const is_per_row = range.use == row_use::statistic || range.use == row_use::number;
+  if (is_per_row || range.use == row_use::column || range.use == row_use::column_sum) {
+    std::size_t const count = is_per_row ? in.rows : in.columns;
     if (range.given == count) return {};
     return joined_text({function, ": ", range.name, " has ", range.given, " elements for ", count,
-                        is_statistic ? " rows" : " columns"});
+                        is_per_row ? " rows" : " columns"});
   }
   if (range.is_whole()) return {};
   std::string text = joined_text({function, ": ", range.name, " has ", range.given,
@@ -181,10 +202,10 @@ error_text check_call_over_rows(Executor const& executor, char const* function,
   if constexpr (requires { operation.check(function, in.range); })
     check.add(operation.check(function, in.range));
   for (row_extent const& b : ranges) {
-    if (b.use == row_use::result) check.equal_sizes({in.range, b});
+    if (b.may_coincide || b.use == row_use::result) check.equal_sizes({in.range, b});
     for (row_extent const* a = ranges; a != &b; ++a)
       if ((a->is_written || b.is_written) &&
-          !(a == ranges && b.use == row_use::result && are_same_rows_or_apart(*a, b)))
+          !(a->may_coincide && b.use == row_use::result && are_same_rows_or_apart(*a, b)))
         check.no_overlap(a->all(), b.all());
   }
   check.reachable(executor, ranges);
@@ -206,12 +227,25 @@ LOWP_HOST_FN auto operands_with(Role const&... role) {
   return std::tuple_cat(operand_if<Use>(role)...);
 }
 
+/// Runs the sums of a call, which come first: results may be written over the scores.
+template <class Executor, class Operation, class In, class... Role>
+LOWP_HOST_FN void sum_columns(Executor const& executor, Operation const& operation, In const& in,
+                              Role const&... role) {
+  auto const scores = operands_with<row_use::score>(in, role...);
+  auto const sums = operands_with<row_use::column_sum>(role...);
+  executor.rows(simd::column_call<Operation, std::remove_const_t<decltype(scores)>,
+                                  std::remove_const_t<decltype(sums)>>{
+      operation, in.range.rows, in.range.columns, scores, sums});
+}
+
 /// Checks a call over rows and runs it: the arguments in the order of the call, `in` first.
 template <class Executor, class Operation, class In, class... Role>
 LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
                            Operation const& operation, In const& in, Role const&... role) {
   error_text const wrong = check_call_over_rows(executor, function, operation, in, role...);
   if (!wrong.empty()) return executor.refuse_if(wrong);
+  if constexpr (((Role::use == row_use::column_sum) || ...))
+    sum_columns(executor, operation, in, role...);
   if (in.range.rows == 0) return;
   auto const to = std::get<0>(operands_with<row_use::result>(role...));
   auto const scores = operands_with<row_use::score>(in, role...);

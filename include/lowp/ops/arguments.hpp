@@ -194,7 +194,7 @@ class call_check {
     for (auto a = ranges.begin(); a != ranges.end(); ++a)
       for (auto b = a + 1; b != ranges.end(); ++b) {
         if (!a->is_written && !b->is_written) continue;
-        if (a->may_coincide && b->may_coincide)
+        if (a->may_coincide && b->may_coincide && a->is_written != b->is_written)
           same_or_apart(*a, *b);
         else
           no_overlap(*a, *b);

@@ -38,6 +38,14 @@
 // expect-each: 3.*names::updates
 // expect-each: 1.*names::in.*not_a_range
 // expect-each: 4.*names::alpha.*not_a_number
+// expect-each: 2.*names::dy.*not_a_range
+// expect-each: 4.*names::dgate.*not_a_lasting_writable_range
+// expect-each: 2.*names::dy.*not_a_range
+// expect-each: missing<4.*names::columns
+// expect-each: 5.*names::scale.*not_a_number
+// expect-each: 2.*names::labels.*not_a_range_of_int64_or_int32
+// expect-each: 4.*names::reciprocal_rms.*not_a_range_of_floats
+// expect-each: 7.*names::dweight.*not_a_writable_range_of_floats
 #include <lowp/lowp.hpp>
 #include <lowp/pb_relax.hpp>
 
@@ -99,5 +107,13 @@ void use(std::vector<float>& x, std::vector<bfloat16>& p, std::vector<std::uint1
   tree_add(model, 1.0f, doubles);
   census<bfloat16>(d);
   softmax_pb_relax(x, p, 3, x);
+  gelu_tanh_backward(x, d, p);
+  gated_gelu_tanh_backward(x, x, p, d, p);
+  softmax_backward(x, d, p, 3);
+  log_softmax_backward(x, x, p);
+  scale_mask_softmax_backward(x, x, p, 3, x);
+  cross_entropy(x, d, 3, cross_entropy_options{}, x, p);
+  rms_norm_backward(x, x, x, p, p, x, 3);
+  layer_norm_backward(x, x, x, x, x, p, p, x, 3);
 #endif
 }

@@ -83,6 +83,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
   static constexpr int step = team_type::step, stride = team_type::stride;
   static constexpr bool has_visible = call_type::has_visible;
+  static constexpr bool uses_scores = detail::uses_scores<Operation>;
   static constexpr int at_once = chunks_at_once<Scores>;
   /// True if fold 0 takes chunks as they arrive.
   static constexpr bool folds_chunks = team_type::is_warp || !fold_type<0>::is_ordered;
@@ -102,6 +103,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     for (std::uint64_t r = thread_.block() * teams + team_.number(); r < call_.rows;
          r += thread_.blocks() * teams) {
       state s{};
+      detail::start_row(call_.operation, s, r);
       end_ = visible(r);
       if (read_row(r, s))
         fold_row<0>(r, s);
@@ -169,7 +171,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     float x[Scores::size][chunk_size], value[chunk_size];
     from.decode(i, x);
     if constexpr (folds_chunks) fold_some<0, 1>(s, x, value, left, folded);
-    if constexpr (folds_chunks && last_fold == 0) {
+    if constexpr (folds_chunks && last_fold == 0 && !uses_scores) {
       cached_.store_chunk(place, value);
     } else {
       LOWP_UNROLL_ON_GPU
@@ -209,7 +211,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     LOWP_UNROLL_ON_GPU
     for (unsigned j = 0; j < Scores::size; ++j) cached_.load_own(place + j * room(), left, x[j]);
     fold_some<I, step>(s, x, value, left, folded);
-    if constexpr (I == last_fold) cached_.store_own(place, value);
+    if constexpr (I == last_fold && !uses_scores) cached_.store_own(place, value);
   }
   template <class From>
   LOWP_FN void read_own(From const& from, std::uint32_t first, int left, unsigned place) const {
@@ -226,11 +228,10 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   template <int I, int Step, class Folded>
   LOWP_FN void fold_some(state const& s, float const (&x)[Scores::size][chunk_size],
                          float (&value)[chunk_size], int left, Folded& folded) const {
-    values<I>(s, x, value);
-    decltype(call_.operation.term(fold::number<I>{}, value[0])) term[chunk_size];
+    if constexpr (!uses_scores) values<I>(s, x, value);
+    decltype(term_at<I>(s, x, value, 0)) term[chunk_size];
     LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k)
-      term[k] = call_.operation.term(fold::number<I>{}, value[k]);
+    for (int k = 0; k < chunk_size; ++k) term[k] = term_at<I>(s, x, value, k);
     if (left > (chunk_size - 1) * Step) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) folded.add(k, term[k]);
@@ -258,14 +259,17 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
          first += stride, offset += stride) {
       int const count = within_chunk(static_cast<int>(call_.columns - first));
       float value[chunk_size] = {}, weight[Columns::size][chunk_size], out[chunk_size];
-      if (is_cached()) {
-        if (!has_visible || first < end_) cached_.load_chunk(offset, value);
-      } else {
-        float x[Scores::size][chunk_size];
+      float x[Scores::size][chunk_size];
+      if (!is_cached()) {
         with_width(call_.width,
                    [&](auto width) { from.template load<width>(0, thread_, first, count); });
         from.decode(0, x);
-        values<last_fold>(s, x, value);
+        if constexpr (!uses_scores) values<last_fold>(s, x, value);
+      } else if constexpr (uses_scores) {
+        LOWP_UNROLL_ON_GPU
+        for (unsigned j = 0; j < Scores::size; ++j) cached_.load_chunk(offset + j * room(), x[j]);
+      } else if (!has_visible || first < end_) {
+        cached_.load_chunk(offset, value);
       }
       if constexpr (Columns::bytes_read != 0)
         with_width(call_.width,
@@ -275,7 +279,14 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       for (int k = 0; k < chunk_size; ++k) {
         if constexpr (has_visible)
           if (first + static_cast<unsigned>(k) >= end_) value[k] = 0;
-        out[k] = result(s, value[k], weight, k, typename Columns::indices{});
+        if constexpr (uses_scores)
+          out[k] = result_of_scores(s, x, weight, k, typename Scores::indices{},
+                                    typename Columns::indices{});
+        else
+          out[k] = result(s, value[k], weight, k, typename Columns::indices{});
+        if constexpr (requires { call_.operation.marked_result(s, value[k]); })
+          if (first + static_cast<unsigned>(k) == s.marked)
+            out[k] = call_.operation.marked_result(s, value[k]);
       }
       to.encode(thread_, out, first, count);
       with_width(call_.width, [&](auto width) { to.template store<width>(thread_, first, count); });
@@ -289,9 +300,18 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     for (int k = 0; k < chunk_size; ++k)
       value[k] = value_at<I>(s, x, k, typename Scores::indices{});
   }
+  template <int I>
+  LOWP_FN auto term_at(state const& s, float const (&x)[Scores::size][chunk_size],
+                       float const (&value)[chunk_size], int k) const {
+    if constexpr (uses_scores)
+      return call_.operation.term(fold::number<I>{},
+                                  value_at<I>(s, x, k, typename Scores::indices{}));
+    else
+      return call_.operation.term(fold::number<I>{}, value[k]);
+  }
   template <int I, std::size_t... J>
-  LOWP_FN float value_at(state const& s, float const (&x)[Scores::size][chunk_size], int k,
-                         std::index_sequence<J...>) const {
+  LOWP_FN auto value_at(state const& s, float const (&x)[Scores::size][chunk_size], int k,
+                        std::index_sequence<J...>) const {
     return call_.operation.value(fold::number<I>{}, s, x[J][k]...);
   }
   template <std::size_t... J>
@@ -299,6 +319,14 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
                        [[maybe_unused]] float const (&weight)[Columns::size][chunk_size],
                        [[maybe_unused]] int k, std::index_sequence<J...>) const {
     return call_.operation.result(s, value, weight[J][k]...);
+  }
+
+  template <std::size_t... I, std::size_t... J>
+  LOWP_FN float result_of_scores(state const& s, float const (&x)[Scores::size][chunk_size],
+                                 [[maybe_unused]] float const (&weight)[Columns::size][chunk_size],
+                                 int k, std::index_sequence<I...>,
+                                 std::index_sequence<J...>) const {
+    return call_.operation.result(s, x[I][k]..., weight[J][k]...);
   }
 
   call_type const& call_;

@@ -14,6 +14,10 @@
 //     visible(row, columns)          optional: how many columns of a row are folded; the values of
 //                                    the others are zero
 //     statistic(fold::number<I>, state)           statistic number I of a row, if the call has it
+//     start(state, row)              optional: takes what the operation has for a row
+//     uses_scores                    optional, true: result(state, scores..., columns...) is the
+//                                    result, from the scores instead of the value
+//     marked_result(state, value)    optional: the result in column state.marked
 //
 // The values of the last fold are kept if a row is short enough, else computed again: the same
 // bits.
@@ -65,6 +69,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   template <int I>
   using folded = row_fold<std::tuple_element_t<std::size_t{I}, folds>, F>;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
+  static constexpr bool uses_scores = detail::uses_scores<Operation>;
 
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
   LOWP_HOST_FN std::size_t streamed() const {
@@ -115,10 +120,12 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   LOWP_HOST_FN void run_rows(std::size_t row, std::size_t count, To& to, From& from, With& with,
                              Statistics& statistics, float* cached) const {
     typename Operation::template state<F> states[most_at_once];
+    for (std::size_t i = 0; i < count; ++i) detail::start_row(operation_, states[i], row + i);
     fold_rows<0>(row, count, from, states, cached);
     for (std::size_t i = 0; i < count; ++i) {
       write_statistics(row + i, statistics, states[i], std::index_sequence_for<Statistic...>{});
       to.start(row + i);
+      if constexpr (uses_scores) from.start(row + i);
       write_row(to, from, with, states[i], cached + i * room(), visible(row + i));
     }
   }
@@ -215,9 +222,10 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   /// Computes the term of a pack. In the last fold, it keeps the value at to + k. Values of a long
   /// row replace those of an earlier stretch.
   template <int I, class From, class State>
-  LOWP_HOST_FN auto term_at(From& from, State const& state, float* to, int k) const {
-    F const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
-    if (I == last_fold) value.store(to + k);
+  LOWP_HOST_FN auto term_at(From& from, State const& state, [[maybe_unused]] float* to,
+                            int k) const {
+    auto const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
+    if constexpr (I == last_fold && !uses_scores) value.store(to + k);
     return operation_.term(fold::number<I>{}, value);
   }
 
@@ -241,7 +249,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
                               float const* cached, std::size_t visible) const {
     for (std::size_t first = 0, valid; first < columns_; first += valid) {
       valid = stretch(columns_ - first);
-      if (columns_ > most_cached) from.begin(first, valid);
+      if (uses_scores || columns_ > most_cached) from.begin(first, valid);
       with.begin(first, valid);
       to.begin(first, valid);
       if (columns_ <= most_cached && first + valid <= visible)
@@ -258,29 +266,54 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
                                   std::size_t valid) const {
     auto const left = static_cast<int>(valid);
     for (int k = 0; k < left; k += Isa::lanes) {
-      std::size_t const e = first + static_cast<std::size_t>(k);
-      F value;
-      if (!IsPlain && columns_ > most_cached)
-        value = value_at<last_fold>(from, state, k, std::index_sequence_for<Score...>{});
-      else
-        value = F::load(cached + e);
-      if (!IsPlain && e + Isa::lanes > visible)
-        value = lanes::select(
-            first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
-            value, lanes::broadcast<F>(0));
-      to.template get<0>().template store<false>(
-          k, result_at(with, state, value, k, std::index_sequence_for<Column...>{}));
+      auto& out = to.template get<0>();
+      if constexpr (uses_scores) {
+        out.template store<false>(
+            k, result_of_scores(from, with, state, k, std::index_sequence_for<Score...>{},
+                                std::index_sequence_for<Column...>{}));
+      } else {
+        std::size_t const e = first + static_cast<std::size_t>(k);
+        F value;
+        if (!IsPlain && columns_ > most_cached)
+          value = value_at<last_fold>(from, state, k, std::index_sequence_for<Score...>{});
+        else
+          value = F::load(cached + e);
+        if (!IsPlain && e + Isa::lanes > visible)
+          value = lanes::select(
+              first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
+              value, lanes::broadcast<F>(0));
+        F result = result_at(with, state, value, k, std::index_sequence_for<Column...>{});
+        if constexpr (requires { operation_.marked_result(state, value); })
+          if (std::size_t const lane = state.marked - e; lane < Isa::lanes)
+            result = lanes::select(only_lane(static_cast<int>(lane)),
+                                   operation_.marked_result(state, value), result);
+        out.template store<false>(k, result);
+      }
     }
   }
 
+  LOWP_HOST_FN static auto only_lane(int lane) {
+    using registers = typename Isa::registers;
+    return lanes::mask_and(first_lanes<registers>(lane + 1),
+                           lanes::mask_not(first_lanes<registers>(lane)));
+  }
   template <int I, class From, class State, std::size_t... J>
-  LOWP_HOST_FN F value_at(From& from, State const& state, int k, std::index_sequence<J...>) const {
+  LOWP_HOST_FN auto value_at(From& from, State const& state, int k,
+                             std::index_sequence<J...>) const {
     return operation_.value(fold::number<I>{}, state, F(from.template get<J>().load(k))...);
   }
   template <class With, class State, std::size_t... J>
   LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, F const& value,
                            [[maybe_unused]] int k, std::index_sequence<J...>) const {
     return operation_.result(state, value, F(with.template get<J>().load(k))...);
+  }
+
+  template <class From, class With, class State, std::size_t... I, std::size_t... J>
+  LOWP_HOST_FN F result_of_scores(From& from, [[maybe_unused]] With& with, State const& state,
+                                  int k, std::index_sequence<I...>,
+                                  std::index_sequence<J...>) const {
+    return operation_.result(state, F(from.template get<I>().load(k))...,
+                             F(with.template get<J>().load(k))...);
   }
 
   call const& call_;

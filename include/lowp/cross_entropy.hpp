@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross-entropy from logits, with its derivative from the same pass over the rows.
+#pragma once
+
+#include <lowp/softmax.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+namespace lowp {
+
+/// The way from the losses of rows to one: `averaged` is the mean of those that are not ignored.
+enum class loss_reduction { averaged, summed };
+
+/// The options of PyTorch's cross_entropy. `scale` is a factor of the derivative, such as the scale
+/// of a loss_scaler.
+struct cross_entropy_options {
+  std::int64_t ignore_index = -100;
+  float label_smoothing = 0;
+  loss_reduction reduction = loss_reduction::averaged;
+  float scale = 1;
+};
+
+/// Labels: contiguous elements, std::int64_t as PyTorch has them or std::int32_t.
+template <class R>
+concept label_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                      (std::same_as<std::ranges::range_value_t<R>, std::int64_t> ||
+                       std::same_as<std::ranges::range_value_t<R>, std::int32_t>);
+
+namespace detail {
+
+template <class T>
+using not_a_range_of_int64_or_int32 = fit<label_range<T>>;
+template <class T>
+using not_cross_entropy_options = fit<std::convertible_to<T, cross_entropy_options>>;
+
+inline constexpr auto no_column = std::numeric_limits<std::size_t>::max();
+
+/// True if the host of an executor cannot read the ranges of a call.
+template <class Executor>
+inline constexpr bool is_on_device =
+    requires(Executor const& executor, extent const& range) { executor.out_of_reach(range); };
+
+/// The value of a logit is d = max - logit. Of an ignored row, no column is folded.
+template <bool IsOnDevice, class Logit, class Label>
+struct cross_entropy_rows {
+  using folds = std::tuple<fold::maximum, fold::both<fold::sum, fold::sum>>;
+
+  Logit const* logits;
+  std::size_t stride, columns, counted;  ///< counted: the rows of a mean, else 1
+  Label const* labels;
+  cross_entropy_options options;
+  /// A power of two below 1 / columns. The sum of all d times it stays in the range of float.
+  float share =
+      lanes::from_bits<float>(static_cast<std::uint32_t>(127 - std::bit_width(columns)) << 23);
+
+  using log_softmax_rows = softmax_rows<plain_score, true>;
+  template <class F>
+  struct state : log_softmax_rows::state<F> {
+    std::size_t marked = no_column;
+    F at_label, scale, smooth, target, factor, loss;
+  };
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
+    float const eps = options.label_smoothing;
+    if (!(lanes::bits(eps) <= lanes::bits(1.0f)))
+      return check_number(false, function, "label_smoothing", eps, "from 0 to 1");
+    if (!lanes::is_finite(options.scale))
+      return check_number(false, function, "scale", options.scale, "finite");
+    if constexpr (!IsOnDevice) {
+      for (std::size_t row = 0; row < in.rows; ++row)
+        if (!is_ignored(row) && static_cast<std::size_t>(labels[row]) >= columns)
+          return std::string(function) + ": the label of row " + std::to_string(row) + " is " +
+                 std::to_string(labels[row]) + ", not from 0 to " + std::to_string(columns - 1) +
+                 " or ignore_index, " + std::to_string(options.ignore_index);
+    } else if (options.reduction == loss_reduction::averaged) {
+      return std::string(function) +
+             ": the host cannot count the labels of a mean: take loss_reduction::summed, and scale "
+             "= "
+             "1 / rows that are not ignored";
+    }
+    return {};
+  }
+
+  LOWP_FN bool is_ignored(std::size_t row) const { return labels[row] == options.ignore_index; }
+  LOWP_FN std::size_t visible(std::size_t row, std::size_t) const {
+    return is_ignored(row) ? 0 : columns;
+  }
+  /// A label that is no column, which only a GPU may meet, makes its row NaN.
+  template <class F>
+  LOWP_FN void start(state<F>& s, std::size_t row) const {
+    F const zero = lanes::broadcast<F>(0);
+    s.at_label = s.scale = s.smooth = s.target = zero;
+    if (is_ignored(row)) return;
+    auto const label = static_cast<std::size_t>(labels[row]);
+    F const nan = lanes::from_bits<F>(lanes::broadcast<lanes::word<F>>(lanes::binary32_nan));
+    s.at_label = s.scale = nan;
+    if (label >= columns) return;
+    s.marked = label;
+    s.at_label = lanes::broadcast<F>(static_cast<float>(logits[row * stride + label]));
+    s.scale = lanes::div(lanes::broadcast<F>(options.scale),
+                         lanes::broadcast<F>(static_cast<float>(counted)));
+    F const eps = lanes::broadcast<F>(options.label_smoothing);
+    s.smooth =
+        lanes::div(lanes::mul(eps, s.scale), lanes::broadcast<F>(static_cast<float>(columns)));
+    s.target = lanes::fma(lanes::sub(lanes::broadcast<F>(1), eps), s.scale, s.smooth);
+  }
+
+  template <class F>
+  LOWP_FN F value(fold::number<0>, state<F> const&, F const& x) const {
+    return x;
+  }
+  template <class F>
+  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
+    return lanes::sub(s.largest, x);
+  }
+  template <class F>
+  LOWP_FN F term(fold::number<0>, F const& value) const {
+    return value;
+  }
+  template <class F>
+  LOWP_FN fold::pair<F> term(fold::number<1>, F const& value) const {
+    return {exp_of_minus(value), in_sum(value)};
+  }
+  template <class F>
+  LOWP_FN void take_total(fold::number<0> fold, state<F>& s, F const& largest) const {
+    log_softmax_rows{}.take_total(fold, s, largest);
+  }
+  template <class F>
+  LOWP_FN void take_total(fold::number<1> fold, state<F>& s, fold::pair<F> const& total) const {
+    log_softmax_rows{}.take_total(fold, s, total.first);
+    F const per_sum = lanes::div(s.scale, total.first), below = lanes::sub(s.largest, s.at_label);
+    s.factor = lanes::select(lanes::is_zero(total.first), lanes::broadcast<F>(0), per_sum);
+    s.loss = below;
+    if (lanes::bits(options.label_smoothing) != 0 && s.marked != no_column) {
+      F const eps = lanes::broadcast<F>(options.label_smoothing);
+      F const mean =
+          lanes::div(total.second, in_sum(lanes::broadcast<F>(static_cast<float>(columns))));
+      s.loss = lanes::fma(eps, mean, lanes::mul(lanes::sub(lanes::broadcast<F>(1), eps), below));
+    }
+    s.loss = lanes::sub(s.loss, s.total);
+  }
+  template <class F>
+  LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
+    return s.loss;
+  }
+  template <class F>
+  LOWP_FN F result(state<F> const& s, F const& value) const {
+    return lanes::fma(exp_of_minus(value), s.factor, lanes::negative(s.smooth));
+  }
+  template <class F>
+  LOWP_FN F marked_result(state<F> const& s, F const& value) const {
+    return lanes::fma(exp_of_minus(value), s.factor, lanes::negative(s.target));
+  }
+
+ private:
+  template <class F>
+  LOWP_FN F in_sum(F const& x) const {
+    return lanes::mul(x, lanes::broadcast<F>(share));
+  }
+};
+
+/// Computes the cross-entropy of each row of logits x with its label t, and its derivative. They
+/// have PyTorch's meaning, with eps = label_smoothing and n columns:
+///
+///     loss      (1 - eps) * -log p_t + eps * mean of -log p,   p = softmax(x)
+///     dlogits   scale / N * (p - q),   q_t = 1 - eps + eps / n, else q = eps / n
+///
+/// N counts the rows that are not ignored, for PyTorch's reduction='mean': losses are averaged. For
+/// 'sum' it is 1. `losses` gets the loss of each row in either case, without scale. A row whose
+/// label is ignore_index has loss 0 and derivatives 0, whatever its logits.
+///
+/// d is max - x, D the mean of d in the row, and u = 2^-24. The loss is within
+///
+///     u (4 d_t + 5 ln n + (n / 256 + 13) (1 + eps D))
+///
+/// of the exact one. Before its rounding to the format of `dlogits`, a derivative is within
+///
+///     scale / N * (u (p (d + ln n + n / 256 + 17) + 6 q) + 2^-148) + 2^-149
+///
+/// of the exact one. No intermediate value leaves the range of float. A logit of -inf has
+/// probability 0. A row of -inf alone has an infinite loss, and p = 0. A NaN or +inf makes its row
+/// NaN. The bits are the same on every backend.
+///
+/// On a GPU, the host cannot read the labels. There it refuses loss_reduction::averaged, and a
+/// label that is no column makes its row NaN.
+///
+/// @param logits   rows * columns elements, row after row, or strided_rows
+/// @param labels   a column for each row, or ignore_index
+/// @param columns  elements of a row, at least 1
+/// @param losses   floats, one for each row
+/// @param dlogits  as many rows as logits, and may be their storage as in softmax
+/// @throws std::invalid_argument  sizes do not fit, an option or a label is wrong, or the ranges
+///                                overlap in another way
+template <class Executor>
+struct cross_entropy_operation : operation<Executor> {
+  using calls =
+      call<needs_row_input<names::logits>, needs<names::labels, not_a_range_of_int64_or_int32>,
+           needs_number<names::columns>, needs<names::options, not_cross_entropy_options>,
+           needs<names::losses, not_a_writable_range_of_floats>, needs_row_output<names::dlogits>>;
+
+  template <row_input Logits, label_range Labels, row_statistic Losses, row_output Dlogits>
+  LOWP_HOST_FN void operator()(Logits&& logits, Labels&& labels, std::size_t columns,
+                               cross_entropy_options const& options, Losses&& losses,
+                               Dlogits&& dlogits) const {
+    using label = std::ranges::range_value_t<std::remove_cvref_t<Labels>>;
+    constexpr bool is_on_device = detail::is_on_device<Executor>;
+    auto const rows = as_rows(logits, columns);
+    auto const each = read_for_each_row<label>("labels", labels);
+    std::size_t counted = 1;
+    if constexpr (!is_on_device)
+      if (options.reduction == loss_reduction::averaged)
+        counted = std::size(labels) -
+                  static_cast<std::size_t>(std::ranges::count(labels, options.ignore_index));
+    using logit = std::remove_const_t<typename decltype(rows.elements)::element_type>;
+    run_rows(this->executor, "cross_entropy",
+             cross_entropy_rows<is_on_device, logit, label>{
+                 rows.elements.data(), rows.stride, columns, counted, each.operand, options},
+             read_rows("logits", logits, columns), each, for_each_row("losses", losses),
+             write_rows("dlogits", dlogits, columns));
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::callable<detail::cross_entropy_operation<simd::this_thread>>
+    cross_entropy{};
+
+}  // namespace lowp

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel over columns: see simd/rows/column_loop.hpp.
+//
+// A warp has 32 columns. Each warp of a block adds up a group of rows. Then the first one adds the
+// groups in order.
+#pragma once
+
+#include <lowp/cuda/rows/row_plan.hpp>
+#include <lowp/simd/rows/column_loop.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+namespace lowp::cuda {
+
+template <class Operation, class Scores, class Sums>
+struct column_kernel_call;
+
+/// A simd::column_call for the threads of a grid.
+template <class Operation, class Scores, std::size_t... I, class... Sum>
+struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<I...>, Sum...>> {
+  using sums_type = row_operands<std::index_sequence<I...>, Sum...>;
+  static constexpr unsigned least_blocks = tuning::least_row_blocks(Scores::size, 0, false);
+  static constexpr unsigned team_threads = warp_threads;
+  static constexpr bool is_collective = true;
+
+  Operation operation;
+  std::uint64_t rows;
+  std::uint32_t columns;
+  Scores scores;
+  sums_type sums;
+  std::uint32_t dynamic_bytes;
+  struct {
+    std::uint64_t tiles;
+  } table;  // the blocks that have work
+
+  template <class Thread>
+  LOWP_FN void run(Thread const& thread) const {
+    for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks())
+      sum_columns(thread,
+                  static_cast<std::uint32_t>(tile) * warp_threads + thread.thread() % warp_threads);
+  }
+
+ private:
+  template <class Thread>
+  LOWP_FN void sum_columns(Thread const& thread, std::uint32_t column) const {
+    unsigned const warps = thread.threads() / warp_threads;
+    unsigned const warp = thread.thread() / warp_threads;
+    auto* const shared = reinterpret_cast<float*>(thread.dynamic_memory());
+    double totals[] = {(static_cast<void>(I), 0.0)...};
+    constexpr std::uint64_t group = simd::column_group;
+    unsigned turn = 0;
+    for (std::uint64_t row = 0; row < rows; row += warps * group, turn ^= 1) {
+      float sums_of_group[] = {(static_cast<void>(I), 0.0f)...};
+      std::uint64_t const first = row + warp * group;
+      if (column < columns)
+        for (std::uint64_t r = first; r < first + group && r < rows; ++r)
+          add_row(thread, r, column, sums_of_group);
+      // The first warp still reads the others while these are written.
+      float* const slots = shared + turn * thread.threads() * sizeof...(I);
+      ((slots[thread.thread() + I * thread.threads()] = sums_of_group[I]), ...);
+      thread.barrier();
+      if (warp == 0)
+        for (unsigned w = 0; w < warps && row + w * group < rows; ++w)
+          ((totals[I] = lanes::add(
+                totals[I],
+                lanes::widen(slots[w * warp_threads + thread.thread() + I * thread.threads()]))),
+           ...);
+    }
+    thread.barrier();
+    if (warp == 0 && column < columns)
+      (row_accessor<Sum, typename Thread::hardware, 1>(
+           sums.template indexed<I, row_operand<Sum>>::value, column)
+           .write_one(thread, lane<float>::narrowed(totals[I])),
+       ...);
+  }
+  template <class Thread>
+  LOWP_FN void add_row(Thread const& thread, std::uint64_t r, std::uint32_t column,
+                       float (&to)[sizeof...(I)]) const {
+    float x[Scores::size][chunk_size];
+    row_accessors<Scores, typename Thread::hardware, 1> const from(scores, r);
+    from.load_element(thread, column, 0, x);
+    typename Operation::template state<float> s;
+    operation.start(s, r);
+    add_scores(to, s, x, typename Scores::indices{});
+  }
+  template <class State, std::size_t... J>
+  LOWP_FN void add_scores(float (&to)[sizeof...(I)], State const& s,
+                          float const (&x)[Scores::size][chunk_size],
+                          std::index_sequence<J...>) const {
+    (operation.add_to(fold::number<static_cast<int>(I)>{}, to[I], s, x[J][0]...), ...);
+  }
+};
+
+template <class Grid, class Operation, class Scores, class Sums>
+void run_row_call(Grid& grid, simd::column_call<Operation, Scores, Sums> const& call) {
+  auto const scores = row_operands_of(call.scores);
+  auto const sums = row_operands_of(call.sums);
+  using scores_type = std::remove_const_t<decltype(scores)>;
+  using sums_type = std::remove_const_t<decltype(sums)>;
+  grid.template run<simd::no_report>(column_kernel_call<Operation, scores_type, sums_type>{
+      .operation = call.operation,
+      .rows = call.all_rows,
+      .columns = static_cast<std::uint32_t>(call.all_columns),
+      .scores = scores,
+      .sums = sums,
+      .dynamic_bytes = static_cast<std::uint32_t>(2 * grid.threads() * sums.size * sizeof(float)),
+      .table = {(call.all_columns + warp_threads - 1) / warp_threads}});
+}
+
+}  // namespace lowp::cuda

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The derivatives of RMS norm and layer norm, from the statistics of the forward pass.
+#pragma once
+
+#include <lowp/nn/norm_backward.hpp>
+
+#include <concepts>
+
+namespace lowp {
+
+/// Floats that an operation reads, one for each row.
+template <class R>
+concept row_numbers = input<R> && std::same_as<element_of<R>, float>;
+
+namespace detail {
+
+template <class T>
+using not_a_range_of_floats = fit<row_numbers<T>>;
+template <class Name>
+using needs_row_numbers = needs<Name, not_a_range_of_floats>;
+template <class Name>
+using needs_floats = needs<Name, not_a_writable_range_of_floats>;
+
+/// Computes the derivatives of rms_norm. With r = reciprocal_rms of a row, y = x * r and g = dy *
+/// weight,
+///
+///     dx         r * (g - y * mean of g * y)
+///     dweight    sum over all rows of dy * y, for each column
+///
+/// Before it is rounded to the format of `dx`, dx is within
+///
+///     2^-24 (n / 256 + 18) r R + 2^-149 (1 + r (2 + |y|) (1 + largest |g|)),
+///     R = |g| + |y| mean of |g * y|
+///
+/// of the exact one, for that r and n columns. A sum beyond 2^125 has a scale, which adds 2^-85 r.
+/// No intermediate value leaves the range of float if |g| is below 2^127.
+///
+/// dweight adds up groups of 16 rows in float, and the groups in double. It is within
+///
+///     (18 * 2^-24 + rows * 2^-52) times the sum of |dy * y|, and 2^-24 |dweight| + rows * 2^-149
+///
+/// of the exact one. No group leaves the range of float if |dy * y| is below 2^123. The bits depend
+/// neither on threads nor on the shape of a launch.
+///
+/// @param x, weight, columns  those of the forward pass
+/// @param dy                  as many rows as x: the derivative with respect to its result
+/// @param reciprocal_rms      floats, one for each row, as rms_norm returns them
+/// @param dx                  as many rows; may be the storage of x or dy as in softmax
+/// @param dweight             `columns` floats, which are overwritten
+/// @throws std::invalid_argument  sizes do not fit, or ranges overlap in another way
+template <class Executor>
+struct rms_norm_backward_operation : operation<Executor> {
+  using calls =
+      call<needs_row_input<names::x>, needs_input<names::weight>, needs_row_input<names::dy>,
+           needs_row_numbers<names::reciprocal_rms>, needs_row_output<names::dx>,
+           needs_floats<names::dweight>, needs_number<names::columns>>;
+
+  template <row_input X, input Weight, row_input Dy, row_numbers Rms, row_output Dx,
+            row_statistic Dweight>
+  LOWP_HOST_FN void operator()(X&& x, Weight&& weight, Dy&& dy, Rms&& reciprocal_rms, Dx&& dx,
+                               Dweight&& dweight, std::size_t columns) const {
+    auto const rms = read_for_each_row<float>("reciprocal_rms", reciprocal_rms);
+    run_rows(this->executor, "rms_norm_backward",
+             norm_backward_rows<false>{nullptr, rms.operand, static_cast<float>(columns)},
+             read_rows("x", x, columns), read_rows("dy", dy, columns),
+             in_every_fold("weight", weight, columns), rms, write_rows("dx", dx, columns),
+             for_each_column("dweight", dweight));
+  }
+};
+
+/// Computes the derivatives of layer_norm. With r = reciprocal_deviation of a row, y = (x - mean) *
+/// r and g = dy * weight,
+///
+///     dx         r * (g - mean of g - y * mean of g * y)
+///     dweight    sum over all rows of dy * y, for each column
+///     dbias      sum over all rows of dy, for each column
+///
+/// They are as those of rms_norm_backward, with mean of |g| added to R. For dbias, read dy in the
+/// place of dy * y.
+///
+/// @param mean, reciprocal_deviation  floats, one for each row, as layer_norm returns them
+/// @param dweight, dbias              `columns` floats each, which are overwritten
+template <class Executor>
+struct layer_norm_backward_operation : operation<Executor> {
+  using calls =
+      call<needs_row_input<names::x>, needs_input<names::weight>, needs_row_input<names::dy>,
+           needs_row_numbers<names::mean>, needs_row_numbers<names::reciprocal_deviation>,
+           needs_row_output<names::dx>, needs_floats<names::dweight>, needs_floats<names::dbias>,
+           needs_number<names::columns>>;
+
+  template <row_input X, input Weight, row_input Dy, row_numbers Mean, row_numbers Deviation,
+            row_output Dx, row_statistic Dweight, row_statistic Dbias>
+  LOWP_HOST_FN void operator()(X&& x, Weight&& weight, Dy&& dy, Mean&& mean,
+                               Deviation&& reciprocal_deviation, Dx&& dx, Dweight&& dweight,
+                               Dbias&& dbias, std::size_t columns) const {
+    auto const means = read_for_each_row<float>("mean", mean);
+    auto const deviations = read_for_each_row<float>("reciprocal_deviation", reciprocal_deviation);
+    run_rows(
+        this->executor, "layer_norm_backward",
+        norm_backward_rows<true>{means.operand, deviations.operand, static_cast<float>(columns)},
+        read_rows("x", x, columns), read_rows("dy", dy, columns),
+        in_every_fold("weight", weight, columns), means, deviations, write_rows("dx", dx, columns),
+        for_each_column("dweight", dweight), for_each_column("dbias", dbias));
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::callable<detail::rms_norm_backward_operation<simd::this_thread>>
+    rms_norm_backward{};
+inline constexpr detail::callable<detail::layer_norm_backward_operation<simd::this_thread>>
+    layer_norm_backward{};
+
+}  // namespace lowp

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The derivatives of softmax, log_softmax and scale_mask_softmax over the rows of a matrix, from
+// the results of the forward pass.
+#pragma once
+
+#include <lowp/lanes/exponential.hpp>
+#include <lowp/nn/rows.hpp>
+#include <lowp/ops/scaled_cast.hpp>
+
+#include <tuple>
+
+namespace lowp {
+
+namespace detail {
+
+/// scale * y * (dy - sum of dy * y), from halves of dy: their differences stay in the range of
+/// float. If scores are masked, an element whose y is 0 takes no part.
+template <bool IsMasked>
+struct softmax_backward_rows {
+  using folds = std::tuple<fold::sum>;
+  static constexpr bool uses_scores = true;
+  template <class F>
+  struct state {
+    F half_sum;
+  };
+
+  float scale = 1;
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
+    return check_scale(function, scale);
+  }
+  template <class F>
+  LOWP_FN F value(fold::number<0>, state<F> const&, F const& y, F const& dy) const {
+    F const product = lanes::mul(lanes::mul(dy, lanes::broadcast<F>(0.5f)), y);
+    return if_seen(y, product);
+  }
+  template <class F>
+  LOWP_FN F term(fold::number<0>, F const& value) const {
+    return value;
+  }
+  template <class F>
+  LOWP_FN void take_total(fold::number<0>, state<F>& s, F const& sum) const {
+    s.half_sum = sum;
+  }
+  template <class F>
+  LOWP_FN F result(state<F> const& s, F const& y, F const& dy) const {
+    F const half = lanes::fma(dy, lanes::broadcast<F>(0.5f), lanes::negative(s.half_sum));
+    F const dx = lanes::mul(lanes::add(y, y), half);
+    if constexpr (!IsMasked) return dx;
+    return if_seen(y, lanes::mul(dx, lanes::broadcast<F>(scale)));
+  }
+
+ private:
+  template <class F>
+  LOWP_FN static F if_seen(F const& y, F const& x) {
+    if constexpr (!IsMasked) return x;
+    return lanes::select(lanes::is_zero(y), lanes::broadcast<F>(0), x);
+  }
+};
+
+/// dy - e^y * sum of dy. A row whose sum is not finite is folded again with a scale.
+struct log_softmax_backward_rows {
+  using folds = std::tuple<fold::sum>;
+  static constexpr bool uses_scores = true;
+  static constexpr float small = 0x1p-64f, large = 0x1p64f;
+  template <class F>
+  struct state {
+    bool is_scaled = false;
+    F sum;
+  };
+
+  template <class F>
+  LOWP_FN F value(fold::number<0>, state<F> const& s, F const&, F const& dy) const {
+    return s.is_scaled ? lanes::mul(dy, lanes::broadcast<F>(small)) : dy;
+  }
+  template <class F>
+  LOWP_FN F term(fold::number<0>, F const& value) const {
+    return value;
+  }
+  template <class F>
+  LOWP_FN bool take_total(fold::number<0>, state<F>& s, F const& sum) const {
+    s.sum = sum;
+    if (s.is_scaled || !lanes::any(lanes::mask_not(lanes::is_finite(sum)))) return false;
+    return s.is_scaled = true;
+  }
+  template <class F>
+  LOWP_FN F result(state<F> const& s, F const& y, F const& dy) const {
+    F const minus_p = lanes::mul(exp_of_minus(lanes::absolute(y)),
+                                 lanes::broadcast<F>(s.is_scaled ? -large : -1.0f));
+    return lanes::fma(minus_p, s.sum, dy);
+  }
+};
+
+/// Computes dx = y * (dy - sum of dy * y) over each row: the derivative of softmax, whose result
+/// is y. It is rounded once to nearest even. The bits are the same on every backend, and for every
+/// split into rows.
+///
+/// Before that rounding, dx is within
+///
+///     2^-24 ((n / 256 + 11) |y| A + 2 |dx|) + 2^-148 (1 + n |y|)
+///
+/// of the exact one, for n columns. A is the sum of |dy * y|. If y holds probabilities, no
+/// intermediate value leaves the range of float, whatever dy is. NaN and infinity reach their row,
+/// as in the formula.
+///
+/// @param y        rows * columns results of softmax, row after row, or strided_rows
+/// @param dy       as many rows: the derivative with respect to y
+/// @param dx       as many rows; may be the storage of y or dy as in softmax
+/// @param columns  elements of a row, at least 1
+/// @throws std::invalid_argument  sizes differ or are not a multiple of columns, or the ranges
+///                                overlap in another way
+template <class Executor>
+struct softmax_backward_operation : operation<Executor> {
+  using calls = call<needs_row_input<names::y>, needs_row_input<names::dy>,
+                     needs_row_output<names::dx>, needs_number<names::columns>>;
+
+  template <row_input Y, row_input Dy, row_output Dx>
+  LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns) const {
+    run_rows(this->executor, "softmax_backward", softmax_backward_rows<false>{},
+             read_rows("y", y, columns), read_rows("dy", dy, columns),
+             write_rows("dx", dx, columns));
+  }
+};
+
+/// Computes dx = dy - e^y * sum of dy over each row, the derivative of log_softmax, otherwise as
+/// softmax_backward. Before the rounding to the format of `dx`, it is within
+///
+///     2^-24 (e^y (n / 256 + 11) A + |dx|) + 2^-148 (1 + A)
+///
+/// of the exact one. A is the sum of |dy|, which may exceed the range of float. No y is above 0.
+/// Where y is -inf, dx is dy.
+template <class Executor>
+struct log_softmax_backward_operation : operation<Executor> {
+  using calls = typename softmax_backward_operation<Executor>::calls;
+
+  template <row_input Y, row_input Dy, row_output Dx>
+  LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns) const {
+    run_rows(this->executor, "log_softmax_backward", log_softmax_backward_rows{},
+             read_rows("y", y, columns), read_rows("dy", dy, columns),
+             write_rows("dx", dx, columns));
+  }
+};
+
+/// Computes dx = scale * y * (dy - sum of dy * y) over each row, the derivative of
+/// scale_mask_softmax, otherwise as softmax_backward. It needs no mask: where y is 0, dx is 0, and
+/// dy may be anything. The bound is |scale| times that of softmax_backward, and
+/// 2^-24 |dx| + 2^-149 more.
+///
+/// @param scale  that of the forward pass, finite and not 0
+template <class Executor>
+struct scale_mask_softmax_backward_operation : operation<Executor> {
+  using calls =
+      call<needs_row_input<names::y>, needs_row_input<names::dy>, needs_row_output<names::dx>,
+           needs_number<names::columns>, needs_number<names::scale>>;
+
+  template <row_input Y, row_input Dy, row_output Dx>
+  LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns, float scale) const {
+    run_rows(this->executor, "scale_mask_softmax_backward", softmax_backward_rows<true>{scale},
+             read_rows("y", y, columns), read_rows("dy", dy, columns),
+             write_rows("dx", dx, columns));
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::callable<detail::softmax_backward_operation<simd::this_thread>>
+    softmax_backward{};
+inline constexpr detail::callable<detail::log_softmax_backward_operation<simd::this_thread>>
+    log_softmax_backward{};
+inline constexpr detail::callable<detail::scale_mask_softmax_backward_operation<simd::this_thread>>
+    scale_mask_softmax_backward{};
+
+}  // namespace lowp
