@@ -7,6 +7,7 @@
 #include <lowp/ops/outcome.hpp>
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/train/adamw.hpp>
+#include <lowp/train/lion.hpp>
 #include <lowp/train/sgd.hpp>
 
 #include <concepts>
@@ -116,12 +117,12 @@ using no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_a_
 
 // The calls of `update` differ in the place of the optimizer.
 template <class T>
-using not_an_optimizer_such_as_sgd_or_adamw = fit<optimizer<std::remove_cvref_t<T>>>;
+using not_an_optimizer_such_as_sgd_lion_or_adamw = fit<optimizer<std::remove_cvref_t<T>>>;
 template <class T>
 using not_an_optimizer_without_moments_such_as_sgd =
     fit<optimizer_with<std::remove_cvref_t<T>, 0>, !optimizer<std::remove_cvref_t<T>>>;
 template <class T>
-using not_an_optimizer_with_one_moment_such_as_sgd =
+using not_an_optimizer_with_one_moment_such_as_sgd_or_lion =
     fit<optimizer_with<std::remove_cvref_t<T>, 1>, !optimizer<std::remove_cvref_t<T>>>;
 template <class T>
 using not_an_optimizer_with_two_moments_such_as_adamw =
@@ -133,7 +134,7 @@ template <class T>
 using neither_a_rounding_mode_of_steps_an_overflow_policy_nor_a_report_variable =
     fit<update_rounding<std::remove_cvref_t<T>> || policy_then_report<T> ||
         std::convertible_to<T, std::span<update_report>>>;
-struct there_is_no_optimizer_such_as_sgd_or_adamw;
+struct there_is_no_optimizer_such_as_sgd_lion_or_adamw;
 
 using needs_parameter =
     needs<names::p,
@@ -150,13 +151,13 @@ using calls_of_update = any_of_calls<
     call_of_update<needs_parameter, needs_readable<names::g>,
                    needs<names::optimizer, not_an_optimizer_without_moments_such_as_sgd>>,
     call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::momentum>,
-                   needs<names::optimizer, not_an_optimizer_with_one_moment_such_as_sgd>>,
+                   needs<names::optimizer, not_an_optimizer_with_one_moment_such_as_sgd_or_lion>>,
     call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::m>,
                    needs_moment<names::v>,
                    needs<names::optimizer, not_an_optimizer_with_two_moments_such_as_adamw>>,
     call_of_update<needs<names::list, not_a_list_of_tensors>,
-                   needs<names::optimizer, not_an_optimizer_such_as_sgd_or_adamw>>,
-    otherwise<there_is_no_optimizer_such_as_sgd_or_adamw>>;
+                   needs<names::optimizer, not_an_optimizer_such_as_sgd_lion_or_adamw>>,
+    otherwise<there_is_no_optimizer_such_as_sgd_lion_or_adamw>>;
 
 /// Takes one step of an optimizer:
 ///
@@ -164,13 +165,17 @@ using calls_of_update = any_of_calls<
 ///     update(p, g, momentum, sgd, step)  momentum = g at step 1, then
 ///                                        momentum * momentum + (1 - dampening) * g, where g
 ///                                        includes weight decay; not touched if momentum is 0
+///     update(p, g, m, lion, step)        Lion with momentum m
 ///     update(p, g, m, v, adamw, step)    AdamW with first moment m and second moment v
 ///     update(list, optimizer, step)      each tensor of a list of sgd_tensor{p, g},
 ///                                        momentum_tensor{p, g, momentum} or
 ///                                        adamw_tensor{p, g, m, v}
 ///
-/// The step is computed in float from the stored values, by the formulas of train/sgd.hpp and
-/// train/adamw.hpp. Each slot is rounded once.
+/// SGD without momentum also takes the step along a direction o of your own, as of Muon, SOAP or
+/// Shampoo: p becomes p * (1 - lr * weight_decay) - lr * o, rounded once.
+///
+/// The step is computed in float from the stored values, by the formulas of train/sgd.hpp,
+/// train/lion.hpp and train/adamw.hpp. Each slot is rounded once.
 ///
 /// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise. Only g may
 ///                  be float8_e8m0fnu, which has neither zero nor a sign
