@@ -217,6 +217,17 @@ IS(update_report&, report += report);
 MEMBER(amax, update_amax, gradient);
 MEMBER(amax, update_amax, weight);
 IS(update_amax&, seen += seen);
+extern moment_report moments;
+MEMBER(u64, moment_report, count, 0);
+MEMBER(moment_counts, moment_report, first);
+MEMBER(moment_counts, moment_report, second);
+MEMBER(u64, moment_counts, wished, 0);
+MEMBER(u64, moment_counts, stalled, 0);
+MEMBER(u64, moment_counts, nonfinite, 0);
+IS(double, moments.second.stalled_share());
+IS(double, moments.second.bias());
+IS(moment_report&, moments += moments);
+IS(void, update(b, in, f, f, optimizer, 1, draws, moments));
 MEMBER(u32, amax, bits, 0);
 IS(float, largest.value());
 IS(amax&, largest += largest);
@@ -260,6 +271,9 @@ MEMBER(amax, abs_range, max_abs);
 
 // Advice and set-ups.
 IS(storage_advice, stall_advice(in, {.lr = 1, .direction = 1, .steps = 1000}));
+IS(typical_update,
+   update_of_batch({.lr = 1}, {.factor = 2, .noise = 1, .lr_exponent = 0, .is_normalized = false}));
+IS(double, stalled_decay(in, 0.999));
 MEMBER(double, stall_estimate, stalled, 0);
 MEMBER(double, stall_estimate, lr_any, 0);
 MEMBER(double, stall_estimate, lr_half, 0);
@@ -296,6 +310,9 @@ IS(stall_policy,
 IS(std::size_t, std::declval<stall_watch&>().add(name, in));
 IS(std::optional<stall_alarm>, std::declval<stall_watch&>().observe(0, u64(), 1.0, report));
 IS(std::string, std::declval<stall_alarm>().text());
+MEMBER(double, stall_policy, largest_bias, 1e-4);
+IS(std::optional<moment_alarm>, std::declval<stall_watch&>().observe(0, u64(), moments));
+IS(std::string, std::declval<moment_alarm>().text());
 extern overflow_watch<float16> watch;
 IS(watch_policy, watch_policy{.frames = 21, .every = 1, .weights_every = 16});
 IS(std::size_t, watch.add(name));

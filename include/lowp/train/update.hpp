@@ -108,6 +108,10 @@ concept stepped_moment = moment_storage<S> && std::numeric_limits<policy_type<S>
 template <class S>
 concept stepped_parameter = storage<S> && stepped_moment<S>;
 
+/// A moment that a report sees, if the call has one: a value in blocks is stored after its pack.
+template <class M, class... Outcome>
+concept reported_moment = !reports_moments<Outcome...> || !in_blocks<std::remove_cvref_t<M>>;
+
 template <class T>
 using no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_blocks_of =
     fit<stepped_moment<T>>;
@@ -182,7 +186,8 @@ using calls_of_update = any_of_calls<
 /// @param step      counts from 1
 /// @param rounding  one mode for all narrow slots, or per_slot. A stochastic mode takes `step` into
 ///                  the low half of its stream and gives each slot its own draw
-/// @param outcome   optional: an overflow policy, then an update_report or update_amax to add to
+/// @param outcome   optional: an overflow policy, then an update_report, update_amax or, if no
+///                  moment is in blocks, moment_report to add to
 /// @throws std::invalid_argument  sizes differ; a written range overlaps another; a step is 0 or
 ///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
 template <class Executor>
@@ -201,7 +206,8 @@ struct update_operation : operation<Executor> {
   }
   template <stepped_parameter P, readable G, stepped_moment M, optimizer_with<1> Optimizer = sgd,
             step_number Step, class R = nearest_even, class... Outcome>
-    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
+    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...> &&
+             reported_moment<M, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& momentum, Optimizer const& optimizer, Step step,
                                R&& rounding = {}, Outcome&&... outcome) const {
     auto const source = step_source_of(step);
@@ -213,7 +219,8 @@ struct update_operation : operation<Executor> {
   template <stepped_parameter P, readable G, stepped_moment M, stepped_moment V,
             optimizer_with<2> Optimizer = adamw, step_number Step, class R = nearest_even,
             class... Outcome>
-    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
+    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...> &&
+             reported_moment<M, R, Outcome...> && reported_moment<V, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& m, V&& v, Optimizer const& optimizer, Step step,
                                R&& rounding = {}, Outcome&&... outcome) const {
     auto const source = step_source_of(step);
