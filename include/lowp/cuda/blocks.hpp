@@ -4,13 +4,15 @@
 #pragma once
 
 #include <lowp/cuda/accessor.hpp>
-#include <lowp/storage/scale.hpp>
+#include <lowp/storage/block_rule.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace lowp::cuda {
 
-template <int Block, class Codes>
+template <class T, int Block, class Codes>
 struct blocked_kernel_operand {
   static constexpr bool is_read = Codes::is_read;
   static constexpr bool is_written = Codes::is_written;
@@ -24,10 +26,12 @@ struct blocked_kernel_operand {
 
 /// A block is a whole number of chunks. Their threads are neighbours in a warp, because a pass is a
 /// whole number of blocks.
-template <int Block, class Codes, bool IsComputed, class Hardware, int Rows>
-class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows> {
-  using slot_type = blocked_kernel_operand<Block, Codes>;
-  using T = typename Codes::type;
+template <class T, int Block, class Codes, bool IsComputed, class Hardware, int Rows>
+class accessor<blocked_kernel_operand<T, Block, Codes>, IsComputed, Hardware, Rows> {
+  using slot_type = blocked_kernel_operand<T, Block, Codes>;
+  using rule = detail::block_rule<T>;
+  using scale_type = typename rule::scale;
+  using word = std::conditional_t<sizeof(scale_type) == 1, std::uint8_t, std::uint32_t>;
   using code_accessor = accessor<Codes, IsComputed, Hardware, Rows>;
   static constexpr int threads = Block / chunk_size;
 
@@ -37,6 +41,7 @@ class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows>
 
   LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
       : codes_(s.codes, data, number),
+        operand_(s.codes),
         scales_(static_cast<unsigned char*>(data[1])),
         rule_(s.rule) {}
 
@@ -44,14 +49,20 @@ class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows>
   LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
     codes_.template load<Width>(pass, thread, first, count);
     if (is_read && count != 0)
-      scale_[pass] = thread.template read<std::uint8_t>(scales_ + first / Block);
+      scale_[pass] = __builtin_bit_cast(
+          scale_type, thread.template read<word>(scales_ + first / Block * sizeof(word)));
   }
   LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
-    codes_.decode(pass, x);
-    float const scale =
-        lanes::from_bits<float>(detail::value_of_block_scale(std::uint32_t{scale_[pass]}));
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k) x[k] = lanes::mul(x[k], scale);
+    float const scale = rule::value(scale_[pass]);
+    if constexpr (narrow<T>) {
+      codes_.decode(pass, x);
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) x[k] = lanes::mul(x[k], scale);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        x[k] = rule::template decode<float>(codes_.code(pass, k), scale);
+    }
   }
 
   template <class Thread>
@@ -62,13 +73,22 @@ class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows>
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k)
         if (k < count) largest = lanes::max(largest, lanes::magnitude(x[k]));
-      next_scale_ = detail::block_scale<T>(thread.template max_among<threads>(largest), rule_);
-      float const reciprocal =
-          lanes::from_bits<float>(detail::reciprocal_of_block_scale(next_scale_));
-      float scaled[chunk_size];
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) scaled[k] = lanes::mul(x[k], reciprocal);
-      codes_.encode(thread, scaled, first, count);
+      next_scale_ = rule::of(thread.template max_among<threads>(largest), rule_);
+      if constexpr (narrow<T>) {
+        float const reciprocal = lanes::from_bits<float>(
+            detail::reciprocal_of_block_scale(std::uint32_t{next_scale_.bits()}));
+        float scaled[chunk_size];
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k) scaled[k] = lanes::mul(x[k], reciprocal);
+        codes_.encode(thread, scaled, first, count);
+      } else {
+        chunk_bits const random = codes_.bits(first);
+        typename rule::template encoder<std::uint32_t> const encode;
+        codes_.clear();
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k)
+          codes_.set_code(k, encode(x[k], next_scale_, random(k), mode_of(operand_.rounding)));
+      }
     }
   }
   template <int Width, class Thread>
@@ -77,16 +97,17 @@ class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows>
       codes_.template store<Width>(thread, first, count);
       if constexpr (is_read) thread.warp_barrier();  // the block's other threads read the old scale
       if (count != 0 && thread.thread() % threads == 0)
-        thread.write(scales_ + first / Block, static_cast<std::uint8_t>(next_scale_));
+        thread.write(scales_ + first / Block * sizeof(word), __builtin_bit_cast(word, next_scale_));
     }
   }
 
  private:
   code_accessor codes_;
+  Codes const& operand_;
   unsigned char* scales_;
   scale_rule rule_;
-  std::uint8_t scale_[std::size_t{Rows}] = {};
-  std::uint32_t next_scale_ = 0;
+  scale_type scale_[std::size_t{Rows}] = {};
+  scale_type next_scale_{};
 };
 
 }  // namespace lowp::cuda

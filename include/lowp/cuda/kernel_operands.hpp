@@ -48,10 +48,10 @@ struct kernel_operand_for<simd::composite<Layout, Part...>> {
     return {o.layout, o.parts, std::get<Layout::rounded>(o.parts), kind};
   }
 };
-template <narrow T, int Block, access A, class R>
+template <class T, int Block, access A, class R>
 struct kernel_operand_for<simd::blocked<T, Block, A, R>> {
-  using codes = kernel_operand_for<simd::operand<T, A, R>>;
-  using type = blocked_kernel_operand<Block, typename codes::type>;
+  using codes = kernel_operand_for<typename simd::blocked<T, Block, A, R>::code_operand>;
+  using type = blocked_kernel_operand<T, Block, typename codes::type>;
   static type of(simd::blocked<T, Block, A, R> const& o, detail::nans kind) {
     return {codes::of(o.codes, kind), o.rule};
   }

@@ -5,6 +5,7 @@
 #include <lowp/ops/roles.hpp>
 #include <lowp/simd/operand.hpp>
 #include <lowp/storage/block_scaled.hpp>
+#include <lowp/storage/dynamic_blocks.hpp>
 #include <lowp/storage/kahan.hpp>
 #include <lowp/storage/master.hpp>
 #include <lowp/storage/scaled.hpp>
@@ -125,22 +126,34 @@ struct argument_of<S> {
   }
 };
 
+template <class S>
+struct names_block_code : std::remove_const<element_of<decltype(S::codes)>> {};
+template <class S>
+  requires requires { typename S::block_code; }
+struct names_block_code<S> : std::type_identity<typename S::block_code> {};
+template <class S>
+using block_code_of = typename names_block_code<std::remove_const_t<S>>::type;
+
 /// Codes and their scales, and the operand that takes both.
 template <layered_argument S>
   requires in_blocks<std::remove_const_t<S>>
 struct argument_of<S> {
-  using policy_type = element_of<decltype(S::codes)>;
+  using named = block_code_of<S>;
+  using policy_type = typename block_rule<named>::code;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) {
-    std::array both{extent(name, s.codes, S::names[0]), extent(name, s.scales, S::names[1])};
+    auto const [codes, scales] = s.parts();
+    std::array both{extent(name, codes, S::names[0]), extent(name, scales, S::names[1])};
     both[1].per_entry = S::elements_per_scale;
     return both;
   }
   LOWP_HOST_FN static error_text invalid(S const& s) { return s.invalid(); }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
-    simd::blocked<policy_type, S::elements_per_scale, A, R> both{
-        {s.codes.data(), rounding, policy, draw}, s.scales.data()};
+    auto const [codes, scales] = s.parts();
+    using target = std::conditional_t<A == simd::access::read, policy_type const, policy_type>;
+    simd::blocked<named, S::elements_per_scale, A, R> both{
+        {reinterpret_cast<target*>(codes.data()), rounding, policy, draw}, scales.data()};
     if constexpr (requires { s.rule; }) both.rule = s.rule;
     return both;
   }

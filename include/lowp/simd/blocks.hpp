@@ -4,7 +4,7 @@
 #pragma once
 
 #include <lowp/simd/accessor.hpp>
-#include <lowp/storage/scale.hpp>
+#include <lowp/storage/block_rule.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,36 +16,39 @@ namespace lowp::simd {
 template <class Isa, class Operand>
 inline constexpr std::size_t waiting = Operand::block > batch<Isa> ? Operand::block : batch<Isa>;
 
-template <class Isa, scalable T, int Block, access A, class R>
+template <class Isa, class T, int Block, access A, class R>
 struct staging<Isa, blocked<T, Block, A, R>> {
   using operand_type = blocked<T, Block, A, R>;
-  staging<Isa, operand<T, A, R>> codes;
+  staging<Isa, typename operand_type::code_operand> codes;
   alignas(64) float values[waiting<Isa, operand_type>];
   alignas(64) std::uint16_t random[waiting<Isa, operand_type>];
 };
 
-template <class Isa, scalable T, int Block, access A, class R, nans Nans>
+template <class Isa, class T, int Block, access A, class R, nans Nans>
 class accessor<Isa, blocked<T, Block, A, R>, Nans> {
   using operand_type = blocked<T, Block, A, R>;
-  using storage = typename T::storage;
-  using code_accessor = accessor<Isa, operand<T, A, R>, Nans>;
+  using code_operand = typename operand_type::code_operand;
+  using code = typename code_operand::type;
+  using rule = detail::block_rule<T>;
+  using storage = typename code::storage;
+  using code_accessor = accessor<Isa, code_operand, Nans>;
   static constexpr std::size_t capacity = waiting<Isa, operand_type>;
 
  public:
   using registers = typename Isa::registers;
   using F = pack<float, registers>;
   using U = word<registers>;
+  using encoder = typename rule::template encoder<U>;
 
   LOWP_HOST_FN accessor(operand_type const& in_blocks, loop_size size,
                         staging<Isa, operand_type>&& staged)
       : operand_(in_blocks),
         count_(size.count),
-        codes_(operand_.codes, size, static_cast<staging<Isa, operand<T, A, R>>&&>(staged.codes)),
+        codes_(operand_.codes, size, static_cast<staging<Isa, code_operand>&&>(staged.codes)),
         values_(staged.values),
         random_(staged.random) {
     if constexpr (operand_type::is_written)
-      results_ = detail::special_results_of<T::descriptor, U>(in_blocks.codes.rounding,
-                                                              in_blocks.codes.policy, Nans);
+      encoder_ = encoder(in_blocks.codes.rounding, in_blocks.codes.policy, Nans);
   }
 
   template <bool Prefetches>
@@ -60,9 +63,11 @@ class accessor<Isa, blocked<T, Block, A, R>, Nans> {
   LOWP_HOST_FN F load(int k) const {
     if constexpr (!operand_type::is_read) return lanes::broadcast<F>(0);
     std::size_t const block = (first_ + static_cast<std::size_t>(k)) / Block;
-    float const scale = lanes::from_bits<float>(
-        detail::value_of_block_scale(std::uint32_t{operand_.scales[block].bits()}));
-    return lanes::mul(codes_.load(k), lanes::broadcast<F>(scale));
+    float const scale = rule::value(operand_.scales[block]);
+    if constexpr (narrow<T>)
+      return lanes::mul(codes_.load(k), lanes::broadcast<F>(scale));
+    else
+      return rule::template decode<F>(codes_.codes(k), scale);
   }
   template <bool Tells>
   LOWP_HOST_FN no_report store(int k, F const& value) {
@@ -93,23 +98,19 @@ class accessor<Isa, blocked<T, Block, A, R>, Nans> {
       largest = lanes::max(largest, lanes::magnitude(F::load(values + k)));
     std::uint32_t amax = 0;
     for (int i = 0; i < Isa::lanes; ++i) amax = lanes::max(amax, lane<U>::at(largest, i));
-    std::uint32_t const scale = detail::block_scale<T>(amax, operand_.rule);
-    float const reciprocal = lanes::from_bits<float>(detail::reciprocal_of_block_scale(scale));
-    operand_.scales[first / Block] = float8_e8m0fnu::from_bits(static_cast<std::uint8_t>(scale));
+    auto const scale = rule::of(amax, operand_.rule);
+    operand_.scales[first / Block] = scale;
 
     for (std::size_t k = 0; k < size; k += lanes_in_pack) {
-      F const x = lanes::mul(F::load(values + k), lanes::broadcast<F>(reciprocal));
       U const bits = operand_type::is_random ? U::load(random + k) : lanes::broadcast<U>(0);
-      U const codes =
-          detail::encode<T::descriptor>(lanes::bits(x), bits, operand_.codes.rounding, results_)
-              .code;
-      T* const to = operand_.codes.data + first + k;
+      U const codes = encoder_(F::load(values + k), scale, bits, operand_.codes.rounding);
+      code* const to = operand_.codes.data + first + k;
       if (size - k >= lanes_in_pack) {
         codes.store(reinterpret_cast<storage*>(to));
       } else {
         storage rest[lanes_in_pack];
         codes.store(rest);
-        __builtin_memcpy(static_cast<void*>(to), rest, (size - k) * sizeof(T));
+        __builtin_memcpy(static_cast<void*>(to), rest, (size - k) * sizeof(code));
       }
     }
   }
@@ -119,7 +120,7 @@ class accessor<Isa, blocked<T, Block, A, R>, Nans> {
   code_accessor codes_;
   float* values_;
   std::uint16_t* random_;
-  detail::special_results<U> results_;
+  encoder encoder_;
 };
 
 }  // namespace lowp::simd

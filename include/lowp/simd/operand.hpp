@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
-#include <lowp/storage/scale.hpp>
+#include <lowp/storage/block_rule.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -151,16 +151,18 @@ struct composite {
   }
 };
 
-/// Codes with a scale for every Block elements.
-template <narrow T, int Block, access A, class R = nearest_even>
+/// Codes with a scale for every Block elements. T has a block_rule.
+template <class T, int Block, access A, class R = nearest_even>
 struct blocked {
+  using code_operand = operand<typename detail::block_rule<T>::code, A, R>;
+  using scale = typename detail::block_rule<T>::scale;
   static constexpr int block = Block;
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
-  static constexpr bool is_random = operand<T, A, R>::is_random;
+  static constexpr bool is_random = code_operand::is_random;
 
-  operand<T, A, R> codes;
-  std::conditional_t<is_written, float8_e8m0fnu, float8_e8m0fnu const>* scales;
+  code_operand codes;
+  std::conditional_t<is_written, scale, scale const>* scales;
   scale_rule rule = scale_rule::rceil;
 
   /// Returns the rest after the first `count` elements, a multiple of Block.
@@ -190,12 +192,12 @@ auto arrays_of(composite<Layout, Part...> const& o, std::size_t count) {
   return std::apply([&](auto const&... part) { return std::tuple_cat(arrays_of(part, count)...); },
                     o.parts);
 }
-template <narrow T, int Block, access A, class R>
+template <class T, int Block, access A, class R>
 auto arrays_of(blocked<T, Block, A, R> const& o, std::size_t count) {
   using byte = std::conditional_t<A == access::read, std::byte const, std::byte>;
   std::size_t const blocks = count / Block + (count % Block != 0);
   return std::tuple(std::span(o.codes.data, count),
-                    std::span(reinterpret_cast<byte*>(o.scales), blocks));
+                    std::span(reinterpret_cast<byte*>(o.scales), blocks * sizeof(*o.scales)));
 }
 
 }  // namespace LOWP_UNIT
