@@ -24,5 +24,12 @@ int main(int argc, char** argv) {
     }
     fmt::print("\nTo nearest, half of them move from lr {:.2g} on (lowp::stall_advice)\n",
                found.rate_for_half);
+    fmt::print(
+        "\nA second moment of 1, after {} steps of 10 times smaller gradients: exactly {:.3f}\n"
+        "    rounding     changes lost   bias in a step       v\n",
+        cases::moment_steps, found.exact_moment);
+    for (cases::moment_run const& run : found.moments)
+      fmt::print("    {:<10} {:>12.1f} % {:>16.6f} {:>7.3f}\n", run.rounding, 100 * run.stalled,
+                 run.bias, run.mean);
   });
 }

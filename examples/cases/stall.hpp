@@ -5,6 +5,7 @@
 
 #include <lowp/advice.hpp>
 #include <lowp/cast.hpp>
+#include <lowp/sums.hpp>
 #include <lowp/update.hpp>
 #include <lowp/value.hpp>
 
@@ -36,10 +37,20 @@ struct stall_run {
   std::array<double, magnitude_classes> by_magnitude;
 };
 
+/// A second moment of 1 whose gradients have become 10 times smaller.
+struct moment_run {
+  std::string_view rounding;
+  double stalled;  ///< share of the elements that should have changed in a step and did not
+  double bias;     ///< relative, that rounding adds in a step
+  double mean;     ///< of v, after all steps
+};
+
 struct stall {
   double median;    ///< of the weights' magnitudes, in bfloat16
   double half_gap;  ///< the least update that moves the median weight
   std::vector<stall_run> runs;
+  std::vector<moment_run> moments;
+  double exact_moment;   ///< v after all steps, if nothing is rounded
   double rate_for_half;  ///< the rate from which nearest moves half of them: lowp::stall_advice
 };
 
@@ -100,6 +111,20 @@ stall_run run_stall(std::string_view name, double rate, Rounding const& rounding
   return run;
 }
 
+inline constexpr std::uint64_t moment_steps = 2000;
+
+template <class V>
+moment_run run_moment(std::string_view name, lowp::per_slot const& rounding) {
+  std::vector<lowp::bfloat16> weights(1 << 12, lowp::bfloat16(1));
+  std::vector<float> const gradient(weights.size(), 0.1f);
+  std::vector<float> m(weights.size());
+  std::vector<V> v(weights.size(), V(1));
+  lowp::moment_report report;
+  for (std::uint64_t step = 1; step <= moment_steps; ++step)
+    lowp::update(weights, gradient, m, v, lowp::adamw{}, step, rounding, report);
+  return {name, report.second.stalled_share(), report.second.bias(), lowp::mean(v)};
+}
+
 inline stall find_stall() {
   std::vector<float> values = weights_around_zero(stall_weights, median_magnitude);
   std::vector<lowp::bfloat16> weights(values.size());
@@ -112,6 +137,12 @@ inline stall find_stall() {
     found.runs.push_back(run_stall("nearest", rate, lowp::nearest_even{}, weights));
     found.runs.push_back(run_stall("stochastic", rate, lowp::stochastic{.seed = 1}, weights));
   }
+  found.moments = {
+      run_moment<lowp::bfloat16>("nearest", {}),
+      run_moment<lowp::bfloat16>("stochastic", {.second = lowp::stochastic{.seed = 1}}),
+      run_moment<float>("as float", {})};
+  double const kept = std::pow(lowp::adamw{}.beta2, static_cast<double>(moment_steps));
+  found.exact_moment = kept + (1 - kept) * 0.01;
   found.rate_for_half = lowp::stall_advice(weights, {.lr = 5e-7})[lowp::kept_as::bf16].lr_half;
   return found;
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,6 +26,15 @@ struct typical_update {
   std::uint64_t steps = 1000;  ///< steps of training at that rate
   double tolerance = 0.01;     ///< share of elements that may be left behind
   int least_bytes = 2;         ///< least size of the choice: stalls do not show how coarse fp8 is
+};
+
+/// A batch of another size, or gradients accumulated over several.
+struct batch_change {
+  double factor;     ///< new size / old size
+  double noise = 1;  ///< part of the mean square of a gradient that is noise: 1 late in training
+  /// The rate is scaled by factor^lr_exponent: 0 leaves it, 1/2 suits Adam, 1 suits SGD.
+  double lr_exponent = 0;
+  bool is_normalized = false;  ///< for Adam and its kin: the direction does not follow |g|
 };
 
 /// The stalls of one way to keep a tensor, over all its finite elements, up and down.
@@ -211,6 +221,52 @@ LOWP_HOST_FN storage_advice stall_advice(P&& p, typical_update const& step) {
                          {.name = "direction", .value = step.direction, .is_above_zero = true},
                          {.name = "tolerance", .value = step.tolerance, .is_above_zero = true}}));
   return detail::advice_on(p, step);
+}
+
+/// Returns the updates of a batch of another size, for stall_advice. It models a gradient as a
+/// mean, which stays, and a noise, whose standard deviation is divided by sqrt(factor). So |g| is
+/// multiplied by sqrt(1 - noise + noise / factor). A pass over the same data takes fewer steps.
+/// Without a larger rate, a larger batch therefore never makes more updates of SGD arrive.
+/// @throws std::invalid_argument  a number in `change` is not finite, factor is not above 0, or
+///                                noise is not in [0, 1]
+LOWP_HOST_FN typical_update update_of_batch(typical_update const& step,
+                                            batch_change const& change) {
+  detail::refuse_if(detail::check_numbers(
+      "update_of_batch: ",
+      {{.name = "factor", .value = change.factor, .is_above_zero = true},
+       {.name = "noise", .value = change.noise},
+       {.name = "lr_exponent", .value = change.lr_exponent, .may_be_negative = true}}));
+  if (change.noise > 1)
+    detail::refuse_if("update_of_batch: noise is " + detail::text_of(change.noise) +
+                      ", not in [0, 1]");
+  typical_update result = step;
+  result.lr = step.lr * std::pow(change.factor, change.lr_exponent);
+  if (!change.is_normalized)
+    result.direction = step.direction * std::sqrt(1 - change.noise + change.noise / change.factor);
+  double const steps = static_cast<double>(step.steps) / change.factor;
+  result.steps = steps < 1 ? 1 : static_cast<std::uint64_t>(steps);
+  return result;
+}
+
+/// Returns the share of the elements of a second moment that cannot decay. Rounded to nearest,
+/// beta2 * v is v again, so that no sequence of zero gradients lowers it. For beta2 = 0.999 this is
+/// every normal bfloat16. Stochastic rounding lowers all of them. Zeros, infinities and NaN are not
+/// counted; 0 without others.
+/// @throws std::invalid_argument  beta2 is not in [0, 1)
+template <input V>
+LOWP_HOST_FN double stalled_decay(V&& v, double beta2) {
+  detail::refuse_if(detail::check_numbers(
+      "stalled_decay: ", {{.name = "beta2", .value = beta2, .is_below_one = true}}));
+  using T = element_of<V>;
+  std::uint64_t count = 0, stalled = 0;
+  for (auto const& each : v) {
+    float const x = static_cast<float>(each);
+    if (!lanes::is_finite(x) || lanes::magnitude(x) == 0) continue;
+    T const kept = convert<T>(lanes::mul(lane<float>::narrowed(beta2), x));
+    ++count;
+    stalled += lanes::bits(static_cast<float>(kept)) == lanes::bits(x) ? 1u : 0u;
+  }
+  return count == 0 ? 0 : static_cast<double>(stalled) / static_cast<double>(count);
 }
 
 }  // namespace functions

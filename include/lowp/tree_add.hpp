@@ -86,7 +86,8 @@ struct tree_add_operation : operation<Executor> {
 
   template <storage_list Model, readable_list Updates, class R = nearest_even, class... Outcome>
     requires outcome<span_rounding<std::remove_cvref_t<R>>, as_of_one_tensor<R>,
-                     as_of_one_tensor<Outcome>...>
+                     as_of_one_tensor<Outcome>...> &&
+             (!reports_moments<R, Outcome...>)
   LOWP_HOST_FN void operator()(Model const& model, float alpha, Updates const& updates,
                                R&& rounding = {}, Outcome&&... outcome) const {
     this->executor.refuse_if(check_updates(model, updates));

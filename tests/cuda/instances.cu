@@ -60,6 +60,8 @@ void blocks(cudaStream_t stream, memory const& a, memory const& b, memory const&
                      lowp::blocks_of<128>(codes, scales),
                      lowp::blocks_of<128>(d.of<lowp::float8_e5m2>(), scales), lowp::adamw{}, 1,
                      lowp::stochastic{1});
+  lowp::cuda::update(stream, a.of<lowp::bfloat16>(), b.of<float>(), d.of<lowp::bfloat16>(),
+                     lowp::lion{}, 1, lowp::stochastic{1});
 }
 
 template <class T>

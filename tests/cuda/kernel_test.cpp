@@ -256,6 +256,29 @@ TEST(cuda_kernel_operands, of_one_type) {
   expect_fused_add<lowp::float8_e4m3fn, lowp::float8_e4m3fn>(lowp::nearest_even{}, {});
 }
 
+TEST(cuda_kernel_operands, of_lion) {
+  tensor const params = random_tensor<lowp::bfloat16>(longest, 14, values::corners);
+  tensor const gradients = random_tensor<float>(longest, 15, values::corners);
+  tensor const momenta = random_tensor<lowp::bfloat16>(longest, 16, values::corners);
+  lowp::lion const settings{.lr = 0.3, .weight_decay = 0.02};
+  guarded_pages<lowp::bfloat16> p, m;
+  guarded_pages<float> g;
+  slot_modes const modes = modes_of(oracle::mode::nearest_even);
+  tensor want = params;
+  tensor want_m = momenta;
+  oracle_update(want, gradients, want_m, settings, 2, modes, {});
+  for_each_launch([&](auto& grid, place const& executor) {
+    auto const to = p.put(params, executor);
+    auto const gradient = g.put(gradients, executor);
+    auto const buffer = m.put(momenta, executor);
+    ASSERT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), to, gradient, buffer, settings,
+                                                         2, modes.library()),
+              "");
+    ASSERT_TRUE(p.holds(want, "p"));
+    ASSERT_TRUE(m.holds(want_m, "m"));
+  });
+}
+
 // If a GPU has no instruction, the codec converts.
 TEST(cuda_conversions, may_be_missing) {
   tensor const in = random_tensor<float>(longest, 1, values::corners);

@@ -101,6 +101,39 @@ constexpr element adamw(std::uint32_t p, std::uint32_t g, std::uint32_t m, std::
   return out;
 }
 
+struct lion_settings {
+  double lr = 1e-4;
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  double weight_decay = 0;
+};
+
+struct lion_scalars {
+  std::uint32_t o1, o2, nr, nw;
+  bool decays;
+};
+
+constexpr lion_scalars prepare(lion_settings const& s) {
+  return {.o1 = to_float(f64_sub(one_double, through_float(s.beta1))),
+          .o2 = to_float(f64_sub(one_double, through_float(s.beta2))),
+          .nr = to_float(f64_negate(bits_of(s.lr))),
+          .nw = to_float(f64_negate(f64_mul(bits_of(s.lr), bits_of(s.weight_decay)))),
+          .decays = !is_zero(s.weight_decay)};
+}
+
+constexpr element lion(std::uint32_t p, std::uint32_t g, std::uint32_t m, lion_scalars const& s) {
+  element out;
+  std::uint32_t const d = f32_sub(g, m);
+  std::uint32_t const c = f32_fma(s.o1, d, m);
+  out.m = f32_fma(s.o2, d, m);
+  auto const value = from_float_bits(c);
+  bool const has_sign = value.what != kind::nan && value.what != kind::zero;
+  std::uint32_t const a = f32_mul(s.nr, has_sign ? 0x3f800000U | (c & 0x80000000U) : c);
+  out.u = s.decays ? f32_fma(s.nw, p, a) : a;
+  out.w = f32_add(p, out.u);
+  return out;
+}
+
 struct sgd_settings {
   double lr = 0;
   double momentum = 0;

@@ -152,6 +152,16 @@ TEST(oracle_optimizer, sequences_agree_with_the_processor) {
     ASSERT_EQ(moved.m, said(b));
     ASSERT_EQ(moved.w, said(std::fma(-0.1f, x, p)));
     ASSERT_EQ(moved.u, said(-0.1f * x));
+
+    lion_scalars const l = prepare(lion_settings{0.1, 0.9, 0.99, odd ? 0.0 : 0.01});
+    float const volatile c = std::fma(value(l.o1), d, m);
+    float const sign = c > 0 ? 1.0f : c < 0 ? -1.0f : c;
+    float const volatile b1 = -0.1f * sign;
+    float const volatile u1 = odd ? b1 : std::fma(value(l.nw), p, b1);
+    element const signed_step = lion(in.p, in.g, in.m, l);
+    ASSERT_EQ(signed_step.m, said(std::fma(value(l.o2), d, m)));
+    ASSERT_EQ(signed_step.u, said(u1));
+    ASSERT_EQ(signed_step.w, said(p + u1));
   }
 }
 

@@ -86,8 +86,8 @@ function(check_program code)
   # ${BUILD} may have no examples, or old ones.
   if(NOT EXISTS "${program}" OR "${source}" IS_NEWER_THAN "${program}")
     set(program ${SCRATCH}/${name})
-    succeeds("compiling ${source}" ${CXX} -std=c++20 -O1 -fopenmp ${warnings} -I${ROOT}/include ${source}
-             -o ${program})
+    succeeds("compiling ${source}" ${CXX} -std=c++20 -O1 -fopenmp ${warnings} -I${ROOT}/include
+             -isystem /usr/include/eigen3 ${source} -o ${program})
   endif()
   succeeds("${name}" ${program})
   set(output "${printed}" PARENT_SCOPE)

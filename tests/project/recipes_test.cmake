@@ -239,18 +239,18 @@ void check_operation() {
 }
 
 void check_optimizer() {
-  lowp::lion const lion{.lr = .25, .beta1 = .5, .beta2 = .75, .weight_decay = .5};
+  lowp::signum const signum{.lr = .25, .momentum = .5};
   // (m + g) / 2 is negative, zero and positive.
-  std::vector<float> const g{-2, -1, 2}, p_after{.6875f, .4375f, .1875f}, m_after{.25f, .5f, 1.25f};
+  std::vector<float> const g{-2, -1, 2}, p_after{.75f, .5f, .25f}, m_after{-.5f, 0, 1.5f};
   std::vector<bfloat16> p(3, bfloat16(.5f)), m(3, bfloat16(1)), q = p, n = m;
-  lowp::update(p, g, m, lion, 1);
-  lowp::openmp::update(q, g, n, lion, 1);
+  lowp::update(p, g, m, signum, 1);
+  lowp::openmp::update(q, g, n, signum, 1);
   for (unsigned i = 0; i < 3; ++i) {
     expect(float(p[i]) == p_after[i] && q[i] == p[i], "the optimizer's parameter");
     expect(float(m[i]) == m_after[i] && n[i] == m[i], "the optimizer's moment");
   }
-  expect(refusal_of([&] { lowp::update(p, g, m, lowp::lion{.lr = -1}, 1); }) ==
-             "lowp::update: lion: lr is -1, not finite and at least 0",
+  expect(refusal_of([&] { lowp::update(p, g, m, lowp::signum{.lr = -1}, 1); }) ==
+             "lowp::update: signum: lr is -1, not finite and at least 0",
          "a refused hyper-parameter");
 }
 

@@ -400,4 +400,57 @@ TEST(stall_advice, refuses_what_is_no_update) {
   }
 }
 
+// Every finite bfloat16 above zero, against the rounding of the product.
+TEST(advice, tells_which_second_moments_cannot_decay) {
+  std::vector<bfloat16> normal, subnormal;
+  for (std::uint16_t code = 1; code < 0x7f80; ++code)
+    (code < 0x80 ? subnormal : normal).push_back(bfloat16::from_bits(code));
+  EXPECT_EQ(lowp::stalled_decay(normal, 0.999), 1);
+  EXPECT_EQ(lowp::stalled_decay(subnormal, 0.999), 1);
+  EXPECT_EQ(lowp::stalled_decay(normal, 0.99), 0);
+  EXPECT_EQ(lowp::stalled_decay(subnormal, 0.99), 50.0 / 127);
+  EXPECT_EQ(lowp::stalled_decay(std::vector<float>{1, 2, 3, 0, inf}, 0.999), 0);
+  EXPECT_EQ(lowp::stalled_decay(std::vector<float>{}, 0.999), 0);
+  EXPECT_THROW((void)lowp::stalled_decay(normal, 1), std::invalid_argument);
+}
+
+// Gradients of batches of 1 and of 16, drawn: the model's |g|, and the stalls that follow.
+TEST(advice, of_a_larger_batch_is_that_of_its_gradients) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  for (double const noise : {0.0, 0.5, 1.0}) {
+    double one = 0, sixteen = 0;
+    constexpr int draws = 20000;
+    for (int i = 0; i < draws; ++i) {
+      double sum = 0, first = 0;
+      for (int k = 0; k < 16; ++k) {
+        double const g = std::sqrt(1 - noise) + std::sqrt(noise) * normal(random);
+        if (k == 0) first = g;
+        sum += g;
+      }
+      one += first * first;
+      sixteen += sum * sum / 256;
+    }
+    auto const got = lowp::update_of_batch({.lr = 0.1, .direction = 2, .steps = 100},
+                                           {.factor = 16, .noise = noise});
+    EXPECT_NEAR(got.direction / 2, std::sqrt(sixteen / one), 0.02);
+    EXPECT_EQ(got.lr, 0.1);
+    EXPECT_EQ(got.steps, 6U);
+  }
+  std::vector<bfloat16> p(1000);
+  for (bfloat16& each : p) each = bfloat16(normal(random));
+  lowp::typical_update const now{.lr = 1e-3};
+  auto const stalled = [&](lowp::batch_change const& change) {
+    return lowp::stall_advice(p, lowp::update_of_batch(now, change))[kept_as::bf16].stalled;
+  };
+  double const alone = lowp::stall_advice(p, now)[kept_as::bf16].stalled;
+  EXPECT_GT(stalled({.factor = 16}), alone);
+  EXPECT_EQ(stalled({.factor = 16, .lr_exponent = 0.5}), alone);  // noise alone: |g| falls by 4
+  EXPECT_LT(stalled({.factor = 16, .lr_exponent = 1}), alone);
+  EXPECT_EQ(stalled({.factor = 16, .is_normalized = true}), alone);
+  EXPECT_THROW((void)lowp::update_of_batch(now, {.factor = 0}), std::invalid_argument);
+  EXPECT_THROW((void)lowp::update_of_batch(now, {.factor = 2, .noise = 1.5}),
+               std::invalid_argument);
+}
+
 }  // namespace

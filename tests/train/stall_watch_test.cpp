@@ -229,4 +229,50 @@ TEST(stall_watch, measures_the_gap_again) {
   EXPECT_EQ(watch.tensors()[norm].largest_gap, 0x1p-15);
 }
 
+// A second moment whose gradients shrank by 10: to nearest it keeps its size.
+struct second_moment {
+  std::vector<bfloat16> p = ones(512), v = ones(512);
+  std::vector<float> m = std::vector<float>(512), g = std::vector<float>(512, 0.1f);
+  std::optional<lowp::moment_alarm> alarm{};
+
+  template <class R>
+  void train(lowp::stall_watch& watch, std::size_t number, R const& rounding) {
+    for (std::uint64_t step = 1; step <= 2000; ++step) {
+      lowp::moment_report report;
+      lowp::update(p, g, m, v, lowp::adamw{}, step, rounding, report);
+      if (auto const now = watch.observe(number, step, report)) {
+        EXPECT_FALSE(alarm) << "a second alarm at " << step;
+        alarm = now;
+      }
+    }
+  }
+};
+
+TEST(stall_watch, names_a_second_moment_that_cannot_decay) {
+  lowp::stall_watch watch;
+  second_moment nearest, stochastic;
+  std::size_t const one = watch.add("one", nearest.p), two = watch.add("two", stochastic.p);
+  nearest.train(watch, one, lowp::nearest_even{});
+  stochastic.train(watch, two, lowp::per_slot{.second = lowp::stochastic{.seed = 3}});
+  EXPECT_EQ(nearest.v, ones(512));
+  ASSERT_TRUE(nearest.alarm);
+  EXPECT_EQ(nearest.alarm->step, 10U);
+  auto const beta2 = static_cast<double>(0.999f);
+  double const exact = beta2 + (1 - beta2) * 0.1 * 0.1;
+  EXPECT_NEAR(nearest.alarm->state.moment_bias(), (1 - exact) / exact, 0x1p-23);
+  std::string const text = nearest.alarm->text();
+  EXPECT_EQ(text.find("one: rounding biases v by 0.00099"), 0U) << text;
+  EXPECT_NE(text.find(" in a step, at step 10; 100 % of the elements that should change stayed;"
+                      " store v in float, or round it stochastically"),
+            std::string::npos)
+      << text;
+  EXPECT_FALSE(stochastic.alarm) << stochastic.alarm->text();
+  EXPECT_EQ(watch.tensors()[one].moment_stalled_share(), 1);
+  EXPECT_NEAR(watch.tensors()[two].moment_bias(), 0, 3e-5);
+  // 0.01 and what is left of 1: 0.99 * 0.999^2000.
+  double mean = 0;
+  for (bfloat16 const x : stochastic.v) mean += static_cast<double>(x) / 512;
+  EXPECT_NEAR(mean, 0.01 + 0.99 * std::pow(0.999, 2000), 0.01);
+}
+
 }  // namespace

@@ -6,11 +6,13 @@
 #include <lowp/cuda/accessor.hpp>
 #include <lowp/storage/scale.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace lowp::cuda {
 
-template <int Block, class Codes>
+template <int Block, class Codes, class Rule>
 struct blocked_kernel_operand {
   static constexpr bool is_read = Codes::is_read;
   static constexpr bool is_written = Codes::is_written;
@@ -19,15 +21,19 @@ struct blocked_kernel_operand {
   static constexpr int bytes_read = Codes::bytes_read;
 
   Codes codes;
-  scale_rule rule;
+  Rule rule;
 };
 
 /// A block is a whole number of chunks. Their threads are neighbours in a warp, because a pass is a
 /// whole number of blocks.
-template <int Block, class Codes, bool IsComputed, class Hardware, int Rows>
-class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows> {
-  using slot_type = blocked_kernel_operand<Block, Codes>;
-  using T = typename Codes::type;
+template <int Block, class Codes, class Rule, bool IsComputed, class Hardware, int Rows>
+class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware, Rows> {
+  using slot_type = blocked_kernel_operand<Block, Codes, Rule>;
+  using scale_type = typename Rule::scale_type;
+  using word = std::conditional_t<sizeof(scale_type) == 1, std::uint8_t, std::uint32_t>;
+  // Codes that are no numbers of their type.
+  static constexpr bool has_own_codes =
+      requires(Rule rule, scale_type scale) { rule.decode_code(std::uint32_t{}, scale); };
   using code_accessor = accessor<Codes, IsComputed, Hardware, Rows>;
   static constexpr int threads = Block / chunk_size;
 
@@ -36,22 +42,25 @@ class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows>
   static constexpr bool is_written = slot_type::is_written;
 
   LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
-      : codes_(s.codes, data, number),
-        scales_(static_cast<unsigned char*>(data[1])),
-        rule_(s.rule) {}
+      : codes_(s.codes, data, number), operand_(s), scales_(static_cast<unsigned char*>(data[1])) {}
 
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
     codes_.template load<Width>(pass, thread, first, count);
     if (is_read && count != 0)
-      scale_[pass] = thread.template read<std::uint8_t>(scales_ + first / Block);
+      scale_[pass] = thread.template read<word>(scales_ + first / Block * sizeof(word));
   }
   LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
-    codes_.decode(pass, x);
-    float const scale =
-        lanes::from_bits<float>(detail::value_of_block_scale(std::uint32_t{scale_[pass]}));
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k) x[k] = lanes::mul(x[k], scale);
+    auto const scale = __builtin_bit_cast(scale_type, scale_[pass]);
+    if constexpr (has_own_codes) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        x[k] = operand_.rule.decode_code(codes_.code(pass, k), scale);
+    } else {
+      codes_.decode(pass, x);
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) x[k] = operand_.rule.decode(x[k], scale);
+    }
   }
 
   template <class Thread>
@@ -62,13 +71,25 @@ class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows>
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k)
         if (k < count) largest = lanes::max(largest, lanes::magnitude(x[k]));
-      next_scale_ = detail::block_scale<T>(thread.template max_among<threads>(largest), rule_);
-      float const reciprocal =
-          lanes::from_bits<float>(detail::reciprocal_of_block_scale(next_scale_));
-      float scaled[chunk_size];
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) scaled[k] = lanes::mul(x[k], reciprocal);
-      codes_.encode(thread, scaled, first, count);
+      float const amax = lanes::from_bits<float>(thread.template max_among<threads>(largest));
+      auto const next = operand_.rule.scales(amax, first / Block);
+      next_scale_ = static_cast<word>(next.code);
+      if constexpr (has_own_codes) {
+        chunk_bits const random = codes_.bits(first);
+        codes_.clear();
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k)
+          codes_.set_code(
+              k, operand_.rule
+                     .encode(x[k], next.factor, random(k), mode_of(operand_.codes.rounding),
+                             detail::special_results<std::uint32_t>{})
+                     .code);
+      } else {
+        float scaled[chunk_size];
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k) scaled[k] = lanes::mul(x[k], next.factor);
+        codes_.encode(thread, scaled, first, count);
+      }
     }
   }
   template <int Width, class Thread>
@@ -77,16 +98,16 @@ class accessor<blocked_kernel_operand<Block, Codes>, IsComputed, Hardware, Rows>
       codes_.template store<Width>(thread, first, count);
       if constexpr (is_read) thread.warp_barrier();  // the block's other threads read the old scale
       if (count != 0 && thread.thread() % threads == 0)
-        thread.write(scales_ + first / Block, static_cast<std::uint8_t>(next_scale_));
+        thread.write(scales_ + first / Block * sizeof(word), next_scale_);
     }
   }
 
  private:
   code_accessor codes_;
+  slot_type const& operand_;
   unsigned char* scales_;
-  scale_rule rule_;
-  std::uint8_t scale_[std::size_t{Rows}] = {};
-  std::uint32_t next_scale_ = 0;
+  word scale_[std::size_t{Rows}] = {};
+  word next_scale_ = 0;
 };
 
 }  // namespace lowp::cuda

@@ -187,6 +187,11 @@ class tile_runner {
           totals_.add(u, p.code(pass, k), now.code, old, Parameter::decoded(now.code),
                       now.overflowed, x[1][k]);
       }
+    } else if constexpr (requires { requires totals::sees_moments; }) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
+      p.encode(thread_, x[0], at, count);
+      (count_moment<static_cast<int>(J) - 1>(pass, at, count, x[J + 1], other), ...);
     } else {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) {
@@ -205,6 +210,23 @@ class tile_runner {
     (other.encode(thread_, x[J + 1], at, count), ...);
     p.template store<Width>(thread_, at, count);
     (other.template store<Width>(thread_, at, count), ...);
+  }
+
+  template <int Moment, class Accessor>
+  LOWP_FN void count_moment(int pass, std::uint64_t at, int count, float const (&exact)[chunk_size],
+                            Accessor& moment) {
+    if constexpr (Moment >= 0) {  // operand 1 is the gradient
+      chunk_bits const random = moment.bits(at);
+      moment.clear();
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) {
+        std::uint32_t const before = moment.code(pass, k);
+        std::uint32_t const after = moment.set(k, exact[k], random(k)).code;
+        if (k < count)
+          totals_.template add<Moment>(before, after, Accessor::decoded(before), exact[k],
+                                       Accessor::decoded(after));
+      }
+    }
   }
 
   template <class Observed>

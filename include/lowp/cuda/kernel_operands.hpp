@@ -49,12 +49,12 @@ struct kernel_operand_for<simd::composite<Layout, Part...>> {
     return {o.layout, o.parts, std::get<Layout::rounded>(o.parts), kind};
   }
 };
-template <narrow T, int Block, access A, class R, class Order>
-struct kernel_operand_for<simd::blocked<T, Block, A, R, Order>> {
+template <narrow T, int Block, access A, class R, class Order, class Rule>
+struct kernel_operand_for<simd::blocked<T, Block, A, R, Order, Rule>> {
   using codes = kernel_operand_for<simd::operand<T, A, R, Order>>;
-  using type = blocked_kernel_operand<Block, typename codes::type>;
-  static type of(simd::blocked<T, Block, A, R, Order> const& o, detail::nans kind) {
-    return {codes::of(o.codes, kind), o.rule.rule};
+  using type = blocked_kernel_operand<Block, typename codes::type, Rule>;
+  static type of(simd::blocked<T, Block, A, R, Order, Rule> const& o, detail::nans kind) {
+    return {codes::of(o.codes, kind), o.rule};
   }
 };
 template <class Operand>

@@ -45,7 +45,8 @@ struct fused_add_operation : operation<Executor> {
                         needs<names::alpha, not_a_number_to_scale_by>, may_have_outcome>>;
 
   template <storage P, number_argument Alpha, readable U, class R = nearest_even, class... Outcome>
-    requires outcome<range_rounding<std::remove_cvref_t<R>>, R, Outcome...>
+    requires outcome<range_rounding<std::remove_cvref_t<R>>, R, Outcome...> &&
+             (!reports_moments<R, Outcome...>)
   LOWP_HOST_FN void operator()(P&& p, Alpha alpha, U&& u, R&& rounding = {},
                                Outcome&&... outcome) const {
     run(this->executor, "fused_add", make_of<scaled_addition>(alpha),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
+#include <lowp/report/moment_report.hpp>
 #include <lowp/report/update_amax.hpp>
 #include <lowp/report/update_report.hpp>
 #include <lowp/simd/operand.hpp>
@@ -15,7 +16,10 @@ namespace lowp {
 
 namespace detail {
 template <class T>
-concept reports_update = one_of<T, update_report, update_amax>;
+concept reports_update = one_of<T, update_report, update_amax, moment_report>;
+template <class... T>
+inline constexpr bool reports_moments =
+    (std::same_as<std::remove_cvref_t<T>, moment_report> || ...);
 
 template <class... T>
 inline constexpr bool is_outcome = sizeof...(T) == 0;
@@ -25,8 +29,8 @@ template <class Report>
 inline constexpr bool is_outcome<overflow, Report> = reports_update<Report>;
 }  // namespace detail
 
-/// `()`, `(overflow)`, `(report&)` or `(overflow, report&)`. The report is an update_report or an
-/// update_amax.
+/// `()`, `(overflow)`, `(report&)` or `(overflow, report&)`. The report is an update_report, an
+/// update_amax or, of an optimizer's step, a moment_report.
 template <class... T>
 concept policy_then_report = detail::is_outcome<std::remove_cvref_t<T>...> &&
                              ((!detail::reports_update<std::remove_cvref_t<T>> ||

@@ -127,7 +127,7 @@ struct argument_of<S> {
 
 /// Codes and their scales, and the operand that takes both.
 template <layered_argument S>
-  requires in_blocks<std::remove_const_t<S>>
+  requires(in_blocks<std::remove_const_t<S>> && !requires { typename S::block_rule; })
 struct argument_of<S> {
   using policy_type = element_of<decltype(S::codes)>;
 
@@ -146,6 +146,28 @@ struct argument_of<S> {
     simd::blocked<policy_type, S::elements_per_scale, A, R, order> both{operand, s.scales.data()};
     if constexpr (requires { s.rule; }) both.rule.rule = s.rule;
     return both;
+  }
+};
+
+/// The same for codes that are bytes with a rule of their own.
+template <layered_argument S>
+  requires(in_blocks<std::remove_const_t<S>> && requires { typename S::block_rule; })
+struct argument_of<S> {
+  using policy_type = typename S::block_rule::carrier;
+
+  LOWP_HOST_FN static auto extents(char const* name, S& s) {
+    auto both = extents_of_parts(name, s);
+    both[1].per_entry = S::elements_per_scale;
+    return both;
+  }
+  LOWP_HOST_FN static error_text invalid(S const& s) { return s.invalid(); }
+  template <simd::access A, class R>
+  LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
+    using target = std::conditional_t<A == simd::access::read, policy_type const, policy_type>;
+    auto const [codes, scales] = s.parts();
+    return simd::blocked<policy_type, S::elements_per_scale, A, R, simd::unpacked,
+                         typename S::block_rule>{
+        {reinterpret_cast<target*>(codes.data()), rounding, policy, draw}, scales.data()};
   }
 };
 

@@ -71,8 +71,11 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   }
   LOWP_HOST_FN F load(int k) const {
     if constexpr (!operand_type::is_read) return lanes::broadcast<F>(0);
-    return operand_.rule.decode(codes_.load(k),
-                                operand_.scales[(first_ + static_cast<std::size_t>(k)) / Block]);
+    auto const scale = operand_.scales[(first_ + static_cast<std::size_t>(k)) / Block];
+    if constexpr (requires { operand_.rule.decode_code(codes_.codes(k), scale); })
+      return operand_.rule.decode_code(codes_.codes(k), scale);
+    else
+      return operand_.rule.decode(codes_.load(k), scale);
   }
   template <bool Tells>
   LOWP_HOST_FN no_report store(int k, F const& value) {
@@ -113,9 +116,12 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       of.factor.store(factors + i);
     }
     for (std::size_t i = 0; i < blocks; ++i) {
-      using scale = typename Rule::scale_type;
-      operand_.scales[begin / Block + i] =
-          scale::from_bits(static_cast<typename scale::storage>(scales[i]));
+      using scale = typename storage_of<typename Rule::scale_type>::type;
+      if constexpr (std::is_same_v<scale, float>)
+        operand_.scales[begin / Block + i] = lanes::from_bits<float>(scales[i]);
+      else
+        operand_.scales[begin / Block + i] =
+            Rule::scale_type::from_bits(static_cast<scale>(scales[i]));
       round_block(begin + i * Block, size_from(begin + i * Block, end),
                   lanes::broadcast<F>(factors[i]));
     }

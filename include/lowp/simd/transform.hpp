@@ -143,6 +143,11 @@ struct element_call {
                           now.overflowed, value[1]);
       else
         totals.add(u, before, now.code, old, after, now.overflowed, value[1]);
+    } else if constexpr (requires { requires Totals::sees_moments; }) {
+      function(value[I]...);
+      p.template store<false>(k, value[0]);
+      store_moments<Isa>(k, left, totals, value, std::make_index_sequence<sizeof...(I) - 1>{},
+                         others...);
     } else {
       auto const observed = function(value[I]...);
       store<false>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
@@ -156,6 +161,27 @@ struct element_call {
       } else {
         totals.add(observed);
       }
+    }
+  }
+
+  /// Stores all but the parameter, and counts what is stored.
+  template <class Isa, class Totals, class F, std::size_t N, std::size_t... I, class... Accessor>
+  LOWP_HOST_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
+                                         std::index_sequence<I...>, Accessor&... others) {
+    (store_moment<Isa, static_cast<int>(I) - 1>(k, left, totals, value[I + 1], others), ...);
+  }
+  template <class Isa, int Moment, class Totals, class F, class Accessor>
+  LOWP_HOST_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
+                                        Accessor& moment) {
+    if constexpr (Moment >= 0) {  // operand 1 is the gradient
+      auto const before = moment.codes(k);
+      auto const after = moment.template store<true>(k, exact).code;
+      F const old = Accessor::decoded(before), now = Accessor::decoded(after);
+      if (left - k < Isa::lanes)
+        totals.template add_masked<Moment>(first_lanes<typename Isa::registers>(left - k), before,
+                                           after, old, exact, now);
+      else
+        totals.template add<Moment>(before, after, old, exact, now);
     }
   }
 

@@ -7,15 +7,19 @@
 //                 update(p, g, m, v, optimizer, step, rounding, report);
 //                 if (auto const alarm = watch.observe(norm, step, optimizer.lr, report))
 //                   std::puts(alarm->text().c_str());
+//
+// Give `update` a moment_report now and then, and pass it on: watch.observe(norm, step, report).
 #pragma once
 
 #include <lowp/base/is_equal.hpp>
 #include <lowp/format/math.hpp>
 #include <lowp/measure/gradients.hpp>
+#include <lowp/report/moment_report.hpp>
 #include <lowp/report/update_report.hpp>
 #include <lowp/train/optimizer.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,6 +43,7 @@ struct stall_policy {
   double least_applied = 0.1;
   double evidence = 30;            ///< 0 if rounding is not stochastic and tensors are small
   std::uint64_t least_steps = 10;  ///< between two changes of the verdict
+  double largest_bias = 1e-4;  ///< of a second moment in a step; it adds up to 1e-4 / (1 - beta2)
 };
 
 inline namespace LOWP_UNIT {
@@ -53,6 +58,20 @@ struct watched_tensor {
   double heaviest = 0;                ///< largest weight, 1 / rate, of a recent step in these
   bool is_frozen = false;
   std::uint64_t since = 0;  ///< number of observed steps at the last change of is_frozen
+
+  // Recent sums of those of moment_counts, of the second moment.
+  double moment_error = 0, moment_size = 0, moment_stalled = 0, moment_wished = 0;
+  std::uint64_t moment_steps = 0;
+  bool is_moment_biased = false;
+
+  /// Returns the relative bias that rounding adds to the second moment in a step.
+  LOWP_HOST_FN double moment_bias() const {
+    return moment_size > 0 ? moment_error / moment_size : 0;
+  }
+  /// Returns the share of the second moment's elements that wished to move and stayed.
+  LOWP_HOST_FN double moment_stalled_share() const {
+    return moment_wished > 0 ? moment_stalled / moment_wished : 0;
+  }
 
   /// Returns the applied share of recent requests: 1 is faithful, 0 is frozen; 1 without requests.
   LOWP_HOST_FN double applied_ratio() const { return requested > 0 ? applied / requested : 1; }
@@ -88,6 +107,21 @@ struct stall_alarm {
   }
 };
 
+struct moment_alarm {
+  std::size_t tensor;
+  std::uint64_t step;
+  watched_tensor state;  ///< state at the alarm
+
+  /// Returns "norm.weight: rounding biases v by 0.0005 in a step, at step 20; ...".
+  [[nodiscard]] std::string text() const {
+    return state.name + ": rounding biases v by " +
+           detail::text_of(lane<float>::narrowed(state.moment_bias())) + " in a step, at step " +
+           std::to_string(step) + "; " + detail::percent_of(state.moment_stalled_share()) +
+           " of the elements that should change stayed; store v in float, or round it"
+           " stochastically";
+  }
+};
+
 LOWP_EXACT_BEGIN
 
 /// Watches any number of tensors, each through the report of its steps.
@@ -98,7 +132,8 @@ class stall_watch {
     detail::refuse_if(
         detail::check_numbers("stall_watch: ", {{"window", policy.window},
                                                 {"least_applied", policy.least_applied},
-                                                {"evidence", policy.evidence}}));
+                                                {"evidence", policy.evidence},
+                                                {"largest_bias", policy.largest_bias}}));
     if (policy.window < 1)
       detail::refuse_if("stall_watch: window is " + detail::text_of(policy.window) +
                         " steps, not at least 1");
@@ -140,6 +175,25 @@ class stall_watch {
     t.since = t.steps;
     if (!t.is_frozen) return {};
     return stall_alarm{tensor, step, lr, t};
+  }
+
+  /// Records the moments of a step, by a report on this step alone.
+  /// @return  an alarm if the second moment is biased now and was not before the step
+  /// @throws std::invalid_argument  no tensor has that number
+  std::optional<moment_alarm> observe(std::size_t tensor, std::uint64_t step,
+                                      moment_report const& report) {
+    watched_tensor& t = known(tensor);
+    moment_counts const& v = report.second;
+    double const kept = 1 - 1 / policy_.window;
+    t.moment_error = kept * t.moment_error + v.error.value();
+    t.moment_size = kept * t.moment_size + v.size.value();
+    t.moment_stalled = kept * t.moment_stalled + static_cast<double>(v.stalled);
+    t.moment_wished = kept * t.moment_wished + static_cast<double>(v.wished);
+    if (++t.moment_steps < policy_.least_steps) return {};
+    bool const was_biased = t.is_moment_biased;
+    t.is_moment_biased = std::fabs(t.moment_bias()) > policy_.largest_bias;
+    if (was_biased || !t.is_moment_biased) return {};
+    return moment_alarm{tensor, step, t};
   }
 
   [[nodiscard]] std::vector<watched_tensor> const& tensors() const { return tensors_; }

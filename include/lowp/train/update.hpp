@@ -7,6 +7,7 @@
 #include <lowp/ops/outcome.hpp>
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/train/adamw.hpp>
+#include <lowp/train/lion.hpp>
 #include <lowp/train/sgd.hpp>
 
 #include <concepts>
@@ -107,6 +108,10 @@ concept stepped_moment = moment_storage<S> && std::numeric_limits<policy_type<S>
 template <class S>
 concept stepped_parameter = storage<S> && stepped_moment<S>;
 
+/// A moment that a report sees, if the call has one: a value in blocks is stored after its pack.
+template <class M, class... Outcome>
+concept reported_moment = !reports_moments<Outcome...> || !in_blocks<std::remove_cvref_t<M>>;
+
 template <class T>
 using no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_blocks_of =
     fit<stepped_moment<T>>;
@@ -116,12 +121,12 @@ using no_writable_range_of_a_signed_format_such_as_std_span_x_data_x_size_nor_a_
 
 // The calls of `update` differ in the place of the optimizer.
 template <class T>
-using not_an_optimizer_such_as_sgd_or_adamw = fit<optimizer<std::remove_cvref_t<T>>>;
+using not_an_optimizer_such_as_sgd_lion_or_adamw = fit<optimizer<std::remove_cvref_t<T>>>;
 template <class T>
 using not_an_optimizer_without_moments_such_as_sgd =
     fit<optimizer_with<std::remove_cvref_t<T>, 0>, !optimizer<std::remove_cvref_t<T>>>;
 template <class T>
-using not_an_optimizer_with_one_moment_such_as_sgd =
+using not_an_optimizer_with_one_moment_such_as_sgd_or_lion =
     fit<optimizer_with<std::remove_cvref_t<T>, 1>, !optimizer<std::remove_cvref_t<T>>>;
 template <class T>
 using not_an_optimizer_with_two_moments_such_as_adamw =
@@ -133,7 +138,7 @@ template <class T>
 using neither_a_rounding_mode_of_steps_an_overflow_policy_nor_a_report_variable =
     fit<update_rounding<std::remove_cvref_t<T>> || policy_then_report<T> ||
         std::convertible_to<T, std::span<update_report>>>;
-struct there_is_no_optimizer_such_as_sgd_or_adamw;
+struct there_is_no_optimizer_such_as_sgd_lion_or_adamw;
 
 using needs_parameter =
     needs<names::p,
@@ -150,13 +155,13 @@ using calls_of_update = any_of_calls<
     call_of_update<needs_parameter, needs_readable<names::g>,
                    needs<names::optimizer, not_an_optimizer_without_moments_such_as_sgd>>,
     call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::momentum>,
-                   needs<names::optimizer, not_an_optimizer_with_one_moment_such_as_sgd>>,
+                   needs<names::optimizer, not_an_optimizer_with_one_moment_such_as_sgd_or_lion>>,
     call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::m>,
                    needs_moment<names::v>,
                    needs<names::optimizer, not_an_optimizer_with_two_moments_such_as_adamw>>,
     call_of_update<needs<names::list, not_a_list_of_tensors>,
-                   needs<names::optimizer, not_an_optimizer_such_as_sgd_or_adamw>>,
-    otherwise<there_is_no_optimizer_such_as_sgd_or_adamw>>;
+                   needs<names::optimizer, not_an_optimizer_such_as_sgd_lion_or_adamw>>,
+    otherwise<there_is_no_optimizer_such_as_sgd_lion_or_adamw>>;
 
 /// Takes one step of an optimizer:
 ///
@@ -164,20 +169,25 @@ using calls_of_update = any_of_calls<
 ///     update(p, g, momentum, sgd, step)  momentum = g at step 1, then
 ///                                        momentum * momentum + (1 - dampening) * g, where g
 ///                                        includes weight decay; not touched if momentum is 0
+///     update(p, g, m, lion, step)        Lion with momentum m
 ///     update(p, g, m, v, adamw, step)    AdamW with first moment m and second moment v
 ///     update(list, optimizer, step)      each tensor of a list of sgd_tensor{p, g},
 ///                                        momentum_tensor{p, g, momentum} or
 ///                                        adamw_tensor{p, g, m, v}
 ///
-/// The step is computed in float from the stored values, by the formulas of train/sgd.hpp and
-/// train/adamw.hpp. Each slot is rounded once.
+/// SGD without momentum also takes the step along a direction o of your own, as of Muon, SOAP or
+/// Shampoo: p becomes p * (1 - lr * weight_decay) - lr * o, rounded once.
+///
+/// The step is computed in float from the stored values, by the formulas of train/sgd.hpp,
+/// train/lion.hpp and train/adamw.hpp. Each slot is rounded once.
 ///
 /// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise. Only g may
 ///                  be float8_e8m0fnu, which has neither zero nor a sign
 /// @param step      counts from 1
 /// @param rounding  one mode for all narrow slots, or per_slot. A stochastic mode takes `step` into
 ///                  the low half of its stream and gives each slot its own draw
-/// @param outcome   optional: an overflow policy, then an update_report or update_amax to add to
+/// @param outcome   optional: an overflow policy, then an update_report, update_amax or, if no
+///                  moment is in blocks, moment_report to add to
 /// @throws std::invalid_argument  sizes differ; a written range overlaps another; a step is 0 or
 ///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
 template <class Executor>
@@ -196,7 +206,8 @@ struct update_operation : operation<Executor> {
   }
   template <stepped_parameter P, readable G, stepped_moment M, optimizer_with<1> Optimizer = sgd,
             step_number Step, class R = nearest_even, class... Outcome>
-    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
+    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...> &&
+             reported_moment<M, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& momentum, Optimizer const& optimizer, Step step,
                                R&& rounding = {}, Outcome&&... outcome) const {
     auto const source = step_source_of(step);
@@ -208,7 +219,8 @@ struct update_operation : operation<Executor> {
   template <stepped_parameter P, readable G, stepped_moment M, stepped_moment V,
             optimizer_with<2> Optimizer = adamw, step_number Step, class R = nearest_even,
             class... Outcome>
-    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...>
+    requires outcome<update_rounding<std::remove_cvref_t<R>>, R, Outcome...> &&
+             reported_moment<M, R, Outcome...> && reported_moment<V, R, Outcome...>
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& m, V&& v, Optimizer const& optimizer, Step step,
                                R&& rounding = {}, Outcome&&... outcome) const {
     auto const source = step_source_of(step);

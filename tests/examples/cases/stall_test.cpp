@@ -43,4 +43,16 @@ TEST(StallCase, NearestDropsWhatIsBelowHalfAGapAndStochasticDoesNot) {
   EXPECT_NEAR(found.rate_for_half, found.half_gap, 2e-6);
 }
 
+TEST(stall, second_moment_decays_if_it_is_rounded_stochastically) {
+  cases::stall const found = cases::find_stall();
+  cases::moment_run const &nearest = found.moments[0], &stochastic = found.moments[1],
+                          &wide = found.moments[2];
+  EXPECT_EQ(nearest.stalled, 1);
+  EXPECT_EQ(nearest.mean, 1);
+  EXPECT_NEAR(nearest.bias / (1 - lowp::adamw{}.beta2), 1, 0.02);
+  EXPECT_NEAR(stochastic.mean, found.exact_moment, 0.01);
+  EXPECT_NEAR(stochastic.bias, 0, 1e-5);
+  EXPECT_NEAR(wide.mean, found.exact_moment, 1e-3);
+}
+
 }  // namespace

@@ -21,6 +21,17 @@ void formula_adamw(float* p, float* g, float* m, float* v, std::size_t n, double
   for (std::size_t i = 0; i < n; ++i) torch_formulas::adamw(p[i], g[i], m[i], v[i], a, step);
 }
 
+void lowp_lion(float* p, float* g, float* m, std::size_t n, double lr, double beta1, double beta2,
+               double weight_decay, std::uint64_t step) {
+  lowp::update(std::span(p, n), std::span(g, n), std::span(m, n),
+               lowp::lion{lr, beta1, beta2, weight_decay}, step);
+}
+void formula_lion(float* p, float* g, float* m, std::size_t n, double lr, double beta1,
+                  double beta2, double weight_decay, std::uint64_t) {
+  for (std::size_t i = 0; i < n; ++i)
+    torch_formulas::lion(p[i], g[i], m[i], lowp::lion{lr, beta1, beta2, weight_decay});
+}
+
 void lowp_sgd(float* p, float* g, float* buffer, std::size_t n, double lr, double momentum,
               double dampening, double weight_decay, bool nesterov, std::uint64_t step) {
   lowp::update(std::span(p, n), std::span(g, n), std::span(buffer, n),

@@ -130,6 +130,63 @@ TEST(accuracy, one_sgd_step_is_within_4_ulp_of_the_formula_in_double) {
   std::printf("worst of an SGD step: %.2f ulp\n", worst);
 }
 
+// The formula's interpolation gives the sign if it is above its own error in float.
+TEST(accuracy, one_lion_step_is_within_2_ulp_of_the_formula_in_double) {
+  double worst = 0;
+  std::size_t unsure = 0, all = 0;
+  for (auto const& [beta1, beta2] : {std::array{0.9, 0.99}, {0.95, 0.98}, {0.25, 0.5}}) {
+    lowp::lion l{.beta1 = static_cast<double>(static_cast<float>(beta1)),
+                 .beta2 = static_cast<double>(static_cast<float>(beta2))};
+    inputs in = random_inputs(77, 5, {.beta1 = beta1});
+    for (std::size_t i = 0; i < parameters; i += 5) in.g[i] = -in.m[i] * 9;  // nearly cancel
+    for (double const lr : rates)
+      for (double const decay : {0.0, 0.01, 3.0}) {
+        l.lr = lr;
+        l.weight_decay = decay;
+        inputs out = in;
+        lowp::update(out.p, out.g, out.m, l, 5);
+        for (std::size_t i = 0; i < parameters; ++i) {
+          double const g = in.g[i], m = in.m[i];
+          double p = in.p[i], next = m;
+          lion<double>(p, in.g[i], next, l);
+          double const terms = std::max(std::fabs(m), std::fabs(g));
+          ASSERT_LE(ulps(out.m[i], next, terms), 2) << m << ' ' << g;
+          ++all;
+          if (std::fabs(l.beta1 * m + (1 - l.beta1) * g) <= 0x1p-22 * terms) {
+            ++unsure;
+            continue;
+          }
+          double const error = ulps(out.p[i], p, std::max<double>(std::fabs(in.p[i]), lr));
+          worst = std::max(worst, error);
+          ASSERT_LE(error, 2) << "lr " << lr << ", decay " << decay << ", p " << in.p[i];
+        }
+      }
+  }
+  EXPECT_GT(unsure, 0U);
+  EXPECT_LT(unsure, all / 10);
+  std::printf("worst of a Lion step: %.2f ulp; %zu of %zu signs unsure\n", worst, unsure, all);
+}
+
+// Small decays arrive too: they meet the step before the sum with p is rounded.
+TEST(accuracy, sgd_takes_a_given_direction_within_2_ulp_of_the_formula_in_double) {
+  double worst = 0;
+  inputs const in = random_inputs(78, 1, {});
+  for (double const lr : rates)
+    for (double const decay : {0.0, 0.01, 0.1}) {
+      inputs out = in;
+      lowp::update(out.p, out.g, lowp::sgd{.lr = lr, .weight_decay = decay}, 1);
+      for (std::size_t i = 0; i < parameters; ++i) {
+        double const p = in.p[i], o = in.g[i];
+        double const exact = p * (1 - lr * decay) - lr * o;
+        double const terms = lr * (std::fabs(o) + decay * std::fabs(p));
+        double const error = ulps(out.p[i], exact, std::max(std::fabs(p), terms));
+        worst = std::max(worst, error);
+        ASSERT_LE(error, 2) << "lr " << lr << ", decay " << decay << ", p " << p << ", o " << o;
+      }
+    }
+  std::printf("worst of a step along a given direction: %.2f ulp\n", worst);
+}
+
 struct distance {
   double largest = 0;
   double sum = 0;

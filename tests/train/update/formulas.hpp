@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimizers as PyTorch computes them: torch/optim/adamw.py and sgd.py, the single-tensor
-// versions, in Real. Scalars are Python floats, that is double, and become Real when they meet a
-// tensor.
+// versions, and Lion as its authors do, in Real. Scalars are Python floats, that is double, and
+// become Real when they meet a tensor.
 #pragma once
 
 #include <lowp/train/update.hpp>
@@ -38,6 +38,18 @@ void sgd(Real& p, float gradient, Real& buffer, lowp::sgd const& s, std::uint64_
     g = s.nesterov ? g + real(s.momentum) * buffer : buffer;
   }
   p = p + real(-s.lr) * g;
+}
+
+// google/automl, lion/lion_pytorch.py: three products and sums.
+template <class Real>
+void lion(Real& p, float gradient, Real& m, lowp::lion const& l) {
+  auto const real = [](double x) { return static_cast<Real>(x); };
+  Real const g = gradient;
+  p = p * real(1 - l.lr * l.weight_decay);
+  Real const c = m * real(l.beta1) + g * real(1 - l.beta1);
+  Real const sign = c > 0 ? Real(1) : c < 0 ? Real(-1) : Real(0);
+  p = p + real(-l.lr) * sign;
+  m = m * real(l.beta2) + g * real(1 - l.beta2);
 }
 
 }  // namespace torch_formulas

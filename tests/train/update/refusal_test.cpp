@@ -69,7 +69,8 @@ struct training_state {
   void step(lowp::adamw const& a, std::uint64_t number = 3) {
     lowp::update(p, g, m, v, a, number, lowp::nearest_even{}, report);
   }
-  void step(lowp::sgd const& s, std::uint64_t number = 3) {
+  template <lowp::optimizer OneMoment>
+  void step(OneMoment const& s, std::uint64_t number = 3) {
     lowp::update(p, g, m, s, number, lowp::nearest_even{}, report);
   }
 };
@@ -94,7 +95,7 @@ void check_field(field<Settings> const& f, Settings const& valid) {
     if constexpr (std::is_same_v<Settings, lowp::adamw>)
       refusal_of([&] { lowp::update(none, none, none, none, settings, 1); });
     else
-      refusal_of([&] { lowp::update(none, none, settings, 1); });
+      refusal_of([&] { lowp::update(none, none, none, settings, 1); });
   }
   for (double const value : f.accepted) {
     training_state state;
@@ -126,6 +127,16 @@ TEST(refusal, sgd_hyper_parameters) {
   check_field<sgd>({"momentum", &sgd::momentum, below_zero, from_zero}, valid);
   check_field<sgd>({"weight_decay", &sgd::weight_decay, below_zero, from_zero}, valid);
   check_field<sgd>({"dampening", &sgd::dampening, {nan, inf, -inf}, {-1e300, -1, 0, 1, 2}}, valid);
+}
+
+TEST(refusal, lion_hyper_parameters) {
+  using lowp::lion;
+  check_field<lion>({"lr", &lion::lr, below_zero, from_zero}, {});
+  check_field<lion>({"beta1", &lion::beta1, no_beta, beta}, {});
+  check_field<lion>({"beta2", &lion::beta2, no_beta, beta}, {});
+  check_field<lion>({"weight_decay", &lion::weight_decay, below_zero, from_zero}, {});
+  training_state state;
+  EXPECT_TRUE(says(refusal_of([&] { state.step(lion{}, 0); }), {"lion: step is 0"}));
 }
 
 TEST(refusal, step_0) {

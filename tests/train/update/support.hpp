@@ -195,6 +195,20 @@ inline oracle::report oracle_update(tensor& p, tensor const& g, tensor& m, tenso
   return report;
 }
 
+inline oracle::report oracle_update(tensor& p, tensor const& g, tensor& m, lowp::lion const& l,
+                                    std::uint64_t step, slot_modes const& modes,
+                                    maybe_policy const& policy) {
+  auto const scalars =
+      oracle::prepare(oracle::lion_settings{l.lr, l.beta1, l.beta2, l.weight_decay});
+  oracle::report report;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    auto const to = oracle::lion(p.value(i), g.value(i), m.value(i), scalars);
+    store(p, i, to, modes.param.at(step), policy, report);
+    store(m, i, to.m, modes.first.at(step), 1, policy);
+  }
+  return report;
+}
+
 // `m` is ignored without momentum.
 inline oracle::report oracle_update(tensor& p, tensor const& g, tensor& m, lowp::sgd const& s,
                                     std::uint64_t step, slot_modes const& modes,

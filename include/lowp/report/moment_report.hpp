@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moments of an optimizer that cannot move.
+#pragma once
+
+#include <lowp/report/lanes.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+/// Counts and sums over the elements of a moment. Each step computed w for it in float, and changed
+/// it from `old` to `now`. All zero bytes are an empty report.
+template <class Sum>
+struct basic_moment_counts {
+  std::uint64_t wished = 0;     ///< w - `old` is not 0
+  std::uint64_t stalled = 0;    ///< of these, the stored code did not change
+  std::uint64_t nonfinite = 0;  ///< w or now - w is NaN or at least 2^120; in no sum below
+  Sum error;                    ///< the sum of now - w
+  Sum size;                     ///< the sum of |w|
+
+  /// Returns the share of elements that stayed although their step moved them; 0 if none moved.
+  LOWP_FN double stalled_share() const {
+    return wished == 0 ? 0 : static_cast<double>(stalled) / static_cast<double>(wished);
+  }
+  /// Returns the relative bias that rounding adds in a step. A moment of decay beta forgets only
+  /// 1 - beta a step. So a lasting bias b makes it b / (1 - beta) too large.
+  LOWP_FN double bias() const {
+    double const whole = size.value();
+    return whole > 0 ? error.value() / whole : 0;
+  }
+
+  /// Merges another report, alone or beside other threads.
+  template <class Other, class Atomics = detail::alone>
+  LOWP_FN void add(basic_moment_counts<Other> const& other, Atomics const& atomics = {}) {
+    atomics.add(wished, other.wished);
+    atomics.add(stalled, other.stalled);
+    atomics.add(nonfinite, other.nonfinite);
+    detail::merge(error, other.error, atomics);
+    detail::merge(size, other.size, atomics);
+  }
+};
+
+/// The moments of an update. `update` takes it in place of an update_report if no moment is in
+/// blocks. A second moment in bfloat16, rounded to nearest, cannot decay by a factor of 0.999: half
+/// a gap is farther. Here it shows, and a sum over the steps shows how far it lies from the truth.
+template <class Sum>
+struct basic_moment_report {
+  std::uint64_t count = 0;  ///< elements seen
+  /// The moments in the order of the call: m and v, or the momentum alone.
+  basic_moment_counts<Sum> first, second;
+
+  /// Merges another report, alone or beside other threads.
+  template <class Other, class Atomics = detail::alone>
+  LOWP_FN void add(basic_moment_report<Other> const& other, Atomics const& atomics = {}) {
+    atomics.add(count, other.count);
+    first.add(other.first, atomics);
+    second.add(other.second, atomics);
+  }
+};
+using moment_counts = basic_moment_counts<exact_sum>;
+using moment_report = basic_moment_report<exact_sum>;
+
+namespace detail {
+
+LOWP_EXACT_BEGIN
+
+template <class F>
+class moment_lanes {
+  using U = lanes::word<F>;
+  using D = lanes::wide<F>;
+  using M = lanes::mask<F>;
+
+  struct sums {
+    std::uint64_t unwished = 0, stalled = 0, nonfinite = 0;
+    F error = lanes::broadcast<F>(0), size = lanes::broadcast<F>(0);  // of a batch
+    compensated_lanes<D> errors, sizes;
+    bool is_there = false;
+  };
+
+ public:
+  static constexpr bool sees_moments = true;
+
+  /// Counts one pack of moment number Moment. It went from the codes `before` and the values `old`
+  /// to the codes `after` and the values `now`; `exact` is not rounded yet.
+  template <int Moment>
+  LOWP_FN void add(U const& before, U const& after, F const& old, F const& exact, F const& now) {
+    sums& all = moment<Moment>();
+    all.is_there = true;
+    U const change = lanes::hidden(lanes::magnitude(lanes::sub(exact, old)));
+    M const stays = lanes::equal(change, lanes::broadcast<U>(0));
+    M const is_same = lanes::equal(before, after);
+    all.unwished += lanes::count(stays);
+    all.stalled += lanes::count(lanes::mask_and(is_same, lanes::mask_not(stays)));
+    F error = lanes::sub(now, exact);
+    F size = lanes::from_bits<F>(lanes::magnitude(exact));
+    M const is_large = lanes::greater(lanes::max(lanes::magnitude(error), lanes::bits(size)),
+                                      lanes::broadcast<U>(lanes::bits(0x1p120f) - 1));
+    if (lanes::any(is_large)) {
+      all.nonfinite += lanes::count(is_large);
+      M const is_summed = lanes::mask_not(is_large);
+      error = only(is_summed, error);
+      size = only(is_summed, size);
+    }
+    all.error = lanes::add(all.error, error);
+    all.size = lanes::add(all.size, size);
+  }
+  /// Counts one pack in which only some lanes are elements. The others stay what they are.
+  template <int Moment>
+  LOWP_FN void add_masked(M const& is_element, U const& before, U const& after, F const& old,
+                          F const& exact, F const& now) {
+    F const zero = lanes::broadcast<F>(0);
+    add<Moment>(before, after, lanes::select(is_element, old, zero),
+                lanes::select(is_element, exact, zero), lanes::select(is_element, now, zero));
+    moment<Moment>().unwished -= lanes::count(lanes::mask_not(is_element));
+  }
+  LOWP_FN void end_batch() {
+    end_batch(first_);
+    end_batch(second_);
+  }
+
+  LOWP_FN basic_moment_report<compensated_sum> total(std::uint64_t count) const {
+    return {count, counts(first_, count), counts(second_, count)};
+  }
+
+ private:
+  template <int Moment>
+  LOWP_FN sums& moment() {
+    if constexpr (Moment == 0)
+      return first_;
+    else
+      return second_;
+  }
+  LOWP_FN static void end_batch(sums& all) {
+    all.errors.add(lanes::widen(all.error));
+    all.sizes.add(lanes::widen(all.size));
+    all.error = all.size = lanes::broadcast<F>(0);
+  }
+  LOWP_FN static basic_moment_counts<compensated_sum> counts(sums const& all, std::uint64_t count) {
+    std::uint64_t const wished = all.is_there ? count - all.unwished : 0;
+    basic_moment_counts<compensated_sum> result{wished, all.stalled, all.nonfinite, {}, {}};
+    all.errors.add_to(result.error);
+    all.sizes.add_to(result.size);
+    return result;
+  }
+
+  sums first_, second_;  // an array would stay in memory
+};
+
+LOWP_EXACT_END
+
+template <class F>
+struct lanes_of_report<moment_report, F> {
+  using type = moment_lanes<F>;
+  using partial = basic_moment_report<compensated_sum>;
+};
+
+}  // namespace detail
+
+}  // namespace lowp

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares 8-bit states with bitsandbytes: its two maps, and steps of AdamW8bit that begin with its
+states, as a checkpoint has them. The package rounds by 65,536 equal bins on a CPU: a code is then the
+nearest or, near zero, up to 3e-5 of absmax away."""
+
+import ctypes
+import sys
+
+import bitsandbytes as bnb
+import torch
+from bitsandbytes import functional
+
+library = ctypes.CDLL(sys.argv[1])
+SIZE = 40 * 256 + 77
+MAPS = {signed: functional.create_dynamic_map(signed=signed) for signed in (True, False)}
+
+
+def pointers(*tensors):
+    return [ctypes.c_void_p(t.data_ptr()) for t in tensors]
+
+
+def check_map():
+    """Stores every value of the signed map: it is the one of its own code."""
+    x, unused = MAPS[True].clone(), torch.zeros(256)
+    codes, absmax = torch.full((256,), 127, dtype=torch.uint8), torch.zeros(1)
+    library.quantize(*pointers(x, codes, absmax, unused), ctypes.c_size_t(256))
+    assert torch.equal(codes, torch.arange(256, dtype=torch.uint8)) and absmax.item() == 1
+
+
+def values(codes, absmax, signed):
+    blocks = absmax.repeat_interleave(256)[: codes.numel()]
+    return MAPS[signed][codes.long()] * blocks, blocks
+
+
+def check_nearest():
+    """No value of the map is nearer than the chosen one."""
+    torch.manual_seed(1)
+    x = torch.randn(SIZE) * 10 ** (-6 * torch.rand(SIZE))
+    codes = torch.full((SIZE,), 127, dtype=torch.uint8)
+    absmax, unused = torch.zeros((SIZE + 255) // 256), torch.zeros(SIZE)
+    library.quantize(*pointers(x, codes, absmax, unused), ctypes.c_size_t(SIZE))
+    got, blocks = values(codes, absmax, True)
+    best = ((x / blocks)[:, None] - MAPS[True][None, :]).abs().min(dim=1).values
+    assert ((got / blocks - x / blocks).abs() <= best + 1e-7).all()
+
+
+def check_steps():
+    """Steps of the package, and of the library from the package's states before each."""
+    torch.manual_seed(2)
+    start = torch.randn(SIZE)
+    theirs = torch.nn.Parameter(start.clone())
+    betas = tuple(torch.tensor([0.9, 0.999]).tolist())  # a step takes floats
+    optimizer = bnb.optim.AdamW8bit([theirs], lr=1e-2, betas=betas, weight_decay=0.1)
+    worst_p = worst_m = worst_v = 0.0
+    for step in range(1, 21):
+        gradient = torch.randn(SIZE) * 0.1
+        if step > 1:
+            state = optimizer.state[theirs]
+            ours = [theirs.detach().clone(), gradient.clone()]
+            ours += [state[name].clone() for name in ("state1", "absmax1", "state2", "absmax2")]
+            library.adamw_8bit(*pointers(*ours), ctypes.c_size_t(SIZE), ctypes.c_double(1e-2),
+                               ctypes.c_double(0.1), ctypes.c_uint64(step))
+        theirs.grad = gradient
+        optimizer.step()
+        if step == 1:
+            continue
+        state = optimizer.state[theirs]
+        for codes, absmax, their_codes, their_absmax, signed in (
+                (ours[2], ours[3], state["state1"], state["absmax1"], True),
+                (ours[4], ours[5], state["state2"], state["absmax2"], False)):
+            assert ((absmax - their_absmax).abs() <= 2e-6 * their_absmax).all()
+            mine, blocks = values(codes, absmax, signed)
+            other, _ = values(their_codes, their_absmax, signed)
+            difference = ((mine - other).abs() / blocks).max().item()
+            # Neighbours, where both round a middle: the widest gap is 0.9 / 64 or 0.9 / 128.
+            assert difference <= 0.0142, difference
+            far = (codes.int() - their_codes.int()).abs() > 1
+            assert ((mine - other).abs() / blocks)[far].max().item() <= 3e-5 if far.any() else True
+            worst_m, worst_v = (difference, worst_v) if signed else (worst_m, difference)
+        worst_p = max(worst_p, (ours[0] - theirs.detach()).abs().max().item())
+    assert worst_p <= 1e-6, worst_p
+    print(f"bitsandbytes {bnb.__version__}: p within {worst_p:.1e} after a step from its states,"
+          f" m within {worst_m:.1e} and v within {worst_v:.1e} of absmax")
+
+
+check_map()
+check_nearest()
+check_steps()

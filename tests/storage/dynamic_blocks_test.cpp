@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moments in bitsandbytes' 8 bits: its two maps and the exact step. Then a search of the map finds
+// the nearest code, or the draw a neighbour.
+#include <gtest/gtest.h>
+#include <lowp/lowp.hpp>
+#include <lowp/openmp.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cuda/simulated_grid.hpp"
+#include "train/update/support.hpp"
+
+namespace {
+
+using namespace lowp_test;
+using map = std::array<float, 256>;
+
+// functional.py of bitsandbytes: middles of PyTorch's linspace(0.1, 1) for every decade, sorted.
+// linspace counts from the nearer end.
+map create_dynamic_map(bool is_signed) {
+  std::vector<float> data{0, 1};
+  for (int i = 0; i < 7; ++i) {
+    int const pieces = 1 << (is_signed ? i : i + 1);
+    float const step = (1 - 0.1f) / static_cast<float>(pieces);
+    auto const edge = [&](int k) {
+      return 2 * k < pieces + 1 - (pieces + 1) % 2
+                 ? std::fma(step, static_cast<float>(k), 0.1f)
+                 : std::fma(-step, static_cast<float>(pieces - k), 1.0f);
+    };
+    for (int k = 0; k < pieces; ++k) {
+      float const middle = (edge(k) + edge(k + 1)) / 2;
+      float const value = static_cast<float>(std::pow(10.0, i - 6)) * middle;
+      data.push_back(value);
+      if (is_signed) data.push_back(-value);
+    }
+  }
+  std::sort(data.begin(), data.end());
+  map sorted{};
+  std::copy_n(data.begin(), 256, sorted.begin());
+  return sorted;
+}
+
+// FNV-1a of the values' bytes, lowest first.
+std::uint64_t hash_of(map const& values) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (float const x : values)
+    for (int byte = 0; byte < 4; ++byte)
+      hash = (hash ^ (float_bits(x) >> (8 * byte) & 0xff)) * 0x100000001b3;
+  return hash;
+}
+
+// The hashes are those of bitsandbytes 0.50.2.
+TEST(dynamic_map, is_that_of_bitsandbytes) {
+  EXPECT_EQ(hash_of(create_dynamic_map(true)), 0xd677f22a96665bc4U);
+  EXPECT_EQ(hash_of(create_dynamic_map(false)), 0x43811b16730a873eU);
+}
+
+struct moment {
+  map values;
+  std::vector<std::uint8_t> codes;
+  std::vector<float> absmax;
+
+  moment(bool is_signed, std::vector<float> const& x) : values(create_dynamic_map(is_signed)) {
+    store(x, {}, 0);
+  }
+  [[nodiscard]] float value(std::size_t i) const { return values[codes[i]] * absmax[i / 256]; }
+
+  void store(std::vector<float> const& x, slot_mode const& mode, unsigned draw) {
+    codes.resize(x.size());
+    absmax.assign((x.size() + 255) / 256, 0);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      float& largest = absmax[i / 256];
+      if (!(std::fabs(x[i]) <= largest)) largest = std::fabs(x[i]);
+      if (!(std::fabs(x[i]) < HUGE_VALF)) largest = std::nanf("");
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      float const y = x[i] / absmax[i / 256];
+      codes[i] = code_of(std::isfinite(y) ? y : 0, mode, mode.random(i, draw));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint8_t code_of(float y, slot_mode const& mode, std::uint32_t random) const {
+    y = std::max(y, values[0]);
+    auto const above = std::upper_bound(values.begin(), values.end(), y);
+    auto const low = static_cast<std::uint8_t>(above - values.begin() - 1);
+    if (values[low] == y) return low;
+    auto const high = static_cast<std::uint8_t>(low + 1);
+    if (mode.mode == oracle::mode::nearest_even) {
+      float const middle = (values[low] + values[high]) * 0.5f;
+      return y == middle ? (low % 2 == 0 ? low : high) : y > middle ? high : low;
+    }
+    // The place between the neighbours toward and away from zero is a float. To the nearest 2^-16,
+    // half up, it and the draw decide.
+    auto const [toward, away] = y < 0 ? std::pair{high, low} : std::pair{low, high};
+    float const place = (y - values[toward]) / (values[away] - values[toward]);
+    return std::floor(double{place} * 65536 + 0.5) + random >= 65536 ? away : toward;
+  }
+};
+
+struct states {
+  std::vector<float> p;
+  std::vector<std::uint8_t> m, v;
+  std::vector<float> m_absmax, v_absmax;
+
+  [[nodiscard]] auto first() { return lowp::signed_dynamic_blocks{m, m_absmax}; }
+  [[nodiscard]] auto second() { return lowp::unsigned_dynamic_blocks{v, v_absmax}; }
+  bool operator==(states const&) const = default;
+};
+
+constexpr lowp::adamw settings{.lr = 0.01, .weight_decay = 0.1};
+
+// Gradients of many sizes, some zero, so that all decades occur.
+std::vector<float> gradients(std::size_t size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> g(size);
+  for (float& x : g)
+    x = random() % 9 == 0 ? 0 : normal(random) * std::exp2(-static_cast<float>(random() % 30));
+  return g;
+}
+
+template <class R>
+void check(R const& rounding, slot_mode const& mode, std::size_t size) {
+  SCOPED_TRACE(size);
+  moment m(true, gradients(size, 1)), v(false, std::vector<float>(size, 0x1p-10f));
+  states mine{gradients(size, 2), m.codes, v.codes, m.absmax, v.absmax};
+  states on_grid = mine;
+  std::vector<float> p = mine.p;
+  for (std::uint64_t step = 1; step <= 4; ++step) {
+    auto const scalars =
+        oracle::prepare(oracle::adamw_settings{settings.lr, settings.beta1, settings.beta2,
+                                               settings.eps, settings.weight_decay},
+                        step);
+    std::vector<float> const g = gradients(size, 10 + step);
+    std::vector<float> next_m(size), next_v(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      auto const to = oracle::adamw(float_bits(p[i]), float_bits(g[i]), float_bits(m.value(i)),
+                                    float_bits(v.value(i)), scalars);
+      p[i] = float_of(to.w);
+      next_m[i] = float_of(to.m);
+      next_v[i] = float_of(to.v);
+    }
+    lowp::update(mine.p, g, mine.first(), mine.second(), settings, step, rounding);
+    simulated_grid grid(64, 3);
+    EXPECT_EQ(refusal_of<lowp::detail::update_operation>(
+                  lowp::cuda::on_grid<simulated_grid>{grid}, on_grid.p, g, on_grid.first(),
+                  on_grid.second(), settings, step, rounding),
+              "");
+    EXPECT_TRUE(on_grid == mine) << "on a grid, step " << step;
+    m.store(next_m, mode.at(step), 1);
+    v.store(next_v, mode.at(step), 2);
+    ASSERT_EQ(mine.p, p);
+    ASSERT_EQ(mine.m_absmax, m.absmax);
+    ASSERT_EQ(mine.v_absmax, v.absmax);
+    ASSERT_EQ(mine.m, m.codes) << "step " << step;
+    ASSERT_EQ(mine.v, v.codes) << "step " << step;
+  }
+}
+
+TEST(dynamic_blocks, have_the_bits_of_the_exact_step) {
+  slot_mode const draws{oracle::mode::stochastic, 5, lowp::stream_of(7, 0), 11};
+  lowp::per_slot const nearest{};
+  lowp::per_slot const stochastic{.first = draws.library(), .second = draws.library()};
+  for (std::size_t size = 1; size <= 1100 && !HasFailure(); size += size < 5 ? 1 : 73) {
+    check(nearest, {}, size);
+    check(stochastic, draws, size);
+  }
+}
+
+// Every value of a map comes back, in every mode.
+TEST(dynamic_blocks, keep_the_values_of_their_map) {
+  for (lowp::rounding_mode const mode :
+       {lowp::rounding_mode(lowp::nearest_even{}), lowp::rounding_mode(lowp::upward{}),
+        lowp::rounding_mode(lowp::toward_zero{}),
+        lowp::rounding_mode(lowp::stochastic{.seed = 1})}) {
+    map const values = create_dynamic_map(true);
+    std::vector<float> const g(values.begin(), values.end()), zeros(256);
+    std::vector<float> p(256), absmax(1);
+    std::vector<std::uint8_t> codes(256, lowp::signed_dynamic_blocks::zero);
+    lowp::update(p, g, lowp::signed_dynamic_blocks{codes, absmax},
+                 lowp::sgd{.lr = 0, .momentum = 1}, 1, lowp::per_slot{.first = mode});
+    EXPECT_EQ(absmax[0], 1);
+    for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(codes[i], i);
+  }
+}
+
+// The share of draws that take the upper neighbour is the place between both.
+TEST(dynamic_blocks, are_unbiased_if_they_are_stochastic) {
+  constexpr std::size_t size = 1 << 18;
+  for (float const x : {0.3f, -0.3f, 1e-3f, 2e-8f}) {
+    std::vector<float> g(size, x), p(size), absmax(size / 256);
+    for (std::size_t i = 0; i < size; i += 256) g[i] = 1;
+    std::vector<std::uint8_t> codes(size, lowp::signed_dynamic_blocks::zero);
+    lowp::update(p, g, lowp::signed_dynamic_blocks{codes, absmax},
+                 lowp::sgd{.lr = 0, .momentum = 1}, 1,
+                 lowp::per_slot{.first = lowp::stochastic{.seed = 2}});
+    map const values = create_dynamic_map(true);
+    double sum = 0;
+    for (std::size_t i = 0; i < size; ++i)
+      if (i % 256 != 0) sum += double{values[codes[i]]};
+    auto const above = std::upper_bound(values.begin(), values.end(), x);
+    double const gap = double{*above} - double{above[-1]};
+    double const count = size * 255.0 / 256;
+    EXPECT_NEAR(sum / count, double{x}, 5 * gap / 2 / std::sqrt(count)) << x;
+  }
+}
+
+TEST(dynamic_blocks, have_the_same_bits_on_teams_and_in_lists) {
+  constexpr std::size_t size = 70001;
+  auto const start = [] {
+    std::vector<float> const zeros((size + 255) / 256);
+    return states{gradients(size, 3), std::vector<std::uint8_t>(size, 127),
+                  std::vector<std::uint8_t>(size), zeros, zeros};
+  };
+  states one = start(), team = start(), list = start();
+  lowp::per_slot const mode{.first = lowp::stochastic{.seed = 4},
+                            .second = lowp::stochastic{.seed = 4}};
+  for (std::uint64_t step = 1; step <= 2; ++step) {
+    std::vector<float> const g = gradients(size, 20 + step);
+    lowp::update(one.p, g, one.first(), one.second(), settings, step, mode);
+    lowp::openmp::update(team.p, g, team.first(), team.second(), settings, step, mode);
+    lowp::update(std::vector{lowp::adamw_tensor{list.p, g, list.first(), list.second()}}, settings,
+                 step, mode);
+  }
+  EXPECT_TRUE(team == one);
+  EXPECT_TRUE(list == one);
+}
+
+TEST(dynamic_blocks, do_not_lose_a_nan) {
+  std::vector<float> p(512), g(512, 1), absmax(2);
+  std::vector<std::uint8_t> codes(512, 127);
+  g[7] = std::nanf("");
+  lowp::update(p, g, lowp::signed_dynamic_blocks{codes, absmax}, lowp::sgd{.lr = 0, .momentum = 1},
+               1);
+  EXPECT_TRUE(has_bits(absmax[0], oracle::canonical_nan_bits));
+  EXPECT_EQ(absmax[1], 1);
+}
+
+TEST(dynamic_blocks, refuse_another_number_of_scales) {
+  std::vector<float> p(257), absmax(1);
+  std::vector<std::uint8_t> codes(257);
+  try {
+    lowp::update(p, p, lowp::signed_dynamic_blocks{codes, absmax},
+                 lowp::sgd{.lr = 1, .momentum = 0.5}, 1);
+    FAIL() << "not refused";
+  } catch (std::invalid_argument const& error) {
+    EXPECT_STREQ(error.what(),
+                 "lowp::update: momentum: 257 elements in blocks of 256 need 2 values of absmax, "
+                 "not 1");
+  }
+}
+
+}  // namespace
