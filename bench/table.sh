@@ -4,6 +4,7 @@
 # comes first. Keeps the figures in bench/results, and rewrites the page and the short table in
 # README.md. Figures that are not measured now stay as they were, with their date. PYTHON, by
 # default python3, times PyTorch and ml_dtypes if it has them.
+# Runs on x86-64 and on arm64; the latter has no columns for AVX2.
 #   PYTHON=venv/bin/python sh bench/table.sh
 #   sh bench/table.sh 3 softmax census
 . "$(dirname -- "$0")/../tests/setup.sh"
@@ -84,7 +85,7 @@ while [ "$round" -lt "$rounds" ]; do
       continue
     fi
     if [ "$program" = team ]; then measure_team ""; else measure "" L2; fi
-    if grep -qw avx2 /proc/cpuinfo; then
+    if grep -qsw avx2 /proc/cpuinfo; then
       # A process chooses its backend once. PyTorch and oneDNN have such a cap too.
       (
         export LOWP_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2

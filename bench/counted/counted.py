@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the instructions that operations execute for 16 elements, and writes counted.json.
 
-    counted.py           all operations
-    counted.py CASE      prints the numbers of one, and writes nothing
+    counted.py             all operations
+    counted.py PATTERN     those whose case matches the regular expression; other numbers stay
 
 CXX names the compiler, by default g++; for NEON it is aarch64-linux-gnu-g++.
 counted.cpp executes each operation step by step, on AVX-512 and on AVX2, and for NEON under qemu. A vector
@@ -11,6 +11,7 @@ instruction computes in vector or mask registers. Moves between these and memory
 Numbers of a backend that this machine lacks stay as they are. For processors with NEON, llvm-mca estimates the
 cycles that the counted instructions take: no such machine has run them."""
 import collections
+import datetime
 import json
 import os
 import pathlib
@@ -23,10 +24,16 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BACKENDS = {"avx512_bf16": "AVX-512", "avx2": "AVX2", "neon": "NEON", "neon_bf16": "NEON with BF16"}
+ARM_BACKENDS = ["neon", "neon_bf16"]
+WRITES_BFLOAT16 = re.compile("(->|^fused_add/|^update/adamw/)bfloat16")  # the other kernels are those of NEON
 ARM = "aarch64-linux-gnu-"
 QEMU = ["qemu-aarch64", "-cpu", "max", "-singlestep", "-d", "exec,nochain"]
+OPTIONS = ("-O2", "-fno-math-errno")  # errno keeps the compiled loops from square roots of vectors
 ELEMENTS = 2048  # n of counted.cpp
-MCA = ["llvm-mca-19", "-march=aarch64", "-iterations=100"]
+MCA = ["llvm-mca-19", "-march=aarch64", "-mattr=+bf16", "-iterations=1", "-resource-pressure=0", "-instruction-info=0"]
+NO_DIVISION = {"apple-m1"}  # its model gives a vector division 2 cycles, and one of a scalar 17
+DIVISION = re.compile(r"(fdiv|fsqrt) v")
+BRANCH = re.compile(r"(b|bl|br|blr|ret|cbn?z|tbn?z|adrp?|b\..*)$")
 PROCESSORS = {"Neoverse V2": "neoverse-v2", "Apple M1": "apple-m1"}
 INSTRUCTION = re.compile(r"\s*([0-9a-f]+):\t(\S+)\s*(.*?)\s*(//|<|# |$)")
 
@@ -53,83 +60,106 @@ def kind_of(mnemonic, operands):
     return "loads and stores" if moves else "vector"
 
 
-def steps(program, backend, case):
-    """Lines of the program: names of cases, addresses and times."""
-    if not backend.startswith("neon"):
-        return output_of(program, *case, LOWP_ISA=backend).splitlines()
+def stepped(program, case, backend):
+    """Counts by address how often each instruction ran for 16 elements. There is no trace."""
+    lines = output_of(program, case, LOWP_ISA=backend).splitlines()[1:]
+    return {int(address, 16): float(n) for address, n in map(str.split, lines)}, None
+
+
+def emulated(program, case, backend):
+    """The same under qemu. The traces are addresses in the order of execution, of n elements and of twice as many."""
     symbols = [line.split() for line in output_of(ARM + "nm", "-S", program).splitlines()]
     mark, = (int(s[0], 16) for s in symbols if s[-1] == "counted_mark")
     ranges = ",".join(f"0x{s[0]}+0x{s[1]}" for s in symbols
                       if len(s) == 4 and s[2] in "tTwW" and (s[3].startswith("_ZN4lowp") or "loop_" in s[3] or s[3] == "counted_mark"))
-    lines = []
-    # Without an argument the program runs all cases, one after the other; the log would be too long.
-    for name in case or output_of("qemu-aarch64", program, "names").splitlines():
-        with tempfile.NamedTemporaryFile() as log:
-            output_of(*QEMU, "-dfilter", ranges, "-D", log.name, program, name, LOWP_ISA=backend)
-            times, marks = collections.Counter(), 0
-            for line in log.read().decode().splitlines():
-                address = int(line.split("/")[1], 16)
-                marks += address == mark
-                if marks in (1, 2):
-                    times[address] += 2 * marks - 3
-        lines += [name, *(f"{address:x} {n * 16 / ELEMENTS}" for address, n in times.items() if n)]
-    return lines
+    with tempfile.NamedTemporaryFile() as log:
+        output_of(*QEMU, "-dfilter", ranges, "-D", log.name, program, case, LOWP_ISA=backend)
+        traces = []
+        for line in log.read().decode().splitlines():
+            address = int(line.split("/")[1], 16)
+            if address == mark:
+                traces.append([])
+            elif traces:
+                traces[-1].append(address)
+    times = collections.Counter(traces[1])
+    times.subtract(traces[0])
+    return {address: n * 16 / ELEMENTS for address, n in times.items() if n}, traces[:2]
 
 
-def estimate(code, times, processor):
-    """The cycles of 16 elements, by llvm-mca: passes over the instructions, each as often as it runs, less branches."""
-    loop = [(round(n), *code[address]) for address, n in sorted(times.items())
-            if not re.match(r"(b|bl|br|blr|ret|cbn?z|tbn?z|adrp?|b\..*)$", code[address][0])]
-    text = "".join(f"{mnemonic} {operands}\n" for turn in range(max(n for n, *_ in loop))
-                   for n, mnemonic, operands in loop if turn < n)
-    said = subprocess.run([*MCA, f"-mcpu={processor}", "-mattr=+bf16"], input=text, check=True, stdout=subprocess.PIPE,
-                          text=True).stdout
-    return round(int(re.search(r"Total Cycles: +(\d+)", said)[1]) / 100, 1)
+def for_mca(mnemonic, operands):
+    """An instruction for llvm-mca, without branches. A store that moves its base becomes two: its model moves the base when
+    the data are there, and the next pass would wait for them."""
+    if BRANCH.match(mnemonic):
+        return ""
+    if mnemonic.startswith("st") and (moved := re.fullmatch(r"(.*\[(\w+))(?:, (#-?\w+)\]!|\], (#?-?\w+))", operands)):
+        store, add = f"{mnemonic} {moved[1]}]\n", f"add {moved[2]}, {moved[2]}, {moved[3] or moved[4]}\n"
+        return add + store if moved[3] else store + add
+    return f"{mnemonic} {operands}\n"
 
 
-def counted(program, backend, only):
-    """For each case, or one, the numbers of instructions for 16 elements by kind."""
-    is_arm = backend.startswith("neon")
-    code = disassembled(program, ARM if is_arm else "")
-    cases, times = {}, None
-    for line in steps(program, backend, only):
-        address, _, n = line.partition(" ")
-        if not n or not re.fullmatch("[0-9a-f]+", address):
-            times = cases[line] = {}
-        elif int(address, 16) in code:  # not the C library's
-            times[int(address, 16)] = float(n)
-    for case, times in cases.items():
-        sums = collections.Counter()
-        for address, n in times.items():
+def estimate(code, traces, processor):
+    """The cycles that llvm-mca gives 16 elements, in the order of execution. It predicts all branches, and no load waits
+    for a store. None if the model lacks the divisions."""
+    if processor in NO_DIVISION and sum(DIVISION.match(" ".join(code[address])) is not None for address in traces[0]) >= ELEMENTS / 16:
+        return None
+    cycles = []
+    for trace in traces:
+        text = "".join(for_mca(*code[address]) for address in trace)
+        said = subprocess.run([*MCA, f"-mcpu={processor}"], input=text, check=True, stdout=subprocess.PIPE, text=True).stdout
+        cycles.append(int(re.search(r"Total Cycles: +(\d+)", said)[1]))
+    return round((cycles[1] - cycles[0]) * 16 / ELEMENTS, 1)
+
+
+def counted(program, case, backend, code):
+    """The numbers of instructions for 16 elements by kind."""
+    times, traces = (emulated if backend in ARM_BACKENDS else stepped)(program, case, backend)
+    sums = collections.Counter()
+    for address, n in times.items():
+        if address in code:  # not the C library's
             sums[kind_of(*code[address])] += n
-        cases[case] = {kind: round(sums[kind], 1) for kind in ("vector", "loads and stores", "others")}
-        if is_arm and shutil.which(MCA[0]):
-            cases[case]["estimated cycles"] = {name: estimate(code, times, processor)
-                                               for name, processor in PROCESSORS.items()}
-    return cases
+    numbers = {kind: round(sums[kind], 1) for kind in ("vector", "loads and stores", "others")}
+    if traces and shutil.which(MCA[0]):
+        numbers["estimated cycles"] = {name: estimate(code, traces, processor) for name, processor in PROCESSORS.items()}
+    return numbers
+
+
+def first_line(*command):
+    return output_of(*command).splitlines()[0]
+
+
+def processor_here():
+    """The name and the numbers of this processor."""
+    fact = dict(re.findall(r"^([^\t:]+)\t*: (.+)$", pathlib.Path("/proc/cpuinfo").read_text().partition("\n\n")[0], re.M))
+    return f"{fact['model name'].strip()}, family {fact['cpu family']}, model {fact['model']}", fact["flags"].split()
 
 
 def main():
-    compiler = os.environ.get("CXX", "g++")
-    version = subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout
+    pattern = re.compile(sys.argv[1] if len(sys.argv) > 1 else "")
     page = json.loads((HERE / "counted.json").read_text())
-    page["compiler"] = version.splitlines()[0]
-    processor = pathlib.Path("/proc/cpuinfo").read_text()
+    processor, flags = processor_here()
     with tempfile.TemporaryDirectory() as folder:
-        for tools, option, has in (("", "-no-pie", lambda backend: backend in processor),
-                                   (ARM, "-static", lambda backend: backend.startswith("neon") and shutil.which(ARM + "g++"))):
-            backends = [backend for backend in BACKENDS if has(backend)]
+        for tools, compiler, option, emulator, backends in (
+                ("", os.environ.get("CXX", "g++"), "-no-pie", [], [backend for backend in BACKENDS if backend in flags]),
+                (ARM, ARM + "g++", "-static", QEMU[:1], ARM_BACKENDS if shutil.which(ARM + "g++") and shutil.which(QEMU[0]) else [])):
             if not backends:
                 continue
             program = pathlib.Path(folder) / (tools + "counted")
-            subprocess.run([tools + "g++" if tools else compiler, "-std=c++20", "-O2", option, "-fno-pie",
+            subprocess.run([compiler, "-std=c++20", *OPTIONS, option, "-fno-pie",
                             f"-I{ROOT / 'include'}", HERE / "counted.cpp", "-o", program], check=True)
+            code = disassembled(program, tools)
+            names = [name for name in output_of(*emulator, program, "names").splitlines() if pattern.search(name)]
             for backend in backends:
-                page["cases"][BACKENDS[backend]] = counted(program, backend, sys.argv[1:2])
-    if len(sys.argv) > 1:
-        print(json.dumps(page["cases"]))
-        return
-    (HERE / "counted.json").write_text(json.dumps(page, indent=1) + "\n")
+                cases = page["cases"].setdefault(BACKENDS[backend], {})
+                for name in names:
+                    if backend != "neon_bf16" or WRITES_BFLOAT16.search(name):
+                        cases[name] = counted(program, name, backend, code)
+                page["counted"][BACKENDS[backend]] = {
+                    "compiler": first_line(compiler, "--version"), "options": " ".join(OPTIONS),
+                    "on": first_line(QEMU[0], "--version").partition(" (")[0] if emulator else processor,
+                    "date": datetime.date.today().isoformat()}
+                if emulator and shutil.which(MCA[0]):
+                    page["counted"][BACKENDS[backend]]["estimated by"] = "llvm-mca " + re.search(r"LLVM version (\S+)", output_of(MCA[0], "--version"))[1]
+                (HERE / "counted.json").write_text(json.dumps(page, indent=1) + "\n")
 
 
 main()

@@ -29,12 +29,14 @@ inline std::string value_of(std::string const& flag, std::vector<std::string> co
 }
 
 /// "Intel(R) Xeon(R) Processor, family 6, model 85": in virtual machines the name alone says
-/// little.
+/// little. On AArch64 "implementer 0x41, part 0xd4f".
 inline std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::map<std::string, std::string> facts;
   for (std::string line; std::getline(file, line) && !line.empty();)
     facts[line.substr(0, line.find_first_of("\t:"))] = line.substr(line.find(':') + 1);
+  if (facts.contains("CPU part"))
+    return "implementer" + facts["CPU implementer"] + ", part" + facts["CPU part"];
   return facts["model name"] + ", family" + facts["cpu family"] + ", model" + facts["model"];
 }
 

@@ -28,8 +28,12 @@ inline dnnl::engine const& engine() {
 /// Returns true if it has fast code for bfloat16. Its reference code is slow, and loses the sign of
 /// zero.
 inline bool has_bfloat16() {
+#if defined(__x86_64__)
   auto const least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & least) == least;
+#else
+  return false;
+#endif
 }
 
 /// n elements, and as rows.

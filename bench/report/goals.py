@@ -8,7 +8,7 @@ name also finds in bounds.json what bounds it. A new one is a line here.
 import re
 from typing import NamedTuple, Optional
 
-OWN = "(portable|avx2|avx512|avx512_bf16)"
+OWN = "(portable|avx2|avx512|avx512_bf16|neon|neon_bf16)"
 ANYONE = "[^/]+"
 NOT_OWN = "(?!" + OWN + "/).*"
 LOOPS = "(gcc|clang)[0-9]+_loop_[a-z0-9]+"

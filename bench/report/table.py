@@ -147,12 +147,39 @@ def counted(counts):
     """Makes the table of instructions."""
     kinds = ("vector", "loads and stores", "others")
     names = {r.case: r.name for r in ROWS.values()}
-    yield line(["operation", *(f"{isa}: {kind}" if kind == kinds[0] else kind
-                               for isa in counts["cases"] for kind in kinds)])
-    yield "|---" * (1 + len(kinds) * len(counts["cases"])) + "|"
-    for case in next(iter(counts["cases"].values())):
-        yield line([names.get(case, f"`{case}`"),
-                    *(f"{cases[case][kind]:.1f}" for cases in counts["cases"].values() for kind in kinds)])
+    both = {isa: counts["cases"][isa] for isa in ("AVX-512", "AVX2")}
+    yield line(["operation", *(f"{isa}: {kind}" if kind == kinds[0] else kind for isa in both for kind in kinds)])
+    yield "|---" * (1 + len(kinds) * len(both)) + "|"
+    for case in both["AVX2"]:
+        if not case.startswith("loop/"):
+            yield line([names.get(case, f"`{case}`"), *(f"{cases[case][kind]:.1f}" if case in cases else ""
+                                                        for cases in both.values() for kind in kinds)])
+
+
+def counted_on_arm(counts):
+    """Makes the table of instructions with NEON, and of the cycles that llvm-mca estimates for them."""
+    names = {r.case: r.name for r in ROWS.values()}
+    avx2, neon, bf16 = (counts["cases"][isa] for isa in ("AVX2", "NEON", "NEON with BF16"))
+    processors = list(dict.fromkeys(name for case in neon.values() for name in case["estimated cycles"]))
+    yield line(["operation", "AVX2", "NEON", "with BF16", *(f"{name}, cycles" for name in processors)])
+    yield "|---" * (4 + len(processors)) + "|"
+    for case in neon:
+        name = f"compiled loop, `{case[5:]}`" if case.startswith("loop/") else names.get(case, f"`{case}`")
+        vector = [isa[case]["vector"] if case in isa else None for isa in (avx2, neon, bf16)]
+        if vector[2] == vector[1]:
+            vector[2] = None
+        cycles = [neon[case]["estimated cycles"][processor] for processor in processors]
+        yield line([name, *("" if n is None else f"{n:.1f}" for n in (*vector, *cycles))])
+
+
+def counted_by(counts):
+    """Says for each backend what counted it."""
+    texts = {}
+    for isa, facts in counts["counted"].items():
+        text = f"{facts['compiler']}, `{facts['options']}`, on {facts['on']}, {facts['date']}"
+        texts.setdefault(text + (f", estimated by {facts['estimated by']}" if "estimated by" in facts else ""), []).append(isa)
+    for text, backends in texts.items():
+        yield f"- {', '.join(backends)}: {text}"
 
 
 def libraries(figures, names=None):
@@ -325,12 +352,23 @@ run; a test holds it.
 `python3 bench/counted/counted.py` executes each operation step by step on normal numbers. It counts what runs for
 16 elements. Moves between vector or mask registers and memory are loads and stores. Rows have 1024 columns.
 
-{compiler_of_counts}, `-O2`.
+{counted_by}
+
+Each line counted the library of its day. An empty cell is not counted yet.
 
 {counted}
 
 A core starts two vector instructions of 512 bits a cycle, some start four. It starts three or four of 256 bits. At
 two a cycle an element takes a 32nd of the number of vector instructions, in cycles.
+
+### Arm
+
+No Arm machine has run these: `sh bench/table.sh` measures on one. Vector instructions for 16 elements are counted
+under qemu; a cell of BF16 is empty if it changes nothing. Cycles for 16 elements are an estimate by llvm-mca for NEON: it
+predicts every branch, and all data are in L1. Its model of the M1 lacks divisions of vectors: rows with one have no estimate.
+Compiled loops are plain C++ at `-O3`: the one to bfloat16 makes each NaN zero, and AdamW is all in float.
+
+{counted_on_arm}
 
 ## All figures
 
@@ -353,7 +391,7 @@ def page(folder):
         libraries="\n".join(libraries(figures)),
         compilers=" and ".join(sorted(compilers)), topics="\n".join(topics),
         on_all="\n".join(on_all(figures)), counted="\n".join(counted(counts)),
-        compiler_of_counts=counts["compiler"],
+        counted_by="\n".join(counted_by(counts)), counted_on_arm="\n".join(counted_on_arm(counts)),
         compile_time=(RESULTS / "compile_time.md").read_text().rstrip(),
         speeds="\n".join(text for topic in TOPICS for text in speeds(figures, topic)))
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # All backends of other processors have the same bits, big-endian ones among them. Those are tried
-# that have a cross compiler and a qemu-user here. On aarch64 no state of FPCR changes a bit.
+# that have a cross compiler and a qemu-user here. On aarch64 no state of FPCR changes a bit, and
+# some test programs run besides: casts, adds and steps in every state, random bits, rows.
 cmake_minimum_required(VERSION 3.25)
 
 file(MAKE_DIRECTORY ${SCRATCH})
@@ -39,6 +40,27 @@ foreach(processor aarch64 i686 powerpc64le riscv64 s390x)
     list(APPEND tried ${processor}.${backend})
   endforeach()
 endforeach()
+
+set(googletest /usr/src/googletest/googletest)
+if(aarch64_compiler AND aarch64_emulator AND EXISTS ${googletest}/src/gtest-all.cc)
+  set(flags -std=c++20 -I${ROOT}/include -I${tests} -isystem ${googletest}/include -I${googletest} -DLOWP_TEST_SOME
+            -DLOWP_TESTS="${tests}" -DLOWP_TEST_BACKENDS=lowp::simd::neon,lowp::simd::neon_bf16)
+  set(sources ${tests}/base/environment_test.cpp ${tests}/simd/random_test.cpp ${tests}/simd/rows_test.cpp
+              ${tests}/support/main.cpp)
+  set(program ${SCRATCH}/programs)
+  execute_process(COMMAND ${aarch64_compiler} ${flags} -w -O0 -c ${googletest}/src/gtest-all.cc -o ${SCRATCH}/gtest.o
+                  COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${aarch64_compiler} ${flags} -w -O1 ${sources} ${SCRATCH}/gtest.o -static -o ${program}
+                  ERROR_VARIABLE linked COMMAND_ERROR_IS_FATAL ANY)
+  foreach(backend neon neon_bf16)
+    set(ENV{LOWP_ISA} ${backend})
+    execute_process(COMMAND ${aarch64_emulator} -cpu max ${program} --gtest_brief=1 RESULT_VARIABLE status OUTPUT_VARIABLE said)
+    if(NOT status EQUAL 0 OR NOT said MATCHES "PASSED")
+      message(SEND_ERROR "${backend}:\n${said}")
+    endif()
+  endforeach()
+  list(APPEND tried programs.aarch64)
+endif()
 if(tried)
   message("the same bits: ${tried}")
 else()

@@ -22,6 +22,7 @@ inline namespace LOWP_UNIT {
 /// Returns true if a span of `bytes` bytes at `to` should be written around the caches. This saves
 /// reading what is then overwritten: a quarter of the traffic of a cast from float to bfloat16.
 /// Zen 4 gains by it (bench/README.md). A core of Cascade Lake was slower, so only AMD's stream.
+/// STNP of AArch64 is a hint that cores may ignore, and was measured on none: its stores are plain.
 inline bool is_streamed([[maybe_unused]] void const* to, [[maybe_unused]] std::size_t bytes) {
 #if defined(__SSE2__)
   constexpr std::size_t shared_cache = std::size_t{16} << 20;

@@ -10,7 +10,8 @@
 #if defined(__linux__)
 #include <sys/auxv.h>
 #elif defined(__APPLE__)
-#include <sys/sysctl.h>
+// <sys/sysctl.h> does not compile where _POSIX_C_SOURCE hides its types.
+extern "C" int sysctlbyname(char const*, void*, __SIZE_TYPE__*, void*, __SIZE_TYPE__);
 #endif
 
 LOWP_EXACT_BEGIN
@@ -25,7 +26,7 @@ struct neon_bf16 : neon {
     return (getauxval(AT_HWCAP2) & has_bf16) != 0;
 #elif defined(__APPLE__)
     int has_bf16 = 0;
-    std::size_t size = sizeof(has_bf16);
+    __SIZE_TYPE__ size = sizeof(has_bf16);
     return sysctlbyname("hw.optional.arm.FEAT_BF16", &has_bf16, &size, nullptr, 0) == 0 &&
            has_bf16 != 0;
 #else
