@@ -66,7 +66,7 @@ bool fit(block_scales& found) {
   return found.size == (found.is_of_e4m3() ? 16 : 32);
 }
 
-// What the names say is a scale for all.
+// Finds the scale for all by its name.
 void find_global(block_scales& found, std::string_view name,
                  std::function<part(std::string_view)> const& find) {
   part const multiplies = find(std::string(name) + "_scale_2");

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-/// The meaning of a tensor's own scale. Converters that mix up the first two write a model of noise.
+/// The meaning of a tensor's own scale. A converter that mixes up the last two writes noise.
 enum class global_scale : std::uint8_t {
   none,
   multiplies,  ///< ModelOpt: NAME_scale_2, value = code * scale of the block * it
@@ -49,11 +49,10 @@ struct block_scales {
 ///     NAME_blocks         NAME_scales                                       gpt-oss
 ///     NAME.weight         NAME.scale                                        DeepSeek
 ///
-/// Codes are F4, F6_*, F8_*, or two of 4 bits in a U8 or I8, the first in the low bits. Scales are
-/// F8_E8M0, U8 that mean the same, or F8_E4M3. With F8_E4M3 there is a scale for all.
+/// Codes are F4, F6_* or F8_*. A U8 or I8 holds two codes of 4 bits, the first in the low bits.
+/// Scales are F8_E8M0, U8 that mean the same, or F8_E4M3. With F8_E4M3 there is a scale for all.
 ///
 /// @return  nothing if the tensor has no such companions
-/// @throws problem  there are scales of blocks, but their shape does not fit the codes, or the scale
-///                  for all is missing, or there are two
+/// @throws problem  scales do not fit the shape of the codes, or there is not one scale for all
 std::optional<block_scales> find_block_scales(part const& codes,
                                               std::function<part(std::string_view)> const& find);

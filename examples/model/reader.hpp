@@ -9,10 +9,9 @@
 
 #include "model.hpp"
 
-/// Reads a tensor whose type facts_of() knows. A piece is the values of consecutive elements, scales
-/// included. F64 comes as doubles, everything else as floats. Elements with scales of blocks come as
-/// doubles too: code * scale of the block is exact, and so is its product with a scale for all; a
-/// quotient is rounded to double.
+/// Reads a tensor whose type facts_of() knows. A piece is the values of consecutive elements,
+/// scales included. F64 comes as doubles, and so do elements with scales of blocks. Everything else
+/// comes as floats. Products with scales are exact; a quotient is rounded to double.
 class reader {
  public:
   /// Elements of a piece. A multiple of 2^14, so that a census of pieces has the bits of a whole

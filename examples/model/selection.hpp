@@ -40,9 +40,9 @@ struct tensor_census {
   tensor_census& operator+=(tensor_census const& other);
 };
 
-/// The census of all of a tensor's values times `factor`. If the target has scales of blocks,
-/// overflow, flushed values and errors are those of quantizing the tensor, without a factor.
-/// Nothing is subnormal then. It reads the tensor twice.
+/// The census of all of a tensor's values times `factor`. A target with scales of blocks has no
+/// factor. The tensor is then quantized, which decides overflow, flushed values and errors. Nothing
+/// is subnormal. It reads the tensor twice.
 tensor_census census_of(model const& from, model::entry const& of, target const& to, float factor,
                         progress& bar);
 

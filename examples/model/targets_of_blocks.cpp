@@ -36,7 +36,7 @@ lowp::quantization_report quantize(std::span<float const> in, lowp::amax const& 
   return report;
 }
 
-// What the packages write, operation for operation.
+// The packages' operations, one for one.
 float modelopt_global(float largest) { return largest / 2688.0f; }
 float compressed_tensors_global(float largest) {
   constexpr float tiny = std::numeric_limits<float>::min();

@@ -215,8 +215,9 @@ template <narrow T, int Block, access A, class R, class Order, class Rule>
 auto arrays_of(blocked<T, Block, A, R, Order, Rule> const& o, std::size_t count) {
   using byte = std::conditional_t<A == access::read, std::byte const, std::byte>;
   std::size_t const blocks = count / Block + (count % Block != 0);
-  return std::tuple_cat(arrays_of(o.codes, count),
-                        std::tuple(std::span(reinterpret_cast<byte*>(o.scales), blocks * sizeof(*o.scales))));
+  return std::tuple_cat(
+      arrays_of(o.codes, count),
+      std::tuple(std::span(reinterpret_cast<byte*>(o.scales), blocks * sizeof(*o.scales))));
 }
 
 }  // namespace LOWP_UNIT

@@ -192,7 +192,7 @@ TEST_F(blocks, are_not_guessed_from_integers) {
   EXPECT_TRUE(has(tool({"audit", model, "--to", "bfloat16"}).out, "as they are: w.weight\n"));
 }
 
-// What is written is what is read: other tools' names, and codes at most half a step away.
+// A file has the names of other tools, and reads back at most half a step away.
 TEST_F(blocks, are_written_by_each_convention) {
   std::vector<float> values(8 * 64);
   std::mt19937_64 random(11);
