@@ -25,9 +25,8 @@ struct stored_code {
 template <class KernelOperand, bool IsComputed, class Hardware, int Rows>
 class accessor {
   using T = typename KernelOperand::type;
-  using elements =
-      simd::operand<T, access::read_write, nearest_even, typename KernelOperand::order>;
-  using pointer = decltype(elements::data);
+  static constexpr bool is_packed = !std::same_as<typename KernelOperand::order, simd::unpacked>;
+  using pointer = std::conditional_t<is_packed, std::uint8_t*, T*>;
   using chunk_type = chunk<T, typename KernelOperand::order>;
   using tag = std::type_identity<T>;
   using rounding = mode_type<typename KernelOperand::rounding_type>;
@@ -62,12 +61,12 @@ class accessor {
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
     if constexpr (KernelOperand::is_read)
-      before_[pass].template load<Width>(count, thread, data_ + elements::stored_in(first));
+      before_[pass].template load<Width>(count, thread, data_ + stored_in(first));
   }
   template <int Width, class Thread>
   LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
     if constexpr (KernelOperand::is_written)
-      after_.template store<Width>(count, thread, data_ + elements::stored_in(first));
+      after_.template store<Width>(count, thread, data_ + stored_in(first));
   }
 
   LOWP_FN std::uint32_t code(int pass, int k) const { return before_[pass].code(k); }
@@ -160,6 +159,14 @@ class accessor {
   LOWP_FN void set_code(int k, std::uint32_t code) { after_.set(k, code); }
 
  private:
+  /// Returns the place of an element in units of `data_`.
+  LOWP_FN static std::uint64_t stored_in(std::uint64_t first) {
+    if constexpr (is_packed)
+      return detail::bytes_of_codes(static_cast<std::size_t>(first), T::descriptor.bits());
+    else
+      return first;
+  }
+
   KernelOperand const& operand_;
   pointer data_;
   detail::random_origin origin_;
