@@ -92,6 +92,7 @@ struct row_extent : extent {
   LOWP_HOST_FN extent all() const {
     extent whole = *this;
     if (rows != 0) whole.size = (rows - 1) * stride + columns;
+    whole.bytes = whole.size * element_size;
     return whole;
   }
 };
