@@ -149,7 +149,8 @@ TYPED_TEST(packed_pairs, census_counts_them) {
     lowp::range_census const got = lowp::census<lowp::float8_e4m3fn>(view);
     lowp::range_census const want = lowp::census<lowp::float8_e4m3fn>(codes);
     ASSERT_EQ(std::memcmp(&got, &want, sizeof got), 0);
-    if (codes.size() * TypeParam::bits % 8 != 0)  // nothing has cleared what the last byte does not use
+    // Nothing has cleared what the last byte does not use.
+    if (codes.size() * TypeParam::bits % 8 != 0)
       view.data()[codes.size() * TypeParam::bits / 8] &=
           static_cast<std::uint8_t>((1 << codes.size() * TypeParam::bits % 8) - 1);
   });
