@@ -12,14 +12,19 @@ namespace lowp {
 
 namespace detail {
 
+/// The polynomial 2 sqrt(2/pi) (x + 0.044715 x^3), and its derivative.
+struct polynomial_of_gelu {
+  static constexpr float linear = 0x1.988454p0f, cubic = 0x1.2444f2p-4f,
+                         three_cubic = 0x1.b6676cp-3f;
+};
+
 /// x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, "Gaussian Error
 /// Linear Units (GELUs)", arXiv:1606.08415, section 2. It is x / (1 + e^-2u), which takes one exp,
 /// computed from |u|, so that neither end cancels: for negative x, e^-2|u| is a factor.
-struct gelu_of_tanh {
+struct gelu_of_tanh : private polynomial_of_gelu {
   template <class F>
   LOWP_FN F operator()(F const& x) const {
     using U = lanes::word<F>;
-    constexpr float linear = 0x1.988454p0f, cubic = 0x1.2444f2p-4f;  // 2 sqrt(2/pi); times 0.044715
     constexpr std::uint32_t minus_infinity = lanes::binary32_infinity | lanes::binary32_sign;
     F const a = lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
     F const slope =

@@ -2,8 +2,7 @@
 // The derivatives of gelu_tanh and gated_gelu_tanh.
 #pragma once
 
-#include <lowp/lanes/exponential.hpp>
-#include <lowp/ops/transform.hpp>
+#include <lowp/activation.hpp>
 
 namespace lowp {
 
@@ -17,12 +16,11 @@ namespace detail {
 /// Both take one exp, of -|y|, so that neither end cancels. Beyond 16 it is 0, and no square is
 /// large.
 template <class F>
-struct gelu_and_slope {
+struct gelu_and_slope : private polynomial_of_gelu {
   F gelu, slope;
 
   LOWP_FN explicit gelu_and_slope(F const& x) {
     using U = lanes::word<F>;
-    constexpr float linear = 0x1.988454p0f, cubic = 0x1.2444f2p-4f, three_cubic = 0x1.b6676cp-3f;
     F const one = lanes::broadcast<F>(1);
     F const a = lanes::smaller_or_nan(lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x))),
                                       lanes::broadcast<F>(16));

@@ -185,32 +185,35 @@ slot_modes modes_of(oracle::mode mode) {
   return {{mode, 11, 12, 3}, {oracle::mode::stochastic, 13, 14, 16}, {mode, 15, 16, 5}};
 }
 
+// A step of an optimizer with one moment, on every launch. The moment has the parameter's type.
+template <class P, class G, class Optimizer>
+void expect_step(Optimizer const& settings, oracle::mode mode) {
+  tensor const params = random_tensor<P>(longest, 7, values::corners);
+  tensor const gradients = random_tensor<G>(longest, 8, values::corners);
+  tensor const momenta = random_tensor<P>(longest, 9, values::corners);
+  guarded_pages<P> p, m;
+  guarded_pages<G> g;
+  slot_modes const modes = modes_of(mode);
+  tensor want = params;
+  tensor want_m = momenta;
+  oracle_update(want, gradients, want_m, settings, 2, modes, {});
+  for_each_launch([&](auto& grid, place const& executor) {
+    auto const to = p.put(params, executor);
+    auto const gradient = g.put(gradients, executor);
+    auto const buffer = m.put(momenta, executor);
+    ASSERT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), to, gradient, buffer, settings,
+                                                         2, modes.library()),
+              "");
+    ASSERT_TRUE(p.holds(want, "p"));
+    ASSERT_TRUE(m.holds(want_m, "momentum"));
+  });
+}
+
 TYPED_TEST(cuda_steps, sgd) {
-  using T = TypeParam;
-  tensor const params = random_tensor<slot<T>>(longest, 7, values::corners);
-  tensor const gradients = random_tensor<T>(longest, 8, values::corners);
-  tensor const momenta = random_tensor<slot<T>>(longest, 9, values::corners);
   lowp::sgd const settings{
       .lr = 0.3, .momentum = 0.9, .dampening = 0.1, .weight_decay = 0.02, .nesterov = true};
-  guarded_pages<slot<T>> p;
-  guarded_pages<T> g;
-  guarded_pages<slot<T>> m;
-  for (oracle::mode const mode : {oracle::mode::nearest_even, oracle::mode::upward}) {
-    slot_modes const modes = modes_of(mode);
-    tensor want = params;
-    tensor want_m = momenta;
-    oracle_update(want, gradients, want_m, settings, 2, modes, {});
-    for_each_launch([&](auto& grid, place const& executor) {
-      auto const to = p.put(params, executor);
-      auto const gradient = g.put(gradients, executor);
-      auto const buffer = m.put(momenta, executor);
-      ASSERT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), to, gradient, buffer, settings,
-                                                           2, modes.library()),
-                "");
-      ASSERT_TRUE(p.holds(want, "p"));
-      ASSERT_TRUE(m.holds(want_m, "momentum"));
-    });
-  }
+  for (oracle::mode const mode : {oracle::mode::nearest_even, oracle::mode::upward})
+    expect_step<slot<TypeParam>, TypeParam>(settings, mode);
 }
 
 TYPED_TEST(cuda_steps, adamw) {
@@ -257,26 +260,8 @@ TEST(cuda_kernel_operands, of_one_type) {
 }
 
 TEST(cuda_kernel_operands, of_lion) {
-  tensor const params = random_tensor<lowp::bfloat16>(longest, 14, values::corners);
-  tensor const gradients = random_tensor<float>(longest, 15, values::corners);
-  tensor const momenta = random_tensor<lowp::bfloat16>(longest, 16, values::corners);
-  lowp::lion const settings{.lr = 0.3, .weight_decay = 0.02};
-  guarded_pages<lowp::bfloat16> p, m;
-  guarded_pages<float> g;
-  slot_modes const modes = modes_of(oracle::mode::nearest_even);
-  tensor want = params;
-  tensor want_m = momenta;
-  oracle_update(want, gradients, want_m, settings, 2, modes, {});
-  for_each_launch([&](auto& grid, place const& executor) {
-    auto const to = p.put(params, executor);
-    auto const gradient = g.put(gradients, executor);
-    auto const buffer = m.put(momenta, executor);
-    ASSERT_EQ(refusal_of<lowp::detail::update_operation>(on(grid), to, gradient, buffer, settings,
-                                                         2, modes.library()),
-              "");
-    ASSERT_TRUE(p.holds(want, "p"));
-    ASSERT_TRUE(m.holds(want_m, "m"));
-  });
+  expect_step<lowp::bfloat16, float>(lowp::lion{.lr = 0.3, .weight_decay = 0.02},
+                                     oracle::mode::nearest_even);
 }
 
 // If a GPU has no instruction, the codec converts.

@@ -126,49 +126,46 @@ struct argument_of<S> {
   }
 };
 
-/// Codes and their scales, and the operand that takes both.
-template <layered_argument S>
-  requires(in_blocks<std::remove_const_t<S>> && !requires { typename S::block_rule; })
-struct argument_of<S> {
-  using policy_type = element_of<decltype(S::codes)>;
-
-  LOWP_HOST_FN static auto extents(char const* name, S& s) {
-    std::array both{extent(name, s.codes, S::names[0]), extent(name, s.scales, S::names[1])};
-    both[1].per_entry = S::elements_per_scale;
-    return both;
-  }
-  LOWP_HOST_FN static error_text invalid(S const& s) { return s.invalid(); }
-  template <simd::access A, class R>
-  LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
-    auto codes = s.codes;
-    auto const operand =
-        argument_of<decltype(codes)>::template operand<A>(codes, rounding, policy, draw);
-    using order = typename std::remove_const_t<decltype(operand)>::order;
-    simd::blocked<policy_type, S::elements_per_scale, A, R, order> both{operand, s.scales.data()};
-    if constexpr (requires { s.rule; }) both.rule.rule = s.rule;
-    return both;
+/// The rule of a storage in blocks, and its codes as elements of a narrow type. Bytes with a rule of
+/// their own have a carrier.
+template <class S>
+struct rule_of_blocks {
+  using type = power_of_two_rule<element_of<decltype(S::codes)>>;
+  LOWP_HOST_FN static auto codes(S const& s) { return s.codes; }
+};
+template <class S>
+  requires requires { typename S::block_rule; }
+struct rule_of_blocks<S> {
+  using type = typename S::block_rule;
+  LOWP_HOST_FN static auto codes(S const& s) {
+    return std::span(reinterpret_cast<typename type::carrier*>(s.codes.data()), s.codes.size());
   }
 };
 
-/// The same for codes that are bytes with a rule of their own.
+/// Codes and their scales, and the operand that takes both.
 template <layered_argument S>
-  requires(in_blocks<std::remove_const_t<S>> && requires { typename S::block_rule; })
+  requires in_blocks<std::remove_const_t<S>>
 struct argument_of<S> {
-  using policy_type = typename S::block_rule::carrier;
+  using rule = rule_of_blocks<std::remove_const_t<S>>;
+  using policy_type = element_of<decltype(rule::codes(std::declval<S&>()))>;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) {
-    auto both = extents_of_parts(name, s);
+    auto scales = std::get<1>(s.parts());
+    std::array both{extent(name, s.codes, S::names[0]), extent(name, scales, S::names[1])};
     both[1].per_entry = S::elements_per_scale;
     return both;
   }
   LOWP_HOST_FN static error_text invalid(S const& s) { return s.invalid(); }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
-    using target = std::conditional_t<A == simd::access::read, policy_type const, policy_type>;
-    auto const [codes, scales] = s.parts();
-    return simd::blocked<policy_type, S::elements_per_scale, A, R, simd::unpacked,
-                         typename S::block_rule>{
-        {reinterpret_cast<target*>(codes.data()), rounding, policy, draw}, scales.data()};
+    auto codes = rule::codes(s);
+    auto const operand =
+        argument_of<decltype(codes)>::template operand<A>(codes, rounding, policy, draw);
+    using order = typename std::remove_const_t<decltype(operand)>::order;
+    simd::blocked<policy_type, S::elements_per_scale, A, R, order, typename rule::type> both{
+        operand, std::get<1>(s.parts()).data()};
+    if constexpr (requires { s.rule; }) both.rule.rule = s.rule;
+    return both;
   }
 };
 

@@ -42,12 +42,13 @@ struct element_at {
 inline namespace LOWP_UNIT {
 
 template <class Recipe>
-error_text wrong_shape(Recipe const& recipe, std::size_t size, std::size_t columns) {
+error_text wrong_shape(char const* function, Recipe const& recipe, std::size_t size,
+                       std::size_t columns) {
   auto const rows = static_cast<std::size_t>(recipe.rows);
   if (rows == 1 && columns == 0 && (!recipe.needs_choice() || size % Recipe::block == 0)) return {};
   if (columns != 0 && columns % Recipe::block == 0 && size % (columns * rows) == 0) return {};
   return joined_text(
-      {"quantize: ", size, " elements in rows of ", columns, " are no whole blocks of ", rows,
+      {function, ": ", size, " elements in rows of ", columns, " are no whole blocks of ", rows,
        " x ", static_cast<std::uint64_t>(Recipe::block), ", which ", recipe.name, " needs"});
 }
 
@@ -77,7 +78,8 @@ struct quantize_operation : operation<Executor> {
         out, {recipe.of_scale, recipe.of_element, recipe.ties, recipe.zeros, {}, options.report}};
     auto const to = write("", target, rounding, overflow::saturate);
     auto const from = read("in", in);
-    error_text const wrong = wrong_shape(recipe, out.codes.size(), options.columns);
+    error_text const wrong =
+        wrong_shape(name_on(this->executor, "quantize"), recipe, out.codes.size(), options.columns);
     if (!wrong.empty()) return this->executor.refuse_if(wrong);
     if (!is_right(this->executor, "quantize", make<copy_element>{}, to, from)) return;
 

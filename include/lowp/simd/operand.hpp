@@ -214,7 +214,7 @@ auto arrays_of(composite<Layout, Part...> const& o, std::size_t count) {
 template <narrow T, int Block, access A, class R, class Order, class Rule>
 auto arrays_of(blocked<T, Block, A, R, Order, Rule> const& o, std::size_t count) {
   using byte = std::conditional_t<A == access::read, std::byte const, std::byte>;
-  std::size_t const blocks = count / Block + (count % Block != 0);
+  std::size_t const blocks = detail::blocks_in(count, Block);
   return std::tuple_cat(
       arrays_of(o.codes, count),
       std::tuple(std::span(reinterpret_cast<byte*>(o.scales), blocks * sizeof(*o.scales))));

@@ -32,14 +32,15 @@ struct block_codes<packed<T, Order>> {
 inline namespace LOWP_UNIT {
 
 /// Returns the error text of codes or of a number of scales, empty if both are right.
-template <class T, int Block>
-std::string wrong_blocks(typename block_codes<T>::type const& codes, std::size_t scales) {
-  if constexpr (is_packed<T>)
+template <class Codes>
+std::string wrong_blocks(Codes const& codes, std::size_t block, std::size_t scales,
+                         char const* name = "scales") {
+  if constexpr (is_packed<Codes>)
     if (std::string const why = codes.invalid(); !why.empty()) return why;
-  std::size_t const blocks = codes.size() / Block + (codes.size() % Block != 0);
+  std::size_t const blocks = blocks_in(codes.size(), block);
   if (scales == blocks) return {};
-  return std::to_string(codes.size()) + " elements in blocks of " + std::to_string(Block) +
-         " need " + std::to_string(blocks) + " scales, not " + std::to_string(scales);
+  return std::to_string(codes.size()) + " elements in blocks of " + std::to_string(block) +
+         " need " + std::to_string(blocks) + " " + name + ", not " + std::to_string(scales);
 }
 
 }  // namespace LOWP_UNIT
@@ -79,11 +80,11 @@ struct block_scaled {
   }
 
   LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
-    return count / Block + (count % Block != 0);
+    return detail::blocks_in(count, Block);
   }
   /// Returns the error text if the number of scales is wrong, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    return detail::wrong_blocks<T, Block>(codes, scales.size());
+    return detail::wrong_blocks(codes, Block, scales.size());
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/storage/scale.hpp>
+#include <lowp/storage/block_scaled.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -191,14 +191,11 @@ struct dynamic_blocks {
   LOWP_HOST_FN auto parts() const { return std::tuple(codes, absmax); }
 
   LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
-    return count / 256 + (count % 256 != 0);
+    return detail::blocks_in(count, elements_per_scale);
   }
   /// Returns the error text if the number of scales is wrong, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    if (absmax.size() == blocks(codes.size())) return {};
-    return std::to_string(codes.size()) + " elements in blocks of 256 need " +
-           std::to_string(blocks(codes.size())) + " values of absmax, not " +
-           std::to_string(absmax.size());
+    return detail::wrong_blocks(codes, elements_per_scale, absmax.size(), "values of absmax");
   }
 };
 using signed_dynamic_blocks = dynamic_blocks<true>;

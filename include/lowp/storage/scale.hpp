@@ -106,6 +106,11 @@ LOWP_FN constexpr U value_of_block_scale(U const& code) {
   return decode<float8_e8m0fnu::descriptor>(code);
 }
 
+/// Returns the number of blocks of `count` elements; the last one may be short.
+LOWP_FN constexpr std::size_t blocks_in(std::size_t count, std::size_t block) {
+  return count / block + (count % block != 0);
+}
+
 /// A block's scale and the factor of its elements, in lanes of blocks.
 template <class F>
 struct block_scale_of {
