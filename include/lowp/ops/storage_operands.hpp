@@ -126,8 +126,8 @@ struct argument_of<S> {
   }
 };
 
-/// The rule of a storage in blocks, and its codes as elements of a narrow type. Bytes with a rule of
-/// their own have a carrier.
+/// The rule of a storage in blocks, and its codes as elements of a narrow type. A type carries
+/// bytes that have a rule of their own.
 template <class S>
 struct rule_of_blocks {
   using type = power_of_two_rule<element_of<decltype(S::codes)>>;
