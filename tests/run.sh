@@ -103,7 +103,7 @@ for argument; do
   case $argument in -L* | --label*) labels=asked ;; esac
 done
 [ -n "$labels" ] || set -- -LE 'exhaustive|mutation|proof' "$@"
-if ctest --test-dir "$build" -N "$@" | grep -q ': exhaustive\.'; then
+if ctest --test-dir "$build" -N -L exhaustive "$@" | grep -qE ': (exhaustive|cuda)\.'; then
   followed building cmake --build "$build" --target tests_exhaustive -j "$(job_count)"
 fi
 status=0

@@ -148,7 +148,7 @@ TYPED_TEST(device, scaled_cast_and_amax) {
   }
 }
 
-#if PART == 0
+#if PART == 1
 
 using gpu = on_a_gpu;
 
