@@ -23,6 +23,7 @@ LOWP_ON_TEAM(softmax_pb_relax)
 
 inline constexpr detail::quantize_operation<detail::openmp_team> quantize{};
 inline constexpr detail::dequantize_operation<detail::openmp_team> dequantize{};
+inline constexpr detail::hadamard_operation<detail::openmp_team> hadamard{};
 
 template <census_target To>
 inline constexpr detail::callable<detail::census_to<detail::openmp_team, To>> census{};

@@ -5,9 +5,11 @@
 //     nvfp4 q{packed<float4_e2m1fn>(bytes, n), scales};    // bytes: n / 2, scales: n / 16
 //     quantize(in, q, recipes::te_2_20_nvfp4, [largest], [rounding], [report])
 //     dequantize(q, out, rounding = nearest_even, overflow = default of out's format)
+//     hadamard(in, out, te_2_20_signs, [rounding], [overflow])
+//     quantize(rotated(in, te_2_20_signs), q, recipe)      // in one pass after the transform
 //
-// quantization/recipe.hpp has the table of recipes. lowp/openmp.hpp has both for teams of threads;
-// a GPU has no kernels of them.
+// quantization/recipe.hpp has the table of recipes. lowp/openmp.hpp has all for teams of threads; a
+// GPU has no kernels of them.
 #pragma once
 
 #include <lowp/quantization/quantize.hpp>

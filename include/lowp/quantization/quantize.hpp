@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/ops/cast.hpp>
+#include <lowp/quantization/hadamard.hpp>
 #include <lowp/quantization/tile_scales.hpp>
 #include <lowp/report/amax.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace lowp {
 
@@ -57,7 +58,8 @@ error_text wrong_shape(char const* function, Recipe const& recipe, std::size_t s
 /// Quantizes by a recipe, whose bits are those of its package on every backend and number of
 /// threads. One pass rounds, after others for the tensor's largest magnitude and for tiles.
 ///
-/// @param in        n elements of float or a narrow type; a block has successive elements of a row
+/// @param in        n elements of float or a narrow type, or `rotated` ones; a block has successive
+///                  elements of a row
 /// @param out       n codes, and a scale for each block of a row; its tensor_scale is written
 /// @param recipe    of the namespace recipes
 /// @param rounding  nearest_even is the recipe's own rounding to nearest; a stochastic mode is
@@ -67,8 +69,9 @@ error_text wrong_shape(char const* function, Recipe const& recipe, std::size_t s
 ///                                blocks
 template <class Executor>
 struct quantize_operation : operation<Executor> {
-  template <any_input In, class T, int Block, class Scale, range_rounding R = nearest_even>
-    requires(quantized<T, Block, Scale>::is_written)
+  template <class In, class T, int Block, class Scale, range_rounding R = nearest_even>
+    requires((any_input<In> || is_rotated<std::remove_cvref_t<In>>) &&
+             quantized<T, Block, Scale>::is_written)
   LOWP_HOST_FN void operator()(
       In&& in, quantized<T, Block, Scale>& out,
       quantization_recipe<typename block_codes<T>::element, Block, Scale> const& recipe,
@@ -90,9 +93,18 @@ struct quantize_operation : operation<Executor> {
     target.rule.tensor = computed_tensor_scales(recipe.of_scale.rule, largest.value(), recipe.most);
     given_scales given(recipe.needs_choice() ? out.scales.size() : 0);
     if (recipe.needs_choice()) {
-      choose_scales<element, Scale>(given, recipe, largest.value(), to.size(),
-                                    options.columns != 0 ? options.columns : to.size(),
-                                    element_at<In>{in});
+      std::size_t const columns = options.columns != 0 ? options.columns : to.size();
+      auto const choose = [&](auto const& at) {
+        choose_scales<element, Scale>(given, recipe, largest.value(), to.size(), columns, at);
+      };
+      if constexpr (is_rotated<std::remove_cvref_t<In>>) {
+        std::vector<float> values(to.size());
+        this->executor(make<copy_element>{}, to.size(), no_report, write("", values).operand(),
+                       from.operand());
+        choose(element_at<std::vector<float>>{values});
+      } else {
+        choose(element_at<In>{in});
+      }
       target.rule.codes = given.codes.data();
       target.rule.factors = given.factors.data();
     }

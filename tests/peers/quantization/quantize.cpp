@@ -78,3 +78,12 @@ extern "C" bool quantize_by_name(char const* name, char const* elements, float c
                      compressed_tensors_0_20_nvfp4, modelopt_0_47_nvfp4, ggml_nvfp4, te_2_20_mxfp4,
                      compressed_tensors_0_20_mxfp4, modelopt_0_47_mxfp4, ggml_mxfp4);
 }
+
+/// Transforms blocks of 16 bfloat16 by Transformer Engine's signs, and quantizes them.
+extern "C" void transform_and_quantize(bfloat16 const* x, bfloat16* y, float8_e4m3fn* scales,
+                                       float4_e2m1fn* codes, std::size_t blocks) {
+  std::span const in(x, blocks * 16);
+  hadamard(in, std::span(y, in.size()), te_2_20_signs);
+  quantized<float4_e2m1fn, 16, float8_e4m3fn> q{std::span(codes, in.size()), {scales, blocks}};
+  quantize(rotated(in, te_2_20_signs), q, recipes::te_2_20_nvfp4);
+}
