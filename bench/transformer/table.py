@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the page of bench/transformer from its results.
+
+    python3 bench/transformer/table.py [RESULTS]            prints README.md
+    python3 bench/transformer/table.py --figure [RESULTS]   writes RESULTS/losses.svg, by gnuplot
+"""
+import argparse
+import collections
+import csv
+import pathlib
+import statistics
+import subprocess
+
+HERE = pathlib.Path(__file__).parent
+REFERENCE = "fp32"
+
+PAGE = """# A transformer of lowp's layers, trained in 16, 8 and 4 bits
+
+`sh bench/transformer/run.sh` trains every row again. [table.py](table.py) writes this page from [results](results):
+
+{context}
+
+- Every layer, forward and backward, is lowp's ([model.hpp](model.hpp)): layer norm, scaled and masked
+  softmax, GELU, residual sums, cross-entropy, AdamW. Eigen multiplies matrices in fp32.
+- [tests/peers/torch/transformer_test.py](../../tests/peers/torch/transformer_test.py) trains the same
+  in PyTorch, from the same weights, batches and rates, and compares the loss of each step.
+- Products of layers have quantized operands ([products.cpp](products.cpp)): blocks lie along the
+  dimension that a product sums over. Attention's own products stay as they are. So do weights and
+  moments between steps, which are fp32 where no other type is named.
+- *Transformer Engine's* recipe: weights in tiles of 16 x 16, all else in 1 x 16, gradients rounded
+  stochastically, a Hadamard transform of 16 points before the products across tokens.
+- Held-out loss, in nats, after {steps} steps at a largest rate of {lr}. ± is the standard
+  deviation over {seeds} seeds; weights and batches of a seed are the same in every row. *Exact products*:
+  the same weights, evaluated without quantization.
+
+| operands of products | held-out loss | from fp32 | in sd of fp32 | exact products, from fp32 |
+|---|---|---|---|---|
+{rows}
+
+![Difference of the held-out loss from fp32](results/losses.svg)
+"""
+
+
+def read(folder):
+    runs = collections.defaultdict(list)
+    for row in csv.DictReader((folder / "runs.csv").open()):
+        runs[row["way"]].append(row)
+    return runs
+
+
+def differences(runs, way, column):
+    """Of each seed, from fp32's with the same weights and batches."""
+    return [float(a[column]) - float(b[column]) for a, b in zip(runs[way], runs[REFERENCE])]
+
+
+def spread(values):
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def page(folder):
+    runs = read(folder)
+    context = list(csv.DictReader((folder / "context.csv").open()))
+    losses = [float(r["held_out"]) for r in runs[REFERENCE]]
+    lines = []
+    for way, of_way in runs.items():
+        cells = [of_way[0]["text"], f"{statistics.mean(float(r['held_out']) for r in of_way):.4f}"]
+        if way == REFERENCE:
+            cells[1] += f" ± {spread(losses):.4f}"
+            cells += ["", "", ""]
+        else:
+            d = differences(runs, way, "held_out")
+            exact = differences(runs, way, "held_out_exact")
+            cells += [f"{statistics.mean(d):+.4f} ± {spread(d):.4f}",
+                      f"{statistics.mean(d) / spread(losses):+.1f}" if spread(losses) else "",
+                      f"{statistics.mean(exact):+.4f} ± {spread(exact):.4f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    first = runs[REFERENCE][0]
+    table = "\n".join(["| | |", "|---|---|", *(f"| {c['what']} | {c['value']} |" for c in context)])
+    return PAGE.format(context=table, rows="\n".join(lines), steps=first["steps"], lr=first["lr"],
+                       seeds=len(losses))
+
+
+def figure(folder):
+    runs = read(folder)
+    ways = [way for way in runs if way != REFERENCE]
+    data = "".join(
+        f'{statistics.mean(d)} {spread(d)} {i} "{runs[way][0]["text"]}"\n'
+        for i, way in enumerate(ways) for d in [differences(runs, way, "held_out")])
+    script = f"""set terminal svg size 820,{60 + 28 * len(ways)} font 'sans-serif,13' background rgb 'white'
+$data << END
+{data}END
+set title 'Held-out loss, from that of fp32, in nats'
+set logscale x
+set yrange [{len(ways) - 0.5}:-0.5]
+set lmargin 46
+set grid x
+set xrange [1e-4:*]
+unset key
+plot $data using (abs($1)):3:2:ytic(4) with xerrorbars pt 7 lw 2 lc rgb '#0072b2'
+"""
+    drawn = subprocess.run(["gnuplot"], input=script, capture_output=True, text=True, check=True)
+    (folder / "losses.svg").write_text(drawn.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--figure", action="store_true")
+    parser.add_argument("results", nargs="?", type=pathlib.Path, default=HERE / "results")
+    arguments = parser.parse_args()
+    if arguments.figure:
+        figure(arguments.results)
+    else:
+        print(page(arguments.results), end="")
+
+
+main()
