@@ -5,15 +5,17 @@
 #   sh tests/run.sh --quick   does the library work here?
 #   sh tests/run.sh --all     every format, other compilers, CUDA, the examples
 #   sh tests/run.sh --peers   beside PyTorch, Eigen, ml_dtypes ...: downloads gigabytes
-#   sh tests/run.sh --arm     as without an option, built for AArch64 and run under qemu
+#   sh tests/run.sh --arm     as without an option, built for AArch64 and run under qemu; --arm --quick
+#                             takes minutes. CXX=clang++ before it takes clang
 #   sh tests/run.sh --record  puts the table of guarantees of the last --all into tests/README.md
 # Other arguments go to ctest: sh tests/run.sh --all -L exhaustive
 . "$(dirname -- "$0")/setup.sh"
 
 level=
+quick=
 case ${1:-} in
   --quick | --all | --peers | --arm) level=$1 && shift ;;
-  --help | -h) sed -n '3,10s/^# //p' "$0" && exit 0 ;;
+  --help | -h) sed -n '3,11s/^# //p' "$0" && exit 0 ;;
   --record)
     [ -f "$build/guarantees.md" ] || die "there is no table yet: run sh tests/run.sh --all"
     if grep '^|.*not run' "$build/guarantees.md"; then die "these tests of the table have not run"; fi
@@ -28,10 +30,7 @@ wish nlohmann-json3-dev nlohmann/json.hpp
 target=tests
 all=OFF
 case $level in
-  --quick)
-    target=tests_quick
-    set -- -L quick "$@"
-    ;;
+  --quick) quick=asked ;;
   --all)
     need_examples
     wish pkg-config pkg-config
@@ -70,12 +69,20 @@ case $level in
   --arm)
     need g++-aarch64-linux-gnu aarch64-linux-gnu-g++
     need qemu-user qemu-aarch64
-    build=$build/aarch64
+    if [ "${1:-}" = --quick ]; then quick=asked && shift; fi
+    case ${CXX:-} in
+      *clang*) build=$build/aarch64-clang && need clang "$CXX" ;;
+      *) build=$build/aarch64 ;;
+    esac
     ;;
   *)
     wish libfmt-dev fmt/core.h
     ;;
 esac
+if [ -n "$quick" ]; then
+  target=tests_quick
+  set -- -L quick "$@"
+fi
 install_missing
 if [ "$level" = --peers ]; then
   # Python's packages go into an environment of the build.

@@ -25,7 +25,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BACKENDS = {"avx512_bf16": "AVX-512", "avx2": "AVX2", "neon": "NEON", "neon_bf16": "NEON with BF16"}
 ARM_BACKENDS = ["neon", "neon_bf16"]
-WRITES_BFLOAT16 = re.compile("(->|^fused_add/|^update/adamw/)bfloat16")  # the other kernels are those of NEON
+# The other kernels are those of NEON.
+WRITES_BFLOAT16 = re.compile("(->|^fused_add/|^update/adamw/|^softmax/(scale_mask/)?|^pieces/(gelu_tanh|layer_norm)/)bfloat16")
 ARM = "aarch64-linux-gnu-"
 QEMU = ["qemu-aarch64", "-cpu", "max", "-singlestep", "-d", "exec,nochain"]
 OPTIONS = ("-O2", "-fno-math-errno")  # errno keeps the compiled loops from square roots of vectors

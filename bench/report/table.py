@@ -294,9 +294,9 @@ def facts(figures):
 PAGE = """\
 # Speed, as last measured
 
-`sh bench/table.sh` measures all of this and rewrites the page; `sh bench/table.sh 5 softmax census` measures two
-programs, in 5 rounds. [table.py](report/table.py) writes the page from [results](results). `sh bench/run.sh`
-shows the speed on your machine and writes nothing.
+`sh bench/table.sh` measures all of this and rewrites the page; on arm64 it leaves out the columns for AVX2.
+`sh bench/table.sh 5 softmax census` measures two programs, in 5 rounds. [table.py](report/table.py) writes the page
+from [results](results). `sh bench/run.sh` shows the speed on your machine and writes nothing.
 
 | | |
 |---|---|

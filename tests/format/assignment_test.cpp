@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers become narrow by initialisation, by a cast or by assignment.
+#include <lowp/view.hpp>
+
 #include <cmath>
 #include <numeric>
 #include <type_traits>
@@ -64,7 +66,7 @@ static_assert(!std::is_assignable_v<bfloat16&, float16> &&
 static_assert(std::is_constructible_v<bfloat16, float16>);
 
 #if defined(__FLT16_MANT_DIG__)
-__extension__ typedef _Float16 half;
+using half = lowp::compiler_float16;
 static_assert(std::is_constructible_v<bfloat16, half> && std::is_assignable_v<bfloat16&, half>);
 static_assert(!std::is_convertible_v<half, bfloat16>);
 #endif

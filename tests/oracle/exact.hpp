@@ -118,6 +118,19 @@ number from(T x) {
   }
   return make_finite(negative, significand, (field == 0 ? 1 : field) - 16383 - 63);
 }
+#elif LDBL_MANT_DIG == 113  // IEEE's binary128
+template <std::same_as<long double> T>
+number from(T x) {
+  u128 const bits = std::bit_cast<u128>(x), one = u128{1} << 112, fraction = bits & (one - 1);
+  bool const negative = bits >> 127 != 0;
+  int const field = static_cast<int>(bits >> 112) & 0x7fff;
+  if (field == 0x7fff) {
+    return fraction == 0 ? make_infinity(negative)
+                         : make_nan(negative, static_cast<std::uint64_t>(fraction >> 48));
+  }
+  return make_finite(negative, field == 0 ? fraction : one + fraction,
+                     (field == 0 ? 1 : field) - 16383 - 112);
+}
 #endif
 
 // Every integer type up to 128 bits. std::integral leaves out __int128 in strict modes.

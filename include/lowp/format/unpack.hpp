@@ -47,9 +47,13 @@ LOWP_FN constexpr int leading_zeros(std::uint64_t x) {
 #endif
 }
 
-/// Returns significand * 2^scale for any 64-bit significand.
-LOWP_FN constexpr unpacked normalized(bool negative, std::uint64_t significand, int scale) {
+/// Returns bits * 2^scale for any 64 or 128 bits.
+template <class Bits>
+LOWP_FN constexpr unpacked normalized(bool negative, Bits bits, int scale) {
   unpacked u{.negative = negative};
+  if constexpr (sizeof(Bits) > 8)
+    for (; bits >> 4 * sizeof(Bits) != 0; ++scale) bits = bits >> 1 | (bits & 1);
+  auto const significand = static_cast<std::uint64_t>(bits);
   if (significand == 0) return u;
   int const zeros = leading_zeros(significand);
   int const shift = zeros - 2;
@@ -60,21 +64,23 @@ LOWP_FN constexpr unpacked normalized(bool negative, std::uint64_t significand, 
   return u;
 }
 
-inline constexpr format binary32{8, 23, 127}, binary64{11, 52, 1023};
+inline constexpr format binary32{8, 23, 127}, binary64{11, 52, 1023}, binary128{15, 112, 16383};
 
 /// Unpacks a pattern. No instruction touches the value, so nothing flushes a subnormal.
-template <format F>
-LOWP_FN constexpr unpacked unpack_pattern(std::uint64_t b) {
-  constexpr std::uint64_t hidden_one = std::uint64_t{1} << F.significand_bits;
+template <format F, class Bits = std::uint64_t>
+LOWP_FN constexpr unpacked unpack_pattern(std::type_identity_t<Bits> b) {
+  constexpr Bits hidden_one = Bits{1} << F.significand_bits;
+  constexpr int width = 8 * sizeof(Bits);
   constexpr int last_field = (1 << F.exponent_bits) - 1;
   bool const negative = b >> F.magnitude_bits();
   int const field = static_cast<int>(b >> F.significand_bits) & last_field;
-  std::uint64_t const significand = b & (hidden_one - 1);
+  Bits const significand = b & (hidden_one - 1);
   if (field == last_field)
     return {.negative = negative,
             .infinite = significand == 0,
             .nan = significand != 0,
-            .payload = static_cast<std::uint32_t>(significand << (64 - F.significand_bits) >> 32)};
+            .payload = static_cast<std::uint32_t>(significand << (width - F.significand_bits) >>
+                                                  (width - 32))};
   return normalized(negative, field ? significand | hidden_one : significand,
                     (field ? field : 1) - F.bias - F.significand_bits);
 }
@@ -82,8 +88,8 @@ LOWP_FN constexpr unpacked unpack(double x) {
   return unpack_pattern<binary64>(__builtin_bit_cast(std::uint64_t, x));
 }
 
-/// The x87 format has a 64-bit significand, which can be read from storage. Every other long
-/// double, and constant evaluation, needs arithmetic.
+/// The x87 format has a 64-bit significand, which can be read from storage. Constant evaluation of
+/// it, and a pair of doubles, need arithmetic.
 inline constexpr bool long_double_is_x87 = std::numeric_limits<long double>::digits == 64;
 
 LOWP_HOST_FN constexpr unpacked unpack_by_arithmetic(long double x) {
@@ -106,6 +112,8 @@ LOWP_HOST_FN constexpr unpacked unpack_by_arithmetic(long double x) {
 LOWP_FN constexpr unpacked unpack(long double x) {
 #if defined(__CUDA_ARCH__)  // long double is double there
   return unpack(static_cast<double>(x));
+#elif __LDBL_MANT_DIG__ == 113 && defined(__SIZEOF_INT128__)
+  return unpack_pattern<binary128, uint128>(__builtin_bit_cast(uint128, x));
 #else
   if constexpr (std::numeric_limits<long double>::digits == 53)
     return unpack(static_cast<double>(x));
@@ -133,16 +141,8 @@ LOWP_FN constexpr unpacked unpack(I x) {
   // Not std::is_signed: it knows integers of 128 bits in GNU's dialect only.
   constexpr bool is_signed = static_cast<I>(-1) < static_cast<I>(1);
   if constexpr (is_signed) negative = x < 0;  // nvcc warns of unsigned numbers below 0
-  if constexpr (sizeof(I) <= 8) {
-    auto const bits = static_cast<std::uint64_t>(x);
-    return normalized(negative, negative ? 0 - bits : bits, 0);
-  } else {
-    auto bits = static_cast<uint128>(x);
-    if (negative) bits = 0 - bits;
-    int scale = 0;
-    for (; bits >> 4 * sizeof(I) != 0; ++scale) bits = bits >> 1 | (bits & 1);
-    return normalized(negative, static_cast<std::uint64_t>(bits), scale);
-  }
+  auto const bits = static_cast<std::conditional_t<sizeof(I) <= 8, std::uint64_t, uint128>>(x);
+  return normalized(negative, negative ? 0 - bits : bits, 0);
 }
 
 /// Returns the code to which the magnitude of u rounds. Codes continue beyond the largest finite

@@ -28,7 +28,11 @@ template <class X>
 struct value_type_of<X> : std::add_const<typename value_type_of<std::remove_const_t<X>>::type> {};
 
 #if defined(__FLT16_MANT_DIG__)
+#if defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13  // C++ lacks the other name there
+__extension__ typedef __fp16 compiler_float16;
+#else
 __extension__ typedef _Float16 compiler_float16;
+#endif
 template <>
 struct value_type_of<compiler_float16> {
   using type = float16;

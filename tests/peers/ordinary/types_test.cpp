@@ -7,6 +7,7 @@
 #include <lowp/fmt.hpp>
 #include <lowp/io.hpp>
 #include <lowp/value.hpp>
+#include <lowp/view.hpp>
 
 #include <algorithm>
 #include <any>
@@ -140,7 +141,7 @@ TYPED_TEST(ordinary, text) {
 
 // The compiler's own narrow types: every operator, in both orders, is that of float.
 #if defined(__FLT16_MANT_DIG__)
-__extension__ typedef _Float16 compiler_half;
+using compiler_half = lowp::compiler_float16;
 TYPED_TEST(ordinary, mixes_with_float16_of_the_compiler) {
   using T = TypeParam;
   T const x(1.5f);

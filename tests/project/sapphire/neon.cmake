@@ -17,13 +17,29 @@ execute_process(
           ${CMAKE_CURRENT_LIST_DIR}/sweep.cpp -o ${program}
   COMMAND_ERROR_IS_FATAL ANY)
 
+# Each share has a file, so that a run that was cut off goes on where it was.
+file(SHA256 ${program} state)
+string(SUBSTRING ${state} 0 12 state)
+set(folder ${SCRATCH}/${state})
+file(MAKE_DIRECTORY ${folder})
 set(ENV{LOWP_ISA} neon_bf16)
 cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
 set(shares 64)
 math(EXPR last "${shares} - 1")
-execute_process(COMMAND seq 0 ${last}
-                COMMAND xargs -I{} -P ${processors} ${emulator} -cpu max ${program} {} ${shares}
-                OUTPUT_VARIABLE said RESULTS_VARIABLE statuses)
+execute_process(
+  COMMAND seq 0 ${last}
+  COMMAND xargs -I{} -P ${processors} sh -c
+          "test -e {} || { ${emulator} -cpu max ${program} {} ${shares} >{}.new && mv {}.new {}; }"
+  WORKING_DIRECTORY ${folder} RESULTS_VARIABLE statuses)
+set(said "")
+foreach(share RANGE ${last})
+  foreach(name ${share} ${share}.new)
+    if(EXISTS ${folder}/${name})
+      file(READ ${folder}/${name} one)
+      string(APPEND said "${one}")
+    endif()
+  endforeach()
+endforeach()
 string(REGEX MATCHALL "bfloat16: upper halves 1024 wrong 0\nfloat16: upper halves 1024 wrong 0\n" right "${said}")
 list(LENGTH right count)
 if(NOT statuses STREQUAL "0;0" OR NOT count EQUAL shares)
