@@ -70,10 +70,8 @@ LOWP_OPAQUE float product_in_float(auto const& x, std::size_t first_x, auto cons
 /// Returns x / scale as P3109 has it in blocks. A double decides every rounding as the quotient.
 LOWP_OPAQUE inline double over_scale(double x, double scale) {
   std::uint64_t const a = magnitude_of(x), b = magnitude_of(scale);
-  if (a > binary64_infinity || b > binary64_infinity)
-    return lanes::from_bits<double>(binary64_infinity + 1);
-  if (b == 0) return 0;
-  return b < binary64_infinity ? x / scale : a == 0 ? 0 : (x < 0) == (scale < 0) ? 1 : -1;
+  if (a > binary64_infinity || (b != 0 && b != binary64_infinity)) return x / scale;
+  return a == 0 || b == 0 ? 0 : (x < 0) == (scale < 0) ? 1 : -1;
 }
 
 }  // namespace LOWP_UNIT

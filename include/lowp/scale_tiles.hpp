@@ -9,6 +9,7 @@
 #include <lowp/ops/arguments.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <ranges>
 #include <span>
@@ -32,8 +33,11 @@ namespace detail::inline LOWP_UNIT {
 /// Copies scales between the rows of a matrix and tiles.
 template <bool IsToTiles>
 struct scale_tiles_operation {
-  template <narrow T>
-  void copy(std::span<T const> in, std::size_t rows, std::size_t columns, std::span<T> out) const {
+  template <input From, output To>
+    requires narrow<element_of<To>> && std::same_as<element_of<From>, element_of<To>>
+  void operator()(From&& from, std::size_t rows, std::size_t columns, To&& to) const {
+    std::span<element_of<To> const> const in(from);
+    std::span<element_of<To>> const out(to);
     constexpr char const* name = IsToTiles ? "to_scale_tiles" : "from_scale_tiles";
     std::size_t const size = rows * columns, padded = scale_tiles_size(rows, columns);
     call_check check(name);
@@ -42,16 +46,11 @@ struct scale_tiles_operation {
                              padded, " in tiles: in has ", in.size(), ", out has ", out.size()}));
     check.no_overlap(extent("in", in), extent("out", out));
     refuse_if(check.text());
-    if (IsToTiles) std::ranges::fill(out, T::from_bits(0));
+    if (IsToTiles) std::ranges::fill(out, element_of<To>::from_bits(0));
     for (std::size_t i = 0; i < size; ++i) {
       std::size_t const place = scale_tiles_place(i / columns, i % columns, columns);
       out[IsToTiles ? place : i] = in[IsToTiles ? i : place];
     }
-  }
-  template <input In, output Out>
-    requires std::same_as<element_of<In>, element_of<Out>>
-  void operator()(In&& in, std::size_t rows, std::size_t columns, Out&& out) const {
-    copy<element_of<In>>(in, rows, columns, out);
   }
 };
 
