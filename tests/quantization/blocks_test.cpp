@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The random Hadamard transform beside Transformer Engine and beside exact sums.
+// The random Hadamard transform beside Transformer Engine and beside exact sums; products of blocks
+// beside the oracle; tiles of scales.
 #include <gtest/gtest.h>
+#include <lowp/block_products.hpp>
 #include <lowp/openmp.hpp>
+#include <lowp/p3109.hpp>
 #include <lowp/quantize.hpp>
+#include <lowp/scale_tiles.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "oracle/codec.hpp"
+#include "support/formats.hpp"
 #include "support/refusals.hpp"
 #include "support/support.hpp"
 
@@ -245,6 +251,250 @@ TEST(hadamard, refuses_by_name_and_size) {
               lowp::hadamard(all.first(32), all.subspan(1, 32), hadamard_signs<32>{});
             }).find("overlap"),
             std::string::npos);
+}
+
+// Random finite codes and scales.
+template <class T, int Block, class Scale>
+struct random_blocks {
+  std::vector<T> codes;
+  std::vector<Scale> scales;
+  lowp::quantized<T, Block, Scale> tensor;
+
+  random_blocks(std::size_t size, float tensor_scale, std::mt19937& random)
+      : codes(finite<T>(size, random)),
+        scales(finite<Scale>((size + Block - 1) / Block, random)),
+        tensor{codes, scales, tensor_scale} {}
+
+  template <class U>
+  static std::vector<U> finite(std::size_t size, std::mt19937& random) {
+    std::vector<U> values;
+    while (values.size() < size) {
+      auto const each = U::from_bits(static_cast<std::uint8_t>(random()));
+      if (isfinite(each)) values.push_back(each);
+    }
+    return values;
+  }
+};
+
+// Returns x * 2^exponent, an integer.
+oracle::i128 scaled(float x, int exponent) {
+  double const integer = std::ldexp(double{x}, exponent);
+  EXPECT_EQ(integer, std::nearbyint(integer));
+  return static_cast<std::int64_t>(integer);
+}
+oracle::number real(oracle::i128 integer, int exponent) {
+  oracle::number x = oracle::from(integer);
+  x.exponent += exponent;
+  return x;
+}
+
+// Codes and scales are integers times 2^-9 below 2^18, and the tensors' scales have 24 bits.
+TEST(reference_matmul, rounds_the_exact_sum_once) {
+  std::mt19937 random(8);
+  constexpr std::size_t rows = 3, columns = 96;
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    float const tx = repeat % 2 == 0 ? 1 : 0x1.234566p-3f, ty = repeat % 4 < 2 ? 1 : 0x1.fedcbap2f;
+    random_blocks<float4_e2m1fn, 16, float8_e4m3fn> const x(rows * columns, tx, random);
+    random_blocks<float8_e4m3fn, 16, float8_e4m3fn> const y(2 * columns, ty, random);
+    std::vector<float> out(rows * 2);
+    std::vector<bfloat16> even(rows * 2), up(rows * 2);
+    auto const exact = lowp::accumulation::exact;
+    lowp::reference_matmul(x.tensor, y.tensor, out, columns, exact);
+    lowp::reference_matmul(x.tensor, y.tensor, even, columns, exact);
+    lowp::reference_matmul(x.tensor, y.tensor, up, columns, exact, lowp::upward{});
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      oracle::i128 sum = 0;
+      for (std::size_t k = 0; k < columns; ++k) {
+        std::size_t const i = r / 2 * columns + k, j = r % 2 * columns + k;
+        sum += scaled(x.codes[i], 9) * scaled(x.scales[i / 16], 9) * scaled(y.codes[j], 9) *
+               scaled(y.scales[j / 16], 9);
+      }
+      // The last nine bits of sum are 0.
+      oracle::number const want =
+          real(sum / 512 * scaled(tx, 26) * scaled(ty, 21), 9 - 36 - 26 - 21);
+      using oracle::mode, oracle::policy, oracle::encode;
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(out[r]),
+                encode(oracle::binary32, want, mode::nearest_even, policy::infinity));
+      ASSERT_EQ(even[r].bits(),
+                encode(facts<bfloat16>, want, mode::nearest_even, policy::infinity));
+      ASSERT_EQ(up[r].bits(), encode(facts<bfloat16>, want, mode::upward, policy::infinity));
+    }
+  }
+}
+
+TEST(reference_matmul, adds_floats_in_its_order) {
+  std::mt19937 random(9);
+  constexpr std::size_t columns = 100;  // a short block at the end
+  using mx = random_blocks<lowp::float8_e5m2, 32, lowp::float8_e8m0fnu>;
+  mx x(columns, 0x1.3p-5f, random), y(columns, 0x1.7p3f, random);
+  for (auto* const scales : {&x.scales, &y.scales})
+    for (auto& each : *scales)
+      each = lowp::float8_e8m0fnu(std::ldexp(1.0f, static_cast<int>(random() % 9)));
+  float out[1], row = 0;
+  lowp::reference_matmul(x.tensor, y.tensor, out, columns, lowp::accumulation::in_float);
+  for (std::size_t first = 0; first < columns; first += 32) {
+    float block = 0;
+    for (std::size_t i = first; i < std::min(columns, first + 32); ++i)
+      block = std::fma(float{x.codes[i]}, float{y.codes[i]}, block);
+    // Both scales are powers of two.
+    row += block * float{x.scales[first / 32]} * float{y.scales[first / 32]};
+  }
+  float const volatile scaled_row = row * 0x1.3p-5f;
+  EXPECT_EQ(out[0], scaled_row * 0x1.7p3f);
+  float exact[1];
+  lowp::reference_matmul(x.tensor, y.tensor, exact, columns, lowp::accumulation::exact);
+  EXPECT_NE(out[0], exact[0]);
+}
+
+TEST(reference_matmul, keeps_what_cancels_and_what_is_no_number) {
+  using element = lowp::float8_e5m2;
+  using scale = lowp::float8_e8m0fnu;
+  std::vector<element> x(96, element(0.0f)), y(96, element(1.0f));
+  std::vector<scale> sx{scale(0x1p127f), scale(0x1p-127f), scale(0x1p127f)}, sy(3, scale(1.0f));
+  lowp::quantized<element, 32, scale> const a{x, sx}, b{y, sy};
+  std::vector<float> out(1);
+  auto const product = [&] {
+    lowp::reference_matmul(a, b, out, 96, lowp::accumulation::exact);
+    return out[0];
+  };
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(product()), 0U);
+  x[0] = element(1.75f), x[95] = element(-1.75f), x[40] = element(1.5f);
+  EXPECT_EQ(product(), 0x1.8p-127f);
+  x[7] = std::numeric_limits<element>::infinity();
+  EXPECT_EQ(product(), std::numeric_limits<float>::infinity());
+  x[90] = -std::numeric_limits<element>::infinity();
+  EXPECT_TRUE(std::isnan(product()));
+  x[7] = x[90] = element(0.0f);
+  sx[1] = std::numeric_limits<scale>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(product()));
+}
+
+TEST(reference_matmul, reads_packed_codes_and_refuses_by_size) {
+  std::mt19937 random(10);
+  random_blocks<float4_e2m1fn, 16, float8_e4m3fn> const x(4 * 32, 1, random);
+  std::vector<std::uint8_t> bytes(2 * 32);
+  lowp::nvfp4 const packed{lowp::packed<float4_e2m1fn>(bytes, 4 * 32), x.tensor.scales};
+  lowp::cast(x.codes, packed.codes);
+  std::vector<float> want(16), out(16);
+  auto const exact = lowp::accumulation::exact;
+  lowp::reference_matmul(x.tensor, x.tensor, want, 32, exact);
+  lowp::reference_matmul(packed, x.tensor, out, 32, exact);
+  EXPECT_EQ(out, want);
+  EXPECT_EQ(refusal_of([&] { lowp::reference_matmul(packed, packed, out, 64, exact); }),
+            "lowp::reference_matmul: 128 and 128 elements in rows of 64 and blocks of 16 do not "
+            "make 16 results");
+  EXPECT_EQ(refusal_of([&] { lowp::reference_matmul(packed, packed, out, 0, exact); }),
+            "lowp::reference_matmul: 128 and 128 elements in rows of 0 and blocks of 16 do not "
+            "make 16 results");
+  lowp::nvfp4 few = packed;
+  few.scales = few.scales.first(3);
+  EXPECT_EQ(refusal_of([&] { lowp::reference_matmul(packed, few, out, 32, exact); }),
+            "lowp::reference_matmul: y: 128 elements in blocks of 16 need 8 scales, not 3");
+}
+
+using binary8p4se = lowp::basic_float<lowp::p3109(8, 4, lowp::p3109_domain::extended)>;
+using binary8p3se = lowp::basic_float<lowp::p3109(8, 3, lowp::p3109_domain::extended)>;
+
+// By report 4.0, 5.1.2. No quotient is computed: products of a scale and a code are exact.
+TEST(p3109_blocks, are_converted_as_defined) {
+  std::vector<binary8p3se> all(256), out(256);
+  for (unsigned code = 0; code < 256; ++code)
+    all[code] = binary8p3se::from_bits(static_cast<std::uint8_t>(code));
+  auto const value = [](unsigned code) {
+    return double{float{binary8p4se::from_bits(static_cast<std::uint8_t>(code))}};
+  };
+  for (unsigned s = 0; s < 256; ++s) {
+    auto const scale = binary8p4se::from_bits(static_cast<std::uint8_t>(s));
+    std::vector<binary8p4se> made(256);
+    lowp::convert_to_block(all, scale, made);
+    for (unsigned i = 0; i < 256; ++i) {
+      float const x = all[i], by = scale;
+      unsigned const code = made[i].bits(), magnitude = code & 127;
+      if (std::isnan(x) || std::isnan(by)) {
+        ASSERT_EQ(code, 0x80U);
+      } else if (by == 0) {
+        ASSERT_EQ(code, 0U);
+      } else if (std::isinf(by)) {
+        float const sign = x == 0 ? 0.0f : (x < 0) == (by < 0) ? 1.0f : -1.0f;
+        ASSERT_EQ(float{made[i]}, sign);
+      } else if (std::isinf(x)) {
+        ASSERT_EQ(code, (x < 0) == (by < 0) ? 0x7fU : 0xffU);
+      } else {
+        ASSERT_EQ(code > 127, code != 0 && (x < 0) != (by < 0));
+        // Between the middles of the code and its neighbours; beyond 224 the grid goes on with 240.
+        double const exact = std::fabs(double{x}), scaled_by = std::fabs(double{by});
+        auto const at = [&](unsigned c) { return c < 127 ? value(c) : 240.0; };
+        double const above = magnitude == 127 ? HUGE_VAL : at(magnitude) + at(magnitude + 1);
+        double const below = magnitude == 0 ? -1 : at(magnitude) + at(magnitude - 1);
+        bool const is_even = magnitude % 2 == 0 || magnitude == 127;
+        ASSERT_TRUE(is_even ? 2 * exact <= scaled_by * above : 2 * exact < scaled_by * above);
+        ASSERT_TRUE(is_even ? 2 * exact >= scaled_by * below : 2 * exact > scaled_by * below);
+      }
+    }
+  }
+}
+
+// By report 4.0, 5.3.2. The sum is an integer in units of 2^-40.
+TEST(p3109_blocks, have_dot_products_as_defined) {
+  std::mt19937 random(11);
+  using blocks = random_blocks<binary8p4se, 8, binary8p4se>;
+  for (int repeat = 0; repeat < 2000; ++repeat) {
+    blocks const x(8, 1, random), y(8, 1, random);
+    oracle::i128 sum = 0;
+    for (std::size_t i = 0; i < 8; ++i) sum += scaled(x.codes[i], 10) * scaled(y.codes[i], 10);
+    oracle::number const want = real(sum * scaled(x.scales[0], 10) * scaled(y.scales[0], 10), -40);
+    auto const product = [&](auto type, auto... mode) {
+      return lowp::block_dot_product<decltype(type)>(x.scales[0], x.codes, y.scales[0], y.codes,
+                                                     mode...);
+    };
+    using oracle::mode, oracle::policy, oracle::encode;
+    float const exact = product(0.0f);
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(exact),
+              encode(oracle::binary32, want, mode::nearest_even, policy::infinity));
+    bfloat16 const odd = product(bfloat16(), lowp::to_odd{});
+    ASSERT_EQ(odd.bits(), encode(facts<bfloat16>, want, mode::to_odd, policy::infinity));
+    auto const r = static_cast<std::uint16_t>(random());
+    bfloat16 const drawn = product(bfloat16(), lowp::stochastic_b<16>{r});
+    ASSERT_EQ(drawn.bits(), encode(facts<bfloat16>, want, mode::stochastic, policy::infinity, r));
+  }
+  std::vector<binary8p4se> const few(3), more(4);
+  EXPECT_EQ(refusal_of([&] {
+              static_cast<void>(lowp::block_dot_product<float>(few[0], few, few[0], more));
+            }),
+            "lowp::block_dot_product: sizes differ: x has 3, y has 4");
+}
+
+TEST(scale_tiles, are_those_of_cublas_and_back) {
+  for (auto const& [rows, columns] : {std::pair<std::size_t, std::size_t>{1, 1},
+                                      {128, 4},
+                                      {129, 5},
+                                      {300, 11},
+                                      {64, 8},
+                                      {0, 7}}) {
+    std::vector<float8_e4m3fn> scales(rows * columns), back(scales.size());
+    for (std::size_t i = 0; i < scales.size(); ++i)
+      scales[i] = float8_e4m3fn::from_bits(static_cast<std::uint8_t>(i * 31 % 126 + 1));
+    std::vector<float8_e4m3fn> tiles(lowp::scale_tiles_size(rows, columns));
+    lowp::to_scale_tiles(scales, rows, columns, tiles);
+    std::size_t at = 0;  // in the order of a tile's bytes
+    for (std::size_t down = 0; down < rows; down += 128)
+      for (std::size_t across = 0; across < columns; across += 4)
+        for (std::size_t row = 0; row < 32; ++row)
+          for (std::size_t quarter = 0; quarter < 4; ++quarter)
+            for (std::size_t column = 0; column < 4; ++column) {
+              std::size_t const r = down + 32 * quarter + row, c = across + column;
+              unsigned const want = r < rows && c < columns ? scales[r * columns + c].bits() : 0;
+              ASSERT_EQ(tiles[at++].bits(), want) << r << ' ' << c;
+            }
+    EXPECT_EQ(at, tiles.size());
+    lowp::from_scale_tiles(tiles, rows, columns, back);
+    EXPECT_EQ(back, scales);
+  }
+  std::vector<float8_e4m3fn> few(8), more(500);
+  EXPECT_EQ(refusal_of([&] { lowp::to_scale_tiles(few, 2, 4, more); }),
+            "lowp::to_scale_tiles: 2 x 4 scales are 8, and 512 in tiles: in has 8, out has 500");
+  EXPECT_EQ(refusal_of([&] { lowp::from_scale_tiles(more, 2, 4, few); }),
+            "lowp::from_scale_tiles: 2 x 4 scales are 8, and 512 in tiles: in has 500, out has 8");
 }
 
 }  // namespace

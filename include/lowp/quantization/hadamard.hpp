@@ -54,9 +54,7 @@ rotated(In const&, hadamard_signs<Points> const&) -> rotated<element_of<In>, Poi
 
 namespace detail {
 template <class S>
-inline constexpr bool is_rotated = false;
-template <class T, int Points, class Rounded>
-inline constexpr bool is_rotated<rotated<T, Points, Rounded>> = true;
+concept rotated_range = requires { typename std::remove_cvref_t<S>::rounded_type; };
 }  // namespace detail
 
 namespace simd {
@@ -188,8 +186,7 @@ LOWP_EXACT_END
 
 namespace detail {
 
-template <class S>
-  requires is_rotated<std::remove_const_t<S>>
+template <rotated_range S>
 struct argument_of<S> {
   using policy_type = typename S::value_type;
 

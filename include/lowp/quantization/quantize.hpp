@@ -29,17 +29,6 @@ struct observing_numbers {
   }
 };
 
-template <class In>
-struct element_at {
-  In& in;
-  LOWP_HOST_FN float operator()(std::size_t i) const {
-    if constexpr (packed_range<In>)
-      return float(in[i]);
-    else
-      return float(std::ranges::data(in)[i]);
-  }
-};
-
 inline namespace LOWP_UNIT {
 
 template <class Recipe>
@@ -70,8 +59,7 @@ error_text wrong_shape(char const* function, Recipe const& recipe, std::size_t s
 template <class Executor>
 struct quantize_operation : operation<Executor> {
   template <class In, class T, int Block, class Scale, range_rounding R = nearest_even>
-    requires((any_input<In> || is_rotated<std::remove_cvref_t<In>>) &&
-             quantized<T, Block, Scale>::is_written)
+    requires((any_input<In> || rotated_range<In>) && quantized<T, Block, Scale>::is_written)
   LOWP_HOST_FN void operator()(
       In&& in, quantized<T, Block, Scale>& out,
       quantization_recipe<typename block_codes<T>::element, Block, Scale> const& recipe,
@@ -93,18 +81,22 @@ struct quantize_operation : operation<Executor> {
     target.rule.tensor = computed_tensor_scales(recipe.of_scale.rule, largest.value(), recipe.most);
     given_scales given(recipe.needs_choice() ? out.scales.size() : 0);
     if (recipe.needs_choice()) {
-      std::size_t const columns = options.columns != 0 ? options.columns : to.size();
-      auto const choose = [&](auto const& at) {
-        choose_scales<element, Scale>(given, recipe, largest.value(), to.size(), columns, at);
-      };
-      if constexpr (is_rotated<std::remove_cvref_t<In>>) {
-        std::vector<float> values(to.size());
+      std::vector<float> values;
+      if constexpr (rotated_range<In>) {
+        values.resize(to.size());
         this->executor(make<copy_element>{}, to.size(), no_report, write("", values).operand(),
                        from.operand());
-        choose(element_at<std::vector<float>>{values});
-      } else {
-        choose(element_at<In>{in});
       }
+      auto const at = [&](std::size_t i) -> float {
+        if constexpr (rotated_range<In>)
+          return values[i];
+        else if constexpr (packed_range<In>)
+          return in[i];
+        else
+          return std::ranges::data(in)[i];
+      };
+      choose_scales<element, Scale>(given, recipe, largest.value(), to.size(),
+                                    options.columns != 0 ? options.columns : to.size(), at);
       target.rule.codes = given.codes.data();
       target.rule.factors = given.factors.data();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library's recipes by name, for compare.py.
 #include <lowp/quantize.hpp>
+#include <lowp/scale_tiles.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -86,4 +87,10 @@ extern "C" void transform_and_quantize(bfloat16 const* x, bfloat16* y, float8_e4
   hadamard(in, std::span(y, in.size()), te_2_20_signs);
   quantized<float4_e2m1fn, 16, float8_e4m3fn> q{std::span(codes, in.size()), {scales, blocks}};
   quantize(rotated(in, te_2_20_signs), q, recipes::te_2_20_nvfp4);
+}
+
+extern "C" void tile_scales(float8_e4m3fn const* scales, float8_e4m3fn* tiles, std::size_t rows,
+                            std::size_t columns) {
+  to_scale_tiles(std::span(scales, rows * columns), rows, columns,
+                 std::span(tiles, scale_tiles_size(rows, columns)));
 }

@@ -12,7 +12,7 @@ execute_process(
   COMMAND ${CXX} -std=c++20 -O2 -shared -fPIC ${warnings} -I${ROOT}/include
           ${CMAKE_CURRENT_LIST_DIR}/quantize.cpp -o ${SCRATCH}/library.so
   COMMAND_ERROR_IS_FATAL ANY)
-foreach(script compare hadamard)
+foreach(script compare hadamard tiles)
   execute_process(COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/${script}.py ${SCRATCH}/library.so
                   COMMAND_ERROR_IS_FATAL ANY)
 endforeach()

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of block-scaled operands, to test the kernels of others: slow, and exact if asked.
+//
+//     reference_matmul(x, y, out, columns, accumulation::exact, [rounding], [overflow])
+//     convert_to_block(in, scale, out, [rounding], [overflow])           P3109's ConvertToBlock
+//     block_dot_product<T>(sx, x, sy, y, [rounding], [overflow])         P3109's BlockDotProduct
+#pragma once
+
+#include <lowp/base/environment.hpp>
+#include <lowp/quantization/quantized.hpp>
+#include <lowp/report/exact_sum.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <utility>
+
+namespace lowp {
+
+/// The additions of a product of rows.
+enum class accumulation : std::uint8_t {
+  exact,     ///< rounds the exact sum once
+  in_float,  ///< a float for each block and one for the row: see reference_matmul
+};
+
+namespace detail {
+
+LOWP_EXACT_BEGIN
+
+LOWP_HOST_FN std::uint64_t magnitude_of(double x) { return lanes::bits(x) << 1 >> 1; }
+inline constexpr std::uint64_t binary64_infinity = std::uint64_t{0x7ff} << 52;
+
+inline namespace LOWP_UNIT {
+
+/// Returns the exact sum of x(i) * y(i), rounded to odd. Another rounding then gives what it would
+/// make of the exact sum.
+LOWP_OPAQUE double exact_product(auto const& x, auto const& y, std::size_t size) {
+  basic_exact_sum<-960, 32> sum;
+  double special = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    double const a = x(i), b = y(i), product = a * b;
+    if (magnitude_of(product) >= binary64_infinity)
+      special += product;
+    else
+      (sum += product) += __builtin_fma(a, b, -product);
+  }
+  if (magnitude_of(special) != 0) return special;
+  double const nearest = sum.value();
+  sum += -nearest;
+  std::uint64_t const bits = lanes::bits(nearest), rest = lanes::bits(sum.value());
+  return rest << 1 == 0 ? nearest : lanes::from_bits<double>((bits - ((bits ^ rest) >> 63)) | 1);
+}
+
+template <int Block>
+LOWP_OPAQUE float product_in_float(auto const& x, std::size_t first_x, auto const& y,
+                                   std::size_t first_y, std::size_t size) {
+  using namespace lanes;
+  float sum = 0;
+  for (std::size_t i = 0; i < size; i += Block) {
+    float block = 0;
+    for (std::size_t j = i; j < size && j < i + Block; ++j)
+      block = fma(float{x.codes[first_x + j]}, float{y.codes[first_y + j]}, block);
+    float const sx = x.scales[(first_x + i) / Block], sy = y.scales[(first_y + i) / Block];
+    sum = add(sum, mul(mul(block, sx), sy));
+  }
+  return mul(mul(sum, x.tensor_scale), y.tensor_scale);
+}
+
+/// Returns x / scale as P3109 has it in blocks. A double decides every rounding as the quotient.
+LOWP_OPAQUE inline double over_scale(double x, double scale) {
+  std::uint64_t const a = magnitude_of(x), b = magnitude_of(scale);
+  if (a > binary64_infinity || (b != 0 && b != binary64_infinity)) return x / scale;
+  return a == 0 || b == 0 ? 0 : (x < 0) == (scale < 0) ? 1 : -1;
+}
+
+}  // namespace LOWP_UNIT
+
+LOWP_EXACT_END
+
+/// Multiplies rows: out[m * N + n] = round(sum over k of x[m * columns + k] * y[n * columns + k]).
+///
+/// In float, fma adds a block's products of codes from 0, in order. The block's sum times x's scale
+/// times y's scale is added to the row's. At last come the tensors' scales, x's first.
+///
+/// @param x        M rows of `columns` elements, in whole blocks; a single row may have a short one
+/// @param y        N such rows, which makes y the transpose of a matrix
+/// @param out      M x N elements of float or a narrow type
+/// @param how      the additions; an exact sum of 0 is +0
+/// @throws std::invalid_argument  rows are no whole blocks, sizes do not fit, or ranges overlap
+struct reference_matmul_operation {
+  template <class Tx, class Ty, int Block, class Sx, class Sy, output Out,
+            deterministic_rounding R = nearest_even>
+  LOWP_HOST_FN void operator()(quantized<Tx, Block, Sx> const& x, quantized<Ty, Block, Sy> const& y,
+                               Out&& out, std::size_t columns, accumulation how, R rounding = {},
+                               overflow policy = default_overflow<element_of<Out>>) const {
+    char const* const name = "reference_matmul";
+    std::size_t const in_x = x.codes.size(), in_y = y.codes.size(), size = std::ranges::size(out);
+    call_check check(name);
+    for (auto const& [why, which] : {std::pair{x.invalid(), ": x: "}, {y.invalid(), ": y: "}})
+      if (!why.empty()) check.add(joined_text({name, which, why.c_str()}));
+    bool const is_row = in_x == columns && in_y == columns, is_whole = columns % Block == 0;
+    if (columns == 0 || !(is_row || is_whole) || in_x % columns != 0 || in_y % columns != 0 ||
+        size != in_x / columns * (in_y / columns))
+      check.add(
+          joined_text({name, ": ", in_x, " and ", in_y, " elements in rows of ", columns,
+                       " and blocks of ", std::size_t{Block}, " do not make ", size, " results"}));
+    std::array ranges{extent("out", out), extent("x", x.codes), extent("x", x.scales, ".scales"),
+                      extent("y", y.codes), extent("y", y.scales, ".scales")};
+    ranges[0].is_written = true;
+    check.no_written_overlap(ranges);
+    refuse_if(check.text());
+    default_environment const environment;
+    auto const row = [](auto const& q, std::size_t first) {
+      return [&q, first](std::size_t i) {
+        return double{float{q.codes[first + i]}} * double{float{q.scales[(first + i) / Block]}} *
+               double{q.tensor_scale};
+      };
+    };
+    auto* element = std::ranges::data(out);
+    for (std::size_t m = 0; m < in_x; m += columns)
+      for (std::size_t n = 0; n < in_y; n += columns)
+        *element++ = convert<element_of<Out>>(
+            how == accumulation::exact ? exact_product(row(x, m), row(y, n), columns)
+                                       : double{product_in_float<Block>(x, m, y, n, columns)},
+            rounding, policy);
+  }
+};
+
+/// Implements ConvertToBlock: out[i] = round(in[i] / scale). A scale of 0 gives zeros, and an
+/// infinite one the signs of elements.
+///
+/// @param rounding  a stochastic mode is keyed by the element's index
+/// @throws std::invalid_argument  sizes differ
+struct convert_to_block_operation {
+  template <input In, narrow S, output Out, span_rounding R = nearest_even>
+  LOWP_HOST_FN void operator()(In&& in, S scale, Out&& out, R rounding = {},
+                               overflow policy = default_overflow<element_of<Out>>) const {
+    call_check check("convert_to_block");
+    check.equal_sizes({extent("in", in), extent("out", out)});
+    refuse_if(check.text());
+    default_environment const environment;
+    for (std::size_t i = 0; i < std::ranges::size(out); ++i) {
+      R mode = rounding;
+      if constexpr (draws_bits<R>) mode = rounding.after(i);
+      double const exact = over_scale(float{std::ranges::data(in)[i]}, float{scale});
+      std::ranges::data(out)[i] = convert<element_of<Out>>(exact, mode, policy);
+    }
+  }
+};
+
+/// Implements BlockDotProduct: round(sum of (sx * x[i]) * (sy * y[i])), exact until it is rounded.
+///
+/// @throws std::invalid_argument  sizes differ
+template <element T>
+struct block_dot_product_operation {
+  template <narrow Sx, input X, narrow Sy, input Y, value_rounding R = nearest_even>
+  LOWP_HOST_FN T operator()(Sx sx, X&& x, Sy sy, Y&& y, R rounding = {},
+                            overflow policy = default_overflow<T>) const {
+    call_check check("block_dot_product");
+    check.equal_sizes({extent("x", x), extent("y", y)});
+    refuse_if(check.text());
+    default_environment const environment;
+    auto const scaled = [](auto const& range, double scale) {
+      return [&range, scale](std::size_t i) { return scale * float{std::ranges::data(range)[i]}; };
+    };
+    return convert<T>(
+        exact_product(scaled(x, float{sx}), scaled(y, float{sy}), std::ranges::size(x)), rounding,
+        policy);
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::reference_matmul_operation reference_matmul{};
+inline constexpr detail::convert_to_block_operation convert_to_block{};
+template <element T>
+inline constexpr detail::block_dot_product_operation<T> block_dot_product{};
+
+}  // namespace lowp
