@@ -130,6 +130,7 @@ struct traffic {
   /// Per element, in memory.
   static constexpr std::size_t footprint = (Stream::width + ...);
   static constexpr std::size_t streams = sizeof...(Stream);
+  static constexpr std::size_t elements = 1;  ///< that a unit of the streams holds
   static constexpr std::array<std::size_t, streams> widths = {Stream::width...};
 
   /// "r4_w2" reads 4 bytes and writes 2.

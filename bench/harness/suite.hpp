@@ -45,6 +45,7 @@ struct entry {
   std::size_t count, moved;  // elements, and bytes for each
   std::string traffic;
   bool is_traffic_loop;
+  std::size_t elements;  // in each of count
   std::function<void(benchmark::State&, std::size_t)> run;
 
   std::string full_name(std::string const& operation) const {
@@ -107,9 +108,9 @@ class suite {
       benchmark::RegisterBenchmark(name.c_str(), [e, name](benchmark::State& state) {
         if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%s\r", name.c_str());
         e.run(state, e.count);
-        auto const elements = state.iterations() * static_cast<std::int64_t>(e.count);
-        state.SetItemsProcessed(elements);
-        state.SetBytesProcessed(elements * static_cast<std::int64_t>(e.moved));
+        auto const units = state.iterations() * static_cast<std::int64_t>(e.count);
+        state.SetItemsProcessed(units * static_cast<std::int64_t>(e.elements));
+        state.SetBytesProcessed(units * static_cast<std::int64_t>(e.moved));
         state.SetLabel(e.traffic);
       });
     }
@@ -119,7 +120,7 @@ class suite {
   template <class Traffic, class Run>
   void add_entry(std::string const& name, level const& where, bool is_loop, Run const& run) {
     entries_.push_back({name, where, where.count(Traffic::footprint), Traffic::moved,
-                        Traffic::name(), is_loop, run});
+                        Traffic::name(), is_loop, Traffic::elements, run});
   }
 
   template <class Traffic, method Method>

@@ -19,12 +19,14 @@ except ImportError:
     sys.exit("peers.py: no NumPy, so no ml_dtypes and no PyTorch")
 from casts import ml_dtypes_casts, torch_additions, torch_casts
 from maps import piece_cases, softmax_cases
+from recipes import torchao_recipes
 
 PEERS = {
     "cast": (("ml_dtypes", ml_dtypes_casts), ("torch", torch_casts)),
     "fused_add": (("torch", torch_additions),),
     "softmax": (("torch", softmax_cases),),
     "pieces": (("torch", piece_cases),),
+    "quantize": (("torch", list), ("torchao", torchao_recipes)),
 }
 
 

@@ -193,6 +193,19 @@ def readings():
         yield row(f"measure: norm, largest and what is not finite, {name}", "census/measure/" + name)
 
 
+def recipes():
+    own = against("own cast to MXFP8", "quantize/block_cast/nearest_even", 0.8, avx2=0.8)
+    for name, case in (("NVFP4 as Transformer Engine", "te_nvfp4"), ("NVFP4 as torchao, two levels", "torchao_nvfp4"),
+                       ("MXFP4 as torchao, rceil", "torchao_mxfp4"), ("MXFP8 as torchao, rceil", "torchao_mxfp8")):
+        case = f"quantize/{case}/nearest_even"
+        peers = () if "te_" in case else (against("torchao", case, 5, "torchao", 5),)
+        yield row(f"{name}, nearest", case, own, *peers, memory=(0.8, None))
+    for name, case in (("NVFP4, unbiased", "nvfp4_unbiased"), ("MXFP4 as torchao, rceil", "torchao_mxfp4"),
+                       ("MXFP8 as torchao, rceil", "torchao_mxfp8")):
+        yield row(f"{name}, `stochastic_fast`", f"quantize/{case}/stochastic_fast",
+                  own._replace(asked=0.6, asked_of_avx2=0.6))
+
+
 def watches():
     for model in (*(f"MLP, 3 layers of 512, batch {n}" for n in (1, 4, 16, 64, 256, 1024)),
                   *(f"transformer block of 256, {n} tokens" for n in (256, 1024))):
@@ -205,6 +218,9 @@ TOPICS = (
     Topic("Updates", ("fused_add", "update", "storage"),
           "Storages: gradients and moments are float, unless the row says that they lie in blocks.",
           tuple(updates())),
+    Topic("Quantization in blocks", ("quantize",),
+          "Recipes of four and eight bits beside the cast to MXFP8. NVFP4 is told the tensor's largest magnitude, as "
+          "torchao is. Scales are left out of the traffic.", tuple(recipes())),
     Topic("Softmax", ("softmax",),
           "In float inside, whatever the elements are. *All in 16 bits*: every step but the sum is "
           "rounded to the format.", tuple(softmaxes())),

@@ -34,6 +34,7 @@ struct recorded {
   std::vector<float> x;
   lowp::amax largest;
   std::vector<unsigned> scales, codes;
+  std::vector<std::uint64_t> checksums;  // in place of the codes of a large block
   std::uint64_t number = 0, size = 0;
 
   // The largest magnitude of a block; NaN if it has one.
@@ -71,6 +72,10 @@ std::vector<recorded> read(std::string const& recipe, unsigned bits) {
     }
     recorded& t = tensors.back();
     t.scales.push_back(static_cast<unsigned>(std::stoul(first, nullptr, 16)));
+    if (size == 128 * 128) {
+      t.checksums.push_back(std::stoull(second, nullptr, 16));
+      continue;
+    }
     for (std::size_t i = 0; i < second.size(); i += 2) {
       auto const byte = static_cast<unsigned>(std::stoul(second.substr(i, 2), nullptr, 16));
       if (bits == 4) t.codes.push_back(byte & 15);
@@ -87,7 +92,9 @@ std::vector<recorded> read(std::string const& recipe, unsigned bits) {
 bool is_promised(recorded const& t, std::size_t i, float scale, std::string const& name) {
   float const of_block = t.of_block(i / t.size);
   if (std::isnan(of_block) || std::isnan(scale)) return false;
-  if (std::isinf(t.x[i]) && name.find("mxfp4") != std::string::npos) return false;
+  bool const is_finite_only =
+      name.find("mxfp4") != std::string::npos || name.find("x128") != std::string::npos;
+  if (std::isinf(t.x[i]) && is_finite_only) return false;
   bool const is_two_level = name.find("two_level") != std::string::npos;
   float const reciprocal = 1 / (t.largest.value() / 2688) / scale;
   return !is_two_level || t.x[i] != 0 || !std::isinf(reciprocal);
@@ -98,9 +105,24 @@ struct codes_of : std::type_identity<T> {};
 template <class T>
 struct codes_of<T, true> : std::type_identity<lowp::packed<T>> {};
 
+template <class T>
+constexpr unsigned bits_of_code = 8;
+template <lowp::narrow T>
+constexpr unsigned bits_of_code<T> = T::descriptor.bits();
+unsigned code_of(std::int8_t x) { return static_cast<std::uint8_t>(x); }
+unsigned code_of(float x) { return std::bit_cast<std::uint32_t>(x); }
+unsigned code_of(lowp::narrow auto x) { return x.bits(); }
+template <class Scale>
+float value_of(unsigned code) {
+  if constexpr (std::is_same_v<Scale, float>)
+    return std::bit_cast<float>(code);
+  else
+    return float(Scale::from_bits(static_cast<std::uint8_t>(code)));
+}
+
 template <class T, int Block, class Scale>
 struct made {
-  static constexpr bool is_packed = T::descriptor.bits() < 8;
+  static constexpr bool is_packed = bits_of_code<T> < 8;
   using codes_type = typename codes_of<T, is_packed>::type;
   using tensor_type = lowp::quantized<codes_type, Block, Scale>;
 
@@ -113,7 +135,7 @@ struct made {
 
   static auto codes(std::vector<T>& bytes) {
     if constexpr (is_packed) {
-      std::size_t const size = (bytes.size() * T::descriptor.bits() + 7) / 8;
+      std::size_t const size = (bytes.size() * bits_of_code<T> + 7) / 8;
       std::span<std::uint8_t> const packed{reinterpret_cast<std::uint8_t*>(bytes.data()), size};
       return lowp::packed<T>(packed, bytes.size());
     } else {
@@ -125,22 +147,30 @@ struct made {
 unsigned without_sign_of_nan(unsigned scale, std::type_identity<float8_e4m3fn>) {
   return (scale & 0x7f) == 0x7f ? 0x7f : scale;
 }
-unsigned without_sign_of_nan(unsigned scale, std::type_identity<float8_e8m0fnu>) { return scale; }
+template <class Scale>
+unsigned without_sign_of_nan(unsigned scale, std::type_identity<Scale>) {
+  return scale;
+}
 template <class T, int Block, class Scale>
 void expect_package(lowp::quantization_recipe<T, Block, Scale> const& recipe,
                     std::string const& file) {
   SCOPED_TRACE(file);
-  for (recorded const& t : read(file, T::descriptor.bits())) {
+  bool const is_bfloat16 = file.ends_with("_bfloat16");
+  for (recorded const& t : read(file, bits_of_code<T>)) {
     std::size_t const rows = t.size / Block, columns = t.x.size() / rows;
     // A block of 256 elements is a tile of a matrix of 16 rows.
     auto const place = [&](std::size_t i) {
       return i % t.size / Block * columns + i / t.size * Block + i % Block;
     };
     std::vector<float> x(t.x.size());
-    for (std::size_t i = 0; i < x.size(); ++i) x[place(i)] = t.x[i];
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[place(i)] = is_bfloat16 ? float(lowp::bfloat16(t.x[i])) : t.x[i];
+    lowp::amax largest = t.largest;
+    if (is_bfloat16)
+      largest.bits = std::bit_cast<std::uint32_t>(float(lowp::bfloat16(largest.value())));
     made<T, Block, Scale> mine(x.size()), found(x.size());
     lowp::nearest_even const even;
-    lowp::quantize(x, mine.tensor, recipe, even, {.columns = columns, .largest = t.largest});
+    lowp::quantize(x, mine.tensor, recipe, even, {.columns = columns, .largest = largest});
     lowp::quantize(x, found.tensor, recipe, even, {.columns = columns});
     ASSERT_EQ(std::memcmp(mine.bytes.data(), found.bytes.data(), mine.bytes.size()), 0);
     for (std::size_t b = 0; b < t.scales.size(); ++b) {
@@ -149,15 +179,22 @@ void expect_package(lowp::quantization_recipe<T, Block, Scale> const& recipe,
       if (file == "ggml_mxfp4" && (std::isinf(of_block) || (of_block != 0 && of_block < 0x1p-125f)))
         continue;  // C leaves ggml's conversion undefined
       for (std::size_t row = 0; row < rows && !std::isnan(of_block); ++row)
-        ASSERT_EQ(mine.scales[place(b * t.size + row * Block) / Block].bits(), want)
+        ASSERT_EQ(code_of(mine.scales[place(b * t.size + row * Block) / Block]), want)
             << "block " << b << " of tensor " << t.number;
       // microxcaling returns values: of one that rounds to 2^128 no code is left.
       if (file.starts_with("microxcaling") && of_block == std::numeric_limits<float>::max())
         continue;
-      float const value = float(Scale::from_bits(static_cast<std::uint8_t>(want)));
+      if (!t.checksums.empty()) {
+        std::vector<std::uint32_t> codes;
+        for (std::size_t i = b * t.size; i < (b + 1) * t.size; ++i)
+          codes.push_back(code_of(mine.tensor.codes[place(i)]));
+        ASSERT_EQ(quantization_inputs::checksum(codes), t.checksums[b]) << b;
+        continue;
+      }
+      float const value = value_of<Scale>(want);
       for (std::size_t i = b * t.size; i < (b + 1) * t.size; ++i) {
         if (!is_promised(t, i, value, file)) continue;
-        unsigned const code = mine.tensor.codes[place(i)].bits();
+        unsigned const code = code_of(mine.tensor.codes[place(i)]);
         ASSERT_EQ(code, t.codes[i]) << "element " << i << " of tensor " << t.number;
       }
     }
@@ -171,6 +208,8 @@ TEST(nvfp4, is_that_of_the_packages) {
   expect_package(recipes::torchao_0_18_nvfp4_two_level, "torchao_0_18_nvfp4_two_level");
   expect_package(recipes::torchao_0_18_nvfp4_one_level, "torchao_0_18_nvfp4_one_level");
   expect_package(recipes::compressed_tensors_0_20_nvfp4, "compressed_tensors_0_20_nvfp4");
+  expect_package(recipes::compressed_tensors_0_20_nvfp4_bfloat16,
+                 "compressed_tensors_0_20_nvfp4_bfloat16");
   expect_package(recipes::modelopt_0_47_nvfp4, "modelopt_0_47_nvfp4");
   expect_package(recipes::ggml_nvfp4, "ggml_nvfp4");
 }
@@ -206,6 +245,9 @@ class mx : public testing::Test {
 };
 using mx_types = first_or_all<2, testing::Types<float4_e2m1fn, float8_e4m3fn, lowp::float6_e2m3fn,
                                                 lowp::float6_e3m2fn, lowp::float8_e5m2>>;
+template <class T>
+constexpr bool mx_types_of_tiles =
+    std::is_same_v<T, float4_e2m1fn> || std::is_same_v<T, float8_e4m3fn>;
 TYPED_TEST_SUITE(mx, mx_types, by_format);
 
 TYPED_TEST(mx, is_that_of_the_packages) {
@@ -216,12 +258,98 @@ TYPED_TEST(mx, is_that_of_the_packages) {
   expect_package(recipes::torchao_0_18_ceil<T>, this->file("torchao_0_18", "ceil"));
   expect_package(recipes::torchao_0_18_even<T>, this->file("torchao_0_18", "even"));
   expect_package(recipes::torchao_0_18_rceil<T>, this->file("torchao_0_18", "rceil"));
+  if constexpr (mx_types_of_tiles<T>)
+    expect_package(recipes::torchao_0_18_rceil_32x32<T>, this->file("torchao_0_18", "rceil_32x32"));
   expect_package(recipes::torchao_main_floor<T>, this->file("torchao_main", "floor"));
   expect_package(recipes::torchao_main_ceil<T>, this->file("torchao_main", "ceil"));
   expect_package(recipes::torchao_main_even<T>, this->file("torchao_main", "even"));
   expect_package(recipes::torchao_main_rceil<T>, this->file("torchao_main", "rceil"));
   expect_package(recipes::microxcaling_nearest<T>, this->file("microxcaling", "nearest"));
   expect_package(recipes::microxcaling_even<T>, this->file("microxcaling", "even"));
+}
+
+TEST(float_scaled, is_that_of_the_packages) {
+  expect_package(recipes::torchao_0_18_float8_1x128, "torchao_0_18_float8_1x128");
+  expect_package(recipes::torchao_0_18_float8_128x128, "torchao_0_18_float8_128x128");
+  expect_package(recipes::compressed_tensors_0_20_fp8_1x128, "compressed_tensors_0_20_fp8_1x128");
+  expect_package(recipes::compressed_tensors_0_20_fp8_128x128,
+                 "compressed_tensors_0_20_fp8_128x128");
+  expect_package(recipes::compressed_tensors_0_20_int8, "compressed_tensors_0_20_int8_1x128");
+}
+
+std::vector<float> normal_numbers(std::size_t size) {
+  std::vector<float> x(size);
+  std::mt19937_64 random(5);
+  std::normal_distribution<float> normal(0, 1);
+  for (float& each : x) each = normal(random);
+  return x;
+}
+
+// A tensor of squares and its transpose have the same values: one can be made of the other.
+TEST(mx, of_squares_commutes_with_transposition) {
+  constexpr std::size_t rows = 64, columns = 96;
+  std::vector<float> const x = normal_numbers(rows * columns);
+  std::vector<float> across(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) across[i % columns * rows + i / columns] = x[i];
+  made<float8_e4m3fn, 32, float8_e8m0fnu> q(x.size()), turned(x.size());
+  auto const& recipe = recipes::torchao_0_18_rceil_32x32<float8_e4m3fn>;
+  lowp::nearest_even const even;
+  lowp::quantize(x, q.tensor, recipe, even, {.columns = columns});
+  lowp::quantize(across, turned.tensor, recipe, even, {.columns = rows});
+  for (std::size_t i = 0; i < x.size(); ++i)
+    ASSERT_EQ(q.bytes[i].bits(), turned.bytes[i % columns * rows + i / columns].bits()) << i;
+}
+
+// The mean of draws between two integers is the element.
+TEST(float_scaled, draws_integers_by_their_distance) {
+  constexpr std::size_t size = 128 * 512;
+  std::vector<float> x(size, 3.28125f), back(size);
+  for (std::size_t i = 0; i < size; i += 128) x[i] = 127.5f, x[i + 1] = -127.5f;
+  made<std::int8_t, 128, float> q(size);
+  lowp::quantization_report report;
+  lowp::quantize(x, q.tensor, recipes::compressed_tensors_0_20_int8, lowp::stochastic{.seed = 7},
+                 {.report = &report});
+  EXPECT_EQ(report, lowp::quantization_report{});
+  lowp::dequantize(q.tensor, back);
+  double ups = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    EXPECT_EQ(q.scales[i / 128], 1.0f);
+    EXPECT_EQ(back[i], static_cast<float>(q.bytes[i]));
+    if (i % 128 > 1) ups += back[i] - 3.0;
+    bool const is_right = i % 128 == 0   ? back[i] == 127.0f
+                          : i % 128 == 1 ? back[i] == -127.0f || back[i] == -128.0f
+                                         : back[i] == 3.0f || back[i] == 4.0f;
+    ASSERT_TRUE(is_right) << i << ": " << back[i];
+  }
+  EXPECT_NEAR(ups / (size / 128 * 126), 0.28125, 0.01);
+}
+
+// It stands in include/lowp/quantization/README.md.
+void read_ggml(std::span<std::uint8_t const> blocks, std::span<std::uint8_t> codes,
+               std::span<lowp::float8_e8m0fnu> scales) {
+  using code = lowp::float4_e2m1fn;
+  for (std::size_t b = 0; b < scales.size(); ++b) {
+    scales[b] = lowp::float8_e8m0fnu::from_bits(blocks[17 * b]);
+    lowp::packed<code const, lowp::split_order> from(blocks.subspan(17 * b + 1, 16), 32);
+    lowp::cast(from, lowp::packed<code>(codes.subspan(16 * b, 16), 32));
+  }
+}
+
+TEST(ggml, blocks_are_read) {
+  for (recorded const& t : read("ggml_mxfp4", 4)) {
+    std::size_t const count = t.scales.size();
+    std::vector<std::uint8_t> blocks, codes(16 * count);
+    std::vector<float8_e8m0fnu> scales(count);
+    for (std::size_t b = 0; b < count; ++b) {
+      blocks.push_back(static_cast<std::uint8_t>(t.scales[b]));
+      for (std::size_t j = 32 * b; j < 32 * b + 16; ++j)
+        blocks.push_back(static_cast<std::uint8_t>(t.codes[j] | t.codes[j + 16] << 4));
+    }
+    read_ggml(blocks, codes, scales);
+    for (std::size_t i = 0; i < 32 * count; ++i)
+      ASSERT_EQ(codes[i / 2] >> i % 2 * 4 & 15, static_cast<int>(t.codes[i])) << t.number;
+    for (std::size_t b = 0; b < count; ++b) ASSERT_EQ(scales[b].bits(), t.scales[b]);
+  }
 }
 
 // Two ranges that differ where the packages do: no recipe is another's double.
@@ -237,14 +365,6 @@ TEST(recipes, differ) {
     for (std::string const& other : seen) EXPECT_NE(all, other) << file;
     seen.push_back(all);
   }
-}
-
-std::vector<float> normal_numbers(std::size_t size) {
-  std::vector<float> x(size);
-  std::mt19937_64 random(5);
-  std::normal_distribution<float> normal(0, 1);
-  for (float& each : x) each = normal(random);
-  return x;
 }
 
 TEST(nvfp4, is_read_back_with_one_rounding) {

@@ -25,7 +25,7 @@ namespace lowp {
 ///
 /// @tparam T      packed<float4_e2m1fn> and its like, or a narrow type for codes of a byte each;
 ///                const if nothing is written
-/// @tparam Scale  float8_e4m3fn, or float8_e8m0fnu for a power of two
+/// @tparam Scale  float8_e4m3fn, float8_e8m0fnu for a power of two, or float
 template <class T, int Block, class Scale>
 struct quantized {
   static constexpr bool is_written = detail::block_codes<T>::is_written;
@@ -44,6 +44,8 @@ using nvfp4 = quantized<packed<float4_e2m1fn>, 16, float8_e4m3fn>;
 using mxfp4 = quantized<packed<float4_e2m1fn>, 32, float8_e8m0fnu>;
 template <class T>
 using mxfp8 = quantized<T, 32, float8_e8m0fnu>;
+template <class T>
+using float_scaled = quantized<T, 128, float>;
 
 /// Counts of a quantization; reports of shards merge by +=.
 struct quantization_report {
@@ -104,12 +106,14 @@ struct recipe_rule {
   }
   template <class F, class U, class R>
   LOWP_FN auto encode(F const& x, F const& factor, U const& random, R const& rounding,
-                      special_results<U> const& results) const {
+                      special_results<U> results) const {
+    if constexpr (is_integer_code<T>)
+      results = special_results_of<element_format<T>, U>(rounding, overflow::saturate);
     auto result = code_by<T>(*this, x, factor, random, rounding, results);
+    if constexpr (is_integer_code<T>) result.code = integer_code(result.code);
     if (report != nullptr) {
       using namespace lanes;
-      F const most = broadcast<F>(
-          from_bits<float>(detail::decode<T::descriptor>(std::uint32_t{T::descriptor.max_code()})));
+      F const most = broadcast<F>(largest_element<T>());
       bool const multiplies = of_element == element_rule::multiply;
       F const large = multiplies ? mul(x, factor) : x,
               limit = multiplies ? most : mul(most, factor);
@@ -120,10 +124,13 @@ struct recipe_rule {
   }
   template <class F>
   LOWP_FN F decode(F const& x, scale_type scale) const {
-    float const factor =
-        lanes::from_bits<float>(detail::decode<Scale::descriptor>(std::uint32_t{scale.bits()}));
-    F const product = lanes::mul(x, lanes::broadcast<F>(factor));
+    F const product = lanes::mul(x, lanes::broadcast<F>(float(scale)));
     return lanes::mul(product, lanes::broadcast<F>(tensor.value));
+  }
+  template <class U>
+    requires is_integer_code<T>
+  LOWP_FN auto decode_code(U const& code, scale_type scale) const {
+    return decode(integer_value<decltype(lowp::lane<U>::to_real(code))>(code), scale);
   }
 
   template <class M>
@@ -137,11 +144,11 @@ struct recipe_rule {
     using F = decltype(lowp::lane<U>::to_real(amax));
     auto const is_zero_block = equal(amax, broadcast<U>(0));
     auto const is_special = greater(amax, broadcast<U>(binary32_infinity - 1));
-    F const scale = from_bits<F>(detail::decode<Scale::descriptor>(code));
-    float const most = from_bits<float>(detail::decode<T::descriptor>(T::descriptor.max_code()));
-    U const reach = bits(mul(mul(scale, broadcast<F>(most)), broadcast<F>(tensor.value)));
+    F const reach_of = mul(scale_value<Scale, F>(code), broadcast<F>(largest_element<T>()));
+    U const reach = bits(mul(reach_of, broadcast<F>(tensor.value)));
     auto const is_least = mask_and(equal(code, broadcast<U>(0)), mask_not(is_zero_block));
-    auto const is_most = mask_and(equal(code, broadcast<U>(Scale::descriptor.max_code())),
+    constexpr std::uint32_t last = last_scale<Scale>;
+    auto const is_most = mask_and(equal(code, broadcast<U>(last)),
                                   mask_and(greater(amax, reach), mask_not(is_special)));
     to.zero_blocks += count(mask_and(is_block, is_zero_block));
     to.nonfinite_blocks += count(mask_and(is_block, is_special));
@@ -159,7 +166,8 @@ struct with_rule {
 
 template <class T, int Block, class Scale>
 struct argument_of<with_rule<T, Block, Scale>> {
-  using policy_type = typename block_codes<T>::element;
+  using element = typename block_codes<T>::element;
+  using policy_type = carrier_of_element<element>;
   using argument = with_rule<T, Block, Scale>;
 
   LOWP_HOST_FN static auto extents(char const*, argument& s) {
@@ -171,11 +179,11 @@ struct argument_of<with_rule<T, Block, Scale>> {
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(argument& s, R const& rounding, overflow policy,
                                    std::uint32_t draw) {
-    auto codes = s.tensor.codes;
+    auto codes = carried(s.tensor.codes);
     auto const operand =
         argument_of<decltype(codes)>::template operand<A>(codes, rounding, policy, draw);
     using order = typename std::remove_const_t<decltype(operand)>::order;
-    return simd::blocked<policy_type, Block, A, R, order, recipe_rule<policy_type, Scale>>{
+    return simd::blocked<policy_type, Block, A, R, order, recipe_rule<element, Scale>>{
         operand, s.tensor.scales.data(), s.rule};
   }
 };

@@ -3,7 +3,7 @@
 // whose bits it gives.
 #pragma once
 
-#include <lowp/quantization/scale_rules.hpp>
+#include <lowp/quantization/float_scales.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -49,7 +49,7 @@ struct quantization_recipe {
   element_rule of_element = element_rule::multiply;
   halves ties = halves::even;
   zero_code zeros = zero_code::with_sign;
-  int rows = 1;  ///< of a block; 16 for tiles
+  int rows = 1;  ///< of a block; 16, 32 or 128 for tiles
   four_over_six choice = four_over_six::no;
   float most = 448;  ///< the largest scale, which the tensor's scale leaves room for
 
@@ -59,14 +59,16 @@ struct quantization_recipe {
   LOWP_FN constexpr bool needs_tensor() const {
     using enum block_rule;
     block_rule const r = of_scale.rule;
-    return r == te || r == torchao_two_level || r == compressed_tensors || r == modelopt ||
-           r == upward;
+    return r == te || r == torchao_two_level || r == compressed_tensors ||
+           r == compressed_tensors_bfloat16 || r == modelopt || r == upward;
   }
 };
 
 template <class T>
 using mx_recipe = quantization_recipe<T, 32, float8_e8m0fnu>;
 using nvfp4_recipe = quantization_recipe<float4_e2m1fn, 16, float8_e4m3fn>;
+template <class T>
+using float_scaled_recipe = quantization_recipe<T, 128, float>;
 
 /// The recipes. docs: see lowp/quantize.hpp.
 namespace recipes {
@@ -94,6 +96,7 @@ inline constexpr nvfp4_recipe
   torchao_0_18_nvfp4_two_level  {"torchao_0_18_nvfp4_two_level",  {block_rule::torchao_two_level, 0}},
   torchao_0_18_nvfp4_one_level  {"torchao_0_18_nvfp4_one_level",  {block_rule::torchao_one_level, 0}},
   compressed_tensors_0_20_nvfp4 {"compressed_tensors_0_20_nvfp4", {block_rule::compressed_tensors, 0}, element_rule::divide, {}, zero_code::plus_if_exact},
+  compressed_tensors_0_20_nvfp4_bfloat16 {"compressed_tensors_0_20_nvfp4_bfloat16", {block_rule::compressed_tensors_bfloat16, 0}, element_rule::divide, {}, zero_code::plus_if_exact},
   modelopt_0_47_nvfp4           {"modelopt_0_47_nvfp4",           {block_rule::modelopt, 0}, element_rule::divide, {}, zero_code::plus_if_exact},
   ggml_nvfp4                    {"ggml_nvfp4",                    {block_rule::ggml, 0}, element_rule::search, {}, zero_code::plus},
   nvfp4_unbiased                {"nvfp4_unbiased",                {block_rule::upward, 0}, element_rule::divide};
@@ -102,6 +105,7 @@ template <class T> inline constexpr mx_recipe<T> torchao_0_18_floor {"torchao_0_
 template <class T> inline constexpr mx_recipe<T> torchao_0_18_ceil  {"torchao_0_18_ceil",  {block_rule::carry, 0x7fffff, {}, 1}};
 template <class T> inline constexpr mx_recipe<T> torchao_0_18_even  {"torchao_0_18_even",  {block_rule::carry, detail::half_place<T>, {}, 1}};
 template <class T> inline constexpr mx_recipe<T> torchao_0_18_rceil {"torchao_0_18_rceil", {block_rule::ceil_log, 0, {}, 0, true}};
+template <class T> inline constexpr mx_recipe<T> torchao_0_18_rceil_32x32 {"torchao_0_18_rceil_32x32", {block_rule::ceil_log, 0, {}, 0, true}, {}, {}, {}, 32};
 template <class T> inline constexpr mx_recipe<T> torchao_main_floor {"torchao_main_floor", {block_rule::carry, 0, detail::infinite_scale::is_nan}};
 template <class T> inline constexpr mx_recipe<T> torchao_main_ceil  {"torchao_main_ceil",  {block_rule::carry, 0x7fffff, detail::infinite_scale::is_nan}};
 template <class T> inline constexpr mx_recipe<T> torchao_main_even  {"torchao_main_even",  {block_rule::carry, detail::half_place<T>, detail::infinite_scale::is_nan_rounded}};
@@ -113,6 +117,13 @@ inline constexpr mx_recipe<float4_e2m1fn>
   compressed_tensors_0_20_mxfp4 {"compressed_tensors_0_20_mxfp4", {block_rule::carry, 1u << 21, detail::infinite_scale::is_one_rounded}, {}, {}, zero_code::plus_if_exact},
   modelopt_0_47_mxfp4           {"modelopt_0_47_mxfp4",           {block_rule::ceil_log, 0, detail::infinite_scale::is_zero}, {}, halves::toward_zero, zero_code::minus_if_exact},
   ggml_mxfp4                    {"ggml_mxfp4",                    {block_rule::floor_log, 0, {}, 0, false, true}, element_rule::search, {}, zero_code::plus};
+inline constexpr float_scaled_recipe<float8_e4m3fn>
+  torchao_0_18_float8_1x128     {"torchao_0_18_float8_1x128",     {block_rule::reciprocal, 0}},
+  torchao_0_18_float8_128x128   {"torchao_0_18_float8_128x128",   {block_rule::reciprocal, 0}, {}, {}, {}, 128},
+  compressed_tensors_0_20_fp8_1x128   {"compressed_tensors_0_20_fp8_1x128",   {block_rule::quotient, 0}, element_rule::divide},
+  compressed_tensors_0_20_fp8_128x128 {"compressed_tensors_0_20_fp8_128x128", {block_rule::quotient, 0}, element_rule::divide, {}, {}, 128};
+inline constexpr float_scaled_recipe<std::int8_t>
+  compressed_tensors_0_20_int8  {"compressed_tensors_0_20_int8_1x128", {block_rule::quotient, 0}, element_rule::divide};
 // clang-format on
 
 }  // namespace recipes
@@ -126,6 +137,8 @@ template <class T, class Scale, class F>
 LOWP_FN block_scale_of<F> scale_by(power_rule const& rule, tensor_scales const& t, F const& amax) {
   if constexpr (std::is_same_v<Scale, float8_e4m3fn>)
     return fp8_scale(rule.rule, t, amax);
+  else if constexpr (std::is_same_v<Scale, float>)
+    return float_scale<T>(rule.rule, amax);
   else
     return power_scale<T>(rule, amax);
 }
@@ -136,8 +149,8 @@ LOWP_FN lanes::word<F> nearest_by_search(F const& x, F const& s) {
   using namespace lanes;
   using U = word<F>;
   U best = broadcast<U>(0), error = bits(x);
-  for (std::uint32_t c = 1; c <= T::descriptor.max_code(); ++c) {
-    F const value = broadcast<F>(from_bits<float>(detail::decode<T::descriptor>(c)));
+  for (std::uint32_t c = 1; c <= element_format<T>.max_code(); ++c) {
+    F const value = broadcast<F>(from_bits<float>(detail::decode<element_format<T>>(c)));
     U const e = lanes::magnitude(sub(mul(value, s), x));
     auto const is_less = greater(error, e);
     best = select(is_less, broadcast<U>(c), best);
@@ -153,7 +166,7 @@ LOWP_FN auto code_by(Recipe const& recipe, F const& x, F const& factor,
                      special_results<lanes::word<F>> const& results) {
   using namespace lanes;
   using U = word<F>;
-  constexpr format f = T::descriptor;
+  constexpr format f = element_format<T>;
   U const zero = broadcast<U>(0), sign = broadcast<U>(f.sign_mask());
   F const scaled = recipe.of_element == element_rule::divide ? div(x, factor) : mul(x, factor);
   encoded<U, mask<F>> result;

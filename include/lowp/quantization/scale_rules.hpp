@@ -13,19 +13,22 @@
 namespace lowp {
 
 /// A rule for the scale of a block. The first ones make scales of float8_e4m3fn beside one of the
-/// tensor, and the others powers of two.
+/// tensor, and the last two make floats. The others make powers of two.
 enum class block_rule : std::uint8_t {
-  te,                  ///< e4m3(amax * (S / 6)), S = 2688 / tensor amax
-  torchao_two_level,   ///< e4m3(amax / 6 / t), at least 2^-6, t = tensor amax / 2688
-  torchao_one_level,   ///< e4m3(amax / 6), at least 2^-6
-  compressed_tensors,  ///< e4m3(S * (amax / 6)), S = 2688 * (1 / tensor amax); 0.125 for 0
-  modelopt,            ///< e4m3(amax / (6 * t)), at least 2^-9, 1 for 0
-  ggml,                ///< amax / 6 in ggml's own e4m3, which has no codes from 256 to 416
-  upward,              ///< the smallest code with amax <= 6 * code * t, t a power of two
-  carry,               ///< the exponent of amax after `carry` is added to its bits, less emax
-  ceil_log,            ///< ceil(log2(amax / max)), with the logarithm rounded to float
-  floor_log,           ///< floor(log2(amax)), with the logarithm rounded to float, less emax
-  ceil,                ///< ceil(log2(amax * (1 / max))), exactly
+  te,                           ///< e4m3(amax * (S / 6)), S = 2688 / tensor amax
+  torchao_two_level,            ///< e4m3(amax / 6 / t), at least 2^-6, t = tensor amax / 2688
+  torchao_one_level,            ///< e4m3(amax / 6), at least 2^-6
+  compressed_tensors,           ///< e4m3(S * (amax / 6)), S = 2688 * (1 / tensor amax); 0.125 for 0
+  compressed_tensors_bfloat16,  ///< likewise, with amax / 6 in bfloat16
+  modelopt,                     ///< e4m3(amax / (6 * t)), at least 2^-9, 1 for 0
+  ggml,                         ///< amax / 6 in ggml's own e4m3, which has no codes from 256 to 416
+  upward,                       ///< the smallest code with amax <= 6 * code * t, t a power of two
+  carry,       ///< the exponent of amax after `carry` is added to its bits, less emax
+  ceil_log,    ///< ceil(log2(amax / max)), with the logarithm rounded to float
+  floor_log,   ///< floor(log2(amax)), with the logarithm rounded to float, less emax
+  ceil,        ///< ceil(log2(amax * (1 / max))), exactly
+  quotient,    ///< amax / max; 2^-23 for 0
+  reciprocal,  ///< 1 / (max / amax), with an amax of at least 1e-12
 };
 
 namespace detail {
@@ -59,6 +62,7 @@ LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most =
       t.of_amax = rule == block_rule::modelopt ? mul(6.0f, t.decode) : t.decode;
       break;
     case block_rule::compressed_tensors:
+    case block_rule::compressed_tensors_bfloat16:
       t.encode = mul(2688.0f, div(1.0f, lanes::magnitude(amax) < 0x00800000 ? 0x1p-126f : amax));
       if (lanes::magnitude(t.encode) >= binary32_infinity) t.encode = 1;
       t.decode = t.encode;
@@ -75,7 +79,9 @@ LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most =
     default:
       break;
   }
-  t.value = rule == block_rule::compressed_tensors ? div(1.0f, t.decode) : t.decode;
+  bool const is_divided =
+      rule == block_rule::compressed_tensors || rule == block_rule::compressed_tensors_bfloat16;
+  t.value = is_divided ? div(1.0f, t.decode) : t.decode;
   return t;
 }
 
@@ -198,8 +204,12 @@ LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F c
       U const code = e4m3_code(at_least(div(amax, broadcast<F>(6)), 0x1p-6f));
       return {code, div(one, e4m3_value<F>(code))};
     }
-    case block_rule::compressed_tensors: {
-      U code = e4m3_code(mul(broadcast<F>(t.encode), div(amax, broadcast<F>(6))));
+    case block_rule::compressed_tensors:
+    case block_rule::compressed_tensors_bfloat16: {
+      F sixth = div(amax, broadcast<F>(6));
+      if (rule == block_rule::compressed_tensors_bfloat16)
+        sixth = from_bits<F>((bits(sixth) + 0x7fff + (bits(sixth) >> 16 & 1)) & 0xffff0000u);
+      U code = e4m3_code(mul(broadcast<F>(t.encode), sixth));
       code = select(equal(code, broadcast<U>(0)), broadcast<U>(0x20), code);
       return {code, div(e4m3_value<F>(code), decode)};
     }

@@ -25,7 +25,7 @@ LOWP_OPAQUE void choose_scales(given_scales& to, Recipe const& recipe, float lar
   auto const rows = static_cast<std::size_t>(recipe.rows);
   tensor_scales const t = tensor_scales_of(recipe.of_scale.rule, largest, recipe.most);
   auto const results =
-      special_results_of<T::descriptor, std::uint32_t>(nearest_even{}, overflow::saturate);
+      special_results_of<element_format<T>, std::uint32_t>(nearest_even{}, overflow::saturate);
   for (std::size_t tile = 0; tile < size / width / rows; ++tile) {
     std::size_t const across = columns / width;
     std::size_t const first = tile / across * rows * columns + tile % across * width;
@@ -46,7 +46,7 @@ LOWP_OPAQUE void choose_scales(given_scales& to, Recipe const& recipe, float lar
           float const x = at(first + i / width * columns + i % width);
           auto const q = code_by<T>(recipe, x, factor, 0u, nearest_even{}, results).code;
           float const back =
-              mul(mul(from_bits<float>(detail::decode<T::descriptor>(q)), s), largest);
+              mul(mul(from_bits<float>(detail::decode<element_format<T>>(q)), s), largest);
           float const d = sub(div(back, mul(6.0f, recipe.most)), x);
           float const error = recipe.choice == four_over_six::squares ? mul(d, d) : absolute(d);
           of_row[i / width] = add(of_row[i / width], error);

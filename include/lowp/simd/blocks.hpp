@@ -103,6 +103,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     constexpr std::size_t most = (capacity / Block + lanes_in_pack - 1) / lanes_in_pack;
     alignas(64) std::uint32_t scales[most * lanes_in_pack] = {};
     alignas(64) float factors[most * lanes_in_pack];
+    // They are packed last. A load that spans several fresh stores would wait for them.
+    storage to_pack[room_for_codes()];
     std::size_t const blocks = (end - begin + Block - 1) / Block;
     for (std::size_t i = 0; i < blocks; ++i)
       scales[i] = largest_of(begin + i * Block, size_from(begin + i * Block, end));
@@ -123,8 +125,10 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
         operand_.scales[begin / Block + i] =
             Rule::scale_type::from_bits(static_cast<scale>(scales[i]));
       round_block(begin + i * Block, size_from(begin + i * Block, end),
-                  lanes::broadcast<F>(factors[i]));
+                  lanes::broadcast<F>(factors[i]), to_pack + (codes_type::is_packed ? i * Block : 0));
     }
+    if constexpr (codes_type::is_packed)
+      packed_codes<Isa, codes_type, capacity>::pack(operand_.codes.at(begin), to_pack, end - begin);
   }
   LOWP_HOST_FN static std::size_t size_from(std::size_t first, std::size_t end) {
     return end - first < Block ? end - first : Block;
@@ -152,21 +156,21 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
 
   static constexpr std::size_t room_for_codes() {
     if constexpr (codes_type::is_packed)
-      return packed_codes<Isa, codes_type, Block>::room;
+      return packed_codes<Isa, codes_type, capacity>::room;
     else
       return 1;
   }
-  LOWP_HOST_FN void round_block(std::size_t first, std::size_t size, F const& factor) {
+  LOWP_HOST_FN void round_block(std::size_t first, std::size_t size, F const& factor,
+                                [[maybe_unused]] storage* to_pack) {
     float const* const values = values_ + first % capacity;
     std::uint16_t const* const random = random_ + first % capacity;
-    storage packed_later[room_for_codes()];
     for (std::size_t k = 0; k < size; k += lanes_in_pack) {
       U const bits = operand_type::is_random ? U::load(random + k) : lanes::broadcast<U>(0);
       auto const result = operand_.rule.encode(F::load(values + k), factor, bits,
                                                operand_.codes.rounding, results_);
       if constexpr (Rule::is_counted) operand_.rule.count_elements(counts_, result.overflowed);
       if constexpr (codes_type::is_packed) {
-        result.code.store(packed_later + k);
+        result.code.store(to_pack + k);
       } else if (auto* const to = operand_.codes.data + first + k; size - k >= lanes_in_pack) {
         result.code.store(reinterpret_cast<storage*>(to));
       } else {
@@ -175,8 +179,6 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
         __builtin_memcpy(static_cast<void*>(to), rest, (size - k) * sizeof(T));
       }
     }
-    if constexpr (codes_type::is_packed)
-      packed_codes<Isa, codes_type, Block>::pack(operand_.codes.at(first), packed_later, size);
   }
 
   operand_type operand_;

@@ -200,12 +200,18 @@ TEST_F(hostile, names_may_be_long) {
 
 // Bits, bytes and pieces of files and of an index are changed. Every use of them ends as it may.
 TEST_F(hostile, mutations_never_crash) {
-  write(model,
-        {of("layer.0.weight", patterns(40, 9), {5, 8}), of("layer.0.bias", patterns(8, 10)),
-         of("half", std::vector<lowp::float16>(6, lowp::float16(3.0f))),
-         of("wide", std::vector<double>{1, 1e300, -1e-300}),
-         of("ids", std::vector<std::int64_t>{1, 2})},
-        {{"format", "pt"}, {"scalar.half.scale", "4"}});
+  write(
+      model,
+      {of("layer.0.weight", patterns(40, 9), {5, 8}), of("layer.0.bias", patterns(8, 10)),
+       of("half", std::vector<lowp::float16>(6, lowp::float16(3.0f))),
+       of("wide", std::vector<double>{1, 1e300, -1e-300}),
+       of("ids", std::vector<std::int64_t>{1, 2}),
+       of("a.weight", std::vector<std::uint8_t>(16, 0x4b), {2, 8}),
+       of("a.weight_scale", std::vector<lowp::float8_e4m3fn>(2, lowp::float8_e4m3fn(2.0f)), {2, 1}),
+       of("a.weight_scale_2", std::vector<float>{0.01f}),
+       of("b_blocks", std::vector<std::uint8_t>(32, 0x4b), {2, 1, 16}),
+       of("b_scales", std::vector<std::uint8_t>(2, 120), {2, 1})},
+      {{"format", "pt"}, {"scalar.half.scale", "4"}});
   std::string const file = contents(model);
   std::string const index_text =
       R"({"metadata": {"total_size": 9}, "weight_map": {"w": "good.safetensors"}})";
@@ -245,7 +251,9 @@ TEST_F(hostile, mutations_never_crash) {
     std::string const bytes = mutated(is_index ? index_text : file);
     set_contents(path, bytes);
     // Each report waits for the disk.
-    for (said const& s : all_ways(path, i % 16 == 1)) {
+    std::vector<said> ways = all_ways(path, i % 16 == 1);
+    ways.push_back(tool({"convert", path, out, "--to", "nvfp4_modelopt"}));
+    for (said const& s : ways) {
       ++statuses[s.status];
       ASSERT_TRUE(s.status >= 0 && s.status <= 2) << i;
       ASSERT_EQ(std::count(s.err.begin(), s.err.end(), '\n'), s.status == 2 ? 1 : 0) << i << s.err;

@@ -87,6 +87,7 @@ def table(lines):
         matrix(name, those(f"te_2_20_{name}", f"torchao_0_18_{name}_rceil", f"torchao_main_{name}_rceil",
                            f"torchao_0_18_{name}_floor", f"torchao_main_{name}_floor",
                            f"microxcaling_{name}_nearest", f"microxcaling_{name}_even"))
+    matrix("FP8 with scales of float", those("torchao_0_18_float8_1x128", "compressed_tensors_0_20_fp8_1x128"))
     ends([line for line in lines.values() if line.size < 256 and line.elements == "e2m1"])
 
 
@@ -102,13 +103,15 @@ def name_of(line):
 
 def wrong_blocks(line, magnitude, scales, codes):
     """Tells which blocks differ. What a NaN becomes is no recipe's promise."""
-    nan_scale = 255 if line.scales == "e8m0" else 127
     def is_nan(scales):
+        if line.scales == "float":
+            return scales & 0x7FFFFFFF > inputs.INFINITY
+        nan_scale = 255 if line.scales == "e8m0" else 127
         return scales & nan_scale == nan_scale
 
     # 0 * infinity is NaN too.
     nan_code = (magnitude == 0) & (line.codes_of & (7 if line.elements == "e2m1" else 31) != 0)
-    if "mxfp4" in line.name:  # infinity over an infinite scale
+    if "mxfp4" in line.name or line.scales == "float":  # infinity over an infinite scale
         nan_code |= magnitude == inputs.INFINITY
     codes = ((codes != line.codes_of) & ~nan_code).any(-1) & ~is_nan(line.scales_of)
     scales = (scales != line.scales_of) & ~(is_nan(scales) & is_nan(line.scales_of))
@@ -126,7 +129,7 @@ def beside(path, lines):
     total, missing, wrong, texts = 0, [], 0, []
     for line in lines.values():
         words = numpy.array(line.words, numpy.uint32)
-        scales, codes = (numpy.zeros(array.shape, numpy.uint8) for array in (line.scales_of, line.codes_of))
+        scales, codes = (numpy.zeros_like(array) for array in (line.scales_of, line.codes_of))
         arrays = [[array[i].ctypes.data_as(ctypes.c_void_p) for array in (words, scales, codes)]
                   for i in range(len(words))]
         sizes = ctypes.c_size_t(inputs.BLOCKS), ctypes.c_size_t(line.size)

@@ -4,6 +4,7 @@
 import ctypes
 import functools
 import importlib.util
+import math
 import os
 import pathlib
 import pickle
@@ -20,6 +21,8 @@ import inputs
 
 RECIPES = {}
 RULE = "largest magnitude without NaN, infinity included, given to the call"
+
+BFLOAT16 = "the elements and amax are rounded to bfloat16, and the scale of the tensor is one of float"
 
 
 class recipe:
@@ -40,7 +43,8 @@ class recipe:
         x, amax = (torch.from_numpy(numpy.array(bits, numpy.uint32).view(numpy.float32))
                    for bits in (words, [inputs.amax(words)]))
         scales, codes = self.function(x.view(inputs.BLOCKS, self.size), amax)
-        return (scales.reshape(inputs.BLOCKS).contiguous().view(torch.uint8).numpy(),
+        bits = torch.uint32 if scales.dtype == torch.float32 else torch.uint8
+        return (scales.reshape(inputs.BLOCKS).contiguous().view(bits).numpy(),
                 codes.reshape(inputs.BLOCKS, self.size).to(torch.uint8).numpy())
 
     def line(self, tensors):
@@ -135,6 +139,17 @@ def encoded(values, elements):
     return torch.where(torch.isnan(values), 0, codes | (torch.signbit(values).to(torch.int32) << (exponent + mantissa)))
 
 
+def matrix_of(x):
+    """Returns a matrix that has square tiles side by side, each a row of x."""
+    side = math.isqrt(x.shape[1])
+    return x.view(-1, side, side).transpose(0, 1).reshape(side, -1).contiguous()
+
+
+def tiles_of(codes):
+    side = codes.shape[0]
+    return codes.view(side, -1, side).transpose(0, 1).reshape(-1, side * side)
+
+
 def transformer_engine():
     """Loads TE's reference, whose package cannot be imported without its CUDA extension."""
     folder = site("transformer_engine") / "pytorch"
@@ -156,13 +171,7 @@ def transformer_engine():
     def kernels_zeros(x, codes):
         return torch.where((codes == 0) & torch.signbit(x), 8, codes.to(torch.int32))
 
-    def matrix_of(x):
-        return x.view(8, 16, 16).transpose(0, 1).reshape(16, 128).contiguous()
-
-    def blocks_of(codes):
-        return codes.view(16, 8, 16).transpose(0, 1).reshape(8, 256)
-
-    for tile, x_of, codes_of in ((16, lambda x: x, lambda c: c), (256, matrix_of, blocks_of)):
+    for tile, x_of, codes_of in ((16, lambda x: x, lambda c: c), (256, matrix_of, tiles_of)):
         shape, rows = ("1x16", 1) if tile == 16 else ("16x16", 16)
 
         def nvfp4(x, amax, x_of=x_of, codes_of=codes_of, rows=rows, **options):
@@ -253,6 +262,9 @@ def torchao_mx(prefix, package):
 def torchao():
     package = "torchao 0.18.0: prototype/mx_formats, eager, on a processor"
     torchao_mx("torchao_0_18", package)
+    from torchao.prototype.blockwise_fp8_training import kernels
+    from torchao.prototype.mx_formats.config import ScaleCalculationMode
+    from torchao.prototype.mx_formats.mx_tensor import to_mx
     from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize, per_tensor_amax_to_scale
 
     @recipe("torchao_0_18_nvfp4_one_level", 16, "e2m1", "e4m3", package, "nvfp4_quantize(x, 16)")
@@ -265,6 +277,29 @@ def torchao():
     def _(x, amax):
         scales, codes = nvfp4_quantize(x, 16, per_tensor_amax_to_scale(amax))
         return scales, unpacked(codes)
+
+
+    for elements, dtype in (("e2m1", torch.float4_e2m1fn_x2), ("e4m3", torch.float8_e4m3fn)):
+        name = "mxfp4" if elements == "e2m1" else "mxfp8_e4m3"
+
+        @recipe(f"torchao_0_18_{name}_rceil_32x32", 1024, elements, "e8m0", package,
+                f"to_mx(x, {dtype}, 1024, ScaleCalculationMode.RCEIL)", "", "a tile is a row here, of 1024 elements")
+        def _(x, amax, dtype=dtype):
+            scales, codes = to_mx(x, dtype, 1024, ScaleCalculationMode.RCEIL)
+            codes = codes.view(torch.uint8)
+            return scales, unpacked(codes) if codes.shape[-1] == 512 else codes
+
+    package = "torchao 0.18.0: prototype/blockwise_fp8_training/kernels.py, on a processor"
+
+    @recipe("torchao_0_18_float8_1x128", 128, "e4m3", "float", package, "torch_blockwise_scale_act_quant_lhs(x)")
+    def _(x, amax):
+        codes, scales = kernels.torch_blockwise_scale_act_quant_lhs(x.contiguous())
+        return scales, codes.view(torch.uint8)
+
+    @recipe("torchao_0_18_float8_128x128", 16384, "e4m3", "float", package, "torch_blockwise_scale_weight_quant(x)")
+    def _(x, amax):
+        codes, scales = kernels.torch_blockwise_scale_weight_quant(matrix_of(x))
+        return scales, tiles_of(codes.view(torch.uint8))
 
 
 def torchao_main():
@@ -306,10 +341,45 @@ def compressed_tensors():
     def _(x, amax):
         return compressed(x, "NVFP4", NVFP4PackedCompressor, generate_gparam(-amax, amax))
 
+    @recipe("compressed_tensors_0_20_nvfp4_bfloat16", 16, "e2m1", "e4m3", package,
+            "compute_dynamic_scales_and_zp(x, NVFP4, generate_gparam(-amax, amax)); NVFP4PackedCompressor.compress",
+            RULE, BFLOAT16)
+    def _(x, amax):
+        x, amax = x.bfloat16(), amax.bfloat16().float()
+        return compressed(x, "NVFP4", NVFP4PackedCompressor, generate_gparam(-amax, amax))
+
     @recipe("compressed_tensors_0_20_mxfp4", 32, "e2m1", "e8m0", package,
             "compute_dynamic_scales_and_zp(x, MXFP4); MXFP4PackedCompressor.compress")
     def _(x, amax):
         return compressed(x, "MXFP4", MXFP4PackedCompressor)
+
+
+    from compressed_tensors.compressors.naive_quantized.base import NaiveQuantizationCompressor
+    from compressed_tensors.quantization.quant_args import QuantizationArgs
+    from compressed_tensors.quantization.quant_scheme import QuantizationScheme
+    from compressed_tensors.quantization.utils.helpers import calculate_qparams
+
+    def naive(x, args, scales):
+        state = {"weight": x, "weight_scale": scales}
+        answer = NaiveQuantizationCompressor.compress(state, QuantizationScheme(targets=["Linear"], weights=args))
+        return scales, answer["weight"].view(torch.uint8)
+
+    fp8 = preset_name_to_scheme("FP8_BLOCK", ["Linear"])
+    static = {"dynamic": False, "observer": "minmax"}
+    for name, elements, args in (
+            ("fp8_1x128", "e4m3", fp8.input_activations.model_copy(update=static)),
+            ("int8_1x128", "int8", QuantizationArgs(num_bits=8, type="int", strategy="group", group_size=128))):
+        @recipe(f"compressed_tensors_0_20_{name}", 128, elements, "float", package,
+                "compute_dynamic_scales_and_zp(x, groups of 128); NaiveQuantizationCompressor.compress")
+        def _(x, amax, args=args):
+            return naive(x, args, compute_dynamic_scales_and_zp(x, args, None)[0])
+
+    @recipe("compressed_tensors_0_20_fp8_128x128", 16384, "e4m3", "float", package,
+            "calculate_qparams(least, largest, FP8_BLOCK); NaiveQuantizationCompressor.compress")
+    def _(x, amax):
+        scales, _ = calculate_qparams(x.amin(1)[None], x.amax(1)[None], fp8.weights)
+        scales, codes = naive(matrix_of(x), fp8.weights, scales)
+        return scales, tiles_of(codes)
 
 
 def modelopt():
@@ -406,7 +476,8 @@ def main(source, blocks, tiles, path):
         print(f"without {source}: {error}")
         RECIPES.clear()
     for name, recipe in RECIPES.items():
-        lines[name] = recipe.line(range(int(tiles if recipe.size == 256 else blocks)))
+        many = 4 if recipe.size == 16384 else int(tiles if recipe.size > 128 else blocks)
+        lines[name] = recipe.line(range(many))
     with open(path, "wb") as file:
         pickle.dump(lines, file)
 

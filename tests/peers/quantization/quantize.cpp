@@ -3,8 +3,10 @@
 #include <lowp/quantize.hpp>
 #include <lowp/scale_tiles.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,8 +18,8 @@ using namespace lowp;
 struct call {
   std::string_view name;
   std::span<float const> x;
-  std::size_t size;  ///< of a block
-  std::uint8_t *scales, *codes;
+  std::size_t size;              ///< of a block
+  std::uint8_t *scales, *codes;  ///< each scale in its bytes
 
   /// Quantizes if the recipe is the one of this name. Tiles lie side by side in a matrix, and each
   /// row of a tile repeats its scale.
@@ -31,14 +33,16 @@ struct call {
     std::vector<float> matrix(x.size());
     std::vector<T> made(x.size());
     std::vector<Scale> of_rows(x.size() / Block);
-    for (std::size_t i = 0; i < x.size(); ++i) matrix[place(i)] = x[i];
+    bool const is_bfloat16 = name.ends_with("_bfloat16");
+    for (std::size_t i = 0; i < x.size(); ++i)
+      matrix[place(i)] = is_bfloat16 ? float(bfloat16(x[i])) : x[i];
     quantized<T, Block, Scale> q{made, of_rows};
     quantize(matrix, q, recipe, nearest_even{}, {.columns = columns});
     for (std::size_t i = 0; i < x.size(); ++i) {
-      codes[i] = made[place(i)].bits();
-      std::uint8_t const scale = of_rows[place(i) / Block].bits();
-      if (i % size == 0) scales[i / size] = scale;
-      if (scale != scales[i / size]) return false;
+      codes[i] = std::bit_cast<std::uint8_t>(made[place(i)]);
+      void* const scale = scales + i / size * sizeof(Scale);
+      if (i % size == 0) std::memcpy(scale, &of_rows[place(i) / Block], sizeof(Scale));
+      if (std::memcmp(scale, &of_rows[place(i) / Block], sizeof(Scale)) != 0) return false;
     }
     return true;
   }
@@ -50,9 +54,9 @@ struct call {
   bool by_microscaling() const {
     using namespace recipes;
     return by_one_of(te_2_20_mx<T>, torchao_0_18_floor<T>, torchao_0_18_ceil<T>,
-                     torchao_0_18_even<T>, torchao_0_18_rceil<T>, torchao_main_floor<T>,
-                     torchao_main_ceil<T>, torchao_main_even<T>, torchao_main_rceil<T>,
-                     microxcaling_nearest<T>, microxcaling_even<T>);
+                     torchao_0_18_even<T>, torchao_0_18_rceil<T>, torchao_0_18_rceil_32x32<T>,
+                     torchao_main_floor<T>, torchao_main_ceil<T>, torchao_main_even<T>,
+                     torchao_main_rceil<T>, microxcaling_nearest<T>, microxcaling_even<T>);
   }
 };
 
@@ -67,7 +71,11 @@ extern "C" bool quantize_by_name(char const* name, char const* elements, float c
   std::string_view const kind = elements;
   if (kind == "e2m3") return c.by_microscaling<float6_e2m3fn>();
   if (kind == "e3m2") return c.by_microscaling<float6_e3m2fn>();
-  if (kind == "e4m3") return c.by_microscaling<float8_e4m3fn>();
+  if (kind == "int8") return c.by(compressed_tensors_0_20_int8);
+  if (kind == "e4m3")
+    return c.by_microscaling<float8_e4m3fn>() ||
+           c.by_one_of(torchao_0_18_float8_1x128, torchao_0_18_float8_128x128,
+                       compressed_tensors_0_20_fp8_1x128, compressed_tensors_0_20_fp8_128x128);
   if (kind == "e5m2") return c.by_microscaling<float8_e5m2>();
   return c.by_microscaling<float4_e2m1fn>() ||
          c.by_one_of(te_2_20_nvfp4, te_2_20_nvfp4_4over6_mae_448, te_2_20_nvfp4_4over6_mae_256,
@@ -76,8 +84,9 @@ extern "C" bool quantize_by_name(char const* name, char const* elements, float c
                      te_2_20_nvfp4_16x16_4over6_mae_256, te_2_20_nvfp4_16x16_4over6_mse_448,
                      te_2_20_nvfp4_16x16_4over6_mse_256, torchao_main_nvfp4_training,
                      torchao_0_18_nvfp4_two_level, torchao_0_18_nvfp4_one_level,
-                     compressed_tensors_0_20_nvfp4, modelopt_0_47_nvfp4, ggml_nvfp4, te_2_20_mxfp4,
-                     compressed_tensors_0_20_mxfp4, modelopt_0_47_mxfp4, ggml_mxfp4);
+                     compressed_tensors_0_20_nvfp4, compressed_tensors_0_20_nvfp4_bfloat16,
+                     modelopt_0_47_nvfp4, ggml_nvfp4, te_2_20_mxfp4, compressed_tensors_0_20_mxfp4,
+                     modelopt_0_47_mxfp4, ggml_mxfp4);
 }
 
 /// Transforms blocks of 16 bfloat16 by Transformer Engine's signs, and quantizes them.

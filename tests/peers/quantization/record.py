@@ -15,14 +15,16 @@ EVERY_KIND = range(16)  # of largest magnitudes
 
 def tensors_of(line):
     """Returns the tensors to record: more of them where a block is short."""
-    if line.size == 256:
-        return range(4)
+    if line.size >= 256:
+        return range(4) if line.size == 256 else (0, 8) if line.size == 1024 else (0, 3)
     if line.size == 16:
         return range(32)
     return EVERY_KIND if line.elements == "e2m1" else (0, 2, 7, 8, 9, 10, 14, 15)
 
 
 def text_of(codes, elements):
+    if len(codes) == 16384:
+        return f"{inputs.checksum(map(int, codes)):016x}"
     if elements == "e2m1":
         codes = codes[::2] | codes[1::2] << 4
     return codes.tobytes().hex()
@@ -34,7 +36,7 @@ def record(line):
         words = line.words[tensor]
         check = inputs.mix(check ^ inputs.checksum(words))
         text.append(f"tensor {tensor} amax {inputs.amax(words):08x}")
-        text += [f"{scale:02x} {text_of(codes, line.elements)}"
+        text += [f"{scale:0{8 if line.scales == 'float' else 2}x} {text_of(codes, line.elements)}"
                  for scale, codes in zip(line.scales_of[tensor], line.codes_of[tensor])]
     facts = {"recipe": line.name, "inputs": f"{check:016x}"}
     for name in ("package", "call", "amax", "note", "size", "elements", "scales"):
