@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdamW for lowp_torch.py, over the memory of PyTorch's tensors. It needs no header of PyTorch. A
+// Steps for lowp_torch.py, over the memory of PyTorch's tensors. It needs no header of PyTorch. A
 // library serves one kind of parameters; lowp_torch_build.py has the command:
 //
-//     LOWP_TORCH_ELEMENT   float, bfloat16 or float16
-//     LOWP_TORCH_STORAGE   plain, kahan or master
-//     LOWP_TORCH_MOMENT    float or bfloat16
-//     LOWP_TORCH_ROUNDING  nearest_even, stochastic or stochastic_fast
+//     LOWP_TORCH_OPTIMIZER  adamw, lion or direction
+//     LOWP_TORCH_ELEMENT    float, bfloat16 or float16
+//     LOWP_TORCH_STORAGE    plain, kahan or master
+//     LOWP_TORCH_MOMENT     float, bfloat16 or code, a byte of bitsandbytes' dynamic maps
+//     LOWP_TORCH_ROUNDING   nearest_even, stochastic or stochastic_fast
+// nvcc compiles it for tensors on a GPU, whose storage is plain.
 #include <lowp/storage.hpp>
 #include <lowp/update.hpp>
+#ifdef __CUDACC__
+#include <lowp/cuda/lowp.cuh>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -18,6 +23,8 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -25,12 +32,13 @@
 namespace {
 
 using lowp::bfloat16, lowp::float16;
+using code = std::uint8_t;
 using element = LOWP_TORCH_ELEMENT;
 using moment = LOWP_TORCH_MOMENT;
 using rounding = lowp::LOWP_TORCH_ROUNDING;
 
-/// Elements that share a fingerprint, and elements that a thread takes at once.
-constexpr std::size_t block = 256, shard = 64 * block;
+/// Elements that share a fingerprint or an absmax.
+constexpr std::size_t block = 256;
 
 // These structs stand in lowp_torch.py too.
 struct report {
@@ -41,8 +49,9 @@ struct tensor {
   element* p;
   element const* g;
   moment *m, *v;
-  void* extra;             ///< compensation or master weights
-  std::uint64_t* written;  ///< a fingerprint for each block of p after the last step
+  float *m_absmax, *v_absmax;  ///< one for each block of codes
+  void* extra;                 ///< compensation or master weights
+  std::uint64_t* written;      ///< a fingerprint for each block of p after the last step
   std::uint64_t n;
   char const* name;
   std::uint64_t restarted;  ///< out: blocks of p that were written from outside
@@ -53,9 +62,14 @@ struct tensor {
 struct settings {
   double lr, beta1, beta2, eps, weight_decay;
   std::uint64_t seed, step;
+  void *stream, *scratch;  ///< of a GPU; `scratch` has room for a report of each tensor's number
   std::int32_t reports;
   char error[1000];  ///< out
 };
+
+report outcome_of(lowp::update_report const& r) {
+  return {r.count, r.stalled, r.overflowed, r.nonfinite, r.applied.value(), r.requested.value()};
+}
 
 /// Returns the rounding of a step, from element `first` of a tensor.
 template <class R = rounding>
@@ -95,6 +109,86 @@ using storage = LOWP_TORCH_STORAGE<element>;
 using extra = storage::extra;
 constexpr bool has_extra = !std::is_same_v<storage, plain<element>>;
 
+/// Returns elements first to first + n of a moment; `first` is a multiple of the block.
+template <bool IsSigned>
+auto moment_of(moment* data, [[maybe_unused]] float* absmax, std::size_t first, std::size_t n) {
+  std::span const part(data + first, n);
+  if constexpr (std::is_same_v<moment, code>) {
+    using blocks = lowp::dynamic_blocks<IsSigned>;
+    static_assert(blocks::elements_per_scale == block);
+    return blocks{part, {absmax + first / block, blocks::blocks(n)}};
+  } else {
+    return part;
+  }
+}
+
+// Optimizers: their hyper-parameters, and elements first to first + n of a tensor.
+struct adamw {
+  [[maybe_unused]] static lowp::adamw rates(settings const& s) {
+    return {s.lr, s.beta1, s.beta2, s.eps, s.weight_decay};
+  }
+  [[maybe_unused]] static auto of(tensor const& t, std::size_t first, std::size_t n,
+                                  std::string_view name) {
+    return lowp::adamw_tensor{storage::of(t, first, n), std::span(t.g + first, n),
+                              moment_of<true>(t.m, t.m_absmax, first, n),
+                              moment_of<false>(t.v, t.v_absmax, first, n), name};
+  }
+};
+struct lion {
+  [[maybe_unused]] static lowp::lion rates(settings const& s) {
+    return {s.lr, s.beta1, s.beta2, s.weight_decay};
+  }
+  [[maybe_unused]] static auto of(tensor const& t, std::size_t first, std::size_t n,
+                                  std::string_view name) {
+    return lowp::momentum_tensor{storage::of(t, first, n), std::span(t.g + first, n),
+                                 moment_of<true>(t.m, t.m_absmax, first, n), name};
+  }
+};
+struct direction {
+  [[maybe_unused]] static lowp::sgd rates(settings const& s) {
+    return {.lr = s.lr, .weight_decay = s.weight_decay};
+  }
+  [[maybe_unused]] static auto of(tensor const& t, std::size_t first, std::size_t n,
+                                  std::string_view name) {
+    return lowp::sgd_tensor{storage::of(t, first, n), std::span(t.g + first, n), name};
+  }
+};
+using optimizer = LOWP_TORCH_OPTIMIZER;
+
+#ifdef __CUDACC__
+
+/// Takes a step of all tensors on the stream, by one kernel for many. It counts reports in
+/// `s.scratch` if asked, and then waits; else it waits for nothing. There is at least one tensor.
+void step_all(std::span<tensor> tensors, settings const& s) {
+  static_assert(!has_extra, "fingerprints need memory of the processor");
+  // The place in the list keys the random bits. Between numbers stand tensors without elements.
+  std::uint32_t const first = tensors.front().number;
+  using listed = decltype(optimizer::of(tensor(), 0, 0, ""));
+  std::vector<listed> list(tensors.back().number - first + 1, listed{});
+  for (tensor const& t : tensors) list[t.number - first] = optimizer::of(t, 0, t.n, t.name);
+  rounding const random = rounding_of(s, tensors.front(), 0);
+  auto const stream = static_cast<cudaStream_t>(s.stream);
+  if (s.reports == 0) return lowp::cuda::update(stream, list, optimizer::rates(s), s.step, random);
+
+  std::vector<lowp::update_report> reports(list.size());
+  std::span const theirs(static_cast<lowp::update_report*>(s.scratch), list.size());
+  auto const check = [](cudaError_t error) {
+    if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+  };
+  check(cudaMemcpyAsync(theirs.data(), reports.data(), theirs.size_bytes(), cudaMemcpyHostToDevice,
+                        stream));
+  lowp::cuda::update(stream, list, optimizer::rates(s), s.step, random, theirs);
+  check(cudaMemcpyAsync(reports.data(), theirs.data(), theirs.size_bytes(), cudaMemcpyDeviceToHost,
+                        stream));
+  check(cudaStreamSynchronize(stream));
+  for (tensor& t : tensors) t.outcome = outcome_of(reports[t.number - first]);
+}
+
+#else
+
+/// Elements that a thread takes at once.
+constexpr std::size_t shard = 64 * block;
+
 constexpr auto keys = [] {
   std::array<std::array<std::int16_t, block>, 2> all{};
   std::uint64_t random = 1;
@@ -115,9 +209,9 @@ std::uint64_t fingerprint_of(T const* p, std::size_t n) {
   std::uint32_t low = 0, high = 0;
   if constexpr (has_extra)
     for (std::size_t i = 0; i < block; ++i) {
-      auto const code = static_cast<std::int16_t>(p[i].bits());
-      low += static_cast<std::uint32_t>(code * keys[0][i]);
-      high += static_cast<std::uint32_t>(code * keys[1][i]);
+      auto const bits = static_cast<std::int16_t>(p[i].bits());
+      low += static_cast<std::uint32_t>(bits * keys[0][i]);
+      high += static_cast<std::uint32_t>(bits * keys[1][i]);
     }
   return std::uint64_t{high} << 32 | low;
 }
@@ -145,10 +239,10 @@ void sync_shard(tensor& t, std::size_t first, std::size_t n, bool checks) {
 
 void take_step(tensor const& t, std::size_t first, std::size_t n, settings const& s,
                auto&... outcome) {
-  lowp::update(storage::of(t, first, n), std::span(t.g + first, n), std::span(t.m + first, n),
-               std::span(t.v + first, n),
-               lowp::adamw{s.lr, s.beta1, s.beta2, s.eps, s.weight_decay}, s.step,
-               rounding_of(s, t, first), outcome...);
+  auto const rates = optimizer::rates(s);
+  auto const random = rounding_of(s, t, first);
+  std::apply(lowp::update,
+             optimizer::of(t, first, n, "").arguments(rates, s.step, random, outcome...));
 }
 
 /// Refuses what a step would refuse, and memory that two tensors share.
@@ -161,17 +255,20 @@ void check_call(std::span<tensor const> tensors, settings const& s) {
   };
   std::vector<range> ranges;
   for (tensor const& t : tensors) {
-    auto const add = [&]<class T>(T* data, bool is_written) {
+    auto const add = [&]<class T>(T* data, bool is_written, std::size_t n) {
       auto const begin = reinterpret_cast<std::uintptr_t>(data);
       if (begin % alignof(T) != 0)
         throw std::invalid_argument(std::string(t.name) + ": its elements are not aligned");
-      if (t.n != 0) ranges.push_back({begin, begin + t.n * sizeof(T), is_written, t.name});
+      if (begin != 0 && n != 0)
+        ranges.push_back({begin, begin + n * sizeof(T), is_written, t.name});
     };
-    add(t.p, true);
-    add(t.g, false);
-    add(t.m, true);
-    add(t.v, true);
-    if constexpr (has_extra) add(static_cast<extra*>(t.extra), true);
+    add(t.p, true, t.n);
+    add(t.g, false, t.n);
+    add(t.m, true, t.n);
+    add(t.v, true, t.n);
+    add(t.m_absmax, true, (t.n + block - 1) / block);
+    add(t.v_absmax, true, (t.n + block - 1) / block);
+    if constexpr (has_extra) add(static_cast<extra*>(t.extra), true, t.n);
   }
   std::sort(ranges.begin(), ranges.end(),
             [](range const& a, range const& b) { return a.begin < b.begin; });
@@ -213,30 +310,36 @@ void step_all(std::span<tensor> tensors, settings const& s) {
     }
     if constexpr (has_extra) sync_shard(t, first, n, false);
   });
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    lowp::update_report const& r = reports[i];
-    tensors[i].outcome = {r.count,     r.stalled,         r.overflowed,
-                          r.nonfinite, r.applied.value(), r.requested.value()};
-  }
+  for (std::size_t i = 0; i < reports.size(); ++i) tensors[i].outcome = outcome_of(reports[i]);
 }
+
+#endif
 
 }  // namespace
 
-/// Takes a step. Returns false and an error text if it refuses the call; nothing is written then.
-extern "C" bool lowp_torch_step(tensor* tensors, std::size_t count, settings* s) {
+/// Takes a step of `count` tensors. Returns false and an error text if it refuses the call; then it
+/// writes nothing.
+extern "C" bool lowp_torch_step(void* tensors, std::size_t count, void* s) {
+  auto& with = *static_cast<settings*>(s);
   try {
-    step_all(std::span(tensors, count), *s);
+    step_all(std::span(static_cast<tensor*>(tensors), count), with);
     return true;
   } catch (std::exception const& error) {
-    std::strncpy(s->error, error.what(), sizeof(s->error) - 1);
+    std::strncpy(with.error, error.what(), sizeof(with.error) - 1);
     return false;
   }
 }
+#ifndef __CUDACC__
 /// Makes states agree with parameters that were written from outside.
-extern "C" void lowp_torch_resync([[maybe_unused]] tensor* tensors,
+extern "C" void lowp_torch_resync([[maybe_unused]] void* tensors,
                                   [[maybe_unused]] std::size_t count) {
   if constexpr (has_extra)
-    for_each_shard(std::span(tensors, count), [](tensor& t, std::size_t first, std::size_t n) {
-      sync_shard(t, first, n, t.checks != 0);
-    });
+    for_each_shard(std::span(static_cast<tensor*>(tensors), count),
+                   [](tensor& t, std::size_t first, std::size_t n) {
+                     sync_shard(t, first, n, t.checks != 0);
+                   });
 }
+#else
+/// Returns the bytes of a report.
+extern "C" std::size_t lowp_torch_report_size() { return sizeof(lowp::update_report); }
+#endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AdamW for PyTorch on the processor, in narrow types, with stochastic rounding. The first step of a
-setting compiles its library, unless pip has installed it."""
+"""AdamW, Lion and steps along a given direction for PyTorch, in narrow types, with stochastic rounding.
+The first step of a setting compiles its library, unless pip has installed it."""
 
 import collections
 import ctypes
@@ -24,7 +24,8 @@ _ROUNDINGS = ("nearest", "stochastic", "stochastic_fast")
 # The generators of random bits, by their names in a checkpoint of lowp.
 _GENERATORS = {"stochastic": "Philox4x32-10",
                "stochastic_fast": "Philox4x32-10, a key for 128 elements"}
-_BLOCK = 256  # parameters that share a fingerprint
+_BLOCK = 256  # parameters that share a fingerprint, and codes that share an absmax
+_MOMENTS = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.uint8: "uint8"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,21 +55,27 @@ class _Report(ctypes.Structure):
 
 
 class _Tensor(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name in ("p", "g", "m", "v", "extra", "written")] + [
+    _fields_ = [(name, ctypes.c_void_p)
+                for name in ("p", "g", "m", "v", "m_absmax", "v_absmax", "extra", "written")] + [
         ("n", ctypes.c_uint64), ("name", ctypes.c_char_p), ("restarted", ctypes.c_uint64),
         ("number", ctypes.c_uint32), ("checks", ctypes.c_int32), ("outcome", _Report)]
 
 
 class _Settings(ctypes.Structure):
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "beta1", "beta2", "eps", "weight_decay")] + [
-        ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("reports", ctypes.c_int32),
+        ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("stream", ctypes.c_void_p),
+        ("scratch", ctypes.c_void_p), ("reports", ctypes.c_int32),
         ("error", ctypes.c_char * 1000)]
 
 
 @functools.cache
-def _library(*kind):
+def _library(*kind, capability=None):
+    """Returns the library of a kind, of the processor or of a GPU with this compute capability."""
     folder, name = os.path.join(_here, "lowp_torch_kernels"), "_".join(kind)
-    if os.path.isdir(folder):
+    if capability:
+        import lowp_torch_build
+        path = lowp_torch_build.built(kind, capability)
+    elif os.path.isdir(folder):
         paths = glob.glob(os.path.join(folder, name + ".*so"))
         if not paths:
             raise RuntimeError(f"lowp_torch was installed without {name}: see LOWP_TORCH_KINDS")
@@ -78,23 +85,39 @@ def _library(*kind):
         path = lowp_torch_build.built(kind)
     library = ctypes.CDLL(path)
     library.lowp_torch_step.restype = ctypes.c_bool
-    library.lowp_torch_resync.restype = None
+    if capability:
+        library.lowp_torch_report_size.restype = ctypes.c_size_t
+    else:
+        library.lowp_torch_resync.restype = None
     return library
 
 
-def _library_of(dtype, group):
-    kind = (_NAMES[dtype], group["storage"], _NAMES[group["state_dtype"]])
-    is_exact = kind[0] == kind[2] == "float32"
-    return _library(*kind, "nearest" if is_exact else group["rounding"])
+def _call(library, tensors, settings):
+    """Steps tensors in the memory of the processor, or of a GPU on PyTorch's current stream."""
+    if not library.lowp_torch_step(tensors, len(tensors), ctypes.byref(settings)):
+        raise ValueError(settings.error.decode())
 
 
-def _fill(t, group, number, name, p, g, state):
+def _call_on_gpu(library, tensors, settings, device):
+    settings.stream = torch.cuda.current_stream(device).cuda_stream
+    with torch.cuda.device(device):
+        numbers = tensors[len(tensors) - 1].number - tensors[0].number + 1
+        size = numbers * library.lowp_torch_report_size() if settings.reports else 0
+        scratch = torch.empty(size, dtype=torch.uint8, device=device)
+        settings.scratch = scratch.data_ptr()
+        _call(library, tensors, settings)
+
+
+def _fill(t, number, name, p, g, state, storage, moments):
     t.p, t.n, t.name, t.number = p.data_ptr(), p.numel(), name.encode(), number
-    t.m, t.v = state["exp_avg"].data_ptr(), state["exp_avg_sq"].data_ptr()
+    for field, slot in zip(("m", "v"), moments):
+        setattr(t, field, state[slot].data_ptr())
+        if state[slot].dtype == torch.uint8:
+            setattr(t, f"{field}_absmax", state[f"{slot}_absmax"].data_ptr())
     if g is not None:
         t.g = g.data_ptr()
-    if _STORAGES[group["storage"]][1]:
-        t.extra, t.written = state[group["storage"]].data_ptr(), state["written"].data_ptr()
+    if _STORAGES[storage][1]:
+        t.extra, t.written = state[storage].data_ptr(), state["written"].data_ptr()
 
 
 def _refuse(name, tensor, reason):
@@ -104,12 +127,12 @@ def _refuse(name, tensor, reason):
     raise ValueError(f"{what}, on {tensor.device}: {reason}")
 
 
-def _check_tensor(name, tensor, dtypes, shape=None):
+def _check_tensor(name, tensor, dtypes, shape=None, device=None):
     """Raises ValueError if a step cannot take the tensor."""
     if tensor.layout != torch.strided:
         _refuse(name, tensor, "its layout is not strided")
-    if tensor.device.type != "cpu":
-        _refuse(name, tensor, "it must be on cpu")
+    if tensor.device != (device or tensor.device) or tensor.device.type not in ("cpu", "cuda"):
+        _refuse(name, tensor, f"it must be on {device or 'cpu or cuda'}")
     if tensor.dtype not in dtypes:
         _refuse(name, tensor, f"it must be of {' or '.join(map(str, dtypes))}")
     if shape is not None and tensor.shape != shape:
@@ -118,6 +141,8 @@ def _check_tensor(name, tensor, dtypes, shape=None):
 
 def _check_parameter(name, p, group):
     _check_tensor(f"{name}, value", p, _STORAGES[group["storage"]][0])
+    if p.is_cuda and group["storage"] != "plain":
+        _refuse(f"{name}, value", p, f"on a GPU, storage must be plain, not {group['storage']}")
     if not p.is_contiguous() and torch.empty_like(p).stride() != p.stride():
         _refuse(f"{name}, value", p, "its elements must lie side by side, each once")
     if p.is_neg():
@@ -126,23 +151,26 @@ def _check_parameter(name, p, group):
         _refuse(f"{name}, value", p, "it has no memory")
 
 
-def _check_group(group):
+def _check_group(group, optimizer):
     """Raises ValueError for a setting that no step can have."""
     for name in ("lr", "eps", "weight_decay"):
-        if not 0 <= float(group[name]) < math.inf:
+        if not 0 <= float(group.get(name, 0)) < math.inf:
             raise ValueError(f"{name} is {group[name]}, and must be finite and not negative")
-    for i, beta in enumerate(group["betas"]):
+    for i, beta in enumerate(group.get("betas", ())):
         if not 0 <= float(beta) < 1:
             raise ValueError(f"beta{i + 1} is {beta}, and must be in [0, 1)")
     for name, known in (("storage", tuple(_STORAGES)), ("rounding", _ROUNDINGS),
-                        ("state_dtype", (torch.float32, torch.bfloat16))):
-        if group[name] not in known:
+                        ("state_dtype", tuple(_MOMENTS))):
+        if name in optimizer.defaults and group[name] not in known:
             raise ValueError(f"{name} is {group[name]}, and must be one of {', '.join(map(str, known))}")
-    if isinstance(group["seed"], bool) or not isinstance(group["seed"], int):
-        raise ValueError(f"seed is {group['seed']!r}, and must be an integer")
+    for name in ("seed", "min_8bit_size"):
+        value = group.get(name, 0)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"{name} is {value!r}, and must be an integer")
     for name in ("amsgrad", "capturable", "differentiable"):
         if group.get(name):
-            raise ValueError(f"{name} is {group[name]}: lowp_torch.AdamW does not have it")
+            kind = type(optimizer).__name__
+            raise ValueError(f"{name} is {group[name]}: lowp_torch.{kind} does not have it")
     if group.get("foreach") and group.get("fused"):
         raise ValueError("fused and foreach cannot be True together")
     if not group.get("decoupled_weight_decay", True) and group["weight_decay"]:
@@ -159,15 +187,17 @@ def _check_generator(group):
                          f"them with {ours}")
 
 
-class AdamW(torch.optim.Optimizer):
-    """A drop-in for torch.optim.AdamW. It steps parameters in place, each tensor in one pass.
+class _Optimizer(torch.optim.Optimizer):
+    """Steps parameters in place, each tensor in one pass.
 
     Each of these may differ between parameter groups:
 
         storage      "plain": parameters of float32, bfloat16 or float16;
                      "kahan": of bfloat16 or float16, with a compensation of bfloat16;
                      "master": of bfloat16 or float16, a copy of float32 weights in the state
-        state_dtype  torch.float32 or torch.bfloat16: the type of both moments
+        state_dtype  torch.float32, torch.bfloat16, or torch.uint8: the codes of bitsandbytes'
+                     blockwise optimizers; the type of all moments
+        min_8bit_size  moments of smaller parameters are float32 if state_dtype is torch.uint8
         rounding     "stochastic": Philox's bits; "stochastic_fast": pairwise independent ones, for a
                      fraction of the work; or "nearest"
         seed         of the random bits. They also depend on the parameter's index, its step and the
@@ -188,16 +218,15 @@ class AdamW(torch.optim.Optimizer):
     with the parameter's name. No parameter of its group and dtype has changed then.
     """
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2,
-                 amsgrad=False, *, storage="plain", state_dtype=torch.bfloat16, rounding="stochastic",
-                 seed=0, report=False, maximize=False, foreach=None, capturable=False,
-                 differentiable=False, fused=None):
+    _kind = ""  # in the names of its libraries
+    _moments = {}  # name: the code of 0, if it has 8 bits
+    _theirs = {"state1": "exp_avg", "absmax1": "exp_avg_absmax", "state2": "exp_avg_sq",
+               "absmax2": "exp_avg_sq_absmax"}  # of bitsandbytes
+
+    def __init__(self, params, report, **defaults):
         self._begin()
         self.report = report
-        super().__init__(params, dict(
-            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
-            maximize=maximize, foreach=foreach, capturable=capturable, differentiable=differentiable,
-            fused=fused, storage=storage, state_dtype=state_dtype, rounding=rounding, seed=seed))
+        super().__init__(params, defaults)
 
     def _begin(self):
         self.report = False
@@ -206,7 +235,7 @@ class AdamW(torch.optim.Optimizer):
         self._warned = set()
 
     def add_param_group(self, param_group):
-        _check_group({**self.defaults, **param_group})
+        _check_group({**self.defaults, **param_group}, self)
         super().add_param_group(param_group)
 
     @torch.compiler.disable
@@ -227,7 +256,7 @@ class AdamW(torch.optim.Optimizer):
         since their last step."""
         before = self.resyncs.copy()
         for group, numbered in self._numbered():
-            _check_group(group)
+            _check_group(group, self)
             for number, name, p in numbered:
                 if _STORAGES[group["storage"]][1] and "written" in self.state.get(p, ()):
                     _check_parameter(name, p, group)
@@ -244,33 +273,53 @@ class AdamW(torch.optim.Optimizer):
             first += len(params)
 
     def _step_group(self, group, numbered):
-        """Takes one call for each dtype and step number: nearly always one in all."""
-        _check_group(group)
+        """Takes one call for each device, dtype and step number: nearly always one in all."""
+        _check_group(group, self)
         for _, name, p in numbered:
             _check_parameter(name, p, group)
-            _check_tensor(f"{name}, gradient", p.grad, (p.dtype,), p.shape)
+            _check_tensor(f"{name}, gradient", p.grad, (p.dtype,), p.shape, p.device)
         calls = {}
         for number, name, p in numbered:
-            state, g = self._state_of(number, name, p, group), p.grad
+            state, g = self._state_of(number, name, p, group), self._gradient_of(name, p, group)
             if g.stride() != p.stride() or g.is_neg():
                 g = torch.empty_like(p).copy_(g)
             g = g.neg() if group["maximize"] else g
-            calls.setdefault((p.dtype, int(state["step"])), []).append((number, name, p, g, state))
+            key = (p.device, p.dtype, self._moment_dtype(p, group), int(state["step"]))
+            calls.setdefault(key, []).append((number, name, p, g, state))
         for listed in calls.values():
             self._step(group, listed)
 
+    def _gradient_of(self, name, p, group):
+        return p.grad
+
+    def _moment_dtype(self, p, group):
+        """Returns the type of the moments of a parameter."""
+        if not self._moments:
+            return None
+        is_small = group["state_dtype"] == torch.uint8 and p.numel() < group["min_8bit_size"]
+        return torch.float32 if is_small else group["state_dtype"]
+
+    def _library_of(self, p, group):
+        moment = self._moment_dtype(p, group)
+        is_exact = p.dtype == torch.float32 and moment in (torch.float32, None)
+        capability = "".join(map(str, torch.cuda.get_device_capability(p.device))) if p.is_cuda else None
+        return _library(self._kind, _NAMES[p.dtype], group["storage"], _MOMENTS.get(moment, "none"),
+                        "nearest" if is_exact else group["rounding"], capability=capability)
+
     def _step(self, group, listed):
-        """Steps (number, name, parameter, gradient, state), all of one dtype and step."""
+        """Steps (number, name, parameter, gradient, state), all of one kind and step."""
         _, _, p, _, state = listed[0]
-        settings = _Settings(*map(float, (group["lr"], *group["betas"], group["eps"])),
-                             group["weight_decay"], group["seed"] % 2**64, int(state["step"]) + 1,
-                             self.report)
+        settings = _Settings(float(group["lr"]), *map(float, group.get("betas", (0, 0))),
+                             float(group.get("eps", 0)), group["weight_decay"], group["seed"] % 2**64,
+                             int(state["step"]) + 1, None, None, self.report)
         tensors = (_Tensor * len(listed))()
         for t, each in zip(tensors, listed):
-            _fill(t, group, *each)
-        library = _library_of(p.dtype, group)
-        if not library.lowp_torch_step(tensors, len(listed), ctypes.byref(settings)):
-            raise ValueError(settings.error.decode())
+            _fill(t, *each, group["storage"], self._moments)
+        library = self._library_of(p, group)
+        if p.is_cuda:
+            _call_on_gpu(library, tensors, settings, p.device)
+        else:
+            _call(library, tensors, settings)
         for t, (_, name, p, _, state) in zip(tensors, listed):
             state["step"] = settings.step
             torch.autograd.graph.increment_version(p)
@@ -283,8 +332,8 @@ class AdamW(torch.optim.Optimizer):
     def _sync(self, group, number, name, p, state, checks=True):
         """Makes a state agree with its parameter. Without `checks` it already does."""
         t = _Tensor(checks=checks)
-        _fill(t, group, number, name, p, None, state)
-        _library_of(p.dtype, group).lowp_torch_resync(ctypes.byref(t), 1)
+        _fill(t, number, name, p, None, state, group["storage"], ())
+        self._library_of(p, group).lowp_torch_resync(ctypes.byref(t), 1)
         if t.restarted:
             self.resyncs[name] += 1
 
@@ -300,20 +349,28 @@ class AdamW(torch.optim.Optimizer):
         """Returns the state of a parameter, with tensors that lie in memory as it does."""
         state, storage = self.state[p], group["storage"]
         extra = _STORAGES[storage][1]
-        slots = {"exp_avg": group["state_dtype"], "exp_avg_sq": group["state_dtype"]}
+        moment = self._moment_dtype(p, group)
+        blocks = torch.Size([-(-p.numel() // _BLOCK)])
+        slots = dict.fromkeys(self._moments, moment)
         if extra:
             slots[storage] = extra
         state.setdefault("step", 0)
         for slot, dtype in slots.items():
             if slot not in state:
-                state[slot] = torch.zeros_like(p, dtype=dtype)
+                state[slot] = torch.full_like(p, self._moments[slot] if dtype == torch.uint8 else 0,
+                                              dtype=dtype, requires_grad=False)
                 if slot == storage:
                     state.pop("written", None)
                 if slot == "master":
                     state[slot].copy_(p)
-            _check_tensor(f"{name}, {slot}", state[slot], (dtype,), p.shape)
+            _check_tensor(f"{name}, {slot}", state[slot], (dtype,), p.shape, p.device)
+            if dtype == torch.uint8:
+                absmax = state.setdefault(f"{slot}_absmax", torch.zeros(blocks, device=p.device))
+                _check_tensor(f"{name}, {slot}_absmax", absmax, (torch.float32,), blocks, p.device)
+                if state[slot].stride() != p.stride():
+                    _refuse(f"{name}, {slot}", state[slot], "its blocks lie in memory in this order, and "
+                            f"the parameter has strides {list(p.stride())}")
         if extra:
-            blocks = torch.Size([-(-p.numel() // _BLOCK)])
             if "written" not in state:
                 state["written"] = torch.zeros(blocks, dtype=torch.int64)
                 self._sync(group, number, name, p, state, checks=False)
@@ -335,7 +392,7 @@ class AdamW(torch.optim.Optimizer):
         for group in self.param_groups:  # of a checkpoint of torch.optim.AdamW
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
-            _check_group(group)
+            _check_group(group, self)
 
     def state_dict(self):
         """Returns PyTorch's state with the name of each group's generator of random bits."""
@@ -350,12 +407,92 @@ class AdamW(torch.optim.Optimizer):
     def load_state_dict(self, state_dict):
         """Loads a state with its own types: PyTorch gives all of it the parameter's."""
         for group in state_dict["param_groups"]:
-            _check_group({**self.defaults, **group})
+            _check_group({**self.defaults, **group}, self)
             _check_generator(group)
         super().load_state_dict(state_dict)
         saved = (i for group in state_dict["param_groups"] for i in group["params"])
         params = (p for group in self.param_groups for p in group["params"])
         for i, p in zip(saved, params):
-            for name, value in state_dict["state"].get(i, {}).items():
+            state, theirs = self.state[p], state_dict["state"].get(i, {})
+            state.pop("__bnb_optimizer_quant_state__", None)
+            for name, value in {**theirs, **theirs.get("__bnb_optimizer_quant_state__", {})}.items():
                 if torch.is_tensor(value):
-                    self.state[p][name] = value.to(p.device, copy=True)
+                    state[name] = value.to(p.device, copy=True)
+            self._open(state)
+
+    def _open(self, state):
+        """Gives a state of bitsandbytes the names of this class."""
+        for theirs, ours in self._theirs.items():
+            if theirs in state:
+                if state[theirs].dtype == torch.uint8 and theirs.replace("state", "absmax") not in state:
+                    raise ValueError(f"{theirs} has 8 bits without absmax: only blockwise states are open")
+                state[ours] = state.pop(theirs)
+        for i in (1, 2):
+            state.pop(f"qmap{i}", None)
+
+
+class AdamW(_Optimizer):
+    __doc__ = """A drop-in for torch.optim.AdamW. It opens the states of bitsandbytes' AdamW8bit.
+
+    """ + _Optimizer.__doc__
+
+    _kind = "adamw"
+    _moments = {"exp_avg": 127, "exp_avg_sq": 0}
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2,
+                 amsgrad=False, *, storage="plain", state_dtype=torch.bfloat16, min_8bit_size=4096,
+                 rounding="stochastic", seed=0, report=False, maximize=False, foreach=None,
+                 capturable=False, differentiable=False, fused=None):
+        super().__init__(
+            params, report, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
+            maximize=maximize, foreach=foreach, capturable=capturable, differentiable=differentiable,
+            fused=fused, storage=storage, state_dtype=state_dtype, min_8bit_size=min_8bit_size,
+            rounding=rounding, seed=seed)
+
+
+class Lion(_Optimizer):
+    __doc__ = """Lion, with the arguments of google/automl and both interpolations by lerp. It opens the
+    states of bitsandbytes' Lion8bit.
+
+    """ + _Optimizer.__doc__
+
+    _kind = "lion"
+    _moments = {"exp_avg": 127}
+
+    def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0, *, storage="plain",
+                 state_dtype=torch.bfloat16, min_8bit_size=4096, rounding="stochastic", seed=0,
+                 report=False, maximize=False):
+        super().__init__(
+            params, report, lr=lr, betas=betas, weight_decay=weight_decay, maximize=maximize,
+            storage=storage, state_dtype=state_dtype, min_8bit_size=min_8bit_size, rounding=rounding,
+            seed=seed)
+
+
+class Direction(_Optimizer):
+    __doc__ = """Steps along a direction of your own, as of Muon, SOAP or Shampoo: the parameter becomes
+    p * (1 - lr * weight_decay) - lr * direction, rounded once.
+
+        direction    direction(p, state) returns a tensor of p's sizes and dtype from p.grad; None
+                     steps along p.grad. What it keeps in the dict `state`, state_dict() saves
+
+    """ + _Optimizer.__doc__
+
+    _kind = "direction"
+
+    def __init__(self, params, direction=None, lr=1e-3, weight_decay=0.0, *, storage="plain",
+                 rounding="stochastic", seed=0, report=False, maximize=False):
+        self.direction = direction
+        super().__init__(params, report, lr=lr, weight_decay=weight_decay, maximize=maximize,
+                         storage=storage, rounding=rounding, seed=seed)
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "direction": self.direction}
+
+    def _gradient_of(self, name, p, group):
+        if self.direction is None:
+            return p.grad
+        given = self.direction(p, self.state[p])
+        if not torch.is_tensor(given):
+            raise ValueError(f"{name}, direction: a {type(given).__name__}, and must be a tensor")
+        _check_tensor(f"{name}, direction", given, (p.dtype,), p.shape, p.device)
+        return given

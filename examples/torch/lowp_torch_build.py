@@ -8,41 +8,59 @@ import itertools
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import tempfile
 
 _here = pathlib.Path(__file__).resolve().parent
 _include = _here.parents[1] / "include"
-_settings = ("ELEMENT", "STORAGE", "MOMENT", "ROUNDING")
-_in_cpp = {"float32": "float", "nearest": "nearest_even"}
+_settings = ("OPTIMIZER", "ELEMENT", "STORAGE", "MOMENT", "ROUNDING")
+_in_cpp = {"float32": "float", "uint8": "code", "none": "float", "nearest": "nearest_even"}
 
 ROUNDINGS = ("nearest", "stochastic", "stochastic_fast")
-MOMENTS = ("float32", "bfloat16")
+MOMENTS = {"adamw": ("float32", "bfloat16", "uint8"), "lion": ("float32", "bfloat16", "uint8"),
+           "direction": ("none",)}
 STORAGES = {"plain": ("float32", "bfloat16", "float16"), "kahan": ("bfloat16", "float16"),
             "master": ("bfloat16", "float16")}
-# (element, storage, moment, rounding); float32 throughout rounds nothing.
-KINDS = [(element, storage, moment, rounding)
+
+
+def is_exact(element, moment):
+    """float32 throughout rounds nothing."""
+    return element == "float32" and moment in ("float32", "none")
+
+
+# (optimizer, element, storage, moment, rounding)
+KINDS = [(optimizer, element, storage, moment, rounding)
+         for optimizer, moments in MOMENTS.items()
          for storage, elements in STORAGES.items() for element in elements
-         for moment, rounding in itertools.product(MOMENTS, ROUNDINGS)
-         if (element, moment) != ("float32", "float32") or rounding == "nearest"]
+         for moment, rounding in itertools.product(moments, ROUNDINGS)
+         if rounding == "nearest" or not is_exact(element, moment)]
 
 
-def build(kind, target):
-    """Compiles the library of a kind. It appears whole or not at all, so that several processes may do
-    this at once."""
-    compiler = os.environ.get("CXX", "c++")
+def build(kind, target, capability=None):
+    """Compiles the library of a kind, by nvcc if a GPU's compute capability is given, as "90". It
+    appears whole or not at all, so that several processes may do this at once."""
+    if capability:
+        toolkit = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "nvcc")
+        compiler = os.environ.get("CUDACXX") or shutil.which("nvcc") or toolkit
+        name = "an nvcc"
+        # PyTorch has loaded its runtime, which has the name that nvcc's has.
+        flags = ["-x", "cu", "--cudart", "shared", "-Xcompiler", "-fPIC",
+                 f"-gencode=arch=compute_{capability},code=[sm_{capability},compute_{capability}]"]
+    else:
+        compiler, name, flags = os.environ.get("CXX", "c++"), "a C++ compiler", ["-fopenmp", "-fPIC"]
     os.makedirs(os.path.dirname(target), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(target)) as scratch:
         made = os.path.join(scratch, "library.so")
-        command = [*shlex.split(compiler), "-std=c++20", "-O2", "-fopenmp", "-shared", "-fPIC",
-                   f"-I{_include}", str(_here / "lowp_torch.cpp"), "-o", made]
+        command = [*shlex.split(compiler), "-std=c++20", "-O2", "-shared", *flags, f"-I{_include}",
+                   str(_here / "lowp_torch.cpp"), "-o", made]
         command += [f"-DLOWP_TORCH_{name}={_in_cpp.get(value, value)}"
                     for name, value in zip(_settings, kind)]
         try:
             subprocess.run(command, check=True, capture_output=True, text=True)
         except FileNotFoundError:
-            raise RuntimeError(f"lowp_torch needs a C++ compiler, and {compiler} (CXX) is not "
-                               "installed") from None
+            raise RuntimeError(f"lowp_torch needs {name}, and {compiler} "
+                               f"({'CUDACXX' if capability else 'CXX'}) is not installed") from None
         except subprocess.CalledProcessError as error:
             raise RuntimeError(f"lowp_torch does not compile:\n{error.stderr}") from None
         os.replace(made, target)
@@ -51,16 +69,17 @@ def build(kind, target):
 @functools.cache
 def _cache():
     """The folder of this version's libraries."""
-    version = hashlib.sha256(os.environ.get("CXX", "").encode())  # which may be another compiler
-    for path in sorted(_include.rglob("*.hpp")) + [_here / "lowp_torch.cpp", pathlib.Path(__file__)]:
+    compilers = [os.environ.get(name, "") for name in ("CXX", "CUDACXX", "NVCC_APPEND_FLAGS")]
+    version = hashlib.sha256(repr(compilers).encode())
+    for path in sorted(_include.rglob("*.*h*")) + [_here / "lowp_torch.cpp", pathlib.Path(__file__)]:
         version.update(path.read_bytes())
     root = os.environ.get("TORCH_EXTENSIONS_DIR") or os.path.expanduser("~/.cache/torch_extensions")
     return os.path.join(root, "lowp_torch", version.hexdigest()[:16])
 
 
-def built(kind):
+def built(kind, capability=None):
     """Returns the path of a kind's library. The first call compiles it."""
-    path = os.path.join(_cache(), "_".join(kind) + ".so")
+    path = os.path.join(_cache(), "_".join([*kind, *([f"sm{capability}"] if capability else [])]) + ".so")
     if not os.path.exists(path):
-        build(kind, path)
+        build(kind, path, capability)
     return path

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles lowp_torch's libraries when pip installs it: all kinds, or those that LOWP_TORCH_KINDS
-names. PyTorch is not needed for that."""
+"""Compiles lowp_torch's libraries when pip installs it: all kinds, or those that the patterns
+of LOWP_TORCH_KINDS match. PyTorch is not needed for that."""
 
+import fnmatch
 import os
 import sys
 import tempfile
@@ -13,9 +14,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lowp_torch_build  # noqa: E402
 
 KINDS = {"_".join(kind): kind for kind in lowp_torch_build.KINDS}
-chosen = os.environ.get("LOWP_TORCH_KINDS", "").split() or list(KINDS)
-unknown = [name for name in chosen if name not in KINDS]
-if unknown:
+patterns = os.environ.get("LOWP_TORCH_KINDS", "*").split()
+unknown = [pattern for pattern in patterns if not fnmatch.filter(KINDS, pattern)]
+chosen = [name for name in KINDS if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
+if unknown or not chosen:
     sys.exit(f"LOWP_TORCH_KINDS: no kind is {' or '.join(unknown)}. There are {' '.join(KINDS)}")
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of lowp_torch.AdamW's settings over plain spans, for optimizer_test.py to call.
+// Steps of lowp_torch's settings over plain spans, for optimizer_test.py to call.
 #include <lowp/storage.hpp>
 #include <lowp/update.hpp>
 
@@ -13,6 +13,7 @@ using lowp::bfloat16, lowp::float16;
 
 struct call {
   void *p, *g, *m, *v, *extra;
+  float *m_absmax, *v_absmax;
   std::size_t n;
   double lr, weight_decay;
   std::uint64_t seed, step;
@@ -25,14 +26,38 @@ template <class T>
 std::span<T> span_of(void* data, call const& c) {
   return {static_cast<T*>(data), c.n};
 }
-template <class S, class G, class P>
-void step(call& c, P const& p, auto const& rounding) {
+/// Calls update(arguments..., rounding, report).
+void update(call& c, auto const& rounding, auto&&... arguments) {
   lowp::update_report report;
-  lowp::update(p, span_of<G>(c.g, c), span_of<S>(c.m, c), span_of<S>(c.v, c),
-               lowp::adamw{.lr = c.lr, .weight_decay = c.weight_decay}, c.step, rounding, report);
+  lowp::update(arguments..., rounding, report);
   c.stalled = report.stalled;
   c.applied = report.applied.value();
   c.requested = report.requested.value();
+}
+template <class S, class G, class P>
+void step(call& c, P const& p, auto const& rounding) {
+  update(c, rounding, p, span_of<G>(c.g, c), span_of<S>(c.m, c), span_of<S>(c.v, c),
+         lowp::adamw{.lr = c.lr, .weight_decay = c.weight_decay}, c.step);
+}
+template <bool IsSigned>
+lowp::dynamic_blocks<IsSigned> blocks_of(void* codes, float* absmax, call const& c) {
+  return {span_of<std::uint8_t>(codes, c), {absmax, lowp::dynamic_blocks<IsSigned>::blocks(c.n)}};
+}
+template <class G, class P>
+void adamw_8bit(call& c, P const& p, auto const& rounding) {
+  update(c, rounding, p, span_of<G>(c.g, c), blocks_of<true>(c.m, c.m_absmax, c),
+         blocks_of<false>(c.v, c.v_absmax, c),
+         lowp::adamw{.lr = c.lr, .weight_decay = c.weight_decay}, c.step);
+}
+template <class G, class P>
+void lion(call& c, P const& p, auto const& m, auto const& rounding) {
+  update(c, rounding, p, span_of<G>(c.g, c), m,
+         lowp::lion{.lr = c.lr, .weight_decay = c.weight_decay}, c.step);
+}
+template <class G, class P>
+void direction(call& c, P const& p, auto const& rounding) {
+  update(c, rounding, p, span_of<G>(c.g, c), lowp::sgd{.lr = c.lr, .weight_decay = c.weight_decay},
+         c.step);
 }
 template <class T>
 auto kahan_of(call const& c) {
@@ -52,32 +77,54 @@ lowp::stochastic_fast stochastic_fast(call const& c) {
 
 extern "C" {
 
-void plain_float32_float32_nearest(call* c) {
+void adamw_plain_float32_float32_nearest(call* c) {
   step<float, float>(*c, span_of<float>(c->p, *c), nearest(*c));
 }
-void plain_float32_bfloat16_stochastic(call* c) {
+void adamw_plain_float32_bfloat16_stochastic(call* c) {
   step<bfloat16, float>(*c, span_of<float>(c->p, *c), stochastic(*c));
 }
-void plain_bfloat16_bfloat16_stochastic(call* c) {
+void adamw_plain_bfloat16_bfloat16_stochastic(call* c) {
   step<bfloat16, bfloat16>(*c, span_of<bfloat16>(c->p, *c), stochastic(*c));
 }
-void plain_float16_bfloat16_stochastic(call* c) {
+void adamw_plain_float16_bfloat16_stochastic(call* c) {
   step<bfloat16, float16>(*c, span_of<float16>(c->p, *c), stochastic(*c));
 }
-void kahan_bfloat16_float32_nearest(call* c) {
+void adamw_kahan_bfloat16_float32_nearest(call* c) {
   step<float, bfloat16>(*c, kahan_of<bfloat16>(*c), nearest(*c));
 }
-void kahan_float16_bfloat16_stochastic(call* c) {
+void adamw_kahan_float16_bfloat16_stochastic(call* c) {
   step<bfloat16, float16>(*c, kahan_of<float16>(*c), stochastic(*c));
 }
-void master_bfloat16_float32_nearest(call* c) {
+void adamw_master_bfloat16_float32_nearest(call* c) {
   step<float, bfloat16>(*c, master_of<bfloat16>(*c), nearest(*c));
 }
-void master_bfloat16_bfloat16_stochastic_fast(call* c) {
+void adamw_master_bfloat16_bfloat16_stochastic_fast(call* c) {
   step<bfloat16, bfloat16>(*c, master_of<bfloat16>(*c), stochastic_fast(*c));
 }
-void master_float16_bfloat16_stochastic(call* c) {
+void adamw_master_float16_bfloat16_stochastic(call* c) {
   step<bfloat16, float16>(*c, master_of<float16>(*c), stochastic(*c));
+}
+void adamw_plain_bfloat16_uint8_stochastic(call* c) {
+  adamw_8bit<bfloat16>(*c, span_of<bfloat16>(c->p, *c), stochastic(*c));
+}
+void adamw_master_bfloat16_uint8_nearest(call* c) {
+  adamw_8bit<bfloat16>(*c, master_of<bfloat16>(*c), nearest(*c));
+}
+void lion_plain_float32_float32_nearest(call* c) {
+  lion<float>(*c, span_of<float>(c->p, *c), span_of<float>(c->m, *c), nearest(*c));
+}
+void lion_plain_bfloat16_uint8_stochastic_fast(call* c) {
+  lion<bfloat16>(*c, span_of<bfloat16>(c->p, *c), blocks_of<true>(c->m, c->m_absmax, *c),
+                 stochastic_fast(*c));
+}
+void lion_kahan_bfloat16_bfloat16_stochastic(call* c) {
+  lion<bfloat16>(*c, kahan_of<bfloat16>(*c), span_of<bfloat16>(c->m, *c), stochastic(*c));
+}
+void direction_plain_bfloat16_none_stochastic(call* c) {
+  direction<bfloat16>(*c, span_of<bfloat16>(c->p, *c), stochastic(*c));
+}
+void direction_master_bfloat16_none_nearest(call* c) {
+  direction<bfloat16>(*c, master_of<bfloat16>(*c), nearest(*c));
 }
 
 }  // extern "C"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests lowp_torch.AdamW of examples/torch: the bits of the library's own spans (optimizer.cpp), and
+"""Tests the optimizers of examples/torch: the bits of the library's own spans (optimizer.cpp), and
 the behaviour of a torch.optim.Optimizer."""
 
 import copy
@@ -15,8 +15,9 @@ from torch import nn
 import lowp_torch
 
 library = ctypes.CDLL(sys.argv[1])
-F32, BF16, F16 = torch.float32, torch.bfloat16, torch.float16
-NAMES = {F32: "float32", BF16: "bfloat16", F16: "float16"}
+F32, BF16, F16, CODE = torch.float32, torch.bfloat16, torch.float16, torch.uint8
+NAMES = {F32: "float32", BF16: "bfloat16", F16: "float16", CODE: "uint8", None: "none"}
+ADAMW, LION, DIRECTION = lowp_torch.AdamW, lowp_torch.Lion, lowp_torch.Direction
 SETTINGS = [  # storage, parameters, moments, rounding
     ("plain", F32, F32, "nearest"),
     ("plain", F32, BF16, "stochastic"),
@@ -28,12 +29,21 @@ SETTINGS = [  # storage, parameters, moments, rounding
     ("master", BF16, BF16, "stochastic_fast"),
     ("master", F16, BF16, "stochastic"),
 ]
+ALL = [(ADAMW, *setting) for setting in SETTINGS] + [  # the class before
+    (ADAMW, "plain", BF16, CODE, "stochastic"),
+    (ADAMW, "master", BF16, CODE, "nearest"),
+    (LION, "plain", F32, F32, "nearest"),
+    (LION, "plain", BF16, CODE, "stochastic_fast"),
+    (LION, "kahan", BF16, BF16, "stochastic"),
+    (DIRECTION, "plain", BF16, None, "stochastic"),
+    (DIRECTION, "master", BF16, None, "nearest"),
+]
 REMEMBERING = [setting for setting in SETTINGS if setting[0] != "plain"]
 SEED = 2**40 + 7
 
 
 class Call(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name in ("p", "g", "m", "v", "extra")] + [
+    _fields_ = [(name, ctypes.c_void_p) for name in ("p", "g", "m", "v", "extra", "m_absmax", "v_absmax")] + [
         ("n", ctypes.c_size_t), ("lr", ctypes.c_double), ("weight_decay", ctypes.c_double),
         ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("tensor", ctypes.c_uint32),
         ("stalled", ctypes.c_uint64), ("applied", ctypes.c_double), ("requested", ctypes.c_double)]
@@ -73,9 +83,13 @@ def groups_of(model):
     return [{"params": named[:2]}, {"params": named[2:], "lr": 3e-3, "weight_decay": 0.0}]
 
 
-def optimizer_of(model, storage, state, rounding, **settings):
-    return lowp_torch.AdamW(groups_of(model), lr=1e-2, storage=storage, state_dtype=state,
-                            rounding=rounding, seed=SEED, **settings)
+def optimizer_of(model, storage, state, rounding, kind=ADAMW, **settings):
+    if state is not None:
+        settings["state_dtype"] = state
+    if state is CODE:
+        settings["min_8bit_size"] = 0
+    return kind(groups_of(model), lr=1e-2, storage=storage, rounding=rounding, seed=SEED,
+                weight_decay=1e-2, **settings)
 
 
 def states_of(optimizer):
@@ -93,14 +107,16 @@ def check_same(a, b):
         assert equal_bits(x, y) if torch.is_tensor(x) else x == y, name
 
 
-def check_bits(storage, dtype, state, rounding):
+def check_bits(kind, storage, dtype, state, rounding):
     """Steps beside the library's spans, a tensor at a time, on one thread."""
     model = make_model(dtype)
     reference = copy.deepcopy(model)
-    optimizer = optimizer_of(model, storage, state, rounding, report=True)
-    function = getattr(library, f"{storage}_{NAMES[dtype]}_{NAMES[state]}_{rounding}")
-    slots = [[torch.zeros_like(p, dtype=state), torch.zeros_like(p, dtype=state),
-              p.detach().float() if storage == "master" else torch.zeros_like(p, dtype=BF16)]
+    optimizer = optimizer_of(model, storage, state, rounding, kind, report=True)
+    name = kind.__name__.lower()
+    function = getattr(library, f"{name}_{storage}_{NAMES[dtype]}_{NAMES[state]}_{rounding}")
+    slots = [[torch.full_like(p, 127 if state is CODE else 0, dtype=state), torch.zeros_like(p, dtype=state),
+              p.detach().float() if storage == "master" else torch.zeros_like(p, dtype=BF16),
+              *torch.zeros(2, (p.numel() + 255) // 256)]
              for p in reference.parameters()]
     names = [name for name, _ in model.named_parameters()]
     steps = [0] * len(slots)
@@ -120,22 +136,25 @@ def check_bits(storage, dtype, state, rounding):
             assert (report.count, report.stalled) == (q.numel(), call.stalled)
             assert (report.applied, report.requested) == (call.applied, call.requested)
     moved = 0
-    for p, q, start, (m, v, extra), n in zip(
+    for p, q, start, (m, v, extra, m_absmax, v_absmax), n in zip(
             model.parameters(), reference.parameters(), make_model(dtype).parameters(), slots, steps):
         ours = optimizer.state[p]
-        assert equal_bits(p, q) and equal_bits(ours["exp_avg"], m)
-        assert equal_bits(ours["exp_avg_sq"], v) and ours["step"] == n
+        assert equal_bits(p, q) and ours["step"] == n
+        held = {"exp_avg": m, "exp_avg_sq": v, "exp_avg_absmax": m_absmax, "exp_avg_sq_absmax": v_absmax}
+        wanted = list(kind._moments) + [f"{each}_absmax" for each in kind._moments if state is CODE]
+        assert {each for each in ours if each in held} == set(wanted)
+        assert all(equal_bits(ours[each], held[each]) for each in wanted)
         if storage != "plain":
             assert equal_bits(ours[storage], extra)
         moved += (p != start).sum().item()
     assert moved > 1000
-    print(f"{storage} {dtype} {state} {rounding}: the bits of spans, {moved} parameters moved")
+    print(f"{name} {storage} {dtype} {state} {rounding}: the bits of spans, {moved} parameters moved")
 
 
-def check_resume(storage, dtype, state, rounding):
+def check_resume(kind, storage, dtype, state, rounding):
     """Saves in the middle, loads into new objects, and compares with the whole run."""
     model = make_model(dtype)
-    optimizer = optimizer_of(model, storage, state, rounding)
+    optimizer = optimizer_of(model, storage, state, rounding, kind)
     for step in range(1, 8):
         if step == 4:
             file = io.BytesIO()
@@ -146,7 +165,7 @@ def check_resume(storage, dtype, state, rounding):
     weights, saved = torch.load(file)
     resumed = make_model(dtype)
     resumed.load_state_dict(weights)
-    other = lowp_torch.AdamW(groups_of(resumed))  # the saved groups have all settings
+    other = kind(groups_of(resumed))  # the saved groups have all settings
     other.load_state_dict(saved)
     twin = copy.deepcopy((resumed, other))
     for each, its in ((resumed, other), twin):
@@ -254,6 +273,80 @@ def check_optimizer():
         lowp_torch.AdamW([r]).step()
         results.append(r)
     assert equal_bits(results[0], results[1]) and equal_bits(results[0], results[2])
+
+
+def check_lion():
+    """Steps of google/automl's Lion in double."""
+    torch.manual_seed(8)
+    p = nn.Parameter(torch.randn(5000))
+    optimizer = LION([p], lr=1e-3, weight_decay=0.1, state_dtype=F32)
+    want, m = p.detach().double(), torch.zeros(5000, dtype=torch.float64)
+    beta1, beta2 = torch.tensor([0.9, 0.99]).double()  # a step takes floats
+    for _ in range(30):
+        p.grad = torch.randn(5000)
+        g = p.grad.double()
+        optimizer.step()
+        want = want * (1 - 1e-3 * 0.1) - 1e-3 * torch.sign(m * beta1 + g * (1 - beta1))
+        m = m * beta2 + g * (1 - beta2)
+    assert (optimizer.state[p]["exp_avg"] - m).abs().max() < 1e-6
+    assert (p - want).abs().max() < 5e-6
+
+
+def muon(p, state):
+    """Returns the direction of torch.optim.Muon with its defaults."""
+    momentum = state.setdefault("momentum", torch.zeros_like(p))
+    momentum.lerp_(p.grad, 0.05)
+    x = p.grad.lerp(momentum, 0.95).bfloat16()
+    x = x.T if p.size(0) > p.size(1) else x
+    x = x / x.norm().clamp(min=1e-7)
+    for _ in range(5):
+        gram = x @ x.T
+        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=-4.7750, alpha=2.0315), x, beta=3.4445)
+    x = x.T if p.size(0) > p.size(1) else x
+    return x.to(p.dtype) * max(1, p.size(0) / p.size(1)) ** 0.5
+
+
+def check_directions():
+    """Muon beside torch.optim.Muon, with its state in a checkpoint, and what a direction must be."""
+    for shape in [(30, 50), (60, 20)]:
+        torch.manual_seed(9)
+        p, q = (nn.Parameter(torch.linspace(-1, 1, shape[0] * shape[1]).reshape(shape)) for _ in range(2))
+        ours = DIRECTION([p], muon, lr=0.02, weight_decay=0.1)
+        theirs = torch.optim.Muon([q], lr=0.02, weight_decay=0.1)
+        for step in range(10):
+            p.grad = q.grad = torch.randn(shape)
+            if step == 5:
+                saved = copy.deepcopy(ours.state_dict())
+                ours = DIRECTION([p], muon)
+                ours.load_state_dict(saved)
+            ours.step()
+            theirs.step()
+        assert equal_bits(ours.state[p]["momentum"], theirs.state[q]["momentum_buffer"])
+        assert (p - q).abs().max() < 1e-6
+        copy.deepcopy(ours).step()
+    p = nn.Parameter(torch.ones(4, dtype=BF16))
+    p.grad = torch.ones_like(p)
+    for given, words in [(None, "NoneType"), (torch.ones(4), "must be of torch.bfloat16"),
+                         (torch.ones(3, dtype=BF16), "must be [4]")]:
+        refused(DIRECTION([("w", p)], lambda *_: given).step, "w, direction", words)
+        assert (p == 1).all()
+
+
+def check_codes():
+    """Small parameters keep float32 moments. Blocks keep their order in memory."""
+    small, large = nn.Parameter(torch.ones(10)), nn.Parameter(torch.ones(64, 64))
+    optimizer = ADAMW([("small", small), ("large", large)], state_dtype=CODE, rounding="nearest")
+    for p in (small, large):
+        p.grad = torch.ones_like(p)
+    optimizer.step()
+    states = [optimizer.state[p] for p in (small, large)]
+    assert [state["exp_avg_sq"].dtype for state in states] == [F32, CODE]
+    assert states[1]["exp_avg_absmax"].shape == (16,) and (large < 1).all() and (small < 1).all()
+    large.data = large.data.T.contiguous().T
+    refused(optimizer.step, "large, exp_avg", "its blocks", "strides [1, 64]")
+    states[1]["exp_avg_absmax"] = torch.zeros(15)
+    large.data = large.data.contiguous()
+    refused(optimizer.step, "large, exp_avg_absmax", "must be [16]")
 
 
 def foreach_copy(p, new):
@@ -513,6 +606,7 @@ def check_settings():
         ({"capturable": True}, "capturable is True"), ({"seed": 0.5}, "seed is 0.5"),
         ({"differentiable": True}, "differentiable is True"), ({"storage": "fp8"}, "storage is fp8"),
         ({"rounding": "up"}, "rounding is up"), ({"state_dtype": F16}, "state_dtype is torch.float16"),
+        ({"min_8bit_size": 0.5}, "min_8bit_size is 0.5"),
         ({"foreach": True, "fused": True}, "fused and foreach"),
     ]:
         refused(lambda: lowp_torch.AdamW(p, **settings), words)
@@ -596,13 +690,16 @@ def check_refusals():
 
 
 warnings.simplefilter("error")
-for setting in SETTINGS:
+for setting in ALL:
     check_bits(*setting)
     check_resume(*setting)
 for setting in REMEMBERING:
     check_written(*setting)
     check_written_in_part(*setting)
 check_first_written()
+check_lion()
+check_directions()
+check_codes()
 check_reports()
 check_orders()
 check_settings()

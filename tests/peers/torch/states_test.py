@@ -7,6 +7,7 @@ import ctypes
 import sys
 
 import bitsandbytes as bnb
+import lowp_torch
 import torch
 from bitsandbytes import functional
 
@@ -83,6 +84,51 @@ def check_steps():
           f" m within {worst_m:.1e} and v within {worst_v:.1e} of absmax")
 
 
+def check_checkpoints():
+    """Opens checkpoints of the package in lowp_torch, and goes on from them."""
+    for theirs, ours, settings in [(bnb.optim.AdamW8bit, lowp_torch.AdamW, {"weight_decay": 0.1}),
+                                   (bnb.optim.Lion8bit, lowp_torch.Lion, {"weight_decay": 0.1})]:
+        torch.manual_seed(3)
+        p, q = ([torch.nn.Parameter(torch.ones(n)) for n in (SIZE, 100)] for _ in range(2))
+        optimizer = theirs(p, lr=1e-3, **settings)
+
+        def step(optimizer, params, seed):
+            torch.manual_seed(seed)
+            for each in params:
+                each.grad = torch.randn(each.shape)
+            optimizer.step()
+
+        for seed in range(5):
+            step(optimizer, p, seed)
+        for one, other in zip(q, p):
+            one.data.copy_(other)
+        opened = ours(q, state_dtype=torch.uint8, rounding="nearest")
+        opened.load_state_dict(optimizer.state_dict())
+        for one, other in zip(q, p):
+            state, saved = opened.state[one], optimizer.state[other]
+            assert torch.equal(state["exp_avg"], saved["state1"]) and state["step"] == 5
+            assert not any(name in state for name in ("state1", "absmax1", "qmap1"))
+        assert opened.state[q[1]]["exp_avg"].dtype == torch.float32  # too small for 8 bits
+        step(optimizer, p, 9)
+        step(opened, q, 9)
+        for one, other in zip(q, p):
+            # Lion's sign differs where the interpolation is a rounding from 0.
+            far = (one - other).abs() > 1e-6
+            assert far.float().mean() < (1e-3 if ours is lowp_torch.Lion else 1e-9), far.sum()
+    saved = optimizer.state_dict()
+    state = saved["state"][0]["__bnb_optimizer_quant_state__"]
+    for name in list(state):
+        if name.startswith("absmax"):
+            del state[name]
+    try:
+        opened.load_state_dict(saved)
+    except ValueError as error:
+        assert "state1 has 8 bits without absmax" in str(error)
+    else:
+        raise AssertionError("a state without absmax")
+
+
 check_map()
 check_nearest()
 check_steps()
+check_checkpoints()
