@@ -175,4 +175,10 @@ FAULTS = [
     ("io/safetensors/writer.hpp", "bytes.size() > t.end - rest.next", "false", "io/safetensors"),
     ("io/safetensors/writer.hpp", "missing != 0", "false", "io/safetensors"),
     ("io/safetensors/writer.hpp", "rest.next += bytes.size();", "", "io/safetensors"),
+    # Around the recipes: the Hadamard transform, products of blocks, tiles of scales.
+    ("quantization/hadamard.hpp", "x[i + apart] = lanes::sub(a, b);", "x[i + apart] = lanes::sub(b, a);", "quantization/blocks"),
+    ("quantization/hadamard.hpp", "(i & Distance) != 0 ? 1u << 31 : 0", "0", "quantization/blocks"),
+    ("block_products.hpp", "(bits - ((bits ^ rest) >> 63)) | 1", "bits", "quantization/blocks"),
+    ("block_products.hpp", "(sum += product) += __builtin_fma(a, b, -product);", "sum += product;", "quantization/blocks"),
+    ("scale_tiles.hpp", "row % 128 / 32 * 4", "row % 128 / 4", "quantization/blocks"),
 ]

@@ -396,6 +396,14 @@ TEST(nvfp4, has_the_same_bits_on_teams_of_threads) {
   lowp::dequantize(alone.tensor, back);
   lowp::openmp::dequantize(shared.tensor, shared_back);
   EXPECT_EQ(back, shared_back);
+  lowp::hadamard(x, back, lowp::te_2_20_signs);
+  lowp::openmp::hadamard(x, shared_back, lowp::te_2_20_signs);
+  EXPECT_EQ(back, shared_back);
+  lowp::quantize(back, alone.tensor, recipes::te_2_20_nvfp4);
+  lowp::openmp::quantize(lowp::rotated(x, lowp::te_2_20_signs), shared.tensor,
+                         recipes::te_2_20_nvfp4);
+  EXPECT_EQ(std::memcmp(alone.bytes.data(), shared.bytes.data(), x.size() / 2), 0);
+  EXPECT_EQ(std::memcmp(alone.scales.data(), shared.scales.data(), alone.scales.size()), 0);
 }
 
 TEST(quantization_report, counts) {
