@@ -99,6 +99,13 @@ struct recipe_rule {
     if (codes != nullptr) rest.codes += blocks, rest.factors += blocks;
     return rest;
   }
+  /// Returns true if an element's code is that of power_of_two_rule, and nobody counts.
+  LOWP_HOST_FN bool is_plain() const
+    requires(!is_integer_code<T>)
+  {
+    return of_element == element_rule::multiply && ties == halves::even &&
+           zeros == zero_code::with_sign && report == nullptr;
+  }
   template <class F>
   LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t block) const {
     if (codes != nullptr) return {lanes::word<F>::load(codes + block), F::load(factors + block)};

@@ -125,7 +125,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
         operand_.scales[begin / Block + i] =
             Rule::scale_type::from_bits(static_cast<scale>(scales[i]));
       round_block(begin + i * Block, size_from(begin + i * Block, end),
-                  lanes::broadcast<F>(factors[i]), to_pack + (codes_type::is_packed ? i * Block : 0));
+                  lanes::broadcast<F>(factors[i]),
+                  to_pack + (codes_type::is_packed ? i * Block : 0));
     }
     if constexpr (codes_type::is_packed)
       packed_codes<Isa, codes_type, capacity>::pack(operand_.codes.at(begin), to_pack, end - begin);
@@ -161,14 +162,22 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       return 1;
   }
   LOWP_HOST_FN void round_block(std::size_t first, std::size_t size, F const& factor,
-                                [[maybe_unused]] storage* to_pack) {
+                                storage* to_pack) {
+    if constexpr (requires { operand_.rule.is_plain(); })
+      if (operand_.rule.is_plain())
+        return round_block_by(detail::power_of_two_rule<T>{}, first, size, factor, to_pack);
+    round_block_by(operand_.rule, first, size, factor, to_pack);
+  }
+  template <class By>
+  LOWP_HOST_FN void round_block_by(By const& rule, std::size_t first, std::size_t size,
+                                   F const& factor, [[maybe_unused]] storage* to_pack) {
     float const* const values = values_ + first % capacity;
     std::uint16_t const* const random = random_ + first % capacity;
     for (std::size_t k = 0; k < size; k += lanes_in_pack) {
       U const bits = operand_type::is_random ? U::load(random + k) : lanes::broadcast<U>(0);
-      auto const result = operand_.rule.encode(F::load(values + k), factor, bits,
-                                               operand_.codes.rounding, results_);
-      if constexpr (Rule::is_counted) operand_.rule.count_elements(counts_, result.overflowed);
+      auto const result =
+          rule.encode(F::load(values + k), factor, bits, operand_.codes.rounding, results_);
+      if constexpr (By::is_counted) operand_.rule.count_elements(counts_, result.overflowed);
       if constexpr (codes_type::is_packed) {
         result.code.store(to_pack + k);
       } else if (auto* const to = operand_.codes.data + first + k; size - k >= lanes_in_pack) {
