@@ -18,6 +18,7 @@ try:
 except ImportError:
     sys.exit("peers.py: no NumPy, so no ml_dtypes and no PyTorch")
 from casts import ml_dtypes_casts, torch_additions, torch_casts
+from derivatives import derivative_cases
 from maps import piece_cases, softmax_cases
 
 PEERS = {
@@ -25,6 +26,7 @@ PEERS = {
     "fused_add": (("torch", torch_additions),),
     "softmax": (("torch", softmax_cases),),
     "pieces": (("torch", piece_cases),),
+    "backward": (("torch", derivative_cases),),
 }
 
 
