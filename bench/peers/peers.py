@@ -18,6 +18,7 @@ try:
 except ImportError:
     sys.exit("peers.py: no NumPy, so no ml_dtypes and no PyTorch")
 from casts import ml_dtypes_casts, torch_additions, torch_casts
+from derivatives import derivative_cases
 from maps import piece_cases, softmax_cases
 from recipes import torchao_recipes
 
@@ -27,6 +28,7 @@ PEERS = {
     "softmax": (("torch", softmax_cases),),
     "pieces": (("torch", piece_cases),),
     "quantize": (("torch", list), ("torchao", torchao_recipes)),
+    "backward": (("torch", derivative_cases),),
 }
 
 

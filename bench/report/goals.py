@@ -182,6 +182,15 @@ def pieces():
             yield row(f"{name}, {form}", f"pieces/{case}/{form}")
 
 
+def derivatives():
+    for name, case in (("softmax", "softmax"), ("log_softmax", "log_softmax"), ("RMS norm", "rms_norm"),
+                       ("layer norm", "layer_norm"), ("GELU in its tanh form", "gelu_tanh"),
+                       ("cross-entropy, with its losses", "cross_entropy")):
+        for form in ("float", BFLOAT16):
+            case_of_form = f"backward/{case}/{form}"
+            yield row(f"backward of {name}, {form}", case_of_form, fastest(case_of_form, 1, 1))
+
+
 def readings():
     for name in ("float->bfloat16", "float->float16", "float->float8_e4m3fn", "bfloat16->float16",
                  "bfloat16->float8_e4m3fn", "float16->float8_e4m3fn"):
@@ -226,6 +235,9 @@ TOPICS = (
           "rounded to the format.", tuple(softmaxes())),
     Topic("GELU, norms, sums, scaling, clamp", ("pieces",), "Rows of the norms have 1024 columns.",
           tuple(pieces())),
+    Topic("Derivatives", ("backward",),
+          "Rows have 1024 columns. Norms write the derivatives of weight and bias too, in float.",
+          tuple(derivatives())),
     Topic("Census and ranges", ("census",), "", tuple(readings())),
     Topic("Watch", ("watch",),
           "A training step that shows a watch every tensor of every layer, forward and backward, "

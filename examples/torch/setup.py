@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lowp_torch_build  # noqa: E402
 
 KINDS = {"_".join(kind): kind for kind in lowp_torch_build.KINDS}
-patterns = os.environ.get("LOWP_TORCH_KINDS", "*").split()
+patterns = (os.environ.get("LOWP_TORCH_KINDS") or "*").split()
 unknown = [pattern for pattern in patterns if not fnmatch.filter(KINDS, pattern)]
 chosen = [name for name in KINDS if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
 if unknown or not chosen:
