@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains the transformer of model.hpp, once for each way of rounding, or writes what torch_losses.py
-// needs to train the same beside it.
+// Trains the transformer of model.hpp, once for each way of rounding. Or it writes weights, batches
+// and losses for tests/peers/torch/transformer_test.py.
 #include <lowp/update.hpp>
 
 #include <fmt/core.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transformer whose layers are lowp's, forward and backward (A. Vaswani et al., arXiv:1706.03762;
-// normalised before each half of a block, and GELU, as GPT-2). Between layers, numbers have the type
-// T: float or a narrow one. Eigen multiplies matrices in fp32.
+// A transformer of lowp's layers, forward and backward, normalised before each half of a block, with
+// GELU as GPT-2 (A. Vaswani et al., arXiv:1706.03762). Between layers, numbers are of type T: float
+// or a narrow one. Eigen multiplies matrices in fp32.
 #pragma once
 
 #include <lowp/activation.hpp>
@@ -101,7 +101,7 @@ class transformer {
     row_matrix<T> qkv, shares, mixed, up, hidden;
   };
 
-  // One forward pass, and the way back.
+  // A forward pass, and the way back.
   struct pass {
     transformer const& model;
     tensors<float> const& weights;

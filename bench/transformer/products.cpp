@@ -42,7 +42,7 @@ void quantize_and_back(std::span<float> x, std::size_t columns,
   lowp::dequantize(q, x);
 }
 
-// What a way of quantizing does to which operands.
+// Choice of operands, and what happens to them.
 struct way {
   bool weights = true, activations = true, gradients = true;
   bool draws = false;    // gradients are rounded stochastically

@@ -50,7 +50,7 @@ def read(folder):
 
 
 def differences(runs, way, column):
-    """Of each seed, from fp32's with the same weights and batches."""
+    """Returns the difference of each seed from fp32 with the same weights and batches."""
     return [float(a[column]) - float(b[column]) for a, b in zip(runs[way], runs[REFERENCE])]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the errors of derivatives with those of PyTorch on the processor, against PyTorch in
-double from the same numbers. They are as small or smaller. If PyTorch is within a unit of the last
-place, EXCESS is let pass and printed: the order of a sum decides."""
+double from the same numbers. They are as small or smaller. EXCESS is let pass
+and printed if PyTorch is within a unit of the last place: the order of a sum decides."""
 
 import ctypes
 import sys

@@ -3,8 +3,8 @@
 
     transformer_test.py FOLDER
 
-FOLDER is what `transformer --beside FOLDER` wrote. Fails if a loss of a step differs from lowp's by
-more than the bound below, or if bfloat16 with stochastic rounding is not near."""
+FOLDER is what `transformer --beside FOLDER` wrote. Fails if the losses of a step differ by more than
+the bounds below."""
 import csv
 import math
 import pathlib
