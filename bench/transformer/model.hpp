@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transformer of lowp's layers, forward and backward, normalised before each half of a block, with
-// GELU as GPT-2 (A. Vaswani et al., arXiv:1706.03762). Between layers, numbers are of type T: float
-// or a narrow one. Eigen multiplies matrices in fp32.
+// A transformer of lowp's layers, forward and backward (A. Vaswani et al., arXiv:1706.03762). As in
+// GPT-2, each half of a block begins with a norm, and GELU is the activation. Between layers,
+// numbers are of type T: float or a narrow one. Eigen multiplies matrices in fp32.
 #pragma once
 
 #include <lowp/activation.hpp>

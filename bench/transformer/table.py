@@ -28,11 +28,16 @@ PAGE = """# A transformer of lowp's layers, trained in 16, 8 and 4 bits
 - Products of layers have quantized operands ([products.cpp](products.cpp)): blocks lie along the
   dimension that a product sums over. Attention's own products stay as they are. So do weights and
   moments between steps, which are fp32 where no other type is named.
-- *Transformer Engine's* recipe: weights in tiles of 16 x 16, all else in 1 x 16, gradients rounded
-  stochastically, a Hadamard transform of 16 points before the products across tokens.
+- *Transformer Engine's* recipe has weights in tiles of 16 x 16 and all else in 1 x 16. It rounds
+  gradients stochastically, and transforms the operands of products across tokens (Hadamard).
+- Rows of bf16 have exact products, and AdamW's moments in fp32.
 - Held-out loss, in nats, after {steps} steps at a largest rate of {lr}. ± is the standard
   deviation over {seeds} seeds; weights and batches of a seed are the same in every row. *Exact products*:
   the same weights, evaluated without quantization.
+
+## In short
+
+{short}
 
 | operands of products | held-out loss | from fp32 | in sd of fp32 | exact products, from fp32 |
 |---|---|---|---|---|
@@ -58,6 +63,21 @@ def spread(values):
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
+def in_short(runs):
+    def cost(way):
+        return f"{statistics.mean(differences(runs, way, 'held_out')):+.3f}"
+
+    if not {"nvfp4", "nvfp4-sr", "nvfp4-rht", "nvfp4-te", "nvfp4-unbiased", "mxfp8"} <= runs.keys():
+        return "Not all rows were trained."
+    return (f"- Gradients in NVFP4, rounded to nearest, cost {cost('nvfp4')} nats. Stochastic rounding leaves\n"
+            f"  {cost('nvfp4-sr')}, the Hadamard transform {cost('nvfp4-rht')}, both {cost('nvfp4-te')}.\n"
+            f"- A scale without bias, for gradients, gives {cost('nvfp4-unbiased')} in place of {cost('nvfp4-sr')}.\n"
+            f"- Of what is left, activations cost {cost('activations')}, weights {cost('weights')}, "
+            f"gradients {cost('gradients')}.\n"
+            f"- MXFP8 costs {cost('mxfp8')}. Weights and layers in bf16 cost {cost('bf16-sr')} with stochastic\n"
+            f"  rounding of weights, {cost('bf16')} to nearest.")
+
+
 def page(folder):
     runs = read(folder)
     context = list(csv.DictReader((folder / "context.csv").open()))
@@ -77,7 +97,7 @@ def page(folder):
         lines.append("| " + " | ".join(cells) + " |")
     first = runs[REFERENCE][0]
     table = "\n".join(["| | |", "|---|---|", *(f"| {c['what']} | {c['value']} |" for c in context)])
-    return PAGE.format(context=table, rows="\n".join(lines), steps=first["steps"], lr=first["lr"],
+    return PAGE.format(context=table, short=in_short(runs), rows="\n".join(lines), steps=first["steps"], lr=first["lr"],
                        seeds=len(losses))
 
 
@@ -90,7 +110,7 @@ def figure(folder):
     script = f"""set terminal svg size 820,{60 + 28 * len(ways)} font 'sans-serif,13' background rgb 'white'
 $data << END
 {data}END
-set title 'Held-out loss, from that of fp32, in nats'
+set title 'Magnitude of the difference in held-out loss from fp32, in nats'
 set logscale x
 set yrange [{len(ways) - 0.5}:-0.5]
 set lmargin 46
