@@ -107,7 +107,7 @@ def figure(folder):
     data = "".join(
         f'{statistics.mean(d)} {spread(d)} {i} "{runs[way][0]["text"]}"\n'
         for i, way in enumerate(ways) for d in [differences(runs, way, "held_out")])
-    script = f"""set terminal svg size 820,{60 + 28 * len(ways)} font 'sans-serif,13' background rgb 'white'
+    script = f"""set terminal svg size 820,{60 + 28 * len(ways)} noenhanced font 'sans-serif,13' background rgb 'white'
 $data << END
 {data}END
 set title 'Magnitude of the difference in held-out loss from fp32, in nats'
@@ -115,9 +115,9 @@ set logscale x
 set yrange [{len(ways) - 0.5}:-0.5]
 set lmargin 46
 set grid x
-set xrange [1e-4:*]
+set xrange [1e-3:*]
 unset key
-plot $data using (abs($1)):3:2:ytic(4) with xerrorbars pt 7 lw 2 lc rgb '#0072b2'
+plot $data using (abs($1)):3:2:ytic(4) with xerrorbars pt 7 ps 0.7 lw 2 lc rgb '#0072b2'
 """
     drawn = subprocess.run(["gnuplot"], input=script, capture_output=True, text=True, check=True)
     (folder / "losses.svg").write_text(drawn.stdout)
