@@ -5,6 +5,8 @@ A row is a case of a program. Its name is the program's, without who ran it and 
 "cast/float->bfloat16/nearest_even/avx512/L2" is the case "cast/float->bfloat16/nearest_even". Its
 name also finds in bounds.json what bounds it. A new one is a line here.
 """
+import json
+import pathlib
 import re
 from typing import NamedTuple, Optional
 
@@ -254,10 +256,12 @@ ON_ALL = tuple((name, 0.9, (0.8, 0.5) if name.startswith("softmax") else (0.95, 
     "AdamW, bfloat16 p and g, float moments, stochastic", "the same with `update_report`",
     "softmax, bfloat16, 1024 columns", "softmax, float16, 1024 columns", "census, float to bfloat16",
     "census, bfloat16 to float16"))
+SUM_ERROR = json.loads((pathlib.Path(__file__).parents[1] / "peers" / "sum_error.json").read_text())
 # Reasons beside a row's name if another library is faster.
 REASONS = {f"{name}, {form}": reason for form in TYPES for name, reason in (
     ("layer norm", "the mean is corrected, and all backends have the same bits"),
-    ("sum", "within 2^-48 of the sum of magnitudes"))}
+    ("sum", "within 2^-48 of the sum of magnitudes; PyTorch is within "
+            f"2^{SUM_ERROR['log2']}, by bench/peers/sum_error.py"))}
 REASONS |= dict.fromkeys(("bfloat16 to float", "float to float16, nearest", "float16 to float"),
                          "both wait for the caches")
 ROWS = {r.name: r for topic in TOPICS for r in topic.rows}
