@@ -50,7 +50,7 @@ struct held_out {
 
 /// Trains from the initial weights of a seed with AdamW, and calls see(step, loss of the batch).
 /// Weights lie as P between steps.
-template <class T, class P, bool Draws, class See>
+template <class T, class P, class Mode, class See>
 held_out train(training::corpus const& text, operand_rounding const* rounding,
                training::schedule const& when, std::uint64_t seed, See const& see) {
   transformer<T> const model(text, rounding);
@@ -63,13 +63,10 @@ held_out train(training::corpus const& text, operand_rounding const* rounding,
     see(step, model.loss(weights, batch_of(text, seed, step), seed, step, &gradients));
     lowp::adamw const optimizer{.lr = training::rate_at(step, when)};
     for (std::size_t t = 0; t < weights.size(); ++t) {
-      if constexpr (Draws)
-        lowp::update(parameters[t], gradients[t], m[t], v[t], optimizer, step,
-                     lowp::per_slot{.param = lowp::stochastic{.seed = seed}.of_tensor(
-                                        static_cast<std::uint32_t>(t))});
-      else
-        lowp::update(parameters[t], gradients[t], m[t], v[t], optimizer, step,
-                     lowp::nearest_even{});
+      lowp::per_slot how;
+      if constexpr (Mode::is_stochastic)
+        how.param = Mode{.seed = seed}.of_tensor(static_cast<std::uint32_t>(t));
+      lowp::update(parameters[t], gradients[t], m[t], v[t], optimizer, step, how);
     }
   }
   for (std::size_t t = 0; t < weights.size(); ++t) lowp::cast(parameters[t], weights[t]);
@@ -90,17 +87,19 @@ std::vector<way_to_train> ways() {
     all.push_back({std::string(format.name), std::string(format.text),
                    [=](auto const& text, auto const& when, std::uint64_t seed) {
                      auto const rounding = format.make == nullptr ? nullptr : format.make();
-                     return train<float, float, false>(text, rounding.get(), when, seed, silent);
+                     return train<float, float, lowp::nearest_even>(text, rounding.get(), when,
+                                                                    seed, silent);
                    }});
-  using lowp::bfloat16;
-  all.push_back({"bf16-sr", "bf16 between layers; weights bf16, stochastic",
-                 [=](auto const& text, auto const& when, std::uint64_t seed) {
-                   return train<bfloat16, bfloat16, true>(text, nullptr, when, seed, silent);
-                 }});
-  all.push_back({"bf16", "bf16 between layers; weights bf16, nearest",
-                 [=](auto const& text, auto const& when, std::uint64_t seed) {
-                   return train<bfloat16, bfloat16, false>(text, nullptr, when, seed, silent);
-                 }});
+  auto const in_bfloat16 = [&]<class Mode>(std::string const& name, std::string const& how, Mode) {
+    all.push_back({name, "bf16 between layers; weights bf16, " + how,
+                   [=](auto const& text, auto const& when, std::uint64_t seed) {
+                     using lowp::bfloat16;
+                     return train<bfloat16, bfloat16, Mode>(text, nullptr, when, seed, silent);
+                   }});
+  };
+  in_bfloat16("bf16-sr", "stochastic", lowp::stochastic{});
+  in_bfloat16("bf16-sr-fast", "stochastic_fast", lowp::stochastic_fast{});
+  in_bfloat16("bf16", "nearest", lowp::nearest_even{});
   return all;
 }
 
@@ -174,9 +173,9 @@ void write_beside(settings const& s) {
   losses.print("step,lr,loss,bf16\n");
   training::schedule const when{s.lr, s.steps, true};
   std::vector<double> of_floats, of_bf16;
-  train<float, float, false>(text, nullptr, when, 1,
-                             [&](std::uint64_t, double loss) { of_floats.push_back(loss); });
-  train<lowp::bfloat16, lowp::bfloat16, true>(
+  train<float, float, lowp::nearest_even>(
+      text, nullptr, when, 1, [&](std::uint64_t, double loss) { of_floats.push_back(loss); });
+  train<lowp::bfloat16, lowp::bfloat16, lowp::stochastic>(
       text, nullptr, when, 1, [&](std::uint64_t, double loss) { of_bf16.push_back(loss); });
   for (std::size_t i = 0; i < of_floats.size(); ++i)
     losses.print("{},{},{:.9f},{:.9f}\n", i + 1, s.lr, of_floats[i], of_bf16[i]);

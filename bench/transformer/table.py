@@ -67,15 +67,15 @@ def in_short(runs):
     def cost(way):
         return f"{statistics.mean(differences(runs, way, 'held_out')):+.3f}"
 
-    if not {"nvfp4", "nvfp4-sr", "nvfp4-rht", "nvfp4-te", "nvfp4-unbiased", "mxfp8"} <= runs.keys():
+    if not {"nvfp4", "nvfp4-sr", "nvfp4-rht", "nvfp4-te", "nvfp4-unbiased", "mxfp8", "bf16-sr-fast"} <= runs.keys():
         return "Not all rows were trained."
     return (f"- Gradients in NVFP4, rounded to nearest, cost {cost('nvfp4')} nats. Stochastic rounding leaves\n"
             f"  {cost('nvfp4-sr')}, the Hadamard transform {cost('nvfp4-rht')}, both {cost('nvfp4-te')}.\n"
             f"- A scale without bias, for gradients, gives {cost('nvfp4-unbiased')} in place of {cost('nvfp4-sr')}.\n"
             f"- Of what is left, activations cost {cost('activations')}, weights {cost('weights')}, "
             f"gradients {cost('gradients')}.\n"
-            f"- MXFP8 costs {cost('mxfp8')}. Weights and layers in bf16 cost {cost('bf16-sr')} with stochastic\n"
-            f"  rounding of weights, {cost('bf16')} to nearest.")
+            f"- MXFP8 costs {cost('mxfp8')}. Weights and layers in bf16 cost {cost('bf16-sr')} if weights are rounded by\n"
+            f"  `stochastic`, {cost('bf16-sr-fast')} by `stochastic_fast`, {cost('bf16')} to nearest.")
 
 
 def page(folder):
