@@ -91,7 +91,7 @@ std::vector<way_to_train> ways() {
                                                                     seed, silent);
                    }});
   auto const in_bfloat16 = [&]<class Mode>(std::string const& name, std::string const& how, Mode) {
-    all.push_back({name, "bf16 between layers; weights bf16, " + how,
+    all.push_back({name, "bf16 between layers, weights bf16 " + how,
                    [=](auto const& text, auto const& when, std::uint64_t seed) {
                      using lowp::bfloat16;
                      return train<bfloat16, bfloat16, Mode>(text, nullptr, when, seed, silent);
