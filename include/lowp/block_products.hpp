@@ -162,7 +162,9 @@ struct block_dot_product_operation {
     refuse_if(check.text());
     default_environment const environment;
     auto const scaled = [](auto const& range, double scale) {
-      return [&range, scale](std::size_t i) { return scale * float{std::ranges::data(range)[i]}; };
+      return [&range, scale](std::size_t i) {
+        return scale * double{float{std::ranges::data(range)[i]}};
+      };
     };
     return convert<T>(
         exact_product(scaled(x, float{sx}), scaled(y, float{sy}), std::ranges::size(x)), rounding,

@@ -175,7 +175,7 @@ class accessor<Isa, rotated_operand<T, Points, Rounded>, Nans> {
   operand_type operand_;
   accessor<Isa, operand<T, access::read>, Nans> elements_;
   float* values_;
-  alignas(64) std::uint32_t before_[Points], after_[Points];
+  alignas(64) std::uint32_t before_[std::size_t{Points}], after_[std::size_t{Points}];
 };
 
 LOWP_EXACT_END
