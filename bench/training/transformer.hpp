@@ -5,12 +5,12 @@
 
 #include <cmath>
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "corpus.hpp"
 #include "layers.hpp"
+#include "transformer_layout.hpp"
 
 namespace training {
 
@@ -84,36 +84,13 @@ struct causal_attention {
 };
 
 template <class Scalar>
-class transformer final : public task<Scalar> {
+class transformer final : public task<Scalar>, private transformer_layout {
  public:
   /// `text` outlives the task.
   explicit transformer(corpus const& text)
-      : text_(text), held_out_(spaced(text.held_out_part(), held_out_size, length, true)) {
-    float const bound = 1 / std::sqrt(static_cast<float>(width));
-    float const up_bound = 1 / std::sqrt(static_cast<float>(hidden));
-    auto const add_norm = [&](std::string const& name) {
-      shapes_.push_back({name + ".weight", width, 1, 0, 1});
-      shapes_.push_back({name + ".bias", width, 1, 0});
-    };
-    auto const add_dense = [&](std::string const& name, std::size_t rows, std::size_t columns,
-                               float within) {
-      shapes_.push_back({name + ".weight", rows, columns, within});
-      shapes_.push_back({name + ".bias", rows, 1, 0});
-    };
-    shapes_.push_back({"symbol_embedding", width, text.vocabulary_size(), 0.5f});
-    shapes_.push_back({"position_embedding", width, length, 0.1f});
-    for (std::size_t b = 0; b < blocks; ++b) {
-      std::string const name = "block" + std::to_string(b + 1);
-      add_norm(name + ".norm1");
-      add_dense(name + ".qkv", 3 * width, width, bound);
-      add_dense(name + ".attended", width, width, bound);
-      add_norm(name + ".norm2");
-      add_dense(name + ".up", hidden, width, bound);
-      add_dense(name + ".down", width, hidden, up_bound);
-    }
-    add_norm("last_norm");
-    add_dense("head", text.vocabulary_size(), width, bound);
-  }
+      : text_(text),
+        held_out_(spaced(text.held_out_part(), held_out_size, length, true)),
+        shapes_(transformer_layout::shapes(text.vocabulary_size())) {}
 
   std::vector<tensor_shape> const& shapes() const override { return shapes_; }
 
@@ -127,10 +104,7 @@ class transformer final : public task<Scalar> {
   }
 
  private:
-  static constexpr std::size_t width = 32, heads = 2, hidden = 128, blocks = 2, length = 32;
   static constexpr std::size_t batch_size = 8, held_out_size = 128;
-  static constexpr std::size_t tensors_of_block = 12;
-  enum of_block { norm1 = 2, qkv = 4, attended = 6, norm2 = 8, up = 10, down = 12 };
 
   struct activations {
     typename layer_norm<Scalar>::activation norm1, norm2;
@@ -144,7 +118,6 @@ class transformer final : public task<Scalar> {
     auto const layer = [&](std::size_t t) { return dense<Scalar>{w(t), w(t + 1)}; };
     auto const norm = [&](std::size_t t) { return layer_norm<Scalar>{w(t), w(t + 1)}; };
     causal_attention<Scalar> const attention{heads, length};
-    std::size_t const last_norm = 2 + blocks * tensors_of_block, head = last_norm + 2;
 
     matrix<Scalar> x = embed<Scalar>(w(0), b.contexts);
     for (Eigen::Index i = 0; i < x.cols(); i += index(length))
@@ -152,7 +125,7 @@ class transformer final : public task<Scalar> {
     std::vector<activations> done(blocks);
     for (std::size_t i = 0; i < blocks; ++i) {
       activations& a = done[i];
-      std::size_t const t = i * tensors_of_block;
+      std::size_t const t = i * of_block;
       a.norm1 = norm(t + norm1).forward(x);
       a.qkv = layer(t + qkv).forward(a.norm1.result);
       a.attention = attention.forward(a.qkv);
@@ -172,7 +145,7 @@ class transformer final : public task<Scalar> {
     d = norm(last_norm).backward(last, d, g(last_norm), g(last_norm + 1));
     for (std::size_t i = blocks; i-- > 0;) {
       activations const& a = done[i];
-      std::size_t const t = i * tensors_of_block;
+      std::size_t const t = i * of_block;
       auto const back = [&](auto const& of, auto const& at, matrix<Scalar> const& dy,
                             std::size_t which) {
         return of.backward(at, dy, g(which), g(which + 1));

@@ -14,15 +14,14 @@
 #include <lowp/normalization_backward.hpp>
 #include <lowp/softmax_backward.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "../training/corpus.hpp"
+#include "../training/transformer_layout.hpp"
 #include "products.hpp"
 
 namespace transformers {
@@ -50,33 +49,15 @@ struct row_matrix {
 };
 
 template <class T>
-class transformer {
+class transformer : private training::transformer_layout {
  public:
-  static constexpr std::size_t width = 32, heads = 2, hidden = 128, blocks = 2, length = 32;
+  using transformer_layout::length;
 
   /// `text` and `rounding`, which may be null, outlive the model.
   transformer(training::corpus const& text, operand_rounding const* rounding)
-      : vocabulary_(text.vocabulary_size()), rounding_(rounding) {
-    float const bound = 1 / std::sqrt(static_cast<float>(width));
-    auto const add = [&](std::string const& name, std::size_t rows, std::size_t columns,
-                         float within, float centre = 0) {
-      shapes_.push_back({name + ".weight", rows, columns, within, centre});
-      shapes_.push_back({name + ".bias", rows, 1, 0});
-    };
-    shapes_.push_back({"symbol_embedding", width, vocabulary_, 0.5f});
-    shapes_.push_back({"position_embedding", width, length, 0.1f});
-    for (std::size_t b = 0; b < blocks; ++b) {
-      std::string const name = "block" + std::to_string(b + 1);
-      add(name + ".norm1", width, 1, 0, 1);
-      add(name + ".qkv", 3 * width, width, bound);
-      add(name + ".attended", width, width, bound);
-      add(name + ".norm2", width, 1, 0, 1);
-      add(name + ".up", hidden, width, bound);
-      add(name + ".down", width, hidden, 1 / std::sqrt(static_cast<float>(hidden)));
-    }
-    add("last_norm", width, 1, 0, 1);
-    add("head", vocabulary_, width, bound);
-  }
+      : vocabulary_(text.vocabulary_size()),
+        rounding_(rounding),
+        shapes_(transformer_layout::shapes(vocabulary_)) {}
 
   std::vector<tensor_shape> const& shapes() const { return shapes_; }
 
@@ -87,9 +68,6 @@ class transformer {
   }
 
  private:
-  enum tensor : std::size_t { norm1 = 2, qkv = 4, attended = 6, norm2 = 8, up = 10, down = 12 };
-  static constexpr std::size_t of_block = 12, last_norm = 2 + blocks * of_block,
-                               head = last_norm + 2;
   static constexpr float eps = 1e-5f, scale = 0.25f;  // 1 / sqrt(width / heads)
 
   struct normalised {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/README.md, and a table of README.md, are what their script writes from the results beside
-# it. The page describes figures that are made up here, and says which goals are reached.
+# bench/README.md, bench/transformer/README.md and a table of README.md are what their scripts write
+# from the results beside them. The page describes figures that are made up here, and says which goals are reached.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(python python3)
@@ -28,6 +28,13 @@ table(page)
 file(READ ${ROOT}/bench/README.md committed)
 if(NOT page STREQUAL committed)
   message(SEND_ERROR "bench/README.md is not what bench/report/table.py writes")
+endif()
+
+execute_process(COMMAND ${python} ${ROOT}/bench/transformer/table.py OUTPUT_VARIABLE page
+                COMMAND_ERROR_IS_FATAL ANY)
+file(READ ${ROOT}/bench/transformer/README.md committed)
+if(NOT page STREQUAL committed)
+  message(SEND_ERROR "bench/transformer/README.md is not what bench/transformer/table.py writes")
 endif()
 
 file(MAKE_DIRECTORY ${SCRATCH})

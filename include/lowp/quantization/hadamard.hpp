@@ -4,6 +4,7 @@
 #pragma once
 
 #include <lowp/ops/cast.hpp>
+#include <lowp/quantization/scale_rules.hpp>
 
 #include <array>
 #include <cstddef>
@@ -161,15 +162,10 @@ class accessor<Isa, rotated_operand<T, Points, Rounded>, Nans> {
     if constexpr (2 * Distance < Points) add_and_subtract<2 * Distance>(x);
   }
   LOWP_HOST_FN static F rounded(F const& x) {
-    if constexpr (std::is_same_v<Rounded, float>) {
+    if constexpr (std::is_same_v<Rounded, float>)
       return x;
-    } else {
-      constexpr format f = Rounded::descriptor;
-      auto const results =
-          detail::special_results_of<f, U>(nearest_even{}, default_overflow<Rounded>);
-      return lanes::from_bits<F>(detail::decode<f>(
-          detail::encode<f>(lanes::bits(x), lanes::broadcast<U>(0), nearest_even{}, results).code));
-    }
+    else
+      return detail::rounded_to<Rounded>(x);
   }
 
   operand_type operand_;

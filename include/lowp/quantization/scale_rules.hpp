@@ -94,6 +94,16 @@ LOWP_OPAQUE inline tensor_scales computed_tensor_scales(block_rule rule, float a
 
 }  // namespace LOWP_UNIT
 
+/// Returns a number rounded to T, to nearest even.
+template <element T, class F>
+LOWP_FN F rounded_to(F const& x) {
+  using U = lanes::word<F>;
+  constexpr format f = T::descriptor;
+  auto const results = special_results_of<f, U>(nearest_even{}, default_overflow<T>);
+  return lanes::from_bits<F>(
+      decode<f>(encode<f>(lanes::bits(x), lanes::broadcast<U>(0), nearest_even{}, results).code));
+}
+
 /// Rounds a positive number to a code of float8_e4m3fn; NaN stays NaN.
 template <class F, class R = nearest_even>
 LOWP_FN lanes::word<F> e4m3_code(F const& x, R const& mode = {}) {
@@ -207,8 +217,7 @@ LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F c
     case block_rule::compressed_tensors:
     case block_rule::compressed_tensors_bfloat16: {
       F sixth = div(amax, broadcast<F>(6));
-      if (rule == block_rule::compressed_tensors_bfloat16)
-        sixth = from_bits<F>((bits(sixth) + 0x7fff + (bits(sixth) >> 16 & 1)) & 0xffff0000u);
+      if (rule == block_rule::compressed_tensors_bfloat16) sixth = rounded_to<bfloat16>(sixth);
       U code = e4m3_code(mul(broadcast<F>(t.encode), sixth));
       code = select(equal(code, broadcast<U>(0)), broadcast<U>(0x20), code);
       return {code, div(e4m3_value<F>(code), decode)};
