@@ -3,7 +3,7 @@
 # Trains a transformer of lowp's layers, once for each way of rounding the operands of its products.
 # Writes results/* and README.md here. Other arguments go to the program; with any of them all of it
 # is written into the build folder instead.
-#   sh bench/transformer/run.sh               # all of it: a quarter of an hour on two processors
+#   sh bench/transformer/run.sh               # all of it: ten minutes on two processors
 #   sh bench/transformer/run.sh --steps 100
 #   sh bench/transformer/run.sh --help
 . "$(dirname -- "$0")/../../tests/setup.sh"
