@@ -75,6 +75,9 @@ class accessor {
   static constexpr bool may_be_paired = may_be_stretched ||
                                         (Operand::is_packed && !Operand::is_random) ||
                                         is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
+  /// Two packs that are stored at once share a test.
+  static constexpr bool stores_in_order =
+      Operand::is_written && is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
   LOWP_HOST_FN bool streams() const { return streams_; }
 
   template <bool Prefetches>
@@ -283,9 +286,6 @@ class accessor {
       !Operand::is_read && !Operand::is_packed &&
       (!Operand::is_random || Isa::lanes == 16 ||
        (Isa::lanes == 8 && std::is_same_v<rounding_type<Operand>, stochastic_fast>));
-
-  static constexpr bool stores_in_order =
-      Operand::is_written && is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
 
   // The arguments of a backend's own instruction, if it has one.
   static constexpr bool leaves_nan = Nans == nans::canonical;

@@ -264,31 +264,44 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   LOWP_HOST_FN void write_stretch(To& to, From& from, With& with, State const& state,
                                   float const* cached, std::size_t visible, std::size_t first,
                                   std::size_t valid) const {
-    auto const left = static_cast<int>(valid);
-    for (int k = 0; k < left; k += Isa::lanes) {
-      auto& out = to.template get<0>();
-      if constexpr (uses_scores) {
-        out.template store<false>(
-            k, result_of_scores(from, with, state, k, std::index_sequence_for<Score...>{},
-                                std::index_sequence_for<Column...>{}));
-      } else {
-        std::size_t const e = first + static_cast<std::size_t>(k);
-        F value;
-        if (!IsPlain && columns_ > most_cached)
-          value = value_at<last_fold>(from, state, k, std::index_sequence_for<Score...>{});
-        else
-          value = F::load(cached + e);
-        if (!IsPlain && e + Isa::lanes > visible)
-          value = lanes::select(
-              first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
-              value, lanes::broadcast<F>(0));
-        F result = result_at(with, state, value, k, std::index_sequence_for<Column...>{});
-        if constexpr (requires { operation_.marked_result(state, value); })
-          if (std::size_t const lane = state.marked - e; lane < Isa::lanes)
-            result = lanes::select(only_lane(static_cast<int>(lane)),
-                                   operation_.marked_result(state, value), result);
-        out.template store<false>(k, result);
+    auto& out = to.template get<0>();
+    int const left = static_cast<int>(valid);
+    int k = 0;
+    if constexpr (std::remove_cvref_t<decltype(out)>::stores_in_order) {
+      for (; k + 2 * Isa::lanes <= left; k += 2 * Isa::lanes) {
+        F const a = result_of<IsPlain>(from, with, state, cached, visible, first, k);
+        F const b = result_of<IsPlain>(from, with, state, cached, visible, first, k + Isa::lanes);
+        out.template store_pair<false>(k, a, b);
       }
+    }
+    for (; k < left; k += Isa::lanes)
+      out.template store<false>(k,
+                                result_of<IsPlain>(from, with, state, cached, visible, first, k));
+  }
+  /// Returns the results of the pack at `first` + k.
+  template <bool IsPlain, class From, class With, class State>
+  LOWP_HOST_FN F result_of(From& from, With& with, State const& state, float const* cached,
+                           std::size_t visible, std::size_t first, int k) const {
+    if constexpr (uses_scores) {
+      return result_of_scores(from, with, state, k, std::index_sequence_for<Score...>{},
+                              std::index_sequence_for<Column...>{});
+    } else {
+      std::size_t const e = first + static_cast<std::size_t>(k);
+      F value;
+      if (!IsPlain && columns_ > most_cached)
+        value = value_at<last_fold>(from, state, k, std::index_sequence_for<Score...>{});
+      else
+        value = F::load(cached + e);
+      if (!IsPlain && e + Isa::lanes > visible)
+        value = lanes::select(
+            first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
+            value, lanes::broadcast<F>(0));
+      F result = result_at(with, state, value, k, std::index_sequence_for<Column...>{});
+      if constexpr (requires { operation_.marked_result(state, value); })
+        if (std::size_t const lane = state.marked - e; lane < Isa::lanes)
+          result = lanes::select(only_lane(static_cast<int>(lane)),
+                                 operation_.marked_result(state, value), result);
+      return result;
     }
   }
 
