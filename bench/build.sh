@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced after tests/setup.sh.
 
+# build_benches [TARGET...]: all, or these, with the libraries that lowp is measured against.
 build_benches() {
   need_toolchain
   need libbenchmark-dev benchmark/benchmark.h
-  # Libraries that lowp is measured against.
   wish libeigen3-dev eigen3/Eigen/Core Eigen/Core
   wish libfp16-dev fp16/fp16.h
   wish libhwy-dev hwy/highway.h
   wish libdnnl-dev oneapi/dnnl/dnnl.hpp
   install_missing
-  build_target benches -DLOWP_BUILD_BENCH=ON
+  build_target "${*:-benches}" -DLOWP_BUILD_BENCH=ON
 }

@@ -19,7 +19,8 @@ if [ -z "$names" ]; then
   for source in "$root"/bench/operations/*.cpp; do names="$names $(basename "$source" .cpp)"; done
 fi
 
-build_benches
+# shellcheck disable=SC2046,SC2086 # lists of names
+build_benches $(printf 'bench_%s ' $names)
 for name in $names; do
   say "$name"
   "$build/bench/$name" "$@"

@@ -118,7 +118,7 @@ followed() {
   return "$status"
 }
 
-# build_target TARGET OPTION...: one tree serves the three commands; each switches on what it needs.
+# build_target TARGETS OPTION...: one tree serves the three commands; each switches on what it needs.
 build_target() {
   target=$1
   shift
@@ -131,5 +131,6 @@ build_target() {
   }
   grep -E '(not tested|no loops|no [a-z0-9]+, which)' "$log" || :
   rm -f "$log"
-  NINJA_STATUS='[%f/%t] ' followed building cmake --build "$build" --target "$target" -j "$(job_count)"
+  # shellcheck disable=SC2086 # a list of targets
+  NINJA_STATUS='[%f/%t] ' followed building cmake --build "$build" --target $target -j "$(job_count)"
 }
