@@ -43,9 +43,50 @@ LOWP_FN U round_in_range_to_nearest(U const& a) {
   return bits(lanes::add(from_bits<R>(a), from_bits<R>(addend))) + (addend >> dropped);
 }
 
+/// Rounds a magnitude up to F's largest finite value stochastically, normal or not. A power of two
+/// turns steps of 2^-16 of F's step there into integers. The number before 0.5 rounds them half up:
+/// 0.5 itself would do so for the number before the first half, too.
+template <format F, class U>
+LOWP_FN U round_in_range_by_steps(U const& a, U const& random) {
+  using namespace lanes;
+  using R = decltype(to_real(a));
+  constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
+  constexpr auto to_steps = static_cast<std::uint32_t>(2 * 127 + 16 + F.significand_bits) << 23;
+  U const field = max(a & binary32_infinity, broadcast<U>(least));
+  R const scale = from_bits<R>(broadcast<U>(to_steps) - field);
+  U const steps = to_word(fma(from_bits<R>(a), scale, broadcast<R>(0x1.fffffep-2f)));
+  return ((steps + random) >> 16) + ((field - least) >> (23 - F.significand_bits));
+}
+
 /// Says that U is a pack that adds as IEEE 754 says. A GPU's thread selects by one instruction.
 template <class U>
 concept exact_pack = lane<U>::computes_exactly && !std::integral<U>;
+
+/// Returns the codes of magnitudes and of the signs of binary32 patterns.
+template <format F, class U>
+LOWP_FN constexpr U with_sign_of(U const& b, U const& magnitude) {
+  U const sign = (b >> (32 - F.bits())) & F.sign_mask();
+  if constexpr (F.has_negative_zero()) return magnitude | sign;
+  U const zero = lanes::broadcast<U>(0);
+  return magnitude | lanes::select(lanes::equal(magnitude, zero), zero, sign);
+}
+
+/// Returns the magnitudes of codes, of magnitudes up to F's largest finite value.
+template <format F, class U, class M, class R>
+LOWP_FN constexpr U round_in_range(U const& a, M const& negative, U const& random,
+                                   R const& rounding) {
+  using real = decltype(lanes::to_real(a));
+  constexpr bool is_of_bytes = F.bits() <= 8 && F.significand_bits > 0;
+  if constexpr (draws_bits<R> && F.significand_bits < 6 &&
+                requires(real x) { lane<real>::add_toward_zero(x, x); })
+    return round_in_range_by_addition<F>(a, random);
+  else if constexpr (exact_pack<U> && draws_bits<R> && is_of_bytes)
+    return round_in_range_by_steps<F>(a, random);
+  else if constexpr (exact_pack<U> && std::same_as<R, nearest_even> && is_of_bytes)
+    return round_in_range_to_nearest<F>(a) & F.magnitude_mask();
+  else
+    return round_magnitude<F>(a, negative, random, rounding);
+}
 
 /// Returns the codes of binary32 patterns. No magnitude exceeds F's largest finite value; if F is a
 /// truncated binary32 whose overflow is infinity, any may be finite. F has a sign and zero.
@@ -59,19 +100,17 @@ LOWP_FN constexpr U encode_in_range(U const& b, U const& random, R const& roundi
     return (b + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
   }
   U const a = b & (binary32_sign - 1);
-  U const sign = (b >> (32 - F.bits())) & F.sign_mask();
-  using real = decltype(lanes::to_real(b));
-  U magnitude;
-  if constexpr (draws_bits<R> && F.significand_bits < 6 &&
-                requires(real x) { lane<real>::add_toward_zero(x, x); })
-    magnitude = round_in_range_by_addition<F>(a, random);
-  else if constexpr (exact_pack<U> && std::same_as<R, nearest_even> && F.bits() <= 8)
-    magnitude = round_in_range_to_nearest<F>(a) & 0xff;
-  else
-    magnitude = round_magnitude<F>(a, negative, random, rounding);
-  if constexpr (F.has_negative_zero()) return magnitude | sign;
-  U const zero = broadcast<U>(0);
-  return magnitude | select(equal(magnitude, zero), zero, sign);
+  return with_sign_of<F>(b, round_in_range<F>(a, negative, random, rounding));
+}
+
+/// Returns the codes of binary32 patterns that are not NaN. F's largest finite value stands for what
+/// is beyond it, as overflow::saturate says. F has a sign and zero.
+template <format F, class U, class R>
+LOWP_FN U encode_saturated(U const& b, U const& random, R const& rounding) {
+  using namespace lanes;
+  std::uint32_t const largest = decode<F>(F.max_code());
+  U const a = min(b & (binary32_sign - 1), broadcast<U>(largest));
+  return with_sign_of<F>(b, round_in_range<F>(a, greater(broadcast<U>(0), b), random, rounding));
 }
 
 }  // namespace lowp::detail

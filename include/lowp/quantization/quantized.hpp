@@ -2,6 +2,7 @@
 // A block-scaled tensor, and its operands.
 #pragma once
 
+#include <lowp/format/encode_in_range.hpp>
 #include <lowp/ops/roles.hpp>
 #include <lowp/quantization/recipe.hpp>
 #include <lowp/storage/block_scaled.hpp>
@@ -99,12 +100,24 @@ struct recipe_rule {
     if (codes != nullptr) rest.codes += blocks, rest.factors += blocks;
     return rest;
   }
-  /// Returns true if an element's code is that of power_of_two_rule, and nobody counts.
-  LOWP_HOST_FN bool is_plain() const
+  /// Returns true if encode_plain gives each code, and nobody counts. No number then becomes NaN.
+  template <class F>
+  LOWP_FN bool is_plain(lanes::word<F> const& amax, F const& factors) const
     requires(!is_integer_code<T>)
   {
-    return of_element == element_rule::multiply && ties == halves::even &&
-           zeros == zero_code::with_sign && report == nullptr;
+    using namespace lanes;
+    using U = word<F>;
+    U const least = broadcast<U>(1), f = bits(factors);
+    auto const is_special = greater(max(amax, f), broadcast<U>(binary32_infinity - 1));
+    return of_element != element_rule::search && ties == halves::even &&
+           zeros == zero_code::with_sign && report == nullptr &&
+           !any(mask_or(is_special, greater(least, f)));
+  }
+  template <class F, class U, class R>
+  LOWP_FN U encode_plain(F const& x, F const& factor, U const& random, R const& rounding) const {
+    F const scaled =
+        of_element == element_rule::divide ? lanes::div(x, factor) : lanes::mul(x, factor);
+    return encode_saturated<T::descriptor>(lanes::bits(scaled), random, rounding);
   }
   template <class F>
   LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t block) const {

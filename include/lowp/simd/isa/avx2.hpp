@@ -156,6 +156,21 @@ struct avx2 : vector_masks<avx2> {
       asm("vpermilps %2, %1, %0" : "=x"(r) : "x"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
     v = r;
   }
+  /// Separates even from odd lanes of every four, or of registers of 128 bits: those of a, then b's.
+  template <bool OfRegisters, class V>
+  LOWP_TARGET inline static void separate(V& even, V& odd, V const& a, V const& b) {
+    V e, o;
+    if constexpr (OfRegisters)
+      asm("vperm2f128 $0x20, %3, %2, %0\n\tvperm2f128 $0x31, %3, %2, %1"
+          : "=&x"(e), "=x"(o)
+          : "x"(a), "x"(b));
+    else
+      asm("vshufps $0x88, %3, %2, %0\n\tvshufps $0xdd, %3, %2, %1"
+          : "=&x"(e), "=x"(o)
+          : "x"(a), "x"(b));
+    even = e;
+    odd = o;
+  }
   LOWP_TARGET inline static void hide(auto& v) { LOWP_HIDE(v); }
   /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
   /// of `high`. A shuffle moves it, because Zen 4 has three pipes for shuffles and two for shifts.
