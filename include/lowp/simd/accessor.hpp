@@ -201,6 +201,7 @@ class accessor {
       lanes::from_bits<F>(code).store(to(k));
   }
   LOWP_HOST_FN U random_bits(int k) const { return random_.lanes(k); }
+  LOWP_HOST_FN std::uint16_t const* random_numbers(int k) const { return random_.at(k); }
 
   /// Rounds and stores, if this operand is written. Returns the stored codes only if Tells. A
   /// hardware instruction keeps a NaN as a conversion does, so the codec encodes a pack with a

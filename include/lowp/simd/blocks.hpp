@@ -12,9 +12,11 @@
 
 namespace lowp::simd {
 
-/// The number of elements that wait: a block, or a batch if that is more.
+/// The number of elements that wait: two batches, or a block if that is more. Scales of the second
+/// batch need not wait for those of the first.
 template <class Isa, class Operand>
-inline constexpr std::size_t waiting = Operand::block > batch<Isa> ? Operand::block : batch<Isa>;
+inline constexpr std::size_t waiting =
+    Operand::block > 2 * batch<Isa> ? Operand::block : 2 * batch<Isa>;
 
 /// The counts of a rule that counts.
 template <class Rule>
@@ -42,7 +44,6 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   using storage = typename T::storage;
   using code_accessor = accessor<Isa, codes_type, Nans>;
   static constexpr std::size_t capacity = waiting<Isa, operand_type>;
-  static constexpr bool waits_for_batches = Block > batch<Isa>;
   static constexpr bool has_nibbles =
       std::is_same_v<Order, pair_order> && T::descriptor.bits() == 4;
 
@@ -69,9 +70,10 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     first_ = first;
     waiting_ = values_ + first % capacity;
     codes_.template begin<Prefetches>(first, valid, static_cast<batch_start<registers>&&>(start));
-    if constexpr (operand_type::is_random && waits_for_batches)
+    if constexpr (operand_type::is_random)
       for (int k = 0; k < batch<Isa>; k += Isa::lanes)
-        codes_.random_bits(k).store(random_ + (first + static_cast<std::size_t>(k)) % capacity);
+        pack<std::uint16_t, registers>::load(codes_.random_numbers(k))
+            .store(hidden(random_ + first % capacity + k));
   }
   LOWP_HOST_FN F load(int k) const {
     if constexpr (!operand_type::is_read) return lanes::broadcast<F>(0);
@@ -84,17 +86,13 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   template <bool Tells>
   LOWP_HOST_FN no_report store(int k, F const& value) {
     static_assert(!Tells, "a parameter is not stored with a scale for every block");
-    if constexpr (operand_type::is_written) {
-      float* to = waiting_ + k;
-      asm("" : "+r"(to));  // g++ would make a copy into `rep movs`, which takes long to begin
-      value.store(to);
-    }
+    if constexpr (operand_type::is_written) value.store(hidden(waiting_ + k));
     return {};
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
     if constexpr (operand_type::is_written) {
       std::size_t const last = first + valid;
-      if (last % Block == 0 || last == count_) round_blocks(first / Block * Block, last);
+      if (last % capacity == 0 || last == count_) round_blocks(first / capacity * capacity, last);
     }
   }
   LOWP_HOST_FN void finish() const {
@@ -104,30 +102,42 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
 
  private:
   static constexpr int most = static_cast<int>(capacity / Block);
-  static_assert(most <= Isa::lanes, "the scales that wait fill no more than a pack");
+  static constexpr int at_once = most < Isa::lanes ? most : Isa::lanes;
+
+  /// Hides that a loop copies: g++ would make it `rep movs`, which takes long to begin.
+  template <class T_>
+  LOWP_HOST_FN static T_* hidden(T_* to) {
+    asm("" : "+r"(to));
+    return to;
+  }
 
   /// Rounds the blocks that wait. Their scales take lanes of blocks, then elements take theirs.
   LOWP_HOST_FN void round_blocks(std::size_t begin, std::size_t end) {
     std::size_t const size = end - begin, first = begin / Block;
-    std::size_t const blocks = detail::blocks_in(size, Block);
+    int const blocks = static_cast<int>(detail::blocks_in(size, Block));
     if (size != capacity) __builtin_memset(values_ + size, 0, (capacity - size) * sizeof(float));
-    U const largest = larger_of_all<most>(largest_of<most>(values_));
-    auto const of = operand_.rule.scales(lanes::from_bits<F>(largest), first);
-    if constexpr (Rule::is_counted)
-      operand_.rule.count_blocks(counts_, largest, of.code,
-                                 first_lanes<registers>(static_cast<int>(blocks)));
     using scale = std::conditional_t<sizeof(*operand_.scales) == 1, std::uint8_t, std::uint32_t>;
-    scale scales[Isa::lanes];
-    of.code.store(scales);
+    constexpr std::size_t room = most < Isa::lanes ? Isa::lanes : most;
+    scale scales[room];
+    alignas(64) float factors[room];
+    bool is_plain = true;
+    for (int i = 0; i < most; i += at_once) {
+      U const largest = larger_of_all<at_once>(largest_of<at_once>(values_ + i * Block));
+      auto const of = operand_.rule.scales(lanes::from_bits<F>(largest), first + i);
+      if constexpr (Rule::is_counted)
+        operand_.rule.count_blocks(counts_, largest, of.code, first_lanes<registers>(blocks - i));
+      if constexpr (requires { operand_.rule.is_plain(largest, of.factor); })
+        is_plain = is_plain && operand_.rule.is_plain(largest, of.factor);
+      of.code.store(scales + i);
+      of.factor.store(factors + i);
+    }
     void* const to = operand_.scales + first;
     if (blocks == most) [[likely]]  // a constant size needs no call
       __builtin_memcpy(to, scales, most * sizeof(scale));
     else
-      __builtin_memcpy(to, scales, blocks * sizeof(scale));
-    alignas(64) float factors[Isa::lanes];
-    of.factor.store(factors);
-    if constexpr (requires { operand_.rule.is_plain(largest, of.factor); })
-      if (operand_.rule.is_plain(largest, of.factor)) [[likely]]
+      __builtin_memcpy(to, scales, static_cast<std::size_t>(blocks) * sizeof(scale));
+    if constexpr (requires(U u, F f) { operand_.rule.is_plain(u, f); })
+      if (is_plain) [[likely]]
         return round_elements<true>(begin, size, factors);
     round_elements<false>(begin, size, factors);
   }
@@ -200,12 +210,10 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     return result.code;
   }
   LOWP_HOST_FN U random_bits(std::size_t k) const {
-    if constexpr (!operand_type::is_random)
-      return lanes::broadcast<U>(0);
-    else if constexpr (waits_for_batches)
+    if constexpr (operand_type::is_random)
       return U::load(random_ + k);
     else
-      return codes_.random_bits(static_cast<int>(k));
+      return lanes::broadcast<U>(0);
   }
   static constexpr std::size_t room_for_codes() {
     if constexpr (codes_type::is_packed)
