@@ -26,36 +26,48 @@ LOWP_FN U round_in_range_by_addition(U const& a, U const& random) {
   return (steps + (random << 1)) >> 17;
 }
 
-/// Rounds a magnitude up to F's largest finite value to nearest even, normal or not. The low byte
-/// of the result is the code; the other bits have no meaning. The addend's ulp is F's step there,
-/// so the sum counts steps. The code needs the exponent besides. `offset` is even and spares a
-/// subtraction: modulo 256 it makes up for the exponent's origin.
+/// Returns a power of two whose ulp is F's step at a magnitude up to F's largest finite value,
+/// normal or not: the sum of both is rounded to nearest even. An even number of ulps more makes up
+/// for the exponent's origin in the code, modulo 256.
 template <format F, class U>
-LOWP_FN U round_in_range_to_nearest(U const& a) {
+LOWP_FN U addend_of_step(U const& a) {
   using namespace lanes;
-  using R = decltype(to_real(a));
-  constexpr int dropped = 23 - F.significand_bits;
+  constexpr std::uint32_t dropped = 23 - F.significand_bits;
   constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127);
   constexpr std::uint32_t offset = (0 - ((least + dropped) << F.significand_bits)) & 0xff;
   static_assert(offset % 2 == 0);
-  U const field = max(a & binary32_infinity, broadcast<U>(least << 23));
-  U const addend = field + ((std::uint32_t{dropped} << 23) + offset);
-  return bits(lanes::add(from_bits<R>(a), from_bits<R>(addend))) + (addend >> dropped);
+  return max(a & binary32_infinity, broadcast<U>(least << 23)) + ((dropped << 23) + offset);
 }
 
-/// Rounds a magnitude up to F's largest finite value stochastically, normal or not. A power of two
-/// turns steps of 2^-16 of F's step there into integers. The number before 0.5 rounds them half up:
-/// 0.5 itself would do so for the number before the first half, too.
+/// Rounds a magnitude up to F's largest finite value to nearest even. The low byte of the result is
+/// the code; the other bits have no meaning. The sum counts steps. The code needs the exponent
+/// besides.
+template <format F, class U>
+LOWP_FN U round_in_range_to_nearest(U const& a) {
+  using R = decltype(lanes::to_real(a));
+  U const addend = addend_of_step<F>(a);
+  return lanes::bits(lanes::add(lanes::from_bits<R>(a), lanes::from_bits<R>(addend))) +
+         (addend >> (23 - F.significand_bits));
+}
+
+/// Rounds a magnitude up to F's largest finite value stochastically, normal or not. In steps of
+/// 2^-16, a code is the smaller of two lines: that of subnormals, and of normal patterns. The number
+/// before 0.5 rounds half up: 0.5 itself would do so for the number before the first half, too.
+template <format F>
+inline constexpr int steps_below_one = 16 + F.significand_bits - F.min_exponent();
 template <format F, class U>
 LOWP_FN U round_in_range_by_steps(U const& a, U const& random) {
   using namespace lanes;
   using R = decltype(to_real(a));
+  constexpr int below_step = 23 - F.significand_bits - 16;
   constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
-  constexpr auto to_steps = static_cast<std::uint32_t>(2 * 127 + 16 + F.significand_bits) << 23;
-  U const field = max(a & binary32_infinity, broadcast<U>(least));
-  R const scale = from_bits<R>(broadcast<U>(to_steps) - field);
-  U const steps = to_word(fma(from_bits<R>(a), scale, broadcast<R>(0x1.fffffep-2f)));
-  return ((steps + random) >> 16) + ((field - least) >> (23 - F.significand_bits));
+  constexpr std::uint32_t half = 1u << (below_step - 1);
+  constexpr auto rebias = static_cast<std::uint32_t>(127 - F.bias) << 23;
+  constexpr auto scale = static_cast<float>(1u << steps_below_one<F>);
+  U const of_subnormal =
+      to_word(fma(from_bits<R>(a), broadcast<R>(scale), broadcast<R>(0x1.fffffep-2f)));
+  U const of_normal = (max(a, broadcast<U>(least)) - (rebias - half)) >> below_step;
+  return (min(of_subnormal, of_normal) + random) >> 16;
 }
 
 /// Says that U is a pack that adds as IEEE 754 says. A GPU's thread selects by one instruction.
@@ -80,7 +92,8 @@ LOWP_FN constexpr U round_in_range(U const& a, M const& negative, U const& rando
   if constexpr (draws_bits<R> && F.significand_bits < 6 &&
                 requires(real x) { lane<real>::add_toward_zero(x, x); })
     return round_in_range_by_addition<F>(a, random);
-  else if constexpr (exact_pack<U> && draws_bits<R> && is_of_bytes)
+  else if constexpr (exact_pack<U> && draws_bits<R> && expects_subnormals<F, U> && is_of_bytes &&
+                     steps_below_one<F> + F.max_exponent() < 30)
     return round_in_range_by_steps<F>(a, random);
   else if constexpr (exact_pack<U> && std::same_as<R, nearest_even> && is_of_bytes)
     return round_in_range_to_nearest<F>(a) & F.magnitude_mask();

@@ -114,10 +114,14 @@ struct recipe_rule {
            !any(mask_or(is_special, greater(least, f)));
   }
   template <class F, class U, class R>
-  LOWP_FN U encode_plain(F const& x, F const& factor, U const& random, R const& rounding) const {
-    F const scaled =
-        of_element == element_rule::divide ? lanes::div(x, factor) : lanes::mul(x, factor);
-    return encode_saturated<T::descriptor>(lanes::bits(scaled), random, rounding);
+  LOWP_FN U encode_plain(F const& x, F const& factor, U const& random, R const& rounding,
+                         special_results<U> const& results) const {
+    U const scaled = lanes::bits(of_element == element_rule::divide ? lanes::div(x, factor)
+                                                                    : lanes::mul(x, factor));
+    if constexpr (draws_bits<R> && !expects_subnormals<T::descriptor, U>)
+      return detail::encode<T::descriptor>(scaled, random, rounding, results).code;
+    else
+      return encode_saturated<T::descriptor>(scaled, random, rounding);
   }
   template <class F>
   LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t block) const {

@@ -71,9 +71,10 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     waiting_ = values_ + first % capacity;
     codes_.template begin<Prefetches>(first, valid, static_cast<batch_start<registers>&&>(start));
     if constexpr (operand_type::is_random)
-      for (int k = 0; k < batch<Isa>; k += Isa::lanes)
-        pack<std::uint16_t, registers>::load(codes_.random_numbers(k))
-            .store(hidden(random_ + first % capacity + k));
+      for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
+        auto const two = word_of_elements<U>(codes_.random_numbers(k));
+        __builtin_memcpy(hidden(random_ + first % capacity + k), &two.v, sizeof(two.v));
+      }
   }
   LOWP_HOST_FN F load(int k) const {
     if constexpr (!operand_type::is_read) return lanes::broadcast<F>(0);
@@ -204,7 +205,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   template <bool IsPlain>
   LOWP_HOST_FN U code_of(F const& x, F const& factor, U const& random) {
     auto const& rounding = operand_.codes.rounding;
-    if constexpr (IsPlain) return operand_.rule.encode_plain(x, factor, random, rounding);
+    if constexpr (IsPlain) return operand_.rule.encode_plain(x, factor, random, rounding, results_);
     auto const result = operand_.rule.encode(x, factor, random, rounding, results_);
     if constexpr (Rule::is_counted) operand_.rule.count_elements(counts_, result.overflowed);
     return result.code;

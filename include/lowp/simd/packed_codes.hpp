@@ -15,6 +15,8 @@ namespace lowp::simd {
 /// Stores two packs of codes of four bits, in pair_order.
 template <class Isa>
 LOWP_HOST_FN void store_nibbles(std::uint8_t* to, word<Isa> const& first, word<Isa> const& second) {
+  if constexpr (requires { Isa::store_nibbles(to, first, second); })
+    return Isa::store_nibbles(to, first, second);
   typename numbers_of<Isa>::vector halves;
   Isa::join(halves, first, second);
   word<Isa> const x = word_of_elements<word<Isa>>(&halves);

@@ -248,6 +248,18 @@ struct avx2 : vector_masks<avx2> {
     }
     __builtin_memcpy(&codes, &r, sizeof(codes));
   }
+  /// Stores two packs of numbers below 16, two in a byte.
+  LOWP_TARGET inline static void store_nibbles(std::uint8_t* to, words const& low,
+                                               words const& high) {
+    words::vector const order = {0, 4, 1, 5};
+    words::vector r, factors;
+    broadcast(factors, 0x10011001u);
+    asm("vpackusdw %2, %1, %0\n\tvpackuswb %0, %0, %0\n\tvpermd %0, %3, %0\n\t"
+        "vpmaddubsw %x4, %x0, %x0\n\tvpackuswb %x0, %x0, %x0"
+        : "=&x"(r)
+        : "x"(low.v), "x"(high.v), "x"(order), "x"(factors));
+    __builtin_memcpy(to, &r, lanes);
+  }
   /// Moves the low bytes of words to codes, with the signs of numbers that are not NaN.
   template <class V>
   LOWP_TARGET inline static void join_low_bytes(V& codes, words const& low, words const& high,
