@@ -74,9 +74,9 @@ struct given_scales {
   std::vector<std::uint32_t> codes;
   std::vector<float> factors;
 
-  /// Makes room for a whole pack after the last block.
+  /// Makes room for two whole packs after the last block.
   LOWP_HOST_FN explicit given_scales(std::size_t blocks)
-      : codes(blocks + 16), factors(blocks + 16) {}
+      : codes(blocks + 32), factors(blocks + 32) {}
 };
 
 /// The rule of a recipe: see power_of_two_rule.

@@ -125,19 +125,23 @@ struct e4m3 {
   F value;
 
   LOWP_FN explicit e4m3(U const& c) : code(c), value(lanes::from_bits<F>(decode<f>(c))) {}
-  /// Rounds a positive number to nearest even; NaN stays NaN.
-  LOWP_FN explicit e4m3(F const& x)
+  /// Rounds a positive number to nearest even or upward; NaN stays NaN.
+  template <class R = nearest_even>
     requires(!exact_pack<U>)
-      : e4m3(e4m3_code(x)) {}
-  LOWP_FN explicit e4m3(F const& x) {
+  LOWP_FN explicit e4m3(F const& x, R const& mode = {}) : e4m3(e4m3_code(x, mode)) {}
+  template <class R = nearest_even>
+  LOWP_FN explicit e4m3(F const& x, R const& = {}) {
     using namespace lanes;
-    U const a = min(bits(x), broadcast<U>(bits(448.0f)));
-    F const addend = from_bits<F>(addend_of_step<f>(a));
+    U const a = min(bits(x), broadcast<U>(bits(448.0f))), addend = addend_of_step<f>(a);
+    F const from = from_bits<F>(addend);
+    U sum = bits(add(from_bits<F>(a), from));
+    if constexpr (std::is_same_v<R, lowp::upward>)
+      sum = sum + select(greater(a, bits(sub(from_bits<F>(sum), from))), broadcast<U>(1),
+                         broadcast<U>(0));
     auto const is_nan = lanes::is_nan(x);
     code = select(is_nan, broadcast<U>(f.nan_code()),
-                  round_in_range_to_nearest<f>(a) & f.magnitude_mask());
-    value = select(is_nan, from_bits<F>(broadcast<U>(binary32_nan)),
-                   sub(add(from_bits<F>(a), addend), addend));
+                  (sum + (addend >> (23 - f.significand_bits))) & f.magnitude_mask());
+    value = select(is_nan, from_bits<F>(broadcast<U>(binary32_nan)), sub(from_bits<F>(sum), from));
   }
 };
 
@@ -228,8 +232,7 @@ LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F c
       return {s.code, encode_factor(s.value, decode)};
     }
     case block_rule::torchao_two_level: {
-      e4m3<F> const s(
-          at_least(div(div(amax, broadcast<F>(6)), broadcast<F>(t.of_amax)), 0x1p-6f));
+      e4m3<F> const s(at_least(div(div(amax, broadcast<F>(6)), broadcast<F>(t.of_amax)), 0x1p-6f));
       return {s.code, div(broadcast<F>(t.encode), s.value)};
     }
     case block_rule::torchao_one_level: {
@@ -255,7 +258,7 @@ LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F c
       return {s.code, s.value};
     }
     default: {
-      e4m3<F> const scale(e4m3_code(div(amax, broadcast<F>(t.of_amax)), lowp::upward{}));
+      e4m3<F> const scale(div(amax, broadcast<F>(t.of_amax)), lowp::upward{});
       // A block of zeros has the scale 0.
       return {scale.code, select(lanes::is_zero(amax), one, mul(scale.value, decode))};
     }

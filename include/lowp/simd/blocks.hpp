@@ -70,11 +70,12 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     first_ = first;
     waiting_ = values_ + first % capacity;
     codes_.template begin<Prefetches>(first, valid, static_cast<batch_start<registers>&&>(start));
-    if constexpr (operand_type::is_random)
+    if constexpr (operand_type::is_random) {
       for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
-        auto const two = word_of_elements<U>(codes_.random_numbers(k));
+        U const two = codes_.random_numbers(k);
         __builtin_memcpy(hidden(random_ + first % capacity + k), &two.v, sizeof(two.v));
       }
+    }
   }
   LOWP_HOST_FN F load(int k) const {
     if constexpr (!operand_type::is_read) return lanes::broadcast<F>(0);
@@ -106,8 +107,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   static constexpr int at_once = most < Isa::lanes ? most : Isa::lanes;
 
   /// Hides that a loop copies: g++ would make it `rep movs`, which takes long to begin.
-  template <class T_>
-  LOWP_HOST_FN static T_* hidden(T_* to) {
+  LOWP_HOST_FN static auto* hidden(auto* to) {
     asm("" : "+r"(to));
     return to;
   }
@@ -154,7 +154,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       return largest;
     } else {
       constexpr int half = Blocks / 2;
-      return larger_of_pairs<half>(largest_of<half>(values), largest_of<half>(values + half * Block));
+      return larger_of_pairs<half>(largest_of<half>(values),
+                                   largest_of<half>(values + half * Block));
     }
   }
   /// Returns the larger of each two lanes, first those of x. Lanes of other elements of a block are
@@ -180,14 +181,12 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     // A load that spans several fresh stores would wait for them.
     storage apart[room_for_codes()];
     bool const is_apart = is_packed_later || size % (together * Isa::lanes) != 0;
-    storage* const to =
-        is_apart ? apart : reinterpret_cast<storage*>(operand_.codes.at(begin));
+    storage* const to = is_apart ? apart : reinterpret_cast<storage*>(operand_.codes.at(begin));
     for (std::size_t k = 0; k < size; k += together * Isa::lanes) {
       U codes[together];
-      for (std::size_t j = 0, at = k; j < together; ++j, at += Isa::lanes) {
-        codes[j] = code_of<IsPlain>(F::load(values_ + at),
-                                    lanes::broadcast<F>(factors[at / Block]), random_bits(at));
-      }
+      for (std::size_t j = 0, at = k; j < together; ++j, at += Isa::lanes)
+        codes[j] = code_of<IsPlain>(F::load(values_ + at), lanes::broadcast<F>(factors[at / Block]),
+                                    random_bits(at));
       if constexpr (has_nibbles)
         store_nibbles<registers>(to + k / 2, codes[0], codes[1]);
       else
