@@ -102,12 +102,12 @@ struct recipe_rule {
   }
   /// Returns true if encode_plain gives each code, and nobody counts. No number then becomes NaN.
   template <class F>
-  LOWP_FN bool is_plain(lanes::word<F> const& amax, F const& factors) const
+  LOWP_FN bool is_plain(lanes::word<F> const& amax, F const& factor) const
     requires(!is_integer_code<T>)
   {
     using namespace lanes;
     using U = word<F>;
-    U const least = broadcast<U>(1), f = bits(factors);
+    U const least = broadcast<U>(1), f = bits(factor);
     auto const is_special = greater(max(amax, f), broadcast<U>(binary32_infinity - 1));
     return of_element != element_rule::search && ties == halves::even &&
            zeros == zero_code::with_sign && report == nullptr &&
@@ -116,16 +116,20 @@ struct recipe_rule {
   template <class F, class U, class R>
   LOWP_FN U encode_plain(F const& x, F const& factor, U const& random, R const& rounding,
                          special_results<U> const& results) const {
-    U const scaled = lanes::bits(of_element == element_rule::divide ? lanes::div(x, factor)
-                                                                    : lanes::mul(x, factor));
+    U const b = lanes::bits(scaled(x, factor));
     if constexpr (draws_bits<R> && !expects_subnormals<T::descriptor, U>)
-      return detail::encode<T::descriptor>(scaled, random, rounding, results).code;
+      return detail::encode<T::descriptor>(b, random, rounding, results).code;
     else
-      return encode_saturated<T::descriptor>(scaled, random, rounding);
+      return encode_saturated<T::descriptor>(b, random, rounding);
   }
   template <class F>
-  LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t block) const {
-    if (codes != nullptr) return {lanes::word<F>::load(codes + block), F::load(factors + block)};
+  LOWP_FN F scaled(F const& x, F const& factor) const {
+    return of_element == element_rule::divide ? lanes::div(x, factor) : lanes::mul(x, factor);
+  }
+  template <class F>
+  LOWP_FN block_scale_of<F> scales(F const& amax, [[maybe_unused]] std::size_t block) const {
+    if constexpr (requires { F::load(factors); })
+      if (codes != nullptr) return {lanes::word<F>::load(codes + block), F::load(factors + block)};
     return scale_by<T, Scale>(of_scale, tensor, amax);
   }
   template <class F, class U, class R>

@@ -124,7 +124,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     bool is_plain = true;
     for (int i = 0; i < most; i += at_once) {
       U const largest = larger_of_all<at_once>(largest_of<at_once>(values_ + i * Block));
-      auto const of = operand_.rule.scales(lanes::from_bits<F>(largest), first + i);
+      auto const of =
+          operand_.rule.scales(lanes::from_bits<F>(largest), first + static_cast<std::size_t>(i));
       if constexpr (Rule::is_counted)
         operand_.rule.count_blocks(counts_, largest, of.code, first_lanes<registers>(blocks - i));
       if constexpr (requires { operand_.rule.is_plain(largest, of.factor); })
