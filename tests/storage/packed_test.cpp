@@ -121,7 +121,7 @@ TYPED_TEST(packed_pairs, scaled_cast_and_transform_take_them) {
       codes[i] = lowp::convert<T>(x[i] * 0.5f);
       want += lowp::amax{lowp::lanes::magnitude(x[i])};
     }
-    ASSERT_EQ(largest, want);
+    ASSERT_EQ(largest.bits, want.bits > 0x7f800000U ? 0x7fc00000U : want.bits);
   });
   for_each_range<TypeParam>([](auto const& view, auto& codes, auto const& x) {
     auto const sum = [](auto const& a, auto const& b) { return lowp::lanes::add(a, b); };
