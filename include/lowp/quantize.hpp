@@ -8,8 +8,8 @@
 //     hadamard(in, out, te_2_20_signs, [rounding], [overflow])
 //     quantize(rotated(in, te_2_20_signs), q, recipe)      // in one pass after the transform
 //
-// quantization/recipe.hpp has the table of recipes. lowp/openmp.hpp has all for teams of threads; a
-// GPU has no kernels of them.
+// quantization/recipe.hpp has the table of recipes. lowp/openmp.hpp has all for teams of threads.
+// lowp/cuda/lowp.cuh has all for a GPU, but tiles, choices of scales and reports.
 #pragma once
 
 #include <lowp/quantization/quantize.hpp>

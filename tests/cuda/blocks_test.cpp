@@ -72,13 +72,13 @@ template <class Kind>
 void expect_processor() {
   using T = typename Kind::type;
   packed_pages<Kind> pages;
-  for (std::size_t size = 0; size < 150; ++size) {
+  for (std::size_t size = 0; size < 150; size += Kind::unit) {
     SCOPED_TRACE(size);
     tensor const floats = random_tensor<float>(size, size, values::training, 3);
     guarded<float> x(floats, 1);
     std::vector<T> codes(size);
     auto const view = pages.put(codes, size % 3 == 0, size % 8);
-    simulated_grid grid(4, 2);
+    simulated_grid grid(Kind::is_split ? 32 : 4, 2);
     lowp::cuda::on_grid<simulated_grid> const executor{grid};
     lowp::stochastic const draws{1, 2, 3};
     lowp::cast(x.span(), codes, draws);
@@ -103,6 +103,9 @@ void expect_processor() {
 }
 TEST(cuda_packed, of_four_bits) {
   expect_processor<packed_kind<lowp::float4_e2m1fn, lowp::pair_order>>();
+}
+TEST(cuda_packed, of_four_bits_split) {
+  expect_processor<packed_kind<lowp::float4_e2m1fn, lowp::split_order>>();
 }
 TEST(cuda_packed, of_six_bits) {
   expect_processor<packed_kind<lowp::float6_e2m3fn, lowp::pair_order>>();

@@ -163,4 +163,73 @@ TEST_F(device_storage, halves) {
   EXPECT_TRUE(same_bits(there.read(), joined));
 }
 
+// Codes of four bits with their scales, and what is read back.
+template <class In, class Recipe, class Rounding>
+void expect_same_blocks(In const& here, In const& there, std::size_t size, Recipe const& recipe,
+                        Rounding const& rounding, lowp::quantize_options const& options) {
+  using tensor = lowp::quantized<lowp::packed<typename Recipe::element>, Recipe::block,
+                                 typename Recipe::scale>;
+  std::vector<std::uint8_t> bytes(size / 2);
+  std::vector<typename Recipe::scale> scales(size / Recipe::block);
+  std::vector<float> back(size);
+  device_range<std::uint8_t> const there_bytes(bytes, size % 3);
+  device_range<typename Recipe::scale> const there_scales(scales);
+  device_range<float> const there_back(back);
+  tensor q{{bytes, size}, scales};
+  tensor there_q{{lowp::cuda::view(there_bytes.data(), size / 2), size},
+                 lowp::cuda::view(there_scales.data(), scales.size())};
+  lowp::quantize(here, q, recipe, rounding, options);
+  lowp::dequantize(q, back);
+  lowp::cuda::quantize(nullptr, there, there_q, recipe, rounding, options);
+  lowp::cuda::dequantize(nullptr, there_q, there_back);
+  EXPECT_EQ(there_q.tensor_scale, q.tensor_scale);
+  EXPECT_EQ(there_bytes.read(), bytes);
+  EXPECT_TRUE(same_bits(there_scales.read(), scales));
+  EXPECT_TRUE(same_bits(there_back.read(), back));
+}
+TEST_F(device_storage, recipes_of_blocks) {
+  using lowp::bfloat16;
+  lowp::stochastic_fast const draws{.seed = 1, .stream = 2, .offset = 3};
+  for (std::size_t const size : {32U, 4128U, 70016U}) {
+    std::vector<float> const x = normal(size, 9, 1);
+    std::vector<bfloat16> const narrow = converted<bfloat16>(x);
+    device_range<float> const there_x(x);
+    device_range<bfloat16> const there_narrow(narrow);
+    std::span<float const> const there(there_x.data(), size);
+    lowp::quantize_options const options{.largest = lowp::measure(x).largest};
+    expect_same_blocks(std::span(x), there, size, lowp::recipes::nvfp4_unbiased, draws, options);
+    auto const& signs = lowp::te_2_20_signs;
+    expect_same_blocks(
+        lowp::rotated(narrow, signs),
+        lowp::rotated(std::span<bfloat16 const>(there_narrow.data(), size), signs), size,
+        lowp::recipes::te_2_20_nvfp4, lowp::nearest_even{}, options);
+    std::vector<float> turned(size);
+    device_range<float> const there_turned(turned);
+    lowp::hadamard_signs<32> const other{0x9e3779b9, 0x7f4a7c15};
+    lowp::hadamard(x, turned, other);
+    lowp::cuda::hadamard(nullptr, there, there_turned, other);
+    EXPECT_TRUE(same_bits(there_turned.read(), turned));
+  }
+}
+TEST_F(device_storage, halves_of_bytes_sixteen_apart) {
+  using split = lowp::packed<lowp::float4_e2m1fn, lowp::split_order>;
+  for (std::size_t const size : {32U, 2080U, 70016U})
+    for (std::size_t const lead : {0U, 1U}) {
+      std::vector<float> const x = normal(size, 9, 2);
+      std::vector<float> back(size);
+      std::vector<std::uint8_t> bytes(size / 2);
+      device_range<float> const there_x(x);
+      device_range<float> const there_back(back);
+      device_range<std::uint8_t> const there_bytes(bytes, lead);
+      split const here(bytes, size);
+      split const there(lowp::cuda::view(there_bytes.data(), size / 2), size);
+      lowp::cast(x, here);
+      lowp::cast(here, back);
+      lowp::cuda::cast(nullptr, there_x, there);
+      lowp::cuda::cast(nullptr, there, there_back);
+      EXPECT_EQ(there_bytes.read(), bytes);
+      EXPECT_TRUE(same_bits(there_back.read(), back));
+    }
+}
+
 }  // namespace

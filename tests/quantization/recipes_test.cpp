@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recipes beside the recorded answers of the packages that they are named after.
 #include <gtest/gtest.h>
+#include <lowp/cuda/rotated.hpp>
 #include <lowp/openmp.hpp>
 #include <lowp/quantize.hpp>
 
@@ -16,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cuda/simulated_grid.hpp"
 #include "quantization/vectors/inputs.hpp"
 #include "support/formats.hpp"
 #include "support/refusals.hpp"
@@ -144,6 +146,23 @@ struct made {
   }
 };
 
+// The text of a GPU's kernel on simulated threads has the processor's bits.
+template <class T, int Block, class Scale>
+void expect_on_a_grid(auto const& x, made<T, Block, Scale> const& want, auto const& recipe,
+                      auto const& mode, lowp::amax const& largest) {
+  made<T, Block, Scale> there(want.bytes.size());
+  simulated_grid grid(32, 3);
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
+  ASSERT_EQ(
+      refusal_of<lowp::detail::quantize_operation>(executor, x, there.tensor, recipe, mode,
+                                                   lowp::quantize_options{.largest = largest}),
+      "");
+  ASSERT_EQ(std::memcmp(there.bytes.data(), want.bytes.data(), want.bytes.size() * sizeof(T)), 0);
+  ASSERT_EQ(
+      std::memcmp(there.scales.data(), want.scales.data(), want.scales.size() * sizeof(Scale)), 0);
+  ASSERT_EQ(there.tensor.tensor_scale, want.tensor.tensor_scale);
+}
+
 unsigned without_sign_of_nan(unsigned scale, std::type_identity<float8_e4m3fn>) {
   return (scale & 0x7f) == 0x7f ? 0x7f : scale;
 }
@@ -173,6 +192,7 @@ void expect_package(lowp::quantization_recipe<T, Block, Scale> const& recipe,
     lowp::quantize(x, mine.tensor, recipe, even, {.columns = columns, .largest = largest});
     lowp::quantize(x, found.tensor, recipe, even, {.columns = columns});
     ASSERT_EQ(std::memcmp(mine.bytes.data(), found.bytes.data(), mine.bytes.size()), 0);
+    if (!recipe.needs_choice()) expect_on_a_grid(x, mine, recipe, even, largest);
     for (std::size_t b = 0; b < t.scales.size(); ++b) {
       unsigned const want = without_sign_of_nan(t.scales[b], std::type_identity<Scale>{});
       float const of_block = t.of_block(b);
@@ -404,6 +424,53 @@ TEST(nvfp4, has_the_same_bits_on_teams_of_threads) {
                          recipes::te_2_20_nvfp4);
   EXPECT_EQ(std::memcmp(alone.bytes.data(), shared.bytes.data(), x.size() / 2), 0);
   EXPECT_EQ(std::memcmp(alone.scales.data(), shared.scales.data(), alone.scales.size()), 0);
+}
+
+TEST(nvfp4, has_the_same_bits_on_a_grid) {
+  std::vector<float> const x = normal_numbers(10016);
+  lowp::amax const largest = lowp::measure(x).largest;
+  made<float4_e2m1fn, 16, float8_e4m3fn> q(x.size());
+  lowp::stochastic_fast const draws{.seed = 1, .stream = 2, .offset = 3};
+  lowp::quantize(x, q.tensor, recipes::nvfp4_unbiased, draws);
+  expect_on_a_grid(x, q, recipes::nvfp4_unbiased, draws, largest);
+  simulated_grid grid(32, 3);
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
+  std::vector<float> want(x.size()), got(x.size());
+  lowp::dequantize(q.tensor, want);
+  ASSERT_EQ(refusal_of<lowp::detail::dequantize_operation>(executor, q.tensor, got), "");
+  EXPECT_EQ(got, want);
+  lowp::hadamard(x, want, lowp::te_2_20_signs);
+  ASSERT_EQ(refusal_of<lowp::detail::hadamard_operation>(executor, x, got, lowp::te_2_20_signs),
+            "");
+  EXPECT_EQ(got, want);
+  lowp::hadamard_signs<32> const signs{0x9e3779b9, 0x7f4a7c15};
+  lowp::hadamard(x, want, signs);
+  ASSERT_EQ(refusal_of<lowp::detail::hadamard_operation>(executor, x, got, signs), "");
+  EXPECT_EQ(got, want);
+  auto const turned = lowp::rotated(x, lowp::te_2_20_signs);
+  lowp::quantize(turned, q.tensor, recipes::te_2_20_nvfp4, lowp::nearest_even{},
+                 {.largest = largest});
+  expect_on_a_grid(turned, q, recipes::te_2_20_nvfp4, lowp::nearest_even{}, largest);
+}
+TEST(quantize, refuses_on_a_grid_what_takes_a_processor) {
+  std::vector<float> const x(512);
+  made<float4_e2m1fn, 16, float8_e4m3fn> q(x.size());
+  simulated_grid grid(32, 3);
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
+  auto const refusal = [&](auto const& recipe, lowp::quantize_options const& options) {
+    return refusal_of<lowp::detail::quantize_operation>(executor, x, q.tensor, recipe,
+                                                        lowp::nearest_even{}, options);
+  };
+  lowp::quantization_report report;
+  EXPECT_EQ(refusal(recipes::te_2_20_nvfp4, {}),
+            "quantize: te_2_20_nvfp4_1x16 needs options.largest, which takes a processor");
+  EXPECT_EQ(
+      refusal(recipes::torchao_0_18_nvfp4_one_level, {.report = &report}),
+      "quantize: torchao_0_18_nvfp4_one_level was asked for a report, which takes a processor");
+  EXPECT_EQ(
+      refusal(recipes::te_2_20_nvfp4_16x16, {.columns = 32}),
+      "quantize: te_2_20_nvfp4_16x16 has tiles or a choice of scales, which takes a processor");
+  EXPECT_EQ(grid.launches, 0);
 }
 
 TEST(quantization_report, counts) {

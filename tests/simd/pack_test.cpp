@@ -47,6 +47,17 @@ u32 float_from(u32 integer) {
                         oracle::policy::infinity);
 }
 
+// Numbers from 2^-11 to 2^5, of both signs.
+template <class U>
+LOWP_HOST_FN U of_few_bits(U const& a) {
+  return (a & 0x87ffffffU) + 0x3a000000U;
+}
+template <lowp::narrow T>
+u32 saturated(u32 a, oracle::mode mode, u32 random) {
+  return oracle::encode(facts<T>, oracle::from_float_bits(of_few_bits(a)), mode,
+                        oracle::policy::saturate, random & 0xffffU);
+}
+
 // clang-format off
 #define REAL_OPERATION(name, expression, reference)                                              \
   struct name {                                                                                  \
@@ -126,6 +137,16 @@ WORD_OPERATION(is_nan, one_or_zero<F>(lanes::is_nan(real<F>(a))),
 WORD_OPERATION(is_finite, one_or_zero<F>(lanes::is_finite(real<F>(a))),
                (a & 0x7f800000U) != 0x7f800000U ? 1 : 0);
 WORD_OPERATION(is_zero, one_or_zero<F>(lanes::is_zero(real<F>(a))), a << 1 == 0 ? 1 : 0);
+#define SATURATED(name, T, rounding, expected_mode)                                                       \
+  WORD_OPERATION(name, lowp::detail::encode_saturated<lowp::T::descriptor>(of_few_bits(a), b & 0xffffU, rounding), \
+                 saturated<lowp::T>(a, oracle::mode::expected_mode, b))
+SATURATED(nearest_e2m1, float4_e2m1fn, lowp::nearest_even{}, nearest_even);
+SATURATED(nearest_e2m3, float6_e2m3fn, lowp::nearest_even{}, nearest_even);
+SATURATED(drawn_e2m1, float4_e2m1fn, lowp::stochastic_fast{0}, stochastic);
+SATURATED(drawn_e2m3, float6_e2m3fn, lowp::stochastic_fast{0}, stochastic);
+SATURATED(drawn_e3m2, float6_e3m2fn, lowp::stochastic_fast{0}, stochastic);
+SATURATED(drawn_e3m4, float8_e3m4, lowp::stochastic_fast{0}, stochastic);
+#undef SATURATED
 WORD_OPERATION(canonical, lanes::bits(lanes::canonical(real<F>(a))), any_nan(a));
 #undef WORD_OPERATION
 // clang-format on
@@ -141,7 +162,8 @@ using operations =
     list<add, sub, mul, div, sqrt, fma, mul_add, add_sub, div_root, maximum_number, smaller_or_nan,
          plus, minus, bit_and, bit_or, bit_xor, shifts, shifts_by_lane, equal, greater, max, min,
          select_words, select_reals, masks, broadcast, spread_real, to_real, bits, negative,
-         absolute, magnitude, is_nan, is_finite, is_zero, canonical>;
+         absolute, magnitude, is_nan, is_finite, is_zero, nearest_e2m1, nearest_e2m3, drawn_e2m1,
+         drawn_e2m3, drawn_e3m2, drawn_e3m4, canonical>;
 
 // Every pair of special values, then random ones that reach the corners.
 operands const& inputs() {

@@ -112,6 +112,25 @@ TYPED_TEST(packed_pairs, fused_add_reads_and_writes_them) {
   });
 }
 
+TYPED_TEST(packed_pairs, scaled_cast_and_transform_take_them) {
+  using T = typename TypeParam::type;
+  for_each_range<TypeParam>([](auto const& view, auto& codes, auto const& x) {
+    lowp::amax largest, want;
+    lowp::scaled_cast(x, view, 0.5f, largest);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      codes[i] = lowp::convert<T>(x[i] * 0.5f);
+      want += lowp::amax{lowp::lanes::magnitude(x[i])};
+    }
+    ASSERT_EQ(largest.bits, want.bits > 0x7f800000U ? 0x7fc00000U : want.bits);
+  });
+  for_each_range<TypeParam>([](auto const& view, auto& codes, auto const& x) {
+    auto const sum = [](auto const& a, auto const& b) { return lowp::lanes::add(a, b); };
+    lowp::transform(sum, lowp::toward_zero{}, view, view, x);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      codes[i] = lowp::convert<T>(float(codes[i]) + x[i], lowp::toward_zero{});
+  });
+}
+
 TYPED_TEST(packed_pairs, moments_are_updated) {
   for_each_range<TypeParam>([](auto const& view, auto& codes, auto const& x) {
     auto p = numbers(x.size(), 1), q = p;

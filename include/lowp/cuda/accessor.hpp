@@ -162,7 +162,7 @@ class accessor {
   /// Returns the place of an element in units of `data_`.
   LOWP_FN static std::uint64_t stored_in(std::uint64_t first) {
     if constexpr (is_packed)
-      return detail::bytes_of_codes(static_cast<std::size_t>(first), T::descriptor.bits());
+      return KernelOperand::order::bit(static_cast<std::size_t>(first), T::descriptor.bits()) / 8;
     else
       return first;
   }

@@ -74,20 +74,20 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
       float const amax = lanes::from_bits<float>(thread.template max_among<threads>(largest));
       auto const next = operand_.rule.scales(amax, first / Block);
       next_scale_ = static_cast<word>(next.code);
-      if constexpr (has_own_codes) {
+      if (is_encoded_by_rule(amax, next.factor)) {
         chunk_bits const random = codes_.bits(first);
         codes_.clear();
         LOWP_UNROLL_ON_GPU
         for (int k = 0; k < chunk_size; ++k)
-          codes_.set_code(
-              k, operand_.rule
-                     .encode(x[k], next.factor, random(k), mode_of(operand_.codes.rounding),
-                             detail::special_results<std::uint32_t>{})
-                     .code);
+          codes_.set_code(k, operand_.rule
+                                 .encode(x[k], next.factor, random(k),
+                                         mode_of(operand_.codes.rounding), operand_.codes.results)
+                                 .code);
       } else {
         float scaled[chunk_size];
         LOWP_UNROLL_ON_GPU
-        for (int k = 0; k < chunk_size; ++k) scaled[k] = lanes::mul(x[k], next.factor);
+        for (int k = 0; k < chunk_size; ++k)
+          scaled[k] = scaled_by(operand_.rule, x[k], next.factor);
         codes_.encode(thread, scaled, first, count);
       }
     }
@@ -103,6 +103,19 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   }
 
  private:
+  LOWP_FN bool is_encoded_by_rule(float amax, float factor) const {
+    if constexpr (requires { operand_.rule.is_plain(lanes::bits(amax), factor); })
+      return !operand_.rule.is_plain(lanes::bits(amax), factor);
+    else
+      return has_own_codes;
+  }
+  LOWP_FN static float scaled_by(Rule const& rule, float x, float factor) {
+    if constexpr (requires { rule.scaled(x, factor); })
+      return rule.scaled(x, factor);
+    else
+      return lanes::mul(x, factor);
+  }
+
   code_accessor codes_;
   slot_type const& operand_;
   unsigned char* scales_;

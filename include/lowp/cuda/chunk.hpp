@@ -236,4 +236,54 @@ class chunk<T, pair_order> {
   word_type codes_ = 0;
 };
 
+/// Eight codes of split_order in registers, a byte each. Two chunks that are two threads apart share
+/// eight bytes: one has the low halves, and the other the high ones. Each stores four.
+template <class T>
+class chunk<T, split_order> {
+ public:
+  LOWP_FN std::uint32_t code(int k) const { return word_[k / 4] >> k % 4 * 8 & 15; }
+  /// Sets a code that is still zero.
+  LOWP_FN void set(int k, std::uint32_t code) { word_[k / 4] |= code << k % 4 * 8; }
+
+  /// Loads all elements, or none. Pointers are aligned to `Width`.
+  template <int Width, class Thread>
+  LOWP_FN void load(int count, Thread const& thread, std::uint8_t const* at) {
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < 2; ++i)
+      word_[i] =
+          count == 0 ? 0 : read<Width>(thread, at + 4 * i) >> (is_high(thread) ? 4 : 0) & low;
+  }
+  /// Stores likewise. The other thread must call this, too.
+  template <int Width, class Thread>
+  LOWP_FN void store(int count, Thread const& thread, std::uint8_t* at) const {
+    bool const high = is_high(thread);
+    std::uint32_t const other = thread.template exchanged<2>(high ? word_[0] : word_[1]);
+    if (count == 0) return;
+    std::uint32_t const both = high ? other | word_[1] << 4 : word_[0] | other << 4;
+    using piece = std::conditional_t<(Width >= 4), std::uint32_t, std::uint8_t>;
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < 4; i += static_cast<int>(sizeof(piece)))
+      thread.write(at + (high ? 4 : 0) + i, static_cast<piece>(both >> 8 * i));
+  }
+
+ private:
+  static constexpr std::uint32_t low = 0x0f0f0f0f;
+
+  template <class Thread>
+  LOWP_FN static bool is_high(Thread const& thread) {
+    return thread.thread() / 2 % 2 != 0;
+  }
+  template <int Width, class Thread>
+  LOWP_FN static std::uint32_t read(Thread const& thread, std::uint8_t const* at) {
+    using piece = std::conditional_t<(Width >= 4), std::uint32_t, std::uint8_t>;
+    std::uint32_t word = 0;
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < 4; i += static_cast<int>(sizeof(piece)))
+      word |= std::uint32_t{thread.template read<piece>(at + i)} << 8 * i;
+    return word;
+  }
+
+  std::uint32_t word_[2] = {};
+};
+
 }  // namespace lowp::cuda

@@ -36,6 +36,8 @@ auto kernel_make(Make const& make) {
 
 template <class Grid>
 struct on_grid {
+  static constexpr bool has_own_memory = true;
+
   Grid& grid;
 
   template <class Make, class Report, class... Operand>

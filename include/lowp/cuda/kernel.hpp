@@ -166,8 +166,8 @@ class tile_runner {
   LOWP_FN void run_chunk(std::index_sequence<I...>, std::index_sequence<J...>, int pass,
                          std::uint64_t at, int count, Parameter& p, Accessor&... other) {
     float x[sizeof...(I)][chunk_size];
-    p.decode(pass, x[0]);
-    (other.decode(pass, x[J + 1]), ...);
+    decode(p, pass, x[0]);
+    (decode(other, pass, x[J + 1]), ...);
     if constexpr (!is_reported<Report>) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
@@ -210,6 +210,14 @@ class tile_runner {
     (other.encode(thread_, x[J + 1], at, count), ...);
     p.template store<Width>(thread_, at, count);
     (other.template store<Width>(thread_, at, count), ...);
+  }
+
+  template <class Accessor>
+  LOWP_FN void decode(Accessor const& from, int pass, float (&x)[chunk_size]) const {
+    if constexpr (requires { from.decode(thread_, pass, x); })
+      from.decode(thread_, pass, x);
+    else
+      from.decode(pass, x);
   }
 
   template <int Moment, class Accessor>

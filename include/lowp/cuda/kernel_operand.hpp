@@ -76,11 +76,11 @@ auto keys_of(R const& rounding) {
 /// The part of an operand that every thread gets.
 template <class T, access A, class R = nearest_even, class Order = simd::unpacked>
 struct kernel_operand {
-  static_assert(!std::same_as<Order, split_order>, "two threads would share a byte");
   using type = T;
   using order = Order;
   using rounding_type = R;
-  static constexpr bool is_collective = false;  ///< true if threads need each other to encode
+  /// True if threads need each other to encode or store.
+  static constexpr bool is_collective = A != access::read && std::same_as<Order, split_order>;
   static constexpr int parts = 1;
   static constexpr int bytes_read = A == access::write ? 0 : static_cast<int>(sizeof(T));
   static constexpr bool is_read = A != access::write;

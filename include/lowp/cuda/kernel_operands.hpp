@@ -86,6 +86,8 @@ auto const& rounding_of(Operand const& o) {
     return o.rounding;
   else if constexpr (requires { o.codes; })
     return o.codes.rounding;
+  else if constexpr (requires { o.elements; })
+    return o.elements.rounding;
   else
     return std::get<Operand::rounded>(o.parts).rounding;
 }

@@ -6,6 +6,9 @@
 //     lowp::cuda::cast(stream, in, out, rounding, overflow)
 //     lowp::cuda::scaled_cast(stream, in, out, scale, amax, rounding, overflow)
 //     lowp::cuda::block_cast(stream, in, blocks_of<32>(codes, scales), rounding, rule, overflow)
+//     lowp::cuda::quantize(stream, in, out, recipe, rounding, {.largest = a}), dequantize(stream, q,
+//                          out): the recipe has no tiles, and out.tensor_scale is written at once
+//     lowp::cuda::hadamard(stream, in, out, signs, rounding, overflow)
 //     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
 //     lowp::cuda::update(stream, p, g, moments..., optimizer, step, rounding, overflow, report)
 //     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
@@ -54,7 +57,9 @@
 #pragma once
 
 #include <lowp/cuda/on_stream.cuh>
+#include <lowp/cuda/rotated.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/quantize.hpp>
 
 namespace lowp::cuda {
 
@@ -64,6 +69,9 @@ namespace lowp::cuda {
 LOWP_OPERATIONS(LOWP_ON_STREAM)
 LOWP_ON_STREAM(census)
 LOWP_ON_STREAM(abs_range_of)
+LOWP_ON_STREAM(quantize)
+LOWP_ON_STREAM(dequantize)
+LOWP_ON_STREAM(hadamard)
 #undef LOWP_ON_STREAM
 
 }  // namespace lowp::cuda

@@ -43,7 +43,7 @@ auto view(Pointer const& data, std::size_t size) -> decltype(cuda::view(data.get
 /// A range whose data() is a device pointer and which has a size(). Operations but cast refuse
 /// numbers.
 template <class R>
-concept device_range = requires(R& range) {
+concept device_range = !detail::packed_range<R> && requires(R& range) {
   view(range.data(), range.size());
   requires element<typename decltype(view(range.data(), range.size()))::value_type> ||
                detail::plain_number<typename decltype(view(range.data(),

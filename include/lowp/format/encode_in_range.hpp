@@ -26,26 +26,80 @@ LOWP_FN U round_in_range_by_addition(U const& a, U const& random) {
   return (steps + (random << 1)) >> 17;
 }
 
-/// Rounds a magnitude up to F's largest finite value to nearest even, normal or not. The low byte
-/// of the result is the code; the other bits have no meaning. The addend's ulp is F's step there,
-/// so the sum counts steps. The code needs the exponent besides. `offset` is even and spares a
-/// subtraction: modulo 256 it makes up for the exponent's origin.
+/// Returns a power of two whose ulp is F's step at a magnitude up to F's largest finite value,
+/// normal or not: the sum of both is rounded to nearest even. An even number of ulps more makes up
+/// for the exponent's origin in the code, modulo 256.
 template <format F, class U>
-LOWP_FN U round_in_range_to_nearest(U const& a) {
+LOWP_FN U addend_of_step(U const& a) {
   using namespace lanes;
-  using R = decltype(to_real(a));
-  constexpr int dropped = 23 - F.significand_bits;
+  constexpr std::uint32_t dropped = 23 - F.significand_bits;
   constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127);
   constexpr std::uint32_t offset = (0 - ((least + dropped) << F.significand_bits)) & 0xff;
   static_assert(offset % 2 == 0);
-  U const field = max(a & binary32_infinity, broadcast<U>(least << 23));
-  U const addend = field + ((std::uint32_t{dropped} << 23) + offset);
-  return bits(lanes::add(from_bits<R>(a), from_bits<R>(addend))) + (addend >> dropped);
+  return max(a & binary32_infinity, broadcast<U>(least << 23)) + ((dropped << 23) + offset);
+}
+
+/// Rounds a magnitude up to F's largest finite value to nearest even. The low byte of the result is
+/// the code; the other bits have no meaning. The sum counts steps. The code needs the exponent
+/// besides.
+template <format F, class U>
+LOWP_FN U round_in_range_to_nearest(U const& a) {
+  using R = decltype(lanes::to_real(a));
+  U const addend = addend_of_step<F>(a);
+  return lanes::bits(lanes::add(lanes::from_bits<R>(a), lanes::from_bits<R>(addend))) +
+         (addend >> (23 - F.significand_bits));
+}
+
+/// Rounds a magnitude up to F's largest finite value stochastically, normal or not. In steps of
+/// 2^-16, a code is the smaller of two lines: that of subnormals, and of normal patterns. The number
+/// before 0.5 rounds half up: 0.5 itself would do so for the number before the first half, too.
+template <format F>
+inline constexpr int steps_below_one = 16 + F.significand_bits - F.min_exponent();
+template <format F, class U>
+LOWP_FN U round_in_range_by_steps(U const& a, U const& random) {
+  using namespace lanes;
+  using R = decltype(to_real(a));
+  constexpr int below_step = 23 - F.significand_bits - 16;
+  constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
+  constexpr std::uint32_t half = 1u << (below_step - 1);
+  constexpr auto rebias = static_cast<std::uint32_t>(127 - F.bias) << 23;
+  constexpr auto scale = static_cast<float>(1u << steps_below_one<F>);
+  U const of_subnormal =
+      to_word(fma(from_bits<R>(a), broadcast<R>(scale), broadcast<R>(0x1.fffffep-2f)));
+  U const of_normal = (max(a, broadcast<U>(least)) - (rebias - half)) >> below_step;
+  return (min(of_subnormal, of_normal) + random) >> 16;
 }
 
 /// Says that U is a pack that adds as IEEE 754 says. A GPU's thread selects by one instruction.
 template <class U>
 concept exact_pack = lane<U>::computes_exactly && !std::integral<U>;
+
+/// Returns the codes of magnitudes and of the signs of binary32 patterns.
+template <format F, class U>
+LOWP_FN constexpr U with_sign_of(U const& b, U const& magnitude) {
+  U const sign = (b >> (32 - F.bits())) & F.sign_mask();
+  if constexpr (F.has_negative_zero()) return magnitude | sign;
+  U const zero = lanes::broadcast<U>(0);
+  return magnitude | lanes::select(lanes::equal(magnitude, zero), zero, sign);
+}
+
+/// Returns the magnitudes of codes, of magnitudes up to F's largest finite value.
+template <format F, class U, class M, class R>
+LOWP_FN constexpr U round_in_range(U const& a, M const& negative, U const& random,
+                                   R const& rounding) {
+  using real = decltype(lanes::to_real(a));
+  constexpr bool is_of_bytes = F.bits() <= 8 && F.significand_bits > 0;
+  if constexpr (draws_bits<R> && F.significand_bits < 6 &&
+                requires(real x) { lane<real>::add_toward_zero(x, x); })
+    return round_in_range_by_addition<F>(a, random);
+  else if constexpr (exact_pack<U> && draws_bits<R> && expects_subnormals<F, U> && is_of_bytes &&
+                     steps_below_one<F> + F.max_exponent() < 30)
+    return round_in_range_by_steps<F>(a, random);
+  else if constexpr (exact_pack<U> && std::same_as<R, nearest_even> && is_of_bytes)
+    return round_in_range_to_nearest<F>(a) & F.magnitude_mask();
+  else
+    return round_magnitude<F>(a, negative, random, rounding);
+}
 
 /// Returns the codes of binary32 patterns. No magnitude exceeds F's largest finite value; if F is a
 /// truncated binary32 whose overflow is infinity, any may be finite. F has a sign and zero.
@@ -59,19 +113,17 @@ LOWP_FN constexpr U encode_in_range(U const& b, U const& random, R const& roundi
     return (b + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
   }
   U const a = b & (binary32_sign - 1);
-  U const sign = (b >> (32 - F.bits())) & F.sign_mask();
-  using real = decltype(lanes::to_real(b));
-  U magnitude;
-  if constexpr (draws_bits<R> && F.significand_bits < 6 &&
-                requires(real x) { lane<real>::add_toward_zero(x, x); })
-    magnitude = round_in_range_by_addition<F>(a, random);
-  else if constexpr (exact_pack<U> && std::same_as<R, nearest_even> && F.bits() <= 8)
-    magnitude = round_in_range_to_nearest<F>(a) & 0xff;
-  else
-    magnitude = round_magnitude<F>(a, negative, random, rounding);
-  if constexpr (F.has_negative_zero()) return magnitude | sign;
-  U const zero = broadcast<U>(0);
-  return magnitude | select(equal(magnitude, zero), zero, sign);
+  return with_sign_of<F>(b, round_in_range<F>(a, negative, random, rounding));
+}
+
+/// Returns the codes of binary32 patterns that are not NaN. F's largest finite value stands for what
+/// is beyond it, as overflow::saturate says. F has a sign and zero.
+template <format F, class U, class R>
+LOWP_FN U encode_saturated(U const& b, U const& random, R const& rounding) {
+  using namespace lanes;
+  std::uint32_t const largest = decode<F>(F.max_code());
+  U const a = min(b & (binary32_sign - 1), broadcast<U>(largest));
+  return with_sign_of<F>(b, round_in_range<F>(a, greater(broadcast<U>(0), b), random, rounding));
 }
 
 }  // namespace lowp::detail

@@ -58,6 +58,10 @@ template <class T>
 using not_a_lasting_writable_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size =
     fit<output<T>>;
 template <class T>
+using neither_a_range_of_float_or_a_narrow_type_nor_packed = fit<any_input<T>>;
+template <class T>
+using neither_a_lasting_writable_range_of_float_or_a_narrow_type_nor_packed = fit<any_output<T>>;
+template <class T>
 using not_a_number = fit<std::convertible_to<T, float>>;
 template <class T>
 using not_a_rounding_mode_of_ranges = fit<range_rounding<std::remove_cvref_t<T>>>;

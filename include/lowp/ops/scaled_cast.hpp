@@ -45,18 +45,20 @@ struct scaling {
 ///                                another way
 template <class Executor>
 struct scaled_cast_operation : operation<Executor> {
-  using calls = call<needs_input<names::in>, needs_output<names::out>,
-                     needs<names::scale, not_a_number_to_scale_by>,
-                     may_have<3, names::largest_rounding_or_overflow,
-                              neither_an_amax_a_rounding_mode_of_ranges_nor_an_overflow_policy>>;
+  using calls =
+      call<needs<names::in, neither_a_range_of_float_or_a_narrow_type_nor_packed>,
+           needs<names::out, neither_a_lasting_writable_range_of_float_or_a_narrow_type_nor_packed>,
+           needs<names::scale, not_a_number_to_scale_by>,
+           may_have<3, names::largest_rounding_or_overflow,
+                    neither_an_amax_a_rounding_mode_of_ranges_nor_an_overflow_policy>>;
 
-  template <input In, output Out, number_argument Scale, range_rounding R = nearest_even>
+  template <any_input In, any_output Out, number_argument Scale, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, Scale scale, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
     run(this->executor, "scaled_cast", make_of<scaling>(scale), no_report,
         write("out", out, rounding, policy), read("in", in));
   }
-  template <input In, output Out, number_argument Scale, range_rounding R = nearest_even>
+  template <any_input In, any_output Out, number_argument Scale, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, Scale scale, amax& largest, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
     run(this->executor, "scaled_cast", make_of<scaling>(scale), &largest,

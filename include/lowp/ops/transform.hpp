@@ -33,12 +33,13 @@ struct returned {
 /// @throws std::invalid_argument  sizes differ, or `out` overlaps an `in` in another way
 template <class Executor>
 struct transform_operation : operation<Executor> {
-  using calls = call<
-      needs<names::function, not_an_element_function>,
-      needs<names::rounding, not_a_rounding_mode_of_ranges>, needs_output<names::out>,
-      may_have<8, names::in, not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size>>;
+  using calls =
+      call<needs<names::function, not_an_element_function>,
+           needs<names::rounding, not_a_rounding_mode_of_ranges>,
+           needs<names::out, neither_a_lasting_writable_range_of_float_or_a_narrow_type_nor_packed>,
+           may_have<8, names::in, neither_a_range_of_float_or_a_narrow_type_nor_packed>>;
 
-  template <class Function, range_rounding R, output Out, input... In>
+  template <class Function, range_rounding R, any_output Out, any_input... In>
   LOWP_HOST_FN void operator()(Function const& function, R rounding, Out&& out, In&&... in) const {
     run(this->executor, "transform", make<returned<Function>>{{function}}, no_report,
         write("out", out, rounding), read("in", in)...);

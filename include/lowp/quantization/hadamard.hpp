@@ -73,6 +73,15 @@ struct rotated_operand {
   }
 };
 
+inline namespace LOWP_UNIT {
+
+template <class T, int Points, class Rounded>
+auto arrays_of(rotated_operand<T, Points, Rounded> const& o, std::size_t count) {
+  return arrays_of(o.elements, count);
+}
+
+}  // namespace LOWP_UNIT
+
 #if !defined(__CUDA_ARCH__)
 
 template <class Isa, class T, int Points, class Rounded>
@@ -201,6 +210,8 @@ struct argument_of<S> {
   }
 };
 
+struct the_arguments_fit_no_call;
+
 /// Transforms blocks of Points successive elements: out = round(in * diag(before) * H *
 /// diag(after) / sqrt(Points)).
 ///
@@ -223,6 +234,8 @@ struct argument_of<S> {
 ///                                in another way
 template <class Executor>
 struct hadamard_operation : operation<Executor> {
+  using calls = otherwise<the_arguments_fit_no_call>;
+
   template <input In, output Out, int Points, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, hadamard_signs<Points> const& signs,
                                R rounding = {},

@@ -42,6 +42,18 @@ error_text wrong_shape(char const* function, Recipe const& recipe, std::size_t s
        " x ", static_cast<std::uint64_t>(Recipe::block), ", which ", recipe.name, " needs"});
 }
 
+/// Returns the error text of what an executor cannot do that reads device memory alone.
+template <class Recipe>
+error_text not_on_a_device(char const* function, Recipe const& recipe,
+                           quantize_options const& options) {
+  char const* const why = recipe.needs_choice()       ? "has tiles or a choice of scales"
+                          : options.report != nullptr ? "was asked for a report"
+                          : recipe.needs_tensor() && !options.largest ? "needs options.largest"
+                                                                      : nullptr;
+  if (why == nullptr) return {};
+  return joined_text({function, ": ", recipe.name, " ", why, ", which takes a processor"});
+}
+
 }  // namespace LOWP_UNIT
 
 /// Quantizes by a recipe, whose bits are those of its package on every backend and number of
@@ -58,6 +70,8 @@ error_text wrong_shape(char const* function, Recipe const& recipe, std::size_t s
 ///                                blocks
 template <class Executor>
 struct quantize_operation : operation<Executor> {
+  using calls = otherwise<the_arguments_fit_no_call>;
+
   template <class In, class T, int Block, class Scale, range_rounding R = nearest_even>
     requires((any_input<In> || rotated_range<In>) && quantized<T, Block, Scale>::is_written)
   LOWP_HOST_FN void operator()(
@@ -69,14 +83,17 @@ struct quantize_operation : operation<Executor> {
         out, {recipe.of_scale, recipe.of_element, recipe.ties, recipe.zeros, {}, options.report}};
     auto const to = write("", target, rounding, overflow::saturate);
     auto const from = read("in", in);
-    error_text const wrong =
-        wrong_shape(name_on(this->executor, "quantize"), recipe, out.codes.size(), options.columns);
+    constexpr bool is_on_a_device = requires { Executor::has_own_memory; };
+    char const* const function = name_on(this->executor, "quantize");
+    error_text wrong = wrong_shape(function, recipe, out.codes.size(), options.columns);
+    if (is_on_a_device && wrong.empty()) wrong = not_on_a_device(function, recipe, options);
     if (!wrong.empty()) return this->executor.refuse_if(wrong);
     if (!is_right(this->executor, "quantize", make<copy_element>{}, to, from)) return;
 
     amax largest = options.largest.value_or(amax{});
-    if (recipe.needs_tensor() && !options.largest)
-      this->executor(make<observing_numbers>{}, to.size(), &largest, from.operand());
+    if constexpr (!is_on_a_device)
+      if (recipe.needs_tensor() && !options.largest)
+        this->executor(make<observing_numbers>{}, to.size(), &largest, from.operand());
     default_environment const environment;
     target.rule.tensor = computed_tensor_scales(recipe.of_scale.rule, largest.value(), recipe.most);
     given_scales given(recipe.needs_choice() ? out.scales.size() : 0);
@@ -114,6 +131,8 @@ struct quantize_operation : operation<Executor> {
 /// @throws std::invalid_argument  sizes differ, or ranges overlap
 template <class Executor>
 struct dequantize_operation : operation<Executor> {
+  using calls = otherwise<the_arguments_fit_no_call>;
+
   template <class T, int Block, class Scale, any_output Out, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(quantized<T, Block, Scale> const& in, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {

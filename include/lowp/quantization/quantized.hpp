@@ -2,6 +2,7 @@
 // A block-scaled tensor, and its operands.
 #pragma once
 
+#include <lowp/format/encode_in_range.hpp>
 #include <lowp/ops/roles.hpp>
 #include <lowp/quantization/recipe.hpp>
 #include <lowp/storage/block_scaled.hpp>
@@ -73,9 +74,9 @@ struct given_scales {
   std::vector<std::uint32_t> codes;
   std::vector<float> factors;
 
-  /// Makes room for a whole pack after the last block.
+  /// Makes room for two whole packs after the last block.
   LOWP_HOST_FN explicit given_scales(std::size_t blocks)
-      : codes(blocks + 16), factors(blocks + 16) {}
+      : codes(blocks + 32), factors(blocks + 32) {}
 };
 
 /// The rule of a recipe: see power_of_two_rule.
@@ -99,16 +100,36 @@ struct recipe_rule {
     if (codes != nullptr) rest.codes += blocks, rest.factors += blocks;
     return rest;
   }
-  /// Returns true if an element's code is that of power_of_two_rule, and nobody counts.
-  LOWP_HOST_FN bool is_plain() const
+  /// Returns true if encode_plain gives each code, and nobody counts. No number then becomes NaN.
+  template <class F>
+  LOWP_FN bool is_plain(lanes::word<F> const& amax, F const& factor) const
     requires(!is_integer_code<T>)
   {
-    return of_element == element_rule::multiply && ties == halves::even &&
-           zeros == zero_code::with_sign && report == nullptr;
+    using namespace lanes;
+    using U = word<F>;
+    U const least = broadcast<U>(1), f = bits(factor);
+    auto const is_special = greater(max(amax, f), broadcast<U>(binary32_infinity - 1));
+    return of_element != element_rule::search && ties == halves::even &&
+           zeros == zero_code::with_sign && report == nullptr &&
+           !any(mask_or(is_special, greater(least, f)));
+  }
+  template <class F, class U, class R>
+  LOWP_FN U encode_plain(F const& x, F const& factor, U const& random, R const& rounding,
+                         special_results<U> const& results) const {
+    U const b = lanes::bits(scaled(x, factor));
+    if constexpr (draws_bits<R> && !expects_subnormals<T::descriptor, U>)
+      return detail::encode<T::descriptor>(b, random, rounding, results).code;
+    else
+      return encode_saturated<T::descriptor>(b, random, rounding);
   }
   template <class F>
-  LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t block) const {
-    if (codes != nullptr) return {lanes::word<F>::load(codes + block), F::load(factors + block)};
+  LOWP_FN F scaled(F const& x, F const& factor) const {
+    return of_element == element_rule::divide ? lanes::div(x, factor) : lanes::mul(x, factor);
+  }
+  template <class F>
+  LOWP_FN block_scale_of<F> scales(F const& amax, [[maybe_unused]] std::size_t block) const {
+    if constexpr (requires { F::load(factors); })
+      if (codes != nullptr) return {lanes::word<F>::load(codes + block), F::load(factors + block)};
     return scale_by<T, Scale>(of_scale, tensor, amax);
   }
   template <class F, class U, class R>

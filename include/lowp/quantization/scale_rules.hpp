@@ -5,6 +5,7 @@
 
 #include <lowp/base/environment.hpp>
 #include <lowp/format/basic_float.hpp>
+#include <lowp/format/encode_in_range.hpp>
 #include <lowp/lanes/lanes.hpp>
 #include <lowp/storage/scale.hpp>
 
@@ -109,15 +110,40 @@ template <class F, class R = nearest_even>
 LOWP_FN lanes::word<F> e4m3_code(F const& x, R const& mode = {}) {
   using U = lanes::word<F>;
   constexpr format f = float8_e4m3fn::descriptor;
-  U const zero = lanes::broadcast<U>(0);
-  return encode<f>(lanes::bits(lanes::canonical(x)), zero, mode,
+  return encode<f>(lanes::bits(lanes::canonical(x)), lanes::broadcast<U>(0), mode,
                    special_results_of<f, U>(mode, overflow::saturate))
       .code;
 }
+
+/// A code of float8_e4m3fn and its value.
 template <class F>
-LOWP_FN F e4m3_value(lanes::word<F> const& code) {
-  return lanes::from_bits<F>(decode<float8_e4m3fn::descriptor>(code));
-}
+struct e4m3 {
+  using U = lanes::word<F>;
+  static constexpr format f = float8_e4m3fn::descriptor;
+
+  U code;
+  F value;
+
+  LOWP_FN explicit e4m3(U const& c) : code(c), value(lanes::from_bits<F>(decode<f>(c))) {}
+  /// Rounds a positive number to nearest even or upward; NaN stays NaN.
+  template <class R = nearest_even>
+    requires(!exact_pack<U>)
+  LOWP_FN explicit e4m3(F const& x, R const& mode = {}) : e4m3(e4m3_code(x, mode)) {}
+  template <class R = nearest_even>
+  LOWP_FN explicit e4m3(F const& x, R const& = {}) {
+    using namespace lanes;
+    U const a = min(bits(x), broadcast<U>(bits(448.0f))), addend = addend_of_step<f>(a);
+    F const from = from_bits<F>(addend);
+    U sum = bits(add(from_bits<F>(a), from));
+    if constexpr (std::is_same_v<R, lowp::upward>)
+      sum = sum + select(greater(a, bits(sub(from_bits<F>(sum), from))), broadcast<U>(1),
+                         broadcast<U>(0));
+    auto const is_nan = lanes::is_nan(x);
+    code = select(is_nan, broadcast<U>(f.nan_code()),
+                  (sum + (addend >> (23 - f.significand_bits))) & f.magnitude_mask());
+    value = select(is_nan, from_bits<F>(broadcast<U>(binary32_nan)), sub(from_bits<F>(sum), from));
+  }
+};
 
 /// Returns 1 / (scale * decode), at most the largest float.
 template <class F>
@@ -202,40 +228,39 @@ LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F c
   };
   switch (rule) {
     case block_rule::te: {
-      U const code = e4m3_code(mul(amax, broadcast<F>(t.of_amax)));
-      return {code, encode_factor(e4m3_value<F>(code), decode)};
+      e4m3<F> const s(mul(amax, broadcast<F>(t.of_amax)));
+      return {s.code, encode_factor(s.value, decode)};
     }
     case block_rule::torchao_two_level: {
-      F const s = div(div(amax, broadcast<F>(6)), broadcast<F>(t.of_amax));
-      U const code = e4m3_code(at_least(s, 0x1p-6f));
-      return {code, div(broadcast<F>(t.encode), e4m3_value<F>(code))};
+      e4m3<F> const s(at_least(div(div(amax, broadcast<F>(6)), broadcast<F>(t.of_amax)), 0x1p-6f));
+      return {s.code, div(broadcast<F>(t.encode), s.value)};
     }
     case block_rule::torchao_one_level: {
-      U const code = e4m3_code(at_least(div(amax, broadcast<F>(6)), 0x1p-6f));
-      return {code, div(one, e4m3_value<F>(code))};
+      e4m3<F> const s(at_least(div(amax, broadcast<F>(6)), 0x1p-6f));
+      return {s.code, div(one, s.value)};
     }
     case block_rule::compressed_tensors:
     case block_rule::compressed_tensors_bfloat16: {
       F sixth = div(amax, broadcast<F>(6));
       if (rule == block_rule::compressed_tensors_bfloat16) sixth = rounded_to<bfloat16>(sixth);
-      U code = e4m3_code(mul(broadcast<F>(t.encode), sixth));
-      code = select(equal(code, broadcast<U>(0)), broadcast<U>(0x20), code);
-      return {code, div(e4m3_value<F>(code), decode)};
+      e4m3<F> s(mul(broadcast<F>(t.encode), sixth));
+      auto const is_zero = equal(s.code, broadcast<U>(0));
+      s.code = select(is_zero, broadcast<U>(0x20), s.code);
+      return {s.code, div(select(is_zero, broadcast<F>(0.125f), s.value), decode)};
     }
     case block_rule::modelopt: {
-      F s = div(amax, broadcast<F>(t.of_amax));
-      s = select(lanes::is_zero(s), one, at_least(s, 0x1p-9f));
-      U const code = e4m3_code(s);
-      return {code, mul(e4m3_value<F>(code), decode)};
+      F const s = div(amax, broadcast<F>(t.of_amax));
+      e4m3<F> const scale(select(lanes::is_zero(s), one, at_least(s, 0x1p-9f)));
+      return {scale.code, mul(scale.value, decode)};
     }
     case block_rule::ggml: {
-      U const code = ggml_code(div(amax, broadcast<F>(6)));
-      return {code, e4m3_value<F>(code)};
+      e4m3<F> const s(ggml_code(div(amax, broadcast<F>(6))));
+      return {s.code, s.value};
     }
     default: {
-      U const code = e4m3_code(div(amax, broadcast<F>(t.of_amax)), lowp::upward{});
+      e4m3<F> const scale(div(amax, broadcast<F>(t.of_amax)), lowp::upward{});
       // A block of zeros has the scale 0.
-      return {code, select(lanes::is_zero(amax), one, mul(e4m3_value<F>(code), decode))};
+      return {scale.code, select(lanes::is_zero(amax), one, mul(scale.value, decode))};
     }
   }
 }

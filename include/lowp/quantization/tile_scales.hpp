@@ -38,9 +38,9 @@ LOWP_OPAQUE void choose_scales(given_scales& to, Recipe const& recipe, float lar
       block_scale_of<float> tried[2];
       float errors[2];
       for (int k = 0; k < 2; ++k) {
-        std::uint32_t const code = e4m3_code(k == 0 ? mul(base, 1.5f) : base);
-        float const s = e4m3_value<float>(code), factor = encode_factor(s, t.decode);
-        tried[k] = {code, factor};
+        e4m3<float> const scale(k == 0 ? mul(base, 1.5f) : base);
+        float const s = scale.value, factor = encode_factor(s, t.decode);
+        tried[k] = {scale.code, factor};
         float of_row[16] = {};
         for (std::size_t i = 0; i < rows * width; ++i) {
           float const x = at(first + i / width * columns + i % width);

@@ -201,6 +201,10 @@ class accessor {
       lanes::from_bits<F>(code).store(to(k));
   }
   LOWP_HOST_FN U random_bits(int k) const { return random_.lanes(k); }
+  /// Returns the random bits of two packs as they lie in memory.
+  LOWP_HOST_FN U random_numbers(int k) const {
+    return random_.is_on() ? word_of_elements<U>(random_.at(k)) : lanes::broadcast<U>(0);
+  }
 
   /// Rounds and stores, if this operand is written. Returns the stored codes only if Tells. A
   /// hardware instruction keeps a NaN as a conversion does, so the codec encodes a pack with a

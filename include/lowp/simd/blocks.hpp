@@ -12,9 +12,11 @@
 
 namespace lowp::simd {
 
-/// The number of elements that wait: a block, or a batch if that is more.
+/// The number of elements that wait: two batches, or a block if that is more. Scales of the second
+/// batch need not wait for those of the first.
 template <class Isa, class Operand>
-inline constexpr std::size_t waiting = Operand::block > batch<Isa> ? Operand::block : batch<Isa>;
+inline constexpr std::size_t waiting =
+    Operand::block > 2 * batch<Isa> ? Operand::block : 2 * batch<Isa>;
 
 /// The counts of a rule that counts.
 template <class Rule>
@@ -42,6 +44,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   using storage = typename T::storage;
   using code_accessor = accessor<Isa, codes_type, Nans>;
   static constexpr std::size_t capacity = waiting<Isa, operand_type>;
+  static constexpr bool has_nibbles =
+      std::is_same_v<Order, pair_order> && T::descriptor.bits() == 4;
 
  public:
   using registers = typename Isa::registers;
@@ -64,10 +68,14 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
                           batch_start<registers>&& start = {}) {
     first_ = first;
+    waiting_ = values_ + first % capacity;
     codes_.template begin<Prefetches>(first, valid, static_cast<batch_start<registers>&&>(start));
-    if constexpr (operand_type::is_random)
-      for (int k = 0; k < batch<Isa>; k += Isa::lanes)
-        codes_.random_bits(k).store(random_ + (first + static_cast<std::size_t>(k)) % capacity);
+    if constexpr (operand_type::is_random) {
+      for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
+        U const two = codes_.random_numbers(k);
+        __builtin_memcpy(hidden(random_ + first % capacity + k), &two.v, sizeof(two.v));
+      }
+    }
   }
   LOWP_HOST_FN F load(int k) const {
     if constexpr (!operand_type::is_read) return lanes::broadcast<F>(0);
@@ -80,14 +88,13 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   template <bool Tells>
   LOWP_HOST_FN no_report store(int k, F const& value) {
     static_assert(!Tells, "a parameter is not stored with a scale for every block");
-    if constexpr (operand_type::is_written)
-      value.store(values_ + (first_ + static_cast<std::size_t>(k)) % capacity);
+    if constexpr (operand_type::is_written) value.store(hidden(waiting_ + k));
     return {};
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
     if constexpr (operand_type::is_written) {
       std::size_t const last = first + valid;
-      if (last % Block == 0 || last == count_) round_blocks(first / Block * Block, last);
+      if (last % capacity == 0 || last == count_) round_blocks(first / capacity * capacity, last);
     }
   }
   LOWP_HOST_FN void finish() const {
@@ -96,104 +103,130 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   }
 
  private:
-  static constexpr std::size_t lanes_in_pack = Isa::lanes;
+  static constexpr int most = static_cast<int>(capacity / Block);
+  static constexpr int at_once = most < Isa::lanes ? most : Isa::lanes;
+
+  /// Hides that a loop copies: g++ would make it `rep movs`, which takes long to begin.
+  LOWP_HOST_FN static auto* hidden(auto* to) {
+    asm("" : "+r"(to));
+    return to;
+  }
 
   /// Rounds the blocks that wait. Their scales take lanes of blocks, then elements take theirs.
   LOWP_HOST_FN void round_blocks(std::size_t begin, std::size_t end) {
-    constexpr std::size_t most = (capacity / Block + lanes_in_pack - 1) / lanes_in_pack;
-    alignas(64) std::uint32_t scales[most * lanes_in_pack] = {};
-    alignas(64) float factors[most * lanes_in_pack];
-    // They are packed last. A load that spans several fresh stores would wait for them.
-    storage to_pack[room_for_codes()];
-    std::size_t const blocks = (end - begin + Block - 1) / Block;
-    for (std::size_t i = 0; i < blocks; ++i)
-      scales[i] = largest_of(begin + i * Block, size_from(begin + i * Block, end));
-    for (std::size_t i = 0; i < blocks; i += lanes_in_pack) {
+    std::size_t const size = end - begin, first = begin / Block;
+    int const blocks = static_cast<int>(detail::blocks_in(size, Block));
+    if (size != capacity) __builtin_memset(values_ + size, 0, (capacity - size) * sizeof(float));
+    using scale = std::conditional_t<sizeof(*operand_.scales) == 1, std::uint8_t, std::uint32_t>;
+    constexpr std::size_t room = most < Isa::lanes ? Isa::lanes : most;
+    scale scales[room];
+    alignas(64) float factors[room];
+    bool is_plain = true;
+    for (int i = 0; i < most; i += at_once) {
+      U const largest = larger_of_all<at_once>(largest_of<at_once>(values_ + i * Block));
       auto const of =
-          operand_.rule.scales(lanes::from_bits<F>(U::load(scales + i)), begin / Block + i);
+          operand_.rule.scales(lanes::from_bits<F>(largest), first + static_cast<std::size_t>(i));
       if constexpr (Rule::is_counted)
-        operand_.rule.count_blocks(counts_, U::load(scales + i), of.code,
-                                   first_lanes<registers>(static_cast<int>(blocks - i)));
+        operand_.rule.count_blocks(counts_, largest, of.code, first_lanes<registers>(blocks - i));
+      if constexpr (requires { operand_.rule.is_plain(largest, of.factor); })
+        is_plain = is_plain && operand_.rule.is_plain(largest, of.factor);
       of.code.store(scales + i);
       of.factor.store(factors + i);
     }
-    for (std::size_t i = 0; i < blocks; ++i) {
-      using scale = typename storage_of<typename Rule::scale_type>::type;
-      if constexpr (std::is_same_v<scale, float>)
-        operand_.scales[begin / Block + i] = lanes::from_bits<float>(scales[i]);
-      else
-        operand_.scales[begin / Block + i] =
-            Rule::scale_type::from_bits(static_cast<scale>(scales[i]));
-      round_block(begin + i * Block, size_from(begin + i * Block, end),
-                  lanes::broadcast<F>(factors[i]),
-                  to_pack + (codes_type::is_packed ? i * Block : 0));
-    }
-    if constexpr (codes_type::is_packed)
-      packed_codes<Isa, codes_type, capacity>::pack(operand_.codes.at(begin), to_pack, end - begin);
-  }
-  LOWP_HOST_FN static std::size_t size_from(std::size_t first, std::size_t end) {
-    return end - first < Block ? end - first : Block;
+    void* const to = operand_.scales + first;
+    if (blocks == most) [[likely]]  // a constant size needs no call
+      __builtin_memcpy(to, scales, most * sizeof(scale));
+    else
+      __builtin_memcpy(to, scales, static_cast<std::size_t>(blocks) * sizeof(scale));
+    if constexpr (requires(U u, F f) { operand_.rule.is_plain(u, f); })
+      if (is_plain) [[likely]]
+        return round_elements<true>(begin, size, factors);
+    round_elements<false>(begin, size, factors);
   }
 
-  /// Returns the largest magnitude of a block, and sets the rest of its last pack to zero.
-  LOWP_HOST_FN std::uint32_t largest_of(std::size_t first, std::size_t size) {
-    float* const values = values_ + first % capacity;
-    for (std::size_t k = size; k % lanes_in_pack != 0; ++k) values[k] = 0;
-    U largest = lanes::broadcast<U>(0);
-    for (std::size_t k = 0; k < size; k += lanes_in_pack)
-      largest = lanes::max(largest, lanes::magnitude(F::load(values + k)));
-    return lane<U>::at(largest_in_all<Isa::lanes / 2>(largest), 0);
-  }
-  template <int Bit>
-  LOWP_HOST_FN static U largest_in_all(U const& x) {
-    if constexpr (Bit == 0) {
-      return x;
+  /// Returns magnitudes of successive blocks, in the order of the blocks: lane i has the largest of
+  /// some elements of block i / (lanes / Blocks).
+  template <int Blocks>
+  LOWP_HOST_FN static U largest_of(float const* values) {
+    if constexpr (Blocks == 1) {
+      U largest = lanes::magnitude(F::load(values));
+      for (int k = Isa::lanes; k < Block; k += Isa::lanes)
+        largest = lanes::max(largest, lanes::magnitude(F::load(values + k)));
+      return largest;
     } else {
-      U other;
-      Isa::template exchange<Bit>(other.v, x.v);
-      return largest_in_all<Bit / 2>(lanes::max(x, other));
+      constexpr int half = Blocks / 2;
+      return larger_of_pairs<half>(largest_of<half>(values),
+                                   largest_of<half>(values + half * Block));
     }
   }
+  /// Returns the larger of each two lanes, first those of x. Lanes of other elements of a block are
+  /// neighbours, but four of a register of 128 bits come before those of the next.
+  template <int Count>
+  LOWP_HOST_FN static U larger_of_pairs(U const& x, U const& y) {
+    U even, odd;
+    Isa::template separate<(Count >= 4)>(even.v, odd.v, x.v, y.v);
+    return lanes::max(even, odd);
+  }
+  template <int Count>
+  LOWP_HOST_FN static U larger_of_all(U const& x) {
+    if constexpr (Count >= Isa::lanes)
+      return x;
+    else
+      return larger_of_all<2 * Count>(larger_of_pairs<Count>(x, x));
+  }
 
+  template <bool IsPlain>
+  LOWP_HOST_FN void round_elements(std::size_t begin, std::size_t size, float const* factors) {
+    constexpr std::size_t together = has_nibbles ? 2 : 1;
+    constexpr bool is_packed_later = codes_type::is_packed && !has_nibbles;
+    // A load that spans several fresh stores would wait for them.
+    storage apart[room_for_codes()];
+    bool const is_apart = is_packed_later || size % (together * Isa::lanes) != 0;
+    storage* const to = is_apart ? apart : reinterpret_cast<storage*>(operand_.codes.at(begin));
+    for (std::size_t k = 0; k < size; k += together * Isa::lanes) {
+      U codes[together];
+      for (std::size_t j = 0, at = k; j < together; ++j, at += Isa::lanes)
+        codes[j] = code_of<IsPlain>(F::load(values_ + at), lanes::broadcast<F>(factors[at / Block]),
+                                    random_bits(at));
+      if constexpr (has_nibbles)
+        store_nibbles<registers>(to + k / 2, codes[0], codes[1]);
+      else
+        codes[0].store(to + k);
+    }
+    if (!is_apart) return;
+    if constexpr (is_packed_later) {
+      packed_codes<Isa, codes_type, capacity>::pack(operand_.codes.at(begin), apart, size);
+    } else {
+      if (has_nibbles && size % 2 != 0) apart[size / 2] &= 15;
+      __builtin_memcpy(static_cast<void*>(operand_.codes.at(begin)), apart,
+                       codes_type::stored_in(size) * sizeof(storage));
+    }
+  }
+  template <bool IsPlain>
+  LOWP_HOST_FN U code_of(F const& x, F const& factor, U const& random) {
+    auto const& rounding = operand_.codes.rounding;
+    if constexpr (IsPlain) return operand_.rule.encode_plain(x, factor, random, rounding, results_);
+    auto const result = operand_.rule.encode(x, factor, random, rounding, results_);
+    if constexpr (Rule::is_counted) operand_.rule.count_elements(counts_, result.overflowed);
+    return result.code;
+  }
+  LOWP_HOST_FN U random_bits(std::size_t k) const {
+    if constexpr (operand_type::is_random)
+      return U::load(random_ + k);
+    else
+      return lanes::broadcast<U>(0);
+  }
   static constexpr std::size_t room_for_codes() {
     if constexpr (codes_type::is_packed)
       return packed_codes<Isa, codes_type, capacity>::room;
     else
-      return 1;
-  }
-  LOWP_HOST_FN void round_block(std::size_t first, std::size_t size, F const& factor,
-                                storage* to_pack) {
-    if constexpr (requires { operand_.rule.is_plain(); })
-      if (operand_.rule.is_plain())
-        return round_block_by(detail::power_of_two_rule<T>{}, first, size, factor, to_pack);
-    round_block_by(operand_.rule, first, size, factor, to_pack);
-  }
-  template <class By>
-  LOWP_HOST_FN void round_block_by(By const& rule, std::size_t first, std::size_t size,
-                                   F const& factor, [[maybe_unused]] storage* to_pack) {
-    float const* const values = values_ + first % capacity;
-    std::uint16_t const* const random = random_ + first % capacity;
-    for (std::size_t k = 0; k < size; k += lanes_in_pack) {
-      U const bits = operand_type::is_random ? U::load(random + k) : lanes::broadcast<U>(0);
-      auto const result =
-          rule.encode(F::load(values + k), factor, bits, operand_.codes.rounding, results_);
-      if constexpr (By::is_counted) operand_.rule.count_elements(counts_, result.overflowed);
-      if constexpr (codes_type::is_packed) {
-        result.code.store(to_pack + k);
-      } else if (auto* const to = operand_.codes.data + first + k; size - k >= lanes_in_pack) {
-        result.code.store(reinterpret_cast<storage*>(to));
-      } else {
-        storage rest[lanes_in_pack];
-        result.code.store(rest);
-        __builtin_memcpy(static_cast<void*>(to), rest, (size - k) * sizeof(T));
-      }
-    }
+      return capacity;
   }
 
   operand_type operand_;
   std::size_t count_, first_ = 0;
   code_accessor codes_;
-  float* values_;
+  float *values_, *waiting_ = nullptr;
   std::uint16_t* random_;
   detail::special_results<U> results_;
   typename counts_of<Rule>::type counts_{};

@@ -9,6 +9,8 @@
 //                                                          range that it cannot reach
 //     executor.function                                    optional: the name of the call in
 //                                                          error texts
+//     executor.has_own_memory                              optional: the caller's memory is out of
+//                                                          its reach
 #pragma once
 
 #include <lowp/base/error_text.hpp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/simd/operand.hpp>
+#include <lowp/simd/pairs.hpp>
 #include <lowp/simd/random.hpp>
 
 #include <cstddef>
@@ -10,6 +11,18 @@
 #include <type_traits>
 
 namespace lowp::simd {
+
+/// Stores two packs of codes of four bits, in pair_order.
+template <class Isa>
+LOWP_HOST_FN void store_nibbles(std::uint8_t* to, word<Isa> const& first, word<Isa> const& second) {
+  if constexpr (requires { Isa::store_nibbles(to, first, second); })
+    return Isa::store_nibbles(to, first, second);
+  typename numbers_of<Isa>::vector halves;
+  Isa::join(halves, first, second);
+  word<Isa> const x = word_of_elements<word<Isa>>(&halves);
+  constexpr bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+  ((is_little ? x | x >> 12 : x >> 16 | x << 4) & 0xff).store(to);
+}
 
 /// Packs and unpacks the codes of an operand, up to Count at once. Count is a multiple of 16, and
 /// of 32 if the order needs that, so batches share no byte. There is room for `room` codes, because

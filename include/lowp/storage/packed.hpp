@@ -53,10 +53,9 @@ concept byte_range =
 
 }  // namespace detail
 
-/// A view of packed codes. `cast`, `block_cast`, `blocks_of`, `fused_add`, `update`, `census` and
-/// `measure` take it in the place of a span of T. The result has the same bits. Unused bits of the
-/// last byte are written as 0. `scaled_cast` and `transform` deduce their types from spans, and do
-/// not take it; `quantize` scales packed codes.
+/// A view of packed codes. `cast`, `scaled_cast`, `block_cast`, `blocks_of`, `fused_add`, `update`,
+/// `transform`, `census` and `measure` take it in the place of a span of T. The result has the same
+/// bits. Unused bits of the last byte are written as 0.
 ///
 ///     std::vector<std::uint8_t> bytes(500);
 ///     cast(floats, packed<float4_e2m1fn>(bytes, 1000));

@@ -156,6 +156,21 @@ struct avx2 : vector_masks<avx2> {
       asm("vpermilps %2, %1, %0" : "=x"(r) : "x"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
     v = r;
   }
+  /// Separates even from odd lanes of every four, or of registers of 128 bits: those of a, then b's.
+  template <bool OfRegisters, class V>
+  LOWP_TARGET inline static void separate(V& even, V& odd, V const& a, V const& b) {
+    V e, o;
+    if constexpr (OfRegisters)
+      asm("vperm2f128 $0x20, %3, %2, %0\n\tvperm2f128 $0x31, %3, %2, %1"
+          : "=&x"(e), "=x"(o)
+          : "x"(a), "x"(b));
+    else
+      asm("vshufps $0x88, %3, %2, %0\n\tvshufps $0xdd, %3, %2, %1"
+          : "=&x"(e), "=x"(o)
+          : "x"(a), "x"(b));
+    even = e;
+    odd = o;
+  }
   LOWP_TARGET inline static void hide(auto& v) { LOWP_HIDE(v); }
   /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
   /// of `high`. A shuffle moves it, because Zen 4 has three pipes for shuffles and two for shifts.
@@ -232,6 +247,18 @@ struct avx2 : vector_masks<avx2> {
           : "x"(low.v), "x"(high.v), "x"(order));
     }
     __builtin_memcpy(&codes, &r, sizeof(codes));
+  }
+  /// Stores two packs of numbers below 16, two in a byte.
+  LOWP_TARGET inline static void store_nibbles(std::uint8_t* to, words const& low,
+                                               words const& high) {
+    words::vector const order = {0, 4, 1, 5};
+    words::vector r, factors;
+    broadcast(factors, 0x10011001u);
+    asm("vpackusdw %2, %1, %0\n\tvpackuswb %0, %0, %0\n\tvpermd %0, %3, %0\n\t"
+        "vpmaddubsw %x4, %x0, %x0\n\tvpackuswb %x0, %x0, %x0"
+        : "=&x"(r)
+        : "x"(low.v), "x"(high.v), "x"(order), "x"(factors));
+    __builtin_memcpy(to, &r, lanes);
   }
   /// Moves the low bytes of words to codes, with the signs of numbers that are not NaN.
   template <class V>

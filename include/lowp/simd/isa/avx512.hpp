@@ -189,6 +189,21 @@ struct avx512 {
       asm("vpermilps %2, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
     v = r;
   }
+  /// Separates even from odd lanes: see avx2.hpp.
+  template <bool OfRegisters, class V>
+  LOWP_TARGET inline static void separate(V& even, V& odd, V const& a, V const& b) {
+    V e, o;
+    if constexpr (OfRegisters)
+      asm("vshuff32x4 $0x88, %3, %2, %0\n\tvshuff32x4 $0xdd, %3, %2, %1"
+          : "=&v"(e), "=v"(o)
+          : "v"(a), "v"(b));
+    else
+      asm("vshufps $0x88, %3, %2, %0\n\tvshufps $0xdd, %3, %2, %1"
+          : "=&v"(e), "=v"(o)
+          : "v"(a), "v"(b));
+    even = e;
+    odd = o;
+  }
   LOWP_TARGET inline static void hide(auto& v) { LOWP_HIDE(v); }
   /// Multiplies the low halves of 64-bit lanes: see avx2.hpp.
   template <class V>

@@ -82,6 +82,16 @@ struct neon : vector_masks<neon> {
     }
     to = r;
   }
+  /// Separates even from odd lanes: those of a, then b's.
+  template <bool, class V>
+  LOWP_HOST_FN static void separate(V& even, V& odd, V const& a, V const& b) {
+    V e, o;
+    asm("uzp1 %0.4s, %2.4s, %3.4s\n\tuzp2 %1.4s, %2.4s, %3.4s"
+        : "=&w"(e), "=w"(o)
+        : "w"(a), "w"(b));
+    even = e;
+    odd = o;
+  }
   /// Exchanges each lane with the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_HOST_FN static void exchange(V& v, V const& from) {

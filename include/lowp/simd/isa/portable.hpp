@@ -50,10 +50,24 @@ struct portable : vector_masks<portable> {
     auto const w = words(from);
     v = V(words{w[0 ^ Bit], w[1 ^ Bit], w[2 ^ Bit], w[3 ^ Bit]});
   }
+  /// Separates even from odd lanes: those of a, then b's.
+  template <bool, class V>
+  LOWP_HOST_FN static void separate(V& even, V& odd, V const& a, V const& b) {
+    V const e = {a[0], a[2], b[0], b[2]}, o = {a[1], a[3], b[1], b[3]};
+    even = e;
+    odd = o;
+  }
   LOWP_HOST_FN static void hide(auto& v) { LOWP_HIDE(v); }
   template <class To, class From>
   LOWP_HOST_FN static void convert(To& to, From const& from) {
     to = __builtin_convertvector(from, To);
+  }
+  /// Moves two packs of words below 2^16 to halves.
+  template <class V>
+  LOWP_HOST_FN static void join(V& halves, word<portable> const& low, word<portable> const& high) {
+    auto* const to = reinterpret_cast<std::uint16_t*>(&halves);
+    low.store(to);
+    high.store(to + lanes);
   }
   template <class V, class F>
   LOWP_HOST_FN static void widen(V& low, V& high, F const& x) {

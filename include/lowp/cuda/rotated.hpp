@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Hadamard transform of what a kernel reads. Neighbouring threads hold a block of elements.
+#pragma once
+
+#include <lowp/cuda/kernel_operands.hpp>
+#include <lowp/quantization/hadamard.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace lowp::cuda {
+
+template <int Points, class Elements, class Rounded>
+struct rotated_kernel_operand {
+  static constexpr bool is_read = true, is_written = false, is_random = false, is_collective = true;
+  static constexpr int parts = 1, bytes_read = Elements::bytes_read;
+
+  Elements elements;
+  hadamard_signs<Points> signs;
+};
+
+/// A block is two or four chunks, of threads that are neighbours in a warp. Sums have the order of
+/// simd::accessor: elements at a distance of 1, 2 and 4 lie in a thread.
+template <int Points, class Elements, class Rounded, bool IsComputed, class Hardware, int Rows>
+class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Hardware, Rows> {
+  using slot_type = rotated_kernel_operand<Points, Elements, Rounded>;
+
+ public:
+  LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
+      : elements_(s.elements, data, number), signs_(s.signs) {}
+
+  template <int Width, class Thread>
+  LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
+    elements_.template load<Width>(pass, thread, first, count);
+  }
+  template <class Thread>
+  LOWP_FN void decode(Thread const& thread, int pass, float (&x)[chunk_size]) const {
+    using namespace lanes;
+    int const first = static_cast<int>(thread.thread()) * chunk_size % Points;
+    elements_.decode(pass, x);
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k)
+      x[k] = mul(with_sign(x[k], signs_.before >> (first + k)), Points == 16 ? 0.25f : 0.125f);
+    LOWP_UNROLL_ON_GPU
+    for (int distance = 1; distance < chunk_size; distance *= 2) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) {
+        if ((k & distance) != 0) continue;
+        float const a = x[k], b = x[k + distance];
+        x[k] = add(a, b);
+        x[k + distance] = sub(a, b);
+      }
+    }
+    add_of_neighbour<1>(thread, x);
+    if constexpr (Points == 32) add_of_neighbour<2>(thread, x);
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k) {
+      if constexpr (Points == 32) x[k] = mul(x[k], 0x1.6a09e6p0f);  // sqrt(2)
+      x[k] = canonical(with_sign(x[k], signs_.after >> (first + k)));
+      if constexpr (!std::is_same_v<Rounded, float>) x[k] = detail::rounded_to<Rounded>(x[k]);
+    }
+  }
+  template <class Thread>
+  LOWP_FN void encode(Thread const&, float const (&)[chunk_size], std::uint64_t, int) const {}
+  template <int Width, class Thread>
+  LOWP_FN void store(Thread const&, std::uint64_t, int) const {}
+
+ private:
+  /// Changes the sign if bit 0 of `signs` is set.
+  LOWP_FN static float with_sign(float x, std::uint32_t signs) {
+    return lanes::from_bits<float>(lanes::bits(x) ^ lanes::hidden(signs << 31));
+  }
+  template <int Distance, class Thread>
+  LOWP_FN static void add_of_neighbour(Thread const& thread, float (&x)[chunk_size]) {
+    std::uint32_t const is_second = thread.thread() / Distance % 2;
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k) {
+      float const other =
+          lanes::from_bits<float>(thread.template exchanged<Distance>(lanes::bits(x[k])));
+      x[k] = lanes::add(other, with_sign(x[k], is_second));
+    }
+  }
+
+  accessor<Elements, IsComputed, Hardware, Rows> elements_;
+  hadamard_signs<Points> signs_;
+};
+
+template <class T, int Points, class Rounded>
+struct kernel_operand_for<simd::rotated_operand<T, Points, Rounded>> {
+  using elements = kernel_operand_for<simd::operand<T, access::read>>;
+  using type = rotated_kernel_operand<Points, typename elements::type, Rounded>;
+  static type of(simd::rotated_operand<T, Points, Rounded> const& o, detail::nans kind) {
+    return {elements::of(o.elements, kind), o.signs};
+  }
+};
+
+}  // namespace lowp::cuda
