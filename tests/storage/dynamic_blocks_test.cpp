@@ -11,8 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,12 +52,16 @@ map create_dynamic_map(bool is_signed) {
   return sorted;
 }
 
-// FNV-1a of the values' bytes, lowest first.
-std::uint64_t hash_of(map const& values) {
+// FNV-1a of the bytes of numbers, lowest first.
+template <class... Range>
+std::uint64_t hash_of(Range const&... numbers) {
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (float const x : values)
-    for (int byte = 0; byte < 4; ++byte)
-      hash = (hash ^ (float_bits(x) >> (8 * byte) & 0xff)) * 0x100000001b3;
+  auto const add = [&](auto const& range) {
+    for (unsigned char const byte : std::span(reinterpret_cast<unsigned char const*>(range.data()),
+                                              range.size() * sizeof(range[0])))
+      hash = (hash ^ byte) * 0x100000001b3;
+  };
+  (add(numbers), ...);
   return hash;
 }
 
@@ -169,6 +175,50 @@ struct moment {
       codes[i] = kind.code_of(x[i], largest[i / block], mode, mode.random(i, draw));
   }
 };
+
+// The hashes are those of flashoptim 0.1.4 in Triton's interpreter; peers.torch.states compares more.
+std::vector<float> spread_numbers() {
+  std::vector<float> x(4096);
+  for (std::uint32_t i = 0; i < x.size(); ++i)
+    x[i] = std::ldexp(static_cast<float>(static_cast<std::int32_t>(i * 2654435761U) >> 8),
+                      -23 - static_cast<int>(i % 13));
+  return x;
+}
+template <bool IsSigned>
+void expect_hashes(std::vector<float> const& x, std::uint64_t of_codes, std::uint64_t of_values) {
+  moment<companded<IsSigned>> const kept(x);
+  std::vector<float> values(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) values[i] = kept.value(i);
+  EXPECT_EQ(hash_of(kept.codes, kept.scales), of_codes);
+  EXPECT_EQ(hash_of(values), of_values);
+}
+TEST(companded_blocks, are_those_of_flashoptim) {
+  std::vector<float> x = spread_numbers();
+  expect_hashes<true>(x, 0xfabfd65ac03f4c5d, 0x7bf4d95dfdda3eec);
+  for (float& each : x) each *= each;
+  expect_hashes<false>(x, 0x72ae07d91f9e0e0f, 0xcf9f00895c001455);
+}
+template <class Error>
+void expect_hashes_of_errors(oracle::facts const& format, std::uint64_t of_errors,
+                             std::uint64_t of_values) {
+  oracle::corrected const model{format, 8 * static_cast<int>(sizeof(Error))};
+  std::vector<Error> errors;
+  std::vector<std::uint32_t> values;
+  for (float const x : spread_numbers()) {
+    oracle::kept const kept = model.store(float_bits(x), {});
+    errors.push_back(static_cast<Error>(kept.codes[1]));
+    values.push_back(model.value(kept.codes));
+  }
+  EXPECT_EQ(hash_of(errors), of_errors);
+  EXPECT_EQ(hash_of(values), of_values);
+}
+TEST(corrected_master, is_that_of_flashoptim) {
+  using lowp::bfloat16, lowp::float16;
+  expect_hashes_of_errors<std::uint8_t>(facts<float16>, 0x986653a66c90379c, 0x1275ec94140dc081);
+  expect_hashes_of_errors<std::uint16_t>(facts<float16>, 0xebd2a10b1d75f27b, 0x3f6afa815527e673);
+  expect_hashes_of_errors<std::uint8_t>(facts<bfloat16>, 0x50846093050a6a49, 0x22fc6a24ea25b1bf);
+  expect_hashes_of_errors<std::uint16_t>(facts<bfloat16>, 0x44d5e929e6658bf0, 0xe92f2fb60a99676c);
+}
 
 template <template <bool> class Kind>
 struct states {
