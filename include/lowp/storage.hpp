@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Storages of parameters and moments: kahan, master, split_master, scaled, blocks_of; and
+// Storages of parameters and moments: kahan, master, split_master, corrected_master, scaled,
+// blocks_of, dynamic_blocks, companded_blocks; and
 //
 //     resync(storage)
 #pragma once
@@ -25,26 +26,32 @@ LOWP_HOST_FN auto working_copy(split_master<H, L> const& storage) {
   return storage.high;
 }
 
+template <class H, class E>
+LOWP_HOST_FN auto working_copy(corrected_master<H, E> const& storage) {
+  return storage.value;
+}
+
 template <class S>
 concept with_working_copy =
     storage<S> && requires(std::remove_cvref_t<S> const& storage) { working_copy(storage); };
 
 template <class T>
-using not_a_kahan_a_master_nor_a_split_master = fit<with_working_copy<T>>;
+using not_a_kahan_nor_a_master = fit<with_working_copy<T>>;
 
 /// Makes a storage stand for its working copy, after something else wrote that copy: a checkpoint,
 /// a broadcast. A NaN stays a NaN; all other codes of the copy stay as they are.
 ///
-///     kahan         compensation = 0, beside value
-///     master        weights = copy
-///     split_master  low = 0, beside high
+///     kahan             compensation = 0, beside value
+///     master            weights = copy
+///     split_master      low = 0, beside high
+///     corrected_master  error_bits = 0, beside value
 ///
 /// @param p  two arrays of n elements each. If the weights of a master are narrow, they have the
 ///           exponents and the precision of the copy
 /// @throws std::invalid_argument  sizes differ, or the arrays overlap
 template <class Executor>
 struct resync_operation : operation<Executor> {
-  using calls = call<needs<names::p, not_a_kahan_a_master_nor_a_split_master>>;
+  using calls = call<needs<names::p, not_a_kahan_nor_a_master>>;
 
   template <with_working_copy S>
   LOWP_HOST_FN void operator()(S const& p) const {

@@ -111,29 +111,62 @@ TEST_F(device_storage, scaled) {
 
 TEST_F(device_storage, moments_in_blocks) {
   for (std::size_t const size : sizes) {
-    std::size_t const blocks = (size + 127) / 128;
+    std::size_t const blocks = (size + 127) / 128, of_256 = (size + 255) / 256;
     std::vector<lowp::bfloat16> p = converted<lowp::bfloat16>(normal(size, 9, 1));
     std::vector<lowp::float8_e4m3fn> m(size, lowp::float8_e4m3fn(0));
-    std::vector<lowp::float8_e5m2> v(size, lowp::float8_e5m2(0));
+    std::vector<std::uint8_t> v(size);
     std::vector<lowp::float8_e8m0fnu> ms(blocks, lowp::float8_e8m0fnu(1));
-    std::vector<lowp::float8_e8m0fnu> vs = ms;
+    std::vector<float> vs(of_256);
     device_range<lowp::bfloat16> const there_p(p);
     device_range<lowp::float8_e4m3fn> const there_m(m);
-    device_range<lowp::float8_e5m2> const there_v(v);
+    device_range<std::uint8_t> const there_v(v);
     device_range<lowp::float8_e8m0fnu> const there_ms(ms);
-    device_range<lowp::float8_e8m0fnu> const there_vs(vs);
+    device_range<float> const there_vs(vs);
     for (std::uint64_t step = 1; step <= 3; ++step) {
       std::vector<float> const g = normal(size, static_cast<unsigned>(step), 1);
       device_range<float> const there_g(g);
-      lowp::update(p, g, lowp::blocks_of<128>(m, ms), lowp::blocks_of<128>(v, vs), settings, step,
-                   random_bits);
+      lowp::update(p, g, lowp::blocks_of<128>(m, ms), lowp::unsigned_dynamic_blocks{v, vs},
+                   settings, step, random_bits);
       lowp::cuda::update(
           nullptr, there_p, there_g,
           lowp::blocks_of<128>(std::span(there_m.data(), size), std::span(there_ms.data(), blocks)),
-          lowp::blocks_of<128>(std::span(there_v.data(), size), std::span(there_vs.data(), blocks)),
+          lowp::unsigned_dynamic_blocks{{there_v.data(), size}, {there_vs.data(), of_256}},
           settings, step, random_bits);
     }
     EXPECT_TRUE(same_bits(there_p.read(), p));
+    EXPECT_TRUE(same_bits(there_m.read(), m));
+    EXPECT_TRUE(same_bits(there_v.read(), v));
+    EXPECT_TRUE(same_bits(there_ms.read(), ms));
+    EXPECT_TRUE(same_bits(there_vs.read(), vs));
+  }
+}
+
+TEST_F(device_storage, states_of_flashoptim) {
+  for (std::size_t const size : sizes) {
+    std::size_t const blocks = (size + 31) / 32;
+    std::vector<lowp::bfloat16> p = converted<lowp::bfloat16>(normal(size, 9, 1));
+    std::vector<std::int8_t> error(size), m(size);
+    std::vector<std::uint8_t> v(size);
+    std::vector<lowp::float16> ms(blocks), vs(blocks);
+    device_range<lowp::bfloat16> const there_p(p);
+    device_range<std::int8_t> const there_error(error), there_m(m);
+    device_range<std::uint8_t> const there_v(v);
+    device_range<lowp::float16> const there_ms(ms), there_vs(vs);
+    for (std::uint64_t step = 1; step <= 3; ++step) {
+      std::vector<float> const g = normal(size, static_cast<unsigned>(step), 1);
+      device_range<float> const there_g(g);
+      lowp::update(lowp::corrected_master{p, error}, g, lowp::signed_companded_blocks{m, ms},
+                   lowp::unsigned_companded_blocks{v, vs}, settings, step, random_bits);
+      lowp::cuda::update(
+          nullptr,
+          lowp::corrected_master{std::span(there_p.data(), size),
+                                 std::span(there_error.data(), size)},
+          there_g, lowp::signed_companded_blocks{{there_m.data(), size}, {there_ms.data(), blocks}},
+          lowp::unsigned_companded_blocks{{there_v.data(), size}, {there_vs.data(), blocks}},
+          settings, step, random_bits);
+    }
+    EXPECT_TRUE(same_bits(there_p.read(), p));
+    EXPECT_TRUE(same_bits(there_error.read(), error));
     EXPECT_TRUE(same_bits(there_m.read(), m));
     EXPECT_TRUE(same_bits(there_v.read(), v));
     EXPECT_TRUE(same_bits(there_ms.read(), ms));

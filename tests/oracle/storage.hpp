@@ -2,7 +2,10 @@
 // Stores one value in two codes, in the exact arithmetic of this folder.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "optimizer.hpp"
@@ -129,6 +132,52 @@ struct split {
 
  private:
   std::uint32_t low_mask_ = 0;
+};
+
+// The operations of flashoptim 0.1.4, optimizers.py. A power of two and a product of a float with a
+// code are exact in double, so each statement rounds once.
+struct corrected {
+  facts value_format;
+  int error_bits;
+
+  [[nodiscard]] std::uint32_t value(std::array<std::uint32_t, 2> const& codes) const {
+    std::uint32_t const x = decode_to_float_bits(value_format, codes[0]);
+    if (!is_number(x)) return x;
+    int const error = static_cast<int>(codes[1]) - (codes[1] > most() ? 1 << error_bits : 0);
+    float const place = static_cast<float>(error) / static_cast<float>(most());
+    return f32_add(
+        x, std::bit_cast<std::uint32_t>(static_cast<float>(std::ldexp(place, half_ulp(codes[0])))));
+  }
+  [[nodiscard]] kept store(std::uint32_t w, rounding_of_value const& r) const {
+    kept k;
+    k.codes[0] = encode_computed(value_format, w, mode::nearest_even, r.beyond, 0, &k.overflowed);
+    std::uint32_t const e = f32_sub(w, decode_to_float_bits(value_format, k.codes[0]));
+    if ((e & 0x7fffffffU) > 0x7f800000U) return k;
+    bool const is_negative = e >> 31 != 0;
+    double const place =
+        std::ldexp(double{std::bit_cast<float>(e & 0x7fffffffU)}, -half_ulp(k.codes[0]));
+    auto const size = static_cast<float>(std::min(place, 1.0) * most());
+    std::uint32_t code = 0;
+    if (r.how == mode::nearest_even || r.how == mode::nearest_away) {
+      code = static_cast<std::uint32_t>(std::floor(size + 0.5f));
+    } else {
+      code = static_cast<std::uint32_t>(size);
+      double const rest = double{size} - code;
+      position const at{code, rest == 0, 0, static_cast<std::uint32_t>(rest * 65536 + 0.5)};
+      if (moves_away(r.how, is_negative, at, r.random)) ++code;
+    }
+    k.codes[1] = (is_negative ? 0 - code : code) & (2 * most() + 1);
+    return k;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t most() const { return (1U << (error_bits - 1)) - 1; }
+  // The exponent of half an ulp of a code.
+  [[nodiscard]] int half_ulp(std::uint32_t code) const {
+    auto const field =
+        static_cast<int>((code & value_format.magnitude_mask()) >> value_format.significand_bits);
+    return std::max(field, 1) - value_format.bias - value_format.significand_bits - 1;
+  }
 };
 
 // A code; `scale` and `next` are float patterns of powers of two.

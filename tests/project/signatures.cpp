@@ -47,6 +47,8 @@ extern std::vector<bfloat16> const in;
 extern std::vector<float8_e4m3fn> e;
 extern std::vector<float8_e8m0fnu> s;
 extern std::vector<u16> low;
+extern std::vector<std::int8_t> errors;
+extern std::vector<float16> h;
 constexpr stochastic draws{.seed = 1};
 extern update_report report;
 extern update_amax seen;
@@ -144,6 +146,7 @@ IS(void, join(b, low, f));
 IS(void, resync(kahan{b, b}));
 IS(void, resync(master{f, b}));
 IS(void, resync(split_master{b, low}));
+IS(void, resync(corrected_master{b, errors}));
 struct negate {
   template <class F>
   F operator()(F const& each) const;
@@ -223,6 +226,10 @@ IS(decltype(coded), decltype(coded){.codes = e, .scale = 2});
 IS(decltype(blocked), decltype(blocked){.codes = e, .scales = s});
 IS(signed_dynamic_blocks, signed_dynamic_blocks{.codes = bytes, .absmax = f});
 IS(unsigned_dynamic_blocks, unsigned_dynamic_blocks{.codes = bytes, .absmax = f});
+IS(signed_companded_blocks, signed_companded_blocks{.codes = errors, .scales = h});
+IS(unsigned_companded_blocks, unsigned_companded_blocks{.codes = bytes, .scales = h});
+IS(corrected_master<bfloat16 COMMA std::int8_t>,
+   corrected_master<bfloat16 COMMA std::int8_t>{.value = b, .error_bits = errors});
 static_assert(signed_dynamic_blocks::zero == 127 && unsigned_dynamic_blocks::zero == 0);
 IS(void, update(compensated, f, first_moment, second_moment, optimizer, 1, draws));
 IS(void, update(compensated, f, coded, blocked, optimizer, 1, draws));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moments in bitsandbytes' 8 bits: its two maps and the exact step. Then a search of the map finds
-// the nearest code, or the draw a neighbour.
+// Moments in the 8 bits of bitsandbytes and of FlashOptim: codes and scales of the exact step, in
+// the operations of these packages, or by the draw.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 #include <lowp/openmp.hpp>
@@ -10,12 +10,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "cuda/simulated_grid.hpp"
+#include "oracle/storage.hpp"
 #include "train/update/support.hpp"
 
 namespace {
@@ -48,12 +52,16 @@ map create_dynamic_map(bool is_signed) {
   return sorted;
 }
 
-// FNV-1a of the values' bytes, lowest first.
-std::uint64_t hash_of(map const& values) {
+// FNV-1a of the bytes of numbers, lowest first.
+template <class... Range>
+std::uint64_t hash_of(Range const&... numbers) {
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (float const x : values)
-    for (int byte = 0; byte < 4; ++byte)
-      hash = (hash ^ (float_bits(x) >> (8 * byte) & 0xff)) * 0x100000001b3;
+  auto const add = [&](auto const& range) {
+    for (unsigned char const byte : std::span(reinterpret_cast<unsigned char const*>(range.data()),
+                                              range.size() * sizeof(range[0])))
+      hash = (hash ^ byte) * 0x100000001b3;
+  };
+  (add(numbers), ...);
   return hash;
 }
 
@@ -63,33 +71,22 @@ TEST(dynamic_map, is_that_of_bitsandbytes) {
   EXPECT_EQ(hash_of(create_dynamic_map(false)), 0x43811b16730a873eU);
 }
 
-struct moment {
-  map values;
-  std::vector<std::uint8_t> codes;
-  std::vector<float> absmax;
+// A kind says how codes and a block's scale mean values, in this file's own arithmetic.
+template <bool IsSigned>
+struct dynamic {
+  using storage = lowp::dynamic_blocks<IsSigned>;
+  using code = std::uint8_t;
+  using scale = float;
+  static constexpr code zero = storage::zero;
 
-  moment(bool is_signed, std::vector<float> const& x) : values(create_dynamic_map(is_signed)) {
-    store(x, {}, 0);
-  }
-  [[nodiscard]] float value(std::size_t i) const { return values[codes[i]] * absmax[i / 256]; }
+  map values = create_dynamic_map(IsSigned);
 
-  void store(std::vector<float> const& x, slot_mode const& mode, unsigned draw) {
-    codes.resize(x.size());
-    absmax.assign((x.size() + 255) / 256, 0);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      float& largest = absmax[i / 256];
-      if (!(std::fabs(x[i]) <= largest)) largest = std::fabs(x[i]);
-      if (!(std::fabs(x[i]) < HUGE_VALF)) largest = std::nanf("");
-    }
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      float const y = x[i] / absmax[i / 256];
-      codes[i] = code_of(std::isfinite(y) ? y : 0, mode, mode.random(i, draw));
-    }
-  }
-
- private:
-  [[nodiscard]] std::uint8_t code_of(float y, slot_mode const& mode, std::uint32_t random) const {
-    y = std::max(y, values[0]);
+  static scale scale_of(float largest) { return largest; }
+  [[nodiscard]] float value(code c, scale absmax) const { return values[c] * absmax; }
+  [[nodiscard]] code code_of(float x, float absmax, slot_mode const& mode,
+                             std::uint32_t random) const {
+    float y = x / absmax;
+    y = std::max(std::isfinite(y) ? y : 0, values[0]);
     auto const above = std::upper_bound(values.begin(), values.end(), y);
     auto const low = static_cast<std::uint8_t>(above - values.begin() - 1);
     if (values[low] == y) return low;
@@ -106,14 +103,132 @@ struct moment {
   }
 };
 
+// The operations of flashoptim 0.1.4, optimizers.py. A product in double is exact, so that nothing
+// is contracted.
+template <bool IsSigned>
+struct companded {
+  using storage = lowp::companded_blocks<IsSigned>;
+  using code = std::conditional_t<IsSigned, std::int8_t, std::uint8_t>;
+  using scale = lowp::float16;
+  static constexpr code zero = 0;
+  static constexpr float most = IsSigned ? 127 : 255;
+
+  static float size_of(float largest) {
+    return std::isnan(largest) ? largest
+                               : std::max(IsSigned ? largest : std::sqrt(largest), 1e-12f);
+  }
+  static scale scale_of(float largest) {
+    std::uint32_t const bits = float_bits(size_of(largest));
+    return scale::from_bits(static_cast<std::uint16_t>(oracle::encode_computed(
+        facts<scale>, bits, oracle::mode::nearest_even, oracle::policy::infinity)));
+  }
+  [[nodiscard]] static float value(code c, scale stored) {
+    float const y = static_cast<float>(c) / most, s = float(stored);
+    if (IsSigned) return y / (2 - std::fabs(y)) * s;
+    float const root = y * s;
+    return root * root;
+  }
+  [[nodiscard]] static code code_of(float x, float largest, slot_mode const& mode,
+                                    std::uint32_t random) {
+    float const n = (IsSigned ? x : std::sqrt(x)) / size_of(largest);
+    if (std::isnan(n)) return 0;
+    float const y = IsSigned ? 2 * n / (1 + std::fabs(n)) : n;
+    auto const scaled = static_cast<float>(double{y} * double{most});
+    if (mode.mode == oracle::mode::nearest_even)
+      return static_cast<code>(std::floor(scaled + 0.5f));
+    double const size = std::fabs(double{scaled}), whole = std::floor(size);
+    bool const is_away = std::floor((size - whole) * 65536 + 0.5) + random >= 65536;
+    return static_cast<code>(std::copysign(whole + (is_away ? 1 : 0), scaled));
+  }
+};
+
+template <class T>
+bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+template <class Kind>
+struct moment {
+  static constexpr std::size_t block = Kind::storage::elements_per_scale;
+  Kind kind;
+  std::vector<typename Kind::code> codes;
+  std::vector<typename Kind::scale> scales;
+
+  explicit moment(std::vector<float> const& x) { store(x, {}, 0); }
+  [[nodiscard]] float value(std::size_t i) const { return kind.value(codes[i], scales[i / block]); }
+  [[nodiscard]] auto storage() { return typename Kind::storage{codes, scales}; }
+  bool operator==(moment const& other) const {
+    return codes == other.codes && same_bits(scales, other.scales);
+  }
+
+  void store(std::vector<float> const& x, slot_mode const& mode, unsigned draw) {
+    codes.resize(x.size());
+    std::vector<float> largest(Kind::storage::blocks(x.size()));
+    scales.resize(largest.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      float& most = largest[i / block];
+      if (!std::isnan(most)) most = std::max(most, std::fabs(x[i]));
+      if (!std::isfinite(x[i])) most = std::nanf("");
+      scales[i / block] = Kind::scale_of(most);
+    }
+    for (std::size_t i = 0; i < x.size(); ++i)
+      codes[i] = kind.code_of(x[i], largest[i / block], mode, mode.random(i, draw));
+  }
+};
+
+// The hashes are those of flashoptim 0.1.4 in Triton's interpreter; peers.torch.states compares more.
+std::vector<float> spread_numbers() {
+  std::vector<float> x(4096);
+  for (std::uint32_t i = 0; i < x.size(); ++i)
+    x[i] = std::ldexp(static_cast<float>(static_cast<std::int32_t>(i * 2654435761U) >> 8),
+                      -23 - static_cast<int>(i % 13));
+  return x;
+}
+template <bool IsSigned>
+void expect_hashes(std::vector<float> const& x, std::uint64_t of_codes, std::uint64_t of_values) {
+  moment<companded<IsSigned>> const kept(x);
+  std::vector<float> values(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) values[i] = kept.value(i);
+  EXPECT_EQ(hash_of(kept.codes, kept.scales), of_codes);
+  EXPECT_EQ(hash_of(values), of_values);
+}
+TEST(companded_blocks, are_those_of_flashoptim) {
+  std::vector<float> x = spread_numbers();
+  expect_hashes<true>(x, 0xfabfd65ac03f4c5d, 0x7bf4d95dfdda3eec);
+  for (float& each : x) each *= each;
+  expect_hashes<false>(x, 0x72ae07d91f9e0e0f, 0xcf9f00895c001455);
+}
+template <class Error>
+void expect_hashes_of_errors(oracle::facts const& format, std::uint64_t of_errors,
+                             std::uint64_t of_values) {
+  oracle::corrected const model{format, 8 * static_cast<int>(sizeof(Error))};
+  std::vector<Error> errors;
+  std::vector<std::uint32_t> values;
+  for (float const x : spread_numbers()) {
+    oracle::kept const kept = model.store(float_bits(x), {});
+    errors.push_back(static_cast<Error>(kept.codes[1]));
+    values.push_back(model.value(kept.codes));
+  }
+  EXPECT_EQ(hash_of(errors), of_errors);
+  EXPECT_EQ(hash_of(values), of_values);
+}
+TEST(corrected_master, is_that_of_flashoptim) {
+  using lowp::bfloat16, lowp::float16;
+  expect_hashes_of_errors<std::uint8_t>(facts<float16>, 0x986653a66c90379c, 0x1275ec94140dc081);
+  expect_hashes_of_errors<std::uint16_t>(facts<float16>, 0xebd2a10b1d75f27b, 0x3f6afa815527e673);
+  expect_hashes_of_errors<std::uint8_t>(facts<bfloat16>, 0x50846093050a6a49, 0x22fc6a24ea25b1bf);
+  expect_hashes_of_errors<std::uint16_t>(facts<bfloat16>, 0x44d5e929e6658bf0, 0xe92f2fb60a99676c);
+}
+
+template <template <bool> class Kind>
 struct states {
   std::vector<float> p;
-  std::vector<std::uint8_t> m, v;
-  std::vector<float> m_absmax, v_absmax;
+  moment<Kind<true>> m;
+  moment<Kind<false>> v;
 
-  [[nodiscard]] auto first() { return lowp::signed_dynamic_blocks{m, m_absmax}; }
-  [[nodiscard]] auto second() { return lowp::unsigned_dynamic_blocks{v, v_absmax}; }
-  bool operator==(states const&) const = default;
+  bool operator==(states const& other) const {
+    return same_bits(p, other.p) && m == other.m && v == other.v;
+  }
 };
 
 constexpr lowp::adamw settings{.lr = 0.01, .weight_decay = 0.1};
@@ -128,53 +243,56 @@ std::vector<float> gradients(std::size_t size, std::uint64_t seed) {
   return g;
 }
 
-template <class R>
+template <template <bool> class Kind, class R>
 void check(R const& rounding, slot_mode const& mode, std::size_t size) {
   SCOPED_TRACE(size);
-  moment m(true, gradients(size, 1)), v(false, std::vector<float>(size, 0x1p-10f));
-  states mine{gradients(size, 2), m.codes, v.codes, m.absmax, v.absmax};
-  states on_grid = mine;
-  std::vector<float> p = mine.p;
+  states<Kind> mine{gradients(size, 2), moment<Kind<true>>(gradients(size, 1)),
+                    moment<Kind<false>>(std::vector<float>(size, 0x1p-10f))};
+  states<Kind> want = mine, on_grid = mine;
   for (std::uint64_t step = 1; step <= 4; ++step) {
     auto const scalars =
         oracle::prepare(oracle::adamw_settings{settings.lr, settings.beta1, settings.beta2,
                                                settings.eps, settings.weight_decay},
                         step);
-    std::vector<float> const g = gradients(size, 10 + step);
+    std::vector<float> g = gradients(size, 10 + step);
+    if (step == 4) g[size / 2] = size % 2 == 0 ? std::nanf("") : -HUGE_VALF;
     std::vector<float> next_m(size), next_v(size);
     for (std::size_t i = 0; i < size; ++i) {
-      auto const to = oracle::adamw(float_bits(p[i]), float_bits(g[i]), float_bits(m.value(i)),
-                                    float_bits(v.value(i)), scalars);
-      p[i] = float_of(to.w);
+      auto const to =
+          oracle::adamw(float_bits(want.p[i]), float_bits(g[i]), float_bits(want.m.value(i)),
+                        float_bits(want.v.value(i)), scalars);
+      want.p[i] = float_of(to.w);
       next_m[i] = float_of(to.m);
       next_v[i] = float_of(to.v);
     }
-    lowp::update(mine.p, g, mine.first(), mine.second(), settings, step, rounding);
+    want.m.store(next_m, mode.at(step), 1);
+    want.v.store(next_v, mode.at(step), 2);
+    lowp::update(mine.p, g, mine.m.storage(), mine.v.storage(), settings, step, rounding);
     simulated_grid grid(64, 3);
     EXPECT_EQ(refusal_of<lowp::detail::update_operation>(
-                  lowp::cuda::on_grid<simulated_grid>{grid}, on_grid.p, g, on_grid.first(),
-                  on_grid.second(), settings, step, rounding),
+                  lowp::cuda::on_grid<simulated_grid>{grid}, on_grid.p, g, on_grid.m.storage(),
+                  on_grid.v.storage(), settings, step, rounding),
               "");
     EXPECT_TRUE(on_grid == mine) << "on a grid, step " << step;
-    m.store(next_m, mode.at(step), 1);
-    v.store(next_v, mode.at(step), 2);
-    ASSERT_EQ(mine.p, p);
-    ASSERT_EQ(mine.m_absmax, m.absmax);
-    ASSERT_EQ(mine.v_absmax, v.absmax);
-    ASSERT_EQ(mine.m, m.codes) << "step " << step;
-    ASSERT_EQ(mine.v, v.codes) << "step " << step;
+    ASSERT_EQ(mine.m.codes, want.m.codes) << "step " << step;
+    ASSERT_EQ(mine.v.codes, want.v.codes) << "step " << step;
+    ASSERT_TRUE(mine == want) << "p or a scale, step " << step;
   }
 }
 
-TEST(dynamic_blocks, have_the_bits_of_the_exact_step) {
+template <template <bool> class Kind>
+void check_sizes() {
   slot_mode const draws{oracle::mode::stochastic, 5, lowp::stream_of(7, 0), 11};
   lowp::per_slot const nearest{};
   lowp::per_slot const stochastic{.first = draws.library(), .second = draws.library()};
-  for (std::size_t size = 1; size <= 1100 && !HasFailure(); size += size < 5 ? 1 : 73) {
-    check(nearest, {}, size);
-    check(stochastic, draws, size);
+  for (std::size_t size = 1; size <= 1100 && !testing::Test::HasFailure();
+       size += size < 5 ? 1 : 73) {
+    check<Kind>(nearest, {}, size);
+    check<Kind>(stochastic, draws, size);
   }
 }
+TEST(dynamic_blocks, have_the_bits_of_the_exact_step) { check_sizes<dynamic>(); }
+TEST(companded_blocks, have_the_bits_of_the_exact_step) { check_sizes<companded>(); }
 
 // Every value of a map comes back, in every mode.
 TEST(dynamic_blocks, keep_the_values_of_their_map) {
@@ -216,20 +334,17 @@ TEST(dynamic_blocks, are_unbiased_if_they_are_stochastic) {
 
 TEST(dynamic_blocks, have_the_same_bits_on_teams_and_in_lists) {
   constexpr std::size_t size = 70001;
-  auto const start = [] {
-    std::vector<float> const zeros((size + 255) / 256);
-    return states{gradients(size, 3), std::vector<std::uint8_t>(size, 127),
-                  std::vector<std::uint8_t>(size), zeros, zeros};
-  };
-  states one = start(), team = start(), list = start();
+  states<dynamic> one{gradients(size, 3), moment<dynamic<true>>(std::vector<float>(size)),
+                      moment<dynamic<false>>(std::vector<float>(size))};
+  states<dynamic> team = one, list = one;
   lowp::per_slot const mode{.first = lowp::stochastic{.seed = 4},
                             .second = lowp::stochastic{.seed = 4}};
   for (std::uint64_t step = 1; step <= 2; ++step) {
     std::vector<float> const g = gradients(size, 20 + step);
-    lowp::update(one.p, g, one.first(), one.second(), settings, step, mode);
-    lowp::openmp::update(team.p, g, team.first(), team.second(), settings, step, mode);
-    lowp::update(std::vector{lowp::adamw_tensor{list.p, g, list.first(), list.second()}}, settings,
-                 step, mode);
+    lowp::update(one.p, g, one.m.storage(), one.v.storage(), settings, step, mode);
+    lowp::openmp::update(team.p, g, team.m.storage(), team.v.storage(), settings, step, mode);
+    lowp::update(std::vector{lowp::adamw_tensor{list.p, g, list.m.storage(), list.v.storage()}},
+                 settings, step, mode);
   }
   EXPECT_TRUE(team == one);
   EXPECT_TRUE(list == one);

@@ -54,6 +54,20 @@ struct split_kind {
     return std::string("split_") + facts<H>.name + "_" + std::to_string(8 * sizeof(L));
   }
 };
+template <class H, class E>
+struct corrected_kind {
+  using first = H;
+  using second = std::conditional_t<sizeof(E) == 2, lowp::bfloat16, lowp::float8_e5m2>;
+  static constexpr oracle::corrected model{facts<H>, 8 * static_cast<int>(sizeof(E))};
+  static constexpr oracle::facts policy_format = facts<H>;
+  static auto view(std::span<H> value, std::span<second> error) {
+    return lowp::corrected_master{value,
+                                  std::span(reinterpret_cast<E*>(error.data()), error.size())};
+  }
+  static std::string name() {
+    return std::string("corrected_") + facts<H>.name + "_" + std::to_string(8 * sizeof(E));
+  }
+};
 template <class T, int Exponent, int NextExponent = Exponent>
 struct scaled_kind {
   using first = T;
@@ -78,13 +92,14 @@ struct by_kind {
   }
 };
 
-// By default one of each layout, and both halves of bfloat16.
+// By default one of each layout.
 using storage_kinds = first_or_all<
     5,
     testing::Types<
         kahan_kind<lowp::bfloat16, lowp::bfloat16>, master_kind<float, lowp::bfloat16>,
-        split_kind<lowp::bfloat16, std::uint8_t>, split_kind<lowp::float16, std::uint16_t>,
-        scaled_kind<lowp::float8_e4m3fn, 3, -2>, kahan_kind<lowp::float16, lowp::float8_e5m2>,
+        split_kind<lowp::float16, std::uint16_t>, corrected_kind<lowp::bfloat16, std::int8_t>,
+        scaled_kind<lowp::float8_e4m3fn, 3, -2>, corrected_kind<lowp::float16, std::int16_t>,
+        split_kind<lowp::bfloat16, std::uint8_t>, kahan_kind<lowp::float16, lowp::float8_e5m2>,
         kahan_kind<lowp::float8_e4m3fn, lowp::bfloat16>,
         master_kind<lowp::float16, lowp::float8_e4m3fn>, split_kind<lowp::bfloat16, std::uint16_t>,
         split_kind<lowp::float8_e5m2, std::uint8_t>, scaled_kind<lowp::float16, 5>>>;

@@ -30,7 +30,9 @@ template <int Block, class Codes, class Rule, bool IsComputed, class Hardware, i
 class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware, Rows> {
   using slot_type = blocked_kernel_operand<Block, Codes, Rule>;
   using scale_type = typename Rule::scale_type;
-  using word = std::conditional_t<sizeof(scale_type) == 1, std::uint8_t, std::uint32_t>;
+  using word =
+      std::conditional_t<sizeof(scale_type) == 1, std::uint8_t,
+                         std::conditional_t<sizeof(scale_type) == 2, std::uint16_t, std::uint32_t>>;
   // Codes that are no numbers of their type.
   static constexpr bool has_own_codes =
       requires(Rule rule, scale_type scale) { rule.decode_code(std::uint32_t{}, scale); };

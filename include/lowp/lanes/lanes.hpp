@@ -62,6 +62,11 @@ template <class U>
 LOWP_FN constexpr U min(U const& a, U const& b) {
   return lane<U>::min(a, b);
 }
+/// Returns table[index] in each lane.
+template <class U>
+LOWP_FN U lookup(std::uint32_t const* table, U const& index) {
+  return lane<U>::lookup(table, index);
+}
 
 // Masks.
 template <class M, class T>

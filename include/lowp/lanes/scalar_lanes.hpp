@@ -71,6 +71,9 @@ struct lane<std::uint32_t> : word_lane<std::uint32_t> {
   }
 #endif
   LOWP_FN static constexpr float to_real(std::uint32_t a) { return static_cast<float>(a); }
+  LOWP_FN static std::uint32_t lookup(std::uint32_t const* table, std::uint32_t index) {
+    return table[index];
+  }
 };
 
 template <>

@@ -199,6 +199,14 @@ struct lane<simd::word<Isa>> {
   {
     return Isa::any_special(a);
   }
+  LOWP_HOST_FN static U lookup(std::uint32_t const* table, U const& index) {
+    U found;
+    if constexpr (requires { Isa::lookup(found, table, index); })
+      Isa::lookup(found, table, index);
+    else
+      for (int i = 0; i < lanes; ++i) found.v[i] = table[index.v[i]];
+    return found;
+  }
   LOWP_HOST_FN static auto to_real(U const& a) {
     return simd::integer<Isa>::of(signed_vector(a.v)).template converted<float>();
   }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 
 namespace lowp {
 
@@ -15,122 +16,139 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
-/// The 256 values of bitsandbytes' create_dynamic_map, in arithmetic that gives their bits. A code
-/// is a sign and a rank among the magnitudes. Rank 0 is 0, and the last one is 1. Between them lie
-/// seven decades, each cut into twice as many equal pieces as the one below. A value is the middle
-/// of a piece.
+/// The 256 values of bitsandbytes' create_dynamic_map, to the bit. A code is a sign and a rank among
+/// the magnitudes. Rank 0 is 0, and the last one is 1. Between them lie seven decades, each cut into
+/// twice as many equal pieces as the one below. A value is the middle of a piece.
 template <bool IsSigned>
-struct dynamic_map {
+struct dynamic_values {
   static constexpr std::uint32_t zero = IsSigned ? 127 : 0, last = IsSigned ? 128 : 255;
 
-  /// Returns the magnitude of a rank.
-  template <class F>
-  LOWP_FN static F magnitude_of(lanes::word<F> const& rank) {
-    using namespace lanes;
-    using U = word<F>;
-    constexpr std::uint32_t first_decade = IsSigned ? 127 : 128;
-    // The rank's leading bit is the number of pieces of its decade, the rest is the piece.
-    U const number = rank + (IsSigned ? 0 : 1);
-    F const real = to_real(number);
-    U const decade = bits(real) >> 23;
-    F const pieces = from_bits<F>((broadcast<U>(254) - decade) << 23);
-    F const middle = mul(add(edge(mul(real, pieces)), edge(mul(to_real(number + 1), pieces))),
-                         broadcast<F>(0.5f));
-    F scale = broadcast<F>(1e-6f);
-    raise<first_decade>(scale, decade, 1e-5f);
-    raise<first_decade + 1>(scale, decade, 1e-4f);
-    raise<first_decade + 2>(scale, decade, 1e-3f);
-    raise<first_decade + 3>(scale, decade, 1e-2f);
-    raise<first_decade + 4>(scale, decade, 1e-1f);
-    raise<first_decade + 5>(scale, decade, 1);
-    F const value = select(equal(rank, broadcast<U>(last)), broadcast<F>(1), mul(scale, middle));
-    return select(equal(rank, broadcast<U>(0)), broadcast<F>(0), value);
+  std::uint32_t of_code[257] = {};  ///< bits of floats; the last one is no value
+
+  /// Products and sums of floats are exact in double here, so that each cast is one rounding.
+  LOWP_FN constexpr dynamic_values() {
+    for (std::uint32_t rank = 0; rank <= last; ++rank) {
+      of_code[zero + rank] = lanes::bits(magnitude(rank));
+      if (rank != 0 && rank <= zero)
+        of_code[zero - rank] = of_code[zero + rank] | lanes::binary32_sign;
+    }
   }
+
+ private:
+  LOWP_FN static constexpr float magnitude(std::uint32_t rank) {
+    constexpr float scales[] = {1e-6f, 1e-5f, 1e-4f, 1e-3f, 1e-2f, 1e-1f, 1};
+    if (rank == 0 || rank == last) return rank == 0 ? 0 : 1;
+    // The rank's leading bit is the number of pieces of its decade, the rest is the piece.
+    std::uint32_t const number = rank + (IsSigned ? 0 : 1);
+    int decade = 0;
+    while (number >> (decade + 1) != 0) ++decade;
+    double const pieces = 1u << decade, piece = number - pieces;
+    float const sum = static_cast<float>(edge(piece / pieces) + edge((piece + 1) / pieces));
+    return static_cast<float>(static_cast<double>(scales[decade - (IsSigned ? 0 : 1)]) *
+                              static_cast<double>(sum * 0.5f));
+  }
+  /// Returns the edge of a piece at a place of its decade. It is that of PyTorch's linspace(0.1, 1),
+  /// which counts from the nearer end.
+  LOWP_FN static constexpr double edge(double place) {
+    constexpr double width = static_cast<double>(1 - 0.1f);
+    double const exact =
+        place < 0.5 ? width * place + static_cast<double>(0.1f) : 1 - width * (1 - place);
+    return static_cast<double>(static_cast<float>(exact));
+  }
+};
+
+/// Finds the rank of a magnitude up to 1: the nearest or, if not IsNearest, the one below. A cell is
+/// the floats that share their leading bits. It holds the rank of its first numbers and, below it,
+/// the last of them: cells are so small that at most one rank begins in each.
+template <bool IsSigned, bool IsNearest>
+struct dynamic_ranks {
+  using values = dynamic_values<IsSigned>;
+  static constexpr int bits = IsSigned ? 17 : 16;  // of a float, that do not tell its cell
+  static constexpr std::uint32_t below = (1u << bits) - 1;
+  static constexpr std::uint32_t first = (IsSigned ? 105u : 104u) << (23 - bits);  // 2^-22, 2^-23
+  static constexpr std::uint32_t count = (127u << (23 - bits)) - first + 1;
+
+  std::uint32_t cells[count] = {};
+
+  LOWP_FN constexpr dynamic_ranks() {
+    constexpr values all;
+    std::uint32_t rank = 0, border = last_of(rank, all);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::uint32_t const most = (first + i) << bits | below;
+      bool const ends = border <= most;
+      cells[i] = rank << 24 | (ends ? border & below : below);
+      if (ends) border = last_of(++rank, all);
+    }
+  }
+
+  template <class U>
+  LOWP_FN static U of(U const& magnitude) {
+    using namespace lanes;
+    static constexpr dynamic_ranks all;
+    U const cell = lookup(all.cells, max(magnitude >> bits, broadcast<U>(first)) - first);
+    U const rank = cell >> 24;
+    return select(greater(magnitude & below, cell & below), rank + 1, rank);
+  }
+
+ private:
+  /// Returns the bits of the largest float of a rank. In the middle of two values, a float as in
+  /// bitsandbytes' kernels, the even code is the nearest.
+  LOWP_FN static constexpr std::uint32_t last_of(std::uint32_t rank, values const& all) {
+    std::uint32_t const code = values::zero + rank;
+    if (rank == values::last) return lanes::binary32_infinity;
+    auto const low = static_cast<double>(lanes::from_bits<float>(all.of_code[code]));
+    auto const high = static_cast<double>(lanes::from_bits<float>(all.of_code[code + 1]));
+    if (!IsNearest) return all.of_code[code + 1] - 1;
+    return lanes::bits(static_cast<float>(low + high) * 0.5f) - (code & 1);
+  }
+};
+
+template <bool IsSigned>
+struct dynamic_map {
+  static constexpr std::uint32_t zero = dynamic_values<IsSigned>::zero;
 
   template <class F>
   LOWP_FN static F decode(lanes::word<F> const& code) {
-    using namespace lanes;
-    using U = word<F>;
-    if constexpr (!IsSigned) return magnitude_of<F>(code);
-    auto const is_negative = greater(broadcast<U>(zero), code);
-    F const x = magnitude_of<F>(select(is_negative, broadcast<U>(zero) - code, code - zero));
-    return from_bits<F>(bits(x) |
-                        select(is_negative, broadcast<U>(binary32_sign), broadcast<U>(0)));
+    static constexpr dynamic_values<IsSigned> all;
+    return lanes::from_bits<F>(lanes::lookup(all.of_code, code));
   }
 
-  /// Returns the code of y, at most 1 in magnitude; 0 if y is not finite. The middle of two values
-  /// is a float, as in bitsandbytes' kernels, and there the even code is the nearest.
+  /// Returns the code of y, at most 1 in magnitude; 0 if y is not finite.
   template <class F, class R>
   LOWP_FN static lanes::word<F> encode(F const& y, lanes::word<F> const& random,
                                        R const& rounding) {
     using namespace lanes;
     using U = word<F>;
-    constexpr int width = 24;
-    constexpr std::uint32_t half = 1u << (width - 1);
     auto const is_negative = equal(bits(y) >> 31, broadcast<U>(1));
     U a = select(lanes::is_finite(y), lanes::magnitude(y), broadcast<U>(0));
     if constexpr (!IsSigned) a = select(is_negative, broadcast<U>(0), a);
-    U const limit = select(is_negative, broadcast<U>(127), broadcast<U>(last));
-    // The piece that holds a, or a neighbour of it near an edge. Its middle is beside a.
-    F inverse = broadcast<F>(1e6f), pieces = broadcast<F>(IsSigned ? 1 : 2);
-    enter(inverse, pieces, a, 1e-6f, 1e5f, 2);
-    enter(inverse, pieces, a, 1e-5f, 1e4f, 4);
-    enter(inverse, pieces, a, 1e-4f, 1e3f, 8);
-    enter(inverse, pieces, a, 1e-3f, 1e2f, 16);
-    enter(inverse, pieces, a, 1e-2f, 1e1f, 32);
-    enter(inverse, pieces, a, 1e-1f, 1, 64);
-    F const x = from_bits<F>(a);
-    F const place = mul(fma(x, inverse, broadcast<F>(-0.1f)), broadcast<F>(1 / 0.9f));
-    U const number = to_word(maximum_number(fma(place, pieces, pieces), broadcast<F>(1)));
-    U rank = max(number - (IsSigned ? 0 : 1), broadcast<U>(1));
-    rank = select(greater(broadcast<U>(bits(1.0f)), a), min(rank, broadcast<U>(last - 1)),
-                  broadcast<U>(last));
-    F const found = magnitude_of<F>(rank);
-    auto const is_above = greater(bits(found), a);
-    F const other = magnitude_of<F>(select(is_above, rank - 1, rank + 1));
-    rank = select(is_above, rank - 1, rank);
-    F const low = select(is_above, other, found), high = select(is_above, found, other);
-    U const middle = bits(mul(add(low, high), broadcast<F>(0.5f)));
-    U fraction = to_word(
-        mul(div(sub(x, low), sub(high, low)), broadcast<F>(static_cast<float>(1u << width))));
-    fraction =
-        select(greater(a, middle), max(fraction, broadcast<U>(half + 1)),
-               select(equal(a, middle), broadcast<U>(half), min(fraction, broadcast<U>(half - 1))));
-    // Any remainder counts for a directed mode.
-    fraction = min(select(greater(a, bits(low)), max(fraction, broadcast<U>(1)), broadcast<U>(0)),
-                   broadcast<U>((1u << width) - 1));
-    U const odd = (rank + zero) & 1;
-    rank =
-        rank + ((fraction + rounding.template increment<width>(odd, is_negative, random)) >> width);
-    rank = min(rank, limit);
-    return select(is_negative, broadcast<U>(zero) - (IsSigned ? rank : rank & 0), rank + zero);
+    U const rank = ranked<F>(a, is_negative, random, rounding);
+    if constexpr (!IsSigned) return rank;
+    return select(is_negative, broadcast<U>(zero) - min(rank, broadcast<U>(zero)), rank + zero);
   }
 
  private:
-  /// Enters a decade if `a` is at least its lower edge.
-  template <class F>
-  LOWP_FN static void enter(F& inverse, F& pieces, lanes::word<F> const& a, float edge, float next,
-                            float count) {
-    using U = lanes::word<F>;
-    auto const is_there = lanes::greater(a, lanes::broadcast<U>(lanes::bits(edge) - 1));
-    inverse = lanes::select(is_there, lanes::broadcast<F>(next), inverse);
-    pieces = lanes::select(is_there, lanes::broadcast<F>(IsSigned ? count : 2 * count), pieces);
-  }
-  template <std::uint32_t Decade, class F>
-  LOWP_FN static void raise(F& scale, lanes::word<F> const& decade, float power) {
-    auto const is_above = lanes::greater(decade, lanes::broadcast<lanes::word<F>>(Decade));
-    scale = lanes::select(is_above, lanes::broadcast<F>(power), scale);
-  }
-  /// Returns the edge of a piece, whose place in its decade is `from_one` - 1. It is that of
-  /// PyTorch's linspace(0.1, 1), which counts from the nearer end.
-  template <class F>
-  LOWP_FN static F edge(F const& from_one) {
+  template <class F, class U, class M, class R>
+  LOWP_FN static U ranked(U const& a, M const& is_negative, U const& random, R const& rounding) {
     using namespace lanes;
-    constexpr float width = 1 - 0.1f;
-    F const place = sub(from_one, broadcast<F>(1));
-    auto const is_low = greater(broadcast<word<F>>(bits(0.5f)), bits(place));
-    return select(is_low, fma(broadcast<F>(width), place, broadcast<F>(0.1f)),
-                  fma(broadcast<F>(-width), sub(broadcast<F>(1), place), broadcast<F>(1)));
+    if constexpr (std::is_same_v<R, nearest_even>) return dynamic_ranks<IsSigned, true>::of(a);
+    constexpr int width = 24;
+    constexpr std::uint32_t half = 1u << (width - 1);
+    U const rank = dynamic_ranks<IsSigned, false>::of(a);
+    F const low = decode<F>(rank + zero), high = decode<F>(rank + (zero + 1));
+    U fraction = to_word(mul(div(sub(from_bits<F>(a), low), sub(high, low)),
+                             broadcast<F>(static_cast<float>(1u << width))));
+    if constexpr (!draws_bits<R>) {
+      U const middle = bits(mul(add(low, high), broadcast<F>(0.5f)));
+      fraction = select(
+          greater(a, middle), max(fraction, broadcast<U>(half + 1)),
+          select(equal(a, middle), broadcast<U>(half), min(fraction, broadcast<U>(half - 1))));
+      // Any remainder counts for a directed mode.
+      fraction = select(greater(a, bits(low)), max(fraction, broadcast<U>(1)), broadcast<U>(0));
+    }
+    U const odd = (rank + zero) & 1;
+    return rank +
+           ((fraction + rounding.template increment<width>(odd, is_negative, random)) >> width);
   }
 };
 
@@ -185,7 +203,7 @@ struct dynamic_blocks {
   std::span<float> absmax;  ///< one for each block of 256; the last block may be short
 
   static constexpr int elements_per_scale = 256;
-  static constexpr std::uint8_t zero = detail::dynamic_map<IsSigned>::zero;  ///< the code of 0
+  static constexpr std::uint8_t zero = detail::dynamic_values<IsSigned>::zero;  ///< the code of 0
   using block_rule = detail::dynamic_rule<IsSigned>;
   static constexpr char const* names[] = {"", ".absmax"};
   LOWP_HOST_FN auto parts() const { return std::tuple(codes, absmax); }

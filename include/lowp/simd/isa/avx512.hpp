@@ -318,6 +318,13 @@ struct avx512 {
     __builtin_memcpy(&r, from, sizeof(r));
     asm("vmovntps %1, %0" : "=m"(*static_cast<reals::vector*>(to)) : "v"(r));
   }
+  LOWP_TARGET inline static void lookup(words& found, std::uint32_t const* table,
+                                        words const& index) {
+    words::vector r;
+    std::uint16_t all = 0xffff;
+    asm("vpgatherdd (%2,%3,4), %0%{%1%}" : "=&v"(r), "+Yk"(all) : "r"(table), "v"(index.v));
+    found.v = r;
+  }
   LOWP_TARGET inline static reals sqrt(reals const& a) {
     reals::vector r;
     asm("vsqrtps %1, %0" : "=v"(r) : "v"(a.v));

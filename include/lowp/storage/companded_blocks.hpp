@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/storage/block_scaled.hpp>
+#include <lowp/storage/integer_codes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+
+LOWP_EXACT_BEGIN
+
+/// The rule of companded_blocks: see power_of_two_rule. A code is a byte that a narrow type carries.
+template <bool IsSigned>
+struct companded_rule {
+  using carrier = float8_e5m2;
+  using scale_type = float16;
+  static constexpr bool is_counted = false;
+  static constexpr std::uint32_t most = IsSigned ? 127 : 255;
+
+  LOWP_HOST_FN companded_rule after(std::size_t) const { return *this; }
+  /// The elements are divided by the largest of them, before that is rounded to the stored scale.
+  template <class F>
+  LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t) const {
+    using namespace lanes;
+    using U = word<F>;
+    F const none = from_bits<F>(broadcast<U>(binary32_nan));
+    F const largest = maximum_number(root<F>(amax), broadcast<F>(1e-12f));
+    F const factor = select(is_finite(amax), largest, none);
+    auto const results =
+        special_results_of<float16::descriptor, U>(nearest_even{}, overflow::infinity);
+    return {
+        detail::encode<float16::descriptor>(bits(factor), broadcast<U>(0), nearest_even{}, results)
+            .code,
+        factor};
+  }
+  template <class F, class U, class R>
+  LOWP_FN auto encode(F const& x, F const& largest, U const& random, R const& rounding,
+                      special_results<U> const&) const {
+    using namespace lanes;
+    F const zero = broadcast<F>(0);
+    auto const is_negative = equal(bits(x) >> 31, broadcast<U>(1));
+    F place = absolute(x);
+    if constexpr (!IsSigned) place = select(is_negative, zero, place);
+    place = div(root<F>(place), largest);
+    if constexpr (IsSigned) place = div(add(place, place), add(broadcast<F>(1), place));
+    U tie = broadcast<U>(1);
+    if constexpr (IsSigned) tie = select(is_negative, broadcast<U>(0) - 1, tie);
+    U const size = integer_code<F>(mul(place, broadcast<F>(static_cast<float>(most))), is_negative,
+                                   tie, random, rounding);
+    U const code = IsSigned ? select(is_negative, broadcast<U>(0) - size, size) & 0xff : size;
+    return encoded<U, mask<F>>{code, greater(code, code)};
+  }
+  template <class U>
+  LOWP_FN auto decode_code(U const& code, float16 stored) const {
+    using namespace lanes;
+    using F = decltype(lowp::lane<U>::to_real(code));
+    auto const is_negative = greater(code, broadcast<U>(IsSigned ? most : most + 1));
+    U const size = select(is_negative, broadcast<U>(256) - code, code);
+    F x = div(to_real(size), broadcast<F>(static_cast<float>(most)));
+    F const scale = broadcast<F>(
+        from_bits<float>(detail::decode<float16::descriptor>(std::uint32_t{stored.bits()})));
+    if constexpr (IsSigned) {
+      x = mul(div(x, sub(broadcast<F>(2), x)), scale);
+      return select(is_negative, negative(x), x);
+    } else {
+      x = mul(x, scale);
+      return mul(x, x);
+    }
+  }
+
+ private:
+  /// A second moment is stored as its square root.
+  template <class F>
+  LOWP_FN static F root(F const& x) {
+    if constexpr (IsSigned)
+      return x;
+    else
+      return lanes::sqrt(x);
+  }
+};
+
+LOWP_EXACT_END
+
+}  // namespace detail
+
+/// A moment in the 8 bits of FlashOptim (Databricks, flashoptim 0.1.4). With q = codes[i] and
+/// s = scales[i / 32],
+///
+///     m[i] = t / (2 - |t|) * s,  t = q / 127       first moments, signed
+///     v[i] = (q / 255 * s)^2                       second moments
+///
+/// Each is one operation in float. A step takes a, the largest |m| or sqrt(v) of a block but at
+/// least 1e-12, and stores it as a float16. The codes are those of the package, to nearest:
+///
+///     q = floor(127 * (2 n / (1 + |n|)) + 0.5),  n = m / a
+///     q = floor(255 * (sqrt(v) / a) + 0.5)
+///
+/// Its GPU kernels divide approximately; its interpreter gives these bits. Another mode chooses
+/// between the two neighbours, but nearest_away is nearest_even. A scale below 2^-25 becomes zero,
+/// and one of 65520 or more infinite, as there. A block with a NaN or an infinity has the scale NaN
+/// and codes 0, and is NaN as a whole.
+///
+/// @tparam IsSigned  true for first moments; false for second moments, where a negative value is 0
+template <bool IsSigned>
+struct companded_blocks {
+  std::span<std::conditional_t<IsSigned, std::int8_t, std::uint8_t>> codes;
+  std::span<float16> scales;  ///< one for each block of 32; the last block may be short
+
+  static constexpr int elements_per_scale = 32;
+  using block_rule = detail::companded_rule<IsSigned>;
+  static constexpr char const* names[] = {"", ".scales"};
+  LOWP_HOST_FN auto parts() const { return std::tuple(codes, scales); }
+
+  LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
+    return detail::blocks_in(count, elements_per_scale);
+  }
+  /// Returns the error text if the number of scales is wrong, else an empty text.
+  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+    return detail::wrong_blocks(codes, elements_per_scale, scales.size());
+  }
+};
+using signed_companded_blocks = companded_blocks<true>;
+using unsigned_companded_blocks = companded_blocks<false>;
+
+}  // namespace lowp

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <lowp/storage/integer_codes.hpp>
+#include <lowp/storage/layout.hpp>
+
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+
+template <class E>
+concept error_code = one_of<E, std::int16_t, std::int8_t>;
+
+template <narrow H, error_code E>
+  requires(H::descriptor.codes == specials::ieee)
+struct corrected_layout {
+  static constexpr format narrow_format = H::descriptor;
+  static constexpr int error_bits = 8 * static_cast<int>(sizeof(E));
+  static constexpr std::uint32_t most = (1u << (error_bits - 1)) - 1;  // the code of half an ulp
+
+  // The error is no format; its carrier has its size.
+  using parts = part_list<H, std::conditional_t<sizeof(E) == 2, bfloat16, float8_e5m2>>;
+  LOWP_FN static constexpr bool reads(std::size_t) { return true; }
+  static constexpr int rounded = 1;
+  using policy_type = H;
+
+  template <class U>
+  class codec {
+   public:
+    LOWP_FN codec(corrected_layout const&, auto const&, overflow policy, nans kind)
+        : value_(nearest_even{}, policy, kind) {}
+
+    template <class F>
+    LOWP_FN F decode(U const (&codes)[2]) const {
+      using namespace lanes;
+      F const value = value_.template decode<F>(codes[0]);
+      U const sign = (codes[1] & (most + 1)) << (32 - error_bits);
+      auto const is_negative = equal(sign, broadcast<U>(binary32_sign));
+      U const size = select(is_negative, broadcast<U>(2 * most + 2) - codes[1], codes[1]);
+      F const place = div(to_real(size), broadcast<F>(static_cast<float>(most)));
+      // Half an ulp is two factors, because the least one is no float.
+      F const error =
+          mul(mul(place, power<F>(broadcast<U>(ulp_exponent))), power<F>(field(codes[0])));
+      F const sum = add(value, from_bits<F>(lanes::bits(error) | sign));
+      return select(is_finite(value), sum, value);
+    }
+    template <class F, class R>
+    LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
+      using namespace lanes;
+      auto const value = value_.encode(w, random, nearest_even{});
+      F const error = sub(w, value_.template decode<F>(value.code));
+      U const is_up = broadcast<U>(2 * 127) - field(value.code);
+      F const place =
+          mul(mul(error, power<F>(is_up + 1)), power<F>(broadcast<U>(253 - ulp_exponent)));
+      auto const is_negative = equal(lanes::bits(error) >> 31, broadcast<U>(1));
+      F const size = mul(smaller_or_nan(absolute(place), broadcast<F>(1)),
+                         broadcast<F>(static_cast<float>(most)));
+      U const code = integer_code<F>(size, is_negative, broadcast<U>(1), random, rounding);
+      codes[0] = value.code;
+      codes[1] = select(is_negative, broadcast<U>(0) - code, code) & (2 * most + 1);
+      return value.overflowed;
+    }
+
+   private:
+    static constexpr std::uint32_t ulp_exponent = 127 - narrow_format.significand_bits - 1;
+
+    /// Returns the exponent field of a value as a float has it. Subnormals have that of the
+    /// smallest normal number.
+    LOWP_FN static U field(U const& code) {
+      U const own = (code & narrow_format.magnitude_mask()) >> narrow_format.significand_bits;
+      constexpr auto largest = narrow_format.infinity_code() >> narrow_format.significand_bits;
+      U const finite = lanes::min(lanes::max(own, lanes::broadcast<U>(1)),
+                                  lanes::broadcast<U>(static_cast<std::uint32_t>(largest) - 1));
+      return finite + static_cast<std::uint32_t>(127 - narrow_format.bias);
+    }
+    /// Returns 2^(exponent - 127).
+    template <class F>
+    LOWP_FN static F power(U const& exponent) {
+      return lanes::from_bits<F>(exponent << 23);
+    }
+
+    part_codec<H, U> value_;
+  };
+};
+
+}  // namespace detail
+
+/// Master weights as FlashOptim keeps them (Databricks, flashoptim 0.1.4, "error correction bits"): a
+/// narrow value that the model computes with, and its error in fractions of half an ulp. With M the
+/// largest code, 127 or 32767, it stands for
+///
+///     value[i] + error_bits[i] / M * ulp(value[i]) / 2
+///
+/// where each is one operation in float. A step stores w as
+///
+///     value[i]      = w, rounded to H to nearest even
+///     error_bits[i] = M * (w - value[i]) / (ulp(value[i]) / 2), clamped to M, to the nearest integer,
+///                     ties away from zero, or in the caller's mode
+///
+/// A bfloat16 with 16 bits holds every normal float, to the bit. split_master has the same sizes and
+/// other codes, and its parts are those of a binary number. If `value` is not finite, the error adds
+/// nothing.
+///
+/// If `value` is written from outside, `error_bits` still belong to its old value: call `resync`
+/// first.
+///
+/// @tparam H  a narrow type with IEEE specials: bfloat16 or float16 in the package
+/// @tparam E  std::int8_t, master_weight_bits = 24 there, or std::int16_t, 32
+template <narrow H, detail::error_code E>
+struct corrected_master {
+  std::span<H> value;
+  std::span<E> error_bits;  ///< as many elements as `value`, initially zeros
+
+  static constexpr char const* names[] = {"", ".error_bits"};
+  LOWP_HOST_FN auto parts() const { return std::tuple(value, error_bits); }
+  LOWP_HOST_FN detail::corrected_layout<H, E> layout() const { return {}; }
+};
+template <class H, class E>
+corrected_master(H&&, E&&) -> corrected_master<detail::narrow_in<H>, std::ranges::range_value_t<E>>;
+
+}  // namespace lowp
