@@ -11,7 +11,7 @@ using lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn;
 constexpr roundings nearest{}, stochastic{.param = rounded::stochastic};
 
 template <class P>
-constexpr auto in = store<P, plain<float>, plain<float>, plain<float>>;
+constexpr auto in = store<adamw, P, plain<float>, plain<float>, plain<float>>;
 
 constexpr configuration list[] = {
     {"bf16-kahan", "bf16 Kahan, compensation bf16", "fp32", "fp32", nearest,

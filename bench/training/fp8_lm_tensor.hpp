@@ -29,10 +29,10 @@ class fp8_lm_tensor {
     read(first_, recipe_.first_scale, first);
     read(second_, recipe_.second_scale, second);
   }
-  void step(numbers<float> const& gradient, lowp::adamw const& optimizer, std::uint64_t step,
+  void step(numbers<float> const& gradient, double lr, std::uint64_t step,
             lowp::per_slot const& rounding, lowp::update_report& report) {
     recipe_.store_gradient(gradient);
-    recipe_.update(optimizer, step, rounding, report);
+    recipe_.update(lowp::adamw{.lr = lr}, step, rounding, report);
   }
 
   std::size_t bytes() const {

@@ -121,6 +121,28 @@ class scaled {
   float scale_, next_;
 };
 
+/// The 8 bits of bitsandbytes. All are zero at first.
+template <bool IsSigned>
+class dynamic_blocks {
+  using blocks = lowp::dynamic_blocks<IsSigned>;
+
+ public:
+  explicit dynamic_blocks(std::span<float const> initial)
+      : codes_(initial.size(), blocks::zero), absmax_(blocks::blocks(initial.size())) {}
+
+  auto view() { return blocks{codes_, absmax_}; }
+  void read(std::span<float> out) const {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = typename blocks::block_rule{}.decode_code(std::uint32_t{codes_[i]},
+                                                         absmax_[i / blocks::elements_per_scale]);
+  }
+  std::size_t bytes() const { return bytes_of(codes_, absmax_); }
+
+ private:
+  std::vector<std::uint8_t> codes_;
+  std::vector<float> absmax_;
+};
+
 /// A scale for every Block elements. All are zero at first.
 template <class T, int Block>
 class block_scaled {

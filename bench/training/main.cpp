@@ -41,8 +41,13 @@ struct job {
   std::uint64_t seed;
   tensors<float> const* pretrained;
 
+  schedule when() const {
+    schedule own = how_fast->when;
+    own.lr *= stored.rate;
+    return own;
+  }
   outcome run() const {
-    return training::run(*what->learned, stored, how_fast->when, seed,
+    return training::run(*what->learned, stored, when(), seed,
                          how_fast->is_fine_tuning
                              ? *pretrained
                              : initial_weights<float>(what->learned->shapes(), seed));
@@ -68,7 +73,7 @@ std::string loss_text(double loss) { return fmt::format("{:.6f}", loss); }
 row cells_of_run(job const& j) {
   return {{"task", text_of(j.what->name)},
           {"rate", text_of(j.how_fast->name)},
-          {"configuration", text_of(j.stored.name)},
+          {"configuration", j.stored.text()},
           {"seed", text_of(j.seed)}};
 }
 
@@ -87,7 +92,7 @@ row row_of(job const& j, outcome const& o) {
                              {"bytes", fmt::format("{:.4f}", o.bytes)},
                              {"gradient_bytes", fmt::format("{:.4f}", o.gradient_bytes)},
                              {"steps", text_of(j.how_fast->when.steps)},
-                             {"lr", text_of(j.how_fast->when.lr)},
+                             {"lr", text_of(j.when().lr)},
                              {"held_out", loss_text(o.held_out.back())},
                              {"rounded", loss_text(o.rounded)},
                              {"stochastic_rounded", loss_text(o.stochastic_rounded)},
@@ -181,7 +186,7 @@ std::vector<configuration> configurations_for(options const& o, rate const& r) {
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
   };
   for (configuration const& c : all_configurations())
-    if (has(o.configurations, c.name) && has(r.only, c.name)) chosen.push_back(c);
+    if (has(o.configurations, c.text()) && has(r.only, c.text())) chosen.push_back(c);
   return chosen;
 }
 
@@ -211,7 +216,7 @@ void compare(options const& o) {
     outcome const result = j.run();
     std::lock_guard const lock(mutex);
     fmt::print("{:<12} {:<6} {:<22} seed {}  held out {:.4f}  applied {:.3f}\n", j.what->name,
-               j.how_fast->name, j.stored.name, j.seed, result.held_out.back(),
+               j.how_fast->name, j.stored.text(), j.seed, result.held_out.back(),
                result.report().applied_ratio());
     std::fflush(stdout);
     runs.add(i, {row_of(j, result)});

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/report/update_report.hpp>
-#include <lowp/train/update.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +18,11 @@ class model_state {
 
   /// The working copy of the weights, as floats.
   virtual void read(tensors<float>& weights) const = 0;
+  /// Of an optimizer that has both, else it leaves them as they are.
   virtual void read_moments(tensors<float>& first, tensors<float>& second) const = 0;
-  /// Takes one step of AdamW, and adds to one report for each tensor. `step` counts from 1.
-  virtual void step(tensors<float> const& gradients, lowp::adamw const& optimizer,
-                    std::uint64_t step, std::span<lowp::update_report> reports) = 0;
+  /// Takes one step at a rate, and adds to one report for each tensor. `step` counts from 1.
+  virtual void step(tensors<float> const& gradients, double lr, std::uint64_t step,
+                    std::span<lowp::update_report> reports) = 0;
   /// Bytes of weights and moments, with scales and compensations; and of the gradients.
   virtual std::size_t bytes() const = 0;
   virtual std::size_t gradient_bytes() const = 0;

@@ -11,7 +11,7 @@ using lowp::bfloat16, lowp::float16;
 constexpr roundings nearest{}, stochastic{.param = rounded::stochastic};
 
 template <class T>
-constexpr auto in = store<plain<T>, plain<float>, plain<float>, plain<float>>;
+constexpr auto in = store<adamw, plain<T>, plain<float>, plain<float>, plain<float>>;
 
 constexpr configuration list[] = {
     {"fp32", "fp32", "fp32", "fp32", nearest, in<float>},

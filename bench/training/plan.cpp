@@ -31,14 +31,14 @@ struct with_data final : task<float> {
   }
 };
 
-// Two rates for training from random weights. The first is the best for fp32 within a factor of
+// Two rates of AdamW for training from random weights. The first is the best for fp32 within a factor of
 // two, as half and double of it show. The second is small, for a model that has been trained at a
 // constant rate before.
 std::vector<rate> rates(schedule const& normal, schedule const& small) {
   return {{"normal", normal},
           {"small", small, true},
-          {"half", {normal.lr / 2, normal.steps}, false, {"fp32"}},
-          {"double", {normal.lr * 2, normal.steps}, false, {"fp32"}}};
+          {"half", {normal.lr / 2, normal.steps}, false, {"fp32", "sgd", "lion"}},
+          {"double", {normal.lr * 2, normal.steps}, false, {"fp32", "sgd", "lion"}}};
 }
 
 constexpr bool constant = true;

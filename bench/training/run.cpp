@@ -86,7 +86,7 @@ outcome run(task<float> const& learned, configuration const& stored, schedule co
     learned.differentiate(weights, seed, step, gradients);
     auto const differentiated = stopwatch::now();
     double const rate = rate_at(step, when);
-    state->step(gradients, {.lr = rate}, step, result.reports);
+    state->step(gradients, rate, step, result.reports);
     update_seconds.push_back(seconds_since(differentiated));
     state->read(weights);
     step_seconds.push_back(seconds_since(start));

@@ -14,7 +14,7 @@ constexpr roundings nearest{}, second{.second = stochastic},
     param{.param = stochastic, .second = stochastic}, all{stochastic, stochastic, stochastic};
 
 template <class P, class M, class V = M, class G = plain<float>>
-constexpr auto in = store<P, G, M, V>;
+constexpr auto in = store<adamw, P, G, M, V>;
 
 using bf16 = plain<bfloat16>;
 using bf16_kahan = kahan<bfloat16, bfloat16>;
@@ -36,6 +36,8 @@ constexpr configuration list[] = {
     {"split8-sr+bf16", "bf16 + 8 bits, stochastic", "bf16, v stochastic", "fp32", param,
      in<split8, bf16>},
     {"bf16-sr+fp8", "bf16 stochastic", fp8_moments, "fp32", param, in<bf16, e4m3, e5m2>},
+    {"bf16-sr+8bit", "bf16 stochastic", "8 bits of bitsandbytes, m and v stochastic", "fp32", all,
+     in<bf16, dynamic_blocks<true>, dynamic_blocks<false>>},
     {"bf16-kahan-sr+fp8", "bf16 Kahan, compensation bf16 stochastic", fp8_moments, "fp32", param,
      in<bf16_kahan, e4m3, e5m2>},
     {"split8-sr+fp8", "bf16 + 8 bits, stochastic", fp8_moments, "fp32", param,

@@ -6,6 +6,7 @@
     python3 bench/training/table.py --brief         six storages, for the project's README.md
     python3 bench/training/table.py --into FILE     puts them between the marks in FILE
     python3 bench/training/table.py --figures       results/*.svg, by gnuplot
+    python3 bench/training/table.py --merge NEW     puts the runs of another folder into results
 
 A last argument is another folder of results.
 """
@@ -20,8 +21,10 @@ import sys
 
 HERE = pathlib.Path(__file__).parent
 REFERENCE = "fp32"
+FAST = "-fast"  # what the names of configurations end with whose bits are of stochastic_fast
 TASKS = {"byte_mlp": "MLP on bytes", "digits": "digits", "transformer": "transformer on bytes"}
 RATES = ("normal", "small")
+OPTIMIZERS = {"fp32": "AdamW", "sgd": "SGD", "lion": "Lion"}  # by the configuration with all in fp32
 # Configurations of the short tables and the figures: name, and the reason to look at it.
 SHORT = {
     "fp32": "fp32",
@@ -35,6 +38,7 @@ SHORT = {
     "fp8-sr": "fp8 with a scale, stochastic",
     "m-bf16": "fp32; bf16 moments",
     "m-fp8": "fp32; fp8 moments",
+    "m-8bit-sr": "fp32; 8-bit moments",
     "bf16-kahan-sr+bf16": "bf16, Kahan; bf16 moments",
     "split8-sr+bf16": "bf16 + 8 bits; bf16 moments",
     "bf16-sr+bf16": "bf16, stochastic; bf16 moments",
@@ -42,6 +46,9 @@ SHORT = {
     "bf16-kahan-sr+fp8": "bf16, Kahan; fp8 moments",
     "split8-sr+fp8": "bf16 + 8 bits; fp8 moments",
     "bf16-sr+fp8": "bf16, stochastic; fp8 moments",
+    "bf16-sr+8bit": "bf16, stochastic; 8-bit moments",
+    "sgd-bf16-sr": "SGD: all bf16, stochastic",
+    "lion-bf16-sr": "Lion: all bf16, stochastic",
     "fp8-lm-sr": "FP8-LM's formats, stochastic",
 }
 # The project's README.md shows these.
@@ -154,11 +161,17 @@ class Results:
 
     def cell(self, task, rate, name):
         runs = self.runs[task, rate, name]
-        return Cell(runs, self.runs[task, rate, REFERENCE]) if runs else None
+        return Cell(runs, self.runs[task, rate, reference_of(name)]) if runs else None
 
     def cells(self, name, rates=RATES):
         found = [self.cell(task, rate, name) for task in TASKS for rate in rates]
         return [c for c in found if c]
+
+
+def reference_of(name):
+    """An optimizer has its own rate, and so its own fp32."""
+    optimizer = name.split("-")[0]
+    return optimizer if optimizer in OPTIMIZERS else REFERENCE
 
 
 def percent(x):
@@ -283,10 +296,10 @@ def task_table(results, task, rate):
     yield "|---" * len(columns) + "|"
     for name in results.names:
         c = results.cell(task, rate, name)
-        if not c:
+        if not c or name.endswith(FAST):
             continue
         first = c.runs[0]
-        is_other = name != REFERENCE
+        is_other = name != reference_of(name)
         finite = c.is_finite
         update = min(c.values("update_us")) * 1000 / int(first["parameters"])
         yield " | ".join([
@@ -303,13 +316,57 @@ def task_table(results, task, rate):
 
 
 def rate_table(results):
-    yield "| task | half of it | the normal rate | double |"
-    yield "|---|---|---|---|"
+    yield "| task | optimizer | half of it | the normal rate | double |"
+    yield "|---|---|---|---|---|"
     for task in TASKS:
-        cells = [results.cell(task, rate, REFERENCE) for rate in ("half", "normal", "double")]
-        if all(cells):
-            yield (f"| {TASKS[task]} | " + " | ".join(
-                f"{c.runs[0]['lr']}: {loss(c.values('held_out'))}" for c in cells) + " |")
+        for name, optimizer in OPTIMIZERS.items():
+            cells = [results.cell(task, rate, name) for rate in ("half", "normal", "double")]
+            if all(cells):
+                yield (f"| {TASKS[task]} | {optimizer} | " + " | ".join(
+                    f"{float(c.runs[0]['lr']):g}: {loss(c.values('held_out'))}" for c in cells) + " |")
+
+
+def pairs(results):
+    """Yields both generators' cells of each storage that draws, task and rate."""
+    for name in results.names:
+        for task in TASKS:
+            for rate in RATES:
+                cells = [results.cell(task, rate, n) for n in (name, name + FAST)]
+                if all(cells):
+                    yield name, task, rate, *cells
+
+
+def curve_shift(philox, fast):
+    """The largest difference of the mean held-out losses at a point of the curves, and Student's t of the last ones.
+    Seeds are paired: they have the same weights and data."""
+    means = [[mean(points) for points in zip(*([float(x) for x in r["curve"].split(";")] for r in c.runs))]
+             for c in (philox, fast)]
+    shift = max((b - a for a, b in zip(*means)), key=abs)
+    d = [b - a for a, b in zip(philox.values("held_out"), fast.values("held_out"))]
+    return shift, mean(d) / (spread(d) / math.sqrt(len(d))) if spread(d) else 0.0
+
+
+def generator_table(results):
+    titles = [f"{TASKS[task]}, {rate}" for task in TASKS for rate in RATES]
+    yield "| storage | " + " | ".join(titles) + " |"
+    yield "|---" * (len(titles) + 1) + "|"
+    rows = collections.defaultdict(list)
+    for name, _, _, philox, fast in pairs(results):
+        finite = philox.is_finite and fast.is_finite
+        rows[name].append("{} ({:+.1f})".format(signed(d[0], 5), d[1]) if finite and
+                          (d := curve_shift(philox, fast)) else "diverges")
+    for name, cells in rows.items():
+        yield f"| {name} | " + " | ".join(cells) + " |"
+
+
+def generator_summary(results):
+    t = [curve_shift(p, f)[1] for *_, p, f in pairs(results) if p.is_finite and f.is_finite]
+    if not t:
+        return "No storage was trained with both."
+    seeds = len(next(pairs(results))[3].runs)
+    within = sum(abs(x) <= 2.776 for x in t)
+    return (f"Of {len(t)} pairs, {within} have a t within ± 2.776, as 95 % of t's own distribution do for {seeds} seeds "
+            f"({0.95 * len(t):.0f}); {sum(x > 0 for x in t)} are positive.")
 
 
 def norm_table(results):
@@ -429,9 +486,17 @@ The dynamic scale starts at 65536, doubles after 50 good steps, halves when a gr
 
 {scaling}
 
+## Both generators
+
+Every storage that draws random bits was trained with `stochastic` and with `stochastic_fast`. A cell has the largest
+difference of the two mean held-out losses at any point of their curves, {points} to a curve. In parentheses: Student's t
+of the last losses, seed by seed. {generators}
+
+{generator_table}
+
 ## Is the normal rate a good one
 
-Held-out loss of fp32:
+SGD (momentum 0.9) takes 20 times AdamW's rate, Lion a fifth. Each is compared with its own fp32. Held-out loss of fp32:
 
 {rates}
 
@@ -455,7 +520,9 @@ def page(results):
         small=rate_of("byte_mlp", "small"), low=rate_of("transformer", "low"),
         short="\n".join(short_table(results)), answer="\n".join(answer(results)),
         claim="\n".join(claim(results)), norms="\n".join(norm_table(results)),
-        scaling="\n".join(scaling_table(results)), rates="\n".join(rate_table(results)),
+        scaling="\n".join(scaling_table(results)), generators=generator_summary(results),
+        generator_table="\n".join(generator_table(results)),
+        points=next((r[0]["curve"].count(";") + 1 for r in results.runs.values() if r), 0), rates="\n".join(rate_table(results)),
         tasks="\n".join(tables))
 
 
@@ -531,6 +598,31 @@ def by_bytes(results):
          "set key right center\nplot 100 with lines lc rgb '#a0a0a0' lw 2 notitle, " + ", ".join(plots) + "\n")
 
 
+def merge(results, new):
+    """Puts the runs of another folder in the place of the same ones, or after the runs that theirs resemble."""
+    with (results.folder / "runs.csv").open(newline="") as file:
+        columns = next(csv.reader(file))
+    cells = {key: rows for key, rows in results.runs.items()} | {key: rows for key, rows in new.runs.items()}
+    names = list(results.names)
+    for name in new.names:
+        if name not in names:
+            base = name.removesuffix(FAST)
+            names.insert(names.index(base) + 1 if base in names else len(names), name)
+    order = list(dict.fromkeys(key[:2] for key in cells))
+    order.sort(key=lambda key: list(TASKS).index(key[0]))
+    with (results.folder / "runs.csv").open("w", newline="") as file:
+        quoted = {"weights", "moments", "gradients"}
+        file.write(",".join(columns) + "\n")
+        for task, rate in order:
+            for name in names:
+                for row in cells.get((task, rate, name), []):
+                    file.write(",".join(f'"{row[c]}"' if c in quoted else row[c] for c in columns) + "\n")
+    facts = {k: v if v == new.context[k] or k == "compiler" else f"{v}, of rows that were added later {new.context[k]}"
+             for k, v in results.context.items()}
+    with (results.folder / "context.csv").open("w") as file:
+        file.write("what,value\n" + "".join(f'{k},"{v}"\n' for k, v in facts.items()))
+
+
 BEGIN, END = "<!-- begin: bench/training/table.py -->\n", "<!-- end: bench/training/table.py -->\n"
 
 
@@ -547,12 +639,15 @@ def main():
     parser.add_argument("--brief", action="store_true")
     parser.add_argument("--figures", action="store_true")
     parser.add_argument("--into", type=pathlib.Path)
+    parser.add_argument("--merge", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path, nargs="?", default=HERE / "results")
     options = parser.parse_args()
     results = Results(options.folder)
     if options.figures:
         curves(results)
         by_bytes(results)
+    elif options.merge:
+        merge(results, Results(options.merge))
     elif options.into:
         put_into(options.into, results)
     elif options.brief:

@@ -6,7 +6,6 @@
 
 #include <lowp/activation.hpp>
 #include <lowp/activation_backward.hpp>
-#include <lowp/cast.hpp>
 #include <lowp/cross_entropy.hpp>
 #include <lowp/fused_add.hpp>
 #include <lowp/masked_softmax.hpp>
@@ -23,30 +22,11 @@
 #include "../training/corpus.hpp"
 #include "../training/transformer_layout.hpp"
 #include "products.hpp"
+#include "row_matrix.hpp"
 
 namespace transformers {
 
-using training::index, training::tensors, training::tensor_shape;
-
-/// Rows of `columns` elements, one for each token.
-template <class T>
-struct row_matrix {
-  std::vector<T> elements;
-  std::size_t columns;
-
-  row_matrix(std::size_t rows, std::size_t width) : elements(rows * width), columns(width) {}
-  explicit row_matrix(matrix const& m)
-      : row_matrix(static_cast<std::size_t>(m.cols()), static_cast<std::size_t>(m.rows())) {
-    lowp::cast(std::span(m.data(), elements.size()), elements);
-  }
-  std::size_t rows() const { return elements.size() / columns; }
-  /// Returns the rows as columns.
-  matrix floats() const {
-    matrix m(index(columns), index(rows()));
-    lowp::cast(elements, std::span(m.data(), elements.size()));
-    return m;
-  }
-};
+using training::tensors, training::tensor_shape;
 
 template <class T>
 class transformer : private training::transformer_layout {

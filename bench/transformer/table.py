@@ -5,14 +5,14 @@
     python3 bench/transformer/table.py [RESULTS]            prints README.md
     python3 bench/transformer/table.py --figure [RESULTS]   writes RESULTS/losses.svg, by gnuplot
 """
-import argparse
-import collections
-import csv
 import pathlib
 import statistics
-import subprocess
+import sys
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "report"))
+import losses as shared
+
 REFERENCE = "fp32"
 
 PAGE = """# A transformer of lowp's layers, trained in 16, 8 and 4 bits
@@ -48,19 +48,12 @@ PAGE = """# A transformer of lowp's layers, trained in 16, 8 and 4 bits
 
 
 def read(folder):
-    runs = collections.defaultdict(list)
-    for row in csv.DictReader((folder / "runs.csv").open()):
-        runs[row["way"]].append(row)
-    return runs
+    return shared.runs_by_way(folder / "runs.csv")
 
 
 def differences(runs, way, column):
     """Returns the difference of each seed from fp32 with the same weights and batches."""
     return [float(a[column]) - float(b[column]) for a, b in zip(runs[way], runs[REFERENCE])]
-
-
-def spread(values):
-    return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 def in_short(runs):
@@ -80,58 +73,31 @@ def in_short(runs):
 
 def page(folder):
     runs = read(folder)
-    context = list(csv.DictReader((folder / "context.csv").open()))
     losses = [float(r["held_out"]) for r in runs[REFERENCE]]
     lines = []
     for way, of_way in runs.items():
         cells = [of_way[0]["text"], f"{statistics.mean(float(r['held_out']) for r in of_way):.4f}"]
         if way == REFERENCE:
-            cells[1] += f" ± {spread(losses):.4f}"
+            cells[1] += f" ± {shared.spread(losses):.4f}"
             cells += ["", "", ""]
         else:
             d = differences(runs, way, "held_out")
             exact = differences(runs, way, "held_out_exact")
-            cells += [f"{statistics.mean(d):+.4f} ± {spread(d):.4f}",
-                      f"{statistics.mean(d) / spread(losses):+.1f}" if spread(losses) else "",
-                      f"{statistics.mean(exact):+.4f} ± {spread(exact):.4f}"]
+            cells += [f"{statistics.mean(d):+.4f} ± {shared.spread(d):.4f}",
+                      f"{statistics.mean(d) / shared.spread(losses):+.1f}" if shared.spread(losses) else "",
+                      f"{statistics.mean(exact):+.4f} ± {shared.spread(exact):.4f}"]
         lines.append("| " + " | ".join(cells) + " |")
     first = runs[REFERENCE][0]
-    table = "\n".join(["| | |", "|---|---|", *(f"| {c['what']} | {c['value']} |" for c in context)])
-    return PAGE.format(context=table, short=in_short(runs), rows="\n".join(lines), steps=first["steps"], lr=first["lr"],
+    return PAGE.format(context=shared.context_table(folder), short=in_short(runs), rows="\n".join(lines), steps=first["steps"], lr=first["lr"],
                        seeds=len(losses))
 
 
 def figure(folder):
     runs = read(folder)
-    ways = [way for way in runs if way != REFERENCE]
-    data = "".join(
-        f'{statistics.mean(d)} {spread(d)} {i} "{runs[way][0]["text"]}"\n'
-        for i, way in enumerate(ways) for d in [differences(runs, way, "held_out")])
-    script = f"""set terminal svg size 820,{60 + 28 * len(ways)} noenhanced font 'sans-serif,13' background rgb 'white'
-$data << END
-{data}END
-set title 'Magnitude of the difference in held-out loss from fp32, in nats'
-set logscale x
-set yrange [{len(ways) - 0.5}:-0.5]
-set lmargin 46
-set grid x
-set xrange [1e-3:*]
-unset key
-plot $data using (abs($1)):3:2:ytic(4) with xerrorbars pt 7 ps 0.7 lw 2 lc rgb '#0072b2'
-"""
-    drawn = subprocess.run(["gnuplot"], input=script, capture_output=True, text=True, check=True)
-    (folder / "losses.svg").write_text(drawn.stdout)
+    rows = [(runs[way][0]["text"], abs(statistics.mean(d)), shared.spread(d))
+            for way in runs if way != REFERENCE for d in [differences(runs, way, "held_out")]]
+    shared.draw(folder / "losses.svg", "Magnitude of the difference in held-out loss from fp32, in nats", rows,
+                "set logscale x\nset xrange [1e-3:*]")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--figure", action="store_true")
-    parser.add_argument("results", nargs="?", type=pathlib.Path, default=HERE / "results")
-    arguments = parser.parse_args()
-    if arguments.figure:
-        figure(arguments.results)
-    else:
-        print(page(arguments.results), end="")
-
-
-main()
+shared.main(__doc__, HERE, page, figure)
