@@ -117,7 +117,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     std::size_t const size = end - begin, first = begin / Block;
     int const blocks = static_cast<int>(detail::blocks_in(size, Block));
     if (size != capacity) __builtin_memset(values_ + size, 0, (capacity - size) * sizeof(float));
-    using scale = std::conditional_t<sizeof(*operand_.scales) == 1, std::uint8_t, std::uint32_t>;
+    using stored = typename storage_of<typename Rule::scale_type>::type;
+    using scale = std::conditional_t<std::is_same_v<stored, float>, std::uint32_t, stored>;
     constexpr std::size_t room = most < Isa::lanes ? Isa::lanes : most;
     scale scales[room];
     alignas(64) float factors[room];
