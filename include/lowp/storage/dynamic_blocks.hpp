@@ -25,13 +25,16 @@ struct dynamic_values {
 
   std::uint32_t of_code[257] = {};  ///< bits of floats; the last one is no value
 
-  /// Products and sums of floats are exact in double here, so that each cast is one rounding.
-  LOWP_FN constexpr dynamic_values() {
+  /// Computes them. Products and sums of floats are exact in double here, so that each cast is one
+  /// rounding. A constructor would leave a GPU's table empty: nvcc takes it for code.
+  LOWP_FN static constexpr dynamic_values make() {
+    dynamic_values made;
     for (std::uint32_t rank = 0; rank <= last; ++rank) {
-      of_code[zero + rank] = lanes::bits(magnitude(rank));
-      if (rank != 0 && rank <= zero)
-        of_code[zero - rank] = of_code[zero + rank] | lanes::binary32_sign;
+      std::uint32_t const value = lanes::bits(magnitude(rank));
+      made.of_code[zero + rank] = value;
+      if (rank != 0 && rank <= zero) made.of_code[zero - rank] = value | lanes::binary32_sign;
     }
+    return made;
   }
 
  private:
@@ -70,21 +73,23 @@ struct dynamic_ranks {
 
   std::uint32_t cells[count] = {};
 
-  LOWP_FN constexpr dynamic_ranks() {
-    constexpr values all;
+  LOWP_FN static constexpr dynamic_ranks make() {
+    dynamic_ranks made;
+    constexpr values all = values::make();
     std::uint32_t rank = 0, border = last_of(rank, all);
     for (std::uint32_t i = 0; i < count; ++i) {
       std::uint32_t const most = (first + i) << bits | below;
       bool const ends = border <= most;
-      cells[i] = rank << 24 | (ends ? border & below : below);
+      made.cells[i] = rank << 24 | (ends ? border & below : below);
       if (ends) border = last_of(++rank, all);
     }
+    return made;
   }
 
   template <class U>
   LOWP_FN static U of(U const& magnitude) {
     using namespace lanes;
-    static constexpr dynamic_ranks all;
+    static constexpr dynamic_ranks all = make();
     U const cell = lookup(all.cells, max(magnitude >> bits, broadcast<U>(first)) - first);
     U const rank = cell >> 24;
     return select(greater(magnitude & below, cell & below), rank + 1, rank);
@@ -109,7 +114,7 @@ struct dynamic_map {
 
   template <class F>
   LOWP_FN static F decode(lanes::word<F> const& code) {
-    static constexpr dynamic_values<IsSigned> all;
+    static constexpr auto all = dynamic_values<IsSigned>::make();
     return lanes::from_bits<F>(lanes::lookup(all.of_code, code));
   }
 
