@@ -232,10 +232,9 @@ TEST_F(device_storage, recipes_of_blocks) {
     lowp::quantize_options const options{.largest = lowp::measure(x).largest};
     expect_same_blocks(std::span(x), there, size, lowp::recipes::nvfp4_unbiased, draws, options);
     auto const& signs = lowp::te_2_20_signs;
-    expect_same_blocks(
-        lowp::rotated(narrow, signs),
-        lowp::rotated(std::span<bfloat16 const>(there_narrow.data(), size), signs), size,
-        lowp::recipes::te_2_20_nvfp4, lowp::nearest_even{}, options);
+    expect_same_blocks(lowp::rotated(narrow, signs),
+                       lowp::rotated(std::span<bfloat16 const>(there_narrow.data(), size), signs),
+                       size, lowp::recipes::te_2_20_nvfp4, lowp::nearest_even{}, options);
     std::vector<float> turned(size);
     device_range<float> const there_turned(turned);
     lowp::hadamard_signs<32> const other{0x9e3779b9, 0x7f4a7c15};

@@ -236,8 +236,8 @@ class chunk<T, pair_order> {
   word_type codes_ = 0;
 };
 
-/// Eight codes of split_order in registers, a byte each. Two chunks that are two threads apart share
-/// eight bytes: one has the low halves, and the other the high ones. Each stores four.
+/// Eight codes of split_order in registers, a byte each. Two threads, two apart, share eight bytes:
+/// one has the low halves, and the other the high ones. Each stores four bytes.
 template <class T>
 class chunk<T, split_order> {
  public:

@@ -6,8 +6,8 @@
 //     lowp::cuda::cast(stream, in, out, rounding, overflow)
 //     lowp::cuda::scaled_cast(stream, in, out, scale, amax, rounding, overflow)
 //     lowp::cuda::block_cast(stream, in, blocks_of<32>(codes, scales), rounding, rule, overflow)
-//     lowp::cuda::quantize(stream, in, out, recipe, rounding, {.largest = a}), dequantize(stream, q,
-//                          out): the recipe has no tiles, and out.tensor_scale is written at once
+//     lowp::cuda::quantize(stream, in, out, recipe, rounding, {.largest = a})   no tiles, no report
+//     lowp::cuda::dequantize(stream, in, out, rounding, overflow)
 //     lowp::cuda::hadamard(stream, in, out, signs, rounding, overflow)
 //     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
 //     lowp::cuda::update(stream, p, g, moments..., optimizer, step, rounding, overflow, report)

@@ -26,9 +26,9 @@ LOWP_FN U round_in_range_by_addition(U const& a, U const& random) {
   return (steps + (random << 1)) >> 17;
 }
 
-/// Returns a power of two whose ulp is F's step at a magnitude up to F's largest finite value,
-/// normal or not: the sum of both is rounded to nearest even. An even number of ulps more makes up
-/// for the exponent's origin in the code, modulo 256.
+/// Returns a power of two whose ulp is F's step at a magnitude up to F's largest finite value. The
+/// sum of both is rounded to nearest even, on F's subnormal grid too. An even number of ulps more
+/// makes up for the exponent's origin in the code, modulo 256.
 template <format F, class U>
 LOWP_FN U addend_of_step(U const& a) {
   using namespace lanes;
@@ -50,9 +50,9 @@ LOWP_FN U round_in_range_to_nearest(U const& a) {
          (addend >> (23 - F.significand_bits));
 }
 
-/// Rounds a magnitude up to F's largest finite value stochastically, normal or not. In steps of
-/// 2^-16, a code is the smaller of two lines: that of subnormals, and of normal patterns. The number
-/// before 0.5 rounds half up: 0.5 itself would do so for the number before the first half, too.
+/// Rounds a magnitude up to F's largest finite value stochastically, normal or not. Codes in steps
+/// of 2^-16 are the smaller of two lines: that of subnormals, and that of normal patterns. The
+/// number before 0.5 rounds half up. 0.5 itself would round the number before it up, too.
 template <format F>
 inline constexpr int steps_below_one = 16 + F.significand_bits - F.min_exponent();
 template <format F, class U>
@@ -116,8 +116,8 @@ LOWP_FN constexpr U encode_in_range(U const& b, U const& random, R const& roundi
   return with_sign_of<F>(b, round_in_range<F>(a, negative, random, rounding));
 }
 
-/// Returns the codes of binary32 patterns that are not NaN. F's largest finite value stands for what
-/// is beyond it, as overflow::saturate says. F has a sign and zero.
+/// Returns the codes of binary32 patterns that are not NaN, by overflow::saturate: a magnitude
+/// beyond F's largest finite value becomes that value. F has a sign and zero.
 template <format F, class U, class R>
 LOWP_FN U encode_saturated(U const& b, U const& random, R const& rounding) {
   using namespace lanes;

@@ -160,8 +160,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
                                    largest_of<half>(values + half * Block));
     }
   }
-  /// Returns the larger of each two lanes, first those of x. Lanes of other elements of a block are
-  /// neighbours, but four of a register of 128 bits come before those of the next.
+  /// Returns the larger of each two lanes, first those of x. Both hold elements of one block: they
+  /// are neighbours, or lie in neighbouring registers of 128 bits once four blocks share these.
   template <int Count>
   LOWP_HOST_FN static U larger_of_pairs(U const& x, U const& y) {
     U even, odd;

@@ -156,7 +156,7 @@ struct avx2 : vector_masks<avx2> {
       asm("vpermilps %2, %1, %0" : "=x"(r) : "x"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
     v = r;
   }
-  /// Separates even from odd lanes of every four, or of registers of 128 bits: those of a, then b's.
+  /// Separates even from odd lanes in registers of 128 bits, or even from odd registers: first a's.
   template <bool OfRegisters, class V>
   LOWP_TARGET inline static void separate(V& even, V& odd, V const& a, V const& b) {
     V e, o;

@@ -6,7 +6,8 @@
 //     name, registers, lanes, available(), enter(kernel): the entry has the target attribute
 //     integers    equal greater -> M, select(M, U, U), max min (signed), add_bits
 //     masks       any(M), count(M); a type of its own for masks has these in its lane<M>
-//     moves       broadcast(V&, scalar), convert(V&, V), exchange<Bit>(V&, V)
+//     moves       broadcast(V&, scalar), convert(V&, V), exchange<Bit>(V&, V),
+//                 separate<OfRegisters>(even, odd, V, V), join(halves, U, U)
 //     reals       div sqrt fma, hide(V&): the value's arithmetic is neither contracted nor moved
 //     doubles     widen(low, high, F), widen(V&, memory), narrow(F&, low, high), add_product
 //     random      mul_wide(low, high, V, V), numbers(even, odd, V[4])
@@ -21,7 +22,7 @@
 //     decode, encode            conversions of a format by hardware
 //     widen_bytes, decode_halves   codes of 8 bits by way of binary16: binary16.hpp
 //     canonical                 reals whose NaN are canonical
-//     unordered, join, join_low_bytes   two packs narrowed in one shuffle: pairs.hpp
+//     unordered, join_low_bytes, store_nibbles   two packs narrowed in one shuffle: pairs.hpp
 //     stream                    a store around the caches
 #pragma once
 
@@ -57,6 +58,7 @@ concept backend =
       Isa::broadcast(v, std::uint32_t{});
       Isa::convert(v, f.v);
       Isa::template exchange<1>(v, v);
+      Isa::template separate<false>(v, v, v, v);
       { Isa::div(f, f) } -> std::same_as<pack<float, R>>;
       { Isa::sqrt(f) } -> std::same_as<pack<float, R>>;
       { Isa::fma(f, f, f) } -> std::same_as<pack<float, R>>;
