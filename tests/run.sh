@@ -5,8 +5,8 @@
 #   sh tests/run.sh --quick   does the library work here?
 #   sh tests/run.sh --all     every format, other compilers, CUDA, the examples
 #   sh tests/run.sh --peers   beside PyTorch, Eigen, ml_dtypes ...: downloads gigabytes
-#   sh tests/run.sh --arm     as without an option, built for AArch64 and run under qemu; --arm --quick
-#                             takes minutes. CXX=clang++ before it takes clang
+#   sh tests/run.sh --arm     as without an option, built for AArch64 and run under qemu: 35 processor
+#                             minutes; --arm --quick takes 3. CXX=clang++ before it takes clang
 #   sh tests/run.sh --record  puts the table of guarantees of the last --all into tests/README.md
 # Other arguments go to ctest: sh tests/run.sh --all -L exhaustive
 . "$(dirname -- "$0")/setup.sh"
