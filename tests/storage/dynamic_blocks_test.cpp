@@ -365,6 +365,17 @@ TEST(dynamic_blocks, have_the_same_bits_on_teams_and_in_lists) {
   EXPECT_TRUE(list == one);
 }
 
+// A mode that is known when the kernel is compiled has a table of its own.
+TEST(dynamic_blocks, take_the_code_that_a_search_finds) {
+  for (std::vector<float> const& g : {halves_of_codes(4096), gradients(4096, 8)}) {
+    std::vector<float> p(g.size()), absmax(16);
+    std::vector<std::uint8_t> codes(g.size(), 127);
+    lowp::update(p, g, lowp::signed_dynamic_blocks{codes, absmax},
+                 lowp::sgd{.lr = 0, .momentum = 1}, 1);
+    EXPECT_EQ(codes, moment<dynamic<true>>(g).codes);
+  }
+}
+
 TEST(dynamic_blocks, do_not_lose_a_nan) {
   std::vector<float> p(512), g(512, 1), absmax(2);
   std::vector<std::uint8_t> codes(512, 127);
