@@ -122,6 +122,11 @@ FAULTS = [
     ("storage/split.hpp", "((codes[1] & low_mask) ^ low_sign) - low_sign", "codes[1] & low_mask", "storage/split"),
     ("storage/split.hpp", "lanes::select(nan, lanes::broadcast<U>(0), lanes::broadcast<U>(half))", "lanes::broadcast<U>(half)", "storage/split"),
     ("storage/split.hpp", "lanes::min(exact, lanes::broadcast<U>(largest_))", "exact", "storage/split"),
+    ("storage/integer_codes.hpp", "broadcast<U>(half) + tie", "broadcast<U>(half)", "storage/dynamic_blocks"),
+    ("storage/companded_blocks.hpp", "maximum_number(root<F>(amax), broadcast<F>(1e-12f))", "root<F>(amax)", "storage/dynamic_blocks"),
+    ("storage/companded_blocks.hpp", "tie = select(is_negative, broadcast<U>(0) - 1, tie)", "tie = broadcast<U>(1)", "storage/dynamic_blocks"),
+    ("storage/corrected.hpp", "smaller_or_nan(absolute(place), broadcast<F>(1))", "absolute(place)", "storage/update"),
+    ("storage/dynamic_blocks.hpp", "lanes::bits(static_cast<float>(low + high) * 0.5f) - (code & 1)", "lanes::bits(static_cast<float>(low + high) * 0.5f)", "storage/dynamic_blocks"),
     ("storage/kahan.hpp", "lanes::select(lanes::is_finite(lost), lost, lanes::broadcast<F>(0))", "lost", "storage/update"),
     # Rows and activations.
     ("softmax.hpp", "lanes::select(is_masked, lanes::broadcast<F>(0), largest)", "largest", "nn/softmax"),

@@ -134,8 +134,8 @@ struct split {
   std::uint32_t low_mask_ = 0;
 };
 
-// The operations of flashoptim 0.1.4, optimizers.py. A power of two and a product of a float with a
-// code are exact in double, so each statement rounds once.
+// The operations of flashoptim 0.1.4, optimizers.py. Products with a power of two or with a code
+// are exact in double, so each statement rounds once.
 struct corrected {
   facts value_format;
   int error_bits;

@@ -176,7 +176,7 @@ struct moment {
   }
 };
 
-// The hashes are those of flashoptim 0.1.4 in Triton's interpreter; peers.torch.states compares more.
+// The hashes are those of flashoptim 0.1.4 in Triton's interpreter.
 std::vector<float> spread_numbers() {
   std::vector<float> x(4096);
   for (std::uint32_t i = 0; i < x.size(); ++i)
@@ -243,18 +243,33 @@ std::vector<float> gradients(std::size_t size, std::uint64_t seed) {
   return g;
 }
 
+// With decays of 0, these are the moments of a step from zero. One in 32 is 1. The others lie
+// half-way between two codes, as far as floats do; one block is smaller than FlashOptim's 1e-12.
+std::vector<float> halves_of_codes(std::size_t size) {
+  map const values = create_dynamic_map(true);
+  std::vector<float> g(size, 1);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (i % 32 == 0 && i / 32 != 3) continue;
+    float const half = static_cast<float>(i % 127) + 0.5f;
+    g[i] = i % 2 == 0 ? half / 255 : half / (254 - half) * (i % 4 == 1 ? 1.0f : -1.0f);
+    if (i % 8 == 7) g[i] = (values[i % 255] + values[i % 255 + 1]) * 0.5f;
+    if (i / 32 == 3) g[i] *= 1e-13f;
+  }
+  return g;
+}
+
 template <template <bool> class Kind, class R>
 void check(R const& rounding, slot_mode const& mode, std::size_t size) {
   SCOPED_TRACE(size);
-  states<Kind> mine{gradients(size, 2), moment<Kind<true>>(gradients(size, 1)),
+  states<Kind> mine{gradients(size, 2), moment<Kind<true>>(std::vector<float>(size)),
                     moment<Kind<false>>(std::vector<float>(size, 0x1p-10f))};
   states<Kind> want = mine, on_grid = mine;
   for (std::uint64_t step = 1; step <= 4; ++step) {
-    auto const scalars =
-        oracle::prepare(oracle::adamw_settings{settings.lr, settings.beta1, settings.beta2,
-                                               settings.eps, settings.weight_decay},
-                        step);
-    std::vector<float> g = gradients(size, 10 + step);
+    lowp::adamw a = settings;
+    if (step == 1) a.beta1 = a.beta2 = 0;
+    auto const scalars = oracle::prepare(
+        oracle::adamw_settings{a.lr, a.beta1, a.beta2, a.eps, a.weight_decay}, step);
+    std::vector<float> g = step == 1 ? halves_of_codes(size) : gradients(size, 10 + step);
     if (step == 4) g[size / 2] = size % 2 == 0 ? std::nanf("") : -HUGE_VALF;
     std::vector<float> next_m(size), next_v(size);
     for (std::size_t i = 0; i < size; ++i) {
@@ -267,11 +282,11 @@ void check(R const& rounding, slot_mode const& mode, std::size_t size) {
     }
     want.m.store(next_m, mode.at(step), 1);
     want.v.store(next_v, mode.at(step), 2);
-    lowp::update(mine.p, g, mine.m.storage(), mine.v.storage(), settings, step, rounding);
+    lowp::update(mine.p, g, mine.m.storage(), mine.v.storage(), a, step, rounding);
     simulated_grid grid(64, 3);
-    EXPECT_EQ(refusal_of<lowp::detail::update_operation>(
-                  lowp::cuda::on_grid<simulated_grid>{grid}, on_grid.p, g, on_grid.m.storage(),
-                  on_grid.v.storage(), settings, step, rounding),
+    EXPECT_EQ(refusal_of<lowp::detail::update_operation>(lowp::cuda::on_grid<simulated_grid>{grid},
+                                                         on_grid.p, g, on_grid.m.storage(),
+                                                         on_grid.v.storage(), a, step, rounding),
               "");
     EXPECT_TRUE(on_grid == mine) << "on a grid, step " << step;
     ASSERT_EQ(mine.m.codes, want.m.codes) << "step " << step;
@@ -348,6 +363,17 @@ TEST(dynamic_blocks, have_the_same_bits_on_teams_and_in_lists) {
   }
   EXPECT_TRUE(team == one);
   EXPECT_TRUE(list == one);
+}
+
+// A mode that is known when the kernel is compiled has a table of its own.
+TEST(dynamic_blocks, take_the_code_that_a_search_finds) {
+  for (std::vector<float> const& g : {halves_of_codes(4096), gradients(4096, 8)}) {
+    std::vector<float> p(g.size()), absmax(16);
+    std::vector<std::uint8_t> codes(g.size(), 127);
+    lowp::update(p, g, lowp::signed_dynamic_blocks{codes, absmax},
+                 lowp::sgd{.lr = 0, .momentum = 1}, 1);
+    EXPECT_EQ(codes, moment<dynamic<true>>(g).codes);
+  }
 }
 
 TEST(dynamic_blocks, do_not_lose_a_nan) {

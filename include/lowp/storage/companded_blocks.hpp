@@ -17,7 +17,7 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
-/// The rule of companded_blocks: see power_of_two_rule. A code is a byte that a narrow type carries.
+/// The rule of companded_blocks: see power_of_two_rule. A narrow type carries the bytes.
 template <bool IsSigned>
 struct companded_rule {
   using carrier = float8_e5m2;
@@ -105,8 +105,8 @@ LOWP_EXACT_END
 ///
 /// Its GPU kernels divide approximately; its interpreter gives these bits. Another mode chooses
 /// between the two neighbours, but nearest_away is nearest_even. A scale below 2^-25 becomes zero,
-/// and one of 65520 or more infinite, as there. A block with a NaN or an infinity has the scale NaN
-/// and codes 0, and is NaN as a whole.
+/// and one of 65520 or more infinite, as there. A block with a NaN or an infinity is NaN as a
+/// whole: it has the scale NaN and codes 0.
 ///
 /// @tparam IsSigned  true for first moments; false for second moments, where a negative value is 0
 template <bool IsSigned>

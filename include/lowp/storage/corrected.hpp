@@ -90,21 +90,20 @@ struct corrected_layout {
 
 }  // namespace detail
 
-/// Master weights as FlashOptim keeps them (Databricks, flashoptim 0.1.4, "error correction bits"): a
-/// narrow value that the model computes with, and its error in fractions of half an ulp. With M the
-/// largest code, 127 or 32767, it stands for
+/// Master weights as FlashOptim keeps them (Databricks, flashoptim 0.1.4): a narrow value that the
+/// model computes with, and its error in fractions of half an ulp. With M the largest code, 127 or
+/// 32767, it stands for
 ///
 ///     value[i] + error_bits[i] / M * ulp(value[i]) / 2
 ///
 /// where each is one operation in float. A step stores w as
 ///
 ///     value[i]      = w, rounded to H to nearest even
-///     error_bits[i] = M * (w - value[i]) / (ulp(value[i]) / 2), clamped to M, to the nearest integer,
-///                     ties away from zero, or in the caller's mode
+///     error_bits[i] = M * (w - value[i]) / (ulp(value[i]) / 2), clamped to M
 ///
-/// A bfloat16 with 16 bits holds every normal float, to the bit. split_master has the same sizes and
-/// other codes, and its parts are those of a binary number. If `value` is not finite, the error adds
-/// nothing.
+/// The error is rounded in the caller's mode; to nearest, ties go away from zero. A bfloat16
+/// with 16 bits holds every normal float, to the bit. The parts of split_master are of the same
+/// sizes, and those of a binary number. If `value` is not finite, the error adds nothing.
 ///
 /// If `value` is written from outside, `error_bits` still belong to its old value: call `resync`
 /// first.

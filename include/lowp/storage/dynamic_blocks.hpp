@@ -16,9 +16,9 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
-/// The 256 values of bitsandbytes' create_dynamic_map, to the bit. A code is a sign and a rank among
-/// the magnitudes. Rank 0 is 0, and the last one is 1. Between them lie seven decades, each cut into
-/// twice as many equal pieces as the one below. A value is the middle of a piece.
+/// The 256 values of bitsandbytes' create_dynamic_map, to the bit. A code is a sign and a rank
+/// among the magnitudes. Rank 0 is 0, and the last one is 1. Between them lie seven decades, each
+/// cut into twice as many equal pieces as the one below. A value is the middle of a piece.
 template <bool IsSigned>
 struct dynamic_values {
   static constexpr std::uint32_t zero = IsSigned ? 127 : 0, last = IsSigned ? 128 : 255;
@@ -50,8 +50,8 @@ struct dynamic_values {
     return static_cast<float>(static_cast<double>(scales[decade - (IsSigned ? 0 : 1)]) *
                               static_cast<double>(sum * 0.5f));
   }
-  /// Returns the edge of a piece at a place of its decade. It is that of PyTorch's linspace(0.1, 1),
-  /// which counts from the nearer end.
+  /// Returns the edge of a piece at a place of its decade. It is that of PyTorch's
+  /// linspace(0.1, 1), which counts from the nearer end.
   LOWP_FN static constexpr double edge(double place) {
     constexpr double width = static_cast<double>(1 - 0.1f);
     double const exact =
@@ -60,9 +60,9 @@ struct dynamic_values {
   }
 };
 
-/// Finds the rank of a magnitude up to 1: the nearest or, if not IsNearest, the one below. A cell is
-/// the floats that share their leading bits. It holds the rank of its first numbers and, below it,
-/// the last of them: cells are so small that at most one rank begins in each.
+/// Finds the rank of a magnitude up to 1: the nearest or, if not IsNearest, the one below. A cell
+/// is the floats that share their leading bits. It holds the rank of its first numbers and the
+/// last of them. Cells are so small that at most one rank begins in each.
 template <bool IsSigned, bool IsNearest>
 struct dynamic_ranks {
   using values = dynamic_values<IsSigned>;

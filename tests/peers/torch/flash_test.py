@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares companded moments and masters with error bits with FlashOptim, bit for bit, and takes
-steps from its states, as a checkpoint has them. Its kernels run in Triton's interpreter, which
-divides and takes roots as IEEE 754 does. TRITON_INTERPRET is 1."""
+"""Compares companded moments and masters with error bits with FlashOptim, bit for bit. Then it takes
+steps from states of the package, as a checkpoint has them. Its kernels run in Triton's interpreter,
+which divides and takes roots as IEEE 754 does. TRITON_INTERPRET is 1."""
 
 import ctypes
 import sys
