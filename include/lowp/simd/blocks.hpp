@@ -188,7 +188,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       U codes[together];
       for (std::size_t j = 0, at = k; j < together; ++j, at += Isa::lanes)
         codes[j] = code_of<IsPlain>(F::load(values_ + at), lanes::broadcast<F>(factors[at / Block]),
-                                    random_bits(at));
+                                    random_bits(at), static_cast<int>(size) - static_cast<int>(at));
       if constexpr (has_nibbles)
         store_nibbles<registers>(to + k / 2, codes[0], codes[1]);
       else
@@ -204,11 +204,13 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     }
   }
   template <bool IsPlain>
-  LOWP_HOST_FN U code_of(F const& x, F const& factor, U const& random) {
+  LOWP_HOST_FN U code_of(F const& x, F const& factor, U const& random, [[maybe_unused]] int left) {
     auto const& rounding = operand_.codes.rounding;
     if constexpr (IsPlain) return operand_.rule.encode_plain(x, factor, random, rounding, results_);
     auto const result = operand_.rule.encode(x, factor, random, rounding, results_);
-    if constexpr (Rule::is_counted) operand_.rule.count_elements(counts_, result.overflowed);
+    if constexpr (Rule::is_counted)  // 0 after the last element would become NaN by some factors
+      operand_.rule.count_elements(
+          counts_, lanes::mask_and(result.overflowed, first_lanes<registers>(left)));
     return result.code;
   }
   LOWP_HOST_FN U random_bits(std::size_t k) const {
