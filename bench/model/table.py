@@ -50,7 +50,8 @@ change of the cosine between two sentences. *Neighbours*: sentences whose neares
 - [minilm.py](minilm.py) trains in PyTorch with [lowp_torch](../../examples/torch/README.md): {steps} steps of AdamW at a rate
   of {lr}, {batch} pairs of sentences in each. Lion takes a tenth of the rate.
 - The loss is that of MiniLM's own training: among the sentences of a batch, find the one that follows (cosines times 20,
-  cross-entropy). The embedding tables stay as they are.
+  cross-entropy).
+- The last two layers are trained, {weights} weights. Those below stay as they are in fp32, and run once.
 - Held-out loss: over {pairs} other pairs, of the weights as stored, computed in fp32. ± is the standard deviation over
   {seeds} seeds. A seed decides batches and random bits; batches of a seed are the same in every row.
 - *Kept*: of what fp32 gains over the start, with the same batches. *Stalled*, *applied*: of `lowp_torch.Report`, over all steps.
@@ -121,7 +122,7 @@ def page(folder):
     return PAGE.format(
         context=shared.context_table(folder), sentences=embeddings[0]["sentences"], embeddings="\n".join(rows),
         calibrated=256, ranges=ranges(shared.read(folder / "scales.csv")), steps=first["steps"], lr=first["lr"], pairs=first["pairs"],
-        batch=first["batch"], seeds=len(runs[REFERENCE]), finetuned="\n".join(finetuned_rows(runs)), short=short(runs))
+        batch=first["batch"], weights=first["weights"], seeds=len(runs[REFERENCE]), finetuned="\n".join(finetuned_rows(runs)), short=short(runs))
 
 
 def figure(folder):
