@@ -29,6 +29,7 @@ import lowp_torch
 
 LENGTH = 32  # tokens of a sentence; the rest is cut
 EVERY = 6  # a pair of so many is held out: nothing is trained or calibrated on it
+CALIBRATION, COMPARED = 128, 128  # sentences for calibration, pairs whose embeddings are compared
 TRAINED = 2  # layers, the last ones
 SIMILARITY = 20  # the scale of similarities in the loss, as in MiniLM's own training
 
@@ -130,9 +131,9 @@ def write_tokens(path, sentences):
 @torch.no_grad()
 def write_embeddings(folder, text):
     model = load(folder)
-    step = len(text.learned) // 256
-    write_tokens(folder / "calibration.tokens", [a for a, _ in text.learned[::step][:256]])
-    sentences = [s for pair in text.held_out[:256] for s in pair]
+    step = len(text.learned) // CALIBRATION
+    write_tokens(folder / "calibration.tokens", [a for a, _ in text.learned[::step][:CALIBRATION]])
+    sentences = [s for pair in text.held_out[:COMPARED] for s in pair]
     write_tokens(folder / "held_out.tokens", sentences)
     rows = torch.stack([row for _, row in states_of(model, sentences)])
     (folder / "embeddings.f32").write_bytes(rows.numpy().tobytes())

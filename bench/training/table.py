@@ -494,9 +494,9 @@ The dynamic scale starts at 65536, doubles after 50 good steps, halves when a gr
 
 ## Both generators
 
-Every storage that draws random bits was trained with `stochastic` and with `stochastic_fast`. A cell has the largest
-difference of the two mean held-out losses at any point of their curves, {points} to a curve. In parentheses: Student's t
-of the last losses, seed by seed. {generators}
+Storages that draw random bits, trained with `stochastic` and with `stochastic_fast`. A cell has the largest difference
+of the two mean held-out losses at any point of their curves, {points} to a curve. In parentheses: Student's t of the
+last losses, seed by seed. {generators}
 
 {generator_table}
 
