@@ -29,6 +29,8 @@ import lowp_torch
 
 LENGTH = 32  # tokens of a sentence; the rest is cut
 EVERY = 6  # a pair of so many is held out: nothing is trained or calibrated on it
+CALIBRATION, COMPARED = 128, 128  # sentences for calibration, pairs whose embeddings are compared
+TRAINED = 2  # layers, the last ones
 SIMILARITY = 20  # the scale of similarities in the loss, as in MiniLM's own training
 
 
@@ -69,27 +71,57 @@ def load(folder):
     return model.eval()
 
 
-def embed(model, sentences):
+def padded(rows):
+    """Returns rows of equal size, of zeros at their ends, and which elements are the rows' own."""
+    rows = [torch.as_tensor(row) for row in rows]
+    mask = [torch.ones(len(row)) for row in rows]
+    return [torch.nn.utils.rnn.pad_sequence(x, batch_first=True) for x in (rows, mask)]
+
+
+def embedding(states, mask):
     """Returns a row for each sentence: the mean of its tokens' last states, of length 1."""
-    longest = max(map(len, sentences))
-    mask = torch.tensor([[1] * len(s) + [0] * (longest - len(s)) for s in sentences])
-    ids = torch.tensor([s + [0] * (longest - len(s)) for s in sentences])
-    states = model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
-    means = (states * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+    means = (states.float() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
     return torch.nn.functional.normalize(means)
+
+
+def states_of(model, sentences):
+    """Yields, for each sentence, what the layers that are trained get of it, and its embedding."""
+    for i in range(0, len(sentences), 64):
+        ids, mask = padded(sentences[i:i + 64])
+        of_layers = model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
+        for states, row, size in zip(of_layers[-1 - TRAINED], embedding(of_layers[-1], mask), mask.sum(1).int()):
+            yield states[:size].clone(), row
+
+
+class Top(torch.nn.Module):
+    """The layers that are trained, and the mean over tokens."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.layers = model.encoder.layer[-TRAINED:]
+
+    def forward(self, sentences):
+        states, mask = padded(sentences)
+        states = states.to(next(self.parameters()).dtype)
+        outside = ((1 - mask) * torch.finfo(states.dtype).min).to(states.dtype)[:, None, None, :]
+        for layer in self.layers:
+            states = layer(states, outside)
+            states = states[0] if isinstance(states, tuple) else states
+        return embedding(states, mask)
 
 
 def loss_of(model, pairs):
     """The mean loss, in nats, of finding each sentence's partner among those of the batch."""
-    both = embed(model, [a for a, _ in pairs] + [b for _, b in pairs])
+    both = model([a for a, _ in pairs] + [b for _, b in pairs])
     scores = SIMILARITY * both[:len(pairs)] @ both[len(pairs):].T
     return torch.nn.functional.cross_entropy(scores, torch.arange(len(pairs)))
 
 
 @torch.no_grad()
-def held_out_loss(model, pairs, count, batch):
+def held_out_loss(model, pairs, options):
     wide = copy.deepcopy(model).float()
-    return statistics.fmean(loss_of(wide, pairs[i:i + batch]).item() for i in range(0, count, batch))
+    return statistics.fmean(loss_of(wide, pairs[i:i + options.batch]).item()
+                            for i in range(0, options.held_out, options.batch))
 
 
 def write_tokens(path, sentences):
@@ -99,12 +131,23 @@ def write_tokens(path, sentences):
 @torch.no_grad()
 def write_embeddings(folder, text):
     model = load(folder)
-    step = len(text.learned) // 256
-    write_tokens(folder / "calibration.tokens", [a for a, _ in text.learned[::step][:256]])
-    sentences = [s for pair in text.held_out[:256] for s in pair]
+    step = len(text.learned) // CALIBRATION
+    write_tokens(folder / "calibration.tokens", [a for a, _ in text.learned[::step][:CALIBRATION]])
+    sentences = [s for pair in text.held_out[:COMPARED] for s in pair]
     write_tokens(folder / "held_out.tokens", sentences)
-    rows = torch.cat([embed(model, sentences[i:i + 64]) for i in range(0, len(sentences), 64)])
+    rows = torch.stack([row for _, row in states_of(model, sentences)])
     (folder / "embeddings.f32").write_bytes(rows.numpy().tobytes())
+
+
+@torch.no_grad()
+def write_states(folder, text):
+    """Writes the pairs of each part as what the layers that are trained get of them."""
+    model = load(folder)
+    parts = {}
+    for part, pairs in (("learned", text.learned), ("held_out", text.held_out)):
+        states = [s for s, _ in states_of(model, [s for pair in pairs for s in pair])]
+        parts[part] = list(zip(states[::2], states[1::2]))
+    torch.save(parts, folder / "states.pt")
 
 
 # Each way: its name in tables, the type of weights, the optimizer, its settings, its rate in units of AdamW's.
@@ -126,35 +169,36 @@ WAYS = {
 def train(way, seed, options):
     """Returns what came of one run: held-out losses before and after, and the sum of all reports."""
     torch.set_num_threads(1)
-    text = Text(options.folder, options.text)
+    text = torch.load(options.folder / "states.pt")
     _, dtype, kind, settings, rate = WAYS[way]
-    model = load(options.folder).to(dtype)
-    model.embeddings.requires_grad_(False)
-    weights = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    model = Top(load(options.folder)).to(dtype)
+    weights = list(model.named_parameters())
     optimizer = kind(weights, lr=options.lr * rate, seed=seed, report=True, **settings)
     random = torch.Generator().manual_seed(seed)
     total, seconds = lowp_torch.Report(), []
-    before = held_out_loss(model, text.held_out, options.held_out, options.batch)
+    before = held_out_loss(model, text["held_out"], options)
     for _ in range(options.steps):
         begin = time.perf_counter()
-        places = torch.randint(len(text.learned), (options.batch,), generator=random)
+        places = torch.randint(len(text["learned"]), (options.batch,), generator=random)
         optimizer.zero_grad()
-        loss_of(model, [text.learned[i] for i in places]).backward()
+        loss_of(model, [text["learned"][i] for i in places]).backward()
         optimizer.step()
         seconds.append(time.perf_counter() - begin)
         total = sum(optimizer.reports.values(), total)
+    after = held_out_loss(model, text["held_out"], options)
     state = sum(x.nbytes for s in optimizer.state.values() for x in s.values() if torch.is_tensor(x) and x.dim() > 0)
     size = sum(p.nbytes for _, p in weights) + state
     return {"way": way, "text": WAYS[way][0], "seed": seed, "steps": options.steps, "batch": options.batch,
-            "lr": f"{options.lr * rate:g}", "bytes": f"{size / sum(p.numel() for _, p in weights):.3f}",
+            "lr": f"{options.lr * rate:g}", "weights": sum(p.numel() for _, p in weights),
+            "bytes": f"{size / sum(p.numel() for _, p in weights):.3f}",
             "pairs": options.held_out, "before": f"{before:.6f}",
-            "held_out": f"{held_out_loss(model, text.held_out, options.held_out, options.batch):.6f}",
-            "stalled": f"{total.stalled / total.count:.6f}", "applied": f"{total.applied_ratio:.6f}",
+            "held_out": f"{after:.6f}", "stalled": f"{total.stalled / total.count:.6f}", "applied": f"{total.applied_ratio:.6f}",
             "step_ms": f"{1000 * statistics.median(seconds):.0f}"}
 
 
 def finetune(options):
     """Trains in all ways, a seed after the other, some runs at a time, each on one thread."""
+    write_states(options.folder, Text(options.folder, options.text))
     os.environ["OMP_NUM_THREADS"] = "1"  # of lowp_torch in the processes that start now
     runs = [(way, seed) for seed in range(1, options.seeds + 1) for way in options.ways.split(",")]
     processes = multiprocessing.get_context("spawn").Pool(options.jobs)
@@ -185,7 +229,7 @@ def main():
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=8, help="pairs of sentences")
     parser.add_argument("--held-out", type=int, default=160, help="pairs")
-    parser.add_argument("--lr", type=float, default=1e-5)
+    parser.add_argument("--lr", type=float, default=2e-5)
     options = parser.parse_args()
     if options.command == "embed":
         write_embeddings(options.folder, Text(options.folder, options.text))

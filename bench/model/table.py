@@ -50,9 +50,10 @@ change of the cosine between two sentences. *Neighbours*: sentences whose neares
 - [minilm.py](minilm.py) trains in PyTorch with [lowp_torch](../../examples/torch/README.md): {steps} steps of AdamW at a rate
   of {lr}, {batch} pairs of sentences in each. Lion takes a tenth of the rate.
 - The loss is that of MiniLM's own training: among the sentences of a batch, find the one that follows (cosines times 20,
-  cross-entropy). The embedding tables stay as they are.
+  cross-entropy).
+- The last two layers are trained, {weights} weights. Those below stay as they are in fp32, and run once.
 - Held-out loss: over {pairs} other pairs, of the weights as stored, computed in fp32. ± is the standard deviation over
-  {seeds} seeds. A seed decides batches and random bits; batches of a seed are the same in every row.
+  the seeds, {seeds} of them. A seed decides batches and random bits; batches of a seed are the same in every row.
 - *Kept*: of what fp32 gains over the start, with the same batches. *Stalled*, *applied*: of `lowp_torch.Report`, over all steps.
 - *Bytes*: of a trained weight with its states.
 
@@ -74,6 +75,12 @@ def kept(runs, way):
             for r in runs[way] if r["seed"] in base]
 
 
+def with_spread(values, digits, unit=""):
+    """Returns the mean, and the standard deviation if there is one."""
+    spread = f" ± {shared.spread(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.{digits}f}{spread}{unit}"
+
+
 def mean_of(rows, column):
     return statistics.mean(float(r[column]) for r in rows)
 
@@ -84,9 +91,7 @@ def finetuned_rows(runs):
         losses = [float(r["held_out"]) for r in rows]
         yield " | ".join([
             f"| {rows[0]['text']}", f"{mean_of(rows, 'bytes'):.2f}",
-            f"{statistics.mean(losses):.4f} ± {shared.spread(losses):.4f}",
-            "" if way == REFERENCE else
-            f"{100 * statistics.mean(of_way):.1f} ± {100 * shared.spread(of_way):.1f} %",
+            with_spread(losses, 4), "" if way == REFERENCE else with_spread([100 * k for k in of_way], 1, " %"),
             f"{100 * mean_of(rows, 'stalled'):.1f} %", f"{mean_of(rows, 'applied'):.4f} |"])
 
 
@@ -120,8 +125,8 @@ def page(folder):
             f"{100 * float(r['neighbours']):.1f} % |" for r in embeddings]
     return PAGE.format(
         context=shared.context_table(folder), sentences=embeddings[0]["sentences"], embeddings="\n".join(rows),
-        calibrated=256, ranges=ranges(shared.read(folder / "scales.csv")), steps=first["steps"], lr=first["lr"], pairs=first["pairs"],
-        batch=first["batch"], seeds=len(runs[REFERENCE]), finetuned="\n".join(finetuned_rows(runs)), short=short(runs))
+        calibrated=128, ranges=ranges(shared.read(folder / "scales.csv")), steps=first["steps"], lr=first["lr"], pairs=first["pairs"],
+        batch=first["batch"], weights=first["weights"], seeds=len(runs[REFERENCE]), finetuned="\n".join(finetuned_rows(runs)), short=short(runs))
 
 
 def figure(folder):

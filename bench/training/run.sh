@@ -3,9 +3,12 @@
 # Trains three small models in every storage, at a normal and at a small learning rate. Writes the
 # results into results/*, README.md here and six storages in the project's README.md. Other
 # arguments go to the program; with any of them all of it is written into the build folder instead.
-#   sh bench/training/run.sh             # all of it: half an hour on two processors
+#   sh bench/training/run.sh             # all of it: fifty minutes on two processors
 #   sh bench/training/run.sh --quick     # a fortieth of the steps
 #   sh bench/training/run.sh --help
+# Some storages alone, among the results that are there:
+#   sh bench/training/run.sh --configurations lion,lion-bf16
+#   python3 bench/training/table.py --merge build/training/results
 . "$(dirname -- "$0")/../../tests/setup.sh"
 . "$(dirname -- "$0")/data.sh"
 fetch python3-sklearn usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz digits.csv

