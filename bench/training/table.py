@@ -201,9 +201,9 @@ def loss(values):
 
 
 def nanoseconds(results, name):
-    """Time of an update with a report, for each weight of the largest model."""
+    """Time of an update with a report, for each weight of the largest model; empty if that was not trained."""
     runs = results.runs["byte_mlp", "normal", name]
-    return min(float(r["update_us"]) * 1000 / int(r["parameters"]) for r in runs)
+    return f'{min(float(r["update_us"]) * 1000 / int(r["parameters"]) for r in runs):.1f}' if runs else ""
 
 
 def tally(cells):
@@ -231,7 +231,7 @@ def brief_table(results):
             yield " | ".join([
                 f"| {SHORT[name]}", number(cells[0].of("bytes")),
                 farthest_kept(results.cells(name, ["small"])),
-                "" if name == REFERENCE else tally(cells), f"{nanoseconds(results, name):.1f} |"])
+                "" if name == REFERENCE else tally(cells), f"{nanoseconds(results, name)} |"])
 
 
 def short_table(results):
@@ -253,7 +253,7 @@ def short_table(results):
             if finite else "diverges",
             farthest_kept(small),
             "" if name == REFERENCE else tally(cells),
-            f"{nanoseconds(results, name):.1f} |"])
+            f"{nanoseconds(results, name)} |"])
 
 
 def claim(results):
