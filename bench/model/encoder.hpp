@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MiniLM, a BERT of six layers, in lowp's pieces (J. Devlin et al., arXiv:1810.04805; W. Wang et al.,
-// arXiv:2002.10957). Between layers, numbers are of type T: float or a narrow one. Eigen multiplies
-// matrices in fp32.
+// MiniLM, a BERT of six layers, in lowp's pieces (J. Devlin et al., arXiv:1810.04805; W. Wang et
+// al., arXiv:2002.10957). Between layers, numbers are of type T: float or a narrow one. Eigen
+// multiplies matrices in fp32.
 #pragma once
 
 #include <lowp/activation.hpp>
@@ -31,17 +31,17 @@ struct sentences {
   std::vector<std::size_t> sizes;
 };
 
-/// What a way of computing does to a model. Places are names of layers, as in the file.
+/// Rounds weights, inputs and outputs of layers. Places are names of layers, as in the file.
 class rounding {
  public:
   virtual ~rounding() = default;
-  /// Rounds a weight. A product sums over its rows.
+  /// Rounds the matrix of a layer. A product sums over its rows.
   virtual void weight(matrix&) const {}
   /// Sees or rounds x of a layer y = W x.
   virtual void input(std::string const&, matrix&) {}
   /// Sees y of a layer.
   virtual void output(std::string const&, matrix const&) {}
-  /// Returns k: y is stored as 2^-k y, and added to the residual as 2^k of that.
+  /// Returns k: y is stored as 2^-k y, and 2^k times the stored value is added to the residual.
   virtual int exponent(std::string const&) const { return 0; }
   virtual bool has_erf() const { return false; }
 };

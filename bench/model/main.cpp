@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs MiniLM once for each way of rounding, and writes how far its embeddings are from PyTorch's in
-// fp32. Before that it runs once over other sentences, and writes what scales that suggests.
+// Runs MiniLM once for each way of rounding, and writes how far its embeddings are from PyTorch's
+// in fp32. Before that it runs once over other sentences, and writes what scales that suggests.
 #include <lowp/gradients.hpp>
 #include <lowp/scale.hpp>
 #include <lowp/scaled_cast.hpp>
@@ -61,7 +61,7 @@ class calibration final : public rounding {
   }
 };
 
-// One line a layer: what a program needs in order to compute without an overflow.
+// Writes a line for each layer: what a program needs in order to compute without an overflow.
 ranges calibrate(settings const& s, lowp::safetensors::file const& file, sentences const& text) {
   calibration seen;
   encoder<float>(file, seen).embeddings(text);
@@ -165,7 +165,7 @@ std::vector<way_to_compute> ways(ranges const& of) {
   return all;
 }
 
-/// How far embeddings are from those of the reference.
+/// Differences of embeddings from those of the reference.
 struct distance {
   double mean = 0, least = 1;  ///< cosines between the two embeddings of a sentence
   double largest_shift = 0;    ///< of the cosine between two sentences

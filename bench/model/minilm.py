@@ -28,7 +28,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "examples" / "
 import lowp_torch
 
 LENGTH = 32  # tokens of a sentence; the rest is cut
-EVERY = 6  # a pair of so many is held out: nothing is trained or calibrated on it
+EVERY = 6  # every sixth pair is held out: nothing is trained or calibrated on it
 CALIBRATION, COMPARED = 128, 128  # sentences for calibration, pairs whose embeddings are compared
 TRAINED = 2  # layers, the last ones
 SIMILARITY = 20  # the scale of similarities in the loss, as in MiniLM's own training

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Runs a trained sentence encoder once for each way of rounding, then fine-tunes it with lowp_torch.
-# Writes results/* and README.md here. Other arguments go to the fine-tuning; with any of them all
-# of it is written into the build folder instead.
+# Writes results/* and README.md here. Other arguments go to the fine-tuning, and send what is written
+# to the build folder.
+# LOWP_PYTHON names an interpreter that has torch, transformers and safetensors; else PyPI has them.
 #   sh bench/model/run.sh             # all of it: half an hour on two processors
 #   sh bench/model/run.sh --steps 20 --seeds 1
 #   sh bench/model/run.sh --help
-# LOWP_PYTHON names an interpreter that has torch, transformers and safetensors; else PyPI has them.
 . "$(dirname -- "$0")/../../tests/setup.sh"
 . "$root/examples/torch/python.sh"
 need nlohmann-json3-dev nlohmann/json.hpp

@@ -22,7 +22,7 @@ PAGE = """# A trained model in 16, 8 and 4 bits
 {context}
 
 The model is all-MiniLM-L6-v2, a sentence encoder of 22.7 million weights. [examples/model](../../examples/model/README.md)
-says where its weights come from. Sentences are those of the Jargon File (Debian's `jargon-text`), cut after 32 tokens.
+names the source of its weights. Sentences are those of the Jargon File (Debian's `jargon-text`), cut after 32 tokens.
 
 ## Embeddings
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages of bench/transformer and bench/model share."""
+"""Tables and figures that the pages of bench/transformer and bench/model share."""
 import argparse
 import collections
 import csv

@@ -18,7 +18,7 @@ class model_state {
 
   /// The working copy of the weights, as floats.
   virtual void read(tensors<float>& weights) const = 0;
-  /// Of an optimizer that has both, else it leaves them as they are.
+  /// Reads the moments of an optimizer that has both, else leaves them as they are.
   virtual void read_moments(tensors<float>& first, tensors<float>& second) const = 0;
   /// Takes one step at a rate, and adds to one report for each tensor. `step` counts from 1.
   virtual void step(tensors<float> const& gradients, double lr, std::uint64_t step,

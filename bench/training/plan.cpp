@@ -31,9 +31,9 @@ struct with_data final : task<float> {
   }
 };
 
-// Two rates of AdamW for training from random weights. The first is the best for fp32 within a factor of
-// two, as half and double of it show. The second is small, for a model that has been trained at a
-// constant rate before.
+// Two rates of AdamW for training from random weights. The first is the best for fp32 within a
+// factor of two, as half and double of it show. The second is small, for a model that has been
+// trained at a constant rate before.
 std::vector<rate> rates(schedule const& normal, schedule const& small) {
   return {{"normal", normal},
           {"small", small, true},

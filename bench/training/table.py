@@ -336,7 +336,7 @@ def pair(results, name, task, rate):
 
 
 def curve_shift(philox, fast):
-    """The largest difference of the mean held-out losses at a point of the curves, and Student's t of the last ones.
+    """Returns the largest difference of two curves of mean held-out losses, and Student's t of the last losses.
     Seeds are paired: they have the same weights and data."""
     means = [[mean(points) for points in zip(*([float(x) for x in r["curve"].split(";")] for r in c.runs))]
              for c in (philox, fast)]
@@ -371,8 +371,8 @@ def generator_summary(results):
         return "No storage was trained with both."
     t = [curve_shift(*cells)[1] for cells in finite]
     bound = T_BOUNDS[len(finite[0][0].runs)]
-    return (f"Of {len(t)} pairs, {sum(abs(x) <= bound for x in t)} have a t within ± {bound}, where 95 % of Student's\n"
-            f"distribution lie ({0.95 * len(t):.0f}); {sum(x > 0 for x in t)} are positive.")
+    return (f"Of {len(t)} pairs, {sum(abs(x) <= bound for x in t)} have a t within ± {bound}. Student's distribution has\n"
+            f"95 % there: {0.95 * len(t):.0f} pairs. In {sum(x > 0 for x in t)} the t is positive.")
 
 
 def norm_table(results):
@@ -495,7 +495,7 @@ The dynamic scale starts at 65536, doubles after 50 good steps, halves when a gr
 ## Both generators
 
 Storages that draw random bits, trained with `stochastic` and with `stochastic_fast`. A cell has the largest difference
-of the two mean held-out losses at any point of their curves, {points} to a curve. In parentheses: Student's t of the
+of the two mean held-out losses, over the {points} points of their curves. In parentheses: Student's t of the
 last losses, seed by seed. {generators}
 
 {generator_table}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# bench/README.md, those of bench/transformer and bench/model, and a table of README.md are what their scripts write
-# from the results beside them. The page describes figures that are made up here, and says which goals are reached.
+# The pages of bench/ and a table of README.md are what their scripts write from the results beside them. The page describes figures that are made up here, and says which goals are reached.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(python python3)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A fault in the backend for Arm changes the fingerprint under qemu, or makes a state of FPCR matter.
+# A fault in the backend for Arm changes the fingerprint under qemu, or makes a state of FPCR
+# matter.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(compiler aarch64-linux-gnu-g++)
