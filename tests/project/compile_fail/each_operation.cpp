@@ -3,12 +3,12 @@
 // expect-each: 1.*names::in.*such_as_std_span_x_data_x_size
 // expect-each: missing<2.*names::out
 // expect-each: 5.*names::surplus
-// expect-each: 2.*names::out.*such_as_std_span_x_data_x_size
+// expect-each: 2.*names::out.*nor_packed
 // expect-each: 3.*names::scale.*not_a_number
 // expect-each: 1.*names::in.*nor_blocks_of
 // expect-each: 3.*names::low
 // expect-each: 2.*names::low
-// expect-each: 4.*names::in.*not_a_range
+// expect-each: 4.*names::in.*nor_packed
 // expect-each: 2.*names::alpha.*not_a_number
 // expect-each: 4.*rounding_overflow_or_report.*mode_of_ranges_an_overflow_policy_nor_a_report
 // expect-each: 3.*names::rounding_overflow_or_report
