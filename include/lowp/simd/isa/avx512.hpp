@@ -322,7 +322,8 @@ struct avx512 {
                                         words const& index) {
     words::vector r;
     std::uint16_t all = 0xffff;
-    asm("vpgatherdd (%2,%3,4), %0%{%1%}" : "=&v"(r), "+Yk"(all) : "r"(table), "v"(index.v));
+    // An emulated processor knows such indices in the first 16 registers only.
+    asm("vpgatherdd (%2,%3,4), %0%{%1%}" : "=&v"(r), "+Yk"(all) : "r"(table), "x"(index.v));
     found.v = r;
   }
   LOWP_TARGET inline static reals sqrt(reals const& a) {
