@@ -34,11 +34,11 @@ model::model(std::string path) : path_(std::move(path)), is_sharded_(path_.ends_
   if (is_sharded_)
     open_shards();
   else
-    shards_.emplace_back(path_);
+    shards_.push_back(open_tensors(path_));
 
   for (std::size_t i = 0; i < shards_.size(); ++i) {
-    for (st::tensor const& t : shards_[i].tensors()) entries_.push_back({&t, i});
-    metadata_.insert(shards_[i].metadata().begin(), shards_[i].metadata().end());
+    for (st::tensor const& t : shards_[i]->tensors()) entries_.push_back({&t, i});
+    metadata_.insert(shards_[i]->metadata().begin(), shards_[i]->metadata().end());
   }
   std::stable_sort(entries_.begin(), entries_.end(),
                    [](entry const& a, entry const& b) { return a.name() < b.name(); });
@@ -47,8 +47,8 @@ model::model(std::string path) : path_(std::move(path)), is_sharded_(path_.ends_
                          [](entry const& a, entry const& b) { return a.name() == b.name(); });
   if (twice != entries_.end())
     throw problem(fmt::format("'{}': tensor {} is in '{}' and in '{}'", path_,
-                              st::detail::shown(twice->name()), shards_[twice->shard].path(),
-                              shards_[std::next(twice)->shard].path()));
+                              st::detail::shown(twice->name()), shards_[twice->shard]->path(),
+                              shards_[std::next(twice)->shard]->path()));
   join_blocks();
   for (entry& each : entries_) read_scale(each);
 }
@@ -102,8 +102,8 @@ void model::open_shards() {
   std::map<std::string, std::size_t> numbers;
   read_index(path_, [&](std::string const& tensor, std::string const& file) {
     auto const [place, is_new] = numbers.try_emplace(file, shards_.size());
-    if (is_new) shards_.emplace_back((folder / file).string());
-    st::file const& shard = shards_[place->second];
+    if (is_new) shards_.push_back(open_tensors((folder / file).string()));
+    tensor_file const& shard = *shards_[place->second];
     if (shard.find(tensor) == nullptr)
       throw problem(fmt::format("'{}': tensor {} is not in '{}'", path_, st::detail::shown(tensor),
                                 shard.path()));
@@ -111,7 +111,7 @@ void model::open_shards() {
 }
 
 void model::read_scale(entry& of) const {
-  auto const& texts = shards_[of.shard].metadata();
+  auto const& texts = shards_[of.shard]->metadata();
   auto const found = texts.find(key_of_scale(of.name()));
   if (of.blocks != nullptr || found == texts.end() || facts_of(of.type()) == nullptr) return;
   std::string const& text = found->second;
@@ -122,7 +122,7 @@ void model::read_scale(entry& of) const {
   if (!is_number || std::frexp(of.scale, &exponent) != 0.5f || std::abs(exponent - 1) > 126)
     throw problem(fmt::format(
         "'{}': the scale of tensor {} is {}, not a power of two from 2^-126 to 2^126",
-        shards_[of.shard].path(), st::detail::shown(of.name()), st::detail::shown(text)));
+        shards_[of.shard]->path(), st::detail::shown(of.name()), st::detail::shown(text)));
 }
 
 model::entry const* model::find(std::string_view name) const {
@@ -144,7 +144,7 @@ bool model::has_file_at(std::string const& path) const {
     return std::filesystem::equivalent(path, other, not_there);
   };
   return is_at(path_) ||
-         std::any_of(shards_.begin(), shards_.end(), [&](auto& f) { return is_at(f.path()); });
+         std::any_of(shards_.begin(), shards_.end(), [&](auto& f) { return is_at(f->path()); });
 }
 
 void model::spare(std::string const& path) const {

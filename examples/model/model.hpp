@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model on disk: one safetensors file, or several and an index of them.
+// A model on disk: a file of safetensors or GGUF, or several and an index of them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <lowp/io/safetensors/file.hpp>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "block_scales.hpp"
+#include "tensor_file.hpp"
 
 /// Returns the metadata key of a tensor's scale, by the convention of lowp/checkpoint.hpp. The key
 /// scalar.NAME.scale holds a power of two as text: a value of tensor NAME is its element over it.
@@ -43,7 +44,7 @@ class model {
     [[nodiscard]] std::uint64_t count() const { return element_count(*tensor); }
   };
 
-  /// @param path  of a safetensors file, or of the index of a sharded model (*.json: an object
+  /// @param path  of a safetensors or GGUF file, or of the index of a sharded model (*.json: an object
   ///              whose "weight_map" has the file of each tensor, beside the index)
   explicit model(std::string path);
 
@@ -63,7 +64,7 @@ class model {
     read(part{of.tensor, of.shard}, first, out);
   }
   void read(part const& of, std::uint64_t first, std::span<std::byte> out) const {
-    shards_[of.shard].read_bytes(*of.tensor, first, out);
+    shards_[of.shard]->read_bytes(*of.tensor, first, out);
   }
 
  private:
@@ -74,7 +75,7 @@ class model {
 
   std::string path_;
   bool is_sharded_ = false;
-  std::vector<lowp::safetensors::file> shards_;
+  std::vector<std::unique_ptr<tensor_file>> shards_;
   std::vector<entry> entries_;
   std::deque<block_scales> blocks_;
   std::map<std::string, std::string> metadata_;

@@ -38,7 +38,7 @@ struct names {
 void add_plan(CLI::App& app, plan& what, names& n, std::string const& scale) {
   n.scale = scale;
   app.add_option("MODEL", what.model,
-                 "A safetensors file, or the .json index of a model in several")
+                 "A file of safetensors or GGUF, or the .json index of a model in several")
       ->required();
   app.add_option("--to", n.to, "The format: one of " + names_of_targets())
       ->required()
@@ -102,8 +102,8 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
   names n, n_convert;
 
   CLI::App app(
-      "Will these weights fit a narrower format? Audits, converts and compares safetensors "
-      "files.\n"
+      "Will these weights fit a narrower format? Audits, converts and compares files "
+      "of safetensors, and reads GGUF.\n"
       "Memory does not grow with their size: about 16 MB, and a kilobyte for each tensor.",
       "lowp-model");
   app.require_subcommand(1);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "gguf_text.hpp"
 #include "tool.hpp"
 
 namespace {
@@ -190,6 +191,98 @@ TEST_F(blocks, are_not_guessed_from_integers) {
   std::vector<std::uint8_t> const codes(64);
   write(model, {of("w.weight", codes, {2, 32}), of("w.weight_scale", std::vector<float>{1, 2})});
   EXPECT_TRUE(has(tool({"audit", model, "--to", "bfloat16"}).out, "as they are: w.weight\n"));
+}
+
+// Blocks of ggml: scales first, and element j of a scale beside the one half of them further.
+struct ggml_blocks {
+  std::string bytes;
+  std::vector<float> values;
+
+  ggml_blocks(std::size_t count, std::size_t scales, bool is_nvfp4, double factor = 1) {
+    std::mt19937_64 random(9);
+    for (std::size_t k = 0; k < count; ++k) {
+      std::vector<double> steps(scales);
+      for (double& step : steps) {
+        auto const code = static_cast<std::uint8_t>(random() % (is_nvfp4 ? 0x80 : 0xfb));
+        bytes += static_cast<char>(code);
+        auto const& format = is_nvfp4 ? oracle::float8_e4m3fn : oracle::float8_e8m0fnu;
+        step = is_nvfp4 && code == 0x7f ? 0 : oracle_test::to_double(oracle::decode(format, code));
+      }
+      std::size_t const per_scale = is_nvfp4 ? 16 : 32;
+      for (double const step : steps) {
+        std::vector<std::uint32_t> codes(per_scale);
+        for (auto& code : codes) code = random() % 16;
+        for (std::size_t j = 0; j < per_scale / 2; ++j)
+          bytes += static_cast<char>(codes[j] | codes[j + per_scale / 2] << 4);
+        for (std::uint32_t const code : codes)
+          values.push_back(static_cast<float>(
+              oracle_test::to_double(oracle::decode(oracle::float4_e2m1fn, code)) * step * factor));
+      }
+    }
+  }
+};
+
+TEST_F(blocks, of_ggml_are_read) {
+  ggml_blocks const mx(6, 1, false), nv(6, 4, true, 0.0123f), bare(4, 4, true);
+  float const factor = 0.0123f;
+  std::string const factor_bytes(reinterpret_cast<char const*>(&factor), sizeof(factor));
+  set_contents(model, gguf_of({{"blk.0.up.weight", {64, 3}, 39, mx.bytes},
+                               {"blk.0.down.weight", {128, 3}, 40, nv.bytes},
+                               {"blk.0.down.scale", {1}, 0, factor_bytes},
+                               {"bare.weight", {256}, 40, bare.bytes},
+                               {"old.weight", {32}, 2, std::string(18, '\1')}}));
+  said const s = tool({"convert", model, out, "--to", "float32"});
+  ASSERT_EQ(s.status, 0) << s.err;
+  st::file const file(out);
+  EXPECT_EQ(file.at("blk.0.down.weight").shape, (std::vector<std::uint64_t>{3, 128}));
+  EXPECT_TRUE(floats_in(out, "blk.0.up.weight") == mx.values);
+  EXPECT_TRUE(floats_in(out, "blk.0.down.weight") == nv.values);
+  EXPECT_TRUE(floats_in(out, "bare.weight") == bare.values);
+  EXPECT_EQ(file.at("old.weight").type, st::dtype::u8);
+  EXPECT_EQ(file.tensors().size(), 4U);
+  EXPECT_EQ(file.metadata(), (std::map<std::string, std::string>{{"general.alignment", "64"},
+                                                                 {"general.architecture", "llama"},
+                                                                 {"some.rate", "0.5"}}));
+  EXPECT_EQ(tool({"diff", model, out, "--within", "0.001"}).status, 0);
+  // Kept, they are a file of safetensors, of the same values.
+  std::string const kept = folder.file("kept");
+  ASSERT_EQ(tool({"convert", model, kept, "--to", "bfloat16", "--keep", "."}).status, 0);
+  EXPECT_EQ(st::file(kept).at("bare.weight_scale_2").type, st::dtype::f32);
+  EXPECT_EQ(tool({"diff", model, kept}).status, 0);
+  EXPECT_EQ(tool({"diff", kept, out, "--within", "0.001"}).status, 0);
+}
+
+TEST_F(blocks, of_ggml_that_do_not_fit_are_refused) {
+  auto const refused = [&](std::string const& bytes) {
+    set_contents(model, bytes);
+    return refusal({"audit", model, "--to", "bfloat16"});
+  };
+  gguf_tensor const w{"w", {32}, 39, std::string(17, '\1')};
+  EXPECT_TRUE(has(refused(gguf_text().start(0, 0, 1).text), "it is GGUF of version 1"));
+  EXPECT_TRUE(has(refused(gguf_text().start(1, 0).text),
+                  "a tensor's name would need 8 bytes, and the file has 0 more"));
+  EXPECT_TRUE(has(refused(gguf_text().start(0, 1).name("k").number(13u).text),
+                  "value 'k' has type 13: there are 0 to 12"));
+  EXPECT_TRUE(
+      has(refused(gguf_text().start(0, 1).name("k").number(9u).number(9u).number(~0ull).text),
+          "value 'k' is an array of 18446744073709551615 values of type 9"));
+  EXPECT_TRUE(
+      has(refused(gguf_text().start(0, 1).name("general.alignment").number(4u).number(24u).text),
+          "general.alignment is '24', not a power of two"));
+  EXPECT_TRUE(has(refused(gguf_text().start(1, 0).info(w, 8).text),
+                  "tensor 'w' begins at 8, not at a multiple of 32"));
+  EXPECT_TRUE(has(refused(gguf_text().start(1, 0).info(w, 0).text), "it ends with its header"));
+  EXPECT_TRUE(has(refused(gguf_of({{"w", {32, 2}, 39, std::string(17, '\1')}})),
+                  "tensor 'w' has 17 bytes in the file, too few for its extents 2 x 32"));
+  EXPECT_TRUE(has(refused(gguf_of({{"w", {48}, 39, std::string(34, '\1')}})),
+                  "tensor 'w' has rows of 48 values, no whole blocks of 32"));
+  EXPECT_TRUE(has(refused(gguf_of({{"w", {1, 1, 1, 1, 1}, 0, std::string(4, '\1')}})),
+                  "tensor 'w' has 5 extents, and may have 4"));
+  EXPECT_TRUE(has(refused(gguf_of({{"w", {1ull << 40, 1ull << 40}, 0, std::string(4, '\1')}})),
+                  "too few for its extents 1099511627776 x 1099511627776"));
+  EXPECT_TRUE(has(refused(gguf_of({{"w", {64}, 40, std::string(36, '\1')},
+                                   {"w.scale", {2}, 0, std::string(8, '\1')}})),
+                  "is 'w_scale_2' F32 [2], not one F32"));
 }
 
 // A file has the names of other tools, and reads back at most half a step away.

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <random>
 
+#include "gguf_text.hpp"
 #include "tool.hpp"
 
 namespace {
@@ -213,6 +214,10 @@ TEST_F(hostile, mutations_never_crash) {
        of("b_scales", std::vector<std::uint8_t>(2, 120), {2, 1})},
       {{"format", "pt"}, {"scalar.half.scale", "4"}});
   std::string const file = contents(model);
+  std::string const blocks_of_ggml =
+      gguf_of({{"layer.0.weight", {32, 2}, 39, std::string(34, '\1')},
+               {"layer.1.weight", {64}, 40, std::string(36, '\1')},
+               {"layer.1.scale", {1}, 0, std::string("\0\0\x80?", 4)}});
   std::string const index_text =
       R"({"metadata": {"total_size": 9}, "weight_map": {"w": "good.safetensors"}})";
   std::string const index = folder.file("model.json");
@@ -248,7 +253,7 @@ TEST_F(hostile, mutations_never_crash) {
   for (int i = 0; i < 2000; ++i) {
     bool const is_index = i % 4 == 0;
     std::string const& path = is_index ? index : model;
-    std::string const bytes = mutated(is_index ? index_text : file);
+    std::string const bytes = mutated(is_index ? index_text : i % 4 == 3 ? blocks_of_ggml : file);
     set_contents(path, bytes);
     // Each report waits for the disk.
     std::vector<said> ways = all_ways(path, i % 16 == 1);

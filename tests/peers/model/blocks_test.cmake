@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 include(${ROOT}/tests/support/python.cmake)
-python_with(python torch safetensors transformers compressed_tensors modelopt)
+python_with(python torch safetensors transformers compressed_tensors modelopt gguf)
 if(NOT python)
   return()
 endif()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of lowp-model opened by transformers with compressed-tensors and by ModelOpt's reader, and theirs by lowp-model.
+"""Files of lowp-model opened by transformers with compressed-tensors and by ModelOpt's reader, and theirs, and those of
+the package gguf, by lowp-model.
 
 A model of two layers is converted. What the other tool decodes equals what lowp-model decodes, rounded
 to bfloat16, as compressed-tensors returns it.
@@ -12,6 +13,8 @@ import sys
 import warnings
 
 import compressed_tensors
+import gguf
+import numpy
 import safetensors.torch
 import torch
 import transformers
@@ -126,8 +129,39 @@ def both_ways_by_modelopt(weights):
     expect_equal(decoded(path), wanted, "ModelOpt wrote nvfp4")
 
 
+def opened_from_gguf(weights):
+    """Decodes what the package gguf wrote: MXFP4 by its own rounding, NVFP4 of any codes and scales, with a factor or none."""
+    random = numpy.random.default_rng(5)
+    names = [name for name in weights if name.endswith("proj.weight")]
+    path, wanted = scratch / "theirs.gguf", {}
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_array("tokenizer.ggml.tokens", ["a", "b"])
+    for i, name in enumerate(names):
+        x = weights[name].numpy()
+        kind = [gguf.GGMLQuantizationType.MXFP4, gguf.GGMLQuantizationType.NVFP4, gguf.GGMLQuantizationType.BF16][i % 3]
+        if kind == gguf.GGMLQuantizationType.NVFP4:
+            x = numpy.zeros((8, 128), numpy.float32)
+            codes = random.integers(0, 256, (8, 2, 36), dtype=numpy.uint8)
+            codes[..., :4] &= 0x7f
+            codes = codes.reshape(8, 72)
+        else:
+            codes = gguf.quants.quantize(x, kind)
+        values = gguf.quants.dequantize(codes, kind)
+        writer.add_tensor(name, codes, raw_dtype=kind)
+        if kind == gguf.GGMLQuantizationType.NVFP4 and i % 2 == 0:
+            writer.add_tensor(name.removesuffix("weight") + "scale", numpy.array([2.5], numpy.float32))
+            values = values * numpy.float32(2.5)
+        wanted[name] = torch.from_numpy(values)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    expect_equal(decoded(path), wanted, "gguf wrote MXFP4, NVFP4 and BF16")
+
+
 weights = plain_model()
 for kind in FORMATS:
     opened_by_transformers(kind)
     opened_by_lowp_model(kind, weights)
 both_ways_by_modelopt(weights)
+opened_from_gguf(weights)

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// GGUF, the files of llama.cpp: versions 2 and 3, as docs/gguf.md of ggml defines them.
+#pragma once
+
+#include <fstream>
+#include <optional>
+#include <set>
+
+#include "tensor_file.hpp"
+
+/// A GGUF file, seen as safetensors would have it:
+///
+///     in the file                   here
+///     NAME MXFP4                    NAME F4, NAME_scale F8_E8M0
+///     NAME.weight NVFP4             NAME.weight F4, NAME.weight_scale F8_E4M3
+///     NAME.scale F32, or nothing    NAME.weight_scale_2 F32: a factor, or 1
+///     NAME of other blocks          NAME U8: its bytes
+///
+/// Blocks lie one after the other in the file, scales first: [32 elements] in 1 + 16 bytes, [64] in
+/// 4 + 32. Codes of a scale are split: byte j has element j in its low bits, and in its high bits the
+/// element that lies half of them further. Here they are in the order of safetensors. Extents are in
+/// C order, which is the reverse of the file's. Metadata are its texts and numbers, without arrays.
+class gguf_file final : public tensor_file {
+ public:
+  explicit gguf_file(std::string path);
+
+  [[nodiscard]] std::string const& path() const override { return path_; }
+  [[nodiscard]] std::vector<tensor> const& tensors() const override { return tensors_; }
+  [[nodiscard]] tensor const* find(std::string_view name) const override;
+  [[nodiscard]] std::map<std::string, std::string> const& metadata() const override {
+    return metadata_;
+  }
+  void read_bytes(tensor const& t, std::uint64_t first, std::span<std::byte> out) const override;
+
+ private:
+  /// The bytes [skipped, skipped + taken) of each block of `block` bytes, from offset `at` on.
+  struct place {
+    std::uint64_t at = 0, block = 1, skipped = 0, taken = 1;
+    std::uint64_t split = 0;  ///< bytes that hold the codes of one scale; 0 if codes are not split
+  };
+
+  struct listed;
+  struct block;
+  class header;
+  static std::optional<block> block_of(std::uint32_t type);
+  [[noreturn]] void refuse(std::string const& why) const;
+  [[nodiscard]] std::uint64_t read_alignment() const;
+  static std::set<std::string> name_factors(std::vector<listed>& all);
+  [[nodiscard]] std::uint64_t check_room(listed const& of, std::uint64_t elements,
+                                         std::uint64_t bytes) const;
+  void add_plain(listed const& of, lowp::safetensors::dtype type);
+  void add_blocks(listed const& of, block const& each, bool lacks_factor);
+  void add(std::string name, lowp::safetensors::dtype type, std::vector<std::uint64_t> shape,
+           std::uint64_t bytes, place const& where);
+  void read_at(std::uint64_t offset, std::span<std::byte> out) const;
+
+  std::string path_;
+  mutable std::ifstream in_;
+  std::uint64_t size_ = 0;
+  std::vector<tensor> tensors_;
+  std::map<std::uint64_t, place> places_;  // of a tensor's `begin`
+  std::map<std::string, std::string> metadata_;
+};
