@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by tests/run.sh, examples/run.sh and bench/run.sh. Finds what is missing, installs it if
+# Sourced by the run.sh of every folder. Finds what is missing, installs it if
 # the system is Debian, configures and builds.
 set -eu
 
-root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+# The script lies in a folder of the project, however deep.
+root=$(CDPATH= cd -- "$(dirname -- "$0")" && until [ -e tests/setup.sh ]; do cd ..; done && pwd)
 build=$root/build
 missing=
 wished=

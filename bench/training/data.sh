@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced after tests/setup.sh. Sets $data, a folder with what models learn.
-root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
-build=$root/build
 need_toolchain
 need libeigen3-dev eigen3/Eigen/Core Eigen/Core
 need libcli11-dev CLI/CLI.hpp

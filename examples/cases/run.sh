@@ -6,8 +6,6 @@
 #   sh examples/cases/run.sh stall gaps     these
 #   sh examples/cases/run.sh --write        all, and puts what they print into README.md here
 . "$(dirname -- "$0")/../../tests/setup.sh"
-root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
-build=$root/build
 here=$root/examples/cases
 
 write=

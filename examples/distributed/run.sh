@@ -3,8 +3,6 @@
 # Trains on 1, 2, 3 and 4 ranks of MPI, and in one process without MPI. Their parameters must have
 # the same bits. Arguments go to the program: sh examples/distributed/run.sh --mode fp8-lm
 . "$(dirname -- "$0")/../../tests/setup.sh"
-root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
-build=$root/build
 
 need_training
 need nlohmann-json3-dev nlohmann/json.hpp

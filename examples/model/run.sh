@@ -5,8 +5,6 @@
 #   sh examples/model/run.sh            shows what comes of it
 #   sh examples/model/run.sh --write    and writes it into README.md here
 . "$(dirname -- "$0")/../../tests/setup.sh"
-root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
-build=$root/build
 here=$root/examples/model
 
 case ${1:-} in

@@ -5,8 +5,6 @@
 #   sh examples/torch/run.sh offload.py
 # LOWP_PYTHON names an interpreter that has torch and numpy, and then nothing is installed.
 . "$(dirname -- "$0")/../../tests/setup.sh"
-root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
-build=$root/build
 
 . "$root/examples/torch/python.sh"
 need g++ "${CXX:-c++}"

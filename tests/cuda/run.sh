@@ -7,7 +7,6 @@
 #   sh tests/cuda/run.sh results replay watch    programs with these words in their names
 #   LOWP_GPU=folder sh tests/cuda/run.sh         a rehearsal on an emulated GPU
 . "$(dirname -- "$0")/../setup.sh"
-root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
 . "$root/tests/cuda/gpu.sh"
 
 out=${1:-$root/build/tests-cuda}
