@@ -4,7 +4,7 @@
 //     abs_range const range = abs_range_of<float16>(in)
 #pragma once
 
-#include <lowp/measure/abs_range.hpp>
+#include <lowp/measure/census/abs_range_report.hpp>
 
 namespace lowp::functions {
 

@@ -40,7 +40,6 @@ struct gelu_of_tanh : private polynomial_of_gelu {
   }
 };
 
-/// gelu(gate) * up.
 struct gated_gelu_of_tanh {
   template <class F>
   LOWP_FN F operator()(F const& gate, F const& up) const {
@@ -76,9 +75,7 @@ struct gelu_tanh_operation : operation<Executor> {
 /// Computes out[i] = round(gelu(gate[i]) * up[i]), gelu as above and one product in float. T5 v1.1
 /// and FLAN-T5 call it gated-gelu: their DenseReluDense has gate = wi_0 x and up = wi_1 x.
 ///
-/// @param gate, up  n elements each
-/// @param out       n elements; may be the storage of one of them if elements have equal size
-/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
+/// @param gate, up, out  n elements each, otherwise as for gelu_tanh
 template <class Executor>
 struct gated_gelu_tanh_operation : operation<Executor> {
   using calls = call<needs_input<names::gate>, needs_input<names::up>, needs_output<names::out>,

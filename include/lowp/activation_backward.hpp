@@ -8,13 +8,8 @@ namespace lowp {
 
 namespace detail {
 
-/// gelu(x) and its derivative:
-///
-///     gelu(x) = x s,   gelu'(x) = s + x y' s (1 - s)
-///     s = 1 / (1 + e^-y),   y = 2 sqrt(2/pi) (x + 0.044715 x^3)
-///
-/// Both take one exp, of -|y|, so that neither end cancels. Beyond 16 it is 0, and no square is
-/// large.
+/// gelu(x) = x s and its derivative, s + x y' s (1 - s): see gelu_tanh_backward. Both take one exp,
+/// of -|y|, so that neither end cancels. Beyond 16 it is 0, and no square is large.
 template <class F>
 struct gelu_and_slope : private polynomial_of_gelu {
   F gelu, slope;
@@ -64,9 +59,8 @@ struct gated_gelu_of_tanh_backward {
 /// of the exact one. The terms of gelu' cancel near x = -0.75. It is 1 at infinity and 0 at
 /// -infinity.
 ///
-/// @param x, dy  n elements each; dy is the derivative with respect to the result of gelu_tanh
-/// @param dx     n elements; may be the storage of one of them if elements have equal size
-/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
+/// @param x, dy, dx  n elements each, otherwise as for gelu_tanh; dy is the derivative with respect
+///                   to its result
 template <class Executor>
 struct gelu_tanh_backward_operation : operation<Executor> {
   using calls = call<needs_input<names::x>, needs_input<names::dy>, needs_output<names::dx>,
@@ -89,10 +83,8 @@ struct gelu_tanh_backward_operation : operation<Executor> {
 /// the bound of gelu_tanh_backward, and 2^-24 |dgate| + 2^-150 more. dup is within
 /// 2^-24 |dup| (7 + 3 |y|) + 2^-145 |dy| + 2^-150.
 ///
-/// @param gate, up, dy  n elements each
-/// @param dgate, dup    n elements each; each may be the storage of an argument that is read, if
-///                      elements have equal size. Stochastic rounding draws differently for both
-/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
+/// @param gate, up, dy, dgate, dup  n elements each, otherwise as for gelu_tanh. Stochastic rounding
+///                                  draws differently for the two results
 template <class Executor>
 struct gated_gelu_tanh_backward_operation : operation<Executor> {
   using calls =

@@ -8,7 +8,6 @@
 #include <lowp/base/text.hpp>
 #include <lowp/measure/census/census_groups.hpp>
 #include <lowp/measure/census/census_report.hpp>
-#include <lowp/measure/census/census_thread.hpp>
 #include <lowp/measure/gradients.hpp>
 
 #include <string>

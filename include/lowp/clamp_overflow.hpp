@@ -25,14 +25,8 @@ concept clampable = element<T> && std::numeric_limits<T>::has_infinity &&
 /// The largest finite value less 1000, to nearest in T: 64512 in float16, whose values from 32768
 /// to 65504 are 32 apart. In float8_e5m2, bfloat16 and float it is the largest finite value itself.
 template <clampable T>
-inline constexpr T clamp_limit = [] {
-  if constexpr (std::same_as<T, float>) {
-    return std::numeric_limits<float>::max();
-  } else {
-    float const max = convert<float>(detail::from_code<T>(T::descriptor.max_code()));
-    return convert<T>(static_cast<double>(max) - 1000);
-  }
-}();
+inline constexpr T clamp_limit =
+    convert<T>(static_cast<double>(std::numeric_limits<T>::max()) - 1000);
 
 /// Counts over the elements of a range before a clamp. All zero bytes are an empty report.
 struct clamp_report {
@@ -44,7 +38,6 @@ struct clamp_report {
   /// Returns the number of changed elements: 0 if none was infinite.
   LOWP_FN constexpr std::uint64_t clamped() const { return infinite == 0 ? 0 : infinite + beyond; }
 
-  /// Merges a report, alone or while other threads merge.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(clamp_report const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -95,7 +88,6 @@ using not_a_clamp_report = fit<is_clamp_report<T>>;
 template <class T>
 using not_a_writable_range_of_a_format_with_infinity_such_as_float16 = fit<may_be_clamped<T>>;
 
-/// Limits the magnitude of x to `limit`. NaN stays.
 struct clamping {
   float limit;
 

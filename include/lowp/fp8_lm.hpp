@@ -36,12 +36,6 @@ LOWP_OPAQUE inline fp8_lm_bounds bounds_of(amax const (&codes)[4], float const (
           bound_of(codes[3], scales[3], a.beta2, (1 - a.beta2) * g * g)};
 }
 
-inline fp8_lm_bounds bounds_in_default_environment(amax const (&codes)[4], float const (&scales)[4],
-                                                   adamw const& a) {
-  default_environment const environment;
-  return bounds_of(codes, scales, a);
-}
-
 }  // namespace LOWP_UNIT
 LOWP_EXACT_END
 
@@ -74,7 +68,6 @@ struct fp8_lm {
   LOWP_HOST_FN void store_weights(W&& w, R rounding = {}) {
     store(w, weights, weight_scale, rounding);
   }
-  /// Stores a gradient in the same way.
   template <input G, span_rounding R = nearest_even>
   LOWP_HOST_FN void store_gradient(G&& g, R rounding = {}) {
     store(g, gradient, gradient_scale, rounding);
@@ -93,8 +86,10 @@ struct fp8_lm {
     amax const codes[] = {detail::largest_of(weights), detail::largest_of(gradient),
                           detail::largest_of(first), detail::largest_of(second)};
     float const scales[] = {weight_scale, gradient_scale, first_scale, second_scale};
-    detail::fp8_lm_bounds const bound =
-        detail::bounds_in_default_environment(codes, scales, optimizer);
+    detail::fp8_lm_bounds const bound = [&] {
+      detail::default_environment const environment;
+      return detail::bounds_of(codes, scales, optimizer);
+    }();
     float const next_weights = power_of_two_scale<float16>(bound.weights),
                 next_first = power_of_two_scale<float8_e4m3fn>(bound.first),
                 next_second = power_of_two_scale<float16>(bound.second);

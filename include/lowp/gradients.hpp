@@ -21,10 +21,8 @@
 
 namespace lowp {
 
-/// A tensor_list of plain spans.
 template <class L>
 concept input_list = tensor_list<L> && input<detail::values_of<L>>;
-/// A writable input_list.
 template <class L>
 concept output_list = input_list<L> && output<detail::values_of<L>>;
 

@@ -15,18 +15,6 @@ concept maskable =
     element<T> && std::numeric_limits<T>::is_signed &&
     (std::same_as<T, float> || std::numeric_limits<T>::max_exponent >= 9);  // as <limits> counts it
 
-namespace detail {
-template <maskable T>
-LOWP_FN constexpr T make_mask_value() {
-  if constexpr (std::same_as<T, float>) {
-    return -0x1.7ffffep127f;
-  } else {
-    float const max = convert<float>(from_code<T>(T::descriptor.max_code()));
-    return convert<T>(-0.75 * static_cast<double>(max), toward_zero{});
-  }
-}
-}  // namespace detail
-
 /// The value that masks: -3/4 of the largest finite value, rounded toward zero; -49120 in float16.
 /// Adding a score of at most a quarter of the range does not overflow. The softmax of a masked
 /// score is 0 beside a score that is not masked.
@@ -34,6 +22,7 @@ LOWP_FN constexpr T make_mask_value() {
 /// The smallest finite value, a common choice, has no room: in float16 -65504 - 16 is -infinity,
 /// and a row of those is NaN (huggingface/transformers, pull request 17306).
 template <maskable T>
-inline constexpr T mask_value = detail::make_mask_value<T>();
+inline constexpr T mask_value =
+    convert<T>(-0.75 * static_cast<double>(std::numeric_limits<T>::max()), toward_zero{});
 
 }  // namespace lowp

@@ -165,12 +165,10 @@ using not_a_score_mask = fit<score_mask<T>>;
 /// (|scale * x| + |scale * max|) * 2^-24 to the relative error. Beyond the range of float it is
 /// infinite: see softmax.
 ///
-/// @param in       rows * columns scores, row after row, or strided_rows
-/// @param mask     see attention_mask and causal_mask
-/// @param out      as many rows; may be the storage of `in` as in softmax
-/// @param columns  elements of a row, at least 1
-/// @param scale    finite and not 0
-/// @throws std::invalid_argument  sizes do not fit, the scale is wrong, or ranges overlap
+/// @param in, out, columns  as for softmax
+/// @param mask              see attention_mask and causal_mask
+/// @param scale             finite and not 0
+/// @throws std::invalid_argument  as softmax, or the mask or the scale is wrong
 template <class Executor>
 struct scale_mask_softmax_operation : operation<Executor> {
   using calls =

@@ -14,8 +14,6 @@
 #include <cstdint>
 #include <ranges>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -35,7 +33,7 @@ namespace lowp::mpi {
 /// @throws mpi::error             MPI fails, if it returns: a lost rank mostly ends the job
 /// @throws std::invalid_argument  on every rank if one of them is given wrong arguments, before
 ///                                anything is written
-class communicator : public lowp::detail::rank_group {
+class communicator : public detail::rank_group {
  public:
   /// Duplicates `comm`, which is a collective call.
   /// @param piece_bytes  size of each buffer. An exchange goes in pieces of this size, at least 256
@@ -53,7 +51,7 @@ class communicator : public lowp::detail::rank_group {
     MPI_Comm_size(comm_, &size_);
     if (auto const wrong = check_settings(); !wrong.empty()) {
       MPI_Comm_free(&comm_);
-      lowp::detail::refuse("mpi::communicator: " + wrong);
+      detail::refuse("mpi::communicator: " + wrong);
     }
   }
   communicator(communicator const&) = delete;
@@ -82,17 +80,17 @@ class communicator : public lowp::detail::rank_group {
   /// @throws std::invalid_argument  sizes differ on a rank or between ranks; formats, scales,
   ///                                roundings or random bits of wires differ; a rank has no leaf; a
   ///                                scale is no power of two; total overlaps a leaf
-  template <lowp::detail::leaf_argument Gradients, lowp::detail::wire_like Wire>
+  template <detail::leaf_argument Gradients, detail::wire_like Wire>
   void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) {
-    auto const& leaves = lowp::detail::leaves_of(gradients);
+    auto const& leaves = detail::leaves_of(gradients);
     std::size_t const leaf_count = std::ranges::size(leaves);
     std::uint64_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
-    lowp::detail::exchange e{count, granule_, rank_, size_, {}};
+    detail::exchange e{count, granule_, rank_, size_, {}};
     constexpr char function[] = "mpi::communicator::reduce_scatter";
-    agree(function, lowp::detail::check_reduction(function, leaves, total, shard_of(count), wire),
-          count, leaf_count, wire.words(), e.leaves);
+    agree(function, detail::check_reduction(function, leaves, total, shard_of(count), wire), count,
+          leaf_count, wire.words(), e.leaves);
     e.cut(piece_bytes_, wire.bytes(e.unit));
-    lowp::detail::run_exchange(
+    detail::run_exchange(
         e, simd::this_thread{}, leaves, total, wire,
         [&](std::uint64_t out, std::uint64_t in) {
           if (sent_.size() < out) sent_.resize(out);
@@ -114,16 +112,15 @@ class communicator : public lowp::detail::rank_group {
   template <output Whole>
   void all_gather(Whole&& whole) {
     using T = element_of<Whole>;
-    constexpr std::uint64_t unit = lowp::detail::exchange::unit;
+    constexpr std::uint64_t unit = detail::exchange::unit;
     std::uint64_t const count = std::ranges::size(whole);
-    lowp::detail::exchange e{count, granule_, rank_, size_, {}};
+    detail::exchange e{count, granule_, rank_, size_, {}};
     constexpr char function[] = "mpi::communicator::all_gather";
-    lowp::detail::error_text wrong;
+    detail::error_text wrong;
     if (count / unit >= INT_MAX)
-      wrong = lowp::detail::joined_text(
-          {function, ": whole has ", count, " elements, beyond 256 * INT_MAX"});
-    agree(function, wrong, count, 1, lowp::detail::words_of(lowp::detail::text_of_type<T>()),
-          e.leaves);
+      wrong =
+          detail::joined_text({function, ": whole has ", count, " elements, beyond 256 * INT_MAX"});
+    agree(function, wrong, count, 1, detail::words_of(detail::text_of_type<T>()), e.leaves);
     e.cut(piece_bytes_, unit * sizeof(T));
     // Numbers of units fit an int, unlike bytes. The part of a unit at the end is a message of its
     // own.
@@ -133,7 +130,7 @@ class communicator : public lowp::detail::rank_group {
     std::uint64_t const rounds = e.rounds();
     for (std::uint64_t round = 0; round < rounds; ++round) {
       for (int r = 0; r < size_; ++r) {
-        shard const piece = lowp::detail::piece_of(e.of(r), round, e.piece);
+        shard const piece = detail::piece_of(e.of(r), round, e.piece);
         sizes[static_cast<std::size_t>(r)] = static_cast<int>(piece.size / unit);
         starts[static_cast<std::size_t>(r)] = static_cast<int>(piece.first / unit);
       }
@@ -148,7 +145,6 @@ class communicator : public lowp::detail::rank_group {
 
   /// Makes `largest` the maximum of all ranks. A NaN of any rank wins.
   void merge(amax& largest) { merge(std::span(&largest, 1)); }
-  /// Does so for several tensors in one message.
   /// @param largest  fewer than 2^31, equally many on all ranks, which nothing checks
   void merge(std::span<amax> largest) {
     static_assert(sizeof(amax) == sizeof(std::uint32_t));
@@ -174,7 +170,7 @@ class communicator : public lowp::detail::rank_group {
   }
 
  private:
-  static void call(char const* function, int code) { lowp::detail::check_mpi(function, code); }
+  static void call(char const* function, int code) { detail::check_mpi(function, code); }
 
   template <class T>
   std::vector<T> of_all_ranks(T const& mine) {
@@ -186,8 +182,7 @@ class communicator : public lowp::detail::rank_group {
     return all;
   }
 
-  /// Compares the settings of all ranks.
-  lowp::detail::error_text check_settings() {
+  detail::error_text check_settings() {
     struct settings {
       std::uint64_t granule, piece_bytes;
     };
@@ -196,17 +191,17 @@ class communicator : public lowp::detail::rank_group {
       if (auto const wrong = check_granule(each.granule); !wrong.empty()) return wrong;
     for (std::size_t r = 1; r < all.size(); ++r) {
       if (all[r].granule != all[0].granule)
-        return lowp::detail::joined_text({"granules differ: rank 0 has ", all[0].granule, ", rank ",
-                                          r, " has ", all[r].granule});
+        return detail::joined_text({"granules differ: rank 0 has ", all[0].granule, ", rank ", r,
+                                    " has ", all[r].granule});
       if (all[r].piece_bytes != all[0].piece_bytes)
-        return lowp::detail::joined_text({"piece_bytes differ: rank 0 has ", all[0].piece_bytes,
-                                          ", rank ", r, " has ", all[r].piece_bytes});
+        return detail::joined_text({"piece_bytes differ: rank 0 has ", all[0].piece_bytes,
+                                    ", rank ", r, " has ", all[r].piece_bytes});
     }
     return {};
   }
 
   static std::pair<std::vector<int>, std::vector<int>> integers_of(
-      lowp::detail::message_list const& messages) {
+      detail::message_list const& messages) {
     std::size_t const n = messages.starts.size() - 1;
     std::pair<std::vector<int>, std::vector<int>> result{n, n};
     for (std::size_t r = 0; r < n; ++r) {
@@ -217,40 +212,39 @@ class communicator : public lowp::detail::rank_group {
   }
 
   /// Compares the arguments of all ranks. Throws on all of them, or returns the numbers of leaves.
-  void agree(char const* function, lowp::detail::error_text const& wrong, std::uint64_t count,
-             std::uint64_t leaf_count, lowp::detail::wire_words const& wire,
+  void agree(char const* function, detail::error_text const& wrong, std::uint64_t count,
+             std::uint64_t leaf_count, detail::wire_words const& wire,
              std::vector<std::uint64_t>& leaves) {
     struct arguments {
       std::uint64_t is_wrong, count, leaves;
-      lowp::detail::wire_words wire;
+      detail::wire_words wire;
     };
     arguments const mine{wrong.empty() ? 0u : 1u, count, leaf_count, wire};
     std::vector<arguments> const all = of_all_ranks(mine);
-    auto const refuse = [&](lowp::detail::error_text const& why) {
-      if (!why.empty()) lowp::detail::refuse(lowp::detail::joined_text({function, ": "}) + why);
+    auto const refuse = [&](detail::error_text const& why) {
+      detail::refuse(detail::joined_text({function, ": "}) + why);
     };
-    lowp::detail::refuse_if(wrong);
+    detail::refuse_if(wrong);
     for (std::size_t r = 0; r < all.size(); ++r) {
-      if (all[r].is_wrong != 0)
-        refuse(lowp::detail::joined_text({"rank ", r, " refused its arguments"}));
-      if (all[r].leaves == 0) refuse(lowp::detail::joined_text({"rank ", r, " has no leaf"}));
+      if (all[r].is_wrong != 0) refuse(detail::joined_text({"rank ", r, " refused its arguments"}));
+      if (all[r].leaves == 0) refuse(detail::joined_text({"rank ", r, " has no leaf"}));
       leaves.push_back(all[r].leaves);
     }
     for (std::size_t r = 1; r < all.size(); ++r) {
       if (all[r].count != all[0].count)
-        refuse(lowp::detail::joined_text({"sizes differ: rank 0 has ", all[0].count,
-                                          " elements, rank ", r, " has ", all[r].count}));
+        refuse(detail::joined_text({"sizes differ: rank 0 has ", all[0].count, " elements, rank ",
+                                    r, " has ", all[r].count}));
       if (all[r].wire != all[0].wire)
-        refuse(lowp::detail::joined_text({"formats differ: rank 0 has ", all[0].wire.data(),
-                                          "; rank ", r, " has ", all[r].wire.data()}));
+        refuse(detail::joined_text({"formats differ: rank 0 has ", all[0].wire.data(), "; rank ", r,
+                                    " has ", all[r].wire.data()}));
     }
     std::uint64_t most = 0;
     for (std::uint64_t each : leaves) most = each > most ? each : most;
     // The bytes of a unit of each leaf and shard must fit an int.
-    std::uint64_t const least = most * all.size() * 4 * lowp::detail::exchange::unit;
+    std::uint64_t const least = most * all.size() * 4 * detail::exchange::unit;
     if (least > INT_MAX)
-      refuse(lowp::detail::joined_text({most, " leaves of ", all.size(),
-                                        " ranks are too many for one message: add some first"}));
+      refuse(detail::joined_text({most, " leaves of ", all.size(),
+                                  " ranks are too many for one message: add some first"}));
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;

@@ -7,7 +7,6 @@
 #include <lowp/storage/layout.hpp>
 
 #include <cstddef>
-#include <cstdint>
 
 namespace lowp {
 
@@ -57,10 +56,9 @@ struct pb_relax_rows : softmax_rows<plain_score> {
 /// Each step is rounded to the format of `in`; the sum is in float. alpha = 1 gives the softmax of
 /// a machine that has only this format.
 ///
-/// @param in       rows * columns scores, divided by alpha before they could overflow
-/// @param out      as many rows; may be the storage of `in` as in softmax
-/// @param columns  elements of a row, at least 1
-/// @param alpha    finite and positive
+/// @param in            scores, divided by alpha before they could overflow
+/// @param out, columns  as for softmax
+/// @param alpha         finite and positive
 /// @throws std::invalid_argument  as softmax, or alpha is wrong
 template <class Executor>
 struct softmax_pb_relax_operation : operation<Executor> {

@@ -35,7 +35,6 @@ struct scaling_report {
   /// Returns true if scaling back restores every element.
   LOWP_FN constexpr bool lossless() const { return overflowed == 0 && inexact == 0; }
 
-  /// Merges a report, alone or while other threads merge.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(scaling_report const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);

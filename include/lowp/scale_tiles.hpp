@@ -30,7 +30,6 @@ LOWP_FN constexpr std::size_t scale_tiles_place(std::size_t row, std::size_t col
 
 namespace detail::inline LOWP_UNIT {
 
-/// Copies scales between the rows of a matrix and tiles.
 template <bool IsToTiles>
 struct scale_tiles_operation {
   template <input From, output To>

@@ -81,6 +81,18 @@ struct softmax_rows {
   }
 };
 
+template <class Executor, bool IsLog>
+struct softmax_call : operation<Executor> {
+  using calls =
+      call<needs_row_input<names::in>, needs_row_output<names::out>, needs_number<names::columns>>;
+
+  template <row_input In, row_output Out>
+  LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
+    run_rows(this->executor, IsLog ? "log_softmax" : "softmax", softmax_rows<plain_score, IsLog>{},
+             read_rows("in", in, columns), write_rows("out", out, columns));
+  }
+};
+
 /// Computes out = e^(x - max) / sum of e^(x - max) over each row, in float, rounded once to nearest
 /// even. The bits are the same on every backend, and for every split into rows.
 ///
@@ -99,32 +111,14 @@ struct softmax_rows {
 /// @throws std::invalid_argument  sizes differ or are not a multiple of columns, or the ranges
 ///                                overlap in another way
 template <class Executor>
-struct softmax_operation : operation<Executor> {
-  using calls =
-      call<needs_row_input<names::in>, needs_row_output<names::out>, needs_number<names::columns>>;
-
-  template <row_input In, row_output Out>
-  LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
-    run_rows(this->executor, "softmax", softmax_rows<plain_score>{}, read_rows("in", in, columns),
-             write_rows("out", out, columns));
-  }
-};
+using softmax_operation = softmax_call<Executor, false>;
 
 /// Computes out = x - max - ln(sum of e^(x - max)) over each row, otherwise as softmax.
 /// A score of -inf gives -inf. Before the rounding to `out`, the absolute error is at most
 ///
 ///     (2 (max - x) + 4 ln n + n / 256 + 12) * 2^-24
 template <class Executor>
-struct log_softmax_operation : operation<Executor> {
-  using calls =
-      call<needs_row_input<names::in>, needs_row_output<names::out>, needs_number<names::columns>>;
-
-  template <row_input In, row_output Out>
-  LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
-    run_rows(this->executor, "log_softmax", softmax_rows<plain_score, true>{},
-             read_rows("in", in, columns), write_rows("out", out, columns));
-  }
-};
+using log_softmax_operation = softmax_call<Executor, true>;
 
 }  // namespace detail
 

@@ -13,8 +13,8 @@ namespace lowp {
 
 namespace detail {
 
-/// scale * y * (dy - sum of dy * y), from halves of dy: their differences stay in the range of
-/// float. If scores are masked, an element whose y is 0 takes no part.
+/// Halves of dy have differences in the range of float. If scores are masked, an element whose y is
+/// 0 takes no part.
 template <bool IsMasked>
 struct softmax_backward_rows {
   using folds = std::tuple<fold::sum>;
@@ -31,8 +31,7 @@ struct softmax_backward_rows {
   }
   template <class F>
   LOWP_FN F value(fold::number<0>, state<F> const&, F const& y, F const& dy) const {
-    F const product = lanes::mul(lanes::mul(dy, lanes::broadcast<F>(0.5f)), y);
-    return if_seen(y, product);
+    return if_seen(y, lanes::mul(lanes::mul(dy, lanes::broadcast<F>(0.5f)), y));
   }
   template <class F>
   LOWP_FN F term(fold::number<0>, F const& value) const {
@@ -58,7 +57,7 @@ struct softmax_backward_rows {
   }
 };
 
-/// dy - e^y * sum of dy. A row whose sum is not finite is folded again with a scale.
+/// A row whose sum is not finite is folded again with a scale.
 struct log_softmax_backward_rows {
   using folds = std::tuple<fold::sum>;
   static constexpr bool uses_scores = true;
@@ -91,6 +90,20 @@ struct log_softmax_backward_rows {
   }
 };
 
+template <class Executor, bool IsLog>
+struct softmax_backward_call : operation<Executor> {
+  using calls = call<needs_row_input<names::y>, needs_row_input<names::dy>,
+                     needs_row_output<names::dx>, needs_number<names::columns>>;
+  using rows = std::conditional_t<IsLog, log_softmax_backward_rows, softmax_backward_rows<false>>;
+
+  template <row_input Y, row_input Dy, row_output Dx>
+  LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns) const {
+    run_rows(this->executor, IsLog ? "log_softmax_backward" : "softmax_backward", rows{},
+             read_rows("y", y, columns), read_rows("dy", dy, columns),
+             write_rows("dx", dx, columns));
+  }
+};
+
 /// Computes dx = y * (dy - sum of dy * y) over each row: the derivative of softmax, whose result
 /// is y. It is rounded once to nearest even. The bits are the same on every backend, and for every
 /// split into rows.
@@ -103,24 +116,11 @@ struct log_softmax_backward_rows {
 /// intermediate value leaves the range of float, whatever dy is. NaN and infinity reach their row,
 /// as in the formula.
 ///
-/// @param y        rows * columns results of softmax, row after row, or strided_rows
-/// @param dy       as many rows: the derivative with respect to y
-/// @param dx       as many rows; may be the storage of y or dy as in softmax
-/// @param columns  elements of a row, at least 1
-/// @throws std::invalid_argument  sizes differ or are not a multiple of columns, or the ranges
-///                                overlap in another way
+/// @param y   rows of results of softmax; rows, columns and errors are as there
+/// @param dy  as many rows: the derivative with respect to y
+/// @param dx  as many rows; may be the storage of y or dy
 template <class Executor>
-struct softmax_backward_operation : operation<Executor> {
-  using calls = call<needs_row_input<names::y>, needs_row_input<names::dy>,
-                     needs_row_output<names::dx>, needs_number<names::columns>>;
-
-  template <row_input Y, row_input Dy, row_output Dx>
-  LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns) const {
-    run_rows(this->executor, "softmax_backward", softmax_backward_rows<false>{},
-             read_rows("y", y, columns), read_rows("dy", dy, columns),
-             write_rows("dx", dx, columns));
-  }
-};
+using softmax_backward_operation = softmax_backward_call<Executor, false>;
 
 /// Computes dx = dy - e^y * sum of dy over each row, the derivative of log_softmax, otherwise as
 /// softmax_backward. Before the rounding to the format of `dx`, it is within
@@ -130,16 +130,7 @@ struct softmax_backward_operation : operation<Executor> {
 /// of the exact one. A is the sum of |dy|, which may exceed the range of float. No y is above 0.
 /// Where y is -inf, dx is dy.
 template <class Executor>
-struct log_softmax_backward_operation : operation<Executor> {
-  using calls = typename softmax_backward_operation<Executor>::calls;
-
-  template <row_input Y, row_input Dy, row_output Dx>
-  LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns) const {
-    run_rows(this->executor, "log_softmax_backward", log_softmax_backward_rows{},
-             read_rows("y", y, columns), read_rows("dy", dy, columns),
-             write_rows("dx", dx, columns));
-  }
-};
+using log_softmax_backward_operation = softmax_backward_call<Executor, true>;
 
 /// Computes dx = scale * y * (dy - sum of dy * y) over each row, the derivative of
 /// scale_mask_softmax, otherwise as softmax_backward. It needs no mask: where y is 0, dx is 0, and

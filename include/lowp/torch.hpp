@@ -16,6 +16,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <variant>
 
@@ -106,7 +107,9 @@ LOWP_HOST_FN std::span<T> elements_of(at::TensorBase const& tensor) {
 /// The result of a view of these types: a span, or for several a variant of spans.
 template <class... T>
 struct tensor_view {
-  using type = std::variant<std::span<T>...>;
+  using type =
+      std::conditional_t<sizeof...(T) == 1, std::tuple_element_t<0, std::tuple<std::span<T>...>>,
+                         std::variant<std::span<T>...>>;
 
   LOWP_HOST_FN static type of(at::TensorBase const& tensor, char const* function,
                               c10::DeviceType device) {
@@ -117,17 +120,6 @@ struct tensor_view {
                         (view = elements_of<T>(tensor), true)) ||
                        ...));
     return view;
-  }
-};
-template <class T>
-struct tensor_view<T> {
-  using type = std::span<T>;
-
-  LOWP_HOST_FN static type of(at::TensorBase const& tensor, char const* function,
-                              c10::DeviceType device) {
-    detail::refuse_if(
-        check_tensor(function, tensor, device, {torch_dtype<std::remove_const_t<T>>::value}));
-    return elements_of<T>(tensor);
   }
 };
 template <>

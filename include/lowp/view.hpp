@@ -15,7 +15,6 @@
 #include <lowp/interop/view.hpp>
 
 #include <cstddef>
-#include <span>
 #include <type_traits>
 
 namespace lowp {

@@ -23,11 +23,9 @@ template <class R>
 concept leaf_list = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
                     input<std::ranges::range_reference_t<R>>;
 
-/// Gradients of a rank as reduce_scatter takes them: leaves, or one leaf.
 template <class G>
 concept leaf_argument = leaf_list<G const> || input<G const>;
 
-/// Returns the leaves, or a list of the one leaf.
 template <leaf_argument G>
 decltype(auto) leaves_of(G const& gradients) {
   if constexpr (leaf_list<G const>)

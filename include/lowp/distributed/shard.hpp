@@ -3,7 +3,6 @@
 
 #include <lowp/base/config.hpp>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace lowp {

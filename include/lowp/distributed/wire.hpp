@@ -12,12 +12,10 @@
 #include <lowp/storage/block_scaled.hpp>
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <type_traits>
 
 namespace lowp {
 
@@ -32,32 +30,24 @@ constexpr R rounding_from(R const& rounding, std::uint64_t index) {
     return rounding;
 }
 
-template <class R>
-inline constexpr char const* rounding_name = nullptr;
-template <>
-inline constexpr char const* rounding_name<nearest_even> = "nearest_even";
-template <>
-inline constexpr char const* rounding_name<nearest_away> = "nearest_away";
-template <>
-inline constexpr char const* rounding_name<toward_zero> = "toward_zero";
-template <>
-inline constexpr char const* rounding_name<upward> = "upward";
-template <>
-inline constexpr char const* rounding_name<downward> = "downward";
-template <>
-inline constexpr char const* rounding_name<to_odd> = "to_odd";
-template <>
-inline constexpr char const* rounding_name<stochastic> = "stochastic";
-template <>
-inline constexpr char const* rounding_name<stochastic_fast> = "stochastic_fast";
+/// Returns the name of one of the library's modes, else null.
+constexpr char const* name_of(auto const&) { return nullptr; }
+constexpr char const* name_of(nearest_even const&) { return "nearest_even"; }
+constexpr char const* name_of(nearest_away const&) { return "nearest_away"; }
+constexpr char const* name_of(toward_zero const&) { return "toward_zero"; }
+constexpr char const* name_of(upward const&) { return "upward"; }
+constexpr char const* name_of(downward const&) { return "downward"; }
+constexpr char const* name_of(to_odd const&) { return "to_odd"; }
+constexpr char const* name_of(stochastic const&) { return "stochastic"; }
+constexpr char const* name_of(stochastic_fast const&) { return "stochastic_fast"; }
 
 /// Returns the name of a mode and its random bits. A program's mode has its increments by sign and
 /// parity for a name.
 template <class R>
 std::string text_of_rounding(R const& rounding) {
   std::string text;
-  if constexpr (rounding_name<R> != nullptr) {
-    text = rounding_name<R>;
+  if constexpr (constexpr char const* name = name_of(R{}); name != nullptr) {
+    text = name;
   } else {
     text = "rounding";
     for (bool negative : {false, true}) {
@@ -108,13 +98,7 @@ struct wire_format {
     return detail::words_of(detail::text_of_type<T>() + ", scale " + detail::text_of(scale) + ", " +
                             detail::text_of_rounding(rounding));
   }
-  /// Returns the error text of a scale other than a power of two with a normal reciprocal.
-  [[nodiscard]] std::string invalid() const {
-    std::uint32_t const bits = std::bit_cast<std::uint32_t>(scale);
-    std::uint32_t const exponent = bits >> 23;
-    if ((bits & 0x7fffff) == 0 && exponent >= 1 && exponent <= 253) return {};
-    return "scale is " + detail::text_of(scale) + ", not a power of two from 2^-126 to 2^126";
-  }
+  [[nodiscard]] std::string invalid() const { return detail::check_power_of_two(scale); }
 
   template <class Executor, class In>
   void encode(Executor const& executor, In const& in, std::byte* out, std::uint64_t index) const {
@@ -125,8 +109,7 @@ struct wire_format {
   template <class Executor>
   void add(Executor const& executor, std::byte* in, std::span<float> total, bool is_first) const {
     std::span<T const> const codes(reinterpret_cast<T*>(in), total.size());
-    float const reciprocal =
-        std::bit_cast<float>((254u << 23) - std::bit_cast<std::uint32_t>(scale));
+    float const reciprocal = detail::inverse_of_scale(scale);
     if (is_first)
       detail::scaled_cast_operation<Executor>{{executor}}(codes, total, reciprocal);
     else

@@ -81,7 +81,6 @@ struct native_pairs : Pair... {
   using Pair::value...;
 };
 
-/// Returns foreign elements as those of T.
 template <class T, class X>
 LOWP_HOST_FN std::span<T> span_of(X* data, std::size_t size) {
   static_assert(same_memory<X, T>, "the types differ in size, alignment or const");

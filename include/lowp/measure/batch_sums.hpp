@@ -38,7 +38,6 @@ class wide_sums {
   D even_ = lanes::broadcast<D>(0), odd_ = lanes::broadcast<D>(0);
 };
 
-/// The sum of the squares, and the largest magnitude.
 template <class F>
 class wide_squares {
  public:

@@ -26,7 +26,6 @@ struct basic_gradient_report {
     return detail::square_root(squares.value());
   }
 
-  /// Adds a partial, beside other threads or alone.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_gradient_report<Other> const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -39,7 +38,6 @@ using gradient_report = basic_gradient_report<exact_square_sum>;
 
 namespace detail {
 
-/// The partial of one loop, or of one GPU thread.
 using partial_gradients = basic_gradient_report<compensated_sum>;
 
 LOWP_EXACT_BEGIN

@@ -9,8 +9,6 @@
 #include <lowp/ops/number.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
-#include <cstddef>
-
 namespace lowp {
 
 namespace detail {
@@ -38,7 +36,6 @@ LOWP_EXACT_END
 
 }  // namespace LOWP_UNIT
 
-/// Multiplies g by inverse_scale. The report gets the product.
 struct unscaling {
   float inverse_scale;
 
@@ -65,7 +62,6 @@ LOWP_HOST_FN void measure_on(Executor const& executor, G&& g, gradient_report& r
   run(by_blocks(executor), "measure", make<measuring>{}, &report, read("g", g));
 }
 
-/// Returns the largest magnitude of a range.
 template <class R>
 LOWP_HOST_FN amax largest_of(R&& range) {
   gradient_report report;

@@ -34,7 +34,6 @@ struct basic_sum_report {
     return value() / static_cast<double>(count);
   }
 
-  /// Adds a partial, beside other threads or alone.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_sum_report<Other> const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -55,7 +54,6 @@ using sum_report = basic_sum_report<exact_square_sum>;
 
 namespace detail {
 
-/// The partial of one loop, or of one GPU thread.
 using partial_sum = basic_sum_report<compensated_sum>;
 
 /// A term that is a product, exact in double precision.

@@ -97,7 +97,6 @@ struct row_extent : extent {
   }
 };
 
-/// An argument of a call over rows.
 template <row_use Use, class Operand>
 struct row_role {
   static constexpr row_use use = Use;
@@ -222,7 +221,6 @@ LOWP_HOST_FN auto operand_if([[maybe_unused]] Role const& role) {
   else
     return std::tuple();
 }
-/// Returns the operands of the arguments with this use.
 template <row_use Use, class... Role>
 LOWP_HOST_FN auto operands_with(Role const&... role) {
   return std::tuple_cat(operand_if<Use>(role)...);
@@ -232,10 +230,9 @@ LOWP_HOST_FN auto operands_with(Role const&... role) {
 template <class Executor, class Operation, class In, class... Role>
 LOWP_HOST_FN void sum_columns(Executor const& executor, Operation const& operation, In const& in,
                               Role const&... role) {
-  auto const scores = operands_with<row_use::score>(in, role...);
-  auto const sums = operands_with<row_use::column_sum>(role...);
-  executor.rows(simd::column_call<Operation, std::remove_const_t<decltype(scores)>,
-                                  std::remove_const_t<decltype(sums)>>{
+  auto scores = operands_with<row_use::score>(in, role...);
+  auto sums = operands_with<row_use::column_sum>(role...);
+  executor.rows(simd::column_call<Operation, decltype(scores), decltype(sums)>{
       operation, in.range.rows, in.range.columns, scores, sums});
 }
 
@@ -248,15 +245,13 @@ LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
   if constexpr (((Role::use == row_use::column_sum) || ...))
     sum_columns(executor, operation, in, role...);
   if (in.range.rows == 0) return;
-  auto const to = std::get<0>(operands_with<row_use::result>(role...));
-  auto const scores = operands_with<row_use::score>(in, role...);
-  auto const per_column = operands_with<row_use::column>(role...);
-  auto const statistics = operands_with<row_use::statistic>(role...);
-  executor.rows(
-      simd::row_call<
-          Operation, std::remove_const_t<decltype(to)>, std::remove_const_t<decltype(scores)>,
-          std::remove_const_t<decltype(per_column)>, std::remove_const_t<decltype(statistics)>>{
-          operation, 0, in.range.rows, in.range.columns, to, scores, per_column, statistics});
+  auto to = std::get<0>(operands_with<row_use::result>(role...));
+  auto scores = operands_with<row_use::score>(in, role...);
+  auto per_column = operands_with<row_use::column>(role...);
+  auto statistics = operands_with<row_use::statistic>(role...);
+  executor.rows(simd::row_call<Operation, decltype(to), decltype(scores), decltype(per_column),
+                               decltype(statistics)>{operation, 0, in.range.rows, in.range.columns,
+                                                     to, scores, per_column, statistics});
 }
 
 }  // namespace detail

@@ -5,7 +5,6 @@
 #include <lowp/storage/scale.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <tuple>
@@ -82,7 +81,6 @@ struct block_scaled {
   LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
     return detail::blocks_in(count, Block);
   }
-  /// Returns the error text if the number of scales is wrong, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
     return detail::wrong_blocks(codes, Block, scales.size());
   }

@@ -78,7 +78,6 @@ struct corrected_layout {
                                   lanes::broadcast<U>(static_cast<std::uint32_t>(largest) - 1));
       return finite + static_cast<std::uint32_t>(127 - narrow_format.bias);
     }
-    /// Returns 2^(exponent - 127).
     template <class F>
     LOWP_FN static F power(U const& exponent) {
       return lanes::from_bits<F>(exponent << 23);

@@ -216,7 +216,6 @@ struct dynamic_blocks {
   LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
     return detail::blocks_in(count, elements_per_scale);
   }
-  /// Returns the error text if the number of scales is wrong, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
     return detail::wrong_blocks(codes, elements_per_scale, absmax.size(), "values of absmax");
   }

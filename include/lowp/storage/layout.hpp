@@ -53,7 +53,6 @@ concept storage_layout = requires {
   typename L::template codec<std::uint32_t>;
 };
 
-/// Returns the value of codes that a codec has just written.
 template <class F, class Codec, class U, std::size_t N>
 LOWP_FN F written_value(Codec const& codec, U const (&codes)[N]) {
   if constexpr (requires { codec.template decode_new<F>(codes); })

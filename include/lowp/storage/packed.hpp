@@ -87,7 +87,6 @@ class packed {
   LOWP_HOST_FN std::size_t size() const { return size_; }
   [[nodiscard]] LOWP_HOST_FN std::size_t size_bytes() const { return bytes_; }
 
-  /// Returns element i.
   LOWP_HOST_FN value_type operator[](std::size_t i) const {
     std::size_t const at = Order::bit(i, bits);
     unsigned word = data_[at / 8];
@@ -116,7 +115,6 @@ class packed {
     return part;
   }
 
-  /// Returns the error text if the number of bytes is wrong, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
     if (std::same_as<Order, split_order> && size_ % 32 != 0)
       return std::to_string(size_) + " elements in split_order are no whole blocks of 32";

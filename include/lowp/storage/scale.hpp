@@ -100,7 +100,6 @@ LOWP_FN constexpr U reciprocal_of_block_scale(U const& code) {
                 (broadcast<U>(nan - 1) - code) << 23);
 }
 
-/// Returns the bits of the scale as a float.
 template <class U>
 LOWP_FN constexpr U value_of_block_scale(U const& code) {
   return decode<float8_e8m0fnu::descriptor>(code);

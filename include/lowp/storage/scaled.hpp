@@ -59,10 +59,11 @@ struct scaled_layout {
 
 inline namespace LOWP_UNIT {
 
-/// Returns true if x is a power of two from 2^-126 to 2^126. Its inverse is then normal too.
-inline bool is_scale(float x) {
-  std::uint32_t const bits = lanes::bits(x);
-  return (bits & 0x807fffff) == 0 && bits != 0 && bits < std::uint32_t{254} << 23;
+/// Returns the error text of a scale other than a power of two whose inverse is normal too.
+inline std::string check_power_of_two(float scale) {
+  std::uint32_t const bits = lanes::bits(scale);
+  if ((bits & 0x807fffff) == 0 && bits != 0 && bits < std::uint32_t{254} << 23) return {};
+  return "scale is " + text_of(scale) + ", not a power of two from 2^-126 to 2^126";
 }
 inline float inverse_of_scale(float x) {
   return lanes::from_bits<float>((std::uint32_t{254} << 23) - lanes::bits(x));
@@ -92,12 +93,9 @@ struct scaled {
   LOWP_HOST_FN detail::scaled_layout<std::remove_const_t<T>> layout() const {
     return {detail::inverse_of_scale(scale), next, detail::inverse_of_scale(next)};
   }
-  /// Returns the error text if a scale is invalid, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    for (float const each : {scale, next})
-      if (!detail::is_scale(each))
-        return "scale is " + detail::text_of(each) + ", not a power of two from 2^-126 to 2^126";
-    return {};
+    std::string const wrong = detail::check_power_of_two(scale);
+    return wrong.empty() ? detail::check_power_of_two(next) : wrong;
   }
 };
 template <class R, class... Scale>

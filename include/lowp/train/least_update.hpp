@@ -44,7 +44,6 @@ LOWP_HOST_FN constexpr kept_facts const& facts_of(kept_as way) {
   return kept_ways[static_cast<std::size_t>(way)];
 }
 
-/// The direction of an update.
 enum class toward : std::uint8_t { plus_infinity, minus_infinity };
 
 namespace detail {

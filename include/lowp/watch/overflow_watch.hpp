@@ -14,13 +14,12 @@
 // A watch names the first tensor with trouble: pass it a cause before its effects.
 #pragma once
 
-#include <lowp/measure/abs_range.hpp>
+#include <lowp/measure/census/abs_range_report.hpp>
 #include <lowp/report/update_amax.hpp>
 #include <lowp/train/stall_watch.hpp>
 #include <lowp/watch/alarm.hpp>
 #include <lowp/watch/frames.hpp>
 #include <lowp/watch/watched_frame.hpp>
-#include <lowp/watch/weights.hpp>
 
 #include <algorithm>
 #include <concepts>

@@ -26,9 +26,7 @@ using watch_expression = std::unique_ptr<watch_frames, watch_closes>;
 /// Frames whose tensors another processor reads, in the order that a watch needs.
 class watch_queue {
  public:
-  /// Returns the number of tensors since `pass_to`.
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Begins a frame. Returns its number.
   std::size_t begin(std::size_t place, watch_pass pass) {
     frames_.push_back({place, pass, {}});
     return frames_.size() - 1;

@@ -23,7 +23,6 @@ struct error : std::runtime_error {
 
 namespace lowp::detail {
 
-/// Throws unless `code`, an answer of `function`, is MPI_SUCCESS.
 inline void check_mpi(char const* function, int code) {
   if (code == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = {};
@@ -45,7 +44,6 @@ namespace lowp::mpi {
 /// Free it before MPI_Finalize, as MPI asks.
 class datatype {
  public:
-  /// @throws mpi::error  MPI refuses
   explicit datatype(int bytes) {
     detail::check_mpi("MPI_Type_contiguous", MPI_Type_contiguous(bytes, MPI_BYTE, &type_));
     detail::check_mpi("MPI_Type_commit", MPI_Type_commit(&type_));

@@ -15,7 +15,6 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace lowp::nccl {
 

@@ -16,7 +16,6 @@
 
 namespace lowp::safetensors::detail::inline LOWP_UNIT {
 
-/// The handler that nlohmann::json::sax_parse calls.
 class header_reader {
  public:
   explicit header_reader(header& to) : to_(to) {}

@@ -70,7 +70,6 @@ class writer {
     rest.next += bytes.size();
   }
 
-  /// Replaces the file at `path`.
   void finish() {
     for (auto const& [name, rest] : open_) {
       std::uint64_t const missing = header_.tensors[rest.index].end - rest.next;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/measure/census/census_lanes.hpp>
+#include <lowp/measure/gradients.hpp>
 
 #include <cstdint>
 
@@ -20,7 +21,6 @@ struct abs_range {
   /// Returns true if no element is NaN or infinite, or overflows.
   LOWP_FN constexpr bool is_sound() const { return nan == 0 && infinite == 0 && overflow == 0; }
 
-  /// Merges a range, beside other threads or alone.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(abs_range const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -82,6 +82,30 @@ struct lanes_of_report<abs_range_report<To>, F> {
   using type = abs_range_lanes<To, F>;
   using partial = abs_range;
 };
+
+template <class T>
+inline constexpr bool is_abs_range_report = false;
+template <class To>
+inline constexpr bool is_abs_range_report<abs_range_report<To>&> = true;
+template <class T>
+using not_an_abs_range_report = fit<is_abs_range_report<T>>;
+
+template <class Executor>
+struct abs_range_of_operation : operation<Executor> {
+  using calls = call<needs_readable<names::in>, needs<names::report, not_an_abs_range_report>>;
+
+  template <readable S, census_target To>
+  LOWP_HOST_FN void operator()(S&& in, abs_range_report<To>& report) const {
+    run(this->executor, "abs_range_of", make<measuring>{}, &report, read("in", in));
+  }
+};
+
+template <census_target To, class Executor, class S>
+LOWP_HOST_FN abs_range abs_range_from(Executor const& executor, S&& in) {
+  abs_range_report<To> report;
+  abs_range_of_operation<Executor>{executor}(in, report);
+  return report;
+}
 
 }  // namespace detail
 

@@ -20,7 +20,6 @@ struct amin {
     return __builtin_bit_cast(float, lanes::binary32_infinity - below_infinity);
   }
 
-  /// Merges a minimum, beside other threads or alone.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr void add(amin const& other, Atomics const& atomics = {}) {
     atomics.max(below_infinity, other.below_infinity);
@@ -71,7 +70,6 @@ struct basic_census {
     return kept() == 0 ? 0 : squared_error.value() / static_cast<double>(kept());
   }
 
-  /// Adds a partial, beside other threads or alone.
   template <class Atomics = detail::alone>
   LOWP_FN void add(basic_census const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
@@ -93,13 +91,11 @@ struct basic_census {
 struct range_census : basic_census {
   exponent_histogram exponents;  ///< exponents of the finite nonzero elements
 
-  /// Returns the number of zeros of either sign.
   LOWP_FN constexpr std::uint64_t zeros() const {
     return count - nan - infinite - exponents.total();
   }
 
   using basic_census::add;
-  /// Adds the census of another shard or tensor.
   LOWP_FN void add(range_census const& other, detail::alone = {}) {
     basic_census::add(other);
     exponents += other.exponents;

@@ -21,7 +21,6 @@ class exponent_tally {
                        digits = 14;
 
  public:
-  /// The number of elements of a group.
   static constexpr int size = 256;
 
   /// The memory outside this object. Inside, the compiler would keep its neighbours in memory too,
