@@ -61,13 +61,9 @@ struct storage_advice {
   }
 };
 
-namespace detail {
-
-inline constexpr double enough_changes = 10;
+namespace detail::inline LOWP_UNIT {
 
 LOWP_EXACT_BEGIN
-
-inline namespace LOWP_UNIT {
 
 /// Counts the smallest updates that leave a trace, by their bit patterns from 0, without their
 /// order.
@@ -85,7 +81,7 @@ class threshold_counts {
   void add_draws(float draws, double steps) {
     auto const wide = static_cast<double>(draws);
     draws_ += wide;
-    rare_ += steps * wide < enough_changes * 65536 ? 1 : 0;
+    rare_ += steps * wide < 10 * 65536 ? 1 : 0;
   }
 
   [[nodiscard]] stall_estimate estimate(double direction, bool is_stochastic) const {
@@ -121,20 +117,10 @@ class threshold_counts {
       std::vector<std::uint64_t>((lanes::binary32_infinity >> dropped) + 1);
 };
 
-inline kept_as choice_among(std::array<stall_estimate, kept_ways.size()> const& estimates,
-                            typical_update const& step) {
-  for (std::size_t i = 0; i < kept_ways.size(); ++i)
-    if (kept_ways[i].bytes >= step.least_bytes && estimates[i].rare <= step.tolerance)
-      return static_cast<kept_as>(i);
-  return kept_as::fp32;
-}
-
-}  // namespace LOWP_UNIT
-
 /// Counts the thresholds of finite floats, for one way to keep them.
 template <kept_as Way>
-LOWP_HOST_FN void count_thresholds(std::span<float const> p, float u, double steps, float scale,
-                                   std::span<float> least, threshold_counts& counts) {
+void count_thresholds(std::span<float const> p, float u, double steps, float scale,
+                      std::span<float> least, threshold_counts& counts) {
   for (toward const direction : {toward::plus_infinity, toward::minus_infinity}) {
     least_updates<Way>(p, direction, least, scale);
     for (float const each : least) counts.add(each, u);
@@ -150,8 +136,6 @@ LOWP_HOST_FN void count_thresholds(std::span<float const> p, float u, double ste
 }
 
 LOWP_EXACT_END
-
-inline namespace LOWP_UNIT {
 
 /// Calls fn(a piece of p as floats, without those not finite) for all of p.
 template <class P, class Fn>
@@ -194,15 +178,16 @@ storage_advice advice_on(P const& p, typical_update const& step) {
   for_each_piece(p, values, [&](std::span<float const> some) {
     of_way(std::make_index_sequence<kept_ways.size()>{}, some);
   });
-  for (std::size_t i = 0; i < kept_ways.size(); ++i)
-    result.estimates[i] = counts[i].estimate(step.direction, kept_ways[i].is_stochastic);
-  result.choice = choice_among(result.estimates, step);
+  for (std::size_t i = kept_ways.size(); i-- > 0;) {
+    stall_estimate& its = result.estimates[i];
+    its = counts[i].estimate(step.direction, kept_ways[i].is_stochastic);
+    if (kept_ways[i].bytes >= step.least_bytes && its.rare <= step.tolerance)
+      result.choice = static_cast<kept_as>(i);
+  }
   return result;
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 namespace functions {
 

@@ -71,19 +71,17 @@ namespace lowp::inline LOWP_UNIT {
 ///     overflow 10, flushed 0, subnormal 12; already infinite 0, NaN 0
 ///     relative error up to 0.00049, mean square error 0.0312
 [[nodiscard]] inline std::string text(range_census const& all) {
-  std::string lines = detail::joined_text({all.count, " elements, ", all.zeros(), " of them 0"});
+  using detail::joined_text, detail::rough_text_of;
+  std::string text = joined_text({all.count, " elements, ", all.zeros(), " of them 0"});
   if (all.exponents.total() != 0)
-    lines.append("; magnitudes from ")
-        .append(detail::rough_text_of(all.min_abs.value()))
-        .append(" to ")
-        .append(detail::rough_text_of(all.max_abs.value()));
-  lines +=
-      detail::joined_text({"\noverflow ", all.overflow, ", flushed ", all.flushed, ", subnormal ",
-                           all.subnormal, "; already infinite ", all.infinite, ", NaN ", all.nan});
-  return lines.append("\nrelative error up to ")
-      .append(detail::rough_text_of(all.max_relative_error.value()))
-      .append(", mean square error ")
-      .append(detail::rough_text_of(all.mean_square_error()));
+    text += joined_text({"; magnitudes from ", rough_text_of(all.min_abs.value()).c_str(), " to ",
+                         rough_text_of(all.max_abs.value()).c_str()});
+  return text +
+         joined_text({"\noverflow ", all.overflow, ", flushed ", all.flushed, ", subnormal ",
+                      all.subnormal, "; already infinite ", all.infinite, ", NaN ", all.nan,
+                      "\nrelative error up to ",
+                      rough_text_of(all.max_relative_error.value()).c_str(), ", mean square error ",
+                      rough_text_of(all.mean_square_error()).c_str()});
 }
 
 }  // namespace lowp::inline LOWP_UNIT

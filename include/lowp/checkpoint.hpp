@@ -34,21 +34,6 @@ concept saved_range =
     (narrow<std::ranges::range_value_t<R>> || safetensors::stored<std::ranges::range_value_t<R>>) &&
     std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
 
-/// A storage like `scaled`, with scales that a step changes.
-template <class S>
-concept with_scales = layered<S> && requires(S& s) {
-  s.scale;
-  s.next;
-};
-
-// Structs like fp8_lm, loss_scaler and delayed_scale, by a member that no other has.
-template <class S>
-concept scales_all = requires(S& s) { s.weight_scale; };
-template <class S>
-concept scales_loss = requires(S& s) { s.growth_tracker; };
-template <class S>
-concept scales_later = requires(S& s) { s.history[0].bits; };
-
 }  // namespace lowp::detail
 
 namespace lowp::inline LOWP_UNIT {
@@ -71,7 +56,7 @@ class checkpoint {
       std::size_t i = 0;
       std::apply([&](auto const&... part) { (part_of<storage_type>(name, shape, part, i++), ...); },
                  storage.parts());
-      if constexpr (detail::with_scales<storage_type>) {
+      if constexpr (requires { storage.scale, storage.next; }) {
         static_assert(std::is_lvalue_reference_v<S> && !std::is_const_v<std::remove_reference_t<S>>,
                       "a checkpoint needs `scaled` as a variable: loading changes its scale");
         scalar(name + ".scale", storage.scale).scalar(name + ".next", storage.next);
@@ -106,8 +91,9 @@ class checkpoint {
     return *this;
   }
 
-  /// Adds a tensor by FP8-LM's recipe, without its gradient.
-  template <detail::scales_all S>
+  /// Adds an fp8_lm, without its gradient.
+  template <class S>
+    requires requires(S& s) { s.weight_scale; }
   checkpoint& parameter(std::string const& name, shape_type const& shape, S& s) {
     return parameter(name, shape, s.weights, s.first, s.second)
         .scalar(name + ".scale", s.weight_scale)
@@ -137,7 +123,8 @@ class checkpoint {
         .scalar(name + ".offset", mode.offset);
   }
   /// Adds a loss_scaler, without its record of the last overflow.
-  template <detail::scales_loss S>
+  template <class S>
+    requires requires(S& s) { s.growth_tracker; }
   checkpoint& scaler(std::string const& name, S& s) {
     return scalar(name + ".scale", s.scale)
         .scalar(name + ".growth_factor", s.growth_factor)
@@ -148,7 +135,8 @@ class checkpoint {
         .scalar(name + ".skipped", s.skipped);
   }
   /// Adds a delayed_scale, with its history as a tensor.
-  template <detail::scales_later S>
+  template <class S>
+    requires requires(S& s) { s.history[0].bits; }
   checkpoint& scaler(std::string const& name, S& s) {
     static_assert(sizeof(s.history[0]) == sizeof(std::uint32_t));
     constexpr std::size_t length = sizeof(s.history) / sizeof(std::uint32_t);

@@ -13,10 +13,9 @@
 
 namespace lowp {
 
-namespace detail {
+namespace detail::inline LOWP_UNIT {
 
 LOWP_EXACT_BEGIN
-inline namespace LOWP_UNIT {
 
 /// Returns kept * (codes / scale) + added, as a bound of the values that the next step stores.
 LOWP_OPAQUE inline amax bound_of(amax const& codes, float scale, double kept, double added) {
@@ -36,10 +35,9 @@ LOWP_OPAQUE inline fp8_lm_bounds bounds_of(amax const (&codes)[4], float const (
           bound_of(codes[3], scales[3], a.beta2, (1 - a.beta2) * g * g)};
 }
 
-}  // namespace LOWP_UNIT
 LOWP_EXACT_END
 
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 /// A tensor by FP8-LM's recipe (H. Peng et al., "FP8-LM: Training FP8 large language models",
 /// arXiv:2310.18313, 2.2). Gradient and first moment are in fp8, second moment and master weights

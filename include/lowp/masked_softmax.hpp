@@ -85,31 +85,6 @@ struct causal_rows : softmax_rows<scaled_score> {
   }
 };
 
-inline namespace LOWP_UNIT {
-
-/// Returns the error text of a mask that does not fit the scores.
-inline error_text check_mask(char const* function, std::size_t rows, std::size_t mask_rows,
-                             simd::row_repetition const& of) {
-  std::uint64_t const queries = of.period, heads = of.repeats;
-  if (rows == 0 || (queries != 0 && heads != 0 && mask_rows % queries == 0 &&
-                    rows / heads == mask_rows && rows % heads == 0))
-    return {};
-  std::string text = joined_text({function, ": mask has ", mask_rows, " rows, in has ", rows});
-  if (queries == 0 && heads == 0) return text + ", which is not a multiple";
-  return text + joined_text({": not (batch, ", heads, " heads, ", queries,
-                             " queries) over (batch, ", queries, " queries)"});
-}
-
-}  // namespace LOWP_UNIT
-
-template <class T>
-LOWP_HOST_FN attention_mask<T> const& as_mask(attention_mask<T> const& mask) {
-  return mask;
-}
-template <std::ranges::contiguous_range Mask>
-LOWP_HOST_FN auto as_mask(Mask& mask) {
-  return attention_mask<element_of<Mask>>{std::span(mask)};
-}
 template <class T>
 LOWP_HOST_FN auto scores_for(attention_mask<T> const&, float scale) {
   return softmax_rows<std::conditional_t<is_flag<T>, flagged_score, biased_score>>{{{scale}}};
@@ -119,7 +94,15 @@ LOWP_HOST_FN auto scores_for(attention_mask<T> const&, float scale) {
 template <class Operand>
 struct mask_role : row_role<row_use::score, Operand> {
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
-    return check_mask(function, in.rows, this->range.rows, this->operand.rows);
+    std::uint64_t const rows = this->range.rows, queries = this->operand.rows.period,
+                        heads = this->operand.rows.repeats;
+    if (in.rows == 0 || (queries != 0 && heads != 0 && rows % queries == 0 &&
+                         in.rows / heads == rows && in.rows % heads == 0))
+      return {};
+    std::string text = joined_text({function, ": mask has ", rows, " rows, in has ", in.rows});
+    if (queries == 0 && heads == 0) return text + ", which is not a multiple";
+    return text + joined_text({": not (batch, ", heads, " heads, ", queries,
+                               " queries) over (batch, ", queries, " queries)"});
   }
 };
 template <class T>
@@ -181,11 +164,12 @@ struct scale_mask_softmax_operation : operation<Executor> {
     constexpr char const* name = "scale_mask_softmax";
     auto const from = read_rows("in", in, columns);
     auto const to = write_rows("out", out, columns);
-    if constexpr (std::same_as<std::remove_cvref_t<Mask>, causal_mask>)
+    if constexpr (std::same_as<std::remove_cvref_t<Mask>, causal_mask>) {
       run_rows(this->executor, name, causal_rows{{{scale}}, mask.queries}, from, to);
-    else
-      run_rows(this->executor, name, scores_for(as_mask(mask), scale), from,
-               read_mask(as_mask(mask), from.range), to);
+    } else {
+      attention_mask const all{mask};
+      run_rows(this->executor, name, scores_for(all, scale), from, read_mask(all, from.range), to);
+    }
   }
 };
 

@@ -75,8 +75,6 @@ struct lanes_of_report<scaling_report, F> {
   using partial = scaling_report;
 };
 
-inline constexpr int most_scaling_exponent = 126;  // its power and the inverse are normal floats
-
 /// to = from * 2^k. Returns the overflow and the inexactness of the product in T.
 template <census_target T>
 struct reported_scaling {
@@ -100,17 +98,6 @@ struct reported_scaling {
   }
 };
 
-inline namespace LOWP_UNIT {
-
-inline error_text check_exponent(char const* function, int exponent) {
-  if (exponent >= -most_scaling_exponent && exponent <= most_scaling_exponent) return {};
-  return std::string(function) + ": exponent is " + std::to_string(exponent) + ", not in [" +
-         std::to_string(-most_scaling_exponent) + ", " + std::to_string(most_scaling_exponent) +
-         "]";
-}
-
-}  // namespace LOWP_UNIT
-
 /// Makes the element function of a scaling by 2^exponent.
 template <class Function>
 struct make_power_of_two {
@@ -123,7 +110,10 @@ struct make_power_of_two {
       return {power_of_two(exponent), power_of_two(-exponent)};
   }
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
-    return check_exponent(function, exponent);
+    // Powers up to this one and their inverses are normal floats.
+    if (exponent >= -126 && exponent <= 126) return {};
+    return joined_text(
+        {function, ": exponent is ", text_of(exponent).c_str(), ", not in [-126, 126]"});
   }
 };
 

@@ -37,9 +37,6 @@ template <class T>
 struct torch_dtype<T>
     : c10::CppTypeToScalarType<decltype(torch_types::native(std::type_identity<T>{}))> {};
 
-template <class T>
-concept torch_element = requires { torch_dtype<std::remove_const_t<T>>::value; };
-
 inline namespace LOWP_UNIT {
 
 LOWP_COLD inline std::string text_of(c10::IntArrayRef numbers) {
@@ -138,7 +135,7 @@ struct value_type_of<Theirs> {
 /// A type that PyTorch has too: float, bfloat16, float16, float8_e4m3fn, float8_e5m2,
 /// float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, or one of them with const.
 template <class T>
-concept torch_element = detail::torch_element<T>;
+concept torch_element = requires { detail::torch_dtype<std::remove_const_t<T>>::value; };
 
 namespace functions {
 

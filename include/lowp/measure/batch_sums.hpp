@@ -93,18 +93,18 @@ class batch_sums {
     if (!is_finite(sum)) [[unlikely]]
       return false;
     sum_ = lanes::add(sum_, sum);
-    if (++batches_ == most) fold();
+    if (++batches_ == most) end_few();
     return true;
   }
   LOWP_FN void add_to(compensated_sum& total) {
-    fold();
+    end_few();
     all_.add_to(total);
   }
 
  private:
   static constexpr int most = 8;
 
-  LOWP_FN void fold() {
+  LOWP_FN void end_few() {
     all_.add(sum_);
     sum_ = lanes::broadcast<D>(0);
     batches_ = 0;

@@ -38,7 +38,7 @@ struct quantized {
 
   /// Returns the error text if the number of bytes or scales is wrong, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    return detail::wrong_blocks(codes, Block, scales.size());
+    return detail::check_blocks(codes, Block, scales.size());
   }
 };
 using nvfp4 = quantized<packed<float4_e2m1fn>, 16, float8_e4m3fn>;

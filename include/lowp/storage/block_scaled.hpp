@@ -32,7 +32,7 @@ inline namespace LOWP_UNIT {
 
 /// Returns the error text of codes or of a number of scales, empty if both are right.
 template <class Codes>
-std::string wrong_blocks(Codes const& codes, std::size_t block, std::size_t scales,
+std::string check_blocks(Codes const& codes, std::size_t block, std::size_t scales,
                          char const* name = "scales") {
   if constexpr (is_packed<Codes>)
     if (std::string const why = codes.invalid(); !why.empty()) return why;
@@ -82,7 +82,7 @@ struct block_scaled {
     return detail::blocks_in(count, Block);
   }
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    return detail::wrong_blocks(codes, Block, scales.size());
+    return detail::check_blocks(codes, Block, scales.size());
   }
 };
 

@@ -123,7 +123,7 @@ struct companded_blocks {
     return detail::blocks_in(count, elements_per_scale);
   }
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    return detail::wrong_blocks(codes, elements_per_scale, scales.size());
+    return detail::check_blocks(codes, elements_per_scale, scales.size());
   }
 };
 using signed_companded_blocks = companded_blocks<true>;

@@ -217,7 +217,7 @@ struct dynamic_blocks {
     return detail::blocks_in(count, elements_per_scale);
   }
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    return detail::wrong_blocks(codes, elements_per_scale, absmax.size(), "values of absmax");
+    return detail::check_blocks(codes, elements_per_scale, absmax.size(), "values of absmax");
   }
 };
 using signed_dynamic_blocks = dynamic_blocks<true>;

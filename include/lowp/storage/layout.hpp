@@ -23,9 +23,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// The element type of one array of a storage.
 template <class R>
@@ -95,6 +93,4 @@ struct part_codec<float, U> {
   }
 };
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

@@ -70,15 +70,14 @@ struct watch_policy {
 
 }  // namespace LOWP_UNIT
 
-namespace detail {
+namespace detail::inline LOWP_UNIT {
+
 /// Returns the trouble of a tensor whose largest magnitude overflows.
 LOWP_FN constexpr watch_trouble watch_trouble_of(amax const& largest) {
   return largest.bits > lanes::binary32_infinity    ? watch_trouble::nan
          : largest.bits == lanes::binary32_infinity ? watch_trouble::infinite
                                                     : watch_trouble::overflow;
 }
-
-inline namespace LOWP_UNIT {
 
 /// Returns the last line of a report in a step without frames. The first update that is not finite
 /// may be that of an innocent layer. An infinity in another layer makes the loss NaN, and so all
@@ -87,11 +86,10 @@ inline namespace LOWP_UNIT {
 inline std::string watch_unseen(watch_trouble trouble, std::uint64_t step, std::uint64_t every,
                                 std::optional<std::uint64_t> const& observed) {
   std::string text =
-      "\nbatch_number=" + std::to_string(step) +
-      " was not watched (policy.every = " + std::to_string(every) + "), and " +
-      (observed
-           ? "the frames above are of batch_number=" + std::to_string(*observed) + " and before"
-           : "no frame was seen before it");
+      joined_text({"\nbatch_number=", step, " was not watched (policy.every = ", every, "), and "});
+  text += observed
+              ? joined_text({"the frames above are of batch_number=", *observed, " and before"})
+              : "no frame was seen before it";
   if (trouble == watch_trouble::stalled) return text;
   return text.append("; this is the first update found ")
       .append(trouble == watch_trouble::overflow ? "to overflow" : "not finite")
@@ -99,8 +97,6 @@ inline std::string watch_unseen(watch_trouble trouble, std::uint64_t step, std::
       .append("(policy.traced), to see");
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 }  // namespace lowp

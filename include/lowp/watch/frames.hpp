@@ -76,14 +76,13 @@ inline std::string watch_number(float x) {
 inline std::string watch_numbers(abs_range const& range) {
   if (range.count == 0) return "            empty ";
   float const nan = __builtin_bit_cast(float, lanes::binary32_nan);
-  return (watch_number(range.nan != 0 ? nan : range.min_abs.value()) + " ")
-      .append(watch_number(range.max_abs.value()))
-      .append(" ");
+  return joined_text({watch_number(range.nan != 0 ? nan : range.min_abs.value()).c_str(), " ",
+                      watch_number(range.max_abs.value()).c_str(), " "});
 }
 
 /// Returns "3 of 8 infinite".
 inline std::string watch_amount(std::uint64_t some, std::uint64_t all, std::string const& what) {
-  return std::to_string(some).append(" of ").append(std::to_string(all)).append(" ").append(what);
+  return joined_text({some, " of ", all, " ", what.c_str()});
 }
 /// Returns "1 of 8 NaN, 3 of 8 beyond 65504".
 template <census_target To>
@@ -110,8 +109,8 @@ inline std::string watch_largest(amax const& largest) {
                                                     : "up to " + text_of(largest.value());
 }
 
-inline constexpr std::string_view watch_header = "abs min  abs max  metadata\n";
-inline constexpr std::string_view watch_indent = "                  ";
+inline constexpr char watch_header[] = "abs min  abs max  metadata\n";
+inline constexpr char watch_indent[] = "                  ";
 
 /// The latest frames, in a ring of reused memory.
 class watch_frames {
@@ -152,7 +151,7 @@ class watch_frames {
     name += is_input ? "input" : "output";
     if (is_input || is_backward ||
         std::ranges::count(frame.lines, watch_role::output, &watch_line::role) > 1)
-      name.append("[").append(std::to_string(line.number)).append("]");
+      name += joined_text({"[", line.number, "]"});
     return name;
   }
 
@@ -162,19 +161,16 @@ class watch_frames {
     if (!place.type.empty()) text.append(" ").append(place.type);
     if (frame.pass == watch_pass::backward) text += " (backward)";
     text += '\n';
-    for (watch_line const& line : frame.lines)
-      text.append(watch_numbers(line.range))
-          .append(label(place, frame, line))
-          .append(line.as_of ? " (as of batch_number=" + std::to_string(*line.as_of) + ")\n"
-                             : "\n");
+    for (watch_line const& line : frame.lines) {
+      text.append(watch_numbers(line.range)).append(label(place, frame, line));
+      text += line.as_of ? joined_text({" (as of batch_number=", *line.as_of, ")\n"}) : "\n";
+    }
     return text;
   }
 
   static std::string text_of_step(std::uint64_t step) {
-    return ("\n\n" + std::string(watch_indent) + "*** Starting batch number=")
-        .append(std::to_string(step))
-        .append(" ***\n")
-        .append(watch_header);
+    return joined_text(
+        {"\n\n", watch_indent, "*** Starting batch number=", step, " ***\n", watch_header});
   }
 
   /// Returns all frames, the oldest first. Hugging Face's header of a step precedes its frames. The
@@ -198,13 +194,9 @@ class watch_frames {
       if (frame.pass == watch_pass::backward) ++backward;
       body += text_of(places[frame.place], frame);
     }
-    std::string text = "Last " + std::to_string(count);
-    text += backward == 0 ? " forward" : backward == count ? " backward" : "";
-    text.append(" frames:\n").append(watch_header);
-    if (!is_one_step)
-      text.append(watch_indent)
-          .append("*** batch number=")
-          .append(std::to_string(first) + " ***\n");
+    char const* const pass = backward == 0 ? " forward" : backward == count ? " backward" : "";
+    std::string text = joined_text({"Last ", count, pass, " frames:\n", watch_header});
+    if (!is_one_step) text += joined_text({watch_indent, "*** batch number=", first, " ***\n"});
     return text += body;
   }
 

@@ -20,15 +20,13 @@ template <class T>
 concept checkpoint_scalar =
     std::integral<T> || std::is_enum_v<T> || std::same_as<T, float> || std::same_as<T, double>;
 
-namespace detail {
+namespace detail::inline LOWP_UNIT {
 
 template <class T>
 using bits_of_scalar = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
 /// The text around a NaN's bits, which are hexadecimal: decimal text would lose them.
 inline constexpr std::string_view nan_before = "nan(0x", nan_after = ")";
-
-inline namespace LOWP_UNIT {
 
 template <class T>
 std::string scalar_text(T value) {
@@ -83,8 +81,6 @@ bool parse_scalar(std::string_view text, T* to) {
   return true;
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace detail
+}  // namespace detail::inline LOWP_UNIT
 
 }  // namespace lowp

@@ -23,14 +23,13 @@ struct character {
 /// Returns the first character of a text, not empty, if it is well-formed (Unicode 15, table 3-7).
 inline character first_character(std::string_view text) {
   auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  auto const continues = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
   unsigned const lead = byte(0);
   if (lead < 0x80) return {lead, 1};
   std::size_t const bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
   if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
   char32_t code = lead & (0x7fU >> bytes);
   for (std::size_t i = 1; i < bytes; ++i) {
-    if (!continues(i)) return {};
+    if ((byte(i) & 0xc0) != 0x80) return {};
     code = code << 6 | (byte(i) & 0x3fU);
   }
   constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
