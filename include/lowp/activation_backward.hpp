@@ -83,8 +83,9 @@ struct gelu_tanh_backward_operation : operation<Executor> {
 /// the bound of gelu_tanh_backward, and 2^-24 |dgate| + 2^-150 more. dup is within
 /// 2^-24 |dup| (7 + 3 |y|) + 2^-145 |dy| + 2^-150.
 ///
-/// @param gate, up, dy, dgate, dup  n elements each, otherwise as for gelu_tanh. Stochastic rounding
-///                                  draws differently for the two results
+/// Stochastic rounding draws differently for the two results.
+///
+/// @param gate, up, dy, dgate, dup  n elements each, otherwise as for gelu_tanh
 template <class Executor>
 struct gated_gelu_tanh_backward_operation : operation<Executor> {
   using calls =

@@ -8,8 +8,6 @@
 #include <lowp/format/math.hpp>
 #include <lowp/measure/census/magnitude_range.hpp>
 #include <lowp/measure/gradients.hpp>
-#include <lowp/report/exact_sum.hpp>
-#include <lowp/report/lanes.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -117,8 +115,8 @@ struct make_clamping {
 /// clamp_limit and keeps its sign. Otherwise nothing changes. NaN stays NaN. Returns the counts.
 ///
 /// T5Block does this to float16 hidden states after each of its layers (huggingface/transformers,
-/// models/t5/modeling_t5.py). The limit, the largest finite value less 1000, leaves room for the
-/// next layer's residual. The clamp hides an overflow and does not undo it: the report counts it.
+/// models/t5/modeling_t5.py). The limit leaves room for the next layer's residual. The clamp hides
+/// an overflow and does not undo it: the report counts it.
 ///
 /// @param x       n elements, changed in place
 /// @param report  replaces the returned one; must be empty, because the clamp reads it

@@ -212,19 +212,19 @@ struct cross_entropy_operation : operation<Executor> {
                                Dlogits&& dlogits) const {
     using label = std::ranges::range_value_t<std::remove_cvref_t<Labels>>;
     constexpr bool is_on_device = detail::is_on_device<Executor>;
-    auto const rows = as_rows(logits, columns);
+    auto const from = read_rows("logits", logits, columns);
     auto const each = read_for_each_row<label>("labels", labels);
     std::size_t counted = 1;
     if constexpr (!is_on_device)
       if (options.reduction == loss_reduction::averaged)
         counted = std::size(labels) -
                   static_cast<std::size_t>(std::ranges::count(labels, options.ignore_index));
-    using logit = std::remove_const_t<typename decltype(rows.elements)::element_type>;
+    using logit = typename decltype(from.operand.operand)::type;
     run_rows(this->executor, "cross_entropy",
-             cross_entropy_rows<is_on_device, logit, label>{
-                 rows.elements.data(), rows.stride, columns, counted, each.operand, options},
-             read_rows("logits", logits, columns), each, for_each_row("losses", losses),
-             write_rows("dlogits", dlogits, columns));
+             cross_entropy_rows<is_on_device, logit, label>{from.operand.operand.data,
+                                                            from.operand.stride, columns, counted,
+                                                            each.operand, options},
+             from, each, for_each_row("losses", losses), write_rows("dlogits", dlogits, columns));
   }
 };
 

@@ -19,10 +19,7 @@
 // lowp/view.hpp: it takes Eigen::half* and Eigen::bfloat16* as ours.
 #pragma once
 
-#include <lowp/format/arithmetic.hpp>
 #include <lowp/format/cmath.hpp>
-#include <lowp/format/math.hpp>
-#include <lowp/interop/view.hpp>
 #include <lowp/io/io.hpp>
 #include <lowp/view.hpp>
 

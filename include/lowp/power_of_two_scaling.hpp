@@ -16,8 +16,6 @@
 #include <lowp/format/math.hpp>
 #include <lowp/measure/census/census_lanes.hpp>
 #include <lowp/ops/scaled_cast.hpp>
-#include <lowp/report/exact_sum.hpp>
-#include <lowp/report/lanes.hpp>
 #include <lowp/storage/scale.hpp>
 
 #include <cstdint>

@@ -20,8 +20,8 @@
 
 namespace lowp {
 
-/// fp32 weights, cast per use. `working` casts to nearest even into `scratch`, which has as many
-/// elements. The layers of a model may share it. `working` throws what `cast` throws.
+/// `working` casts to nearest even into `scratch`, which has as many elements. The layers of a model
+/// may share it. `working` throws what `cast` throws.
 template <narrow Compute>
 struct cast_per_use {
   std::span<float> weights;
@@ -36,8 +36,7 @@ struct cast_per_use {
   }
 };
 
-/// fp32 weights and a cached copy. `refresh` makes the copy after weights have been loaded. Later
-/// updates keep it current.
+/// `refresh` makes the copy after weights have been loaded. Later updates keep it current.
 template <narrow Compute>
 struct cached_copy {
   std::span<float> weights;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/ops/fused_add.hpp>
-#include <lowp/ops/lists.hpp>
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,6 @@
 // carries them to the owners, and each owner adds them in the order of leaves.
 #pragma once
 
-#include <lowp/base/error_text.hpp>
 #include <lowp/distributed/shard.hpp>
 #include <lowp/distributed/wire.hpp>
 

@@ -5,11 +5,9 @@
 
 #include <lowp/base/text.hpp>
 #include <lowp/interop/dtypes.hpp>
-#include <lowp/ops/arguments.hpp>
 #include <lowp/ops/block_cast.hpp>
 #include <lowp/ops/fused_add.hpp>
 #include <lowp/ops/scaled_cast.hpp>
-#include <lowp/storage/block_scaled.hpp>
 
 #include <array>
 #include <cstddef>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <lowp/report/amax.hpp>
-#include <lowp/report/exact_sum.hpp>
 #include <lowp/report/lanes.hpp>
 
 #include <cstdint>

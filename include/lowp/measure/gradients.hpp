@@ -5,7 +5,6 @@
 #include <lowp/base/environment.hpp>
 #include <lowp/base/text.hpp>
 #include <lowp/measure/batch_sums.hpp>
-#include <lowp/measure/gradient_report.hpp>
 #include <lowp/ops/number.hpp>
 #include <lowp/ops/storage_operands.hpp>
 

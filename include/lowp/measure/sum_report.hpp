@@ -2,7 +2,6 @@
 // Sums of numbers and of products. No number of terms makes them stall or overflow.
 #pragma once
 
-#include <lowp/report/exact_sum.hpp>
 #include <lowp/report/lanes.hpp>
 
 #include <cstdint>

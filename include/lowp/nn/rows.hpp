@@ -5,8 +5,7 @@
 //              in_every_row("weight", weight, columns), write_rows("out", out, columns),
 //              for_each_row("reciprocal_rms", reciprocal_rms));
 //
-// checks everything before anything is written, and calls the executor. `operation.check` may add
-// an error text.
+// checks everything, `operation.check` too, before anything is written, and calls the executor.
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
@@ -59,7 +58,7 @@ LOWP_HOST_FN auto as_rows(R& range, std::size_t stride) {
   if constexpr (is_strided<std::remove_const_t<R>>)
     return range;
   else
-    return strided_rows<std::remove_pointer_t<decltype(std::ranges::data(range))>>{range, stride};
+    return strided_rows{range, stride};
 }
 
 /// The part of an argument in a call over rows: rows that are folded or written, an element for
@@ -108,29 +107,28 @@ struct row_role {
   LOWP_HOST_FN error_text check(char const*, row_extent const&) const { return {}; }
 };
 
-/// Makes an operand whose rows begin `stride` elements apart; with stride 0, one serves every row.
-template <row_use Use, simd::access A, class T>
-LOWP_HOST_FN auto row_argument(char const* name, strided_rows<T> const& rows, std::size_t columns,
-                               std::size_t stride) {
-  using operand = simd::row_operand<simd::operand<std::remove_const_t<T>, A>>;
-  return row_role<Use, operand>{{name, rows, columns, Use}, {{rows.elements.data()}, stride}};
+/// Makes an argument and its operand. One row of elements for each column serves every row.
+template <row_use Use, simd::access A, class R>
+LOWP_HOST_FN auto row_argument(char const* name, R& range, std::size_t columns) {
+  auto const rows = as_rows(range, columns);
+  using T = typename decltype(rows.elements)::value_type;
+  using operand = simd::row_operand<simd::operand<T, A>>;
+  return row_role<Use, operand>{{name, rows, columns, Use},
+                                {{rows.elements.data()}, Use == row_use::column ? 0 : rows.stride}};
 }
 template <class R>
 LOWP_HOST_FN auto read_rows(char const* name, R& range, std::size_t columns) {
-  auto const rows = as_rows(range, columns);
-  auto role = row_argument<row_use::score, simd::access::read>(name, rows, columns, rows.stride);
+  auto role = row_argument<row_use::score, simd::access::read>(name, range, columns);
   role.range.may_coincide = true;
   return role;
 }
 template <class R>
 LOWP_HOST_FN auto write_rows(char const* name, R& range, std::size_t columns) {
-  auto const rows = as_rows(range, columns);
-  return row_argument<row_use::result, simd::access::write>(name, rows, columns, rows.stride);
+  return row_argument<row_use::result, simd::access::write>(name, range, columns);
 }
 template <class R>
 LOWP_HOST_FN auto in_every_row(char const* name, R& range, std::size_t columns) {
-  return row_argument<row_use::column, simd::access::read>(name, as_rows(range, columns), columns,
-                                                           0);
+  return row_argument<row_use::column, simd::access::read>(name, range, columns);
 }
 /// Returns an argument of one element for each column, which folds may read.
 template <class R>
@@ -141,7 +139,7 @@ LOWP_HOST_FN auto in_every_fold(char const* name, R& range, std::size_t columns)
 /// Returns an argument that gets a sum over all rows for each column.
 template <class R>
 LOWP_HOST_FN auto for_each_column(char const* name, R& range) {
-  return row_argument<row_use::column_sum, simd::access::write>(name, as_rows(range, 1), 1, 1);
+  return row_argument<row_use::column_sum, simd::access::write>(name, range, 1);
 }
 /// Returns an argument of one T for each row. The operation itself reads it: see `start`.
 template <class T, class R>
@@ -152,7 +150,7 @@ LOWP_HOST_FN auto read_for_each_row(char const* name, R& range) {
 }
 template <class R>
 LOWP_HOST_FN auto for_each_row(char const* name, R& range) {
-  return row_argument<row_use::statistic, simd::access::write>(name, as_rows(range, 1), 1, 1);
+  return row_argument<row_use::statistic, simd::access::write>(name, range, 1);
 }
 
 inline namespace LOWP_UNIT {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales that are powers of two, so that a product with a scale rounds nothing. A tensor's comes
-// from its largest magnitude, now or over the last steps. A block's scale comes from the block's
-// largest magnitude. All are computed in integers.
+// Scales that are powers of two, so that a product with a scale rounds nothing. They come from the
+// largest magnitude of a tensor, now or over the last steps, or of a block, in integers.
 //
 //     scaled_cast(x, codes, power_of_two_scale<T>(measure(x).largest));   // current scaling
 #pragma once

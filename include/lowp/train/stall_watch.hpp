@@ -11,7 +11,6 @@
 // Give `update` a moment_report now and then, and pass it on: watch.observe(norm, step, report).
 #pragma once
 
-#include <lowp/base/is_equal.hpp>
 #include <lowp/format/math.hpp>
 #include <lowp/measure/gradients.hpp>
 #include <lowp/report/moment_report.hpp>

@@ -18,7 +18,6 @@
 #include <lowp/report/update_amax.hpp>
 #include <lowp/train/stall_watch.hpp>
 #include <lowp/watch/alarm.hpp>
-#include <lowp/watch/frames.hpp>
 #include <lowp/watch/watched_frame.hpp>
 
 #include <algorithm>

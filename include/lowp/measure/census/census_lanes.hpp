@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/format/codec.hpp>
-#include <lowp/measure/census/census_report.hpp>
 #include <lowp/measure/census/magnitude_range.hpp>
 #include <lowp/report/lanes.hpp>
 

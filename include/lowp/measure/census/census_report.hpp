@@ -5,7 +5,6 @@
 
 #include <lowp/format/basic_float.hpp>
 #include <lowp/report/amax.hpp>
-#include <lowp/report/exact_sum.hpp>
 #include <lowp/report/lanes.hpp>
 
 #include <cstdint>

@@ -4,7 +4,6 @@
 // one bit of a word. A lane's words are added bit by bit, into planes of the digits of 31 counters.
 #pragma once
 
-#include <lowp/simd/pack.hpp>
 #include <lowp/simd/random.hpp>
 
 #include <cstddef>
