@@ -85,7 +85,7 @@ struct causal_rows : softmax_rows<scaled_score> {
   }
 };
 
-template <class T>
+template <mask_element T>
 LOWP_HOST_FN auto scores_for(attention_mask<T> const&, float scale) {
   return softmax_rows<std::conditional_t<is_flag<T>, flagged_score, biased_score>>{{{scale}}};
 }
@@ -119,20 +119,12 @@ LOWP_HOST_FN auto read_mask(attention_mask<T> const& mask, row_extent const& in)
       {range, {{reinterpret_cast<value const*>(mask.elements.data())}, masks.stride, repetition}}};
 }
 
-template <class M>
-inline constexpr bool is_mask = false;
-template <mask_element T>
-inline constexpr bool is_mask<attention_mask<T>> = true;
-template <>
-inline constexpr bool is_mask<causal_mask> = true;
-template <std::ranges::contiguous_range M>
-inline constexpr bool is_mask<M> = mask_element<std::ranges::range_value_t<M>>;
-
 }  // namespace detail
 
 /// A mask of scores: an attention_mask, a contiguous range of its elements, or a causal_mask.
 template <class M>
-concept score_mask = detail::is_mask<std::remove_cvref_t<M>>;
+concept score_mask = std::same_as<std::remove_cvref_t<M>, causal_mask> ||
+                     requires(M& mask) { detail::scores_for(attention_mask{mask}, 1.0f); };
 
 namespace detail {
 

@@ -220,30 +220,29 @@ class communicator : public detail::rank_group {
     };
     arguments const mine{wrong.empty() ? 0u : 1u, count, leaf_count, wire};
     std::vector<arguments> const all = of_all_ranks(mine);
-    auto const refuse = [&](detail::error_text const& why) {
-      detail::refuse(detail::joined_text({function, ": "}) + why);
-    };
+    using detail::refuse, detail::joined_text;
     detail::refuse_if(wrong);
     for (std::size_t r = 0; r < all.size(); ++r) {
-      if (all[r].is_wrong != 0) refuse(detail::joined_text({"rank ", r, " refused its arguments"}));
-      if (all[r].leaves == 0) refuse(detail::joined_text({"rank ", r, " has no leaf"}));
+      if (all[r].is_wrong != 0)
+        refuse(joined_text({function, ": rank ", r, " refused its arguments"}));
+      if (all[r].leaves == 0) refuse(joined_text({function, ": rank ", r, " has no leaf"}));
       leaves.push_back(all[r].leaves);
     }
     for (std::size_t r = 1; r < all.size(); ++r) {
       if (all[r].count != all[0].count)
-        refuse(detail::joined_text({"sizes differ: rank 0 has ", all[0].count, " elements, rank ",
-                                    r, " has ", all[r].count}));
+        refuse(joined_text({function, ": sizes differ: rank 0 has ", all[0].count,
+                            " elements, rank ", r, " has ", all[r].count}));
       if (all[r].wire != all[0].wire)
-        refuse(detail::joined_text({"formats differ: rank 0 has ", all[0].wire.data(), "; rank ", r,
-                                    " has ", all[r].wire.data()}));
+        refuse(joined_text({function, ": formats differ: rank 0 has ", all[0].wire.data(),
+                            "; rank ", r, " has ", all[r].wire.data()}));
     }
     std::uint64_t most = 0;
     for (std::uint64_t each : leaves) most = each > most ? each : most;
     // The bytes of a unit of each leaf and shard must fit an int.
     std::uint64_t const least = most * all.size() * 4 * detail::exchange::unit;
     if (least > INT_MAX)
-      refuse(detail::joined_text({most, " leaves of ", all.size(),
-                                  " ranks are too many for one message: add some first"}));
+      refuse(joined_text({function, ": ", most, " leaves of ", all.size(),
+                          " ranks are too many for one message: add some first"}));
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;

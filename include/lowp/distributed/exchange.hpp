@@ -112,21 +112,20 @@ template <class Leaves, class Wire>
 error_text check_reduction(char const* function, Leaves const& leaves, std::span<float> total,
                            shard const& own, Wire const& wire) {
   call_check check(function);
-  auto const refuse = [&](error_text const& why) {
-    check.add(joined_text({function, ": "}) + why);
-  };
-  if (std::string const wrong = wire.invalid(); !wrong.empty()) refuse(wrong);
+  if (std::string const wrong = wire.invalid(); !wrong.empty())
+    check.add(joined_text({function, ": ", wrong.c_str()}));
   std::size_t const leaf_count = std::ranges::size(leaves);
   std::size_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
   for (std::size_t i = 0; i < leaf_count; ++i) {
     auto&& leaf = leaves[i];
     if (std::size_t const n = std::ranges::size(leaf); n != count)
-      refuse(joined_text({"sizes differ: leaf 0 has ", count, ", leaf ", i, " has ", n}));
+      check.add(
+          joined_text({function, ": sizes differ: leaf 0 has ", count, ", leaf ", i, " has ", n}));
     check.no_overlap({"leaf ", leaf, std::to_string(i).c_str()}, {"total", total});
   }
   if (leaf_count != 0 && total.size() != own.size)
-    refuse(joined_text({"total has ", total.size(), " elements, this rank's shard of ", count,
-                        " has ", own.size}));
+    check.add(joined_text({function, ": total has ", total.size(),
+                           " elements, this rank's shard of ", count, " has ", own.size}));
   return check.text();
 }
 

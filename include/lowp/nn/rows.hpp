@@ -42,10 +42,8 @@ namespace detail {
 
 template <class T>
 inline constexpr bool is_strided = false;
-template <element T>
-inline constexpr bool is_strided<strided_rows<T>> = true;
-template <element T>
-inline constexpr bool is_strided<strided_rows<T const>> = true;
+template <class T>
+inline constexpr bool is_strided<strided_rows<T>> = element<std::remove_const_t<T>>;
 
 template <class R>
 inline constexpr bool is_writable_rows = false;
