@@ -147,10 +147,18 @@ struct operand {
   }
 };
 
+/// A base class for each number I, so that a class may have any number of members of one kind.
+template <std::size_t I, class T>
+struct indexed {
+  T value;
+};
+
 /// A storage whose values lie in several arrays, with one operand for each part of its layout: see
 /// storage/layout.hpp.
-template <class Layout, class... Part>
-struct composite {
+template <class Indices, class Layout, class... Part>
+struct composite;
+template <std::size_t... I, class Layout, class... Part>
+struct composite<std::index_sequence<I...>, Layout, Part...> {
   static constexpr int rounded = Layout::rounded;
   static constexpr bool is_written = (Part::is_written || ...);
   static constexpr bool is_random = (Part::is_random || ...);
@@ -159,12 +167,6 @@ struct composite {
   std::tuple<Part...> parts;
 
   LOWP_HOST_FN composite after(std::size_t count) const {
-    return after(count, std::index_sequence_for<Part...>{});
-  }
-
- private:
-  template <std::size_t... I>
-  LOWP_HOST_FN composite after(std::size_t count, std::index_sequence<I...>) const {
     return {layout, {std::get<I>(parts).after(count)...}};
   }
 };
@@ -206,10 +208,9 @@ template <element_operand Operand>
 auto arrays_of(Operand const& o, std::size_t count) {
   return std::tuple(std::span(o.data, Operand::stored_in(count)));
 }
-template <class Layout, class... Part>
-auto arrays_of(composite<Layout, Part...> const& o, std::size_t count) {
-  return std::apply([&](auto const&... part) { return std::tuple_cat(arrays_of(part, count)...); },
-                    o.parts);
+template <std::size_t... I, class... Type>
+auto arrays_of(composite<std::index_sequence<I...>, Type...> const& o, std::size_t count) {
+  return std::tuple_cat(arrays_of(std::get<I>(o.parts), count)...);
 }
 template <narrow T, int Block, access A, class R, class Order, class Rule>
 auto arrays_of(blocked<T, Block, A, R, Order, Rule> const& o, std::size_t count) {
