@@ -21,7 +21,6 @@
 
 #include <lowp/cuda/blocks.hpp>
 #include <lowp/cuda/composite.hpp>
-#include <lowp/cuda/numbers.hpp>
 #include <lowp/cuda/tuning.hpp>
 #include <lowp/cuda/update_sums.hpp>
 #include <lowp/report/amax.hpp>
