@@ -7,9 +7,11 @@
 //     once(make)                               make(), by one thread of a block for all
 //     barrier(), warp_barrier()                waits for the block's threads, or the warp's
 //     shared<T>()                              threads() objects that a block shares
-//     counters<N>()                            N more words that a block shares
+//     counters<N>(), shared_floats<N>()        N more words that a block shares, N floats
+//     dynamic_memory()                         the call's dynamic_bytes, aligned to 16 bytes
+//     register_address(address)                the address in a register, if in shared memory
 //     max_among<N>(word)                       maximum over N neighbours, which all call it
-//     exchanged<Distance>(word)                see row_team.hpp
+//     exchanged<Distance>(word)                the word of the thread whose number has another bit
 //     atomics, hardware                        types: see exact_sum.hpp, accessor.hpp
 //
 // A tile of a tensor is passes over chunks, one chunk a thread:
