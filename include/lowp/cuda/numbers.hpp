@@ -31,24 +31,24 @@ LOWP_FN float read_number(T x, R const& rounding, std::uint32_t random, overflow
   if constexpr (detail::is_always_a_float<T>) {
     return static_cast<float>(x);
   } else {
-    using reading = detail::reading<R>;
-    auto const mode = reading::mode(rounding);
+    using plan = detail::read_plan<R>;
+    auto const mode = plan::mode(rounding);
     double const wide = widened(x);
     std::uint64_t const pattern = lanes::bits(wide);
     bool const negative = pattern >> 63 != 0;
     // Beyond 2^1023 every target overflows alike.
     std::uint64_t const magnitude =
         lanes::min(pattern & ~detail::binary64_sign, detail::binary64_power(1023));
-    std::uint64_t const rounded = detail::round_wide<reading::target, double>(
-        magnitude, negative, std::uint64_t{random}, mode);
+    std::uint64_t const rounded =
+        detail::round_wide<plan::target, double>(magnitude, negative, std::uint64_t{random}, mode);
     std::uint32_t const b =
         lanes::hidden(lanes::bits(lane<float>::narrowed(lanes::from_bits<double>(rounded))));
     if (b < lanes::binary32_infinity) [[likely]]
       return lanes::from_bits<float>(b | (negative ? lanes::binary32_sign : 0));
     detail::unpacked const u = detail::unpack(wide);
-    if constexpr (requires { typename reading::beyond; })
+    if constexpr (requires { typename plan::beyond; })
       return lanes::from_bits<float>(
-          detail::finish_binary32(b, u, typename reading::beyond{}, overflow::infinity));
+          detail::finish_binary32(b, u, typename plan::beyond{}, overflow::infinity));
     else
       return lanes::from_bits<float>(detail::finish_binary32(b, u, mode, policy));
   }
