@@ -3,6 +3,7 @@
 #   cmake -DOUT=single_include/lowp/lowp.hpp -P .packaging/single_header.cmake
 # Every header comes where lowp/lowp.hpp first includes it. Between #if and #endif a header is
 # missing from units in which the condition is false. There it comes again, and guards keep the first.
+# A part of a class, which is no header by itself (.inc), comes wherever it is included.
 cmake_minimum_required(VERSION 3.25)
 
 if(NOT DEFINED OUT)
@@ -17,9 +18,14 @@ function(expand header)
   if(header IN_LIST begun)
     return()
   endif()
-  list(APPEND begun ${header})
   file(READ ${include}/${header} rest)
   string(REPLACE "// SPDX-License-Identifier: Apache-2.0\n" "" rest "${rest}")
+  if(header MATCHES "[.]inc$")
+    string(APPEND all "${rest}")
+    set(all "${all}" PARENT_SCOPE)
+    return()
+  endif()
+  list(APPEND begun ${header})
   string(REPLACE "#pragma once\n" "" rest "${rest}")
   string(MAKE_C_IDENTIFIER "${header}" guard)
   string(TOUPPER "${guard}" guard)

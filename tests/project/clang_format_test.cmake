@@ -14,7 +14,7 @@ if(NOT version MATCHES "version 19\\.")
   return()
 endif()
 execute_process(
-  COMMAND git ls-files --cached --others --exclude-standard *.hpp *.cpp *.cuh *.cu
+  COMMAND git ls-files --cached --others --exclude-standard *.hpp *.inc *.cpp *.cuh *.cu
   WORKING_DIRECTORY ${ROOT} OUTPUT_VARIABLE files RESULT_VARIABLE status ERROR_QUIET)
 if(NOT status EQUAL 0)
   message("SKIPPED: this is not a git checkout")

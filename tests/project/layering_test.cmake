@@ -29,7 +29,7 @@ endfunction()
 # check(OUT DIR): the complaints about the headers in DIR.
 function(check out dir)
   set(errors "")
-  file(GLOB_RECURSE headers RELATIVE ${dir} ${dir}/*.hpp ${dir}/*.cuh)
+  file(GLOB_RECURSE headers RELATIVE ${dir} ${dir}/*.hpp ${dir}/*.inc ${dir}/*.cuh)
   foreach(header IN LISTS headers)
     room_of(room ${header})
     list(FIND rooms ${room} rank)

@@ -127,7 +127,7 @@ FNR == 1 {
   file = FILENAME
   quoted = is_code = 0
   kind = "script"
-  if (file ~ /[.](hpp|cpp|cu|cuh)$/) kind = "c++"
+  if (file ~ /[.](hpp|inc|cpp|cu|cuh)$/) kind = "c++"
   if (file ~ /[.]md$/) kind = "markdown"
   if (file ~ /[.]py$/) kind = "python"
 }

@@ -90,7 +90,7 @@ if(NOT status EQUAL 0)
 endif()
 string(REPLACE "\n" ";" files "${files}")
 list(FILTER files INCLUDE REGEX
-     "\\.(hpp|cpp|cu|cuh|cmake|sh|awk|py|md)$|(^|/)CMakeLists\\.txt$|^\\.ci/run$")
+     "\\.(hpp|inc|cpp|cu|cuh|cmake|sh|awk|py|md)$|(^|/)CMakeLists\\.txt$|^\\.ci/run$")
 set(found "")
 foreach(file IN LISTS files)
   if(EXISTS ${ROOT}/${file})

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/cuda/kernel_operand.hpp>
+#include <lowp/cuda/numbers.hpp>
 #include <lowp/format/encode_in_range.hpp>
 
 #include <concepts>
@@ -44,6 +45,7 @@ class accessor {
     else
       return false;
   }();
+  static constexpr bool is_number = detail::plain_number<T>;  // an operand of a cast
   static constexpr bool decodes =
       requires(float x) { Hardware::decode(tag{}, std::uint32_t{}, x, x); };
 
@@ -53,15 +55,17 @@ class accessor {
       : operand_(s), data_(static_cast<pointer>(*data)) {
     if constexpr (KernelOperand::is_random) {
       origin_ = origin_of(s.rounding);
-      origin_.add_tensor(number);
+      if constexpr (!is_number) origin_.add_tensor(number);  // no list has numbers
       origin_.source.draw = s.draw;
     }
   }
 
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
-    if constexpr (KernelOperand::is_read)
+    if constexpr (KernelOperand::is_read) {
+      first_[pass] = first;
       before_[pass].template load<Width>(count, thread, data_ + stored_in(first));
+    }
   }
   template <int Width, class Thread>
   LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
@@ -90,8 +94,16 @@ class accessor {
         return;
       }
     }
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k) x[k] = decoded(codes.code(k));
+    if constexpr (is_number) {
+      chunk_bits const random = bits(first_[pass]);
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        x[k] =
+            read_number(number_of<T>(codes.code(k)), operand_.rounding, random(k), operand_.policy);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) x[k] = decoded(codes.code(k));
+    }
   }
 
   /// Returns random bits for the elements from `first` on, if the mode needs any.
@@ -111,6 +123,11 @@ class accessor {
   LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t first, int) {
     if constexpr (KernelOperand::is_written) {
       after_ = {};
+      if constexpr (is_number) {
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k) after_.set(k, widened_pattern(x[k]));
+        return;
+      }
       chunk_bits const random = bits(first);
       if constexpr (encodes || encodes_randomly || encodes_in_range) {
         std::uint32_t largest = 0;
@@ -170,6 +187,7 @@ class accessor {
   KernelOperand const& operand_;
   pointer data_;
   detail::random_origin origin_;
+  std::uint64_t first_[std::size_t{Rows}];  // of what was loaded
   chunk_type before_[std::size_t{Rows}], after_;
 };
 

@@ -12,10 +12,7 @@
 
 namespace lowp::cuda {
 
-template <std::size_t I, class T>
-struct indexed {
-  T value;
-};
+using simd::indexed;
 
 template <class Indices, class Layout, class... Part>
 struct composite_kernel_operand;

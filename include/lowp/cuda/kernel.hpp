@@ -7,9 +7,11 @@
 //     once(make)                               make(), by one thread of a block for all
 //     barrier(), warp_barrier()                waits for the block's threads, or the warp's
 //     shared<T>()                              threads() objects that a block shares
-//     counters<N>()                            N more words that a block shares
+//     counters<N>(), shared_floats<N>()        N more words that a block shares, N floats
+//     dynamic_memory()                         the call's dynamic_bytes, aligned to 16 bytes
+//     register_address(address)                the address in a register, if in shared memory
 //     max_among<N>(word)                       maximum over N neighbours, which all call it
-//     exchanged<Distance>(word)                see row_team.hpp
+//     exchanged<Distance>(word)                the word of the thread whose number has another bit
 //     atomics, hardware                        types: see exact_sum.hpp, accessor.hpp
 //
 // A tile of a tensor is passes over chunks, one chunk a thread:
@@ -21,7 +23,6 @@
 
 #include <lowp/cuda/blocks.hpp>
 #include <lowp/cuda/composite.hpp>
-#include <lowp/cuda/numbers.hpp>
 #include <lowp/cuda/tuning.hpp>
 #include <lowp/cuda/update_sums.hpp>
 #include <lowp/report/amax.hpp>
@@ -66,26 +67,19 @@ inline constexpr int chunks_per_thread =
 template <class Report>
 inline constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
 
-/// Returns the index of each operand's first pointer among those of a tensor.
-template <class... KernelOperand>
-LOWP_FN constexpr auto first_parts() {
-  struct {
-    int at[sizeof...(KernelOperand)];
-    LOWP_FN constexpr int operator[](std::size_t i) const { return at[i]; }
-  } first{};
-  int parts = 0;
-  std::size_t i = 0;
-  ((first.at[i++] = parts, parts += KernelOperand::parts), ...);
-  return first;
-}
-
 /// The work of a block: its tiles, one after another.
 template <int Width, class Thread, class Function, class Report, class... KernelOperand>
 class tile_runner {
   static constexpr bool is_computed = !requires { Function::is_conversion; };
   static constexpr int passes = chunks_per_thread<KernelOperand...>;
   static constexpr bool is_collective = (KernelOperand::is_collective || ...);
-  static constexpr auto first_part = first_parts<KernelOperand...>();
+  /// The index of an operand's first pointer among those of a tensor.
+  template <int I>
+  static constexpr int first_part = [] {
+    int first = 0, i = 0;
+    ((first += i++ < I ? KernelOperand::parts : 0), ...);
+    return first;
+  }();
   template <class S>
   using accessor_of = accessor<S, is_computed, typename Thread::hardware, passes>;
   struct nothing {
@@ -131,13 +125,15 @@ class tile_runner {
                         bool is_whole, KernelOperand const&... kernel_operands) {
     first += std::uint64_t{thread_.thread()} * chunk_size;
     if (is_whole)
-      run_passes<true>(first, tensor.count,
-                       accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part[I],
-                                                  tensor.number)...);
+      run_passes<true>(
+          first, tensor.count,
+          accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part<static_cast<int>(I)>,
+                                     tensor.number)...);
     else
-      run_passes<false>(first, tensor.count,
-                        accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part[I],
-                                                   tensor.number)...);
+      run_passes<false>(
+          first, tensor.count,
+          accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part<static_cast<int>(I)>,
+                                     tensor.number)...);
   }
 
   // All loads of a thread come before any of its arithmetic.
@@ -168,10 +164,13 @@ class tile_runner {
     float x[sizeof...(I)][chunk_size];
     decode(p, pass, x[0]);
     (decode(other, pass, x[J + 1]), ...);
-    if constexpr (!is_reported<Report>) {
+    constexpr bool sees_moments = requires { requires totals::sees_moments; };
+    if constexpr (!is_reported<Report> || sees_moments) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
       p.encode(thread_, x[0], at, count);
+      if constexpr (sees_moments)
+        (count_moment<static_cast<int>(J) - 1>(pass, at, count, x[J + 1], other), ...);
     } else if constexpr (requires { requires totals::sees_codes; }) {
       chunk_bits const random = p.bits(at);
       p.clear();
@@ -187,11 +186,6 @@ class tile_runner {
           totals_.add(u, p.code(pass, k), now.code, old, Parameter::decoded(now.code),
                       now.overflowed, x[1][k]);
       }
-    } else if constexpr (requires { requires totals::sees_moments; }) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
-      p.encode(thread_, x[0], at, count);
-      (count_moment<static_cast<int>(J) - 1>(pass, at, count, x[J + 1], other), ...);
     } else {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) {

@@ -40,7 +40,7 @@ template <class R>
 LOWP_FN detail::random_origin origin_of(R const& rounding) {
   if constexpr (detail::has_device_mode<R>)
     return rounding.origin_on_device();
-  else if constexpr (detail::is_drawn<R>)
+  else if constexpr (detail::is_stochastic_when_read<R>)
     return origin_of(rounding.mode);
   else
     return rounding.origin();
@@ -85,8 +85,8 @@ struct kernel_operand {
   static constexpr int bytes_read = A == access::write ? 0 : static_cast<int>(sizeof(T));
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
-  static constexpr bool is_random =
-      (is_written && narrow<T> && mode_type<R>::is_stochastic) || detail::is_drawn<R>;
+  static constexpr bool is_random = (is_written && narrow<T> && mode_type<R>::is_stochastic) ||
+                                    detail::is_stochastic_when_read<R>;
 
   R rounding;
   overflow policy;

@@ -41,11 +41,11 @@ struct kernel_operand_for {
                               typename Operand::order>;
   static type of(Operand const& o, detail::nans kind) { return type::of(o, kind); }
 };
-template <class Layout, class... Part>
-struct kernel_operand_for<simd::composite<Layout, Part...>> {
-  using type = composite_kernel_operand<std::index_sequence_for<Part...>, Layout,
-                                        typename kernel_operand_for<Part>::type...>;
-  static type of(simd::composite<Layout, Part...> const& o, detail::nans kind) {
+template <class Indices, class Layout, class... Part>
+struct kernel_operand_for<simd::composite<Indices, Layout, Part...>> {
+  using type =
+      composite_kernel_operand<Indices, Layout, typename kernel_operand_for<Part>::type...>;
+  static type of(simd::composite<Indices, Layout, Part...> const& o, detail::nans kind) {
     return {o.layout, o.parts, std::get<Layout::rounded>(o.parts), kind};
   }
 };

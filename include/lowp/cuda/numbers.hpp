@@ -2,8 +2,8 @@
 // double and integers in the registers of a thread: a cast reads them as floats, and writes double.
 #pragma once
 
-#include <lowp/cuda/accessor.hpp>
 #include <lowp/format/round_wide.hpp>
+#include <lowp/simd/operand.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -31,27 +31,36 @@ LOWP_FN float read_number(T x, R const& rounding, std::uint32_t random, overflow
   if constexpr (detail::is_always_a_float<T>) {
     return static_cast<float>(x);
   } else {
-    using reading = detail::reading<R>;
-    auto const mode = reading::mode(rounding);
+    using plan = detail::read_plan<R>;
+    auto const mode = plan::mode(rounding);
     double const wide = widened(x);
     std::uint64_t const pattern = lanes::bits(wide);
     bool const negative = pattern >> 63 != 0;
     // Beyond 2^1023 every target overflows alike.
     std::uint64_t const magnitude =
         lanes::min(pattern & ~detail::binary64_sign, detail::binary64_power(1023));
-    std::uint64_t const rounded = detail::round_wide<reading::target, double>(
-        magnitude, negative, std::uint64_t{random}, mode);
+    std::uint64_t const rounded =
+        detail::round_wide<plan::target, double>(magnitude, negative, std::uint64_t{random}, mode);
     std::uint32_t const b =
         lanes::hidden(lanes::bits(lane<float>::narrowed(lanes::from_bits<double>(rounded))));
     if (b < lanes::binary32_infinity) [[likely]]
       return lanes::from_bits<float>(b | (negative ? lanes::binary32_sign : 0));
     detail::unpacked const u = detail::unpack(wide);
-    if constexpr (requires { typename reading::beyond; })
+    if constexpr (requires { typename plan::beyond; })
       return lanes::from_bits<float>(
-          detail::finish_binary32(b, u, typename reading::beyond{}, overflow::infinity));
+          detail::finish_binary32(b, u, typename plan::beyond{}, overflow::infinity));
     else
       return lanes::from_bits<float>(detail::finish_binary32(b, u, mode, policy));
   }
+}
+
+/// Returns the number that a chunk's code is.
+template <detail::plain_number T, class Code>
+LOWP_FN T number_of(Code code) {
+  if constexpr (std::is_same_v<T, double>)
+    return __builtin_bit_cast(double, code);
+  else
+    return static_cast<T>(code);
 }
 
 /// The pattern of a float's value in double: quiet if it is a NaN, with sign and payload.
@@ -62,69 +71,5 @@ LOWP_FN std::uint64_t widened_pattern(float x) {
   return lanes::is_nan(x) ? (b << 32 & sign) | nan | (b & 0x3fffff) << 29
                           : __builtin_bit_cast(std::uint64_t, lanes::widen(x));
 }
-
-/// An operand of numbers of a cast.
-template <class KernelOperand, bool IsComputed, class Hardware, int Rows>
-  requires detail::plain_number<typename KernelOperand::type>
-class accessor<KernelOperand, IsComputed, Hardware, Rows> {
-  using T = typename KernelOperand::type;
-
- public:
-  LOWP_FN accessor(KernelOperand const& s, void* const* data, std::uint32_t)
-      : operand_(s), data_(static_cast<T*>(*data)) {
-    if constexpr (KernelOperand::is_random) {
-      origin_ = origin_of(s.rounding);
-      origin_.source.draw = s.draw;
-    }
-  }
-
-  template <int Width, class Thread>
-  LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
-    if constexpr (KernelOperand::is_read) {
-      first_[pass] = first;
-      before_[pass].template load<Width>(count, thread, data_ + first);
-    }
-  }
-  template <int Width, class Thread>
-  LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
-    if constexpr (KernelOperand::is_written)
-      after_.template store<Width>(count, thread, data_ + first);
-  }
-
-  LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
-    if constexpr (KernelOperand::is_read) {
-      chunk_bits random;
-      if constexpr (KernelOperand::is_random)
-        random = {origin_.source, origin_.offset + first_[pass], origin_.source.keys()};
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k)
-        x[k] = read_number(number(before_[pass].code(k)), operand_.rounding, random(k),
-                           operand_.policy);
-    }
-  }
-  template <class Thread>
-  LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t, int) {
-    if constexpr (KernelOperand::is_written) {
-      after_ = {};
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) after_.set(k, widened_pattern(x[k]));
-    }
-  }
-
- private:
-  using code_type = typename chunk<T>::code_type;
-  LOWP_FN static T number(code_type code) {
-    if constexpr (std::is_same_v<T, double>)
-      return __builtin_bit_cast(double, code);
-    else
-      return static_cast<T>(code);
-  }
-
-  KernelOperand const& operand_;
-  T* data_;
-  detail::random_origin origin_;
-  std::uint64_t first_[std::size_t{Rows}];  // of what was loaded
-  chunk<T> before_[std::size_t{Rows}], after_;
-};
 
 }  // namespace lowp::cuda

@@ -157,38 +157,25 @@ LOWP_FN constexpr auto operator/(A a, B b) {
   return detail::apply<detail::divides>(a, b);
 }
 
-template <narrow T, operands<T> B>
-LOWP_FN constexpr T& operator+=(T& a, B b) {
-  return a = static_cast<T>(a + b);
+template <class A, operands<A> B>
+  requires(narrow<A> || detail::foreign<A>)
+LOWP_FN constexpr A& operator+=(A& a, B b) {
+  return a = static_cast<A>(a + b);
 }
-template <narrow T, operands<T> B>
-LOWP_FN constexpr T& operator-=(T& a, B b) {
-  return a = static_cast<T>(a - b);
+template <class A, operands<A> B>
+  requires(narrow<A> || detail::foreign<A>)
+LOWP_FN constexpr A& operator-=(A& a, B b) {
+  return a = static_cast<A>(a - b);
 }
-template <narrow T, operands<T> B>
-LOWP_FN constexpr T& operator*=(T& a, B b) {
-  return a = static_cast<T>(a * b);
+template <class A, operands<A> B>
+  requires(narrow<A> || detail::foreign<A>)
+LOWP_FN constexpr A& operator*=(A& a, B b) {
+  return a = static_cast<A>(a * b);
 }
-template <narrow T, operands<T> B>
-LOWP_FN constexpr T& operator/=(T& a, B b) {
-  return a = static_cast<T>(a / b);
-}
-
-template <detail::foreign X, narrow T>
-LOWP_FN constexpr X& operator+=(X& a, T b) {
-  return a = static_cast<X>(a + b);
-}
-template <detail::foreign X, narrow T>
-LOWP_FN constexpr X& operator-=(X& a, T b) {
-  return a = static_cast<X>(a - b);
-}
-template <detail::foreign X, narrow T>
-LOWP_FN constexpr X& operator*=(X& a, T b) {
-  return a = static_cast<X>(a * b);
-}
-template <detail::foreign X, narrow T>
-LOWP_FN constexpr X& operator/=(X& a, T b) {
-  return a = static_cast<X>(a / b);
+template <class A, operands<A> B>
+  requires(narrow<A> || detail::foreign<A>)
+LOWP_FN constexpr A& operator/=(A& a, B b) {
+  return a = static_cast<A>(a / b);
 }
 
 LOWP_FN constexpr auto& operator++(narrow auto& a) { return a += 1; }

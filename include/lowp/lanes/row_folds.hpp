@@ -61,6 +61,16 @@ LOWP_FN bool takes_total_again(Operation const& operation, fold::number<I> numbe
 template <class Operation>
 inline constexpr bool uses_scores = requires { requires Operation::uses_scores; };
 
+/// Returns the number of columns of a row that are folded.
+template <class Operation>
+LOWP_FN std::size_t visible_columns([[maybe_unused]] Operation const& operation,
+                                    [[maybe_unused]] std::size_t row, std::size_t columns) {
+  if constexpr (requires { operation.visible(row, columns); })
+    return operation.visible(row, columns);
+  else
+    return columns;
+}
+
 /// Gives an operation what it has for a row.
 template <class Operation, class State>
 LOWP_FN void start_row([[maybe_unused]] Operation const& operation, [[maybe_unused]] State& state,

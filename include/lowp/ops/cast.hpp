@@ -34,7 +34,7 @@ struct because_integers_become_float_or_narrow_and_a_policy_follows_the_rounding
 /// Says that a cast draws random bits when it reads. A float has room for the fraction and a sticky
 /// bit below it if To has at most six digits.
 template <class From, class To, class R>
-inline constexpr bool is_drawn_when_read = [] {
+inline constexpr bool draws_when_read = [] {
   if constexpr (!plain_number<From> || is_always_a_float<From> || !element<To> || !R::is_stochastic)
     return false;
   else if constexpr (narrow<To>)
@@ -49,19 +49,19 @@ template <class From, class To, class R>
 LOWP_HOST_FN auto rounding_when_read([[maybe_unused]] R const& rounding) {
   if constexpr (!plain_number<From>)
     return nearest_even{};
-  else if constexpr (is_drawn_when_read<From, To, R>)
-    return drawn<To, R>{rounding};
+  else if constexpr (draws_when_read<From, To, R>)
+    return stochastic_when_read<To, R>{rounding};
   else if constexpr (has_last_place_of_floats<To> && R::is_stochastic)
-    return to_be_rounded<nearest_away>{};
+    return intermediate_rounding<nearest_away>{};
   else if constexpr (narrow<To>)
-    return to_be_rounded<to_odd>{};
+    return intermediate_rounding<to_odd>{};
   else
     return rounding;
 }
 /// Returns the rounding of a cast when it writes.
 template <class From, class To, class R>
 LOWP_HOST_FN auto rounding_when_written([[maybe_unused]] R const& rounding) {
-  if constexpr (is_drawn_when_read<From, To, R>)
+  if constexpr (draws_when_read<From, To, R>)
     return nearest_even{};
   else
     return rounding;

@@ -26,22 +26,16 @@ struct argument_of {
   using policy_type = element_of<S>;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) { return std::array{extent(name, s)}; }
-  LOWP_HOST_FN static error_text invalid(S const&) { return {}; }
-  template <simd::access A, class R>
-  LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
-    return simd::operand<element_of<S>, A, R>{std::ranges::data(s), rounding, policy, draw};
+  LOWP_HOST_FN static error_text invalid([[maybe_unused]] S const& s) {
+    if constexpr (packed_range<S>) return s.invalid();
+    return {};
   }
-};
-template <class S>
-  requires packed_range<S>
-struct argument_of<S> {
-  using policy_type = element_of<S>;
-
-  LOWP_HOST_FN static auto extents(char const* name, S& s) { return std::array{extent(name, s)}; }
-  LOWP_HOST_FN static error_text invalid(S const& s) { return s.invalid(); }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
-    return simd::operand<policy_type, A, R, typename S::order>{s.data(), rounding, policy, draw};
+    if constexpr (packed_range<S>)
+      return simd::operand<policy_type, A, R, typename S::order>{s.data(), rounding, policy, draw};
+    else
+      return simd::operand<policy_type, A, R>{std::ranges::data(s), rounding, policy, draw};
   }
 };
 

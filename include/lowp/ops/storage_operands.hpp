@@ -92,8 +92,9 @@ LOWP_HOST_FN auto composite_operand(S const& s, R const& rounding, overflow poli
   auto const parts = s.parts();
   auto const tuple =
       std::tuple(part_operand<A, layout, I>(std::get<I>(parts).data(), rounding, policy, draw)...);
-  return simd::composite<layout, std::tuple_element_t<I, std::remove_cv_t<decltype(tuple)>>...>{
-      s.layout(), tuple};
+  return simd::composite<std::index_sequence<I...>, layout,
+                         std::tuple_element_t<I, std::remove_cv_t<decltype(tuple)>>...>{s.layout(),
+                                                                                        tuple};
 }
 
 inline namespace LOWP_UNIT {

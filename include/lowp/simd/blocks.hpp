@@ -73,7 +73,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     if constexpr (operand_type::is_random) {
       for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
         U const two = codes_.random_numbers(k);
-        __builtin_memcpy(hidden(random_ + first % capacity + k), &two.v, sizeof(two.v));
+        __builtin_memcpy(opaque(random_ + first % capacity + k), &two.v, sizeof(two.v));
       }
     }
   }
@@ -88,7 +88,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   template <bool Tells>
   LOWP_HOST_FN no_report store(int k, F const& value) {
     static_assert(!Tells, "a parameter is not stored with a scale for every block");
-    if constexpr (operand_type::is_written) value.store(hidden(waiting_ + k));
+    if constexpr (operand_type::is_written) value.store(opaque(waiting_ + k));
     return {};
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
@@ -107,7 +107,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   static constexpr int at_once = most < Isa::lanes ? most : Isa::lanes;
 
   /// Hides that a loop copies: g++ would make it `rep movs`, which takes long to begin.
-  LOWP_HOST_FN static auto* hidden(auto* to) {
+  LOWP_HOST_FN static auto* opaque(auto* to) {
     asm("" : "+r"(to));
     return to;
   }

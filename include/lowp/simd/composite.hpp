@@ -12,25 +12,19 @@
 
 namespace lowp::simd {
 
-template <class Isa, class Layout, class... Part>
-struct staging<Isa, composite<Layout, Part...>> {
+template <class Isa, class Indices, class Layout, class... Part>
+struct staging<Isa, composite<Indices, Layout, Part...>> {
   std::tuple<staging<Isa, Part>...> parts;
 };
 
-template <std::size_t I, class Accessor>
-struct part_accessor {
-  Accessor accessor;
-};
-
-template <class Isa, nans Nans, class Indices, class Layout, class... Part>
-class composite_accessor;
-
-template <class Isa, nans Nans, std::size_t... I, class Layout, class... Part>
-class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
-    : part_accessor<I, accessor<Isa, Part, Nans>>... {
+template <class Isa, std::size_t... I, class Layout, class... Part, nans Nans>
+class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
+    : indexed<I, accessor<Isa, Part, Nans>>... {
   static_assert(detail::storage_layout<Layout>, "storage/layout.hpp lists what a layout has");
 
-  using operand_type = composite<Layout, Part...>;
+  using operand_type = composite<std::index_sequence<I...>, Layout, Part...>;
+  template <std::size_t J>
+  using part = indexed<J, accessor<Isa, std::tuple_element_t<J, std::tuple<Part...>>, Nans>>;
   using rounded_type = std::tuple_element_t<Layout::rounded, std::tuple<Part...>>;
 
  public:
@@ -39,22 +33,21 @@ class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_HOST_FN composite_accessor(operand_type const& operand, loop_size size,
-                                  staging<Isa, operand_type>&& staged)
-      : part_accessor<I, accessor<Isa, Part, Nans>>{{std::get<I>(operand.parts), size,
-                                                     std::move(std::get<I>(staged.parts))}}...,
+  LOWP_HOST_FN accessor(operand_type const& operand, loop_size size,
+                        staging<Isa, operand_type>&& staged)
+      : part<I>{{std::get<I>(operand.parts), size, std::move(std::get<I>(staged.parts))}}...,
         rounding_(std::get<Layout::rounded>(operand.parts).rounding),
         codec_(operand.layout, rounding_, std::get<Layout::rounded>(operand.parts).policy, Nans) {}
 
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
                           batch_start<registers>&& start = {}) {
-    (part<I>::accessor.template begin<Prefetches>(first, valid, std::move(start)), ...);
+    (part<I>::value.template begin<Prefetches>(first, valid, std::move(start)), ...);
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
-    (part<I>::accessor.end(first, valid), ...);
+    (part<I>::value.end(first, valid), ...);
   }
-  LOWP_HOST_FN void finish() const { (part<I>::accessor.finish(), ...); }
+  LOWP_HOST_FN void finish() const { (part<I>::value.finish(), ...); }
 
   /// Returns the value's own bits, in place of a code: the value has several codes.
   LOWP_HOST_FN U codes(int k) const { return lanes::bits(load(k)); }
@@ -75,8 +68,8 @@ class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
     } else {
       U codes[sizeof...(I)];
       auto const overflowed =
-          codec_.encode(value, part<Layout::rounded>::accessor.random_bits(k), rounding_, codes);
-      (part<I>::accessor.store_code(k, codes[I]), ...);
+          codec_.encode(value, part<Layout::rounded>::value.random_bits(k), rounding_, codes);
+      (part<I>::value.store_code(k, codes[I]), ...);
       if constexpr (Tells)
         return {lanes::bits(detail::written_value<F>(codec_, codes)), overflowed};
       else
@@ -86,25 +79,15 @@ class composite_accessor<Isa, Nans, std::index_sequence<I...>, Layout, Part...>
 
  private:
   template <std::size_t J>
-  using part = part_accessor<J, accessor<Isa, std::tuple_element_t<J, std::tuple<Part...>>, Nans>>;
-  template <std::size_t J>
   LOWP_HOST_FN U code(int k) const {
     if constexpr (Layout::reads(J))
-      return part<J>::accessor.codes(k);
+      return part<J>::value.codes(k);
     else
       return lanes::broadcast<U>(0);
   }
 
   decltype(rounded_type::rounding) rounding_;
   typename Layout::template codec<U> codec_;
-};
-
-template <class Isa, class Layout, class... Part, nans Nans>
-class accessor<Isa, composite<Layout, Part...>, Nans>
-    : public composite_accessor<Isa, Nans, std::index_sequence_for<Part...>, Layout, Part...> {
- public:
-  using composite_accessor<Isa, Nans, std::index_sequence_for<Part...>, Layout,
-                           Part...>::composite_accessor;
 };
 
 }  // namespace lowp::simd

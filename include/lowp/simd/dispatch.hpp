@@ -39,7 +39,7 @@ namespace simd::inline LOWP_UNIT {
 // body if an argument is of an unnamed namespace.
 #if defined(__CUDA_ARCH__)
 
-template <class MakeFunction, class Report, class... Operand>
+template <class MakeFunction, class Report, class Indices, class... Operand>
 struct element_call {
   MakeFunction const& make_function;
   loop_size size;

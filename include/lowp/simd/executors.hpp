@@ -17,6 +17,7 @@
 #include <lowp/simd/dispatch.hpp>
 
 #include <cstddef>
+#include <utility>
 
 namespace lowp {
 
@@ -26,8 +27,8 @@ struct this_thread : detail::throwing {
   template <class MakeFunction, class Report, class... Operand>
   LOWP_HOST_FN void operator()(MakeFunction const& make_function, loop_size size, Report* report,
                                Operand const&... operands) const {
-    native::run(
-        element_call<MakeFunction, Report, Operand...>{make_function, size, report, {operands...}});
+    native::run(element_call<MakeFunction, Report, std::index_sequence_for<Operand...>, Operand...>{
+        make_function, size, report, {operands...}});
   }
   LOWP_HOST_FN void rows(auto const& call) const { native::run(call); }
   template <class T>

@@ -74,11 +74,11 @@ template <class T, class R>
 LOWP_OPAQUE void read_each(float* to, T const* from, R const& rounding, std::uint16_t const* random,
                            overflow policy, int count) {
   for (int i = 0; i < count; ++i) {
-    if constexpr (detail::is_drawn<R>)
+    if constexpr (detail::is_stochastic_when_read<R>)
       to[i] =
           convert<float>(convert<typename R::target>(from[i], stochastic_bits{random[i]}, policy));
-    else if constexpr (requires { typename detail::reading<R>::beyond; })
-      to[i] = convert<float>(from[i], detail::reading<R>::mode(rounding), overflow::infinity);
+    else if constexpr (requires { typename detail::read_plan<R>::beyond; })
+      to[i] = convert<float>(from[i], detail::read_plan<R>::mode(rounding), overflow::infinity);
     else
       to[i] = convert<float>(from[i], rounding, policy);
   }
@@ -127,14 +127,14 @@ template <class Isa, class R>
 LOWP_HOST_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact, R const& rounding,
                              std::uint16_t const* random) {
   using W = wide_word<Isa>;
-  using reading = detail::reading<R>;
-  constexpr format F = reading::target;
+  using plan = detail::read_plan<R>;
+  constexpr format F = plan::target;
   constexpr std::uint64_t sign = detail::binary64_sign, too_large = detail::binary64_power(127);
-  auto const mode = reading::mode(rounding);
+  auto const mode = plan::mode(rounding);
   W const pattern = lanes::bits(exact);
   W const negative = lanes::broadcast<W>(0) - (pattern >> 63);
   W draws = lanes::broadcast<W>(0);
-  if constexpr (detail::is_drawn<R>)
+  if constexpr (detail::is_stochastic_when_read<R>)
     for (int i = 0; i < 2; ++i) Isa::widen(draws.v[i], random + i * (Isa::lanes / 2));
   rounded = narrowed(detail::round_wide_normal<F>(pattern, negative, draws, mode));
   if (all_between<F.min_exponent(), 127>(rounded)) [[likely]]
@@ -162,7 +162,7 @@ LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t c
   } else {
     F rounded;
     float values[Isa::lanes];
-    if constexpr (std::same_as<R, detail::to_be_rounded<to_odd>>) {
+    if constexpr (std::same_as<R, detail::intermediate_rounding<to_odd>>) {
       if (round_to_odd<registers>(rounded, load_wide<registers>(from))) [[likely]]
         return rounded;
     } else if constexpr (std::same_as<R, nearest_even>) {

@@ -32,7 +32,7 @@ inline constexpr bool is_always_a_float = std::integral<T> && sizeof(T) <= 2;
 /// Boldo, G. Melquiond, IEEE TC 57, 2008). For bfloat16 and stochastic rounding, to nearest away: a
 /// float has exactly the 16 bits that the draw is compared with, a tiny one too.
 template <class Mode>
-struct to_be_rounded {
+struct intermediate_rounding {
   static constexpr bool is_stochastic = false;
 };
 template <class To>
@@ -42,12 +42,12 @@ concept has_last_place_of_floats =
 /// Rounds a double or an integer to a value of To stochastically, while it is read. A float could
 /// not hold the fraction: 2^-16 of a gap takes more digits.
 template <element To, class R = stochastic>
-struct drawn {
+struct stochastic_when_read {
   using target = To;
   R mode;
 
   static constexpr bool is_stochastic = true;
-  LOWP_HOST_FN drawn after(std::uint64_t count) const { return {mode.after(count)}; }
+  LOWP_HOST_FN stochastic_when_read after(std::uint64_t count) const { return {mode.after(count)}; }
   LOWP_HOST_FN auto stored_at() const
     requires requires(R const& r) { r.stored_at(); }
   {
@@ -55,33 +55,33 @@ struct drawn {
   }
 };
 template <class R>
-inline constexpr bool is_drawn = false;
+inline constexpr bool is_stochastic_when_read = false;
 template <class To, class R>
-inline constexpr bool is_drawn<drawn<To, R>> = true;
+inline constexpr bool is_stochastic_when_read<stochastic_when_read<To, R>> = true;
 
 /// The work of a load of a double or an integer: its mode, its target format, and the overflow
 /// before the caller's policy applies.
 template <class R>
-struct reading {
+struct read_plan {
   static constexpr format target = binary32;
   LOWP_FN static R const& mode(R const& rounding) { return rounding; }
 };
 template <class Mode>
-struct reading<to_be_rounded<Mode>> {
+struct read_plan<intermediate_rounding<Mode>> {
   using beyond = Mode;
   static constexpr format target = binary32;
-  LOWP_FN static Mode mode(to_be_rounded<Mode>) { return {}; }
+  LOWP_FN static Mode mode(intermediate_rounding<Mode>) { return {}; }
 };
 template <class R>
-struct reading<drawn<float, R>> {
+struct read_plan<stochastic_when_read<float, R>> {
   static constexpr format target = binary32;
-  LOWP_FN static stochastic mode(drawn<float, R> const&) { return {0}; }
+  LOWP_FN static stochastic mode(stochastic_when_read<float, R> const&) { return {0}; }
 };
 template <narrow To, class R>
-struct reading<drawn<To, R>> {
+struct read_plan<stochastic_when_read<To, R>> {
   using beyond = to_odd;  // finite
   static constexpr format target = To::descriptor;
-  LOWP_FN static stochastic mode(drawn<To, R> const&) { return {0}; }
+  LOWP_FN static stochastic mode(stochastic_when_read<To, R> const&) { return {0}; }
 };
 
 }  // namespace detail
@@ -108,7 +108,7 @@ struct operand {
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
   static constexpr bool is_random =
-      (is_written && narrow<T> && R::is_stochastic) || detail::is_drawn<R>;
+      (is_written && narrow<T> && R::is_stochastic) || detail::is_stochastic_when_read<R>;
 
   using stored = std::conditional_t<is_packed, std::uint8_t, T>;
 
@@ -120,7 +120,7 @@ struct operand {
   /// Returns the origin of the operand's random bits.
   LOWP_HOST_FN detail::random_origin origin() const {
     detail::random_origin origin;
-    if constexpr (detail::is_drawn<R>)
+    if constexpr (detail::is_stochastic_when_read<R>)
       origin = rounding.mode.origin();
     else if constexpr (requires { rounding.origin(); })
       origin = rounding.origin();
@@ -147,10 +147,18 @@ struct operand {
   }
 };
 
+/// A base class for each number I, so that a class may have any number of members of one kind.
+template <std::size_t I, class T>
+struct indexed {
+  T value;
+};
+
 /// A storage whose values lie in several arrays, with one operand for each part of its layout: see
 /// storage/layout.hpp.
-template <class Layout, class... Part>
-struct composite {
+template <class Indices, class Layout, class... Part>
+struct composite;
+template <std::size_t... I, class Layout, class... Part>
+struct composite<std::index_sequence<I...>, Layout, Part...> {
   static constexpr int rounded = Layout::rounded;
   static constexpr bool is_written = (Part::is_written || ...);
   static constexpr bool is_random = (Part::is_random || ...);
@@ -159,12 +167,6 @@ struct composite {
   std::tuple<Part...> parts;
 
   LOWP_HOST_FN composite after(std::size_t count) const {
-    return after(count, std::index_sequence_for<Part...>{});
-  }
-
- private:
-  template <std::size_t... I>
-  LOWP_HOST_FN composite after(std::size_t count, std::index_sequence<I...>) const {
     return {layout, {std::get<I>(parts).after(count)...}};
   }
 };
@@ -206,10 +208,9 @@ template <element_operand Operand>
 auto arrays_of(Operand const& o, std::size_t count) {
   return std::tuple(std::span(o.data, Operand::stored_in(count)));
 }
-template <class Layout, class... Part>
-auto arrays_of(composite<Layout, Part...> const& o, std::size_t count) {
-  return std::apply([&](auto const&... part) { return std::tuple_cat(arrays_of(part, count)...); },
-                    o.parts);
+template <std::size_t... I, class... Type>
+auto arrays_of(composite<std::index_sequence<I...>, Type...> const& o, std::size_t count) {
+  return std::tuple_cat(arrays_of(std::get<I>(o.parts), count)...);
 }
 template <narrow T, int Block, access A, class R, class Order, class Rule>
 auto arrays_of(blocked<T, Block, A, R, Order, Rule> const& o, std::size_t count) {

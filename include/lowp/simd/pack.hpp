@@ -235,9 +235,9 @@ struct lane<simd::pack<float, Isa>> {
     Isa::widen(d.v[0], d.v[1], x);
     return d;
   }
-  LOWP_HOST_FN static F add(F const& a, F const& b) { return hidden(a.v + hidden(b.v).v); }
-  LOWP_HOST_FN static F sub(F const& a, F const& b) { return hidden(a.v - hidden(b.v).v); }
-  LOWP_HOST_FN static F mul(F const& a, F const& b) { return hidden(a.v * hidden(b.v).v); }
+  LOWP_HOST_FN static F add(F const& a, F const& b) { return isolated(a.v + isolated(b.v).v); }
+  LOWP_HOST_FN static F sub(F const& a, F const& b) { return isolated(a.v - isolated(b.v).v); }
+  LOWP_HOST_FN static F mul(F const& a, F const& b) { return isolated(a.v * isolated(b.v).v); }
   LOWP_HOST_FN static F div(F const& a, F const& b) { return Isa::div(a, b); }
   LOWP_HOST_FN static F sqrt(F const& a) { return Isa::sqrt(a); }
   LOWP_HOST_FN static F fma(F const& a, F const& b, F const& c) { return Isa::fma(a, b, c); }
@@ -260,7 +260,7 @@ struct lane<simd::pack<float, Isa>> {
   }
 
  private:
-  LOWP_HOST_FN static F hidden(typename F::vector const& x) {
+  LOWP_HOST_FN static F isolated(typename F::vector const& x) {
     typename F::vector v = x;
     Isa::hide(v);
     return F::of(v);

@@ -56,8 +56,10 @@ class read_batch {
 /// A call of the loop. `make_function()` returns the element function, which takes the operands'
 /// lanes by reference, in order. It changes those that are written and, if there is a report,
 /// returns the requested update. Operand 0 is the one reported; the update comes from operand 1.
-template <class MakeFunction, class Report, class... Operand>
-struct element_call {
+template <class MakeFunction, class Report, class Indices, class... Operand>
+struct element_call;
+template <class MakeFunction, class Report, std::size_t... I, class... Operand>
+struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...> {
   MakeFunction make_function;
   loop_size size;
   Report* report;
@@ -65,18 +67,13 @@ struct element_call {
 
   template <class Isa>
   LOWP_HOST_FN void body() const {
-    body<Isa>(std::index_sequence_for<Operand...>{});
-  }
-
- private:
-  template <class Isa, std::size_t... I>
-  LOWP_HOST_FN void body(std::index_sequence<I...>) const {
     using function = decltype(make_function());
     constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
     loop<Isa>(make_function(), accessor<Isa, Operand, kind>(std::get<I>(operands), size,
                                                             staging<Isa, Operand>{})...);
   }
 
+ private:
   template <class Isa, class Function, class... Accessor>
   LOWP_HOST_FN void loop(Function const& function, Accessor&&... accessors) const {
     using totals_type = typename totals_of<pack<float, typename Isa::registers>>::type;
@@ -98,19 +95,17 @@ struct element_call {
           continue;
       }
       auto const left = static_cast<int>(valid);
-      constexpr std::index_sequence_for<Accessor...> each;
       constexpr bool is_paired = may_be_paired<std::remove_cvref_t<Accessor>...>;
       constexpr bool is_of_words = has_words<std::remove_cvref_t<Accessor>...>;
       int k = 0;
       [[maybe_unused]] int const pairs = left - left % (2 * Isa::lanes);
       if constexpr (is_of_words)
-        for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, true>(function, k, each, accessors...);
+        for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, true>(function, k, accessors...);
       if constexpr (is_paired) {
         LOWP_UNROLL_BY_TWO
-        for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, each, accessors...);
+        for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
       }
-      for (; k < left; k += Isa::lanes)
-        elements<Isa>(function, k, left, totals, each, accessors...);
+      for (; k < left; k += Isa::lanes) elements<Isa>(function, k, left, totals, accessors...);
       (accessors.end(first, valid), ...);
       if constexpr (is_reported) totals.end_batch();
     }
@@ -121,22 +116,20 @@ struct element_call {
       report->add(totals.total(size.count));
   }
 
-  template <class Isa, class Function, class Totals, std::size_t... I, class Parameter,
-            class... Accessor>
+  template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
   LOWP_HOST_FN static void elements(Function const& function, int k, int left, Totals& totals,
-                                    std::index_sequence<I...>, Parameter& p, Accessor&... others) {
+                                    Parameter& p, Accessor&... others) {
     using registers = typename Isa::registers;
     using F = pack<float, registers>;
     F value[] = {p.load(k), others.load(k)...};
     if constexpr (!is_reported) {
       function(value[I]...);
-      store<false>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+      store<false>(k, value, p, others...);
     } else if constexpr (requires { requires Totals::sees_codes; }) {
       auto const before = p.codes(k);
       F const old = value[0];
       F const u = function(value[I]...);
-      auto const now =
-          store<true>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+      auto const now = store<true>(k, value, p, others...);
       F const after = Parameter::decoded(now.code);
       if (left - k < Isa::lanes)
         totals.add_masked(first_lanes<registers>(left - k), u, before, now.code, old, after,
@@ -145,12 +138,10 @@ struct element_call {
         totals.add(u, before, now.code, old, after, now.overflowed, value[1]);
     } else if constexpr (requires { requires Totals::sees_moments; }) {
       function(value[I]...);
-      p.template store<false>(k, value[0]);
-      store_moments<Isa>(k, left, totals, value, std::make_index_sequence<sizeof...(I) - 1>{},
-                         others...);
+      store_moments<Isa>(k, left, totals, value, p, others...);
     } else {
       auto const observed = function(value[I]...);
-      store<false>(k, value, std::make_index_sequence<sizeof...(I) - 1>{}, p, others...);
+      store<false>(k, value, p, others...);
       if (left - k < Isa::lanes) {
         using detail::only;
         auto const is_element = first_lanes<registers>(left - k);
@@ -164,16 +155,18 @@ struct element_call {
     }
   }
 
-  /// Stores all but the parameter, and counts what is stored.
-  template <class Isa, class Totals, class F, std::size_t N, std::size_t... I, class... Accessor>
+  /// Stores all, and counts what is stored of the moments.
+  template <class Isa, class Totals, class F, std::size_t N, class... Accessor>
   LOWP_HOST_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
-                                         std::index_sequence<I...>, Accessor&... others) {
-    (store_moment<Isa, static_cast<int>(I) - 1>(k, left, totals, value[I + 1], others), ...);
+                                         Accessor&... accessors) {
+    (store_moment<Isa, static_cast<int>(I) - 2>(k, left, totals, value[I], accessors), ...);
   }
   template <class Isa, int Moment, class Totals, class F, class Accessor>
   LOWP_HOST_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
                                         Accessor& moment) {
-    if constexpr (Moment >= 0) {  // operand 1 is the gradient
+    if constexpr (Moment < 0) {  // operand 0 is the parameter, operand 1 the gradient
+      moment.template store<false>(k, exact);
+    } else {
       auto const before = moment.codes(k);
       auto const after = moment.template store<true>(k, exact).code;
       F const old = Accessor::decoded(before), now = Accessor::decoded(after);
@@ -186,9 +179,8 @@ struct element_call {
   }
 
   /// Computes two packs at once, for less than twice the price of one.
-  template <class Isa, bool IsOfWords, class Function, std::size_t... I, class... Accessor>
-  LOWP_HOST_FN static void pair(Function const& function, int k, std::index_sequence<I...>,
-                                Accessor&... accessors) {
+  template <class Isa, bool IsOfWords, class Function, class... Accessor>
+  LOWP_HOST_FN static void pair(Function const& function, int k, Accessor&... accessors) {
     using F = pack<float, typename Isa::registers>;
     F first[sizeof...(I)], second[sizeof...(I)];
     (accessors.template load_pair<IsOfWords>(k, first[I], second[I]), ...);
@@ -197,12 +189,10 @@ struct element_call {
     (accessors.template store_pair<IsOfWords>(k, first[I], second[I]), ...);
   }
 
-  template <bool Tells, class F, std::size_t N, std::size_t... I, class Parameter,
-            class... Accessor>
-  LOWP_HOST_FN static auto store(int k, F const (&value)[N], std::index_sequence<I...>,
-                                 Parameter& p, Accessor&... others) {
-    auto const first = p.template store<Tells>(k, value[0]);
-    (others.template store<false>(k, value[I + 1]), ...);
+  template <bool Tells, class F, class Parameter, class... Accessor>
+  LOWP_HOST_FN static auto store(int k, F const* value, Parameter& p, Accessor&... others) {
+    auto const first = p.template store<Tells>(k, *value);
+    (others.template store<false>(k, *++value), ...);
     return first;
   }
 
@@ -211,29 +201,18 @@ struct element_call {
   // Batches run into each other if nothing is drawn, prefetched, streamed or counted. This spares a
   // cast a sixth of its time in L1. A step of an optimizer is too long to gain.
   template <class... Accessor>
-  static constexpr bool may_be_stretched = [] {
-    if constexpr (!is_reported && sizeof...(Accessor) == 2 && (element_operand<Operand> && ...))
-      return (Accessor::may_be_stretched && ...);
-    else
-      return false;
-  }();
+  static constexpr bool may_be_stretched = !is_reported && sizeof...(Accessor) == 2 && requires {
+    requires(Accessor::may_be_stretched && ...);
+  };
   static constexpr std::size_t longest_stretch = 1 << 16;
   template <class... Accessor>
-  static constexpr bool may_be_paired = [] {
-    if constexpr (!is_reported && sizeof...(Accessor) == 2 && (element_operand<Operand> && ...))
-      return (Accessor::may_be_paired && ...);
-    else
-      return false;
-  }();
+  static constexpr bool may_be_paired = !is_reported && sizeof...(Accessor) == 2 &&
+                                        requires { requires(Accessor::may_be_paired && ...); };
   // Pairs of words have their elements in another order than a report's sums. They pay beside
   // random bits.
   template <class... Accessor>
-  static constexpr bool has_words = [] {
-    if constexpr (requires { requires(Accessor::has_words && ...); })
-      return !is_reported && (Operand::is_random || ...);
-    else
-      return false;
-  }();
+  static constexpr bool has_words = !is_reported && (Operand::is_random || ...) &&
+                                    requires { requires(Accessor::has_words && ...); };
 
   // Totals that take batches define of_batches. Their add_batch returns false if the caller must
   // add pack by pack.

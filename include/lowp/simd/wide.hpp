@@ -91,18 +91,18 @@ struct lane<simd::wide<Isa>> {
     return d;
   }
   LOWP_HOST_FN static D add(D const& a, D const& b) {
-    return hidden(D::of(a.v[0] + b.v[0], a.v[1] + b.v[1]));
+    return isolated(D::of(a.v[0] + b.v[0], a.v[1] + b.v[1]));
   }
   LOWP_HOST_FN static D sub(D const& a, D const& b) {
-    return hidden(D::of(a.v[0] - b.v[0], a.v[1] - b.v[1]));
+    return isolated(D::of(a.v[0] - b.v[0], a.v[1] - b.v[1]));
   }
   LOWP_HOST_FN static D mul(D const& a, D const& b) {
-    return hidden(D::of(a.v[0] * b.v[0], a.v[1] * b.v[1]));
+    return isolated(D::of(a.v[0] * b.v[0], a.v[1] * b.v[1]));
   }
   LOWP_HOST_FN static D add_product(D const& sum, D const& a, D const& b) {
     D d;
     for (int i = 0; i < 2; ++i) Isa::add_product(d.v[i], sum.v[i], a.v[i], b.v[i]);
-    return hidden(d);
+    return isolated(d);
   }
   /// Returns each lane exchanged with the one whose number differs in this bit.
   template <int Bit>
@@ -118,7 +118,7 @@ struct lane<simd::wide<Isa>> {
   }
 
  private:
-  LOWP_HOST_FN static D hidden(D d) {
+  LOWP_HOST_FN static D isolated(D d) {
     for (auto& half : d.v) Isa::hide(half);
     return d;
   }

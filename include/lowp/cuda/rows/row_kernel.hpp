@@ -6,11 +6,6 @@
 // So an element of a kept row costs one read and one write of memory. It costs 4 bytes of shared
 // memory for each operand that is read, beside 2 KB of a block. bench/cuda/README.md has the
 // instructions that it costs, and the time that a GPU has for them.
-//
-// A thread also has, beside the members in row_team.hpp:
-//
-//     dynamic_memory()    the call's dynamic_bytes that a block shares, aligned to 16 bytes
-//     register_address(address)    the address in a register, if it is in shared memory
 #pragma once
 
 #include <lowp/cuda/rows/row_memory.hpp>
@@ -23,9 +18,6 @@
 #include <utility>
 
 namespace lowp::cuda {
-
-/// The most columns, and the largest stride: no thread's next column exceeds 32 bits.
-inline constexpr std::uint32_t most_columns = 0x7fffffff;
 
 template <class Scores>
 inline constexpr int chunks_at_once = tuning::row_chunks(Scores::bytes_read);
@@ -46,7 +38,7 @@ struct row_kernel_call {
 
   Operation operation;
   std::uint64_t rows;
-  std::uint32_t columns;  ///< at most most_columns
+  std::uint32_t columns;  ///< at most most_columns: see row_plan.hpp
   row_operand<To> to;
   Scores scores;
   Columns per_column;
@@ -77,6 +69,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   using hardware = typename Thread::hardware;
   using folds = typename Operation::folds;
   using state = typename Operation::template state<float>;
+  using scores_of_chunk = float[Scores::size][chunk_size];
+  using columns_of_chunk = float[Columns::size][chunk_size];
   template <int I>
   using fold_type = team_fold<std::tuple_element_t<std::size_t{I}, folds>, team_type>;
 
@@ -104,7 +98,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
          r += thread_.blocks() * teams) {
       state s{};
       detail::start_row(call_.operation, s, r);
-      end_ = visible(r);
+      end_ = static_cast<std::uint32_t>(detail::visible_columns(call_.operation, r, call_.columns));
       if (read_row(r, s))
         fold_row<0>(r, s);
       else
@@ -115,12 +109,6 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   }
 
  private:
-  LOWP_FN std::uint32_t visible(std::uint64_t r) const {
-    if constexpr (has_visible)
-      return static_cast<std::uint32_t>(call_.operation.visible(r, call_.columns));
-    else
-      return call_.columns;
-  }
   /// Returns true if rows are kept; a warp's rows are short.
   LOWP_FN bool is_cached() const { return team_type::is_warp || call_.is_cached; }
   /// Returns the place in shared memory of elements at `offset` from a thread's first element. If
@@ -160,22 +148,20 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
                                     IsWhole ? chunk_size : within_chunk(left - i * stride));
     });
     LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < at_once; ++i)
-      if (IsWhole || left > i * stride)
-        take_chunk(i, place + static_cast<unsigned>(i * stride),
-                   IsWhole ? chunk_size : left - i * stride, from, folded, s);
-  }
-  template <class From, class Folded>
-  LOWP_FN void take_chunk(int i, unsigned place, int left, From const& from, Folded& folded,
-                          state const& s) {
-    float x[Scores::size][chunk_size], value[chunk_size];
-    from.decode(i, x);
-    if constexpr (folds_chunks) fold_some<0, 1>(s, x, value, left, folded);
-    if constexpr (folds_chunks && last_fold == 0 && !uses_scores) {
-      cached_.store_chunk(place, value);
-    } else {
-      LOWP_UNROLL_ON_GPU
-      for (unsigned j = 0; j < Scores::size; ++j) cached_.store_chunk(place + j * room(), x[j]);
+    for (int i = 0; i < at_once; ++i) {
+      if (!IsWhole && left <= i * stride) continue;
+      unsigned const to = place + static_cast<unsigned>(i * stride);
+      scores_of_chunk x;
+      float value[chunk_size];
+      from.decode(i, x);
+      if constexpr (folds_chunks)
+        fold_some<0, 1>(s, x, value, IsWhole ? chunk_size : left - i * stride, folded);
+      if constexpr (folds_chunks && last_fold == 0 && !uses_scores) {
+        cached_.store_chunk(to, value);
+      } else {
+        LOWP_UNROLL_ON_GPU
+        for (unsigned j = 0; j < Scores::size; ++j) cached_.store_chunk(to + j * room(), x[j]);
+      }
     }
   }
 
@@ -207,7 +193,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   /// Folds a thread's own elements. If `left` is a constant, this has no branch.
   template <int I, class Folded>
   LOWP_FN void fold_own(state const& s, unsigned place, int left, Folded& folded) const {
-    float x[Scores::size][chunk_size], value[chunk_size];
+    scores_of_chunk x;
+    float value[chunk_size];
     LOWP_UNROLL_ON_GPU
     for (unsigned j = 0; j < Scores::size; ++j) cached_.load_own(place + j * room(), left, x[j]);
     fold_some<I, step>(s, x, value, left, folded);
@@ -215,7 +202,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   }
   template <class From>
   LOWP_FN void read_own(From const& from, std::uint32_t first, int left, unsigned place) const {
-    float x[Scores::size][chunk_size] = {};
+    scores_of_chunk x = {};
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k)
       if (left > k * step)
@@ -226,8 +213,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   /// Computes the values of eight elements that are Step apart, and folds those before the row's
   /// end. Those behind it may be anything.
   template <int I, int Step, class Folded>
-  LOWP_FN void fold_some(state const& s, float const (&x)[Scores::size][chunk_size],
-                         float (&value)[chunk_size], int left, Folded& folded) const {
+  LOWP_FN void fold_some(state const& s, scores_of_chunk const& x, float (&value)[chunk_size],
+                         int left, Folded& folded) const {
     if constexpr (!uses_scores) values<I>(s, x, value);
     decltype(term_at<I>(s, x, value, 0)) term[chunk_size];
     LOWP_UNROLL_ON_GPU
@@ -258,8 +245,9 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < call_.columns;
          first += stride, offset += stride) {
       int const count = within_chunk(static_cast<int>(call_.columns - first));
-      float value[chunk_size] = {}, weight[Columns::size][chunk_size], out[chunk_size];
-      float x[Scores::size][chunk_size];
+      float value[chunk_size] = {}, out[chunk_size];
+      columns_of_chunk weight;
+      scores_of_chunk x;
       if (!is_cached()) {
         with_width(call_.width,
                    [&](auto width) { from.template load<width>(0, thread_, first, count); });
@@ -279,11 +267,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       for (int k = 0; k < chunk_size; ++k) {
         if constexpr (has_visible)
           if (first + static_cast<unsigned>(k) >= end_) value[k] = 0;
-        if constexpr (uses_scores)
-          out[k] = result_of_scores(s, x, weight, k, typename Scores::indices{},
-                                    typename Columns::indices{});
-        else
-          out[k] = result(s, value[k], weight, k, typename Columns::indices{});
+        out[k] = result(s, x, value[k], weight, k, typename Scores::indices{},
+                        typename Columns::indices{});
         if constexpr (requires { call_.operation.marked_result(s, value[k]); })
           if (first + static_cast<unsigned>(k) == s.marked)
             out[k] = call_.operation.marked_result(s, value[k]);
@@ -294,15 +279,14 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   }
 
   template <int I>
-  LOWP_FN void values(state const& s, float const (&x)[Scores::size][chunk_size],
-                      float (&value)[chunk_size]) const {
+  LOWP_FN void values(state const& s, scores_of_chunk const& x, float (&value)[chunk_size]) const {
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k)
       value[k] = value_at<I>(s, x, k, typename Scores::indices{});
   }
   template <int I>
-  LOWP_FN auto term_at(state const& s, float const (&x)[Scores::size][chunk_size],
-                       float const (&value)[chunk_size], int k) const {
+  LOWP_FN auto term_at(state const& s, scores_of_chunk const& x, float const (&value)[chunk_size],
+                       int k) const {
     if constexpr (uses_scores)
       return call_.operation.term(fold::number<I>{},
                                   value_at<I>(s, x, k, typename Scores::indices{}));
@@ -310,23 +294,19 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       return call_.operation.term(fold::number<I>{}, value[k]);
   }
   template <int I, std::size_t... J>
-  LOWP_FN auto value_at(state const& s, float const (&x)[Scores::size][chunk_size], int k,
+  LOWP_FN auto value_at(state const& s, scores_of_chunk const& x, int k,
                         std::index_sequence<J...>) const {
     return call_.operation.value(fold::number<I>{}, s, x[J][k]...);
   }
-  template <std::size_t... J>
-  LOWP_FN float result(state const& s, float const& value,
-                       [[maybe_unused]] float const (&weight)[Columns::size][chunk_size],
-                       [[maybe_unused]] int k, std::index_sequence<J...>) const {
-    return call_.operation.result(s, value, weight[J][k]...);
-  }
-
   template <std::size_t... I, std::size_t... J>
-  LOWP_FN float result_of_scores(state const& s, float const (&x)[Scores::size][chunk_size],
-                                 [[maybe_unused]] float const (&weight)[Columns::size][chunk_size],
-                                 int k, std::index_sequence<I...>,
-                                 std::index_sequence<J...>) const {
-    return call_.operation.result(s, x[I][k]..., weight[J][k]...);
+  LOWP_FN float result(state const& s, [[maybe_unused]] scores_of_chunk const& x,
+                       [[maybe_unused]] float const& value,
+                       [[maybe_unused]] columns_of_chunk const& weight, [[maybe_unused]] int k,
+                       std::index_sequence<I...>, std::index_sequence<J...>) const {
+    if constexpr (uses_scores)
+      return call_.operation.result(s, x[I][k]..., weight[J][k]...);
+    else
+      return call_.operation.result(s, value, weight[J][k]...);
   }
 
   call_type const& call_;

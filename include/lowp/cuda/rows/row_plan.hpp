@@ -16,6 +16,9 @@
 
 namespace lowp::cuda {
 
+/// The most columns, and the largest stride: no thread's next column exceeds 32 bits.
+inline constexpr std::uint32_t most_columns = 0x7fffffff;
+
 template <class Operand>
 auto kernel_operand_in_rows(Operand const& o) {
   return kernel_operand_for<Operand>::of(o, detail::nans::canonical);

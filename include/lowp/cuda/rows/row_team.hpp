@@ -4,11 +4,6 @@
 //
 //     warp     thread 0: elements 0 1 2 3 4 5 6 7, 256 257 ...     thread 1: 8 9 ...
 //     block    thread 0: elements 0, 256, 512 ...                  thread 1: 1, 257 ...
-//
-// A thread also has, beside the members in kernel.hpp:
-//
-//     exchanged<Distance>(word)    the word of the warp's thread whose number differs in that bit
-//     shared_floats<N>()           N floats of a block
 #pragma once
 
 #include <lowp/cuda/kernel.hpp>

@@ -14,11 +14,8 @@ LOWP_EXACT_BEGIN
 
 namespace lowp::simd::inline LOWP_UNIT {
 
-// Instructions are in assembly if an operator could become another one under -ffast-math. The
-// intrinsics header would cost every unit more than the rest of the library.
 struct avx2 : vector_masks<avx2> {
   static constexpr char name[] = "avx2";
-  using registers = avx2;
   static constexpr int lanes = 8;
   static bool available() {
     unsigned leaf = 1, b, c = 0, d;
@@ -27,14 +24,16 @@ struct avx2 : vector_masks<avx2> {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c;
   }
 
+#define LOWP_X86 avx2
+#define LOWP_V "x"
 #define LOWP_TARGET __attribute__((target("avx2,fma,f16c")))
+#include <lowp/simd/isa/x86.inc>
 
   template <class Kernel>
   LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
     kernel.template body<avx2>();
   }
 
-  using words = word<avx2>;
   LOWP_TARGET inline static bool any(integer<avx2> const& m) { return bits_of(m) != 0; }
   LOWP_TARGET inline static std::uint32_t count(integer<avx2> const& m) {
     return static_cast<std::uint32_t>(__builtin_popcount(bits_of(m)));
@@ -44,51 +43,6 @@ struct avx2 : vector_masks<avx2> {
     asm("vmovmskps %1, %0" : "=r"(bits) : "x"(m.v));
     return bits;
   }
-  using reals = pack<float, avx2>;
-
-// a op b, through a local: see avx512.hpp.
-#define LOWP_INSTRUCTION(name, Pack, instruction)                     \
-  LOWP_TARGET inline static Pack name(Pack const& a, Pack const& b) { \
-    Pack::vector r;                                                   \
-    asm(instruction " %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));    \
-    return Pack::of(r);                                               \
-  }
-  LOWP_INSTRUCTION(max, words, "vpmaxsd")
-  LOWP_INSTRUCTION(min, words, "vpminsd")
-  LOWP_INSTRUCTION(div, reals, "vdivps")
-  LOWP_INSTRUCTION(larger_or_second, reals, "vmaxps")
-  LOWP_INSTRUCTION(smaller_or_second, reals, "vminps")
-#undef LOWP_INSTRUCTION
-
-  template <class V>
-  LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
-    V l, h;
-    LOWP_WIDEN(l, h, x);
-    low = l;
-    high = h;
-  }
-
-  /// Widens bytes in memory, with their signs, to numbers of 16 bits.
-  template <class V>
-  LOWP_TARGET inline static void widen_bytes(V& numbers, void const* from) {
-    typedef unsigned char bytes[sizeof(V) / 2];
-    V r;
-    asm("vpmovsxbw %1, %0" : "=x"(r) : "m"(*static_cast<bytes const*>(from)));
-    numbers = r;
-  }
-  /// Numbers of 16 or 32 bits, for each 64-bit lane one.
-  template <class V, class N>
-  LOWP_TARGET inline static void widen(V& words, N const* from) {
-    typedef N numbers __attribute__((vector_size(sizeof(N) * lanes / 2)));
-    numbers n;
-    __builtin_memcpy(&n, from, sizeof(n));
-    V r;
-    if constexpr (sizeof(N) == 2)
-      asm("vpmovzxwq %1, %0" : "=x"(r) : "xm"(n));
-    else
-      asm("vpmovzxdq %1, %0" : "=x"(r) : "xm"(n));
-    words = r;
-  }
   template <class V>
   LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
     reals::vector r, upper;
@@ -97,22 +51,6 @@ struct avx2 : vector_masks<avx2> {
         : "x"(low), "x"(high));
     x.v = r;
   }
-  /// Sets power to 2^n, or to 0 if n is 32 or more.
-  LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
-    words one;
-    broadcast(one.v, 1u);
-    words::vector r;
-    asm("vpsllvd %2, %1, %0" : "=x"(r) : "x"(one.v), "x"(n.v));
-    power.v = r;
-  }
-
-  template <class V>
-  LOWP_TARGET inline static void add_product(V& result, V const& sum, V const& a, V const& b) {
-    V r = sum;
-    asm("vfmadd231pd %2, %1, %0" : "+x"(r) : "x"(a), "x"(b));
-    result = r;
-  }
-
   // Without the target, g++ would compile these two functions lane by lane. It would make a
   // constant anew at each use, from an integer register. A hidden one is made once.
   template <class V, class T>
@@ -171,39 +109,6 @@ struct avx2 : vector_masks<avx2> {
     even = e;
     odd = o;
   }
-  LOWP_TARGET inline static void hide(auto& v) { LOWP_HIDE(v); }
-  /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
-  /// of `high`. A shuffle moves it, because Zen 4 has three pipes for shuffles and two for shifts.
-  template <class V>
-  LOWP_TARGET inline static void mul_wide(V& low, V& high, V const& a, V const& b) {
-    V l, h;
-    asm("vpmuludq %2, %1, %0" : "=x"(l) : "x"(a), "x"(b));
-    asm("vpshufd $0xf5, %1, %0" : "=x"(h) : "x"(l));
-    low = l;
-    high = h;
-  }
-  /// Makes the numbers of 16 bits of Philox blocks (see random.hpp): those of even and those of odd
-  /// lanes.
-  template <class V>
-  LOWP_TARGET inline static void numbers(V& even, V& odd, V const (&word)[4]) {
-    V first, second, e, o;
-    asm("vshufps $0x88, %2, %1, %0" : "=x"(first) : "x"(word[0]), "x"(word[1]));
-    asm("vshufps $0x88, %2, %1, %0" : "=x"(second) : "x"(word[2]), "x"(word[3]));
-    asm("vshufps $0x88, %2, %1, %0" : "=x"(e) : "x"(first), "x"(second));
-    asm("vshufps $0xdd, %2, %1, %0" : "=x"(o) : "x"(first), "x"(second));
-    asm("vpshufb %1, %0, %0" : "+x"(e) : "m"(low_halves_first<avx2>));
-    asm("vpshufb %1, %0, %0" : "+x"(o) : "m"(low_halves_first<avx2>));
-    even = e;
-    odd = o;
-  }
-  // F16C: VCVTPH2PS and VCVTPS2PH give the same bits as the codec, NaN and subnormals included.
-  using halves = pack<std::uint16_t, avx2>;
-  LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
-                                        halves const& codes) {
-    reals::vector r;
-    asm("vcvtph2ps %1, %0" : "=x"(r) : "x"(codes.v));
-    x.v = r;
-  }
   /// Decodes binary16 numbers of one pack, or of two: see binary16.hpp.
   template <std::size_t Packs, class V>
     requires(Packs <= 2)
@@ -216,20 +121,11 @@ struct avx2 : vector_masks<avx2> {
       x[1].v = r;
     }
   }
-  /// Encodes. Returns false if a lane is a NaN and the codec must encode it.
-  template <bool LeavesNan>
-  LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
-                                        reals const& x) {
-    halves::vector r;
-    asm("vcvtps2ph $0, %1, %0" : "=x"(r) : "x"(x.v));
-    codes.v = r;
-    return !LeavesNan || !any(unordered(x, x));
-  }
   /// Encodes, unless a lane is NaN.
   template <bool>
   LOWP_TARGET inline static bool encode(std::type_identity<bfloat16>, nearest_even mode,
                                         halves& codes, reals const& x) {
-    if (any(unordered(x, x))) return false;
+    if (has_nan(x)) return false;
     words const b = lowp::lanes::bits(x);
     codes = detail::encode_in_range<bfloat16::descriptor>(b, b, mode).converted<std::uint16_t>();
     return true;
@@ -279,11 +175,8 @@ struct avx2 : vector_masks<avx2> {
     __builtin_memcpy(&codes, &r, sizeof(codes));
   }
   /// Returns the lanes in which a or b is NaN.
-  LOWP_TARGET inline static integer<avx2> unordered(reals const& a, reals const& b) {
-    integer<avx2>::vector r;
-    asm("vcmpunordps %2, %1, %0" : "=x"(r) : "x"(a.v), "x"(b.v));
-    return integer<avx2>::of(r);
-  }
+  LOWP_INSTRUCTION(unordered, integer<avx2>, LOWP_V, reals, LOWP_V, "vcmpunordps")
+  LOWP_TARGET inline static bool has_nan(reals const& x) { return any(unordered(x, x)); }
   /// Replaces each NaN, as lanes::canonical does.
   LOWP_TARGET inline static reals canonical(reals const& x) {
     words nan;
@@ -292,23 +185,10 @@ struct avx2 : vector_masks<avx2> {
     asm("vblendvps %3, %2, %1, %0" : "=x"(r) : "x"(x.v), "x"(nan.v), "x"(unordered(x, x).v));
     return reals::of(r);
   }
-  /// Stores a register's bytes at an aligned address, around the caches.
-  LOWP_TARGET inline static void stream(void* to, void const* from) {
-    reals::vector r;
-    __builtin_memcpy(&r, from, sizeof(r));
-    asm("vmovntps %1, %0" : "=m"(*static_cast<reals::vector*>(to)) : "x"(r));
-  }
-  LOWP_TARGET inline static reals sqrt(reals const& a) {
-    reals::vector r;
-    asm("vsqrtps %1, %0" : "=x"(r) : "x"(a.v));
-    return reals::of(r);
-  }
-  LOWP_TARGET inline static reals fma(reals const& a, reals const& b, reals const& c) {
-    reals::vector sum = c.v;
-    asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a.v), "x"(b.v));
-    return reals::of(sum);
-  }
+#undef LOWP_INSTRUCTION
 #undef LOWP_TARGET
+#undef LOWP_V
+#undef LOWP_X86
 };
 
 }  // namespace lowp::simd::inline LOWP_UNIT

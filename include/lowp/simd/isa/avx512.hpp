@@ -37,48 +37,32 @@ struct lowp::simd::mask_of<lowp::simd::avx512> {
 
 namespace lowp::simd::inline LOWP_UNIT {
 
-// Instructions are in assembly if an operator could become another one under -ffast-math. The
-// intrinsics header would cost every unit more than the rest of the library.
 struct avx512 {
   static constexpr char name[] = "avx512";
-  using registers = avx512;
   static constexpr int lanes = 16;
   static bool available() {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   }
 
+#define LOWP_X86 avx512
+#define LOWP_V "v"
 #define LOWP_TARGET __attribute__((target(LOWP_AVX512)))
+#include <lowp/simd/isa/x86.inc>
 
   template <class Kernel>
   LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
     kernel.template body<avx512>();
   }
 
-  using words = word<avx512>;
-  using reals = pack<float, avx512>;
-
-// a op b, through a local: g++ keeps in memory what asm writes through a reference.
-#define LOWP_INSTRUCTION(name, Result, in, Operand, from, instruction)        \
-  LOWP_TARGET inline static Result name(Operand const& a, Operand const& b) { \
-    decltype(Result::v) r;                                                    \
-    asm(instruction " %2, %1, %0" : "=" in(r) : from(a.v), from(b.v));        \
-    return Result::of(r);                                                     \
-  }
   // clang-format off
   LOWP_INSTRUCTION(equal,   bitmask, "k", words,   "v", "vpcmpeqd")
   LOWP_INSTRUCTION(greater, bitmask, "k", words,   "v", "vpcmpgtd")
   LOWP_INSTRUCTION(unordered, bitmask, "k", reals, "v", "vcmpunordps")
-  LOWP_INSTRUCTION(max,     words,   "v", words,   "v", "vpmaxsd")
-  LOWP_INSTRUCTION(min,     words,   "v", words,   "v", "vpminsd")
   LOWP_INSTRUCTION(mask_and,    bitmask, "k", bitmask, "k", "kandw")
   LOWP_INSTRUCTION(mask_or,  bitmask, "k", bitmask, "k", "korw")
-  LOWP_INSTRUCTION(div,     reals,   "v", reals,   "v", "vdivps")
-  LOWP_INSTRUCTION(larger_or_second,  reals, "v", reals, "v", "vmaxps")
-  LOWP_INSTRUCTION(smaller_or_second, reals, "v", reals, "v", "vminps")
   LOWP_INSTRUCTION(times_power_of_two, reals, "v", reals, "v", "vscalefps")  // a * 2^b
-// clang-format on
-#undef LOWP_INSTRUCTION
+  // clang-format on
 
   LOWP_TARGET inline static bitmask mask_not(bitmask const& a) {
     std::uint16_t r;
@@ -94,37 +78,6 @@ struct avx512 {
     return static_cast<std::uint32_t>(__builtin_popcount(m.v));
   }
 
-  /// Widens the two halves by themselves. g++ reads halves of a recent load from memory, which is
-  /// faster than taking a register apart.
-  template <class V>
-  LOWP_TARGET inline static void widen(V& low, V& high, reals const& x) {
-    V l, h;
-    LOWP_WIDEN(l, h, x);
-    low = l;
-    high = h;
-  }
-
-  /// Widens bytes in memory, with their signs, to numbers of 16 bits.
-  template <class V>
-  LOWP_TARGET inline static void widen_bytes(V& numbers, void const* from) {
-    typedef unsigned char bytes[sizeof(V) / 2];
-    V r;
-    asm("vpmovsxbw %1, %0" : "=v"(r) : "m"(*static_cast<bytes const*>(from)));
-    numbers = r;
-  }
-  /// Numbers of 16 or 32 bits, for each 64-bit lane one.
-  template <class V, class N>
-  LOWP_TARGET inline static void widen(V& words, N const* from) {
-    typedef N numbers __attribute__((vector_size(sizeof(N) * lanes / 2)));
-    numbers n;
-    __builtin_memcpy(&n, from, sizeof(n));
-    V r;
-    if constexpr (sizeof(N) == 2)
-      asm("vpmovzxwq %1, %0" : "=v"(r) : "vm"(n));
-    else
-      asm("vpmovzxdq %1, %0" : "=v"(r) : "vm"(n));
-    words = r;
-  }
   template <class V>
   LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
     reals::vector r, upper;
@@ -132,14 +85,6 @@ struct avx512 {
         : "=&v"(r), "=&v"(upper)
         : "v"(low), "v"(high));
     x.v = r;
-  }
-  /// Sets power to 2^n, or to 0 if n is 32 or more.
-  LOWP_TARGET inline static void power_of_two(words& power, words const& n) {
-    words one;
-    broadcast(one.v, 1u);
-    words::vector r;
-    asm("vpsllvd %2, %1, %0" : "=v"(r) : "v"(one.v), "v"(n.v));
-    power.v = r;
   }
   /// Adds bits as vector_masks does: the exclusive or of three bits, and their majority.
   LOWP_TARGET inline static void add_bits(words& sum, words& carry, words const& a,
@@ -149,13 +94,6 @@ struct avx512 {
     asm("vpternlogd $0xe8, %2, %1, %0" : "+v"(c) : "v"(a.v), "v"(b.v));
     sum.v = s;
     carry.v = c;
-  }
-
-  template <class V>
-  LOWP_TARGET inline static void add_product(V& result, V const& sum, V const& a, V const& b) {
-    V r = sum;
-    asm("vfmadd231pd %2, %1, %0" : "+v"(r) : "v"(a), "v"(b));
-    result = r;
   }
 
   // Without the target, g++ would compile these two functions lane by lane.
@@ -204,16 +142,6 @@ struct avx512 {
     even = e;
     odd = o;
   }
-  LOWP_TARGET inline static void hide(auto& v) { LOWP_HIDE(v); }
-  /// Multiplies the low halves of 64-bit lanes: see avx2.hpp.
-  template <class V>
-  LOWP_TARGET inline static void mul_wide(V& low, V& high, V const& a, V const& b) {
-    V l, h;
-    asm("vpmuludq %2, %1, %0" : "=v"(l) : "v"(a), "v"(b));
-    asm("vpshufd $0xf5, %1, %0" : "=v"(h) : "v"(l));
-    low = l;
-    high = h;
-  }
   /// Computes a ^ b ^ key and reads the key straight from memory: g++ would copy it to the result
   /// first.
   template <class V>
@@ -221,19 +149,6 @@ struct avx512 {
     V r = a;
     asm("vpternlogd $0x96, %2%{1to16%}, %1, %0" : "+v"(r) : "v"(b), "m"(key));
     v = r;
-  }
-  /// Makes numbers of 16 bits of Philox blocks, of even and of odd lanes: see random.hpp.
-  template <class V>
-  LOWP_TARGET inline static void numbers(V& even, V& odd, V const (&word)[4]) {
-    V first, second, e, o;
-    asm("vshufps $0x88, %2, %1, %0" : "=v"(first) : "v"(word[0]), "v"(word[1]));
-    asm("vshufps $0x88, %2, %1, %0" : "=v"(second) : "v"(word[2]), "v"(word[3]));
-    asm("vshufps $0x88, %2, %1, %0" : "=v"(e) : "v"(first), "v"(second));
-    asm("vshufps $0xdd, %2, %1, %0" : "=v"(o) : "v"(first), "v"(second));
-    asm("vpshufb %1, %0, %0" : "+v"(e) : "m"(low_halves_first<avx512>));
-    asm("vpshufb %1, %0, %0" : "+v"(o) : "m"(low_halves_first<avx512>));
-    even = e;
-    odd = o;
   }
   /// Moves two packs of words below 2^16 to halves.
   template <class V>
@@ -267,29 +182,12 @@ struct avx512 {
     asm("vpternlogd $0xf8, %2, %1, %0" : "+v"(r) : "v"(signs), "v"(sign.v));
     return words::of(r);
   }
-  // F16C: VCVTPH2PS and VCVTPS2PH give the same bits as the codec, NaN and subnormals included.
-  using halves = pack<std::uint16_t, avx512>;
-  LOWP_TARGET inline static void decode(std::type_identity<float16>, reals& x,
-                                        halves const& codes) {
-    reals::vector r;
-    asm("vcvtph2ps %1, %0" : "=v"(r) : "v"(codes.v));
-    x.v = r;
-  }
   /// Decodes binary16 numbers of a pack: see binary16.hpp.
   template <class V>
   LOWP_TARGET inline static void decode_halves(reals (&x)[1], V const& numbers) {
     reals::vector r;
     asm("vcvtph2ps %1, %0" : "=v"(r) : "v"(numbers));
     x[0].v = r;
-  }
-  /// Encodes. Returns false if a lane is a NaN and the codec must encode it.
-  template <bool LeavesNan>
-  LOWP_TARGET inline static bool encode(std::type_identity<float16>, nearest_even, halves& codes,
-                                        reals const& x) {
-    halves::vector r;
-    asm("vcvtps2ph $0, %1, %0" : "=v"(r) : "v"(x.v));
-    codes.v = r;
-    return !LeavesNan || !any_of < quiet_nan | signaling_nan > (x);
   }
   // The classes of VFPCLASSPS (Intel SDM volume 2).
   static constexpr int quiet_nan = 0x01, infinity = 0x18, signaling_nan = 0x80, subnormal = 0x20;
@@ -298,6 +196,9 @@ struct avx512 {
     std::uint16_t found;
     asm("vfpclassps %2, %1, %0" : "=k"(found) : "v"(x.v), "i"(Classes));
     return found != 0;
+  }
+  LOWP_TARGET inline static bool has_nan(reals const& x) {
+    return any_of < quiet_nan | signaling_nan > (x);
   }
   LOWP_TARGET inline static bool any_special(words const& x) {
     return any_of < quiet_nan | signaling_nan | infinity > (reals::of(reals::vector(x.v)));
@@ -312,12 +213,6 @@ struct avx512 {
     asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(x.v), "v"(table.v));
     return reals::of(r);
   }
-  /// Stores a register's bytes at an aligned address, around the caches.
-  LOWP_TARGET inline static void stream(void* to, void const* from) {
-    reals::vector r;
-    __builtin_memcpy(&r, from, sizeof(r));
-    asm("vmovntps %1, %0" : "=m"(*static_cast<reals::vector*>(to)) : "v"(r));
-  }
   LOWP_TARGET inline static void lookup(words& found, std::uint32_t const* table,
                                         words const& index) {
     words::vector r;
@@ -326,17 +221,10 @@ struct avx512 {
     asm("vpgatherdd (%2,%3,4), %0%{%1%}" : "=&v"(r), "+Yk"(all) : "r"(table), "x"(index.v));
     found.v = r;
   }
-  LOWP_TARGET inline static reals sqrt(reals const& a) {
-    reals::vector r;
-    asm("vsqrtps %1, %0" : "=v"(r) : "v"(a.v));
-    return reals::of(r);
-  }
-  LOWP_TARGET inline static reals fma(reals const& a, reals const& b, reals const& c) {
-    reals::vector sum = c.v;
-    asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a.v), "v"(b.v));
-    return reals::of(sum);
-  }
+#undef LOWP_INSTRUCTION
 #undef LOWP_TARGET
+#undef LOWP_V
+#undef LOWP_X86
 };
 
 }  // namespace lowp::simd::inline LOWP_UNIT

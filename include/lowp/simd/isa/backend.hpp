@@ -13,7 +13,8 @@
 //     random      mul_wide(low, high, V, V), numbers(even, odd, V[4])
 //     census      power_of_two(U&, U)
 //
-// vector_masks has integers where masks are vectors. A backend may also have
+// vector_masks has integers where masks are vectors. x86.inc has the members that AVX2 and AVX-512
+// share. A backend may also have
 //
 //     base, converts<Operand>   the backend that serves calls without such an operand
 //     any_special(U)            true if a pattern is that of an infinity or a NaN

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop over columns: sums over all rows, one for each column. Rows add up in float in groups of
 // column_group, in order. The groups add up in double, in order. So the bits depend neither on
-// threads nor on the width of a pack. An operation has these members, beside those of row_loop.hpp:
+// threads nor on the width of a pack. An operation has these members, beside those of row_call.hpp:
 //
 //     add_to(fold::number<I>, sum, state, scores...)    adds a row to sum I of a column
 #pragma once

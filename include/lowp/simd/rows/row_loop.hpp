@@ -1,26 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop over rows: the folds of a row, then its results. It serves every row operation, operand
-// type and instruction set. An operation is a class in the vocabulary of lanes.hpp:
-//
-//     folds                          std::tuple of fold::maximum, fold::sum, and fold::both of
-//                                    two; each entry reads the row once
-//     state<F>                       the results of the folds so far, the same in every lane
-//     value(fold::number<I>, state, scores...)    the value of an element in fold I
-//     term(fold::number<I>, value)                the part of the value that is folded
-//     take_total(fold::number<I>, state, total)   takes the result of fold I; returns true, if
-//                                                 anything, to fold the row once more
-//     result(state, value, columns...)            the result, from the value of the last fold and
-//                                                 from the operands of each column
-//     visible(row, columns)          optional: how many columns of a row are folded; the values of
-//                                    the others are zero
-//     statistic(fold::number<I>, state)           statistic number I of a row, if the call has it
-//     start(state, row)              optional: takes what the operation has for a row
-//     uses_scores                    optional, true: result(state, scores..., columns...) is the
-//                                    result, from the scores instead of the value
-//     marked_result(state, value)    optional: the result in column state.marked
-//
-// The values of the last fold are kept if a row is short enough, else computed again: the same
-// bits.
+// type and instruction set. The values of the last fold are kept if a row is short enough, else
+// computed again: the same bits.
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
@@ -69,6 +50,8 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   template <int I>
   using folded = row_fold<std::tuple_element_t<std::size_t{I}, folds>, F>;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
+  static constexpr std::index_sequence_for<Score...> each_score{};
+  static constexpr std::index_sequence_for<Column...> each_column{};
   static constexpr bool uses_scores = detail::uses_scores<Operation>;
 
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
@@ -97,10 +80,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     return fit == 0 ? 1 : fit < most_at_once ? fit : most_at_once;
   }
   LOWP_HOST_FN std::size_t visible(std::size_t row) const {
-    if constexpr (requires { operation_.visible(row, columns_); })
-      return operation_.visible(row, columns_);
-    else
-      return columns_;
+    return detail::visible_columns(operation_, row, columns_);
   }
   /// Returns the distance to what is fetched ahead, for each row.
   LOWP_HOST_FN std::size_t stride() const { return std::get<0>(call_.scores).stride; }
@@ -137,17 +117,12 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     std::size_t const fetched = row + 2 * count <= first_row_ + rows_ ? count * stride() : 0;
     for (std::size_t i = 0; i < count; ++i) {
       from.start(row + i);
-      fold_row<I>(from, states[i], cached + i * room(), visible(row + i), fetched);
+      while (fold_once<I>(from, states[i], cached + i * room(), visible(row + i), fetched)) {
+      }
     }
     if constexpr (I < last_fold) fold_rows<I + 1>(row, count, from, states, cached);
   }
 
-  template <int I, class From, class State>
-  LOWP_HOST_FN void fold_row(From& from, State& state, float* cached, std::size_t visible,
-                             std::size_t fetched) const {
-    while (fold_once<I>(from, state, cached, visible, fetched)) {
-    }
-  }
   /// Returns true if the fold needs another turn.
   template <int I, class From, class State>
   LOWP_HOST_FN bool fold_once(From& from, State& state, float* cached, std::size_t visible,
@@ -224,7 +199,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   template <int I, class From, class State>
   LOWP_HOST_FN auto term_at(From& from, State const& state, [[maybe_unused]] float* to,
                             int k) const {
-    auto const value = value_at<I>(from, state, k, std::index_sequence_for<Score...>{});
+    auto const value = value_at<I>(from, state, k, each_score);
     if constexpr (I == last_fold && !uses_scores) value.store(to + k);
     return operation_.term(fold::number<I>{}, value);
   }
@@ -283,20 +258,19 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   LOWP_HOST_FN F result_of(From& from, With& with, State const& state, float const* cached,
                            std::size_t visible, std::size_t first, int k) const {
     if constexpr (uses_scores) {
-      return result_of_scores(from, with, state, k, std::index_sequence_for<Score...>{},
-                              std::index_sequence_for<Column...>{});
+      return result_of_scores(from, with, state, k, each_score);
     } else {
       std::size_t const e = first + static_cast<std::size_t>(k);
       F value;
       if (!IsPlain && columns_ > most_cached)
-        value = value_at<last_fold>(from, state, k, std::index_sequence_for<Score...>{});
+        value = value_at<last_fold>(from, state, k, each_score);
       else
         value = F::load(cached + e);
       if (!IsPlain && e + Isa::lanes > visible)
         value = lanes::select(
             first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
             value, lanes::broadcast<F>(0));
-      F result = result_at(with, state, value, k, std::index_sequence_for<Column...>{});
+      F result = result_at(with, state, k, each_column, value);
       if constexpr (requires { operation_.marked_result(state, value); })
         if (std::size_t const lane = state.marked - e; lane < Isa::lanes)
           result = lanes::select(only_lane(static_cast<int>(lane)),
@@ -315,18 +289,15 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
                              std::index_sequence<J...>) const {
     return operation_.value(fold::number<I>{}, state, F(from.template get<J>().load(k))...);
   }
-  template <class With, class State, std::size_t... J>
-  LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, F const& value,
-                           [[maybe_unused]] int k, std::index_sequence<J...>) const {
-    return operation_.result(state, value, F(with.template get<J>().load(k))...);
+  template <class With, class State, std::size_t... J, class... Value>
+  LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, [[maybe_unused]] int k,
+                           std::index_sequence<J...>, Value const&... value) const {
+    return operation_.result(state, value..., F(with.template get<J>().load(k))...);
   }
-
-  template <class From, class With, class State, std::size_t... I, std::size_t... J>
-  LOWP_HOST_FN F result_of_scores(From& from, [[maybe_unused]] With& with, State const& state,
-                                  int k, std::index_sequence<I...>,
-                                  std::index_sequence<J...>) const {
-    return operation_.result(state, F(from.template get<I>().load(k))...,
-                             F(with.template get<J>().load(k))...);
+  template <class From, class With, class State, std::size_t... I>
+  LOWP_HOST_FN F result_of_scores(From& from, With& with, State const& state, int k,
+                                  std::index_sequence<I...>) const {
+    return result_at(with, state, k, each_column, F(from.template get<I>().load(k))...);
   }
 
   call const& call_;
