@@ -20,8 +20,8 @@
 
 namespace lowp {
 
-/// `working` casts to nearest even into `scratch`, which has as many elements. The layers of a model
-/// may share it. `working` throws what `cast` throws.
+/// `working` casts to nearest even into `scratch`, which has as many elements. The layers of a
+/// model may share it. `working` throws what `cast` throws.
 template <narrow Compute>
 struct cast_per_use {
   std::span<float> weights;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales that are powers of two, so that a product with a scale rounds nothing. They come from the
-// largest magnitude of a tensor, now or over the last steps, or of a block, in integers.
+// Scales that are powers of two, so that a product with a scale rounds nothing. Integers compute
+// them from the largest magnitude of a block, or of a tensor, now or over the last steps.
 //
 //     scaled_cast(x, codes, power_of_two_scale<T>(measure(x).largest));   // current scaling
 #pragma once
