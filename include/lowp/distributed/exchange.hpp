@@ -70,7 +70,8 @@ struct exchange {
   /// Chooses pieces whose messages fill at most `bytes` in each direction, or are one unit each.
   void cut(std::uint64_t bytes, std::uint64_t bytes_of_unit) {
     std::uint64_t const most = *std::ranges::max_element(leaves);
-    piece = piece_size(bytes, most * static_cast<std::uint64_t>(ranks), bytes_of_unit, unit);
+    std::uint64_t const one = most * static_cast<std::uint64_t>(ranks) * bytes_of_unit;
+    piece = unit * (one == 0 ? 1 : std::max<std::uint64_t>(bytes / one, 1));
   }
   [[nodiscard]] shard of(int r) const { return shard_of(count, r, ranks, granule); }
   [[nodiscard]] std::uint64_t rounds() const {
@@ -83,7 +84,6 @@ struct exchange {
     for (int q = 0; q < r; ++q) total += leaves[static_cast<std::size_t>(q)];
     return total;
   }
-  [[nodiscard]] std::uint64_t all_leaves() const { return leaves_before(ranks); }
 };
 
 /// The part that mpi::communicator and nccl::communicator share: ranks and their shards.
@@ -136,7 +136,7 @@ void run_exchange(exchange const& e, Executor const& executor, Leaves const& lea
                   std::span<float> total, Wire const& wire, Buffer const& buffer,
                   Carry const& carry) {
   shard const own = e.of(e.rank);
-  std::uint64_t const before = e.leaves_before(e.rank), all = e.all_leaves();
+  std::uint64_t const before = e.leaves_before(e.rank), all = e.leaves_before(e.ranks);
   message_list to(e.ranks), from(e.ranks);
   std::uint64_t const rounds = e.rounds();
   for (std::uint64_t round = 0; round < rounds; ++round) {

@@ -30,15 +30,6 @@ constexpr shard shard_of(std::uint64_t count, int rank, int ranks, std::uint64_t
 
 namespace detail {
 
-/// The widest piece of a shard, such that a rank's messages of one round fit `bytes`. A multiple of
-/// `unit` elements, and at least one unit.
-constexpr std::uint64_t piece_size(std::uint64_t bytes, std::uint64_t messages,
-                                   std::uint64_t bytes_of_unit, std::uint64_t unit) {
-  std::uint64_t const one = messages * bytes_of_unit;
-  std::uint64_t const units = one == 0 ? 1 : bytes / one;
-  return (units == 0 ? 1 : units) * unit;
-}
-
 /// Returns piece `number` of a shard that is cut into pieces of `size` elements.
 constexpr shard piece_of(shard const& whole, std::uint64_t number, std::uint64_t size) {
   std::uint64_t const skipped = number * size;

@@ -22,10 +22,8 @@ struct block_codes {
   static constexpr bool is_written = !std::is_const_v<T>;
 };
 template <class T, class Order>
-struct block_codes<packed<T, Order>> {
+struct block_codes<packed<T, Order>> : block_codes<T> {
   using type = packed<T, Order>;
-  using element = std::remove_const_t<T>;
-  static constexpr bool is_written = !std::is_const_v<T>;
 };
 
 inline namespace LOWP_UNIT {

@@ -34,7 +34,7 @@ LOWP_EXACT_END
 ///     if (!s.found_nonfinite()) update ...
 ///     s.update()
 ///
-/// The middle may also be unscale(gradients, s, report) of gradient_list.hpp. Trivially copyable; a
+/// The middle may also be unscale(gradients, s, report) of gradients.hpp. Trivially copyable; a
 /// checkpoint holds `scale` and `growth_tracker`.
 struct loss_scaler {
   float scale = 65536;
