@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latest frames of an overflow_watch, and their text. It is, line for line, the text of
-// DebugUnderflowOverflow of Hugging Face's transformers (src/transformers/debug_utils.py):
+// The latest frames of an overflow_watch, and the weights that it remembers between them. The text
+// of frames is, line for line, that of DebugUnderflowOverflow of Hugging Face's transformers
+// (src/transformers/debug_utils.py):
 //
 //     abs min  abs max  metadata
 //                       encoder.block.2.layer.1.DenseReluDense.wo Linear
