@@ -22,8 +22,8 @@ RACES = {"GPUEMU_RACES": "1", "GPUEMU_SEED": "1"}
 # Header (below include/lowp/cuda), text, replacement, program, tests, and if the checks must find it.
 # A header of None stands for the translated code of all kernels: then nothing is compiled.
 FAULTS = [
-    ("convert.cuh", '"=r"(pair) : "f"(second), "f"(first));', '"=r"(pair) : "f"(first), "f"(second));', "convert", "*.bfloat16", False),
-    ("convert.cuh", '"=h"(pair) : "f"(second), "f"(first));', '"=h"(pair) : "f"(first), "f"(second));', "convert", "*.float8*", False),
+    ("convert.cuh", '"=" in(pair) : "f"(second), "f"(first));', '"=" in(pair) : "f"(first), "f"(second));', "convert", "*.bfloat16", False),
+    ("convert.cuh", '"=" in(pair) : "f"(second), "f"(first));', '"=" in(pair) : "f"(first), "f"(second));', "convert", "*.float8*", False),
     ("convert.cuh", "cvt.rn.bf16x2.f32", "cvt.rz.bf16x2.f32", "convert", "*.bfloat16", False),
     ("convert.cuh", "cvt.rn.f16x2.f32", "cvt.rz.f16x2.f32", "convert", "*.float16", False),
     ("convert.cuh", "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.satfinite.e5m2x2.f32", "convert", "*.float8_e4m3fn", False),

@@ -18,7 +18,7 @@ FAULTS = [
     ("format/codec.hpp", "max(significand >> (dropped - near), min(significand, one))", "significand >> (dropped - near)", "format/convert"),
     ("format/codec.hpp", "(((steps + 1) >> 1) + random) >> 16", "((steps >> 1) + random) >> 16", "format/stochastic"),
     ("format/codec.hpp", "select(subnormal, round_subnormal_by_addition<F>(a), normal)", "normal", "bits"),
-    ("format/codec.hpp", "code | select(equal(code, zero), zero, sign)", "code | sign", "bits"),
+    ("format/codec.hpp", "code | lanes::select(lanes::equal(code, zero), zero, sign)", "code | sign", "bits"),
     ("format/codec.hpp", "(payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0])", "select(negative, s.nan[1], s.nan[0])", "format/convert"),
     ("format/codec.hpp", "(payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0])", "(payload & s.nan_payload) | s.nan[0]", "format/convert"),
     ("format/codec.hpp", "!any(greater(a - origin, broadcast<U>(binary32_infinity - 1 - origin)))", "!any(greater(a - origin, broadcast<U>(binary32_infinity - origin)))", "bits"),

@@ -11,26 +11,19 @@ namespace lowp::cuda {
 
 struct gpu_conversions {
 #if defined(__CUDA_ARCH__)
-#define LOWP_ENCODE(type, instruction)                                                       \
+#define LOWP_ENCODE(type, codes, in, instruction)                                            \
   LOWP_FN static std::uint32_t encode(std::type_identity<type>, float first, float second) { \
-    std::uint32_t pair;                                                                      \
-    asm(instruction " %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));                  \
+    codes pair;                                                                              \
+    asm(instruction " %0, %1, %2;" : "=" in(pair) : "f"(second), "f"(first));                \
     return pair;                                                                             \
   }
-#define LOWP_ENCODE_8(type, instruction)                                                     \
-  LOWP_FN static std::uint32_t encode(std::type_identity<type>, float first, float second) { \
-    std::uint16_t pair;                                                                      \
-    asm(instruction " %0, %1, %2;" : "=h"(pair) : "f"(second), "f"(first));                  \
-    return pair;                                                                             \
-  }
-  LOWP_ENCODE(bfloat16, "cvt.rn.bf16x2.f32")
-  LOWP_ENCODE(float16, "cvt.rn.f16x2.f32")
+  LOWP_ENCODE(bfloat16, std::uint32_t, "r", "cvt.rn.bf16x2.f32")
+  LOWP_ENCODE(float16, std::uint32_t, "r", "cvt.rn.f16x2.f32")
 #if __CUDA_ARCH__ >= 890
-  LOWP_ENCODE_8(float8_e4m3fn, "cvt.rn.satfinite.e4m3x2.f32")
-  LOWP_ENCODE_8(float8_e5m2, "cvt.rn.satfinite.e5m2x2.f32")
+  LOWP_ENCODE(float8_e4m3fn, std::uint16_t, "h", "cvt.rn.satfinite.e4m3x2.f32")
+  LOWP_ENCODE(float8_e5m2, std::uint16_t, "h", "cvt.rn.satfinite.e5m2x2.f32")
 #endif
 #undef LOWP_ENCODE
-#undef LOWP_ENCODE_8
 
 // cvt.rs rounds stochastically with given random bits, but not by the rule of lowp. A program that
 // defines LOWP_CUDA_CVT_RS uses it if the target has it. The results are BITS THAT DIFFER from

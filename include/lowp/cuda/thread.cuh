@@ -10,20 +10,20 @@
 namespace lowp::cuda {
 
 struct gpu_thread {
+  // A function that runs on the host too would need a second body, without a GPU's words.
   using hardware = gpu_conversions;
 
-#if defined(__CUDA_ARCH__)
-  LOWP_FN unsigned thread() const { return threadIdx.x; }
-  LOWP_FN static constexpr unsigned threads() { return tuning::block_threads; }
-  LOWP_FN std::uint64_t block() const { return blockIdx.x; }
-  LOWP_FN std::uint64_t blocks() const { return gridDim.x; }
+  __device__ unsigned thread() const { return threadIdx.x; }
+  __device__ static constexpr unsigned threads() { return tuning::block_threads; }
+  __device__ std::uint64_t block() const { return blockIdx.x; }
+  __device__ std::uint64_t blocks() const { return gridDim.x; }
   template <class T>
-  LOWP_FN T read(unsigned char const* at) const {
+  __device__ T read(unsigned char const* at) const {
     return *reinterpret_cast<T const*>(at);
   }
   /// Stores 16 bytes by one instruction: nvcc splits some assignments of them into words.
   template <class T>
-  LOWP_FN void write(unsigned char* at, T const& x) const {
+  __device__ void write(unsigned char* at, T const& x) const {
     if constexpr (sizeof(T) == 16)
       asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(at)),
                    "r"(x.word[0]), "r"(x.word[1]), "r"(x.word[2]), "r"(x.word[3])
@@ -31,10 +31,10 @@ struct gpu_thread {
     else
       *reinterpret_cast<T*>(at) = x;
   }
-  LOWP_FN void barrier() const { __syncthreads(); }
-  LOWP_FN void warp_barrier() const { __syncwarp(); }
+  __device__ void barrier() const { __syncthreads(); }
+  __device__ void warp_barrier() const { __syncwarp(); }
   template <int N>
-  LOWP_FN std::uint32_t max_among(std::uint32_t x) const {
+  __device__ std::uint32_t max_among(std::uint32_t x) const {
     static_assert(N <= 32 && (N & (N - 1)) == 0);
     LOWP_UNROLL
     for (int distance = N / 2; distance != 0; distance /= 2) {
@@ -44,45 +44,45 @@ struct gpu_thread {
     return x;
   }
   template <int Distance>
-  LOWP_FN std::uint32_t exchanged(std::uint32_t x) const {
+  __device__ std::uint32_t exchanged(std::uint32_t x) const {
     static_assert(Distance < 32);
     return __shfl_xor_sync(0xffffffff, x, Distance);
   }
 
   /// Returns one object for each thread of the block, uninitialized.
   template <class T>
-  LOWP_FN T* shared() const {
+  __device__ T* shared() const {
     alignas(T) __shared__ unsigned char bytes[tuning::block_threads * sizeof(T)];
     return reinterpret_cast<T*>(bytes);
   }
 
   /// Returns N words for the block, uninitialized.
   template <int N>
-  LOWP_FN std::uint32_t* counters() const {
+  __device__ std::uint32_t* counters() const {
     __shared__ std::uint32_t words[N];
     return words;
   }
 
   template <int N>
-  LOWP_FN float* shared_floats() const {
+  __device__ float* shared_floats() const {
     __shared__ float floats[N];
     return floats;
   }
   /// Returns as much memory as the launch requests, aligned to 16 bytes, uninitialized.
-  LOWP_FN unsigned char* dynamic_memory() const {
+  __device__ unsigned char* dynamic_memory() const {
     extern __shared__ uint4 lowp_dynamic_memory[];
     return reinterpret_cast<unsigned char*>(lowp_dynamic_memory);
   }
 
   /// Keeps an address in shared memory in a register. Compilers would compute it at each use.
   template <class T>
-  LOWP_FN T* register_address(T* shared) const {
+  __device__ T* register_address(T* shared) const {
     auto const address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
     return static_cast<T*>(__cvta_shared_to_generic(lanes::hidden(address)));
   }
 
   template <class Make>
-  LOWP_FN auto once(Make const& make) const {
+  __device__ auto once(Make const& make) const {
     if constexpr (requires { make.is_costly; }) {
       using function = decltype(make());
       alignas(function) __shared__ unsigned char bytes[sizeof(function)];
@@ -93,53 +93,18 @@ struct gpu_thread {
       return make();
     }
   }
-#else  // nvcc's host pass parses kernels but does not compile them
-  unsigned thread() const;
-  static unsigned threads();
-  std::uint64_t block() const;
-  std::uint64_t blocks() const;
-  template <class T>
-  T read(unsigned char const* at) const;
-  template <class T>
-  void write(unsigned char* at, T const& x) const;
-  void barrier() const;
-  void warp_barrier() const;
-  template <int N>
-  std::uint32_t max_among(std::uint32_t x) const;
-  template <int Distance>
-  std::uint32_t exchanged(std::uint32_t x) const;
-  template <class T>
-  T* shared() const;
-  template <int N>
-  std::uint32_t* counters() const;
-  template <int N>
-  float* shared_floats() const;
-  unsigned char* dynamic_memory() const;
-  template <class T>
-  T* register_address(T* shared) const;
-  template <class Make>
-  auto once(Make const& make) const {
-    return make();
-  }
-#endif
 
   struct atomics {
-#if defined(__CUDA_ARCH__)
-    LOWP_FN std::uint64_t add(std::uint64_t& word, std::uint64_t x) const {
+    __device__ std::uint64_t add(std::uint64_t& word, std::uint64_t x) const {
       static_assert(sizeof(unsigned long long) == sizeof(std::uint64_t));
       return atomicAdd(reinterpret_cast<unsigned long long*>(&word), x);
     }
-    LOWP_FN std::uint32_t add(std::uint32_t& word, std::uint32_t x) const {
+    __device__ std::uint32_t add(std::uint32_t& word, std::uint32_t x) const {
       return atomicAdd(&word, x);
     }
-    LOWP_FN std::uint32_t max(std::uint32_t& word, std::uint32_t x) const {
+    __device__ std::uint32_t max(std::uint32_t& word, std::uint32_t x) const {
       return atomicMax(&word, x);
     }
-#else
-    std::uint64_t add(std::uint64_t& word, std::uint64_t x) const;
-    std::uint32_t add(std::uint32_t& word, std::uint32_t x) const;
-    std::uint32_t max(std::uint32_t& word, std::uint32_t x) const;
-#endif
   };
 };
 

@@ -140,6 +140,14 @@ LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& rand
   }
 }
 
+/// Returns a code with its sign, of 0 or F.sign_mask().
+template <format F, class U>
+LOWP_FN constexpr U with_sign(U const& code, U const& sign) {
+  if constexpr (F.has_negative_zero()) return code | sign;
+  U const zero = lanes::broadcast<U>(0);
+  return code | lanes::select(lanes::equal(code, zero), zero, sign);
+}
+
 /// Returns the code of a finite value from its rounded magnitude. Overflow gives the largest finite
 /// value or the code after it, so that a minimum finds it.
 template <format F, class R, class U, class M>
@@ -148,10 +156,7 @@ LOWP_FN constexpr U finish_finite(U const& magnitude, U const& sign, M const& ne
   using namespace lanes;
   U beyond = s.overflowed[0];
   if constexpr (overflows_by_sign<R>) beyond = select(negative, s.overflowed[1], beyond);
-  U const code = min(magnitude, beyond);
-  if constexpr (F.has_negative_zero()) return code | sign;
-  U const zero = broadcast<U>(0);
-  return code | select(equal(code, zero), zero, sign);
+  return with_sign<F>(min(magnitude, beyond), sign);
 }
 
 template <format F, class R, class U, class M>

@@ -74,13 +74,10 @@ LOWP_FN U round_in_range_by_steps(U const& a, U const& random) {
 template <class U>
 concept exact_pack = lane<U>::computes_exactly && !std::integral<U>;
 
-/// Returns the codes of magnitudes and of the signs of binary32 patterns.
+/// Returns the signs of binary32 patterns, in their codes.
 template <format F, class U>
-LOWP_FN constexpr U with_sign_of(U const& b, U const& magnitude) {
-  U const sign = (b >> (32 - F.bits())) & F.sign_mask();
-  if constexpr (F.has_negative_zero()) return magnitude | sign;
-  U const zero = lanes::broadcast<U>(0);
-  return magnitude | lanes::select(lanes::equal(magnitude, zero), zero, sign);
+LOWP_FN constexpr U sign_of(U const& b) {
+  return (b >> (32 - F.bits())) & F.sign_mask();
 }
 
 /// Returns the magnitudes of codes, of magnitudes up to F's largest finite value.
@@ -113,7 +110,7 @@ LOWP_FN constexpr U encode_in_range(U const& b, U const& random, R const& roundi
     return (b + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
   }
   U const a = b & (binary32_sign - 1);
-  return with_sign_of<F>(b, round_in_range<F>(a, negative, random, rounding));
+  return with_sign<F>(round_in_range<F>(a, negative, random, rounding), sign_of<F>(b));
 }
 
 /// Returns the codes of binary32 patterns that are not NaN, by overflow::saturate: a magnitude
@@ -123,7 +120,8 @@ LOWP_FN U encode_saturated(U const& b, U const& random, R const& rounding) {
   using namespace lanes;
   std::uint32_t const largest = decode<F>(F.max_code());
   U const a = min(b & (binary32_sign - 1), broadcast<U>(largest));
-  return with_sign_of<F>(b, round_in_range<F>(a, greater(broadcast<U>(0), b), random, rounding));
+  auto const negative = greater(broadcast<U>(0), b);
+  return with_sign<F>(round_in_range<F>(a, negative, random, rounding), sign_of<F>(b));
 }
 
 }  // namespace lowp::detail

@@ -88,57 +88,36 @@ struct lane<float> {
   LOWP_FN static constexpr float from_bits(word b) { return __builtin_bit_cast(float, b); }
 #if defined(__CUDA_ARCH__)
 // --use_fast_math makes even __fmul_rn flush subnormals; PTX with explicit rounding does not.
-#define LOWP_PTX(name, op)                                    \
-  LOWP_FN static float name(float a, float b) {               \
-    float r;                                                  \
-    asm(op ".rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); \
-    return r;                                                 \
+#define LOWP_PTX(Result, name, Argument, instruction, to, from) \
+  LOWP_FN static Result name(Argument a) {                      \
+    Result r;                                                   \
+    asm(instruction " %0, %1;" : "=" to(r) : from(a));          \
+    return r;                                                   \
   }
-  LOWP_PTX(add, "add")
-  LOWP_PTX(sub, "sub")
-  LOWP_PTX(mul, "mul")
-  LOWP_PTX(div, "div")
+#define LOWP_PTX_OF_TWO(name, instruction)                      \
+  LOWP_FN static float name(float a, float b) {                 \
+    float r;                                                    \
+    asm(instruction " %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); \
+    return r;                                                   \
+  }
+  LOWP_PTX_OF_TWO(add, "add.rn.f32")
+  LOWP_PTX_OF_TWO(sub, "sub.rn.f32")
+  LOWP_PTX_OF_TWO(mul, "mul.rn.f32")
+  LOWP_PTX_OF_TWO(div, "div.rn.f32")
+  LOWP_PTX_OF_TWO(add_toward_zero, "add.rz.f32")
+  LOWP_PTX_OF_TWO(maximum_number, "max.f32")
+#if __CUDA_ARCH__ >= 800
+  LOWP_PTX_OF_TWO(smaller_or_nan, "min.NaN.f32")
+#endif
+  LOWP_PTX(float, sqrt, float, "sqrt.rn.f32", "f", "f")
+  LOWP_PTX(word, to_word, float, "cvt.rzi.u32.f32", "r", "f")
+  LOWP_PTX(double, widen, float, "cvt.f64.f32", "d", "f")
+  LOWP_PTX(float, narrowed, double, "cvt.rn.f32.f64", "f", "d")
 #undef LOWP_PTX
-  LOWP_FN static float add_toward_zero(float a, float b) {
-    float r;
-    asm("add.rz.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-    return r;
-  }
-  LOWP_FN static float sqrt(float a) {
-    float r;
-    asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(a));
-    return r;
-  }
+#undef LOWP_PTX_OF_TWO
   LOWP_FN static float fma(float a, float b, float c) {
     float r;
     asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
-    return r;
-  }
-  LOWP_FN static float maximum_number(float x, float number) {
-    float r;
-    asm("max.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(number));
-    return r;
-  }
-#if __CUDA_ARCH__ >= 800
-  LOWP_FN static float smaller_or_nan(float x, float number) {
-    float r;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(number));
-    return r;
-  }
-#endif
-  LOWP_FN static word to_word(float x) {
-    word r;
-    asm("cvt.rzi.u32.f32 %0, %1;" : "=r"(r) : "f"(x));
-    return r;
-  }
-  LOWP_FN static double widen(float x) {
-    double r;
-    asm("cvt.f64.f32 %0, %1;" : "=d"(r) : "f"(x));
-    return r;
-  }
-  LOWP_FN static float narrowed(double x) {
-    float r;
-    asm("cvt.rn.f32.f64 %0, %1;" : "=f"(r) : "d"(x));
     return r;
   }
 #else

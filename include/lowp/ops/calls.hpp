@@ -107,6 +107,12 @@ struct surplus_after {
   void operator()(A..., Surplus, ...) const;
 };
 
+/// The overloads of several calls, or of one.
+template <class... Call>
+struct any_of_calls : Call... {
+  using Call::operator()...;
+};
+
 template <class... A>
 struct seen {};
 
@@ -116,30 +122,20 @@ struct refusals;
 
 template <class Reason, class... A>
 struct refusals<Reason, seen<A...>>
-    : refusals_of<Reason, A...>,
-      surplus_after<argument<sizeof...(A) + 1, names::surplus, not_an_argument_of_this_call>,
-                    A...> {
-  using refusals_of<Reason, A...>::operator();
-  using surplus_after<argument<sizeof...(A) + 1, names::surplus, not_an_argument_of_this_call>,
-                      A...>::operator();
-};
+    : any_of_calls<
+          refusals_of<Reason, A...>,
+          surplus_after<argument<sizeof...(A) + 1, names::surplus, not_an_argument_of_this_call>,
+                        A...>> {};
 template <class Reason, class... A, class Name, template <class> class Not, class... Rest>
 struct refusals<Reason, seen<A...>, needs<Name, Not>, Rest...>
-    : refusals_of<because_an_argument_is_missing<sizeof...(A) + 1, Name>, A...>,
-      refusals<Reason, seen<A..., argument<sizeof...(A) + 1, Name, Not>>, Rest...> {
-  using refusals_of<because_an_argument_is_missing<sizeof...(A) + 1, Name>, A...>::operator();
-  using refusals<Reason, seen<A..., argument<sizeof...(A) + 1, Name, Not>>, Rest...>::operator();
-};
+    : any_of_calls<refusals_of<because_an_argument_is_missing<sizeof...(A) + 1, Name>, A...>,
+                   refusals<Reason, seen<A..., argument<sizeof...(A) + 1, Name, Not>>, Rest...>> {};
 template <class Reason, class... A, int Count, class Name, template <class> class Not>
   requires(Count > 0)
 struct refusals<Reason, seen<A...>, may_have<Count, Name, Not>>
-    : refusals_of<Reason, A...>,
-      refusals<Reason, seen<A..., argument<sizeof...(A) + 1, Name, Not>>,
-               may_have<Count - 1, Name, Not>> {
-  using refusals_of<Reason, A...>::operator();
-  using refusals<Reason, seen<A..., argument<sizeof...(A) + 1, Name, Not>>,
-                 may_have<Count - 1, Name, Not>>::operator();
-};
+    : any_of_calls<refusals_of<Reason, A...>,
+                   refusals<Reason, seen<A..., argument<sizeof...(A) + 1, Name, Not>>,
+                            may_have<Count - 1, Name, Not>>> {};
 template <class Reason, class... A, class Name, template <class> class Not>
 struct refusals<Reason, seen<A...>, may_have<0, Name, Not>> : refusals<Reason, seen<A...>> {};
 
@@ -173,16 +169,8 @@ struct otherwise {
   void operator()(refusal, ...) const;
 };
 
-template <class... Call>
-struct any_of_calls : Call... {
-  using Call::operator()...;
-};
-
 /// An operation that says why it refuses a call.
 template <class Operation>
-struct callable : Operation, Operation::calls {
-  using Operation::operator();
-  using Operation::calls::operator();
-};
+struct callable : any_of_calls<Operation, typename Operation::calls> {};
 
 }  // namespace lowp::detail

@@ -25,15 +25,6 @@ concept number_argument = std::convertible_to<N, float> || stored_number<N>;
 template <class T>
 using not_a_number_to_scale_by = fit<number_argument<std::remove_cvref_t<T>>>;
 
-/// A value as a float; a stored number as it is.
-template <number_argument N>
-LOWP_HOST_FN auto as_number(N const& n) {
-  if constexpr (stored_number<N>)
-    return n;
-  else
-    return static_cast<float>(n);
-}
-
 /// Makes an element function of a number, where the number can be read. `Function::check` tells a
 /// wrong number from its value; a stored number passes, because only a kernel can read it.
 template <class Function, class N>
@@ -58,8 +49,10 @@ struct made_of_number {
 };
 template <class Function, number_argument N>
 LOWP_HOST_FN auto make_of(N const& n) {
-  auto const number = as_number(n);
-  return made_of_number<Function, std::remove_const_t<decltype(number)>>{number};
+  if constexpr (stored_number<N>)
+    return made_of_number<Function, N>{n};
+  else
+    return made_of_number<Function, float>{static_cast<float>(n)};
 }
 
 }  // namespace detail

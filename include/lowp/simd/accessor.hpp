@@ -46,6 +46,7 @@ template <class Isa, class Operand, nans Nans>
 class accessor {
   using T = typename Operand::type;
   using storage = typename storage_of<T>::type;
+  using rounding = rounding_type<Operand>;
   static constexpr bool is_rounded_when_read =
       detail::plain_number<T> && !detail::is_always_a_float<T>;
 
@@ -71,13 +72,12 @@ class accessor {
   /// The caller may begin several batches at once if the operand is not streamed.
   static constexpr bool may_be_stretched =
       !Operand::is_random && !is_rounded_when_read && !Operand::is_packed;
-  /// Pairs of packs take less time than single ones.
-  static constexpr bool may_be_paired = may_be_stretched ||
-                                        (Operand::is_packed && !Operand::is_random) ||
-                                        is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
   /// Two packs that are stored at once share a test.
   static constexpr bool stores_in_order =
-      Operand::is_written && is_rounded_by_addition<Isa, T, rounding_type<Operand>>;
+      Operand::is_written && is_rounded_by_addition<Isa, T, rounding>;
+  /// Pairs of packs take less time than single ones.
+  static constexpr bool may_be_paired =
+      may_be_stretched || (Operand::is_packed && !Operand::is_random) || stores_in_order;
   LOWP_HOST_FN bool streams() const { return streams_; }
 
   template <bool Prefetches>
@@ -169,13 +169,9 @@ class accessor {
 
   /// True if pairs of packs may be words of two elements: see pairs.hpp. To nearest, a backend's
   /// instruction would be faster.
-  static constexpr bool has_words = [] {
-    if constexpr (narrow<T> && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-      return detail::has_last_place_of_floats<T> &&
-             (!Operand::is_written || detail::draws_bits<rounding_type<Operand>>);
-    else
-      return false;
-  }();
+  static constexpr bool has_words = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
+                                    detail::has_last_place_of_floats<T> &&
+                                    (!Operand::is_written || detail::draws_bits<rounding>);
   template <bool IsOfWords>
   LOWP_HOST_FN void load_pair(int k, F& first, F& second) const {
     if constexpr (IsOfWords && Operand::is_read) {
@@ -200,7 +196,11 @@ class accessor {
     else
       lanes::from_bits<F>(code).store(to(k));
   }
-  LOWP_HOST_FN U random_bits(int k) const { return random_.lanes(k); }
+  LOWP_HOST_FN U random_bits(int k) const {
+    if constexpr (Operand::is_random)
+      if (random_.is_on()) return U::load(random_.at(k));
+    return lanes::broadcast<U>(0);
+  }
   /// Returns the random bits of two packs as they lie in memory.
   LOWP_HOST_FN U random_numbers(int k) const {
     return random_.is_on() ? word_of_elements<U>(random_.at(k)) : lanes::broadcast<U>(0);
@@ -216,7 +216,7 @@ class accessor {
     if constexpr (!Operand::is_written) {
       return {};
     } else if constexpr (narrow<T>) {
-      stored const s = detail::encode<T::descriptor>(lanes::bits(value), random_.lanes(k),
+      stored const s = detail::encode<T::descriptor>(lanes::bits(value), random_bits(k),
                                                      operand_.rounding, results_);
       s.code.store(to(k));
       return s;
@@ -240,8 +240,8 @@ class accessor {
       if constexpr (stores_in_order) {
         auto const& mode = operand_.rounding;
         if (is_ieee_ || !std::is_same_v<T, bfloat16>) [[likely]] {
-          if (store_in_order<Isa, T>(to(k), first, second, random_.lanes(k),
-                                     random_.lanes(k + Isa::lanes), mode)) [[likely]]
+          if (store_in_order<Isa, T>(to(k), first, second, random_bits(k),
+                                     random_bits(k + Isa::lanes), mode)) [[likely]]
             return;
         }
       } else if constexpr (has_instruction) {
@@ -289,20 +289,18 @@ class accessor {
   static constexpr bool may_stream =
       !Operand::is_read && !Operand::is_packed &&
       (!Operand::is_random || Isa::lanes == 16 ||
-       (Isa::lanes == 8 && std::is_same_v<rounding_type<Operand>, stochastic_fast>));
+       (Isa::lanes == 8 && std::is_same_v<rounding, stochastic_fast>));
 
   // The arguments of a backend's own instruction, if it has one.
   static constexpr bool leaves_nan = Nans == nans::canonical;
   using raw = pack<storage, registers>;
   using tag = std::type_identity<T>;
-  using rounding = rounding_type<Operand>;
   static constexpr bool has_instruction = Operand::is_written && requires(F x, raw r) {
     Isa::template encode<leaves_nan>(tag{}, rounding{}, r, x);
   };
 
   struct no_random {
     LOWP_HOST_FN no_random(detail::random_origin const&, auto const&) {}
-    LOWP_HOST_FN U lanes(int) const { return lowp::lanes::broadcast<U>(0); }
     LOWP_HOST_FN std::uint16_t const* at(int) const { return nullptr; }
   };
   class maybe_random {
@@ -314,9 +312,6 @@ class accessor {
     LOWP_HOST_FN bool is_on() const { return detail::draws_bits<rounding> || is_on_; }
     LOWP_HOST_FN void next(batch_start<registers>&& start) {
       bits_ = batches_.next(static_cast<batch_start<registers>&&>(start));
-    }
-    LOWP_HOST_FN U lanes(int k) const {
-      return is_on() ? U::load(bits_ + k) : lowp::lanes::broadcast<U>(0);
     }
     LOWP_HOST_FN std::uint16_t const* at(int k) const { return bits_ + k; }
 

@@ -51,9 +51,7 @@ class row_accessors;
 
 /// Memory of an accessor. It lies apart: see staging.
 template <std::size_t I, class Isa, class RowOperand>
-struct row_scratch {
-  staging<Isa, typename RowOperand::operand_type> staged;
-};
+using row_scratch = indexed<I, staging<Isa, typename RowOperand::operand_type>>;
 
 template <std::size_t I, class Isa, class RowOperand>
 struct row_accessor {
@@ -64,7 +62,7 @@ struct row_accessor {
 
   LOWP_HOST_FN row_accessor(RowOperand const& rows, std::size_t streamed,
                             row_scratch<I, Isa, RowOperand>& scratch)
-      : at(rows.operand, streamed, static_cast<staging<Isa, operand>&&>(scratch.staged)),
+      : at(rows.operand, streamed, static_cast<staging<Isa, operand>&&>(scratch.value)),
         stride(rows.stride) {}
   row_accessor(row_accessor const&) = delete;
 };
