@@ -16,10 +16,10 @@
 ///     NAME.scale F32, or nothing    NAME.weight_scale_2 F32: a factor, or 1
 ///     NAME of other blocks          NAME U8: its bytes
 ///
-/// Blocks lie one after the other in the file, scales first: [32 elements] in 1 + 16 bytes, [64] in
-/// 4 + 32. Codes of a scale are split: byte j has element j in its low bits, and in its high bits the
-/// element that lies half of them further. Here they are in the order of safetensors. Extents are in
-/// C order, which is the reverse of the file's. Metadata are its texts and numbers, without arrays.
+/// A block has its scales first: 32 elements in 1 + 16 bytes, or 64 in 4 + 32. The codes of a scale
+/// are split: byte j has element j in its low bits. Its high bits have the element half of them
+/// further. Here they are in the order of safetensors. Extents are in C order, the reverse of the
+/// file's. Metadata are its texts and numbers, without arrays.
 class gguf_file final : public tensor_file {
  public:
   explicit gguf_file(std::string path);
@@ -33,7 +33,7 @@ class gguf_file final : public tensor_file {
   void read_bytes(tensor const& t, std::uint64_t first, std::span<std::byte> out) const override;
 
  private:
-  /// The bytes [skipped, skipped + taken) of each block of `block` bytes, from offset `at` on.
+  /// The bytes [skipped, skipped + taken) of each block of `block` bytes. The first begins at `at`.
   struct place {
     std::uint64_t at = 0, block = 1, skipped = 0, taken = 1;
     std::uint64_t split = 0;  ///< bytes that hold the codes of one scale; 0 if codes are not split

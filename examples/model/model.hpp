@@ -44,8 +44,8 @@ class model {
     [[nodiscard]] std::uint64_t count() const { return element_count(*tensor); }
   };
 
-  /// @param path  of a safetensors or GGUF file, or of the index of a sharded model (*.json: an object
-  ///              whose "weight_map" has the file of each tensor, beside the index)
+  /// @param path  of a safetensors or GGUF file, or of the index of a sharded model (*.json: an
+  ///              object whose "weight_map" has the file of each tensor, beside the index)
   explicit model(std::string path);
 
   [[nodiscard]] std::string const& path() const { return path_; }

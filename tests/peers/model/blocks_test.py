@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of lowp-model opened by transformers with compressed-tensors and by ModelOpt's reader, and theirs, and those of
-the package gguf, by lowp-model.
+"""Files of four bits between lowp-model and other tools.
 
-A model of two layers is converted. What the other tool decodes equals what lowp-model decodes, rounded
-to bfloat16, as compressed-tensors returns it.
+transformers with compressed-tensors and ModelOpt's reader open what lowp-model writes, and it opens theirs. It
+opens files of the package gguf, too. What the other tool decodes equals what lowp-model decodes, rounded to
+bfloat16, as compressed-tensors returns it.
 """
 
 import json
