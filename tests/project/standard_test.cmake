@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(ENV{LC_ALL} C)
-file(GLOB_RECURSE headers ${ROOT}/include/lowp/*.hpp ${ROOT}/include/lowp/*.inc ${ROOT}/include/lowp/*.cuh)
+file(GLOB_RECURSE headers ${ROOT}/include/lowp/*.hpp ${ROOT}/include/lowp/*.cuh)
 if(NOT headers)
   message(FATAL_ERROR "there are no headers in ${ROOT}/include/lowp")
 endif()

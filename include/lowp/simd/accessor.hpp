@@ -206,12 +206,12 @@ class accessor {
     return random_.is_on() ? word_of_elements<U>(random_.at(k)) : lanes::broadcast<U>(0);
   }
 
-  /// Rounds and stores, if this operand is written. Returns the stored codes only if Tells. A
+  /// Rounds and stores, if this operand is written. Returns the stored codes only if ReturnsCode. A
   /// hardware instruction keeps a NaN as a conversion does, so the codec encodes a pack with a
   /// computed NaN.
-  template <bool Tells>
+  template <bool ReturnsCode>
   LOWP_HOST_FN stored store(int k, F const& value) {
-    if constexpr (!Tells && has_instruction)
+    if constexpr (!ReturnsCode && has_instruction)
       if (store_by_instruction(k, value)) return {};
     if constexpr (!Operand::is_written) {
       return {};

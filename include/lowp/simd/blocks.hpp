@@ -85,9 +85,9 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     else
       return operand_.rule.decode(codes_.load(k), scale);
   }
-  template <bool Tells>
+  template <bool ReturnsCode>
   LOWP_HOST_FN no_report store(int k, F const& value) {
-    static_assert(!Tells, "a parameter is not stored with a scale for every block");
+    static_assert(!ReturnsCode, "a parameter is not stored with a scale for every block");
     if constexpr (operand_type::is_written) value.store(opaque(waiting_ + k));
     return {};
   }

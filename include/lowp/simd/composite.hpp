@@ -61,7 +61,7 @@ class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
       return codec_.template decode<F>(codes);
     }
   }
-  template <bool Tells>
+  template <bool ReturnsCode>
   LOWP_HOST_FN stored store(int k, F const& value) {
     if constexpr (!operand_type::is_written) {
       return {};
@@ -70,7 +70,7 @@ class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
       auto const overflowed =
           codec_.encode(value, part<Layout::rounded>::value.random_bits(k), rounding_, codes);
       (part<I>::value.store_code(k, codes[I]), ...);
-      if constexpr (Tells)
+      if constexpr (ReturnsCode)
         return {lanes::bits(detail::written_value<F>(codec_, codes)), overflowed};
       else
         return {};

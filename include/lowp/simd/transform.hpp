@@ -189,9 +189,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
     (accessors.template store_pair<IsOfWords>(k, first[I], second[I]), ...);
   }
 
-  template <bool Tells, class F, class Parameter, class... Accessor>
+  template <bool ReturnsCode, class F, class Parameter, class... Accessor>
   LOWP_HOST_FN static auto store(int k, F const* value, Parameter& p, Accessor&... others) {
-    auto const first = p.template store<Tells>(k, *value);
+    auto const first = p.template store<ReturnsCode>(k, *value);
     (others.template store<false>(k, *++value), ...);
     return first;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of the loop over rows, in simd/rows and in cuda/rows. An operation is a class in the
-// vocabulary of lanes.hpp:
+// The arguments of the loop over rows, in simd/rows and in cuda/rows. An operation is a class in
+// the vocabulary of lanes.hpp:
 //
 //     folds                          std::tuple of fold::maximum, fold::sum, and fold::both of
 //                                    two; each entry reads the row once
