@@ -62,13 +62,13 @@ class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
     }
   }
   template <bool ReturnsCode>
-  LOWP_HOST_FN stored store(int k, F const& value) {
+  LOWP_HOST_FN stored store(int k, F const& x) {
     if constexpr (!operand_type::is_written) {
       return {};
     } else {
       U codes[sizeof...(I)];
       auto const overflowed =
-          codec_.encode(value, part<Layout::rounded>::value.random_bits(k), rounding_, codes);
+          codec_.encode(x, part<Layout::rounded>::value.random_bits(k), rounding_, codes);
       (part<I>::value.store_code(k, codes[I]), ...);
       if constexpr (ReturnsCode)
         return {lanes::bits(detail::written_value<F>(codec_, codes)), overflowed};
