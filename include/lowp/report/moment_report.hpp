@@ -71,10 +71,9 @@ class moment_lanes {
   using M = lanes::mask<F>;
 
   struct sums {
-    std::uint64_t unwished = 0, stalled = 0, nonfinite = 0;
+    std::uint64_t wished = 0, stalled = 0, nonfinite = 0;
     F error = lanes::broadcast<F>(0), size = lanes::broadcast<F>(0);  // of a batch
     compensated_lanes<D> errors, sizes;
-    bool is_there = false;
   };
 
  public:
@@ -85,16 +84,14 @@ class moment_lanes {
   template <int Moment>
   LOWP_FN void add(U const& before, U const& after, F const& old, F const& exact, F const& now) {
     sums& all = moment<Moment>();
-    all.is_there = true;
     U const change = lanes::hidden(lanes::magnitude(lanes::sub(exact, old)));
-    M const stays = lanes::equal(change, lanes::broadcast<U>(0));
-    M const is_same = lanes::equal(before, after);
-    all.unwished += lanes::count(stays);
-    all.stalled += lanes::count(lanes::mask_and(is_same, lanes::mask_not(stays)));
+    M const is_wished = lanes::greater(change, lanes::broadcast<U>(0));
+    all.wished += lanes::count(is_wished);
+    all.stalled += lanes::count(lanes::mask_and(lanes::equal(before, after), is_wished));
     F error = lanes::sub(now, exact);
     F size = lanes::from_bits<F>(lanes::magnitude(exact));
-    M const is_large = lanes::greater(lanes::max(lanes::magnitude(error), lanes::bits(size)),
-                                      lanes::broadcast<U>(lanes::bits(0x1p120f) - 1));
+    M const is_large =
+        lanes::greater(lanes::max(lanes::magnitude(error), lanes::bits(size)), largest_summed_);
     if (lanes::any(is_large)) {
       all.nonfinite += lanes::count(is_large);
       M const is_summed = lanes::mask_not(is_large);
@@ -108,10 +105,8 @@ class moment_lanes {
   template <int Moment>
   LOWP_FN void add_masked(M const& is_element, U const& before, U const& after, F const& old,
                           F const& exact, F const& now) {
-    F const zero = lanes::broadcast<F>(0);
-    add<Moment>(before, after, lanes::select(is_element, old, zero),
-                lanes::select(is_element, exact, zero), lanes::select(is_element, now, zero));
-    moment<Moment>().unwished -= lanes::count(lanes::mask_not(is_element));
+    add<Moment>(before, after, only(is_element, old), only(is_element, exact),
+                only(is_element, now));
   }
   LOWP_FN void end_batch() {
     end_batch(first_);
@@ -119,7 +114,7 @@ class moment_lanes {
   }
 
   LOWP_FN basic_moment_report<compensated_sum> total(std::uint64_t count) const {
-    return {count, counts(first_, count), counts(second_, count)};
+    return {count, counts(first_), counts(second_)};
   }
 
  private:
@@ -135,14 +130,15 @@ class moment_lanes {
     all.sizes.add(lanes::widen(all.size));
     all.error = all.size = lanes::broadcast<F>(0);
   }
-  LOWP_FN static basic_moment_counts<compensated_sum> counts(sums const& all, std::uint64_t count) {
-    std::uint64_t const wished = all.is_there ? count - all.unwished : 0;
-    basic_moment_counts<compensated_sum> result{wished, all.stalled, all.nonfinite, {}, {}};
+  LOWP_FN static basic_moment_counts<compensated_sum> counts(sums const& all) {
+    basic_moment_counts<compensated_sum> result{all.wished, all.stalled, all.nonfinite, {}, {}};
     all.errors.add_to(result.error);
     all.sizes.add_to(result.size);
     return result;
   }
 
+  // A constant would be made anew for every pack.
+  U largest_summed_ = lanes::broadcast<U>(lanes::bits(0x1p120f) - 1);
   sums first_, second_;  // an array would stay in memory
 };
 

@@ -139,6 +139,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
     } else if constexpr (requires { requires Totals::sees_moments; }) {
       function(value[I]...);
       store_moments<Isa>(k, left, totals, value, p, others...);
+      p.template store<false>(k, value[0]);  // last: after it the codes would be loaded again
     } else {
       auto const observed = function(value[I]...);
       store<false>(k, value, p, others...);
@@ -155,7 +156,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
     }
   }
 
-  /// Stores all, and counts what is stored of the moments.
+  /// Stores the moments, and counts what is stored.
   template <class Isa, class Totals, class F, std::size_t N, class... Accessor>
   LOWP_HOST_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
                                          Accessor&... accessors) {
@@ -164,9 +165,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   template <class Isa, int Moment, class Totals, class F, class Accessor>
   LOWP_HOST_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
                                         Accessor& moment) {
-    if constexpr (Moment < 0) {  // operand 0 is the parameter, operand 1 the gradient
-      moment.template store<false>(k, exact);
-    } else {
+    if constexpr (Moment >= 0) {  // operand 0 is the parameter, operand 1 the gradient
       auto const before = moment.codes(k);
       auto const after = moment.template store<true>(k, exact).code;
       F const old = Accessor::decoded(before), now = Accessor::decoded(after);
