@@ -57,6 +57,10 @@ void add_updates(bench::suite& cases) {
   add_adamw<bfloat16, bfloat16, float, float>(cases, mixed + ",float/stochastic_fast", fast);
   add_adamw<bfloat16, bfloat16, float, float>(cases, mixed + ",float/stochastic_fast,report", fast,
                                               lowp::update_report{});
+  add_adamw<bfloat16, bfloat16, bfloat16, bfloat16>(cases, all + ",bfloat16/nearest_even,report",
+                                                    nearest, lowp::update_report{});
+  add_adamw<bfloat16, bfloat16, bfloat16, bfloat16>(
+      cases, all + ",bfloat16/nearest_even,moment_report", nearest, lowp::moment_report{});
   add_adamw<bfloat16, bfloat16, bfloat16, bfloat16>(cases, all + ",bfloat16/stochastic_fast", fast);
   add_adamw<bfloat16, bfloat16, bfloat16, bfloat16>(cases, all + ",bfloat16/per_slot", slots);
   add_adamw<float, float, float, float>(cases, "float,float,float,float/nearest_even", nearest);
