@@ -9,6 +9,7 @@
 #include <lowp/abs_range.hpp>
 #include <lowp/activation.hpp>
 #include <lowp/activation_backward.hpp>
+#include <lowp/adafactor.hpp>
 #include <lowp/advice.hpp>
 #include <lowp/blocks.hpp>
 #include <lowp/cast.hpp>
@@ -52,6 +53,7 @@
   X(transform) \
   X(fused_add) \
   X(update) \
+  X(adafactor_direction) \
   X(unscale) \
   X(measure) \
   X(sum) \

@@ -21,8 +21,6 @@ template <class T>
 using not_a_range_of_floats = fit<row_numbers<T>>;
 template <class Name>
 using needs_row_numbers = needs<Name, not_a_range_of_floats>;
-template <class Name>
-using needs_floats = needs<Name, not_a_writable_range_of_floats>;
 
 /// The derivative of layer norm, or of RMS norm, which has no mean. A row of large sums is folded
 /// again with a scale.

@@ -275,6 +275,8 @@ using not_a_lasting_writable_range_nor_strided_rows_such_as_std_span_x_data_x_si
 template <class T>
 using not_a_writable_range_of_floats = fit<row_statistic<T>>;
 template <class Name>
+using needs_floats = needs<Name, not_a_writable_range_of_floats>;
+template <class Name>
 using needs_row_input =
     needs<Name,
           not_a_range_of_float_or_a_narrow_type_nor_strided_rows_such_as_std_span_x_data_x_size>;

@@ -90,7 +90,8 @@ namespace names {
   X(model) X(updates) X(stream) X(surplus) X(rounding_or_overflow) X(rounding_overflow_or_report) \
   X(largest_rounding_or_overflow) X(rounding_scale_rule_or_overflow) X(reciprocal_rms) \
   X(mean_or_reciprocal_deviation) X(y) X(dx) X(dy) X(dgate) X(dup) X(dweight) X(dbias) X(mean) \
-  X(reciprocal_deviation) X(logits) X(labels) X(options) X(losses) X(dlogits)
+  X(reciprocal_deviation) X(logits) X(labels) X(options) X(losses) X(dlogits) \
+  X(row_var) X(column_var)
 // clang-format on
 #define LOWP_NAME(name) struct name;
 LOWP_NAMES(LOWP_NAME)

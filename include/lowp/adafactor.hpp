@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adafactor (N. Shazeer, M. Stern, "Adafactor: adaptive learning rates with sublinear memory cost",
+// arXiv:1804.04235): a second moment of one float for each row and each column of a matrix.
+#pragma once
+
+#include <lowp/nn/rows.hpp>
+#include <lowp/train/sgd.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+
+namespace lowp {
+
+/// The hyper-parameters of torch.optim.Adafactor, with its defaults and meaning. PyTorch's eps1 of
+/// None is the epsilon of the parameter's type; here it is that of float.
+struct adafactor {
+  double lr = 1e-2, beta2_decay = -.8, eps1 = 0x1p-23, eps2 = 1e-3, d = 1, weight_decay = 0;
+
+  /// Returns the step along the direction u that adafactor_direction has computed:
+  ///
+  ///     update(p, u, optimizer.along(norm(p), norm(u), p.size(), step), step)
+  ///
+  /// @param norm_p, norm_u  Euclidean norms of all elements, of p before this step
+  /// @param elements        of p, and of u
+  [[nodiscard]] sgd along(double norm_p, double norm_u, std::size_t elements,
+                          std::uint64_t step) const {
+    double const root = std::sqrt(static_cast<double>(elements));
+    double const rho = std::min(lr, 1 / std::sqrt(static_cast<double>(step)));
+    double const rate = rho * std::max(eps2, norm_p / root) / std::max(1.0, norm_u / root / d);
+    return {.lr = rate, .weight_decay = detail::is_zero(rate) ? 0 : lr * weight_decay / rate};
+  }
+};
+
+namespace detail {
+
+LOWP_EXACT_BEGIN
+
+/// The second moments of rows and columns, and g over the root of their product. Sums of columns
+/// come first, from what column_var was.
+struct adafactor_rows {
+  using folds = std::tuple<fold::both<fold::sum, fold::sum>>;
+  static constexpr bool uses_scores = true;
+
+  adafactor optimizer;
+  std::uint64_t step;
+  float const* row_var;  ///< null: a vector, whose only row has no factor
+  float columns, share, rest, share_of_row, eps1, least;
+
+  LOWP_HOST_FN adafactor_rows(adafactor const& rates, std::uint64_t number, float const* of_rows,
+                              std::size_t rows, std::size_t row_size)
+      : optimizer(rates),
+        step(number),
+        row_var(of_rows),
+        columns(static_cast<float>(row_size)),
+        eps1(narrowed(rates.eps1)),
+        least(narrowed(rates.eps1 * rates.eps1)) {
+    double const new_share = std::pow(static_cast<double>(number), rates.beta2_decay);
+    share = narrowed(new_share);
+    rest = narrowed(1 - new_share);
+    share_of_row = narrowed(new_share / static_cast<double>(rows));
+  }
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const*, row_extent const& in) const {
+    if (row_var == nullptr && in.rows > 1)
+      return joined_text({"adafactor_direction: g has ", in.rows, " rows, and no row_var"});
+    return check_hyper_parameters("adafactor", step,
+                                  {{"lr", optimizer.lr},
+                                   {"-beta2_decay", -optimizer.beta2_decay},
+                                   {"eps1", optimizer.eps1},
+                                   {"eps2", optimizer.eps2},
+                                   {"d", optimizer.d, false, false, true},
+                                   {"weight_decay", optimizer.weight_decay}});
+  }
+
+  template <class F>
+  struct state {
+    bool is_first;
+    F row_var, factor;
+  };
+
+  template <class F>
+  LOWP_FN void start(state<F>& s, std::size_t row) const {
+    s.is_first = row == 0;
+    s.row_var = lanes::broadcast<F>(row_var == nullptr ? 0 : row_var[row]);
+  }
+  template <int I, class F>
+  LOWP_FN void add_to(fold::number<I>, F& sum, state<F> const& s, F const& g,
+                      F const& column_var) const {
+    if (s.is_first) sum = lanes::mul(lanes::broadcast<F>(rest), column_var);
+    sum = lanes::fma(lanes::mul(lanes::broadcast<F>(share_of_row), g), g, sum);
+  }
+  template <class F>
+  LOWP_FN fold::pair<F> value(fold::number<0>, state<F> const&, F const& g,
+                              F const& column_var) const {
+    return {lanes::mul(g, g), column_var};
+  }
+  template <class F>
+  LOWP_FN fold::pair<F> term(fold::number<0>, fold::pair<F> const& value) const {
+    return value;
+  }
+  template <class F>
+  LOWP_FN void take_total(fold::number<0>, state<F>& s, fold::pair<F> const& sums) const {
+    F const n = lanes::broadcast<F>(columns);
+    F const square = lanes::div(sums.first, n);  // the mean
+    s.row_var = lanes::fma(lanes::broadcast<F>(share), square,
+                           lanes::mul(lanes::broadcast<F>(rest), s.row_var));
+    F const mean = larger_or_nan(lanes::div(sums.second, n), lanes::broadcast<F>(eps1));
+    s.factor = row_var == nullptr ? lanes::broadcast<F>(1) : lanes::div(s.row_var, mean);
+  }
+  template <class F>
+  LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
+    return s.row_var;
+  }
+  template <class F>
+  LOWP_FN F result(state<F> const& s, F const& g, F const& column_var) const {
+    F const v = larger_or_nan(lanes::mul(s.factor, column_var), lanes::broadcast<F>(least));
+    return lanes::div(g, lanes::sqrt(v));
+  }
+
+ private:
+  template <class F>
+  LOWP_FN static F larger_or_nan(F const& x, F const& number) {
+    return lanes::negative(lanes::smaller_or_nan(lanes::negative(x), lanes::negative(number)));
+  }
+};
+
+LOWP_EXACT_END
+
+template <class T>
+using not_the_optimizer_adafactor = fit<std::same_as<std::remove_cvref_t<T>, adafactor>>;
+template <class T>
+using not_an_integer_that_counts_from_1 = fit<std::integral<std::remove_cvref_t<T>>>;
+template <class... Moments>
+using calls_of_adafactor =
+    call<needs_row_input<names::g>, Moments..., needs_row_output<names::u>,
+         needs_number<names::columns>, needs<names::optimizer, not_the_optimizer_adafactor>,
+         needs<names::step, not_an_integer_that_counts_from_1>>;
+
+/// Computes Adafactor's direction u from gradients g, and its second moments. With t = step, w =
+/// t^beta2_decay and old moments R of a row and C of a column,
+///
+///     column_var    C = (1 - w) C + w * mean of g^2 in the column
+///     row_var       R = (1 - w) R + w * mean of g^2 in the row
+///     u             g / sqrt(max(R * C / max(mean of C, eps1), eps1^2))
+///
+/// The mean of C is that of R, which PyTorch takes, but for rounding. A vector has no row_var: there
+/// C is its whole second moment and u is g / sqrt(max(C, eps1^2)). optimizer.along(...) is the step
+/// along u.
+///
+/// For n columns, R is within 2^-24 (n / 256 + 14), C within 2^-24 * 20 + rows * 2^-52 of itself,
+/// and u within 2^-24 (n / 512 + 9) of the formula from the R and C that are written. Squares below
+/// 2^-126 add to that; a NaN makes its row and its column NaN. The bits depend neither on threads
+/// nor on the shape of a launch.
+///
+/// @param g           rows of `columns` gradients, row after row, or strided_rows
+/// @param row_var     floats, one for each row; 0 before step 1
+/// @param column_var  `columns` floats; 0 before step 1
+/// @param u           as many rows; may be the storage of g if elements have equal size
+/// @param step        counts from 1
+/// @throws std::invalid_argument  sizes do not fit, ranges overlap in another way, step is 0, or a
+///                                hyper-parameter is out of range; nothing is written
+template <class Executor>
+struct adafactor_direction_operation : operation<Executor> {
+  using calls = any_of_calls<
+      calls_of_adafactor<needs_floats<names::row_var>, needs_floats<names::column_var>>,
+      calls_of_adafactor<needs_floats<names::column_var>>>;
+
+  template <row_input G, row_statistic R, row_statistic C, row_output U, std::integral Step>
+  LOWP_HOST_FN void operator()(G&& g, R&& row_var, C&& column_var, U&& u, std::size_t columns,
+                               adafactor const& optimizer, Step step) const {
+    run_adafactor(g, std::ranges::data(row_var), column_var, u, columns, optimizer,
+                  static_cast<std::uint64_t>(step), for_each_row("row_var", row_var));
+  }
+  template <row_input G, row_statistic C, row_output U, std::integral Step>
+  LOWP_HOST_FN void operator()(G&& g, C&& column_var, U&& u, std::size_t columns,
+                               adafactor const& optimizer, Step step) const {
+    run_adafactor(g, nullptr, column_var, u, columns, optimizer, static_cast<std::uint64_t>(step));
+  }
+
+ private:
+  template <class G, class C, class U, class... Row>
+  LOWP_HOST_FN void run_adafactor(G& g, float const* row_var, C& column_var, U& u,
+                                  std::size_t columns, adafactor const& optimizer,
+                                  std::uint64_t step, Row const&... row) const {
+    auto const in = read_rows("g", g, columns);
+    auto const out = write_rows("u", u, columns);
+    auto const sums = for_each_column("column_var", column_var);
+    adafactor_rows const rows(optimizer, step, row_var, in.range.rows, columns);
+    error_text const wrong =
+        check_call_over_rows(this->executor, "adafactor_direction", rows, in, row..., sums, out);
+    if (!wrong.empty()) return this->executor.refuse_if(wrong);
+    if (in.range.rows == 0) return;
+    // Each column is read before it is written.
+    auto const factors = in_every_fold("column_var", column_var, columns);
+    sum_columns(this->executor, rows, in, factors, sums);
+    run_rows(this->executor, "adafactor_direction", rows, in, factors, out, row...);
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::callable<detail::adafactor_direction_operation<simd::this_thread>>
+    adafactor_direction{};
+
+}  // namespace lowp
