@@ -160,6 +160,17 @@ MEMBER(double, adamw, beta1, .9);
 MEMBER(double, adamw, beta2, .999);
 MEMBER(double, adamw, eps, 1e-8);
 MEMBER(double, adamw, weight_decay, 1e-2);
+constexpr adafactor factors{
+    .lr = 1, .beta2_decay = 0, .eps1 = 0, .eps2 = 0, .d = 1, .weight_decay = 0};
+MEMBER(double, adafactor, lr, 1e-2);
+MEMBER(double, adafactor, beta2_decay, -.8);
+MEMBER(double, adafactor, eps1, 0x1p-23);
+MEMBER(double, adafactor, eps2, 1e-3);
+MEMBER(double, adafactor, d, 1);
+MEMBER(double, adafactor, weight_decay, 0);
+IS(sgd, factors.along(1.0, 1.0, 4, 1));
+IS(void, adafactor_direction(in, f, f, b, 4, factors, 1));
+IS(void, adafactor_direction(in, f, b, 4, factors, 1));
 constexpr lion signs{.lr = 1, .beta1 = 0, .beta2 = 0, .weight_decay = 0};
 MEMBER(double, lion, lr, 1e-4);
 MEMBER(double, lion, beta1, .9);

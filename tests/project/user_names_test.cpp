@@ -15,7 +15,7 @@
 // clang-format off
 #define LOWP_NAMES(X) \
   X(cast) X(scaled_cast) X(block_cast) X(split) X(join) X(resync) \
-  X(transform) X(fused_add) X(update) X(unscale) X(measure) \
+  X(transform) X(fused_add) X(update) X(adafactor_direction) X(unscale) X(measure) \
   X(clip) X(sum) X(mean) X(dot) X(norm) \
   X(census) X(abs_range_of) X(gelu_tanh) X(gated_gelu_tanh) X(softmax) \
   X(log_softmax) X(scale_mask_softmax) X(rms_norm) X(layer_norm) X(clamp_overflow) \

@@ -171,6 +171,36 @@ for kind, settings in CASES:
             + (f"  FAILED: {', '.join(wrong)}" if wrong else "")
         )
 
+
+def adafactor(shape, steps, settings, scale):
+    """Compares steps with torch.optim.Adafactor in float64: ulps of ours, and of torch's float32."""
+    torch.manual_seed(steps)
+    start = torch.randn(shape) * scale
+    ours, float32, exact = (start.clone().to(t) for t in (torch.float32, torch.float32, torch.float64))
+    float32.requires_grad_(), exact.requires_grad_()
+    eps = dict(eps=(settings["eps1"], settings["eps2"]))
+    rest = {name: x for name, x in settings.items() if not name.startswith("eps")}
+    theirs = [(p, torch.optim.Adafactor([p], foreach=False, **rest, **eps)) for p in (float32, exact)]
+    rows, columns = shape if len(shape) == 2 else (0, shape[0])
+    row_var, column_var, u = torch.zeros(max(rows, 1)), torch.zeros(columns), torch.zeros(shape)
+    largest = start.double().abs()  # on the way; a step that cancels it leaves its error
+    for step in range(1, steps + 1):
+        gradient = torch.randn(shape) * torch.logspace(-4, 0, columns)
+        for p, optimizer in theirs:
+            p.grad = gradient.to(p.dtype)
+            optimizer.step()
+        tensors = [ctypes.c_void_p(t.data_ptr()) for t in (ours, gradient, row_var, column_var, u)]
+        library.lowp_adafactor(*tensors, ctypes.c_size_t(rows), ctypes.c_size_t(columns),
+                               *values(settings), ctypes.c_uint64(step))
+        largest = torch.maximum(largest, exact.detach().abs())
+    state = theirs[1][1].state[exact]
+    for mine, name in ((row_var, "row_var"), (column_var, "col_var" if rows else "variance")):
+        if name in state:
+            other = state[name].flatten()
+            assert ((mine.double() - other).abs() <= 2e-6 * other).all(), name
+    return [ulps(p.detach(), exact.detach(), largest) for p in (ours, float32)]
+
+
 def lerps(beta):
     """Compares the momentum with torch.lerp, from betas that are floats: equal bits."""
     m, g = torch.randn(2, 10000)
@@ -180,6 +210,18 @@ def lerps(beta):
     weight = torch.tensor(1.0, dtype=torch.float64) - torch.tensor(beta).double()
     return torch.equal(optimizer.slots[0], torch.lerp(m, g, weight.item()))
 
+
+for shape in ((64, 96), (1, 500), (700,)):
+    for settings in (
+        dict(lr=1e-2, beta2_decay=-0.8, eps1=2.0**-23, eps2=1e-3, d=1.0, weight_decay=0.0),
+        dict(lr=0.3, beta2_decay=-0.5, eps1=1e-10, eps2=0.1, d=1.5, weight_decay=0.1),
+    ):
+        for steps, scale in ((1, 1.0), (3, 1e-5), (200, 0.02)):
+            ours, theirs = adafactor(shape, steps, settings, scale)
+            wrong = ours.mean() > 1.1 * theirs.mean() + 0.5 or ours.max() > 1.3 * theirs.max() + 1
+            failures += int(wrong)
+            print(f"Adafactor {shape} {settings} after {steps}: {ours.max():.2f}, mean {ours.mean():.3f} ulp;"
+                  f" torch {theirs.max():.2f}, {theirs.mean():.3f}" + ("  FAILED" if wrong else ""))
 
 for beta in (0.9, 0.95, 0.98, 0.99, 0.5625):
     if not lerps(beta):

@@ -113,6 +113,7 @@ void use(std::vector<float>& x, std::vector<bfloat16>& p, std::vector<std::uint1
   log_softmax_backward(x, x, p);
   scale_mask_softmax_backward(x, x, p, 3, x);
   cross_entropy(x, d, 3, cross_entropy_options{}, x, p);
+  adafactor_direction(x, x, x, p, 3, adamw{}, 1);
   rms_norm_backward(x, x, x, p, p, x, 3);
   layer_norm_backward(x, x, x, x, x, p, p, x, 3);
 #endif

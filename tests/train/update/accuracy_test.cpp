@@ -2,6 +2,8 @@
 // Distance of a step from PyTorch's formula evaluated in double, and from PyTorch's own results in
 // float. peers/torch/steps_test.cmake asks the real one.
 #include <gtest/gtest.h>
+#include <lowp/adafactor.hpp>
+#include <lowp/sums.hpp>
 #include <lowp/update.hpp>
 
 #include <algorithm>
@@ -14,7 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "cuda/simulated_grid.hpp"
 #include "formulas.hpp"
+#include "support/refusals.hpp"
 
 namespace {
 
@@ -242,6 +246,125 @@ TEST_P(trajectory, of_1000_adamw_steps_is_no_farther_from_double_than_pytorchs_f
               mine.largest, mine.sum / parameters, torch.largest, torch.sum / parameters);
   EXPECT_LE(mine.largest, torch.largest);
   EXPECT_LE(mine.sum, torch.sum);
+}
+
+// Second moments and the direction after some steps, in double from what each step begins with.
+struct factored {
+  std::size_t rows, columns;
+  std::vector<lowp::bfloat16> g = std::vector<lowp::bfloat16>(rows * columns);
+  std::vector<float> row = std::vector<float>(rows), column = std::vector<float>(columns);
+  std::vector<float> u = std::vector<float>(rows * columns);
+
+  double value(std::size_t r, std::size_t c) const { return double{float(g[r * columns + c])}; }
+  void draw(std::mt19937_64& random) {
+    std::normal_distribution<float> normal;
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < columns; ++c)
+        g[r * columns + c] = lowp::bfloat16(
+            std::ldexp(normal(random), -static_cast<int>(r % 7 + c % 11 + (c % 5 == 4 ? 40 : 0))));
+  }
+};
+
+template <class Run>
+void expect_factored(std::size_t rows, std::size_t columns, bool is_vector, Run const& run) {
+  constexpr double unit = 0x1p-24;
+  lowp::adafactor const a;
+  double const eps = a.eps1;
+  auto const n = static_cast<double>(columns);
+  auto const height = static_cast<double>(rows);
+  factored x{rows, columns};
+  std::mt19937_64 random(rows + columns);
+  for (std::uint64_t step = 1; step <= 3; ++step) {
+    x.draw(random);
+    factored const before = x;
+    run(x, a, step);
+    double const w = std::pow(static_cast<double>(step), a.beta2_decay);
+    double mean = 0;
+    for (std::size_t c = 0; c < columns; ++c) {
+      double squares = 0;
+      for (std::size_t r = 0; r < rows; ++r) squares += x.value(r, c) * x.value(r, c);
+      double const want = (1 - w) * double{before.column[c]} + w * squares / height;
+      ASSERT_NEAR(x.column[c], want, (20 * unit + height * 0x1p-52) * want) << c;
+      mean += double{x.column[c]} / n;
+    }
+    for (std::size_t r = 0; r < rows; ++r) {
+      double squares = 0;
+      for (std::size_t c = 0; c < columns; ++c) squares += x.value(r, c) * x.value(r, c);
+      double const want = (1 - w) * double{before.row[r]} + w * squares / n;
+      if (!is_vector) {
+        ASSERT_NEAR(x.row[r], want, unit * (n / 256 + 14) * want) << r;
+      }
+      double const factor = is_vector ? 1 : double{x.row[r]} / std::max(mean, eps);
+      for (std::size_t c = 0; c < columns; ++c) {
+        double const exact =
+            x.value(r, c) / std::sqrt(std::max(factor * double{x.column[c]}, eps * eps));
+        ASSERT_NEAR(x.u[r * columns + c], exact, unit * (n / 512 + 9) * std::fabs(exact)) << c;
+      }
+    }
+  }
+}
+
+TEST(adafactor, is_within_its_bounds_of_the_formula_and_has_the_same_bits_on_a_grid) {
+  for (auto const& [rows, columns] :
+       {std::array<std::size_t, 2>{1, 1}, {1, 300}, {5, 7}, {37, 256}, {100, 129}, {3, 3001}})
+    expect_factored(rows, columns, false, [](factored& x, lowp::adafactor const& a, auto step) {
+      factored there = x;
+      lowp::adafactor_direction(x.g, x.row, x.column, x.u, x.columns, a, step);
+      lowp_test::simulated_grid grid(64, 3);
+      ASSERT_EQ(lowp_test::refusal_of<lowp::detail::adafactor_direction_operation>(
+                    lowp::cuda::on_grid<lowp_test::simulated_grid>{grid}, there.g, there.row,
+                    there.column, there.u, there.columns, a, step),
+                "");
+      EXPECT_EQ(there.row, x.row);
+      EXPECT_EQ(there.column, x.column);
+      EXPECT_EQ(there.u, x.u);
+    });
+  for (std::size_t const size : {1U, 130U, 3001U})
+    expect_factored(1, size, true, [](factored& x, lowp::adafactor const& a, auto step) {
+      lowp::adafactor_direction(x.g, x.column, x.u, x.columns, a, step);
+    });
+}
+
+// Rates as PyTorch's _single_tensor_adafactor has them.
+TEST(adafactor, steps_along_the_direction) {
+  lowp::adafactor const a{.lr = 0.125, .weight_decay = 0.5};
+  lowp::sgd s = a.along(8, 6, 4, 9);  // root mean squares of 4 and 3
+  EXPECT_DOUBLE_EQ(s.lr, 0.125 * 4 / 3);
+  EXPECT_DOUBLE_EQ(s.lr * s.weight_decay, 0.125 * 0.5);
+  s = a.along(0, 1, 4, 256);
+  EXPECT_DOUBLE_EQ(s.lr, 1e-3 / 16);
+  EXPECT_EQ((lowp::adafactor{.lr = 0, .weight_decay = 1}.along(8, 6, 4, 1).weight_decay), 0);
+}
+
+TEST(adafactor, keeps_nan_in_its_row_and_column) {
+  factored x{3, 4};
+  std::fill(x.g.begin(), x.g.end(), lowp::bfloat16(1.0f));
+  x.g[5] = std::numeric_limits<lowp::bfloat16>::quiet_NaN();
+  lowp::adafactor_direction(x.g, x.row, x.column, x.u, 4, lowp::adafactor{}, 1);
+  EXPECT_TRUE(std::isnan(x.row[1]) && std::isnan(x.column[1]) && std::isnan(x.u[5]));
+  EXPECT_FALSE(std::isnan(x.row[0]) || std::isnan(x.column[0]));
+}
+
+TEST(adafactor, refuses_before_it_writes) {
+  factored x{3, 4};
+  factored const before = x;
+  auto const refusal = [&](auto&&... arguments) {
+    return lowp_test::refusal_of<lowp::detail::adafactor_direction_operation>(
+        lowp::simd::this_thread{}, arguments...);
+  };
+  EXPECT_EQ(refusal(x.g, x.row, x.column, x.u, 4, lowp::adafactor{}, 0),
+            "update: adafactor: step is 0, and counts from 1");
+  EXPECT_EQ(refusal(x.g, x.row, x.column, x.u, 4, lowp::adafactor{.beta2_decay = 0.5}, 1),
+            "update: adafactor: -beta2_decay is -0.5, not finite and at least 0");
+  EXPECT_EQ(refusal(x.g, x.column, x.u, 4, lowp::adafactor{}, 1),
+            "adafactor_direction: g has 3 rows, and no row_var");
+  EXPECT_EQ(refusal(x.g, x.column, x.row, x.u, 4, lowp::adafactor{}, 1),
+            "adafactor_direction: row_var has 4 elements for 3 rows");
+  EXPECT_EQ(refusal(x.g, std::span(x.u).first(3), x.column, x.u, 4, lowp::adafactor{}, 1),
+            "adafactor_direction: row_var (12 bytes) and u (48 bytes) overlap: row_var starts 0 "
+            "bytes into u");
+  EXPECT_EQ(x.u, before.u);
+  EXPECT_EQ(x.column, before.column);
 }
 
 }  // namespace
