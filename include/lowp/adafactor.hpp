@@ -141,20 +141,19 @@ using calls_of_adafactor =
          needs_number<names::columns>, needs<names::optimizer, not_the_optimizer_adafactor>,
          needs<names::step, not_an_integer_that_counts_from_1>>;
 
-/// Computes Adafactor's direction u from gradients g, and its second moments. With t = step, w =
-/// t^beta2_decay and old moments R of a row and C of a column,
+/// Computes Adafactor's direction u from gradients g, and its second moments. With w =
+/// step^beta2_decay and the old moments R of a row and C of a column,
 ///
 ///     column_var    C = (1 - w) C + w * mean of g^2 in the column
 ///     row_var       R = (1 - w) R + w * mean of g^2 in the row
 ///     u             g / sqrt(max(R * C / max(mean of C, eps1), eps1^2))
 ///
-/// The mean of C is that of R, which PyTorch takes, but for rounding. A vector has no row_var: there
-/// C is its whole second moment and u is g / sqrt(max(C, eps1^2)). optimizer.along(...) is the step
-/// along u.
+/// PyTorch takes the mean of R, which is that of C but for rounding. A vector has no row_var. There
+/// C is its whole second moment, and u is g / sqrt(max(C, eps1^2)). optimizer.along is the step.
 ///
-/// For n columns, R is within 2^-24 (n / 256 + 14), C within 2^-24 * 20 + rows * 2^-52 of itself,
-/// and u within 2^-24 (n / 512 + 9) of the formula from the R and C that are written. Squares below
-/// 2^-126 add to that; a NaN makes its row and its column NaN. The bits depend neither on threads
+/// For n columns, R is within 2^-24 (n / 256 + 14), C within 2^-24 * 20 + rows * 2^-52 of itself.
+/// u is within 2^-24 (n / 512 + 9) of its formula for the R and C that are written. Squares below
+/// 2^-126 add to that. A NaN makes its row and its column NaN. The bits depend neither on threads
 /// nor on the shape of a launch.
 ///
 /// @param g           rows of `columns` gradients, row after row, or strided_rows

@@ -190,6 +190,19 @@ TEST_F(device_pieces, derivatives) {
         });
     expect_floats("dweight", want_weight, of_weight);
     expect_floats("dbias", want_bias, of_bias);
+    std::vector<float> want_row(statistic);
+    device_range<float> const of_row(want_row);
+    expect(
+        "adafactor_direction",
+        [&](auto& u) {
+          lowp::adafactor_direction(dy, want_row, want_bias, u, columns, lowp::adafactor{}, 2);
+        },
+        [&](auto const& u) {
+          lowp::cuda::adafactor_direction(nullptr, gradient, of_row, of_bias, u, columns,
+                                          lowp::adafactor{}, 2);
+        });
+    expect_floats("row_var", want_row, of_row);
+    expect_floats("column_var", want_bias, of_bias);
     std::vector<lowp::bfloat16> want_up(x.size());
     device_range<lowp::bfloat16> const up(want_up);
     expect(

@@ -11,6 +11,8 @@
 //     lowp::cuda::hadamard(stream, in, out, signs, rounding, overflow)
 //     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
 //     lowp::cuda::update(stream, p, g, moments..., optimizer, step, rounding, overflow, report)
+//     lowp::cuda::adafactor_direction(stream, g, row_var, column_var, u, columns, optimizer,
+//                                     step)
 //     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
 //     lowp::cuda::resync(stream, p)
 //     lowp::cuda::unscale(stream, g, inverse_scale, gradient_report, rounding, overflow)

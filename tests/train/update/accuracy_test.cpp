@@ -248,7 +248,7 @@ TEST_P(trajectory, of_1000_adamw_steps_is_no_farther_from_double_than_pytorchs_f
   EXPECT_LE(mine.sum, torch.sum);
 }
 
-// Second moments and the direction after some steps, in double from what each step begins with.
+// Second moments and the direction, each step in double from what the library has before it.
 struct factored {
   std::size_t rows, columns;
   std::vector<lowp::bfloat16> g = std::vector<lowp::bfloat16>(rows * columns);
