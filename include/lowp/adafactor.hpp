@@ -135,11 +135,18 @@ template <class T>
 using not_the_optimizer_adafactor = fit<std::same_as<std::remove_cvref_t<T>, adafactor>>;
 template <class T>
 using not_an_integer_that_counts_from_1 = fit<std::integral<std::remove_cvref_t<T>>>;
-template <class... Moments>
-using calls_of_adafactor =
-    call<needs_row_input<names::g>, Moments..., needs_row_output<names::u>,
-         needs_number<names::columns>, needs<names::optimizer, not_the_optimizer_adafactor>,
-         needs<names::step, not_an_integer_that_counts_from_1>>;
+// The calls differ in the fourth argument: u of a matrix, or the columns of a vector.
+template <class T>
+inline constexpr bool is_number = std::is_arithmetic_v<std::remove_cvref_t<T>>;
+template <class T>
+using not_a_lasting_writable_range_nor_strided_rows = fit<row_output<T>, is_number<T>>;
+template <class T>
+using not_a_number_of_columns = fit<is_number<T>, !is_number<T>>;
+struct there_are_no_moments_row_var_and_column_var_of_floats;
+template <class... Before>
+using call_of_adafactor = call<first<needs_row_input<names::g>, Before...>,
+                               needs<names::optimizer, not_the_optimizer_adafactor>,
+                               needs<names::step, not_an_integer_that_counts_from_1>>;
 
 /// Computes Adafactor's direction u from gradients g, and its second moments. With w =
 /// step^beta2_decay and the old moments R of a row and C of a column,
@@ -165,9 +172,13 @@ using calls_of_adafactor =
 ///                                hyper-parameter is out of range; nothing is written
 template <class Executor>
 struct adafactor_direction_operation : operation<Executor> {
-  using calls = any_of_calls<
-      calls_of_adafactor<needs_floats<names::row_var>, needs_floats<names::column_var>>,
-      calls_of_adafactor<needs_floats<names::column_var>>>;
+  using calls =
+      any_of_calls<call_of_adafactor<needs_floats<names::row_var>, needs_floats<names::column_var>,
+                                     needs<names::u, not_a_lasting_writable_range_nor_strided_rows>,
+                                     needs_number<names::columns>>,
+                   call_of_adafactor<needs_floats<names::column_var>, needs_row_output<names::u>,
+                                     needs<names::columns, not_a_number_of_columns>>,
+                   otherwise<there_are_no_moments_row_var_and_column_var_of_floats>>;
 
   template <row_input G, row_statistic R, row_statistic C, row_output U, std::integral Step>
   LOWP_HOST_FN void operator()(G&& g, R&& row_var, C&& column_var, U&& u, std::size_t columns,

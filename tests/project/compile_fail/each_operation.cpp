@@ -44,6 +44,7 @@
 // expect-each: missing<4.*names::columns
 // expect-each: 5.*names::scale.*not_a_number
 // expect-each: 2.*names::labels.*not_a_range_of_int64_or_int32
+// expect-each: 6.*names::optimizer.*not_the_optimizer_adafactor
 // expect-each: 4.*names::reciprocal_rms.*not_a_range_of_floats
 // expect-each: 7.*names::dweight.*not_a_writable_range_of_floats
 #include <lowp/lowp.hpp>
