@@ -234,10 +234,13 @@ TEST(openmp, norms_backward) {
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_TRUE(same_bits(sums[0], sums[2]));
     EXPECT_TRUE(same_bits(sums[1], sums[3]));
-    lowp::rms_norm_backward(x, weight, x, reciprocal, alone, sums[0], columns);
-    lowp::openmp::rms_norm_backward(x, weight, x, reciprocal, shared, sums[2], columns);
+    std::vector<float> of_rows[]{reciprocal, reciprocal};
+    lowp::adafactor const factors;
+    lowp::adafactor_direction(x, of_rows[0], sums[1], alone, columns, factors, 2);
+    lowp::openmp::adafactor_direction(x, of_rows[1], sums[3], shared, columns, factors, 2);
     EXPECT_TRUE(same_bits(alone, shared));
-    EXPECT_TRUE(same_bits(sums[0], sums[2]));
+    EXPECT_TRUE(same_bits(of_rows[0], of_rows[1]));
+    EXPECT_TRUE(same_bits(sums[1], sums[3]));
   });
 }
 

@@ -3,6 +3,7 @@
 // arXiv:1804.04235): a second moment of one float for each row and each column of a matrix.
 #pragma once
 
+#include <lowp/base/environment.hpp>
 #include <lowp/nn/rows.hpp>
 #include <lowp/train/sgd.hpp>
 
@@ -40,6 +41,23 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
+/// What a call computes once.
+struct adafactor_rates {
+  float columns, share, rest, share_of_row, eps1, least;
+};
+inline namespace LOWP_UNIT {
+LOWP_OPAQUE inline void rates_of(adafactor_rates& rates, adafactor const& optimizer,
+                                 std::uint64_t step, std::size_t rows, std::size_t columns) {
+  double const share = std::pow(static_cast<double>(step), optimizer.beta2_decay);
+  rates = {.columns = static_cast<float>(columns),
+           .share = narrowed(share),
+           .rest = narrowed(1 - share),
+           .share_of_row = narrowed(share / static_cast<double>(rows)),
+           .eps1 = narrowed(optimizer.eps1),
+           .least = narrowed(optimizer.eps1 * optimizer.eps1)};
+}
+}  // namespace LOWP_UNIT
+
 /// The second moments of rows and columns, and g over the root of their product. Sums of columns
 /// come first, from what column_var was.
 struct adafactor_rows {
@@ -49,20 +67,13 @@ struct adafactor_rows {
   adafactor optimizer;
   std::uint64_t step;
   float const* row_var;  ///< null: a vector, whose only row has no factor
-  float columns, share, rest, share_of_row, eps1, least;
+  adafactor_rates rates{};
 
-  LOWP_HOST_FN adafactor_rows(adafactor const& rates, std::uint64_t number, float const* of_rows,
-                              std::size_t rows, std::size_t row_size)
-      : optimizer(rates),
-        step(number),
-        row_var(of_rows),
-        columns(static_cast<float>(row_size)),
-        eps1(narrowed(rates.eps1)),
-        least(narrowed(rates.eps1 * rates.eps1)) {
-    double const new_share = std::pow(static_cast<double>(number), rates.beta2_decay);
-    share = narrowed(new_share);
-    rest = narrowed(1 - new_share);
-    share_of_row = narrowed(new_share / static_cast<double>(rows));
+  LOWP_HOST_FN adafactor_rows(adafactor const& settings, std::uint64_t number, float const* of_rows,
+                              std::size_t rows, std::size_t columns)
+      : optimizer(settings), step(number), row_var(of_rows) {
+    default_environment const scope;
+    rates_of(rates, optimizer, step, rows, columns);
   }
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const*, row_extent const& in) const {
@@ -91,8 +102,8 @@ struct adafactor_rows {
   template <int I, class F>
   LOWP_FN void add_to(fold::number<I>, F& sum, state<F> const& s, F const& g,
                       F const& column_var) const {
-    if (s.is_first) sum = lanes::mul(lanes::broadcast<F>(rest), column_var);
-    sum = lanes::fma(lanes::mul(lanes::broadcast<F>(share_of_row), g), g, sum);
+    if (s.is_first) sum = lanes::mul(lanes::broadcast<F>(rates.rest), column_var);
+    sum = lanes::fma(lanes::mul(lanes::broadcast<F>(rates.share_of_row), g), g, sum);
   }
   template <class F>
   LOWP_FN fold::pair<F> value(fold::number<0>, state<F> const&, F const& g,
@@ -105,11 +116,11 @@ struct adafactor_rows {
   }
   template <class F>
   LOWP_FN void take_total(fold::number<0>, state<F>& s, fold::pair<F> const& sums) const {
-    F const n = lanes::broadcast<F>(columns);
+    F const n = lanes::broadcast<F>(rates.columns);
     F const square = lanes::div(sums.first, n);  // the mean
-    s.row_var = lanes::fma(lanes::broadcast<F>(share), square,
-                           lanes::mul(lanes::broadcast<F>(rest), s.row_var));
-    F const mean = larger_or_nan(lanes::div(sums.second, n), lanes::broadcast<F>(eps1));
+    s.row_var = lanes::fma(lanes::broadcast<F>(rates.share), square,
+                           lanes::mul(lanes::broadcast<F>(rates.rest), s.row_var));
+    F const mean = larger_or_nan(lanes::div(sums.second, n), lanes::broadcast<F>(rates.eps1));
     s.factor = row_var == nullptr ? lanes::broadcast<F>(1) : lanes::div(s.row_var, mean);
   }
   template <class F>
@@ -118,7 +129,7 @@ struct adafactor_rows {
   }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& g, F const& column_var) const {
-    F const v = larger_or_nan(lanes::mul(s.factor, column_var), lanes::broadcast<F>(least));
+    F const v = larger_or_nan(lanes::mul(s.factor, column_var), lanes::broadcast<F>(rates.least));
     return lanes::div(g, lanes::sqrt(v));
   }
 
