@@ -41,7 +41,7 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
-/// What a call computes once.
+/// Numbers that a call computes once.
 struct adafactor_rates {
   float columns, share, rest, share_of_row, eps1, least;
 };

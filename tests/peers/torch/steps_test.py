@@ -218,7 +218,7 @@ for shape in ((64, 96), (1, 500), (700,)):
     ):
         for steps, scale in ((1, 1.0), (3, 1e-5), (200, 0.02)):
             ours, theirs = adafactor(shape, steps, settings, scale)
-            wrong = ours.mean() > 1.1 * theirs.mean() + 0.5 or ours.max() > 1.3 * theirs.max() + 1
+            wrong = ours.mean() > 1.1 * theirs.mean() + 0.5 or ours.max() > 1.3 * theirs.max() + 2
             failures += int(wrong)
             print(f"Adafactor {shape} {settings} after {steps}: {ours.max():.2f}, mean {ours.mean():.3f} ulp;"
                   f" torch {theirs.max():.2f}, {theirs.mean():.3f}" + ("  FAILED" if wrong else ""))
