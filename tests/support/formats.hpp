@@ -26,8 +26,8 @@ ORACLE_FORMATS(LOWP_FACTS)
 #undef LOWP_FACTS
 
 // Formats that a user might add. Each has something that the thirteen lack: more significand bits,
-// an odd width, NaN at the top of six bits, no negative zero in four. Two are P3109's with infinity:
-// one has powers of two alone, and one has no sign.
+// an odd width, NaN at the top of six bits, no negative zero in four. Two are P3109's with
+// infinity: one has powers of two alone, and one has no sign.
 // clang-format off
 using user_e6m9     = lowp::basic_float<lowp::format{6, 9, 31}>;
 using user_e2m13    = lowp::basic_float<lowp::format{2, 13, 1}>;
