@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The IEEE P3109 draft, report 4.0 of June 2026: its signed formats with subnormals, and stochastic
-// rounding with few random bits. The library implements the draft; it does not claim conformance.
+// The IEEE P3109 draft, report 4.0 of June 2026: its formats, and stochastic rounding with few
+// random bits. The library implements the draft; it does not claim conformance.
 //
 //     using binary8p3se = basic_float<p3109(8, 3, p3109_domain::extended)>;
+//     using binary8p1uf = basic_float<p3109(8, 1, p3109_domain::finite, p3109_sign::absent)>;
 //     auto y = convert<binary8p3se>(x, stochastic_b<8>{bits}, overflow::p3109_propagate);
 //
-// Its saturation modes in an extended format: SatFinite is overflow::saturate, SatPropagate is
-// overflow::p3109_propagate and SatNone is overflow::infinity. In a finite format the draft has one
-// rule, and overflow::saturate is it.
+// Its saturation modes: SatFinite is overflow::saturate, SatPropagate is overflow::p3109_propagate
+// and SatNone is overflow::p3109_none. In an extended format overflow::infinity is SatNone, too.
+// A number that rounds to less than zero becomes zero in a format without sign (4.7.5). By SatNone
+// it becomes NaN instead, unless it is finite and the mode is toward_zero or upward. -0 is zero.
 #pragma once
 
 #include <lowp/format/format.hpp>
@@ -20,14 +22,20 @@ namespace lowp {
 /// Finite formats have no infinity. In extended ones the largest magnitude is infinite.
 enum class p3109_domain : std::uint8_t { finite, extended };
 
-/// Returns the signed format BinaryKpPsf or BinaryKpPse, of K bits and precision P from 2 to K - 1.
-/// The library has neither its unsigned formats nor those of precision 1: format::error() says so.
-LOWP_FN constexpr format p3109(int K, int P, p3109_domain domain) {
-  int const exponent_bits = K - P;
+/// Formats without sign begin at zero, and end with infinity, if they have it, and NaN.
+enum class p3109_sign : std::uint8_t { present, absent };
+
+/// Returns the format BinaryKpPsf, BinaryKpPse, BinaryKpPuf or BinaryKpPue. K is at least 3, and P
+/// from 1 to K, less the sign. Numbers of precision 1 are zero and powers of two.
+/// If K exceeds 8, some have values that are no floats: format::error() says so.
+LOWP_FN constexpr format p3109(int K, int P, p3109_domain domain,
+                               p3109_sign sign = p3109_sign::present) {
+  bool const has_sign = sign == p3109_sign::present;
+  int const exponent_bits = K < 3 ? 0 : K - P + (has_sign ? 0 : 1);
   bool const has_bias = exponent_bits > 0 && exponent_bits <= 16;
-  return {
-      exponent_bits, P - 1, has_bias ? 1 << (exponent_bits - 1) : 0,
-      domain == p3109_domain::extended ? specials::p3109_extended : specials::nan_negative_zero};
+  return {exponent_bits, P - 1, has_bias ? 1 << (exponent_bits - 1) : 0,
+          domain == p3109_domain::extended ? specials::p3109_extended : specials::nan_negative_zero,
+          has_sign};
 }
 
 namespace detail {

@@ -91,7 +91,8 @@ TYPED_TEST(conformance, cast_from_float_at_every_boundary) {
 template <class T>
 class codec : public testing::Test {};
 using coded_formats =
-    joined<kernel_formats, some_or_all<testing::Types<user_e6m9>, user_formats>>::type;
+    joined<kernel_formats,
+           some_or_all<testing::Types<binary6p1se, binary8p4ue>, user_formats>>::type;
 TYPED_TEST_SUITE(codec, part_of<coded_formats>::type, by_format);
 
 TYPED_TEST(codec, decodes_every_code) {

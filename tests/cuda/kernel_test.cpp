@@ -283,6 +283,12 @@ TEST(cuda_conversions, are_used) {
   EXPECT_NE(documented_conversions::used, 0U);
 }
 
+// Numbers of one digit take the addition that rounds values in range, too.
+TEST(cuda_conversions, of_powers_of_two_with_zero) {
+  slot_mode const mode = stochastic_modes()[0];
+  expect_cast<float, binary6p1se>(library(mode), mode, policies[0]);
+}
+
 // All floats, as a kernel that has converting instructions converts them: the instructions get what
 // they are right for, and the codec the rest.
 template <class T>

@@ -45,7 +45,7 @@ testing::AssertionResult compares(T a, T b) {
 template <class T>
 class small_arithmetic : public testing::Test {};
 using small_formats =
-    joined<byte_formats, testing::Types<user_e5m4, user_e3m2fn, user_e2m1fnuz>>::type;
+    joined<byte_formats, testing::Types<user_e5m4, binary6p1se, binary8p4ue>>::type;
 TYPED_TEST_SUITE(small_arithmetic, small_formats, by_format);
 
 TYPED_TEST(small_arithmetic, is_exact_and_rounded_once) {

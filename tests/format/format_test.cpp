@@ -9,14 +9,15 @@ namespace {
 
 using namespace lowp_test;
 
-lowp::specials specials_of(oracle::nan_rule rule) {
-  switch (rule) {
+lowp::specials specials_of(oracle::facts const& f) {
+  switch (f.nans) {
     case oracle::nan_rule::none:
       return lowp::specials::none;
     case oracle::nan_rule::ieee:
       return lowp::specials::ieee;
     case oracle::nan_rule::negative_zero:
-      return lowp::specials::nan_negative_zero;
+    case oracle::nan_rule::unsigned_p3109:
+      return f.has_infinity ? lowp::specials::p3109_extended : lowp::specials::nan_negative_zero;
     case oracle::nan_rule::all_ones:
     case oracle::nan_rule::unsigned_all_ones:
       return lowp::specials::nan_all_ones;
@@ -35,7 +36,7 @@ TYPED_TEST(format, is_as_published) {
   EXPECT_EQ(F.significand_bits, f.significand_bits);
   EXPECT_EQ(F.bias, f.bias);
   EXPECT_EQ(F.has_sign, f.is_signed);
-  EXPECT_EQ(F.codes, specials_of(f.nans));
+  EXPECT_EQ(F.codes, specials_of(f));
 }
 
 TYPED_TEST(format, derives_the_other_facts) {
@@ -101,9 +102,11 @@ TEST(format, says_why_it_cannot_be_computed_with) {
   EXPECT_EQ(error({2, 13, 1}), none);
   EXPECT_EQ(error({1, 14, 0}), more_than_13_significand_bits);
   EXPECT_EQ(error({5, 0, 15}), signed_without_significand_bits);
+  EXPECT_EQ(error({1, 0, 1, specials::p3109_extended}), no_value_above_zero);
   EXPECT_EQ(error({5, 0, 15, specials::ieee, false}), no_significand_bits_and_not_nan_all_ones);
   EXPECT_EQ(error({5, 0, 15, specials::nan_all_ones, false}), none);
   EXPECT_EQ(error({5, 2, 15, specials::ieee, false}), unsigned_with_significand_bits);
+  EXPECT_EQ(error({5, 2, 15, specials::nan_negative_zero, false}), none);
   // Values are normal floats, but for bfloat16 and its kin and for powers of two.
   EXPECT_EQ(error({6, 9, 118}), none);
   EXPECT_EQ(error({6, 9, 119}), smallest_value_below_floats);

@@ -23,6 +23,8 @@ FAULTS = [
     ("format/codec.hpp", "(payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0])", "(payload & s.nan_payload) | s.nan[0]", "format/convert"),
     ("format/codec.hpp", "!any(greater(a - origin, broadcast<U>(binary32_infinity - 1 - origin)))", "!any(greater(a - origin, broadcast<U>(binary32_infinity - origin)))", "bits"),
     ("format/codec.hpp", "nan = mask_or(nan, equal(a, broadcast<U>(0)));", "", "format/convert"),
+    ("format/codec.hpp", "F.significand_bits > 0 ? a : a - rebias", "a", "format/p3109"),
+    ("format/codec.hpp", "mask_and(negative, greater(magnitude, broadcast<U>(0)))", "negative", "format/p3109"),
     ("format/codec.hpp", "payload | select(equal(payload, broadcast<U>(0)), broadcast<U>(binary32_infinity),\n                           broadcast<U>(binary32_nan))", "payload | binary32_infinity", "format/convert"),
     ("format/codec.hpp", "b = b | ((code << (32 - F.bits())) & binary32_sign);", "", "bits"),
     ("format/codec.hpp", "select(equal(code & F.code_mask(), broadcast<U>(F.nan_code())), broadcast<U>(binary32_nan),\n               b)", "b", "format/convert"),

@@ -89,9 +89,11 @@ constexpr bool moves_away(mode m, bool negative, position const& at, std::uint32
   return false;
 }
 
-constexpr bool points_inward(mode m, bool negative) {
-  return m == mode::toward_zero || m == mode::to_odd || (m == mode::upward && negative) ||
-         (m == mode::downward && !negative);
+// `end` is the code at the end of the range. P3109's infinity follows an even one as the odd code.
+constexpr bool points_inward(facts const& f, mode m, bool negative, std::uint64_t end) {
+  bool const is_odd_beyond = end % 2 == 0 && (end == 0 || f.has_infinity);
+  return m == mode::toward_zero || (m == mode::to_odd && !is_odd_beyond) ||
+         (m == mode::upward && negative) || (m == mode::downward && !negative);
 }
 
 constexpr std::uint64_t encode_nan(facts const& f, bool negative, std::uint64_t payload) {
@@ -102,6 +104,7 @@ constexpr std::uint64_t encode_nan(facts const& f, bool negative, std::uint64_t 
       return f.sign_mask();
     case nan_rule::all_ones:
     case nan_rule::unsigned_all_ones:
+    case nan_rule::unsigned_p3109:
       return sign | f.magnitude_mask();
     case nan_rule::ieee:
       break;
@@ -137,10 +140,15 @@ constexpr std::uint64_t encode_wide(facts const& f, number const& x, mode m, pol
   if (!f.has_zero() && (x.negative || x.what == kind::zero)) {
     return encode_nan(f, false, quiet_payload);
   }
+  if (!f.is_signed && x.negative) {  // P3109, 4.7.5: what rounds to zero is in the range
+    bool const is_zero = x.what != kind::infinity && (at.code == 0 || points_inward(f, m, true, 0));
+    return is_zero || p == policy::saturate ? 0 : encode_nan(f, false, quiet_payload);
+  }
   if (x.what == kind::infinity) return encode_infinity(f, x.negative, p);
   std::uint64_t const sign = x.negative ? f.sign_mask() : 0;
   if (too_large) {
-    return points_inward(m, x.negative) ? sign | f.max_code() : encode_infinity(f, x.negative, p);
+    return points_inward(f, m, x.negative, f.max_code()) ? sign | f.max_code()
+                                                         : encode_infinity(f, x.negative, p);
   }
   if (at.code == 0 && !f.has_negative_zero()) return 0;
   return sign | at.code;

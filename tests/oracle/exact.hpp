@@ -73,18 +73,19 @@ constexpr number decode(facts const& f, std::uint64_t code) {
       break;
     case nan_rule::all_ones:
     case nan_rule::unsigned_all_ones:
+    case nan_rule::unsigned_p3109:
       if (magnitude == f.magnitude_mask()) return make_nan(negative);
       break;
     case nan_rule::negative_zero:
       if (negative && magnitude == 0) return make_nan();
       break;
     case nan_rule::ieee:
-      if (magnitude == f.max_code() + 1) return make_infinity(negative);
       if (magnitude > f.max_code() + 1) {
         return make_nan(negative, magnitude << (64 - f.significand_bits));
       }
       break;
   }
+  if (f.has_infinity && magnitude == f.max_code() + 1) return make_infinity(negative);
   number x = magnitude_value(f, magnitude);
   x.negative = negative;
   return x;

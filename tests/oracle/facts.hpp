@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts of each format, typed by hand from its publisher: IEEE 754-2019 (binary16, 32, 64), and
 // the OCP 8-bit floating point and Microscaling specifications. The rest is from the documentation
-// of ml_dtypes. Extremes are typed too, although they follow from the widths: a test compares the
-// derived ones with the published ones.
+// of ml_dtypes. Formats of the IEEE P3109 draft are from section 4.7.2 of its report 4.0. Extremes
+// are typed too, although they follow from the widths: a test compares the derived ones with the
+// published ones.
 #pragma once
 
 #include <array>
@@ -15,7 +16,8 @@ enum class nan_rule {
   ieee,               // all-ones exponent with a non-zero fraction; fraction zero is infinity
   all_ones,           // exponent and fraction all ones, one NaN per sign
   negative_zero,      // the code that would be negative zero is the only NaN
-  unsigned_all_ones,  // no sign bit, all ones is the only NaN
+  unsigned_all_ones,  // no sign bit, all ones is the only NaN; no zero
+  unsigned_p3109,     // the same with a zero
 };
 
 struct facts {
@@ -25,18 +27,19 @@ struct facts {
   int bias;
   bool has_infinity;
   nan_rule nans;
-  bool is_signed;  // the one unsigned format has neither zero nor subnormals
+  bool is_signed;
   double max_finite;
   double min_normal;
   double min_subnormal;  // the smallest positive value
 
   [[nodiscard]] constexpr int magnitude_bits() const { return exponent_bits + significand_bits; }
   [[nodiscard]] constexpr int bits() const { return magnitude_bits() + (is_signed ? 1 : 0); }
-  [[nodiscard]] constexpr bool has_zero() const { return is_signed; }
+  [[nodiscard]] constexpr bool has_zero() const { return nans != nan_rule::unsigned_all_ones; }
   [[nodiscard]] constexpr bool has_nan() const { return nans != nan_rule::none; }
   [[nodiscard]] constexpr bool has_negative_zero() const {
     return is_signed && nans != nan_rule::negative_zero;
   }
+  // The formats of P3109 with infinity have it at the last magnitude that is not NaN.
   [[nodiscard]] constexpr int min_exponent() const { return has_zero() ? 1 - bias : -bias; }
   [[nodiscard]] constexpr std::uint64_t magnitude_mask() const {
     return (std::uint64_t{1} << magnitude_bits()) - 1;
@@ -48,10 +51,11 @@ struct facts {
     switch (nans) {
       case nan_rule::none:
       case nan_rule::negative_zero:
-        return magnitude_mask();
+        return magnitude_mask() - (has_infinity ? 1 : 0);
       case nan_rule::all_ones:
       case nan_rule::unsigned_all_ones:
-        return magnitude_mask() - 1;
+      case nan_rule::unsigned_p3109:
+        return magnitude_mask() - (has_infinity ? 2 : 1);
       case nan_rule::ieee:
         break;
     }

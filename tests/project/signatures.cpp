@@ -81,6 +81,8 @@ VALUE(float6_e2m3fn, u8, 2, 3, 1, specials::none);
 VALUE(float6_e3m2fn, u8, 3, 2, 3, specials::none);
 VALUE(float4_e2m1fn, u8, 2, 1, 1, specials::none);
 static_assert(p3109(8, 3, p3109_domain::extended) == format{5, 2, 16, specials::p3109_extended});
+static_assert(p3109(8, 1, p3109_domain::finite, p3109_sign::absent) ==
+              format{8, 0, 128, specials::nan_negative_zero, false});
 static_assert(std::is_same_v<basic_float<format{5, 10, 15}>, float16>);
 
 constexpr bfloat16 x(2);
@@ -123,12 +125,12 @@ IS(four, philox4x32(four(), std::array<u32, 2>()));
 static_assert(default_overflow<bfloat16> == overflow::infinity &&
               default_overflow<float8_e4m3fn> == overflow::saturate);
 constexpr overflow policies[] = {
-    overflow::infinity,   overflow::saturate,       overflow::cuda,
-    overflow::cuda_nosat, overflow::ml_dtypes,      overflow::ml_dtypes_saturate,
-    overflow::onnx,       overflow::onnx_nosat,     overflow::torch,
-    overflow::torch_2_11, overflow::p3109_propagate};
+    overflow::infinity,   overflow::saturate,        overflow::cuda,
+    overflow::cuda_nosat, overflow::ml_dtypes,       overflow::ml_dtypes_saturate,
+    overflow::onnx,       overflow::onnx_nosat,      overflow::torch,
+    overflow::torch_2_11, overflow::p3109_propagate, overflow::p3109_none};
 
-static_assert(std::size(policies) == 11 && policies[10] == overflow{10});
+static_assert(std::size(policies) == 12 && policies[11] == overflow{11});
 
 // Conversions.
 IS(bfloat16, convert<bfloat16>(1.0, stochastic_bits{7}, overflow::saturate));

@@ -25,14 +25,17 @@ inline constexpr oracle::facts facts{};
 ORACLE_FORMATS(LOWP_FACTS)
 #undef LOWP_FACTS
 
-// Formats that a user might add, each with something that the thirteen lack: more significand bits,
-// an odd width, NaN at the top of six bits, no negative zero in four.
+// Formats that a user might add. Each has something that the thirteen lack: more significand bits,
+// an odd width, NaN at the top of six bits, no negative zero in four. Two are P3109's with
+// infinity: one has powers of two alone, and one has no sign.
 // clang-format off
 using user_e6m9     = lowp::basic_float<lowp::format{6, 9, 31}>;
 using user_e2m13    = lowp::basic_float<lowp::format{2, 13, 1}>;
 using user_e5m4     = lowp::basic_float<lowp::format{5, 4, 15}>;
 using user_e3m2fn   = lowp::basic_float<lowp::format{3, 2, 3, lowp::specials::nan_all_ones}>;
 using user_e2m1fnuz = lowp::basic_float<lowp::format{2, 1, 2, lowp::specials::nan_negative_zero}>;
+using binary6p1se   = lowp::basic_float<lowp::format{5, 0, 16, lowp::specials::p3109_extended}>;
+using binary8p4ue   = lowp::basic_float<lowp::format{5, 3, 16, lowp::specials::p3109_extended, false}>;
 template <>
 inline constexpr oracle::facts facts<user_e6m9>{"user_e6m9",
     6, 9,  31, true,  oracle::nan_rule::ieee,          true, 0x1.ff8p31, 0x1p-30, 0x1p-39};
@@ -48,6 +51,12 @@ inline constexpr oracle::facts facts<user_e3m2fn>{"user_e3m2fn",
 template <>
 inline constexpr oracle::facts facts<user_e2m1fnuz>{"user_e2m1fnuz",
     2, 1,  2,  false, oracle::nan_rule::negative_zero, true, 3.0,        0.5,     0.25};
+template <>
+inline constexpr oracle::facts facts<binary6p1se>{"binary6p1se",
+    5, 0,  16, true,  oracle::nan_rule::negative_zero, true, 0x1p14,     0x1p-15, 0x1p-15};
+template <>
+inline constexpr oracle::facts facts<binary8p4ue>{"binary8p4ue",
+    5, 3,  16, true,  oracle::nan_rule::unsigned_p3109, false, 53248.0,  0x1p-15, 0x1p-18};
 // clang-format on
 
 template <class... Lists>
@@ -76,7 +85,7 @@ using library_formats = formats_of<void ORACLE_FORMATS(LOWP_TYPE)>;
 using all_formats = library_formats::all;
 using wide_formats = library_formats::of_width<true>;
 using byte_formats = library_formats::of_width<false>;
-using user_formats = testing::Types<user_e6m9, user_e2m13, user_e5m4, user_e3m2fn, user_e2m1fnuz>;
+using user_formats = testing::Types<user_e6m9, user_e2m13, user_e5m4, binary6p1se, binary8p4ue>;
 using every_format = joined<all_formats, user_formats>::type;
 
 // Kernels take long to compile, each for every backend. The default tests compile them for formats

@@ -195,12 +195,12 @@ LOWP_FN constexpr T operator--(T& a, int) {
 
 LOWP_FN constexpr auto operator+(narrow auto a) { return a; }
 /// Flips the sign, also of NaN. A format without negative zero keeps its zero and its NaN. A format
-/// without sign gives NaN.
+/// without sign gives NaN for the rest.
 template <narrow T>
 LOWP_FN constexpr T operator-(T a) {
   constexpr format F = T::descriptor;
+  if (F.has_zero() && !F.has_negative_zero() && (a.bits() & F.magnitude_mask()) == 0) return a;
   if (!F.has_sign) return detail::from_code<T>(F.nan_code());
-  if (!F.has_negative_zero() && (a.bits() & F.magnitude_mask()) == 0) return a;
   return detail::from_code<T>(a.bits() ^ F.sign_mask());
 }
 

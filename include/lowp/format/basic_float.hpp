@@ -178,7 +178,8 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
       F.codes == lowp::specials::ieee && F.significand_bits > 1;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since C++23
-  static constexpr float_denorm_style has_denorm = F.has_zero() ? denorm_present : denorm_absent;
+  static constexpr float_denorm_style has_denorm =
+      F.significand_bits > 0 ? denorm_present : denorm_absent;
 #pragma GCC diagnostic pop
   static constexpr bool is_iec559 = F.codes == lowp::specials::ieee;  // signed zero among others
   static constexpr int digits = F.precision();
@@ -211,8 +212,7 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
 template <lowp::format F>
 struct std::hash<lowp::basic_float<F>> {
   std::size_t operator()(lowp::basic_float<F> number) const noexcept {
-    bool const zero =
-        F.has_zero() && (number.bits() & F.magnitude_mask()) == 0 && !F.has_nan_for_negative_zero();
+    bool const zero = F.has_zero() && (number.bits() & F.magnitude_mask()) == 0 && !F.has_one_nan();
     return zero ? 0 : number.bits();
   }
 };

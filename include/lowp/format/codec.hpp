@@ -17,12 +17,24 @@ namespace lowp::detail {
 /// canonical one.
 enum class nans : std::uint8_t { kept, canonical };
 
-/// The codes of special results, in lanes and by sign, computed once per call.
+/// The codes of special results, in lanes and by sign, computed once per call. A format that starts
+/// at zero has one NaN, and nan[1] is what minus infinity becomes.
 template <class U>
 struct special_results {
   U overflowed[2], infinite, nan[2], nan_payload;
   bool overflow_is_next_code;  ///< overflow becomes the code after the largest finite value
 };
+
+/// Returns true if a number beyond the range's end becomes that end, because the mode rounds
+/// inward. To odd, it becomes the infinity or NaN after an even end.
+template <format F, class R>
+LOWP_FN constexpr bool stays_finite(R const& rounding, bool negative) {
+  if constexpr (F.starts_at_zero() || (F.has_infinity() && F.max_code() % 2 == 0))
+    if ((negative || F.has_sign) &&
+        rounding.template increment<31>(std::uint32_t{0}, negative, std::uint32_t{0}) != 0)
+      return false;
+  return rounding.inward(negative);
+}
 
 template <format F, class U = std::uint32_t, class R>
 LOWP_FN constexpr special_results<U> special_results_of(R const& rounding, overflow policy,
@@ -33,11 +45,13 @@ LOWP_FN constexpr special_results<U> special_results_of(R const& rounding, overf
     codes.nan[1] = codes.nan[0];
     codes.nan_payload = 0;
   }
+  constexpr std::uint32_t least = F.starts_at_zero() ? 0 : F.max_code();
+  std::uint32_t const below = F.starts_at_zero() ? codes.below : codes.overflowed;
   return {
-      {broadcast<U>(rounding.inward(false) ? F.max_code() : codes.overflowed),
-       broadcast<U>(rounding.inward(true) ? F.max_code() : codes.overflowed)},
+      {broadcast<U>(stays_finite<F>(rounding, false) ? F.max_code() : codes.overflowed),
+       broadcast<U>(stays_finite<F>(rounding, true) ? least : below)},
       broadcast<U>(codes.infinite),
-      {broadcast<U>(codes.nan[0]), broadcast<U>(codes.nan[1])},
+      {broadcast<U>(codes.nan[0]), broadcast<U>(F.starts_at_zero() ? below : codes.nan[1])},
       broadcast<U>(codes.nan_payload),
       !rounding.inward(false) && !rounding.inward(true) && codes.overflowed == F.max_code() + 1};
 }
@@ -58,7 +72,8 @@ LOWP_FN constexpr U round_normal(U const& a, M const& negative, U const& random,
                                  R const& rounding) {
   constexpr int dropped = 24 - F.precision();
   constexpr auto rebias = static_cast<std::uint32_t>(127 - F.bias) << 23;
-  U const odd = (a >> dropped) & 1;
+  // Powers of two are even by their code, the others by the last bit of their significand.
+  U const odd = ((F.significand_bits > 0 ? a : a - rebias) >> dropped) & 1;
   return (a - rebias + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
 }
 
@@ -121,7 +136,8 @@ LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& rand
   if constexpr (F.min_exponent() == -126) {
     return round_normal<F>(a, negative, random, rounding);
   } else if constexpr (F.min_exponent() == -127) {  // the smallest code is a subnormal binary32
-    U const normalized = max((a << 1) - (1u << 23), broadcast<U>(0));
+    U normalized = (a << 1) - (1u << 23);
+    if constexpr (!F.has_zero()) normalized = max(normalized, broadcast<U>(0));
     auto const subnormal = greater(broadcast<U>(1u << 23), a);
     return round_normal<F>(select(subnormal, normalized, a), negative, random, rounding);
   } else if constexpr (!F.has_zero()) {
@@ -156,6 +172,9 @@ LOWP_FN constexpr U finish_finite(U const& magnitude, U const& sign, M const& ne
   using namespace lanes;
   U beyond = s.overflowed[0];
   if constexpr (overflows_by_sign<R>) beyond = select(negative, s.overflowed[1], beyond);
+  if constexpr (F.starts_at_zero())
+    return select(mask_and(negative, greater(magnitude, broadcast<U>(0))), s.overflowed[1],
+                  min(magnitude, beyond));
   return with_sign<F>(min(magnitude, beyond), sign);
 }
 
@@ -172,9 +191,11 @@ LOWP_FN constexpr encoded<U, M> finish(U const& magnitude, U const& sign, M cons
                                        M const& infinite, M const& nan, U const& payload,
                                        special_results<U> const& s) {
   using namespace lanes;
-  M const is_nan = F.has_sign ? nan : mask_or(nan, negative);
-  U const special = select(is_nan, (payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0]),
-                           s.infinite | sign);
+  M const is_nan = F.has_sign || F.has_zero() ? nan : mask_or(nan, negative);
+  U special = select(is_nan, (payload & s.nan_payload) | select(negative, s.nan[1], s.nan[0]),
+                     s.infinite | sign);
+  if constexpr (F.starts_at_zero())
+    special = select(is_nan, s.nan[0], select(negative, s.nan[1], s.infinite));
   M const overflowed =
       mask_and(greater(magnitude, broadcast<U>(F.max_code())), mask_not(mask_or(infinite, nan)));
   return {
@@ -246,6 +267,7 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
 template <format F, class U>
 LOWP_FN constexpr U decode_subnormal(U const& magnitude) {
   using namespace lanes;
+  if constexpr (F.significand_bits == 0) return broadcast<U>(0);
   if constexpr (lane<U>::computes_exactly) {  // 1.m - 1.0, scaled: neither is subnormal in binary32
     using R = decltype(to_real(magnitude));
     constexpr auto one = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
@@ -271,9 +293,8 @@ LOWP_FN constexpr U decode(U const& code) {
   if constexpr (F.has_zero())
     b = select(greater(broadcast<U>(F.min_normal_code()), magnitude),
                decode_subnormal<F>(magnitude), b);
-  else
-    b = select(equal(magnitude, broadcast<U>(0)), broadcast<U>(1u << 22),
-               b);  // 2^-127 is subnormal
+  if constexpr (F.min_exponent() == -127)  // subnormal in binary32
+    b = select(equal(magnitude, broadcast<U>(F.min_normal_code())), broadcast<U>(1u << 22), b);
   if constexpr (F.codes == specials::ieee) {
     auto const is_special = greater(magnitude, broadcast<U>(F.max_code()));
     if (any(is_special)) {
@@ -290,7 +311,7 @@ LOWP_FN constexpr U decode(U const& code) {
   if constexpr (F.codes == specials::nan_all_ones)
     b = select(equal(magnitude, broadcast<U>(F.magnitude_mask())), broadcast<U>(binary32_nan), b);
   if constexpr (F.has_sign) b = b | ((code << (32 - F.bits())) & binary32_sign);
-  if constexpr (F.has_nan_for_negative_zero())
+  if constexpr (F.has_one_nan())
     b = select(equal(code & F.code_mask(), broadcast<U>(F.nan_code())), broadcast<U>(binary32_nan),
                b);
   return b;

@@ -13,9 +13,10 @@ namespace lowp {
 enum class specials : std::uint8_t {
   ieee,               ///< exponent all ones: infinity if the significand is zero, else NaN
   nan_all_ones,       ///< one NaN per sign, all bits below the sign set ("fn"); no infinity
-  nan_negative_zero,  ///< one NaN, the code that would be -0 ("fnuz"); no infinity, no -0
+  nan_negative_zero,  ///< one NaN, the code that would be -0 ("fnuz"), or all ones in a format
+                      ///< without sign; no infinity, no -0
   none,               ///< every code is a number (OCP MX fp6 and fp4)
-  p3109_extended,     ///< nan_negative_zero, with infinity where all bits below the sign are set
+  p3109_extended,     ///< nan_negative_zero, with infinity at the last magnitude that is not NaN
 };
 
 /// The reason why the library cannot compute with a format.
@@ -28,6 +29,7 @@ enum class format_error : std::uint8_t {
   signed_without_significand_bits,
   no_significand_bits_and_not_nan_all_ones,
   unsigned_with_significand_bits,
+  no_value_above_zero,
   smallest_value_below_floats,
   largest_value_above_floats,
 };
@@ -38,7 +40,8 @@ enum class format_error : std::uint8_t {
 ///
 /// With E the exponent field and m the significand field,
 /// value = (-1)^sign * 2^(max(E, 1) - bias) * ((E > 0 ? 1 : 0) + m / 2^significand_bits).
-/// Without significand bits there is neither zero nor subnormal: value = 2^(E - bias).
+/// Without significand bits there is no subnormal. With nan_all_ones there is then no zero either,
+/// and value = 2^(E - bias).
 struct format {
   int exponent_bits;
   int significand_bits;
@@ -55,13 +58,19 @@ struct format {
     return codes == specials::ieee || codes == specials::p3109_extended;
   }
   LOWP_FN constexpr bool has_nan() const { return codes != specials::none; }
-  LOWP_FN constexpr bool has_zero() const { return significand_bits > 0; }
+  LOWP_FN constexpr bool has_zero() const { return significand_bits > 0 || has_one_nan(); }
   LOWP_FN constexpr bool has_negative_zero() const {
-    return has_sign && has_zero() && !has_nan_for_negative_zero();
+    return has_sign && has_zero() && !has_one_nan();
   }
-  /// Returns true if the only NaN has the code that would be -0.
-  LOWP_FN constexpr bool has_nan_for_negative_zero() const {
+  /// Returns true if one code is NaN, and one is zero: the code that would be -0 is NaN.
+  LOWP_FN constexpr bool has_one_nan() const {
     return codes == specials::nan_negative_zero || codes == specials::p3109_extended;
+  }
+  /// Returns true if zero is the least value, and what rounds to less is out of range.
+  LOWP_FN constexpr bool starts_at_zero() const { return has_zero() && !has_sign; }
+  /// Returns true if all bits below the sign are set in a NaN.
+  LOWP_FN constexpr bool has_nan_at_top() const {
+    return codes == specials::nan_all_ones || (has_one_nan() && !has_sign);
   }
 
   LOWP_FN constexpr std::uint32_t significand_mask() const { return (1u << significand_bits) - 1; }
@@ -71,13 +80,13 @@ struct format {
 
   /// Returns the code of infinity, or the code that an IEEE format of this shape would use.
   LOWP_FN constexpr std::uint32_t infinity_code() const {
-    return magnitude_mask() - (codes == specials::p3109_extended ? 0 : significand_mask());
+    return magnitude_mask() - (codes != specials::p3109_extended ? significand_mask()
+                               : has_nan_at_top()                ? 1
+                                                                 : 0);
   }
   /// Returns the code of the largest finite value.
   LOWP_FN constexpr std::uint32_t max_code() const {
-    return has_infinity()                    ? infinity_code() - 1
-           : codes == specials::nan_all_ones ? magnitude_mask() - 1
-                                             : magnitude_mask();
+    return has_infinity() ? infinity_code() - 1 : magnitude_mask() - (has_nan_at_top() ? 1 : 0);
   }
   LOWP_FN constexpr std::uint32_t min_normal_code() const {
     return has_zero() ? 1u << significand_bits : 0;
@@ -85,9 +94,9 @@ struct format {
   /// Returns the code of the quiet NaN with a clear sign and no payload. If the format has no NaN,
   /// returns that of negative zero.
   LOWP_FN constexpr std::uint32_t nan_code() const {
-    return codes == specials::ieee           ? infinity_code() | (significand_mask() + 1) >> 1
-           : codes == specials::nan_all_ones ? magnitude_mask()
-                                             : sign_mask();
+    return codes == specials::ieee ? infinity_code() | (significand_mask() + 1) >> 1
+           : has_nan_at_top()      ? magnitude_mask()
+                                   : sign_mask();
   }
 
   /// The exponents of the smallest normal and of the largest finite value.
@@ -112,8 +121,11 @@ struct format {
     if (!has_zero() && has_sign) return format_error::signed_without_significand_bits;
     if (!has_zero() && codes != specials::nan_all_ones)
       return format_error::no_significand_bits_and_not_nan_all_ones;
-    if (has_zero() && !has_sign) return format_error::unsigned_with_significand_bits;
-    int const least = has_zero() && !is_truncated_binary32() ? significand_bits - 126 : -127;
+    if (has_zero() && !has_sign && !has_one_nan())
+      return format_error::unsigned_with_significand_bits;
+    if (has_zero() && max_code() == 0) return format_error::no_value_above_zero;
+    bool const has_subnormals = significand_bits > 0;
+    int const least = has_subnormals && !is_truncated_binary32() ? significand_bits - 126 : -127;
     if (min_exponent() < least) return format_error::smallest_value_below_floats;
     if (max_exponent() > 127) return format_error::largest_value_above_floats;
     return format_error::none;
@@ -136,6 +148,7 @@ concept valid_format = detail::lacks<F, format_error::no_exponent_bits> &&
                        detail::lacks<F, format_error::signed_without_significand_bits> &&
                        detail::lacks<F, format_error::no_significand_bits_and_not_nan_all_ones> &&
                        detail::lacks<F, format_error::unsigned_with_significand_bits> &&
+                       detail::lacks<F, format_error::no_value_above_zero> &&
                        detail::lacks<F, format_error::smallest_value_below_floats> &&
                        detail::lacks<F, format_error::largest_value_above_floats>;
 

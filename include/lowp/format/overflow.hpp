@@ -27,6 +27,8 @@ enum class overflow : std::uint8_t {
   torch,               ///< PyTorch 2.12 and newer: float8_e4m3fn saturates
   torch_2_11,          ///< PyTorch up to 2.11
   p3109_propagate,     ///< SatPropagate of IEEE P3109: the largest finite value; infinity stays
+  p3109_none,          ///< SatNone of IEEE P3109: infinity, or `saturate` if the format has none;
+                       ///< a value below a format without sign becomes NaN
 };
 
 /// The codes of special results in one format under one policy.
@@ -35,6 +37,7 @@ struct special_codes {
   std::uint32_t infinite;     ///< an infinity; its sign is added
   std::uint32_t nan[2];       ///< a NaN with a clear and with a set sign
   std::uint32_t nan_payload;  ///< mask: the leading payload bits that a NaN keeps
+  std::uint32_t below;        ///< a negative value in a format that starts at zero: zero or NaN
 
   LOWP_HOST_FN constexpr bool operator==(special_codes const&) const = default;
 };
@@ -59,7 +62,8 @@ LOWP_FN constexpr special_codes standard_special_codes(bool saturate) {
   return {beyond,
           beyond,
           {F.nan_code(), F.nan_code() | (F.has_negative_zero() ? F.sign_mask() : 0)},
-          F.codes == specials::ieee ? F.significand_mask() : 0};
+          F.codes == specials::ieee ? F.significand_mask() : 0,
+          F.starts_at_zero() && !saturate ? F.nan_code() : 0};
 }
 
 template <format F>
@@ -90,7 +94,10 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
     case overflow::p3109_propagate:
       s.overflowed = F.max_code();
       if (!F.has_infinity()) s.infinite = F.max_code();
+      s.below = 0;
       return s;
+    case overflow::p3109_none:  // the default, but below a format that starts at zero
+      break;
     case overflow::cuda:
     case overflow::cuda_nosat:
       if (!in_cuda) break;
@@ -117,7 +124,9 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
       if (policy == overflow::torch && is_e4m3fn) s.overflowed = s.infinite = F.max_code();
       return s;
   }
-  return standard_special_codes<F>(default_overflow_of(F) == overflow::saturate);
+  s = standard_special_codes<F>(default_overflow_of(F) == overflow::saturate);
+  if (F.starts_at_zero() && policy == overflow::p3109_none) s.below = F.nan_code();
+  return s;
 }
 
 }  // namespace lowp

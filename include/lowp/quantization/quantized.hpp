@@ -117,10 +117,11 @@ struct recipe_rule {
   LOWP_FN U encode_plain(F const& x, F const& factor, U const& random, R const& rounding,
                          special_results<U> const& results) const {
     U const b = lanes::bits(scaled(x, factor));
-    if constexpr (draws_bits<R> && !expects_subnormals<T::descriptor, U>)
-      return detail::encode<T::descriptor>(b, random, rounding, results).code;
+    constexpr format f = T::descriptor;
+    if constexpr ((draws_bits<R> && !expects_subnormals<f, U>) || f.starts_at_zero())
+      return detail::encode<f>(b, random, rounding, results).code;
     else
-      return encode_saturated<T::descriptor>(b, random, rounding);
+      return encode_saturated<f>(b, random, rounding);
   }
   template <class F>
   LOWP_FN F scaled(F const& x, F const& factor) const {

@@ -82,7 +82,8 @@ class accessor {
 
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
-                          [[maybe_unused]] batch_start<registers>&& start = {}) {
+                          [[maybe_unused]] batch_start<registers>&& start = {},
+                          [[maybe_unused]] std::uint16_t* draws = nullptr) {
     at_ = operand_.at(first);
     if constexpr (Operand::is_packed) {
       if (Operand::is_read) {
@@ -100,7 +101,7 @@ class accessor {
       if (is_streamed_now(valid)) at_ = staged_;
     }
     if constexpr (Operand::is_random) {
-      if (random_.is_on()) random_.next(static_cast<batch_start<registers>&&>(start));
+      if (random_.is_on()) random_.next(static_cast<batch_start<registers>&&>(start), draws);
     }
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
@@ -310,8 +311,8 @@ class accessor {
       batches_.start(origin.source, origin.offset);
     }
     LOWP_HOST_FN bool is_on() const { return detail::draws_bits<rounding> || is_on_; }
-    LOWP_HOST_FN void next(batch_start<registers>&& start) {
-      bits_ = batches_.next(static_cast<batch_start<registers>&&>(start));
+    LOWP_HOST_FN void next(batch_start<registers>&& start, std::uint16_t* to) {
+      bits_ = batches_.next(static_cast<batch_start<registers>&&>(start), to);
     }
     LOWP_HOST_FN std::uint16_t const* at(int k) const { return bits_ + k; }
 

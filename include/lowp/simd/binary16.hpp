@@ -47,7 +47,7 @@ LOWP_HOST_FN void make_halves(V& codes) {
     h = h & static_cast<std::int16_t>(sign | magnitudes);
   if constexpr (F.codes == specials::nan_all_ones)
     h ^= ((h & magnitudes) == magnitudes) & static_cast<std::int16_t>(magnitudes ^ nan);
-  else if constexpr (F.has_nan_for_negative_zero())
+  else if constexpr (F.has_one_nan())
     h ^= (h == sign) & static_cast<std::int16_t>(sign ^ nan);
   else if constexpr (F.has_infinity() && F.exponent_bits < 5)
     h |= ((h & magnitudes) > static_cast<std::int16_t>(F.max_code() << up)) & exponent;

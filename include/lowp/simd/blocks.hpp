@@ -69,11 +69,14 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
                           batch_start<registers>&& start = {}) {
     first_ = first;
     waiting_ = values_ + first % capacity;
-    codes_.template begin<Prefetches>(first, valid, static_cast<batch_start<registers>&&>(start));
-    if constexpr (operand_type::is_random) {
+    std::uint16_t* const draws = random_ + first % capacity;
+    constexpr bool draws_there = staging<Isa, codes_type>::has_random;
+    codes_.template begin<Prefetches>(first, valid, static_cast<batch_start<registers>&&>(start),
+                                      draws_there ? draws : nullptr);
+    if constexpr (operand_type::is_random && !draws_there) {
       for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
         U const two = codes_.random_numbers(k);
-        __builtin_memcpy(opaque(random_ + first % capacity + k), &two.v, sizeof(two.v));
+        __builtin_memcpy(opaque(draws + k), &two.v, sizeof(two.v));
       }
     }
   }

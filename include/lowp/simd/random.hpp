@@ -223,14 +223,19 @@ class random_batches {
   }
 
   /// Returns the bits of the next batch<Isa> elements. `start` is that of another operand, or new.
-  LOWP_HOST_FN std::uint16_t const* next(batch_start<Isa>&& start = {}) {
+  /// Those of stochastic_fast are in `to`, if that is not null.
+  LOWP_HOST_FN std::uint16_t const* next(batch_start<Isa>&& start = {},
+                                         [[maybe_unused]] std::uint16_t* to = nullptr) {
     if (shift_ != 0) __builtin_memcpy(bits_, bits_ + batch<Isa>, sizeof(bits_) / 2);
-    if constexpr (is_always_keyed)
-      refill_from_keys();
-    else if (is_never_keyed || !source_.is_keyed)
+    if constexpr (is_always_keyed) {
+      refill_from_keys(to == nullptr || shift_ != 0 ? bits_ + batch<Isa> : to);
+      if (to != nullptr && shift_ != 0) __builtin_memcpy(to, bits_ + shift_, sizeof(bits_) / 2);
+      if (to != nullptr) return to;
+    } else if (is_never_keyed || !source_.is_keyed) {
       refill(start);
-    else
+    } else {
       Isa::enter(refill_call{*this});
+    }
     return bits_ + (shift_ != 0 ? shift_ : batch<Isa>);
   }
 
@@ -243,7 +248,8 @@ class random_batches {
     template <class>
     LOWP_HOST_FN void body() const {
       if constexpr (!is_never_keyed)
-        if (is_always_keyed || batches.source_.is_keyed) return batches.refill_from_keys();
+        if (is_always_keyed || batches.source_.is_keyed)
+          return batches.refill_from_keys(batches.bits_ + batch<Isa>);
       if constexpr (!is_always_keyed) {
         batch_start<Isa> start;
         batches.refill(start);
@@ -263,7 +269,7 @@ class random_batches {
     random_batch<Isa>(source_, keys_, index_, start, bits_ + batch<Isa>);
     index_ += batch<Isa>;
   }
-  LOWP_HOST_FN void refill_from_keys() {
+  LOWP_HOST_FN void refill_from_keys(std::uint16_t* to) {
     constexpr int group = static_cast<int>(detail::group_size), all = batch<Isa>;
     constexpr int count = all < group ? all : group;
     std::uint64_t const key = random_source::index_of_key(index_);
@@ -273,8 +279,7 @@ class random_batches {
     }
     for (int i = 0; i < all; i += count)
       keyed_draws<Isa, count>(group_keys_ + key % batch<Isa> + i / 16,
-                              static_cast<std::uint32_t>(index_) % detail::group_size,
-                              bits_ + all + i);
+                              static_cast<std::uint32_t>(index_) % detail::group_size, to + i);
     index_ += batch<Isa>;
   }
 
