@@ -168,22 +168,25 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   template <class Thread, class Error>
   LOWP_FN float sum_of_errors(Thread const& thread, float const (&x)[chunk_size],
                               Error const& error) const {
-    static_assert(threads == 2);
-    detail::warp<Thread> const warp{thread};
-    float errors[chunk_size], first = 0;
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k) {
-      errors[k] = error(x[k]);
-      first = lanes::add(first, errors[k]);
+    if constexpr (threads == 2) {
+      detail::warp<Thread> const warp{thread};
+      float errors[chunk_size], first = 0;
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) {
+        errors[k] = error(x[k]);
+        first = lanes::add(first, errors[k]);
+      }
+      float all = warp.template other<1>(first);
+      LOWP_UNROLL_ON_GPU
+      for (float const each : errors) all = lanes::add(all, each);
+      float const of_other = warp.template other<1>(all);
+      float const sum = warp.is_upper(1) ? all : of_other;
+      return is_tiled() ? warp.template sum_of_two<2>(warp.template sum_of_two<4>(
+                              warp.template sum_of_two<8>(warp.template sum_of_two<16>(sum))))
+                        : sum;
+    } else {
+      return 0;  // such a choice is refused
     }
-    float all = warp.template other<1>(first);
-    LOWP_UNROLL_ON_GPU
-    for (float const each : errors) all = lanes::add(all, each);
-    float const of_other = warp.template other<1>(all);
-    float const sum = warp.is_upper(1) ? all : of_other;
-    return is_tiled() ? warp.template sum_of_two<2>(warp.template sum_of_two<4>(
-                            warp.template sum_of_two<8>(warp.template sum_of_two<16>(sum))))
-                      : sum;
   }
 
   template <class Thread, class Next, class Count>

@@ -45,7 +45,8 @@ inline constexpr int chunks_per_thread =
 template <class... KernelOperand>
 LOWP_FN constexpr std::uint64_t chunks_of_tile(unsigned threads) {
   std::uint64_t chunks = std::uint64_t{threads} * chunks_per_thread<KernelOperand...>;
-  ((chunks = lanes::max(chunks, chunks_of_square<KernelOperand>)), ...);
+  ((chunks = chunks < chunks_of_square<KernelOperand> ? chunks_of_square<KernelOperand> : chunks),
+   ...);
   return chunks;
 }
 
