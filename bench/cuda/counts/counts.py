@@ -117,7 +117,7 @@ CASES = {
     "nvfp4_fast/copy_element": Case("quantize, bfloat16 to NVFP4, stochastic_fast", [2], [1 / 2],
                                     1 / 16, also=PHILOX | SCALE,
         budget={"sm_80": 2, "sm_90": 2.85, "sm_100": 4.1},
-        bound="25 instructions of drawing an element's bits. Each thread computes the keys anew."),
+        bound="25 instructions of drawing an element's bits; a recipe that divides takes more."),
     "nvfp4_fast/quantization_report": Case(
         "quantize, bfloat16 to NVFP4, stochastic_fast, tiles of 16 x 16", [2], [1 / 2], 1 / 16,
         repeats=True, also=PHILOX | SCALE | TILE,
