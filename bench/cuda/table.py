@@ -293,6 +293,7 @@ A test fails if a kernel issues for longer than its memory takes, times its budg
 - Occupancy: the part of a multiprocessor's warps that run at a time.
 - Of memory time: instructions and bytes, each at its device's highest rate. Over 100%, issue is slower
   than memory.
+- The way through `quantize` has the shortest rule of a scale that divides once. Elements are multiplied.
 - Short rows have a warp each, long rows a block. Occupancy is that of rows of 1024 and 8192 columns.
 
 {counts}

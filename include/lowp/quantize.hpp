@@ -9,7 +9,7 @@
 //     quantize(rotated(in, te_2_20_signs), q, recipe)      // in one pass after the transform
 //
 // quantization/recipe.hpp has the table of recipes. lowp/openmp.hpp has all for teams of threads.
-// lowp/cuda/lowp.cuh has all for a GPU, but tiles, choices of scales and reports.
+// lowp/cuda/lowp.cuh has all for a GPU.
 #pragma once
 
 #include <lowp/quantization/quantize.hpp>

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "device_memory.hpp"
@@ -196,29 +198,59 @@ TEST_F(device_storage, halves) {
   EXPECT_TRUE(same_bits(there.read(), joined));
 }
 
-// Codes of four bits with their scales, and what is read back.
+// Codes with their scales, and what is read back. A second time the kernel reads the largest
+// magnitude, writes the tensor's scale and counts.
+template <class T>
+struct codes_of {
+  using type = T;
+  static std::span<T> of(T* data, std::size_t size) { return {data, size}; }
+};
+template <>
+struct codes_of<lowp::float4_e2m1fn> {
+  using type = lowp::packed<lowp::float4_e2m1fn>;
+  static type of(lowp::float4_e2m1fn* data, std::size_t size) {
+    return {lowp::cuda::view(reinterpret_cast<std::uint8_t*>(data), size / 2), size};
+  }
+};
 template <class In, class Recipe, class Rounding>
 void expect_same_blocks(In const& here, In const& there, std::size_t size, Recipe const& recipe,
-                        Rounding const& rounding, lowp::quantize_options const& options) {
-  using tensor = lowp::quantized<lowp::packed<typename Recipe::element>, Recipe::block,
-                                 typename Recipe::scale>;
-  std::vector<std::uint8_t> bytes(size / 2);
+                        Rounding const& rounding, lowp::quantize_options options) {
+  using T = typename Recipe::element;
+  using codes = codes_of<T>;
+  constexpr bool is_packed = !std::is_same_v<typename codes::type, T>;
+  using tensor = lowp::quantized<typename codes::type, Recipe::block, typename Recipe::scale>;
+  std::vector<T> bytes(is_packed ? size / 2 : size);
   std::vector<typename Recipe::scale> scales(size / Recipe::block);
   std::vector<float> back(size);
-  device_range<std::uint8_t> const there_bytes(bytes, size % 3);
+  device_range<T> const there_bytes(bytes, size % 3);
   device_range<typename Recipe::scale> const there_scales(scales);
   device_range<float> const there_back(back);
-  tensor q{{bytes, size}, scales};
-  tensor there_q{{lowp::cuda::view(there_bytes.data(), size / 2), size},
+  device_object<lowp::amax> const largest(*options.largest);
+  device_object<lowp::quantization_report> const report;
+  device_object<float> const scale;
+  lowp::quantization_report counts;
+  tensor q{codes::of(bytes.data(), size), scales};
+  tensor there_q{codes::of(there_bytes.data(), size),
                  lowp::cuda::view(there_scales.data(), scales.size())};
+  options.report = &counts;
   lowp::quantize(here, q, recipe, rounding, options);
   lowp::dequantize(q, back);
-  lowp::cuda::quantize(nullptr, there, there_q, recipe, rounding, options);
-  lowp::cuda::dequantize(nullptr, there_q, there_back);
-  EXPECT_EQ(there_q.tensor_scale, q.tensor_scale);
-  EXPECT_EQ(there_bytes.read(), bytes);
-  EXPECT_TRUE(same_bits(there_scales.read(), scales));
-  EXPECT_TRUE(same_bits(there_back.read(), back));
+  for (bool const is_stored : {false, true}) {
+    options.report = is_stored ? report.data() : nullptr;
+    if (is_stored) {
+      options.largest.reset();
+      options.largest_at = largest.data();
+      there_q.tensor_scale = 0;
+      there_q.tensor_scale_at = scale.data();
+    }
+    lowp::cuda::quantize(nullptr, there, there_q, recipe, rounding, options);
+    lowp::cuda::dequantize(nullptr, there_q, there_back);
+    EXPECT_EQ(is_stored ? scale.get() : there_q.tensor_scale, q.tensor_scale);
+    EXPECT_TRUE(same_bits(there_bytes.read(), bytes)) << recipe.name;
+    EXPECT_TRUE(same_bits(there_scales.read(), scales)) << recipe.name;
+    EXPECT_TRUE(same_bits(there_back.read(), back)) << recipe.name;
+  }
+  EXPECT_EQ(report.get(), counts) << recipe.name;
 }
 TEST_F(device_storage, recipes_of_blocks) {
   using lowp::bfloat16;
@@ -230,7 +262,8 @@ TEST_F(device_storage, recipes_of_blocks) {
     device_range<bfloat16> const there_narrow(narrow);
     std::span<float const> const there(there_x.data(), size);
     lowp::quantize_options const options{.largest = lowp::measure(x).largest};
-    expect_same_blocks(std::span(x), there, size, lowp::recipes::nvfp4_unbiased, draws, options);
+    expect_same_blocks(std::span<float const>(x), there, size, lowp::recipes::nvfp4_unbiased, draws,
+                       options);
     auto const& signs = lowp::te_2_20_signs;
     expect_same_blocks(lowp::rotated(narrow, signs),
                        lowp::rotated(std::span<bfloat16 const>(there_narrow.data(), size), signs),
@@ -242,6 +275,26 @@ TEST_F(device_storage, recipes_of_blocks) {
     lowp::cuda::hadamard(nullptr, there, there_turned, other);
     EXPECT_TRUE(same_bits(there_turned.read(), turned));
   }
+}
+TEST_F(device_storage, recipes_of_tiles) {
+  using namespace lowp::recipes;
+  constexpr std::size_t rows = 256, columns = 384, size = rows * columns;
+  std::vector<float> x = normal(size, 9, 1);
+  for (std::size_t i = 0; i < 128; ++i) x[i] = i < 64 ? 0.0f : 1e-9f;
+  x[2 * columns + 99] = std::numeric_limits<float>::infinity();
+  std::vector<lowp::bfloat16> const narrow = converted<lowp::bfloat16>(x);
+  device_range<float> const there_x(x);
+  device_range<lowp::bfloat16> const there_narrow(narrow);
+  lowp::quantize_options const options{.columns = columns, .largest = lowp::amax{0x40400000}};
+  auto const& signs = lowp::te_2_20_signs;
+  auto const turned = lowp::rotated(narrow, signs);
+  auto const there_turned =
+      lowp::rotated(std::span<lowp::bfloat16 const>(there_narrow.data(), size), signs);
+  for (auto const& recipe :
+       {te_2_20_nvfp4_16x16, te_2_20_nvfp4_4over6_mae_448, te_2_20_nvfp4_16x16_4over6_mse_256})
+    expect_same_blocks(turned, there_turned, size, recipe, lowp::nearest_even{}, options);
+  expect_same_blocks(std::span<float const>(x), std::span<float const>(there_x.data(), size), size,
+                     torchao_0_18_float8_128x128, lowp::nearest_even{}, options);
 }
 TEST_F(device_storage, halves_of_bytes_sixteen_apart) {
   using split = lowp::packed<lowp::float4_e2m1fn, lowp::split_order>;

@@ -16,7 +16,7 @@ import sys
 import time
 
 # The programs are those of the default suite: source and part.
-PROGRAMS = {"convert": 0, "pieces": 0, "replay": 0, "reports": 0, "watch": 0}
+PROGRAMS = {"convert": 0, "pieces": 0, "replay": 0, "reports": 0, "storage": 0, "watch": 0}
 RACES = {"GPUEMU_RACES": "1", "GPUEMU_SEED": "1"}
 
 # Header (below include/lowp/cuda), text, replacement, program, tests, and if the checks must find it.
@@ -35,7 +35,7 @@ FAULTS = [
     ("accessor.hpp", "has_magnitude<least_nan>", "has_magnitude<least_nan + 1>", "convert", "*.float16", False),
     ("kernel_operand.hpp", "return alike ? lanes::binary32_infinity", "return true || alike ? lanes::binary32_infinity", "convert", "*.float8*", False),
     # The last tile.
-    ("kernel.hpp", "tensor.count - first >= per_pass * passes", "tensor.count - first >= per_pass", "convert", "*.float8*", False),
+    ("kernel.hpp", "tensor.count - first >= per_tile", "tensor.count - first >= per_tile / passes", "convert", "*.float8*", False),
     ("kernel_operands.hpp", "(count % per_tile != 0 ? 1 : 0)", "0", "replay", "*", False),
     # Random bits.
     ("random.hpp", "    skip<1>(pass, shift);\n", "", "replay", "*rounding", False),
@@ -51,6 +51,7 @@ FAULTS = [
     ("thread.cuh", "return gridDim.x;", "return gridDim.x + 1;", "reports", "*list*", False),
     ("thread.cuh", "reinterpret_cast<function*>(bytes) = make();\n      __syncthreads();", "reinterpret_cast<function*>(bytes) = make();", "replay", "*step", True),
     ("thread.cuh", "if (threadIdx.x == 0) *reinterpret", "*reinterpret", "replay", "*step", True),
+    ("blocks.hpp", "words[thread.thread()] = largest;\n      thread.barrier();", "words[thread.thread()] = largest;", "storage", "*tiles", True),
     (None, "gpuemu_barrier(", "(void)(", "reports", "*amax*", True),
     (None, "gpuemu_barrier(", "(void)(", "pieces", "*", True),
     (None, "warp_barrier, 4294967295u", "vote_any, 4294967295u", "reports", "*blocks", True),

@@ -74,7 +74,7 @@ FAULTS = [
     ("simd/pairs.hpp", "results.overflow_is_next_code", "true", "train/update/stochastic"),
     ("simd/pairs.hpp", "lanes::any(refused)", "false", "ops/cast"),
     ("simd/binary16.hpp", "(magnitudes ^ nan)", "(0)", "ops/cast"),
-    ("format/encode_in_range.hpp", "23) + offset)", "23))", "ops/cast"),
+    ("format/encode_in_range.hpp", "23) + offset;", "23);", "ops/cast"),
     ("simd/pairs.hpp", "random >> 16", "low_random", "train/update/stochastic"),
     ("simd/random.hpp", "is_made && seed == source.seed && stream == source.stream && index == first", "is_made", "train/update/stochastic"),
     ("simd/transform.hpp", "if constexpr (is_reported) totals.end_batch();", "", "report/update_report"),
@@ -182,7 +182,9 @@ FAULTS = [
     ("io/safetensors/writer.hpp", "bytes.size() > t.end - rest.next", "false", "io/safetensors"),
     ("io/safetensors/writer.hpp", "missing != 0", "false", "io/safetensors"),
     ("io/safetensors/writer.hpp", "rest.next += bytes.size();", "", "io/safetensors"),
-    # Around the recipes: the Hadamard transform, products of blocks, tiles of scales.
+    # Around the recipes: kernels of tiles, the Hadamard transform, products of blocks, tiles of scales.
+    ("cuda/blocks.hpp", "i < first + square && i < thread.threads()", "i < first + of_warp", "quantization/recipes"),
+    ("cuda/blocks.hpp", "count != 0 && thread.thread() % threads == 0);", "count != 0);", "quantization/recipes"),
     ("quantization/hadamard.hpp", "x[i + apart] = lanes::sub(a, b);", "x[i + apart] = lanes::sub(b, a);", "quantization/blocks"),
     ("quantization/hadamard.hpp", "(i & Distance) != 0 ? 1u << 31 : 0", "0", "quantization/blocks"),
     ("block_products.hpp", "(bits - ((bits ^ rest) >> 63)) | 1", "bits", "quantization/blocks"),

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "cuda/simulated_grid.hpp"
@@ -146,21 +147,43 @@ struct made {
   }
 };
 
-// The text of a GPU's kernel on simulated threads has the processor's bits.
+// Fewer kernels, which are compiled in less time: other tests have those for one width.
+struct quick_grid : simulated_grid {
+  using simulated_grid::simulated_grid;
+  static constexpr bool has_one_text = true;
+};
+
+// The text of a GPU's kernel on simulated threads has the processor's bits and counts. It knows the
+// largest magnitude, or reads it; it then writes the tensor's scale and counts.
 template <class T, int Block, class Scale>
-void expect_on_a_grid(auto const& x, made<T, Block, Scale> const& want, auto const& recipe,
-                      auto const& mode, lowp::amax const& largest) {
-  made<T, Block, Scale> there(want.bytes.size());
-  simulated_grid grid(32, 3);
-  lowp::cuda::on_grid<simulated_grid> const executor{grid};
-  ASSERT_EQ(
-      refusal_of<lowp::detail::quantize_operation>(executor, x, there.tensor, recipe, mode,
-                                                   lowp::quantize_options{.largest = largest}),
-      "");
-  ASSERT_EQ(std::memcmp(there.bytes.data(), want.bytes.data(), want.bytes.size() * sizeof(T)), 0);
-  ASSERT_EQ(
-      std::memcmp(there.scales.data(), want.scales.data(), want.scales.size() * sizeof(Scale)), 0);
-  ASSERT_EQ(there.tensor.tensor_scale, want.tensor.tensor_scale);
+void expect_on_a_grid(unsigned threads, auto const& x, made<T, Block, Scale> const& want,
+                      auto const& recipe, auto const& mode, lowp::quantize_options options,
+                      lowp::quantization_report const& counts) {
+  lowp::amax const largest = *options.largest;
+  for (bool const is_stored : {false, true}) {
+    made<T, Block, Scale> there(want.bytes.size());
+    lowp::quantization_report report;
+    float scale = -1;
+    options.report = is_stored ? &report : nullptr;
+    if (is_stored) {
+      options.largest.reset();
+      options.largest_at = &largest;
+      there.tensor.tensor_scale_at = &scale;
+    }
+    quick_grid grid(threads, 3);
+    lowp::cuda::on_grid<quick_grid> const executor{grid};
+    ASSERT_EQ(refusal_of<lowp::detail::quantize_operation>(executor, x, there.tensor, recipe, mode,
+                                                           options),
+              "");
+    ASSERT_EQ(std::memcmp(there.bytes.data(), want.bytes.data(), want.bytes.size() * sizeof(T)), 0);
+    ASSERT_EQ(
+        std::memcmp(there.scales.data(), want.scales.data(), want.scales.size() * sizeof(Scale)),
+        0);
+    ASSERT_EQ(is_stored ? scale : there.tensor.tensor_scale, want.tensor.tensor_scale);
+    if (is_stored) {
+      ASSERT_EQ(report, counts);
+    }
+  }
 }
 
 unsigned without_sign_of_nan(unsigned scale, std::type_identity<float8_e4m3fn>) {
@@ -190,9 +213,11 @@ void expect_package(lowp::quantization_recipe<T, Block, Scale> const& recipe,
     made<T, Block, Scale> mine(x.size()), found(x.size());
     lowp::nearest_even const even;
     lowp::quantize(x, mine.tensor, recipe, even, {.columns = columns, .largest = largest});
-    lowp::quantize(x, found.tensor, recipe, even, {.columns = columns});
+    lowp::quantization_report counts;
+    lowp::quantize(x, found.tensor, recipe, even, {.columns = columns, .report = &counts});
     ASSERT_EQ(std::memcmp(mine.bytes.data(), found.bytes.data(), mine.bytes.size()), 0);
-    if (!recipe.needs_choice()) expect_on_a_grid(x, mine, recipe, even, largest);
+    expect_on_a_grid(t.number % 2 == 0 ? 256 : 32, x, mine, recipe, even,
+                     {.columns = recipe.rows == 1 ? 0 : columns, .largest = largest}, counts);
     for (std::size_t b = 0; b < t.scales.size(); ++b) {
       unsigned const want = without_sign_of_nan(t.scales[b], std::type_identity<Scale>{});
       float const of_block = t.of_block(b);
@@ -431,13 +456,18 @@ TEST(nvfp4, has_the_same_bits_on_a_grid) {
   lowp::amax const largest = lowp::measure(x).largest;
   made<float4_e2m1fn, 16, float8_e4m3fn> q(x.size());
   lowp::stochastic_fast const draws{.seed = 1, .stream = 2, .offset = 3};
-  lowp::quantize(x, q.tensor, recipes::nvfp4_unbiased, draws);
-  expect_on_a_grid(x, q, recipes::nvfp4_unbiased, draws, largest);
-  simulated_grid grid(32, 3);
-  lowp::cuda::on_grid<simulated_grid> const executor{grid};
+  lowp::quantization_report counts;
+  lowp::quantize(x, q.tensor, recipes::nvfp4_unbiased, draws, {.report = &counts});
+  expect_on_a_grid(32, x, q, recipes::nvfp4_unbiased, draws, {.largest = largest}, counts);
+  quick_grid grid(32, 3);
+  lowp::cuda::on_grid<quick_grid> const executor{grid};
   std::vector<float> want(x.size()), got(x.size());
   lowp::dequantize(q.tensor, want);
+  float scale = std::exchange(q.tensor.tensor_scale, 0.0f);
+  q.tensor.tensor_scale_at = &scale;
   ASSERT_EQ(refusal_of<lowp::detail::dequantize_operation>(executor, q.tensor, got), "");
+  EXPECT_EQ(got, want);
+  lowp::dequantize(q.tensor, got);
   EXPECT_EQ(got, want);
   lowp::hadamard(x, want, lowp::te_2_20_signs);
   ASSERT_EQ(refusal_of<lowp::detail::hadamard_operation>(executor, x, got, lowp::te_2_20_signs),
@@ -447,29 +477,64 @@ TEST(nvfp4, has_the_same_bits_on_a_grid) {
   lowp::hadamard(x, want, signs);
   ASSERT_EQ(refusal_of<lowp::detail::hadamard_operation>(executor, x, got, signs), "");
   EXPECT_EQ(got, want);
-  auto const turned = lowp::rotated(x, lowp::te_2_20_signs);
-  lowp::quantize(turned, q.tensor, recipes::te_2_20_nvfp4, lowp::nearest_even{},
-                 {.largest = largest});
-  expect_on_a_grid(turned, q, recipes::te_2_20_nvfp4, lowp::nearest_even{}, largest);
+  // Tiles of a matrix of 48 rows, each with the draws of its own elements.
+  auto const turned = lowp::rotated(std::span(x).first(48 * 208), lowp::te_2_20_signs);
+  made<float4_e2m1fn, 16, float8_e4m3fn> tiles(turned.elements.size());
+  auto const& recipe = recipes::te_2_20_nvfp4_16x16_4over6_mse_256;
+  lowp::quantize_options options{.columns = 208, .largest = largest, .report = &(counts = {})};
+  lowp::quantize(turned, tiles.tensor, recipe, draws, options);
+  expect_on_a_grid(32, turned, tiles, recipe, draws, options, counts);
 }
-TEST(quantize, refuses_on_a_grid_what_takes_a_processor) {
+
+TEST(quantize, refuses_on_a_grid_what_kernels_cannot_do) {
   std::vector<float> const x(512);
   made<float4_e2m1fn, 16, float8_e4m3fn> q(x.size());
-  simulated_grid grid(32, 3);
-  lowp::cuda::on_grid<simulated_grid> const executor{grid};
-  auto const refusal = [&](auto const& recipe, lowp::quantize_options const& options) {
-    return refusal_of<lowp::detail::quantize_operation>(executor, x, q.tensor, recipe,
+  quick_grid grid(32, 3);
+  lowp::cuda::on_grid<quick_grid> const executor{grid};
+  auto const refusal = [&](auto const& in, auto const& recipe,
+                           lowp::quantize_options const& options) {
+    return refusal_of<lowp::detail::quantize_operation>(executor, in, q.tensor, recipe,
                                                         lowp::nearest_even{}, options);
   };
   lowp::quantization_report report;
-  EXPECT_EQ(refusal(recipes::te_2_20_nvfp4, {}),
-            "quantize: te_2_20_nvfp4_1x16 needs options.largest, which takes a processor");
-  EXPECT_EQ(
-      refusal(recipes::torchao_0_18_nvfp4_one_level, {.report = &report}),
-      "quantize: torchao_0_18_nvfp4_one_level was asked for a report, which takes a processor");
-  EXPECT_EQ(
-      refusal(recipes::te_2_20_nvfp4_16x16, {.columns = 32}),
-      "quantize: te_2_20_nvfp4_16x16 has tiles or a choice of scales, which takes a processor");
+  lowp::amax const largest{1};
+  float scale = 0;
+  auto high = recipes::te_2_20_nvfp4_16x16;
+  high.rows = 8;
+  EXPECT_EQ(refusal(x, recipes::te_2_20_nvfp4, {}),
+            "quantize: te_2_20_nvfp4_1x16 needs options.largest or options.largest_at");
+  EXPECT_EQ(refusal(x, recipes::te_2_20_nvfp4, {.largest_at = &largest}),
+            "quantize: te_2_20_nvfp4_1x16 with options.largest_at needs out.tensor_scale_at");
+  EXPECT_EQ(refusal(x, high, {.columns = 32, .largest = largest}),
+            "quantize: te_2_20_nvfp4_16x16 has tiles of 8 x 16; a GPU takes tiles as wide as high");
+  EXPECT_EQ(refusal(lowp::rotated(x, lowp::hadamard_signs<32>{}), recipes::te_2_20_nvfp4_16x16,
+                    {.columns = 32, .largest = largest}),
+            "quantize: te_2_20_nvfp4_16x16 has tiles of 16 x 16; a GPU takes tiles as wide as high "
+            "that part no 32 elements");
+  EXPECT_EQ(refusal(x, recipes::te_2_20_nvfp4_16x16,
+                    {.columns = 33, .largest = largest, .report = &report}),
+            "quantize: 512 elements in rows of 33 are no whole blocks of 16 x 16, which "
+            "te_2_20_nvfp4_16x16 needs");
+  auto const codes = std::exchange(
+      q.tensor.codes, {std::span<std::uint8_t>(static_cast<std::uint8_t*>(nullptr), 256), 512});
+  EXPECT_EQ(refusal(x, recipes::te_2_20_nvfp4, {.largest = largest, .report = &report}),
+            "quantize: codes is a null pointer");
+  q.tensor.codes = codes;
+  q.tensor.tensor_scale_at = &scale;
+  lowp::quantize_options const stored{.report = &report, .largest_at = &largest};
+  auto const refusal_far = [&](void const* address) {
+    grid.out_of_reach = address;
+    grid.refused = "";
+    std::string const why = refusal(x, recipes::te_2_20_nvfp4, stored);
+    return why + grid.refused;
+  };
+  EXPECT_EQ(refusal_far(&scale), "quantize: tensor_scale_at is far away");
+  EXPECT_EQ(refusal_far(&report), "the report is far away");
+  EXPECT_EQ(refusal_far(&largest), "an argument in device memory is far away");
+  std::vector<float> out(x.size());
+  grid.out_of_reach = &scale;
+  EXPECT_EQ(refusal_of<lowp::detail::dequantize_operation>(executor, q.tensor, out),
+            "dequantize: tensor_scale_at is far away");
   EXPECT_EQ(grid.launches, 0);
 }
 

@@ -66,6 +66,10 @@ class Case:
 PHILOX = {r"IMAD\.(WIDE|HI)\.U32": 16 / 8}  # of its 20 products, some are the same in all threads
 BIN = {r"ATOMS": 1}
 ADAMW = {r"MUFU\.RCP": 1, r"MUFU\.RSQ": 1}
+SCALE = {r"MUFU\.RCP": 1 / 8}  # of Transformer Engine's rule, a division in each thread
+# A tile's place takes a division, its largest magnitude exchanges and, of several warps, barriers.
+TILE = {r"I2F": 1 / 8, r"SHFL": 6 / 8}
+LARGE_TILE = {r"I2F": 1 / 8, r"SHFL": 7 / 8, r"BAR": 2 / 8}
 B = [2, 2]  # bfloat16 in and out
 
 # By the name of a struct in kernels.cu. After a slash: a word of the symbol, where it has several.
@@ -96,6 +100,39 @@ CASES = {
     "block_cast": Case("block_cast, float to MX of float8_e4m3fn", [4], [1], 1 / 32),
     "block_cast_bf16": Case("block_cast, bfloat16 to MX of float8_e4m3fn", [2], [1], 1 / 32),
     "block_cast_back": Case("block_cast, MX of float8_e4m3fn to float", [1], [4], 1 / 32),
+    "nvfp4_f32/copy_element": Case("quantize, float to NVFP4", [4], [1 / 2], 1 / 16, also=SCALE,
+        budget={"sm_100": 1.35},
+        bound="a dozen instructions of rounding an element, and a scale that two threads compute."),
+    "nvfp4_f32/quantization_report": Case("quantize, float to NVFP4, tiles of 16 x 16", [4],
+                                          [1 / 2], 1 / 16, repeats=True, also=SCALE | TILE,
+        budget={"sm_90": 1.2, "sm_100": 1.7},
+        bound="a tile's place, and its largest magnitude and scale in each of its threads."),
+    "nvfp4_bf16/copy_element": Case("quantize, bfloat16 to NVFP4", [2], [1 / 2], 1 / 16, also=SCALE,
+        budget={"sm_80": 1.1, "sm_90": 1.5, "sm_100": 2.15},
+        bound="a dozen instructions of rounding an element, and a scale that two threads compute."),
+    "nvfp4_bf16/quantization_report": Case("quantize, bfloat16 to NVFP4, tiles of 16 x 16", [2],
+                                           [1 / 2], 1 / 16, repeats=True, also=SCALE | TILE,
+        budget={"sm_80": 1.5, "sm_90": 2.05, "sm_100": 3},
+        bound="a tile's place, and its largest magnitude and scale in each of its threads."),
+    "nvfp4_fast/copy_element": Case("quantize, bfloat16 to NVFP4, stochastic_fast", [2], [1 / 2],
+                                    1 / 16, also=PHILOX | SCALE,
+        budget={"sm_80": 2, "sm_90": 2.85, "sm_100": 4.1},
+        bound="25 instructions of drawing an element's bits; a recipe that divides takes more."),
+    "nvfp4_fast/quantization_report": Case(
+        "quantize, bfloat16 to NVFP4, stochastic_fast, tiles of 16 x 16", [2], [1 / 2], 1 / 16,
+        repeats=True, also=PHILOX | SCALE | TILE,
+        budget={"sm_80": 2.4, "sm_90": 3.45, "sm_100": 4.95},
+        bound="25 instructions of drawing an element's bits, and a tile's place and scale."),
+    "mxfp4_bf16/copy_element": Case("quantize, bfloat16 to MXFP4", [2], [1 / 2], 1 / 32,
+        budget={"sm_80": 1.05, "sm_90": 1.4, "sm_100": 2.1},
+        bound="a dozen instructions of rounding an element, and a scale that four threads compute."),
+    "mxfp4_bf16/quantization_report": Case("quantize, bfloat16 to MXFP4, tiles of 32 x 32", [2],
+                                           [1 / 2], 1 / 32, repeats=True, also=LARGE_TILE,
+        budget={"sm_80": 1.5, "sm_90": 2.1, "sm_100": 3},
+        bound="a tile's place, and its largest magnitude and scale in each of its threads."),
+    "nvfp4_back": Case("dequantize, NVFP4 to bfloat16", [1 / 2], [2], 1 / 16,
+        budget={"sm_100": 1.5},
+        bound="no instruction of sm_100 decodes four bits."),
     "split": Case("split", [4], [2, 2]),
     "join": Case("join", [2, 2], [4]),
     "fused_add": Case("fused_add, bfloat16", [2, 2], [2]),
@@ -194,8 +231,9 @@ def accesses(name, operands, times=1):
     """Counts the accesses to a chunk of eight elements of each operand, by pattern."""
     found = {}
     for size in operands:
-        pattern = rf"{name}\.E\.{min(8 * size, 16) * 8}\b"
-        found[pattern] = found.get(pattern, 0) + times * max(1, 8 * size // 16)
+        bits = int(min(8 * size, 16) * 8)
+        pattern = rf"{name}\.E(?!\.)" if bits == 32 else rf"{name}\.E\.{bits}\b"
+        found[pattern] = found.get(pattern, 0) + times * max(1, int(8 * size) // 16)
     return found
 
 

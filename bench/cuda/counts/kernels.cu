@@ -22,7 +22,8 @@ struct named : Call {};
 template <class Call>
 inline constexpr bool is_widest = true;
 template <int Width, class... Rest>
-inline constexpr bool is_widest<cuda::kernel_call<Width, Rest...>> = Width == cuda::widths[0];
+inline constexpr bool is_widest<cuda::kernel_call<Width, Rest...>> =
+    Width == cuda::widths[0] || Width == cuda::any_width;
 
 /// A grid whose kernels are for one case.
 template <class Case>
@@ -71,10 +72,15 @@ constexpr stochastic random{1};
 constexpr sgd momentum{.lr = 0.1, .momentum = 0.9};
 constexpr adamw adam;
 
+constexpr stochastic_fast fast{1};
+constexpr quantize_options known{.largest = amax{1}};
+
 template <std::size_t N, class T>
 auto blocks() {
   return blocks_of<N>(of<T>(), of<float8_e8m0fnu>());
 }
+nvfp4 to_nvfp4;
+mxfp4 to_mxfp4;
 
 struct doubled {
   template <class F>
@@ -105,6 +111,11 @@ COUNT(scaled_cast_random, scaled_cast, of<bf16>(), of<e4m3>(), 2.0f, random)
 COUNT(block_cast, block_cast, of<f32>(), blocks<32, e4m3>())
 COUNT(block_cast_bf16, block_cast, of<bf16>(), blocks<32, e4m3>())
 COUNT(block_cast_back, block_cast, blocks<32, e4m3>(), of<f32>())
+COUNT(nvfp4_f32, quantize, of<f32>(), to_nvfp4, recipes::te_2_20_nvfp4, nearest, known)
+COUNT(nvfp4_bf16, quantize, of<bf16>(), to_nvfp4, recipes::te_2_20_nvfp4, nearest, known)
+COUNT(nvfp4_fast, quantize, of<bf16>(), to_nvfp4, recipes::te_2_20_nvfp4, fast, known)
+COUNT(mxfp4_bf16, quantize, of<bf16>(), to_mxfp4, recipes::te_2_20_mxfp4, nearest, known)
+COUNT(nvfp4_back, dequantize, to_nvfp4, of<bf16>())
 COUNT(split, split, of<f32>(), of<bf16>(), of<std::uint16_t>())
 COUNT(join, join, of<bf16>(), of<std::uint16_t>(), of<f32>())
 COUNT(fused_add, fused_add, of<bf16>(), 0.5f, of<bf16>())

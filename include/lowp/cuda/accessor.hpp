@@ -31,7 +31,7 @@ class accessor {
   using chunk_type = chunk<T, typename KernelOperand::order>;
   using tag = std::type_identity<T>;
   using rounding = mode_type<typename KernelOperand::rounding_type>;
-  static constexpr bool encodes =
+  static constexpr bool encodes_to_nearest =
       std::same_as<rounding, nearest_even> && requires(float x) { Hardware::encode(tag{}, x, x); };
   static constexpr bool encodes_randomly = detail::draws_bits<rounding> && requires(float x) {
     Hardware::encode(tag{}, x, x, std::uint32_t{});
@@ -50,6 +50,9 @@ class accessor {
       requires(float x) { Hardware::decode(tag{}, std::uint32_t{}, x, x); };
 
  public:
+  /// True if an instruction encodes.
+  static constexpr bool encodes = encodes_to_nearest || encodes_randomly;
+
   /// Accesses tensor `number` of a list, whose elements begin at *data.
   LOWP_FN accessor(KernelOperand const& s, void* const* data, std::uint32_t number)
       : operand_(s), data_(static_cast<pointer>(*data)) {
@@ -129,14 +132,14 @@ class accessor {
         return;
       }
       chunk_bits const random = bits(first);
-      if constexpr (encodes || encodes_randomly || encodes_in_range) {
+      if constexpr (encodes || encodes_in_range) {
         std::uint32_t largest = 0;
         LOWP_UNROLL_ON_GPU
         for (int k = 0; k < chunk_size; ++k) largest = lanes::max(largest, lanes::magnitude(x[k]));
         if (largest <= operand_.limit) {
           LOWP_UNROLL_ON_GPU
           for (int k = 0; k < chunk_size; k += 2) {
-            if constexpr (encodes) {
+            if constexpr (encodes_to_nearest) {
               after_.set(k, Hardware::encode(tag{}, x[k], x[k + 1]));
             } else if constexpr (encodes_randomly) {
               after_.set(k,

@@ -8,6 +8,7 @@
 //     copy(to, from, bytes)
 //     unreachable(address)    the reason, or nothing
 //     refuse(problem)         refuses an argument; then nothing runs
+//     has_one_text            optional: kernels have one text for accesses of any width
 #pragma once
 
 #include <lowp/cuda/kernel_operands.hpp>
@@ -34,6 +35,10 @@ auto kernel_make(Make const& make) {
     return detail::make<decltype(make())>{make()};
 }
 
+/// True for a `Make` whose argument in device memory may be null, and its report.
+template <class Make>
+inline constexpr bool may_be_absent = requires { Make::may_be_absent; };
+
 template <class Grid>
 struct on_grid {
   static constexpr bool has_own_memory = true;
@@ -52,8 +57,11 @@ struct on_grid {
                                                    tiles_of<Operand...>(count, grid.threads())};
         },
         arrays);
-    with_width(widest(arrays),
-               [&](auto width) { launch<width>(make, report, 0, table, operands...); });
+    int const width = widest(arrays);
+    if constexpr ((may_be_absent<Make> && is_reported<Report>) || requires { Grid::has_one_text; })
+      launch<any_width>(width, make, report, 0, table, operands...);
+    else
+      with_width(width, [&](auto w) { launch<w>(w, make, report, 0, table, operands...); });
   }
 
   void rows(auto const& call) const { run_row_call(grid, call); }
@@ -78,10 +86,11 @@ struct on_grid {
 
  protected:
   template <int Width, class Make, class Report, class Table, class... Operand>
-  void launch(Make const& make, Report* reports, std::uint32_t stride, Table const& table,
-              Operand const&... operands) const {
+  void launch(int width, Make const& make, Report* reports, std::uint32_t stride,
+              Table const& table, Operand const&... operands) const {
     detail::error_text wrong;
-    if constexpr (is_reported<Report>) wrong = out_of_reach("the report", reports);
+    if constexpr (is_reported<Report>)
+      if (reports != nullptr || !may_be_absent<Make>) wrong = out_of_reach("the report", reports);
     if (wrong.empty()) wrong = of_stored(make);
     ((wrong = wrong.empty() ? of_stored(rounding_of(operands)) : wrong), ...);
     if (!wrong.empty()) return grid.refuse(wrong);
@@ -89,7 +98,7 @@ struct on_grid {
     grid.template run<Report>(
         kernel_call<Width, std::remove_cv_t<decltype(made)>, Report, Table,
                     std::index_sequence_for<Operand...>, kernel_operand_of<Operand>...>{
-            {make_kernel_operand<Make>(operands)}..., made, reports, stride, table});
+            {make_kernel_operand<Make>(operands)}..., made, reports, stride, width, table});
   }
 
  private:
@@ -103,9 +112,9 @@ struct on_grid {
   template <class T>
   [[nodiscard]] detail::error_text of_stored(T const& x) const {
     if constexpr (requires { x.stored_at(); })
-      return out_of_reach("an argument in device memory", x.stored_at());
-    else
-      return {};
+      if (x.stored_at() != nullptr || !may_be_absent<T>)
+        return out_of_reach("an argument in device memory", x.stored_at());
+    return {};
   }
 };
 

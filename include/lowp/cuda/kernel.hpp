@@ -19,10 +19,14 @@
 //     pass 0  | thread 0 | thread 1 | ... |     8 elements each
 //     pass 1  | thread 0 | thread 1 | ... |
 //     ...
+//
+// If an operand has square tiles of its own, their chunks follow one another in this order. A block
+// of threads takes a square of more chunks in turns, once it has found the square's largest.
 #pragma once
 
 #include <lowp/cuda/blocks.hpp>
 #include <lowp/cuda/composite.hpp>
+#include <lowp/cuda/tensor_table.hpp>
 #include <lowp/cuda/tuning.hpp>
 #include <lowp/cuda/update_sums.hpp>
 #include <lowp/report/amax.hpp>
@@ -34,35 +38,8 @@
 
 namespace lowp::cuda {
 
-/// A list of tensors. Their tiles have successive numbers, one tensor after another.
-template <int Slots, int Capacity>
-struct tensor_table {
-  struct tensor {
-    void* data[std::size_t{Slots}];
-    std::uint64_t count, first_tile;
-    std::uint32_t number;
-  };
-  tensor at[std::size_t{Capacity}];
-  std::uint32_t size;
-  std::uint64_t tiles;
-
-  LOWP_FN std::uint32_t find(std::uint64_t tile) const {
-    if constexpr (Capacity == 1) return 0;
-    std::uint32_t low = 0, high = size;  // at[low].first_tile <= tile < at[high].first_tile
-    while (high - low > 1) {
-      std::uint32_t const middle = (low + high) / 2;
-      if (at[middle].first_tile <= tile)
-        low = middle;
-      else
-        high = middle;
-    }
-    return low;
-  }
-};
-
-template <class... KernelOperand>
-inline constexpr int chunks_per_thread =
-    tuning::chunks(chunk_size * (0 + ... + KernelOperand::bytes_read));
+/// The width of a kernel with one text for all, because it takes long to compile.
+inline constexpr int any_width = 0;
 
 template <class Report>
 inline constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
@@ -91,6 +68,7 @@ class tile_runner {
   using totals = typename tally::type;
   static constexpr bool is_histogram = requires { totals::bins; };
   static constexpr bool sums_by_warps = requires { requires totals::sums_by_warps; };
+  static constexpr bool sees_blocks = requires { requires totals::sees_blocks; };
   static_assert(!sums_by_warps || 32 * chunk_size == 256, "a warp's chunks are not a group");
   using partial_type = typename tally::partial;
   using others = std::make_index_sequence<sizeof...(KernelOperand) - 1>;
@@ -98,8 +76,8 @@ class tile_runner {
  public:
   /// The report on tensor number n is reports[n * stride].
   LOWP_FN tile_runner(Thread const& thread, Function const& function, Report* reports,
-                      std::uint32_t stride)
-      : thread_(thread), function_(function), reports_(reports), stride_(stride) {
+                      std::uint32_t stride, int width)
+      : thread_(thread), function_(function), reports_(reports), width_(width), stride_(stride) {
     if constexpr (is_histogram) {
       for_each_bin([](std::uint32_t& counter, unsigned) { counter = 0; });
       thread_.barrier();
@@ -108,13 +86,13 @@ class tile_runner {
 
   template <class Table>
   LOWP_FN void run(Table const& table, KernelOperand const&... kernel_operands) {
-    std::uint64_t const per_pass = std::uint64_t{thread_.threads()} * chunk_size;
+    std::uint64_t const per_tile = chunk_size * chunks_of_tile<KernelOperand...>(thread_.threads());
     for (std::uint64_t tile = thread_.block(); tile < table.tiles; tile += thread_.blocks()) {
       auto const& tensor = table.at[table.find(tile)];
       if constexpr (is_reported<Report>) report_on(tensor.number);
-      std::uint64_t const first = (tile - tensor.first_tile) * per_pass * passes;
+      std::uint64_t const first = (tile - tensor.first_tile) * per_tile;
       run_tile(std::index_sequence_for<KernelOperand...>{}, tensor, first,
-               tensor.count - first >= per_pass * passes, kernel_operands...);
+               tensor.count - first >= per_tile, kernel_operands...);
     }
     if constexpr (is_reported<Report>) flush();
   }
@@ -124,35 +102,76 @@ class tile_runner {
   LOWP_FN void run_tile(std::index_sequence<I...>, Tensor const& tensor, std::uint64_t first,
                         bool is_whole, KernelOperand const&... kernel_operands) {
     first += std::uint64_t{thread_.thread()} * chunk_size;
-    if (is_whole)
-      run_passes<true>(
+    if (is_whole && Width != any_width)
+      run_turns<Width != any_width>(
           first, tensor.count,
           accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part<static_cast<int>(I)>,
                                      tensor.number)...);
     else
-      run_passes<false>(
+      run_turns<false>(
           first, tensor.count,
           accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part<static_cast<int>(I)>,
                                      tensor.number)...);
   }
 
+  template <bool IsWhole, class P, class... Accessor>
+  LOWP_FN void run_turns(std::uint64_t first, std::uint64_t end, P&& p, Accessor&&... other) {
+    if constexpr (sees_blocks) {
+      auto const per_turn = std::uint64_t{thread_.threads()} * chunk_size * passes;
+      auto const turns =
+          chunks_of_tile<KernelOperand...>(thread_.threads()) * chunk_size / per_turn;
+      if (p.reads_ahead(thread_)) read_ahead(first, p, other...);
+      for (std::uint64_t turn = 0; turn < turns; ++turn)
+        run_passes<IsWhole>(first + turn * per_turn, end, p, other...);
+    } else {
+      run_passes<IsWhole>(first, end, p, other...);
+    }
+  }
+  /// Finds the largest magnitude of a square that has more chunks than a block has threads.
+  template <class P, class Accessor>
+  LOWP_FN void read_ahead(std::uint64_t first, P& p, Accessor& from) {
+    std::uint32_t largest = 0;
+    for (std::uint64_t i = 0; i < P::square; i += thread_.threads()) {
+      float x[chunk_size];
+      at_width([&](auto width) {
+        from.template load<width>(0, thread_, p.place(first + i * chunk_size), chunk_size);
+      });
+      decode(from, 0, x);
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) largest = lanes::max(largest, lanes::magnitude(x[k]));
+    }
+    p.keep_largest(thread_, largest);
+  }
+
   // All loads of a thread come before any of its arithmetic.
-  template <bool IsWhole, class... Accessor>
-  LOWP_FN void run_passes(std::uint64_t first, std::uint64_t end, Accessor&&... accessors) {
+  template <bool IsWhole, class P, class... Accessor>
+  LOWP_FN void run_passes(std::uint64_t first, std::uint64_t end, P& p, Accessor&... other) {
     std::uint64_t const per_pass = std::uint64_t{thread_.threads()} * chunk_size;
     LOWP_UNROLL_ON_GPU
     for (int pass = 0; pass < passes; ++pass) {
       std::uint64_t const at = first + static_cast<std::uint64_t>(pass) * per_pass;
-      (accessors.template load<Width>(pass, thread_, at, IsWhole ? chunk_size : valid(at, end)),
-       ...);
+      int const count = IsWhole ? chunk_size : valid(at, end);
+      at_width([&](auto width) {
+        p.template load<width>(pass, thread_, place(p, at), count);
+        (other.template load<width>(pass, thread_, place(p, at), count), ...);
+      });
     }
     LOWP_UNROLL_ON_GPU
     for (int pass = 0; pass < passes; ++pass) {
       std::uint64_t const at = first + static_cast<std::uint64_t>(pass) * per_pass;
       int const count = IsWhole ? chunk_size : valid(at, end);
       if (count != 0 || is_collective || sums_by_warps)
-        run_chunk(std::index_sequence_for<Accessor...>{}, others{}, pass, at, count, accessors...);
+        run_chunk(std::index_sequence_for<P, Accessor...>{}, others{}, pass, place(p, at), count, p,
+                  other...);
     }
+  }
+  /// Returns the place of an element in memory. Chunks of a square are successive.
+  template <class P>
+  LOWP_FN static std::uint64_t place([[maybe_unused]] P const& p, std::uint64_t at) {
+    if constexpr (sees_blocks)
+      return p.place(at);
+    else
+      return at;
   }
   LOWP_FN static int valid(std::uint64_t at, std::uint64_t end) {
     return at >= end ? 0 : end - at < chunk_size ? static_cast<int>(end - at) : chunk_size;
@@ -165,10 +184,13 @@ class tile_runner {
     decode(p, pass, x[0]);
     (decode(other, pass, x[J + 1]), ...);
     constexpr bool sees_moments = requires { requires totals::sees_moments; };
-    if constexpr (!is_reported<Report> || sees_moments) {
+    if constexpr (!is_reported<Report> || sees_moments || sees_blocks) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
-      p.encode(thread_, x[0], at, count);
+      if constexpr (sees_blocks)
+        p.encode(thread_, x[0], at, count, function_, totals_);
+      else
+        p.encode(thread_, x[0], at, count);
       if constexpr (sees_moments)
         (count_moment<static_cast<int>(J) - 1>(pass, at, count, x[J + 1], other), ...);
     } else if constexpr (requires { requires totals::sees_codes; }) {
@@ -202,8 +224,19 @@ class tile_runner {
       observed_ += static_cast<std::uint64_t>(count);
     }
     (other.encode(thread_, x[J + 1], at, count), ...);
-    p.template store<Width>(thread_, at, count);
-    (other.template store<Width>(thread_, at, count), ...);
+    at_width([&](auto width) {
+      p.template store<width>(thread_, at, count);
+      (other.template store<width>(thread_, at, count), ...);
+    });
+  }
+
+  /// Calls body with the width of accesses. A text for all widths has it as an argument.
+  template <class Body>
+  LOWP_FN void at_width(Body const& body) const {
+    if constexpr (Width != any_width)
+      body(std::integral_constant<int, Width>{});
+    else
+      with_width(width_, body);
   }
 
   template <class Accessor>
@@ -253,6 +286,7 @@ class tile_runner {
   }
   /// Adds the block's partial to the report: once for all its threads.
   LOWP_FN void flush() {
+    if (sees_blocks && reports_ == nullptr) return;
     auto* const partial = thread_.template shared<partial_type>();
     partial[thread_.thread()] = totals_.total(observed_);
     for (unsigned half = thread_.threads() / 2; half != 0; half /= 2) {
@@ -277,6 +311,7 @@ class tile_runner {
   Function const& function_;
   Report* reports_;
   static constexpr std::uint32_t none = 0xffffffff;
+  int width_;
   std::uint32_t stride_, number_ = none;
   std::uint64_t observed_ = 0;
   totals totals_;
@@ -304,6 +339,7 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, Kernel
   Make make_function;
   Report* reports;
   std::uint32_t stride;
+  int width;
   Table table;
 
   template <class Thread>
@@ -311,7 +347,8 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, Kernel
     auto const function = thread.once(make_function);
     using runner =
         tile_runner<Width, Thread, std::remove_cv_t<decltype(function)>, Report, KernelOperand...>;
-    runner(thread, function, reports, stride).run(table, indexed<I, KernelOperand>::value...);
+    runner(thread, function, reports, stride, width)
+        .run(table, indexed<I, KernelOperand>::value...);
   }
 };
 

@@ -76,7 +76,7 @@ kernel_operand_of<Operand> make_kernel_operand(Operand const& o) {
 template <class... Operand>
 std::uint64_t tiles_of(std::uint64_t count, unsigned threads) {
   std::uint64_t const per_tile =
-      std::uint64_t{threads} * chunk_size * chunks_per_thread<kernel_operand_of<Operand>...>;
+      chunk_size * chunks_of_tile<kernel_operand_of<Operand>...>(threads);
   return count / per_tile + (count % per_tile != 0 ? 1 : 0);
 }
 

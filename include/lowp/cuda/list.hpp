@@ -69,7 +69,7 @@ struct on_list : on_grid<Grid> {
       auto const launch_table = [&] {
         if (table.size == 0) return;
         with_width(width, [&](auto w) {
-          this->template launch<w>(make, reports, stride, table, operands...);
+          this->template launch<w>(w, make, reports, stride, table, operands...);
         });
         table.size = 0;
         table.tiles = 0;

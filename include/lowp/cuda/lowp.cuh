@@ -6,7 +6,7 @@
 //     lowp::cuda::cast(stream, in, out, rounding, overflow)
 //     lowp::cuda::scaled_cast(stream, in, out, scale, amax, rounding, overflow)
 //     lowp::cuda::block_cast(stream, in, blocks_of<32>(codes, scales), rounding, rule, overflow)
-//     lowp::cuda::quantize(stream, in, out, recipe, rounding, {.largest = a})   no tiles, no report
+//     lowp::cuda::quantize(stream, in, out, recipe, rounding, quantize_options{...})
 //     lowp::cuda::dequantize(stream, in, out, rounding, overflow)
 //     lowp::cuda::hadamard(stream, in, out, signs, rounding, overflow)
 //     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
@@ -43,6 +43,7 @@
 //     alpha, scale    float const*; inverse_scale too
 //     step            step_state const*, which has lr, step and stream
 //     rounding        stochastic const*, but for update
+//     largest_at      of quantize_options; quantize writes out.tensor_scale_at, dequantize reads it
 //
 // Lists of tensors in one launch; p and the other ranges are spans in the elements of a list:
 //

@@ -36,7 +36,8 @@ LOWP_FN U addend_of_step(U const& a) {
   constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127);
   constexpr std::uint32_t offset = (0 - ((least + dropped) << F.significand_bits)) & 0xff;
   static_assert(offset % 2 == 0);
-  return max(a & binary32_infinity, broadcast<U>(least << 23)) + ((dropped << 23) + offset);
+  constexpr std::uint32_t more = (dropped << 23) + offset;
+  return max((a & binary32_infinity) + more, broadcast<U>((least << 23) + more));
 }
 
 /// Rounds a magnitude up to F's largest finite value to nearest even. The low byte of the result is
@@ -92,7 +93,7 @@ LOWP_FN constexpr U round_in_range(U const& a, M const& negative, U const& rando
   else if constexpr (exact_pack<U> && draws_bits<R> && expects_subnormals<F, U> && is_of_bytes &&
                      steps_below_one<F> + F.max_exponent() < 30)
     return round_in_range_by_steps<F>(a, random);
-  else if constexpr (exact_pack<U> && std::same_as<R, nearest_even> && is_of_bytes)
+  else if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even> && is_of_bytes)
     return round_in_range_to_nearest<F>(a) & F.magnitude_mask();
   else
     return round_magnitude<F>(a, negative, random, rounding);

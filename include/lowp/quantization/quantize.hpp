@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lowp/ops/scaled_cast.hpp>
 #include <lowp/quantization/hadamard.hpp>
 #include <lowp/quantization/tile_scales.hpp>
 #include <lowp/report/amax.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +19,7 @@ struct quantize_options {
   std::size_t columns = 0;                ///< of a matrix, in rows; tiles need it
   std::optional<amax> largest{};          ///< the tensor's largest magnitude, without NaN, if known
   quantization_report* report = nullptr;  ///< counts are added to it
+  amax const* largest_at = nullptr;       ///< where `largest` is, if in memory; it has precedence
 };
 
 namespace detail {
@@ -42,22 +45,57 @@ error_text wrong_shape(char const* function, Recipe const& recipe, std::size_t s
        " x ", static_cast<std::uint64_t>(Recipe::block), ", which ", recipe.name, " needs"});
 }
 
-/// Returns the error text of what an executor cannot do that reads device memory alone.
+/// Returns the error text of what kernels lack, or cannot do.
+/// @param together  elements of a row that threads must hold side by side
 template <class Recipe>
-error_text not_on_a_device(char const* function, Recipe const& recipe,
-                           quantize_options const& options) {
-  char const* const why = recipe.needs_choice()       ? "has tiles or a choice of scales"
-                          : options.report != nullptr ? "was asked for a report"
-                          : recipe.needs_tensor() && !options.largest ? "needs options.largest"
-                                                                      : nullptr;
-  if (why == nullptr) return {};
-  return joined_text({function, ": ", recipe.name, " ", why, ", which takes a processor"});
+error_text wrong_on_a_device(char const* function, Recipe const& recipe,
+                             quantize_options const& options, bool has_scale_at, int together) {
+  bool const is_stored = options.largest_at != nullptr;
+  constexpr int block = Recipe::block;
+  char const* const lacks =
+      !recipe.needs_tensor()           ? nullptr
+      : !is_stored && !options.largest ? " needs options.largest or options.largest_at"
+      : is_stored && !has_scale_at     ? " with options.largest_at needs out.tensor_scale_at"
+                                       : nullptr;
+  if (lacks != nullptr) return joined_text({function, ": ", recipe.name, lacks});
+  if (recipe.rows != 1 && (recipe.rows != block || together > block))
+    return joined_text({function, ": ", recipe.name, " has tiles of ",
+                        static_cast<std::uint64_t>(recipe.rows), " x ",
+                        static_cast<std::uint64_t>(block), "; a GPU takes tiles as wide as high",
+                        together > block ? " that part no 32 elements" : ""});
+  if (recipe.choice != four_over_six::no && block != 16)
+    return joined_text({function, ": ", recipe.name, " chooses a scale for ",
+                        static_cast<std::uint64_t>(block), " elements; a GPU does so for 16"});
+  return {};
 }
 
 }  // namespace LOWP_UNIT
 
+/// The number of elements that a range keeps together.
+template <class R>
+inline constexpr int kept_together = 1;
+template <rotated_range R>
+inline constexpr int kept_together<R> = R::points;
+template <packed_range R>
+inline constexpr int kept_together<R> = std::is_same_v<typename R::order, split_order> ? 32 : 1;
+
+/// Multiplies by a tensor's scale, which a kernel may have to read.
+struct make_tensor_scaling {
+  static constexpr bool may_be_absent = true;
+
+  float scale;
+  float const* at;
+
+  LOWP_FN scaling operator()() const { return {at != nullptr ? *at : scale}; }
+  void const* stored_at() const { return at; }
+};
+
 /// Quantizes by a recipe, whose bits are those of its package on every backend and number of
 /// threads. One pass rounds, after others for the tensor's largest magnitude and for tiles.
+///
+/// On a GPU, options.report, options.largest_at and out.tensor_scale_at are in device memory. A
+/// recipe that needs the tensor's largest magnitude needs it in options. Tiles are as wide as high,
+/// and part nothing that a rotated or packed range keeps together.
 ///
 /// @param in        n elements of float or a narrow type, or `rotated` ones; a block has successive
 ///                  elements of a row
@@ -86,16 +124,38 @@ struct quantize_operation : operation<Executor> {
     constexpr bool is_on_a_device = requires { Executor::has_own_memory; };
     char const* const function = name_on(this->executor, "quantize");
     error_text wrong = wrong_shape(function, recipe, out.codes.size(), options.columns);
-    if (is_on_a_device && wrong.empty()) wrong = not_on_a_device(function, recipe, options);
+    if (is_on_a_device && wrong.empty())
+      wrong = wrong_on_a_device(
+          function, recipe, options, out.tensor_scale_at != nullptr,
+          std::max(kept_together<std::remove_cvref_t<In>>, kept_together<decltype(out.codes)>));
     if (!wrong.empty()) return this->executor.refuse_if(wrong);
     if (!is_right(this->executor, "quantize", make<copy_element>{}, to, from)) return;
 
     amax largest = options.largest.value_or(amax{});
-    if constexpr (!is_on_a_device)
-      if (recipe.needs_tensor() && !options.largest)
+    if constexpr (!is_on_a_device) {
+      if (options.largest_at != nullptr)
+        largest = *options.largest_at;
+      else if (recipe.needs_tensor() && !options.largest)
         this->executor(make<observing_numbers>{}, to.size(), &largest, from.operand());
+    }
     default_environment const environment;
     target.rule.tensor = computed_tensor_scales(recipe.of_scale.rule, largest.value(), recipe.most);
+    if constexpr (is_on_a_device) {
+      if (options.largest_at == nullptr) out.tensor_scale = target.rule.tensor.value;
+      if (recipe.needs_choice() || options.report != nullptr || options.largest_at != nullptr ||
+          out.tensor_scale_at != nullptr) {
+        auto const across = static_cast<std::uint32_t>(options.columns / Block);
+        with_rule<T, Block, Scale, tile_rule<element, Scale>> tiles{
+            out,
+            {target.rule, recipe.choice, recipe.most, recipe.rows != 1 ? across : 0,
+             out.tensor_scale_at}};
+        this->executor(
+            make_tensor_numbers{recipe.of_scale.rule, recipe.most, largest, options.largest_at},
+            to.size(), options.report, write("", tiles, rounding, overflow::saturate).operand(),
+            from.operand());
+        return;
+      }
+    }
     given_scales given(recipe.needs_choice() ? out.scales.size() : 0);
     if (recipe.needs_choice()) {
       std::vector<float> values;
@@ -119,6 +179,7 @@ struct quantize_operation : operation<Executor> {
     }
     this->executor(make<copy_element>{}, to.size(), no_report, to.operand(), from.operand());
     out.tensor_scale = target.rule.tensor.value;
+    if (out.tensor_scale_at != nullptr) *out.tensor_scale_at = out.tensor_scale;
   }
 };
 
@@ -137,9 +198,8 @@ struct dequantize_operation : operation<Executor> {
   LOWP_HOST_FN void operator()(quantized<T, Block, Scale> const& in, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
     with_rule<T, Block, Scale> source{in, {}};
-    source.rule.tensor.value = in.tensor_scale;
-    run(this->executor, "dequantize", make<copy_element>{}, no_report,
-        write("out", out, rounding, policy), read("", source));
+    run(this->executor, "dequantize", make_tensor_scaling{in.tensor_scale, in.tensor_scale_at},
+        no_report, write("out", out, rounding, policy), read("", source));
   }
 };
 

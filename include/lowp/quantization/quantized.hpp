@@ -5,6 +5,7 @@
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/ops/roles.hpp>
 #include <lowp/quantization/recipe.hpp>
+#include <lowp/report/exact_sum.hpp>
 #include <lowp/storage/block_scaled.hpp>
 
 #include <array>
@@ -34,7 +35,10 @@ struct quantized {
 
   typename detail::block_codes<T>::type codes;
   std::span<scale_type> scales;  ///< one for each block; the last block may be short
-  float tensor_scale = 1;        ///< `quantize` writes it
+  float tensor_scale = 1;        ///< `quantize` writes it, if the processor knows it
+  /// Address of the tensor's scale in device memory or here. `quantize` writes it there, too, and
+  /// `dequantize` reads it there. May be null.
+  std::conditional_t<is_written, float, float const>* tensor_scale_at = nullptr;
 
   /// Returns the error text if the number of bytes or scales is wrong, else an empty text.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
@@ -48,7 +52,7 @@ using mxfp8 = quantized<T, 32, float8_e8m0fnu>;
 template <class T>
 using float_scaled = quantized<T, 128, float>;
 
-/// Counts of a quantization; reports of shards merge by +=.
+/// Counts of a quantization; reports of shards merge by +=. All zero bytes are an empty report.
 struct quantization_report {
   std::uint64_t clipped = 0;             ///< finite elements beyond the largest code
   std::uint64_t zero_blocks = 0;         ///< blocks of zeros
@@ -57,17 +61,26 @@ struct quantization_report {
   std::uint64_t nonfinite_blocks = 0;    ///< blocks with an infinity or a NaN
 
   LOWP_HOST_FN bool operator==(quantization_report const&) const = default;
-  /// Merges the counts of another shard, also beside other threads.
-  LOWP_HOST_FN quantization_report& operator+=(quantization_report const& other) {
-    using report = quantization_report;
-    for (auto const count : {&report::clipped, &report::zero_blocks, &report::saturated_scales,
-                             &report::underflowed_scales, &report::nonfinite_blocks})
-      __atomic_fetch_add(&(this->*count), other.*count, __ATOMIC_RELAXED);
+  /// Merges the counts of another shard, alone or beside other threads.
+  template <class Atomics = detail::alone>
+  LOWP_FN quantization_report& add(quantization_report const& other, Atomics const& atomics = {}) {
+    atomics.add(clipped, other.clipped);
+    atomics.add(zero_blocks, other.zero_blocks);
+    atomics.add(saturated_scales, other.saturated_scales);
+    atomics.add(underflowed_scales, other.underflowed_scales);
+    atomics.add(nonfinite_blocks, other.nonfinite_blocks);
     return *this;
   }
 };
 
 namespace detail {
+
+/// Changes to a word beside other threads of a processor.
+struct beside_threads {
+  LOWP_HOST_FN void add(std::uint64_t& word, std::uint64_t x) const {
+    __atomic_fetch_add(&word, x, __ATOMIC_RELAXED);
+  }
+};
 
 /// Scales that were chosen before the pass that rounds elements.
 struct given_scales {
@@ -116,7 +129,12 @@ struct recipe_rule {
   template <class F, class U, class R>
   LOWP_FN U encode_plain(F const& x, F const& factor, U const& random, R const& rounding,
                          special_results<U> const& results) const {
-    U const b = lanes::bits(scaled(x, factor));
+    return encode_scaled(scaled(x, factor), random, rounding, results);
+  }
+  template <class F, class U, class R>
+  LOWP_FN U encode_scaled(F const& x, U const& random, R const& rounding,
+                          special_results<U> const& results) const {
+    U const b = lanes::bits(x);
     constexpr format f = T::descriptor;
     if constexpr ((draws_bits<R> && !expects_subnormals<f, U>) || f.starts_at_zero())
       return detail::encode<f>(b, random, rounding, results).code;
@@ -125,8 +143,9 @@ struct recipe_rule {
   }
   template <class F>
   LOWP_FN F scaled(F const& x, F const& factor) const {
-    return of_element == element_rule::divide ? lanes::div(x, factor) : lanes::mul(x, factor);
+    return divides() ? lanes::div(x, factor) : lanes::mul(x, factor);
   }
+  LOWP_FN bool divides() const { return of_element == element_rule::divide; }
   template <class F>
   LOWP_FN block_scale_of<F> scales(F const& amax, [[maybe_unused]] std::size_t block) const {
     if constexpr (requires { F::load(factors); })
@@ -153,8 +172,7 @@ struct recipe_rule {
   }
   template <class F>
   LOWP_FN F decode(F const& x, scale_type scale) const {
-    F const product = lanes::mul(x, lanes::broadcast<F>(float(scale)));
-    return lanes::mul(product, lanes::broadcast<F>(tensor.value));
+    return lanes::mul(x, lanes::broadcast<F>(float(scale)));
   }
   template <class U>
     requires is_integer_code<T>
@@ -162,12 +180,12 @@ struct recipe_rule {
     return decode(integer_value<decltype(lowp::lane<U>::to_real(code))>(code), scale);
   }
 
-  template <class M>
-  LOWP_FN void count_elements(counts& to, M const& overflowed) const {
+  LOWP_HOST_FN void add_to_report(counts const& more) const { report->add(more, beside_threads{}); }
+  LOWP_FN void count_elements(auto& to, auto const& overflowed) const {
     if (report != nullptr) to.clipped += lanes::count(overflowed);
   }
   template <class U, class M>
-  LOWP_FN void count_blocks(counts& to, U const& amax, U const& code, M const& is_block) const {
+  LOWP_FN void count_blocks(auto& to, U const& amax, U const& code, M const& is_block) const {
     using namespace lanes;
     if (report == nullptr) return;
     using F = decltype(lowp::lane<U>::to_real(amax));
@@ -187,22 +205,25 @@ struct recipe_rule {
 };
 
 /// The tensor that a recipe writes, or that is read with its scales alone.
-template <class T, int Block, class Scale>
+template <class T, int Block, class Scale,
+          class Rule = recipe_rule<typename block_codes<T>::element, Scale>>
 struct with_rule {
   quantized<T, Block, Scale> const& tensor;
-  recipe_rule<typename block_codes<T>::element, Scale> rule;
+  Rule rule;
 };
 
-template <class T, int Block, class Scale>
-struct argument_of<with_rule<T, Block, Scale>> {
+template <class T, int Block, class Scale, class Rule>
+struct argument_of<with_rule<T, Block, Scale, Rule>> {
   using element = typename block_codes<T>::element;
   using policy_type = carrier_of_element<element>;
-  using argument = with_rule<T, Block, Scale>;
+  using argument = with_rule<T, Block, Scale, Rule>;
 
   LOWP_HOST_FN static auto extents(char const*, argument& s) {
-    std::array both{extent("codes", s.tensor.codes), extent("scales", s.tensor.scales)};
-    both[1].per_entry = Block;
-    return both;
+    std::span const one(s.tensor.tensor_scale_at, s.tensor.tensor_scale_at != nullptr ? 1 : 0);
+    std::array all{extent("codes", s.tensor.codes), extent("scales", s.tensor.scales),
+                   extent("tensor_scale_at", one)};
+    all[1].per_entry = all[2].per_entry = Block;
+    return all;
   }
   LOWP_HOST_FN static error_text invalid(argument const& s) { return s.tensor.invalid(); }
   template <simd::access A, class R>
@@ -212,8 +233,8 @@ struct argument_of<with_rule<T, Block, Scale>> {
     auto const operand =
         argument_of<decltype(codes)>::template operand<A>(codes, rounding, policy, draw);
     using order = typename std::remove_const_t<decltype(operand)>::order;
-    return simd::blocked<policy_type, Block, A, R, order, recipe_rule<element, Scale>>{
-        operand, s.tensor.scales.data(), s.rule};
+    return simd::blocked<policy_type, Block, A, R, order, Rule>{operand, s.tensor.scales.data(),
+                                                                s.rule};
   }
 };
 

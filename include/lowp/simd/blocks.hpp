@@ -102,7 +102,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   }
   LOWP_HOST_FN void finish() const {
     if constexpr (Rule::is_counted && operand_type::is_written)
-      if (operand_.rule.report != nullptr) *operand_.rule.report += counts_;
+      if (operand_.rule.report != nullptr) operand_.rule.add_to_report(counts_);
   }
 
  private:
