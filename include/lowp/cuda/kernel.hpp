@@ -24,12 +24,11 @@
 // of threads takes a square of more chunks in turns, once it has found the square's largest.
 #pragma once
 
+#include <lowp/cuda/block_report.hpp>
 #include <lowp/cuda/blocks.hpp>
 #include <lowp/cuda/composite.hpp>
 #include <lowp/cuda/tensor_table.hpp>
 #include <lowp/cuda/tuning.hpp>
-#include <lowp/cuda/update_sums.hpp>
-#include <lowp/report/amax.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -40,9 +39,6 @@ namespace lowp::cuda {
 
 /// The width of a kernel with one text for all, because it takes long to compile.
 inline constexpr int any_width = 0;
-
-template <class Report>
-inline constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
 
 /// The work of a block: its tiles, one after another.
 template <int Width, class Thread, class Function, class Report, class... KernelOperand>
@@ -59,42 +55,29 @@ class tile_runner {
   }();
   template <class S>
   using accessor_of = accessor<S, is_computed, typename Thread::hardware, passes>;
-  struct nothing {
-    using type = simd::no_report;
-    using partial = simd::no_report;
-  };
-  using tally =
-      std::conditional_t<is_reported<Report>, detail::lanes_of_report<Report, float>, nothing>;
-  using totals = typename tally::type;
-  static constexpr bool is_histogram = requires { totals::bins; };
+  using counts = block_report<Thread, Report>;
+  using totals = typename counts::totals;
   static constexpr bool sums_by_warps = requires { requires totals::sums_by_warps; };
   static constexpr bool sees_blocks = requires { requires totals::sees_blocks; };
   static_assert(!sums_by_warps || 32 * chunk_size == 256, "a warp's chunks are not a group");
-  using partial_type = typename tally::partial;
   using others = std::make_index_sequence<sizeof...(KernelOperand) - 1>;
 
  public:
-  /// The report on tensor number n is reports[n * stride].
   LOWP_FN tile_runner(Thread const& thread, Function const& function, Report* reports,
                       std::uint32_t stride, int width)
-      : thread_(thread), function_(function), reports_(reports), width_(width), stride_(stride) {
-    if constexpr (is_histogram) {
-      for_each_bin([](std::uint32_t& counter, unsigned) { counter = 0; });
-      thread_.barrier();
-    }
-  }
+      : thread_(thread), function_(function), report_(thread, reports, stride), width_(width) {}
 
   template <class Table>
   LOWP_FN void run(Table const& table, KernelOperand const&... kernel_operands) {
     std::uint64_t const per_tile = chunk_size * chunks_of_tile<KernelOperand...>(thread_.threads());
     for (std::uint64_t tile = thread_.block(); tile < table.tiles; tile += thread_.blocks()) {
       auto const& tensor = table.at[table.find(tile)];
-      if constexpr (is_reported<Report>) report_on(tensor.number);
+      if constexpr (is_reported<Report>) report_.begin(tensor.number);
       std::uint64_t const first = (tile - tensor.first_tile) * per_tile;
       run_tile(std::index_sequence_for<KernelOperand...>{}, tensor, first,
                tensor.count - first >= per_tile, kernel_operands...);
     }
-    if constexpr (is_reported<Report>) flush();
+    if constexpr (is_reported<Report>) report_.flush();
   }
 
  private:
@@ -188,7 +171,7 @@ class tile_runner {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
       if constexpr (sees_blocks)
-        p.encode(thread_, x[0], at, count, function_, totals_);
+        p.encode(thread_, x[0], at, count, function_, report_.counted);
       else
         p.encode(thread_, x[0], at, count);
       if constexpr (sees_moments)
@@ -202,27 +185,21 @@ class tile_runner {
         float const u = function_(x[I][k]...);
         auto const now = p.set(k, x[0][k], random(k));
         if constexpr (sums_by_warps)
-          totals_.add(k, k < count, u, p.code(pass, k), now.code, old, Parameter::decoded(now.code),
-                      now.overflowed);
+          report_.counted.add(k, k < count, u, p.code(pass, k), now.code, old,
+                              Parameter::decoded(now.code), now.overflowed);
         else if (k < count)
-          totals_.add(u, p.code(pass, k), now.code, old, Parameter::decoded(now.code),
-                      now.overflowed, x[1][k]);
+          report_.counted.add(u, p.code(pass, k), now.code, old, Parameter::decoded(now.code),
+                              now.overflowed, x[1][k]);
       }
     } else {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) {
         auto const observed = function_(x[I][k]...);
-        if (k < count) add(observed);
+        if (k < count) report_.add(observed);
       }
       p.encode(thread_, x[0], at, count);
     }
-    if constexpr (is_reported<Report>) {
-      if constexpr (sums_by_warps)
-        totals_.fold(thread_);
-      else
-        totals_.end_batch();
-      observed_ += static_cast<std::uint64_t>(count);
-    }
+    if constexpr (is_reported<Report>) report_.end_chunk(count);
     (other.encode(thread_, x[J + 1], at, count), ...);
     at_width([&](auto width) {
       p.template store<width>(thread_, at, count);
@@ -258,63 +235,16 @@ class tile_runner {
         std::uint32_t const before = moment.code(pass, k);
         std::uint32_t const after = moment.set(k, exact[k], random(k)).code;
         if (k < count)
-          totals_.template add<Moment>(before, after, Accessor::decoded(before), exact[k],
-                                       Accessor::decoded(after));
+          report_.counted.template add<Moment>(before, after, Accessor::decoded(before), exact[k],
+                                               Accessor::decoded(after));
       }
     }
   }
 
-  template <class Observed>
-  LOWP_FN void add(Observed const& observed) {
-    totals_.add(observed);
-    if constexpr (is_histogram) {
-      int const bin = totals::bin(observed);
-      if (bin >= 0) typename Thread::atomics{}.add(counters()[bin], std::uint32_t{1});
-    }
-  }
-  LOWP_FN std::uint32_t* counters() const { return thread_.template counters<totals::bins>(); }
-  /// Calls fn for each bin, in one of the block's threads.
-  template <class Fn>
-  LOWP_FN void for_each_bin(Fn const& fn) const {
-    for (unsigned bin = thread_.thread(); bin < totals::bins; bin += thread_.threads())
-      fn(counters()[bin], bin);
-  }
-
-  LOWP_FN void report_on(std::uint32_t number) {
-    if (number_ != none && number_ != number) flush();
-    number_ = number;
-  }
-  /// Adds the block's partial to the report: once for all its threads.
-  LOWP_FN void flush() {
-    if (sees_blocks && reports_ == nullptr) return;
-    auto* const partial = thread_.template shared<partial_type>();
-    partial[thread_.thread()] = totals_.total(observed_);
-    for (unsigned half = thread_.threads() / 2; half != 0; half /= 2) {
-      thread_.barrier();
-      if (thread_.thread() < half) partial[thread_.thread()] += partial[thread_.thread() + half];
-    }
-    if (thread_.thread() == 0)
-      reports_[std::uint64_t{number_} * stride_].add(partial[0], typename Thread::atomics{});
-    if constexpr (is_histogram)
-      for_each_bin([&](std::uint32_t& counter, unsigned bin) {
-        if (counter != 0)
-          reports_[std::uint64_t{number_} * stride_].add_to_bin(bin, counter,
-                                                                typename Thread::atomics{});
-        counter = 0;
-      });
-    thread_.barrier();
-    totals_ = {};
-    observed_ = 0;
-  }
-
   Thread const& thread_;
   Function const& function_;
-  Report* reports_;
-  static constexpr std::uint32_t none = 0xffffffff;
+  counts report_;
   int width_;
-  std::uint32_t stride_, number_ = none;
-  std::uint64_t observed_ = 0;
-  totals totals_;
 };
 
 /// The largest size of a kernel's arguments, from CUDA 12.1 on (CUDA C++ Programming Guide,
