@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads of a block count, and the report to which they add it.
+// Counts of the threads of a block, which are added to a report.
 #pragma once
 
 #include <lowp/cuda/update_sums.hpp>
@@ -36,7 +36,7 @@ class block_report {
     }
   }
 
-  /// Counts for tensor `number` from now on.
+  /// Begins to count for tensor `number`.
   LOWP_FN void begin(std::uint32_t number) {
     if (number_ != none && number_ != number) flush();
     number_ = number;
