@@ -90,7 +90,8 @@ TEST(cuda_doubles, every_draw) {
     for (std::uint32_t r = 0; r < 0x10000; ++r) {
       auto const bits = static_cast<std::uint16_t>(r);
       float const got = lowp::cuda::read_number(
-          x, lowp::detail::drawn<float16>{lowp::stochastic{0}}, bits, lowp::overflow::infinity);
+          x, lowp::detail::stochastic_when_read<float16>{lowp::stochastic{0}}, bits,
+          lowp::overflow::infinity);
       float16 const want = lowp::convert<float16>(x, lowp::stochastic_bits{bits});
       ASSERT_EQ(float16(got).bits(), want.bits()) << x << ' ' << r;
     }
