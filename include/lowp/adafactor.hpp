@@ -85,7 +85,8 @@ struct adafactor_rows {
                                    {"eps1", optimizer.eps1},
                                    {"eps2", optimizer.eps2},
                                    {"d", optimizer.d, false, false, true},
-                                   {"weight_decay", optimizer.weight_decay}});
+                                   {"weight_decay", optimizer.weight_decay}},
+                                  "adafactor_direction");
   }
 
   template <class F>

@@ -74,8 +74,9 @@ LOWP_COLD inline error_text check_numbers(std::string const& prefix,
 }
 
 LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
-                                                   std::initializer_list<hyper_parameter> all) {
-  std::string const prefix = std::string("update: ") + optimizer + ": ";
+                                                   std::initializer_list<hyper_parameter> all,
+                                                   char const* call = "update") {
+  std::string const prefix = std::string(call) + ": " + optimizer + ": ";
   if (step == 0) return prefix + "step is 0, and counts from 1";
   if (step > std::uint64_t{1} << 63)
     return prefix + "step is " + text_of(step) + ", or " +
