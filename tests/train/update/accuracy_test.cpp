@@ -353,9 +353,9 @@ TEST(adafactor, refuses_before_it_writes) {
         lowp::simd::this_thread{}, arguments...);
   };
   EXPECT_EQ(refusal(x.g, x.row, x.column, x.u, 4, lowp::adafactor{}, 0),
-            "update: adafactor: step is 0, and counts from 1");
+            "adafactor_direction: adafactor: step is 0, and counts from 1");
   EXPECT_EQ(refusal(x.g, x.row, x.column, x.u, 4, lowp::adafactor{.beta2_decay = 0.5}, 1),
-            "update: adafactor: -beta2_decay is -0.5, not finite and at least 0");
+            "adafactor_direction: adafactor: -beta2_decay is -0.5, not finite and at least 0");
   EXPECT_EQ(refusal(x.g, x.column, x.u, 4, lowp::adafactor{}, 1),
             "adafactor_direction: g has 3 rows, and no row_var");
   EXPECT_EQ(refusal(x.g, x.column, x.row, x.u, 4, lowp::adafactor{}, 1),
