@@ -206,9 +206,11 @@ gguf_file::gguf_file(std::string path) : path_(std::move(path)), in_(path_, std:
   std::uint64_t const data = (from.at() + alignment - 1) / alignment * alignment;
   if (data > size_ && !all.empty()) refuse("it ends with its header");
   std::ranges::stable_sort(all, {}, &listed::at);
+  if (!all.empty() && all.back().at > size_ - data)
+    refuse(fmt::format("{} begins at {} of {} bytes of data", all.back().what(), all.back().at,
+                       size_ - data));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    std::uint64_t const end = i + 1 < all.size() ? all[i + 1].at : size_ - data;
-    all[i].room = end < all[i].at ? 0 : end - all[i].at;
+    all[i].room = (i + 1 < all.size() ? all[i + 1].at : size_ - data) - all[i].at;
     all[i].at += data;
   }
   std::set<std::string> const lacking = name_factors(all);

@@ -56,7 +56,10 @@ class checkpoint {
       std::size_t i = 0;
       std::apply([&](auto const&... part) { (part_of<storage_type>(name, shape, part, i++), ...); },
                  storage.parts());
-      if constexpr (requires { storage.scale, storage.next; }) {
+      if constexpr (requires {
+                      storage.scale;
+                      storage.next;
+                    }) {
         static_assert(std::is_lvalue_reference_v<S> && !std::is_const_v<std::remove_reference_t<S>>,
                       "a checkpoint needs `scaled` as a variable: loading changes its scale");
         scalar(name + ".scale", storage.scale).scalar(name + ".next", storage.next);

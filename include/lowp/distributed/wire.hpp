@@ -10,6 +10,7 @@
 #include <lowp/ops/scaled_cast.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,24 +29,25 @@ constexpr R rounding_from(R const& rounding, std::uint64_t index) {
     return rounding;
 }
 
-/// Returns the name of one of the library's modes, else null.
-constexpr char const* name_of(auto const&) { return nullptr; }
-constexpr char const* name_of(nearest_even const&) { return "nearest_even"; }
-constexpr char const* name_of(nearest_away const&) { return "nearest_away"; }
-constexpr char const* name_of(toward_zero const&) { return "toward_zero"; }
-constexpr char const* name_of(upward const&) { return "upward"; }
-constexpr char const* name_of(downward const&) { return "downward"; }
-constexpr char const* name_of(to_odd const&) { return "to_odd"; }
-constexpr char const* name_of(stochastic const&) { return "stochastic"; }
-constexpr char const* name_of(stochastic_fast const&) { return "stochastic_fast"; }
+/// The name of one of the library's modes, else null.
+template <class R>
+inline constexpr char const* rounding_name = std::same_as<R, nearest_even>      ? "nearest_even"
+                                             : std::same_as<R, nearest_away>    ? "nearest_away"
+                                             : std::same_as<R, toward_zero>     ? "toward_zero"
+                                             : std::same_as<R, upward>          ? "upward"
+                                             : std::same_as<R, downward>        ? "downward"
+                                             : std::same_as<R, to_odd>          ? "to_odd"
+                                             : std::same_as<R, stochastic>      ? "stochastic"
+                                             : std::same_as<R, stochastic_fast> ? "stochastic_fast"
+                                                                                : nullptr;
 
 /// Returns the name of a mode and its random bits. A program's mode has its increments by sign and
 /// parity for a name.
 template <class R>
 std::string text_of_rounding(R const& rounding) {
   std::string text;
-  if constexpr (constexpr char const* name = name_of(R{}); name != nullptr) {
-    text = name;
+  if constexpr (rounding_name<R> != nullptr) {
+    text = rounding_name<R>;
   } else {
     text = "rounding";
     for (bool negative : {false, true}) {

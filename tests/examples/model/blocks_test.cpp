@@ -272,6 +272,8 @@ TEST_F(blocks, of_ggml_that_do_not_fit_are_refused) {
   EXPECT_TRUE(has(refused(gguf_text().start(1, 0).info(w, 8).text),
                   "tensor 'w' begins at 8, not at a multiple of 32"));
   EXPECT_TRUE(has(refused(gguf_text().start(1, 0).info(w, 0).text), "it ends with its header"));
+  EXPECT_TRUE(has(refused(gguf_text().start(1, 0).info(w, ~0ull - 31).pad(32).text),
+                  "tensor 'w' begins at 18446744073709551584 of 0 bytes of data"));
   EXPECT_TRUE(has(refused(gguf_of({{"w", {32, 2}, 39, std::string(17, '\1')}})),
                   "tensor 'w' has 17 bytes in the file, too few for its extents 2 x 32"));
   EXPECT_TRUE(has(refused(gguf_of({{"w", {48}, 39, std::string(34, '\1')}})),

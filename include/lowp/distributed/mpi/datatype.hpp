@@ -44,6 +44,7 @@ namespace lowp::mpi {
 /// Free it before MPI_Finalize, as MPI asks.
 class datatype {
  public:
+  /// @throws mpi::error  MPI refuses
   explicit datatype(int bytes) {
     detail::check_mpi("MPI_Type_contiguous", MPI_Type_contiguous(bytes, MPI_BYTE, &type_));
     detail::check_mpi("MPI_Type_commit", MPI_Type_commit(&type_));

@@ -90,6 +90,7 @@ struct basic_census {
 struct range_census : basic_census {
   exponent_histogram exponents;  ///< exponents of the finite nonzero elements
 
+  /// Returns the number of zeros of either sign.
   LOWP_FN constexpr std::uint64_t zeros() const {
     return count - nan - infinite - exponents.total();
   }
