@@ -103,6 +103,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         fold_row<0>(r, s);
       else
         fold_row<1>(r, s);
+      // The row may have started with its old statistics. A block has waited since, in its folds.
+      if constexpr (team_type::is_warp && Statistics::indices::size() != 0) thread_.warp_barrier();
       if (team_.thread() == 0) write_statistics(r, s, call_.statistics);
       write_row(r, s);
     }
