@@ -103,9 +103,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         fold_row<0>(r, s);
       else
         fold_row<1>(r, s);
-      // The row may have started with its old statistics. A block has waited since, in its folds.
-      if constexpr (team_type::is_warp && Statistics::indices::size() != 0) thread_.warp_barrier();
-      if (team_.thread() == 0) write_statistics(r, s, call_.statistics);
+      write_statistics(r, s, call_.statistics);
       write_row(r, s);
     }
   }
@@ -235,6 +233,9 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   LOWP_FN void write_statistics(
       [[maybe_unused]] std::uint64_t r, [[maybe_unused]] state const& s,
       row_operands<std::index_sequence<I...>, Statistic...> const& all) const {
+    // The row may have started with its old statistics. A block has waited since, in its folds.
+    if constexpr (team_type::is_warp && sizeof...(I) != 0) thread_.warp_barrier();
+    if (team_.thread() != 0) return;
     (row_accessor<Statistic, hardware, 1>(all.indexed<I, row_operand<Statistic>>::value, r)
          .write_one(thread_, call_.operation.statistic(fold::number<static_cast<int>(I)>{}, s)),
      ...);
