@@ -3,9 +3,9 @@
 // library serves one kind of parameters; lowp_torch_build.py has the command:
 //
 //     LOWP_TORCH_OPTIMIZER  adamw, lion or direction
-//     LOWP_TORCH_ELEMENT    float, bfloat16 or float16
-//     LOWP_TORCH_STORAGE    plain, kahan or master
-//     LOWP_TORCH_MOMENT     float, bfloat16 or code, a byte of bitsandbytes' dynamic maps
+//     LOWP_TORCH_ELEMENT    float32, bfloat16 or float16
+//     LOWP_TORCH_STORAGE    plain, kahan, master, corrected8 or corrected16
+//     LOWP_TORCH_MOMENT     a member of moments
 //     LOWP_TORCH_ROUNDING   nearest_even, stochastic or stochastic_fast
 // nvcc compiles it for tensors on a GPU, whose storage is plain.
 #include <lowp/storage.hpp>
@@ -31,13 +31,12 @@
 
 namespace {
 
+using float32 = float;
 using lowp::bfloat16, lowp::float16;
-using code = std::uint8_t;
 using element = LOWP_TORCH_ELEMENT;
-using moment = LOWP_TORCH_MOMENT;
 using rounding = lowp::LOWP_TORCH_ROUNDING;
 
-/// Elements that share a fingerprint or an absmax.
+/// Elements that share a fingerprint. Codes that share a scale lie in one block.
 constexpr std::size_t block = 256;
 
 // These structs stand in lowp_torch.py too.
@@ -48,10 +47,10 @@ struct report {
 struct tensor {
   element* p;
   element const* g;
-  moment *m, *v;
-  float *m_absmax, *v_absmax;  ///< one for each block of codes
-  void* extra;                 ///< compensation or master weights
-  std::uint64_t* written;      ///< a fingerprint for each block of p after the last step
+  void *m, *v;
+  void *m_scales, *v_scales;  ///< of codes
+  void* extra;                ///< compensation, master weights or error bits
+  std::uint64_t* written;     ///< a fingerprint for each block of p after the last step
   std::uint64_t n;
   char const* name;
   std::uint64_t restarted;  ///< out: blocks of p that were written from outside
@@ -105,20 +104,60 @@ struct master {
                         std::span<T>(t.p + first, n)};
   }
 };
+template <class T, class E>
+struct corrected {
+  using extra = E;
+  static auto of(tensor const& t, std::size_t first, std::size_t n) {
+    return lowp::corrected_master{std::span<T>(t.p + first, n),
+                                  std::span(static_cast<extra*>(t.extra) + first, n)};
+  }
+};
+template <class T>
+using corrected8 = corrected<T, std::int8_t>;
+template <class T>
+using corrected16 = corrected<T, std::int16_t>;
 using storage = LOWP_TORCH_STORAGE<element>;
 using extra = storage::extra;
 constexpr bool has_extra = !std::is_same_v<storage, plain<element>>;
 
+// Moments, signed or not: numbers, or codes that share scales.
+namespace moments {
+template <bool>
+using none = std::span<float>;  // not there
+template <bool>
+using float32 = std::span<float>;
+template <bool>
+using bfloat16 = std::span<lowp::bfloat16>;
+template <bool IsSigned>
+using uint8 = lowp::dynamic_blocks<IsSigned>;
+template <bool IsSigned>
+using companded = lowp::companded_blocks<IsSigned>;
+}  // namespace moments
+
+/// Returns the arrays of a moment.
+template <class M>
+auto arrays_of(M const& moment) {
+  if constexpr (requires { moment.parts(); })
+    return moment.parts();
+  else
+    return std::tuple(moment);
+}
+
 /// Returns elements first to first + n of a moment; `first` is a multiple of the block.
 template <bool IsSigned>
-auto moment_of(moment* data, [[maybe_unused]] float* absmax, std::size_t first, std::size_t n) {
-  std::span const part(data + first, n);
-  if constexpr (std::is_same_v<moment, code>) {
-    using blocks = lowp::dynamic_blocks<IsSigned>;
-    static_assert(blocks::elements_per_scale == block);
-    return blocks{part, {absmax + first / block, blocks::blocks(n)}};
+auto moment_of(void* data, [[maybe_unused]] void* scales, std::size_t first, std::size_t n) {
+  using moment = moments::LOWP_TORCH_MOMENT<IsSigned>;
+  auto const subrange = []<class T>(std::span<T>, void* of, std::size_t from, std::size_t count) {
+    return std::span(static_cast<T*>(of) + from, count);
+  };
+  auto const arrays = arrays_of(moment());
+  if constexpr (requires { moment::elements_per_scale; }) {
+    constexpr std::size_t shared = moment::elements_per_scale;
+    static_assert(block % shared == 0);
+    return moment{subrange(std::get<0>(arrays), data, first, n),
+                  subrange(std::get<1>(arrays), scales, first / shared, moment::blocks(n))};
   } else {
-    return part;
+    return subrange(std::get<0>(arrays), data, first, n);
   }
 }
 
@@ -130,8 +169,8 @@ struct adamw {
   [[maybe_unused]] static auto of(tensor const& t, std::size_t first, std::size_t n,
                                   std::string_view name) {
     return lowp::adamw_tensor{storage::of(t, first, n), std::span(t.g + first, n),
-                              moment_of<true>(t.m, t.m_absmax, first, n),
-                              moment_of<false>(t.v, t.v_absmax, first, n), name};
+                              moment_of<true>(t.m, t.m_scales, first, n),
+                              moment_of<false>(t.v, t.v_scales, first, n), name};
   }
 };
 struct lion {
@@ -141,7 +180,7 @@ struct lion {
   [[maybe_unused]] static auto of(tensor const& t, std::size_t first, std::size_t n,
                                   std::string_view name) {
     return lowp::momentum_tensor{storage::of(t, first, n), std::span(t.g + first, n),
-                                 moment_of<true>(t.m, t.m_absmax, first, n), name};
+                                 moment_of<true>(t.m, t.m_scales, first, n), name};
   }
 };
 struct direction {
@@ -262,12 +301,14 @@ void check_call(std::span<tensor const> tensors, settings const& s) {
       if (begin != 0 && n != 0)
         ranges.push_back({begin, begin + n * sizeof(T), is_written, t.name});
     };
+    auto const add_moment = [&](auto const& moment) {
+      std::apply([&](auto... array) { (add(array.data(), true, array.size()), ...); },
+                 arrays_of(moment));
+    };
     add(t.p, true, t.n);
     add(t.g, false, t.n);
-    add(t.m, true, t.n);
-    add(t.v, true, t.n);
-    add(t.m_absmax, true, (t.n + block - 1) / block);
-    add(t.v_absmax, true, (t.n + block - 1) / block);
+    add_moment(moment_of<true>(t.m, t.m_scales, 0, t.m != nullptr ? t.n : 0));
+    add_moment(moment_of<false>(t.v, t.v_scales, 0, t.v != nullptr ? t.n : 0));
     if constexpr (has_extra) add(static_cast<extra*>(t.extra), true, t.n);
   }
   std::sort(ranges.begin(), ranges.end(),

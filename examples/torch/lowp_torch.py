@@ -19,13 +19,32 @@ _STORAGES = {  # name: dtypes of the parameter, dtype of the tensor beside it
     "plain": ((torch.float32, torch.bfloat16, torch.float16), None),
     "kahan": ((torch.bfloat16, torch.float16), torch.bfloat16),
     "master": ((torch.bfloat16, torch.float16), torch.float32),
+    "corrected8": ((torch.bfloat16, torch.float16), torch.int8),
+    "corrected16": ((torch.bfloat16, torch.float16), torch.int16),
 }
 _ROUNDINGS = ("nearest", "stochastic", "stochastic_fast")
 # The generators of random bits, by their names in a checkpoint of lowp.
 _GENERATORS = {"stochastic": "Philox4x32-10",
                "stochastic_fast": "Philox4x32-10, a key for 128 elements"}
-_BLOCK = 256  # parameters that share a fingerprint, and codes that share an absmax
-_MOMENTS = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.uint8: "uint8"}
+_BLOCK = 256  # parameters that share a fingerprint
+
+
+@dataclasses.dataclass(frozen=True)
+class _Moment:
+    name: str  # in the names of libraries
+    dtypes: tuple  # of a first and of a second moment
+    zeros: tuple = (0, 0)  # the elements that stand for 0
+    scales: str = ""  # the name of what codes share, its dtype, and codes that share one
+    scale: torch.dtype = None
+    block: int = 0
+
+
+_MOMENTS = {  # by state_dtype
+    torch.float32: _Moment("float32", (torch.float32, torch.float32)),
+    torch.bfloat16: _Moment("bfloat16", (torch.bfloat16, torch.bfloat16)),
+    torch.uint8: _Moment("uint8", (torch.uint8, torch.uint8), (127, 0), "absmax", torch.float32, 256),
+    "companded": _Moment("companded", (torch.int8, torch.uint8), (0, 0), "scales", torch.float16, 32),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +75,7 @@ class _Report(ctypes.Structure):
 
 class _Tensor(ctypes.Structure):
     _fields_ = [(name, ctypes.c_void_p)
-                for name in ("p", "g", "m", "v", "m_absmax", "v_absmax", "extra", "written")] + [
+                for name in ("p", "g", "m", "v", "m_scales", "v_scales", "extra", "written")] + [
         ("n", ctypes.c_uint64), ("name", ctypes.c_char_p), ("restarted", ctypes.c_uint64),
         ("number", ctypes.c_uint32), ("checks", ctypes.c_int32), ("outcome", _Report)]
 
@@ -108,16 +127,21 @@ def _call_on_gpu(library, tensors, settings, device):
         _call(library, tensors, settings)
 
 
-def _fill(t, number, name, p, g, state, storage, moments):
+def _fill(t, number, name, p, g, state, storage, slots, moment):
     t.p, t.n, t.name, t.number = p.data_ptr(), p.numel(), name.encode(), number
-    for field, slot in zip(("m", "v"), moments):
+    for field, slot in zip(("m", "v"), slots):
         setattr(t, field, state[slot].data_ptr())
-        if state[slot].dtype == torch.uint8:
-            setattr(t, f"{field}_absmax", state[f"{slot}_absmax"].data_ptr())
+        if moment.scales:
+            setattr(t, f"{field}_scales", state[f"{slot}_{moment.scales}"].data_ptr())
     if g is not None:
         t.g = g.data_ptr()
     if _STORAGES[storage][1]:
         t.extra, t.written = state[storage].data_ptr(), state["written"].data_ptr()
+
+
+def _blocks(p, block):
+    """Returns the sizes of a tensor that has an element for each block of a parameter."""
+    return torch.Size([-(-p.numel() // block)])
 
 
 def _refuse(name, tensor, reason):
@@ -194,9 +218,11 @@ class _Optimizer(torch.optim.Optimizer):
 
         storage      "plain": parameters of float32, bfloat16 or float16;
                      "kahan": of bfloat16 or float16, with a compensation of bfloat16;
-                     "master": of bfloat16 or float16, a copy of float32 weights in the state
-        state_dtype  torch.float32, torch.bfloat16, or torch.uint8: the codes of bitsandbytes'
-                     blockwise optimizers; the type of all moments
+                     "master": of bfloat16 or float16, a copy of float32 weights in the state;
+                     "corrected8", "corrected16": of bfloat16 or float16, with FlashOptim's error
+                     bits: its master_weight_bits are 24 or 32
+        state_dtype  torch.float32, torch.bfloat16, torch.uint8: the codes of bitsandbytes'
+                     blockwise optimizers, or "companded": those of FlashOptim; for all moments
         min_8bit_size  moments of smaller parameters are float32 if state_dtype is torch.uint8
         rounding     "stochastic": Philox's bits; "stochastic_fast": pairwise independent ones, for a
                      fraction of the work; or "nearest"
@@ -211,17 +237,20 @@ class _Optimizer(torch.optim.Optimizer):
     for some steps only.
 
     A parameter may be written between steps, by load_state_dict or otherwise. The next step starts
-    from what it holds: in blocks of 256, "kahan" and "master" forget what they knew of old values.
-    `resyncs` counts that by name, and the first time warns. resync() does it without a warning.
+    from what it holds: in blocks of 256, all storages but "plain" forget what they knew of old
+    values. `resyncs` counts that by name, and the first time warns. resync() does it without a
+    warning.
 
     Parameters without a gradient are skipped. A tensor that cannot be stepped raises ValueError
     with the parameter's name. No parameter of its group and dtype has changed then.
     """
 
     _kind = ""  # in the names of its libraries
-    _moments = {}  # name: the code of 0, if it has 8 bits
+    _moments = ()  # the names of the first and of the second one
     _theirs = {"state1": "exp_avg", "absmax1": "exp_avg_absmax", "state2": "exp_avg_sq",
-               "absmax2": "exp_avg_sq_absmax"}  # of bitsandbytes
+               "absmax2": "exp_avg_sq_absmax",  # of bitsandbytes; then those of FlashOptim
+               "exp_avg::quantized": "exp_avg", "exp_avg::scales": "exp_avg_scales",
+               "exp_avg_sq::quantized": "exp_avg_sq", "exp_avg_sq::scales": "exp_avg_sq_scales"}
 
     def __init__(self, params, report, **defaults):
         self._begin()
@@ -284,7 +313,7 @@ class _Optimizer(torch.optim.Optimizer):
             if g.stride() != p.stride() or g.is_neg():
                 g = torch.empty_like(p).copy_(g)
             g = g.neg() if group["maximize"] else g
-            key = (p.device, p.dtype, self._moment_dtype(p, group), int(state["step"]))
+            key = (p.device, p.dtype, self._moment_of(p, group), int(state["step"]))
             calls.setdefault(key, []).append((number, name, p, g, state))
         for listed in calls.values():
             self._step(group, listed)
@@ -292,18 +321,18 @@ class _Optimizer(torch.optim.Optimizer):
     def _gradient_of(self, name, p, group):
         return p.grad
 
-    def _moment_dtype(self, p, group):
-        """Returns the type of the moments of a parameter."""
+    def _moment_of(self, p, group):
+        """Returns the kind of the moments of a parameter."""
         if not self._moments:
-            return None
+            return _Moment("none", ())
         is_small = group["state_dtype"] == torch.uint8 and p.numel() < group["min_8bit_size"]
-        return torch.float32 if is_small else group["state_dtype"]
+        return _MOMENTS[torch.float32 if is_small else group["state_dtype"]]
 
     def _library_of(self, p, group):
-        moment = self._moment_dtype(p, group)
-        is_exact = p.dtype == torch.float32 and moment in (torch.float32, None)
+        moment = self._moment_of(p, group).name
+        is_exact = p.dtype == torch.float32 and moment in ("float32", "none")
         capability = "".join(map(str, torch.cuda.get_device_capability(p.device))) if p.is_cuda else None
-        return _library(self._kind, _NAMES[p.dtype], group["storage"], _MOMENTS.get(moment, "none"),
+        return _library(self._kind, _NAMES[p.dtype], group["storage"], moment,
                         "nearest" if is_exact else group["rounding"], capability=capability)
 
     def _step(self, group, listed):
@@ -314,7 +343,7 @@ class _Optimizer(torch.optim.Optimizer):
                              int(state["step"]) + 1, None, None, self.report)
         tensors = (_Tensor * len(listed))()
         for t, each in zip(tensors, listed):
-            _fill(t, *each, group["storage"], self._moments)
+            _fill(t, *each, group["storage"], self._moments, self._moment_of(p, group))
         library = self._library_of(p, group)
         if p.is_cuda:
             _call_on_gpu(library, tensors, settings, p.device)
@@ -332,7 +361,7 @@ class _Optimizer(torch.optim.Optimizer):
     def _sync(self, group, number, name, p, state, checks=True):
         """Makes a state agree with its parameter. Without `checks` it already does."""
         t = _Tensor(checks=checks)
-        _fill(t, number, name, p, None, state, group["storage"], ())
+        _fill(t, number, name, p, None, state, group["storage"], (), None)
         self._library_of(p, group).lowp_torch_resync(ctypes.byref(t), 1)
         if t.restarted:
             self.resyncs[name] += 1
@@ -349,32 +378,37 @@ class _Optimizer(torch.optim.Optimizer):
         """Returns the state of a parameter, with tensors that lie in memory as it does."""
         state, storage = self.state[p], group["storage"]
         extra = _STORAGES[storage][1]
-        moment = self._moment_dtype(p, group)
-        blocks = torch.Size([-(-p.numel() // _BLOCK)])
-        slots = dict.fromkeys(self._moments, moment)
+        moment = self._moment_of(p, group)
+        slots = dict(zip(self._moments, moment.dtypes))
+        zeros = dict(zip(self._moments, moment.zeros))
         if extra:
             slots[storage] = extra
         state.setdefault("step", 0)
         for slot, dtype in slots.items():
+            scales, is_code = f"{slot}_{moment.scales}", slot in zeros and bool(moment.scales)
             if slot not in state:
-                state[slot] = torch.full_like(p, self._moments[slot] if dtype == torch.uint8 else 0,
-                                              dtype=dtype, requires_grad=False)
+                state[slot] = torch.full_like(p, zeros.get(slot, 0), dtype=dtype, requires_grad=False)
+                if is_code:
+                    state[scales] = torch.zeros(_blocks(p, moment.block), dtype=moment.scale,
+                                                device=p.device)
                 if slot == storage:
                     state.pop("written", None)
                 if slot == "master":
                     state[slot].copy_(p)
             _check_tensor(f"{name}, {slot}", state[slot], (dtype,), p.shape, p.device)
-            if dtype == torch.uint8:
-                absmax = state.setdefault(f"{slot}_absmax", torch.zeros(blocks, device=p.device))
-                _check_tensor(f"{name}, {slot}_absmax", absmax, (torch.float32,), blocks, p.device)
+            if is_code:
+                if scales not in state:
+                    _refuse(f"{name}, {slot}", state[slot], f"its state has no {scales}")
+                _check_tensor(f"{name}, {scales}", state[scales], (moment.scale,),
+                              _blocks(p, moment.block), p.device)
                 if state[slot].stride() != p.stride():
                     _refuse(f"{name}, {slot}", state[slot], "its blocks lie in memory in this order, and "
                             f"the parameter has strides {list(p.stride())}")
         if extra:
             if "written" not in state:
-                state["written"] = torch.zeros(blocks, dtype=torch.int64)
+                state["written"] = torch.zeros(_blocks(p, _BLOCK), dtype=torch.int64)
                 self._sync(group, number, name, p, state, checks=False)
-            _check_tensor(f"{name}, written", state["written"], (torch.int64,), blocks)
+            _check_tensor(f"{name}, written", state["written"], (torch.int64,), _blocks(p, _BLOCK))
         if any(state[slot].stride() != p.stride() for slot in slots):
             if extra:  # fingerprints have the order of the state
                 before = torch.empty_like(state[storage], dtype=p.dtype).copy_(p)
@@ -411,17 +445,17 @@ class _Optimizer(torch.optim.Optimizer):
             _check_generator(group)
         super().load_state_dict(state_dict)
         saved = (i for group in state_dict["param_groups"] for i in group["params"])
-        params = (p for group in self.param_groups for p in group["params"])
-        for i, p in zip(saved, params):
+        params = ((group, p) for group in self.param_groups for p in group["params"])
+        for i, (group, p) in zip(saved, params):
             state, theirs = self.state[p], state_dict["state"].get(i, {})
             state.pop("__bnb_optimizer_quant_state__", None)
             for name, value in {**theirs, **theirs.get("__bnb_optimizer_quant_state__", {})}.items():
                 if torch.is_tensor(value):
                     state[name] = value.to(p.device, copy=True)
-            self._open(state)
+            self._open(state, group)
 
-    def _open(self, state):
-        """Gives a state of bitsandbytes the names of this class."""
+    def _open(self, state, group):
+        """Gives a state of bitsandbytes or of FlashOptim the names and the dtypes of this class."""
         for theirs, ours in self._theirs.items():
             if theirs in state:
                 if state[theirs].dtype == torch.uint8 and theirs.replace("state", "absmax") not in state:
@@ -429,15 +463,27 @@ class _Optimizer(torch.optim.Optimizer):
                 state[ours] = state.pop(theirs)
         for i in (1, 2):
             state.pop(f"qmap{i}", None)
+        for slot in self._moments:  # FlashOptim's scales of a bfloat16 parameter are labelled so
+            scales = state.get(f"{slot}_scales")
+            if scales is not None and scales.dtype == torch.bfloat16:
+                state[f"{slot}_scales"] = scales.view(torch.float16)
+        if "error_bits" in state:
+            storage = "corrected8" if group.get("master_bytewidth") == 3 else "corrected16"
+            if group["storage"] != storage:
+                raise ValueError(f"the state has error_bits: its storage is {storage}, not "
+                                 f"{group['storage']}")
+            bits = state.pop("error_bits")  # of the parameter's dtype: values of 8 bits, or the 16
+            state[storage] = bits.to(torch.int8) if storage == "corrected8" else bits.view(torch.int16)
 
 
 class AdamW(_Optimizer):
-    __doc__ = """A drop-in for torch.optim.AdamW. It opens the states of bitsandbytes' AdamW8bit.
+    __doc__ = """A drop-in for torch.optim.AdamW. It opens the states of bitsandbytes' AdamW8bit and of
+    FlashOptim's FlashAdamW.
 
     """ + _Optimizer.__doc__
 
     _kind = "adamw"
-    _moments = {"exp_avg": 127, "exp_avg_sq": 0}
+    _moments = ("exp_avg", "exp_avg_sq")
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2,
                  amsgrad=False, *, storage="plain", state_dtype=torch.bfloat16, min_8bit_size=4096,
@@ -452,12 +498,12 @@ class AdamW(_Optimizer):
 
 class Lion(_Optimizer):
     __doc__ = """Lion, with the arguments of google/automl and both interpolations by lerp. It opens the
-    states of bitsandbytes' Lion8bit.
+    states of bitsandbytes' Lion8bit and of FlashOptim's FlashLion.
 
     """ + _Optimizer.__doc__
 
     _kind = "lion"
-    _moments = {"exp_avg": 127}
+    _moments = ("exp_avg",)
 
     def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0, *, storage="plain",
                  state_dtype=torch.bfloat16, min_8bit_size=4096, rounding="stochastic", seed=0,

@@ -15,13 +15,13 @@ import tempfile
 _here = pathlib.Path(__file__).resolve().parent
 _include = _here.parents[1] / "include"
 _settings = ("OPTIMIZER", "ELEMENT", "STORAGE", "MOMENT", "ROUNDING")
-_in_cpp = {"float32": "float", "uint8": "code", "none": "float", "nearest": "nearest_even"}
+_in_cpp = {"nearest": "nearest_even"}
 
 ROUNDINGS = ("nearest", "stochastic", "stochastic_fast")
-MOMENTS = {"adamw": ("float32", "bfloat16", "uint8"), "lion": ("float32", "bfloat16", "uint8"),
-           "direction": ("none",)}
-STORAGES = {"plain": ("float32", "bfloat16", "float16"), "kahan": ("bfloat16", "float16"),
-            "master": ("bfloat16", "float16")}
+_moments = ("float32", "bfloat16", "uint8", "companded")
+MOMENTS = {"adamw": _moments, "lion": _moments, "direction": ("none",)}
+STORAGES = {"plain": ("float32", "bfloat16", "float16"),
+            **dict.fromkeys(("kahan", "master", "corrected8", "corrected16"), ("bfloat16", "float16"))}
 
 
 def is_exact(element, moment):

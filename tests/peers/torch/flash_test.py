@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares companded moments and masters with error bits with FlashOptim, bit for bit. Then it takes
-steps from states of the package, as a checkpoint has them. Its kernels run in Triton's interpreter,
-which divides and takes roots as IEEE 754 does. TRITON_INTERPRET is 1."""
+steps from states of the package, as a checkpoint has them, and opens checkpoints in lowp_torch. Its
+kernels run in Triton's interpreter, which divides and takes roots as IEEE 754 does.
+TRITON_INTERPRET is 1."""
 
 import ctypes
+import io
 import sys
 import types
 
 import flashoptim
+import lowp_torch
 import torch
 import triton.language as tl
 from flashoptim import optimizers as flash
@@ -146,6 +149,54 @@ def check_steps(which, kind, first, **settings):
     assert worst <= 2.0**-17 and others + signs < 1e-3 * last * SIZE  # a value has 19 bits
 
 
+def check_checkpoints():
+    """Opens checkpoints of the package in lowp_torch, and goes on from them. Steps of bfloat16 are
+    not compared: the interpreter's cast loses carries."""
+    for theirs, ours, dtype, bits in [(flashoptim.FlashAdamW, lowp_torch.AdamW, torch.float16, 24),
+                                      (flashoptim.FlashAdamW, lowp_torch.AdamW, torch.bfloat16, 24),
+                                      (flashoptim.FlashLion, lowp_torch.Lion, torch.float16, 32),
+                                      (flashoptim.FlashLion, lowp_torch.Lion, torch.bfloat16, 32)]:
+        torch.manual_seed(3)
+        p, q = (torch.nn.Parameter(torch.randn(3, SIZE // 3).to(dtype)) for _ in range(2))
+        optimizer = theirs([p], lr=1e-2, weight_decay=0.1, master_weight_bits=bits)
+        for _ in range(3):
+            p.grad = (torch.randn(p.shape) * 0.1).to(dtype)
+            optimizer.step()
+        file = io.BytesIO()
+        torch.save(optimizer.state_dict(), file)
+        file.seek(0)
+        saved = torch.load(file)
+        q.data.copy_(p)
+        storage = "corrected8" if bits == 24 else "corrected16"
+        opened = ours([q], storage=storage, state_dtype="companded", rounding="nearest")
+        opened.load_state_dict(saved)
+        state, held = opened.state[q], optimizer.state[p]
+        assert torch.equal(state[storage], held["error_bits"])
+        for name in ours._moments:
+            assert torch.equal(state[name], held[name].quantized)
+            assert torch.equal(state[f"{name}_scales"], held[name].scales)
+        names = {f"{name}{end}" for name in ours._moments for end in ("", "_scales")}
+        assert set(state) - {"step"} == {storage, *names}
+        try:
+            ours([q], state_dtype="companded").load_state_dict(saved)
+        except ValueError as error:
+            assert f"error_bits: its storage is {storage}, not plain" in str(error)
+        else:
+            raise AssertionError("error bits without a place")
+        if dtype is torch.bfloat16:
+            continue
+        p.grad = q.grad = (torch.randn(p.shape) * 0.1).to(dtype)
+        optimizer.step()
+        opened.step()
+        values = [flash.reconstruct_fp32_param(value.detach(), bits)
+                  for value, bits in ((p, held["error_bits"]), (q, state[storage]))]
+        gap = (values[1] - values[0]).abs() / values[0].abs().clamp(min=1e-2)
+        # Lion's sign differs where its sum is a rounding from 0.
+        assert (gap > 2.0**-17).float().mean() < (1e-3 if ours is lowp_torch.Lion else 1e-9), gap.max()
+        for name in ours._moments:
+            assert (state[name].int() - held[name].quantized.int()).abs().max() <= 1
+
+
 on_a_cpu()
 torch.manual_seed(1)
 check_moments()
@@ -153,3 +204,4 @@ check_masters()
 check_steps("a", flashoptim.FlashAdamW, "exp_avg", weight_decay=0.1)
 check_steps("l", flashoptim.FlashLion, "exp_avg", weight_decay=0.1)
 check_steps("s", flashoptim.FlashSGD, "momentum_buffer", momentum=0.9)
+check_checkpoints()

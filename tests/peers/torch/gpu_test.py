@@ -17,10 +17,12 @@ import lowp_torch_build
 CAPABILITY = "90"
 KINDS = [("adamw", "bfloat16", "plain", "bfloat16", "stochastic"),
          ("adamw", "float32", "plain", "uint8", "nearest"),
+         ("adamw", "bfloat16", "plain", "companded", "stochastic"),
          ("lion", "bfloat16", "plain", "uint8", "stochastic_fast"),
          ("direction", "float16", "plain", "none", "stochastic")]
 SIZES = {3: 1, 4: 5000, 7: 256, 8: 1000}  # by numbers, which have gaps
-BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "uint8": 1, "none": 0}
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "uint8": 1, "companded": 1, "none": 0}
+SCALES = {"uint8": (4, 256), "companded": (2, 32)}  # bytes of a scale, codes that share it
 
 
 def build():
@@ -42,7 +44,7 @@ class Report(ctypes.Structure):
 
 class Tensor(ctypes.Structure):
     _fields_ = [(name, ctypes.c_void_p)
-                for name in ("p", "g", "m", "v", "m_absmax", "v_absmax", "extra", "written")] + [
+                for name in ("p", "g", "m", "v", "m_scales", "v_scales", "extra", "written")] + [
         ("n", ctypes.c_uint64), ("name", ctypes.c_char_p), ("restarted", ctypes.c_uint64),
         ("number", ctypes.c_uint32), ("checks", ctypes.c_int32), ("outcome", Report)]
 
@@ -119,8 +121,9 @@ def run(kind, memory, library, reports):
         for name in moments:
             zero = b"\x7f" if (moment, name) == ("uint8", "m") else b"\0"
             arrays[name] = zero * (size * BYTES[moment])
-            if moment == "uint8":
-                arrays[f"{name}_absmax"] = b"\0" * (4 * ((size + 255) // 256))
+            if moment in SCALES:
+                width, block = SCALES[moment]
+                arrays[f"{name}_scales"] = b"\0" * (width * -(-size // block))
         for name, data in arrays.items():
             setattr(t, name, memory.place(data))
             written.append((getattr(t, name), len(data)))

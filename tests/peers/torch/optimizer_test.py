@@ -16,7 +16,8 @@ import lowp_torch
 
 library = ctypes.CDLL(sys.argv[1])
 F32, BF16, F16, CODE = torch.float32, torch.bfloat16, torch.float16, torch.uint8
-NAMES = {F32: "float32", BF16: "bfloat16", F16: "float16", CODE: "uint8", None: "none"}
+COMPANDED = "companded"
+NAMES = {F32: "float32", BF16: "bfloat16", F16: "float16", CODE: "uint8", COMPANDED: COMPANDED, None: "none"}
 ADAMW, LION, DIRECTION = lowp_torch.AdamW, lowp_torch.Lion, lowp_torch.Direction
 SETTINGS = [  # storage, parameters, moments, rounding
     ("plain", F32, F32, "nearest"),
@@ -28,13 +29,18 @@ SETTINGS = [  # storage, parameters, moments, rounding
     ("master", BF16, F32, "nearest"),
     ("master", BF16, BF16, "stochastic_fast"),
     ("master", F16, BF16, "stochastic"),
+    ("corrected8", BF16, BF16, "stochastic"),
+    ("corrected16", BF16, F32, "nearest"),
 ]
 ALL = [(ADAMW, *setting) for setting in SETTINGS] + [  # the class before
     (ADAMW, "plain", BF16, CODE, "stochastic"),
     (ADAMW, "master", BF16, CODE, "nearest"),
+    (ADAMW, "plain", F32, COMPANDED, "stochastic"),
+    (ADAMW, "corrected8", F16, COMPANDED, "nearest"),
     (LION, "plain", F32, F32, "nearest"),
     (LION, "plain", BF16, CODE, "stochastic_fast"),
     (LION, "kahan", BF16, BF16, "stochastic"),
+    (LION, "corrected16", BF16, COMPANDED, "stochastic_fast"),
     (DIRECTION, "plain", BF16, None, "stochastic"),
     (DIRECTION, "master", BF16, None, "nearest"),
 ]
@@ -43,7 +49,7 @@ SEED = 2**40 + 7
 
 
 class Call(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_void_p) for name in ("p", "g", "m", "v", "extra", "m_absmax", "v_absmax")] + [
+    _fields_ = [(name, ctypes.c_void_p) for name in ("p", "g", "m", "v", "extra", "m_scales", "v_scales")] + [
         ("n", ctypes.c_size_t), ("lr", ctypes.c_double), ("weight_decay", ctypes.c_double),
         ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("tensor", ctypes.c_uint32),
         ("stalled", ctypes.c_uint64), ("applied", ctypes.c_double), ("requested", ctypes.c_double)]
@@ -107,6 +113,17 @@ def check_same(a, b):
         assert equal_bits(x, y) if torch.is_tensor(x) else x == y, name
 
 
+def slots_of(p, storage, state):
+    """Returns both moments, what lies beside the parameter, and the scales, as a first step has them."""
+    first = torch.int8 if state is COMPANDED else state
+    second = CODE if state is COMPANDED else state
+    extra = {"corrected8": torch.int8, "corrected16": torch.int16}.get(storage, BF16)
+    block, scale = (32, F16) if state is COMPANDED else (256, F32)
+    return [torch.full_like(p, 127 if state is CODE else 0, dtype=first), torch.zeros_like(p, dtype=second),
+            p.detach().float() if storage == "master" else torch.zeros_like(p, dtype=extra),
+            *torch.zeros(2, (p.numel() + block - 1) // block, dtype=scale)]
+
+
 def check_bits(kind, storage, dtype, state, rounding):
     """Steps beside the library's spans, a tensor at a time, on one thread."""
     model = make_model(dtype)
@@ -114,10 +131,8 @@ def check_bits(kind, storage, dtype, state, rounding):
     optimizer = optimizer_of(model, storage, state, rounding, kind, report=True)
     name = kind.__name__.lower()
     function = getattr(library, f"{name}_{storage}_{NAMES[dtype]}_{NAMES[state]}_{rounding}")
-    slots = [[torch.full_like(p, 127 if state is CODE else 0, dtype=state), torch.zeros_like(p, dtype=state),
-              p.detach().float() if storage == "master" else torch.zeros_like(p, dtype=BF16),
-              *torch.zeros(2, (p.numel() + 255) // 256)]
-             for p in reference.parameters()]
+    slots = [slots_of(p, storage, state) for p in reference.parameters()]
+    scales = {CODE: "absmax", COMPANDED: "scales"}.get(state)
     names = [name for name, _ in model.named_parameters()]
     steps = [0] * len(slots)
     for step in range(1, 6):
@@ -136,13 +151,13 @@ def check_bits(kind, storage, dtype, state, rounding):
             assert (report.count, report.stalled) == (q.numel(), call.stalled)
             assert (report.applied, report.requested) == (call.applied, call.requested)
     moved = 0
-    for p, q, start, (m, v, extra, m_absmax, v_absmax), n in zip(
+    for p, q, start, (m, v, extra, m_scales, v_scales), n in zip(
             model.parameters(), reference.parameters(), make_model(dtype).parameters(), slots, steps):
         ours = optimizer.state[p]
         assert equal_bits(p, q) and ours["step"] == n
-        held = {"exp_avg": m, "exp_avg_sq": v, "exp_avg_absmax": m_absmax, "exp_avg_sq_absmax": v_absmax}
-        wanted = list(kind._moments) + [f"{each}_absmax" for each in kind._moments if state is CODE]
-        assert {each for each in ours if each in held} == set(wanted)
+        held = {"exp_avg": m, "exp_avg_sq": v, f"exp_avg_{scales}": m_scales, f"exp_avg_sq_{scales}": v_scales}
+        wanted = list(kind._moments) + [f"{each}_{scales}" for each in kind._moments if scales]
+        assert {each for each in ours if each.startswith("exp_avg")} == set(wanted)
         assert all(equal_bits(ours[each], held[each]) for each in wanted)
         if storage != "plain":
             assert equal_bits(ours[storage], extra)
@@ -333,20 +348,31 @@ def check_directions():
 
 
 def check_codes():
-    """Small parameters keep float32 moments. Blocks keep their order in memory."""
-    small, large = nn.Parameter(torch.ones(10)), nn.Parameter(torch.ones(64, 64))
-    optimizer = ADAMW([("small", small), ("large", large)], state_dtype=CODE, rounding="nearest")
-    for p in (small, large):
-        p.grad = torch.ones_like(p)
-    optimizer.step()
-    states = [optimizer.state[p] for p in (small, large)]
-    assert [state["exp_avg_sq"].dtype for state in states] == [F32, CODE]
-    assert states[1]["exp_avg_absmax"].shape == (16,) and (large < 1).all() and (small < 1).all()
-    large.data = large.data.T.contiguous().T
-    refused(optimizer.step, "large, exp_avg", "its blocks", "strides [1, 64]")
-    states[1]["exp_avg_absmax"] = torch.zeros(15)
-    large.data = large.data.contiguous()
-    refused(optimizer.step, "large, exp_avg_absmax", "must be [16]")
+    """Small parameters keep float32 moments beside bitsandbytes' codes. Blocks keep their order in
+    memory, and their scales."""
+    for state_dtype, of_small, scales, scale, blocks in [(CODE, F32, "exp_avg_absmax", F32, 16),
+                                                         (COMPANDED, CODE, "exp_avg_scales", F16, 128)]:
+        small, large = nn.Parameter(torch.ones(10)), nn.Parameter(torch.ones(64, 64))
+        optimizer = ADAMW([("small", small), ("large", large)], state_dtype=state_dtype, rounding="nearest")
+        for p in (small, large):
+            p.grad = torch.ones_like(p)
+        optimizer.step()
+        states = [optimizer.state[p] for p in (small, large)]
+        assert [state["exp_avg_sq"].dtype for state in states] == [of_small, CODE]
+        assert states[1][scales].shape == (blocks,) and states[1][scales].dtype == scale
+        assert (large < 1).all() and (small < 1).all()
+        large.data = large.data.T.contiguous().T
+        refused(optimizer.step, "large, exp_avg", "its blocks", "strides [1, 64]")
+        large.data = large.data.contiguous()
+        for wrong, words in [(torch.zeros(blocks - 1, dtype=scale), f"must be [{blocks}]"),
+                             (torch.zeros(blocks, dtype=BF16), f"must be of {scale}"),
+                             (torch.zeros(blocks, dtype=scale, device="meta"), "must be on cpu")]:
+            states[1][scales] = wrong
+            refused(optimizer.step, f"large, {scales}", words)
+        del states[1][scales]
+        refused(optimizer.step, "large, exp_avg", f"its state has no {scales}")
+        states[1]["exp_avg"] = torch.zeros(64, 64)
+        refused(optimizer.step, "large, exp_avg", "torch.float32", "must be of torch.")
 
 
 def foreach_copy(p, new):
@@ -374,8 +400,14 @@ def given_gradient(p, seed):
 
 def value_of(optimizer, p):
     """Returns the sum of a storage's parts, or its master."""
-    state = optimizer.state[p]
-    return state["master"] if "master" in state else p.detach().float() + state["kahan"].float()
+    state, value = optimizer.state[p], p.detach().float()
+    if "master" in state:
+        return state["master"]
+    if "kahan" in state:
+        return value + state["kahan"].float()
+    half_ulp = torch.finfo(p.dtype).eps / 4 * torch.exp2(torch.frexp(value).exponent)
+    width = 8 if "corrected8" in state else 16
+    return value + state[f"corrected{width}"] / (2.0 ** (width - 1) - 1) * half_ulp
 
 
 def steps_of(optimizer, p, count, lr):
@@ -447,7 +479,7 @@ def check_written_in_part(storage, dtype, state, rounding):
 
 def check_first_written():
     """A step that was refused leaves nothing that a later one could bring back."""
-    for storage in ("kahan", "master"):
+    for storage in ("kahan", "master", "corrected8"):
         p = nn.Parameter(torch.ones(300, dtype=BF16))
         optimizer = lowp_torch.AdamW([p], lr=0.0, storage=storage)
         p.grad = p.data  # shares memory
@@ -503,7 +535,8 @@ def orders_of(shape):
 
 def check_orders():
     """Parameters, gradients and states of every dense order; a nearest step has the same values."""
-    for storage, dtype, state in [("plain", F32, F32), ("kahan", BF16, F32), ("master", BF16, F32)]:
+    for storage, dtype, state in [("plain", F32, F32), ("kahan", BF16, F32), ("master", BF16, F32),
+                                  ("corrected16", BF16, F32)]:
         for shape in [(30, 50), (6, 5, 9, 7), (1, 300), (8, 1, 3, 3)]:
             torch.manual_seed(7)
             start = torch.randn(shape).to(dtype)
@@ -519,8 +552,8 @@ def check_orders():
                         optimizer.step()
                         if i == 1:  # another order in the middle of a run: masters stay
                             p.data = gradient_order(p.data)
-                    states = [value for _, value in states_of(optimizer)
-                              if torch.is_tensor(value) and value.dtype.is_floating_point]
+                    states = [value for name, value in states_of(optimizer)
+                              if torch.is_tensor(value) and name != "written"]
                     assert all(value.stride() == p.stride() for value in states)
                     assert not optimizer.resyncs
                     results.append([x.contiguous() for x in (p.detach(), *states)])
@@ -606,6 +639,7 @@ def check_settings():
         ({"capturable": True}, "capturable is True"), ({"seed": 0.5}, "seed is 0.5"),
         ({"differentiable": True}, "differentiable is True"), ({"storage": "fp8"}, "storage is fp8"),
         ({"rounding": "up"}, "rounding is up"), ({"state_dtype": F16}, "state_dtype is torch.float16"),
+        ({"state_dtype": torch.int8}, "torch.uint8, companded"), ({"storage": "corrected"}, "corrected8"),
         ({"min_8bit_size": 0.5}, "min_8bit_size is 0.5"),
         ({"foreach": True, "fused": True}, "fused and foreach"),
     ]:
@@ -667,6 +701,7 @@ def check_refusals():
         (["two, gradient", "layout is not strided"], sparse, {}),
         (["two, gradient", "float16", "it must be of torch.float32"], half_gradient, {}),
         (["one, value", "float32", "it must be of torch.bfloat16"], nothing, {"storage": "master"}),
+        (["one, value", "float32", "it must be of torch.bfloat16"], nothing, {"storage": "corrected8"}),
         (["lr is nan"], late_rate, {}),
         (["two, exp_avg: ", "sizes [2]", "must be [2, 3]"], other_state, {}),
     ]:
