@@ -133,6 +133,8 @@ using uint8 = lowp::dynamic_blocks<IsSigned>;
 template <bool IsSigned>
 using companded = lowp::companded_blocks<IsSigned>;
 }  // namespace moments
+using first_moment = moments::LOWP_TORCH_MOMENT<true>;
+using second_moment = moments::LOWP_TORCH_MOMENT<false>;
 
 /// Returns the arrays of a moment.
 template <class M>
@@ -143,21 +145,23 @@ auto arrays_of(M const& moment) {
     return std::tuple(moment);
 }
 
+/// Returns elements first to first + n of an array of T.
+template <class T>
+std::span<T> subrange(std::span<T>, void* data, std::size_t first, std::size_t n) {
+  return {static_cast<T*>(data) + first, n};
+}
+
 /// Returns elements first to first + n of a moment; `first` is a multiple of the block.
-template <bool IsSigned>
-auto moment_of(void* data, [[maybe_unused]] void* scales, std::size_t first, std::size_t n) {
-  using moment = moments::LOWP_TORCH_MOMENT<IsSigned>;
-  auto const subrange = []<class T>(std::span<T>, void* of, std::size_t from, std::size_t count) {
-    return std::span(static_cast<T*>(of) + from, count);
-  };
-  auto const arrays = arrays_of(moment());
-  if constexpr (requires { moment::elements_per_scale; }) {
-    constexpr std::size_t shared = moment::elements_per_scale;
+template <class M>
+M moment_of(void* data, [[maybe_unused]] void* scales, std::size_t first, std::size_t n) {
+  if constexpr (requires { M::elements_per_scale; }) {
+    constexpr std::size_t shared = M::elements_per_scale;
     static_assert(block % shared == 0);
-    return moment{subrange(std::get<0>(arrays), data, first, n),
-                  subrange(std::get<1>(arrays), scales, first / shared, moment::blocks(n))};
+    auto const [codes, of_codes] = M().parts();
+    return {subrange(codes, data, first, n),
+            subrange(of_codes, scales, first / shared, M::blocks(n))};
   } else {
-    return subrange(std::get<0>(arrays), data, first, n);
+    return subrange(M(), data, first, n);
   }
 }
 
@@ -169,8 +173,8 @@ struct adamw {
   [[maybe_unused]] static auto of(tensor const& t, std::size_t first, std::size_t n,
                                   std::string_view name) {
     return lowp::adamw_tensor{storage::of(t, first, n), std::span(t.g + first, n),
-                              moment_of<true>(t.m, t.m_scales, first, n),
-                              moment_of<false>(t.v, t.v_scales, first, n), name};
+                              moment_of<first_moment>(t.m, t.m_scales, first, n),
+                              moment_of<second_moment>(t.v, t.v_scales, first, n), name};
   }
 };
 struct lion {
@@ -180,7 +184,7 @@ struct lion {
   [[maybe_unused]] static auto of(tensor const& t, std::size_t first, std::size_t n,
                                   std::string_view name) {
     return lowp::momentum_tensor{storage::of(t, first, n), std::span(t.g + first, n),
-                                 moment_of<true>(t.m, t.m_scales, first, n), name};
+                                 moment_of<first_moment>(t.m, t.m_scales, first, n), name};
   }
 };
 struct direction {
@@ -307,8 +311,8 @@ void check_call(std::span<tensor const> tensors, settings const& s) {
     };
     add(t.p, true, t.n);
     add(t.g, false, t.n);
-    add_moment(moment_of<true>(t.m, t.m_scales, 0, t.m != nullptr ? t.n : 0));
-    add_moment(moment_of<false>(t.v, t.v_scales, 0, t.v != nullptr ? t.n : 0));
+    add_moment(moment_of<first_moment>(t.m, t.m_scales, 0, t.m != nullptr ? t.n : 0));
+    add_moment(moment_of<second_moment>(t.v, t.v_scales, 0, t.v != nullptr ? t.n : 0));
     if constexpr (has_extra) add(static_cast<extra*>(t.extra), true, t.n);
   }
   std::sort(ranges.begin(), ranges.end(),
