@@ -241,7 +241,10 @@ TOPICS = (
     Topic("GELU, norms, sums, scaling, clamp", ("pieces",), "Rows of the norms have 1024 columns.",
           tuple(pieces())),
     Topic("Derivatives", ("backward",),
-          "Rows have 1024 columns. Norms write the derivatives of weight and bias too, in float.",
+          "Rows have 1024 columns. Norms write the derivatives of weight and bias too, in float. In float "
+          "the errors in 64 rows are 0.14 to 0.98 of PyTorch's, against double. In 2 to 16 rows of mean 0, "
+          "that of layer norm's weight is 1.02 to 1.05: PyTorch rounds (x - mean) / deviation once. At a "
+          "mean of ten deviations it is 0.44.",
           tuple(derivatives())),
     Topic("Census and ranges", ("census",), "", tuple(readings())),
     Topic("Watch", ("watch",),
