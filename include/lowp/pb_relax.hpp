@@ -26,26 +26,18 @@ struct pb_relax_rows : softmax_rows<plain_score> {
                         alpha, "finite and above 0");
   }
 
-  template <class F>
-  LOWP_FN static F rounded(F const& x) {
-    using U = lanes::word<F>;
-    part_codec<T, U> const codec(nearest_even{}, default_overflow<T>, nans::canonical);
-    return part_codec<T, U>::template decode<F>(
-        codec.encode(x, lanes::broadcast<U>(0), nearest_even{}).code);
-  }
-
   using softmax_rows<plain_score>::value;
   template <class F>
   LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
-    F const difference = rounded(lanes::sub(s.largest, x));
-    F const relaxed = rounded(lanes::mul(difference, lanes::broadcast<F>(alpha)));
-    return rounded(exp_of_minus(relaxed));
+    F const difference = rounded_to<T>(lanes::sub(s.largest, x));
+    F const relaxed = rounded_to<T>(lanes::mul(difference, lanes::broadcast<F>(alpha)));
+    return rounded_to<T>(exp_of_minus(relaxed));
   }
   using softmax_rows<plain_score>::take_total;
   template <class F>
   LOWP_FN void take_total(fold::number<1>, state<F>& s, F const& sum) const {
-    softmax_rows<plain_score>::take_total(fold::number<1>{}, s, rounded(sum));
-    s.total = rounded(s.total);
+    softmax_rows<plain_score>::take_total(fold::number<1>{}, s, rounded_to<T>(sum));
+    s.total = rounded_to<T>(s.total);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <lowp/format/basic_float.hpp>
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/lanes/lanes.hpp>
+#include <lowp/storage/layout.hpp>
 #include <lowp/storage/scale.hpp>
 
 #include <cstdint>
@@ -66,12 +67,10 @@ LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most =
     case block_rule::compressed_tensors_bfloat16:
       t.encode = mul(2688.0f, div(1.0f, lanes::magnitude(amax) < 0x00800000 ? 0x1p-126f : amax));
       if (lanes::magnitude(t.encode) >= binary32_infinity) t.encode = 1;
-      t.decode = t.encode;
-      break;
+      return {t.encode, t.encode, 1, div(1.0f, t.encode)};
     case block_rule::upward: {
       // A power of two, so that its products with scales are exact and normal.
-      std::uint32_t const q = bits(div(amax, 2688.0f));
-      std::uint32_t const power = (q + 0x7fffff) & binary32_infinity;
+      std::uint32_t const power = (bits(div(amax, 2688.0f)) + 0x7fffff) & binary32_infinity;
       constexpr std::uint32_t least = (127u - 117) << 23, most_power = (127u + 116) << 23;
       t.decode = from_bits<float>(min(max(power, least), most_power));
       t.of_amax = mul(6.0f, t.decode);
@@ -80,9 +79,7 @@ LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most =
     default:
       break;
   }
-  bool const is_divided =
-      rule == block_rule::compressed_tensors || rule == block_rule::compressed_tensors_bfloat16;
-  t.value = is_divided ? div(1.0f, t.decode) : t.decode;
+  t.value = t.decode;
   return t;
 }
 
@@ -94,26 +91,6 @@ LOWP_OPAQUE inline tensor_scales computed_tensor_scales(block_rule rule, float a
 }
 
 }  // namespace LOWP_UNIT
-
-/// Returns a number rounded to T, to nearest even.
-template <element T, class F>
-LOWP_FN F rounded_to(F const& x) {
-  using U = lanes::word<F>;
-  constexpr format f = T::descriptor;
-  auto const results = special_results_of<f, U>(nearest_even{}, default_overflow<T>);
-  return lanes::from_bits<F>(
-      decode<f>(encode<f>(lanes::bits(x), lanes::broadcast<U>(0), nearest_even{}, results).code));
-}
-
-/// Rounds a positive number to a code of float8_e4m3fn; NaN stays NaN.
-template <class F, class R = nearest_even>
-LOWP_FN lanes::word<F> e4m3_code(F const& x, R const& mode = {}) {
-  using U = lanes::word<F>;
-  constexpr format f = float8_e4m3fn::descriptor;
-  return encode<f>(lanes::bits(lanes::canonical(x)), lanes::broadcast<U>(0), mode,
-                   special_results_of<f, U>(mode, overflow::saturate))
-      .code;
-}
 
 /// A code of float8_e4m3fn and its value.
 template <class F>
@@ -128,7 +105,10 @@ struct e4m3 {
   /// Rounds a positive number to nearest even or upward; NaN stays NaN.
   template <class R = nearest_even>
     requires(!exact_pack<U>)
-  LOWP_FN explicit e4m3(F const& x, R const& mode = {}) : e4m3(e4m3_code(x, mode)) {}
+  LOWP_FN explicit e4m3(F const& x, R const& mode = {})
+      : e4m3(encode<f>(lanes::bits(lanes::canonical(x)), lanes::broadcast<U>(0), mode,
+                       special_results_of<f, U>(mode, overflow::saturate))
+                 .code) {}
   template <class R = nearest_even>
   LOWP_FN explicit e4m3(F const& x, R const& = {}) {
     using namespace lanes;
@@ -193,8 +173,7 @@ LOWP_FN lanes::word<F> exponent_by_log(F const& x) {
   auto const is_subnormal = greater(broadcast<U>(1u << 23), bits(x));
   U const b = select(is_subnormal, bits(mul(x, broadcast<F>(0x1p24f))), bits(x));
   U const field = (b >> 23) - select(is_subnormal, broadcast<U>(24), zero);
-  U const rest = b & 0x7fffff;
-  U const bias = broadcast<U>(127);
+  U const rest = b & 0x7fffff, bias = broadcast<U>(127);
   if constexpr (Up) {
     auto const is_below_one = greater(bias, field);
     U const j = select(is_below_one, bias - field - one, field - bias);
@@ -292,8 +271,7 @@ LOWP_FN block_scale_of<F> power_scale(power_rule const& p, F const& amax) {
   constexpr format f = T::descriptor;
   constexpr auto emax = static_cast<std::uint32_t>(f.max_exponent());
   float const most = from_bits<float>(detail::decode<f>(f.max_code()));
-  U const zero = broadcast<U>(0), one = broadcast<U>(1), nan = broadcast<U>(255);
-  U const b = bits(amax);
+  U const zero = broadcast<U>(0), one = broadcast<U>(1), nan = broadcast<U>(255), b = bits(amax);
   U code = zero;
   switch (p.rule) {
     case block_rule::carry:
@@ -301,43 +279,36 @@ LOWP_FN block_scale_of<F> power_scale(power_rule const& p, F const& amax) {
       break;
     case block_rule::ceil_log: {
       F const q = div(amax, broadcast<F>(most));
-      code = select(lanes::is_zero(q), zero, exponent_by_log<true>(q));
-      code = min(code, broadcast<U>(254));
+      code = min(select(lanes::is_zero(q), zero, exponent_by_log<true>(q)), broadcast<U>(254));
       break;
     }
     case block_rule::floor_log:
-      code = exponent_by_log<false>(amax) - emax;
-      code = select(lanes::is_zero(amax), zero, code);
+      code = select(lanes::is_zero(amax), zero, exponent_by_log<false>(amax) - emax);
       break;
     default: {
       U const q = bits(mul(amax, broadcast<F>(div(1.0f, most))));
-      U const rest = q & 0x7fffff;
-      auto const up =
-          greater(rest, select(greater(broadcast<U>(1u << 23), q), broadcast<U>(0x400000), zero));
-      code = (q >> 23) + select(up, one, zero);
-      code = min(code, broadcast<U>(254));
+      U const exact = select(greater(broadcast<U>(1u << 23), q), broadcast<U>(0x400000), zero);
+      U const up = select(greater(q & 0x7fffff, exact), one, zero);
+      code = min((q >> 23) + up, broadcast<U>(254));
       break;
     }
   }
   code = max(code, zero);
-  bool const is_rounded =
-      p.infinite == infinite_scale::is_nan_rounded || p.infinite == infinite_scale::is_one_rounded;
-  auto const infinite =
-      greater((b + broadcast<U>(is_rounded ? p.carry : 0)) >> 23, broadcast<U>(254));
-  bool const is_nan_then =
-      p.infinite == infinite_scale::is_nan || p.infinite == infinite_scale::is_nan_rounded;
-  U const of_infinite = is_nan_then                             ? nan
-                        : p.infinite == infinite_scale::is_zero ? zero
-                                                                : broadcast<U>(127);
-  if (p.infinite != infinite_scale::is_rounded) code = select(infinite, of_infinite, code);
+  using special = infinite_scale;
+  bool const is_nan_then = p.infinite == special::is_nan || p.infinite == special::is_nan_rounded;
+  bool const is_carried =
+      p.infinite == special::is_nan_rounded || p.infinite == special::is_one_rounded;
+  auto const infinite = greater((b + (is_carried ? p.carry : 0)) >> 23, broadcast<U>(254));
+  U const one_or_zero = p.infinite == special::is_zero ? zero : broadcast<U>(127);
+  if (p.infinite != special::is_rounded)
+    code = select(infinite, is_nan_then ? nan : one_or_zero, code);
   code = select(lanes::is_nan(amax), nan, code);
   if (p.is_value) return {code, from_bits<F>(bits_of_power(code))};
   U const of = max(code, broadcast<U>(p.least));
   U factor = bits_of_power(broadcast<U>(254) - of);
   if (p.zero_is_one) factor = select(equal(code, zero), broadcast<U>(lanes::bits(1.0f)), factor);
   factor = select(equal(code, nan), broadcast<U>(binary32_nan), factor);
-  if (p.infinite != infinite_scale::is_rounded && !is_nan_then)
-    factor = select(infinite, zero, factor);
+  if (p.infinite != special::is_rounded && !is_nan_then) factor = select(infinite, zero, factor);
   return {code, from_bits<F>(factor)};
 }
 

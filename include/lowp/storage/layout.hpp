@@ -93,4 +93,12 @@ struct part_codec<float, U> {
   }
 };
 
+/// Returns a number rounded to T, to nearest even. A NaN becomes the canonical one.
+template <element T, class F>
+LOWP_FN F rounded_to(F const& x) {
+  using U = lanes::word<F>;
+  part_codec<T, U> const codec(nearest_even{}, default_overflow<T>, nans::canonical);
+  return codec.template decode<F>(codec.encode(x, lanes::broadcast<U>(0), nearest_even{}).code);
+}
+
 }  // namespace lowp::detail
