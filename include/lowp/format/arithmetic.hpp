@@ -140,55 +140,31 @@ LOWP_FN constexpr auto apply(A a, B b) {
 
 }  // namespace detail
 
-template <class A, operands<A> B>
-LOWP_FN constexpr auto operator+(A a, B b) {
-  return detail::apply<detail::plus>(a, b);
-}
-template <class A, operands<A> B>
-LOWP_FN constexpr auto operator-(A a, B b) {
-  return detail::apply<detail::minus>(a, b);
-}
-template <class A, operands<A> B>
-LOWP_FN constexpr auto operator*(A a, B b) {
-  return detail::apply<detail::multiplies>(a, b);
-}
-template <class A, operands<A> B>
-LOWP_FN constexpr auto operator/(A a, B b) {
-  return detail::apply<detail::divides>(a, b);
-}
-
-template <class A, operands<A> B>
-  requires(narrow<A> || detail::foreign<A>)
-LOWP_FN constexpr A& operator+=(A& a, B b) {
-  return a = static_cast<A>(a + b);
-}
-template <class A, operands<A> B>
-  requires(narrow<A> || detail::foreign<A>)
-LOWP_FN constexpr A& operator-=(A& a, B b) {
-  return a = static_cast<A>(a - b);
-}
-template <class A, operands<A> B>
-  requires(narrow<A> || detail::foreign<A>)
-LOWP_FN constexpr A& operator*=(A& a, B b) {
-  return a = static_cast<A>(a * b);
-}
-template <class A, operands<A> B>
-  requires(narrow<A> || detail::foreign<A>)
-LOWP_FN constexpr A& operator/=(A& a, B b) {
-  return a = static_cast<A>(a / b);
-}
+#define LOWP_OPERATOR(op, operation)                \
+  template <class A, operands<A> B>                 \
+  LOWP_FN constexpr auto operator op(A a, B b) {    \
+    return detail::apply<detail::operation>(a, b);  \
+  }                                                 \
+  template <class A, operands<A> B>                 \
+    requires(narrow<A> || detail::foreign<A>)       \
+  LOWP_FN constexpr A& operator op##=(A & a, B b) { \
+    return a = static_cast<A>(a op b);              \
+  }
+LOWP_OPERATOR(+, plus)
+LOWP_OPERATOR(-, minus)
+LOWP_OPERATOR(*, multiplies)
+LOWP_OPERATOR(/, divides)
+#undef LOWP_OPERATOR
 
 LOWP_FN constexpr auto& operator++(narrow auto& a) { return a += 1; }
 LOWP_FN constexpr auto& operator--(narrow auto& a) { return a -= 1; }
-template <narrow T>
-LOWP_FN constexpr T operator++(T& a, int) {
-  T const before = a;
+LOWP_FN constexpr auto operator++(narrow auto& a, int) {
+  auto const before = a;
   a += 1;
   return before;
 }
-template <narrow T>
-LOWP_FN constexpr T operator--(T& a, int) {
-  T const before = a;
+LOWP_FN constexpr auto operator--(narrow auto& a, int) {
+  auto const before = a;
   a -= 1;
   return before;
 }

@@ -41,8 +41,7 @@ concept widens_to_float =
 template <class X>
 concept floating = std::floating_point<X> || (widens_to_float<X> && !std::is_class_v<X>);
 
-/// An enumeration, `_Float16`, or a class that converts to float, as other libraries' 16-bit types
-/// do.
+/// An enumeration, `_Float16`, or a class that converts to float, such as Eigen::half.
 template <class X>
 concept number_like = !number<X> && (std::is_enum_v<X> || widens_to_float<X>);
 
@@ -141,9 +140,10 @@ LOWP_FN constexpr To functions::convert(From x, R rounding, overflow policy) {
   } else if constexpr (detail::widens_to_float<From> && !std::same_as<From, float>) {
     return convert<To>(float{x}, rounding, policy);
   } else if constexpr (std::same_as<To, float>) {
-    return __builtin_bit_cast(
-        float, detail::encode_binary32(detail::unpack(x), detail::random_bits_of(rounding),
-                                       rounding, policy));
+    detail::unpacked const u = detail::unpack(x);
+    auto const magnitude =
+        detail::round_unpacked<detail::binary32>(u, detail::random_bits_of(rounding), rounding);
+    return __builtin_bit_cast(float, detail::finish_binary32(magnitude, u, rounding, policy));
   } else {
     constexpr format F = To::descriptor;
     auto const results = detail::special_results_of<F>(rounding, policy);

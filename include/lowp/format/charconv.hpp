@@ -64,8 +64,7 @@ class scanner {
     }
     return true;
   }
-  /// Skips the characters that may stand in parentheses after "nan", because they mean nothing
-  /// here.
+  /// Skips characters in parentheses after "nan", which mean nothing here.
   void take_characters_of_nan() {
     char const* const before = at_;
     if (!takes('(')) return;
@@ -157,8 +156,7 @@ class short_text {
     for (; n > 0; --n) append("0");
   }
 
-  /// Appends the shorter of the fixed and the scientific notation, or the fixed one if both are
-  /// equal.
+  /// Appends the shorter of the fixed and the scientific notation; if equal, the fixed one.
   void append(short_decimal const& number) {
     char digits[20];
     auto const end = std::to_chars(digits, digits + sizeof(digits), number.digits).ptr;
@@ -174,17 +172,14 @@ class short_text {
     } else if (number.exponent >= 0) {
       append(all);
       append_zeros(number.exponent);
+    } else if (int const whole = size + number.exponent; whole <= 0) {
+      append("0.");
+      append_zeros(-whole);
+      append(all);
     } else {
-      int const whole = size + number.exponent;
-      if (whole <= 0) {
-        append("0.");
-        append_zeros(-whole);
-        append(all);
-      } else {
-        append(all.substr(0, static_cast<std::size_t>(whole)));
-        append(".");
-        append(all.substr(static_cast<std::size_t>(whole)));
-      }
+      append(all.substr(0, static_cast<std::size_t>(whole)));
+      append(".");
+      append(all.substr(static_cast<std::size_t>(whole)));
     }
   }
   void append_exponent(int exponent) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of <cmath> for the value types, found by argument-dependent lookup. They are those
-// that C++23 has for std::bfloat16_t.
-//
-//     bfloat16 y = exp(-x * x);        // a bfloat16, rounded once more from double
+// The functions of <cmath> for the value types, as C++23 has them for std::bfloat16_t, found by
+// argument-dependent lookup.
 //
 // Each function computes in double and rounds to nearest even with the format's default overflow. A
 // NaN result is the canonical quiet NaN. In ulps of T the error is at most
@@ -33,34 +31,15 @@ LOWP_FN double in_double(narrow auto x) { return lanes::widen(float{x}); }
   LOWP_FN T name(T x) {                                                 \
     return detail::computed<T>(__builtin_##name(detail::in_double(x))); \
   }
-LOWP_OF_ONE(exp)
-LOWP_OF_ONE(exp2)
-LOWP_OF_ONE(expm1)
-LOWP_OF_ONE(log)
-LOWP_OF_ONE(log2)
-LOWP_OF_ONE(log10)
-LOWP_OF_ONE(log1p)
-LOWP_OF_ONE(cbrt)
-LOWP_OF_ONE(sin)
-LOWP_OF_ONE(cos)
-LOWP_OF_ONE(tan)
-LOWP_OF_ONE(asin)
-LOWP_OF_ONE(acos)
-LOWP_OF_ONE(atan)
-LOWP_OF_ONE(sinh)
-LOWP_OF_ONE(cosh)
-LOWP_OF_ONE(tanh)
-LOWP_OF_ONE(asinh)
-LOWP_OF_ONE(acosh)
-LOWP_OF_ONE(atanh)
-LOWP_OF_ONE(erf)
-LOWP_OF_ONE(erfc)
-LOWP_OF_ONE(floor)
-LOWP_OF_ONE(ceil)
-LOWP_OF_ONE(trunc)
-LOWP_OF_ONE(round)
-LOWP_OF_ONE(rint)
-LOWP_OF_ONE(nearbyint)
+// clang-format off
+#define LOWP_FUNCTIONS_OF_ONE(X) \
+  X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) \
+  X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
+  X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
+  X(cbrt) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(round) X(rint) X(nearbyint)
+// clang-format on
+LOWP_FUNCTIONS_OF_ONE(LOWP_OF_ONE)
+#undef LOWP_FUNCTIONS_OF_ONE
 #undef LOWP_OF_ONE
 
 #define LOWP_OF_TWO(name)                                                                     \

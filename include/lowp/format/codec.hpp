@@ -262,8 +262,7 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
                       a >> (23 - F.significand_bits), s);
 }
 
-/// Returns the binary32 pattern of a subnormal magnitude of F, zero included, in steps of F's
-/// smallest.
+/// Returns the binary32 pattern of a subnormal magnitude of F, zero included.
 template <format F, class U>
 LOWP_FN constexpr U decode_subnormal(U const& magnitude) {
   using namespace lanes;
@@ -280,8 +279,7 @@ LOWP_FN constexpr U decode_subnormal(U const& magnitude) {
   return select(equal(magnitude, zero), zero, bits(to_real(magnitude)) + scale);
 }
 
-/// Decodes codes to binary32 patterns, exactly. A NaN comes out quiet, except if widening is a
-/// shift.
+/// Decodes codes to binary32 patterns. A NaN comes out quiet, except if widening is a shift.
 template <format F, class U>
 LOWP_FN constexpr U decode(U const& code) {
   using namespace lanes;

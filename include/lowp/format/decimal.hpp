@@ -20,7 +20,6 @@ class natural {
     for (; number != 0; number >>= 32) words_[size_++] = static_cast<std::uint32_t>(number);
   }
 
-  /// Sets this to this * factor + addend.
   void multiply_add(std::uint32_t factor, std::uint32_t addend) {
     std::uint64_t carry = addend;
     for (std::size_t i = 0; i < size_; ++i) {

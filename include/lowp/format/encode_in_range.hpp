@@ -11,7 +11,7 @@ namespace lowp::detail {
 
 /// Rounds a magnitude up to F's largest finite value stochastically, with one addition for normal
 /// and subnormal numbers. The addend's ulp is 2^-17 of F's step there. So the truncated sum has the
-/// number of such steps in its low bits, and its exponent is the addend's.
+/// number of such steps in its low bits.
 template <format F, class U>
 LOWP_FN U round_in_range_by_addition(U const& a, U const& random) {
   using namespace lanes;
@@ -41,8 +41,7 @@ LOWP_FN U addend_of_step(U const& a) {
 }
 
 /// Rounds a magnitude up to F's largest finite value to nearest even. The low byte of the result is
-/// the code; the other bits have no meaning. The sum counts steps. The code needs the exponent
-/// besides.
+/// the code; the other bits have no meaning.
 template <format F, class U>
 LOWP_FN U round_in_range_to_nearest(U const& a) {
   using R = decltype(lanes::to_real(a));

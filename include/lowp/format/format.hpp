@@ -40,8 +40,7 @@ enum class format_error : std::uint8_t {
 ///
 /// With E the exponent field and m the significand field,
 /// value = (-1)^sign * 2^(max(E, 1) - bias) * ((E > 0 ? 1 : 0) + m / 2^significand_bits).
-/// Without significand bits there is no subnormal. With nan_all_ones there is then no zero either,
-/// and value = 2^(E - bias).
+/// Without significand bits and with nan_all_ones there is no zero, and value = 2^(E - bias).
 struct format {
   int exponent_bits;
   int significand_bits;
@@ -84,7 +83,6 @@ struct format {
                                : has_nan_at_top()                ? 1
                                                                  : 0);
   }
-  /// Returns the code of the largest finite value.
   LOWP_FN constexpr std::uint32_t max_code() const {
     return has_infinity() ? infinity_code() - 1 : magnitude_mask() - (has_nan_at_top() ? 1 : 0);
   }

@@ -196,8 +196,7 @@ LOWP_FN constexpr float gap(narrow auto x, bool outward) {
 /// Returns the distance to the neighbour toward +inf: infinite if the neighbour is infinity, NaN if
 /// there is no neighbour.
 LOWP_FN constexpr float gap_above(narrow auto x) { return detail::gap(x, !signbit(x)); }
-/// Returns the distance to the neighbour toward -inf: infinite if the neighbour is infinity, NaN if
-/// there is no neighbour.
+/// Returns the distance to the neighbour toward -inf, likewise.
 LOWP_FN constexpr float gap_below(narrow auto x) { return detail::gap(x, signbit(x)); }
 
 }  // namespace lowp

@@ -11,10 +11,9 @@ namespace lowp {
 
 /// A policy, applied after rounding as if the exponent had no upper end.
 ///
-/// The presets are for conversions from float to nearest even; tests/peers/presets/README.md gives
-/// the source of each measured answer. For a format to which its library does not convert, a preset
-/// means the format's default policy. So it does for float8_e8m0fnu, which no other library rounds
-/// to nearest even.
+/// The presets are for conversions from float to nearest even: see tests/peers/presets/README.md.
+/// For a format to which its library does not convert, and for float8_e8m0fnu, a preset means the
+/// format's default policy.
 enum class overflow : std::uint8_t {
   infinity,            ///< the IEEE result; NaN if that is infinity and the format has no infinity
   saturate,            ///< the largest finite value, for infinities too; NaN stays NaN
@@ -46,13 +45,11 @@ LOWP_FN constexpr overflow default_overflow_of(format const& f) {
   return f.has_infinity() ? overflow::infinity : overflow::saturate;
 }
 
-/// Tells whether F is the format of one of these types.
 template <format F, class... T>
 inline constexpr bool is_format_of = false;
 template <format F, format... G>
 inline constexpr bool is_format_of<F, basic_float<G>...> = ((F == G) || ...);
 
-/// Returns the codes of overflow::saturate or of overflow::infinity.
 template <format F>
 LOWP_FN constexpr special_codes standard_special_codes(bool saturate) {
   constexpr std::uint32_t infinity = F.has_infinity() ? F.infinity_code()

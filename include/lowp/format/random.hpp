@@ -29,7 +29,6 @@ namespace detail {
 
 inline constexpr std::uint32_t philox_multiplier0 = 0xD2511F53, philox_multiplier1 = 0xCD9E8D57;
 
-/// Computes the rounds after the first ones.
 template <int First, class U>
 LOWP_FN constexpr void philox_rounds(U (&word)[4], philox_keys const& keys) {
   LOWP_UNROLL
@@ -43,8 +42,7 @@ LOWP_FN constexpr void philox_rounds(U (&word)[4], philox_keys const& keys) {
   }
 }
 
-/// The words of a block that do not depend on the draw: two of one round, and one product of the
-/// next.
+/// The words of a block that do not depend on the draw.
 template <class U>
 struct philox_start {
   U word1, word3, high, low;
@@ -53,9 +51,8 @@ struct philox_start {
 /// The elements of a group: those whose pairwise independent draws one block keys.
 inline constexpr std::uint32_t group_size = 128;
 
-/// Maps numbers of 16 bits to others, one to one. The factor depends on an element's place in its
-/// group. The bits outside `all` are zero. A vector is no argument or result by value: its calling
-/// convention depends on the unit's flags.
+/// Maps numbers of 16 bits to others, one to one. The bits outside `all` are zero. A vector is not
+/// passed by value: its calling convention depends on the unit's flags.
 template <class U>
 LOWP_FN constexpr void scatter(U& x, U const& factor, U const& all) {
   x = x * factor;
@@ -86,9 +83,8 @@ LOWP_FN constexpr std::uint32_t keyed_draw(std::uint32_t const (&key)[4], std::u
 
 // The name is in parentheses, because Random123 has a macro with arguments of the same name.
 
-/// Computes Philox4x32-10 on lanes: word[0..3] is the counter first and the random words
-/// afterwards.
-/// J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+/// Computes Philox4x32-10 on lanes: the counter in word[0..3] becomes the random words. J. Salmon,
+/// M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 template <class U>
 LOWP_FN constexpr void(philox4x32)(U (&word)[4], philox_keys const& keys) {
   detail::philox_rounds<0>(word, keys);
@@ -144,7 +140,6 @@ struct random_source {
     auto const of_0 = lanes::mul_wide(of_2.high ^ uniform, detail::philox_multiplier0);
     return {of_2.low, of_low.low, of_0.high, of_0.low};
   }
-  /// Computes the random words from the start of their blocks.
   template <class U>
   LOWP_FN constexpr void words(U (&word)[4], detail::philox_start<U> const& start,
                                std::uint64_t counter_of_any, philox_keys const& keys) const {

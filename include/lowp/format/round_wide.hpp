@@ -11,7 +11,6 @@
 namespace lowp::detail {
 
 inline constexpr std::uint64_t binary64_sign = std::uint64_t{1} << 63;
-/// The pattern of 2^exponent.
 LOWP_FN constexpr std::uint64_t binary64_power(int exponent) {
   return static_cast<std::uint64_t>(exponent + 1023) << 52;
 }

@@ -105,8 +105,8 @@ struct random_origin {
 }  // namespace detail
 
 /// Rounds away from zero with the probability that the position gives. Element i of a span takes
-/// its bits from (seed, stream, offset + i) alone. Any split of the span therefore gives the same
-/// result. The draws are Philox's or, if `IsKeyed`, functions of a Philox block for 128 elements.
+/// its bits from (seed, stream, offset + i) alone. The draws are Philox's or, if `IsKeyed`,
+/// functions of a Philox block for 128 elements.
 template <bool IsKeyed>
 struct basic_stochastic {
   std::uint64_t seed, stream = 0, offset = 0;
@@ -162,7 +162,6 @@ namespace detail {
 template <class R, class... Modes>
 concept one_of = (std::same_as<R, Modes> || ...);
 
-/// Says that a mode has the random bits of one value in it.
 template <class R>
 inline constexpr bool takes_bits = false;
 template <>
@@ -212,19 +211,17 @@ class rounding_mode {
   }
   LOWP_FN constexpr bool inward(bool negative) const { return inward_[negative ? 1 : 0]; }
   LOWP_FN constexpr detail::random_origin origin() const { return random_; }
-  /// Returns the mode with `step` in the low half of its stream.
+  // See basic_stochastic.
   LOWP_FN constexpr rounding_mode at(std::uint64_t step) const {
     rounding_mode mode = *this;
     mode.random_.set_stream(random_.source.stream, step);
     return mode;
   }
-  /// Returns the mode for tensor `number` of a list.
   LOWP_FN constexpr rounding_mode of_tensor(std::uint32_t number) const {
     rounding_mode mode = *this;
     mode.random_.add_tensor(number);
     return mode;
   }
-  /// Returns the mode for the rest of a span after its first `count` elements.
   LOWP_FN constexpr rounding_mode after(std::uint64_t count) const {
     rounding_mode mode = *this;
     mode.random_.offset += count;
@@ -235,8 +232,7 @@ class rounding_mode {
   using word = std::uint32_t;
 
   static constexpr int bits = 31;  // bits of the fractions below
-  template <class R>
-  LOWP_HOST_FN static constexpr word of(R const& mode, word odd, bool negative) {
+  LOWP_HOST_FN static constexpr word of(auto const& mode, word odd, bool negative) {
     return mode.template increment<bits>(odd, negative, word{0});
   }
   template <class U, class M>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact parts of double, long double and integers, so that these reach a narrow format in one
-// rounding.
+// Exact parts of double, long double and integers, for one rounding to a narrow format.
 #pragma once
 
 #include <lowp/base/is_equal.hpp>
@@ -179,9 +178,8 @@ LOWP_FN constexpr std::uint32_t encode(unpacked const& u, std::uint32_t random, 
 }
 
 /// A rounded magnitude, or what u is instead, in binary32, which has a policy but no presets.
-template <class R>
 LOWP_FN constexpr std::uint32_t finish_binary32(std::uint64_t magnitude, unpacked const& u,
-                                                R const& rounding, overflow policy) {
+                                                auto const& rounding, overflow policy) {
   using namespace lanes;
   std::uint32_t const infinite = binary32_infinity - (policy == overflow::saturate ? 1 : 0);
   std::uint32_t const beyond = rounding.inward(u.negative) ? binary32_infinity - 1 : infinite;
@@ -190,13 +188,6 @@ LOWP_FN constexpr std::uint32_t finish_binary32(std::uint64_t magnitude, unpacke
          (u.nan        ? binary32_nan | u.payload >> (32 - binary32.significand_bits)
           : u.infinite ? infinite
                        : finite);
-}
-
-/// Encodes a number as binary32.
-template <class R>
-LOWP_FN constexpr std::uint32_t encode_binary32(unpacked const& u, std::uint32_t random,
-                                                R const& rounding, overflow policy) {
-  return finish_binary32(round_unpacked<binary32>(u, random, rounding), u, rounding, policy);
 }
 
 }  // namespace lowp::detail

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp and log in the vocabulary of lanes.hpp, as chains of fused multiply-adds. A float, a pack of
-// any instruction set and a CUDA thread get the same bits. No two mathematical libraries agree on
-// them.
+// any instruction set and a CUDA thread get the same bits.
 #pragma once
 
 #include <lowp/lanes/lanes.hpp>

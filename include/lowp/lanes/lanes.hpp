@@ -36,13 +36,11 @@ LOWP_FN constexpr T broadcast(typename lane<T>::scalar x) {
 
 // Words. `greater`, `max` and `min` compare in two's complement. `mul_wide` returns both halves of
 // the product, .high and .low. `to_real` is exact below 2^24.
-template <class U>
-LOWP_FN constexpr auto equal(U const& a, U const& b) {
-  return lane<U>::equal(a, b);
+LOWP_FN constexpr auto equal(auto const& a, decltype(a) b) {
+  return lane_of<decltype(a)>::equal(a, b);
 }
-template <class U>
-LOWP_FN constexpr auto greater(U const& a, U const& b) {
-  return lane<U>::greater(a, b);
+LOWP_FN constexpr auto greater(auto const& a, decltype(a) b) {
+  return lane_of<decltype(a)>::greater(a, b);
 }
 template <class U>
 LOWP_FN constexpr auto mul_wide(U const& a, std::uint32_t b) {
@@ -54,14 +52,8 @@ LOWP_FN constexpr U xor3(U const& a, U const& b, std::uint32_t const& key) {
   return lane<U>::xor3(a, b, key);
 }
 LOWP_FN constexpr auto to_real(auto const& a) { return lane_of<decltype(a)>::to_real(a); }
-template <class U>
-LOWP_FN constexpr U max(U const& a, U const& b) {
-  return lane<U>::max(a, b);
-}
-template <class U>
-LOWP_FN constexpr U min(U const& a, U const& b) {
-  return lane<U>::min(a, b);
-}
+LOWP_FN constexpr auto max(auto const& a, decltype(a) b) { return lane_of<decltype(a)>::max(a, b); }
+LOWP_FN constexpr auto min(auto const& a, decltype(a) b) { return lane_of<decltype(a)>::min(a, b); }
 /// Returns table[index] in each lane.
 template <class U>
 LOWP_FN U lookup(std::uint32_t const* table, U const& index) {
@@ -73,13 +65,11 @@ template <class M, class T>
 LOWP_FN constexpr T select(M const& mask, T const& yes, T const& no) {
   return lane<T>::select(mask, yes, no);
 }
-template <class M>
-LOWP_FN constexpr M mask_and(M const& a, M const& b) {
-  return lane<M>::mask_and(a, b);
+LOWP_FN constexpr auto mask_and(auto const& a, decltype(a) b) {
+  return lane_of<decltype(a)>::mask_and(a, b);
 }
-template <class M>
-LOWP_FN constexpr M mask_or(M const& a, M const& b) {
-  return lane<M>::mask_or(a, b);
+LOWP_FN constexpr auto mask_or(auto const& a, decltype(a) b) {
+  return lane_of<decltype(a)>::mask_or(a, b);
 }
 LOWP_FN constexpr auto mask_not(auto const& a) { return lane_of<decltype(a)>::mask_not(a); }
 /// Returns true if the mask is true in at least one lane.

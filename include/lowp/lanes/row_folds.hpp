@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folds that a row operation may use. They give the same bits on every machine. A maximum has
-// no order, and the order of a sum depends on the number of columns alone.
+// The folds that a row operation may use. They give the same bits on every machine: the order of a
+// sum depends on the number of columns alone.
 #pragma once
 
 #include <lowp/lanes/lanes.hpp>
@@ -40,7 +40,6 @@ using number = std::integral_constant<int, I>;
 
 namespace detail {
 
-/// Returns the value that leaves the fold unchanged.
 template <class F>
 LOWP_FN F neutral(fold::maximum) {
   return lanes::from_bits<F>(
@@ -61,9 +60,7 @@ LOWP_FN bool takes_total_again(Operation const& operation, fold::number<I> numbe
 template <class Operation>
 inline constexpr bool uses_scores = requires { requires Operation::uses_scores; };
 
-/// Returns the number of columns of a row that are folded.
-template <class Operation>
-LOWP_FN std::size_t visible_columns([[maybe_unused]] Operation const& operation,
+LOWP_FN std::size_t visible_columns([[maybe_unused]] auto const& operation,
                                     [[maybe_unused]] std::size_t row, std::size_t columns) {
   if constexpr (requires { operation.visible(row, columns); })
     return operation.visible(row, columns);
@@ -71,7 +68,6 @@ LOWP_FN std::size_t visible_columns([[maybe_unused]] Operation const& operation,
     return columns;
 }
 
-/// Gives an operation what it has for a row.
 template <class Operation, class State>
 LOWP_FN void start_row([[maybe_unused]] Operation const& operation, [[maybe_unused]] State& state,
                        [[maybe_unused]] std::size_t row) {
