@@ -8,9 +8,7 @@
 #include <lowp/ops/cast.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 template <class R>
 concept low_halves = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
@@ -67,9 +65,9 @@ struct join_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::split_operation<simd::this_thread>> split{};
 inline constexpr detail::callable<detail::join_operation<simd::this_thread>> join{};
-
 }  // namespace lowp

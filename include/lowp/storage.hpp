@@ -8,32 +8,10 @@
 #include <lowp/ops/cast.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
-namespace lowp {
-
-namespace detail {
-
-// The array of a storage that the model reads.
-template <class P, class C>
-LOWP_HOST_FN auto working_copy(kahan<P, C> const& storage) {
-  return storage.value;
-}
-template <class W, class C>
-LOWP_HOST_FN auto working_copy(master<W, C> const& storage) {
-  return storage.copy;
-}
-template <class H, class L>
-LOWP_HOST_FN auto working_copy(split_master<H, L> const& storage) {
-  return storage.high;
-}
-
-template <class H, class E>
-LOWP_HOST_FN auto working_copy(corrected_master<H, E> const& storage) {
-  return storage.value;
-}
+namespace lowp::detail {
 
 template <class S>
-concept with_working_copy =
-    storage<S> && requires(std::remove_cvref_t<S> const& storage) { working_copy(storage); };
+concept with_working_copy = storage<S> && requires(S const& s) { s.layout().working; };
 
 template <class T>
 using not_a_kahan_nor_a_master = fit<with_working_copy<T>>;
@@ -55,7 +33,7 @@ struct resync_operation : operation<Executor> {
 
   template <with_working_copy S>
   LOWP_HOST_FN void operator()(S const& p) const {
-    auto const copy = working_copy(p);
+    auto const copy = std::get<decltype(p.layout())::working>(p.parts());
     auto const both = write("p", p);
     if (is_right(this->executor, "resync", make<identity>{}, both))
       this->executor(make<identity>{}, both.size(), no_report, both.operand(),
@@ -63,8 +41,8 @@ struct resync_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::resync_operation<simd::this_thread>> resync{};
-
 }  // namespace lowp

@@ -48,12 +48,10 @@ std::string check_blocks(Codes const& codes, std::size_t block, std::size_t scal
 ///
 ///     x[i] = codes[i] * scales[i / Block]
 ///
-/// It is MX (OCP Microscaling Formats v1.0) if Block is 32. A step gives each block the smallest
-/// scale that saturates none of its new values. It therefore needs no history and reads nothing
-/// twice. A value far below the largest of its block is rounded to zero. A block with a NaN or an
-/// infinity gets the scale NaN, and is NaN as a whole.
-///
-/// blocks_of<Block>(codes, scales) makes one.
+/// blocks_of<Block>(codes, scales) makes one. It is MX (OCP Microscaling Formats v1.0) if Block is
+/// 32. A step gives each block the smallest scale that saturates none of its new values. A value
+/// far below the largest of its block is rounded to zero. A block with a NaN or an infinity gets
+/// the scale NaN, and is NaN as a whole.
 ///
 /// @tparam T      a narrow type with zero, mostly fp8; const if nothing is written; or packed<T>
 /// @tparam Block  elements per scale: 32, 64, 128 or 256

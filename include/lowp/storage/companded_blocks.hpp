@@ -2,7 +2,7 @@
 #pragma once
 
 #include <lowp/storage/block_scaled.hpp>
-#include <lowp/storage/integer_codes.hpp>
+#include <lowp/storage/layout.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,20 +26,19 @@ struct companded_rule {
   static constexpr std::uint32_t most = IsSigned ? 127 : 255;
 
   LOWP_HOST_FN companded_rule after(std::size_t) const { return *this; }
-  /// The elements are divided by the largest of them, before that is rounded to the stored scale.
+  /// The elements are divided by the largest of them, before that is rounded to the stored scale. A
+  /// second moment is stored as its square root.
   template <class F>
   LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t) const {
     using namespace lanes;
     using U = word<F>;
     F const none = from_bits<F>(broadcast<U>(binary32_nan));
-    F const largest = maximum_number(root<F>(amax), broadcast<F>(1e-12f));
+    F largest = amax;
+    if constexpr (!IsSigned) largest = lanes::sqrt(largest);
+    largest = maximum_number(largest, broadcast<F>(1e-12f));
     F const factor = select(is_finite(amax), largest, none);
-    auto const results =
-        special_results_of<float16::descriptor, U>(nearest_even{}, overflow::infinity);
-    return {
-        detail::encode<float16::descriptor>(bits(factor), broadcast<U>(0), nearest_even{}, results)
-            .code,
-        factor};
+    part_codec<float16, U> const codec(nearest_even{}, overflow::infinity, nans::kept);
+    return {codec.encode(factor, broadcast<U>(0), nearest_even{}).code, factor};
   }
   template <class F, class U, class R>
   LOWP_FN auto encode(F const& x, F const& largest, U const& random, R const& rounding,
@@ -48,8 +47,8 @@ struct companded_rule {
     F const zero = broadcast<F>(0);
     auto const is_negative = equal(bits(x) >> 31, broadcast<U>(1));
     F place = absolute(x);
-    if constexpr (!IsSigned) place = select(is_negative, zero, place);
-    place = div(root<F>(place), largest);
+    if constexpr (!IsSigned) place = lanes::sqrt(select(is_negative, zero, place));
+    place = div(place, largest);
     if constexpr (IsSigned) place = div(add(place, place), add(broadcast<F>(1), place));
     U tie = broadcast<U>(1);
     if constexpr (IsSigned) tie = select(is_negative, broadcast<U>(0) - 1, tie);
@@ -65,8 +64,7 @@ struct companded_rule {
     auto const is_negative = greater(code, broadcast<U>(IsSigned ? most : most + 1));
     U const size = select(is_negative, broadcast<U>(256) - code, code);
     F x = div(to_real(size), broadcast<F>(static_cast<float>(most)));
-    F const scale = broadcast<F>(
-        from_bits<float>(detail::decode<float16::descriptor>(std::uint32_t{stored.bits()})));
+    F const scale = broadcast<F>(float{stored});
     if constexpr (IsSigned) {
       x = mul(div(x, sub(broadcast<F>(2), x)), scale);
       return select(is_negative, negative(x), x);
@@ -74,16 +72,6 @@ struct companded_rule {
       x = mul(x, scale);
       return mul(x, x);
     }
-  }
-
- private:
-  /// A second moment is stored as its square root.
-  template <class F>
-  LOWP_FN static F root(F const& x) {
-    if constexpr (IsSigned)
-      return x;
-    else
-      return lanes::sqrt(x);
   }
 };
 
@@ -106,7 +94,7 @@ LOWP_EXACT_END
 /// Its GPU kernels divide approximately; its interpreter gives these bits. Another mode chooses
 /// between the two neighbours, but nearest_away is nearest_even. A scale below 2^-25 becomes zero,
 /// and one of 65520 or more infinite, as there. A block with a NaN or an infinity is NaN as a
-/// whole: it has the scale NaN and codes 0.
+/// whole.
 ///
 /// @tparam IsSigned  true for first moments; false for second moments, where a negative value is 0
 template <bool IsSigned>

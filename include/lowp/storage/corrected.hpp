@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/storage/integer_codes.hpp>
 #include <lowp/storage/layout.hpp>
 
 #include <cstdint>
@@ -27,6 +26,7 @@ struct corrected_layout {
   using parts = part_list<H, std::conditional_t<sizeof(E) == 2, bfloat16, float8_e5m2>>;
   LOWP_FN static constexpr bool reads(std::size_t) { return true; }
   static constexpr int rounded = 1;
+  static constexpr int working = 0;
   using policy_type = H;
 
   template <class U>
@@ -100,12 +100,9 @@ struct corrected_layout {
 ///     value[i]      = w, rounded to H to nearest even
 ///     error_bits[i] = M * (w - value[i]) / (ulp(value[i]) / 2), clamped to M
 ///
-/// The error is rounded in the caller's mode; to nearest, ties go away from zero. A bfloat16
-/// with 16 bits holds every normal float, to the bit. The parts of split_master are of the same
-/// sizes, and those of a binary number. If `value` is not finite, the error adds nothing.
-///
-/// If `value` is written from outside, `error_bits` still belong to its old value: call `resync`
-/// first.
+/// The error is rounded in the caller's mode; to nearest, ties go away from zero. If `value` is not
+/// finite, the error adds nothing. A bfloat16 with 16 bits holds every normal float, to the bit. If
+/// `value` is written from outside, call `resync`: `error_bits` belong to its old value.
 ///
 /// @tparam H  a narrow type with IEEE specials: bfloat16 or float16 in the package
 /// @tparam E  std::int8_t, master_weight_bits = 24 there, or std::int16_t, 32

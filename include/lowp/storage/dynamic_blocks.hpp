@@ -195,11 +195,10 @@ struct dynamic_rule {
 ///
 ///     x[i] = map[codes[i]] * absmax[i / 256]
 ///
-/// The map is create_dynamic_map(signed), bit for bit. So the states of its checkpoints are states
-/// here, and the other way round. A step stores the largest magnitude of each block and divides by
-/// it. To nearest, it takes the code of the CUDA kernels of bitsandbytes. Another mode chooses
-/// between the two neighbours. A block with a NaN or an infinity has the absmax NaN, and is NaN as
-/// a whole.
+/// The map is create_dynamic_map(signed), bit for bit, so checkpoints have the same states. A step
+/// stores the largest magnitude of each block and divides by it. To nearest, it takes the code of
+/// the CUDA kernels of bitsandbytes; another mode chooses between the two neighbours. A block with
+/// a NaN or an infinity has the absmax NaN, and is NaN as a whole.
 ///
 /// @tparam IsSigned  true for first moments; false for second moments, where a negative value is 0
 template <bool IsSigned>

@@ -15,6 +15,7 @@ struct kahan_layout {
   using parts = part_list<P, C>;
   LOWP_FN static constexpr bool reads(std::size_t) { return true; }
   static constexpr int rounded = 1;
+  static constexpr int working = 0;
   using policy_type = P;
 
   template <class U>
@@ -55,15 +56,13 @@ struct kahan_layout {
 ///     value[i]        = w, rounded to P to nearest even
 ///     compensation[i] = w - value[i], rounded to C in the caller's mode, saturating
 ///
-/// An update that is too small for `value` thus waits in `compensation`. The subtraction is exact.
-/// If `value` is not finite, the compensation is 0.
+/// An update that is too small for `value` thus waits in `compensation`, which is 0 if `value` is
+/// not finite. The subtraction is exact. If `value` is written from outside, call `resync`: else
+/// the next step adds the compensation of its old value.
 ///
-/// If `value` is written from outside, the next step adds the compensation of its old value: call
-/// `resync` first.
-///
-/// The compensation itself can stall, later than a bfloat16 does; rounded stochastically it does
-/// not. C needs small values more than precision. Near 2^-6, a bfloat16 parameter has a
-/// compensation below 2^-15, far below the smallest value of float8_e4m3fn.
+/// The compensation can stall too, unless it is rounded stochastically. C needs small values more
+/// than precision. Near 2^-6, a bfloat16 parameter has a compensation below 2^-15, far below the
+/// smallest value of float8_e4m3fn.
 ///
 /// @tparam P, C  narrow types; bfloat16 twice gives about 16 bits of precision in 4 bytes
 template <narrow P, narrow C>

@@ -17,6 +17,7 @@ struct master_layout {
   LOWP_FN static constexpr bool reads(std::size_t part) { return part == 0; }
   static constexpr bool rounds_copy = std::same_as<W, float>;
   static constexpr int rounded = rounds_copy ? 1 : 0;
+  static constexpr int working = 1;
   using policy_type = C;
 
   template <class U>
@@ -40,8 +41,7 @@ struct master_layout {
     }
 
    private:
-    template <class R>
-    LOWP_FN static auto copied(R const& rounding) {
+    LOWP_FN static auto copied(auto const& rounding) {
       if constexpr (rounds_copy)
         return rounding;
       else
@@ -56,12 +56,9 @@ struct master_layout {
 }  // namespace detail
 
 /// Master weights and the narrow working copy of a model, written together (P. Micikevicius et al.,
-/// "Mixed precision training", ICLR 2018). It stands for weights[i]; the copy is never read. If the
-/// weights are float, the copy is rounded in the caller's mode. Narrow weights are rounded in the
-/// caller's mode, and the copy from them to nearest even.
-///
-/// If `copy` is written from outside, the next step overwrites it from `weights`: call `resync`
-/// first.
+/// "Mixed precision training", ICLR 2018). It stands for weights[i]. The caller's mode rounds the
+/// copy of float weights. It rounds narrow weights, and their copy is rounded to nearest even. The
+/// copy is never read: if it is written from outside, call `resync`.
 ///
 /// @tparam W  float or a narrow type
 /// @tparam C  the narrow type of the copy

@@ -53,9 +53,9 @@ concept byte_range =
 
 }  // namespace detail
 
-/// A view of packed codes. `cast`, `scaled_cast`, `block_cast`, `blocks_of`, `fused_add`, `update`,
-/// `transform`, `census` and `measure` take it in the place of a span of T. The result has the same
-/// bits. Unused bits of the last byte are written as 0.
+/// A view of packed codes, which operations take in the place of a span of T: casts, `blocks_of`,
+/// `fused_add`, `update`, `transform`, `census` and `measure`. The result has the same bits. Unused
+/// bits of the last byte are written as 0.
 ///
 ///     std::vector<std::uint8_t> bytes(500);
 ///     cast(floats, packed<float4_e2m1fn>(bytes, 1000));
@@ -73,8 +73,7 @@ class packed {
   static constexpr int bits = value_type::descriptor.bits();
 
   packed() = default;
-  /// Views the codes of `size` elements. A function that takes the view refuses a wrong number of
-  /// bytes.
+  /// Views the codes of `size` elements. An operation refuses a wrong number of bytes.
   template <detail::byte_range Bytes>
     requires(std::is_const_v<T> ||
              !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Bytes>>>)
@@ -97,8 +96,7 @@ class packed {
 
   /// Returns the view of elements [first, first + count).
   ///
-  /// @param first  begins a byte: an even number; for six bits a multiple of 4, for split_order
-  ///               of 32
+  /// @param first  begins a byte: a multiple of 2, of 4 for six bits, of 32 for split_order
   /// @throws std::invalid_argument  `first` begins no byte, or the elements are not all there
   LOWP_HOST_FN packed subspan(std::size_t first, std::size_t count) const {
     constexpr std::size_t unit = Order::together(bits);

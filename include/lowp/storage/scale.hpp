@@ -31,11 +31,10 @@ namespace functions {
 
 /// Returns s / 2^margin, at least 2^-126 and at most 2^126: it and its reciprocal are normal
 /// floats. s is the largest power of two such that |x| <= amax gives |x| * s <= T's largest finite
-/// value. This therefore holds in every rounding mode.
+/// value, in every rounding mode.
 ///
 /// Returns 1 if amax is zero, infinite or NaN, whatever the margin, as Transformer Engine's
-/// compute_scale_from_amax does (common/recipe/recipe_common.cuh). A subnormal amax is a number
-/// like any other. Transformer Engine divides by it, gets infinity, and takes the largest float.
+/// compute_scale_from_amax does (common/recipe/recipe_common.cuh).
 template <scalable T>
 LOWP_FN constexpr float power_of_two_scale(amax const& largest, int margin = 0) {
   using namespace lanes;
@@ -89,19 +88,13 @@ LOWP_FN constexpr U block_scale(U const& amax_bits, scale_rule rule = scale_rule
   return select(is_special, broadcast<U>(nan), max(exponent, broadcast<U>(0)));
 }
 
-/// Returns the bits of 1 / scale as a float. It is normal, since no amax gives the scale 2^127. For
-/// the scale NaN it is NaN.
+/// Returns the bits of 1 / scale, a normal float; NaN for the scale NaN.
 template <class U>
 LOWP_FN constexpr U reciprocal_of_block_scale(U const& code) {
   using namespace lanes;
   constexpr std::uint32_t nan = float8_e8m0fnu::descriptor.nan_code();
   return select(equal(code, broadcast<U>(nan)), broadcast<U>(binary32_nan),
                 (broadcast<U>(nan - 1) - code) << 23);
-}
-
-template <class U>
-LOWP_FN constexpr U value_of_block_scale(U const& code) {
-  return decode<float8_e8m0fnu::descriptor>(code);
 }
 
 /// Returns the number of blocks of `count` elements; the last one may be short.
@@ -143,8 +136,7 @@ struct power_of_two_rule {
   }
   template <class F>
   LOWP_FN F decode(F const& x, scale_type scale) const {
-    float const factor = lanes::from_bits<float>(value_of_block_scale(std::uint32_t{scale.bits()}));
-    return lanes::mul(x, lanes::broadcast<F>(factor));
+    return lanes::mul(x, lanes::broadcast<F>(float{scale}));
   }
 };
 
@@ -174,10 +166,9 @@ struct delayed_scale {
 
   /// Records the largest magnitude of a step, over all shards. Every `interval` updates, `scale`
   /// becomes power_of_two_scale of a chosen magnitude: the last one, or the largest of the last
-  /// `length`. The largest ignores NaN, as fmaxf does in DelayedScaling. `scale` stays if the
-  /// chosen magnitude is zero, infinite or NaN. An infinite amax therefore holds it until it leaves
-  /// the history: do not record a skipped step. `length` and `interval` outside their range mean
-  /// the nearest value in it.
+  /// `length`, without NaN. `scale` stays if the chosen one is zero, infinite or NaN. An infinite
+  /// amax therefore holds it until it leaves the history: do not record a skipped step. `length`
+  /// and `interval` outside their range mean the nearest value in it.
   LOWP_FN constexpr void update(amax const& largest) {
     std::uint32_t const size = length == 0 ? 1 : length > Capacity ? Capacity : length;
     history[updates % size] = largest;

@@ -77,8 +77,7 @@ inline float inverse_of_scale(float x) {
 ///
 ///     codes[i] = round(x * scale),  x = codes[i] / scale
 ///
-/// A step stores new values with `next`, which then is the tensor's scale. Multiplying by a power
-/// of two rounds nothing, except at the ends of float's range.
+/// A step stores new values with `next`, which then is the tensor's scale.
 ///
 /// @tparam T  a narrow type; const if nothing is written, as for gradients
 template <class T>

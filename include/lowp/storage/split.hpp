@@ -15,7 +15,7 @@ namespace detail {
 template <class L>
 concept low_half = one_of<L, std::uint16_t, std::uint8_t>;
 
-/// The element type that carries the low half. The low half is no format; the carrier has its size.
+/// The low half is no format; its carrier has its size.
 template <low_half L>
 using carrier_of = std::conditional_t<sizeof(L) == 2, bfloat16, float8_e5m2>;
 
@@ -24,9 +24,8 @@ using carrier_of = std::conditional_t<sizeof(L) == 2, bfloat16, float8_e5m2>;
 ///
 ///     | sign | exponent | significand of H | low_bits |
 ///
-/// H gets the value rounded to nearest, ties away from zero. The low half is the magnitude's code
-/// minus H's, in two's complement. If L has exactly low_bits bits, these are the wide code's own
-/// low bits.
+/// The low half is the magnitude's code minus that of H, in two's complement. If L has exactly
+/// low_bits bits, these are the wide code's own low bits.
 template <narrow H, low_half L>
   requires(H::descriptor.codes == specials::ieee)
 struct split_layout {
@@ -41,6 +40,7 @@ struct split_layout {
   using parts = part_list<H, carrier_of<L>>;
   LOWP_FN static constexpr bool reads(std::size_t) { return true; }
   static constexpr int rounded = 0;
+  static constexpr int working = 0;
   using policy_type = H;
 
   template <class U>
@@ -115,7 +115,6 @@ struct split_layout {
         return lanes::min(code, lanes::broadcast<U>(infinity));
       }
     }
-    /// Returns the magnitudes of codes.
     template <class F>
     LOWP_FN U widened(U const& code) const {
       if constexpr (!keeps_all_bits) {
@@ -144,20 +143,18 @@ struct split_layout {
 
 }  // namespace detail
 
-/// Master weights in two halves; a model computes with the high one. Transformer Engine's FusedAdam
-/// keeps remainders like this, and Databricks' FlashOptim does with 24 bits in all. Both halves
-/// together are a number with H's exponents and more significand:
+/// Master weights in two halves, as in Transformer Engine's FusedAdam; a model computes with the
+/// high one. Together they are a number with H's exponents and more significand:
 ///
 ///     bfloat16 + 16 bits   binary32: every float, to the bit
 ///     bfloat16 +  8 bits   16 significant bits of binary32, in the caller's mode: best stochastic
 ///     float16  + 16 bits   24 significant bits; a grid of 2^-37 below 2^-14: float16's subnormals
 ///
 /// The high half is the master rounded to nearest, ties away from zero. With ties to even, 65537
-/// floats would share a code and could not be distinguished. The high half may be infinite although
-/// the master is finite. If the policy saturates, the master's range ends with the high half's. The
-/// low half of a NaN is the rest of its payload. A NaN comes back quiet and otherwise the same.
-///
-/// If `high` is written from outside, `low` still belongs to its old value: call `resync` first.
+/// floats would share a code. The high half may be infinite although the master is finite. If the
+/// policy saturates, the master's range ends with the high half's. A NaN comes back quiet and
+/// otherwise the same. If `high` is written from outside, call `resync`: `low` belongs to its old
+/// value.
 ///
 /// @tparam H  a narrow type with IEEE specials
 /// @tparam L  std::uint16_t or std::uint8_t, a two's complement number: its unit is the master's
