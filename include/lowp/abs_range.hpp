@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest and largest magnitude of a tensor, and its NaN and infinities:
-//
-//     abs_range const range = abs_range_of<float16>(in)
+// The smallest and largest magnitude of a tensor, and its NaN and infinities.
 #pragma once
 
 #include <lowp/measure/census/abs_range_report.hpp>
@@ -9,9 +7,7 @@
 namespace lowp::functions {
 
 /// Returns the smallest and largest magnitude of `in`, and counts NaN, infinities and overflows in
-/// `To`. Overflow is decided after rounding, as by `census`.
-///
-/// Exact in one pass, and the same on every executor. `census` counts more, such as new zeros.
+/// `To`, exactly. Overflow is decided after rounding, as by `census`, which counts more.
 ///
 /// @return     merges with the result of other ranges by +=
 /// @tparam To  float, in which no finite float overflows; or a narrow type, but not float8_e8m0fnu

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The effects that a format would have on a tensor, without storing it:
-//
-//     range_census const counts = census<float16>(in)
+// The effects that a format would have on a tensor, without storing it.
 #pragma once
 
 #include <lowp/base/error_text.hpp>
@@ -15,11 +13,7 @@ namespace lowp {
 namespace detail {
 
 template <class T>
-inline constexpr bool is_census_report = false;
-template <class To>
-inline constexpr bool is_census_report<census_report<To>&> = true;
-template <class T>
-using not_a_census_report = fit<is_census_report<T>>;
+using not_a_census_report = fit<report_of_type<T, range_census>>;
 
 template <class Executor>
 struct census_operation : operation<Executor> {

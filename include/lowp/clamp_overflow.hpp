@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // T5's clamp of hidden states that have overflowed, in two passes: the first finds overflows, the
 // second clamps.
-//
-//     clamp_report const counts = clamp_overflow(x)
 #pragma once
 
 #include <lowp/format/math.hpp>
-#include <lowp/measure/census/magnitude_range.hpp>
+#include <lowp/measure/census/census_report.hpp>
 #include <lowp/measure/gradients.hpp>
 
 #include <concepts>
@@ -72,19 +70,13 @@ struct lanes_of_report<clamp_report_of<T>, F> {
   using partial = clamp_report;
 };
 
-template <class T>
-inline constexpr bool is_clamp_report = false;
-template <class T>
-inline constexpr bool is_clamp_report<clamp_report_of<T>&> = true;
 template <class X>
-inline constexpr bool may_be_clamped = false;
-template <output X>
-inline constexpr bool may_be_clamped<X> = clampable<element_of<X>>;
+concept clampable_output = output<X> && clampable<element_of<X>>;
 
 template <class T>
-using not_a_clamp_report = fit<is_clamp_report<T>>;
+using not_a_clamp_report = fit<report_of_type<T, clamp_report>>;
 template <class T>
-using not_a_writable_range_of_a_format_with_infinity_such_as_float16 = fit<may_be_clamped<T>>;
+using not_a_writable_range_of_a_format_with_infinity_such_as_float16 = fit<clampable_output<T>>;
 
 struct clamping {
   float limit;
@@ -112,11 +104,12 @@ struct make_clamping {
 };
 
 /// Clamps x if any element is infinite: each magnitude above clamp_limit, finite or not, becomes
-/// clamp_limit and keeps its sign. Otherwise nothing changes. NaN stays NaN. Returns the counts.
+/// clamp_limit and keeps its sign. NaN stays NaN. Returns the counts:
+///
+///     clamp_report const counts = clamp_overflow(x)
 ///
 /// T5Block does this to float16 hidden states after each of its layers (huggingface/transformers,
-/// models/t5/modeling_t5.py). The limit leaves room for the next layer's residual. The clamp hides
-/// an overflow and does not undo it: the report counts it.
+/// models/t5/modeling_t5.py). The limit leaves room for the next layer's residual.
 ///
 /// @param x       n elements, changed in place
 /// @param report  replaces the returned one; must be empty, because the clamp reads it
@@ -126,14 +119,14 @@ struct clamp_overflow_operation : operation<Executor> {
       call<needs<names::x, not_a_writable_range_of_a_format_with_infinity_such_as_float16>,
            may_have<1, names::report, not_a_clamp_report>>;
 
-  template <output X>
-    requires clampable<element_of<X>> && (!returns_values<Executor>)
+  template <clampable_output X>
+    requires(!returns_values<Executor>)
   LOWP_HOST_FN void operator()(X&& x, clamp_report_of<element_of<X>>& report) const {
     find(x, report);
     clamp(x, report);
   }
-  template <output X>
-    requires clampable<element_of<X>> && returns_values<Executor>
+  template <clampable_output X>
+    requires returns_values<Executor>
   LOWP_HOST_FN clamp_report operator()(X&& x) const {
     clamp_report_of<element_of<X>> report;
     find(x, report);

@@ -7,9 +7,8 @@
 //     float const factor = clip_factor(report.norm(), max_norm);
 //     if (report.nonfinite == 0) { scale by factor, and step }
 //
-// The storage of `sum` decides what is lost. float loses next to nothing, and bfloat16 with
-// `stochastic` nothing in the mean. kahan of two bfloat16 loses at most half a gap of its
-// compensation each time. bfloat16 to nearest loses each micro-batch below half a gap of the sum.
+// The storage of `sum` decides what is lost: next to nothing in float, nothing in the mean in a
+// stochastic bfloat16. A bfloat16 to nearest loses each micro-batch below half a gap of the sum.
 #pragma once
 
 #include <lowp/measure/gradients.hpp>
@@ -30,9 +29,8 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
-template <class Executor, class List, class R>
-void unscale_list_on(Executor const& executor, List const& gradients, loss_scaler& scaler,
-                     gradient_report& report, R const& rounding) {
+void unscale_list_on(auto const& executor, auto const& gradients, loss_scaler& scaler,
+                     gradient_report& report, auto const& rounding) {
   call_each(executor, "unscale", gradients,
             [&](auto const& on, auto const& tensor, std::uint32_t number) {
               gradient_report own;
@@ -43,8 +41,7 @@ void unscale_list_on(Executor const& executor, List const& gradients, loss_scale
             });
 }
 
-template <class Executor, class List>
-gradient_report measure_list_on(Executor const& executor, List const& gradients) {
+gradient_report measure_list_on(auto const& executor, auto const& gradients) {
   gradient_report all;
   call_each(executor, "measure", gradients, [&](auto const& on, auto const& tensor, std::uint32_t) {
     measure_on(on, tensor.values, all);
@@ -58,9 +55,8 @@ inline error_text check_max_norm(double max_norm) {
   return "clip: max_norm is " + text_of(max_norm) + ", not at least 0";
 }
 
-template <class Executor, class List, class R>
-gradient_report clip_on(Executor const& executor, List const& gradients, double max_norm,
-                        R const& rounding) {
+gradient_report clip_on(auto const& executor, auto const& gradients, double max_norm,
+                        auto const& rounding) {
   make<scaling> by{{1}};  // which unlike scaled_cast's may be 0
   auto const scale = [&](auto const& on, auto const& tensor, std::uint32_t number) {
     run(on, "clip", by, no_report, write("g", tensor.values, of_tensor(rounding, number)),
@@ -94,10 +90,10 @@ using neither_a_number_nor_a_loss_scaler =
 /// before it is rounded to the format of g.
 ///
 /// Each product is rounded to nearest even in float; it is exact if the scale is a power of two and
-/// the product normal. An infinite or NaN element counts in report.nonfinite and becomes infinite
-/// or NaN; the caller then skips the step. If g is as narrow as float16, values that the loss scale
-/// kept from underflow underflow here: torch.amp.GradScaler refuses float16 for this reason.
-/// Measure g instead, and give `scaled` gradients to the optimizer, or cast them to a wider type.
+/// the product normal. An infinite or NaN element counts in report.nonfinite; the caller then skips
+/// the step. If g is as narrow as float16, values that the loss scale kept from underflow underflow
+/// here: torch.amp.GradScaler refuses float16. Measure such a g, and give `scaled` or wider
+/// gradients to the optimizer.
 ///
 /// @param g         n elements, or any struct of the folder storage; or a list of named spans. With
 ///                  a list, a loss_scaler replaces inverse_scale and observes each tensor by name
@@ -156,8 +152,8 @@ struct measure_operation : operation<Executor> {
 /// Multiplies all gradients of a list by clip_factor(norm, max_norm), as
 /// torch.nn.utils.clip_grad_norm_. Returns the report from before. The norm is that of all tensors.
 ///
-/// Nothing is written if the factor is 1 or the norm is not finite; PyTorch makes such gradients
-/// NaN or 0. See report.nonfinite, as with error_if_nonfinite of PyTorch.
+/// Nothing is written if the factor is 1 or the norm is not finite: see report.nonfinite. PyTorch
+/// makes such gradients NaN or 0.
 ///
 /// @param max_norm  at least 0; infinite only measures
 /// @param rounding  a stochastic mode is of_tensor(i) for tensor number i

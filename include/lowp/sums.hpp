@@ -5,15 +5,11 @@
 
 #include <lowp/measure/gradients.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// Returns the sum of the elements, or adds it to `report`. The error is at most 2^-48 of the sum
-/// of the magnitudes, for any number of elements.
-///
-/// Terms are added in double precision, few at a time, and the sums of those exactly. The result
-/// cannot overflow; sum_report documents infinities and NaN.
+/// of the magnitudes, for any number of elements. It cannot overflow; sum_report documents
+/// infinities and NaN.
 ///
 /// @param x       n elements, or any struct of the folder storage
 /// @param report  the call adds to it, which merges the shards of a sum. Its bits do not depend on
@@ -92,11 +88,11 @@ struct norm_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::sum_operation<simd::this_thread>> sum{};
 inline constexpr detail::callable<detail::mean_operation<simd::this_thread>> mean{};
 inline constexpr detail::callable<detail::dot_operation<simd::this_thread>> dot{};
 inline constexpr detail::callable<detail::norm_operation<simd::this_thread>> norm{};
-
 }  // namespace lowp

@@ -152,8 +152,7 @@ class sum_of_batches : public sum_lanes<simd::pack<float, Isa>> {
 
  private:
   /// Doubles the number of batches that skip this, each time in a row that float is too narrow.
-  template <class Batch>
-  LOWP_FN bool add_exact(Batch const& batch, narrow_sums<F>& sums) {
+  LOWP_FN bool add_exact(auto const& batch, narrow_sums<F>& sums) {
     batch.add_to(sums);
     bool const is_exact = sums.are_exact();
     waiting_ = is_exact ? 0 : next_waiting_;

@@ -12,17 +12,18 @@ namespace lowp {
 
 namespace detail {
 
-/// Observes elements, or products of two.
 struct measuring {
-  template <class F>
-  LOWP_FN F operator()(F const& x) const {
-    return x;
-  }
+  LOWP_FN auto operator()(auto const& x) const { return x; }
   template <class F>
   LOWP_FN factors<F> operator()(F const& a, F const& b) const {
     return {a, b};
   }
 };
+
+/// A variable of a report that is of these counts and a type, such as census_report<float16>.
+template <class R, class Counts>
+concept report_of_type = std::is_lvalue_reference_v<R> && !std::same_as<R, Counts&> &&
+                         std::convertible_to<std::remove_reference_t<R>*, Counts*>;
 
 inline namespace LOWP_UNIT {
 
@@ -56,13 +57,11 @@ LOWP_HOST_FN void unscale_on(Executor const& executor, G& g, InverseScale const&
   run(by_blocks(executor), "unscale", make_of<unscaling>(inverse_scale), &report,
       read_write("g", g, rounding, policy));
 }
-template <class Executor, class G>
-LOWP_HOST_FN void measure_on(Executor const& executor, G&& g, gradient_report& report) {
+LOWP_HOST_FN void measure_on(auto const& executor, auto&& g, gradient_report& report) {
   run(by_blocks(executor), "measure", make<measuring>{}, &report, read("g", g));
 }
 
-template <class R>
-LOWP_HOST_FN amax largest_of(R&& range) {
+LOWP_HOST_FN amax largest_of(auto&& range) {
   gradient_report report;
   measure_on(simd::this_thread{}, range, report);
   return report.largest;

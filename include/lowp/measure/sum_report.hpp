@@ -20,7 +20,7 @@ struct basic_sum_report {
 
   /// Returns the sum, within 2^-48 of the sum of the terms' magnitudes for any number of terms. It
   /// is NaN if a term is NaN or both infinities occur, and else infinite if one occurs. Finite
-  /// terms have a finite sum, which is +0 if they cancel or there are none.
+  /// terms have a finite sum; 0 is +0.
   LOWP_FN double value() const {
     bool const rises = positive_infinite != 0, falls = negative_infinite != 0;
     if (nan != 0 || (rises && falls)) return special(0x7ff8);

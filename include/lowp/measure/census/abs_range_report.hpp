@@ -84,11 +84,7 @@ struct lanes_of_report<abs_range_report<To>, F> {
 };
 
 template <class T>
-inline constexpr bool is_abs_range_report = false;
-template <class To>
-inline constexpr bool is_abs_range_report<abs_range_report<To>&> = true;
-template <class T>
-using not_an_abs_range_report = fit<is_abs_range_report<T>>;
+using not_an_abs_range_report = fit<report_of_type<T, abs_range>>;
 
 template <class Executor>
 struct abs_range_of_operation : operation<Executor> {

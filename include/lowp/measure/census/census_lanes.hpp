@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/format/codec.hpp>
-#include <lowp/measure/census/magnitude_range.hpp>
+#include <lowp/measure/census/census_report.hpp>
 #include <lowp/report/lanes.hpp>
 
 #include <concepts>
@@ -72,8 +72,7 @@ LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
       constexpr std::uint32_t gap = 1u << dropped;
       return lanes::from_bits<F>((a + gap / 2) & (0 - gap));
     } else if constexpr (G.max_exponent() + dropped <= 127) {
-      // Adding a power of two whose ulp is the gap of G rounds to G's grid, also for subnormal
-      // values.
+      // Adding a power of two whose ulp is G's gap rounds to G's grid, for subnormals too.
       constexpr auto least = static_cast<std::uint32_t>(G.min_exponent() + 127) << 23;
       constexpr auto up = static_cast<std::uint32_t>(dropped) << 23;
       U const power = lanes::max(a & lanes::binary32_infinity, lanes::broadcast<U>(least)) + up;
@@ -125,7 +124,6 @@ class census_lanes {
       return lanes::sub(x, lanes::from_bits<F>((a + gap / 2) & (0 - gap)));
   }
 
-  /// Counts small numbers that stay finite.
   LOWP_FN void add_small(U const& a) {
     std::uint32_t const below_kept = range::count_below(borders.kept, a);
     flushed_ += below_kept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A histogram of exponents at a few instructions a pack: a positional population count (M.
-// Klarqvist, W. Mula, D. Lemire, Concurrency and Computation 33 (17), 2021). An exponent becomes
-// one bit of a word. A lane's words are added bit by bit, into planes of the digits of 31 counters.
+// A histogram of exponents by a positional population count (M. Klarqvist, W. Mula, D. Lemire,
+// Concurrency and Computation 33 (17), 2021). An exponent becomes one bit of a word. A lane's words
+// are added bit by bit, into planes of the digits of 31 counters.
 #pragma once
 
 #include <lowp/simd/random.hpp>
@@ -22,8 +22,7 @@ class exponent_tally {
  public:
   static constexpr int size = 256;
 
-  /// The memory outside this object. Inside, the compiler would keep its neighbours in memory too,
-  /// because pointers write to it.
+  /// Is outside this object: else its neighbours would stay in memory too.
   using scratch = U[windows][digits];
 
   /// Adds to counts[i] the number of magnitudes with exponent field i.
@@ -31,8 +30,7 @@ class exponent_tally {
       : digits_(memory), counts_(counts) {}
 
   /// Counts the magnitudes of a group, which have this range.
-  template <class Range>
-  LOWP_HOST_FN void add(std::uint32_t const* magnitudes, Range const& range) {
+  LOWP_HOST_FN void add(std::uint32_t const* magnitudes, auto const& range) {
     if (groups_ == 0) clear(range.largest());
     ++groups_;
     int const least = range.has_below(end_of(chosen_ - 1)) ? 0 : chosen_;
@@ -62,8 +60,7 @@ class exponent_tally {
     return field < 1 ? 1 : static_cast<std::uint32_t>(field < fields ? field : fields) << 23;
   }
 
-  /// Aligns a window with the largest number of the first group. Elsewhere a tensor has larger
-  /// numbers, but rarely much larger ones, and always smaller ones.
+  /// Aligns a window with the largest number of the first group. Others are rarely much larger.
   LOWP_HOST_FN void clear(U const& largest) {
     constexpr int above = 6;
     std::uint32_t most = 0;
