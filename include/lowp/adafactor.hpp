@@ -41,7 +41,6 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
-/// Numbers that a call computes once.
 struct adafactor_rates {
   float columns, share, rest, share_of_row, eps1, least;
 };
@@ -84,7 +83,7 @@ struct adafactor_rows {
                                    {"-beta2_decay", -optimizer.beta2_decay},
                                    {"eps1", optimizer.eps1},
                                    {"eps2", optimizer.eps2},
-                                   {"d", optimizer.d, false, false, true},
+                                   {"d", optimizer.d, above_zero},
                                    {"weight_decay", optimizer.weight_decay}},
                                   "adafactor_direction");
   }
@@ -111,10 +110,7 @@ struct adafactor_rows {
                               F const& column_var) const {
     return {lanes::mul(g, g), column_var};
   }
-  template <class F>
-  LOWP_FN fold::pair<F> term(fold::number<0>, fold::pair<F> const& value) const {
-    return value;
-  }
+  LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
   template <class F>
   LOWP_FN void take_total(fold::number<0>, state<F>& s, fold::pair<F> const& sums) const {
     F const n = lanes::broadcast<F>(rates.columns);
@@ -124,10 +120,7 @@ struct adafactor_rows {
     F const mean = larger_or_nan(lanes::div(sums.second, n), lanes::broadcast<F>(rates.eps1));
     s.factor = row_var == nullptr ? lanes::broadcast<F>(1) : lanes::div(s.row_var, mean);
   }
-  template <class F>
-  LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
-    return s.row_var;
-  }
+  LOWP_FN auto statistic(fold::number<0>, auto const& s) const { return s.row_var; }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& g, F const& column_var) const {
     F const v = larger_or_nan(lanes::mul(s.factor, column_var), lanes::broadcast<F>(rates.least));
@@ -167,13 +160,12 @@ using call_of_adafactor = call<first<needs_row_input<names::g>, Before...>,
 ///     row_var       R = (1 - w) R + w * mean of g^2 in the row
 ///     u             g / sqrt(max(R * C / max(mean of C, eps1), eps1^2))
 ///
-/// PyTorch takes the mean of R, which is that of C but for rounding. A vector has no row_var. There
-/// C is its whole second moment, and u is g / sqrt(max(C, eps1^2)). optimizer.along is the step.
+/// A vector has no row_var: C is its whole second moment, and u is g / sqrt(max(C, eps1^2)).
+/// PyTorch takes the mean of R, which is that of C but for rounding. optimizer.along is the step.
 ///
-/// For n columns, R is within 2^-24 (n / 256 + 14), C within 2^-24 * 20 + rows * 2^-52 of itself.
-/// u is within 2^-24 (n / 512 + 9) of its formula for the R and C that are written. Squares below
-/// 2^-126 add to that. A NaN makes its row and its column NaN. The bits depend neither on threads
-/// nor on the shape of a launch.
+/// For n columns, R is within 2^-24 (n / 256 + 14), C within 2^-24 * 20 + rows * 2^-52 of itself. u
+/// is within 2^-24 (n / 512 + 9) of its formula for the R and C that are written. Squares below
+/// 2^-126 add to that. A NaN makes its row and its column NaN.
 ///
 /// @param g           rows of `columns` gradients, row after row, or strided_rows
 /// @param row_var     floats, one for each row; 0 before step 1

@@ -52,8 +52,6 @@ struct storage_advice {
   std::uint64_t nonfinite = 0;  ///< infinite or NaN elements, which are in no share
   std::array<stall_estimate, kept_ways.size()> estimates{};
   /// The smallest way whose `rare` is tolerated (of equal ones the first of kept_as), else fp32.
-  /// Stochastic rounding is a random walk beside the drift of the updates: a third of it
-  /// after 10 changes.
   kept_as choice = kept_as::fp32;
 
   LOWP_HOST_FN stall_estimate const& operator[](kept_as way) const {
@@ -65,8 +63,7 @@ namespace detail::inline LOWP_UNIT {
 
 LOWP_EXACT_BEGIN
 
-/// Counts the smallest updates that leave a trace, by their bit patterns from 0, without their
-/// order.
+/// Counts the smallest updates that leave a trace, by their bit patterns.
 class threshold_counts {
  public:
   void add(float threshold, float u) {
@@ -151,8 +148,7 @@ void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
   }
 }
 
-template <class P>
-storage_advice advice_on(P const& p, typical_update const& step) {
+storage_advice advice_on(auto const& p, typical_update const& step) {
   constexpr std::size_t piece = 4096;
   std::vector<float> values(piece), least(piece);
   storage_advice result;
@@ -194,33 +190,31 @@ namespace functions {
 /// Returns the effects of such updates on the elements of p under each kept_as. They are exact for
 /// each element, up and down, with p itself as the kept float or narrow value. For kahan the
 /// compensation is the part of p beyond bfloat16. For fp8 the scale is power_of_two_scale of p.
-/// Reads p twice.
 ///
 /// @param p     n elements: weights before a step, best as floats if there are any
 /// @param step  lr, direction and tolerance above 0
 /// @throws std::invalid_argument  a number in `step` is not finite and above 0
 template <input P>
 LOWP_HOST_FN storage_advice stall_advice(P&& p, typical_update const& step) {
-  detail::refuse_if(detail::check_numbers(
-      "stall_advice: ", {{.name = "lr", .value = step.lr, .is_above_zero = true},
-                         {.name = "direction", .value = step.direction, .is_above_zero = true},
-                         {.name = "tolerance", .value = step.tolerance, .is_above_zero = true}}));
+  using detail::above_zero;
+  detail::refuse_if(
+      detail::check_numbers("stall_advice: ", {{"lr", step.lr, above_zero},
+                                               {"direction", step.direction, above_zero},
+                                               {"tolerance", step.tolerance, above_zero}}));
   return detail::advice_on(p, step);
 }
 
 /// Returns the updates of a batch of another size, for stall_advice. It models a gradient as a
 /// mean, which stays, and a noise, whose standard deviation is divided by sqrt(factor). So |g| is
 /// multiplied by sqrt(1 - noise + noise / factor). A pass over the same data takes fewer steps.
-/// Without a larger rate, a larger batch therefore never makes more updates of SGD arrive.
 /// @throws std::invalid_argument  a number in `change` is not finite, factor is not above 0, or
 ///                                noise is not in [0, 1]
 LOWP_HOST_FN typical_update update_of_batch(typical_update const& step,
                                             batch_change const& change) {
   detail::refuse_if(detail::check_numbers(
-      "update_of_batch: ",
-      {{.name = "factor", .value = change.factor, .is_above_zero = true},
-       {.name = "noise", .value = change.noise},
-       {.name = "lr_exponent", .value = change.lr_exponent, .may_be_negative = true}}));
+      "update_of_batch: ", {{"factor", change.factor, detail::above_zero},
+                            {"noise", change.noise},
+                            {"lr_exponent", change.lr_exponent, detail::any_number}}));
   if (change.noise > 1)
     detail::refuse_if("update_of_batch: noise is " + detail::text_of(change.noise) +
                       ", not in [0, 1]");
@@ -235,13 +229,12 @@ LOWP_HOST_FN typical_update update_of_batch(typical_update const& step,
 
 /// Returns the share of the elements of a second moment that cannot decay. Rounded to nearest,
 /// beta2 * v is v again, so that no sequence of zero gradients lowers it. For beta2 = 0.999 this is
-/// every normal bfloat16. Stochastic rounding lowers all of them. Zeros, infinities and NaN are not
-/// counted; 0 without others.
+/// every normal bfloat16. Zeros, infinities and NaN are not counted; 0 without others.
 /// @throws std::invalid_argument  beta2 is not in [0, 1)
 template <input V>
 LOWP_HOST_FN double stalled_decay(V&& v, double beta2) {
-  detail::refuse_if(detail::check_numbers(
-      "stalled_decay: ", {{.name = "beta2", .value = beta2, .is_below_one = true}}));
+  detail::refuse_if(
+      detail::check_numbers("stalled_decay: ", {{"beta2", beta2, detail::below_one}}));
   using T = element_of<V>;
   std::uint64_t count = 0, stalled = 0;
   for (auto const& each : v) {

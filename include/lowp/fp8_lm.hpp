@@ -55,12 +55,10 @@ inline fp8_lm_bounds bounds_in_default_environment(amax const (&codes)[4], float
 ///     |m'| <= beta1 |m| + (1 - beta1) |g|
 ///     |v'| <= beta2 |v| + (1 - beta2) g^2
 ///
-/// So a step needs neither a history nor a second pass over float results. A plain struct: a
-/// checkpoint needs only its arrays and the four scales.
+/// A checkpoint needs only the arrays and the four scales.
 struct fp8_lm {
   std::span<float16> weights;
-  std::span<float8_e4m3fn>
-      gradient;  ///< as many elements, likewise the moments; zeros at the start
+  std::span<float8_e4m3fn> gradient;  ///< and moments: as many elements, zeros at the start
   std::span<float8_e4m3fn> first;
   std::span<float16> second;
   float weight_scale = 1, gradient_scale = 1, first_scale = 1, second_scale = 1;

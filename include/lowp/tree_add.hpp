@@ -10,9 +10,7 @@
 #include <tuple>
 #include <vector>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// A tensor of a model and its update, as a tensor of a list.
 template <class P, class U>
@@ -29,8 +27,7 @@ struct tree_tensor {
 
 inline namespace LOWP_UNIT {
 
-template <class Model, class Updates>
-error_text check_updates(Model const& model, Updates const& updates) {
+error_text check_updates(auto const& model, auto const& updates) {
   auto const tensors = std::ranges::distance(model), others = std::ranges::distance(updates);
   if (tensors != others)
     return "tree_add: the model has " + std::to_string(tensors) + " tensors, the updates have " +
@@ -95,8 +92,8 @@ struct tree_add_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::tree_add_operation<simd::this_thread>> tree_add{};
-
 }  // namespace lowp

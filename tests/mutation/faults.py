@@ -99,7 +99,8 @@ FAULTS = [
     ("train/loss_scaler.hpp", "report.nonfinite == 0 || found_nonfinite()", "report.nonfinite == 0", "train/loss_scaler"),
     ("train/loss_scaler.hpp", "scale = times(backoff_factor);\n      growth_tracker = 0;", "scale = times(backoff_factor);", "train/loss_scaler"),
     ("train/loss_scaler.hpp", "++skipped;", "", "train/loss_scaler"),
-    ("train/loss_scaler.hpp", "lanes::bits(scale) > lanes::binary32_sign", "lanes::bits(scale) >= lanes::binary32_sign", "train/loss_scaler"),
+    ("train/optimizer.hpp", "value.negative && !is_zero && h.range", "value.negative && h.range", "train/loss_scaler"),
+    ("train/optimizer.hpp", "(is_below_one || is_one)", "is_below_one", "train/loss_scaler"),
     # Reports and sums.
     ("report/exact_sum.hpp", "negative ? was < addend : was + addend < addend", "was + addend < addend", "report/exact_sum"),
     ("report/exact_sum.hpp", "carry != 0 && magnitude[i] == 0 ? 1 : 0", "0", "report/exact_sum"),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the updates that leave a trace in a kept parameter. It asks the storage itself, so each
-// rule of rounding is the storage's own. Gaps are unequal beside a power of two, ties go to even,
-// and an addition in float comes first.
+// rule of rounding is the storage's own.
 #pragma once
 
 #include <lowp/ops/storage_operands.hpp>
@@ -80,9 +79,8 @@ class kept_value {
         rounding_(rounding),
         value_(stored(parameter, nearest_even{}, lanes::broadcast<U>(0))) {}
 
-  /// Returns the mask of lanes in which value + u is kept as another value. As in a report, bits
-  /// are compared. `luck` is a random number, reversed if u goes toward zero. So a larger one
-  /// always favours a change.
+  /// Returns the mask of lanes in which value + u is kept as another value, by its bits. `luck` is
+  /// a random number, reversed if u goes toward zero: a larger one always favours a change.
   LOWP_FN auto changes(F const& u, U const& luck) const {
     U const opposite = (lanes::bits(value_) ^ lanes::bits(u)) >> 31;
     auto const inward = lanes::mask_and(lanes::equal(opposite, lanes::broadcast<U>(1)),
@@ -93,9 +91,7 @@ class kept_value {
   }
 
  private:
-  /// Returns the kept value after x is stored.
-  template <class R>
-  LOWP_FN F stored(F const& x, R const& rounding, U const& random) const {
+  LOWP_FN F stored(F const& x, auto const& rounding, U const& random) const {
     U codes[parts_in<typename Layout::parts>];
     codec_.encode(x, random, rounding, codes);
     return written_value<F>(codec_, codes);
@@ -163,8 +159,7 @@ namespace functions {
 
 /// Stores in least[i] the smallest |u| in that direction that, added in a step, changes the kept
 /// value of p[i]. A stochastic way needs a change for some random number. least[i] is infinite if
-/// no u changes it. In `update`, and in `fused_add` with alpha 1, smaller updates stall as
-/// update_report says.
+/// no u changes it.
 ///
 /// @param p      n elements
 /// @param least  n floats

@@ -4,9 +4,8 @@
 #pragma once
 
 #include <lowp/base/environment.hpp>
-#include <lowp/base/text.hpp>
 #include <lowp/measure/gradient_report.hpp>
-#include <lowp/ops/arguments.hpp>
+#include <lowp/train/optimizer.hpp>
 
 #include <cstdint>
 #include <string>
@@ -54,9 +53,8 @@ struct loss_scaler {
   };
   overflow_record overflow{};
 
-  /// Returns the factor for gradients: 1 / scale, divided in double. It is infinite if repeated
-  /// overflow has brought the scale below 2^-128. Then `unscale` refuses; GradScaler skips every
-  /// step.
+  /// Returns the factor for gradients: 1 / scale, divided in double. It is infinite, which
+  /// `unscale` refuses, if repeated overflow has brought the scale below 2^-128.
   LOWP_HOST_FN float inverse_scale() const {
     detail::default_environment const environment;
     return detail::reciprocal_in_double(scale);
@@ -91,20 +89,11 @@ struct loss_scaler {
 
   /// Returns the error text for factors and scale, empty if all is right.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    // Repeated overflow leads to 0, which is not the caller's mistake.
-    bool const is_negative = lanes::bits(scale) > lanes::binary32_sign;
-    if (is_negative || !lanes::is_finite(scale))
-      return "loss_scaler: scale is " + detail::text_of(scale) + ", not finite and at least 0";
-    detail::unpacked const growth = detail::unpack(growth_factor);
-    detail::unpacked const backoff = detail::unpack(backoff_factor);
-    bool const is_one = growth.exponent == 0 && growth.significand == std::uint64_t{1} << 61;
-    if (growth.nan || growth.infinite || growth.negative || growth.exponent < 0 || is_one)
-      return "loss_scaler: growth_factor is " + detail::text_of(growth_factor) +
-             ", not finite and above 1";
-    if (backoff.nan || backoff.infinite || backoff.negative || backoff.exponent >= 0)
-      return "loss_scaler: backoff_factor is " + detail::text_of(backoff_factor) +
-             ", not in [0, 1)";
-    return {};
+    // Repeated overflow leads to a scale of 0, which is not the caller's mistake.
+    return detail::check_numbers("loss_scaler: ",
+                                 {{"scale", lane<float>::widen(scale)},
+                                  {"growth_factor", growth_factor, detail::above_one},
+                                  {"backoff_factor", backoff_factor, detail::below_one}});
   }
 
  private:

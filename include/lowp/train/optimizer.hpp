@@ -11,8 +11,7 @@
 //                                                needs once; element(p, g, moments...) takes a
 //                                                step in lanes and returns the update
 //
-// Each statement of an element function is one fused multiply-add or one single operation: a
-// compiler has nothing to contract.
+// Each statement of an element function is one fused multiply-add or one single operation.
 #pragma once
 
 #include <lowp/base/error_text.hpp>
@@ -48,27 +47,28 @@ LOWP_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 
 
 inline namespace LOWP_UNIT {
 
-/// A number, finite and at least 0 unless a flag says otherwise.
+/// The finite numbers that a hyper-parameter may have; `below_one` ones are not negative.
+enum number_range { not_negative, below_one, any_number, above_zero, above_one };
 struct hyper_parameter {
   char const* name;
   double value;
-  bool is_below_one = false, may_be_negative = false, is_above_zero = false;
+  number_range range = not_negative;
 };
 
-/// Returns the error text of the first number that is wrong, empty if all are right.
 LOWP_COLD inline error_text check_numbers(std::string const& prefix,
                                           std::initializer_list<hyper_parameter> all) {
   for (hyper_parameter const& h : all) {
     unpacked const value = unpack(h.value);  // -ffast-math assumes no NaN or infinity
-    bool const is_number = !value.nan && !value.infinite, is_zero = value.significand == 0;
-    if (is_number && (h.may_be_negative || !value.negative || is_zero) &&
-        !(h.is_below_one && value.exponent >= 0) && !(h.is_above_zero && is_zero))
-      continue;
-    return prefix + h.name + " is " + text_of(h.value) +
-           (h.is_below_one      ? ", not in [0, 1)"
-            : h.may_be_negative ? ", not finite"
-            : h.is_above_zero   ? ", not finite and above 0"
-                                : ", not finite and at least 0");
+    bool const is_zero = value.significand == 0, is_below_one = value.exponent < 0;
+    bool const is_one = value.exponent == 0 && value.significand == std::uint64_t{1} << 61;
+    bool const is_out = (h.range == below_one && !is_below_one) ||
+                        (h.range == above_zero && is_zero) ||
+                        (h.range == above_one && (is_below_one || is_one));
+    bool const is_negative = value.negative && !is_zero && h.range != any_number;
+    if (!value.nan && !value.infinite && !is_negative && !is_out) continue;
+    constexpr char const* wanted[] = {"finite and at least 0", "in [0, 1)", "finite",
+                                      "finite and above 0", "finite and above 1"};
+    return prefix + h.name + " is " + text_of(h.value) + ", not " + wanted[h.range];
   }
   return {};
 }

@@ -30,13 +30,11 @@ namespace lowp {
 
 /// The conditions under which a tensor is frozen. Less than `least_applied` of the updates that
 /// recent steps requested was applied. And these requests amount to `evidence` times the largest
-/// gap between weights. Each step counts in units of its learning rate, so that a falling rate
-/// does not hide behind earlier steps.
+/// gap between weights. Each step counts in units of its learning rate.
 ///
-/// The second condition keeps stochastic rounding from false alarms. There an update u moves a
-/// weight by one gap with probability u / gap. So the sum of all updates, in gaps, is the expected
-/// number E of moves, a sum of independent events. Fewer than s E happen with a probability
-/// below exp(-E (1 - s + s ln s)) (Chernoff). With the defaults this is 2e-9.
+/// The second condition keeps stochastic rounding from false alarms. There the sum of all updates,
+/// in gaps, is the expected number E of moves, which are independent. Fewer than s E happen with a
+/// probability below exp(-E (1 - s + s ln s)) (Chernoff). With the defaults this is 2e-9.
 struct stall_policy {
   double window = 100;  ///< steps; older ones count less, by a factor 1 - 1/window each
   double least_applied = 0.1;
@@ -76,8 +74,7 @@ struct watched_tensor {
   LOWP_HOST_FN double applied_ratio() const { return requested > 0 ? applied / requested : 1; }
   /// Returns the share of recent elements that did not move as requested.
   LOWP_HOST_FN double stalled_share() const { return count > 0 ? stalled / count : 0; }
-  /// Returns the recent mean of |u| / lr: typical_update::direction of advice.hpp, which gives the
-  /// exact stalls.
+  /// Returns the recent mean of |u| / lr: typical_update::direction of advice.hpp.
   LOWP_HOST_FN double direction() const { return count > 0 ? requested / count : 0; }
   /// Returns the rate below which the largest weights, rounded to nearest, no longer grow. There an
   /// update of direction() is half their gap. It is 0 while nothing is known.
@@ -138,8 +135,7 @@ class stall_watch {
                         " steps, not at least 1");
   }
 
-  /// Adds a tensor whose values, however kept, have gaps of at most `largest_gap`. Returns its
-  /// number.
+  /// Adds a tensor whose values have gaps of at most `largest_gap`. Returns its number.
   /// @throws std::invalid_argument  the gap is not finite and at least 0
   std::size_t add(std::string name, double largest_gap) {
     refuse_unless_finite(name, "largest_gap", largest_gap);

@@ -23,8 +23,7 @@ namespace detail {
 struct known_step {
   std::uint64_t step;
 
-  template <class Optimizer>
-  [[nodiscard]] LOWP_HOST_FN error_text check(Optimizer const& optimizer, int moments) const {
+  [[nodiscard]] LOWP_HOST_FN error_text check(auto const& optimizer, int moments) const {
     return check_optimizer(optimizer, step, moments);
   }
   template <class Element, class Optimizer>
@@ -32,10 +31,7 @@ struct known_step {
     return {optimizer, step};
   }
   /// Returns the mode. A stochastic one has the step in the low half of its stream.
-  template <class R>
-  LOWP_HOST_FN R rounding(R const& mode) const {
-    return mode.at(step);
-  }
+  LOWP_HOST_FN auto rounding(auto const& mode) const { return mode.at(step); }
 };
 
 /// A step number in memory that the processor may not reach.
@@ -76,7 +72,6 @@ LOWP_HOST_FN auto slot(char const* name, S& storage, R const& rounding, Source c
   return role;
 }
 
-/// Checks the hyper-parameters of a step.
 template <class Optimizer, class Source>
 struct step_check {
   Optimizer const& optimizer;
@@ -151,18 +146,6 @@ using call_of_update =
     call<first<Before...>, needs<names::step, not_a_step_that_counts_from_1>,
          may_have<3, names::rounding_overflow_or_report,
                   neither_a_rounding_mode_of_steps_an_overflow_policy_nor_a_report_variable>>;
-using calls_of_update = any_of_calls<
-    call_of_update<needs_parameter, needs_readable<names::g>,
-                   needs<names::optimizer, not_an_optimizer_without_moments_such_as_sgd>>,
-    call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::momentum>,
-                   needs<names::optimizer, not_an_optimizer_with_one_moment_such_as_sgd_or_lion>>,
-    call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::m>,
-                   needs_moment<names::v>,
-                   needs<names::optimizer, not_an_optimizer_with_two_moments_such_as_adamw>>,
-    call_of_update<needs<names::list, not_a_list_of_tensors>,
-                   needs<names::optimizer, not_an_optimizer_such_as_sgd_lion_or_adamw>>,
-    otherwise<there_is_no_optimizer_such_as_sgd_lion_or_adamw>>;
-
 /// Takes one step of an optimizer:
 ///
 ///     update(p, g, sgd, step)            p += -lr * (g + weight_decay * p)
@@ -176,10 +159,8 @@ using calls_of_update = any_of_calls<
 ///                                        adamw_tensor{p, g, m, v}
 ///
 /// SGD without momentum also takes the step along a direction o of your own, as of Muon, SOAP or
-/// Shampoo: p becomes p * (1 - lr * weight_decay) - lr * o, rounded once.
-///
-/// The step is computed in float from the stored values, by the formulas of train/sgd.hpp,
-/// train/lion.hpp and train/adamw.hpp. Each slot is rounded once.
+/// Shampoo: p becomes p * (1 - lr * weight_decay) - lr * o. The step is computed in float from the
+/// stored values, and each slot is rounded once.
 ///
 /// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise. Only g may
 ///                  be float8_e8m0fnu, which has neither zero nor a sign
@@ -192,7 +173,17 @@ using calls_of_update = any_of_calls<
 ///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
 template <class Executor>
 struct update_operation : operation<Executor> {
-  using calls = calls_of_update;
+  using calls = any_of_calls<
+      call_of_update<needs_parameter, needs_readable<names::g>,
+                     needs<names::optimizer, not_an_optimizer_without_moments_such_as_sgd>>,
+      call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::momentum>,
+                     needs<names::optimizer, not_an_optimizer_with_one_moment_such_as_sgd_or_lion>>,
+      call_of_update<needs_parameter, needs_readable<names::g>, needs_moment<names::m>,
+                     needs_moment<names::v>,
+                     needs<names::optimizer, not_an_optimizer_with_two_moments_such_as_adamw>>,
+      call_of_update<needs<names::list, not_a_list_of_tensors>,
+                     needs<names::optimizer, not_an_optimizer_such_as_sgd_lion_or_adamw>>,
+      otherwise<there_is_no_optimizer_such_as_sgd_lion_or_adamw>>;
 
   template <stepped_parameter P, readable G, optimizer_with<0> Optimizer = sgd, step_number Step,
             class R = nearest_even, class... Outcome>
