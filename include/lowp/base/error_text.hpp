@@ -36,7 +36,6 @@ class error_text : public std::string {
   LOWP_COLD ~error_text() {}
 };
 
-/// A part of a text: characters or a number.
 struct text_piece {
   char const* text;
   std::uint64_t number = 0;

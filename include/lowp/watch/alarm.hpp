@@ -2,8 +2,7 @@
 // Alarms of an overflow_watch, and the policy that handles them.
 #pragma once
 
-#include <lowp/base/source_place.hpp>
-#include <lowp/measure/census/abs_range_report.hpp>
+#include <lowp/watch/frames.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +31,6 @@ struct watch_alarm {
   std::string text;  ///< the whole report, for people
 };
 
-/// The exception of an overflow_watch.
 class watch_error : public std::runtime_error {
  public:
   explicit watch_error(watch_alarm what_was_found)
@@ -45,19 +43,15 @@ struct watch_policy {
   /// Watches only steps whose number is a multiple of it. In other steps a watch sees updates only.
   std::uint64_t every = 1;
   /// The period, in frames of a place, between two readings of a weight or of its gradient. It
-  /// applies to a weight in the expression that makes a frame. Between readings a report gives the
-  /// step of its numbers. A watch reads such a weight at once if the weight
+  /// applies in the expression that makes a frame. Between readings a report gives the step of its
+  /// numbers. A watch reads a weight at once if it is new, or precedes a tensor with trouble there.
+  /// It also does if the last reading was not sound, or within 2^6 of overflow.
   ///
-  /// - is new,
-  /// - was not sound, or within 2^6 of overflow, at its last reading, or
-  /// - precedes a tensor with trouble in that expression.
+  /// So a report names a weight that is not finite in the frame whose output shows it. A sum in a
+  /// gradient that overflows shows in no other tensor. overflow_watch::update finds it; without
+  /// that call the updated weight shows it one step later.
   ///
-  /// So a report names a weight that is not finite in the frame whose output shows it. No other
-  /// tensor shows some troubles, such as a sum in a gradient that overflows. The update finds these
-  /// (overflow_watch::update). Without that call the updated weight shows them one step later.
-  ///
-  /// 1 reads every weight in every frame: a large cost in a step of few examples
-  /// (bench/operations/watch.cpp).
+  /// 1 reads every weight in every frame, which costs much in a step of few examples.
   std::uint64_t weights_every = 16;
   /// Steps that the watch records instead of judges, as trace_batch_nums of Hugging Face.
   std::vector<std::uint64_t> traced{};
@@ -80,8 +74,7 @@ LOWP_FN constexpr watch_trouble watch_trouble_of(amax const& largest) {
 }
 
 /// Returns the last line of a report in a step without frames. The first update that is not finite
-/// may be that of an innocent layer. An infinity in another layer makes the loss NaN, and so all
-/// gradients.
+/// may be that of an innocent layer: an infinity elsewhere makes all gradients NaN.
 /// @param observed  the step of the last frame
 inline std::string watch_unseen(watch_trouble trouble, std::uint64_t step, std::uint64_t every,
                                 std::optional<std::uint64_t> const& observed) {

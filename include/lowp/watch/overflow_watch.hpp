@@ -34,11 +34,10 @@
 
 namespace lowp::inline LOWP_UNIT {
 
-/// Watches for values beyond `To`, which is the present or the later type of the tensors. An
-/// example is bfloat16 or float values before a model runs in float16.
+/// Watches for values beyond `To`, the present or the later type of the tensors.
 ///
-/// Not thread-safe: give each thread its own watch, or lock. It prints nothing. Without trouble it
-/// allocates nothing once it has seen every place in policy.frames frames.
+/// Not thread-safe: give each thread its own watch, or lock. Without trouble it allocates nothing
+/// once it has seen every place in policy.frames frames.
 ///
 /// @tparam To     float finds only infinities and NaN
 /// @tparam Where  simd::this_thread, or a team: openmp::overflow_watch
@@ -55,8 +54,7 @@ class overflow_watch {
     if (policy_.weights_every == 0) detail::refuse_if("overflow_watch: policy.weights_every is 0");
   }
 
-  /// Names a place and its type, such as "Linear". `where` may be a std::source_location. Returns
-  /// the place's number.
+  /// Names a place and its type, such as "Linear". Returns the place's number.
   std::size_t add(std::string name, std::string type = {},
                   source_place where = source_place::current()) {
     places_.push_back({.name = std::move(name), .type = std::move(type), .where = where});
@@ -64,9 +62,8 @@ class overflow_watch {
   }
 
   /// Begins a step. `number` is the batch_number of its findings; the watch reports the first one.
-  ///
-  /// Without any call of this, all is step 0 and each trouble throws. So a batch that is skipped
-  /// then does not silence the watch for the next one. A call_back gets only the first trouble.
+  /// Without any call of this, all is step 0 and each trouble throws, but a call_back gets only the
+  /// first.
   /// @return  true if the step is watched
   bool step(std::uint64_t number) {
     finish_traced();
@@ -91,7 +88,7 @@ class overflow_watch {
   }
 
   /// Checks, in any step, that an update of the place's weights was finite and stored finite
-  /// values. In a step that is not watched the place may be innocent; the report says so.
+  /// values.
   /// @param report  report on this update alone
   void update(std::size_t place, update_report const& report) {
     known(place);
@@ -245,9 +242,8 @@ class overflow_watch {
           [&] { return tensor + ": " + detail::watch_largest(largest) + " in an update"; });
   }
 
-  template <class Details>
   void alarm(watch_trouble trouble, std::size_t place, std::string const& tensor,
-             abs_range const& range, Details const& details) {
+             abs_range const& range, auto const& details) {
     bool const is_reported = !has_alarmed_ && (policy_.call_back || policy_.throws);
     has_alarmed_ = true;
     if (!is_reported && first_) return;

@@ -37,8 +37,7 @@ class watch_queue {
 
   /// Passes all frames, with these ranges of their tensors, to `watch`. Forgets them even if it
   /// throws.
-  template <class Watch>
-  void pass_to(Watch& watch, std::span<abs_range const> ranges) {
+  void pass_to(auto& watch, std::span<abs_range const> ranges) {
     size_ = 0;
     for (auto const& [place, pass, tensors] : std::exchange(frames_, {})) {
       auto const current =
@@ -66,10 +65,9 @@ class watch_queue {
 
 namespace lowp::inline LOWP_UNIT {
 
-/// A frame: the tensors of one run of a place. A tensor is a span, such as std::span(m.data(),
-/// m.size()) of a matrix, or any struct of the folder storage. It may also be an abs_range from a
-/// GPU or another machine. The frame of a cuda::overflow_watch takes ranges of device memory, as
-/// the operations of the folder cuda do.
+/// A frame: the tensors of one run of a place. A tensor is a range, any struct of the folder
+/// storage, or an abs_range from another machine. A matrix is std::span(m.data(), m.size()).
+/// The frame of a cuda::overflow_watch takes ranges of device memory.
 ///
 /// The watch reads each tensor at once and does not keep it. But it reads a weight in the
 /// expression that makes the frame according to policy.weights_every.
@@ -85,33 +83,24 @@ namespace lowp::inline LOWP_UNIT {
 template <class Watch>
 class watched_frame {
  public:
-  template <class T>
-  watched_frame weight(T&& values, detail::watch_expression&& caller = {}) const {
+  watched_frame weight(auto&& values, detail::watch_expression&& caller = {}) const {
     return see(watch_role::weight, "weight", values, std::move(caller));
   }
-  template <class T>
-  watched_frame weight(std::string_view name, T&& values,
+  watched_frame weight(std::string_view name, auto&& values,
                        detail::watch_expression&& caller = {}) const {
     return see(watch_role::weight, name, values, std::move(caller));
   }
   /// Takes x; in a backward frame the gradient with respect to x.
-  template <class T>
-  watched_frame input(T&& values) const {
-    return see(watch_role::input, {}, values);
-  }
+  watched_frame input(auto&& values) const { return see(watch_role::input, {}, values); }
   /// Takes y; in a backward frame the gradient with respect to y.
-  template <class T>
-  watched_frame output(T&& values) const {
-    return see(watch_role::output, {}, values);
-  }
+  watched_frame output(auto&& values) const { return see(watch_role::output, {}, values); }
 
  private:
   friend Watch;
   friend detail::watch_queue;
   watched_frame(Watch* watch, std::uint64_t number) : watch_(watch), number_(number) {}
 
-  template <class T>
-  watched_frame see(watch_role role, std::string_view name, T& values,
+  watched_frame see(watch_role role, std::string_view name, auto& values,
                     detail::watch_expression&& caller = {}) const {
     if (watch_ != nullptr) watch_->see(number_, role, name, values, caller);
     return *this;
