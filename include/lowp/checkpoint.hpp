@@ -10,7 +10,6 @@
 //     state.save(path);
 #pragma once
 
-#include <lowp/io/checkpoint/scalar_text.hpp>
 #include <lowp/io/checkpoint/state.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
@@ -46,8 +45,8 @@ class checkpoint {
  public:
   using shape_type = std::vector<std::uint64_t>;
 
-  /// Adds an array or a storage. The shape has the outermost extent first; without one it is a
-  /// vector. Pass `scaled` as a variable, because loading also changes its scale and next.
+  /// Adds an array or a storage; without a shape it is a vector. The shape has the outermost extent
+  /// first. Pass `scaled` as a variable, because loading also changes its scale and next.
   /// @throws std::invalid_argument  the shape has another number of elements; a name occurs twice
   template <class S>
   checkpoint& tensor(std::string const& name, shape_type const& shape, S&& storage) {
@@ -56,10 +55,7 @@ class checkpoint {
       std::size_t i = 0;
       std::apply([&](auto const&... part) { (part_of<storage_type>(name, shape, part, i++), ...); },
                  storage.parts());
-      if constexpr (requires {
-                      storage.scale;
-                      storage.next;
-                    }) {
+      if constexpr (requires { storage.next; }) {
         static_assert(std::is_lvalue_reference_v<S> && !std::is_const_v<std::remove_reference_t<S>>,
                       "a checkpoint needs `scaled` as a variable: loading changes its scale");
         scalar(name + ".scale", storage.scale).scalar(name + ".next", storage.next);
@@ -161,8 +157,8 @@ class checkpoint {
   /// Loads all that was added.
   /// @throws std::runtime_error  naming the tensor or scalar: the file is not a safetensors file,
   ///         not a checkpoint or of another version; something is missing, unknown, or of another
-  ///         shape, type, format or generator. Then nothing has been written. It also throws if
-  ///         reading fails later, as when a disk fails. Then some tensors have been written.
+  ///         shape, type, format or generator. Then nothing has been written. If reading fails
+  ///         later, some tensors have been written.
   void load(std::string const& path) const { state_.load(path); }
 
  private:

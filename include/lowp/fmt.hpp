@@ -34,8 +34,7 @@ struct fmt::formatter<lowp::basic_float<F>> {
     return number_.parse(context);
   }
 
-  template <class Context>
-  auto format(lowp::basic_float<F> value, Context& context) const {
+  auto format(lowp::basic_float<F> value, auto& context) const {
     switch (show_) {
       case 'x':
         return text_.format(fmt::format("{:0{}x}", value.bits(), (F.bits() + 3) / 4), context);

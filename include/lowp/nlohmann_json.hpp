@@ -5,10 +5,8 @@
 //     auto scale = settings["scale"].get<lowp::bfloat16>();
 //
 // A value becomes the number that it is, so a finite one reads back to the same bits. Reading
-// rounds the integer or double once, to nearest even with the format's default overflow.
-//
-// JSON has no NaN and no infinity. Both throw std::invalid_argument, where nlohmann::json would
-// write `null` for a float. So does reading what is not a number.
+// rounds the integer or double once, to nearest even with the format's default overflow. NaN and
+// infinity, which JSON lacks, throw std::invalid_argument. So does reading what is not a number.
 #pragma once
 
 #include <lowp/base/raise.hpp>

@@ -177,7 +177,7 @@ FAULTS = [
     ("io/safetensors/file.hpp", "first <= all && count <= all - first", "first + count <= all", "io/safetensors"),
     ("io/safetensors/file.hpp", "length > most_header_bytes", "false", "io/safetensors"),
     ("io/safetensors/file.hpp", "length > size - length_bytes", "false", "io/safetensors"),
-    ("io/safetensors/file.hpp", "t.type != wanted", "bits_of(t.type) != bits_of(wanted)", "io/safetensors"),
+    ("io/safetensors/file.hpp", "t.type != dtype_of<T>", "bits_of(t.type) != bits_of(dtype_of<T>)", "io/safetensors"),
     ("io/checkpoint/state.hpp", "width - 1", "0", "io/checkpoint"),
     ("io/checkpoint/state.hpp", "safetensors::detail::bytes_of(t.type, t.shape) != t.bytes.size()", "false", "io/checkpoint"),
     ("io/safetensors/writer.hpp", "bytes.size() > t.end - rest.next", "false", "io/safetensors"),

@@ -51,8 +51,7 @@ class atomic_file {
 
   [[nodiscard]] std::string const& path() const { return path_; }
 
-  /// Writes bytes. Bytes that are never written read as zero.
-  /// @param offset  position of the first byte
+  /// Writes bytes, the first at `offset`. Bytes that are never written read as zero.
   void write_at(std::uint64_t offset, std::span<std::byte const> bytes) {
     while (!bytes.empty()) {
       ssize_t const written =

@@ -60,8 +60,7 @@ struct std::formatter<lowp::basic_float<F>, char> {
     shows_digits_ = lowp::detail::asks_for_digits({context.begin(), end});
     return end;
   }
-  template <class Context>
-  auto format(lowp::basic_float<F> value, Context& context) const {
+  auto format(lowp::basic_float<F> value, auto& context) const {
     return number_.format(shows_digits_ ? lowp::detail::nearest<double>(lowp::detail::unpack(value))
                                         : lowp::shortest(value),
                           context);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contents of a checkpoint, without their types. It saves them, and checks a file before it
-// loads them.
+// The contents of a checkpoint, without their types, and numbers as text that reads back to the
+// same bits. A file is checked before it is loaded.
 #pragma once
 
+#include <lowp/base/text.hpp>
+#include <lowp/format/charconv.hpp>
 #include <lowp/io/safetensors/file.hpp>
 #include <lowp/io/safetensors/writer.hpp>
 
+#include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -14,10 +18,78 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-namespace lowp::detail::inline LOWP_UNIT {
+namespace lowp {
+
+/// A value that a checkpoint keeps as text: an integer, a truth value, an enumeration, float or
+/// double.
+template <class T>
+concept checkpoint_scalar =
+    std::integral<T> || std::is_enum_v<T> || std::same_as<T, float> || std::same_as<T, double>;
+
+namespace detail::inline LOWP_UNIT {
+
+template <class T>
+using bits_of_scalar = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+/// The text around a NaN's bits, which are hexadecimal: decimal text would lose them.
+inline constexpr std::string_view nan_before = "nan(0x", nan_after = ")";
+
+template <class T>
+std::string scalar_text(T value) {
+  if constexpr (std::is_enum_v<T>) {
+    return scalar_text(static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (std::same_as<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::integral<T>) {
+    return text_of(value);
+  } else {
+    if (!unpack(static_cast<double>(value)).nan) return text_of(value);
+    char text[16];
+    auto const bits = __builtin_bit_cast(bits_of_scalar<T>, value);
+    return std::string(nan_before)
+        .append(text, std::to_chars(text, text + sizeof(text), bits, 16).ptr)
+        .append(nan_after);
+  }
+}
+
+/// Returns true if all of `text` is a T. Then stores it in *to unless `to` is null.
+template <class T>
+bool parse_scalar(std::string_view text, T* to) {
+  char const* const end = text.data() + text.size();
+  T value{};
+  if constexpr (std::is_enum_v<T>) {
+    std::underlying_type_t<T> number{};
+    if (!parse_scalar(text, &number)) return false;
+    value = static_cast<T>(number);
+  } else if constexpr (std::same_as<T, bool>) {
+    value = text == "true";
+    if (!value && text != "false") return false;
+  } else if constexpr (std::integral<T>) {
+    auto const read = std::from_chars(text.data(), end, value);
+    if (read.ec != std::errc() || read.ptr != end) return false;
+  } else if (text.starts_with(nan_before) && text.ends_with(nan_after)) {
+    bits_of_scalar<T> bits = 0;
+    char const* const last = end - nan_after.size();
+    auto const read = std::from_chars(text.data() + nan_before.size(), last, bits, 16);
+    if (read.ec != std::errc() || read.ptr != last) return false;
+    value = __builtin_bit_cast(T, bits);
+    if (!unpack(static_cast<double>(value)).nan) return false;
+  } else {
+    auto const [number, stop] = scanner(text.data(), end).number();
+    if (stop != end || text.empty() || number.nan) return false;
+    value = nearest<T>(number);
+    auto const magnitude = __builtin_bit_cast(bits_of_scalar<T>, value) << 1;
+    bool const is_out_of_range = unpack(static_cast<double>(value)).infinite != number.infinite ||
+                                 (magnitude == 0) != (number.significand == 0 && !number.infinite);
+    if (is_out_of_range) return false;
+  }
+  if (to != nullptr) *to = value;
+  return true;
+}
 
 /// The file's version. Metadata "scalar.NAME" are scalars. "format.NAME" gives the meaning of codes
 /// that the file has only as integers.
@@ -25,17 +97,9 @@ inline constexpr char checkpoint_version[] = "1";
 inline constexpr std::string_view version_key = "lowp.checkpoint", scalar_key = "scalar.",
                                   format_key = "format.";
 
-/// The names that a file has for `specials`. A name stays when the enumeration grows.
-struct specials_name {
-  specials codes;
-  std::string_view name;
-};
-inline constexpr specials_name specials_names[] = {
-    {specials::ieee, "ieee"},
-    {specials::nan_all_ones, "nan_all_ones"},
-    {specials::nan_negative_zero, "nan_negative_zero"},
-    {specials::none, "none"},
-    {specials::p3109_extended, "p3109_extended"}};
+/// The names that a file has for `specials`, in its order. A name stays when the enumeration grows.
+inline constexpr std::string_view specials_names[] = {"ieee", "nan_all_ones", "nan_negative_zero",
+                                                      "none", "p3109_extended"};
 /// Older files have the numbers 0 to 3 in place of the first four names.
 inline constexpr std::size_t numbered_specials = 4;
 inline constexpr std::string_view before_specials = " specials ";
@@ -46,9 +110,7 @@ inline std::string format_text(format const& f) {
   text.append(std::to_string(f.exponent_bits)).append("m");
   text.append(std::to_string(f.significand_bits)).append(" bias ");
   text.append(std::to_string(f.bias)).append(before_specials);
-  for (specials_name const& each : specials_names)
-    if (each.codes == f.codes) text.append(each.name);
-  return text;
+  return text.append(specials_names[static_cast<std::size_t>(f.codes)]);
 }
 
 /// The format of a tensor as a file has it.
@@ -63,7 +125,7 @@ inline stored_format read_format(std::string const& text) {
   std::string const facts = text.substr(0, place + before_specials.size());
   std::string const word = text.substr(facts.size());
   for (std::size_t i = 0; i < std::size(specials_names); ++i) {
-    std::string const name(specials_names[i].name);
+    std::string const name(specials_names[i]);
     if (word == name || (i < numbered_specials && word == std::to_string(i)))
       return {facts + name, word, true};
   }
@@ -213,4 +275,6 @@ class checkpoint_state {
   std::map<std::string, scalar> scalars_;
 };
 
-}  // namespace lowp::detail::inline LOWP_UNIT
+}  // namespace detail::inline LOWP_UNIT
+
+}  // namespace lowp

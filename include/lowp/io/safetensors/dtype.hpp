@@ -12,32 +12,13 @@
 
 namespace lowp::safetensors {
 
-/// The element types in the reference implementation's order (huggingface/safetensors, tensor.rs,
-/// 0.8).
+/// The element types in the order of huggingface/safetensors 0.8, tensor.rs.
+// clang-format off
 enum class dtype : std::uint8_t {
-  boolean,
-  f4_e2m1,
-  f6_e2m3,
-  f6_e3m2,
-  u8,
-  i8,
-  f8_e5m2,
-  f8_e4m3,
-  f8_e8m0,
-  f8_e4m3fnuz,
-  f8_e5m2fnuz,
-  i16,
-  u16,
-  f16,
-  bf16,
-  i32,
-  u32,
-  f32,
-  c64,
-  f64,
-  i64,
-  u64
+  boolean, f4_e2m1, f6_e2m3, f6_e3m2, u8, i8, f8_e5m2, f8_e4m3, f8_e8m0, f8_e4m3fnuz, f8_e5m2fnuz,
+  i16, u16, f16, bf16, i32, u32, f32, c64, f64, i64, u64
 };
+// clang-format on
 
 namespace detail {
 struct dtype_facts {
@@ -92,8 +73,7 @@ template <> inline constexpr std::optional<dtype> type_of<float4_e2m1fn>   = dty
 // clang-format on
 }  // namespace detail
 
-/// A type whose objects lie in a file as in memory. Excluded are formats that safetensors does not
-/// name, and those of fewer than 8 bits. A file packs the latter; memory has one in a byte.
+/// A type whose objects lie in a file as in memory. A file packs formats of fewer than 8 bits.
 template <class T>
 concept stored = detail::type_of<T>.has_value() && bits_of(*detail::type_of<T>) == 8 * sizeof(T);
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +20,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian");
 
 namespace lowp::safetensors::inline LOWP_UNIT {
 
@@ -60,7 +57,9 @@ class file {
   /// Reads out[i] = element first + i of t, which is one of tensors().
   template <stored T>
   void read(tensor const& t, std::uint64_t first, std::span<T> out) const {
-    require_type(t, dtype_of<T>);
+    if (t.type != dtype_of<T>)
+      refuse("tensor " + detail::shown(t.name) + " is " + std::string(name_of(t.type)) +
+             ", read as " + std::string(name_of(dtype_of<T>)));
     require_piece(t, first, out.size(), element_count(t), "elements");
     read_at(t, first * sizeof(T), std::as_writable_bytes(out));
   }
@@ -113,11 +112,6 @@ class file {
     for (tensor const& t : tensors()) by_name_.emplace(t.name, &t);
   }
 
-  void require_type(tensor const& t, dtype wanted) const {
-    if (t.type != wanted)
-      refuse("tensor " + detail::shown(t.name) + " is " + std::string(name_of(t.type)) +
-             ", read as " + std::string(name_of(wanted)));
-  }
   void require_piece(tensor const& t, std::uint64_t first, std::uint64_t count, std::uint64_t all,
                      char const* unit) const {
     if (first <= all && count <= all - first) return;

@@ -7,6 +7,7 @@
 #include <lowp/ops/arguments.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,8 @@
 #include <string_view>
 #include <tuple>
 #include <vector>
+
+static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian");
 
 namespace lowp::safetensors::inline LOWP_UNIT {
 
@@ -54,7 +57,6 @@ using lowp::detail::error_text;
 inline std::string shown(std::string_view text, std::size_t most = 200) {
   return std::string("'").append(printable(text, most)).append("'");
 }
-/// Returns a path of any length, quoted.
 inline std::string shown_path(std::string_view path) { return shown(path, path.size()); }
 
 /// Returns "F32 [2, 3]".

@@ -120,25 +120,16 @@ class header_reader {
     return false;
   }
   bool unexpected(std::string const& found) {
-    switch (place_) {
-      case place::start:
-      case place::names:
-        return refuse("its header is " + found + ", not an object");
-      case place::name:
-        return refuse(what() + "it is " + found + ", not an object");
-      case place::metadata:
-        return refuse(shown(metadata_key) + ": " + shown(metadata_name_) + " is " + found +
-                      ", not a string");
-      case place::dtype:
-        return refuse(what() + "dtype is " + found + ", not a string");
-      case place::shape:
-      case place::offsets:
-        return refuse(what() + field_name[place_ == place::shape ? 1 : 2] + " is " + found +
-                      ", not an array");
-      default:
-        return refuse(what() + field_name[place_ == place::extents ? 1 : 2] + " has " + found +
-                      ", not integers of 64 bits from 0");
-    }
+    auto const in = [&](auto... places) { return ((place_ == places) || ...); };
+    using enum place;
+    if (in(start, names)) return refuse("its header is " + found + ", not an object");
+    if (in(name)) return refuse(what() + "it is " + found + ", not an object");
+    std::string const its = in(metadata) ? shown(metadata_key) + ": " + shown(metadata_name_)
+                            : in(dtype)  ? what() + "dtype"
+                                         : what() + field_name[in(shape, extents) ? 1 : 2];
+    if (in(metadata, dtype)) return refuse(its + " is " + found + ", not a string");
+    if (in(shape, offsets)) return refuse(its + " is " + found + ", not an array");
+    return refuse(its + " has " + found + ", not integers of 64 bits from 0");
   }
   [[nodiscard]] std::string what() const { return "tensor " + shown(name_) + ": "; }
 
@@ -161,37 +152,22 @@ inline error_text parse(std::string_view text, header& to) {
   if (nul != text.npos) return "its header has a zero byte at " + std::to_string(nul);
   header_reader reader(to);
   // The reader has the parser's own errors too.
-  static_cast<void>(nlohmann::json::sax_parse(text.begin(), text.end(), &reader));
+  static_cast<void>(nlohmann::ordered_json::sax_parse(text.begin(), text.end(), &reader));
   return reader.wrong();
 }
 
-inline std::string quoted(std::string const& text) { return nlohmann::json(text).dump(); }
-
-inline std::string list_of(std::vector<std::uint64_t> const& numbers) {
-  std::string text = "[";
-  for (std::uint64_t const number : numbers)
-    text.append(text.size() == 1 ? "" : ",").append(std::to_string(number));
-  return text + "]";
-}
-
-/// Returns the JSON text of a header. Spaces at its end let the data begin at a multiple of 8
-/// bytes.
+/// Returns the JSON text of a header. Spaces at its end align the data to 8 bytes.
 /// @throws nlohmann::json::exception  a name or a text is not UTF-8
 inline std::string to_json(header const& h) {
-  std::string text = "{";
-  auto const next = [&](char before) -> std::string& {
-    return text.back() == before ? text : text += ',';
-  };
-  if (!h.metadata.empty()) {
-    text += quoted(std::string(metadata_key)) + ":{";
-    for (auto const& [key, value] : h.metadata) next('{') += quoted(key) + ':' + quoted(value);
-    text += '}';
-  }
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  // Its own insertion would search for the name.
+  auto& members = json.get_ref<nlohmann::ordered_json::object_t&>();
+  if (!h.metadata.empty()) members.emplace_back(metadata_key, h.metadata);
   for (tensor const& t : h.tensors)
-    next('{') += quoted(t.name) + R"(:{"dtype":")" + std::string(name_of(t.type)) +
-                 R"(","shape":)" + list_of(t.shape) + R"(,"data_offsets":)" +
-                 list_of({t.begin, t.end}) + '}';
-  text += '}';
+    members.emplace_back(t.name, nlohmann::ordered_json{{"dtype", name_of(t.type)},
+                                                        {"shape", t.shape},
+                                                        {"data_offsets", {t.begin, t.end}}});
+  std::string text = json.dump();
   text.resize((text.size() + length_bytes - 1) / length_bytes * length_bytes, ' ');
   return text;
 }

@@ -14,7 +14,6 @@
 
 namespace lowp::safetensors::detail::inline LOWP_UNIT {
 
-/// A character of UTF-8.
 struct character {
   char32_t code = 0;
   std::size_t bytes = 0;  ///< 0 if there is no character

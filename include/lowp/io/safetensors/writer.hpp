@@ -6,7 +6,6 @@
 #include <lowp/io/safetensors/json.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,8 +15,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian");
 
 namespace lowp::safetensors::inline LOWP_UNIT {
 
