@@ -18,8 +18,8 @@
 
 namespace lowp::mpi {
 
-/// Collective calls of a sharded training step. All ranks make the same calls in the same order.
-/// Arrays are cut as shard_of says.
+/// Collective calls of a sharded training step, by all ranks in the same order. Arrays are cut as
+/// shard_of says.
 ///
 ///     mpi::communicator world(MPI_COMM_WORLD);
 ///     std::vector<float> total(world.shard_of(count).size);
@@ -27,8 +27,7 @@ namespace lowp::mpi {
 ///     if (!world.any(has_overflowed)) update(...);  // all ranks skip, or none
 ///     world.all_gather(parameters);
 ///
-/// It works on a duplicate of the communicator, so its messages meet no others. Its memory is two
-/// buffers that keep their size.
+/// It works on a duplicate of the communicator. Its memory is two buffers that keep their size.
 /// @throws mpi::error             MPI fails, if it returns: a lost rank mostly ends the job
 /// @throws std::invalid_argument  on every rank if one of them is given wrong arguments, before
 ///                                anything is written
@@ -65,11 +64,11 @@ class communicator : public detail::rank_group {
   /// The sender rounds each value once, to the wire's format. The owner adds in float.
   ///
   /// **The bits are the same for any number of ranks if the leaves are the same.** A leaf is an
-  /// addend of its own, such as the gradient of a micro-batch. Leaves are numbered from rank 0's
-  /// first, and added in that order: give each rank a run of them. A stochastic wire takes for
-  /// element i of leaf l the random bits of index l * count + i. Give it a stream that no update
-  /// has. A rank that first adds its micro-batches and passes one leaf sends less. The bits then
-  /// depend on the number of ranks, because float addition is not associative.
+  /// addend, such as the gradient of a micro-batch. Leaves are numbered from rank 0's first, and
+  /// added in that order: give each rank a run of them. A rank that first adds its micro-batches
+  /// sends less, but the bits then depend on the number of ranks. A stochastic wire takes for
+  /// element i of leaf l the random bits of index l * count + i: give it a stream that no update
+  /// has.
   ///
   /// @param gradients  ranges of float or a narrow type, `count` elements each, or one such range.
   ///                   Every rank has one leaf or more; their number may differ
@@ -121,8 +120,7 @@ class communicator : public detail::rank_group {
           detail::joined_text({function, ": whole has ", count, " elements, beyond 256 * INT_MAX"});
     agree(function, wrong, count, 1, detail::words_of(detail::text_of_type<T>()), e.leaves);
     e.cut(piece_bytes_, unit * sizeof(T));
-    // Numbers of units fit an int, unlike bytes. The part of a unit at the end is a message of its
-    // own.
+    // Numbers of units fit an int, unlike bytes. The rest at the end is a message of its own.
     datatype const units(unit * sizeof(T));
     auto const n = static_cast<std::size_t>(size_);
     std::vector<int> sizes(n), starts(n);
@@ -236,8 +234,7 @@ class communicator : public detail::rank_group {
         refuse(joined_text({function, ": formats differ: rank 0 has ", all[0].wire.data(),
                             "; rank ", r, " has ", all[r].wire.data()}));
     }
-    std::uint64_t most = 0;
-    for (std::uint64_t each : leaves) most = each > most ? each : most;
+    std::uint64_t const most = std::ranges::max(leaves);
     // The bytes of a unit of each leaf and shard must fit an int.
     std::uint64_t const least = most * all.size() * 4 * detail::exchange::unit;
     if (least > INT_MAX)

@@ -31,23 +31,16 @@ using torch_types =
                  native_pair<float8_e8m0fnu, c10::Float8_e8m0fnu>>;
 
 template <class T>
-struct torch_dtype {};
-template <class T>
-  requires requires { torch_types::native(std::type_identity<T>{}); }
-struct torch_dtype<T>
-    : c10::CppTypeToScalarType<decltype(torch_types::native(std::type_identity<T>{}))> {};
+inline constexpr c10::ScalarType torch_dtype =
+    c10::CppTypeToScalarType<decltype(torch_types::native(std::type_identity<T>{}))>::value;
 
 inline namespace LOWP_UNIT {
 
-LOWP_COLD inline std::string text_of(c10::IntArrayRef numbers) {
-  std::string text = "[";
-  for (std::int64_t const n : numbers) (text += text.size() > 1 ? ", " : "") += std::to_string(n);
-  return text + "]";
-}
-
-/// Returns the error text of a tensor that has no elements of `dtypes` in the memory of `device`.
-LOWP_COLD inline std::string refusal_of(at::TensorBase const& tensor, c10::DeviceType device,
-                                        std::initializer_list<c10::ScalarType> dtypes) {
+/// Returns the error text of a tensor without elements of `dtypes` in the memory of `device`.
+LOWP_COLD inline error_text check_tensor(char const* function, at::TensorBase const& tensor,
+                                         c10::DeviceType device,
+                                         std::initializer_list<c10::ScalarType> dtypes) {
+  if (!tensor.defined()) return c10::str(function, ": the tensor is undefined");
   std::string wanted, reason;
   bool is_wanted = false;
   for (c10::ScalarType const dtype : dtypes) {
@@ -75,19 +68,10 @@ LOWP_COLD inline std::string refusal_of(at::TensorBase const& tensor, c10::Devic
   else
     return {};
 
-  std::string text = std::string("a tensor of ") + c10::toString(tensor.scalar_type());
-  if (is_strided)
-    text += ", sizes " + text_of(tensor.sizes()) + ", strides " + text_of(tensor.strides());
-  return text + ", on " + tensor.device().str() + ": " + reason;
-}
-
-/// Returns the error text of a call, empty for a tensor that has a span.
-inline error_text check_tensor(char const* function, at::TensorBase const& tensor,
-                               c10::DeviceType device,
-                               std::initializer_list<c10::ScalarType> dtypes) {
-  std::string const refusal =
-      tensor.defined() ? refusal_of(tensor, device, dtypes) : "the tensor is undefined";
-  return refusal.empty() ? error_text() : error_text(std::string(function) + ": " + refusal);
+  std::string const shape =
+      is_strided ? c10::str(", sizes ", tensor.sizes(), ", strides ", tensor.strides()) : "";
+  return c10::str(function, ": a tensor of ", tensor.scalar_type(), shape, ", on ", tensor.device(),
+                  ": ", reason);
 }
 
 }  // namespace LOWP_UNIT
@@ -111,9 +95,9 @@ struct tensor_view {
   LOWP_HOST_FN static type of(at::TensorBase const& tensor, char const* function,
                               c10::DeviceType device) {
     detail::refuse_if(
-        check_tensor(function, tensor, device, {torch_dtype<std::remove_const_t<T>>::value...}));
+        check_tensor(function, tensor, device, {torch_dtype<std::remove_const_t<T>>...}));
     type view;
-    static_cast<void>(((tensor.scalar_type() == torch_dtype<std::remove_const_t<T>>::value &&
+    static_cast<void>(((tensor.scalar_type() == torch_dtype<std::remove_const_t<T>> &&
                         (view = elements_of<T>(tensor), true)) ||
                        ...));
     return view;
@@ -135,7 +119,8 @@ struct value_type_of<Theirs> {
 /// A type that PyTorch has too: float, bfloat16, float16, float8_e4m3fn, float8_e5m2,
 /// float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, or one of them with const.
 template <class T>
-concept torch_element = requires { detail::torch_dtype<std::remove_const_t<T>>::value; };
+concept torch_element =
+    requires { detail::torch_types::native(std::type_identity<std::remove_const_t<T>>{}); };
 
 namespace functions {
 
@@ -147,11 +132,9 @@ namespace functions {
 ///     view(tensor)                   a std::variant of spans of every torch_element
 ///
 /// The span has tensor.numel() elements, in row-major order, and aliases the tensor. It is valid as
-/// long as the tensor's storage lives and is not resized. Autograd does not see writes through it:
-/// an optimizer calls bump_version() of the tensor's implementation.
-///
-/// A narrow type may alias all others (lowp/view.hpp), so accesses as at::BFloat16 may alternate.
-/// A unit with lowp/view.hpp has view(pointer, size) of PyTorch's elements, too.
+/// long as the tensor's storage lives and is not resized. Accesses as at::BFloat16 may alternate
+/// (lowp/view.hpp). Autograd does not see writes through it: an optimizer calls bump_version() of
+/// the tensor's implementation.
 ///
 /// @throws std::invalid_argument  undefined; another layout, device or dtype; not contiguous;
 ///                                negated lazily; without memory; not aligned. The text has dtype,

@@ -9,7 +9,7 @@
 //
 // Reads and writes through the span and through the foreign type may alternate. Every narrow type
 // is declared may_alias: g++, clang and nvcc define that such a type aliases all others, as char
-// does. The rule is theirs; ISO C++ has none. Without it, g++ and clang reorder such accesses.
+// does. ISO C++ has no such rule.
 #pragma once
 
 #include <lowp/interop/view.hpp>

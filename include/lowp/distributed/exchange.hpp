@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <ranges>
 #include <span>
 #include <string>
@@ -51,8 +52,7 @@ struct message_list {
     return starts[r + 1] - starts[r];
   }
   [[nodiscard]] std::uint64_t total() const { return starts.back(); }
-  template <class SizeOf>
-  void fill(SizeOf const& size_of) {
+  void fill(auto const& size_of) {
     for (std::size_t r = 0; r + 1 < starts.size(); ++r)
       starts[r + 1] = starts[r] + size_of(static_cast<int>(r));
   }
@@ -80,9 +80,7 @@ struct exchange {
     return largest / piece + (largest % piece != 0);
   }
   [[nodiscard]] std::uint64_t leaves_before(int r) const {
-    std::uint64_t total = 0;
-    for (int q = 0; q < r; ++q) total += leaves[static_cast<std::size_t>(q)];
-    return total;
+    return std::accumulate(leaves.begin(), leaves.begin() + r, std::uint64_t{0});
   }
 };
 
@@ -97,7 +95,6 @@ class rank_group {
 
  protected:
   explicit rank_group(std::uint64_t granule) : granule_(granule) {}
-  /// Returns the error text of a communicator's granule, if it is wrong.
   static error_text check_granule(std::uint64_t granule) {
     if (granule != 0 && granule % exchange::unit == 0) return {};
     return joined_text({"granule is ", granule, ", not a multiple of 256"});
@@ -107,10 +104,8 @@ class rank_group {
   std::uint64_t granule_;
 };
 
-/// Returns the error text of a rank's own arguments, if any is wrong.
-template <class Leaves, class Wire>
-error_text check_reduction(char const* function, Leaves const& leaves, std::span<float> total,
-                           shard const& own, Wire const& wire) {
+error_text check_reduction(char const* function, auto const& leaves, std::span<float> total,
+                           shard const& own, auto const& wire) {
   call_check check(function);
   if (std::string const wrong = wire.invalid(); !wrong.empty())
     check.add(joined_text({function, ": ", wrong.c_str()}));
@@ -131,10 +126,8 @@ error_text check_reduction(char const* function, Leaves const& leaves, std::span
 
 /// Runs all rounds. `carry(to, from)` sends the messages `to` of the send buffer, and receives the
 /// messages `from` into the other buffer. `buffer(bytes sent, bytes received)` returns both.
-template <class Executor, class Leaves, class Wire, class Buffer, class Carry>
-void run_exchange(exchange const& e, Executor const& executor, Leaves const& leaves,
-                  std::span<float> total, Wire const& wire, Buffer const& buffer,
-                  Carry const& carry) {
+void run_exchange(exchange const& e, auto const& executor, auto const& leaves,
+                  std::span<float> total, auto const& wire, auto const& buffer, auto const& carry) {
   shard const own = e.of(e.rank);
   std::uint64_t const before = e.leaves_before(e.rank), all = e.leaves_before(e.ranks);
   message_list to(e.ranks), from(e.ranks);

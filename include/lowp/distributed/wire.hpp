@@ -20,7 +20,6 @@ namespace lowp {
 
 namespace detail {
 
-/// Returns `rounding` for the elements that begin at `index`.
 template <class R>
 constexpr R rounding_from(R const& rounding, std::uint64_t index) {
   if constexpr (R::is_stochastic)
@@ -29,7 +28,6 @@ constexpr R rounding_from(R const& rounding, std::uint64_t index) {
     return rounding;
 }
 
-/// The name of one of the library's modes, else null.
 template <class R>
 inline constexpr char const* rounding_name = std::same_as<R, nearest_even>      ? "nearest_even"
                                              : std::same_as<R, nearest_away>    ? "nearest_away"

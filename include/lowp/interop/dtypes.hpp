@@ -71,14 +71,13 @@ inline constexpr int bits_of_type<basic_float<F>> = F.bits();
 template <class T>
 LOWP_HOST_FN constexpr dtype_codes make_dtype_codes() {
   dtype_table::row const& row = dtype_table::of<T>;
-  dtype_codes codes{.numpy = row.numpy,
-                    .dlpack = {row.dlpack, bits_of_type<T>, 1},
-                    .onnx = row.onnx,
-                    .gguf = row.gguf,
-                    .nccl = row.nccl,
-                    .safetensors = {}};
-  if (auto const type = safetensors::detail::type_of<T>) codes.safetensors = name_of(*type);
-  return codes;
+  auto const type = safetensors::detail::type_of<T>;
+  return {.numpy = row.numpy,
+          .dlpack = {row.dlpack, bits_of_type<T>, 1},
+          .onnx = row.onnx,
+          .gguf = row.gguf,
+          .nccl = row.nccl,
+          .safetensors = type ? std::optional(name_of(*type)) : std::nullopt};
 }
 
 }  // namespace detail

@@ -52,7 +52,7 @@ class view_of : public testing::Test {};
 struct names {
   template <class T>
   static std::string GetName(int) {
-    return c10::toString(lowp::detail::torch_dtype<T>::value);
+    return c10::toString(lowp::detail::torch_dtype<T>);
   }
 };
 using types = testing::Types<float, bfloat16, float16, lowp::float8_e4m3fn, lowp::float8_e5m2,
@@ -61,7 +61,7 @@ TYPED_TEST_SUITE(view_of, types, names);
 
 TYPED_TEST(view_of, every_value_is_the_one_that_torch_has) {
   using T = TypeParam;
-  constexpr auto dtype = lowp::detail::torch_dtype<T>::value;
+  constexpr auto dtype = lowp::detail::torch_dtype<T>;
   // Codes that count up. Those of 32 bits are all small.
   constexpr auto bits = sizeof(T) == 1 ? at::kByte : sizeof(T) == 2 ? at::kShort : at::kInt;
   at::Tensor const tensor = at::arange(65536, at::kInt).to(bits).view(dtype);

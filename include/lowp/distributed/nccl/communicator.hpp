@@ -25,28 +25,17 @@ struct error : std::runtime_error {
 
 /// NCCL's type of T, for the caller's own copies. A sum in it is rounded to T at each rank.
 template <class T>
-inline constexpr ncclDataType_t datatype = ncclUint8;
-template <>
-inline constexpr ncclDataType_t datatype<float> = ncclFloat32;
-template <>
-inline constexpr ncclDataType_t datatype<float16> = ncclFloat16;
-template <>
-inline constexpr ncclDataType_t datatype<bfloat16> = ncclBfloat16;
-template <>
-inline constexpr ncclDataType_t datatype<float8_e4m3fn> = ncclFloat8e4m3;
-template <>
-inline constexpr ncclDataType_t datatype<float8_e5m2> = ncclFloat8e5m2;
+inline constexpr auto datatype =
+    static_cast<ncclDataType_t>(detail::dtype_table::of<T>.nccl.value_or(ncclUint8));
 
 /// mpi::communicator over device memory, on a stream: same shards, same sums, same bits. Nothing
-/// synchronizes or allocates device memory, so ranks do not compare their arguments. Each checks
-/// its own.
+/// synchronizes or allocates device memory. Each rank checks its own arguments alone.
 ///
 ///     nccl::communicator world(comm, stream, scratch);
 ///     world.reduce_scatter(leaves, total, wire<bfloat16>());
 ///     world.any(flag);  // the caller's kernels read the flag
 ///     world.all_gather(parameters);
 ///
-/// Use `nccl::communicator`, which has the GPU's grid.
 /// @throws nccl::error            NCCL fails
 /// @throws std::invalid_argument  wrong arguments of this rank. Other ranks may already wait then:
 ///                                abort the communicator
