@@ -8,9 +8,7 @@
 
 #include <cstdint>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// The polynomial 2 sqrt(2/pi) (x + 0.044715 x^3), and its derivative.
 struct polynomial_of_gelu {
@@ -51,10 +49,9 @@ struct gated_gelu_of_tanh {
 /// PyTorch calls it approximate='tanh', T5 gelu_new.
 ///
 /// The result is finite for every finite x, and its magnitude is at most |x|. Infinity gives
-/// infinity. -infinity gives -0, its limit; the formula itself has infinity times 0 there. g is the
-/// result before its rounding to the format of `out`. If x is positive, g is within 2 units in the
-/// last place. If x is negative, it is within |g| 2^-24 (4 + 3 y) + 2^-145, with
-/// y = |2 sqrt(2/pi) (x + 0.044715 x^3)|: one rounding of y costs as much.
+/// infinity, and -infinity gives -0, its limit. g is the result before its rounding to the format
+/// of `out`. If x is positive, g is within 2 units in the last place. If x is negative, it is
+/// within |g| 2^-24 (4 + 3 y) + 2^-145, with y = |2 sqrt(2/pi) (x + 0.044715 x^3)|.
 ///
 /// @param in   n elements
 /// @param out  n elements; may be the storage of `in` if elements have equal size
@@ -89,10 +86,10 @@ struct gated_gelu_tanh_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::gelu_tanh_operation<simd::this_thread>> gelu_tanh{};
 inline constexpr detail::callable<detail::gated_gelu_tanh_operation<simd::this_thread>>
     gated_gelu_tanh{};
-
 }  // namespace lowp

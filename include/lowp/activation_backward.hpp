@@ -4,9 +4,7 @@
 
 #include <lowp/activation.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// gelu(x) = x s and its derivative, s + x y' s (1 - s): see gelu_tanh_backward. Both take one exp,
 /// of -|y|, so that neither end cancels. Beyond 16 it is 0, and no square is large.
@@ -105,11 +103,11 @@ struct gated_gelu_tanh_backward_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::gelu_tanh_backward_operation<simd::this_thread>>
     gelu_tanh_backward{};
 inline constexpr detail::callable<detail::gated_gelu_tanh_backward_operation<simd::this_thread>>
     gated_gelu_tanh_backward{};
-
 }  // namespace lowp

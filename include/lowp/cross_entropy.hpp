@@ -16,7 +16,7 @@
 
 namespace lowp {
 
-/// The way from the losses of rows to one: `averaged` is the mean of those that are not ignored.
+/// `averaged` is the mean of the losses of rows that are not ignored.
 enum class loss_reduction { averaged, summed };
 
 /// The options of PyTorch's cross_entropy. `scale` is a factor of the derivative, such as the scale
@@ -42,11 +42,6 @@ template <class T>
 using not_cross_entropy_options = fit<std::convertible_to<T, cross_entropy_options>>;
 
 inline constexpr auto no_column = std::numeric_limits<std::size_t>::max();
-
-/// True if the host of an executor cannot read the ranges of a call.
-template <class Executor>
-inline constexpr bool is_on_device =
-    requires(Executor const& executor, extent const& range) { executor.out_of_reach(range); };
 
 /// The value of a logit is d = max - logit. Of an ignored row, no column is folded.
 template <bool IsOnDevice, class Logit, class Label>
@@ -82,9 +77,8 @@ struct cross_entropy_rows {
                  " or ignore_index, " + std::to_string(options.ignore_index);
     } else if (options.reduction == loss_reduction::averaged) {
       return std::string(function) +
-             ": the host cannot count the labels of a mean: take loss_reduction::summed, and scale "
-             "= "
-             "1 / rows that are not ignored";
+             ": the host cannot count the labels of a mean: take "
+             "loss_reduction::summed, and scale = 1 / rows that are not ignored";
     }
     return {};
   }
@@ -121,10 +115,7 @@ struct cross_entropy_rows {
   LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
     return lanes::sub(s.largest, x);
   }
-  template <class F>
-  LOWP_FN F term(fold::number<0>, F const& value) const {
-    return value;
-  }
+  LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
   template <class F>
   LOWP_FN fold::pair<F> term(fold::number<1>, F const& value) const {
     return {exp_of_minus(value), in_sum(value)};
@@ -147,10 +138,7 @@ struct cross_entropy_rows {
     }
     s.loss = lanes::sub(s.loss, s.total);
   }
-  template <class F>
-  LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
-    return s.loss;
-  }
+  LOWP_FN auto statistic(fold::number<0>, auto const& s) const { return s.loss; }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& value) const {
     return lanes::fma(exp_of_minus(value), s.factor, lanes::negative(s.smooth));
@@ -187,7 +175,7 @@ struct cross_entropy_rows {
 ///
 /// of the exact one. No intermediate value leaves the range of float. A logit of -inf has
 /// probability 0. A row of -inf alone has an infinite loss, and p = 0. A NaN or +inf makes its row
-/// NaN. The bits are the same on every backend.
+/// NaN.
 ///
 /// On a GPU, the host cannot read the labels. There it refuses loss_reduction::averaged, and a
 /// label that is no column makes its row NaN.
@@ -211,7 +199,7 @@ struct cross_entropy_operation : operation<Executor> {
                                cross_entropy_options const& options, Losses&& losses,
                                Dlogits&& dlogits) const {
     using label = std::ranges::range_value_t<std::remove_cvref_t<Labels>>;
-    constexpr bool is_on_device = detail::is_on_device<Executor>;
+    constexpr bool is_on_device = requires { Executor::has_own_memory; };
     auto const from = read_rows("logits", logits, columns);
     auto const each = read_for_each_row<label>("labels", labels);
     std::size_t counted = 1;

@@ -19,8 +19,8 @@ namespace lowp {
 /// queries = 1 and heads = heads * queries. If both are 0, all rows repeat, as (query) rows need.
 ///
 /// Elements are bool or std::uint8_t, and not 0 if a score is masked. Or they are float or a narrow
-/// type, and are added to the scaled score. A std::vector<bool> has no elements in memory: use
-/// std::uint8_t. Rows begin `stride` elements apart, or follow each other if it is 0.
+/// type, and are added to the scaled score. Rows begin `stride` elements apart, or follow each
+/// other if it is 0.
 template <class T>
 struct attention_mask {
   std::span<T const> elements;
@@ -30,9 +30,8 @@ template <std::ranges::contiguous_range Mask>
 attention_mask(Mask&&, std::size_t = 0, std::size_t = 0, std::size_t = 0)
     -> attention_mask<std::ranges::range_value_t<Mask>>;
 
-/// A causal mask: query q of a sequence's last `queries` sees the keys up to its own. With as many
-/// keys as queries, it masks column j of row q for j > q. With more, the last column is the last
-/// query's.
+/// A causal mask: query q of a sequence's last `queries` sees the keys up to its own. The last
+/// column is the last query's. With as many keys as queries, column j of row q is masked for j > q.
 struct causal_mask {
   std::size_t queries;
 };
@@ -135,10 +134,9 @@ using not_a_score_mask = fit<score_mask<T>>;
 /// masked whole gives zeros.
 ///
 /// A masked score may be anything, NaN included. An additive mask joins in the fused multiply-add
-/// that scales. It hides with -inf, or with a number so low that nothing is left. The product with
-/// `scale` is exact for a power of two. Otherwise its rounding to float adds at most
-/// (|scale * x| + |scale * max|) * 2^-24 to the relative error. Beyond the range of float it is
-/// infinite: see softmax.
+/// that scales. The product with `scale` is exact for a power of two. Otherwise its rounding to
+/// float adds at most (|scale * x| + |scale * max|) * 2^-24 to the relative error. Beyond the range
+/// of float it is infinite: see softmax.
 ///
 /// @param in, out, columns  as for softmax
 /// @param mask              see attention_mask and causal_mask

@@ -8,13 +8,10 @@
 #include <cstdint>
 #include <tuple>
 
-namespace lowp {
+namespace lowp::detail {
 
-namespace detail {
-
-/// A row needs a scale, a power of two, if a sum is not finite. It also needs one if the sum of
-/// squares is so small that squares may have vanished. Such a row is folded again with a coarse
-/// scale. After one for large elements, a last turn has a fine scale: the variance is about 1.
+/// A row is folded again with a coarse scale if a sum is not finite or squares may have vanished.
+/// After a scale for large elements, a last turn has a fine one: the variance is about 1.
 struct norm_rows {
   float eps, columns;
 
@@ -36,12 +33,8 @@ struct norm_rows {
     return lanes::mul(x, s.scale);
   }
   /// Returns 1 / root of the row as it was before its scale.
-  template <class F>
-  LOWP_FN F reciprocal_root(state<F> const& s) const {
-    return lanes::mul(s.factor, s.scale);
-  }
-  template <class F>
-  LOWP_FN static bool is_finite(F const& x) {
+  LOWP_FN auto reciprocal_root(auto const& s) const { return lanes::mul(s.factor, s.scale); }
+  LOWP_FN static bool is_finite(auto const& x) {
     return !lanes::any(lanes::mask_not(lanes::is_finite(x)));
   }
   /// Scales large elements. Returns true if the row must be folded once more.
@@ -100,18 +93,12 @@ struct norm_rows {
 struct rms_norm_rows : norm_rows {
   using folds = std::tuple<fold::sum>;
 
-  template <class F>
-  LOWP_FN F term(fold::number<0>, F const& value) const {
-    return lanes::mul(value, value);
-  }
+  LOWP_FN auto term(fold::number<0>, auto const& value) const { return lanes::mul(value, value); }
   template <class F>
   LOWP_FN bool take_total(fold::number<0>, state<F>& s, F const& squares) const {
     return take_squares(s, squares, squares, true);
   }
-  template <class F>
-  LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
-    return reciprocal_root(s);
-  }
+  LOWP_FN auto statistic(fold::number<0>, auto const& s) const { return reciprocal_root(s); }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& value, F const& weight) const {
     return lanes::mul(lanes::mul(value, s.factor), weight);
@@ -128,10 +115,7 @@ struct layer_norm_rows : norm_rows {
   LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
     return lanes::sub(lanes::mul(x, s.scale), s.mean);
   }
-  template <class F>
-  LOWP_FN F term(fold::number<0>, F const& value) const {
-    return value;
-  }
+  LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
   template <class F>
   LOWP_FN fold::pair<F> term(fold::number<1>, F const& value) const {
     return {value, lanes::mul(value, value)};
@@ -160,14 +144,10 @@ struct layer_norm_rows : norm_rows {
     s.mean = lanes::mul(lanes::div(s.mean, scale), s.scale);
     return true;
   }
-  template <class F>
-  LOWP_FN F statistic(fold::number<0>, state<F> const& s) const {
+  LOWP_FN auto statistic(fold::number<0>, auto const& s) const {
     return lanes::div(lanes::add(s.mean, s.rest), s.scale);
   }
-  template <class F>
-  LOWP_FN F statistic(fold::number<1>, state<F> const& s) const {
-    return reciprocal_root(s);
-  }
+  LOWP_FN auto statistic(fold::number<1>, auto const& s) const { return reciprocal_root(s); }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& value, F const& weight, F const& bias) const {
     return lanes::fma(lanes::mul(lanes::sub(value, s.rest), s.factor), weight, bias);
@@ -176,16 +156,14 @@ struct layer_norm_rows : norm_rows {
 
 /// Computes out = x / sqrt(mean of x^2 + eps) * weight in every row x: B. Zhang, R. Sennrich, "Root
 /// Mean Square Layer Normalization", arXiv:1910.07467, and T5LayerNorm without its rounding to the
-/// format of `weight`. If a row's sum of squares overflows or may have lost some, the row is
-/// read again. A power of two then scales its elements.
+/// format of `weight`. If the squares overflow or may vanish, a power of two scales the row.
 ///
 /// Before it is rounded to the format of `out`, a result is within
 ///
 ///     2^-24 (n / 512 + 9) |result| + 2^-149 (1 + sqrt(n) |weight|)
 ///
-/// of the exact one, for n columns. The second part matters in subnormal results, and in elements a
-/// hundred binades below the row's largest. A row with NaN is NaN. In a row with infinity, infinity
-/// becomes NaN and finite elements 0. With eps 0 a row of zeros is NaN.
+/// of the exact one, for n columns. A row with NaN is NaN. In a row with infinity, infinity becomes
+/// NaN and finite elements 0. With eps 0 a row of zeros is NaN.
 ///
 /// `reciprocal_rms` gets the 1 / sqrt(mean of x^2 + eps) of the row, for elements without scale. It
 /// is within 2^-24 (n / 512 + 9) of itself and 2^-150. Beyond the largest float it is infinite.
@@ -217,10 +195,9 @@ struct rms_norm_operation : operation<Executor> {
 /// Computes out = (x - m) / sqrt(mean of (x - m)^2 + eps) * weight + bias in every row x of mean m:
 /// J. L. Ba, J. R. Kiros, G. E. Hinton, "Layer Normalization", 2016.
 ///
-/// The mean comes first, then the sums of the differences from it and of their squares. The first
-/// corrects the mean and the squares. This is the corrected two-pass algorithm (T. F. Chan, G. H.
-/// Golub, R. J. LeVeque, "Algorithms for Computing the Sample Variance", The American Statistician
-/// 37, 1983). Elements are scaled as for rms_norm.
+/// The algorithm is the corrected two-pass one (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms
+/// for Computing the Sample Variance", The American Statistician 37, 1983), with the scales of
+/// rms_norm.
 ///
 /// Before it is rounded to the format of `out`, a result is within
 ///
@@ -228,9 +205,8 @@ struct rms_norm_operation : operation<Executor> {
 ///       + 2^-45 (n / 256 + 9)^2 |weight| largest / root + 2^-150
 ///
 /// of the exact one. n is columns, and root is sqrt(variance + eps). largest is the row's greatest
-/// magnitude, and y is the factor of the weight. The second part matters if elements differ by less
-/// than about 2^-20 of their mean. It is the whole error in a row of equal elements, whose result
-/// is the bias. NaN, and zeros with eps 0, give the results of rms_norm. Infinity makes a row NaN.
+/// magnitude, and y is the factor of the weight. NaN, and zeros with eps 0, give the results of
+/// rms_norm. Infinity makes a row NaN.
 ///
 /// `mean` gets the m and `reciprocal_deviation` the 1 / root of a row, for elements without scale.
 /// d is the row's standard deviation, and c = 2^-24 (n / 256 + 12). The mean is within
@@ -275,9 +251,9 @@ struct layer_norm_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::rms_norm_operation<simd::this_thread>> rms_norm{};
 inline constexpr detail::callable<detail::layer_norm_operation<simd::this_thread>> layer_norm{};
-
 }  // namespace lowp

@@ -55,10 +55,7 @@ struct norm_backward_rows {
     else
       return product;
   }
-  template <class V>
-  LOWP_FN V term(fold::number<0>, V const& value) const {
-    return value;
-  }
+  LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
   template <class F>
   LOWP_FN bool take_total(fold::number<0>, state<F>& s, F const& products) const {
     s.mean_product = lanes::div(products, lanes::broadcast<F>(columns));
@@ -127,8 +124,7 @@ struct norm_backward_rows {
 ///
 ///     (18 * 2^-24 + rows * 2^-52) times the sum of |dy * y|, and 2^-24 |dweight| + rows * 2^-149
 ///
-/// of the exact one. No group leaves the range of float if |dy * y| is below 2^123. The bits depend
-/// neither on threads nor on the shape of a launch.
+/// of the exact one. No group leaves the range of float if |dy * y| is below 2^123.
 ///
 /// @param x, weight, columns  those of the forward pass
 /// @param dy                  as many rows as x: the derivative with respect to its result

@@ -8,9 +8,7 @@
 
 #include <cstddef>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// Softmax with every step but the sum rounded to T.
 template <element T>
@@ -66,9 +64,9 @@ struct softmax_pb_relax_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::softmax_pb_relax_operation<simd::this_thread>>
     softmax_pb_relax{};
-
 }  // namespace lowp

@@ -9,8 +9,8 @@
 //     multiply(w, small, y);                          // the caller's, float16 in and out
 //     scale_by_power_of_two(y, residual, k);          // float, or bfloat16: the wider stream
 //
-// Only exponents change on the way. y is what a float16 with more exponents would give: to the bit,
-// if `lost` says that no element of x was subnormal.
+// y is what a float16 with more exponents would give: to the bit, if `lost` says that no element of
+// x was subnormal.
 #pragma once
 
 #include <lowp/format/math.hpp>
@@ -43,7 +43,6 @@ struct scaling_report {
 
 namespace detail {
 
-/// Lanes whose elements overflowed or were rounded.
 template <class F>
 struct scaling_outcome {
   lanes::mask<F> overflowed, inexact;
@@ -96,7 +95,6 @@ struct reported_scaling {
   }
 };
 
-/// Makes the element function of a scaling by 2^exponent.
 template <class Function>
 struct make_power_of_two {
   int exponent;

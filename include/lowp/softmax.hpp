@@ -8,15 +8,10 @@
 
 #include <tuple>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 struct plain_score {
-  template <class F>
-  LOWP_FN F operator()(F const& x) const {
-    return x;
-  }
+  LOWP_FN auto operator()(auto const& x) const { return x; }
 };
 
 /// d = max - score, and the sum of e^-d. If every score is -inf, the maximum is taken as 0: each d
@@ -94,7 +89,7 @@ struct softmax_call : operation<Executor> {
 };
 
 /// Computes out = e^(x - max) / sum of e^(x - max) over each row, in float, rounded once to nearest
-/// even. The bits are the same on every backend, and for every split into rows.
+/// even.
 ///
 /// Before that rounding, the relative error of a probability with n columns is at most
 ///
@@ -102,8 +97,8 @@ struct softmax_call : operation<Executor> {
 ///
 /// and, if it is subnormal, 2^-148 more.
 ///
-/// A score of -inf has probability 0. A row of -inf alone, which a mask may leave, gives zeros. A
-/// row with a NaN or +inf gives NaN everywhere, as the quotient does.
+/// A score of -inf has probability 0, and a row of -inf alone gives zeros. A row with a NaN or +inf
+/// gives NaN everywhere.
 ///
 /// @param in       rows * columns elements, row after row, or strided_rows
 /// @param out      as many rows; may be the storage of `in` if elements and strides have equal size
@@ -120,9 +115,9 @@ using softmax_operation = softmax_call<Executor, false>;
 template <class Executor>
 using log_softmax_operation = softmax_call<Executor, true>;
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::softmax_operation<simd::this_thread>> softmax{};
 inline constexpr detail::callable<detail::log_softmax_operation<simd::this_thread>> log_softmax{};
-
 }  // namespace lowp

@@ -9,9 +9,7 @@
 
 #include <tuple>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// Halves of dy have differences in the range of float. If scores are masked, an element whose y is
 /// 0 takes no part.
@@ -33,10 +31,7 @@ struct softmax_backward_rows {
   LOWP_FN F value(fold::number<0>, state<F> const&, F const& y, F const& dy) const {
     return if_seen(y, lanes::mul(lanes::mul(dy, lanes::broadcast<F>(0.5f)), y));
   }
-  template <class F>
-  LOWP_FN F term(fold::number<0>, F const& value) const {
-    return value;
-  }
+  LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
   template <class F>
   LOWP_FN void take_total(fold::number<0>, state<F>& s, F const& sum) const {
     s.half_sum = sum;
@@ -72,10 +67,7 @@ struct log_softmax_backward_rows {
   LOWP_FN F value(fold::number<0>, state<F> const& s, F const&, F const& dy) const {
     return s.is_scaled ? lanes::mul(dy, lanes::broadcast<F>(small)) : dy;
   }
-  template <class F>
-  LOWP_FN F term(fold::number<0>, F const& value) const {
-    return value;
-  }
+  LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
   template <class F>
   LOWP_FN bool take_total(fold::number<0>, state<F>& s, F const& sum) const {
     s.sum = sum;
@@ -105,8 +97,7 @@ struct softmax_backward_call : operation<Executor> {
 };
 
 /// Computes dx = y * (dy - sum of dy * y) over each row: the derivative of softmax, whose result
-/// is y. It is rounded once to nearest even. The bits are the same on every backend, and for every
-/// split into rows.
+/// is y. It is rounded once to nearest even.
 ///
 /// Before that rounding, dx is within
 ///
@@ -152,13 +143,13 @@ struct scale_mask_softmax_backward_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::softmax_backward_operation<simd::this_thread>>
     softmax_backward{};
 inline constexpr detail::callable<detail::log_softmax_backward_operation<simd::this_thread>>
     log_softmax_backward{};
 inline constexpr detail::callable<detail::scale_mask_softmax_backward_operation<simd::this_thread>>
     scale_mask_softmax_backward{};
-
 }  // namespace lowp

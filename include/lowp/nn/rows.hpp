@@ -45,11 +45,6 @@ inline constexpr bool is_strided = false;
 template <class T>
 inline constexpr bool is_strided<strided_rows<T>> = element<std::remove_const_t<T>>;
 
-template <class R>
-inline constexpr bool is_writable_rows = false;
-template <element T>
-inline constexpr bool is_writable_rows<strided_rows<T>> = true;
-
 /// Returns rows that do or do not have a stride of their own as rows with one.
 template <class R>
 LOWP_HOST_FN auto as_rows(R& range, std::size_t stride) {
@@ -59,8 +54,7 @@ LOWP_HOST_FN auto as_rows(R& range, std::size_t stride) {
     return strided_rows{range, stride};
 }
 
-/// The part of an argument in a call over rows: rows that are folded or written, an element for
-/// each column or for each row, which is read or written.
+/// The part of an argument: rows that are folded or written, or an element for each column or row.
 enum class row_use { score, result, column, column_sum, number, statistic };
 
 /// An argument's range with its name in error texts; `size` counts the elements of rows.
@@ -101,11 +95,9 @@ struct row_role {
   row_extent range;
   Operand operand;
 
-  /// Returns the error text of an argument that does not fit the rows of `in`.
   LOWP_HOST_FN error_text check(char const*, row_extent const&) const { return {}; }
 };
 
-/// Makes an argument and its operand. One row of elements for each column serves every row.
 template <row_use Use, simd::access A, class R>
 LOWP_HOST_FN auto row_argument(char const* name, R& range, std::size_t columns) {
   auto const rows = as_rows(range, columns);
@@ -114,29 +106,24 @@ LOWP_HOST_FN auto row_argument(char const* name, R& range, std::size_t columns) 
   return row_role<Use, operand>{{name, rows, columns, Use},
                                 {{rows.elements.data()}, Use == row_use::column ? 0 : rows.stride}};
 }
-template <class R>
-LOWP_HOST_FN auto read_rows(char const* name, R& range, std::size_t columns) {
+LOWP_HOST_FN auto read_rows(char const* name, auto& range, std::size_t columns) {
   auto role = row_argument<row_use::score, simd::access::read>(name, range, columns);
   role.range.may_coincide = true;
   return role;
 }
-template <class R>
-LOWP_HOST_FN auto write_rows(char const* name, R& range, std::size_t columns) {
+LOWP_HOST_FN auto write_rows(char const* name, auto& range, std::size_t columns) {
   return row_argument<row_use::result, simd::access::write>(name, range, columns);
 }
-template <class R>
-LOWP_HOST_FN auto in_every_row(char const* name, R& range, std::size_t columns) {
+LOWP_HOST_FN auto in_every_row(char const* name, auto& range, std::size_t columns) {
   return row_argument<row_use::column, simd::access::read>(name, range, columns);
 }
 /// Returns an argument of one element for each column, which folds may read.
-template <class R>
-LOWP_HOST_FN auto in_every_fold(char const* name, R& range, std::size_t columns) {
+LOWP_HOST_FN auto in_every_fold(char const* name, auto& range, std::size_t columns) {
   auto const role = in_every_row(name, range, columns);
   return row_role<row_use::score, decltype(role.operand)>{role.range, role.operand};
 }
 /// Returns an argument that gets a sum over all rows for each column.
-template <class R>
-LOWP_HOST_FN auto for_each_column(char const* name, R& range) {
+LOWP_HOST_FN auto for_each_column(char const* name, auto& range) {
   return row_argument<row_use::column_sum, simd::access::write>(name, range, 1);
 }
 /// Returns an argument of one T for each row. The operation itself reads it: see `start`.
@@ -146,14 +133,12 @@ LOWP_HOST_FN auto read_for_each_row(char const* name, R& range) {
   return row_role<row_use::number, T const*>{
       {name, strided_rows<T const>{all, 1}, 1, row_use::number}, all.data()};
 }
-template <class R>
-LOWP_HOST_FN auto for_each_row(char const* name, R& range) {
+LOWP_HOST_FN auto for_each_row(char const* name, auto& range) {
   return row_argument<row_use::statistic, simd::access::write>(name, range, 1);
 }
 
 inline namespace LOWP_UNIT {
 
-/// Returns the error text of a range that is not what its argument has for the rows of `in`.
 inline error_text check_rows(char const* function, row_extent const& range, row_extent const& in) {
   if (range.columns == 0) return std::string(function) + ": columns is 0";
   bool const is_per_row = range.use == row_use::statistic || range.use == row_use::number;
@@ -256,9 +241,9 @@ LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
 template <class R>
 concept row_input = input<R> || detail::is_strided<std::remove_cvref_t<R>>;
 
-/// Rows that an operation writes.
 template <class R>
-concept row_output = output<R> || detail::is_writable_rows<std::remove_cvref_t<R>>;
+concept row_output = output<R> || (detail::is_strided<std::remove_cvref_t<R>> &&
+                                   requires(R& r) { r.elements[0] = r.elements[0]; });
 
 /// Floats that an operation writes, one for each row.
 template <class R>
