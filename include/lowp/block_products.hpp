@@ -18,7 +18,6 @@
 
 namespace lowp {
 
-/// The additions of a product of rows.
 enum class accumulation : std::uint8_t {
   exact,     ///< rounds the exact sum once
   in_float,  ///< a float for each block and one for the row: see reference_matmul
@@ -33,8 +32,7 @@ inline constexpr std::uint64_t binary64_infinity = std::uint64_t{0x7ff} << 52;
 
 inline namespace LOWP_UNIT {
 
-/// Returns the exact sum of x(i) * y(i), rounded to odd. Another rounding then gives what it would
-/// make of the exact sum.
+/// Returns the exact sum of x(i) * y(i), rounded to odd, so that a second rounding is right.
 LOWP_OPAQUE double exact_product(auto const& x, auto const& y, std::size_t size) {
   basic_exact_sum<-960, 32> sum;
   double special = 0;

@@ -7,16 +7,12 @@
 //
 // Works with products, reductions, decompositions, cast, Random and output. A narrow scalar is
 // rounded after every addition, as Eigen::half is: sums of many terms stop growing. So compute in
-// float, and keep matrices narrow. tests/peers/eigen measures the difference. Eigen's JacobiSVD
-// squares quotients, which overflow float16 and Eigen::half: give it a.cast<float>().
+// float, and keep matrices narrow (tests/peers/eigen). Eigen's JacobiSVD squares quotients, which
+// overflow float16 and Eigen::half: give it a.cast<float>(). isApprox() and its kin compare within
+// 8 epsilons, at most 1/2. Eigen refuses factors of another type: write `T(0.5f) * a`.
 //
-// Eigen refuses factors of another type, as it does for float and double: write `T(0.5f) * a`.
-// isApprox() and its kin compare within 8 epsilons, at most 1/2. That is what their
-// dummy_precision() is.
-//
-// Vectors, columns and maps whose elements follow each other are contiguous ranges: operations take
-// them as they are. An Eigen::Map<matrix> maps a span's data. The reverse is view() of
-// lowp/view.hpp: it takes Eigen::half* and Eigen::bfloat16* as ours.
+// Operations take vectors, columns and maps whose elements follow each other. An Eigen::Map<matrix>
+// maps a span's data. view() of lowp/view.hpp takes Eigen::half* and Eigen::bfloat16* as ours.
 #pragma once
 
 #include <lowp/format/cmath.hpp>
@@ -35,7 +31,6 @@ struct Eigen::NumTraits<lowp::basic_float<F>> : GenericNumTraits<lowp::basic_flo
   using T = lowp::basic_float<F>;
   enum { RequireInitialization = 0 };
 
-  /// Returns 8 epsilons, at most 1/2. Eigen has 10 for its half and 6 for its bfloat16.
   static constexpr T dummy_precision() {
     constexpr float bound = 8 * float{std::numeric_limits<T>::epsilon()};
     return T(bound < 0.5f ? bound : 0.5f);
@@ -43,8 +38,7 @@ struct Eigen::NumTraits<lowp::basic_float<F>> : GenericNumTraits<lowp::basic_flo
   static constexpr T lowest() { return std::numeric_limits<T>::lowest(); }
 };
 
-/// Iterators of vectors, columns and maps whose elements follow each other. C++20 knows then that
-/// these are contiguous ranges, which operations take.
+/// Tells C++20 that vectors, columns and maps whose elements follow each other are contiguous.
 template <class X>
   requires(X::InnerStrideAtCompileTime == 1)
 struct std::iterator_traits<Eigen::internal::pointer_based_stl_iterator<X>> {

@@ -26,8 +26,8 @@ enum class p3109_domain : std::uint8_t { finite, extended };
 enum class p3109_sign : std::uint8_t { present, absent };
 
 /// Returns the format BinaryKpPsf, BinaryKpPse, BinaryKpPuf or BinaryKpPue. K is at least 3, and P
-/// from 1 to K, less the sign. Numbers of precision 1 are zero and powers of two.
-/// If K exceeds 8, some have values that are no floats: format::error() says so.
+/// from 1 to K, less the sign. If K exceeds 8, some have values that are no floats: see
+/// format::error().
 LOWP_FN constexpr format p3109(int K, int P, p3109_domain domain,
                                p3109_sign sign = p3109_sign::present) {
   bool const has_sign = sign == p3109_sign::present;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three ways in which Megatron-LM and FSDP keep weights that are used in a narrow format. Each
-// has the kept values, those that an optimizer updates, and those that a pass over the model reads.
+// The three ways in which Megatron-LM and FSDP keep weights that are used in a narrow format.
 //
 //     cast_per_use  fp32 weights, cast per use of a layer (FSDP's MixedPrecision(param_dtype))
 //     cached_copy   fp32 weights, and a narrow copy for all micro-batches until the next update. An

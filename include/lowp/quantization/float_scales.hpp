@@ -21,7 +21,6 @@ inline constexpr format element_format = T::descriptor;
 template <>
 inline constexpr format element_format<std::int8_t>{1, 7, -6, specials::none};
 
-/// The narrow type of an element's bytes.
 template <class T>
 using carrier_of_element = std::conditional_t<is_integer_code<T>, float8_e5m2, T>;
 
@@ -61,7 +60,6 @@ LOWP_FN F integer_value(lanes::word<F> const& code) {
   return select(is_negative, sub(broadcast<F>(0), x), x);
 }
 
-/// The value of a scale's code.
 template <class Scale, class F>
 LOWP_FN F scale_value(lanes::word<F> const& code) {
   if constexpr (std::is_same_v<Scale, float>)
@@ -75,7 +73,6 @@ inline constexpr std::uint32_t last_scale = Scale::descriptor.max_code();
 template <>
 inline constexpr std::uint32_t last_scale<float> = 0x7f7fffff;
 
-/// Returns a block's scale that is a float, for elements of the type T.
 template <class T, class F>
 LOWP_FN block_scale_of<F> float_scale(block_rule rule, F const& amax) {
   using namespace lanes;

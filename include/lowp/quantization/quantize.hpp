@@ -24,7 +24,6 @@ struct quantize_options {
 
 namespace detail {
 
-/// Observes elements, but no NaN.
 struct observing_numbers {
   template <class F>
   LOWP_FN F operator()(F const& x) const {

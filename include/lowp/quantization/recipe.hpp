@@ -70,7 +70,6 @@ using nvfp4_recipe = quantization_recipe<float4_e2m1fn, 16, float8_e4m3fn>;
 template <class T>
 using float_scaled_recipe = quantization_recipe<T, 128, float>;
 
-/// The recipes. docs: see lowp/quantize.hpp.
 namespace recipes {
 
 namespace detail {
@@ -132,7 +131,6 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
-/// Returns a block's scale and the factor of its elements.
 template <class T, class Scale, class F>
 LOWP_FN block_scale_of<F> scale_by(power_rule const& rule, tensor_scales const& t, F const& amax) {
   if constexpr (std::is_same_v<Scale, float8_e4m3fn>)

@@ -116,10 +116,8 @@ struct tile_rule : recipe_rule<T, Scale> {
   std::uint32_t columns;  ///< blocks of a row of the matrix, in tiles as wide as high; else 0
   float* tensor_scale_at;
 
-  /// See better_of_two.
-  template <class SumOf>
   LOWP_FN block_scale_of<float> chosen(tensor_numbers const& t, float amax,
-                                       SumOf const& sum_of) const {
+                                       auto const& sum_of) const {
     if constexpr (std::is_same_v<Scale, float8_e4m3fn>)
       if (choice != four_over_six::no)
         return better_of_two<T>(*this, t.scales, t.largest, amax, sum_of);
