@@ -22,6 +22,12 @@ inline constexpr bool holds_narrow = false;
 template <element_operand Operand>
 inline constexpr bool holds_narrow<Operand> = narrow<typename Operand::type>;
 
+/// Says that an operand holds blocks that are written.
+template <class Operand>
+inline constexpr bool writes_blocks = false;
+template <class T, int Block, access A, class R, class Order, class Rule>
+inline constexpr bool writes_blocks<blocked<T, Block, A, R, Order, Rule>> = A == access::write;
+
 /// A whole batch of operands that are only read, so that totals may read it more than once. It
 /// gives the element function's results for its packs, two at a time.
 template <class Isa, class Function, class... Accessor>
@@ -88,7 +94,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
       std::size_t const rest = size.count - first;
       valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
       batch_start<typename Isa::registers> start;
-      (accessors.template begin<(Operand::is_random || ...)>(first, valid, std::move(start)), ...);
+      (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
       if constexpr (may_add_batch<totals_type>) {
         if (valid == step && totals.template add_batch<(holds_narrow<Operand> && ...)>(
                                  read_batch<Isa, Function, Accessor...>(function, accessors...)))
@@ -196,6 +202,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   }
 
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
+  // Kernels that compute long between the loads of two batches prefetch.
+  static constexpr bool prefetches = (Operand::is_random || ...) || (writes_blocks<Operand> || ...);
 
   // Batches run into each other if nothing is drawn, prefetched, streamed or counted. This spares a
   // cast a sixth of its time in L1. A step of an optimizer is too long to gain.
