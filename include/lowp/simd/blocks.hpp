@@ -181,7 +181,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
 
   template <bool IsPlain>
   LOWP_HOST_FN void round_elements(std::size_t begin, std::size_t size, float const* factors) {
-    constexpr std::size_t together = has_nibbles ? 2 : 1;
+    constexpr std::size_t together = has_nibbles ? packs_of_nibbles<registers> : 1;
     constexpr bool is_packed_later = codes_type::is_packed && !has_nibbles;
     // A load that spans several fresh stores would wait for them.
     storage apart[room_for_codes()];
@@ -189,11 +189,12 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     storage* const to = is_apart ? apart : reinterpret_cast<storage*>(operand_.codes.at(begin));
     for (std::size_t k = 0; k < size; k += together * Isa::lanes) {
       U codes[together];
+      LOWP_UNROLL
       for (std::size_t j = 0, at = k; j < together; ++j, at += Isa::lanes)
         codes[j] = code_of<IsPlain>(F::load(values_ + at), lanes::broadcast<F>(factors[at / Block]),
                                     random_bits(at), static_cast<int>(size) - static_cast<int>(at));
       if constexpr (has_nibbles)
-        store_nibbles<registers>(to + k / 2, codes[0], codes[1]);
+        store_nibbles<registers>(to + k / 2, codes);
       else
         codes[0].store(to + k);
     }

@@ -12,13 +12,19 @@
 
 namespace lowp::simd {
 
-/// Stores two packs of codes of four bits, in pair_order.
+/// The packs of codes of four bits that store_nibbles takes.
 template <class Isa>
-LOWP_HOST_FN void store_nibbles(std::uint8_t* to, word<Isa> const& first, word<Isa> const& second) {
-  if constexpr (requires { Isa::store_nibbles(to, first, second); })
-    return Isa::store_nibbles(to, first, second);
+inline constexpr std::size_t packs_of_nibbles = 2;
+template <class Isa>
+  requires requires { Isa::packs_of_nibbles; }
+inline constexpr std::size_t packs_of_nibbles<Isa> = Isa::packs_of_nibbles;
+
+/// Stores packs of codes of four bits, in pair_order.
+template <class Isa, std::size_t Packs>
+LOWP_HOST_FN void store_nibbles(std::uint8_t* to, word<Isa> const (&codes)[Packs]) {
+  if constexpr (requires { Isa::store_nibbles(to, codes); }) return Isa::store_nibbles(to, codes);
   typename numbers_of<Isa>::vector halves;
-  Isa::join(halves, first, second);
+  Isa::join(halves, codes[0], codes[1]);
   word<Isa> const x = word_of_elements<word<Isa>>(&halves);
   constexpr bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
   ((is_little ? x | x >> 12 : x >> 16 | x << 4) & 0xff).store(to);

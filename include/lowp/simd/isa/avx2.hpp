@@ -144,17 +144,14 @@ struct avx2 : vector_masks<avx2> {
     }
     __builtin_memcpy(&codes, &r, sizeof(codes));
   }
-  /// Stores two packs of numbers below 16, two in a byte.
-  LOWP_TARGET inline static void store_nibbles(std::uint8_t* to, words const& low,
-                                               words const& high) {
-    words::vector const order = {0, 4, 1, 5};
-    words::vector r, factors;
-    broadcast(factors, 0x10011001u);
-    asm("vpackusdw %2, %1, %0\n\tvpackuswb %0, %0, %0\n\tvpermd %0, %3, %0\n\t"
-        "vpmaddubsw %x4, %x0, %x0\n\tvpackuswb %x0, %x0, %x0"
-        : "=&x"(r)
-        : "x"(low.v), "x"(high.v), "x"(order), "x"(factors));
-    __builtin_memcpy(to, &r, lanes);
+  /// Sorts pieces of 16 bits by packs: see avx512.hpp.
+  LOWP_TARGET inline static void in_order_of_packs(words::vector& v) {
+    typedef std::uint8_t bytes __attribute__((vector_size(32)));
+    bytes const order = {0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15,
+                         0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
+    words::vector r;
+    asm("vpermq $0xd8, %1, %0\n\tvpshufb %2, %0, %0" : "=&x"(r) : "x"(v), "x"(order));
+    v = r;
   }
   /// Moves the low bytes of words to codes, with the signs of numbers that are not NaN.
   template <class V>

@@ -162,6 +162,15 @@ struct avx512 {
         : "v"(low.v), "v"(high.v), "v"(order));
     halves = r;
   }
+  /// Sorts pieces of 16 bits by packs. Each register of 128 bits has one piece of each of eight.
+  LOWP_TARGET inline static void in_order_of_packs(words::vector& v) {
+    typedef std::uint16_t pieces __attribute__((vector_size(64)));
+    pieces const order = {0, 8,  16, 24, 1, 9,  17, 25, 2, 10, 18, 26, 3, 11, 19, 27,
+                          4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31};
+    words::vector r;
+    asm("vpermw %2, %1, %0" : "=v"(r) : "v"(order), "v"(v));
+    v = r;
+  }
   /// Moves the low bytes of words to codes, with the signs of numbers.
   template <class V>
   LOWP_TARGET inline static void join_low_bytes(V& codes, words const& low, words const& high,
