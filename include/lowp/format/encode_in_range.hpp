@@ -4,6 +4,7 @@
 
 #include <lowp/format/codec.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 
@@ -96,6 +97,51 @@ LOWP_FN constexpr U round_in_range(U const& a, M const& negative, U const& rando
     return round_in_range_to_nearest<F>(a) & F.magnitude_mask();
   else
     return round_magnitude<F>(a, negative, random, rounding);
+}
+
+/// Tables that round to nearest even, for a format of three exponents and three significand codes
+/// each. Addend e % 16 is for numbers with the exponent field e: a power of two whose ulp is F's
+/// step there, and six ulps more for each longer step. The low four bits of such a sum then tell
+/// each code. A number far below one step may take a longer one, and rounds to zero as well.
+template <format F>
+struct small_tables {
+  std::array<std::uint32_t, 16> addends{};
+  std::array<std::uint32_t, 32> codes{};  ///< of a sum's low bits, followed by its sign
+
+  constexpr small_tables() {
+    constexpr auto ulp = static_cast<std::uint32_t>(F.min_exponent() - F.significand_bits + 150);
+    for (std::uint32_t& addend : addends) addend = ulp << 23;
+    for (std::uint32_t k = 0; k < 3; ++k) {
+      auto const field = static_cast<std::uint32_t>(F.min_exponent() + 127) + k;
+      addends[field % 16] = ((ulp + k) << 23) + 6 * k;
+      for (std::uint32_t steps = k == 0 ? 0 : 2; steps < (k == 2 ? 4 : 5); ++steps)
+        for (std::uint32_t sign = 0; sign < 2; ++sign)
+          codes[2 * (6 * k + steps) + sign] = 2 * k + steps + sign * F.sign_mask();
+    }
+    codes[13] = codes[25] = F.sign_mask();  // zero steps of a longer one
+  }
+};
+template <format F>
+inline constexpr small_tables<F> tables_of;
+
+/// Says that encode_small works: lanes can index a register.
+template <format F, class U>
+inline constexpr bool has_small_codes =
+    F.bits() == 4 && F.significand_bits == 1 && F.max_exponent() - F.min_exponent() == 2 &&
+    F.has_negative_zero() && requires(U u) { lane<U>::choose(tables_of<F>.codes, u); };
+
+/// The magnitude half a step beyond F's largest finite value, which rounds to no code.
+template <format F>
+inline constexpr std::uint32_t beyond_small_codes = decode<F>(F.max_code()) + (1u << 21);
+
+/// Returns the codes of binary32 patterns below beyond_small_codes, rounded to nearest even.
+template <format F, class U>
+LOWP_FN U encode_small(U const& b) {
+  using namespace lanes;
+  using R = decltype(to_real(b));
+  U const addend = lane<U>::choose(tables_of<F>.addends, b >> 23) | (b & binary32_sign);
+  U const sum = bits(add(from_bits<R>(b), from_bits<R>(addend)));
+  return lane<U>::choose(tables_of<F>.codes, sum << 1 | sum >> 31);
 }
 
 /// Returns the codes of binary32 patterns. No magnitude exceeds F's largest finite value; if F is a

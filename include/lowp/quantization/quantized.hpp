@@ -122,14 +122,23 @@ struct recipe_rule {
     using U = word<F>;
     U const least = broadcast<U>(1), f = bits(factor);
     auto const is_special = greater(max(amax, f), broadcast<U>(binary32_infinity - 1));
-    return of_element != element_rule::search && ties == halves::even &&
-           zeros == zero_code::with_sign && report == nullptr &&
-           !any(mask_or(is_special, greater(least, f)));
+    bool const is_within = of_element != element_rule::search && ties == halves::even &&
+                           zeros == zero_code::with_sign && report == nullptr &&
+                           !any(mask_or(is_special, greater(least, f)));
+    if constexpr (has_small_codes<T::descriptor, U>) {
+      U const largest = lanes::magnitude(scaled(from_bits<F>(amax), factor));
+      constexpr std::uint32_t beyond = beyond_small_codes<T::descriptor>;
+      return is_within && !any(greater(largest, broadcast<U>(beyond - 1)));
+    }
+    return is_within;
   }
   template <class F, class U, class R>
   LOWP_FN U encode_plain(F const& x, F const& factor, U const& random, R const& rounding,
                          special_results<U> const& results) const {
-    return encode_scaled(scaled(x, factor), random, rounding, results);
+    if constexpr (has_small_codes<T::descriptor, U> && std::is_same_v<R, nearest_even>)
+      return encode_small<T::descriptor>(lanes::bits(scaled(x, factor)));
+    else
+      return encode_scaled(scaled(x, factor), random, rounding, results);
   }
   template <class F, class U, class R>
   LOWP_FN U encode_scaled(F const& x, U const& random, R const& rounding,

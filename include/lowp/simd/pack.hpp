@@ -207,6 +207,15 @@ struct lane<simd::word<Isa>> {
       for (int i = 0; i < lanes; ++i) found.v[i] = table[index.v[i]];
     return found;
   }
+  /// Returns table[index % Size]. A backend may have no instruction for it.
+  template <std::size_t Size>
+  LOWP_HOST_FN static U choose(std::array<std::uint32_t, Size> const& table, U const& index)
+    requires requires(U found) { Isa::choose(found, table, index); }
+  {
+    U found;
+    Isa::choose(found, table, index);
+    return found;
+  }
   LOWP_HOST_FN static auto to_real(U const& a) {
     return simd::integer<Isa>::of(signed_vector(a.v)).template converted<float>();
   }

@@ -5,6 +5,8 @@
 #include <lowp/format/basic_float.hpp>
 #include <lowp/simd/pack.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 // clang inlines only between functions of equal targets, and avx512_bf16 calls these. No code here
@@ -221,6 +223,18 @@ struct avx512 {
     auto r = reals::vector(nan.v);
     asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(x.v), "v"(table.v));
     return reals::of(r);
+  }
+  /// Finds the entries of index % 16, or of index % 32, in a table.
+  template <std::size_t Size>
+  LOWP_TARGET inline static void choose(words& found, std::array<std::uint32_t, Size> const& table,
+                                        words const& index) {
+    words::vector r = index.v, part[Size / 16];
+    __builtin_memcpy(&part, &table, sizeof(part));
+    if constexpr (Size == 16)
+      asm("vpermd %1, %0, %0" : "+v"(r) : "v"(part[0]));
+    else
+      asm("vpermi2d %2, %1, %0" : "+v"(r) : "v"(part[0]), "v"(part[1]));
+    found.v = r;
   }
   LOWP_TARGET inline static void lookup(words& found, std::uint32_t const* table,
                                         words const& index) {

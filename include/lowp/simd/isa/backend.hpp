@@ -23,7 +23,9 @@
 //     decode, encode            conversions of a format by hardware
 //     widen_bytes, decode_halves   codes of 8 bits by way of binary16: binary16.hpp
 //     canonical                 reals whose NaN are canonical
-//     unordered, join_low_bytes, store_nibbles   two packs narrowed in one shuffle: pairs.hpp
+//     unordered, join_low_bytes   two packs narrowed in one shuffle: pairs.hpp
+//     packs_of_nibbles, store_nibbles   their number, and codes of 4 bits stored: packed_codes.hpp
+//     choose                    entries of a table in registers, for codes of 4 bits
 //     stream                    a store around the caches
 #pragma once
 
