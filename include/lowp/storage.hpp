@@ -36,8 +36,7 @@ struct resync_operation : operation<Executor> {
     auto const copy = std::get<decltype(p.layout())::working>(p.parts());
     auto const both = write("p", p);
     if (is_right(this->executor, "resync", make<identity>{}, both))
-      this->executor(make<identity>{}, both.size(), no_report, both.operand(),
-                     read("copy", copy).operand());
+      this->executor(call_of(make<identity>{}, no_report, both, read("copy", copy)));
   }
 };
 

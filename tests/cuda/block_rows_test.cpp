@@ -137,7 +137,7 @@ TEST(block_rows_with, causal) {
     auto const executor = lowp::cuda::on_grid<simulated_grid>{grid};
     auto const run = [&](auto const& on, auto& out) {
       lowp::detail::causal_rows rows{{{0.5f}}, columns};
-      on.rows(lowp::simd::row_call<lowp::detail::causal_rows, to_rows, std::tuple<in_rows>>{
+      on(lowp::simd::row_call<lowp::detail::causal_rows, to_rows, std::tuple<in_rows>>{
           rows, 0, 6, columns, {{out.data()}, columns}, {in_rows{{in.data()}, columns}}});
     };
     run(lowp::simd::this_thread{}, want);
@@ -221,8 +221,8 @@ TEST(block_rows_special, rows_too_long_to_count_are_refused) {
   simulated_grid grid(256);
   lowp::cuda::on_grid<simulated_grid> const executor{grid};
   constexpr std::size_t columns = std::size_t{1} << 31;
-  executor.rows(lowp::simd::row_call<lowp::detail::softmax_rows<lowp::detail::plain_score>, to_rows,
-                                     std::tuple<in_rows>>{
+  executor(lowp::simd::row_call<lowp::detail::softmax_rows<lowp::detail::plain_score>, to_rows,
+                                std::tuple<in_rows>>{
       {}, 0, 1, columns, {{nullptr}, columns}, {in_rows{{nullptr}, columns}}});
   EXPECT_EQ(grid.refused,
             "rows that begin 2147483648 elements apart: a GPU's kernels take at most 2147483647");

@@ -3,7 +3,7 @@
 //
 // Seeds are fixed, so a result never changes. Each statistic becomes a standard normal deviate.
 // A fair source exceeds 6 with a probability of 2e-9, and anywhere here with less than 3e-7.
-#include <lowp/simd/dispatch.hpp>
+#include <lowp/simd/executors.hpp>
 #include <lowp/simd/random.hpp>
 
 #include <cmath>
@@ -135,8 +135,8 @@ pair_counts counts_of(relation const& r, bool is_keyed) {
     std::vector<std::uint16_t> b(chunk);
     for (std::size_t n = job; n < chunks; n += jobs) {
       auto const [first, second] = r.sources(n, is_keyed);
-      lowp::simd::native::run(fill_kernel{first, n * chunk, a});
-      lowp::simd::native::run(fill_kernel{second, n * chunk + r.lag, b});
+      lowp::simd::this_thread{}(fill_kernel{first, n * chunk, a});
+      lowp::simd::this_thread{}(fill_kernel{second, n * chunk + r.lag, b});
       for (std::size_t i = 0; i < chunk; ++i)
         if ((i & r.lag) == 0) mine.add(a[i], b[i]);
     }

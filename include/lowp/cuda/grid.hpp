@@ -16,12 +16,14 @@
 #include <lowp/cuda/rows/row_plan.hpp>
 #include <lowp/ops/arguments.hpp>
 #include <lowp/simd/rows/row_call.hpp>
+#include <lowp/simd/transform.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace lowp::cuda {
 
@@ -45,11 +47,11 @@ struct on_grid {
 
   Grid& grid;
 
-  template <class Make, class Report, class... Operand>
-  void operator()(Make const& make, std::size_t count, Report* report,
-                  Operand const&... operands) const {
+  template <class Make, class Report, class Indices, class... Operand>
+  void operator()(simd::element_call<Make, Report, Indices, Operand...> const& call) const {
+    std::size_t const count = call.size.count;
     if (count == 0) return;
-    auto const arrays = std::tuple_cat(arrays_of(operands, count)...);
+    auto const arrays = call.arrays();
     auto const table = std::apply(
         [&](auto... array) {
           return tensor_table<sizeof...(array), 1>{{{{address_of(array.data())...}, count, 0, 0}},
@@ -59,12 +61,14 @@ struct on_grid {
         arrays);
     int const width = widest(arrays);
     if constexpr ((may_be_absent<Make> && is_reported<Report>) || requires { Grid::has_one_text; })
-      launch<any_width>(width, make, report, 0, table, operands...);
+      launch<any_width>(width, call, 0, table);
     else
-      with_width(width, [&](auto w) { launch<w>(w, make, report, 0, table, operands...); });
+      with_width(width, [&](auto w) { launch<w>(w, call, 0, table); });
   }
-
-  void rows(auto const& call) const { run_row_call(grid, call); }
+  template <class RowCall>
+  void operator()(RowCall const& call) const {
+    run_row_call(grid, call);
+  }
 
   template <class T>
   void copy(T* to, T const* from, std::size_t count) const {
@@ -85,20 +89,26 @@ struct on_grid {
   }
 
  protected:
-  template <int Width, class Make, class Report, class Table, class... Operand>
-  void launch(int width, Make const& make, Report* reports, std::uint32_t stride,
-              Table const& table, Operand const&... operands) const {
+  template <int Width, class Make, class Report, std::size_t... I, class... Operand, class Table>
+  void launch(int width,
+              simd::element_call<Make, Report, std::index_sequence<I...>, Operand...> const& call,
+              std::uint32_t stride, Table const& table) const {
     detail::error_text wrong;
     if constexpr (is_reported<Report>)
-      if (reports != nullptr || !may_be_absent<Make>) wrong = out_of_reach("the report", reports);
-    if (wrong.empty()) wrong = of_stored(make);
-    ((wrong = wrong.empty() ? of_stored(rounding_of(operands)) : wrong), ...);
+      if (call.report != nullptr || !may_be_absent<Make>)
+        wrong = out_of_reach("the report", call.report);
+    if (wrong.empty()) wrong = of_stored(call.make_function);
+    ((wrong = wrong.empty() ? of_stored(rounding_of(std::get<I>(call.operands))) : wrong), ...);
     if (!wrong.empty()) return grid.refuse(wrong);
-    auto const made = kernel_make(make);
-    grid.template run<Report>(
-        kernel_call<Width, std::remove_cv_t<decltype(made)>, Report, Table,
-                    std::index_sequence_for<Operand...>, kernel_operand_of<Operand>...>{
-            {make_kernel_operand<Make>(operands)}..., made, reports, stride, width, table});
+    auto const made = kernel_make(call.make_function);
+    grid.template run<Report>(kernel_call<Width, std::remove_cv_t<decltype(made)>, Report, Table,
+                                          std::index_sequence<I...>, kernel_operand_of<Operand>...>{
+        {make_kernel_operand<Make>(std::get<I>(call.operands))}...,
+        made,
+        call.report,
+        stride,
+        width,
+        table});
   }
 
  private:

@@ -33,13 +33,11 @@ template <class Recorder>
 struct table_recorder : Recorder {
   std::vector<listed_tensor>& tensors;
 
-  template <class Make, class Report, class... Operand>
-  void operator()(Make const& make, std::size_t count, Report* report,
-                  Operand const&... operands) const {
-    Recorder::operator()(make, count, report, operands...);
-    if (count == 0) return;
-    auto const arrays = std::tuple_cat(arrays_of(operands, count)...);
-    listed_tensor tensor{{}, count, widest(arrays), this->number};
+  void operator()(auto const& call) const {
+    Recorder::operator()(call);
+    if (call.size.count == 0) return;
+    auto const arrays = call.arrays();
+    listed_tensor tensor{{}, call.size.count, widest(arrays), this->number};
     int i = 0;
     std::apply([&](auto... array) { ((tensor.data[i++] = address_of(array.data())), ...); },
                arrays);
@@ -53,9 +51,8 @@ struct on_list : on_grid<Grid> {
   std::vector<listed_tensor> const& tensors;
   std::uint32_t stride;
 
-  template <class Make, class Report, class... Operand>
-  void operator()(Make const& make, std::size_t, Report* reports,
-                  Operand const&... operands) const {
+  template <class Make, class Report, class Indices, class... Operand>
+  void operator()(simd::element_call<Make, Report, Indices, Operand...> const& call) const {
     constexpr int arrays = (0 + ... + kernel_operand_of<Operand>::parts);
     constexpr std::size_t other_bytes = 1024;  // all parameters but the table
     constexpr auto capacity =
@@ -68,9 +65,7 @@ struct on_list : on_grid<Grid> {
       table.tiles = 0;
       auto const launch_table = [&] {
         if (table.size == 0) return;
-        with_width(width, [&](auto w) {
-          this->template launch<w>(w, make, reports, stride, table, operands...);
-        });
+        with_width(width, [&](auto w) { this->template launch<w>(w, call, stride, table); });
         table.size = 0;
         table.tiles = 0;
       };

@@ -213,7 +213,7 @@ LOWP_HOST_FN void sum_columns(Executor const& executor, Operation const& operati
                               Role const&... role) {
   auto scores = operands_with<row_use::score>(in, role...);
   auto sums = operands_with<row_use::column_sum>(role...);
-  executor.rows(simd::column_call<Operation, decltype(scores), decltype(sums)>{
+  executor(simd::column_call<Operation, decltype(scores), decltype(sums)>{
       operation, in.range.rows, in.range.columns, scores, sums});
 }
 
@@ -230,9 +230,9 @@ LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
   auto scores = operands_with<row_use::score>(in, role...);
   auto per_column = operands_with<row_use::column>(role...);
   auto statistics = operands_with<row_use::statistic>(role...);
-  executor.rows(simd::row_call<Operation, decltype(to), decltype(scores), decltype(per_column),
-                               decltype(statistics)>{operation, 0, in.range.rows, in.range.columns,
-                                                     to, scores, per_column, statistics});
+  executor(simd::row_call<Operation, decltype(to), decltype(scores), decltype(per_column),
+                          decltype(statistics)>{operation, 0, in.range.rows, in.range.columns, to,
+                                                scores, per_column, statistics});
 }
 
 }  // namespace detail

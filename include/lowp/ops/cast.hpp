@@ -106,12 +106,11 @@ struct cast_operation : operation<Executor> {
     using To = element_of<Out>;
     auto const from = read("in", in, rounding_when_read<From, To>(rounding), policy);
     auto const to = write("out", out, rounding_when_written<From, To>(rounding), policy);
-    if constexpr (std::same_as<From, To> && !packed_range<In> && !packed_range<Out>) {
-      if (is_right(this->executor, "cast", make<identity>{}, to, from))
-        this->executor.copy(std::ranges::data(out), std::ranges::data(in), std::ranges::size(out));
-    } else {
-      run(this->executor, "cast", make<identity>{}, no_report, to, from);
-    }
+    if (!is_right(this->executor, "cast", make<identity>{}, to, from)) return;
+    if constexpr (std::same_as<From, To> && !packed_range<In> && !packed_range<Out>)
+      this->executor.copy(std::ranges::data(out), std::ranges::data(in), std::ranges::size(out));
+    else
+      this->executor(call_of(make<identity>{}, no_report, to, from));
   }
 };
 

@@ -138,11 +138,17 @@ LOWP_HOST_FN bool is_right(Executor const& executor, char const* function, Make 
   return false;
 }
 
-template <class Executor, class Make, class Report, class First, class... Rest>
+/// Returns the call of the loop for these arguments.
+template <class Make, class Report, class First, class... Rest>
+LOWP_HOST_FN auto call_of(Make const& make, Report* report, First const& first,
+                          Rest const&... rest) {
+  return simd::element_call(make, first.size(), report, first.operand(), rest.operand()...);
+}
+
+template <class Executor, class Make, class Report, class... Role>
 LOWP_HOST_FN void run(Executor const& executor, char const* function, Make const& make,
-                      Report* report, First const& first, Rest const&... rest) {
-  if (is_right(executor, function, make, first, rest...))
-    executor(make, first.size(), report, first.operand(), rest.operand()...);
+                      Report* report, Role const&... role) {
+  if (is_right(executor, function, make, role...)) executor(call_of(make, report, role...));
 }
 
 }  // namespace detail

@@ -104,10 +104,8 @@ struct list_recorder : Executor {
   error_text& wrong;
   std::uint32_t number;
 
-  template <class Make, class Report, class... Operand>
-  void operator()(Make const&, std::size_t count, Report*, Operand const&... operands) const {
-    std::apply([&](auto... array) { (add(array), ...); },
-               std::tuple_cat(simd::arrays_of(operands, count)...));
+  void operator()(auto const& call) const {
+    std::apply([&](auto... array) { (add(array), ...); }, call.arrays());
   }
   void refuse_if(error_text const& what) const { wrong = what; }
 

@@ -135,7 +135,7 @@ struct quantize_operation : operation<Executor> {
       if (options.largest_at != nullptr)
         largest = *options.largest_at;
       else if (recipe.needs_tensor() && !options.largest)
-        this->executor(make<observing_numbers>{}, to.size(), &largest, from.operand());
+        this->executor(call_of(make<observing_numbers>{}, &largest, from));
     }
     default_environment const environment;
     target.rule.tensor = computed_tensor_scales(recipe.of_scale.rule, largest.value(), recipe.most);
@@ -148,10 +148,9 @@ struct quantize_operation : operation<Executor> {
             out,
             {target.rule, recipe.choice, recipe.most, recipe.rows != 1 ? across : 0,
              out.tensor_scale_at}};
-        this->executor(
+        this->executor(call_of(
             make_tensor_numbers{recipe.of_scale.rule, recipe.most, largest, options.largest_at},
-            to.size(), options.report, write("", tiles, rounding, overflow::saturate).operand(),
-            from.operand());
+            options.report, write("", tiles, rounding, overflow::saturate), from));
         return;
       }
     }
@@ -160,8 +159,7 @@ struct quantize_operation : operation<Executor> {
       std::vector<float> values;
       if constexpr (rotated_range<In>) {
         values.resize(to.size());
-        this->executor(make<copy_element>{}, to.size(), no_report, write("", values).operand(),
-                       from.operand());
+        this->executor(call_of(make<copy_element>{}, no_report, write("", values), from));
       }
       auto const at = [&](std::size_t i) -> float {
         if constexpr (rotated_range<In>)
@@ -176,7 +174,7 @@ struct quantize_operation : operation<Executor> {
       target.rule.codes = given.codes.data();
       target.rule.factors = given.factors.data();
     }
-    this->executor(make<copy_element>{}, to.size(), no_report, to.operand(), from.operand());
+    this->executor(call_of(make<copy_element>{}, no_report, to, from));
     out.tensor_scale = target.rule.tensor.value;
     if (out.tensor_scale_at != nullptr) *out.tensor_scale_at = out.tensor_scale;
   }

@@ -3,17 +3,14 @@
 #pragma once
 
 #include <lowp/base/raise.hpp>
-#include <lowp/simd/operand.hpp>
 #include <lowp/simd/rows/row_call.hpp>
-#include <lowp/simd/streaming.hpp>
+#include <lowp/simd/transform.hpp>
 
 #if !defined(__CUDA_ARCH__)
-#include <lowp/base/environment.hpp>
 #include <lowp/simd/blocks.hpp>
 #include <lowp/simd/composite.hpp>
 #include <lowp/simd/isa/portable.hpp>
 #include <lowp/simd/rows/row_loop.hpp>
-#include <lowp/simd/transform.hpp>
 #if defined(__x86_64__)
 #include <lowp/simd/isa/avx2.hpp>
 #include <lowp/simd/isa/avx512.hpp>
@@ -35,19 +32,12 @@ namespace lowp {
 
 namespace simd::inline LOWP_UNIT {
 
-// nvcc's device pass reads host functions, but has no vectors. It warns of a function without a
-// body if an argument is of an unnamed namespace.
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__)  // no kernel of a backend is compiled
 
-template <class MakeFunction, class Report, class Indices, class... Operand>
-struct element_call {
-  MakeFunction const& make_function;
-  loop_size size;
-  Report* report;
-  std::tuple<Operand...> operands;
-};
 struct native {
-  static void run(auto const&) {}
+  template <class Call>
+  static constexpr void (*entries[])(Call const&) = {nullptr};
+  static std::size_t chosen() { return 0; }
 };
 inline std::string_view chosen_name() { return {}; }
 
@@ -116,16 +106,10 @@ struct isa_list {
     return index;
   }
 
-  /// Runs a call of the loop over elements, or of the loop over rows, on the chosen backend.
+  /// The kernel entries of a call.
   template <class Call>
-  static void run(Call const& call) {
-    std::size_t const isa = chosen();  // throws for an empty range too
-    if constexpr (requires { call.size.count; })
-      if (call.size.count == 0) return;  // otherwise g++ 12 casts to bfloat16 a sixth slower
-    detail::default_environment const environment;
-    std::size_t i = 0;
-    ((i++ == isa ? kernels_of<Isa, Call>::enter(call) : void()), ...);
-  }
+  static constexpr void (*entries[])(Call const&) = {
+      kernels_of<Isa, Call>::template enter<Call>...};
 };
 
 #if defined(__x86_64__)

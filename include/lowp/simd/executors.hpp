@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executors of the calling thread. An executor says where an operation runs:
 //
-//     executor(make_function, count, report, operands...)  the loop over elements
-//     executor.rows(row_call)                              the loop over rows
+//     executor(call)                    runs an element_call, a row_call or a column_call
 //     executor.copy(to, from, count)
-//     executor.refuse_if(error_text)                       handles a refused call
-//     executor.out_of_reach(extent)                        optional: returns the error text of a
-//                                                          range that it cannot reach
-//     executor.function                                    optional: the name of the call in
-//                                                          error texts
-//     executor.has_own_memory                              optional: the caller's memory is out of
-//                                                          its reach
+//     executor.refuse_if(error_text)    handles a refused call
+//     executor.out_of_reach(extent)     optional: returns the error text of a range that it cannot
+//                                       reach
+//     executor.function                 optional: the name of the call in error texts
+//     executor.has_own_memory           optional: the caller's memory is out of its reach
 #pragma once
 
+#include <lowp/base/environment.hpp>
 #include <lowp/base/error_text.hpp>
 #include <lowp/simd/dispatch.hpp>
 
+#include <algorithm>
 #include <cstddef>
-#include <utility>
 
 namespace lowp {
 
 namespace simd {
 
 struct this_thread : detail::throwing {
-  template <class MakeFunction, class Report, class... Operand>
-  LOWP_HOST_FN void operator()(MakeFunction const& make_function, loop_size size, Report* report,
-                               Operand const&... operands) const {
-    native::run(element_call<MakeFunction, Report, std::index_sequence_for<Operand...>, Operand...>{
-        make_function, size, report, {operands...}});
+  /// Runs a call on the chosen backend, in the environment of a kernel. `Backends` is an argument,
+  /// so that units with different flags share no body: its name spells the unit's own.
+  template <class Backends = native, class Call>
+  void operator()(Call const& call) const {
+    auto const enter =
+        Backends::template entries<Call>[Backends::chosen()];  // throws if empty, too
+    if constexpr (requires { call.size.count; })
+      if (call.size.count == 0) return;  // otherwise g++ 12 casts to bfloat16 a sixth slower
+    detail::default_environment const environment;
+    enter(call);
   }
-  LOWP_HOST_FN void rows(auto const& call) const { native::run(call); }
   template <class T>
   LOWP_HOST_FN void copy(T* to, T const* from, std::size_t count) const {
     __builtin_memmove(to, from, count * sizeof(T));
@@ -46,12 +48,11 @@ namespace detail::inline LOWP_UNIT {
 struct blocks_on_this_thread : throwing {
   static constexpr std::size_t block = 1 << 14;
 
-  template <class MakeFunction, class Report, class... Operand>
-  void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
-                  Operand const&... operands) const {
-    for (std::size_t first = 0; first < count; first += block)
-      simd::this_thread{}(make_function, {count - first < block ? count - first : block, count},
-                          report, operands.after(first)...);
+  template <class Call>
+  void operator()(Call const& call) const {
+    for (std::size_t first = 0; first < call.size.count; first += block)
+      simd::this_thread{}(
+          call.subrange(first, std::min(block, call.size.count - first), call.report));
   }
 };
 

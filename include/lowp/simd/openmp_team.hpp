@@ -24,22 +24,29 @@ struct openmp_team : throwing {
   /// Threads meet after this many shards, so that the shards' reports take little memory.
   static constexpr std::size_t most_shards = 1 << 12;
 
-  template <class MakeFunction, class Report, class... Operand>
-  void operator()(MakeFunction const& make_function, std::size_t count, Report* report,
-                  Operand const&... operands) const {
-    constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
-    std::size_t const together = is_reported ? shard * most_shards : count;
-    for (std::size_t first = 0; first < count; first += together)
-      in_shards(make_function, {std::min(together, count - first), count}, report,
-                operands.after(first)...);
-  }
-
   template <class RowCall>
-  void rows(RowCall const& call) const {
+  void operator()(RowCall const& call) const {
     std::size_t const in_shard = std::max<std::size_t>(1, shard / call.columns);
     for_each_shard(call.rows, in_shard, [&](std::size_t first, std::size_t count) {
-      simd::native::run(call.subrange(first, count));
+      simd::this_thread{}(call.subrange(first, count));
     });
+  }
+
+  template <class Make, class Report, class Indices, class... Operand>
+  void operator()(simd::element_call<Make, Report, Indices, Operand...> const& call) const {
+    constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
+    std::size_t const together = is_reported ? shard * most_shards : call.size.count;
+    for (std::size_t first = 0; first < call.size.count; first += together) {
+      std::size_t const count = std::min(together, call.size.count - first);
+      // Merged in order, so that the bits of a sum do not show which thread ran a shard.
+      std::vector<Report> reports(call.report == nullptr ? 0 : (count + shard - 1) / shard);
+      for_each_shard(count, shard, [&](std::size_t at, std::size_t size) {
+        simd::this_thread{}(call.subrange(first + at, size,
+                                          call.report == nullptr ? nullptr : &reports[at / shard]));
+      });
+      if constexpr (is_reported)
+        for (Report const& each : reports) *call.report += each;
+    }
   }
 
   template <class T>
@@ -58,20 +65,6 @@ struct openmp_team : throwing {
 #pragma omp parallel for schedule(static) if (shards > 1)
     for (std::size_t i = 0; i < shards; ++i)
       fn(i * in_shard, std::min(in_shard, count - i * in_shard));
-  }
-
-  template <class MakeFunction, class Report, class... Operand>
-  static void in_shards(MakeFunction const& make_function, simd::loop_size range, Report* report,
-                        Operand const&... operands) {
-    // Merged in order, so that the bits of a sum do not show which thread ran a shard.
-    std::vector<Report> reports(report == nullptr ? 0 : (range.count + shard - 1) / shard);
-    for_each_shard(range.count, shard, [&](std::size_t first, std::size_t size) {
-      simd::this_thread{}(make_function, {size, range.whole},
-                          report == nullptr ? nullptr : &reports[first / shard],
-                          operands.after(first)...);
-    });
-    if constexpr (!std::is_same_v<Report, simd::no_report>)
-      for (Report const& each : reports) *report += each;
   }
 };
 

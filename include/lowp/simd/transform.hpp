@@ -3,8 +3,12 @@
 // operation, operand type, rounding and instruction set.
 #pragma once
 
+#include <lowp/simd/operand.hpp>
+#include <lowp/simd/streaming.hpp>
+#if !defined(__CUDA_ARCH__)  // nvcc's device pass reads host functions, but has no vectors
 #include <lowp/simd/accessor.hpp>
 #include <lowp/simd/update_sums.hpp>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +19,8 @@
 namespace lowp::simd {
 
 LOWP_EXACT_BEGIN
+
+#if !defined(__CUDA_ARCH__)
 
 /// Says that an operand holds numbers of a narrow format, unchanged.
 template <class Operand>
@@ -59,17 +65,38 @@ class read_batch {
   std::tuple<Accessor const&...> accessors_;
 };
 
+#endif
+
 /// A call of the loop. `make_function()` returns the element function, which takes the operands'
 /// lanes by reference, in order. It changes those that are written and, if there is a report,
 /// returns the requested update. Operand 0 is the one reported; the update comes from operand 1.
 template <class MakeFunction, class Report, class Indices, class... Operand>
 struct element_call;
+template <class MakeFunction, class Report, class... Operand>
+element_call(MakeFunction, loop_size, Report*, Operand...)
+    -> element_call<MakeFunction, Report, std::index_sequence_for<Operand...>, Operand...>;
 template <class MakeFunction, class Report, std::size_t... I, class... Operand>
 struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...> {
   MakeFunction make_function;
   loop_size size;
   Report* report;
   std::tuple<Operand...> operands;
+
+  LOWP_HOST_FN element_call(MakeFunction const& make, loop_size elements, Report* counts,
+                            Operand const&... each)
+      : make_function(make), size(elements), report(counts), operands(each...) {}
+
+  /// Returns a call for the `count` elements that begin at number `first`.
+  LOWP_HOST_FN element_call subrange(std::size_t first, std::size_t count, Report* counts) const {
+    return {make_function, {count, size.whole}, counts, std::get<I>(operands).after(first)...};
+  }
+
+  /// Returns all arrays of the operands.
+  LOWP_HOST_FN auto arrays() const {
+    return std::tuple_cat(arrays_of(std::get<I>(operands), size.count)...);
+  }
+
+#if !defined(__CUDA_ARCH__)
 
   template <class Isa>
   LOWP_HOST_FN void body() const {
@@ -249,6 +276,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   };
   template <class F>
   using totals_of = std::conditional_t<is_reported, detail::lanes_of_report<Report, F>, none>;
+
+#endif
 };
 
 LOWP_EXACT_END

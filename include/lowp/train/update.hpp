@@ -92,9 +92,8 @@ LOWP_HOST_FN void take_step(Executor const& executor, Optimizer const& optimizer
   if (!is_right(executor, "update", check, p, g, moments...)) return;
   auto const make = source.template make<typename Optimizer::element>(optimizer);
   if constexpr (sizeof...(M) > 0 && Optimizer::least_moments == 0)
-    if (!optimizer.uses_moments())
-      return executor(make, p.size(), report, p.operand(), g.operand());
-  executor(make, p.size(), report, p.operand(), g.operand(), moments.operand()...);
+    if (!optimizer.uses_moments()) return executor(call_of(make, report, p, g));
+  executor(call_of(make, report, p, g, moments...));
 }
 
 /// A storage that a step writes. float8_e8m0fnu has neither zero nor a sign: it holds scales.

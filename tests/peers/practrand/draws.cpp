@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the draws of stochastic_fast without end, for PractRand's RNG_test: see README.md.
 #include <lowp/format/random.hpp>
-#include <lowp/simd/dispatch.hpp>
+#include <lowp/simd/executors.hpp>
 #include <lowp/simd/random.hpp>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct fill_kernel {
 
 void fill(draws& out, std::uint64_t seed, std::uint64_t stream, std::uint32_t draw,
           std::uint64_t index) {
-  lowp::simd::native::run(fill_kernel{{seed, stream, draw, true}, index, out});
+  lowp::simd::this_thread{}(fill_kernel{{seed, stream, draw, true}, index, out});
 }
 
 constexpr std::size_t few = 1024, many = 1 << 16;
