@@ -38,6 +38,8 @@ struct staging {
       Operand::is_random && std::is_same_v<rounding_type<Operand>, stochastic_fast>;
   [[no_unique_address]] std::conditional_t<has_random, random_batches_of<Isa, Operand>, nothing>
       random;
+
+  LOWP_HOST_FN staging() {}  // a short call does not pay for clear memory
 };
 
 using detail::nans;
