@@ -35,7 +35,7 @@ FAULTS = [
     ("accessor.hpp", "has_magnitude<least_nan>", "has_magnitude<least_nan + 1>", "convert", "*.float16", False),
     ("kernel_operand.hpp", "return alike ? lanes::binary32_infinity", "return true || alike ? lanes::binary32_infinity", "convert", "*.float8*", False),
     # The last tile.
-    ("kernel.hpp", "tensor.count - first >= per_tile", "tensor.count - first >= per_tile / passes", "convert", "*.float8*", False),
+    ("kernel.hpp", "tensor.count - begin >= per_tile", "tensor.count - begin >= per_tile / passes", "convert", "*.float8*", False),
     ("kernel_operands.hpp", "(count % per_tile != 0 ? 1 : 0)", "0", "replay", "*", False),
     # Random bits.
     ("random.hpp", "    skip<1>(pass, shift);\n", "", "replay", "*rounding", False),

@@ -41,8 +41,12 @@ namespace lowp::cuda {
 inline constexpr int any_width = 0;
 
 /// The work of a block: its tiles, one after another.
-template <int Width, class Thread, class Function, class Report, class... KernelOperand>
-class tile_runner {
+template <int Width, class Thread, class Function, class Report, class Indices,
+          class... KernelOperand>
+class tile_runner;
+template <int Width, class Thread, class Function, class Report, std::size_t... I,
+          class... KernelOperand>
+class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, KernelOperand...> {
   static constexpr bool is_computed = !requires { Function::is_conversion; };
   static constexpr int passes = chunks_per_thread<KernelOperand...>;
   static constexpr bool is_collective = (KernelOperand::is_collective || ...);
@@ -73,30 +77,23 @@ class tile_runner {
     for (std::uint64_t tile = thread_.block(); tile < table.tiles; tile += thread_.blocks()) {
       auto const& tensor = table.at[table.find(tile)];
       if constexpr (is_reported<Report>) report_.begin(tensor.number);
-      std::uint64_t const first = (tile - tensor.first_tile) * per_tile;
-      run_tile(std::index_sequence_for<KernelOperand...>{}, tensor, first,
-               tensor.count - first >= per_tile, kernel_operands...);
+      std::uint64_t const begin = (tile - tensor.first_tile) * per_tile;
+      std::uint64_t const first = begin + std::uint64_t{thread_.thread()} * chunk_size;
+      if (tensor.count - begin >= per_tile && Width != any_width)
+        run_turns<Width != any_width>(
+            first, tensor.count,
+            accessor_of<KernelOperand>(
+                kernel_operands, tensor.data + first_part<static_cast<int>(I)>, tensor.number)...);
+      else
+        run_turns<false>(
+            first, tensor.count,
+            accessor_of<KernelOperand>(
+                kernel_operands, tensor.data + first_part<static_cast<int>(I)>, tensor.number)...);
     }
     if constexpr (is_reported<Report>) report_.flush();
   }
 
  private:
-  template <std::size_t... I, class Tensor>
-  LOWP_FN void run_tile(std::index_sequence<I...>, Tensor const& tensor, std::uint64_t first,
-                        bool is_whole, KernelOperand const&... kernel_operands) {
-    first += std::uint64_t{thread_.thread()} * chunk_size;
-    if (is_whole && Width != any_width)
-      run_turns<Width != any_width>(
-          first, tensor.count,
-          accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part<static_cast<int>(I)>,
-                                     tensor.number)...);
-    else
-      run_turns<false>(
-          first, tensor.count,
-          accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part<static_cast<int>(I)>,
-                                     tensor.number)...);
-  }
-
   template <bool IsWhole, class P, class... Accessor>
   LOWP_FN void run_turns(std::uint64_t first, std::uint64_t end, P&& p, Accessor&&... other) {
     if constexpr (sees_blocks) {
@@ -144,8 +141,7 @@ class tile_runner {
       std::uint64_t const at = first + static_cast<std::uint64_t>(pass) * per_pass;
       int const count = IsWhole ? chunk_size : valid(at, end);
       if (count != 0 || is_collective || sums_by_warps)
-        run_chunk(std::index_sequence_for<P, Accessor...>{}, others{}, pass, place(p, at), count, p,
-                  other...);
+        run_chunk(others{}, pass, place(p, at), count, p, other...);
     }
   }
   /// Returns the place of an element in memory. Chunks of a square are successive.
@@ -160,9 +156,9 @@ class tile_runner {
     return at >= end ? 0 : end - at < chunk_size ? static_cast<int>(end - at) : chunk_size;
   }
 
-  template <std::size_t... I, std::size_t... J, class Parameter, class... Accessor>
-  LOWP_FN void run_chunk(std::index_sequence<I...>, std::index_sequence<J...>, int pass,
-                         std::uint64_t at, int count, Parameter& p, Accessor&... other) {
+  template <std::size_t... J, class Parameter, class... Accessor>
+  LOWP_FN void run_chunk(std::index_sequence<J...>, int pass, std::uint64_t at, int count,
+                         Parameter& p, Accessor&... other) {
     float x[sizeof...(I)][chunk_size];
     decode(p, pass, x[0]);
     (decode(other, pass, x[J + 1]), ...);
@@ -275,8 +271,8 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, Kernel
   template <class Thread>
   LOWP_FN void run(Thread const& thread) const {
     auto const function = thread.once(make_function);
-    using runner =
-        tile_runner<Width, Thread, std::remove_cv_t<decltype(function)>, Report, KernelOperand...>;
+    using runner = tile_runner<Width, Thread, std::remove_cv_t<decltype(function)>, Report,
+                               std::index_sequence<I...>, KernelOperand...>;
     runner(thread, function, reports, stride, width)
         .run(table, indexed<I, KernelOperand>::value...);
   }

@@ -34,7 +34,7 @@ int widest(std::tuple<Array...> const& arrays) {
 /// float when they are read, which no other mode shares.
 template <class Operand>
 struct kernel_operand_for {
-  using mode = std::remove_cv_t<decltype(Operand::rounding)>;
+  using mode = simd::rounding_type<Operand>;
   using rounding = std::conditional_t<detail::plain_number<typename Operand::type>,
                                       std::type_identity<mode>, kernel_rounding<mode>>;
   using type = kernel_operand<typename Operand::type, Operand::direction, typename rounding::type,

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
+#include <lowp/report/amax.hpp>
 #include <lowp/report/moment_report.hpp>
-#include <lowp/report/update_amax.hpp>
 #include <lowp/report/update_report.hpp>
 #include <lowp/simd/operand.hpp>
 

@@ -74,9 +74,7 @@ struct update_report {
     return whole > 0 ? applied.value() / whole : 1;
   }
 
-  /// Merges the report of another shard or tensor.
-  LOWP_FN update_report& operator+=(update_report const& other) { return add(other); }
-  /// Merges another report, alone or beside other threads.
+  /// Merges another report, as += does, alone or beside other threads.
   template <class Atomics = detail::alone>
   LOWP_FN update_report& add(update_report const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);

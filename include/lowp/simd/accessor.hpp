@@ -16,13 +16,6 @@
 
 namespace lowp::simd {
 
-template <class T>
-struct storage_of : std::type_identity<T> {};
-template <narrow T>
-struct storage_of<T> : std::type_identity<typename T::storage> {};
-
-template <class Operand>
-using rounding_type = std::remove_cv_t<decltype(Operand::rounding)>;
 template <class Isa, class Operand>
 using random_batches_of = random_batches<typename Isa::registers, rounding_type<Operand>>;
 
@@ -49,8 +42,11 @@ class accessor {
   using T = typename Operand::type;
   using storage = typename storage_of<T>::type;
   using rounding = rounding_type<Operand>;
+  /// The hardware's prefetcher fails if a kernel computes random bits between its loads, or rounds
+  /// what it loads. A kernel that only rounds what it stores is faster if it does not prefetch.
   static constexpr bool is_rounded_when_read =
       detail::plain_number<T> && !detail::is_always_a_float<T>;
+  static constexpr auto batch_bytes = static_cast<int>(Operand::stored_in(batch<Isa>) * sizeof(T));
 
  public:
   using registers = typename Isa::registers;
@@ -89,17 +85,18 @@ class accessor {
     at_ = operand_.at(first);
     if constexpr (Operand::is_packed) {
       if (Operand::is_read) {
-        if (Prefetches) prefetch(operand_.at(first));
+        if (Prefetches) prefetch_ahead<batch_bytes>(at_);
         packed_codes<Isa, Operand>::unpack(staged_, operand_.at(first), valid);
       }
       at_ = staged_;
-    } else if (has_part_of_pack(valid)) {
+    } else if (valid % Isa::lanes != 0) {
       constexpr std::size_t lanes = Isa::lanes;
       __builtin_memset(staged_, 0, (valid + lanes - 1) / lanes * lanes * sizeof(T));
       if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));
       at_ = staged_;
     } else {
-      if ((Prefetches || is_rounded_when_read) && Operand::is_read) prefetch(operand_.data + first);
+      if ((Prefetches || is_rounded_when_read) && Operand::is_read)
+        prefetch_ahead<batch_bytes>(at_);
       if (is_streamed_now(valid)) at_ = staged_;
     }
     if constexpr (Operand::is_random) {
@@ -110,7 +107,7 @@ class accessor {
     if constexpr (Operand::is_written && Operand::is_packed) {
       packed_codes<Isa, Operand>::pack(operand_.at(first), staged_, valid);
     } else if constexpr (Operand::is_written) {
-      if (has_part_of_pack(valid))
+      if (valid % Isa::lanes != 0)
         __builtin_memcpy(static_cast<void*>(operand_.data + first), staged_, valid * sizeof(T));
       else if (is_streamed_now(valid))
         stream<registers>(operand_.data + first, staged_, valid * sizeof(T));
@@ -120,23 +117,8 @@ class accessor {
     if (streams_) finish_streaming();
   }
 
-  /// Prefetches about 2 KB ahead, the best distance on every CPU tried. The hardware's prefetcher
-  /// fails if a kernel computes random bits between its loads, or rounds what it loads. A kernel
-  /// that only rounds what it stores is faster if it does not prefetch.
-  LOWP_HOST_FN static void prefetch(void const* at) {
-    constexpr int line = 64, distance = 2048;
-    constexpr auto bytes = static_cast<int>(Operand::stored_in(batch<Isa>) * sizeof(T));
-    auto const* ahead = static_cast<char const*>(at) + distance;
-    LOWP_UNROLL
-    for (int i = 0; i < bytes; i += line) __builtin_prefetch(ahead + i);
-  }
-
-  /// Prefetches elements for a later read, into a cache that has room.
   LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
-    constexpr std::size_t line = 64;
-    auto const* at = reinterpret_cast<char const*>(operand_.at(first));
-    for (std::size_t i = 0; i < Operand::stored_in(count) * sizeof(T); i += line)
-      __builtin_prefetch(at + i, 0, 2);
+    simd::fetch(operand_.at(first), Operand::stored_in(count) * sizeof(T));
   }
 
   /// Returns the codes, or a float's bit patterns, of the lanes from element k of the batch.
@@ -233,7 +215,6 @@ class accessor {
       return {lanes::bits(result), lanes::greater(zero, zero)};
     }
   }
-  /// Rounds and stores two packs, if this operand is written.
   template <bool IsOfWords>
   LOWP_HOST_FN void store_pair(int k, F const& first, F const& second) {
     if constexpr (IsOfWords && Operand::is_written) {
@@ -272,19 +253,16 @@ class accessor {
     return true;
   }
   LOWP_HOST_FN static F computed(F const& value) {
-    if constexpr (Nans == nans::kept) {
+    if constexpr (Nans == nans::kept)
       return value;
-    } else if constexpr (requires { Isa::canonical(value); }) {
+    else if constexpr (requires { Isa::canonical(value); })
       return Isa::canonical(value);
-    } else {
+    else
       return lanes::canonical(value);
-    }
   }
 
-  LOWP_HOST_FN static bool has_part_of_pack(std::size_t valid) { return valid % Isa::lanes != 0; }
   LOWP_HOST_FN bool is_streamed_now(std::size_t valid) const {
-    constexpr std::size_t least = 16;
-    return streams_ && valid * sizeof(T) % least == 0;
+    return streams_ && valid * sizeof(T) % 16 == 0;
   }
 
   // Streaming does not pay if random bits take longer than memory, as Philox's do in narrow
@@ -306,8 +284,16 @@ class accessor {
     LOWP_HOST_FN no_random(detail::random_origin const&, auto const&) {}
     LOWP_HOST_FN std::uint16_t const* at(int) const { return nullptr; }
   };
-  class maybe_random {
-   public:
+  struct maybe_random {
+    struct own_batches : random_batches_of<Isa, Operand> {
+      LOWP_HOST_FN explicit own_batches(auto const&) {}
+    };
+    bool is_on_;
+    std::conditional_t<staging<Isa, Operand>::has_random, random_batches_of<Isa, Operand>&,
+                       own_batches>
+        batches_;
+    std::uint16_t const* bits_ = nullptr;
+
     LOWP_HOST_FN maybe_random(detail::random_origin const& origin, auto& memory)
         : is_on_(origin.is_on), batches_(memory) {
       batches_.start(origin.source, origin.offset);
@@ -317,16 +303,6 @@ class accessor {
       bits_ = batches_.next(static_cast<batch_start<registers>&&>(start), to);
     }
     LOWP_HOST_FN std::uint16_t const* at(int k) const { return bits_ + k; }
-
-   private:
-    struct own_batches : random_batches_of<Isa, Operand> {
-      LOWP_HOST_FN explicit own_batches(auto const&) {}
-    };
-    bool is_on_;
-    std::conditional_t<staging<Isa, Operand>::has_random, random_batches_of<Isa, Operand>&,
-                       own_batches>
-        batches_;
-    std::uint16_t const* bits_ = nullptr;
   };
   using random = std::conditional_t<Operand::is_random, maybe_random, no_random>;
 

@@ -67,7 +67,6 @@ template <class Isa, narrow T, std::size_t Packs>
   }
 inline constexpr bool has_halves<Isa, T, Packs> = true;
 
-/// Decodes packs of codes in memory.
 template <format F, class Isa, std::size_t Packs>
 LOWP_HOST_FN void decode_by_halves(pack<float, Isa> (&x)[Packs], void const* from) {
   typename halves_of<Packs * Isa::lanes>::vector halves;

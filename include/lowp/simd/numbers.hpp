@@ -12,7 +12,6 @@
 
 namespace lowp::simd {
 
-/// Every lane of a is zero.
 template <class Isa>
 LOWP_HOST_FN bool is_zero(typename wide_word<Isa>::vector const& a) {
   auto const words = word<Isa>::of(typename word<Isa>::vector(a));
@@ -179,7 +178,6 @@ LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t c
   }
 }
 
-/// Stores the lanes as doubles, exactly.
 template <class Isa>
 LOWP_HOST_FN void store_widened(double* to, pack<float, Isa> const& value) {
   auto const wide = lanes::widen(value);

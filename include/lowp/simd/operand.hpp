@@ -117,7 +117,6 @@ struct operand {
   overflow policy = default_overflow<T>;
   std::uint32_t draw = 0;
 
-  /// Returns the origin of the operand's random bits.
   LOWP_HOST_FN detail::random_origin origin() const {
     detail::random_origin origin;
     if constexpr (detail::is_stochastic_when_read<R>)
@@ -192,8 +191,17 @@ struct blocked {
   }
 };
 
+/// The type of an element's code, or the type of any other number.
+template <class T>
+struct storage_of : std::type_identity<T> {};
+template <narrow T>
+struct storage_of<T> : std::type_identity<typename T::storage> {};
+
 template <class Operand>
 concept element_operand = requires { typename Operand::type; };
+
+template <class Operand>
+using rounding_type = std::remove_cv_t<decltype(Operand::rounding)>;
 
 /// Says that an operand has bfloat16 that are written, which some backends round by an instruction.
 template <class Operand>

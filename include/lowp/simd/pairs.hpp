@@ -29,7 +29,6 @@ template <class Isa, class T>
 using codes_of_pair =
     typename pair_of<Isa, std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>>::codes;
 
-/// Reads a vector from elements in memory.
 template <class V>
 LOWP_HOST_FN V word_of_elements(void const* at) {
   V words;

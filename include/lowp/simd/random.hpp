@@ -142,7 +142,6 @@ LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& k
   }
 }
 
-/// Registers of numbers of 16 bits.
 template <class Isa>
 struct numbers_of {
   static constexpr int lanes = 2 * Isa::lanes;
@@ -161,7 +160,6 @@ inline constexpr auto lanes_with_bit = [] {
   return masks;
 }();
 
-/// The factors of all places of a group.
 inline constexpr auto factors_of_places = [] {
   std::array<std::uint16_t, detail::group_size> factors{};
   for (std::uint32_t place = 0; place < factors.size(); ++place)

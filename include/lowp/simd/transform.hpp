@@ -3,12 +3,8 @@
 // operation, operand type, rounding and instruction set.
 #pragma once
 
-#include <lowp/simd/operand.hpp>
-#include <lowp/simd/streaming.hpp>
-#if !defined(__CUDA_ARCH__)  // nvcc's device pass reads host functions, but has no vectors
 #include <lowp/simd/accessor.hpp>
 #include <lowp/simd/update_sums.hpp>
-#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +15,6 @@
 namespace lowp::simd {
 
 LOWP_EXACT_BEGIN
-
-#if !defined(__CUDA_ARCH__)
 
 /// Says that an operand holds numbers of a narrow format, unchanged.
 template <class Operand>
@@ -65,8 +59,6 @@ class read_batch {
   std::tuple<Accessor const&...> accessors_;
 };
 
-#endif
-
 /// A call of the loop. `make_function()` returns the element function, which takes the operands'
 /// lanes by reference, in order. It changes those that are written and, if there is a report,
 /// returns the requested update. Operand 0 is the one reported; the update comes from operand 1.
@@ -91,12 +83,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
     return {make_function, {count, size.whole}, counts, std::get<I>(operands).after(first)...};
   }
 
-  /// Returns all arrays of the operands.
   LOWP_HOST_FN auto arrays() const {
     return std::tuple_cat(arrays_of(std::get<I>(operands), size.count)...);
   }
-
-#if !defined(__CUDA_ARCH__)
 
   template <class Isa>
   LOWP_HOST_FN void body() const {
@@ -189,7 +178,6 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
     }
   }
 
-  /// Stores the moments, and counts what is stored.
   template <class Isa, class Totals, class F, std::size_t N, class... Accessor>
   LOWP_HOST_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
                                          Accessor&... accessors) {
@@ -271,13 +259,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
       return {};
   }
 
-  struct none {
-    using type = no_report;
-  };
   template <class F>
-  using totals_of = std::conditional_t<is_reported, detail::lanes_of_report<Report, F>, none>;
-
-#endif
+  using totals_of = std::conditional_t<is_reported, detail::lanes_of_report<Report, F>,
+                                       std::type_identity<no_report>>;
 };
 
 LOWP_EXACT_END

@@ -15,7 +15,7 @@
 #pragma once
 
 #include <lowp/measure/census/abs_range_report.hpp>
-#include <lowp/report/update_amax.hpp>
+#include <lowp/report/amax.hpp>
 #include <lowp/train/stall_watch.hpp>
 #include <lowp/watch/alarm.hpp>
 #include <lowp/watch/watched_frame.hpp>

@@ -29,7 +29,6 @@ class row_team {
   LOWP_FN unsigned thread() const {
     return is_warp ? thread_.thread() % Threads : thread_.thread();
   }
-  /// Returns the team's number in its block.
   LOWP_FN unsigned number() const { return is_warp ? thread_.thread() / Threads : 0; }
 
   /// Returns the first element of the first chunk that it loads and stores. The next chunk is

@@ -84,7 +84,6 @@ struct avx2 : vector_masks<avx2> {
     }
     to = r;
   }
-  /// Exchanges each lane with the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_TARGET inline static void exchange(V& v, V const& from) {
     V r;
@@ -94,7 +93,6 @@ struct avx2 : vector_masks<avx2> {
       asm("vpermilps %2, %1, %0" : "=x"(r) : "x"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
     v = r;
   }
-  /// Separates even from odd lanes in registers of 128 bits, or even from odd registers: first a's.
   template <bool OfRegisters, class V>
   LOWP_TARGET inline static void separate(V& even, V& odd, V const& a, V const& b) {
     V e, o;
@@ -109,7 +107,6 @@ struct avx2 : vector_masks<avx2> {
     even = e;
     odd = o;
   }
-  /// Decodes binary16 numbers of one pack, or of two: see binary16.hpp.
   template <std::size_t Packs, class V>
     requires(Packs <= 2)
   LOWP_TARGET inline static void decode_halves(reals (&x)[Packs], V const& numbers) {
@@ -130,7 +127,6 @@ struct avx2 : vector_masks<avx2> {
     codes = detail::encode_in_range<bfloat16::descriptor>(b, b, mode).converted<std::uint16_t>();
     return true;
   }
-  /// Moves two packs of words to halves or to bytes that hold them.
   template <class V>
   LOWP_TARGET inline static void join(V& codes, words const& low, words const& high) {
     words::vector r;
@@ -171,10 +167,8 @@ struct avx2 : vector_masks<avx2> {
     asm("vpermd %0, %1, %0" : "+x"(r) : "x"(order));
     __builtin_memcpy(&codes, &r, sizeof(codes));
   }
-  /// Returns the lanes in which a or b is NaN.
   LOWP_INSTRUCTION(unordered, integer<avx2>, LOWP_V, reals, LOWP_V, "vcmpunordps")
   LOWP_TARGET inline static bool has_nan(reals const& x) { return any(unordered(x, x)); }
-  /// Replaces each NaN, as lanes::canonical does.
   LOWP_TARGET inline static reals canonical(reals const& x) {
     words nan;
     broadcast(nan.v, lowp::lanes::binary32_nan);

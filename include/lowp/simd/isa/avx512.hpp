@@ -119,7 +119,6 @@ struct avx512 {
       r = __builtin_convertvector(from, To);
     to = r;
   }
-  /// Exchanges each lane with the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_TARGET inline static void exchange(V& v, V const& from) {
     V r;
@@ -129,7 +128,6 @@ struct avx512 {
       asm("vpermilps %2, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
     v = r;
   }
-  /// Separates even from odd lanes: see avx2.hpp.
   template <bool OfRegisters, class V>
   LOWP_TARGET inline static void separate(V& even, V& odd, V const& a, V const& b) {
     V e, o;
@@ -152,7 +150,6 @@ struct avx512 {
     asm("vpternlogd $0x96, %2%{1to16%}, %1, %0" : "+v"(r) : "v"(b), "m"(key));
     v = r;
   }
-  /// Moves two packs of words below 2^16 to halves.
   template <class V>
     requires(sizeof(V) == 64)
   LOWP_TARGET inline static void join(V& halves, words const& low, words const& high) {
@@ -193,7 +190,6 @@ struct avx512 {
     asm("vpternlogd $0xf8, %2, %1, %0" : "+v"(r) : "v"(signs), "v"(sign.v));
     return words::of(r);
   }
-  /// Decodes binary16 numbers of a pack: see binary16.hpp.
   template <class V>
   LOWP_TARGET inline static void decode_halves(reals (&x)[1], V const& numbers) {
     reals::vector r;
@@ -214,7 +210,7 @@ struct avx512 {
   LOWP_TARGET inline static bool any_special(words const& x) {
     return any_of < quiet_nan | signaling_nan | infinity > (reals::of(reals::vector(x.v)));
   }
-  /// Replaces each NaN, as lanes::canonical does. The table has a digit for each kind of number,
+  /// The table has a digit for each kind of number,
   /// with the NaNs at the right. For 1 the result is x, for 0 it stays as it is.
   LOWP_TARGET inline static reals canonical(reals const& x) {
     words nan, table;

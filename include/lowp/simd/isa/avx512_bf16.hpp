@@ -21,7 +21,6 @@ struct avx512_bf16 : avx512 {
 #define LOWP_TARGET __attribute__((target(LOWP_AVX512 ",avx512bf16")))
 #endif
 
-  /// The backend of all kernels without such an operand.
   using base = avx512;
   template <class Operand>
   static constexpr bool converts = writes_bfloat16<Operand>;

@@ -6,11 +6,17 @@
 //     name, registers, lanes, available(), enter(kernel): the entry has the target attribute
 //     integers    equal greater -> M, select(M, U, U), max min (signed), add_bits
 //     masks       any(M), count(M); a type of its own for masks has these in its lane<M>
-//     moves       broadcast(V&, scalar), convert(V&, V), exchange<Bit>(V&, V),
-//                 separate<OfRegisters>(even, odd, V, V), join(halves, U, U)
+//     moves       broadcast(V&, scalar), convert(V&, V)
+//                 exchange<Bit>(V&, V): lanes whose numbers differ in this bit
+//                 separate<OfRegisters>(even, odd, V, V): lanes of 128 bits, or such registers; the
+//                 first V's come first
+//                 join(codes, U, U): to halves, or to bytes that hold the words
 //     reals       div sqrt fma, hide(V&): the value's arithmetic is neither contracted nor moved
-//     doubles     widen(low, high, F), widen(V&, memory), narrow(F&, low, high), add_product
-//     random      mul_wide(low, high, V, V), numbers(even, odd, V[4])
+//     doubles     widen(low, high, F), narrow(F&, low, high), add_product
+//                 widen(V&, memory): a number of 16 or 32 bits to each lane of 64
+//     random      mul_wide(low, high, V, V): low halves of 64-bit lanes; the low half of `high` has
+//                 the high half of the product
+//                 numbers(even, odd, V[4]): the numbers of 16 bits of Philox blocks, see random.hpp
 //     census      power_of_two(U&, U)
 //
 // vector_masks has integers where masks are vectors. x86.inc has the members that AVX2 and AVX-512

@@ -82,7 +82,6 @@ struct neon : vector_masks<neon> {
     }
     to = r;
   }
-  /// Separates even from odd lanes: those of a, then b's.
   template <bool, class V>
   LOWP_HOST_FN static void separate(V& even, V& odd, V const& a, V const& b) {
     V e, o;
@@ -92,7 +91,6 @@ struct neon : vector_masks<neon> {
     even = e;
     odd = o;
   }
-  /// Exchanges each lane with the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_HOST_FN static void exchange(V& v, V const& from) {
     V r;
@@ -138,7 +136,6 @@ struct neon : vector_masks<neon> {
     low = l;
     high = h;
   }
-  /// Numbers of 16 or 32 bits, for each 64-bit lane one.
   template <class V, class N>
   LOWP_HOST_FN static void widen(V& words, N const* from) {
     words = V{from[0], from[1]};
@@ -156,8 +153,6 @@ struct neon : vector_masks<neon> {
     result = r;
   }
 
-  /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
-  /// of `high`.
   template <class V>
   LOWP_HOST_FN static void mul_wide(V& low, V& high, V const& a, V const& b) {
     typedef std::uint32_t two __attribute__((vector_size(8)));
@@ -169,8 +164,6 @@ struct neon : vector_masks<neon> {
     low = whole;
     high = whole >> 32;
   }
-  /// Makes the numbers of 16 bits of Philox blocks (see random.hpp): those of even and those of odd
-  /// lanes.
   template <class V>
   LOWP_HOST_FN static void numbers(V& even, V& odd, V const (&word)[4]) {
     V first, second, low, high, e, o;
@@ -218,7 +211,6 @@ struct neon : vector_masks<neon> {
     codes = detail::encode_in_range<bfloat16::descriptor>(b, b, mode).converted<std::uint16_t>();
     return true;
   }
-  /// Replaces each NaN, as lanes::canonical does.
   LOWP_HOST_FN static reals canonical(reals const& x) {
     words nan;
     broadcast(nan.v, lowp::lanes::binary32_nan);
@@ -228,7 +220,7 @@ struct neon : vector_masks<neon> {
         : "w"(x.v), "w"(nan.v));
     return reals::of(r);
   }
-  /// Returns the lanes in which a or b is NaN. FMAX is NaN if one of its operands is.
+  /// FMAX is NaN if one of its operands is.
   LOWP_HOST_FN static mask_words unordered(reals const& a, reals const& b) {
     mask_words::vector ordered;
     asm("fmax %0.4s, %1.4s, %2.4s\n\tfcmeq %0.4s, %0.4s, %0.4s"
@@ -236,7 +228,6 @@ struct neon : vector_masks<neon> {
         : "w"(a.v), "w"(b.v));
     return mask_words::of(~ordered);
   }
-  /// Moves two packs of words to halves or to bytes that hold them.
   template <class V>
   LOWP_HOST_FN static void join(V& codes, words const& low, words const& high) {
     words::vector r;

@@ -40,7 +40,6 @@ struct neon_bf16 : neon {
 #define LOWP_TARGET __attribute__((target("+bf16")))
 #endif
 
-  /// The backend of all kernels without such an operand.
   using base = neon;
   template <class Operand>
   static constexpr bool converts = writes_bfloat16<Operand>;

@@ -16,7 +16,6 @@ struct portable : vector_masks<portable> {
   static constexpr int lanes = 4;
   static bool available() { return true; }
 
-  /// Runs a kernel compiled for this instruction set.
   template <class Kernel>
   LOWP_OPAQUE static void enter(Kernel const& kernel) {
     kernel.template body<portable>();
@@ -43,14 +42,12 @@ struct portable : vector_masks<portable> {
     U const exponent = (n.v + 127) & U(integers(n.v) < 31);
     power.v = U(__builtin_convertvector(reals(exponent << 23), integers));
   }
-  /// Exchanges each lane with the one whose number differs in this bit.
   template <int Bit, class V>
   LOWP_HOST_FN static void exchange(V& v, V const& from) {
     using words = word<portable>::vector;
     auto const w = words(from);
     v = V(words{w[0 ^ Bit], w[1 ^ Bit], w[2 ^ Bit], w[3 ^ Bit]});
   }
-  /// Separates even from odd lanes: those of a, then b's.
   template <bool, class V>
   LOWP_HOST_FN static void separate(V& even, V& odd, V const& a, V const& b) {
     V const e = {a[0], a[2], b[0], b[2]}, o = {a[1], a[3], b[1], b[3]};
@@ -62,7 +59,6 @@ struct portable : vector_masks<portable> {
   LOWP_HOST_FN static void convert(To& to, From const& from) {
     to = __builtin_convertvector(from, To);
   }
-  /// Moves two packs of words below 2^16 to halves.
   template <class V>
   LOWP_HOST_FN static void join(V& halves, word<portable> const& low, word<portable> const& high) {
     auto* const to = reinterpret_cast<std::uint16_t*>(&halves);
@@ -75,7 +71,6 @@ struct portable : vector_masks<portable> {
     low = V{at(0), at(1)};
     high = V{at(2), at(3)};
   }
-  /// Numbers of 16 or 32 bits, for each 64-bit lane one.
   template <class V, class N>
   LOWP_HOST_FN static void widen(V& words, N const* from) {
     words = V{from[0], from[1]};
@@ -90,8 +85,6 @@ struct portable : vector_masks<portable> {
   LOWP_HOST_FN static void add_product(V& result, V const& sum, V const& a, V const& b) {
     result = sum + a * b;
   }
-  /// Multiplies the low halves of 64-bit lanes. The high half of the product goes to the low half
-  /// of `high`.
   template <class V>
   LOWP_HOST_FN static void mul_wide(V& low, V& high, V const& a, V const& b) {
     V whole;
@@ -107,8 +100,6 @@ struct portable : vector_masks<portable> {
     high = whole >> 32;
   }
 
-  /// Makes the numbers of 16 bits of Philox blocks (see random.hpp): those of even and those of odd
-  /// lanes.
   template <class V>
   LOWP_HOST_FN static void numbers(V& even, V& odd, V const (&word)[4]) {
     constexpr std::uint64_t half = 0xffff;

@@ -34,8 +34,7 @@ class accessor<Isa, byte_operand, Nans> {
     at_ = staged_;
   }
   LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
-    constexpr std::size_t line = 64;
-    for (std::size_t i = 0; i < count; i += line) __builtin_prefetch(data_ + first + i, 0, 2);
+    simd::fetch(data_ + first, count);
   }
   /// Returns a real with the bits of the byte.
   LOWP_HOST_FN F load(int k) const { return lanes::from_bits<F>(word<registers>::load(at_ + k)); }
@@ -75,9 +74,7 @@ class row_accessors<Isa, std::index_sequence<I...>, Operand...> : row_accessor<I
  public:
   using indices = std::index_sequence<I...>;
 
-  struct scratch : row_scratch<I, Isa, Operand>... {
-    LOWP_HOST_FN scratch() {}  // a short call does not pay for clear memory
-  };
+  struct scratch : row_scratch<I, Isa, Operand>... {};
 
   // An operation may have none of these operands.
   LOWP_HOST_FN row_accessors(std::tuple<Operand...> const& operands,

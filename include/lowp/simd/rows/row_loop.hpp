@@ -90,24 +90,20 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   template <class To, class From, class With, class Statistics>
   LOWP_HOST_FN void over_rows(To&& to, From&& from, With&& with, Statistics&& statistics) const {
     alignas(64) float cached[most_cached];
-    std::size_t const at_once = rows_at_once();
-    for (std::size_t done = 0; done < rows_; done += at_once)
-      run_rows(first_row_ + done, rows_ - done < at_once ? rows_ - done : at_once, to, from, with,
-               statistics, cached);
-    to.finish();
-  }
-  template <class To, class From, class With, class Statistics>
-  LOWP_HOST_FN void run_rows(std::size_t row, std::size_t count, To& to, From& from, With& with,
-                             Statistics& statistics, float* cached) const {
-    typename Operation::template state<F> states[most_at_once];
-    for (std::size_t i = 0; i < count; ++i) detail::start_row(operation_, states[i], row + i);
-    fold_rows<0>(row, count, from, states, cached);
-    for (std::size_t i = 0; i < count; ++i) {
-      write_statistics(row + i, statistics, states[i], std::index_sequence_for<Statistic...>{});
-      to.start(row + i);
-      if constexpr (uses_scores) from.start(row + i);
-      write_row(to, from, with, states[i], cached + i * room(), visible(row + i));
+    std::size_t const at_once = rows_at_once(), end = first_row_ + rows_;
+    for (std::size_t row = first_row_, count; row < end; row += count) {
+      count = end - row < at_once ? end - row : at_once;
+      typename Operation::template state<F> states[most_at_once];
+      for (std::size_t i = 0; i < count; ++i) detail::start_row(operation_, states[i], row + i);
+      fold_rows<0>(row, count, from, states, cached);
+      for (std::size_t i = 0; i < count; ++i) {
+        write_statistics(row + i, statistics, states[i], std::index_sequence_for<Statistic...>{});
+        to.start(row + i);
+        if constexpr (uses_scores) from.start(row + i);
+        write_row(to, from, with, states[i], cached + i * room(), visible(row + i));
+      }
     }
+    to.finish();
   }
 
   template <int I, class From, class State>
