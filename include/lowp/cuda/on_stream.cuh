@@ -39,8 +39,10 @@ decltype(auto) argument(T&& x) {
     return stored_number{x};
   else if constexpr (std::convertible_to<U, step_state const*>)
     return at_stored_step{x};
+  else if constexpr (device_range<std::remove_reference_t<T>>)
+    return view(x.data(), x.size());
   else
-    return viewed(std::forward<T>(x));
+    return std::forward<T>(x);
 }
 template <class T>
 using argument_t = decltype(argument(std::declval<T>()));

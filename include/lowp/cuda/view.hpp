@@ -58,13 +58,4 @@ concept range_of_unknown_format = requires(R& range) {
   requires unknown_format<std::remove_reference_t<decltype(*range.data().get())>>;
 };
 
-/// Returns a range as a span; passes other arguments unchanged.
-template <class R>
-decltype(auto) viewed(R&& range) {
-  if constexpr (device_range<std::remove_reference_t<R>>)
-    return view(range.data(), range.size());
-  else
-    return std::forward<R>(range);
-}
-
 }  // namespace lowp::cuda

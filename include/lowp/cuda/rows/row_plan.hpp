@@ -36,14 +36,15 @@ auto row_operand_of(simd::row_operand<Operand, Rows> const& o) {
   return made;
 }
 
-template <class... KernelOperand>
-auto row_operands_among(row_operand<KernelOperand> const&... each) {
-  return row_operands<std::index_sequence_for<KernelOperand...>, KernelOperand...>{{each}...};
-}
 template <class... Operand>
 auto row_operands_of(std::tuple<Operand...> const& operands) {
-  return std::apply([](auto const&... each) { return row_operands_among(row_operand_of(each)...); },
-                    operands);
+  return std::apply(
+      [](auto const&... each) {
+        return row_operands<std::index_sequence_for<Operand...>,
+                            decltype(row_operand_of(each).kernel_operand)...>{
+            {row_operand_of(each)}...};
+      },
+      operands);
 }
 
 /// Returns true if every row of an operand permits accesses of `width` bytes.

@@ -27,86 +27,15 @@ struct column_call;
 
 LOWP_EXACT_BEGIN
 
-template <class Isa, class Call>
-class column_loop;
-template <class Isa, class Operation, class... Score, class... Sum>
-class column_loop<Isa, column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>>> {
-  using call = column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>>;
-  using F = pack<float, typename Isa::registers>;
-  using D = lanes::wide<F>;
-  using accessors = row_accessors<Isa, std::index_sequence_for<Score...>, Score...>;
-  static constexpr std::size_t size = Isa::lanes, packs = call::width / size;
-
- public:
-  LOWP_HOST_FN explicit column_loop(call const& columns) : call_(columns) {}
-
-  LOWP_HOST_FN void over_columns() const {
-    over_blocks(accessors(call_.scores, 0, typename accessors::scratch{}));
-  }
-
- private:
-  LOWP_HOST_FN void over_blocks(accessors&& from) const {
-    for (std::size_t i = 0; i < call_.rows; ++i) {
-      std::size_t const first = (call_.first_row + i) * call::width;
-      sum_block(from, first, std::min(call_.all_columns - first, call::width),
-                std::index_sequence_for<Sum...>{});
-    }
-  }
-  template <std::size_t... I>
-  LOWP_HOST_FN void sum_block(accessors& from, std::size_t first, std::size_t count,
-                              std::index_sequence<I...> all) const {
-    D totals[packs][sizeof...(I)];
-    F sums[packs][sizeof...(I)];
-    for (auto& total : totals) ((total[I] = lanes::broadcast<D>(0)), ...);
-    for (std::size_t row = 0; row < call_.all_rows; row += column_group) {
-      for (auto& sum : sums) ((sum[I] = lanes::broadcast<F>(0)), ...);
-      for (std::size_t r = row; r < std::min(row + column_group, call_.all_rows); ++r)
-        add_row(from, r, first, count, sums, all);
-      for (std::size_t p = 0; p < packs; ++p)
-        ((totals[p][I] = lanes::add(totals[p][I], lanes::widen(sums[p][I]))), ...);
-    }
-    for (std::size_t i = 0; i < count; ++i)
-      ((std::get<I>(call_.sums).operand.data[first + i] = lanes::canonical(
-            lane<float>::narrowed(lane<D>::at(totals[i / size][I], static_cast<int>(i % size))))),
-       ...);
-  }
-  template <std::size_t... I>
-  LOWP_HOST_FN void add_row(accessors& from, std::size_t row, std::size_t first, std::size_t count,
-                            F (&sums)[packs][sizeof...(I)], std::index_sequence<I...> all) const {
-    typename Operation::template state<F> state;
-    call_.operation.start(state, row);
-    from.start(row);
-    std::size_t const whole = count / size * size;
-    from.begin(first, whole);
-    for (std::size_t e = 0; e < whole; e += size)
-      add_pack(from, state, static_cast<int>(e), sums[e / size], all,
-               std::index_sequence_for<Score...>{});
-    if (whole == count) return;
-    from.begin(first + whole, count - whole);
-    add_pack(from, state, 0, sums[whole / size], all, std::index_sequence_for<Score...>{});
-  }
-  template <class State, std::size_t... I, std::size_t... J>
-  LOWP_HOST_FN void add_pack(accessors& from, State const& state, int k, F (&sums)[sizeof...(I)],
-                             std::index_sequence<I...>, std::index_sequence<J...>) const {
-    F const scores[] = {F(from.template get<J>().load(k))...};
-    (call_.operation.add_to(fold::number<static_cast<int>(I)>{}, sums[I], state, scores[J]...),
-     ...);
-  }
-
-  call const& call_;
-};
-
-LOWP_EXACT_END
-
-template <class Operation, class Scores, class Sums>
-struct column_call {
+template <class Operation, class... Score, class... Sum>
+struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
   /// The columns of a block: a multiple of every pack, and little enough to keep a team busy.
   static constexpr std::size_t width = 128;
 
   Operation operation;
   std::size_t all_rows, all_columns;
-  Scores scores;
-  Sums sums;
+  std::tuple<Score...> scores;
+  std::tuple<Sum...> sums;
   std::size_t first_row = 0, rows = (all_columns + width - 1) / width;
   std::size_t columns = width * all_rows + 1;  ///< the work of a block
 
@@ -118,8 +47,60 @@ struct column_call {
   }
   template <class Isa>
   LOWP_HOST_FN void body() const {
-    column_loop<Isa, column_call>(*this).over_columns();
+    using accessors = row_accessors<Isa, std::index_sequence_for<Score...>, Score...>;
+    typename accessors::scratch scratch;
+    accessors from(scores, 0, std::move(scratch));
+    for (std::size_t i = first_row; i < first_row + rows; ++i)
+      sum_block<Isa>(from, i * width, std::min(all_columns - i * width, width),
+                     std::index_sequence_for<Sum...>{});
+  }
+
+ private:
+  template <class Isa, class From, std::size_t... I>
+  LOWP_HOST_FN void sum_block(From& from, std::size_t first, std::size_t count,
+                              std::index_sequence<I...> all) const {
+    using F = pack<float, typename Isa::registers>;
+    using D = lanes::wide<F>;
+    constexpr std::size_t size = Isa::lanes, packs = width / size;
+    D totals[packs][sizeof...(I)];
+    F each[packs][sizeof...(I)];
+    for (auto& total : totals) ((total[I] = lanes::broadcast<D>(0)), ...);
+    for (std::size_t row = 0; row < all_rows; row += column_group) {
+      for (auto& sum : each) ((sum[I] = lanes::broadcast<F>(0)), ...);
+      for (std::size_t r = row; r < std::min(row + column_group, all_rows); ++r)
+        add_row(from, r, first, count, each, all);
+      for (std::size_t p = 0; p < packs; ++p)
+        ((totals[p][I] = lanes::add(totals[p][I], lanes::widen(each[p][I]))), ...);
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      ((std::get<I>(sums).operand.data[first + i] = lanes::canonical(
+            lane<float>::narrowed(lane<D>::at(totals[i / size][I], static_cast<int>(i % size))))),
+       ...);
+  }
+  template <class From, class F, std::size_t Packs, std::size_t... I>
+  LOWP_HOST_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,
+                            F (&each)[Packs][sizeof...(I)], std::index_sequence<I...> all) const {
+    typename Operation::template state<F> state;
+    operation.start(state, row);
+    from.start(row);
+    constexpr std::size_t size = F::lanes;
+    std::size_t const whole = count / size * size;
+    from.begin(first, whole);
+    for (std::size_t e = 0; e < whole; e += size)
+      add_pack(from, state, static_cast<int>(e), each[e / size], all,
+               std::index_sequence_for<Score...>{});
+    if (whole == count) return;
+    from.begin(first + whole, count - whole);
+    add_pack(from, state, 0, each[whole / size], all, std::index_sequence_for<Score...>{});
+  }
+  template <class From, class State, class F, std::size_t... I, std::size_t... J>
+  LOWP_HOST_FN void add_pack(From& from, State const& state, int k, F (&sum)[sizeof...(I)],
+                             std::index_sequence<I...>, std::index_sequence<J...>) const {
+    F const score[] = {F(from.template get<J>().load(k))...};
+    (operation.add_to(fold::number<static_cast<int>(I)>{}, sum[I], state, score[J]...), ...);
   }
 };
+
+LOWP_EXACT_END
 
 }  // namespace lowp::simd
