@@ -14,7 +14,6 @@
 #include <lowp/base/error_text.hpp>
 #include <lowp/simd/dispatch.hpp>
 
-#include <algorithm>
 #include <cstddef>
 
 namespace lowp {
@@ -26,9 +25,8 @@ struct this_thread : detail::throwing {
   /// so that units with different flags share no body: its name spells the unit's own.
   template <class Backends = native, class Call>
   void operator()(Call const& call) const {
-    auto const enter =
-        Backends::template entries<Call>[Backends::chosen()];  // throws if empty, too
-    if constexpr (requires { call.size.count; })
+    auto const enter = Backends::template entries<Call>[Backends::chosen()];
+    if constexpr (requires { call.size.count; })  // after the choice, which may throw
       if (call.size.count == 0) return;  // otherwise g++ 12 casts to bfloat16 a sixth slower
     detail::default_environment const environment;
     enter(call);
@@ -50,9 +48,10 @@ struct blocks_on_this_thread : throwing {
 
   template <class Call>
   void operator()(Call const& call) const {
-    for (std::size_t first = 0; first < call.size.count; first += block)
+    std::size_t const count = call.size.count;
+    for (std::size_t first = 0; first < count; first += block)
       simd::this_thread{}(
-          call.subrange(first, std::min(block, call.size.count - first), call.report));
+          call.subrange(first, count - first < block ? count - first : block, call.report));
   }
 };
 
