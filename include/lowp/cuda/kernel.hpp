@@ -51,10 +51,9 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
   static constexpr int passes = chunks_per_thread<KernelOperand...>;
   static constexpr bool is_collective = (KernelOperand::is_collective || ...);
   /// The index of an operand's first pointer among those of a tensor.
-  template <std::size_t Number>
+  template <int Number>
   static constexpr int first_part = [] {
-    int first = 0;
-    std::size_t number = 0;
+    int first = 0, number = 0;
     ((first += number++ < Number ? KernelOperand::parts : 0), ...);
     return first;
   }();
@@ -83,12 +82,13 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
       if (tensor.count - begin >= per_tile && Width != any_width)
         run_turns<Width != any_width>(
             first, tensor.count,
-            accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part<I>,
-                                       tensor.number)...);
+            accessor_of<KernelOperand>(
+                kernel_operands, tensor.data + first_part<static_cast<int>(I)>, tensor.number)...);
       else
-        run_turns<false>(first, tensor.count,
-                         accessor_of<KernelOperand>(kernel_operands, tensor.data + first_part<I>,
-                                                    tensor.number)...);
+        run_turns<false>(
+            first, tensor.count,
+            accessor_of<KernelOperand>(
+                kernel_operands, tensor.data + first_part<static_cast<int>(I)>, tensor.number)...);
     }
     if constexpr (is_reported<Report>) report_.flush();
   }

@@ -103,7 +103,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
     auto totals = made_in<totals_type>(scratch, report);
     constexpr std::size_t step = batch<Isa>;
     std::size_t stretch = step;
-    if constexpr (may_be_stretched<std::remove_cvref_t<Accessor>...>)
+    if constexpr (may_be_stretched<Accessor...>)
       if (!(accessors.streams() || ...)) stretch = longest_stretch;
     std::size_t valid;
     for (std::size_t first = 0; first < size.count; first += valid) {
@@ -117,8 +117,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
           continue;
       }
       auto const left = static_cast<int>(valid);
-      constexpr bool is_paired = may_be_paired<std::remove_cvref_t<Accessor>...>;
-      constexpr bool is_of_words = has_words<std::remove_cvref_t<Accessor>...>;
+      constexpr bool is_paired = may_be_paired<Accessor...>;
+      constexpr bool is_of_words = has_words<Accessor...>;
       int k = 0;
       [[maybe_unused]] int const pairs = left - left % (2 * Isa::lanes);
       if constexpr (is_of_words)
