@@ -5,6 +5,7 @@
 #include <lowp/ops/fused_add.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <tuple>

@@ -28,13 +28,22 @@ template <class R>
 concept output = input<R> && std::ranges::borrowed_range<R> &&
                  std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
 
+namespace detail {
+// Constants: a compiler goes through the standard's concepts once, not in each concept made of
+// these two.
+template <class R>
+inline constexpr bool is_input = input<R>;
+template <class R>
+inline constexpr bool is_output = output<R>;
+}  // namespace detail
+
 /// An `input`, or a packed range.
 template <class R>
-concept any_input = input<R> || detail::packed_range<R>;
+concept any_input = detail::is_input<R> || detail::packed_range<R>;
 /// An `output`, or a packed range that is written.
 template <class R>
 concept any_output =
-    output<R> ||
+    detail::is_output<R> ||
     (detail::packed_range<R> && !std::is_const_v<typename std::remove_reference_t<R>::byte_type>);
 
 namespace detail {
@@ -53,10 +62,10 @@ template <class T>
 concept range_rounding = span_rounding<T> || has_device_mode<T>;
 
 template <class T>
-using not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size = fit<input<T>>;
+using not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size = fit<is_input<T>>;
 template <class T>
 using not_a_lasting_writable_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size =
-    fit<output<T>>;
+    fit<is_output<T>>;
 template <class T>
 using neither_a_range_of_float_or_a_narrow_type_nor_packed = fit<any_input<T>>;
 template <class T>
@@ -116,6 +125,7 @@ struct extent {
   bool is_written = false;
   bool may_coincide = false;  ///< may be the storage of another argument's range
 
+  extent() = default;
   template <class R>
   LOWP_HOST_FN extent(char const* range_name, R& range, char const* part_name = "")
       : name(range_name),
@@ -210,7 +220,7 @@ class call_check {
     if constexpr (requires(extent const& r) { executor.out_of_reach(r); })
       for (extent const& r : ranges) {
         error_text const why = r.size != 0 ? executor.out_of_reach(r) : error_text();
-        if (!why.empty()) add(std::string(function_) + ": " + why);
+        if (!why.empty()) add(joined_text({function_, ": ", why.c_str()}));
       }
   }
 

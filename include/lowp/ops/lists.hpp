@@ -158,7 +158,8 @@ inline namespace LOWP_UNIT {
 /// Returns the error text of a list of reports with another size than the list of tensors.
 template <class List, class... Rest>
 error_text check_reports(char const* function, List const& list, Rest&... rest) {
-  auto const tensors = static_cast<std::size_t>(std::ranges::distance(list));
+  std::size_t tensors = 0;
+  for ([[maybe_unused]] auto const& tensor : list) ++tensors;
   error_text wrong;
   auto const check = [&](auto& argument) {
     if constexpr (report_list<decltype(argument)>) {

@@ -13,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <type_traits>
 
 namespace lowp {
@@ -89,9 +88,12 @@ inline constexpr simd::no_report* no_report = nullptr;
 
 inline namespace LOWP_UNIT {
 
-template <class... Extents>
-auto joined(Extents const&... each) {
-  return std::apply([](auto const&... one) { return std::array{one...}; }, std::tuple_cat(each...));
+template <std::size_t... N>
+std::array<extent, (N + ...)> joined(std::array<extent, N> const&... each) {
+  std::array<extent, (N + ...)> all;
+  extent* to = all.data();
+  ((__builtin_memcpy(to, each.data(), sizeof(each)), to += N), ...);
+  return all;
 }
 
 /// Returns the ranges of a call, in the order of its arguments: a result that is only written
@@ -109,8 +111,8 @@ void check_storage(call_check& check, Role const& role) {
   error_text const why =
       argument_of<std::remove_reference_t<decltype(role.values)>>::invalid(role.values);
   if (!why.empty())
-    check.add(joined_text({check.function(), ": ", role.name, *role.name == '\0' ? "" : ": "}) +
-              why);
+    check.add(joined_text(
+        {check.function(), ": ", role.name, *role.name == '\0' ? "" : ": ", why.c_str()}));
 }
 
 /// Returns the error text of a call, empty if it is right.

@@ -121,7 +121,9 @@ struct list_recorder : Executor {
 /// Returns 'name', or the number of a tensor without a name.
 template <class List>
 std::string tensor_text(List const& list, std::uint32_t number) {
-  auto const& t = *std::ranges::next(std::ranges::begin(list), static_cast<std::ptrdiff_t>(number));
+  auto at = std::ranges::begin(list);
+  for (std::uint32_t i = 0; i < number; ++i) ++at;
+  auto const& t = *at;
   if (t.name.empty()) return std::to_string(number);
   std::string text(1, '\'');
   text.append(t.name) += '\'';

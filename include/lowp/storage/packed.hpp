@@ -7,7 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
+#include <span>  // the lightest header that declares the concepts of ranges
 #include <string>
 #include <type_traits>
 
