@@ -3,6 +3,7 @@
 #include <lowp/dtypes.hpp>
 
 #include <cstdio>
+#include <optional>
 
 #include "oracle/facts.hpp"
 
