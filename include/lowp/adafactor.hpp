@@ -165,7 +165,8 @@ using call_of_adafactor = call<first<needs_row_input<names::g>, Before...>,
 ///
 /// For n columns, R is within 2^-24 (n / 256 + 14), C within 2^-24 * 20 + rows * 2^-52 of itself. u
 /// is within 2^-24 (n / 512 + 9) of its formula for the R and C that are written. Squares below
-/// 2^-126 add to that. A NaN makes its row and its column NaN.
+/// 2^-126 add to that. A NaN makes its row and its column NaN. The bits depend neither on threads
+/// nor on the shape of a launch.
 ///
 /// @param g           rows of `columns` gradients, row after row, or strided_rows
 /// @param row_var     floats, one for each row; 0 before step 1

@@ -124,7 +124,8 @@ struct norm_backward_rows {
 ///
 ///     (18 * 2^-24 + rows * 2^-52) times the sum of |dy * y|, and 2^-24 |dweight| + rows * 2^-149
 ///
-/// of the exact one. No group leaves the range of float if |dy * y| is below 2^123.
+/// of the exact one. No group leaves the range of float if |dy * y| is below 2^123. The bits depend
+/// neither on threads nor on the shape of a launch.
 ///
 /// @param x, weight, columns  those of the forward pass
 /// @param dy                  as many rows as x: the derivative with respect to its result

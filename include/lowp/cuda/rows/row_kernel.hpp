@@ -99,10 +99,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       state s{};
       detail::start_row(call_.operation, s, r);
       end_ = static_cast<std::uint32_t>(detail::visible_columns(call_.operation, r, call_.columns));
-      if (read_row(r, s))
-        fold_row<0>(r, s);
-      else
-        fold_row<1>(r, s);
+      read_row(r, s) ? fold_row<0>(r, s) : fold_row<1>(r, s);
       write_statistics(r, s, call_.statistics);
       write_row(r, s);
     }

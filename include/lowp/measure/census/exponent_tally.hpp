@@ -22,7 +22,7 @@ class exponent_tally {
  public:
   static constexpr int size = 256;
 
-  /// Is outside this object: else its neighbours would stay in memory too.
+  /// Memory outside this object: inside, its neighbours would stay in memory too.
   using scratch = U[windows][digits];
 
   /// Adds to counts[i] the number of magnitudes with exponent field i.

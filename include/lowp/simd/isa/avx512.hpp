@@ -210,8 +210,8 @@ struct avx512 {
   LOWP_TARGET inline static bool any_special(words const& x) {
     return any_of < quiet_nan | signaling_nan | infinity > (reals::of(reals::vector(x.v)));
   }
-  /// The table has a digit for each kind of number,
-  /// with the NaNs at the right. For 1 the result is x, for 0 it stays as it is.
+  // The table has a digit for each kind of number, with the NaNs at the right. For 1 the result is
+  // x, for 0 it stays as it is.
   LOWP_TARGET inline static reals canonical(reals const& x) {
     words nan, table;
     broadcast(nan.v, lowp::lanes::binary32_nan);
