@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support.hpp"
+#include "support/formats.hpp"
 
 namespace {
 
@@ -131,6 +132,8 @@ WORD_OPERATION(to_real, lanes::bits(lanes::to_real(a & 0xffffffU)), float_from(a
 WORD_OPERATION(bits, lanes::bits(real<F>(a)), a);
 WORD_OPERATION(negative, lanes::bits(lanes::negative(real<F>(a))), a ^ 0x80000000U);
 WORD_OPERATION(absolute, lanes::bits(lanes::absolute(real<F>(a))), a & 0x7fffffffU);
+WORD_OPERATION(copysign, lanes::bits(lanes::copysign(real<F>(a), real<F>(b))),
+               (a & 0x7fffffffU) | (b & 0x80000000U));
 WORD_OPERATION(magnitude, lanes::magnitude(real<F>(a)), a & 0x7fffffffU);
 WORD_OPERATION(is_nan, one_or_zero<F>(lanes::is_nan(real<F>(a))),
                (a & 0x7fffffffU) > 0x7f800000U ? 1 : 0);
@@ -162,8 +165,8 @@ using operations =
     list<add, sub, mul, div, sqrt, fma, mul_add, add_sub, div_root, maximum_number, smaller_or_nan,
          plus, minus, bit_and, bit_or, bit_xor, shifts, shifts_by_lane, equal, greater, max, min,
          select_words, select_reals, masks, broadcast, spread_real, to_real, bits, negative,
-         absolute, magnitude, is_nan, is_finite, is_zero, nearest_e2m1, nearest_e2m3, drawn_e2m1,
-         drawn_e2m3, drawn_e3m2, drawn_e3m4, canonical>;
+         absolute, copysign, magnitude, is_nan, is_finite, is_zero, nearest_e2m1, nearest_e2m3,
+         drawn_e2m1, drawn_e2m3, drawn_e3m2, drawn_e3m4, canonical>;
 
 // Every pair of special values, then random ones that reach the corners.
 operands const& inputs() {

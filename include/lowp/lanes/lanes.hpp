@@ -115,6 +115,11 @@ template <class F>
 LOWP_FN constexpr F absolute(F const& a) {
   return from_bits<F>(magnitude(a));
 }
+/// Returns the magnitude of a with the sign of b.
+template <class F>
+LOWP_FN constexpr F copysign(F const& a, F const& b) {
+  return from_bits<F>(magnitude(a) | (bits(b) & binary32_sign));
+}
 /// Returns a word that a GPU's compiler does not recognise as a float, or as a constant. Otherwise
 /// it would turn a test into a comparison of floats, and a changed sign into a negation. Under
 /// --use_fast_math both flush subnormals.

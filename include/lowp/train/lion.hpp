@@ -37,7 +37,7 @@ struct lion {
       using namespace lanes;
       F const change = sub(g, m);
       F const c = fma(broadcast<F>(one_minus_beta1), change, m);
-      F const one = from_bits<F>((bits(c) & binary32_sign) | bits(1.0f));
+      F const one = copysign(broadcast<F>(1), c);
       F const sign = select(mask_or(lanes::is_zero(c), lanes::is_nan(c)), c, one);
       F const q = mul(broadcast<F>(minus_lr), sign);
       F const u = decays ? fma(broadcast<F>(minus_decay), p, q) : q;
