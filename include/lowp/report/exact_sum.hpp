@@ -28,7 +28,7 @@ struct alone {
 }  // namespace detail
 
 /// Merges the report of another shard or tensor.
-template <class Report, class Other>
+template <class Report, class Other = Report>
   requires requires(Report& to, Other const& from) {
     to.add(from);
     to.add(from, detail::alone{});

@@ -221,6 +221,11 @@ TEST(moment_report, sees_the_values_of_storages_and_merges) {
   EXPECT_EQ(all.first.wished, 2U);  // 0.5 and 1 stay what they are
 }
 
+template <class Report>
+concept merges_braces = requires(Report& report) { report += {}; };
+static_assert(merges_braces<lowp::amax> && merges_braces<lowp::update_amax> &&
+              merges_braces<lowp::update_report> && merges_braces<lowp::gradient_report>);
+
 static_assert(!std::is_invocable_v<decltype(lowp::fused_add), std::vector<float>&, float,
                                    std::vector<float>&, lowp::moment_report&>);
 static_assert(!std::is_invocable_v<decltype(lowp::update), std::vector<float>&, std::vector<float>&,
