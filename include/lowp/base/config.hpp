@@ -97,45 +97,15 @@
 
 // Kernels live in an inline namespace that spells the unit's own instruction sets. Units built with
 // different flags therefore never share a kernel. Each flag, such as __SSE3__, expands to 1 or to
-// its own name.
-#define LOWP_HAS_1 1
-#define LOWP_HAS___SSE3__ 0
-#define LOWP_HAS___SSSE3__ 0
-#define LOWP_HAS___SSE4_1__ 0
-#define LOWP_HAS___SSE4_2__ 0
-#define LOWP_HAS___POPCNT__ 0
-#define LOWP_HAS___LZCNT__ 0
-#define LOWP_HAS___BMI__ 0
-#define LOWP_HAS___BMI2__ 0
-#define LOWP_HAS___AVX__ 0
-#define LOWP_HAS___F16C__ 0
-#define LOWP_HAS___FMA__ 0
-#define LOWP_HAS___AVX2__ 0
-#define LOWP_HAS___AVX512F__ 0
-#define LOWP_HAS___AVX512BW__ 0
-#define LOWP_HAS___AVX512BF16__ 0
-#define LOWP_HAS___AVX512FP16__ 0
-#define LOWP_HAS___ARM_FEATURE_ATOMICS 0
-#define LOWP_HAS___ARM_FEATURE_CRC32 0
-#define LOWP_HAS___ARM_FEATURE_QRDMX 0
-#define LOWP_HAS___ARM_FEATURE_DOTPROD 0
-#define LOWP_HAS___ARM_FEATURE_FP16_VECTOR_ARITHMETIC 0
-#define LOWP_HAS___ARM_FEATURE_FP16_FML 0
-#define LOWP_HAS___ARM_FEATURE_COMPLEX 0
-#define LOWP_HAS___ARM_FEATURE_JCVT 0
-#define LOWP_HAS___ARM_FEATURE_FRINT 0
-#define LOWP_HAS___ARM_FEATURE_BF16_VECTOR_ARITHMETIC 0
-#define LOWP_HAS___ARM_FEATURE_MATMUL_INT8 0
-#define LOWP_HAS___ARM_FEATURE_AES 0
-#define LOWP_HAS___ARM_FEATURE_SHA3 0
-#define LOWP_HAS___ARM_FEATURE_SHA512 0
-#define LOWP_HAS___ARM_FEATURE_SVE 0
-#define LOWP_HAS___ARM_FEATURE_SVE2 0
+// its own name. Only LOWP_HAS_1 is a macro, which puts a 1 in the second place.
+#define LOWP_HAS_1 , 1
+#define LOWP_SECOND_(first, second, ...) second
+#define LOWP_SECOND(...) LOWP_SECOND_(__VA_ARGS__)
+#define LOWP_HAS_(flag) LOWP_SECOND(LOWP_HAS_##flag, 0, )
+#define LOWP_HAS(flag) LOWP_HAS_(flag)
 #define LOWP_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) \
   unit_##a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p
 #define LOWP_JOIN(...) LOWP_JOIN_(__VA_ARGS__)
-#define LOWP_HAS_(flag) LOWP_HAS_##flag
-#define LOWP_HAS(flag) LOWP_HAS_(flag)
 #if defined(__aarch64__)
 #define LOWP_UNIT                                                                             \
   LOWP_JOIN(LOWP_HAS(__ARM_FEATURE_ATOMICS), LOWP_HAS(__ARM_FEATURE_CRC32),                   \
