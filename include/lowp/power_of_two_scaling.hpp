@@ -19,7 +19,6 @@
 #include <lowp/storage/scale.hpp>
 
 #include <cstdint>
-#include <string>
 
 namespace lowp {
 

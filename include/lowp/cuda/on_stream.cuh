@@ -9,9 +9,7 @@
 #include <lowp/report/lanes.hpp>
 
 #include <concepts>
-#include <cstddef>
 #include <span>
-#include <string>
 #include <tuple>
 #include <type_traits>
 

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
-#include <utility>
 
 namespace lowp::cuda {
 

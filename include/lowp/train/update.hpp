@@ -13,7 +13,6 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <utility>
 
 namespace lowp {
 

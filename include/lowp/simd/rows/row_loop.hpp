@@ -10,7 +10,6 @@
 #include <lowp/simd/rows/row_fold.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <tuple>
 #include <type_traits>
 #include <utility>
