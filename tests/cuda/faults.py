@@ -22,14 +22,14 @@ RACES = {"GPUEMU_RACES": "1", "GPUEMU_SEED": "1"}
 # Header (below include/lowp/cuda), text, replacement, program, tests, and if the checks must find it.
 # A header of None stands for the translated code of all kernels: then nothing is compiled.
 FAULTS = [
-    ("convert.cuh", '"=" in(pair) : "f"(second), "f"(first));', '"=" in(pair) : "f"(first), "f"(second));', "convert", "*.bfloat16", False),
-    ("convert.cuh", '"=" in(pair) : "f"(second), "f"(first));', '"=" in(pair) : "f"(first), "f"(second));', "convert", "*.float8*", False),
-    ("convert.cuh", "cvt.rn.bf16x2.f32", "cvt.rz.bf16x2.f32", "convert", "*.bfloat16", False),
-    ("convert.cuh", "cvt.rn.f16x2.f32", "cvt.rz.f16x2.f32", "convert", "*.float16", False),
-    ("convert.cuh", "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.satfinite.e5m2x2.f32", "convert", "*.float8_e4m3fn", False),
-    ("convert.cuh", "cvt.rn.f16x2.e4m3x2", "cvt.rn.f16x2.e5m2x2", "convert", "*.float8_e4m3fn", False),
-    ("convert.cuh", "static_cast<std::uint16_t>(pair << 8)", "static_cast<std::uint16_t>(pair)", "convert", "*.float8_e5m2", False),
-    ("convert.cuh", "static_cast<std::uint16_t>(pair >> 16)", "static_cast<std::uint16_t>(pair)", "convert", "*.float16", False),
+    ("thread.cuh", '"=" in(pair) : "f"(second), "f"(first));', '"=" in(pair) : "f"(first), "f"(second));', "convert", "*.bfloat16", False),
+    ("thread.cuh", '"=" in(pair) : "f"(second), "f"(first));', '"=" in(pair) : "f"(first), "f"(second));', "convert", "*.float8*", False),
+    ("thread.cuh", "cvt.rn.bf16x2.f32", "cvt.rz.bf16x2.f32", "convert", "*.bfloat16", False),
+    ("thread.cuh", "cvt.rn.f16x2.f32", "cvt.rz.f16x2.f32", "convert", "*.float16", False),
+    ("thread.cuh", "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.satfinite.e5m2x2.f32", "convert", "*.float8_e4m3fn", False),
+    ("thread.cuh", "cvt.rn.f16x2.e4m3x2", "cvt.rn.f16x2.e5m2x2", "convert", "*.float8_e4m3fn", False),
+    ("thread.cuh", "static_cast<std::uint16_t>(pair << 8)", "static_cast<std::uint16_t>(pair)", "convert", "*.float8_e5m2", False),
+    ("thread.cuh", "static_cast<std::uint16_t>(pair >> 16)", "static_cast<std::uint16_t>(pair)", "convert", "*.float16", False),
     # NaN, and saturation against infinity.
     ("accessor.hpp", "if (largest <= operand_.limit)", "if (largest <= 0xffffffffU)", "convert", "*.float*", False),
     ("accessor.hpp", "has_magnitude<least_nan>", "has_magnitude<least_nan + 1>", "convert", "*.float16", False),
@@ -68,7 +68,7 @@ FAULTS = [
     ("launch.cuh", "if (call.dynamic_bytes > always_allowed)", "if (call.dynamic_bytes > 1000 * always_allowed)", "pieces", "*", False),
     ("launch.cuh", "config.dynamicSmemBytes = call.dynamic_bytes;", "config.dynamicSmemBytes = call.dynamic_bytes / 2;", "pieces", "*", False),
     ("launch.cuh", "if (attributes.type != cudaMemoryTypeUnregistered) return {};", "return {};", "replay", "*refuses*", False),
-    ("status.cuh", "if (code_ != cudaSuccess) throw error", "if (code_ == cudaSuccess) throw error", "replay", "*refuses*", False),
+    ("launch.cuh", "if (code_ != cudaSuccess) throw error", "if (code_ == cudaSuccess) throw error", "replay", "*refuses*", False),
     ("on_stream.cuh", "if constexpr (Throws)\n", "if constexpr (!Throws) return s;\n    else if constexpr (false)\n", "replay", "*refuses*", False),
     # Arguments that a graph must read anew.
     ("replay.hpp", "    now.lr = state->lr;\n", "", "replay", "*step", False),

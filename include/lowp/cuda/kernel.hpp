@@ -27,7 +27,6 @@
 #include <lowp/cuda/block_report.hpp>
 #include <lowp/cuda/blocks.hpp>
 #include <lowp/cuda/composite.hpp>
-#include <lowp/cuda/tensor_table.hpp>
 #include <lowp/cuda/tuning.hpp>
 
 #include <cstddef>
@@ -39,6 +38,20 @@ namespace lowp::cuda {
 
 /// The width of a kernel with one text for all, because it takes long to compile.
 inline constexpr int any_width = 0;
+
+template <class... KernelOperand>
+inline constexpr int chunks_per_thread =
+    tuning::chunks(chunk_size * (0 + ... + KernelOperand::bytes_read));
+
+/// Returns the chunks of a tile. A block's threads take them in turns if an operand has larger
+/// squares of elements.
+template <class... KernelOperand>
+LOWP_FN constexpr std::uint64_t chunks_of_tile(unsigned threads) {
+  std::uint64_t chunks = std::uint64_t{threads} * chunks_per_thread<KernelOperand...>;
+  ((chunks = chunks < chunks_of_square<KernelOperand> ? chunks_of_square<KernelOperand> : chunks),
+   ...);
+  return chunks;
+}
 
 /// The work of a block: its tiles, one after another.
 template <int Width, class Thread, class Function, class Report, class Indices,

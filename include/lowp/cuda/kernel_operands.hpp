@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the operands of a call to kernel operands.
+// Converts the operands of a call to kernel operands, and its tensors to tiles for blocks of threads.
 #pragma once
 
 #include <lowp/cuda/kernel.hpp>
@@ -71,6 +71,32 @@ kernel_operand_of<Operand> make_kernel_operand(Operand const& o) {
   return kernel_operand_for<Operand>::of(
       o, is_conversion ? detail::nans::kept : detail::nans::canonical);
 }
+
+/// A list of tensors. Their tiles have successive numbers, one tensor after another.
+template <int Slots, int Capacity>
+struct tensor_table {
+  struct tensor {
+    void* data[std::size_t{Slots}];
+    std::uint64_t count, first_tile;
+    std::uint32_t number;
+  };
+  tensor at[std::size_t{Capacity}];
+  std::uint32_t size;
+  std::uint64_t tiles;
+
+  LOWP_FN std::uint32_t find(std::uint64_t tile) const {
+    if constexpr (Capacity == 1) return 0;
+    std::uint32_t low = 0, high = size;  // at[low].first_tile <= tile < at[high].first_tile
+    while (high - low > 1) {
+      std::uint32_t const middle = (low + high) / 2;
+      if (at[middle].first_tile <= tile)
+        low = middle;
+      else
+        high = middle;
+    }
+    return low;
+  }
+};
 
 template <class... Operand>
 std::uint64_t tiles_of(std::uint64_t count, unsigned threads) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The counts of an update_report in lanes. Its terms are summed in groups, in ways that give the
-// same bits: simd/update_sums.hpp does so in packs, cuda/update_sums.hpp in a GPU's warp.
+// same bits: simd/update_sums.hpp does so in packs, cuda/block_report.hpp in a GPU's warp.
 #pragma once
 
 #include <lowp/lanes/lanes.hpp>
