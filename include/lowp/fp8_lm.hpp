@@ -37,13 +37,6 @@ LOWP_OPAQUE inline fp8_lm_bounds bounds_of(amax const (&codes)[4], float const (
 
 LOWP_EXACT_END
 
-// A lambda in a member would be one symbol for units with different flags.
-inline fp8_lm_bounds bounds_in_default_environment(amax const (&codes)[4], float const (&scales)[4],
-                                                   adamw const& a) {
-  default_environment const environment;
-  return bounds_of(codes, scales, a);
-}
-
 }  // namespace detail::inline LOWP_UNIT
 
 /// A tensor by FP8-LM's recipe (H. Peng et al., "FP8-LM: Training FP8 large language models",
@@ -89,8 +82,11 @@ struct fp8_lm {
     amax const codes[] = {detail::largest_of(weights), detail::largest_of(gradient),
                           detail::largest_of(first), detail::largest_of(second)};
     float const scales[] = {weight_scale, gradient_scale, first_scale, second_scale};
-    detail::fp8_lm_bounds const bound =
-        detail::bounds_in_default_environment(codes, scales, optimizer);
+    detail::fp8_lm_bounds bound;
+    {
+      detail::default_environment const environment;
+      bound = detail::bounds_of(codes, scales, optimizer);
+    }
     float const next_weights = power_of_two_scale<float16>(bound.weights),
                 next_first = power_of_two_scale<float8_e4m3fn>(bound.first),
                 next_second = power_of_two_scale<float16>(bound.second);

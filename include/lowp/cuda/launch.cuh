@@ -49,12 +49,8 @@ class status {
   /// @throws lowp::cuda::error      CUDA refused
   void or_throw() const {
     if (ok()) return;
-#if defined(__cpp_exceptions)
-    if (code_ != cudaSuccess) throw error(code_, "lowp::cuda::" + what_);
-    throw std::invalid_argument("lowp::cuda::" + what_);
-#else
-    __builtin_trap();
-#endif
+    if (code_ != cudaSuccess) detail::raise<error>(code_, "lowp::cuda::" + what_);
+    detail::raise<std::invalid_argument>("lowp::cuda::" + what_);
   }
 
  private:

@@ -46,6 +46,16 @@ LOWP_FN F neutral(fold::maximum) {
       lanes::broadcast<lanes::word<F>>(lanes::binary32_infinity | lanes::binary32_sign));
 }
 
+// Return the fold of two totals.
+template <class F>
+LOWP_FN F fold_of(fold::maximum, F const& a, F const& b) {
+  return lanes::maximum_number(a, b);
+}
+template <class F>
+LOWP_FN F fold_of(fold::sum, F const& a, F const& b) {
+  return lanes::add(a, b);
+}
+
 /// Gives an operation the total of fold I. Returns true if the row must be folded once more.
 template <class Operation, int I, class State, class Total>
 LOWP_FN bool takes_total_again(Operation const& operation, fold::number<I> number, State& state,

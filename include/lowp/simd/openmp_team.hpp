@@ -28,7 +28,10 @@ struct openmp_team : throwing {
   void operator()(RowCall const& call) const {
     std::size_t const in_shard = std::max<std::size_t>(1, shard / call.columns);
     for_each_shard(call.rows, in_shard, [&](std::size_t first, std::size_t count) {
-      simd::this_thread{}(call.subrange(first, count));
+      RowCall some = call;
+      some.first_row += first;
+      some.rows = count;
+      simd::this_thread{}(some);
     });
   }
 

@@ -81,7 +81,8 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     kept_ = 0;
   }
   LOWP_HOST_FN static float sum_of(float const* terms) {
-    F const sum = sum_of_lanes<Isa::lanes / 2>(sum_of_packs<F, 1, fold::sums / Isa::lanes>(terms));
+    F const sum =
+        among_lanes<fold::sum, Isa::lanes / 2>(sum_of_packs<F, 1, fold::sums / Isa::lanes>(terms));
     return lane<float>::from_bits(lane<U>::at(lanes::bits(sum), 0));
   }
 

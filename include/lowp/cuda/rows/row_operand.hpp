@@ -25,48 +25,33 @@ using byte_kernel_operand = kernel_operand<std::byte, access::read>;
 
 /// Chunks of row r of an operand. A row has no number for random rounding, so it is not allowed.
 template <class KernelOperand, class Hardware, int Groups>
-class row_accessor {
+class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
+  using base = accessor<KernelOperand, true, Hardware, Groups>;
   using T = typename KernelOperand::type;
   static_assert(!KernelOperand::is_random);
 
  public:
   LOWP_FN row_accessor(row_operand<KernelOperand> const& s, std::uint64_t r)
-      : row_(static_cast<T*>(s.data) + s.rows.row(r) * s.stride),
-        accessor_(s.kernel_operand, &row_, 0) {}
+      : row_accessor(s.kernel_operand, static_cast<T*>(s.data) + s.rows.row(r) * s.stride) {}
 
-  template <int Width, class Thread>
-  LOWP_FN void load(int i, Thread const& thread, std::uint32_t column, int count) {
-    accessor_.template load<Width>(i, thread, column, count);
-  }
-  LOWP_FN void decode(int i, float (&x)[chunk_size]) const { accessor_.decode(i, x); }
   template <class Thread>
   LOWP_FN float element(Thread const& thread, std::uint32_t column) const {
     chunk<T> code;
     code.load_first(1, thread, static_cast<T const*>(row_) + column);
-    return accessor_.decoded(code.code(0));
+    return base::decoded(code.code(0));
   }
-
-  template <class Thread>
-  LOWP_FN void encode(Thread const& thread, float const (&x)[chunk_size], std::uint32_t column,
-                      int count) {
-    accessor_.encode(thread, x, column, count);
-  }
-  template <int Width, class Thread>
-  LOWP_FN void store(Thread const& thread, std::uint32_t column, int count) const {
-    accessor_.template store<Width>(thread, column, count);
-  }
-
   /// Writes a row of one element.
   template <class Thread>
   LOWP_FN void write_one(Thread const& thread, float value) {
     float const x[chunk_size] = {value};
-    encode(thread, x, 0, 1);
-    store<sizeof(T)>(thread, 0, 1);
+    base::encode(thread, x, 0, 1);
+    base::template store<sizeof(T)>(thread, 0, 1);
   }
 
  private:
+  LOWP_FN row_accessor(KernelOperand const& s, void* row) : base(s, &row, 0), row_(row) {}
+
   void* row_;
-  accessor<KernelOperand, true, Hardware, Groups> accessor_;
 };
 
 /// Operands of one kind. There may be none.

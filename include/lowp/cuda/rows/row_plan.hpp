@@ -27,13 +27,9 @@ inline byte_kernel_operand kernel_operand_in_rows(simd::byte_operand const&) { r
 
 template <class Operand, class Rows>
 auto row_operand_of(simd::row_operand<Operand, Rows> const& o) {
-  row_operand<decltype(kernel_operand_in_rows(o.operand))> made{
-      kernel_operand_in_rows(o.operand),
-      address_of(o.operand.data),
-      static_cast<std::uint32_t>(o.stride),
-      {}};
-  if constexpr (!std::is_same_v<Rows, simd::own_rows>) made.rows = o.rows;
-  return made;
+  return row_operand<decltype(kernel_operand_in_rows(o.operand))>{
+      kernel_operand_in_rows(o.operand), address_of(o.operand.data),
+      static_cast<std::uint32_t>(o.stride), o.rows};
 }
 
 template <class... Operand>

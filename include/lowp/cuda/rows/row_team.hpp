@@ -46,15 +46,15 @@ class row_team {
     turn_ ^= 1;
     return thread_.template shared_floats<2 * fold::sums>() + turn_ * fold::sums;
   }
-  /// Returns fold(x, another thread's) over the threads of a warp: distances 16, 8, 4, 2, 1.
-  template <int Distance = warp_threads / 2, class Fold>
-  LOWP_FN float among_warp(float x, Fold const& fold) const {
+  /// Returns the fold over the threads of a warp: distances 16, 8, 4, 2, 1.
+  template <class Fold, int Distance = warp_threads / 2>
+  LOWP_FN float among_warp(float x) const {
     if constexpr (Distance == 0) {
       return x;
     } else {
       float const other =
           lanes::from_bits<float>(thread_.template exchanged<Distance>(lanes::bits(x)));
-      return among_warp<Distance / 2>(fold(x, other), fold);
+      return among_warp<Fold, Distance / 2>(detail::fold_of(Fold{}, x, other));
     }
   }
 
@@ -75,22 +75,19 @@ class team_fold<fold::maximum, Team> {
 
   LOWP_FN void add(int, float x) { largest_ = lanes::maximum_number(x, largest_); }
   LOWP_FN float total(Team& team) const {
-    float most = team.among_warp(largest_, maximum_number{});
+    float most = team.template among_warp<fold::maximum>(largest_);
     if constexpr (!Team::is_warp) {
       constexpr unsigned warps = Team::threads / warp_threads;
       float* const words = team.words();
       if (team.thread() % warp_threads == 0) words[team.thread() / warp_threads] = most;
       team.barrier();
       LOWP_UNROLL_ON_GPU
-      for (unsigned warp = 0; warp < warps; ++warp) most = maximum_number{}(words[warp], most);
+      for (unsigned warp = 0; warp < warps; ++warp) most = lanes::maximum_number(words[warp], most);
     }
     return most;
   }
 
  private:
-  struct maximum_number {
-    LOWP_FN float operator()(float a, float b) const { return lanes::maximum_number(a, b); }
-  };
   float largest_ = detail::neutral<float>(fold::maximum{});
 };
 
@@ -107,7 +104,7 @@ class team_fold<fold::sum, Team> {
   LOWP_FN float total(Team& team) {
     if constexpr (Team::is_warp) {
       LOWP_UNROLL_ON_GPU
-      for (float& sum : sums_) sum = team.among_warp(sum, added{});
+      for (float& sum : sums_) sum = team.template among_warp<fold::sum>(sum);
       return halved(sums_);
     } else {
       float* const words = team.words();
@@ -117,14 +114,11 @@ class team_fold<fold::sum, Team> {
       float every_32nd[chunk_size];
       LOWP_UNROLL_ON_GPU
       for (unsigned k = 0; k < chunk_size; ++k) every_32nd[k] = words[lane + k * warp_threads];
-      return team.among_warp(halved(every_32nd), added{});
+      return team.template among_warp<fold::sum>(halved(every_32nd));
     }
   }
 
  private:
-  struct added {
-    LOWP_FN float operator()(float a, float b) const { return lanes::add(a, b); }
-  };
   LOWP_FN static float halved(float (&x)[chunk_size]) {
     LOWP_UNROLL_ON_GPU
     for (int half = chunk_size / 2; half != 0; half /= 2) {

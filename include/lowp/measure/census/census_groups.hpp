@@ -147,7 +147,7 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     }
     for (int half = sums / 2; half != 0; half /= 2)
       for (int i = 0; i < half; ++i) sum[i] = lanes::add(sum[i], sum[i + half]);
-    F const all = simd::sum_of_lanes<Isa::lanes / 2>(sum[0]);
+    F const all = simd::among_lanes<fold::sum, Isa::lanes / 2>(sum[0]);
     return lanes::from_bits<float>(lane<U>::at(lanes::bits(all), 0));
   }
   template <bool HasSmall, bool Compares>

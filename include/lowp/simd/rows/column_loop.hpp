@@ -39,12 +39,6 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
   std::size_t first_row = 0, rows = (all_columns + width - 1) / width;
   std::size_t columns = width * all_rows + 1;  ///< the work of a block
 
-  LOWP_HOST_FN column_call subrange(std::size_t first, std::size_t count) const {
-    column_call some = *this;
-    some.first_row += first;
-    some.rows = count;
-    return some;
-  }
   template <class Isa>
   LOWP_HOST_FN void body() const {
     using accessors = row_accessors<Isa, std::index_sequence_for<Score...>, Score...>;

@@ -42,6 +42,7 @@ struct row_repetition {
 /// Each row has its own.
 struct own_rows {
   LOWP_FN static std::size_t row(std::size_t r) { return r; }
+  operator row_repetition() const { return {}; }
 };
 
 /// An operand whose rows begin `stride` elements apart; one of stride 0 serves every row.
@@ -75,13 +76,6 @@ struct row_call {
   Columns per_column{};
   Statistics statistics{};
   std::size_t all_rows = rows;  ///< of the matrix, if a thread has some of them
-
-  LOWP_HOST_FN row_call subrange(std::size_t first, std::size_t count) const {
-    row_call some = *this;
-    some.first_row += first;
-    some.rows = count;
-    return some;
-  }
 
   template <class Isa>
   LOWP_HOST_FN void body() const {

@@ -19,19 +19,11 @@ LOWP_HOST_FN pack<T, Isa> exchanged(pack<T, Isa> const& x) {
   return r;
 }
 
-/// Returns the largest of all lanes, in every lane. No lane may be NaN.
-template <int Bit, class F>
-LOWP_HOST_FN F largest_lane(F x) {
+/// Returns the fold of all lanes, in every lane and in the order of fold::sum.
+template <class Fold, int Bit, class F>
+LOWP_HOST_FN F among_lanes(F x) {
   if constexpr (Bit != 0)
-    return largest_lane<Bit / 2>(lanes::maximum_number(x, exchanged<Bit>(x)));
-  else
-    return x;
-}
-/// Returns the sum of all lanes, in every lane and in the order of fold::sum.
-template <int Bit, class F>
-LOWP_HOST_FN F sum_of_lanes(F x) {
-  if constexpr (Bit != 0)
-    return sum_of_lanes<Bit / 2>(lanes::add(x, exchanged<Bit>(x)));
+    return among_lanes<Fold, Bit / 2>(detail::fold_of(Fold{}, x, exchanged<Bit>(x)));
   else
     return x;
 }
@@ -72,7 +64,7 @@ class row_fold<fold::maximum, F> {
   LOWP_HOST_FN void add(std::size_t, F const& x) {
     largest_ = lanes::maximum_number(x, largest_);
   }
-  LOWP_HOST_FN F total() const { return largest_lane<F::lanes / 2>(largest_); }
+  LOWP_HOST_FN F total() const { return among_lanes<fold::maximum, F::lanes / 2>(largest_); }
 
  private:
   F largest_ = detail::neutral<F>(fold::maximum{});
@@ -117,7 +109,9 @@ class row_fold<fold::sum, F> {
     F const sum = IsFirst ? lanes::broadcast<F>(0) : F::load(at);
     lanes::add(sum, x).store(at);
   }
-  LOWP_HOST_FN F total() const { return sum_of_lanes<F::lanes / 2>(sum_of_packs<most_packs>()); }
+  LOWP_HOST_FN F total() const {
+    return among_lanes<fold::sum, F::lanes / 2>(sum_of_packs<most_packs>());
+  }
 
  private:
   template <std::size_t Packs>
