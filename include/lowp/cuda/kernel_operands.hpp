@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the operands of a call to kernel operands, and its tensors to tiles for blocks of threads.
+// Converts the operands of a call to kernel operands, and its tensors to tiles.
 #pragma once
 
 #include <lowp/cuda/kernel.hpp>

@@ -4,34 +4,17 @@
 // capture all of them.
 //
 //     lowp::cuda::cast(stream, in, out, rounding, overflow)
-//     lowp::cuda::scaled_cast(stream, in, out, scale, amax, rounding, overflow)
-//     lowp::cuda::block_cast(stream, in, blocks_of<32>(codes, scales), rounding, rule, overflow)
-//     lowp::cuda::quantize(stream, in, out, recipe, rounding, quantize_options{...})
-//     lowp::cuda::dequantize(stream, in, out, rounding, overflow)
-//     lowp::cuda::hadamard(stream, in, out, signs, rounding, overflow)
-//     lowp::cuda::fused_add(stream, p, alpha, u, rounding, overflow, report)
 //     lowp::cuda::update(stream, p, g, moments..., optimizer, step, rounding, overflow, report)
-//     lowp::cuda::adafactor_direction(stream, g, row_var, column_var, u, columns, optimizer,
-//                                     step)
-//     lowp::cuda::split(stream, in, high, low, rounding, overflow), join(stream, high, low, out)
-//     lowp::cuda::resync(stream, p)
-//     lowp::cuda::unscale(stream, g, inverse_scale, gradient_report, rounding, overflow)
+//     lowp::cuda::layer_norm(stream, in, weight, bias, out, columns, eps)
+//
+// and so on, for each name of LOWP_OPERATIONS in lowp.hpp, and for quantize, dequantize and
+// hadamard. A result that lowp's function returns is a report here, the last argument:
+//
 //     lowp::cuda::measure(stream, g, gradient_report)
 //     lowp::cuda::sum(stream, x, sum_report), dot(stream, a, b, sum_report)
 //     lowp::cuda::census(stream, in, census_report<To>)
 //     lowp::cuda::abs_range_of(stream, in, abs_range_report<To>)
-//     lowp::cuda::gelu_tanh(stream, in, out, rounding, overflow)
-//     lowp::cuda::gated_gelu_tanh(stream, gate, up, out, rounding, overflow)
 //     lowp::cuda::clamp_overflow(stream, x, clamp_report_of<T>)
-//     lowp::cuda::scale_by_power_of_two(stream, in, out, exponent, scaling_report)
-//     lowp::cuda::transform(stream, function, rounding, out, in...)
-//     lowp::cuda::softmax(stream, in, out, columns), log_softmax
-//     lowp::cuda::softmax_backward(stream, y, dy, dx, columns) and so on for each piece
-//     lowp::cuda::cross_entropy(stream, logits, labels, columns, cross_entropy_options{...},
-//                               losses, dlogits)
-//     lowp::cuda::scale_mask_softmax(stream, in, mask, out, columns, scale)
-//     lowp::cuda::rms_norm(stream, in, weight, out, columns, eps)
-//     lowp::cuda::layer_norm(stream, in, weight, bias, out, columns, eps)
 //
 // The same arguments are optional; cast takes double and integers here too. A range has a size(),
 // and its data() is a device pointer; view(pointer, size) makes one. A report or amax lies in
