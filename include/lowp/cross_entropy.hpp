@@ -107,12 +107,8 @@ struct cross_entropy_rows {
     s.target = lanes::fma(lanes::sub(lanes::broadcast<F>(1), eps), s.scale, s.smooth);
   }
 
-  template <class F>
-  LOWP_FN F value(fold::number<0>, state<F> const&, F const& x) const {
-    return x;
-  }
-  template <class F>
-  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
+  LOWP_FN auto value(fold::number<0>, auto const&, auto const& x) const { return x; }
+  LOWP_FN auto value(fold::number<1>, auto const& s, auto const& x) const {
     return lanes::sub(s.largest, x);
   }
   LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
@@ -120,8 +116,7 @@ struct cross_entropy_rows {
   LOWP_FN fold::pair<F> term(fold::number<1>, F const& value) const {
     return {exp_of_minus(value), in_sum(value)};
   }
-  template <class F>
-  LOWP_FN void take_total(fold::number<0> fold, state<F>& s, F const& largest) const {
+  LOWP_FN void take_total(fold::number<0> fold, auto& s, auto const& largest) const {
     log_softmax_rows{}.take_total(fold, s, largest);
   }
   template <class F>
@@ -139,12 +134,10 @@ struct cross_entropy_rows {
     s.loss = lanes::sub(s.loss, s.total);
   }
   LOWP_FN auto statistic(fold::number<0>, auto const& s) const { return s.loss; }
-  template <class F>
-  LOWP_FN F result(state<F> const& s, F const& value) const {
+  LOWP_FN auto result(auto const& s, auto const& value) const {
     return lanes::fma(exp_of_minus(value), s.factor, lanes::negative(s.smooth));
   }
-  template <class F>
-  LOWP_FN F marked_result(state<F> const& s, F const& value) const {
+  LOWP_FN auto marked_result(auto const& s, auto const& value) const {
     return lanes::fma(exp_of_minus(value), s.factor, lanes::negative(s.target));
   }
 

@@ -28,8 +28,7 @@ struct norm_rows {
     F scale = lanes::broadcast<F>(1), mean, rest, factor;
   };
 
-  template <class F>
-  LOWP_FN F value(fold::number<0>, state<F> const& s, F const& x) const {
+  LOWP_FN auto value(fold::number<0>, auto const& s, auto const& x) const {
     return lanes::mul(x, s.scale);
   }
   /// Returns 1 / root of the row as it was before its scale.
@@ -94,13 +93,11 @@ struct rms_norm_rows : norm_rows {
   using folds = std::tuple<fold::sum>;
 
   LOWP_FN auto term(fold::number<0>, auto const& value) const { return lanes::mul(value, value); }
-  template <class F>
-  LOWP_FN bool take_total(fold::number<0>, state<F>& s, F const& squares) const {
+  LOWP_FN bool take_total(fold::number<0>, auto& s, auto const& squares) const {
     return take_squares(s, squares, squares, true);
   }
   LOWP_FN auto statistic(fold::number<0>, auto const& s) const { return reciprocal_root(s); }
-  template <class F>
-  LOWP_FN F result(state<F> const& s, F const& value, F const& weight) const {
+  LOWP_FN auto result(auto const& s, auto const& value, auto const& weight) const {
     return lanes::mul(lanes::mul(value, s.factor), weight);
   }
 };
@@ -111,8 +108,7 @@ struct layer_norm_rows : norm_rows {
   using norm_rows::value;
   using folds = std::tuple<fold::sum, fold::both<fold::sum, fold::sum>>;
 
-  template <class F>
-  LOWP_FN F value(fold::number<1>, state<F> const& s, F const& x) const {
+  LOWP_FN auto value(fold::number<1>, auto const& s, auto const& x) const {
     return lanes::sub(lanes::mul(x, s.scale), s.mean);
   }
   LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
@@ -148,8 +144,8 @@ struct layer_norm_rows : norm_rows {
     return lanes::div(lanes::add(s.mean, s.rest), s.scale);
   }
   LOWP_FN auto statistic(fold::number<1>, auto const& s) const { return reciprocal_root(s); }
-  template <class F>
-  LOWP_FN F result(state<F> const& s, F const& value, F const& weight, F const& bias) const {
+  LOWP_FN auto result(auto const& s, auto const& value, auto const& weight,
+                      auto const& bias) const {
     return lanes::fma(lanes::mul(lanes::sub(value, s.rest), s.factor), weight, bias);
   }
 };

@@ -92,8 +92,7 @@ struct norm_backward_rows {
     if (s.is_scaled || !lanes::any(lanes::greater(total, limit))) return false;
     return s.is_scaled = true;
   }
-  template <class F>
-  LOWP_FN static F normal(state<F> const& s, F const& x) {
+  LOWP_FN static auto normal(auto const& s, auto const& x) {
     if constexpr (HasMean)
       return lanes::mul(lanes::sub(x, s.mean), s.reciprocal);
     else

@@ -32,10 +32,7 @@ struct softmax_backward_rows {
     return if_seen(y, lanes::mul(lanes::mul(dy, lanes::broadcast<F>(0.5f)), y));
   }
   LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
-  template <class F>
-  LOWP_FN void take_total(fold::number<0>, state<F>& s, F const& sum) const {
-    s.half_sum = sum;
-  }
+  LOWP_FN void take_total(fold::number<0>, auto& s, auto const& sum) const { s.half_sum = sum; }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& y, F const& dy) const {
     F const half = lanes::fma(dy, lanes::broadcast<F>(0.5f), lanes::negative(s.half_sum));

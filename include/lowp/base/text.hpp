@@ -10,8 +10,7 @@
 namespace lowp::detail::inline LOWP_UNIT {
 
 /// Returns the shortest text that reads back as the same number.
-template <class T>
-std::string text_of(T value) {
+std::string text_of(auto value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof(text), value).ptr};
 }

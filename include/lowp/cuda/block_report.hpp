@@ -74,8 +74,7 @@ class update_of_thread : public detail::update_counts<float> {
       std::uint32_t const of_other = team.thread.template exchanged<16>(size);
       return size < lanes::binary32_infinity && of_other < lanes::binary32_infinity;
     }
-    template <class Fn>
-    LOWP_FN void change(Fn const& fn) const {
+    LOWP_FN void change(auto const& fn) const {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) fn(mine.terms_[k]);
     }
@@ -167,8 +166,7 @@ class block_report {
 
   LOWP_FN std::uint32_t* counters() const { return thread_.template counters<totals::bins>(); }
   /// Calls fn for each bin, in one of the block's threads.
-  template <class Fn>
-  LOWP_FN void for_each_bin(Fn const& fn) const {
+  LOWP_FN void for_each_bin(auto const& fn) const {
     for (unsigned bin = thread_.thread(); bin < totals::bins; bin += thread_.threads())
       fn(counters()[bin], bin);
   }

@@ -118,15 +118,13 @@ class chunk {
   }
 
   /// Loads the first `count` elements; the others become zero. store_first does not store these.
-  template <class Thread>
-  LOWP_FN void load_first(int count, Thread const& thread, T const* at) {
+  LOWP_FN void load_first(int count, auto const& thread, T const* at) {
     *this = {};
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k)
       if (k < count) set(k, thread.template read<whole>(bytes_of(at + k)));
   }
-  template <class Thread>
-  LOWP_FN void store_first(int count, Thread const& thread, T* at) const {
+  LOWP_FN void store_first(int count, auto const& thread, T* at) const {
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k)
       if (k < count) thread.write(bytes_of(at + k), static_cast<whole>(code(k)));
@@ -269,10 +267,7 @@ class chunk<T, split_order> {
  private:
   static constexpr std::uint32_t low = 0x0f0f0f0f;
 
-  template <class Thread>
-  LOWP_FN static bool is_high(Thread const& thread) {
-    return thread.thread() / 2 % 2 != 0;
-  }
+  LOWP_FN static bool is_high(auto const& thread) { return thread.thread() / 2 % 2 != 0; }
   template <int Width, class Thread>
   LOWP_FN static std::uint32_t read(Thread const& thread, std::uint8_t const* at) {
     using piece = std::conditional_t<(Width >= 4), std::uint32_t, std::uint8_t>;

@@ -29,8 +29,7 @@ namespace lowp::cuda {
 
 /// Makes the element function on the host, once per call. If its inputs lie in device memory, the
 /// kernel makes it instead.
-template <class Make>
-auto kernel_make(Make const& make) {
+auto kernel_make(auto const& make) {
   if constexpr (requires { make.stored_at(); })
     return make;
   else

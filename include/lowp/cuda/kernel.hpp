@@ -217,8 +217,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
   }
 
   /// Calls body with the width of accesses. A text for all widths has it as an argument.
-  template <class Body>
-  LOWP_FN void at_width(Body const& body) const {
+  LOWP_FN void at_width(auto const& body) const {
     if constexpr (Width != any_width)
       body(std::integral_constant<int, Width>{});
     else

@@ -71,8 +71,7 @@ class overflow_watch {
     bool const is_watched = watch_.is_watched();
     return frame(is_watched ? this : nullptr, is_watched ? queue_.begin(place, pass) : 0);
   }
-  template <class T>
-  void see(std::uint64_t number, watch_role role, std::string_view name, T const& values,
+  void see(std::uint64_t number, watch_role role, std::string_view name, auto const& values,
            lowp::detail::watch_expression const&) {
     if (queue_.size() == scratch_.size())
       detail::refuse_if("cuda::overflow_watch: there is room for " +

@@ -197,8 +197,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     fold_some<I, step>(s, x, value, left, folded);
     if constexpr (I == last_fold && !uses_scores) cached_.store_own(place, value);
   }
-  template <class From>
-  LOWP_FN void read_own(From const& from, std::uint32_t first, int left, unsigned place) const {
+  LOWP_FN void read_own(auto const& from, std::uint32_t first, int left, unsigned place) const {
     scores_of_chunk x = {};
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k)

@@ -41,8 +41,7 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
     return base::decoded(code.code(0));
   }
   /// Writes a row of one element.
-  template <class Thread>
-  LOWP_FN void write_one(Thread const& thread, float value) {
+  LOWP_FN void write_one(auto const& thread, float value) {
     float const x[chunk_size] = {value};
     base::encode(thread, x, 0, 1);
     base::template store<sizeof(T)>(thread, 0, 1);

@@ -47,8 +47,7 @@ class row_fold<fold::maximum, F> {
   using term = F;
   static constexpr bool has_no_order = true;
   LOWP_HOST_FN static F of_two(F const& a, F const& b) { return lanes::maximum_number(a, b); }
-  template <class Mask>
-  LOWP_HOST_FN static F masked(Mask const& mask, F const& x) {
+  LOWP_HOST_FN static F masked(auto const& mask, F const& x) {
     return lanes::select(mask, x, detail::neutral<F>(fold::maximum{}));
   }
   struct strip {
@@ -78,8 +77,7 @@ class row_fold<fold::sum, F> {
  public:
   using term = F;
   static constexpr bool has_no_order = false;
-  template <class Mask>
-  LOWP_HOST_FN static F masked(Mask const& mask, F const& x) {
+  LOWP_HOST_FN static F masked(auto const& mask, F const& x) {
     return lanes::select(mask, x, lanes::broadcast<F>(0));
   }
   /// Zeroes the sums that no element reaches. Adding them changes nothing, so a power of two of
@@ -132,8 +130,7 @@ class row_fold<fold::both<First, Second>, F> {
  public:
   using term = fold::pair<F>;
   static constexpr bool has_no_order = false;
-  template <class Mask>
-  LOWP_HOST_FN static term masked(Mask const& mask, term const& x) {
+  LOWP_HOST_FN static term masked(auto const& mask, term const& x) {
     return {first_fold::masked(mask, x.first), second_fold::masked(mask, x.second)};
   }
   struct strip {

@@ -86,8 +86,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   /// Returns the room for the values of a row, in elements.
   LOWP_HOST_FN std::size_t room() const { return (columns_ + 15) / 16 * 16; }
 
-  template <class To, class From, class With, class Statistics>
-  LOWP_HOST_FN void over_rows(To&& to, From&& from, With&& with, Statistics&& statistics) const {
+  LOWP_HOST_FN void over_rows(auto&& to, auto&& from, auto&& with, auto&& statistics) const {
     alignas(64) float cached[most_cached];
     std::size_t const at_once = rows_at_once(), end = first_row_ + rows_;
     for (std::size_t row = first_row_, count; row < end; row += count) {
@@ -214,8 +213,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     }
   }
 
-  template <class To, class From, class With, class State>
-  LOWP_HOST_FN void write_row(To& to, From& from, With& with, State const& state,
+  LOWP_HOST_FN void write_row(auto& to, auto& from, auto& with, auto const& state,
                               float const* cached, std::size_t visible) const {
     for (std::size_t first = 0, valid; first < columns_; first += valid) {
       valid = stretch(columns_ - first);
