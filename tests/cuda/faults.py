@@ -47,7 +47,7 @@ FAULTS = [
     ("thread.cuh", "return atomicAdd(&word, x);", "std::uint32_t const was = word; word += x; return was;", "reports", "*census*", True),
     ("thread.cuh", "return atomicMax(&word, x);", "return atomicExch(&word, x);", "reports", "*amax*", False),
     ("thread.cuh", "int distance = N / 2;", "int distance = N / 4;", "reports", "*blocks", False),
-    ("thread.cuh", "bytes[tuning::block_threads * sizeof(T)];", "bytes[tuning::block_threads / 2 * sizeof(T)];", "reports", "*amax*", False),
+    ("thread.cuh", "bytes[N * sizeof(T)];", "bytes[N / 2 * sizeof(T)];", "reports", "*amax*", False),
     ("thread.cuh", "return gridDim.x;", "return gridDim.x + 1;", "reports", "*list*", False),
     ("thread.cuh", "reinterpret_cast<function*>(bytes) = make();\n      __syncthreads();", "reinterpret_cast<function*>(bytes) = make();", "replay", "*step", True),
     ("thread.cuh", "if (threadIdx.x == 0) *reinterpret", "*reinterpret", "replay", "*step", True),

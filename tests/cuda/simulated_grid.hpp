@@ -138,8 +138,9 @@ struct simulated_thread {
     warp.arrive_and_wait();
     return other;
   }
-  template <class T>
+  template <class T, int N = 1>
   T* shared() const {
+    static_assert(N * sizeof(T) <= 4096 * sizeof(std::max_align_t));
     return reinterpret_cast<T*>(state->memory.data());
   }
 
@@ -149,11 +150,6 @@ struct simulated_thread {
     return state->counters.data();
   }
 
-  template <int N>
-  [[nodiscard]] float* shared_floats() const {
-    static_assert(N * sizeof(float) <= 4096 * sizeof(std::max_align_t));
-    return shared<float>();
-  }
   [[nodiscard]] unsigned char* dynamic_memory() const {
     return reinterpret_cast<unsigned char*>(state->dynamic.data());
   }

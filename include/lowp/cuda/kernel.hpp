@@ -6,8 +6,8 @@
 //     read<T>(address), write(address, T)      one access, aligned to its size
 //     once(make)                               make(), by one thread of a block for all
 //     barrier(), warp_barrier()                waits for the block's threads, or the warp's
-//     shared<T>()                              threads() objects that a block shares
-//     counters<N>(), shared_floats<N>()        N more words that a block shares, N floats
+//     shared<T>(), shared<T, N>()              threads() or N objects that a block shares
+//     counters<N>()                            N more words that a block shares
 //     dynamic_memory()                         the call's dynamic_bytes, aligned to 16 bytes
 //     register_address(address)                the address in a register, if in shared memory
 //     max_among<N>(word)                       maximum over N neighbours, which all call it

@@ -111,10 +111,10 @@ struct gpu_thread {
     return __shfl_xor_sync(0xffffffff, x, Distance);
   }
 
-  /// Returns one object for each thread of the block, uninitialized.
-  template <class T>
+  /// Returns N objects for the block, or one for each of its threads, uninitialized.
+  template <class T, int N = tuning::block_threads>
   __device__ T* shared() const {
-    alignas(T) __shared__ unsigned char bytes[tuning::block_threads * sizeof(T)];
+    alignas(T) __shared__ unsigned char bytes[N * sizeof(T)];
     return reinterpret_cast<T*>(bytes);
   }
 
@@ -123,12 +123,6 @@ struct gpu_thread {
   __device__ std::uint32_t* counters() const {
     __shared__ std::uint32_t words[N];
     return words;
-  }
-
-  template <int N>
-  __device__ float* shared_floats() const {
-    __shared__ float floats[N];
-    return floats;
   }
   /// Returns as much memory as the launch requests, aligned to 16 bytes, uninitialized.
   __device__ unsigned char* dynamic_memory() const {

@@ -44,7 +44,7 @@ class row_team {
   /// next call returns others, so that a slow thread may still read.
   LOWP_FN float* words() {
     turn_ ^= 1;
-    return thread_.template shared_floats<2 * fold::sums>() + turn_ * fold::sums;
+    return thread_.template shared<float, 2 * fold::sums>() + turn_ * fold::sums;
   }
   /// Returns the fold over the threads of a warp: distances 16, 8, 4, 2, 1.
   template <class Fold, int Distance = warp_threads / 2>

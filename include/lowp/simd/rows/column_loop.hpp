@@ -41,7 +41,7 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
 
   template <class Isa>
   LOWP_HOST_FN void body() const {
-    using accessors = row_accessors<Isa, std::index_sequence_for<Score...>, Score...>;
+    using accessors = row_accessors<Isa, std::tuple<Score...>>;
     typename accessors::scratch scratch;
     accessors from(scores, 0, std::move(scratch));
     for (std::size_t i = first_row; i < first_row + rows; ++i)

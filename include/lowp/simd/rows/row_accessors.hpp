@@ -45,7 +45,8 @@ class accessor<Isa, byte_operand, Nans> {
   unsigned char const* at_ = nullptr;
 };
 
-template <class Isa, class Indices, class... Operand>
+template <class Isa, class Operands,
+          class Indices = std::make_index_sequence<std::tuple_size_v<Operands>>>
 class row_accessors;
 
 /// Memory of an accessor. It lies apart: see staging.
@@ -66,8 +67,9 @@ struct row_accessor {
   row_accessor(row_accessor const&) = delete;
 };
 
-template <class Isa, std::size_t... I, class... Operand>
-class row_accessors<Isa, std::index_sequence<I...>, Operand...> : row_accessor<I, Isa, Operand>... {
+template <class Isa, class... Operand, std::size_t... I>
+class row_accessors<Isa, std::tuple<Operand...>, std::index_sequence<I...>>
+    : row_accessor<I, Isa, Operand>... {
   template <std::size_t J>
   using part = row_accessor<J, Isa, std::tuple_element_t<J, std::tuple<Operand...>>>;
 
@@ -77,8 +79,9 @@ class row_accessors<Isa, std::index_sequence<I...>, Operand...> : row_accessor<I
   struct scratch : row_scratch<I, Isa, Operand>... {};
 
   // An operation may have none of these operands.
-  LOWP_HOST_FN row_accessors(std::tuple<Operand...> const& operands,
-                             [[maybe_unused]] std::size_t streamed, scratch&& memory)
+  LOWP_HOST_FN explicit row_accessors(std::tuple<Operand...> const& operands,
+                                      [[maybe_unused]] std::size_t streamed = 0,
+                                      scratch&& memory = {})
       : part<I>(std::get<I>(operands), streamed, memory)..., operands_(operands) {}
 
   LOWP_HOST_FN void start([[maybe_unused]] std::size_t row) {

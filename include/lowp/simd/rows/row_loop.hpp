@@ -18,26 +18,22 @@ namespace lowp::simd {
 
 LOWP_EXACT_BEGIN
 
-template <class Isa, class Operation, class Out, class... Score, class... Column,
-          class... Statistic>
-class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>,
-                             std::tuple<Statistic...>>> {
-  using call = row_call<Operation, Out, std::tuple<Score...>, std::tuple<Column...>,
-                        std::tuple<Statistic...>>;
+template <class Isa, class Call>
+class row_loop {
+  using Operation = decltype(Call::operation);
+  using Out = decltype(Call::out);
+  using out_accessors = row_accessors<Isa, std::tuple<Out>>;
+  using score_accessors = row_accessors<Isa, decltype(Call::scores)>;
+  using column_accessors = row_accessors<Isa, decltype(Call::per_column)>;
+  using statistic_accessors = row_accessors<Isa, decltype(Call::statistics)>;
 
  public:
-  LOWP_HOST_FN explicit row_loop(call const& rows) : call_(rows) {}
+  LOWP_HOST_FN explicit row_loop(Call const& rows) : call_(rows) {}
 
   LOWP_HOST_FN void over_rows() const {
-    using written = row_accessors<Isa, std::index_sequence<0>, Out>;
-    using scores = row_accessors<Isa, std::index_sequence_for<Score...>, Score...>;
-    using columns = row_accessors<Isa, std::index_sequence_for<Column...>, Column...>;
-    using statistics = row_accessors<Isa, std::index_sequence_for<Statistic...>, Statistic...>;
     std::tuple<Out> const out(call_.out);
-    over_rows(written(out, streamed(), typename written::scratch{}),
-              scores(call_.scores, 0, typename scores::scratch{}),
-              columns(call_.per_column, 0, typename columns::scratch{}),
-              statistics(call_.statistics, 0, typename statistics::scratch{}));
+    over_rows(out_accessors(out, streamed()), score_accessors(call_.scores),
+              column_accessors(call_.per_column), statistic_accessors(call_.statistics));
   }
 
  private:
@@ -49,8 +45,8 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
   template <int I>
   using folded = row_fold<std::tuple_element_t<std::size_t{I}, folds>, F>;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
-  static constexpr std::index_sequence_for<Score...> each_score{};
-  static constexpr std::index_sequence_for<Column...> each_column{};
+  static constexpr typename score_accessors::indices each_score{};
+  static constexpr typename column_accessors::indices each_column{};
   static constexpr bool uses_scores = detail::uses_scores<Operation>;
 
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
@@ -95,7 +91,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
       for (std::size_t i = 0; i < count; ++i) detail::start_row(operation_, states[i], row + i);
       fold_rows<0>(row, count, from, states, cached);
       for (std::size_t i = 0; i < count; ++i) {
-        write_statistics(row + i, statistics, states[i], std::index_sequence_for<Statistic...>{});
+        write_statistics(row + i, statistics, states[i], typename statistic_accessors::indices{});
         to.start(row + i);
         if constexpr (uses_scores) from.start(row + i);
         write_row(to, from, with, states[i], cached + i * room(), visible(row + i));
@@ -293,7 +289,7 @@ class row_loop<Isa, row_call<Operation, Out, std::tuple<Score...>, std::tuple<Co
     return result_at(with, state, k, each_column, F(from.template get<I>().load(k))...);
   }
 
-  call const& call_;
+  Call const& call_;
   Operation const& operation_ = call_.operation;
   std::size_t first_row_ = call_.first_row, rows_ = call_.rows, columns_ = call_.columns;
 };
