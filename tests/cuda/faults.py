@@ -61,7 +61,7 @@ FAULTS = [
     # Rows.
     ("rows/row_kernel.hpp", "thread_.warp_barrier();", "thread_.thread();", "pieces", "*", True),
     ("rows/row_team.hpp", "turn_ ^= 1;", "turn_ ^= 0;", "pieces", "*", True),
-    ("rows/row_memory.hpp", "left > k * step ? own_", "left > k * step - 100000 ? own_", "pieces", "*", True),
+    ("rows/row_team.hpp", "left > k * step ? own_", "left > k * step - 100000 ? own_", "pieces", "*", True),
     # Launches.
     ("launch.cuh", "config.stream = stream_;", "config.stream = nullptr;", "replay", "*step", False),
     ("launch.cuh", "cudaMemcpyDeviceToDevice, stream_)", "cudaMemcpyDeviceToDevice, nullptr)", "replay", "*rounding", False),

@@ -3,7 +3,7 @@
 // GPU serves together use the same of its 32 banks of four bytes. These are eight threads for
 // accesses of 16 bytes, and 32 for 4 bytes (CUDA C++ Programming Guide, "Shared Memory").
 #include <gtest/gtest.h>
-#include <lowp/cuda/rows/row_memory.hpp>
+#include <lowp/cuda/rows/row_team.hpp>
 
 #include <algorithm>
 #include <numeric>

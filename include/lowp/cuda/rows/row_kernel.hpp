@@ -8,7 +8,6 @@
 // instructions that it costs, and the time that a GPU has for them.
 #pragma once
 
-#include <lowp/cuda/rows/row_memory.hpp>
 #include <lowp/cuda/rows/row_operand.hpp>
 #include <lowp/cuda/rows/row_team.hpp>
 
