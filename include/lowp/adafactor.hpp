@@ -5,7 +5,7 @@
 
 #include <lowp/base/environment.hpp>
 #include <lowp/nn/rows.hpp>
-#include <lowp/train/sgd.hpp>
+#include <lowp/train/optimizers.hpp>
 
 #include <algorithm>
 #include <cmath>

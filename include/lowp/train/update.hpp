@@ -6,9 +6,7 @@
 #include <lowp/ops/lists.hpp>
 #include <lowp/ops/outcome.hpp>
 #include <lowp/ops/storage_operands.hpp>
-#include <lowp/train/adamw.hpp>
-#include <lowp/train/lion.hpp>
-#include <lowp/train/sgd.hpp>
+#include <lowp/train/optimizers.hpp>
 
 #include <concepts>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads that fold a row together, their shares, and their memory. fold::sum has as many sums as a block has
-// threads. A thread of a warp has eight of these sums, a thread of a block has one:
+// The threads that fold a row together, their shares, and their memory. fold::sum has as many sums
+// as a block has threads. A thread of a warp has eight of these sums, a thread of a block has one:
 //
 //     warp     thread 0: elements 0 1 2 3 4 5 6 7, 256 257 ...     thread 1: 8 9 ...
 //     block    thread 0: elements 0, 256, 512 ...                  thread 1: 1, 257 ...

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The optimizers: each is one class, as train/optimizer.hpp says.
+#pragma once
+
+#include <lowp/train/optimizer.hpp>
+
+#include <cstdint>
+
+namespace lowp {
+
+LOWP_EXACT_BEGIN
+
+/// Stochastic gradient descent, with the names, defaults and meaning of torch.optim.SGD.
+struct sgd {
+  double lr, momentum = 0, dampening = 0, weight_decay = 0;
+  bool nesterov = false;
+
+  static constexpr char const* name = "sgd";
+  static constexpr char const* moments[] = {"momentum"};
+  static constexpr int least_moments = 0;
+  LOWP_HOST_FN bool uses_moments() const { return !detail::is_zero(momentum); }
+
+  /// A step of SGD for one element. Without momentum the buffer is neither read nor written.
+  struct element {
+    float minus_lr, momentum, one_minus_dampening, weight_decay;
+    bool decays, is_first, nesterov;
+
+    LOWP_FN element(sgd const& rates, std::uint64_t step)
+        : minus_lr(detail::narrowed(-rates.lr)),
+          momentum(detail::narrowed(rates.momentum)),
+          one_minus_dampening(detail::narrowed(1 - rates.dampening)),
+          weight_decay(detail::narrowed(rates.weight_decay)),
+          decays(!detail::is_zero(rates.weight_decay)),
+          is_first(step == 1),
+          nesterov(rates.nesterov) {}
+
+    template <class F>
+    LOWP_FN F decayed(F const& p, F const& g) const {
+      return decays ? lanes::fma(lanes::broadcast<F>(weight_decay), p, g) : g;
+    }
+    template <class F>
+    LOWP_FN F descend(F& p, F const& direction) const {
+      F const rate = lanes::broadcast<F>(minus_lr);
+      p = lanes::fma(rate, direction, p);
+      return lanes::mul(rate, direction);
+    }
+
+    template <class F>
+    LOWP_FN F operator()(F& p, F const& g) const {
+      return descend(p, decayed(p, g));
+    }
+    template <class F>
+    LOWP_FN F operator()(F& p, F const& g, F& buffer) const {
+      F const d = decayed(p, g);
+      F const mu = lanes::broadcast<F>(momentum);
+      buffer = is_first ? d
+                        : lanes::fma(mu, buffer,
+                                     lanes::mul(lanes::broadcast<F>(one_minus_dampening), d));
+      return descend(p, nesterov ? lanes::fma(mu, buffer, d) : buffer);
+    }
+  };
+};
+
+namespace detail {
+
+/// Returns 1 - beta^step, by squaring.
+LOWP_FN double bias_correction(double beta, std::uint64_t step) {
+  double power = 1, square = as_float(beta);
+  for (; step != 0; step >>= 1) {
+    if (step & 1) power = lanes::mul(power, square);
+    square = lanes::mul(square, square);
+  }
+  return lanes::sub(1.0, power);
+}
+
+/// The rates of moving averages and of decoupled weight decay.
+struct decoupled_rates {
+  float one_minus_beta1, one_minus_beta2, minus_decay;
+  bool decays;
+
+  LOWP_FN explicit decoupled_rates(auto const& rates)
+      : one_minus_beta1(narrowed(1 - as_float(rates.beta1))),
+        one_minus_beta2(narrowed(1 - as_float(rates.beta2))),
+        minus_decay(narrowed(-(rates.lr * rates.weight_decay))),
+        decays(!is_zero(rates.weight_decay)) {}
+
+  /// Adds u = q - lr weight_decay p to p. Returns u.
+  template <class F>
+  LOWP_FN F step(F& p, F const& q) const {
+    using namespace lanes;
+    F const u = decays ? fma(broadcast<F>(minus_decay), p, q) : q;
+    p = add(p, u);
+    return u;
+  }
+};
+
+}  // namespace detail
+
+/// Adam with decoupled weight decay (I. Loshchilov, F. Hutter, "Decoupled weight decay
+/// regularization", ICLR 2019), with the names, defaults and meaning of torch.optim.AdamW.
+struct adamw {
+  double lr = 1e-3, beta1 = .9, beta2 = .999, eps = 1e-8, weight_decay = 1e-2;
+
+  static constexpr char const* name = "adamw";
+  static constexpr char const* moments[] = {"m", "v"};
+  static constexpr int least_moments = 2;
+  LOWP_HOST_FN static bool uses_moments() { return true; }
+
+  /// A step for one element. m and v enter unrounded; p is rounded once, after decay and step.
+  struct element : detail::decoupled_rates {
+    float beta2, correction2, minus_step, eps;
+
+    LOWP_FN element(adamw const& rates, std::uint64_t step)
+        : decoupled_rates(rates),
+          beta2(detail::narrowed(rates.beta2)),
+          correction2(detail::narrowed(
+              1 / detail::square_root(detail::bias_correction(rates.beta2, step)))),
+          minus_step(detail::narrowed(-rates.lr / detail::bias_correction(rates.beta1, step))),
+          eps(detail::narrowed(rates.eps)) {}
+
+    template <class F>
+    LOWP_FN F operator()(F& p, F const& g, F& m, F& v) const {
+      using namespace lanes;
+      m = fma(broadcast<F>(one_minus_beta1), sub(g, m), m);
+      F const h = mul(broadcast<F>(one_minus_beta2), g);  // (1 - beta2) g
+      F const k = mul(broadcast<F>(beta2), v);            // beta2 v
+      v = fma(h, g, k);
+      // sqrt(v / (1 - beta2^step)) + eps
+      F const denominator = fma(lanes::sqrt(v), broadcast<F>(correction2), broadcast<F>(eps));
+      // -lr m / (1 - beta1^step) / denominator
+      return this->step(p, div(mul(broadcast<F>(minus_step), m), denominator));
+    }
+  };
+};
+
+/// Lion: the sign of an interpolated momentum, with decoupled weight decay (X. Chen et al.,
+/// "Symbolic discovery of optimization algorithms", NeurIPS 2023). Names and defaults are those of
+/// google/automl. Both interpolations are PyTorch's lerp.
+struct lion {
+  double lr = 1e-4, beta1 = .9, beta2 = .99, weight_decay = 0;
+
+  static constexpr char const* name = "lion";
+  static constexpr char const* moments[] = {"m"};
+  static constexpr int least_moments = 1;
+  LOWP_HOST_FN static bool uses_moments() { return true; }
+
+  /// A step for one element. If the interpolation is NaN, p becomes NaN; if 0, it only decays.
+  struct element : detail::decoupled_rates {
+    float minus_lr;
+
+    LOWP_FN element(lion const& rates, std::uint64_t)
+        : decoupled_rates(rates), minus_lr(detail::narrowed(-rates.lr)) {}
+
+    template <class F>
+    LOWP_FN F operator()(F& p, F const& g, F& m) const {
+      using namespace lanes;
+      F const change = sub(g, m);
+      F const c = fma(broadcast<F>(one_minus_beta1), change, m);
+      F const one = copysign(broadcast<F>(1), c);
+      F const sign = select(mask_or(lanes::is_zero(c), lanes::is_nan(c)), c, one);
+      m = fma(broadcast<F>(one_minus_beta2), change, m);
+      return this->step(p, mul(broadcast<F>(minus_lr), sign));
+    }
+  };
+};
+
+LOWP_EXACT_END
+
+namespace detail::inline LOWP_UNIT {
+
+inline error_text check_optimizer(sgd const& s, std::uint64_t step, int moments) {
+  error_text wrong = check_hyper_parameters(s.name, step,
+                                            {{"lr", s.lr},
+                                             {"momentum", s.momentum},
+                                             {"weight_decay", s.weight_decay},
+                                             {"dampening", s.dampening, any_number}});
+  if (wrong.empty() && moments == 0 && s.uses_moments())
+    wrong = "update: sgd: momentum is " + text_of(s.momentum) + ", and no momentum range was given";
+  return wrong;
+}
+inline error_text check_optimizer(adamw const& a, std::uint64_t step, int) {
+  return check_hyper_parameters(a.name, step,
+                                {{"lr", a.lr},
+                                 {"beta1", a.beta1, below_one},
+                                 {"beta2", a.beta2, below_one},
+                                 {"eps", a.eps},
+                                 {"weight_decay", a.weight_decay}});
+}
+inline error_text check_optimizer(lion const& l, std::uint64_t step, int) {
+  return check_hyper_parameters(l.name, step,
+                                {{"lr", l.lr},
+                                 {"beta1", l.beta1, below_one},
+                                 {"beta2", l.beta2, below_one},
+                                 {"weight_decay", l.weight_decay}});
+}
+
+}  // namespace detail::inline LOWP_UNIT
+
+}  // namespace lowp
