@@ -4,18 +4,11 @@
 
 #include <lowp/nn/rows.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
 
-namespace lowp {
-
-/// Floats that an operation reads, one for each row.
-template <class R>
-concept row_numbers = input<R> && std::same_as<element_of<R>, float>;
-
-namespace detail {
+namespace lowp::detail {
 
 template <class T>
 using not_a_range_of_floats = fit<row_numbers<T>>;
@@ -188,11 +181,11 @@ struct layer_norm_backward_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::rms_norm_backward_operation<simd::this_thread>>
     rms_norm_backward{};
 inline constexpr detail::callable<detail::layer_norm_backward_operation<simd::this_thread>>
     layer_norm_backward{};
-
 }  // namespace lowp

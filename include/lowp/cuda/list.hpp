@@ -64,8 +64,8 @@ struct on_list : on_grid<Grid> {
       table.size = 0;
       table.tiles = 0;
       auto const launch_table = [&] {
-        if (table.size == 0) return;
-        with_width(width, [&](auto w) { this->template launch<w>(w, call, stride, table); });
+        if (table.size != 0)
+          with_width(width, [&](auto w) { this->template launch<w>(w, call, stride, table); });
         table.size = 0;
         table.tiles = 0;
       };

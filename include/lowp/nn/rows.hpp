@@ -245,9 +245,11 @@ template <class R>
 concept row_output = output<R> || (detail::is_strided<std::remove_cvref_t<R>> &&
                                    requires(R& r) { r.elements[0] = r.elements[0]; });
 
-/// Floats that an operation writes, one for each row.
+/// Floats that an operation writes or reads, one for each row.
 template <class R>
 concept row_statistic = output<R> && std::same_as<element_of<R>, float>;
+template <class R>
+concept row_numbers = input<R> && std::same_as<element_of<R>, float>;
 
 namespace detail {
 

@@ -12,9 +12,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// A step number that the caller knows.
 struct known_step {
@@ -228,8 +226,8 @@ struct update_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::update_operation<simd::this_thread>> update{};
-
 }  // namespace lowp
