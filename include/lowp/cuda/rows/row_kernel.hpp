@@ -68,6 +68,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   using hardware = typename Thread::hardware;
   using folds = typename Operation::folds;
   using state = typename Operation::template state<float>;
+  using indices = typename Scores::indices;
   using scores_of_chunk = float[Scores::size][chunk_size];
   using columns_of_chunk = float[Columns::size][chunk_size];
   template <int I>
@@ -208,12 +209,17 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   /// Computes the values of eight elements that are Step apart, and folds those before the row's
   /// end. Those behind it may be anything.
   template <int I, int Step, class Folded>
-  LOWP_FN void fold_some(state const& s, scores_of_chunk const& x, float (&value)[chunk_size],
-                         int left, Folded& folded) const {
-    if constexpr (!uses_scores) values<I>(s, x, value);
-    decltype(term_at<I>(s, x, value, 0)) term[chunk_size];
+  LOWP_FN void fold_some(state const& s, scores_of_chunk const& x,
+                         [[maybe_unused]] float (&value)[chunk_size], int left,
+                         Folded& folded) const {
+    decltype(call_.operation.term(fold::number<I>{},
+                                  value_at<I>(s, x, 0, indices{}))) term[chunk_size];
     LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k) term[k] = term_at<I>(s, x, value, k);
+    for (int k = 0; k < chunk_size; ++k) {
+      auto const of_element = value_at<I>(s, x, k, indices{});
+      if constexpr (!uses_scores) value[k] = of_element;
+      term[k] = call_.operation.term(fold::number<I>{}, of_element);
+    }
     if (left > (chunk_size - 1) * Step) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) folded.add(k, term[k]);
@@ -250,7 +256,10 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         with_width(call_.width,
                    [&](auto width) { from.template load<width>(0, thread_, first, count); });
         from.decode(0, x);
-        if constexpr (!uses_scores) values<last_fold>(s, x, value);
+        if constexpr (!uses_scores) {
+          LOWP_UNROLL_ON_GPU
+          for (int k = 0; k < chunk_size; ++k) value[k] = value_at<last_fold>(s, x, k, indices{});
+        }
       } else if constexpr (uses_scores) {
         LOWP_UNROLL_ON_GPU
         for (unsigned j = 0; j < Scores::size; ++j) cached_.load_chunk(offset + j * room(), x[j]);
@@ -265,8 +274,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       for (int k = 0; k < chunk_size; ++k) {
         if constexpr (has_visible)
           if (first + static_cast<unsigned>(k) >= end_) value[k] = 0;
-        out[k] = result(s, x, value[k], weight, k, typename Scores::indices{},
-                        typename Columns::indices{});
+        out[k] = result(s, x, value[k], weight, k, indices{}, typename Columns::indices{});
         if constexpr (requires { call_.operation.marked_result(s, value[k]); })
           if (first + static_cast<unsigned>(k) == s.marked)
             out[k] = call_.operation.marked_result(s, value[k]);
@@ -276,21 +284,6 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     }
   }
 
-  template <int I>
-  LOWP_FN void values(state const& s, scores_of_chunk const& x, float (&value)[chunk_size]) const {
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k)
-      value[k] = value_at<I>(s, x, k, typename Scores::indices{});
-  }
-  template <int I>
-  LOWP_FN auto term_at(state const& s, scores_of_chunk const& x, float const (&value)[chunk_size],
-                       int k) const {
-    if constexpr (uses_scores)
-      return call_.operation.term(fold::number<I>{},
-                                  value_at<I>(s, x, k, typename Scores::indices{}));
-    else
-      return call_.operation.term(fold::number<I>{}, value[k]);
-  }
   template <int I, std::size_t... J>
   LOWP_FN auto value_at(state const& s, scores_of_chunk const& x, int k,
                         std::index_sequence<J...>) const {

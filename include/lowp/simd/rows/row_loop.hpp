@@ -41,7 +41,8 @@ class row_loop {
   /// together take little of the first-level cache.
   static constexpr std::size_t most_cached = 8192, most_together = 2048, most_at_once = 16;
   using folds = typename Operation::folds;
-  using F = pack<float, typename Isa::registers>;
+  using registers = typename Isa::registers;
+  using F = pack<float, registers>;
   template <int I>
   using folded = row_fold<std::tuple_element_t<std::size_t{I}, folds>, F>;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
@@ -179,8 +180,7 @@ class row_loop {
         }
       }
       if (valid < Isa::lanes)
-        term =
-            folded<I>::masked(first_lanes<typename Isa::registers>(static_cast<int>(valid)), term);
+        term = folded<I>::masked(first_lanes<registers>(static_cast<int>(valid)), term);
       total.template add<IsFirst>(e, term);
     }
   }
@@ -243,8 +243,8 @@ class row_loop {
                                 result_of<IsPlain>(from, with, state, cached, visible, first, k));
   }
   /// Returns the results of the pack at `first` + k.
-  template <bool IsPlain, class From, class With, class State>
-  LOWP_HOST_FN F result_of(From& from, With& with, State const& state, float const* cached,
+  template <bool IsPlain>
+  LOWP_HOST_FN F result_of(auto& from, auto& with, auto const& state, float const* cached,
                            std::size_t visible, std::size_t first, int k) const {
     if constexpr (uses_scores) {
       return result_of_scores(from, with, state, k, each_score);
@@ -256,9 +256,9 @@ class row_loop {
       else
         value = F::load(cached + e);
       if (!IsPlain && e + Isa::lanes > visible)
-        value = lanes::select(
-            first_lanes<typename Isa::registers>(e < visible ? static_cast<int>(visible - e) : 0),
-            value, lanes::broadcast<F>(0));
+        value =
+            lanes::select(first_lanes<registers>(e < visible ? static_cast<int>(visible - e) : 0),
+                          value, lanes::broadcast<F>(0));
       F result = result_at(with, state, k, each_column, value);
       if constexpr (requires { operation_.marked_result(state, value); })
         if (std::size_t const lane = state.marked - e; lane < Isa::lanes)
@@ -268,8 +268,12 @@ class row_loop {
     }
   }
 
+  template <std::size_t... I>
+  LOWP_HOST_FN F result_of_scores(auto& from, auto& with, auto const& state, int k,
+                                  std::index_sequence<I...>) const {
+    return result_at(with, state, k, each_column, F(from.template get<I>().load(k))...);
+  }
   LOWP_HOST_FN static auto only_lane(int lane) {
-    using registers = typename Isa::registers;
     return lanes::mask_and(first_lanes<registers>(lane + 1),
                            lanes::mask_not(first_lanes<registers>(lane)));
   }
@@ -282,11 +286,6 @@ class row_loop {
   LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, [[maybe_unused]] int k,
                            std::index_sequence<J...>, Value const&... value) const {
     return operation_.result(state, value..., F(with.template get<J>().load(k))...);
-  }
-  template <class From, class With, class State, std::size_t... I>
-  LOWP_HOST_FN F result_of_scores(From& from, With& with, State const& state, int k,
-                                  std::index_sequence<I...>) const {
-    return result_at(with, state, k, each_column, F(from.template get<I>().load(k))...);
   }
 
   Call const& call_;
