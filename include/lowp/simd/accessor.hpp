@@ -57,15 +57,10 @@ class accessor {
   LOWP_KERNEL_FN accessor(Operand const& operand, loop_size size, staging<Isa, Operand>&& staged)
       : operand_(operand),
         staged_(staged.elements),
+        results_(results_of(operand)),
+        is_ieee_(is_ieee(operand)),
         streams_(may_stream && is_streamed(operand.data, size.whole * sizeof(T))),
-        random_(operand.origin(), staged.random) {
-    if constexpr (narrow<T> && Operand::is_written) {
-      results_ =
-          detail::special_results_of<T::descriptor, U>(operand.rounding, operand.policy, Nans);
-      is_ieee_ = special_codes_of<T::descriptor>(operand.policy) ==
-                 standard_special_codes<T::descriptor>(false);
-    }
-  }
+        random_(operand.origin(), staged.random) {}
 
   /// The caller may begin several batches at once if the operand is not streamed.
   static constexpr bool may_be_stretched =
@@ -245,6 +240,20 @@ class accessor {
   LOWP_HOST_FN storage const* at(int k) const { return static_cast<storage const*>(at_) + k; }
   LOWP_HOST_FN storage* to(int k) { return static_cast<storage*>(const_cast<void*>(at_)) + k; }
 
+  LOWP_HOST_FN static detail::special_results<U> results_of(
+      [[maybe_unused]] Operand const& operand) {
+    if constexpr (narrow<T> && Operand::is_written)
+      return detail::special_results_of<T::descriptor, U>(operand.rounding, operand.policy, Nans);
+    else
+      return {};
+  }
+  LOWP_HOST_FN static bool is_ieee([[maybe_unused]] Operand const& operand) {
+    if constexpr (has_instruction || stores_in_order)
+      return special_codes_of<T::descriptor>(operand.policy) ==
+             standard_special_codes<T::descriptor>(false);
+    else
+      return false;
+  }
   LOWP_HOST_FN bool store_by_instruction(int k, F const& value) {
     raw codes;
     if (!is_ieee_ || !Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value))
