@@ -9,11 +9,19 @@
 
 namespace lowp::detail::inline LOWP_UNIT {
 
-/// Returns the shortest text that reads back as the same number.
+/// The shortest text that reads back as the same number, for an error text.
+template <class T>
+struct shortest_text {
+  char text[32];
+
+  explicit shortest_text(T value) {
+    *std::to_chars(text, text + sizeof(text) - 1, value).ptr = '\0';
+  }
+};
+/// Returns it as a string.
 template <class T>
 std::string text_of(T value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+  return shortest_text(value).text;
 }
 
 /// Returns `value` with three significant digits, for a number that needs no more.

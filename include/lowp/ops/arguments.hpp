@@ -154,7 +154,7 @@ LOWP_COLD inline error_text name_of(extent const& range) {
 inline error_text check_number(bool is_right, char const* function, char const* name, float number,
                                char const* wanted) {
   if (is_right) return {};
-  return joined_text({function, ": ", name, " is ", text_of(number).c_str(), ", not ", wanted});
+  return joined_text({function, ": ", name, " is ", shortest_text(number).text, ", not ", wanted});
 }
 
 LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent const* ranges,
