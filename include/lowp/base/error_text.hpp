@@ -16,9 +16,9 @@ namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
-/// An error text, empty if the arguments are valid. It becomes a std::string if need be, but is none:
-/// every unit would compile that class's members anew. Its own members are calls, so that checks
-/// that pass cost little code.
+/// An error text, empty if the arguments are valid. A std::string can be made of it. It has text of
+/// its own, because every unit would compile the members of std::string anew. Its members are
+/// calls, so that checks that pass cost little code.
 class error_text {
  public:
   error_text() = default;
