@@ -68,12 +68,11 @@ namespace lowp::inline LOWP_UNIT {
   if (all.exponents.total() != 0)
     text += joined_text({"; magnitudes from ", rough_text_of(all.min_abs.value()).c_str(), " to ",
                          rough_text_of(all.max_abs.value()).c_str()});
-  return text +
-         joined_text({"\noverflow ", all.overflow, ", flushed ", all.flushed, ", subnormal ",
-                      all.subnormal, "; already infinite ", all.infinite, ", NaN ", all.nan,
-                      "\nrelative error up to ",
-                      rough_text_of(all.max_relative_error.value()).c_str(), ", mean square error ",
-                      rough_text_of(all.mean_square_error()).c_str()});
+  return text += joined_text(
+             {"\noverflow ", all.overflow, ", flushed ", all.flushed, ", subnormal ", all.subnormal,
+              "; already infinite ", all.infinite, ", NaN ", all.nan, "\nrelative error up to ",
+              rough_text_of(all.max_relative_error.value()).c_str(), ", mean square error ",
+              rough_text_of(all.mean_square_error()).c_str()});
 }
 
 }  // namespace lowp::inline LOWP_UNIT

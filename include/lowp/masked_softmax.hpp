@@ -98,10 +98,10 @@ struct mask_role : row_role<row_use::score, Operand> {
     if (in.rows == 0 || (queries != 0 && heads != 0 && rows % queries == 0 &&
                          in.rows / heads == rows && in.rows % heads == 0))
       return {};
-    std::string text = joined_text({function, ": mask has ", rows, " rows, in has ", in.rows});
-    if (queries == 0 && heads == 0) return text + ", which is not a multiple";
-    return text + joined_text({": not (batch, ", heads, " heads, ", queries,
-                               " queries) over (batch, ", queries, " queries)"});
+    error_text const why = joined_text({function, ": mask has ", rows, " rows, in has ", in.rows});
+    if (queries == 0 && heads == 0) return joined_text({why.c_str(), ", which is not a multiple"});
+    return joined_text({why.c_str(), ": not (batch, ", heads, " heads, ", queries,
+                        " queries) over (batch, ", queries, " queries)"});
   }
 };
 template <class T>

@@ -49,7 +49,7 @@ class communicator : public detail::rank_group {
     MPI_Comm_size(comm_, &size_);
     if (auto const wrong = check_settings(); !wrong.empty()) {
       MPI_Comm_free(&comm_);
-      detail::refuse("mpi::communicator: " + wrong);
+      detail::refuse(detail::joined_text({"mpi::communicator: ", wrong.c_str()}));
     }
   }
   communicator(communicator const&) = delete;

@@ -5,36 +5,58 @@
 
 #include <lowp/base/raise.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace lowp::detail {
 
 inline namespace LOWP_UNIT {
 
-/// An error text, empty if the arguments are valid. Its members are calls, so that checks that pass
-/// cost little code.
-class error_text : public std::string {
+/// An error text, empty if the arguments are valid. A std::string can be made of it. It has text of
+/// its own, because every unit would compile the members of std::string anew. Its members are
+/// calls, so that checks that pass cost little code.
+class error_text {
  public:
   error_text() = default;
-  LOWP_COLD error_text(char const* text) : std::string(text) {}
-  LOWP_COLD error_text(std::string&& text) : std::string(std::move(text)) {}
-  LOWP_COLD error_text(std::string const& text) : std::string(text) {}
-  LOWP_COLD error_text(error_text const& other) : std::string(other) {}
-  LOWP_COLD error_text(error_text&& other) noexcept : std::string(std::move(other)) {}
+  LOWP_COLD error_text(char const* text) { append(text, __builtin_strlen(text)); }
+  template <std::same_as<std::string> String>
+  LOWP_COLD error_text(String const& text) {
+    append(text.data(), text.size());
+  }
+  LOWP_COLD error_text(error_text const& other) { append(other.text_, other.size_); }
   LOWP_COLD error_text& operator=(error_text const& other) {
-    std::string::operator=(other);
+    if (this != &other) {
+      size_ = 0;
+      append(other.text_, other.size_);
+    }
     return *this;
   }
-  LOWP_COLD error_text& operator=(error_text&& other) noexcept {
-    std::string::operator=(std::move(other));
-    return *this;
+  LOWP_COLD ~error_text() { delete[] text_; }
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] char const* c_str() const { return size_ == 0 ? "" : text_; }
+  template <std::same_as<std::string> String>
+  LOWP_COLD operator String() const {
+    return String(c_str(), size_);
   }
-  LOWP_COLD ~error_text() {}
+
+  LOWP_COLD void append(char const* more, std::size_t count) {
+    if (count == 0) return;
+    char* const longer = new char[size_ + count + 1];
+    if (size_ != 0) __builtin_memcpy(longer, text_, size_);
+    __builtin_memcpy(longer + size_, more, count);
+    longer[size_ += count] = '\0';
+    delete[] text_;
+    text_ = longer;
+  }
+
+ private:
+  char* text_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 struct text_piece {
@@ -45,11 +67,11 @@ struct text_piece {
   LOWP_HOST_FN text_piece(std::uint64_t count) : text(nullptr), number(count) {}
 };
 
-LOWP_COLD inline std::string joined_text(std::initializer_list<text_piece> pieces) {
-  std::string text;
+LOWP_COLD inline error_text joined_text(std::initializer_list<text_piece> pieces) {
+  error_text text;
   for (text_piece const& piece : pieces) {
     if (piece.text != nullptr) {
-      text += piece.text;
+      text.append(piece.text, __builtin_strlen(piece.text));
     } else {  // std::to_string would take a fourth of all that a caller compiles for its errors
       char digits[20], *const end = digits + sizeof(digits), *first = end;
       std::uint64_t rest = piece.number;
@@ -62,7 +84,7 @@ LOWP_COLD inline std::string joined_text(std::initializer_list<text_piece> piece
 }
 
 [[noreturn]] LOWP_COLD inline void refuse(error_text const& what) {
-  raise<std::invalid_argument>(joined_text({"lowp::", what.c_str()}));
+  raise<std::invalid_argument>(joined_text({"lowp::", what.c_str()}).c_str());
 }
 LOWP_HOST_FN void refuse_if(error_text const& what) {
   if (!what.empty()) refuse(what);

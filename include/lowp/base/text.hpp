@@ -9,11 +9,16 @@
 
 namespace lowp::detail::inline LOWP_UNIT {
 
-/// Returns the shortest text that reads back as the same number.
-std::string text_of(auto value) {
+/// The shortest text that reads back as the same number, for an error text.
+struct shortest_text {
   char text[32];
-  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
-}
+
+  explicit shortest_text(auto value) {
+    *std::to_chars(text, text + sizeof(text) - 1, value).ptr = '\0';
+  }
+};
+/// Returns it as a string.
+std::string text_of(auto value) { return shortest_text(value).text; }
 
 /// Returns `value` with three significant digits, for a number that needs no more.
 inline std::string rough_text_of(double value) {

@@ -20,7 +20,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -82,9 +81,9 @@ struct on_grid {
   [[nodiscard]] detail::error_text out_of_reach(detail::extent const& range) const {
     auto const address = reinterpret_cast<std::uintptr_t>(range.data);
     if (address % range.element_size != 0)
-      return name_of(range) + " is not aligned to its elements of " +
-             std::to_string(range.element_size) + " bytes";
-    return out_of_reach(name_of(range), range.data);
+      return detail::joined_text({name_of(range).c_str(), " is not aligned to its elements of ",
+                                  range.element_size, " bytes"});
+    return out_of_reach(name_of(range).c_str(), range.data);
   }
 
  protected:
@@ -111,11 +110,10 @@ struct on_grid {
   }
 
  private:
-  [[nodiscard]] detail::error_text out_of_reach(std::string const& name,
-                                                void const* address) const {
+  [[nodiscard]] detail::error_text out_of_reach(char const* name, void const* address) const {
     detail::error_text const why =
         address == nullptr ? "is a null pointer" : grid.unreachable(address);
-    return why.empty() ? detail::error_text() : detail::error_text(name + " " + why);
+    return why.empty() ? detail::error_text() : detail::joined_text({name, " ", why.c_str()});
   }
   /// Returns the error text of an argument's device memory, empty if it has none.
   template <class T>

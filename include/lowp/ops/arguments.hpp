@@ -146,7 +146,7 @@ struct extent {
 
 inline namespace LOWP_UNIT {
 
-LOWP_COLD inline std::string name_of(extent const& range) {
+LOWP_COLD inline error_text name_of(extent const& range) {
   return joined_text({range.name, range.part});
 }
 
@@ -154,16 +154,16 @@ LOWP_COLD inline std::string name_of(extent const& range) {
 inline error_text check_number(bool is_right, char const* function, char const* name, float number,
                                char const* wanted) {
   if (is_right) return {};
-  return joined_text({function, ": ", name, " is ", text_of(number).c_str(), ", not ", wanted});
+  return joined_text({function, ": ", name, " is ", shortest_text(number).text, ", not ", wanted});
 }
 
 LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent const* ranges,
                                                std::size_t count) {
-  std::string text = joined_text({function, ": sizes differ: "});
+  error_text text = joined_text({function, ": sizes differ: "});
   for (std::size_t i = 0; i < count; ++i)
     if (ranges[i].per_entry == 1)
-      text += joined_text(
-          {i == 0 ? "" : ", ", ranges[i].name, ranges[i].part, " has ", ranges[i].size});
+      text = joined_text({text.c_str(), i == 0 ? "" : ", ", ranges[i].name, ranges[i].part, " has ",
+                          ranges[i].size});
   return text;
 }
 

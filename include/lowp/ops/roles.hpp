@@ -25,9 +25,10 @@ struct argument_of {
   using policy_type = element_of<S>;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) { return std::array{extent(name, s)}; }
-  LOWP_HOST_FN static error_text invalid([[maybe_unused]] S const& s) {
-    if constexpr (packed_range<S>) return s.invalid();
-    return {};
+  LOWP_HOST_FN static error_text invalid(S const& s)
+    requires packed_range<S>
+  {
+    return s.invalid();
   }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
@@ -108,11 +109,13 @@ auto extents_of_call(First const& first, Rest const&... rest) {
 
 template <class Role>
 void check_storage(call_check& check, Role const& role) {
-  error_text const why =
-      argument_of<std::remove_reference_t<decltype(role.values)>>::invalid(role.values);
-  if (!why.empty())
-    check.add(joined_text(
-        {check.function(), ": ", role.name, *role.name == '\0' ? "" : ": ", why.c_str()}));
+  using argument = argument_of<std::remove_reference_t<decltype(role.values)>>;
+  if constexpr (requires { argument::invalid(role.values); }) {
+    error_text const why = argument::invalid(role.values);
+    if (!why.empty())
+      check.add(joined_text(
+          {check.function(), ": ", role.name, *role.name == '\0' ? "" : ": ", why.c_str()}));
+  }
 }
 
 /// Returns the error text of a call, empty if it is right.

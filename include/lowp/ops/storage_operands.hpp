@@ -118,9 +118,10 @@ struct argument_of<S> {
   using policy_type = typename layout_of<S>::policy_type;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) { return extents_of_parts(name, s); }
-  LOWP_HOST_FN static error_text invalid(S const& s) {
-    if constexpr (requires { s.invalid(); }) return s.invalid();
-    return {};
+  LOWP_HOST_FN static error_text invalid(S const& s)
+    requires requires { s.invalid(); }
+  {
+    return s.invalid();
   }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {

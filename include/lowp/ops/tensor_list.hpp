@@ -145,13 +145,16 @@ template <class Executor, class List, class Call>
   if (!wrong.empty()) return wrong;
   for (auto const& tensor : list) {
     call(recorder, tensor, recorder.number);
-    if (!wrong.empty()) return wrong + ", in tensor " + tensor_text(list, recorder.number);
+    if (!wrong.empty())
+      return joined_text(
+          {wrong.c_str(), ", in tensor ", tensor_text(list, recorder.number).c_str()});
     ++recorder.number;
   }
   auto const [one, other] = find_overlap(ranges);
   if (one == other) return {};
-  return joined_text({function, ": tensors "}) + tensor_text(list, one < other ? one : other) +
-         " and " + tensor_text(list, one < other ? other : one) + " share memory that is written";
+  return joined_text({function, ": tensors ", tensor_text(list, one < other ? one : other).c_str(),
+                      " and ", tensor_text(list, one < other ? other : one).c_str(),
+                      " share memory that is written"});
 }
 
 /// Checks `call(executor, tensor, number)` for each tensor of a list, then makes all of them.

@@ -54,18 +54,13 @@ class accessor {
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_HOST_FN accessor(Operand const& operand, loop_size size, staging<Isa, Operand>&& staged)
+  LOWP_KERNEL_FN accessor(Operand const& operand, loop_size size, staging<Isa, Operand>&& staged)
       : operand_(operand),
         staged_(staged.elements),
+        results_(results_of(operand)),
+        is_ieee_(is_ieee(operand)),
         streams_(may_stream && is_streamed(operand.data, size.whole * sizeof(T))),
-        random_(operand.origin(), staged.random) {
-    if constexpr (narrow<T> && Operand::is_written) {
-      results_ =
-          detail::special_results_of<T::descriptor, U>(operand.rounding, operand.policy, Nans);
-      is_ieee_ = special_codes_of<T::descriptor>(operand.policy) ==
-                 standard_special_codes<T::descriptor>(false);
-    }
-  }
+        random_(operand.origin(), staged.random) {}
 
   /// The caller may begin several batches at once if the operand is not streamed.
   static constexpr bool may_be_stretched =
@@ -79,9 +74,9 @@ class accessor {
   LOWP_HOST_FN bool streams() const { return streams_; }
 
   template <bool Prefetches>
-  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
-                          [[maybe_unused]] batch_start<registers>&& start = {},
-                          [[maybe_unused]] std::uint16_t* draws = nullptr) {
+  LOWP_KERNEL_FN void begin(std::size_t first, std::size_t valid,
+                            [[maybe_unused]] batch_start<registers>&& start = {},
+                            [[maybe_unused]] std::uint16_t* draws = nullptr) {
     at_ = operand_.at(first);
     if constexpr (Operand::is_packed) {
       if (Operand::is_read) {
@@ -103,7 +98,7 @@ class accessor {
       if (random_.is_on()) random_.next(static_cast<batch_start<registers>&&>(start), draws);
     }
   }
-  LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
+  LOWP_KERNEL_FN void end(std::size_t first, std::size_t valid) {
     if constexpr (Operand::is_written && Operand::is_packed) {
       packed_codes<Isa, Operand>::pack(operand_.at(first), staged_, valid);
     } else if constexpr (Operand::is_written) {
@@ -158,7 +153,7 @@ class accessor {
                                     detail::has_last_place_of_floats<T> &&
                                     (!Operand::is_written || detail::draws_bits<rounding>);
   template <bool IsOfWords>
-  LOWP_HOST_FN void load_pair(int k, F& first, F& second) const {
+  LOWP_KERNEL_FN void load_pair(int k, F& first, F& second) const {
     if constexpr (IsOfWords && Operand::is_read) {
       auto const words = word_of_elements<U>(at(k));
       first = lanes::from_bits<F>(words << 16);
@@ -195,7 +190,7 @@ class accessor {
   /// hardware instruction keeps a NaN as a conversion does, so the codec encodes a pack with a
   /// computed NaN.
   template <bool ReturnsCode>
-  LOWP_HOST_FN stored store(int k, F const& value) {
+  LOWP_KERNEL_FN stored store(int k, F const& value) {
     if constexpr (!ReturnsCode && has_instruction)
       if (store_by_instruction(k, value)) return {};
     if constexpr (!Operand::is_written) {
@@ -216,7 +211,7 @@ class accessor {
     }
   }
   template <bool IsOfWords>
-  LOWP_HOST_FN void store_pair(int k, F const& first, F const& second) {
+  LOWP_KERNEL_FN void store_pair(int k, F const& first, F const& second) {
     if constexpr (IsOfWords && Operand::is_written) {
       store_words<T::descriptor>(to(k), first, second, word_of_elements<U>(random_.at(k)),
                                  operand_.rounding, results_);
@@ -245,6 +240,20 @@ class accessor {
   LOWP_HOST_FN storage const* at(int k) const { return static_cast<storage const*>(at_) + k; }
   LOWP_HOST_FN storage* to(int k) { return static_cast<storage*>(const_cast<void*>(at_)) + k; }
 
+  LOWP_HOST_FN static detail::special_results<U> results_of(
+      [[maybe_unused]] Operand const& operand) {
+    if constexpr (narrow<T> && Operand::is_written)
+      return detail::special_results_of<T::descriptor, U>(operand.rounding, operand.policy, Nans);
+    else
+      return {};
+  }
+  LOWP_HOST_FN static bool is_ieee([[maybe_unused]] Operand const& operand) {
+    if constexpr (has_instruction || stores_in_order)
+      return special_codes_of<T::descriptor>(operand.policy) ==
+             standard_special_codes<T::descriptor>(false);
+    else
+      return false;
+  }
   LOWP_HOST_FN bool store_by_instruction(int k, F const& value) {
     raw codes;
     if (!is_ieee_ || !Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value))

@@ -2,7 +2,7 @@
 // The list of backends, and the choice among them, made once.
 #pragma once
 
-#include <lowp/base/raise.hpp>
+#include <lowp/base/error_text.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 #include <lowp/simd/transform.hpp>
 
@@ -23,7 +23,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -63,20 +62,34 @@ struct kernels_of_backend<Isa, Call> : kernels_of_backend<typename Isa::base, Ca
 template <class Isa, class Call>
 using kernels_of = typename kernels_of_backend<Isa, Call>::type;
 
-/// Appends c, or \xNN if c is not printable ASCII: a terminal may take such a character for a
-/// command.
-inline void append_printable(std::string& to, char c) {
+/// Returns a text with each character that is not printable ASCII as \xNN: a terminal may take such
+/// a character for a command.
+LOWP_COLD inline detail::error_text printable(char const* text) {
   constexpr char digit[] = "0123456789abcdef";
-  auto const byte = static_cast<unsigned char>(c);
-  if (c >= ' ' && c <= '~')
-    to += c;
-  else
-    (to += "\\x") += {digit[byte >> 4], digit[byte & 15]};
+  detail::error_text shown;
+  for (; *text != '\0'; ++text) {
+    auto const byte = static_cast<unsigned char>(*text);
+    char const escaped[] = {'\\', 'x', digit[byte >> 4], digit[byte & 15]};
+    bool const is_printable = *text >= ' ' && *text <= '~';
+    shown.append(is_printable ? text : escaped, is_printable ? 1 : sizeof(escaped));
+  }
+  return shown;
+}
+
+/// Throws std::runtime_error: this machine does not have the backend that LOWP_ISA names.
+[[noreturn]] LOWP_COLD inline void refuse_backend(char const* wanted, char const* const* names,
+                                                  bool const* available, std::size_t count) {
+  using detail::joined_text;
+  detail::error_text message = joined_text(
+      {"lowp: LOWP_ISA=", printable(wanted).c_str(), " is not a backend here; there is"});
+  for (std::size_t i = 0; i < count; ++i)
+    if (available[i]) message = joined_text({message.c_str(), " ", names[i]});
+  detail::raise<std::runtime_error>(message.c_str());
 }
 
 template <backend... Isa>
 struct isa_list {
-  static constexpr std::string_view names[] = {Isa::name...};
+  static constexpr char const* names[] = {Isa::name...};
   static constexpr std::size_t none = sizeof...(Isa);
 
   /// Returns the last backend in the list that this machine has, or the one that LOWP_ISA names.
@@ -92,13 +105,8 @@ struct isa_list {
     char const* const wanted = std::getenv("LOWP_ISA");
     if (wanted == nullptr || *wanted == '\0') return best;
     for (std::size_t i = 0; i < none; ++i)
-      if (names[i] == wanted && available[i]) return i;
-    std::string message = "lowp: LOWP_ISA=";
-    for (char const* c = wanted; *c != '\0'; ++c) append_printable(message, *c);
-    message += " is not a backend here; there is";
-    for (std::size_t i = 0; i < none; ++i)
-      if (available[i]) message.append(" ").append(names[i]);
-    detail::raise<std::runtime_error>(message);
+      if (available[i] && __builtin_strcmp(names[i], wanted) == 0) return i;
+    refuse_backend(wanted, names, available, none);
   }
 
   static std::size_t chosen() {

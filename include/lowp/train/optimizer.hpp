@@ -55,7 +55,7 @@ struct hyper_parameter {
   number_range range = not_negative;
 };
 
-LOWP_COLD inline error_text check_numbers(std::string const& prefix,
+LOWP_COLD inline error_text check_numbers(error_text const& prefix,
                                           std::initializer_list<hyper_parameter> all) {
   for (hyper_parameter const& h : all) {
     unpacked const value = unpack(h.value);  // -ffast-math assumes no NaN or infinity
@@ -68,7 +68,8 @@ LOWP_COLD inline error_text check_numbers(std::string const& prefix,
     if (!value.nan && !value.infinite && !is_negative && !is_out) continue;
     constexpr char const* wanted[] = {"finite and at least 0", "in [0, 1)", "finite",
                                       "finite and above 0", "finite and above 1"};
-    return prefix + h.name + " is " + text_of(h.value) + ", not " + wanted[h.range];
+    return joined_text(
+        {prefix.c_str(), h.name, " is ", shortest_text(h.value).text, ", not ", wanted[h.range]});
   }
   return {};
 }
@@ -76,11 +77,11 @@ LOWP_COLD inline error_text check_numbers(std::string const& prefix,
 LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
                                                    std::initializer_list<hyper_parameter> all,
                                                    char const* call = "update") {
-  std::string const prefix = std::string(call) + ": " + optimizer + ": ";
-  if (step == 0) return prefix + "step is 0, and counts from 1";
+  error_text const prefix = joined_text({call, ": ", optimizer, ": "});
+  if (step == 0) return joined_text({prefix.c_str(), "step is 0, and counts from 1"});
   if (step > std::uint64_t{1} << 63)
-    return prefix + "step is " + text_of(step) + ", or " +
-           text_of(static_cast<std::int64_t>(step)) + ", and counts from 1";
+    return joined_text(
+        {prefix.c_str(), "step is ", step, ", or -", 0 - step, ", and counts from 1"});
   return check_numbers(prefix, all);
 }
 

@@ -175,7 +175,8 @@ inline error_text check_optimizer(sgd const& s, std::uint64_t step, int moments)
                                              {"weight_decay", s.weight_decay},
                                              {"dampening", s.dampening, any_number}});
   if (wrong.empty() && moments == 0 && s.uses_moments())
-    wrong = "update: sgd: momentum is " + text_of(s.momentum) + ", and no momentum range was given";
+    wrong = joined_text({"update: sgd: momentum is ", shortest_text(s.momentum).text,
+                         ", and no momentum range was given"});
   return wrong;
 }
 inline error_text check_optimizer(adamw const& a, std::uint64_t step, int) {

@@ -50,7 +50,7 @@ class basic_communicator : public detail::rank_group {
                      std::uint64_t granule = 256)
       : rank_group(granule), comm_(comm), stream_(stream), scratch_(scratch) {
     if (auto const wrong = check_granule(granule); !wrong.empty())
-      detail::refuse("nccl::communicator: " + wrong);
+      detail::refuse(detail::joined_text({"nccl::communicator: ", wrong.c_str()}));
     call("ncclCommUserRank", ncclCommUserRank(comm, &rank_));
     call("ncclCommCount", ncclCommCount(comm, &size_));
   }

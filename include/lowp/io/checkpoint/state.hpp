@@ -179,7 +179,7 @@ class checkpoint_state {
     if (wrong.empty()) wrong = check_codes(file);
     if (!wrong.empty())
       raise<std::runtime_error>("lowp::checkpoint: " + safetensors::detail::shown_path(path) +
-                                ": " + wrong);
+                                ": " + wrong.c_str());
     for (auto const& [name, t] : tensors_) file.read_bytes(file.at(name), 0, t.bytes);
     for (auto const& [name, s] : scalars_) s.parse(*text_of(file, scalar_key, name), s.value);
   }
