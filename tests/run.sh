@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs the tests.
-#   sh tests/run.sh           every operation, on every backend that this machine has
+#   sh tests/run.sh           every operation; casts and steps on every backend of this machine
 #   sh tests/run.sh --quick   does the library work here?
 #   sh tests/run.sh --all     every format, other compilers, CUDA, the examples
 #   sh tests/run.sh --peers   beside PyTorch, Eigen, ml_dtypes ...: downloads gigabytes

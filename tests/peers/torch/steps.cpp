@@ -20,7 +20,7 @@ void lowp_adamw(float* p, float* g, float* m, float* v, std::size_t n, double lr
 void formula_adamw(float* p, float* g, float* m, float* v, std::size_t n, double lr, double beta1,
                    double beta2, double eps, double weight_decay, std::uint64_t step) {
   lowp::adamw const a{lr, beta1, beta2, eps, weight_decay};
-  for (std::size_t i = 0; i < n; ++i) torch_formulas::adamw(p[i], g[i], m[i], v[i], a, step);
+  for (std::size_t i = 0; i < n; ++i) torch_formulas::adamw(p[i], g[i], m[i], v[i], a, {a, step});
 }
 
 void lowp_lion(float* p, float* g, float* m, std::size_t n, double lr, double beta1, double beta2,

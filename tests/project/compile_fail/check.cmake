@@ -22,7 +22,7 @@ if(CXX_ID MATCHES Clang)
   set(plain -fdiagnostics-color=never -fno-caret-diagnostics -ferror-limit=0)
 endif()
 separate_arguments(warnings UNIX_COMMAND "${WARNINGS}")
-set(compile ${CXX} -std=c++20 ${warnings} -fsyntax-only ${plain} -I${ROOT}/include)
+set(compile ${CXX} -std=c++20 ${warnings} -fsyntax-only ${plain} -I${PARSED} -I${ROOT}/include)
 set(ENV{LC_ALL} C)
 
 execute_process(COMMAND ${compile} -DCONTROL ${SOURCE} RESULT_VARIABLE status ERROR_VARIABLE control)

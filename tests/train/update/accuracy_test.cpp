@@ -90,7 +90,7 @@ TEST(accuracy, one_adamw_step_is_within_4_ulp_of_the_formula_in_double) {
             double p = in.p[i];
             double m = in.m[i];
             double v = in.v[i];
-            adamw<double>(p, in.g[i], m, v, a, step);
+            adamw<double>(p, in.g[i], m, v, a, {a, step});
             double const momentum = a.beta1 * std::fabs(in.m[i]);
             double const step_size = lr / (1 - std::pow(a.beta1, static_cast<double>(step)));
             double const root = std::sqrt(v / (1 - std::pow(a.beta2, static_cast<double>(step))));
@@ -200,11 +200,24 @@ struct distance {
   }
 };
 
+constexpr std::size_t steps = 1000;
+
 // Gradients pull each parameter to a target of its own, with noise.
-float gradient(std::mt19937_64& random, std::size_t i, float p) {
-  std::normal_distribution<float> noise(0, 0.3f);
-  float const target = std::sin(static_cast<float>(i));
-  return (p - target) * 0.1f + noise(random);
+float gradient(std::size_t step, std::size_t i, float p) {
+  static std::vector<float> const noises = [] {
+    std::vector<float> all(steps * parameters);
+    std::mt19937_64 random(8);
+    std::normal_distribution<float> noise(0, 0.3f);
+    for (float& x : all) x = noise(random);
+    return all;
+  }();
+  static std::vector<float> const targets = [] {
+    std::vector<float> all(parameters);
+    for (std::size_t each = 0; each < parameters; ++each)
+      all[each] = std::sin(static_cast<float>(each));
+    return all;
+  }();
+  return (p - targets[i]) * 0.1f + noises[(step - 1) * parameters + i];
 }
 
 class trajectory : public testing::TestWithParam<double> {};
@@ -226,14 +239,14 @@ TEST_P(trajectory, of_1000_adamw_steps_is_no_farther_from_double_than_pytorchs_f
   std::vector<double> exact_m(parameters);
   std::vector<double> exact_v(parameters);
   std::vector<float> g(parameters);
-  std::mt19937_64 random(8);
-  for (std::uint64_t step = 1; step <= 1000; ++step) {
+  for (std::uint64_t step = 1; step <= steps; ++step) {
+    bias_corrections const corrections(a, step);
     for (std::size_t i = 0; i < parameters; ++i)
-      g[i] = gradient(random, i, static_cast<float>(exact_p[i]));
+      g[i] = gradient(step, i, static_cast<float>(exact_p[i]));
     lowp::update(p, g, m, v, a, step);
     for (std::size_t i = 0; i < parameters; ++i) {
-      adamw<double>(exact_p[i], g[i], exact_m[i], exact_v[i], a, step);
-      adamw<float>(torch_p[i], g[i], torch_m[i], torch_v[i], a, step);
+      adamw<double>(exact_p[i], g[i], exact_m[i], exact_v[i], a, corrections);
+      adamw<float>(torch_p[i], g[i], torch_m[i], torch_v[i], a, corrections);
     }
   }
   distance mine;

@@ -11,8 +11,16 @@
 
 namespace torch_formulas {
 
+struct bias_corrections {
+  bias_corrections(lowp::adamw const& a, std::uint64_t step)
+      : first(1 - std::pow(a.beta1, static_cast<double>(step))),
+        second(1 - std::pow(a.beta2, static_cast<double>(step))) {}
+  double first, second;
+};
+
 template <class Real>
-void adamw(Real& p, float gradient, Real& m, Real& v, lowp::adamw const& a, std::uint64_t step) {
+void adamw(Real& p, float gradient, Real& m, Real& v, lowp::adamw const& a,
+           bias_corrections const& corrections) {
   auto const real = [](double x) { return static_cast<Real>(x); };
   Real const g = gradient;
   p = p * real(1 - a.lr * a.weight_decay);  // param.mul_(1 - lr * weight_decay)
@@ -20,12 +28,9 @@ void adamw(Real& p, float gradient, Real& m, Real& v, lowp::adamw const& a, std:
   m = weight < 0.5 ? m + real(weight) * (g - m) : g - (g - m) * (1 - real(weight));
   v = v * real(a.beta2);              // exp_avg_sq.mul_(beta2)
   v = v + real(1 - a.beta2) * g * g;  //   .addcmul_(grad, grad, value=1 - beta2)
-  double const t = static_cast<double>(step);
-  double const correction1 = 1 - std::pow(a.beta1, t);
-  double const correction2 = 1 - std::pow(a.beta2, t);
-  Real const root = std::sqrt(v) / real(std::sqrt(correction2));
-  Real const denominator = root + real(a.eps);            // exp_avg_sq.sqrt().div_(...).add_(eps)
-  p = p + real(-(a.lr / correction1)) * m / denominator;  // param.addcdiv_(..., value=-step_size)
+  Real const root = std::sqrt(v) / real(std::sqrt(corrections.second));
+  Real const denominator = root + real(a.eps);  // exp_avg_sq.sqrt().div_(...).add_(eps)
+  p = p + real(-(a.lr / corrections.first)) * m / denominator;  // param.addcdiv_(..., -step_size)
 }
 
 template <class Real>
