@@ -104,7 +104,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   }
   template <int Locality>
   LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
-    codes_.template fetch<Locality>(first, count);
+    codes_.template fetch<Locality>(operand_type::is_written ? first - beyond : first, count);
   }
   LOWP_HOST_FN void finish() const {
     if constexpr (Rule::is_counted && operand_type::is_written)
@@ -117,7 +117,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
 
   /// The distance of prefetches in elements. Between those that are rounded, lines are requested a
   /// few at a time: many at once fill the queue of the first cache, and rounding waits for them.
-  static constexpr std::size_t ahead = 256 + (capacity < 512 ? 512 : capacity);
+  /// What is written is needed later than what is read.
+  static constexpr std::size_t beyond = 256, ahead = beyond + (capacity < 512 ? 512 : capacity);
 
   /// Hides that a loop copies: g++ would make it `rep movs`, which takes long to begin.
   LOWP_HOST_FN static auto* opaque(auto* to) {
