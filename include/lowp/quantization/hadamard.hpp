@@ -120,7 +120,11 @@ class accessor<Isa, rotated_operand<T, Points, Rounded>, Nans> {
                                          static_cast<batch_start<registers>&&>(start));
     for (int k = 0; k < static_cast<int>(valid); k += Points) rotate(k);
   }
-  LOWP_HOST_FN void end(std::size_t, std::size_t) const {}
+  LOWP_HOST_FN void end(std::size_t, std::size_t, auto const&...) const {}
+  template <int Locality>
+  LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
+    elements_.template fetch<Locality>(first, count);
+  }
   LOWP_HOST_FN void finish() const {}
   LOWP_HOST_FN F load(int k) const { return F::load(values_ + k); }
   template <bool>

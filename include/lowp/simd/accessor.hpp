@@ -98,7 +98,7 @@ class accessor {
       if (random_.is_on()) random_.next(static_cast<batch_start<registers>&&>(start), draws);
     }
   }
-  LOWP_KERNEL_FN void end(std::size_t first, std::size_t valid) {
+  LOWP_KERNEL_FN void end(std::size_t first, std::size_t valid, auto const&...) {
     if constexpr (Operand::is_written && Operand::is_packed) {
       packed_codes<Isa, Operand>::pack(operand_.at(first), staged_, valid);
     } else if constexpr (Operand::is_written) {
@@ -112,8 +112,9 @@ class accessor {
     if (streams_) finish_streaming();
   }
 
+  template <int Locality = 2>
   LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
-    simd::fetch(operand_.at(first), Operand::stored_in(count) * sizeof(T));
+    simd::fetch<Locality>(operand_.at(first), Operand::stored_in(count) * sizeof(T));
   }
 
   /// Returns the codes, or a float's bit patterns, of the lanes from element k of the batch.

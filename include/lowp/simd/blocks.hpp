@@ -94,11 +94,17 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     if constexpr (operand_type::is_written) value.store(opaque(waiting_ + k));
     return {};
   }
-  LOWP_HOST_FN void end(std::size_t first, std::size_t valid) {
+  /// Rounds what waits if it is complete, and prefetches all operands of the call on the way.
+  LOWP_HOST_FN void end(std::size_t first, std::size_t valid, auto const&... operands) {
     if constexpr (operand_type::is_written) {
       std::size_t const last = first + valid;
-      if (last % capacity == 0 || last == count_) round_blocks(first / capacity * capacity, last);
+      if (last % capacity == 0 || last == count_)
+        round_blocks(first / capacity * capacity, last, operands...);
     }
+  }
+  template <int Locality>
+  LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
+    codes_.template fetch<Locality>(operand_type::is_written ? first - beyond : first, count);
   }
   LOWP_HOST_FN void finish() const {
     if constexpr (Rule::is_counted && operand_type::is_written)
@@ -109,6 +115,11 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   static constexpr int most = static_cast<int>(capacity / Block);
   static constexpr int at_once = most < Isa::lanes ? most : Isa::lanes;
 
+  /// The distance of prefetches in elements. Between those that are rounded, lines are requested a
+  /// few at a time: many at once fill the queue of the first cache, and rounding waits for them.
+  /// What is written is needed later than what is read.
+  static constexpr std::size_t beyond = 256, ahead = beyond + (capacity < 512 ? 512 : capacity);
+
   /// Hides that a loop copies: g++ would make it `rep movs`, which takes long to begin.
   LOWP_HOST_FN static auto* opaque(auto* to) {
     asm("" : "+r"(to));
@@ -116,7 +127,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   }
 
   /// Rounds the blocks that wait. Their scales take lanes of blocks, then elements take theirs.
-  LOWP_HOST_FN void round_blocks(std::size_t begin, std::size_t end) {
+  LOWP_HOST_FN void round_blocks(std::size_t begin, std::size_t end, auto const&... operands) {
     std::size_t const size = end - begin, first = begin / Block;
     int const blocks = static_cast<int>(detail::blocks_in(size, Block));
     if (size != capacity) __builtin_memset(values_ + size, 0, (capacity - size) * sizeof(float));
@@ -144,8 +155,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       __builtin_memcpy(to, scales, static_cast<std::size_t>(blocks) * sizeof(scale));
     if constexpr (requires(U u, F f) { operand_.rule.is_plain(u, f); })
       if (is_plain) [[likely]]
-        return round_elements<true>(begin, size, factors);
-    round_elements<false>(begin, size, factors);
+        return round_elements<true>(begin, size, factors, operands...);
+    round_elements<false>(begin, size, factors, operands...);
   }
 
   /// Returns magnitudes of successive blocks, in the order of the blocks: lane i has the largest of
@@ -180,7 +191,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   }
 
   template <bool IsPlain>
-  LOWP_HOST_FN void round_elements(std::size_t begin, std::size_t size, float const* factors) {
+  LOWP_HOST_FN void round_elements(std::size_t begin, std::size_t size, float const* factors,
+                                   auto const&... operands) {
     constexpr std::size_t together = has_nibbles ? packs_of_nibbles<registers> : 1;
     constexpr bool is_packed_later = codes_type::is_packed && !has_nibbles;
     // A load that spans several fresh stores would wait for them.
@@ -188,6 +200,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     bool const is_apart = is_packed_later || size % (together * Isa::lanes) != 0;
     storage* const to = is_apart ? apart : reinterpret_cast<storage*>(operand_.codes.at(begin));
     for (std::size_t k = 0; k < size; k += together * Isa::lanes) {
+      (operands.template fetch<3>(begin + k + ahead, together * Isa::lanes), ...);
       U codes[together];
       LOWP_UNROLL
       for (std::size_t j = 0, at = k; j < together; ++j, at += Isa::lanes)

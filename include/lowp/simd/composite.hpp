@@ -44,8 +44,12 @@ class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
                             batch_start<registers>&& start = {}) {
     (part<I>::value.template begin<Prefetches>(first, valid, std::move(start)), ...);
   }
-  LOWP_KERNEL_FN void end(std::size_t first, std::size_t valid) {
+  LOWP_KERNEL_FN void end(std::size_t first, std::size_t valid, auto const&...) {
     (part<I>::value.end(first, valid), ...);
+  }
+  template <int Locality>
+  LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
+    (part<I>::value.template fetch<Locality>(first, count), ...);
   }
   LOWP_HOST_FN void finish() const { (part<I>::value.finish(), ...); }
 

@@ -75,11 +75,12 @@ LOWP_HOST_FN void prefetch_ahead(void const* at) {
   LOWP_UNROLL
   for (int i = 0; i < Bytes; i += line) __builtin_prefetch(ahead + i);
 }
-/// Prefetches bytes for a later read, into a cache that has room.
+/// Prefetches bytes for later, by default into a cache that has room.
+template <int Locality = 2>
 LOWP_HOST_FN void fetch(void const* at, std::size_t bytes) {
   constexpr std::size_t line = 64;
   for (std::size_t i = 0; i < bytes; i += line)
-    __builtin_prefetch(static_cast<char const*>(at) + i, 0, 2);
+    __builtin_prefetch(static_cast<char const*>(at) + i, 0, Locality);
 }
 
 /// Makes streamed stores visible to other threads before later stores. Called after the last of

@@ -128,7 +128,10 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
       }
       for (; k < left; k += Isa::lanes) elements<Isa>(function, k, left, totals, accessors...);
-      (accessors.end(first, valid), ...);
+      if constexpr (has_blocks)
+        (accessors.end(first, valid, accessors...), ...);
+      else
+        (accessors.end(first, valid), ...);
       if constexpr (is_reported) totals.end_batch();
     }
     (accessors.finish(), ...);
@@ -217,8 +220,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   }
 
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
-  // Kernels that compute long between the loads of two batches prefetch.
-  static constexpr bool prefetches = (Operand::is_random || ...) || (writes_blocks<Operand> || ...);
+  // Kernels that compute long between the loads of two batches prefetch. Blocks do so themselves.
+  static constexpr bool has_blocks = (writes_blocks<Operand> || ...);
+  static constexpr bool prefetches = !has_blocks && (Operand::is_random || ...);
 
   // Batches run into each other if nothing is drawn, prefetched, streamed or counted. This spares a
   // cast a sixth of its time in L1. A step of an optimizer is too long to gain.
