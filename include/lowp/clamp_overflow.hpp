@@ -67,7 +67,6 @@ class clamp_lanes {
 template <clampable T, class F>
 struct lanes_of_report<clamp_report_of<T>, F> {
   using type = clamp_lanes<T, F>;
-  using partial = clamp_report;
 };
 
 template <class X>

@@ -68,7 +68,6 @@ class scaling_lanes {
 template <class F>
 struct lanes_of_report<scaling_report, F> {
   using type = scaling_lanes<F>;
-  using partial = scaling_report;
 };
 
 /// to = from * 2^k. Returns the overflow and the inexactness of the product in T.

@@ -14,7 +14,7 @@ set(outside
     "^cereal/" "^cereal\\.hpp$"
     "^Eigen/" "^eigen\\.hpp$"
     "^(ATen|c10|torch)/" "^torch\\.hpp$"
-    "^mpi\\.h$" "^distributed/mpi/|^mpi\\.hpp$"
+    "^mpi\\.h$" "^mpi\\.hpp$"
     "^nccl\\.h$" "^distributed/nccl/"
     "^cuda|^cooperative_groups|^cub/|^thrust/" "^cuda/.*\\.cuh$|^distributed/nccl/")
 

@@ -97,11 +97,9 @@ template <class Thread, class Report>
 class block_report {
   struct nothing {
     using type = simd::no_report;
-    using partial = simd::no_report;
   };
   using tally =
       std::conditional_t<is_reported<Report>, detail::lanes_of_report<Report, float>, nothing>;
-  using partial_type = typename tally::partial;
   using atomics = typename Thread::atomics;
 
  public:
@@ -140,7 +138,7 @@ class block_report {
   LOWP_FN void flush() {
     if constexpr (requires { requires totals::sees_blocks; })
       if (reports_ == nullptr) return;
-    auto* const partial = thread_.template shared<partial_type>();
+    auto* const partial = thread_.template shared<decltype(counted.total(0))>();
     partial[thread_.thread()] = counted.total(observed_);
     for (unsigned half = thread_.threads() / 2; half != 0; half /= 2) {
       thread_.barrier();
@@ -182,5 +180,4 @@ class block_report {
 template <>
 struct lowp::detail::lanes_of_report<lowp::update_report, float> {
   using type = lowp::cuda::update_of_thread;
-  using partial = lowp::update_report;
 };

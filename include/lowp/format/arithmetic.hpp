@@ -207,7 +207,7 @@ LOWP_FN constexpr bool operator>=(A a, B b) {
 }
 
 // Two narrow formats do not mix: without these, both would silently widen to float. A diagnostic
-// shows the name of the return type.
+// shows the name of the return type. <, >, <= and >= are rewritten to the deleted <=>.
 template <class A, class B>
 struct formats_do_not_mix_convert_one;
 // clang-format off
@@ -216,10 +216,6 @@ template <class A, class B> requires different_formats<A, B> formats_do_not_mix_
 template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator*(A, B) = delete;
 template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator/(A, B) = delete;
 template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator==(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator<(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator>(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator<=(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator>=(A, B) = delete;
 template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator<=>(A, B) = delete;
 template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator+=(A&, B) = delete;
 template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator-=(A&, B) = delete;

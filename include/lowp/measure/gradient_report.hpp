@@ -85,7 +85,6 @@ LOWP_EXACT_END
 template <class F>
 struct lanes_of_report<gradient_report, F> {
   using type = gradient_lanes<F>;
-  using partial = partial_gradients;
 };
 
 }  // namespace detail

@@ -125,7 +125,6 @@ LOWP_EXACT_END
 template <class F>
 struct lanes_of_report<sum_report, F> {
   using type = sum_lanes<F>;
-  using partial = partial_sum;
 };
 
 }  // namespace detail

@@ -139,7 +139,6 @@ struct counts_of_thread {
 template <>
 struct lanes_of_report<quantization_report, float> {
   using type = counts_of_thread;
-  using partial = quantization_report;
 };
 
 LOWP_EXACT_END

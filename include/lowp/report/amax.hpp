@@ -68,7 +68,6 @@ class amax_lanes {
 template <class F>
 struct lanes_of_report<amax, F> {
   using type = amax_lanes<F>;
-  using partial = amax;
 };
 
 template <class F>
@@ -102,7 +101,6 @@ class update_amax_lanes {
 template <class F>
 struct lanes_of_report<update_amax, F> {
   using type = update_amax_lanes<F>;
-  using partial = update_amax;
 };
 
 }  // namespace detail

@@ -10,8 +10,7 @@
 
 namespace lowp::detail {
 
-/// The class that counts a report in lanes F (`type`), and the class of one loop's partial
-/// (`partial`).
+/// The class that counts a report in lanes F (`type`). Its `total` returns one loop's partial.
 template <class Report, class F>
 struct lanes_of_report;
 

@@ -147,7 +147,6 @@ LOWP_EXACT_END
 template <class F>
 struct lanes_of_report<moment_report, F> {
   using type = moment_lanes<F>;
-  using partial = basic_moment_report<compensated_sum>;
 };
 
 }  // namespace detail

@@ -80,7 +80,6 @@ class abs_range_lanes {
 template <census_target To, class F>
 struct lanes_of_report<abs_range_report<To>, F> {
   using type = abs_range_lanes<To, F>;
-  using partial = abs_range;
 };
 
 template <class T>

@@ -258,7 +258,6 @@ class census_of_thread : census_lanes<To, float> {
 template <census_target To>
 struct lanes_of_report<census_report<To>, float> {
   using type = census_of_thread<To>;
-  using partial = basic_census;
 };
 
 LOWP_EXACT_END
