@@ -264,6 +264,11 @@ TEST_F(device_storage, recipes_of_blocks) {
     lowp::quantize_options const options{.largest = lowp::measure(x).largest};
     expect_same_blocks(std::span<float const>(x), there, size, lowp::recipes::nvfp4_unbiased, draws,
                        options);
+    // Floored scales leave elements beyond the largest code.
+    auto const& floored = lowp::recipes::torchao_0_18_floor<lowp::float4_e2m1fn>;
+    expect_same_blocks(std::span<float const>(x), there, size, floored, draws, options);
+    expect_same_blocks(std::span<float const>(x), there, size, floored, lowp::nearest_even{},
+                       options);
     auto const& signs = lowp::te_2_20_signs;
     expect_same_blocks(lowp::rotated(narrow, signs),
                        lowp::rotated(std::span<bfloat16 const>(there_narrow.data(), size), signs),

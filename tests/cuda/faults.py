@@ -31,7 +31,7 @@ FAULTS = [
     ("thread.cuh", "static_cast<std::uint16_t>(pair << 8)", "static_cast<std::uint16_t>(pair)", "convert", "*.float8_e5m2", False),
     ("thread.cuh", "static_cast<std::uint16_t>(pair >> 16)", "static_cast<std::uint16_t>(pair)", "convert", "*.float16", False),
     # NaN, and saturation against infinity.
-    ("accessor.hpp", "if (largest <= operand_.limit)", "if (largest <= 0xffffffffU)", "convert", "*.float*", False),
+    ("accessor.hpp", "if (largest_of(x) <= operand_.limit)", "if (largest_of(x) <= 0xffffffffU)", "convert", "*.float*", False),
     ("accessor.hpp", "has_magnitude<least_nan>", "has_magnitude<least_nan + 1>", "convert", "*.float16", False),
     ("kernel_operand.hpp", "return alike ? lanes::binary32_infinity", "return true || alike ? lanes::binary32_infinity", "convert", "*.float8*", False),
     # The last tile.
@@ -41,7 +41,7 @@ FAULTS = [
     ("random.hpp", "    skip<1>(pass, shift);\n", "", "replay", "*rounding", False),
     ("random.hpp", "return k < 4 ? word_[k] & 0xffff : word_[k - 4] >> 16;", "return k < 4 ? word_[k] >> 16 : word_[k - 4] & 0xffff;", "replay", "*rounding", False),
     ("random.hpp", "source.block(word, index, keys);", "source.block(word, index & 0xffffffff, keys);", "convert", "*offsets*", False),
-    ("random.hpp", "keyed_draw(key, place | (k + 4))", "keyed_draw(key, place | k)", "convert", "*offsets*", False),
+    ("random.hpp", "keyed_product(key, place | (k + 4))", "keyed_product(key, place | k)", "convert", "*offsets*", False),
     # Threads that work together.
     ("thread.cuh", "return atomicAdd(reinterpret_cast<unsigned long long*>(&word), x);", "std::uint64_t const was = word; word += x; return was;", "reports", "*amax*:*census*", True),
     ("thread.cuh", "return atomicAdd(&word, x);", "std::uint32_t const was = word; word += x; return was;", "reports", "*census*", True),

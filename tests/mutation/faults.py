@@ -38,7 +38,7 @@ FAULTS = [
     ("format/unpack.hpp", "binary32_nan | u.payload >> (32 - binary32.significand_bits)", "binary32_nan", "format/to_float"),
     ("format/unpack.hpp", "below_top != 0", "false", "format/unpack"),
     # Random bits.
-    ("format/random.hpp", "place * 0x9E37 | 1", "place * 0x9E37", "format/random"),
+    ("format/random.hpp", "place * 0x9E37 + (~place & 1)", "place * 0x9E37", "format/random"),
     ("format/random.hpp", "place >> bit & 1", "place >> (bit ^ 1) & 1", "format/random"),
     ("format/random.hpp", "is_keyed ? index_of_key(index) : index", "index", "format/random"),
     ("simd/random.hpp", "key - first_key_ >= batch<Isa>", "key < first_key_", "train/update/stochastic"),

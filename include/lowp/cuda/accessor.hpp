@@ -12,6 +12,21 @@
 
 namespace lowp::cuda {
 
+/// Returns the largest magnitude of the first elements. A GPU's instruction makes any NaN canonical.
+template <class F>
+LOWP_FN std::uint32_t largest_of(F const (&x)[chunk_size], int count = chunk_size) {
+  F largest = 0;
+  LOWP_UNROLL_ON_GPU
+  for (int k = 0; k < chunk_size; ++k) {
+    if (k >= count) continue;
+    if constexpr (requires { lane<F>::larger_or_nan(largest, largest); })
+      largest = lane<F>::larger_or_nan(largest, lane<F>::absolute(x[k]));
+    else
+      largest = lanes::from_bits<F>(lanes::max(lanes::bits(largest), lanes::magnitude(x[k])));
+  }
+  return lanes::bits(largest);
+}
+
 /// The code that an element becomes.
 struct stored_code {
   std::uint32_t code;
@@ -133,10 +148,7 @@ class accessor {
       }
       chunk_bits const random = bits(first);
       if constexpr (encodes || encodes_in_range) {
-        std::uint32_t largest = 0;
-        LOWP_UNROLL_ON_GPU
-        for (int k = 0; k < chunk_size; ++k) largest = lanes::max(largest, lanes::magnitude(x[k]));
-        if (largest <= operand_.limit) {
+        if (largest_of(x) <= operand_.limit) {
           LOWP_UNROLL_ON_GPU
           for (int k = 0; k < chunk_size; k += 2) {
             if constexpr (encodes_to_nearest) {
@@ -177,6 +189,7 @@ class accessor {
   LOWP_FN void clear() { after_ = {}; }
   /// Sets a code as it is, at an element that is still zero.
   LOWP_FN void set_code(int k, std::uint32_t code) { after_.set(k, code); }
+  LOWP_FN void set_nibbles(std::uint32_t nibbles) { after_.set_nibbles(nibbles); }
 
  private:
   /// Returns the place of an element in units of `data_`.

@@ -49,6 +49,13 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   static constexpr int threads = Block / chunk_size;
   static constexpr bool encodes_plainly =
       !code_accessor::encodes && requires(Rule rule, float x) { rule.is_plain(lanes::bits(x), x); };
+  static constexpr bool encodes_nibbles = [] {
+    if constexpr (encodes_plainly)
+      return detail::has_nibbles<Codes::type::descriptor, std::uint32_t> &&
+             (std::is_same_v<mode_type<typename Codes::rounding_type>, nearest_even> ||
+              detail::draws_bits<mode_type<typename Codes::rounding_type>>);
+    return false;
+  }();
 
  public:
   static constexpr bool is_read = slot_type::is_read;
@@ -141,13 +148,6 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
 
  private:
   LOWP_FN bool is_tiled() const { return operand_.rule.columns != 0; }
-  LOWP_FN static std::uint32_t largest_of(float const (&x)[chunk_size], int count) {
-    std::uint32_t largest = 0;
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k)
-      if (k < count) largest = lanes::max(largest, lanes::magnitude(x[k]));
-    return largest;
-  }
   /// Returns the largest of a square, or of all threads of a block if a square has more.
   template <class Thread>
   LOWP_FN static std::uint32_t max_of_square(Thread const& thread, std::uint32_t largest) {
@@ -189,6 +189,13 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     }
   }
 
+  template <class F>
+  LOWP_FN static F without_sign_for_nibbles(F const& x) {
+    if constexpr (encodes_nibbles)
+      return lane<F>::absolute(x);
+    else
+      return x;
+  }
   template <class Thread, class Next, class Count>
   LOWP_FN void round(Thread const& thread, Rule const& rule, float const (&x)[chunk_size],
                      std::uint32_t largest, Next const& next, std::uint64_t first, int count,
@@ -214,12 +221,17 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     }();
     if (divides) {
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) scaled[k] = lanes::div(x[k], next.factor);
+      for (int k = 0; k < chunk_size; ++k)
+        scaled[k] = lanes::div(without_sign_for_nibbles(x[k]), next.factor);
     } else {
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) scaled[k] = lanes::mul(x[k], next.factor);
+      for (int k = 0; k < chunk_size; ++k)
+        scaled[k] = lanes::mul(without_sign_for_nibbles(x[k]), next.factor);
     }
-    if constexpr (encodes_plainly) {
+    if constexpr (encodes_nibbles) {
+      codes_.set_nibbles(
+          detail::encode_nibbles<Codes::type::descriptor>(scaled, x, rounding, codes_.bits(first)));
+    } else if constexpr (encodes_plainly) {
       chunk_bits const random = codes_.bits(first);
       codes_.clear();
       LOWP_UNROLL_ON_GPU

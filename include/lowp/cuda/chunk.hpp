@@ -187,6 +187,7 @@ class chunk<T, pair_order> {
   }
   /// Sets a code that is still zero.
   LOWP_FN void set(int k, std::uint32_t code) { codes_ |= word_type{code} << bits * k; }
+  LOWP_FN void set_nibbles(std::uint32_t nibbles) { codes_ = nibbles; }
 
   /// Loads the first `count` elements, which may be all. Pointers are aligned to `Width`.
   template <int Width, class Thread>
@@ -242,6 +243,10 @@ class chunk<T, split_order> {
   LOWP_FN std::uint32_t code(int k) const { return word_[k / 4] >> k % 4 * 8 & 15; }
   /// Sets a code that is still zero.
   LOWP_FN void set(int k, std::uint32_t code) { word_[k / 4] |= code << k % 4 * 8; }
+  LOWP_FN void set_nibbles(std::uint32_t nibbles) {
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k) set(k, nibbles >> 4 * k & 15);
+  }
 
   /// Loads all elements, or none. Pointers are aligned to `Width`.
   template <int Width, class Thread>

@@ -287,6 +287,15 @@ LOWP_FN constexpr U decode(U const& code) {
   if constexpr (F.is_truncated_binary32()) return code << (32 - F.bits());
 
   U const magnitude = code & F.magnitude_mask();
+  if constexpr (lane<U>::computes_exactly && std::integral<U> && F.codes == specials::none &&
+                F.has_zero() && F.has_sign && F.bits() < 8 && F.bias > 0) {
+    // A GPU multiplies subnormals as fast, and all codes have the same distance from the exponents.
+    using R = decltype(to_real(magnitude));
+    constexpr auto power = static_cast<std::uint32_t>(254 - F.bias) << 23;
+    U const tiny = (magnitude << shift) | ((code << (32 - F.bits())) & binary32_sign);
+    if (!__builtin_is_constant_evaluated())
+      return bits(mul(from_bits<R>(tiny), from_bits<R>(broadcast<U>(power))));
+  }
   U b = (magnitude << shift) + (static_cast<std::uint32_t>(127 - F.bias) << 23);
   if constexpr (F.has_zero())
     b = select(greater(broadcast<U>(F.min_normal_code()), magnitude),

@@ -130,9 +130,19 @@ inline constexpr bool has_small_codes =
     F.bits() == 4 && F.significand_bits == 1 && F.max_exponent() - F.min_exponent() == 2 &&
     F.has_negative_zero() && requires(U u) { lane<U>::choose(tables_of<F>.codes, u); };
 
-/// The magnitude half a step beyond F's largest finite value, which rounds to no code.
-template <format F>
-inline constexpr std::uint32_t beyond_small_codes = decode<F>(F.max_code()) + (1u << 21);
+/// Says that encode_nibbles works: one instruction of a GPU permutes bytes.
+template <format F, class U>
+inline constexpr bool has_nibbles =
+    F.bits() == 4 && F.significand_bits == 1 && F.min_exponent() == 0 && F.max_exponent() == 2 &&
+    F.has_negative_zero() && requires(U const (&u)[8]) { lane<U>::template gathered<0>(u, 0); };
+
+/// The least magnitude that encode_small or encode_nibbles does not take. Half a step beyond F's
+/// largest finite value rounds to no code. Up to one step beyond it, encode_nibbles saturates.
+template <format F, class U>
+inline constexpr std::uint32_t beyond_small_codes =
+    has_small_codes<F, U> ? decode<F>(F.max_code()) + (1u << 21)
+    : has_nibbles<F, U>   ? decode<F>(F.max_code()) + (1u << 22)
+                          : 0;
 
 /// Returns the codes of binary32 patterns below beyond_small_codes, rounded to nearest even.
 template <format F, class U>
@@ -142,6 +152,39 @@ LOWP_FN U encode_small(U const& b) {
   U const addend = lane<U>::choose(tables_of<F>.addends, b >> 23) | (b & binary32_sign);
   U const sum = bits(add(from_bits<R>(b), from_bits<R>(addend)));
   return lane<U>::choose(tables_of<F>.codes, sum << 1 | sum >> 31);
+}
+
+/// Returns the codes of eight magnitudes below beyond_small_codes, with the signs of other numbers.
+///
+/// The power of two below a magnitude, times a number, is added to it: a power whose ulp is F's step
+/// there, or 2^-17 of it for random bits, half of such a step of 2^-16, and what makes up for the
+/// exponent's origin. The sum has the code in its low bits, or from bit 17 on.
+template <format F, class R, class Mode>
+LOWP_FN lanes::word<R> encode_nibbles(R const (&a)[8], R const (&signs)[8], Mode const&,
+                                      auto const& random) {
+  using namespace lanes;
+  using U = word<R>;
+  constexpr bool draws = draws_bits<Mode>;
+  U code[8], sign[8];
+  LOWP_UNROLL_ON_GPU
+  for (int k = 0; k < 8; ++k) {
+    U const power = max(bits(a[k]) & binary32_infinity, broadcast<U>(bits(1.0f)));
+    R const below = from_bits<R>(power);
+    if constexpr (draws)
+      code[k] = bits(lane<R>::fma_toward_zero(below, 0x1p5f + 1 + 0x1p-18f, a[k])) + (power >> 5) +
+                (random(k) << 1);
+    else
+      code[k] = bits(fma(below, broadcast<R>(0x1p22f + 1), a[k])) + (power >> 22);
+    sign[k] = bits(signs[k]);
+  }
+  constexpr int byte = draws ? 2 : 0;
+  U const even = lane<U>::template gathered<byte>(code, 0);
+  U const odd = lane<U>::template gathered<byte>(code, 1);
+  U codes = even + (odd << 4);
+  if constexpr (draws) codes = (even >> 1 & 0x0f0f0f0f) | (odd << 3 & 0xf0f0f0f0);
+  codes = codes - ((codes & 0x88888888) >> 3);
+  return codes | (lane<U>::template gathered<3>(sign, 0) >> 4 & 0x08080808) |
+         (lane<U>::template gathered<3>(sign, 1) & 0x80808080);
 }
 
 /// Returns the codes of binary32 patterns. No magnitude exceeds F's largest finite value; if F is a

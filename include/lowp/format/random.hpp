@@ -54,20 +54,25 @@ inline constexpr std::uint32_t group_size = 128;
 /// Maps numbers of 16 bits to others, one to one. The bits outside `all` are zero. A vector is not
 /// passed by value: its calling convention depends on the unit's flags.
 template <class U>
-LOWP_FN constexpr void scatter(U& x, U const& factor, U const& all) {
+LOWP_FN constexpr void multiply_twice(U& x, U const& factor, U const& all) {
   x = x * factor;
   x = (x ^ x >> 7) & all;
   x = x * 0xDB2D;
+}
+template <class U>
+LOWP_FN constexpr void scatter(U& x, U const& factor, U const& all) {
+  multiply_twice(x, factor, all);
   x = (x ^ x >> 8) & all;
 }
+/// Returns an odd factor, of which 16 bits matter.
 LOWP_FN constexpr std::uint32_t factor_of_place(std::uint32_t place) {
-  return (place * 0x9E37 | 1) & 0xffff;
+  return place * 0x9E37 + (~place & 1);
 }
 
-/// Returns the draw at a place of a group, as the high half of a word. The key is a block: eight
-/// words of 16 bits, low halves first. Bits of the place select among the first seven; the last is
-/// always in the sum. See tests/proof/README.md.
-LOWP_FN constexpr std::uint32_t keyed_draw(std::uint32_t const (&key)[4], std::uint32_t place) {
+/// Returns the draw at a place of a group, before scatter's last step, as the high half of a word.
+/// The key is a block: eight words of 16 bits, low halves first. Bits of the place select among the
+/// first seven; the last is always in the sum. See tests/proof/README.md.
+LOWP_FN constexpr std::uint32_t keyed_product(std::uint32_t const (&key)[4], std::uint32_t place) {
   constexpr std::uint32_t high_half = 0xffff0000;
   std::uint32_t sum = key[3] & high_half;
   LOWP_UNROLL
@@ -75,8 +80,13 @@ LOWP_FN constexpr std::uint32_t keyed_draw(std::uint32_t const (&key)[4], std::u
     std::uint32_t const word = bit % 2 == 0 ? key[bit / 2] << 16 : key[bit / 2] & high_half;
     sum ^= (place >> bit & 1) != 0 ? word : 0;
   }
-  scatter(sum, factor_of_place(place), high_half);
+  multiply_twice(sum, factor_of_place(place), high_half);
   return sum;
+}
+/// Returns the draws of two products, the first one's in the low half.
+LOWP_FN constexpr std::uint32_t keyed_draws(std::uint32_t low, std::uint32_t high) {
+  std::uint32_t const both = (low >> 16) + high;
+  return both ^ (both >> 8 & 0x00ff00ff);
 }
 
 }  // namespace detail
@@ -174,7 +184,9 @@ struct random_source {
   LOWP_FN constexpr std::uint32_t operator()(std::uint64_t index) const {
     std::uint32_t word[4] = {};
     block(word, index, keys());
-    if (is_keyed) return detail::keyed_draw(word, low_half(index) % detail::group_size) >> 16;
+    if (is_keyed)
+      return detail::keyed_draws(detail::keyed_product(word, low_half(index) % detail::group_size),
+                                 0);
     std::uint64_t const element = index % elements_per_block;
     return word[element % 4] >> (element < 4 ? 0 : 16) & 0xffff;
   }

@@ -69,6 +69,13 @@ struct lane<std::uint32_t> : word_lane<std::uint32_t> {
     asm("mov.b32 %0, %1;" : "=r"(a) : "r"(a));
     return a;
   }
+  /// Returns a byte of every other word, from the first or second on.
+  template <std::uint32_t Byte>
+  LOWP_FN static std::uint32_t gathered(std::uint32_t const (&x)[8], int i) {
+    constexpr std::uint32_t two = 0x40 + 0x11 * Byte;
+    return __byte_perm(__byte_perm(x[i], x[i + 2], two), __byte_perm(x[i + 4], x[i + 6], two),
+                       0x5410);
+  }
 #endif
   LOWP_FN static constexpr float to_real(std::uint32_t a) { return static_cast<float>(a); }
   LOWP_FN static std::uint32_t lookup(std::uint32_t const* table, std::uint32_t index) {
@@ -108,18 +115,24 @@ struct lane<float> {
   LOWP_PTX_OF_TWO(maximum_number, "max.f32")
 #if __CUDA_ARCH__ >= 800
   LOWP_PTX_OF_TWO(smaller_or_nan, "min.NaN.f32")
+  LOWP_PTX_OF_TWO(larger_or_nan, "max.NaN.f32")
 #endif
   LOWP_PTX(float, sqrt, float, "sqrt.rn.f32", "f", "f")
+  LOWP_PTX(float, absolute, float, "abs.f32", "f", "f")
   LOWP_PTX(word, to_word, float, "cvt.rzi.u32.f32", "r", "f")
   LOWP_PTX(double, widen, float, "cvt.f64.f32", "d", "f")
   LOWP_PTX(float, narrowed, double, "cvt.rn.f32.f64", "f", "d")
 #undef LOWP_PTX
 #undef LOWP_PTX_OF_TWO
-  LOWP_FN static float fma(float a, float b, float c) {
-    float r;
-    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));
-    return r;
+#define LOWP_PTX_OF_THREE(name, instruction)                                \
+  LOWP_FN static float name(float a, float b, float c) {                    \
+    float r;                                                                \
+    asm(instruction " %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c)); \
+    return r;                                                               \
   }
+  LOWP_PTX_OF_THREE(fma, "fma.rn.f32")
+  LOWP_PTX_OF_THREE(fma_toward_zero, "fma.rz.f32")
+#undef LOWP_PTX_OF_THREE
 #else
   LOWP_FN static word to_word(float x) { return static_cast<word>(static_cast<std::int32_t>(x)); }
   LOWP_FN static double widen(float x) { return static_cast<double>(x); }

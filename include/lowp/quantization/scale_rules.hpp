@@ -104,7 +104,7 @@ struct e4m3 {
   LOWP_FN explicit e4m3(U const& c) : code(c), value(lanes::from_bits<F>(decode<f>(c))) {}
   /// Rounds a positive number to nearest even or upward; NaN stays NaN.
   template <class R = nearest_even>
-    requires(!exact_pack<U>)
+    requires(!lane<U>::computes_exactly)
   LOWP_FN explicit e4m3(F const& x, R const& mode = {})
       : e4m3(encode<f>(lanes::bits(lanes::canonical(x)), lanes::broadcast<U>(0), mode,
                        special_results_of<f, U>(mode, overflow::saturate))
