@@ -105,8 +105,8 @@ struct recipe_rule {
   zero_code zeros{};
   tensor_scales tensor{};
   quantization_report* report = nullptr;
-  bool is_simple = of_element != element_rule::search && ties == halves::even &&
-                   zeros == zero_code::with_sign && report == nullptr;
+  bool may_be_plain = of_element != element_rule::search && ties == halves::even &&
+                      zeros == zero_code::with_sign && report == nullptr;
   std::uint32_t const* codes = nullptr;  ///< of given scales, if there are any
   float const* factors = nullptr;
 
@@ -125,11 +125,11 @@ struct recipe_rule {
     constexpr std::uint32_t beyond = beyond_small_codes<T::descriptor, U>;
     if constexpr (beyond != 0) {
       U const largest = lanes::magnitude(scaled(from_bits<F>(amax), factor));
-      return is_simple && !any(greater(largest, broadcast<U>(beyond - 1)));
+      return may_be_plain && !any(greater(largest, broadcast<U>(beyond - 1)));
     } else {
       U const least = broadcast<U>(1), f = bits(factor);
       auto const is_special = greater(max(amax, f), broadcast<U>(binary32_infinity - 1));
-      return is_simple && !any(mask_or(is_special, greater(least, f)));
+      return may_be_plain && !any(mask_or(is_special, greater(least, f)));
     }
   }
   template <class F, class U, class R>

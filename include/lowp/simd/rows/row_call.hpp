@@ -42,7 +42,7 @@ struct row_repetition {
 /// Each row has its own.
 struct own_rows {
   LOWP_FN static std::size_t row(std::size_t r) { return r; }
-  operator row_repetition() const { return {}; }
+  LOWP_HOST_FN operator row_repetition() const { return {}; }
 };
 
 /// An operand whose rows begin `stride` elements apart; one of stride 0 serves every row.
