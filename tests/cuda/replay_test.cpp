@@ -85,14 +85,12 @@ TEST(cuda_replay, of_a_list_gives_each_tensor_its_stream) {
   std::vector<lowp::cuda::sgd_tensor<bfloat16, float>> const list{{a, g}, {b, g}};
   lowp::cuda::step_state const state{1e-2, 7, lowp::stream_of(3, 0)};
   simulated_grid grid(2);
-  ASSERT_EQ(lowp::cuda::run_list(grid, "update", list, 0,
-                                 [&](auto const& executor, auto const& t) {
-                                   using on_executor = std::remove_cvref_t<decltype(executor)>;
-                                   lowp::detail::update_operation<on_executor>{{executor}}(
-                                       t.p, t.g, lowp::sgd{.lr = 1}, stored(state),
-                                       lowp::stochastic{.seed = 1});
-                                 }),
-            "");
+  ASSERT_TRUE(
+      lowp::cuda::run_list(grid, "update", list, 0, [&](auto const& executor, auto const& t) {
+        using on_executor = std::remove_cvref_t<decltype(executor)>;
+        lowp::detail::update_operation<on_executor>{{executor}}(
+            t.p, t.g, lowp::sgd{.lr = 1}, stored(state), lowp::stochastic{.seed = 1});
+      }).empty());
   lowp::update(want, g, lowp::sgd{.lr = 1e-2}, 7,
                lowp::stochastic{.seed = 1, .stream = lowp::stream_of(4, 0)});
   EXPECT_EQ(b, want);
