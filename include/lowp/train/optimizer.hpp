@@ -55,7 +55,7 @@ struct hyper_parameter {
   number_range range = not_negative;
 };
 
-LOWP_COLD inline error_text check_numbers(error_text const& prefix,
+LOWP_COLD inline error_text check_numbers(char const* prefix,
                                           std::initializer_list<hyper_parameter> all) {
   for (hyper_parameter const& h : all) {
     unpacked const value = unpack(h.value);  // -ffast-math assumes no NaN or infinity
@@ -69,7 +69,7 @@ LOWP_COLD inline error_text check_numbers(error_text const& prefix,
     constexpr char const* wanted[] = {"finite and at least 0", "in [0, 1)", "finite",
                                       "finite and above 0", "finite and above 1"};
     return joined_text(
-        {prefix.c_str(), h.name, " is ", shortest_text(h.value).text, ", not ", wanted[h.range]});
+        {prefix, h.name, " is ", shortest_text(h.value).text, ", not ", wanted[h.range]});
   }
   return {};
 }
@@ -77,12 +77,14 @@ LOWP_COLD inline error_text check_numbers(error_text const& prefix,
 LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
                                                    std::initializer_list<hyper_parameter> all,
                                                    char const* call = "update") {
-  error_text const prefix = joined_text({call, ": ", optimizer, ": "});
-  if (step == 0) return joined_text({prefix.c_str(), "step is 0, and counts from 1"});
-  if (step > std::uint64_t{1} << 63)
-    return joined_text(
-        {prefix.c_str(), "step is ", step, ", or -", 0 - step, ", and counts from 1"});
-  return check_numbers(prefix, all);
+  error_text wrong;
+  if (step == 0)
+    wrong = "step is 0, and counts from 1";
+  else if (step > std::uint64_t{1} << 63)
+    wrong = joined_text({"step is ", step, ", or -", 0 - step, ", and counts from 1"});
+  else
+    wrong = check_numbers("", all);
+  return wrong.empty() ? wrong : joined_text({call, ": ", optimizer, ": ", wrong.c_str()});
 }
 
 }  // namespace LOWP_UNIT

@@ -201,7 +201,8 @@ class stall_watch {
     return tensors_[tensor];
   }
   static void refuse_unless_finite(std::string const& tensor, char const* what, double x) {
-    detail::refuse_if(detail::check_numbers("stall_watch: " + tensor + ": ", {{what, x}}));
+    detail::refuse_if(
+        detail::check_numbers(("stall_watch: " + tensor + ": ").c_str(), {{what, x}}));
   }
   template <class P>
   static double gap_of(P const& weights) {

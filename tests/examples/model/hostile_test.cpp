@@ -284,6 +284,7 @@ int const large_blocks_are_mapped = ::mallopt(M_MMAP_THRESHOLD, 1 << 17);
 int status_within(std::uint64_t bytes, std::function<int()> const& work) {
   pid_t const child = ::fork();
   if (child == 0) {
+    ::malloc_trim(0);  // what other tests have freed could be used again
     std::uint64_t const now = pages_in_use() * static_cast<std::uint64_t>(::getpagesize());
     rlimit const limit{now + bytes, now + bytes};
     ::_exit(::setrlimit(RLIMIT_AS, &limit) == 0 ? work() : 99);
