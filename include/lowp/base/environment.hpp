@@ -31,14 +31,26 @@ class default_environment {
   /// 10.2.3).
   static constexpr std::uint32_t mxcsr = 0x1f80;
 
-  LOWP_HOST_FN default_environment() {
-    asm volatile("stmxcsr %0" : "=m"(callers_)::"memory");
-    std::uint32_t const clear = mxcsr;
-    asm volatile("ldmxcsr %0" ::"m"(clear) : "memory");
+  // A load that changes the register stalls later calls, and inexact results are flagged already.
+  LOWP_HOST_FN default_environment() : callers_(read()) {
+    if ((callers_ | flags) != (mxcsr | flags)) load(mxcsr);
   }
-  LOWP_HOST_FN ~default_environment() { asm volatile("ldmxcsr %0" ::"m"(callers_) : "memory"); }
+  LOWP_HOST_FN ~default_environment() {
+    if (read() != callers_) load(callers_);
+  }
 
  private:
+  static constexpr std::uint32_t flags = 0x3f;
+
+  LOWP_HOST_FN static std::uint32_t read() {
+    std::uint32_t value;
+    asm volatile("stmxcsr %0" : "=m"(value)::"memory");
+    return value;
+  }
+  LOWP_HOST_FN static void load(std::uint32_t value) {
+    asm volatile("ldmxcsr %0" ::"m"(value) : "memory");
+  }
+
   std::uint32_t callers_;
 #else
   default_environment() {}
