@@ -83,8 +83,9 @@ FAULTS = [
     ("lanes/exponential.hpp", "select(is_nan(x), x, detail::bounded_exp<detail::of_plus>(from_bits<F>(m)))", "detail::bounded_exp<detail::of_plus>(from_bits<F>(m))", "lanes/exponential"),
     ("lanes/exponential.hpp", "e = lanes::fma(e, r, lanes::broadcast<F>(0x1.fffffcp-2f));", "e = lanes::add(lanes::mul(e, r), lanes::broadcast<F>(0x1.fffffcp-2f));", "lanes/exponential"),
     # Environment.
-    ("base/environment.hpp", """asm volatile("ldmxcsr %0" ::"m"(callers_) : "memory");""", "", "base/environment"),
-    ("base/environment.hpp", """asm volatile("ldmxcsr %0" ::"m"(clear) : "memory");""", "", "base/environment"),
+    ("base/environment.hpp", "if (read() != callers_) load(callers_);", "", "base/environment"),
+    ("base/environment.hpp", "if ((callers_ | flags) != (mxcsr | flags)) load(mxcsr);", "", "base/environment"),
+    ("base/environment.hpp", "read() != callers_", "(read() | flags) != (callers_ | flags)", "base/environment"),
     # Optimizers: fma to mul and add, bias corrections, order.
     ("train/optimizers.hpp", "fma(broadcast<F>(one_minus_beta1), sub(g, m), m)", "add(mul(broadcast<F>(one_minus_beta1), sub(g, m)), m)", "bits"),
     ("train/optimizers.hpp", "fma(h, g, k)", "add(mul(h, g), k)", "bits"),
