@@ -12,7 +12,7 @@
 
 namespace lowp::cuda {
 
-/// Returns the largest magnitude of the first elements. A GPU's instruction makes any NaN canonical.
+/// Returns the largest magnitude of the first elements. A GPU's instruction makes NaN canonical.
 template <class F>
 LOWP_FN std::uint32_t largest_of(F const (&x)[chunk_size], int count = chunk_size) {
   F largest = 0;

@@ -156,9 +156,10 @@ LOWP_FN U encode_small(U const& b) {
 
 /// Returns the codes of eight magnitudes below beyond_small_codes, with the signs of other numbers.
 ///
-/// The power of two below a magnitude, times a number, is added to it: a power whose ulp is F's step
-/// there, or 2^-17 of it for random bits, half of such a step of 2^-16, and what makes up for the
-/// exponent's origin. The sum has the code in its low bits, or from bit 17 on.
+/// Adds to each magnitude a multiple of p, the power of two below it, at least 1. F's step there is
+/// p / 2. To nearest, 2^22 p has this step as its ulp. For random bits, 2^5 p has 2^-17 of it, and
+/// 2^-18 p is half of 2^-16 of it. One more p makes up for the exponent's origin. The low bits of
+/// the sum have the code; for random bits, those from bit 17 on have it.
 template <format F, class R, class Mode>
 LOWP_FN lanes::word<R> encode_nibbles(R const (&a)[8], R const (&signs)[8], Mode const&,
                                       auto const& random) {

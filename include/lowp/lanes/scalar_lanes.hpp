@@ -69,7 +69,7 @@ struct lane<std::uint32_t> : word_lane<std::uint32_t> {
     asm("mov.b32 %0, %1;" : "=r"(a) : "r"(a));
     return a;
   }
-  /// Returns a byte of every other word, from the first or second on.
+  /// Returns a byte of every other word, beginning with word i.
   template <std::uint32_t Byte>
   LOWP_FN static std::uint32_t gathered(std::uint32_t const (&x)[8], int i) {
     constexpr std::uint32_t two = 0x40 + 0x11 * Byte;
