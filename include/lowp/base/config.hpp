@@ -28,15 +28,6 @@
 #define LOWP_FN LOWP_HOST_DEVICE inline __attribute__((always_inline))
 #define LOWP_HOST_FN inline __attribute__((always_inline))
 
-// A large part of a kernel. g++ inlines it once, into the kernel's entry, which has the attribute
-// flatten. It would optimize and copy an always_inline function in each of its callers, which takes
-// a kernel's compile time twice. Its name has an instruction set, so units never share its code.
-#if defined(__clang__) || defined(__NO_INLINE__)
-#define LOWP_KERNEL_FN LOWP_HOST_FN
-#else
-#define LOWP_KERNEL_FN inline
-#endif
-
 // Code that runs only after an error. Inlined, it would take most of a caller's compile time.
 #define LOWP_COLD __attribute__((noinline, cold))
 

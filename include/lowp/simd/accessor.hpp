@@ -54,7 +54,7 @@ class accessor {
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_KERNEL_FN accessor(Operand const& operand, loop_size size, staging<Isa, Operand>&& staged)
+  LOWP_HOST_FN accessor(Operand const& operand, loop_size size, staging<Isa, Operand>&& staged)
       : operand_(operand),
         staged_(staged.elements),
         results_(results_of(operand)),
@@ -74,9 +74,9 @@ class accessor {
   LOWP_HOST_FN bool streams() const { return streams_; }
 
   template <bool Prefetches>
-  LOWP_KERNEL_FN void begin(std::size_t first, std::size_t valid,
-                            [[maybe_unused]] batch_start<registers>&& start = {},
-                            [[maybe_unused]] std::uint16_t* draws = nullptr) {
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
+                          [[maybe_unused]] batch_start<registers>&& start = {},
+                          [[maybe_unused]] std::uint16_t* draws = nullptr) {
     at_ = operand_.at(first);
     if constexpr (Operand::is_packed) {
       if (Operand::is_read) {
@@ -98,7 +98,7 @@ class accessor {
       if (random_.is_on()) random_.next(static_cast<batch_start<registers>&&>(start), draws);
     }
   }
-  LOWP_KERNEL_FN void end(std::size_t first, std::size_t valid, auto const&...) {
+  LOWP_HOST_FN void end(std::size_t first, std::size_t valid, auto const&...) {
     if constexpr (Operand::is_written && Operand::is_packed) {
       packed_codes<Isa, Operand>::pack(operand_.at(first), staged_, valid);
     } else if constexpr (Operand::is_written) {
@@ -154,7 +154,7 @@ class accessor {
                                     detail::has_last_place_of_floats<T> &&
                                     (!Operand::is_written || detail::draws_bits<rounding>);
   template <bool IsOfWords>
-  LOWP_KERNEL_FN void load_pair(int k, F& first, F& second) const {
+  LOWP_HOST_FN void load_pair(int k, F& first, F& second) const {
     if constexpr (IsOfWords && Operand::is_read) {
       auto const words = word_of_elements<U>(at(k));
       first = lanes::from_bits<F>(words << 16);
@@ -191,7 +191,7 @@ class accessor {
   /// hardware instruction keeps a NaN as a conversion does, so the codec encodes a pack with a
   /// computed NaN.
   template <bool ReturnsCode>
-  LOWP_KERNEL_FN stored store(int k, F const& value) {
+  LOWP_HOST_FN stored store(int k, F const& value) {
     if constexpr (!ReturnsCode && has_instruction)
       if (store_by_instruction(k, value)) return {};
     if constexpr (!Operand::is_written) {
@@ -212,7 +212,7 @@ class accessor {
     }
   }
   template <bool IsOfWords>
-  LOWP_KERNEL_FN void store_pair(int k, F const& first, F const& second) {
+  LOWP_HOST_FN void store_pair(int k, F const& first, F const& second) {
     if constexpr (IsOfWords && Operand::is_written) {
       store_words<T::descriptor>(to(k), first, second, word_of_elements<U>(random_.at(k)),
                                  operand_.rounding, results_);

@@ -115,9 +115,9 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   static constexpr int most = static_cast<int>(capacity / Block);
   static constexpr int at_once = most < Isa::lanes ? most : Isa::lanes;
 
-  /// The distance of prefetches in elements. Between those that are rounded, lines are requested a
-  /// few at a time: many at once fill the queue of the first cache, and rounding waits for them.
-  /// What is written is needed later than what is read.
+  /// The distance of prefetches in elements; codes have `beyond` elements less. Lines are requested
+  /// a few at a time, between elements that are rounded. Many at once fill the queue of the first
+  /// cache, and rounding waits for them.
   static constexpr std::size_t beyond = 256, ahead = beyond + (capacity < 512 ? 512 : capacity);
 
   /// Hides that a loop copies: g++ would make it `rep movs`, which takes long to begin.

@@ -33,18 +33,18 @@ class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_KERNEL_FN accessor(operand_type const& operand, loop_size size,
-                          staging<Isa, operand_type>&& staged)
+  LOWP_HOST_FN accessor(operand_type const& operand, loop_size size,
+                        staging<Isa, operand_type>&& staged)
       : part<I>{{std::get<I>(operand.parts), size, std::move(std::get<I>(staged.parts))}}...,
         rounding_(std::get<Layout::rounded>(operand.parts).rounding),
         codec_(operand.layout, rounding_, std::get<Layout::rounded>(operand.parts).policy, Nans) {}
 
   template <bool Prefetches>
-  LOWP_KERNEL_FN void begin(std::size_t first, std::size_t valid,
-                            batch_start<registers>&& start = {}) {
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
+                          batch_start<registers>&& start = {}) {
     (part<I>::value.template begin<Prefetches>(first, valid, std::move(start)), ...);
   }
-  LOWP_KERNEL_FN void end(std::size_t first, std::size_t valid, auto const&...) {
+  LOWP_HOST_FN void end(std::size_t first, std::size_t valid, auto const&...) {
     (part<I>::value.end(first, valid), ...);
   }
   template <int Locality>
@@ -66,7 +66,7 @@ class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
     }
   }
   template <bool ReturnsCode>
-  LOWP_KERNEL_FN stored store(int k, F const& x) {
+  LOWP_HOST_FN stored store(int k, F const& x) {
     if constexpr (!operand_type::is_written) {
       return {};
     } else {

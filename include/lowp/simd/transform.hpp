@@ -88,7 +88,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   }
 
   template <class Isa>
-  LOWP_KERNEL_FN void body() const {
+  LOWP_HOST_FN void body() const {
     using function = decltype(make_function());
     constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
     loop<Isa>(make_function(), accessor<Isa, Operand, kind>(std::get<I>(operands), size,
@@ -97,7 +97,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
 
  private:
   template <class Isa, class Function, class... Accessor>
-  LOWP_KERNEL_FN void loop(Function const& function, Accessor&&... accessors) const {
+  LOWP_HOST_FN void loop(Function const& function, Accessor&&... accessors) const {
     using totals_type = typename totals_of<pack<float, typename Isa::registers>>::type;
     scratch_of<totals_type> scratch;  // apart, so that a write there cannot change the rest
     auto totals = made_in<totals_type>(scratch, report);
@@ -142,8 +142,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   }
 
   template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
-  LOWP_KERNEL_FN static void elements(Function const& function, int k, int left, Totals& totals,
-                                      Parameter& p, Accessor&... others) {
+  LOWP_HOST_FN static void elements(Function const& function, int k, int left, Totals& totals,
+                                    Parameter& p, Accessor&... others) {
     using registers = typename Isa::registers;
     using F = pack<float, registers>;
     F value[] = {p.load(k), others.load(k)...};
@@ -182,13 +182,13 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   }
 
   template <class Isa, class Totals, class F, std::size_t N, class... Accessor>
-  LOWP_KERNEL_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
-                                           Accessor&... accessors) {
+  LOWP_HOST_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
+                                         Accessor&... accessors) {
     (store_moment<Isa, static_cast<int>(I) - 2>(k, left, totals, value[I], accessors), ...);
   }
   template <class Isa, int Moment, class Totals, class F, class Accessor>
-  LOWP_KERNEL_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
-                                          Accessor& moment) {
+  LOWP_HOST_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
+                                        Accessor& moment) {
     if constexpr (Moment >= 0) {  // operand 0 is the parameter, operand 1 the gradient
       auto const before = moment.codes(k);
       auto const after = moment.template store<true>(k, exact).code;
@@ -203,7 +203,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
 
   /// Computes two packs at once, for less than twice the price of one.
   template <class Isa, bool IsOfWords, class Function, class... Accessor>
-  LOWP_KERNEL_FN static void pair(Function const& function, int k, Accessor&... accessors) {
+  LOWP_HOST_FN static void pair(Function const& function, int k, Accessor&... accessors) {
     using F = pack<float, typename Isa::registers>;
     F first[sizeof...(I)], second[sizeof...(I)];
     (accessors.template load_pair<IsOfWords>(k, first[I], second[I]), ...);
@@ -213,7 +213,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   }
 
   template <bool ReturnsCode, class F, class Parameter, class... Accessor>
-  LOWP_KERNEL_FN static auto store(int k, F const* value, Parameter& p, Accessor&... others) {
+  LOWP_HOST_FN static auto store(int k, F const* value, Parameter& p, Accessor&... others) {
     auto const first = p.template store<ReturnsCode>(k, *value);
     (others.template store<false>(k, *++value), ...);
     return first;
