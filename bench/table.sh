@@ -13,7 +13,7 @@
 python=${PYTHON:-python3}
 [ -n "${PYTHON:-}" ] || need python3 python3
 wish clang clang++
-build_benches
+install_missing
 has_program "$python" || die "there is no $python"
 table() { "$python" "$root/bench/report/table.py" "$@"; }
 
@@ -26,11 +26,22 @@ esac
 # The cases of "team" are those of programs that are built a second time, for all processors.
 is_built() { [ -x "$build/bench/$1" ] || { [ "$1" = team ] && [ -x "$build/bench/team_cast" ]; }; }
 known=$(table --programs)
+targets=
 for program; do
   case " $known " in
-    *" $program "*) is_built "$program" || die "$program is not built" ;;
+    *" $program "*) ;;
     *) die "$program is none of $known" ;;
   esac
+  if [ "$program" = team ]; then
+    for each in $(table --teams); do targets="$targets bench_$each bench_team_$each"; done
+  else
+    targets="$targets bench_$program"
+  fi
+done
+# shellcheck disable=SC2086 # a list of targets
+build_benches $targets
+for program; do
+  is_built "$program" || die "$program is not built"
 done
 if [ $# -eq 0 ]; then
   for program in $known; do

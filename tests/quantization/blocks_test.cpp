@@ -44,6 +44,36 @@ struct fp4 {
   explicit fp4(std::size_t size) : codes(size), scales(size / 16), tensor{codes, scales} {}
 };
 
+// Kernels of 512 bits divide by a scale of three bits without a division. All significands of both;
+// powers of two change neither quotient.
+TEST(quantize, quotients_of_short_divisors_are_exact) {
+  using inverse_of = lowp::detail::short_inverse<float>;
+  for (float d = 1; d < 2; d += 0.125f) {
+    EXPECT_FALSE(inverse_of::refuses(d));
+    EXPECT_TRUE(inverse_of::refuses(std::nextafter(d, 3.0f)));
+    inverse_of const inverse(d);
+    std::size_t wrong = 0;
+    for (std::uint32_t x = float_bits(1.0f); x < float_bits(2.0f); ++x) {
+      float const number = float_of(x);
+      wrong += lowp::detail::quotient(number, inverse.high, inverse.low) != number / d;
+    }
+    EXPECT_EQ(wrong, 0u) << d;
+  }
+  // Any smaller quotient rounds to zero: it has to be small, and to have its sign.
+  for (float const d : {0x1p-80f, 0x1.ep-80f, 1.0f, 1.875f, 0x1p100f}) {
+    EXPECT_FALSE(inverse_of::refuses(d));
+    inverse_of const inverse(d);
+    for (float x = 0; x < 0x1p-20f * d; x = x * 1.0625f + 0x1p-149f)
+      for (float const each : {x, -x}) {
+        float const q = lowp::detail::quotient(each, inverse.high, inverse.low);
+        ASSERT_LE(std::fabs(q), 0x1p-20f) << each << " / " << d;
+        ASSERT_EQ(std::signbit(q), std::signbit(each)) << each << " / " << d;
+      }
+  }
+  for (float const d : {0.0f, 0x1p-81f, 0x1.2p100f, -1.0f, INFINITY, NAN})
+    EXPECT_TRUE(inverse_of::refuses(d)) << d;
+}
+
 TEST(hadamard, is_that_of_transformer_engine) {
   std::ifstream in(LOWP_TESTS "/quantization/vectors/te_2_20_hadamard.txt");
   std::vector<bfloat16> x, want;

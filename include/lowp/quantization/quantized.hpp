@@ -92,6 +92,36 @@ struct given_scales {
       : codes(blocks + 32), factors(blocks + 32) {}
 };
 
+/// 1 / d as a sum, for a d that has at most four significant bits and is neither tiny nor huge.
+///
+/// x * high has 36 bits, and x * low is below 2^-11 of it. So x * high + x * low errs by less than
+/// 2^-9 of its last place before it is rounded. x / d is at least 1/30 away from each middle of two
+/// floats, so the sum becomes x / d, rounded once. A quotient below 2^-20 may differ; it rounds to
+/// zero, also by random bits. `high` does not exceed 1 / d, so a zero keeps its sign.
+template <class F>
+struct short_inverse {
+  F high, low;
+
+  LOWP_FN explicit short_inverse(F const& d) {
+    using namespace lanes;
+    F const one = broadcast<F>(1), inverse = div(one, d);
+    high = from_bits<F>(bits(inverse) & 0xfffff000);
+    low = mul(fma(negative(high), d, one), inverse);
+  }
+  /// Returns true for each d that is not so: this has too many bits, or lies outside 2^-80 to 2^100.
+  LOWP_FN static auto refuses(F const& d) {
+    using namespace lanes;
+    using U = word<F>;
+    U const b = bits(d), least = broadcast<U>(bits(0x1p-80f)), most = broadcast<U>(bits(0x1p100f));
+    return mask_or(mask_or(greater(least, b), greater(b, most)),
+                   greater(b & 0xfffff, broadcast<U>(0)));
+  }
+};
+template <class F>
+LOWP_FN F quotient(F const& x, F const& high, F const& low) {
+  return lanes::fma(x, high, lanes::mul(x, low));
+}
+
 /// The rule of a recipe: see power_of_two_rule.
 template <class T, class Scale>
 struct recipe_rule {
@@ -115,6 +145,11 @@ struct recipe_rule {
     if (codes != nullptr) rest.codes += blocks, rest.factors += blocks;
     return rest;
   }
+  /// Says that plain blocks have short divisors. Only a division of 512 bits takes longer than the
+  /// two instructions that replace it.
+  template <class F>
+  static constexpr bool has_short_divisors =
+      std::is_same_v<Scale, float8_e4m3fn> && sizeof(F) == 64;
   /// Returns true if encode_plain gives each code, and nobody counts. No number then becomes NaN.
   template <class F>
   LOWP_FN bool is_plain(lanes::word<F> const& amax, F const& factor) const
@@ -122,6 +157,8 @@ struct recipe_rule {
   {
     using namespace lanes;
     using U = word<F>;
+    if constexpr (has_short_divisors<F>)
+      if (divides() && any(short_inverse<F>::refuses(factor))) return false;
     constexpr std::uint32_t beyond = beyond_small_codes<T::descriptor, U>;
     if constexpr (beyond != 0) {
       U const largest = lanes::magnitude(scaled(from_bits<F>(amax), factor));
@@ -133,12 +170,12 @@ struct recipe_rule {
     }
   }
   template <class F, class U, class R>
-  LOWP_FN U encode_plain(F const& x, F const& factor, U const& random, R const& rounding,
+  LOWP_FN U encode_plain(F const& scaled, U const& random, R const& rounding,
                          special_results<U> const& results) const {
     if constexpr (has_small_codes<T::descriptor, U> && std::is_same_v<R, nearest_even>)
-      return encode_small<T::descriptor>(lanes::bits(scaled(x, factor)));
+      return encode_small<T::descriptor>(lanes::bits(scaled));
     else
-      return encode_scaled(scaled(x, factor), random, rounding, results);
+      return encode_scaled(scaled, random, rounding, results);
   }
   template <class F, class U, class R>
   LOWP_FN U encode_scaled(F const& x, U const& random, R const& rounding,
@@ -153,6 +190,18 @@ struct recipe_rule {
   template <class F>
   LOWP_FN F scaled(F const& x, F const& factor) const {
     return divides() ? lanes::div(x, factor) : lanes::mul(x, factor);
+  }
+  /// Likewise, if short_inverse's sum replaces the factor of a block that divides.
+  template <class F>
+  LOWP_FN F scaled_plainly(F const& x, F const& factor, [[maybe_unused]] float const* rest) const {
+    if constexpr (has_short_divisors<F>)
+      return divides() ? quotient(x, factor, lanes::broadcast<F>(*rest)) : lanes::mul(x, factor);
+    else
+      return scaled(x, factor);
+  }
+  template <class F>
+  LOWP_FN short_inverse<F> inverse(F const& divisor) const {
+    return short_inverse<F>(divisor);
   }
   LOWP_FN bool divides() const { return of_element == element_rule::divide; }
   template <class F>

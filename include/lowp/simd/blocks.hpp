@@ -135,7 +135,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     using scale = std::conditional_t<std::is_same_v<stored, float>, std::uint32_t, stored>;
     constexpr std::size_t room = most < Isa::lanes ? Isa::lanes : most;
     scale scales[room];
-    alignas(64) float factors[room];
+    alignas(64) float factors[room], rests[room];
     bool is_plain = true;
     for (int i = 0; i < most; i += at_once) {
       U const largest = larger_of_all<at_once>(largest_of<at_once>(values_ + i * Block));
@@ -154,9 +154,22 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     else
       __builtin_memcpy(to, scales, static_cast<std::size_t>(blocks) * sizeof(scale));
     if constexpr (requires(U u, F f) { operand_.rule.is_plain(u, f); })
-      if (is_plain) [[likely]]
-        return round_elements<true>(begin, size, factors, operands...);
-    round_elements<false>(begin, size, factors, operands...);
+      if (is_plain) [[likely]] {
+        invert(factors, rests);
+        return round_elements<true>(begin, size, factors, rests, operands...);
+      }
+    round_elements<false>(begin, size, factors, rests, operands...);
+  }
+  /// Replaces divisors of blocks by their inverses, if such a division is exact and takes less time.
+  LOWP_HOST_FN void invert([[maybe_unused]] float* factors, [[maybe_unused]] float* rests) {
+    if constexpr (Rule::template has_short_divisors<F>) {
+      if (!operand_.rule.divides()) return;
+      for (int i = 0; i < most; i += at_once) {
+        auto const inverse = operand_.rule.inverse(F::load(factors + i));
+        inverse.high.store(factors + i);
+        inverse.low.store(rests + i);
+      }
+    }
   }
 
   /// Returns magnitudes of successive blocks, in the order of the blocks: lane i has the largest of
@@ -192,7 +205,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
 
   template <bool IsPlain>
   LOWP_HOST_FN void round_elements(std::size_t begin, std::size_t size, float const* factors,
-                                   auto const&... operands) {
+                                   float const* rests, auto const&... operands) {
     constexpr std::size_t together = has_nibbles ? packs_of_nibbles<registers> : 1;
     constexpr bool is_packed_later = codes_type::is_packed && !has_nibbles;
     // A load that spans several fresh stores would wait for them.
@@ -204,7 +217,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       U codes[together];
       LOWP_UNROLL
       for (std::size_t j = 0, at = k; j < together; ++j, at += Isa::lanes)
-        codes[j] = code_of<IsPlain>(F::load(values_ + at), lanes::broadcast<F>(factors[at / Block]),
+        codes[j] = code_of<IsPlain>(F::load(values_ + at), factors + at / Block, rests + at / Block,
                                     random_bits(at), static_cast<int>(size) - static_cast<int>(at));
       if constexpr (has_nibbles)
         store_nibbles<registers>(to + k / 2, codes);
@@ -221,9 +234,14 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     }
   }
   template <bool IsPlain>
-  LOWP_HOST_FN U code_of(F const& x, F const& factor, U const& random, [[maybe_unused]] int left) {
+  LOWP_HOST_FN U code_of(F const& x, float const* of_block, [[maybe_unused]] float const* rest,
+                         U const& random, [[maybe_unused]] int left) {
     auto const& rounding = operand_.codes.rounding;
-    if constexpr (IsPlain) return operand_.rule.encode_plain(x, factor, random, rounding, results_);
+    F const factor = lanes::broadcast<F>(*of_block);
+    if constexpr (IsPlain) {
+      return operand_.rule.encode_plain(operand_.rule.scaled_plainly(x, factor, rest), random,
+                                        rounding, results_);
+    }
     auto const result = operand_.rule.encode(x, factor, random, rounding, results_);
     if constexpr (Rule::is_counted)  // 0 after the last element would become NaN by some factors
       operand_.rule.count_elements(
