@@ -26,6 +26,7 @@ esac
 
 need_toolchain
 need libgtest-dev gtest/gtest.h
+need python3 python3
 wish nlohmann-json3-dev nlohmann/json.hpp
 target=tests
 all=OFF

@@ -94,9 +94,9 @@ struct given_scales {
 
 /// 1 / d as a sum, for a d that has at most four significant bits and is neither tiny nor huge.
 ///
-/// x * high has 36 bits, and x * low is below 2^-11 of it. So x * high + x * low errs by less than
-/// 2^-9 of its last place before it is rounded. x / d is at least 1/30 away from each middle of two
-/// floats, so the sum becomes x / d, rounded once. A quotient below 2^-20 may differ; it rounds to
+/// x * high has 36 bits, and x * low is below 2^-11 of it. Before it is rounded, their sum errs by
+/// less than 2^-9 of its last place. x / d is at least 1/30 of it away from each middle of two
+/// floats. So the sum becomes x / d, rounded once. A quotient below 2^-20 may differ; it rounds to
 /// zero, also by random bits. `high` does not exceed 1 / d, so a zero keeps its sign.
 template <class F>
 struct short_inverse {
@@ -108,7 +108,7 @@ struct short_inverse {
     high = from_bits<F>(bits(inverse) & 0xfffff000);
     low = mul(fma(negative(high), d, one), inverse);
   }
-  /// Returns true for each d that is not so: this has too many bits, or lies outside 2^-80 to 2^100.
+  /// Returns true for each d with more bits or outside 2^-80 to 2^100.
   LOWP_FN static auto refuses(F const& d) {
     using namespace lanes;
     using U = word<F>;

@@ -160,7 +160,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       }
     round_elements<false>(begin, size, factors, rests, operands...);
   }
-  /// Replaces divisors of blocks by their inverses, if such a division is exact and takes less time.
+  /// Replaces divisors of blocks by their inverses, if that is exact and saves time.
   LOWP_HOST_FN void invert([[maybe_unused]] float* factors, [[maybe_unused]] float* rests) {
     if constexpr (Rule::template has_short_divisors<F>) {
       if (!operand_.rule.divides()) return;
