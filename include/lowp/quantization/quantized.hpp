@@ -92,7 +92,7 @@ struct given_scales {
       : codes(blocks + 32), factors(blocks + 32) {}
 };
 
-/// 1 / d as a sum, for a d that has at most four significant bits and is neither tiny nor huge.
+/// 1 / d as a sum. d has at most four significant bits, and is neither tiny nor huge.
 ///
 /// x * high has 36 bits, and x * low is below 2^-11 of it. Before it is rounded, their sum errs by
 /// less than 2^-9 of its last place. x / d is at least 1/30 of it away from each middle of two
