@@ -2,8 +2,7 @@
 # The linker keeps one unit's copy of an inline function, and the other units must live with its
 # instructions. A unit built at -O0 inlines nothing by itself. The functions that its OBJECT leaves
 # for others are not the library's, or have the unit's flags in their names. With --all the same is
-# asked of EVERY_OPERATION. A backend's instructions are inlined in its kernels: in OPTIMIZED, a large
-# unit, only the kernels' entries remain of it. g++ left calls in kernels that it judged too large.
+# asked of EVERY_OPERATION.
 cmake_minimum_required(VERSION 3.25)
 
 find_program(nm nm)
@@ -24,16 +23,3 @@ foreach(symbol IN LISTS symbols)
     message(SEND_ERROR "shared between units with different flags:${symbol}")
   endif()
 endforeach()
-
-execute_process(COMMAND ${nm} -C ${OPTIMIZED} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL " W (void )?lowp::simd::unit_[01]+::(avx|portable|neon)[a-z0-9_]*::[a-z0-9_]+" symbols
-       "${symbols}")
-set(entries ${symbols})
-list(FILTER entries INCLUDE REGEX "::enter$")
-list(FILTER symbols EXCLUDE REGEX "::(enter|available)$")
-foreach(symbol IN LISTS symbols)
-  message(SEND_ERROR "a kernel calls its instruction, which should be inlined:${symbol}")
-endforeach()
-if(NOT entries)
-  message(SEND_ERROR "${OPTIMIZED} has no kernel")
-endif()
