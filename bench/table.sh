@@ -40,9 +40,6 @@ for program; do
 done
 # shellcheck disable=SC2086 # a list of targets
 build_benches $targets
-for program; do
-  is_built "$program" || die "$program is not built"
-done
 if [ $# -eq 0 ]; then
   for program in $known; do
     if is_built "$program"; then set -- "$@" "$program"; fi

@@ -59,14 +59,18 @@ TEST(quantize, quotients_of_short_divisors_are_exact) {
     }
     EXPECT_EQ(wrong, 0u) << d;
   }
-  // Any smaller quotient rounds to zero: it has to be small, and to have its sign.
-  for (float const d : {0x1p-80f, 0x1.ep-80f, 1.0f, 1.875f, 0x1p100f}) {
+  // Nor do the least and the largest divisors. What is below 2^-120 has to be small, with its sign.
+  for (float const d :
+       {0x1p-80f, 0x1.ap-80f, 0x1.ep-80f, 1.0f, 1.875f, 0x1.ap99f, 0x1.ep99f, 0x1p100f}) {
     EXPECT_FALSE(inverse_of::refuses(d));
     inverse_of const inverse(d);
-    for (float x = 0; x < 0x1p-20f * d; x = x * 1.0625f + 0x1p-149f)
+    for (float x = 0; x < 64 * d; x = x * 1.0078125f + 0x1p-149f)
       for (float const each : {x, -x}) {
-        float const q = lowp::detail::quotient(each, inverse.high, inverse.low);
-        ASSERT_LE(std::fabs(q), 0x1p-20f) << each << " / " << d;
+        float const q = lowp::detail::quotient(each, inverse.high, inverse.low), exact = each / d;
+        if (std::fabs(exact) >= 0x1p-120f) {
+          ASSERT_EQ(q, exact) << each << " / " << d;
+        }
+        ASSERT_LE(std::fabs(q), std::max(std::fabs(exact), 0x1p-120f)) << each << " / " << d;
         ASSERT_EQ(std::signbit(q), std::signbit(each)) << each << " / " << d;
       }
   }

@@ -28,5 +28,8 @@ def blocks_of(text):
 
 def run(command, **options):
     """Returns (whether it succeeded, output, errors) of a command."""
-    done = subprocess.run(command, capture_output=True, text=True, **options)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, **options)
+    except OSError as error:
+        return False, "", str(error)
     return done.returncode == 0, done.stdout, done.stderr

@@ -96,8 +96,8 @@ struct given_scales {
 ///
 /// x * high has 36 bits, and x * low is below 2^-11 of it. Before it is rounded, their sum errs by
 /// less than 2^-9 of its last place. x / d is at least 1/30 of it away from each middle of two
-/// floats. So the sum becomes x / d, rounded once. A quotient below 2^-20 may differ; it rounds to
-/// zero, also by random bits. `high` does not exceed 1 / d, so a zero keeps its sign.
+/// floats. So the sum becomes x / d, rounded once, but below 2^-120, where x * low may lose bits.
+/// `high` does not exceed 1 / d, so a zero keeps its sign.
 template <class F>
 struct short_inverse {
   F high, low;
@@ -146,10 +146,11 @@ struct recipe_rule {
     return rest;
   }
   /// Says that plain blocks have short divisors. Only a division of 512 bits takes longer than the
-  /// two instructions that replace it.
+  /// two instructions that replace it. The format rounds quotients below 2^-117 to zero.
   template <class F>
   static constexpr bool has_short_divisors =
-      std::is_same_v<Scale, float8_e4m3fn> && sizeof(F) == 64;
+      std::is_same_v<Scale, float8_e4m3fn> && sizeof(F) == 64 &&
+      element_format<T>.min_exponent() - element_format<T>.significand_bits >= -100;
   /// Returns true if encode_plain gives each code, and nobody counts. No number then becomes NaN.
   template <class F>
   LOWP_FN bool is_plain(lanes::word<F> const& amax, F const& factor) const
