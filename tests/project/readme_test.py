@@ -37,7 +37,7 @@ root, build, scratch = (pathlib.Path(settings[name]) for name in ("ROOT", "BUILD
 cxx, gpu = settings["CXX"], settings["LOWP_GPU"]
 page = ""  # that is read
 has_failed = False
-unknown = "unknown"  # output of a program for a device that is not here
+unknown = "unknown"  # output of a program whose device or library is not here
 shown = set()  # of examples/
 
 
@@ -80,9 +80,13 @@ def check_program(code):
     # The build may have no examples, or old ones.
     if not program or not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         program = scratch / source.stem
-        options = ["-std=c++20", "-O1", "-fopenmp", *settings["WARNINGS"].split()]
-        succeeds(f"compiling {source}", [cxx, *options, f"-I{root}/include", "-isystem",
-                                         "/usr/include/eigen3", source, "-o", program])
+        compile = [cxx, "-std=c++20", "-O1", "-fopenmp", *settings["WARNINGS"].split(),
+                   f"-I{root}/include", "-isystem", "/usr/include/eigen3", source]
+        absent = re.search(r"\s(\S+): No such file", run([*compile, "-M"])[2])
+        if absent and not absent[1].startswith("lowp"):
+            print(f"{page}: {source.name} is not compiled, since {absent[1]} is not here")
+            return unknown
+        succeeds(f"compiling {source}", [*compile, "-o", program])
     return succeeds(source.stem, [program])
 
 
