@@ -294,6 +294,7 @@ A test fails if a kernel issues for longer than its memory takes, times its budg
 - Of memory time: instructions and bytes, each at its device's highest rate. Over 100%, issue is slower
   than memory.
 - The way through `quantize` has the shortest rule of a scale that divides once. Elements are multiplied.
+- For sm_100a one instruction rounds two elements to e2m1. No test has executed it: the emulated GPU lacks it.
 - Short rows have a warp each, long rows a block. Occupancy is that of rows of 1024 and 8192 columns.
 
 {counts}

@@ -253,7 +253,7 @@ void expect_same_blocks(In const& here, In const& there, std::size_t size, Recip
   EXPECT_EQ(report.get(), counts) << recipe.name;
 }
 TEST_F(device_storage, recipes_of_blocks) {
-  using lowp::bfloat16;
+  using lowp::bfloat16, lowp::float16;
   lowp::stochastic_fast const draws{.seed = 1, .stream = 2, .offset = 3};
   for (std::size_t const size : {32U, 4128U, 70016U}) {
     std::vector<float> const x = normal(size, 9, 1);
@@ -270,9 +270,19 @@ TEST_F(device_storage, recipes_of_blocks) {
     expect_same_blocks(std::span<float const>(x), there, size, floored, lowp::nearest_even{},
                        options);
     auto const& signs = lowp::te_2_20_signs;
-    expect_same_blocks(lowp::rotated(narrow, signs),
-                       lowp::rotated(std::span<bfloat16 const>(there_narrow.data(), size), signs),
-                       size, lowp::recipes::te_2_20_nvfp4, lowp::nearest_even{}, options);
+    std::span<bfloat16 const> const of_bfloat16(there_narrow.data(), size);
+    expect_same_blocks(lowp::rotated(narrow, signs), lowp::rotated(of_bfloat16, signs), size,
+                       lowp::recipes::te_2_20_nvfp4, lowp::nearest_even{}, options);
+    // Threads share the scales of several blocks, and compare codes.
+    expect_same_blocks(std::span<bfloat16 const>(narrow), of_bfloat16, size,
+                       lowp::recipes::te_2_20_nvfp4, lowp::nearest_even{}, options);
+    std::vector<float16> halves = converted<float16>(x);
+    for (std::size_t i = 0; i < size; i += 97)  // subnormals, infinities, NaN
+      halves[i] = float16::from_bits(static_cast<std::uint16_t>(i * 0x9e37));
+    device_range<float16> const there_halves(halves);
+    expect_same_blocks(std::span<float16 const>(halves),
+                       std::span<float16 const>(there_halves.data(), size), size,
+                       lowp::recipes::te_2_20_mxfp4, lowp::nearest_even{}, options);
     std::vector<float> turned(size);
     device_range<float> const there_turned(turned);
     lowp::hadamard_signs<32> const other{0x9e3779b9, 0x7f4a7c15};
@@ -298,6 +308,10 @@ TEST_F(device_storage, recipes_of_tiles) {
   for (auto const& recipe :
        {te_2_20_nvfp4_16x16, te_2_20_nvfp4_4over6_mae_448, te_2_20_nvfp4_16x16_4over6_mse_256})
     expect_same_blocks(turned, there_turned, size, recipe, lowp::nearest_even{}, options);
+  for (auto const& recipe : {te_2_20_nvfp4_16x16, te_2_20_nvfp4_16x16_4over6_mse_256})
+    expect_same_blocks(std::span<lowp::bfloat16 const>(narrow),
+                       std::span<lowp::bfloat16 const>(there_narrow.data(), size), size, recipe,
+                       lowp::nearest_even{}, options);
   expect_same_blocks(std::span<float const>(x), std::span<float const>(there_x.data(), size), size,
                      torchao_0_18_float8_128x128, lowp::nearest_even{}, options);
 }

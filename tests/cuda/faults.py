@@ -51,7 +51,7 @@ FAULTS = [
     ("thread.cuh", "return gridDim.x;", "return gridDim.x + 1;", "reports", "*list*", False),
     ("thread.cuh", "reinterpret_cast<function*>(bytes) = make();\n      __syncthreads();", "reinterpret_cast<function*>(bytes) = make();", "replay", "*step", True),
     ("thread.cuh", "if (threadIdx.x == 0) *reinterpret", "*reinterpret", "replay", "*step", True),
-    ("blocks.hpp", "words[thread.thread()] = largest;\n      thread.barrier();", "words[thread.thread()] = largest;", "storage", "*tiles", True),
+    ("block_threads.hpp", "words[thread.thread()] = x;\n      thread.barrier();", "words[thread.thread()] = x;", "storage", "*tiles", True),
     (None, "gpuemu_barrier(", "(void)(", "reports", "*amax*", True),
     (None, "gpuemu_barrier(", "(void)(", "pieces", "*", True),
     (None, "warp_barrier, 4294967295u", "vote_any, 4294967295u", "reports", "*blocks", True),

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -51,6 +52,30 @@ struct documented_conversions {
     };
     first = one(pair);
     second = one(pair >> facts<T>.bits());
+  }
+  // 9.7.3 and 9.7.4 "max": .NaN returns the canonical NaN.
+  template <lowp::narrow T>
+    requires std::same_as<T, lowp::bfloat16> || std::same_as<T, lowp::float16>
+  static std::uint32_t larger(std::type_identity<T>, std::uint32_t a, std::uint32_t b) {
+    ++used;
+    auto const one = [](std::uint32_t x, std::uint32_t y) {
+      std::uint32_t const most = std::max(x, y);
+      EXPECT_LT(most, 0x8000U) << "codes with signs";
+      return most > (std::same_as<T, lowp::bfloat16> ? 0x7f80U : 0x7c00U) ? 0x7fffU : most;
+    };
+    return one(a & 0xffff, b & 0xffff) | one(a >> 16, b >> 16) << 16;
+  }
+  // GPUs of 2024 encode e2m1; what a NaN becomes is not the library's.
+  static std::uint32_t nibbles(std::type_identity<lowp::float4_e2m1fn>, float const (&x)[8]) {
+    ++used;
+    std::uint32_t codes = 0;
+    for (int k = 0; k < 8; ++k) {
+      EXPECT_FALSE(std::isnan(x[k]));
+      codes |= oracle::encode(facts<lowp::float4_e2m1fn>, oracle::from_float_bits(float_bits(x[k])),
+                              oracle::mode::nearest_even, oracle::policy::saturate)
+               << 4 * k;
+    }
+    return codes;
   }
   static inline std::atomic<std::uint64_t> used = 0;
 };
@@ -116,10 +141,7 @@ struct simulated_thread {
   [[nodiscard]] std::uint32_t max_among(std::uint32_t x) const {
     EXPECT_EQ(threads_ % N, 0U) << "neighbours would lie in two blocks";
     std::uint32_t* const all = state->words.data();
-    // Another warp of the block may not call this.
-    fibers::barrier& callers = threads_ % block_state::warp == 0
-                                   ? state->warp_arrived[thread_ / block_state::warp]
-                                   : state->arrived;
+    fibers::barrier& callers = callers_of_warp();
     all[thread_] = x;
     callers.arrive_and_wait();
     unsigned const first = thread_ / N * N;
@@ -129,9 +151,9 @@ struct simulated_thread {
   }
   template <int Distance>
   [[nodiscard]] std::uint32_t exchanged(std::uint32_t x) const {
-    EXPECT_EQ(threads_ % block_state::warp, 0U) << "a warp would lack threads";
+    EXPECT_EQ(threads_ % (2 * Distance), 0U) << "a warp would lack threads";
     std::uint32_t* const all = state->words.data();
-    fibers::barrier& warp = state->warp_arrived[thread_ / block_state::warp];
+    fibers::barrier& warp = callers_of_warp();
     all[thread_] = x;
     warp.arrive_and_wait();
     std::uint32_t const other = all[thread_ ^ Distance];
@@ -174,6 +196,11 @@ struct simulated_thread {
   };
 
  private:
+  // Another warp of the block may not call what exchanges words.
+  fibers::barrier& callers_of_warp() const {
+    return threads_ % block_state::warp == 0 ? state->warp_arrived[thread_ / block_state::warp]
+                                             : state->arrived;
+  }
   // A GPU stops a kernel that does otherwise.
   static void expect_aligned(unsigned char const* at, std::size_t bytes) {
     if (reinterpret_cast<std::uintptr_t>(at) % bytes != 0)

@@ -185,8 +185,10 @@ FAULTS = [
     ("io/safetensors/writer.hpp", "missing != 0", "false", "io/safetensors"),
     ("io/safetensors/writer.hpp", "rest.next += bytes.size();", "", "io/safetensors"),
     # Around the recipes: kernels of tiles, the Hadamard transform, products of blocks, tiles of scales.
-    ("cuda/blocks.hpp", "i < first + square && i < thread.threads()", "i < first + of_warp", "quantization/recipes"),
-    ("cuda/blocks.hpp", "count != 0 && thread.thread() % threads == 0);", "count != 0);", "quantization/recipes"),
+    ("cuda/block_threads.hpp", "i < first + Square && i < thread.threads()", "i < first + of_warp", "quantization/recipes"),
+    ("cuda/block_threads.hpp", "x[2 * i + 1] = is_upper ? own : other;", "x[2 * i + 1] = own;", "quantization/recipes"),
+    ("cuda/blocks.hpp", "place < finders && is_present(pass)", "is_present(pass)", "quantization/recipes"),
+    ("cuda/kernel.hpp", "P::block_of(at(pass)) < end", "at(pass) < end", "cuda/blocks"),
     ("quantization/hadamard.hpp", "x[i + apart] = lanes::sub(a, b);", "x[i + apart] = lanes::sub(b, a);", "quantization/blocks"),
     ("quantization/hadamard.hpp", "(i & Distance) != 0 ? 1u << 31 : 0", "0", "quantization/blocks"),
     ("block_products.hpp", "(bits - ((bits ^ rest) >> 63)) | 1", "bits", "quantization/blocks"),

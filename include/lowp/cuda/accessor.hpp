@@ -79,16 +79,16 @@ class accessor {
   }
 
   template <int Width, class Thread>
-  LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
+  LOWP_FN void load(int pass, Thread const& thread, chunk_place first, int count) {
     if constexpr (KernelOperand::is_read) {
       first_[pass] = first;
-      before_[pass].template load<Width>(count, thread, data_ + stored_in(first));
+      before_[pass].template load<Width>(count, thread, address(first));
     }
   }
   template <int Width, class Thread>
-  LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
+  LOWP_FN void store(Thread const& thread, chunk_place first, int count) const {
     if constexpr (KernelOperand::is_written)
-      after_.template store<Width>(count, thread, data_ + stored_in(first));
+      after_.template store<Width>(count, thread, address(first));
   }
 
   LOWP_FN std::uint32_t code(int pass, int k) const { return before_[pass].code(k); }
@@ -122,6 +122,28 @@ class accessor {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) x[k] = decoded(codes.code(k));
     }
+  }
+
+  /// Returns the largest magnitude of a chunk, of pairs of codes if hardware compares them.
+  LOWP_FN std::uint32_t largest(int pass) const
+    requires(!is_number)
+  {
+    if constexpr (requires(std::uint32_t pair) { Hardware::larger(tag{}, pair, pair); }) {
+      auto const magnitudes = [&](int k) { return before_[pass].pair(k) & 0x7fff7fff; };
+      std::uint32_t const pair =
+          Hardware::larger(tag{}, Hardware::larger(tag{}, magnitudes(0), magnitudes(2)),
+                           Hardware::larger(tag{}, magnitudes(4), magnitudes(6)));
+      return lanes::max(lanes::bits(decoded(pair & 0xffff)), lanes::bits(decoded(pair >> 16)));
+    } else {
+      float x[chunk_size];
+      decode(pass, x);
+      return largest_of(x);
+    }
+  }
+  LOWP_FN detail::nibble_signs<std::uint32_t> signs(int pass) const
+    requires(sizeof(T) == 2 && !is_number)
+  {
+    return {before_[pass].signs(0), before_[pass].signs(1)};
   }
 
   /// Returns random bits for the elements from `first` on, if the mode needs any.
@@ -192,6 +214,9 @@ class accessor {
   LOWP_FN void set_nibbles(std::uint32_t nibbles) { after_.set_nibbles(nibbles); }
 
  private:
+  LOWP_FN pointer address(chunk_place const& first) const {
+    return data_ + stored_in(first.of_first_pass) + stored_in(first.further);
+  }
   /// Returns the place of an element in units of `data_`.
   LOWP_FN static std::uint64_t stored_in(std::uint64_t first) {
     if constexpr (is_packed)

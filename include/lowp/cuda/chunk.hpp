@@ -14,6 +14,17 @@ namespace lowp::cuda {
 /// The elements of a chunk: as many as share one Philox block.
 inline constexpr int chunk_size = static_cast<int>(random_source::elements_per_block);
 
+/// The first element of a thread's chunk: that of pass 0, and what its pass adds. Compilers know
+/// the latter, so that all passes share an address.
+struct chunk_place {
+  std::uint64_t of_first_pass;
+  std::uint32_t further;
+
+  LOWP_FN chunk_place(std::uint64_t of_first, std::uint32_t more = 0)
+      : of_first_pass(of_first), further(more) {}
+  LOWP_FN operator std::uint64_t() const { return of_first_pass + further; }
+};
+
 /// Returns the bytes of one access to elements of T at pointers that are aligned to `width`. Every
 /// pointer is aligned to one element.
 template <class T>
@@ -74,6 +85,12 @@ class chunk {
   /// Returns two narrow codes at once, for even k.
   LOWP_FN std::uint32_t pair(int k) const {
     return word_[k / per_word] >> (k % per_word * element_bits) & pair_mask;
+  }
+  /// Returns the bytes with the signs of every other code, beginning with code 0 or 1.
+  LOWP_FN std::uint32_t signs(int i) const
+    requires(element_bytes == 2)
+  {
+    return lane<code_type>::high_bytes(word_, i);
   }
   /// Returns true if a narrow code's magnitude is Least or more: adding the rest up to the sign's
   /// bit sets that bit.

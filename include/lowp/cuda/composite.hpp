@@ -51,11 +51,11 @@ class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part.
       : part<I>{{s.indexed<I, Part>::value, data + I, number}}..., operand_(s) {}
 
   template <int Width, class Thread>
-  LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
+  LOWP_FN void load(int pass, Thread const& thread, chunk_place first, int count) {
     (part<I>::value.template load<Width>(pass, thread, first, count), ...);
   }
   template <int Width, class Thread>
-  LOWP_FN void store(Thread const& thread, std::uint64_t first, int count) const {
+  LOWP_FN void store(Thread const& thread, chunk_place first, int count) const {
     (part<I>::value.template store<Width>(thread, first, count), ...);
   }
 

@@ -40,8 +40,8 @@ namespace lowp::cuda {
 inline constexpr int any_width = 0;
 
 template <class... KernelOperand>
-inline constexpr int chunks_per_thread =
-    tuning::chunks(chunk_size * (0 + ... + KernelOperand::bytes_read));
+inline constexpr int chunks_per_thread = tuning::chunks(
+    chunk_size * (0 + ... + KernelOperand::bytes_read), (finds_scales<KernelOperand> || ...));
 
 /// Returns the chunks of a tile. A block's threads take them in turns if an operand has larger
 /// squares of elements.
@@ -139,27 +139,49 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
   // All loads of a thread come before any of its arithmetic.
   template <bool IsWhole, class P, class... Accessor>
   LOWP_FN void run_passes(std::uint64_t first, std::uint64_t end, P& p, Accessor&... other) {
-    std::uint64_t const per_pass = std::uint64_t{thread_.threads()} * chunk_size;
+    std::uint32_t const per_pass = thread_.threads() * chunk_size;
     LOWP_UNROLL_ON_GPU
     for (int pass = 0; pass < passes; ++pass) {
-      std::uint64_t const at = first + static_cast<std::uint64_t>(pass) * per_pass;
+      chunk_place const at(first, static_cast<std::uint32_t>(pass) * per_pass);
       int const count = IsWhole ? chunk_size : valid(at, end);
       at_width([&](auto width) {
         p.template load<width>(pass, thread_, place(p, at), count);
         (other.template load<width>(pass, thread_, place(p, at), count), ...);
       });
     }
+    if constexpr (shares_scales<P, Accessor...>)
+      with_numbers([&](auto&... of_tensor) {
+        auto const at = [&](int pass) {
+          return chunk_place(first, static_cast<std::uint32_t>(pass) * per_pass);
+        };
+        p.find_all_scales(
+            thread_, other..., [&](int pass) { return place(p, at(pass)); },
+            [&](int pass) { return IsWhole || P::block_of(at(pass)) < end; }, of_tensor...);
+      });
     LOWP_UNROLL_ON_GPU
     for (int pass = 0; pass < passes; ++pass) {
-      std::uint64_t const at = first + static_cast<std::uint64_t>(pass) * per_pass;
+      chunk_place const at(first, static_cast<std::uint32_t>(pass) * per_pass);
       int const count = IsWhole ? chunk_size : valid(at, end);
       if (count != 0 || is_collective || sums_by_warps)
         run_chunk(others{}, pass, place(p, at), count, p, other...);
     }
   }
+  /// True if a copy's scales are found for all passes at once.
+  template <class P, class... Accessor>
+  static constexpr bool shares_scales = passes > 1 && requires(Accessor const&... from) {
+    requires Function::copies && P::shares_scales;
+    (from.largest(0), ...);
+  };
+  /// Calls body with the numbers of a tensor and its counts, if an operand's rule has them.
+  LOWP_FN void with_numbers(auto const& body) {
+    if constexpr (sees_blocks)
+      body(function_, report_.counted);
+    else
+      body();
+  }
   /// Returns the place of an element in memory. Chunks of a square are successive.
   template <class P>
-  LOWP_FN static std::uint64_t place([[maybe_unused]] P const& p, std::uint64_t at) {
+  LOWP_FN static chunk_place place([[maybe_unused]] P const& p, chunk_place const& at) {
     if constexpr (sees_blocks)
       return p.place(at);
     else
@@ -170,7 +192,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
   }
 
   template <std::size_t... J, class Parameter, class... Accessor>
-  LOWP_FN void run_chunk(std::index_sequence<J...>, int pass, std::uint64_t at, int count,
+  LOWP_FN void run_chunk(std::index_sequence<J...>, int pass, chunk_place const& at, int count,
                          Parameter& p, Accessor&... other) {
     float x[sizeof...(I)][chunk_size];
     decode(p, pass, x[0]);
@@ -179,10 +201,12 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
     if constexpr (!is_reported<Report> || sees_moments || sees_blocks) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
-      if constexpr (sees_blocks)
-        p.encode(thread_, x[0], at, count, function_, report_.counted);
-      else
-        p.encode(thread_, x[0], at, count);
+      with_numbers([&](auto&... of_tensor) {
+        if constexpr (shares_scales<Parameter, Accessor...>)
+          p.encode_found(thread_, pass, x[0], other..., at, count, of_tensor...);
+        else
+          p.encode(thread_, x[0], at, count, of_tensor...);
+      });
       if constexpr (sees_moments)
         (count_moment<static_cast<int>(J) - 1>(pass, at, count, x[J + 1], other), ...);
     } else if constexpr (requires { requires totals::sees_codes; }) {

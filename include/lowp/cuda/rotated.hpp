@@ -30,7 +30,7 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
       : elements_(s.elements, data, number), signs_(s.signs) {}
 
   template <int Width, class Thread>
-  LOWP_FN void load(int pass, Thread const& thread, std::uint64_t first, int count) {
+  LOWP_FN void load(int pass, Thread const& thread, chunk_place first, int count) {
     elements_.template load<Width>(pass, thread, first, count);
   }
   template <class Thread>
@@ -63,7 +63,7 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
   template <class Thread>
   LOWP_FN void encode(Thread const&, float const (&)[chunk_size], std::uint64_t, int) const {}
   template <int Width, class Thread>
-  LOWP_FN void store(Thread const&, std::uint64_t, int) const {}
+  LOWP_FN void store(Thread const&, chunk_place, int) const {}
 
  private:
   /// Changes the sign if bit 0 of `signs` is set.

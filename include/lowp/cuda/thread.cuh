@@ -44,6 +44,34 @@ struct gpu_conversions {
 #undef LOWP_ENCODE_STOCHASTIC
 #endif
 
+#if __CUDA_ARCH__ >= 1000 && defined(__CUDA_ARCH_FAMILY_SPECIFIC__)
+  /// Encodes eight numbers to nearest even; what is too large becomes the largest code.
+  LOWP_FN static std::uint32_t nibbles(std::type_identity<float4_e2m1fn>, float const (&x)[8]) {
+    std::uint32_t codes;
+    asm("{\n.reg .b8 a, b, c, d;\n"
+        "cvt.rn.satfinite.e2m1x2.f32 a, %2, %1;\n"
+        "cvt.rn.satfinite.e2m1x2.f32 b, %4, %3;\n"
+        "cvt.rn.satfinite.e2m1x2.f32 c, %6, %5;\n"
+        "cvt.rn.satfinite.e2m1x2.f32 d, %8, %7;\n"
+        "mov.b32 %0, {a, b, c, d};\n}"
+        : "=r"(codes)
+        : "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]), "f"(x[4]), "f"(x[5]), "f"(x[6]), "f"(x[7]));
+    return codes;
+  }
+#endif
+
+// The larger codes of two pairs without signs. A NaN is larger than any number.
+#define LOWP_LARGER(type, instruction)                                           \
+  LOWP_FN static std::uint32_t larger(std::type_identity<type>, std::uint32_t a, \
+                                      std::uint32_t b) {                         \
+    std::uint32_t pair;                                                          \
+    asm(instruction " %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));               \
+    return pair;                                                                 \
+  }
+  LOWP_LARGER(bfloat16, "max.NaN.bf16x2")
+  LOWP_LARGER(float16, "max.NaN.f16x2")
+#undef LOWP_LARGER
+
   LOWP_FN static void decode(std::type_identity<float16>, std::uint32_t pair, float& first,
                              float& second) {
     widen(static_cast<std::uint16_t>(pair), first);

@@ -21,7 +21,10 @@ struct tuning {
 
   /// Returns the chunks of each operand that a thread loads before it computes: at least 32 bytes
   /// in all. 1280 threads of a multiprocessor then have 40 KB in flight.
-  static constexpr int chunks(int bytes_of_chunks) {
+  /// @param shares_scales  a block's threads find the scales of several chunks in turns; the more
+  ///                       chunks, the fewer instructions for each
+  static constexpr int chunks(int bytes_of_chunks, bool shares_scales) {
+    if (shares_scales) return bytes_of_chunks >= 32 ? 2 : 4;
     return bytes_of_chunks >= 32 ? 1 : bytes_of_chunks >= 16 ? 2 : 4;
   }
 

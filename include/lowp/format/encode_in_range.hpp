@@ -154,19 +154,33 @@ LOWP_FN U encode_small(U const& b) {
   return lane<U>::choose(tables_of<F>.codes, sum << 1 | sum >> 31);
 }
 
-/// Returns the codes of eight magnitudes below beyond_small_codes, with the signs of other numbers.
+/// The signs of eight numbers, as encode_nibbles takes them: the top bits of a word's bytes.
+template <class U>
+struct nibble_signs {
+  U even, odd;  ///< those of numbers 0 2 4 6, and 1 3 5 7
+};
+template <class R>
+LOWP_FN auto signs_for_nibbles(R const (&x)[8]) {
+  using U = lanes::word<R>;
+  U b[8];
+  LOWP_UNROLL_ON_GPU
+  for (int k = 0; k < 8; ++k) b[k] = lanes::bits(x[k]);
+  return nibble_signs<U>{lane<U>::template gathered<3>(b, 0), lane<U>::template gathered<3>(b, 1)};
+}
+
+/// Returns the codes of eight magnitudes below beyond_small_codes, with these signs.
 ///
 /// Adds to each magnitude a multiple of p, the power of two below it, at least 1. F's step there is
 /// p / 2. To nearest, 2^22 p has this step as its ulp. For random bits, 2^5 p has 2^-17 of it, and
 /// 2^-18 p is half of 2^-16 of it. One more p makes up for the exponent's origin. The low bits of
 /// the sum have the code; for random bits, those from bit 17 on have it.
 template <format F, class R, class Mode>
-LOWP_FN lanes::word<R> encode_nibbles(R const (&a)[8], R const (&signs)[8], Mode const&,
-                                      auto const& random) {
+LOWP_FN lanes::word<R> encode_nibbles(R const (&a)[8], nibble_signs<lanes::word<R>> const& signs,
+                                      Mode const&, auto const& random) {
   using namespace lanes;
   using U = word<R>;
   constexpr bool draws = draws_bits<Mode>;
-  U code[8], sign[8];
+  U code[8];
   LOWP_UNROLL_ON_GPU
   for (int k = 0; k < 8; ++k) {
     U const power = max(bits(a[k]) & binary32_infinity, broadcast<U>(bits(1.0f)));
@@ -176,7 +190,6 @@ LOWP_FN lanes::word<R> encode_nibbles(R const (&a)[8], R const (&signs)[8], Mode
                 (random(k) << 1);
     else
       code[k] = bits(fma(below, broadcast<R>(0x1p22f + 1), a[k])) + (power >> 22);
-    sign[k] = bits(signs[k]);
   }
   constexpr int byte = draws ? 2 : 0;
   U const even = lane<U>::template gathered<byte>(code, 0);
@@ -184,8 +197,7 @@ LOWP_FN lanes::word<R> encode_nibbles(R const (&a)[8], R const (&signs)[8], Mode
   U codes = even + (odd << 4);
   if constexpr (draws) codes = (even >> 1 & 0x0f0f0f0f) | (odd << 3 & 0xf0f0f0f0);
   codes = codes - ((codes & 0x88888888) >> 3);
-  return codes | (lane<U>::template gathered<3>(sign, 0) >> 4 & 0x08080808) |
-         (lane<U>::template gathered<3>(sign, 1) & 0x80808080);
+  return codes | (signs.even >> 4 & 0x08080808) | (signs.odd & 0x80808080);
 }
 
 /// Returns the codes of binary32 patterns. No magnitude exceeds F's largest finite value; if F is a

@@ -76,6 +76,11 @@ struct lane<std::uint32_t> : word_lane<std::uint32_t> {
     return __byte_perm(__byte_perm(x[i], x[i + 2], two), __byte_perm(x[i + 4], x[i + 6], two),
                        0x5410);
   }
+  /// Returns the high byte of every other half word, beginning with half word i.
+  LOWP_FN static std::uint32_t high_bytes(std::uint32_t const (&x)[4], int i) {
+    return __byte_perm(__byte_perm(x[0], x[1], 0x7351), __byte_perm(x[2], x[3], 0x7351),
+                       i == 0 ? 0x5410 : 0x7632);
+  }
 #endif
   LOWP_FN static constexpr float to_real(std::uint32_t a) { return static_cast<float>(a); }
   LOWP_FN static std::uint32_t lookup(std::uint32_t const* table, std::uint32_t index) {

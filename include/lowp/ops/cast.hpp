@@ -80,6 +80,8 @@ LOWP_HOST_FN auto rounding_when_written([[maybe_unused]] R const& rounding) {
 
 /// The element function of a conversion that computes its NaN. A block's scale may be NaN.
 struct copy_element {
+  static constexpr bool copies = true;
+
   template <class To, class From>
   LOWP_FN void operator()(To& to, From const& from) const {
     to = from;

@@ -116,11 +116,11 @@ struct tile_rule : recipe_rule<T, Scale> {
   std::uint32_t columns;  ///< blocks of a row of the matrix, in tiles as wide as high; else 0
   float* tensor_scale_at;
 
+  LOWP_FN bool chooses() const { return choice != four_over_six::no; }
   LOWP_FN block_scale_of<float> chosen(tensor_numbers const& t, float amax,
                                        auto const& sum_of) const {
     if constexpr (std::is_same_v<Scale, float8_e4m3fn>)
-      if (choice != four_over_six::no)
-        return better_of_two<T>(*this, t.scales, t.largest, amax, sum_of);
+      if (chooses()) return better_of_two<T>(*this, t.scales, t.largest, amax, sum_of);
     return scale_by<T, Scale>(this->of_scale, t.scales, amax);
   }
 };

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads that hold a block of scaled elements, or a square tile of them, and what they find
+// together. See kernel.hpp for a `Thread`.
+#pragma once
+
+#include <lowp/cuda/chunk.hpp>
+#include <lowp/report/warp_sums.hpp>
+
+#include <cstdint>
+
+namespace lowp::cuda {
+
+/// @tparam Threads  of a block: neighbours in a warp, with a chunk each in every pass
+/// @tparam Square   the chunks of a square tile, which are successive in the order of threads
+/// @tparam Finders  the threads of a block that find scales, of every Finders-th pass each
+template <class Thread, int Threads, std::uint64_t Square, int Finders>
+struct block_threads {
+  Thread const& thread;
+
+  /// Leaves a thread the words of its own passes, each the larger one of two or more threads':
+  ///
+  ///     pass          0  1  2  3
+  ///     thread 0      a  b  c  d   ->   max(a, e)  max(c, g)
+  ///     thread 1      e  f  g  h   ->   max(b, f)  max(d, h)
+  template <int Distance, int N>
+  LOWP_FN void divide(std::uint32_t* x) const {
+    if constexpr (Distance < Finders) {
+      bool const is_upper = (thread.thread() & Distance) != 0;
+      LOWP_UNROLL_ON_GPU
+      for (int i = 0; i < N / 2; ++i) {
+        std::uint32_t const kept = is_upper ? x[2 * i + 1] : x[2 * i];
+        std::uint32_t const given = is_upper ? x[2 * i] : x[2 * i + 1];
+        x[i] = lanes::max(kept, thread.template exchanged<Distance>(given));
+      }
+      divide<2 * Distance, N / 2>(x);
+    }
+  }
+  /// Gives each thread the numbers of all N passes, in the order of passes.
+  template <int Distance, int N>
+  LOWP_FN void spread(float* x) const {
+    if constexpr (Distance != 0) {
+      bool const is_upper = (thread.thread() & Distance) != 0;
+      LOWP_UNROLL_ON_GPU
+      for (int i = N / (2 * Distance) - 1; i >= 0; --i) {
+        float const own = x[i];
+        float const other =
+            lanes::from_bits<float>(thread.template exchanged<Distance>(lanes::bits(own)));
+        x[2 * i] = is_upper ? other : own;
+        x[2 * i + 1] = is_upper ? own : other;
+      }
+      spread<Distance / 2, N>(x);
+    }
+  }
+
+  /// Returns the largest word of a block's threads, after `divide`.
+  LOWP_FN std::uint32_t max_of_block(std::uint32_t x) const {
+    if constexpr (Finders == 1)
+      return thread.template max_among<Threads>(x);
+    else
+      return max_beyond<Finders, Threads>(x);
+  }
+  /// Returns the largest of a square, or of all threads of a GPU's block if a square has more.
+  /// @param x  the largest word of a row of the square
+  LOWP_FN std::uint32_t max_of_square(std::uint32_t x) const {
+    constexpr unsigned of_warp = 32;
+    constexpr int together = static_cast<int>(Square < of_warp ? Square : of_warp);
+    if constexpr (Finders == 1)
+      x = thread.template max_among<together>(x);
+    else
+      x = max_beyond<Threads, together>(x);
+    if constexpr (Square > of_warp) {
+      auto* const words = thread.template shared<std::uint32_t>();
+      words[thread.thread()] = x;
+      thread.barrier();
+      auto const first =
+          static_cast<unsigned>(thread.thread() / Square * Square) + thread.thread() % Finders;
+      for (unsigned i = first; i < first + Square && i < thread.threads(); i += of_warp)
+        x = lanes::max(x, words[i]);
+      thread.barrier();  // before the next words
+    }
+    return x;
+  }
+
+  /// Adds up the errors of two chunks, a row, in order. Those of a square's rows add up as a tree.
+  template <class Error>
+  LOWP_FN float sum_of_errors(float const (&x)[chunk_size], Error const& error,
+                              bool is_square) const {
+    static_assert(Threads == 2);
+    detail::warp<Thread> const warp{thread};
+    float errors[chunk_size], first = 0;
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k) errors[k] = x[k];
+    LOWP_KEEP_LOOP
+    for (float& each : errors) {
+      each = error(each);
+      first = lanes::add(first, each);
+    }
+    float all = warp.template other<1>(first);
+    LOWP_UNROLL_ON_GPU
+    for (float const each : errors) all = lanes::add(all, each);
+    float const of_other = warp.template other<1>(all);
+    float const sum = warp.is_upper(1) ? all : of_other;
+    return is_square ? warp.template sum_of_two<2>(warp.template sum_of_two<4>(
+                           warp.template sum_of_two<8>(warp.template sum_of_two<16>(sum))))
+                     : sum;
+  }
+
+ private:
+  /// Returns the largest word of threads at distances from First to below End.
+  template <int First, int End>
+  LOWP_FN std::uint32_t max_beyond(std::uint32_t x) const {
+    if constexpr (First < End)
+      return max_beyond<2 * First, End>(lanes::max(x, thread.template exchanged<First>(x)));
+    else
+      return x;
+  }
+};
+
+}  // namespace lowp::cuda
