@@ -208,10 +208,17 @@ struct simulated_thread {
   }
 };
 
+// The texts of a kernel. One for accesses of any width compiles in less time than one for each.
+struct one_text {
+  static constexpr bool has_one_text = true;
+};
+struct text_of_each_width {};
+
 // At most `most_blocks` blocks of `block_threads` threads, so that a block may have several tiles.
 // Threads of a block run one after another if they need not wait for each other, else as fibers.
-template <class Conversions>
-class grid_with {
+template <class Conversions,
+          class Texts = std::conditional_t<tests_all, text_of_each_width, one_text>>
+class grid_with : public Texts {
  public:
   explicit grid_with(unsigned block_threads = 8, std::uint64_t most_blocks = ~0ULL)
       : threads_(block_threads), most_blocks_(most_blocks) {}

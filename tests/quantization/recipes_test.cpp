@@ -147,11 +147,7 @@ struct made {
   }
 };
 
-// Fewer kernels, which are compiled in less time: other tests have those for one width.
-struct quick_grid : simulated_grid {
-  using simulated_grid::simulated_grid;
-  static constexpr bool has_one_text = true;
-};
+using quick_grid = grid_with<documented_conversions, one_text>;
 
 // The text of a GPU's kernel on simulated threads has the processor's bits and counts. It knows the
 // largest magnitude, or reads it; it then writes the tensor's scale and counts.
