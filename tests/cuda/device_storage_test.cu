@@ -314,6 +314,12 @@ TEST_F(device_storage, recipes_of_tiles) {
                        lowp::nearest_even{}, options);
   expect_same_blocks(std::span<float const>(x), std::span<float const>(there_x.data(), size), size,
                      torchao_0_18_float8_128x128, lowp::nearest_even{}, options);
+  // A square of which a block's threads take a chunk or two each.
+  lowp::quantization_recipe<lowp::float8_e4m3fn, 64, float> const of_64 = {
+      .name = "64 x 64", .of_scale = {lowp::block_rule::reciprocal, 0}, .rows = 64};
+  expect_same_blocks(std::span<lowp::bfloat16 const>(narrow),
+                     std::span<lowp::bfloat16 const>(there_narrow.data(), size), size, of_64,
+                     lowp::nearest_even{}, options);
 }
 TEST_F(device_storage, halves_of_bytes_sixteen_apart) {
   using split = lowp::packed<lowp::float4_e2m1fn, lowp::split_order>;

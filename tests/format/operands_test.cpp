@@ -36,7 +36,7 @@ constexpr bool gives =
 
 template <class T>
 class operands : public testing::Test {};
-TYPED_TEST_SUITE(operands, all_formats, by_format);
+TYPED_TEST_SUITE(operands, kernel_formats, by_format);
 
 TYPED_TEST(operands, decide_the_result_type) {
   using T = TypeParam;

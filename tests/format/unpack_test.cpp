@@ -73,7 +73,7 @@ std::vector<X> odd_ends() {
 
 template <class T>
 class unpack : public testing::Test {};
-TYPED_TEST_SUITE(unpack, all_formats, by_format);
+TYPED_TEST_SUITE(unpack, kernel_formats, by_format);
 
 template <class T, class X>
 void check_floating() {

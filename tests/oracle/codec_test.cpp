@@ -108,15 +108,16 @@ TEST(oracle_codec, every_mode_agrees_with_a_search_through_the_values) {
   }
 }
 
+// The draws that round away from zero. A lambda would be constexpr, and g++ would count while it
+// compiles.
+int moved(facts const& f, double x) {
+  int count = 0;
+  std::uint32_t const toward_zero = encode(f, from(x), mode::toward_zero, policy::infinity);
+  for (std::uint32_t r = 0; r < 65536; ++r)
+    count += encode(f, from(x), mode::stochastic, policy::infinity, r) != toward_zero;
+  return count;
+}
 TEST(oracle_codec, stochastic_counts_are_exact_in_sixteen_bits_and_rounded_beyond) {
-  auto const moved = [](facts const& f, double x) {
-    int count = 0;
-    std::uint32_t const toward_zero = encode(f, from(x), mode::toward_zero, policy::infinity);
-    for (std::uint32_t r = 0; r < 65536; ++r) {
-      count += encode(f, from(x), mode::stochastic, policy::infinity, r) != toward_zero;
-    }
-    return count;
-  };
   EXPECT_EQ(moved(bfloat16, 1 + 0x1p-7 * 12345 / 65536), 12345);
   EXPECT_EQ(moved(bfloat16, -0x1p-133 * 0.75), 49152);
   EXPECT_EQ(moved(float8_e5m2, 0x1p-17), 32768);

@@ -89,7 +89,7 @@ using user_formats = testing::Types<user_e6m9, user_e2m13, user_e5m4, binary6p1s
 using every_format = joined<all_formats, user_formats>::type;
 
 // Kernels take long to compile, each for every backend. The default tests compile them for formats
-// that differ in kind; `tests/run.sh --all` compiles them for all. Scalars are tested in every
+// that differ in kind; `tests/run.sh --all` compiles them for all. Most scalars are tested in every
 // format by both.
 #ifdef LOWP_TEST_SOME
 inline constexpr bool tests_all = false;

@@ -39,9 +39,18 @@ namespace lowp::cuda {
 /// The width of a kernel with one text for all, because it takes long to compile.
 inline constexpr int any_width = 0;
 
+/// The passes of a tile. If a square has more chunks than a block has threads, a block takes whole
+/// turns of it.
 template <class... KernelOperand>
-inline constexpr int chunks_per_thread = tuning::chunks(
-    chunk_size * (0 + ... + KernelOperand::bytes_read), (finds_scales<KernelOperand> || ...));
+inline constexpr int chunks_per_thread = [] {
+  int chunks = tuning::chunks(chunk_size * (0 + ... + KernelOperand::bytes_read),
+                              (finds_scales<KernelOperand> || ...));
+  for (std::uint64_t const square : {chunks_of_square<KernelOperand>...}) {
+    auto const turns = static_cast<int>(square / tuning::block_threads);
+    if (turns > 0 && turns < chunks) chunks = turns;
+  }
+  return chunks;
+}();
 
 /// Returns the chunks of a tile. A block's threads take them in turns if an operand has larger
 /// squares of elements.
