@@ -42,6 +42,12 @@ FAULTS = [
     ("random.hpp", "return k < 4 ? word_[k] & 0xffff : word_[k - 4] >> 16;", "return k < 4 ? word_[k] >> 16 : word_[k - 4] & 0xffff;", "replay", "*rounding", False),
     ("random.hpp", "source.block(word, index, keys);", "source.block(word, index & 0xffffffff, keys);", "convert", "*offsets*", False),
     ("random.hpp", "keyed_product(key, place | (k + 4))", "keyed_product(key, place | k)", "convert", "*offsets*", False),
+    # Scales that threads share, and codes that are compared in pairs.
+    ("thread.cuh", "max.NaN.f16x2", "max.f16x2", "storage", "*of_blocks", False),
+    ("chunk.hpp", "high_bytes(word_, i)", "high_bytes(word_, 0)", "storage", "*of_blocks", False),
+    ("accessor.hpp", "magnitudes(4), magnitudes(6)", "magnitudes(4), magnitudes(4)", "storage", "*of_blocks", False),
+    ("block_threads.hpp", "x[2 * i] = is_upper ? other : own;", "x[2 * i] = own;", "storage", "*of_blocks", False),
+    ("kernel.hpp", "if (turns > 0 && turns < chunks) chunks = turns;", "", "storage", "*of_tiles", False),
     # Threads that work together.
     ("thread.cuh", "return atomicAdd(reinterpret_cast<unsigned long long*>(&word), x);", "std::uint64_t const was = word; word += x; return was;", "reports", "*amax*:*census*", True),
     ("thread.cuh", "return atomicAdd(&word, x);", "std::uint32_t const was = word; word += x; return was;", "reports", "*census*", True),

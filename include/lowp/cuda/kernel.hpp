@@ -148,31 +148,28 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
   // All loads of a thread come before any of its arithmetic.
   template <bool IsWhole, class P, class... Accessor>
   LOWP_FN void run_passes(std::uint64_t first, std::uint64_t end, P& p, Accessor&... other) {
-    std::uint32_t const per_pass = thread_.threads() * chunk_size;
+    auto const at = [&](int pass) {
+      return chunk_place(first, static_cast<std::uint32_t>(pass) * thread_.threads() * chunk_size);
+    };
     LOWP_UNROLL_ON_GPU
     for (int pass = 0; pass < passes; ++pass) {
-      chunk_place const at(first, static_cast<std::uint32_t>(pass) * per_pass);
-      int const count = IsWhole ? chunk_size : valid(at, end);
+      int const count = IsWhole ? chunk_size : valid(at(pass), end);
       at_width([&](auto width) {
-        p.template load<width>(pass, thread_, place(p, at), count);
-        (other.template load<width>(pass, thread_, place(p, at), count), ...);
+        p.template load<width>(pass, thread_, place(p, at(pass)), count);
+        (other.template load<width>(pass, thread_, place(p, at(pass)), count), ...);
       });
     }
     if constexpr (shares_scales<P, Accessor...>)
       with_numbers([&](auto&... of_tensor) {
-        auto const at = [&](int pass) {
-          return chunk_place(first, static_cast<std::uint32_t>(pass) * per_pass);
-        };
         p.find_all_scales(
             thread_, other..., [&](int pass) { return place(p, at(pass)); },
             [&](int pass) { return IsWhole || P::block_of(at(pass)) < end; }, of_tensor...);
       });
     LOWP_UNROLL_ON_GPU
     for (int pass = 0; pass < passes; ++pass) {
-      chunk_place const at(first, static_cast<std::uint32_t>(pass) * per_pass);
-      int const count = IsWhole ? chunk_size : valid(at, end);
+      int const count = IsWhole ? chunk_size : valid(at(pass), end);
       if (count != 0 || is_collective || sums_by_warps)
-        run_chunk(others{}, pass, place(p, at), count, p, other...);
+        run_chunk(others{}, pass, place(p, at(pass)), count, p, other...);
     }
   }
   /// True if a copy's scales are found for all passes at once.
