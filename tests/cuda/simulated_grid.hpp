@@ -65,7 +65,7 @@ struct documented_conversions {
     };
     return one(a & 0xffff, b & 0xffff) | one(a >> 16, b >> 16) << 16;
   }
-  // GPUs of 2024 encode e2m1; what a NaN becomes is not the library's.
+  // 9.7.9 "cvt", e2m1x2 with .satfinite. A kernel must not show it a NaN.
   static std::uint32_t nibbles(std::type_identity<lowp::float4_e2m1fn>, float const (&x)[8]) {
     ++used;
     std::uint32_t codes = 0;

@@ -95,7 +95,8 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     }
   }
 
-  /// `of_tensor` are a tensor's numbers and counts, for a rule that has tiles.
+  /// `of_tensor` are a tensor's numbers and counts, for a rule that has tiles. Elements after the
+  /// last one are zeros then, or the smallest of a format without zero.
   template <class Thread, class... OfTensor>
   LOWP_FN void encode(Thread const& thread, float const (&x)[chunk_size], std::uint64_t first,
                       int count, OfTensor&... of_tensor) {
