@@ -66,7 +66,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   }();
   // By one instruction for two.
   static constexpr bool converts_nibbles =
-      encodes_plainly && is_to_nearest && requires(float const (&x)[chunk_size]) {
+      encodes_plainly && is_to_nearest && requires(float const (&x)[std::size_t{chunk_size}]) {
         Hardware::nibbles(std::type_identity<typename Codes::type>{}, x);
       };
 
@@ -209,7 +209,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     constexpr int finders = N < threads ? N : threads;
     auto const place = static_cast<int>(thread.thread() % threads);
     auto const together = together_with<finders>(thread);
-    std::uint32_t largest[N];
+    std::uint32_t largest[std::size_t{N}];
     LOWP_UNROLL_ON_GPU
     for (int i = 0; i < N; ++i) largest[i] = largest_[begin + i];
     together.template divide<1, N>(largest);
