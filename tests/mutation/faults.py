@@ -181,9 +181,9 @@ FAULTS = [
     ("io/safetensors/file.hpp", "t.type != dtype_of<T>", "bits_of(t.type) != bits_of(dtype_of<T>)", "io/safetensors"),
     ("io/checkpoint/state.hpp", "width - 1", "0", "io/checkpoint"),
     ("io/checkpoint/state.hpp", "safetensors::detail::bytes_of(t.type, t.shape) != t.bytes.size()", "false", "io/checkpoint"),
-    ("io/safetensors/writer.hpp", "bytes.size() > t.end - rest.next", "false", "io/safetensors"),
-    ("io/safetensors/writer.hpp", "missing != 0", "false", "io/safetensors"),
-    ("io/safetensors/writer.hpp", "rest.next += bytes.size();", "", "io/safetensors"),
+    ("io/safetensors/writer.hpp", "bytes.size() > t.end - t.begin", "false", "io/safetensors"),
+    ("io/safetensors/writer.hpp", "t->begin != t->end", "false", "io/safetensors"),
+    ("io/safetensors/writer.hpp", "t.begin += bytes.size();", "", "io/safetensors"),
     # Around the recipes: kernels of tiles, the Hadamard transform, products of blocks, tiles of scales.
     ("cuda/block_threads.hpp", "i < first + Square && i < thread.threads()", "i < first + of_warp", "quantization/recipes"),
     ("cuda/block_threads.hpp", "x[2 * i + 1] = is_upper ? own : other;", "x[2 * i + 1] = own;", "quantization/recipes"),

@@ -43,14 +43,13 @@ class writer {
     detail::error_text const wrong = detail::check_header(header_, bytes);
     if (!wrong.empty()) refuse(wrong);
     write_header();
-    for (std::size_t i = 0; i < header_.tensors.size(); ++i)
-      open_.emplace(header_.tensors[i].name, unwritten{i, header_.tensors[i].begin});
+    for (tensor& t : header_.tensors) by_name_.emplace(t.name, &t);
   }
 
   /// Appends the next elements of the tensor with that name.
   template <stored T>
   void append(std::string_view name, std::span<T const> elements) {
-    tensor const& t = header_.tensors[find(name).index];
+    tensor const& t = find(name);
     if (t.type != dtype_of<T>)
       refuse("tensor " + detail::shown(name) + " is " + std::string(name_of(t.type)) +
              ", given elements of " + std::string(name_of(dtype_of<T>)));
@@ -58,39 +57,31 @@ class writer {
   }
   /// Appends the next bytes of a tensor of any type.
   void append_bytes(std::string_view name, std::span<std::byte const> bytes) {
-    unwritten& rest = find(name);
-    tensor const& t = header_.tensors[rest.index];
-    if (bytes.size() > t.end - rest.next)
+    tensor& t = find(name);
+    if (bytes.size() > t.end - t.begin)
       refuse("tensor " + detail::shown(name) + ": " + std::to_string(bytes.size()) +
-             " bytes are too many, " + std::to_string(t.end - rest.next) + " are missing");
-    file_.write_at(data_ + rest.next, bytes);
-    rest.next += bytes.size();
+             " bytes are too many, " + std::to_string(t.end - t.begin) + " are missing");
+    file_.write_at(data_ + t.begin, bytes);
+    t.begin += bytes.size();
   }
 
   void finish() {
-    for (auto const& [name, rest] : open_) {
-      std::uint64_t const missing = header_.tensors[rest.index].end - rest.next;
-      if (missing != 0)
-        refuse("tensor " + detail::shown(name) + ": " + std::to_string(missing) +
+    for (auto const& [name, t] : by_name_)
+      if (t->begin != t->end)
+        refuse("tensor " + detail::shown(name) + ": " + std::to_string(t->end - t->begin) +
                " bytes have not been written");
-    }
     file_.commit();
   }
 
  private:
-  struct unwritten {
-    std::size_t index;
-    std::uint64_t next;
-  };
-
   [[noreturn]] void refuse(std::string const& why) const {
     lowp::detail::raise<std::runtime_error>(
         "lowp::safetensors: " + detail::shown_path(file_.path()) + ": " + why);
   }
-  unwritten& find(std::string_view name) {
-    auto const found = open_.find(name);
-    if (found == open_.end()) refuse("tensor " + detail::shown(name) + " was not announced");
-    return found->second;
+  tensor& find(std::string_view name) {
+    auto const found = by_name_.find(name);
+    if (found == by_name_.end()) refuse("tensor " + detail::shown(name) + " was not announced");
+    return *found->second;
   }
   void write_header() {
     std::string text;
@@ -109,9 +100,9 @@ class writer {
   }
 
   atomic_file file_;
-  header header_;
+  header header_;           // once it is written, `begin` moves to a tensor's next byte
   std::uint64_t data_ = 0;  // offset of the data
-  std::map<std::string, unwritten, std::less<>> open_;
+  std::map<std::string_view, tensor*> by_name_;
 };
 
 }  // namespace lowp::safetensors::inline LOWP_UNIT
