@@ -85,13 +85,6 @@ inline std::optional<std::uint64_t> bytes_of(dtype type, std::vector<std::uint64
   return bits / 8;
 }
 
-inline error_text check_names(std::vector<tensor> const& tensors) {
-  std::set<std::string_view> names;
-  for (tensor const& t : tensors)
-    if (!names.insert(t.name).second) return "tensor " + shown(t.name) + " is there twice";
-  return {};
-}
-
 inline error_text check_size(tensor const& t) {
   auto const bytes = bytes_of(t.type, t.shape);
   auto const what = [&] { return "tensor " + shown(t.name) + ": "; };
@@ -130,10 +123,12 @@ inline error_text check_cover(std::vector<tensor> const& tensors, std::uint64_t 
 
 /// Returns the first contradiction in a header before data of this size, or an empty text.
 inline error_text check_header(header const& h, std::uint64_t data_bytes) {
-  error_text wrong = check_names(h.tensors);
+  std::set<std::string_view> names;
   for (tensor const& t : h.tensors)
-    if (wrong.empty()) wrong = check_size(t);
-  return wrong.empty() ? check_cover(h.tensors, data_bytes) : wrong;
+    if (!names.insert(t.name).second) return "tensor " + shown(t.name) + " is there twice";
+  for (tensor const& t : h.tensors)
+    if (error_text const wrong = check_size(t); !wrong.empty()) return wrong;
+  return check_cover(h.tensors, data_bytes);
 }
 
 }  // namespace lowp::safetensors::detail::inline LOWP_UNIT

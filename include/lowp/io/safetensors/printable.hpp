@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,8 +44,8 @@ inline bool is_shown(char32_t code) {
   } invisible[] = {{0, 0x1f},        {0x7f, 0x9f},      {0x61c, 0x61c},   {0x180e, 0x180e},
                    {0x200b, 0x200f}, {0x2028, 0x202e},  {0x2060, 0x206f}, {0xfeff, 0xfeff},
                    {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}};
-  return std::none_of(std::begin(invisible), std::end(invisible),
-                      [&](auto const& range) { return code >= range.first && code <= range.last; });
+  return std::ranges::none_of(
+      invisible, [&](auto const& range) { return code >= range.first && code <= range.last; });
 }
 
 /// Returns pieces between which a line may be cut: characters, and escapes for all others.
