@@ -113,23 +113,12 @@ inline std::string format_text(format const& f) {
   return text.append(specials_names[static_cast<std::size_t>(f.codes)]);
 }
 
-/// The format of a tensor as a file has it.
-struct stored_format {
-  std::string text;  ///< with a name in place of a number
-  std::string word;  ///< the word for `specials`
-  bool is_known = true;
-};
-inline stored_format read_format(std::string const& text) {
-  std::size_t const place = text.find(before_specials);
-  if (place == text.npos) return {text, "", true};
-  std::string const facts = text.substr(0, place + before_specials.size());
-  std::string const word = text.substr(facts.size());
-  for (std::size_t i = 0; i < std::size(specials_names); ++i) {
-    std::string const name(specials_names[i]);
-    if (word == name || (i < numbered_specials && word == std::to_string(i)))
-      return {facts + name, word, true};
-  }
-  return {text, word, false};
+/// Returns the name of `specials` that a file calls `word`, or an empty text if it is unknown here.
+inline std::string_view specials_named(std::string_view word) {
+  for (std::size_t i = 0; i < std::size(specials_names); ++i)
+    if (word == specials_names[i] || (i < numbered_specials && word == std::to_string(i)))
+      return specials_names[i];
+  return {};
 }
 
 class checkpoint_state {
@@ -224,12 +213,17 @@ class checkpoint_state {
         return "tensor " + shown(name) + " is " + safetensors::detail::shown(t->type, t->shape) +
                ", not " + safetensors::detail::shown(wanted.type, wanted.shape);
       std::string const* const stored = text_of(file, format_key, name);
-      stored_format const its = read_format(stored == nullptr ? std::string() : *stored);
-      if (!its.is_known)
-        return "tensor " + shown(name) + " has the format " + shown(its.text) +
-               ", and its specials " + shown(its.word) + " are unknown here";
-      if (its.text != wanted.format)
-        return "tensor " + shown(name) + " has the format " + shown(its.text) + ", not " +
+      std::string its = stored == nullptr ? "" : *stored;
+      if (std::size_t const before = its.find(before_specials); before != its.npos) {
+        std::size_t const at = before + before_specials.size();
+        std::string const word = its.substr(at);
+        if (specials_named(word).empty())
+          return "tensor " + shown(name) + " has the format " + shown(its) + ", and its specials " +
+                 shown(word) + " are unknown here";
+        its.replace(at, its.npos, specials_named(word));
+      }
+      if (its != wanted.format)
+        return "tensor " + shown(name) + " has the format " + shown(its) + ", not " +
                shown(wanted.format);
     }
     for (safetensors::tensor const& t : file.tensors())
