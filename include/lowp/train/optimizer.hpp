@@ -22,8 +22,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
-#include <string>
+#include <iterator>
 
 namespace lowp {
 

@@ -57,10 +57,10 @@ LOWP_HOST_FN auto slot_rounding(R const& rounding, std::uint32_t draw, Source co
 }
 
 /// Returns the role of a storage that a step reads and writes.
-template <std::uint32_t Draw, class S, class R, class Source, class... Outcome>
-LOWP_HOST_FN auto slot(char const* name, S& storage, R const& rounding, Source const& source,
+template <std::uint32_t Draw, class S, class Source, class... Outcome>
+LOWP_HOST_FN auto slot(char const* name, S& storage, Source const& source,
                        Outcome const&... outcome) {
-  auto role = read_write(name, storage, slot_rounding(rounding, Draw, source),
+  auto role = read_write(name, storage, slot_rounding(rounding_among(outcome...), Draw, source),
                          policy_among<policy_type<S>>(outcome...));
   role.draw = Draw;
   role.is_apart = true;
@@ -186,8 +186,7 @@ struct update_operation : operation<Executor> {
                                R&& rounding = {}, Outcome&&... outcome) const {
     auto const source = step_source_of(step);
     take_step(this->executor, optimizer, source, report_among(rounding, outcome...),
-              slot<0>("p", p, rounding_among(rounding), source, rounding, outcome...),
-              read("g", g));
+              slot<0>("p", p, source, rounding, outcome...), read("g", g));
   }
   template <stepped_parameter P, readable G, stepped_moment M, optimizer_with<1> Optimizer = sgd,
             step_number Step, class R = nearest_even, class... Outcome>
@@ -197,9 +196,8 @@ struct update_operation : operation<Executor> {
                                R&& rounding = {}, Outcome&&... outcome) const {
     auto const source = step_source_of(step);
     take_step(this->executor, optimizer, source, report_among(rounding, outcome...),
-              slot<0>("p", p, rounding_among(rounding), source, rounding, outcome...), read("g", g),
-              slot<1>(Optimizer::moments[0], momentum, rounding_among(rounding), source, rounding,
-                      outcome...));
+              slot<0>("p", p, source, rounding, outcome...), read("g", g),
+              slot<1>(Optimizer::moments[0], momentum, source, rounding, outcome...));
   }
   template <stepped_parameter P, readable G, stepped_moment M, stepped_moment V,
             optimizer_with<2> Optimizer = adamw, step_number Step, class R = nearest_even,
@@ -209,11 +207,10 @@ struct update_operation : operation<Executor> {
   LOWP_HOST_FN void operator()(P&& p, G&& g, M&& m, V&& v, Optimizer const& optimizer, Step step,
                                R&& rounding = {}, Outcome&&... outcome) const {
     auto const source = step_source_of(step);
-    take_step(
-        this->executor, optimizer, source, report_among(rounding, outcome...),
-        slot<0>("p", p, rounding_among(rounding), source, rounding, outcome...), read("g", g),
-        slot<1>(Optimizer::moments[0], m, rounding_among(rounding), source, rounding, outcome...),
-        slot<2>(Optimizer::moments[1], v, rounding_among(rounding), source, rounding, outcome...));
+    take_step(this->executor, optimizer, source, report_among(rounding, outcome...),
+              slot<0>("p", p, source, rounding, outcome...), read("g", g),
+              slot<1>(Optimizer::moments[0], m, source, rounding, outcome...),
+              slot<2>(Optimizer::moments[1], v, source, rounding, outcome...));
   }
 
   template <call_list L, class Optimizer, class Step, class R = nearest_even, class... Outcome>
