@@ -38,6 +38,7 @@ using narrow_in = typename narrow_array<std::remove_reference_t<R>>::type;
 
 template <element... T>
 struct part_list {
+  static constexpr std::size_t size = sizeof...(T);
   template <std::size_t I>
   using type = std::tuple_element_t<I, std::tuple<T...>>;
 };

@@ -63,20 +63,14 @@ LOWP_HOST_FN auto layout_of_way(float scale) {
     return master<float, bfloat16>{}.layout();
 }
 
-template <class List>
-inline constexpr std::size_t parts_in = 0;
-template <class... T>
-inline constexpr std::size_t parts_in<part_list<T...>> = sizeof...(T);
-
 /// A kept parameter, and the check if a step would change it.
 template <class Layout, class Rounding, class F>
 class kept_value {
   using U = lanes::word<F>;
 
  public:
-  LOWP_FN kept_value(Layout const& layout, Rounding const& rounding, F const& parameter)
-      : codec_(layout, rounding, default_overflow<typename Layout::policy_type>, nans::canonical),
-        rounding_(rounding),
+  LOWP_FN kept_value(Layout const& layout, F const& parameter)
+      : codec_(layout, Rounding{}, default_overflow<typename Layout::policy_type>, nans::canonical),
         value_(stored(parameter, nearest_even{}, lanes::broadcast<U>(0))) {}
 
   /// Returns the mask of lanes in which value + u is kept as another value, by its bits. `luck` is
@@ -86,19 +80,18 @@ class kept_value {
     auto const inward = lanes::mask_and(lanes::equal(opposite, lanes::broadcast<U>(1)),
                                         lanes::mask_not(lanes::is_zero(value_)));
     F const now =
-        stored(lanes::add(value_, u), rounding_, lanes::select(inward, luck ^ 0xffff, luck));
+        stored(lanes::add(value_, u), Rounding{}, lanes::select(inward, luck ^ 0xffff, luck));
     return lanes::mask_not(lanes::equal(lanes::bits(now), lanes::bits(value_)));
   }
 
  private:
   LOWP_FN F stored(F const& x, auto const& rounding, U const& random) const {
-    U codes[parts_in<typename Layout::parts>];
+    U codes[Layout::parts::size];
     codec_.encode(x, random, rounding, codes);
     return written_value<F>(codec_, codes);
   }
 
   typename Layout::template codec<U> codec_;
-  Rounding rounding_;
   F value_;
 };
 
@@ -106,13 +99,12 @@ class kept_value {
 template <class Layout, class Rounding>
 struct least_update {
   Layout layout;
-  Rounding rounding;
   std::uint32_t sign;
 
   template <class F>
   LOWP_FN F operator()(F const& p) const {
     using U = lanes::word<F>;
-    kept_value<Layout, Rounding, F> const kept(layout, rounding, p);
+    kept_value<Layout, Rounding, F> const kept(layout, p);
     U const luck = lanes::broadcast<U>(0xffff);
     // Bisects the floats between one that changes nothing and one that does, or infinity. Their
     // patterns have 31 bits and the order of the floats.
@@ -137,7 +129,7 @@ struct draws_that_move {
   template <class F>
   LOWP_FN F operator()(F const& p) const {
     using U = lanes::word<F>;
-    kept_value<Layout, stochastic_bits, F> const kept(layout, stochastic_bits{}, p);
+    kept_value<Layout, stochastic_bits, F> const kept(layout, p);
     F const update = lanes::broadcast<F>(u);
     // Finds the least number that changes it. That is `with` - 1, if there is one.
     U without = lanes::broadcast<U>(0), with = lanes::broadcast<U>(0x10000);
@@ -170,7 +162,7 @@ LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float sc
   auto const layout = detail::layout_of_way<Way>(scale);
   std::uint32_t const sign = direction == toward::plus_infinity ? 0 : lanes::binary32_sign;
   using rounding = std::conditional_t<facts_of(Way).is_stochastic, stochastic_bits, nearest_even>;
-  transform(detail::least_update<std::remove_cv_t<decltype(layout)>, rounding>{layout, {}, sign},
+  transform(detail::least_update<std::remove_cv_t<decltype(layout)>, rounding>{layout, sign},
             nearest_even{}, least, p);
 }
 
