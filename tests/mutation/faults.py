@@ -147,7 +147,7 @@ FAULTS = [
     ("ops/tensor_list.hpp", "!array.empty()", "true", "train/lists"),
     # Watches.
     ("watch/frames.hpp", "weight.range.count == count", "true", "watch/weights"),
-    ("watch/frames.hpp", "weight.range.max_abs.bits < watch_margin<To>", "true", "watch/weights"),
+    ("watch/frames.hpp", "weight.range.max_abs.bits < margin", "true", "watch/weights"),
     ("train/stall_watch.hpp", "requested > 0 && detail::is_equal(applied, 0.0) ? t.silent + 1 : 0", "applied == 0 ? t.silent + 1 : 0", "train/stall_watch"),
     ("train/stall_watch.hpp", "t.steps - t.since >= policy_.least_steps", "true", "train/stall_watch"),
     ("train/stall_watch.hpp", "t.heaviest = std::max(kept * t.heaviest, 1 / lr);", "t.heaviest = 1 / lr;", "train/stall_watch"),

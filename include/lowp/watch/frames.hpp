@@ -160,9 +160,6 @@ class watch_frames {
     watch_frame& frame = ring_[slot(number - 1)];
     return frame.number == number ? &frame : nullptr;
   }
-  void close(std::uint64_t number) {
-    if (watch_frame* const frame = find(number)) frame->is_open = false;
-  }
   [[nodiscard]] std::optional<std::uint64_t> step() const {
     if (next_ == 0) return {};
     return ring_[slot(next_ - 1)].step;
@@ -205,21 +202,17 @@ class watch_frames {
   /// Returns all frames, the oldest first. Hugging Face's header of a step precedes its frames. The
   /// first of several steps may have lost frames, so a line with its number precedes it instead.
   [[nodiscard]] std::string text(std::vector<watched_place> const& places) const {
+    std::uint64_t const count = std::min<std::uint64_t>(next_, ring_.size());
+    std::uint64_t const first = ring_[slot(next_ - count)].step;
+    std::uint64_t step = first, backward = 0;
     std::string body;
-    std::size_t count = 0, backward = 0;
-    std::uint64_t first = 0, step = 0;
     bool is_one_step = true;
-    for (std::size_t i = 0; i < ring_.size(); ++i) {
-      watch_frame const& frame = ring_[slot(next_ + i)];
-      if (frame.number == 0) continue;
-      if (count == 0) {
-        first = frame.step;
-      } else if (frame.step != step) {
+    for (std::uint64_t i = next_ - count; i < next_; ++i) {
+      watch_frame const& frame = ring_[slot(i)];
+      if (std::exchange(step, frame.step) != frame.step) {
         body += text_of_step(frame.step);
         is_one_step = false;
       }
-      step = frame.step;
-      ++count;
       if (frame.pass == watch_pass::backward) ++backward;
       body += text_of(places[frame.place], frame);
     }
@@ -243,10 +236,6 @@ struct watch_weight {
   std::uint64_t rest = 0;  ///< number of further frames that may show this reading
   bool is_known = false;
 };
-
-/// The magnitude, as bits, from which every frame reads a weight: a 64th of the overflow of `To`.
-template <census_target To>
-inline constexpr std::uint32_t watch_margin = borders_of<To>.overflow - (6u << 23);
 
 /// The weights of all places and their gradients, by the number of their name in the place.
 class watch_weights {
@@ -279,12 +268,12 @@ class watch_weights {
   std::vector<std::vector<watch_weight>> of_;
 };
 
-/// Returns true if a frame may show the last reading of a weight of `count` elements. An unsound
-/// reading never qualifies: its largest magnitude is above the margin.
+/// Returns true if a frame may show the last reading of a weight of `count` elements. Every frame
+/// reads a weight from a 64th of the overflow of `To` on, so also after an unsound reading.
 template <census_target To>
 bool may_rest(watch_weight const& weight, std::size_t count) {
-  return weight.rest != 0 && weight.range.count == count &&
-         weight.range.max_abs.bits < watch_margin<To>;
+  constexpr std::uint32_t margin = borders_of<To>.overflow - (6u << 23);
+  return weight.rest != 0 && weight.range.count == count && weight.range.max_abs.bits < margin;
 }
 
 }  // namespace detail::inline LOWP_UNIT

@@ -92,14 +92,13 @@ class overflow_watch {
   /// @param report  report on this update alone
   void update(std::size_t place, update_report const& report) {
     known(place);
-    if (report.nonfinite == 0 && report.overflowed == 0) return;
     bool const is_lost = report.nonfinite != 0;
+    std::uint64_t const some = is_lost ? report.nonfinite : report.overflowed;
+    if (some == 0) return;
     ++(is_lost ? places_[place].nan : places_[place].overflow);
     alarm(is_lost ? watch_trouble::nan : watch_trouble::overflow, place, "update", {}, [&] {
-      return "update: " +
-             (is_lost
-                  ? detail::watch_amount(report.nonfinite, report.count, "not finite")
-                  : detail::watch_amount(report.overflowed, report.count, "beyond what is stored"));
+      return "update: " + detail::watch_amount(some, report.count,
+                                               is_lost ? "not finite" : "beyond what is stored");
     });
   }
   /// Checks, in any step, that all values which an update read or made are finite and within `To`.

@@ -17,7 +17,9 @@ namespace lowp::detail::inline LOWP_UNIT {
 
 struct watch_closes {
   std::uint64_t number = 0;
-  void operator()(watch_frames* frames) const { frames->close(number); }
+  void operator()(watch_frames* frames) const {
+    if (watch_frame* const frame = frames->find(number)) frame->is_open = false;
+  }
 };
 /// Closes a frame when the caller's expression ends: a default argument lives that long. An open
 /// frame may read a weight later, because all tensors of the expression still live.
