@@ -104,9 +104,8 @@ inline std::string watch_number(float x) {
 /// Returns "1.01e-06 6.44e+00 ", with NaN or infinity if the range has any, as torch does.
 inline std::string watch_numbers(abs_range const& range) {
   if (range.count == 0) return "            empty ";
-  float const nan = __builtin_bit_cast(float, lanes::binary32_nan);
-  return joined_text({watch_number(range.nan != 0 ? nan : range.min_abs.value()).c_str(), " ",
-                      watch_number(range.max_abs.value()).c_str(), " "});
+  float const max = range.max_abs.value();  // NaN if any is
+  return watch_number(range.nan != 0 ? max : range.min_abs.value()) + " " + watch_number(max) + " ";
 }
 
 /// Returns "3 of 8 infinite".
@@ -129,13 +128,6 @@ std::string watch_amounts(watch_frame const& frame, watch_line const& line) {
   bool const came_in =
       line.role == (frame.pass == watch_pass::forward ? watch_role::input : watch_role::output);
   return came_in ? text + ", made by what is not watched" : text;
-}
-
-/// Returns "NaN", "infinite" or "up to 65520".
-inline std::string watch_largest(amax const& largest) {
-  return largest.bits > lanes::binary32_infinity    ? "NaN"
-         : largest.bits == lanes::binary32_infinity ? "infinite"
-                                                    : "up to " + text_of(largest.value());
 }
 
 inline constexpr char watch_header[] = "abs min  abs max  metadata\n";

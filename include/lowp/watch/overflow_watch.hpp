@@ -232,13 +232,15 @@ class overflow_watch {
     if (largest.bits < detail::borders_of<To>.overflow) return;
     watched_place& at = places_[place];
     watch_trouble const trouble = detail::watch_trouble_of(largest);
-    ++(trouble == watch_trouble::nan        ? at.nan
-       : trouble == watch_trouble::infinite ? at.infinite
-                                            : at.overflow);
+    bool const is_nan = trouble == watch_trouble::nan;
+    bool const is_infinite = trouble == watch_trouble::infinite;
+    ++(is_nan ? at.nan : is_infinite ? at.infinite : at.overflow);
     abs_range range;
     range.max_abs = largest;
-    alarm(trouble, place, tensor, range,
-          [&] { return tensor + ": " + detail::watch_largest(largest) + " in an update"; });
+    alarm(trouble, place, tensor, range, [&] {
+      std::string const amount = "up to " + detail::text_of(largest.value());
+      return tensor + ": " + (is_nan ? "NaN" : is_infinite ? "infinite" : amount) + " in an update";
+    });
   }
 
   void alarm(watch_trouble trouble, std::size_t place, std::string const& tensor,
