@@ -29,18 +29,17 @@ struct known_step {
   LOWP_HOST_FN auto rounding(auto const& mode) const { return mode.at(step); }
 };
 
-/// A step number in memory that the processor may not reach.
+/// A step number, or its place in memory that the processor may not reach.
 template <class S>
-concept stored_step = requires(S const& s, stochastic const& mode) { s.rounding(mode); };
-template <class S>
-concept step_number = std::integral<S> || stored_step<S>;
+concept step_number =
+    std::integral<S> || requires(S const& s, stochastic const& mode) { s.rounding(mode); };
 
 template <step_number S>
 LOWP_HOST_FN auto step_source_of(S const& step) {
-  if constexpr (stored_step<S>)
-    return step;
-  else
+  if constexpr (std::integral<S>)
     return known_step{static_cast<std::uint64_t>(step)};
+  else
+    return step;
 }
 
 /// Returns the mode of slot number `draw`: 0 parameter, 1 and 2 moments.
