@@ -80,9 +80,6 @@ class file {
     lowp::detail::raise<std::runtime_error>("lowp::safetensors: " + detail::shown_path(path_) +
                                             ": " + why);
   }
-  void refuse_if(detail::error_text const& wrong) const {
-    if (!wrong.empty()) refuse(wrong);
-  }
   [[nodiscard]] struct stat facts() const {
     struct stat now{};
     if (::fstat(at_.number, &now) != 0) refuse(std::strerror(errno));
@@ -106,8 +103,9 @@ class file {
     pread_all(length_bytes, std::as_writable_bytes(std::span(text)), "its header");
     data_ = length_bytes + length;
 
-    refuse_if(detail::parse(text, header_));
-    refuse_if(detail::check_header(header_, size - data_));
+    detail::error_text wrong = detail::parse(text, header_);
+    if (wrong.empty()) wrong = detail::check_header(header_, size - data_);
+    if (!wrong.empty()) refuse(wrong);
     std::ranges::stable_sort(header_.tensors, {}, &tensor::begin);
     for (tensor const& t : tensors()) by_name_.emplace(t.name, &t);
   }
