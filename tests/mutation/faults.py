@@ -173,7 +173,7 @@ FAULTS = [
     ("io/safetensors/json.hpp", "place_ == place::offset && offsets_ != 2", "false", "io/safetensors"),
     ("io/safetensors/json.hpp", "!seen_[i]", "false", "io/safetensors"),
     ("io/safetensors/json.hpp", "std::exchange(seen_[i], true)", "(seen_[i] = true, false)", "io/safetensors"),
-    ("io/safetensors/json.hpp", "next == place::metadata && seen_metadata_", "false", "io/safetensors"),
+    ("io/safetensors/json.hpp", "std::exchange(seen_metadata_, true)", "false", "io/safetensors"),
     ("io/safetensors/json.hpp", "text.resize((text.size() + length_bytes - 1) / length_bytes * length_bytes, ' ');", "", "io/safetensors"),
     ("io/safetensors/file.hpp", "first <= all && count <= all - first", "first + count <= all", "io/safetensors"),
     ("io/safetensors/file.hpp", "length > most_header_bytes", "false", "io/safetensors"),

@@ -25,24 +25,25 @@ class header_reader {
   bool start_object(std::size_t) {
     if (place_ == place::start) return go(place::names);
     if (place_ != place::name) return unexpected("an object");
-    if (name_ == metadata_key) return go(place::metadata);
+    if (name_ == metadata_key) {
+      // It would need to be merged with the first.
+      if (std::exchange(seen_metadata_, true))
+        return refuse(shown(metadata_key) + " is there twice");
+      return go(place::metadata);
+    }
     now_ = {.name = name_};
     seen_ = {};
     return go(place::fields);
   }
   bool key(std::string& text) {
-    if (place_ == place::metadata) {
-      metadata_name_ = std::move(text);
-      return true;
-    }
     if (place_ == place::fields) return field(text);
     name_ = std::move(text);
-    return go(place::name);
+    return go(place_ == place::metadata ? place::metadata : place::name);
   }
   bool string(std::string& text) {
     if (place_ == place::metadata) {
-      bool const is_new = to_.metadata.emplace(metadata_name_, std::move(text)).second;
-      return is_new || refuse(shown(metadata_key) + " has " + shown(metadata_name_) + " twice");
+      bool const is_new = to_.metadata.emplace(name_, std::move(text)).second;
+      return is_new || refuse(shown(metadata_key) + " has " + shown(name_) + " twice");
     }
     if (place_ != place::dtype) return unexpected("a string");
     auto const type = dtype_named(text);
@@ -72,8 +73,6 @@ class header_reader {
       for (std::size_t i = 0; i < fields; ++i)
         if (!seen_[i]) return refuse(what() + "it has no " + field_name[i]);
       to_.tensors.push_back(std::move(now_));
-    } else {
-      seen_metadata_ = true;
     }
     return go(place::names);
   }
@@ -98,9 +97,6 @@ class header_reader {
   static constexpr char const* field_name[fields] = {"dtype", "shape", "data_offsets"};
 
   bool go(place next) {
-    // A second "__metadata__" would need to be merged with the first.
-    if (next == place::metadata && seen_metadata_)
-      return refuse(shown(metadata_key) + " is there twice");
     place_ = next;
     return true;
   }
@@ -124,7 +120,7 @@ class header_reader {
     using enum place;
     if (in(start, names)) return refuse("its header is " + found + ", not an object");
     if (in(name)) return refuse(what() + "it is " + found + ", not an object");
-    std::string const its = in(metadata) ? shown(metadata_key) + ": " + shown(metadata_name_)
+    std::string const its = in(metadata) ? shown(metadata_key) + ": " + shown(name_)
                             : in(dtype)  ? what() + "dtype"
                                          : what() + field_name[in(shape, extents) ? 1 : 2];
     if (in(metadata, dtype)) return refuse(its + " is " + found + ", not a string");
@@ -136,7 +132,7 @@ class header_reader {
   header& to_;
   error_text wrong_;
   place place_ = place::start;
-  std::string name_, metadata_name_;
+  std::string name_;  // of a tensor, or in the metadata
   tensor now_;
   std::array<bool, fields> seen_{};
   bool seen_metadata_ = false;
