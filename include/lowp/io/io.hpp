@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and std::format, if the library has it: as io/fmt.hpp, but without x and b. A stream
+// Streams and std::format, if the library has it: as fmt.hpp, but without x and b. A stream
 // shows the exact value as it shows a float, with all manipulators. Input rounds the text once.
 #pragma once
 

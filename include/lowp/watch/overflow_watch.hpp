@@ -62,8 +62,7 @@ class overflow_watch {
   }
 
   /// Begins a step. `number` is the batch_number of its findings; the watch reports the first one.
-  /// Without any call of this, all is step 0 and each trouble throws, but a call_back gets only the
-  /// first.
+  /// Without any call, all is step 0: each trouble throws, but a call_back gets only the first.
   /// @return  true if the step is watched
   bool step(std::uint64_t number) {
     finish_traced();
@@ -87,8 +86,7 @@ class overflow_watch {
     return begin(place, watch_pass::backward, caller);
   }
 
-  /// Checks, in any step, that an update of the place's weights was finite and stored finite
-  /// values.
+  /// Checks, in any step, that an update of the place's weights was finite and stored so.
   /// @param report  report on this update alone
   void update(std::size_t place, update_report const& report) {
     known(place);

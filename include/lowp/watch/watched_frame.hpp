@@ -37,8 +37,7 @@ class watch_queue {
     frames_[frame_number].tensors.push_back({role, std::string(name), size_++});
   }
 
-  /// Passes all frames, with these ranges of their tensors, to `watch`. Forgets them even if it
-  /// throws.
+  /// Passes all frames, with their tensors' ranges, to `watch`. Forgets them even if it throws.
   void pass_to(auto& watch, std::span<abs_range const> ranges) {
     size_ = 0;
     for (auto const& [place, pass, tensors] : std::exchange(frames_, {})) {
@@ -69,16 +68,13 @@ namespace lowp::inline LOWP_UNIT {
 
 /// A frame: the tensors of one run of a place. A tensor is a range, any struct of the folder
 /// storage, or an abs_range from another machine. A matrix is std::span(m.data(), m.size()).
-/// The frame of a cuda::overflow_watch takes ranges of device memory.
-///
-/// The watch reads each tensor at once and does not keep it. But it reads a weight in the
-/// expression that makes the frame according to policy.weights_every.
+/// The frame of a cuda::overflow_watch takes ranges of device memory. A frame refers to its watch
+/// only, so it may be copied. The watch reads each tensor at once and does not keep it. But it
+/// reads a weight in the expression that makes the frame according to policy.weights_every.
 ///
 ///     watch.forward(fc1).weight(w).input(x).output(y);      one expression
 ///     auto const frame = watch.forward(fc1);                a name, while tensors arrive
 ///     frame.weight(w).input(x);
-///
-/// A frame refers to its watch only, so it may be copied.
 ///
 /// @throws watch_error  at the first tensor with trouble in this step, if the policy throws; at
 ///                      each one if no step ever began

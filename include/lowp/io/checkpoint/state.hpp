@@ -24,8 +24,7 @@
 
 namespace lowp {
 
-/// A value that a checkpoint keeps as text: an integer, a truth value, an enumeration, float or
-/// double.
+/// A value that a checkpoint keeps as text: an integer, truth value, enumeration, float or double.
 template <class T>
 concept checkpoint_scalar =
     std::integral<T> || std::is_enum_v<T> || std::same_as<T, float> || std::same_as<T, double>;

@@ -74,9 +74,8 @@ inline std::string shown_offsets(tensor const& t) {
   return "data_offsets [" + std::to_string(t.begin) + ", " + std::to_string(t.end) + "]";
 }
 
-/// Returns the bytes of a tensor of this type and shape. Returns no value if a product exceeds 2^64
-/// bits, or if the bits are not whole bytes. Extents are multiplied from the left, as in the
-/// reference implementation.
+/// Returns the bytes of a tensor. Returns no value if a product exceeds 2^64 bits, or is no whole
+/// bytes. Extents are multiplied from the left, as in the reference implementation.
 inline std::optional<std::uint64_t> bytes_of(dtype type, std::vector<std::uint64_t> const& shape) {
   std::uint64_t bits = 1;
   for (std::uint64_t const extent : shape)

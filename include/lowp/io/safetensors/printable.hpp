@@ -36,8 +36,7 @@ inline character first_character(std::string_view text) {
   return {code, bytes};
 }
 
-/// Returns true if the character shows as itself: no control, no line end, nothing invisible, and
-/// nothing that turns the direction of the text.
+/// Returns true if the character shows as itself, and does not turn the direction of the text.
 inline bool is_shown(char32_t code) {
   constexpr struct {
     char32_t first, last;
