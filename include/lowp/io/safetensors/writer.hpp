@@ -39,11 +39,10 @@ class writer {
                " is too large, or no whole number of bytes");
       t.end = bytes;
       if (t.name == metadata_key) refuse("no tensor can be called " + detail::shown(t.name));
+      if (!by_name_.emplace(t.name, &t).second)
+        refuse("tensor " + detail::shown(t.name) + " is there twice");
     }
-    detail::error_text const wrong = detail::check_header(header_, bytes);
-    if (!wrong.empty()) refuse(wrong);
     write_header();
-    for (tensor& t : header_.tensors) by_name_.emplace(t.name, &t);
   }
 
   /// Appends the next elements of the tensor with that name.
