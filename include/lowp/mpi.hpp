@@ -137,13 +137,11 @@ class communicator : public detail::rank_group {
   ///                                scale is no power of two; total overlaps a leaf
   template <detail::leaf_argument Gradients, detail::wire_like Wire>
   void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) {
-    auto const& leaves = detail::leaves_of(gradients);
-    std::size_t const leaf_count = std::ranges::size(leaves);
-    std::uint64_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
-    detail::exchange e{count, granule_, rank_, size_, {}};
+    auto const leaves = detail::leaves_of(gradients);
+    detail::exchange e = exchange_of(leaves.empty() ? 0 : leaves[0].size());
     constexpr char function[] = "mpi::communicator::reduce_scatter";
-    agree(function, detail::check_reduction(function, leaves, total, shard_of(count), wire), count,
-          leaf_count, wire.words(), e.leaves);
+    agree(function, detail::check_reduction(function, e, leaves, total, wire), leaves.size(),
+          wire.words(), e);
     e.cut(piece_bytes_, wire.bytes(e.unit));
     detail::run_exchange(
         e, simd::this_thread{}, leaves, total, wire,
@@ -153,11 +151,10 @@ class communicator : public detail::rank_group {
           return std::pair(sent_.data(), received_.data());
         },
         [&](auto const& to, auto const& from) {
-          auto const [to_sizes, to_starts] = integers_of(to);
-          auto const [from_sizes, from_starts] = integers_of(from);
-          call("MPI_Alltoallv", MPI_Alltoallv(sent_.data(), to_sizes.data(), to_starts.data(),
-                                              MPI_BYTE, received_.data(), from_sizes.data(),
-                                              from_starts.data(), MPI_BYTE, comm_));
+          call("MPI_Alltoallv",
+               MPI_Alltoallv(sent_.data(), integers(to.sizes).data(), integers(to.starts).data(),
+                             MPI_BYTE, received_.data(), integers(from.sizes).data(),
+                             integers(from.starts).data(), MPI_BYTE, comm_));
         });
   }
   /// Copies every rank's shard of an array to all ranks, in place.
@@ -169,24 +166,23 @@ class communicator : public detail::rank_group {
     using T = element_of<Whole>;
     constexpr std::uint64_t unit = detail::exchange::unit;
     std::uint64_t const count = std::ranges::size(whole);
-    detail::exchange e{count, granule_, rank_, size_, {}};
+    detail::exchange e = exchange_of(count);
     constexpr char function[] = "mpi::communicator::all_gather";
     detail::error_text wrong;
     if (count / unit >= INT_MAX)
       wrong =
           detail::joined_text({function, ": whole has ", count, " elements, beyond 256 * INT_MAX"});
-    agree(function, wrong, count, 1, detail::words_of(detail::text_of_type<T>()), e.leaves);
+    agree(function, wrong, 1, detail::words_of(detail::text_of_type<T>()), e);
     e.cut(piece_bytes_, unit * sizeof(T));
     // Numbers of units fit an int, unlike bytes. The rest at the end is a message of its own.
     datatype const units(unit * sizeof(T));
-    auto const n = static_cast<std::size_t>(size_);
-    std::vector<int> sizes(n), starts(n);
     std::uint64_t const rounds = e.rounds();
     for (std::uint64_t round = 0; round < rounds; ++round) {
+      std::vector<int> sizes, starts;
       for (int r = 0; r < size_; ++r) {
         shard const piece = detail::piece_of(e.of(r), round, e.piece);
-        sizes[static_cast<std::size_t>(r)] = static_cast<int>(piece.size / unit);
-        starts[static_cast<std::size_t>(r)] = static_cast<int>(piece.first / unit);
+        sizes.push_back(static_cast<int>(piece.size / unit));
+        starts.push_back(static_cast<int>(piece.first / unit));
       }
       call("MPI_Allgatherv",
            MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, std::ranges::data(whole),
@@ -237,51 +233,36 @@ class communicator : public detail::rank_group {
   }
 
   detail::error_text check_settings() {
-    struct settings {
-      std::uint64_t granule, piece_bytes;
-    };
-    auto const all = of_all_ranks(settings{granule_, piece_bytes_});
-    for (settings const& each : all)
-      if (auto const wrong = check_granule(each.granule); !wrong.empty()) return wrong;
-    for (std::size_t r = 1; r < all.size(); ++r) {
-      if (all[r].granule != all[0].granule)
-        return detail::joined_text({"granules differ: rank 0 has ", all[0].granule, ", rank ", r,
-                                    " has ", all[r].granule});
-      if (all[r].piece_bytes != all[0].piece_bytes)
-        return detail::joined_text({"piece_bytes differ: rank 0 has ", all[0].piece_bytes,
-                                    ", rank ", r, " has ", all[r].piece_bytes});
-    }
+    auto const granules = of_all_ranks(granule_), sizes = of_all_ranks(piece_bytes_);
+    for (std::uint64_t const each : granules)
+      if (auto const wrong = check_granule(each); !wrong.empty()) return wrong;
+    for (auto const& [name, all] : {std::pair{"granules", &granules}, {"piece_bytes", &sizes}})
+      for (std::size_t r = 1; r < all->size(); ++r)
+        if (all->at(r) != all->front())
+          return detail::joined_text(
+              {name, " differ: rank 0 has ", all->front(), ", rank ", r, " has ", all->at(r)});
     return {};
   }
 
-  static std::pair<std::vector<int>, std::vector<int>> integers_of(
-      detail::message_list const& messages) {
-    std::size_t const n = messages.starts.size() - 1;
-    std::pair<std::vector<int>, std::vector<int>> result{n, n};
-    for (std::size_t r = 0; r < n; ++r) {
-      result.first[r] = static_cast<int>(messages.size(static_cast<int>(r)));
-      result.second[r] = static_cast<int>(messages.starts[r]);
-    }
-    return result;
+  static std::vector<int> integers(std::vector<std::uint64_t> const& numbers) {
+    return {numbers.begin(), numbers.end()};
   }
 
-  /// Compares the arguments of all ranks. Throws on all of them, or returns the numbers of leaves.
-  void agree(char const* function, detail::error_text const& wrong, std::uint64_t count,
-             std::uint64_t leaf_count, detail::wire_words const& wire,
-             std::vector<std::uint64_t>& leaves) {
+  /// Compares the arguments of all ranks. Throws on all of them, or sets the numbers of leaves.
+  void agree(char const* function, detail::error_text const& wrong, std::uint64_t leaf_count,
+             detail::wire_words const& wire, detail::exchange& e) {
     struct arguments {
       std::uint64_t is_wrong, count, leaves;
       detail::wire_words wire;
     };
-    arguments const mine{wrong.empty() ? 0u : 1u, count, leaf_count, wire};
-    std::vector<arguments> const all = of_all_ranks(mine);
+    auto const all = of_all_ranks(arguments{wrong.empty() ? 0u : 1u, e.count, leaf_count, wire});
     using detail::refuse, detail::joined_text;
     detail::refuse_if(wrong);
     for (std::size_t r = 0; r < all.size(); ++r) {
       if (all[r].is_wrong != 0)
         refuse(joined_text({function, ": rank ", r, " refused its arguments"}));
       if (all[r].leaves == 0) refuse(joined_text({function, ": rank ", r, " has no leaf"}));
-      leaves.push_back(all[r].leaves);
+      e.leaves.push_back(all[r].leaves);
     }
     for (std::size_t r = 1; r < all.size(); ++r) {
       if (all[r].count != all[0].count)
@@ -291,7 +272,7 @@ class communicator : public detail::rank_group {
         refuse(joined_text({function, ": formats differ: rank 0 has ", all[0].wire.data(),
                             "; rank ", r, " has ", all[r].wire.data()}));
     }
-    std::uint64_t const most = std::ranges::max(leaves);
+    std::uint64_t const most = std::ranges::max(e.leaves);
     // The bytes of a unit of each leaf and shard must fit an int.
     std::uint64_t const least = most * all.size() * 4 * detail::exchange::unit;
     if (least > INT_MAX)
@@ -300,7 +281,7 @@ class communicator : public detail::rank_group {
   }
 
   MPI_Comm comm_ = MPI_COMM_NULL;
-  std::size_t piece_bytes_;
+  std::uint64_t piece_bytes_;
   std::vector<std::byte> sent_, received_;
 };
 

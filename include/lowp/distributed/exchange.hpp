@@ -7,7 +7,6 @@
 #include <lowp/distributed/wire.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -26,12 +25,16 @@ concept leaf_list = std::ranges::random_access_range<R> && std::ranges::sized_ra
 template <class G>
 concept leaf_argument = leaf_list<G const> || input<G const>;
 
+/// Returns a span for each leaf.
 template <leaf_argument G>
-decltype(auto) leaves_of(G const& gradients) {
-  if constexpr (leaf_list<G const>)
-    return (gradients);
-  else
-    return std::array{std::span(std::ranges::data(gradients), std::ranges::size(gradients))};
+auto leaves_of(G const& gradients) {
+  if constexpr (leaf_list<G const>) {
+    std::vector<std::span<element_of<std::ranges::range_reference_t<G const>> const>> leaves;
+    for (auto&& leaf : gradients) leaves.emplace_back(leaf);
+    return leaves;
+  } else {
+    return std::vector{std::span<element_of<G> const>(gradients)};
+  }
 }
 
 template <class W>
@@ -42,19 +45,17 @@ concept wire_like = requires(W const& w) {
   w.bytes(std::uint64_t{});
 };
 
-/// Bytes to and from each rank: rank r's are at starts[r], and end at starts[r + 1].
+/// Messages to or from all ranks, which follow each other in a buffer: their bytes.
 struct message_list {
-  std::vector<std::uint64_t> starts;
+  std::vector<std::uint64_t> sizes, starts;
+  std::uint64_t total = 0;
 
-  explicit message_list(int ranks) : starts(static_cast<std::size_t>(ranks) + 1) {}
-  [[nodiscard]] std::uint64_t size(int rank) const {
-    auto const r = static_cast<std::size_t>(rank);
-    return starts[r + 1] - starts[r];
-  }
-  [[nodiscard]] std::uint64_t total() const { return starts.back(); }
-  void fill(auto const& size_of) {
-    for (std::size_t r = 0; r + 1 < starts.size(); ++r)
-      starts[r + 1] = starts[r] + size_of(static_cast<int>(r));
+  message_list(int ranks, auto const& size_of) {
+    for (int r = 0; r < ranks; ++r) {
+      sizes.push_back(size_of(r));
+      starts.push_back(total);
+      total += sizes.back();
+    }
   }
 };
 
@@ -95,6 +96,9 @@ class rank_group {
 
  protected:
   explicit rank_group(std::uint64_t granule) : granule_(granule) {}
+  [[nodiscard]] exchange exchange_of(std::uint64_t count) const {
+    return {count, granule_, rank_, size_, {}};
+  }
   static error_text check_granule(std::uint64_t granule) {
     if (granule != 0 && granule % exchange::unit == 0) return {};
     return joined_text({"granule is ", granule, ", not a multiple of 256"});
@@ -104,23 +108,21 @@ class rank_group {
   std::uint64_t granule_;
 };
 
-error_text check_reduction(char const* function, auto const& leaves, std::span<float> total,
-                           shard const& own, auto const& wire) {
+error_text check_reduction(char const* function, exchange const& e, auto const& leaves,
+                           std::span<float> total, auto const& wire) {
   call_check check(function);
   if (std::string const wrong = wire.invalid(); !wrong.empty())
     check.add(joined_text({function, ": ", wrong.c_str()}));
-  std::size_t const leaf_count = std::ranges::size(leaves);
-  std::size_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
-  for (std::size_t i = 0; i < leaf_count; ++i) {
-    auto&& leaf = leaves[i];
-    if (std::size_t const n = std::ranges::size(leaf); n != count)
-      check.add(
-          joined_text({function, ": sizes differ: leaf 0 has ", count, ", leaf ", i, " has ", n}));
-    check.no_overlap({"leaf ", leaf, std::to_string(i).c_str()}, {"total", total});
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (leaves[i].size() != e.count)
+      check.add(joined_text({function, ": sizes differ: leaf 0 has ", e.count, ", leaf ", i,
+                             " has ", leaves[i].size()}));
+    check.no_overlap({"leaf ", leaves[i], std::to_string(i).c_str()}, {"total", total});
   }
-  if (leaf_count != 0 && total.size() != own.size)
+  std::uint64_t const own = e.of(e.rank).size;
+  if (!leaves.empty() && total.size() != own)
     check.add(joined_text({function, ": total has ", total.size(),
-                           " elements, this rank's shard of ", count, " has ", own.size}));
+                           " elements, this rank's shard of ", e.count, " has ", own}));
   return check.text();
 }
 
@@ -130,20 +132,21 @@ void run_exchange(exchange const& e, auto const& executor, auto const& leaves,
                   std::span<float> total, auto const& wire, auto const& buffer, auto const& carry) {
   shard const own = e.of(e.rank);
   std::uint64_t const before = e.leaves_before(e.rank), all = e.leaves_before(e.ranks);
-  message_list to(e.ranks), from(e.ranks);
   std::uint64_t const rounds = e.rounds();
   for (std::uint64_t round = 0; round < rounds; ++round) {
     shard const mine = piece_of(own, round, e.piece);
     auto const theirs = [&](int r) { return piece_of(e.of(r), round, e.piece); };
-    to.fill([&](int r) { return std::ranges::size(leaves) * wire.bytes(theirs(r).size); });
-    from.fill([&](int r) { return e.leaves[static_cast<std::size_t>(r)] * wire.bytes(mine.size); });
-    auto const [sent, received] = buffer(to.total(), from.total());
+    message_list const to(e.ranks,
+                          [&](int r) { return leaves.size() * wire.bytes(theirs(r).size); });
+    message_list const from(e.ranks, [&](int r) {
+      return e.leaves[static_cast<std::size_t>(r)] * wire.bytes(mine.size);
+    });
+    auto const [sent, received] = buffer(to.total, from.total);
     for (int r = 0; r < e.ranks; ++r) {
       shard const piece = theirs(r);
       std::byte* at = sent + to.starts[static_cast<std::size_t>(r)];
-      for (std::size_t l = 0; l < std::ranges::size(leaves) && piece.size != 0; ++l) {
-        std::span const leaf(std::ranges::data(leaves[l]), std::ranges::size(leaves[l]));
-        wire.encode(executor, leaf.subspan(piece.first, piece.size), at,
+      for (std::size_t l = 0; l < leaves.size() && piece.size != 0; ++l) {
+        wire.encode(executor, leaves[l].subspan(piece.first, piece.size), at,
                     (before + l) * e.count + piece.first);
         at += wire.bytes(piece.size);
       }

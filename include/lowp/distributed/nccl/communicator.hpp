@@ -64,17 +64,14 @@ class basic_communicator : public detail::rank_group {
   ///                                not fit the scratch
   template <detail::leaf_argument Gradients, detail::wire_like Wire>
   void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) const {
-    auto const& leaves = detail::leaves_of(gradients);
-    std::size_t const leaf_count = std::ranges::size(leaves);
-    std::uint64_t const count = leaf_count == 0 ? 0 : std::ranges::size(leaves[0]);
+    auto const leaves = detail::leaves_of(gradients);
+    detail::exchange e = exchange_of(leaves.empty() ? 0 : leaves[0].size());
     constexpr char function[] = "nccl::communicator::reduce_scatter";
-    detail::refuse_if(detail::check_reduction(function, leaves, total, shard_of(count), wire));
-    if (leaf_count == 0) detail::refuse(detail::joined_text({function, ": there is no leaf"}));
-    detail::exchange e{count, granule_, rank_, size_, {}};
-    e.leaves.assign(static_cast<std::size_t>(size_), leaf_count);
+    detail::refuse_if(detail::check_reduction(function, e, leaves, total, wire));
+    if (leaves.empty()) detail::refuse(detail::joined_text({function, ": there is no leaf"}));
+    e.leaves.assign(static_cast<std::size_t>(size_), leaves.size());
     std::size_t const half = scratch_.size() / 512 * 256;
-    std::size_t const least =
-        leaf_count * static_cast<std::size_t>(size_) * wire.bytes(detail::exchange::unit);
+    std::size_t const least = leaves.size() * e.leaves.size() * wire.bytes(e.unit);
     if (half < least)
       detail::refuse(detail::joined_text(
           {function, ": scratch has ", scratch_.size(), " bytes, and needs ", 2 * least + 512}));
@@ -89,11 +86,11 @@ class basic_communicator : public detail::rank_group {
           call("ncclGroupStart", ncclGroupStart());
           for (int r = 0; r < size_; ++r) {
             auto const at = static_cast<std::size_t>(r);
-            if (to.size(r) != 0)
+            if (to.sizes[at] != 0)
               call("ncclSend",
-                   ncclSend(sent + to.starts[at], to.size(r), ncclUint8, r, comm_, stream_));
-            if (from.size(r) != 0)
-              call("ncclRecv", ncclRecv(received + from.starts[at], from.size(r), ncclUint8, r,
+                   ncclSend(sent + to.starts[at], to.sizes[at], ncclUint8, r, comm_, stream_));
+            if (from.sizes[at] != 0)
+              call("ncclRecv", ncclRecv(received + from.starts[at], from.sizes[at], ncclUint8, r,
                                         comm_, stream_));
           }
           call("ncclGroupEnd", ncclGroupEnd());
