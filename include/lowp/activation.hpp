@@ -22,19 +22,16 @@ struct polynomial_of_gelu {
 struct gelu_of_tanh : private polynomial_of_gelu {
   template <class F>
   LOWP_FN F operator()(F const& x) const {
-    using U = lanes::word<F>;
-    constexpr std::uint32_t minus_infinity = lanes::binary32_infinity | lanes::binary32_sign;
-    F const a = lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x)));
-    F const slope =
-        lanes::fma(lanes::mul(a, a), lanes::broadcast<F>(cubic), lanes::broadcast<F>(linear));
-    F const e = exp_of_minus(lanes::mul(a, slope));  // 0 if the square is infinite
+    using namespace lanes;
+    using U = word<F>;
+    constexpr std::uint32_t minus_infinity = binary32_infinity | binary32_sign;
+    F const a = from_bits<F>(hidden(magnitude(x)));
+    F const slope = fma(mul(a, a), broadcast<F>(cubic), broadcast<F>(linear));
+    F const e = exp_of_minus(mul(a, slope));  // 0 if the square is infinite
     // e is 0 there, as for any x below -11; -infinity times 0 would be NaN.
-    F const finite =
-        lanes::select(lanes::equal(lanes::bits(x), lanes::broadcast<U>(minus_infinity)),
-                      lanes::broadcast<F>(-128), x);
-    auto const is_negative = lanes::greater(lanes::broadcast<U>(0), lanes::bits(x));
-    F const factor = lanes::select(is_negative, lanes::mul(finite, e), x);
-    return lanes::div(factor, lanes::add(lanes::broadcast<F>(1), e));
+    F const finite = select(equal(bits(x), broadcast<U>(minus_infinity)), broadcast<F>(-128), x);
+    F const factor = select(greater(broadcast<U>(0), bits(x)), mul(finite, e), x);
+    return div(factor, add(broadcast<F>(1), e));
   }
 };
 

@@ -13,21 +13,18 @@ struct gelu_and_slope : private polynomial_of_gelu {
   F gelu, slope;
 
   LOWP_FN explicit gelu_and_slope(F const& x) {
-    using U = lanes::word<F>;
-    F const one = lanes::broadcast<F>(1);
-    F const a = lanes::smaller_or_nan(lanes::from_bits<F>(lanes::hidden(lanes::magnitude(x))),
-                                      lanes::broadcast<F>(16));
-    F const square = lanes::mul(a, a);
-    F const e = exp_of_minus(
-        lanes::mul(a, lanes::fma(square, lanes::broadcast<F>(cubic), lanes::broadcast<F>(linear))));
-    F const r = lanes::div(one, lanes::add(one, e));
-    auto const is_negative = lanes::greater(lanes::broadcast<U>(0), lanes::bits(x));
-    F const s = lanes::mul(lanes::select(is_negative, e, one), r);
-    F const growth = lanes::mul(
-        a, lanes::fma(square, lanes::broadcast<F>(three_cubic), lanes::broadcast<F>(linear)));
-    F const rest = lanes::mul(lanes::mul(e, r), lanes::mul(growth, r));
-    gelu = lanes::mul(lanes::select(is_negative, lanes::negative(a), x), s);
-    slope = lanes::add(s, lanes::select(is_negative, lanes::negative(rest), rest));
+    using namespace lanes;
+    F const one = broadcast<F>(1);
+    F const a = smaller_or_nan(from_bits<F>(hidden(magnitude(x))), broadcast<F>(16));
+    F const square = mul(a, a);
+    F const e = exp_of_minus(mul(a, fma(square, broadcast<F>(cubic), broadcast<F>(linear))));
+    F const r = div(one, add(one, e));
+    auto const is_negative = greater(broadcast<word<F>>(0), bits(x));
+    F const s = mul(select(is_negative, e, one), r);
+    F const growth = mul(a, fma(square, broadcast<F>(three_cubic), broadcast<F>(linear)));
+    F const rest = mul(mul(e, r), mul(growth, r));
+    gelu = mul(select(is_negative, negative(a), x), s);
+    slope = add(s, select(is_negative, negative(rest), rest));
   }
 };
 
