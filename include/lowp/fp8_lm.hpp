@@ -7,6 +7,7 @@
 #include <lowp/storage/scale.hpp>
 #include <lowp/train/update.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,22 +18,17 @@ namespace detail::inline LOWP_UNIT {
 
 LOWP_EXACT_BEGIN
 
-/// Returns kept * (codes / scale) + added, as a bound of the values that the next step stores.
-LOWP_OPAQUE inline amax bound_of(amax const& codes, float scale, double kept, double added) {
-  double const value = lane<float>::widen(codes.value()) / lane<float>::widen(scale);
-  return {lanes::bits(narrowed(kept * value + added))};
-}
-
-/// Bounds of |w|, |m| and |v| after a step, from those before it and from |g|.
-struct fp8_lm_bounds {
-  amax weights, first, second;
-};
-LOWP_OPAQUE inline fp8_lm_bounds bounds_of(amax const (&codes)[4], float const (&scales)[4],
-                                           adamw const& a) {
-  double const g = lane<float>::widen(codes[1].value()) / lane<float>::widen(scales[1]);
-  return {bound_of(codes[0], scales[0], 1, 8 * a.lr),
-          bound_of(codes[2], scales[2], a.beta1, (1 - a.beta1) * g),
-          bound_of(codes[3], scales[3], a.beta2, (1 - a.beta2) * g * g)};
+/// Returns bounds of |w|, |m| and |v| after a step, from the largest codes of w, g, m and v.
+LOWP_OPAQUE inline std::array<amax, 3> bounds_of(amax const (&codes)[4], float const (&scales)[4],
+                                                 adamw const& a) {
+  double largest[4];
+  for (int i = 0; i < 4; ++i)
+    largest[i] = lane<float>::widen(codes[i].value()) / lane<float>::widen(scales[i]);
+  auto const [w, g, m, v] = largest;
+  double const bounds[] = {w + 8 * a.lr, a.beta1 * m + (1 - a.beta1) * g,
+                           a.beta2 * v + (1 - a.beta2) * g * g};
+  return {amax{lanes::bits(narrowed(bounds[0]))}, amax{lanes::bits(narrowed(bounds[1]))},
+          amax{lanes::bits(narrowed(bounds[2]))}};
 }
 
 LOWP_EXACT_END
@@ -82,14 +78,11 @@ struct fp8_lm {
     amax const codes[] = {detail::largest_of(weights), detail::largest_of(gradient),
                           detail::largest_of(first), detail::largest_of(second)};
     float const scales[] = {weight_scale, gradient_scale, first_scale, second_scale};
-    detail::fp8_lm_bounds bound;
-    {
-      detail::default_environment const environment;
-      bound = detail::bounds_of(codes, scales, optimizer);
-    }
-    float const next_weights = power_of_two_scale<float16>(bound.weights),
-                next_first = power_of_two_scale<float8_e4m3fn>(bound.first),
-                next_second = power_of_two_scale<float16>(bound.second);
+    detail::default_environment const environment;
+    auto const [most_w, most_m, most_v] = detail::bounds_of(codes, scales, optimizer);
+    float const next_weights = power_of_two_scale<float16>(most_w),
+                next_first = power_of_two_scale<float8_e4m3fn>(most_m),
+                next_second = power_of_two_scale<float16>(most_v);
     lowp::update(scaled{weights, weight_scale, next_weights}, scaled{gradient, gradient_scale},
                  scaled{first, first_scale, next_first}, scaled{second, second_scale, next_second},
                  optimizer, step, rounding, overflow::saturate, report...);
