@@ -45,15 +45,15 @@ struct adafactor_rates {
   float columns, share, rest, share_of_row, eps1, least;
 };
 inline namespace LOWP_UNIT {
-LOWP_OPAQUE inline void rates_of(adafactor_rates& rates, adafactor const& optimizer,
-                                 std::uint64_t step, std::size_t rows, std::size_t columns) {
+LOWP_OPAQUE inline adafactor_rates rates_of(adafactor const& optimizer, std::uint64_t step,
+                                            std::size_t rows, std::size_t columns) {
   double const share = std::pow(static_cast<double>(step), optimizer.beta2_decay);
-  rates = {.columns = static_cast<float>(columns),
-           .share = narrowed(share),
-           .rest = narrowed(1 - share),
-           .share_of_row = narrowed(share / static_cast<double>(rows)),
-           .eps1 = narrowed(optimizer.eps1),
-           .least = narrowed(optimizer.eps1 * optimizer.eps1)};
+  return {.columns = static_cast<float>(columns),
+          .share = narrowed(share),
+          .rest = narrowed(1 - share),
+          .share_of_row = narrowed(share / static_cast<double>(rows)),
+          .eps1 = narrowed(optimizer.eps1),
+          .least = narrowed(optimizer.eps1 * optimizer.eps1)};
 }
 }  // namespace LOWP_UNIT
 
@@ -66,14 +66,7 @@ struct adafactor_rows {
   adafactor optimizer;
   std::uint64_t step;
   float const* row_var;  ///< null: a vector, whose only row has no factor
-  adafactor_rates rates{};
-
-  LOWP_HOST_FN adafactor_rows(adafactor const& settings, std::uint64_t number, float const* of_rows,
-                              std::size_t rows, std::size_t columns)
-      : optimizer(settings), step(number), row_var(of_rows) {
-    default_environment const scope;
-    rates_of(rates, optimizer, step, rows, columns);
-  }
+  adafactor_rates rates;
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const*, row_extent const& in) const {
     if (row_var == nullptr && in.rows > 1)
@@ -205,7 +198,9 @@ struct adafactor_direction_operation : operation<Executor> {
     auto const in = read_rows("g", g, columns);
     auto const out = write_rows("u", u, columns);
     auto const sums = for_each_column("column_var", column_var);
-    adafactor_rows const rows(optimizer, step, row_var, in.range.rows, columns);
+    default_environment const environment;
+    adafactor_rows const rows{optimizer, step, row_var,
+                              rates_of(optimizer, step, in.range.rows, columns)};
     error_text const wrong =
         check_call_over_rows(this->executor, "adafactor_direction", rows, in, row..., sums, out);
     if (!wrong.empty()) return this->executor.refuse_if(wrong);
