@@ -73,7 +73,7 @@ struct lanes_of_report<scaling_report, F> {
 /// to = from * 2^k. Returns the overflow and the inexactness of the product in T.
 template <census_target T>
 struct reported_scaling {
-  float scale, inverse;
+  float scale, inverse = lanes::from_bits<float>((254u << 23) - lanes::bits(scale));
 
   template <class F>
   LOWP_FN scaling_outcome<F> operator()(F& to, F const& from) const {
@@ -97,12 +97,7 @@ template <class Function>
 struct make_power_of_two {
   int exponent;
 
-  LOWP_FN Function operator()() const {
-    if constexpr (std::same_as<Function, scaling>)
-      return {power_of_two(exponent)};
-    else
-      return {power_of_two(exponent), power_of_two(-exponent)};
-  }
+  LOWP_FN Function operator()() const { return {power_of_two(exponent)}; }
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
     // Powers up to this one and their inverses are normal floats.
     if (exponent >= -126 && exponent <= 126) return {};
