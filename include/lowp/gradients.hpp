@@ -165,7 +165,6 @@ struct clip_operation : operation<Executor> {
            may_have<1, names::rounding, not_a_rounding_mode_of_ranges>>;
 
   template <output_list L, span_rounding R = nearest_even>
-    requires returns_values<Executor>
   LOWP_HOST_FN gradient_report operator()(L const& gradients, double max_norm,
                                           R rounding = {}) const {
     return clip_on(this->executor, gradients, max_norm, rounding);

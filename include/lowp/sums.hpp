@@ -39,7 +39,6 @@ struct mean_operation : operation<Executor> {
   using calls = call<needs_readable<names::x>>;
 
   template <readable X>
-    requires returns_values<Executor>
   [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
     sum_report report;
     run(by_blocks(this->executor), "mean", make<measuring>{}, &report, read("x", x));
@@ -80,7 +79,6 @@ struct norm_operation : operation<Executor> {
   using calls = call<needs_readable<names::x>>;
 
   template <readable X>
-    requires returns_values<Executor>
   [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
     gradient_report report;
     run(by_blocks(this->executor), "norm", make<measuring>{}, &report, read("x", x));
