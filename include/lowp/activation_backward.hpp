@@ -51,8 +51,7 @@ struct gated_gelu_of_tanh_backward {
 ///     |dy| (2^-24 G (7 + 3 |y|) + 2^-141) + 2^-150,   G = s + |x y'| s (1 - s)
 ///     s = 1 / (1 + e^-y),   y = 2 sqrt(2/pi) (x + 0.044715 x^3)
 ///
-/// of the exact one. The terms of gelu' cancel near x = -0.75. It is 1 at infinity and 0 at
-/// -infinity.
+/// of the exact one. The terms of gelu' cancel near x = -0.75. It is 1 at inf and 0 at -inf.
 ///
 /// @param x, dy, dx  n elements each, otherwise as for gelu_tanh; dy is the derivative with respect
 ///                   to its result

@@ -57,8 +57,7 @@ LOWP_OPAQUE inline adafactor_rates rates_of(adafactor const& optimizer, std::uin
 }
 }  // namespace LOWP_UNIT
 
-/// The second moments of rows and columns, and g over the root of their product. Sums of columns
-/// come first, from what column_var was.
+/// Second moments of rows and columns, and g over the root of their product. Columns come first.
 struct adafactor_rows {
   using folds = std::tuple<fold::both<fold::sum, fold::sum>>;
   static constexpr bool uses_scores = true;

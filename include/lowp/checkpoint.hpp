@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves a model's training state in a safetensors file, whole or not at all. Loads a file only if
-// all of it fits.
+// A model's training state in a safetensors file: saved whole or not at all, loaded if all fits.
 //
 //     checkpoint state;
 //     state.parameter("w", {768, 768}, kahan{p, c}, m, v);
@@ -76,8 +75,7 @@ class checkpoint {
       return tensor(name, {std::ranges::size(storage)}, std::forward<S>(storage));
   }
 
-  /// Adds a parameter and its moments: NAME, and NAME.momentum for one moment (SGD), or NAME.m and
-  /// NAME.v for two (AdamW).
+  /// Adds a parameter and its moments: NAME, and NAME.momentum (SGD) or NAME.m and NAME.v (AdamW).
   template <class P, class... Moment>
     requires(sizeof...(Moment) <= 2)
   checkpoint& parameter(std::string const& name, shape_type const& shape, P&& p,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// T5's clamp of hidden states that have overflowed, in two passes: the first finds overflows, the
-// second clamps.
+// T5's clamp of hidden states that have overflowed: one pass finds overflows, another one clamps.
 #pragma once
 
 #include <lowp/format/math.hpp>

@@ -19,8 +19,7 @@ namespace lowp {
 /// `averaged` is the mean of the losses of rows that are not ignored.
 enum class loss_reduction { averaged, summed };
 
-/// The options of PyTorch's cross_entropy. `scale` is a factor of the derivative, such as the scale
-/// of a loss_scaler.
+/// The options of PyTorch's cross_entropy. `scale`, as of a loss_scaler, multiplies the derivative.
 struct cross_entropy_options {
   std::int64_t ignore_index = -100;
   float label_smoothing = 0;
@@ -167,8 +166,7 @@ struct cross_entropy_rows {
 ///     scale / N * (u (p (d + ln n + n / 256 + 17) + 6 q) + 2^-148) + 2^-149
 ///
 /// of the exact one. No intermediate value leaves the range of float. A logit of -inf has
-/// probability 0. A row of -inf alone has an infinite loss, and p = 0. A NaN or +inf makes its row
-/// NaN.
+/// probability 0, and a row of them an infinite loss and p = 0. NaN or +inf makes its row NaN.
 ///
 /// On a GPU, the host cannot read the labels. There it refuses loss_reduction::averaged, and a
 /// label that is no column makes its row NaN.

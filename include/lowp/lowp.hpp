@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of the host side that needs only the standard library: value types and rounding; cast,
-// scaled_cast, block_cast, split, join, transform; fused_add, tree_add, update and their storages;
-// gradients, sums, scales, loss scaling, advice, census, abs_range_of; softmax, norms, gelu_tanh
-// and their derivatives, cross_entropy, clamp_overflow, mask values; from_chars and to_chars. For
-// less, include single headers.
+// All of the host side that needs only the standard library. For less, include single headers.
 #pragma once
 
 #include <lowp/abs_range.hpp>

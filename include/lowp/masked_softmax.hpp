@@ -17,9 +17,8 @@ namespace lowp {
 /// query) rows has heads = heads and queries = queries. One of (batch) rows, for padded keys, has
 /// queries = 1 and heads = heads * queries. If both are 0, all rows repeat, as (query) rows need.
 ///
-/// Elements are bool or std::uint8_t, and not 0 if a score is masked. Or they are float or a narrow
-/// type, and are added to the scaled score. Rows begin `stride` elements apart, or follow each
-/// other if it is 0.
+/// A bool or std::uint8_t is not 0 if its score is masked. A float or narrow value is added to the
+/// scaled score. Rows begin `stride` elements apart, or follow each other if it is 0.
 template <class T>
 struct attention_mask {
   std::span<T const> elements;
@@ -129,8 +128,7 @@ namespace detail {
 template <class T>
 using not_a_score_mask = fit<score_mask<T>>;
 
-/// Computes softmax of scale * in without the masked scores, otherwise as softmax. A row that is
-/// masked whole gives zeros.
+/// Computes softmax of scale * in without masked scores, as softmax. A row of these gives zeros.
 ///
 /// A masked score may be anything, NaN included. An additive mask joins in the fused multiply-add
 /// that scales. The product with `scale` is exact for a power of two. Otherwise its rounding to

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sharded training over MPI 3 or newer: mpi::communicator, and mpi::datatype for messages of your
-// own.
+// Sharded training over MPI 3 or newer: mpi::communicator, and mpi::datatype for your own messages.
 #pragma once
 
 #include <lowp/base/raise.hpp>
@@ -75,8 +74,7 @@ class datatype {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// Collective calls of a sharded training step, by all ranks in the same order. Arrays are cut as
-/// shard_of says.
+/// Collective calls of a sharded training step, by all ranks in one order. shard_of cuts arrays.
 ///
 ///     mpi::communicator world(MPI_COMM_WORLD);
 ///     std::vector<float> total(world.shard_of(count).size);
@@ -124,8 +122,7 @@ class communicator : public detail::rank_group {
   /// addend, such as the gradient of a micro-batch. Leaves are numbered from rank 0's first, and
   /// added in that order: give each rank a run of them. A rank that first adds its micro-batches
   /// sends less, but the bits then depend on the number of ranks. A stochastic wire takes for
-  /// element i of leaf l the random bits of index l * count + i: give it a stream that no update
-  /// has.
+  /// element i of leaf l the random bits of index l * count + i: give it a stream of its own.
   ///
   /// @param gradients  ranges of float or a narrow type, `count` elements each, or one such range.
   ///                   Every rank has one leaf or more; their number may differ

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RMS norm and layer norm over rows, in float for all element types: the square of 256 is infinite
-// in float16, and that of 1e20 in float.
+// RMS norm and layer norm over rows, in float. The square of 256 overflows float16, of 1e20 float.
 #pragma once
 
 #include <lowp/nn/rows.hpp>
@@ -102,8 +101,7 @@ struct rms_norm_rows : norm_rows {
   }
 };
 
-/// Fold 1 takes the differences from the mean, for the rest that rounding left of it, and their
-/// squares.
+/// Fold 1 takes differences from the mean, for the rest that its rounding left, and their squares.
 struct layer_norm_rows : norm_rows {
   using norm_rows::value;
   using folds = std::tuple<fold::sum, fold::both<fold::sum, fold::sum>>;
@@ -192,8 +190,7 @@ struct rms_norm_operation : operation<Executor> {
 /// J. L. Ba, J. R. Kiros, G. E. Hinton, "Layer Normalization", 2016.
 ///
 /// The algorithm is the corrected two-pass one (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms
-/// for Computing the Sample Variance", The American Statistician 37, 1983), with the scales of
-/// rms_norm.
+/// for Computing the Sample Variance", The American Statistician 37, 1983). It scales as rms_norm.
 ///
 /// Before it is rounded to the format of `out`, a result is within
 ///

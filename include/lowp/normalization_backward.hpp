@@ -98,8 +98,7 @@ struct norm_backward_rows {
   }
 };
 
-/// Computes the derivatives of rms_norm. With r = reciprocal_rms of a row, y = x * r and g = dy *
-/// weight,
+/// Computes the derivatives of rms_norm, with r = reciprocal_rms, y = x * r and g = dy * weight:
 ///
 ///     dx         r * (g - y * mean of g * y)
 ///     dweight    sum over all rows of dy * y, for each column
@@ -152,8 +151,7 @@ struct rms_norm_backward_operation : operation<Executor> {
 ///     dweight    sum over all rows of dy * y, for each column
 ///     dbias      sum over all rows of dy, for each column
 ///
-/// They are as those of rms_norm_backward, with mean of |g| added to R. For dbias, read dy in the
-/// place of dy * y.
+/// They are as those of rms_norm_backward, with mean of |g| added to R. For dbias, dy * y is dy.
 ///
 /// @param mean, reciprocal_deviation  floats, one for each row, as layer_norm returns them
 /// @param dweight, dbias              `columns` floats each, which are overwritten

@@ -26,8 +26,7 @@ enum class p3109_domain : std::uint8_t { finite, extended };
 enum class p3109_sign : std::uint8_t { present, absent };
 
 /// Returns the format BinaryKpPsf, BinaryKpPse, BinaryKpPuf or BinaryKpPue. K is at least 3, and P
-/// from 1 to K, less the sign. If K exceeds 8, some have values that are no floats: see
-/// format::error().
+/// from 1 to K, less the sign. Beyond K = 8, format::error() refuses values that are no float.
 LOWP_FN constexpr format p3109(int K, int P, p3109_domain domain,
                                p3109_sign sign = p3109_sign::present) {
   bool const has_sign = sign == p3109_sign::present;
@@ -39,8 +38,7 @@ LOWP_FN constexpr format p3109(int K, int P, p3109_domain domain,
 }
 
 namespace detail {
-/// Rounds one value with the low N bits of `r`: the fraction's first N bits, rounded by the rule,
-/// plus `r` carry or not.
+/// Rounds one value: the fraction's first N bits, by the rule, plus the low N of `r` carry or not.
 template <int N, char Rule>
   requires(N >= 1 && N <= 16)
 struct few_random_bits {

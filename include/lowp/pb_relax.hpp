@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax of models that had 16 bits for every step, to compare with them and to reproduce them.
-// softmax.hpp is more accurate and faster.
+// Softmax of models that had 16 bits for every step. softmax.hpp is more accurate and faster.
 #pragma once
 
 #include <lowp/softmax.hpp>

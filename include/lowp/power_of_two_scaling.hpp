@@ -9,8 +9,7 @@
 //     multiply(w, small, y);                          // the caller's, float16 in and out
 //     scale_by_power_of_two(y, residual, k);          // float, or bfloat16: the wider stream
 //
-// y is what a float16 with more exponents would give: to the bit, if `lost` says that no element of
-// x was subnormal.
+// y is what a float16 with more exponents would give: to the bit, if lost.lossless().
 #pragma once
 
 #include <lowp/format/math.hpp>
@@ -22,8 +21,7 @@
 
 namespace lowp {
 
-/// Counts over the elements of one or more ranges that were multiplied by powers of two. All zero
-/// bytes are an empty report.
+/// Counts over ranges that were multiplied by powers of two. All zero bytes are an empty report.
 struct scaling_report {
   std::uint64_t count = 0;       ///< elements seen
   std::uint64_t overflowed = 0;  ///< finite elements that overflow once scaled and rounded
@@ -143,8 +141,7 @@ inline constexpr detail::callable<detail::scale_by_power_of_two_operation<simd::
 
 namespace lowp::functions {
 
-/// Returns the least k >= 0 for which 2^-k |y| is at most T's largest finite value over 2^headroom,
-/// for every |y| <= largest.
+/// Returns the least k >= 0 with 2^-k largest at most T's largest finite value over 2^headroom.
 ///
 /// @param largest   result of the projection in float or bfloat16; if infinite or NaN, k is 0
 /// @param headroom  other inputs may give results of up to 2^headroom times `largest`

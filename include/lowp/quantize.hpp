@@ -8,8 +8,7 @@
 //     hadamard(in, out, te_2_20_signs, [rounding], [overflow])
 //     quantize(rotated(in, te_2_20_signs), q, recipe)      // in one pass after the transform
 //
-// quantization/recipe.hpp has the table of recipes. lowp/openmp.hpp has all for teams of threads.
-// lowp/cuda/lowp.cuh has all for a GPU.
+// quantization/recipe.hpp has the recipes, openmp.hpp all for teams, cuda/lowp.cuh all for a GPU.
 #pragma once
 
 #include <lowp/quantization/quantize.hpp>

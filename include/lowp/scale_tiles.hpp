@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of scales that cuBLAS and tensor cores read: tiles of 128 rows and 4 columns, padded
-// with the code 0.
+// Scales as cuBLAS and tensor cores read them: tiles of 128 rows and 4 columns, padded with code 0.
 //
 //     to_scale_tiles(scales, rows, columns, tiles)      // columns: scales of a row of the matrix
 //     from_scale_tiles(tiles, rows, columns, scales)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax over the rows of a matrix, in float for all element types: finite for all scores that a
-// format can hold, however far apart.
+// Softmax over the rows of a matrix, in float: finite for all finite scores, however far apart.
 #pragma once
 
 #include <lowp/lanes/exponential.hpp>
@@ -88,8 +87,7 @@ struct softmax_call : operation<Executor> {
   }
 };
 
-/// Computes out = e^(x - max) / sum of e^(x - max) over each row, in float, rounded once to nearest
-/// even.
+/// Computes out = e^(x - max) / sum of e^(x - max) of a row in float, rounded once to nearest even.
 ///
 /// Before that rounding, the relative error of a probability with n columns is at most
 ///
@@ -97,8 +95,7 @@ struct softmax_call : operation<Executor> {
 ///
 /// and, if it is subnormal, 2^-148 more.
 ///
-/// A score of -inf has probability 0, and a row of -inf alone gives zeros. A row with a NaN or +inf
-/// gives NaN everywhere.
+/// A score of -inf has probability 0, and a row of them gives zeros. NaN or +inf makes its row NaN.
 ///
 /// @param in       rows * columns elements, row after row, or strided_rows
 /// @param out      as many rows; may be the storage of `in` if elements and strides have equal size

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The derivatives of softmax, log_softmax and scale_mask_softmax over the rows of a matrix, from
-// the results of the forward pass.
+// The derivatives of softmax, log_softmax and scale_mask_softmax, from the forward pass's results.
 #pragma once
 
 #include <lowp/lanes/exponential.hpp>
@@ -11,8 +10,7 @@
 
 namespace lowp::detail {
 
-/// Halves of dy have differences in the range of float. If scores are masked, an element whose y is
-/// 0 takes no part.
+/// Halves of dy have differences in the range of float. A masked score, of y = 0, takes no part.
 template <bool IsMasked>
 struct softmax_backward_rows {
   using folds = std::tuple<fold::sum>;
@@ -101,8 +99,7 @@ struct softmax_backward_call : operation<Executor> {
 ///     2^-24 ((n / 256 + 11) |y| A + 2 |dx|) + 2^-148 (1 + n |y|)
 ///
 /// of the exact one, for n columns. A is the sum of |dy * y|. If y holds probabilities, no
-/// intermediate value leaves the range of float, whatever dy is. NaN and infinity reach their row,
-/// as in the formula.
+/// intermediate value leaves the range of float, whatever dy is. NaN and infinity reach their row.
 ///
 /// @param y   rows of results of softmax; rows, columns and errors are as there
 /// @param dy  as many rows: the derivative with respect to y
@@ -122,8 +119,7 @@ using log_softmax_backward_operation = softmax_backward_call<Executor, true>;
 
 /// Computes dx = scale * y * (dy - sum of dy * y) over each row, the derivative of
 /// scale_mask_softmax, otherwise as softmax_backward. It needs no mask: where y is 0, dx is 0, and
-/// dy may be anything. The bound is |scale| times that of softmax_backward, and
-/// 2^-24 |dx| + 2^-149 more.
+/// dy may be anything. The bound is |scale| times softmax_backward's, and 2^-24 |dx| + 2^-149 more.
 ///
 /// @param scale  that of the forward pass, finite and not 0
 template <class Executor>

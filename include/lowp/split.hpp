@@ -28,9 +28,8 @@ struct named_halves : split_master<H, L> {
 ///     high[i]  in[i] rounded to nearest, ties away from zero
 ///     low[i]   the bits with which `join` restores in[i]
 ///
-/// bfloat16 and std::uint16_t restore every float to the bit; a NaN becomes quiet. If both halves
-/// have fewer bits than a float, their master is in[i] rounded by `rounding`. high[i] is then that
-/// master rounded.
+/// bfloat16 and std::uint16_t restore every float to the bit; a NaN becomes quiet. With fewer bits,
+/// the master is in[i] rounded by `rounding`, and high[i] is that master rounded.
 ///
 /// @param in         n floats
 /// @param high, low  n elements each

@@ -8,8 +8,7 @@
 namespace lowp::detail {
 
 /// Returns the sum of the elements, or adds it to `report`. The error is at most 2^-48 of the sum
-/// of the magnitudes, for any number of elements. It cannot overflow; sum_report documents
-/// infinities and NaN.
+/// of all magnitudes, however many. Nothing overflows. See sum_report for infinities and NaN.
 ///
 /// @param x       n elements, or any struct of the folder storage
 /// @param report  the call adds to it, which merges the shards of a sum. Its bits do not depend on

@@ -150,9 +150,8 @@ using namespace functions;
 
 namespace cuda {
 
-/// Returns the elements of a tensor in the memory of a GPU, for the operations of cuda/lowp.cuh;
-/// otherwise as lowp::view. The caller makes the tensor's device current, and orders the stream
-/// after PyTorch's.
+/// Returns the elements of a tensor in the memory of a GPU, otherwise as lowp::view. The caller
+/// makes the tensor's device current, and orders the stream after PyTorch's.
 template <torch_element... T>
 [[nodiscard]] LOWP_HOST_FN typename detail::tensor_view<T...>::type view(
     at::TensorBase const& tensor) {

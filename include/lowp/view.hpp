@@ -7,9 +7,8 @@
 //     std::vector<std::uint16_t> codes = ...;                       // the program names the format
 //     lowp::cast(lowp::view<lowp::bfloat16>(codes.data(), codes.size()), floats);
 //
-// Reads and writes through the span and through the foreign type may alternate. Every narrow type
-// is declared may_alias: g++, clang and nvcc define that such a type aliases all others, as char
-// does. ISO C++ has no such rule.
+// Reads and writes through the span and through the foreign type may alternate. A narrow type is
+// declared may_alias, with which g++, clang and nvcc let it alias all others; ISO C++ does not.
 #pragma once
 
 #include <lowp/interop/view.hpp>
@@ -23,8 +22,7 @@ namespace functions {
 
 /// Returns the `size` numbers from `data` on as a span of value_type_of<X>::type, const if X is. It
 /// aliases them. X is `_Float16`, `__bf16`, float or a narrow type. lowp/eigen.hpp and
-/// lowp/cuda/interop.cuh add the types of those libraries. A program adds its own: it specialises
-/// value_type_of.
+/// lowp/cuda/interop.cuh add the types of those libraries; a program specialises value_type_of.
 template <class X>
   requires detail::has_value_type<X>
 [[nodiscard]] LOWP_HOST_FN auto view(X* data, std::size_t size) {

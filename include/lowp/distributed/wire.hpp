@@ -39,8 +39,7 @@ inline constexpr char const* rounding_name = std::same_as<R, nearest_even>      
                                              : std::same_as<R, stochastic_fast> ? "stochastic_fast"
                                                                                 : nullptr;
 
-/// Returns the name of a mode and its random bits. A program's mode has its increments by sign and
-/// parity for a name.
+/// Returns a mode's name and random bits. The increments of a program's mode are its name.
 template <class R>
 std::string text_of_rounding(R const& rounding) {
   std::string text;

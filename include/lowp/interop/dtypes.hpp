@@ -19,8 +19,7 @@ struct dlpack_dtype {
   bool operator==(dlpack_dtype const&) const = default;
 };
 
-/// Names and numbers of a type in other systems. ONNX and safetensors pack elements of fewer than 8
-/// bits.
+/// A type's names and numbers in other systems. ONNX and safetensors pack elements below 8 bits.
 struct dtype_codes {
   std::string_view numpy;                       ///< numpy.dtype(name), after importing ml_dtypes
   dlpack_dtype dlpack;                          ///< DLDataType of dlpack.h 1.3
