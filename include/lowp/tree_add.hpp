@@ -28,28 +28,22 @@ struct tree_tensor {
 
 inline namespace LOWP_UNIT {
 
-error_text check_updates(auto const& model, auto const& updates) {
-  auto const tensors = std::ranges::distance(model), others = std::ranges::distance(updates);
-  if (tensors != others)
-    return "tree_add: the model has " + std::to_string(tensors) + " tensors, the updates have " +
-           std::to_string(others);
-  std::uint32_t number = 0;
-  auto u = std::ranges::begin(updates);
-  for (auto const& p : model) {
-    if (!p.name.empty() && !(*u).name.empty() && p.name != (*u).name)
-      return "tree_add: tensor " + std::to_string(number) + " is " + tensor_text(model, number) +
-             " in the model and " + tensor_text(updates, number) + " in the updates";
-    ++number;
-    ++u;
-  }
-  return {};
-}
-
+/// Returns the tensors of a model with their updates. Refuses other updates.
 template <class Model, class Updates>
 auto pairs_of(Model const& model, Updates const& updates) {
+  auto const tensors = std::ranges::distance(model), others = std::ranges::distance(updates);
+  if (tensors != others)
+    refuse("tree_add: the model has " + std::to_string(tensors) + " tensors, the updates have " +
+           std::to_string(others));
   std::vector<tree_tensor<values_of<Model>, values_of<Updates>>> pairs;
   auto u = std::ranges::begin(updates);
-  for (auto const& p : model) pairs.push_back({p.values, (*u++).values, p.name});
+  for (auto const& p : model) {
+    auto const number = static_cast<std::uint32_t>(pairs.size());
+    if (!p.name.empty() && !(*u).name.empty() && p.name != (*u).name)
+      refuse("tree_add: tensor " + std::to_string(number) + " is " + tensor_text(model, number) +
+             " in the model and " + tensor_text(updates, number) + " in the updates");
+    pairs.push_back({p.values, (*u++).values, p.name});
+  }
   return pairs;
 }
 
@@ -87,7 +81,6 @@ struct tree_add_operation : operation<Executor> {
              (!reports_moments<R, Outcome...>)
   LOWP_HOST_FN void operator()(Model const& model, float alpha, Updates const& updates,
                                R&& rounding = {}, Outcome&&... outcome) const {
-    this->executor.refuse_if(check_updates(model, updates));
     call_list_on<fused_add_operation>(this->executor, pairs_of(model, updates), alpha, rounding,
                                       outcome...);
   }
