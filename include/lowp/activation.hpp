@@ -11,22 +11,20 @@
 namespace lowp::detail {
 
 /// The polynomial 2 sqrt(2/pi) (x + 0.044715 x^3), and its derivative.
-struct polynomial_of_gelu {
-  static constexpr float linear = 0x1.988454p0f, cubic = 0x1.2444f2p-4f,
-                         three_cubic = 0x1.b6676cp-3f;
-};
+inline constexpr float gelu_linear = 0x1.988454p0f, gelu_cubic = 0x1.2444f2p-4f,
+                       gelu_three_cubic = 0x1.b6676cp-3f;
 
 /// x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, "Gaussian Error
 /// Linear Units (GELUs)", arXiv:1606.08415, section 2. It is x / (1 + e^-2u), which takes one exp,
 /// computed from |u|, so that neither end cancels: for negative x, e^-2|u| is a factor.
-struct gelu_of_tanh : private polynomial_of_gelu {
+struct gelu_of_tanh {
   template <class F>
   LOWP_FN F operator()(F const& x) const {
     using namespace lanes;
     using U = word<F>;
     constexpr std::uint32_t minus_infinity = binary32_infinity | binary32_sign;
     F const a = from_bits<F>(hidden(magnitude(x)));
-    F const slope = fma(mul(a, a), broadcast<F>(cubic), broadcast<F>(linear));
+    F const slope = fma(mul(a, a), broadcast<F>(gelu_cubic), broadcast<F>(gelu_linear));
     F const e = exp_of_minus(mul(a, slope));  // 0 if the square is infinite
     // e is 0 there, as for any x below -11; -infinity times 0 would be NaN.
     F const finite = select(equal(bits(x), broadcast<U>(minus_infinity)), broadcast<F>(-128), x);

@@ -9,7 +9,7 @@ namespace lowp::detail {
 /// gelu(x) = x s and its derivative, s + x y' s (1 - s): see gelu_tanh_backward. Both take one exp,
 /// of -|y|, so that neither end cancels. Beyond 16 it is 0, and no square is large.
 template <class F>
-struct gelu_and_slope : private polynomial_of_gelu {
+struct gelu_and_slope {
   F gelu, slope;
 
   LOWP_FN explicit gelu_and_slope(F const& x) {
@@ -17,11 +17,12 @@ struct gelu_and_slope : private polynomial_of_gelu {
     F const one = broadcast<F>(1);
     F const a = smaller_or_nan(from_bits<F>(hidden(magnitude(x))), broadcast<F>(16));
     F const square = mul(a, a);
-    F const e = exp_of_minus(mul(a, fma(square, broadcast<F>(cubic), broadcast<F>(linear))));
+    F const e =
+        exp_of_minus(mul(a, fma(square, broadcast<F>(gelu_cubic), broadcast<F>(gelu_linear))));
     F const r = div(one, add(one, e));
     auto const is_negative = greater(broadcast<word<F>>(0), bits(x));
     F const s = mul(select(is_negative, e, one), r);
-    F const growth = mul(a, fma(square, broadcast<F>(three_cubic), broadcast<F>(linear)));
+    F const growth = mul(a, fma(square, broadcast<F>(gelu_three_cubic), broadcast<F>(gelu_linear)));
     F const rest = mul(mul(e, r), mul(growth, r));
     gelu = mul(select(is_negative, negative(a), x), s);
     slope = add(s, select(is_negative, negative(rest), rest));
