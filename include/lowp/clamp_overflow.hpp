@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace lowp {
 
@@ -64,9 +65,7 @@ class clamp_lanes {
 };
 
 template <clampable T, class F>
-struct lanes_of_report<clamp_report_of<T>, F> {
-  using type = clamp_lanes<T, F>;
-};
+struct lanes_of_report<clamp_report_of<T>, F> : std::type_identity<clamp_lanes<T, F>> {};
 
 template <class X>
 concept clampable_output = output<X> && clampable<element_of<X>>;

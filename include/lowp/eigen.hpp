@@ -25,6 +25,7 @@
 #include <iterator>
 #include <limits>
 #include <ranges>
+#include <type_traits>
 
 template <lowp::format F>
 struct Eigen::NumTraits<lowp::basic_float<F>> : GenericNumTraits<lowp::basic_float<F>> {
@@ -79,10 +80,6 @@ struct random_default_impl<lowp::basic_float<F>, false, false> {
 }  // namespace Eigen::internal
 
 template <>
-struct lowp::value_type_of<Eigen::half> {
-  using type = lowp::float16;
-};
+struct lowp::value_type_of<Eigen::half> : std::type_identity<lowp::float16> {};
 template <>
-struct lowp::value_type_of<Eigen::bfloat16> {
-  using type = lowp::bfloat16;
-};
+struct lowp::value_type_of<Eigen::bfloat16> : std::type_identity<lowp::bfloat16> {};

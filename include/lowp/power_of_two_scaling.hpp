@@ -18,6 +18,7 @@
 #include <lowp/storage/scale.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace lowp {
 
@@ -64,9 +65,7 @@ class scaling_lanes {
 };
 
 template <class F>
-struct lanes_of_report<scaling_report, F> {
-  using type = scaling_lanes<F>;
-};
+struct lanes_of_report<scaling_report, F> : std::type_identity<scaling_lanes<F>> {};
 
 /// to = from * 2^k. Returns the overflow and the inexactness of the product in T.
 template <census_target T>

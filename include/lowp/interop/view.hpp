@@ -20,9 +20,7 @@ namespace lowp {
 template <class X>
 struct value_type_of {};
 template <element T>
-struct value_type_of<T> {
-  using type = T;
-};
+struct value_type_of<T> : std::type_identity<T> {};
 template <class X>
   requires(std::is_const_v<X> && requires { typename value_type_of<std::remove_const_t<X>>::type; })
 struct value_type_of<X> : std::add_const<typename value_type_of<std::remove_const_t<X>>::type> {};
@@ -34,17 +32,13 @@ __extension__ typedef __fp16 compiler_float16;
 __extension__ typedef _Float16 compiler_float16;
 #endif
 template <>
-struct value_type_of<compiler_float16> {
-  using type = float16;
-};
+struct value_type_of<compiler_float16> : std::type_identity<float16> {};
 #endif
 #if defined(__BFLT16_MANT_DIG__) || \
     (defined(__clang__) && __clang_major__ > 16 && defined(__SSE2__))
 __extension__ typedef __bf16 compiler_bfloat16;
 template <>
-struct value_type_of<compiler_bfloat16> {
-  using type = bfloat16;
-};
+struct value_type_of<compiler_bfloat16> : std::type_identity<bfloat16> {};
 #endif
 
 namespace detail {
