@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -122,11 +121,9 @@ void count_thresholds(std::span<float const> p, float u, double steps, float sca
     least_updates<Way>(p, direction, least, scale);
     for (float const each : least) counts.add(each, u);
     if constexpr (facts_of(Way).is_stochastic) {
-      auto const layout = layout_of_way<Way>(scale);
-      transform(
-          draws_that_move<std::remove_cv_t<decltype(layout)>>{
-              layout, direction == toward::plus_infinity ? u : -u},
-          nearest_even{}, least, p);
+      auto layout = layout_of_way<Way>(scale);
+      float const update = direction == toward::plus_infinity ? u : -u;
+      transform(draws_that_move<decltype(layout)>{layout, update}, nearest_even{}, least, p);
       for (float const each : least) counts.add_draws(each, steps);
     }
   }
@@ -165,15 +162,14 @@ storage_advice advice_on(auto const& p, typical_update const& step) {
   float const u = lane<float>::narrowed(step.lr * step.direction);
 
   std::vector<threshold_counts> counts(kept_ways.size());
-  auto const of_way = [&]<std::size_t... I>(std::index_sequence<I...>,
-                                            std::span<float const> some) {
-    (count_thresholds<static_cast<kept_as>(I)>(some, u, static_cast<double>(step.steps), scale,
-                                               std::span(least).first(some.size()), counts[I]),
-     ...);
-  };
-  for_each_piece(p, values, [&](std::span<float const> some) {
-    of_way(std::make_index_sequence<kept_ways.size()>{}, some);
-  });
+  [&]<std::size_t... Way>(std::index_sequence<Way...>) {
+    for_each_piece(p, values, [&](std::span<float const> some) {
+      (count_thresholds<static_cast<kept_as>(Way)>(some, u, static_cast<double>(step.steps), scale,
+                                                   std::span(least).first(some.size()),
+                                                   counts[Way]),
+       ...);
+    });
+  }(std::make_index_sequence<kept_ways.size()>{});
   for (std::size_t i = kept_ways.size(); i-- > 0;) {
     stall_estimate& its = result.estimates[i];
     its = counts[i].estimate(step.direction, kept_ways[i].is_stochastic);
