@@ -30,9 +30,8 @@ struct gelu_and_slope {
 };
 
 struct gelu_of_tanh_backward {
-  template <class F>
-  LOWP_FN F operator()(F const& x, F const& dy) const {
-    return lanes::mul(dy, gelu_and_slope<F>(x).slope);
+  LOWP_FN auto operator()(auto const& x, auto const& dy) const {
+    return lanes::mul(dy, gelu_and_slope(x).slope);
   }
 };
 

@@ -63,8 +63,7 @@ struct log_softmax_backward_rows {
     return s.is_scaled ? lanes::mul(dy, lanes::broadcast<F>(small)) : dy;
   }
   LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
-  template <class F>
-  LOWP_FN bool take_total(fold::number<0>, state<F>& s, F const& sum) const {
+  LOWP_FN bool take_total(fold::number<0>, auto& s, auto const& sum) const {
     s.sum = sum;
     if (s.is_scaled || !lanes::any(lanes::mask_not(lanes::is_finite(sum)))) return false;
     return s.is_scaled = true;
