@@ -109,8 +109,7 @@ class checkpoint {
          }});
     return *this;
   }
-  /// Adds the numbers of a stochastic mode, and the name of its generator: another generator would
-  /// continue with other bits, so `load` refuses its file.
+  /// Adds a stochastic mode's numbers and its generator's name: `load` refuses another generator.
   template <detail::draws_bits R>
   checkpoint& rounding(std::string const& name, R& mode) {
     state_.add(name + ".generator", {nullptr, [](void const*) { return std::string(R::generator); },

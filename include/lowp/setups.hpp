@@ -19,8 +19,7 @@
 
 namespace lowp {
 
-/// `working` casts to nearest even into `scratch`, which has as many elements. The layers of a
-/// model may share it. `working` throws what `cast` throws.
+/// `working` casts to nearest even into `scratch`, which layers may share, and throws as `cast`.
 template <narrow Compute>
 struct cast_per_use {
   std::span<float> weights;

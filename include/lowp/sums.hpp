@@ -45,8 +45,7 @@ struct mean_operation : operation<Executor> {
   }
 };
 
-/// Returns the sum of a[i] * b[i], or adds it to `report`. Each product is exact. The error is at
-/// most 2^-48 of the sum of their magnitudes.
+/// Returns the sum of the exact products a[i] * b[i], or adds it to `report`, otherwise as `sum`.
 ///
 /// @param a, b    n elements each, or any structs of the folder storage; may be the same
 /// @param report  as for `sum`

@@ -114,8 +114,7 @@ struct wire_format {
   }
 };
 
-/// Codes of T with a power of two for every Block elements: block_scaled. A block with an infinity
-/// or NaN becomes NaN, so that the total shows it.
+/// Codes of T with a power of two for each block: block_scaled. Infinity or NaN makes a block NaN.
 template <scalable T, int Block, span_rounding R = nearest_even>
 struct block_wire_format {
   R rounding{};
