@@ -62,9 +62,7 @@ inline constexpr bool std::ranges::enable_borrowed_range<Eigen::VectorBlock<X, S
 namespace Eigen::internal {
 
 template <lowp::format F>
-struct is_arithmetic<lowp::basic_float<F>> {
-  enum { value = true };
-};
+struct is_arithmetic<lowp::basic_float<F>> : std::true_type {};
 
 // Eigen's own divides by RAND_MAX, which is infinity in a narrow type.
 template <lowp::format F>

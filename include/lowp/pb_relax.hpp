@@ -12,9 +12,6 @@ namespace lowp::detail {
 /// Softmax with every step but the sum rounded to T.
 template <element T>
 struct pb_relax_rows : softmax_rows<plain_score> {
-  template <class F>
-  using state = softmax_rows<plain_score>::state<F>;
-
   float alpha;
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
