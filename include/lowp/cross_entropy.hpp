@@ -183,7 +183,7 @@ struct cross_entropy_operation : operation<Executor> {
   using calls =
       call<needs_row_input<names::logits>, needs<names::labels, not_a_range_of_int64_or_int32>,
            needs_number<names::columns>, needs<names::options, not_cross_entropy_options>,
-           needs<names::losses, not_a_writable_range_of_floats>, needs_row_output<names::dlogits>>;
+           needs_floats<names::losses>, needs_row_output<names::dlogits>>;
 
   template <row_input Logits, label_range Labels, row_statistic Losses, row_output Dlogits>
   LOWP_HOST_FN void operator()(Logits&& logits, Labels&& labels, std::size_t columns,

@@ -39,9 +39,6 @@ namespace detail {
 template <class T>
 inline constexpr bool is_flag = std::same_as<T, bool> || std::same_as<T, std::uint8_t>;
 
-template <class T>
-concept mask_element = is_flag<T> || element<T>;
-
 struct scaled_score {
   float scale;
   template <class F>
@@ -82,7 +79,8 @@ struct causal_rows : softmax_rows<scaled_score> {
   }
 };
 
-template <mask_element T>
+template <class T>
+  requires(is_flag<T> || element<T>)
 LOWP_HOST_FN auto scores_for(attention_mask<T> const&, float scale) {
   return softmax_rows<std::conditional_t<is_flag<T>, flagged_score, biased_score>>{{{scale}}};
 }
