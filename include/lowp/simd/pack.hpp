@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 namespace lowp::simd {
 
@@ -123,26 +122,6 @@ LOWP_HOST_FN mask<Isa> first_lanes(int count) {
                         lane_numbers);
 }
 
-// Widens two halves of a pack of floats. g++ reads halves of a recent load from memory, which is
-// faster than taking a register apart. clang would store and read what an assembly may read. nvcc
-// hands clang a shuffle without its dots.
-#if defined(__clang__) && !defined(__CUDACC__)
-template <class V, class F, int... I>
-LOWP_HOST_FN void widen_halves(V& low, V& high, F const& x, std::integer_sequence<int, I...>) {
-  low = __builtin_convertvector(__builtin_shufflevector(x.v, x.v, I...), V);
-  high = __builtin_convertvector(__builtin_shufflevector(x.v, x.v, (I + F::lanes / 2)...), V);
-}
-#define LOWP_WIDEN(low, high, x) \
-  widen_halves(low, high, x, std::make_integer_sequence<int, lanes / 2>())
-#else
-#define LOWP_WIDEN(low, high, x)                              \
-  typedef float half __attribute__((vector_size(2 * lanes))); \
-  half halves[2];                                             \
-  __builtin_memcpy(&halves, &x.v, sizeof(halves));            \
-  asm("vcvtps2pd %1, %0" : "=v"(low) : "vm"(halves[0]));      \
-  asm("vcvtps2pd %1, %0" : "=v"(high) : "vm"(halves[1]))
-#endif
-
 /// An order of bytes for VPSHUFB: in every four words, it moves the low halves before the high
 /// ones.
 template <class Isa>
@@ -162,23 +141,20 @@ namespace lowp {
 
 LOWP_EXACT_BEGIN
 
+/// Has any and count from the backend, as the lanes below have the operations of their kind.
 template <class Isa>
-struct lane<simd::integer<Isa>> {
+struct lane<simd::integer<Isa>> : Isa {
   using M = simd::integer<Isa>;
   LOWP_HOST_FN static M mask_and(M const& a, M const& b) { return M::of(a.v & b.v); }
   LOWP_HOST_FN static M mask_or(M const& a, M const& b) { return M::of(a.v | b.v); }
   LOWP_HOST_FN static M mask_not(M const& a) { return M::of(~a.v); }
-  LOWP_HOST_FN static bool any(M const& a) { return Isa::any(a); }
-  LOWP_HOST_FN static std::uint32_t count(M const& a) { return Isa::count(a); }
 };
 
 template <class Isa>
-struct lane<simd::word<Isa>> {
+struct lane<simd::word<Isa>> : Isa {
   using scalar = std::uint32_t;
   static constexpr bool computes_exactly = true;  // a kernel has set MXCSR
-  static constexpr int lanes = Isa::lanes;
   using U = simd::word<Isa>;
-  using M = simd::mask<Isa>;
   using signed_vector = typename simd::integer<Isa>::vector;
   LOWP_HOST_FN static std::uint32_t at(U const& x, int i) { return x.v[i]; }
   LOWP_HOST_FN static U broadcast(std::uint32_t x) {
@@ -186,25 +162,12 @@ struct lane<simd::word<Isa>> {
     Isa::broadcast(u.v, x);
     return u;
   }
-  LOWP_HOST_FN static M equal(U const& a, U const& b) { return Isa::equal(a, b); }
-  LOWP_HOST_FN static M greater(U const& a, U const& b) { return Isa::greater(a, b); }
-  LOWP_HOST_FN static U select(M const& mask, U const& yes, U const& no) {
-    return Isa::select(mask, yes, no);
-  }
-  LOWP_HOST_FN static U max(U const& a, U const& b) { return Isa::max(a, b); }
-  LOWP_HOST_FN static U min(U const& a, U const& b) { return Isa::min(a, b); }
-  /// Returns true if a pattern is that of an infinity or a NaN. A backend may have no such test.
-  LOWP_HOST_FN static bool any_special(U const& a)
-    requires requires { Isa::any_special(a); }
-  {
-    return Isa::any_special(a);
-  }
   LOWP_HOST_FN static U lookup(std::uint32_t const* table, U const& index) {
     U found;
     if constexpr (requires { Isa::lookup(found, table, index); })
       Isa::lookup(found, table, index);
     else
-      for (int i = 0; i < lanes; ++i) found.v[i] = table[index.v[i]];
+      for (int i = 0; i < Isa::lanes; ++i) found.v[i] = table[index.v[i]];
     return found;
   }
   /// Returns table[index % Size]. A backend may have no instruction for it.
@@ -222,7 +185,7 @@ struct lane<simd::word<Isa>> {
 };
 
 template <class Isa>
-struct lane<simd::pack<float, Isa>> {
+struct lane<simd::pack<float, Isa>> : Isa {
   using scalar = float;
   using F = simd::pack<float, Isa>;
   using word = simd::word<Isa>;
@@ -247,25 +210,10 @@ struct lane<simd::pack<float, Isa>> {
   LOWP_HOST_FN static F add(F const& a, F const& b) { return isolated(a.v + isolated(b.v).v); }
   LOWP_HOST_FN static F sub(F const& a, F const& b) { return isolated(a.v - isolated(b.v).v); }
   LOWP_HOST_FN static F mul(F const& a, F const& b) { return isolated(a.v * isolated(b.v).v); }
-  LOWP_HOST_FN static F div(F const& a, F const& b) { return Isa::div(a, b); }
-  LOWP_HOST_FN static F sqrt(F const& a) { return Isa::sqrt(a); }
-  LOWP_HOST_FN static F fma(F const& a, F const& b, F const& c) { return Isa::fma(a, b, c); }
-  // MAXPS and MINPS return their second operand if one is NaN (Intel SDM volume 2).
-  LOWP_HOST_FN static F maximum_number(F const& x, F const& number)
-    requires requires { Isa::larger_or_second(x, number); }
-  {
-    return Isa::larger_or_second(x, number);
-  }
   LOWP_HOST_FN static F smaller_or_nan(F const& x, F const& number)
     requires requires { Isa::smaller_or_second(number, x); }
   {
     return Isa::smaller_or_second(number, x);
-  }
-  /// Returns a * 2^n for an integer n, if the backend has an instruction for it.
-  LOWP_HOST_FN static F times_power_of_two(F const& a, F const& n)
-    requires requires { Isa::times_power_of_two(a, n); }
-  {
-    return Isa::times_power_of_two(a, n);
   }
 
  private:

@@ -76,6 +76,7 @@ struct avx512 {
     asm("vpblendmd %1, %2, %0 %{%3%}" : "=v"(r) : "v"(yes.v), "v"(no.v), "Yk"(mask.v));
     return words::of(r);
   }
+  LOWP_HOST_FN static bool any(bitmask const& m) { return m.v != 0; }
   LOWP_TARGET inline static std::uint32_t count(bitmask const& m) {
     return static_cast<std::uint32_t>(__builtin_popcount(m.v));
   }
@@ -252,12 +253,5 @@ LOWP_EXACT_END
 
 namespace lowp {
 template <>
-struct lane<simd::bitmask> {
-  using M = simd::bitmask;
-  LOWP_HOST_FN static M mask_and(M const& a, M const& b) { return simd::avx512::mask_and(a, b); }
-  LOWP_HOST_FN static M mask_or(M const& a, M const& b) { return simd::avx512::mask_or(a, b); }
-  LOWP_HOST_FN static M mask_not(M const& a) { return simd::avx512::mask_not(a); }
-  LOWP_HOST_FN static bool any(M const& a) { return a.v != 0; }
-  LOWP_HOST_FN static std::uint32_t count(M const& a) { return simd::avx512::count(a); }
-};
+struct lane<simd::bitmask> : simd::avx512 {};
 }  // namespace lowp

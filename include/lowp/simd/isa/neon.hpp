@@ -114,7 +114,7 @@ struct neon : vector_masks<neon> {
   }
   LOWP_HOST_FN static void hide(auto& v) { LOWP_HIDE(v); }
   /// Returns the larger of two, or b if one is NaN. FMAXNM would quiet a signaling NaN instead.
-  LOWP_HOST_FN static reals larger_or_second(reals const& a, reals const& b) {
+  LOWP_HOST_FN static reals maximum_number(reals const& a, reals const& b) {
     return lowp::lanes::select(greater(a, b), a, b);
   }
   LOWP_HOST_FN static reals smaller_or_second(reals const& a, reals const& b) {
