@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace lowp::simd {
 
@@ -27,10 +26,8 @@ inline constexpr bool fits_binary16 =
     F.exponent_bits <= (F.codes == specials::ieee ? 5 : 4) && exponent_of_halves<F> <= 127;
 
 /// Numbers of 16 bits, with signs for shifts.
-template <std::size_t Count>
-struct halves_of {
-  typedef std::int16_t vector __attribute__((vector_size(2 * Count)));
-};
+template <class Isa, std::size_t Packs>
+using halves_of = typename vector_of<std::int16_t, int{Packs} * Isa::lanes>::type;
 
 /// Turns codes, with their signs spread over 16 bits, into binary16 numbers.
 template <format F, class V>
@@ -60,8 +57,7 @@ LOWP_HOST_FN void make_halves(V& codes) {
 template <class Isa, class T, std::size_t Packs = 1>
 inline constexpr bool has_halves = false;
 template <class Isa, narrow T, std::size_t Packs>
-  requires requires(typename halves_of<Packs * Isa::lanes>::vector halves,
-                    pack<float, Isa> (&x)[Packs]) {
+  requires requires(halves_of<Isa, Packs> halves, pack<float, Isa> (&x)[Packs]) {
     requires fits_binary16<T::descriptor>;
     Isa::decode_halves(x, halves);
   }
@@ -69,7 +65,7 @@ inline constexpr bool has_halves<Isa, T, Packs> = true;
 
 template <format F, class Isa, std::size_t Packs>
 LOWP_HOST_FN void decode_by_halves(pack<float, Isa> (&x)[Packs], void const* from) {
-  typename halves_of<Packs * Isa::lanes>::vector halves;
+  halves_of<Isa, Packs> halves;
   Isa::widen_bytes(halves, from);
   make_halves<F>(halves);
   Isa::decode_halves(x, halves);

@@ -13,6 +13,11 @@
 
 namespace lowp::simd {
 
+template <class T, int Count>
+struct vector_of {
+  typedef T type __attribute__((vector_size(sizeof(T) * Count)));
+};
+
 /// A pack of Isa::lanes lanes of T. Its copy constructor is user-provided, so that a pack that is
 /// not inlined is passed by address. A call passes a wide vector as the caller's instruction set
 /// says.
@@ -89,7 +94,8 @@ template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, int b) { re
 template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, int b) { return word<I>::of(a.v >> b); }
 // clang-format on
 
-/// Comparison and selection for a backend whose masks are vectors.
+/// Comparison and selection for a backend whose masks are vectors, and what needs no instruction
+/// of its own in registers of 128 bits.
 template <class Isa>
 struct vector_masks {
   using U = word<Isa>;
@@ -110,6 +116,15 @@ struct vector_masks {
     U const differs = a ^ b, was = sum;
     sum = differs ^ was;
     carry = (a & b) | (differs & was);
+  }
+  template <class V, class T>
+  LOWP_HOST_FN static void broadcast(V& v, T x) {
+    v = V{} + x;
+  }
+  LOWP_HOST_FN static void hide(auto& v) { LOWP_HIDE(v); }
+  template <class V, class N>
+  LOWP_HOST_FN static void widen(V& words, N const* from) {
+    words = V{from[0], from[1]};
   }
 };
 

@@ -23,7 +23,7 @@ inline constexpr std::size_t packs_of_nibbles<Isa> = Isa::packs_of_nibbles;
 template <class Isa, std::size_t Packs>
 LOWP_HOST_FN void store_nibbles(std::uint8_t* to, word<Isa> const (&codes)[Packs]) {
   if constexpr (requires { Isa::store_nibbles(to, codes); }) return Isa::store_nibbles(to, codes);
-  typename numbers_of<Isa>::vector halves;
+  numbers<Isa> halves;
   Isa::join(halves, codes[0], codes[1]);
   word<Isa> const x = word_of_elements<word<Isa>>(&halves);
   constexpr bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;

@@ -21,13 +21,10 @@ namespace lowp::simd {
 
 inline constexpr std::uint32_t upper_half = 0xffff0000;
 
-template <class Isa, class Code>
-struct pair_of {
-  typedef Code codes __attribute__((vector_size(2 * Isa::lanes * sizeof(Code))));
-};
 template <class Isa, class T>
 using codes_of_pair =
-    typename pair_of<Isa, std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>>::codes;
+    typename vector_of<std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>,
+                       2 * Isa::lanes>::type;
 
 template <class V>
 LOWP_HOST_FN V word_of_elements(void const* at) {

@@ -70,13 +70,6 @@ struct lane<simd::block_words<Isa>> {
 namespace lowp::simd {
 
 template <class Isa>
-LOWP_HOST_FN block_words<Isa> operator+(block_words<Isa> const& a, std::uint32_t b) {
-  block_words<Isa> w = lane<block_words<Isa>>::broadcast(b);
-  LOWP_UNROLL
-  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] + w.v[i];
-  return w;
-}
-template <class Isa>
 LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t b) {
   block_words<Isa> w = lane<block_words<Isa>>::broadcast(b);
   LOWP_UNROLL
@@ -106,9 +99,11 @@ struct batch_start {
                          std::uint64_t first) {
     if (is_made && seed == source.seed && stream == source.stream && index == first) return;
     using W = block_words<Isa>;
-    W order;
+    W order, low = lane<W>::broadcast(static_cast<std::uint32_t>(source.counter(first)));
     __builtin_memcpy(&order.v, &order_of_blocks<Isa>, sizeof(order.v));
-    blocks = source.start(order + static_cast<std::uint32_t>(source.counter(first)), keys);
+    LOWP_UNROLL
+    for (int i = 0; i < chains; ++i) low.v[i] += order.v[i];
+    blocks = source.start(low, keys);
     seed = source.seed;
     stream = source.stream;
     index = first;
@@ -142,16 +137,14 @@ LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& k
   }
 }
 
+/// Numbers of 16 bits in a register.
 template <class Isa>
-struct numbers_of {
-  static constexpr int lanes = 2 * Isa::lanes;
-  typedef std::uint16_t vector __attribute__((vector_size(2 * lanes)));
-};
+using numbers = typename vector_of<std::uint16_t, 2 * Isa::lanes>::type;
 
 /// The lanes whose number has a bit set, for each bit.
 template <class Isa>
 inline constexpr auto lanes_with_bit = [] {
-  constexpr unsigned lanes = numbers_of<Isa>::lanes;
+  constexpr unsigned lanes = 2 * Isa::lanes;
   constexpr auto bits = static_cast<std::size_t>(std::countr_zero(lanes));
   std::array<std::array<std::uint16_t, lanes>, bits> masks{};
   for (unsigned bit = 0; bit < masks.size(); ++bit)
@@ -171,8 +164,8 @@ inline constexpr auto factors_of_places = [] {
 /// random_batch: four low halves, followed by four high ones.
 template <class Isa, int Count>
 LOWP_HOST_FN void keyed_draws(std::uint16_t const* key, std::uint32_t place, std::uint16_t* bits) {
-  using V = typename numbers_of<Isa>::vector;
-  constexpr int lanes = numbers_of<Isa>::lanes, registers = Count / lanes;
+  using V = numbers<Isa>;
+  constexpr int lanes = 2 * Isa::lanes, registers = Count / lanes;
   constexpr int bits_of_lane = std::countr_zero(unsigned{lanes});
   auto const word = [&](int number) { return key[number / 2 + number % 2 * 4]; };
   V sum[std::size_t{registers}];

@@ -43,14 +43,6 @@ struct avx2 : vector_masks<avx2> {
     asm("vmovmskps %1, %0" : "=r"(bits) : "x"(m.v));
     return bits;
   }
-  template <class V>
-  LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
-    reals::vector r, upper;
-    asm("vcvtpd2ps %2, %x0\n\tvcvtpd2ps %3, %x1\n\tvinsertf128 $1, %x1, %0, %0"
-        : "=&x"(r), "=&x"(upper)
-        : "x"(low), "x"(high));
-    x.v = r;
-  }
   // Without the target, g++ would compile these two functions lane by lane. It would make a
   // constant anew at each use, from an integer register. A hidden one is made once.
   template <class V, class T>
@@ -83,29 +75,6 @@ struct avx2 : vector_masks<avx2> {
       r = __builtin_convertvector(from, To);
     }
     to = r;
-  }
-  template <int Bit, class V>
-  LOWP_TARGET inline static void exchange(V& v, V const& from) {
-    V r;
-    if constexpr (Bit == 4)
-      asm("vperm2f128 $1, %1, %1, %0" : "=x"(r) : "x"(from));
-    else
-      asm("vpermilps %2, %1, %0" : "=x"(r) : "x"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
-    v = r;
-  }
-  template <bool OfRegisters, class V>
-  LOWP_TARGET inline static void separate(V& even, V& odd, V const& a, V const& b) {
-    V e, o;
-    if constexpr (OfRegisters)
-      asm("vperm2f128 $0x20, %3, %2, %0\n\tvperm2f128 $0x31, %3, %2, %1"
-          : "=&x"(e), "=x"(o)
-          : "x"(a), "x"(b));
-    else
-      asm("vshufps $0x88, %3, %2, %0\n\tvshufps $0xdd, %3, %2, %1"
-          : "=&x"(e), "=x"(o)
-          : "x"(a), "x"(b));
-    even = e;
-    odd = o;
   }
   template <std::size_t Packs, class V>
     requires(Packs <= 2)

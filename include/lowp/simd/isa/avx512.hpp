@@ -81,14 +81,6 @@ struct avx512 {
     return static_cast<std::uint32_t>(__builtin_popcount(m.v));
   }
 
-  template <class V>
-  LOWP_TARGET inline static void narrow(reals& x, V const& low, V const& high) {
-    reals::vector r, upper;
-    asm("vcvtpd2ps %2, %t0\n\tvcvtpd2ps %3, %t1\n\tvinsertf32x8 $1, %t1, %0, %0"
-        : "=&v"(r), "=&v"(upper)
-        : "v"(low), "v"(high));
-    x.v = r;
-  }
   /// Adds bits as vector_masks does: the exclusive or of three bits, and their majority.
   LOWP_TARGET inline static void add_bits(words& sum, words& carry, words const& a,
                                           words const& b) {
@@ -119,29 +111,6 @@ struct avx512 {
     else
       r = __builtin_convertvector(from, To);
     to = r;
-  }
-  template <int Bit, class V>
-  LOWP_TARGET inline static void exchange(V& v, V const& from) {
-    V r;
-    if constexpr (Bit >= 4)
-      asm("vshuff32x4 %2, %1, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 8 ? 0x4e : 0xb1));
-    else
-      asm("vpermilps %2, %1, %0" : "=v"(r) : "v"(from), "i"(Bit == 2 ? 0x4e : 0xb1));
-    v = r;
-  }
-  template <bool OfRegisters, class V>
-  LOWP_TARGET inline static void separate(V& even, V& odd, V const& a, V const& b) {
-    V e, o;
-    if constexpr (OfRegisters)
-      asm("vshuff32x4 $0x88, %3, %2, %0\n\tvshuff32x4 $0xdd, %3, %2, %1"
-          : "=&v"(e), "=v"(o)
-          : "v"(a), "v"(b));
-    else
-      asm("vshufps $0x88, %3, %2, %0\n\tvshufps $0xdd, %3, %2, %1"
-          : "=&v"(e), "=v"(o)
-          : "v"(a), "v"(b));
-    even = e;
-    odd = o;
   }
   /// Computes a ^ b ^ key and reads the key straight from memory: g++ would copy it to the result
   /// first.

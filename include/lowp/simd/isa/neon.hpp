@@ -2,7 +2,6 @@
 // Advanced SIMD of AArch64: four lanes.
 #pragma once
 
-#include <lowp/base/is_equal.hpp>
 #include <lowp/format/basic_float.hpp>
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/isa/backend.hpp>
@@ -57,10 +56,6 @@ struct neon : vector_masks<neon> {
     return 0 - sum;
   }
 
-  template <class V, class T>
-  LOWP_HOST_FN static void broadcast(V& v, T x) {
-    v = V{} + x;
-  }
   template <class To, class From>
   LOWP_HOST_FN static void convert(To& to, From const& from) {
     constexpr auto to_size = sizeof(To) / lanes, from_size = sizeof(From) / lanes;
@@ -112,7 +107,6 @@ struct neon : vector_masks<neon> {
     asm("fmla %0.4s, %1.4s, %2.4s" : "+w"(sum) : "w"(a.v), "w"(b.v));
     return reals::of(sum);
   }
-  LOWP_HOST_FN static void hide(auto& v) { LOWP_HIDE(v); }
   /// Returns the larger of two, or b if one is NaN. FMAXNM would quiet a signaling NaN instead.
   LOWP_HOST_FN static reals maximum_number(reals const& a, reals const& b) {
     return lowp::lanes::select(greater(a, b), a, b);
@@ -128,6 +122,7 @@ struct neon : vector_masks<neon> {
   }
 #undef LOWP_INSTRUCTION
 
+  using vector_masks<neon>::widen;
   template <class V>
   LOWP_HOST_FN static void widen(V& low, V& high, reals const& x) {
     V l, h;
@@ -135,10 +130,6 @@ struct neon : vector_masks<neon> {
     asm("fcvtl2 %0.2d, %1.4s" : "=w"(h) : "w"(x.v));
     low = l;
     high = h;
-  }
-  template <class V, class N>
-  LOWP_HOST_FN static void widen(V& words, N const* from) {
-    words = V{from[0], from[1]};
   }
   template <class V>
   LOWP_HOST_FN static void narrow(reals& x, V const& low, V const& high) {

@@ -29,10 +29,6 @@ struct portable : vector_masks<portable> {
   LOWP_HOST_FN static std::uint32_t count(integer<portable> const& m) {
     return static_cast<std::uint32_t>(-(m.v[0] + m.v[1] + m.v[2] + m.v[3]));
   }
-  template <class V, class T>
-  LOWP_HOST_FN static void broadcast(V& v, T x) {
-    v = V{} + x;
-  }
   /// Sets power to 2^n, or to 0 if n is 31 or more. It goes through a float, because SSE2 shifts
   /// all lanes by the same number.
   LOWP_HOST_FN static void power_of_two(word<portable>& power, word<portable> const& n) {
@@ -54,7 +50,6 @@ struct portable : vector_masks<portable> {
     even = e;
     odd = o;
   }
-  LOWP_HOST_FN static void hide(auto& v) { LOWP_HIDE(v); }
   template <class To, class From>
   LOWP_HOST_FN static void convert(To& to, From const& from) {
     to = __builtin_convertvector(from, To);
@@ -65,15 +60,12 @@ struct portable : vector_masks<portable> {
     low.store(to);
     high.store(to + lanes);
   }
+  using vector_masks<portable>::widen;
   template <class V, class F>
   LOWP_HOST_FN static void widen(V& low, V& high, F const& x) {
     auto const at = [&](int number) { return static_cast<double>(x.v[number]); };
     low = V{at(0), at(1)};
     high = V{at(2), at(3)};
-  }
-  template <class V, class N>
-  LOWP_HOST_FN static void widen(V& words, N const* from) {
-    words = V{from[0], from[1]};
   }
   template <class F, class V>
   LOWP_HOST_FN static void narrow(F& x, V const& low, V const& high) {
