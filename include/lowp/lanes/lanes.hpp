@@ -42,22 +42,19 @@ LOWP_FN constexpr auto equal(auto const& a, decltype(a) b) {
 LOWP_FN constexpr auto greater(auto const& a, decltype(a) b) {
   return lane_of<decltype(a)>::greater(a, b);
 }
-template <class U>
-LOWP_FN constexpr auto mul_wide(U const& a, std::uint32_t b) {
-  return lane<U>::mul_wide(a, b);
+LOWP_FN constexpr auto mul_wide(auto const& a, std::uint32_t b) {
+  return lane_of<decltype(a)>::mul_wide(a, b);
 }
 /// Returns a ^ b ^ key, with the same key in every lane.
-template <class U>
-LOWP_FN constexpr U xor3(U const& a, U const& b, std::uint32_t const& key) {
-  return lane<U>::xor3(a, b, key);
+LOWP_FN constexpr auto xor3(auto const& a, decltype(a) b, std::uint32_t const& key) {
+  return lane_of<decltype(a)>::xor3(a, b, key);
 }
 LOWP_FN constexpr auto to_real(auto const& a) { return lane_of<decltype(a)>::to_real(a); }
 LOWP_FN constexpr auto max(auto const& a, decltype(a) b) { return lane_of<decltype(a)>::max(a, b); }
 LOWP_FN constexpr auto min(auto const& a, decltype(a) b) { return lane_of<decltype(a)>::min(a, b); }
 /// Returns table[index] in each lane.
-template <class U>
-LOWP_FN U lookup(std::uint32_t const* table, U const& index) {
-  return lane<U>::lookup(table, index);
+LOWP_FN auto lookup(std::uint32_t const* table, auto const& index) {
+  return lane_of<decltype(index)>::lookup(table, index);
 }
 
 // Masks.
@@ -90,9 +87,8 @@ LOWP_FN auto mul(auto const& a, decltype(a) b) { return lane_of<decltype(a)>::mu
 LOWP_FN auto div(auto const& a, decltype(a) b) { return lane_of<decltype(a)>::div(a, b); }
 LOWP_FN auto sqrt(auto const& a) { return lane_of<decltype(a)>::sqrt(a); }
 /// Returns a * b + c, rounded once.
-template <class F>
-LOWP_FN F fma(F const& a, F const& b, F const& c) {
-  return lane<F>::fma(a, b, c);
+LOWP_FN auto fma(auto const& a, decltype(a) b, decltype(a) c) {
+  return lane_of<decltype(a)>::fma(a, b, c);
 }
 /// Returns the largest integer not above a, for a from 0 to below 2^31.
 LOWP_FN constexpr auto to_word(auto const& a) { return lane_of<decltype(a)>::to_word(a); }
@@ -101,9 +97,8 @@ LOWP_FN auto widen(auto const& a) { return lane_of<decltype(a)>::widen(a); }
 
 /// Returns sum + a * b in double precision. The product must be exact, as the product of two floats
 /// is. Rounding it before the sum then makes no difference.
-template <class D>
-LOWP_FN D add_product(D const& sum, D const& a, D const& b) {
-  return lane<D>::add_product(sum, a, b);
+LOWP_FN auto add_product(auto const& sum, decltype(sum) a, decltype(sum) b) {
+  return lane_of<decltype(sum)>::add_product(sum, a, b);
 }
 
 // Reals as bit patterns: no compiler's floating-point flag affects these.

@@ -6,7 +6,6 @@
 #include <lowp/lanes/lanes.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
 namespace lowp {
