@@ -20,9 +20,8 @@ template <class Isa, class Operand>
 using random_batches_of = random_batches<typename Isa::registers, rounding_type<Operand>>;
 
 /// Memory for a zero-padded last batch, for a batch that bypasses the caches, and for bits of
-/// stochastic_fast. It is not a member of the accessor: a store through a pointer to a
-/// member could change the accessor. The compiler would load its constants again for every pack.
-/// Other random bits are members: g++ 12 would make a slower step of three bfloat16 with Philox.
+/// stochastic_fast. A store to a member of the accessor could change it, so its constants would be
+/// loaded for every pack. Philox's bits are members: g++ 12 makes a faster step of three bfloat16.
 template <class Isa, class Operand>
 struct staging {
   alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
@@ -275,8 +274,7 @@ class accessor {
     return streams_ && valid * sizeof(T) % 16 == 0;
   }
 
-  // Streaming does not pay if random bits take longer than memory, as Philox's do in narrow
-  // registers.
+  // Streaming does not pay if random bits take longer than memory: Philox's in narrow registers.
   static constexpr bool may_stream =
       !Operand::is_read && !Operand::is_packed &&
       (!Operand::is_random || Isa::lanes == 16 ||

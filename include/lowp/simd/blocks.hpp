@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accessor of an operand with a scale for every few elements. Results wait until their block is
-// complete and its largest magnitude is known.
+// The accessor of an operand with a scale for every few elements. Results wait for their block.
 #pragma once
 
 #include <lowp/simd/accessor.hpp>
@@ -18,16 +17,14 @@ template <class Isa, class Operand>
 inline constexpr std::size_t waiting =
     Operand::block > 2 * batch<Isa> ? Operand::block : 2 * batch<Isa>;
 
-/// The counts of a rule that counts.
+/// Returns the counts of a rule that counts, at their start.
 template <class Rule>
-struct counts_of {
-  struct type {};
-};
-template <class Rule>
-  requires Rule::is_counted
-struct counts_of<Rule> {
-  using type = typename Rule::counts;
-};
+LOWP_HOST_FN auto new_counts() {
+  if constexpr (Rule::is_counted)
+    return typename Rule::counts{};
+  else
+    return no_report{};
+}
 
 template <class Isa, scalable T, int Block, access A, class R, class Order, class Rule>
 struct staging<Isa, blocked<T, Block, A, R, Order, Rule>> {
@@ -267,7 +264,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   float *values_, *waiting_ = nullptr;
   std::uint16_t* random_;
   detail::special_results<U> results_;
-  typename counts_of<Rule>::type counts_{};
+  decltype(new_counts<Rule>()) counts_{};
 };
 
 }  // namespace lowp::simd

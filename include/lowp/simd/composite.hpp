@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace lowp::simd {

@@ -24,7 +24,6 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 
 namespace lowp {
@@ -34,16 +33,15 @@ namespace simd::inline LOWP_UNIT {
 #if defined(__CUDA_ARCH__)  // no kernel of a backend is compiled
 
 struct native {
+  static constexpr char const* names[] = {""};
   template <class Call>
   static constexpr void (*entries[])(Call const&) = {nullptr};
   static std::size_t chosen() { return 0; }
 };
-inline std::string_view chosen_name() { return {}; }
 
 #else
 
-/// Says that a backend has its own instruction for T: an operand, or a template that has such an
-/// operand.
+/// Says that a backend has its own instruction for an operand, or for one among T's arguments.
 template <class Isa, class T>
 inline constexpr bool has_own_instruction = requires { requires Isa::template converts<T>; };
 template <class Isa, template <class...> class Of, class... T>
@@ -59,11 +57,8 @@ inline constexpr bool shares_kernels =
 template <class Isa, class Call>
   requires shares_kernels<Isa, Call>
 struct kernels_of_backend<Isa, Call> : kernels_of_backend<typename Isa::base, Call> {};
-template <class Isa, class Call>
-using kernels_of = typename kernels_of_backend<Isa, Call>::type;
 
-/// Returns a text with each character that is not printable ASCII as \xNN: a terminal may take such
-/// a character for a command.
+/// Writes a character that is not printable ASCII as \xNN: a terminal may take it for a command.
 LOWP_COLD inline detail::error_text printable(char const* text) {
   constexpr char digit[] = "0123456789abcdef";
   detail::error_text shown;
@@ -93,7 +88,6 @@ struct isa_list {
   static constexpr std::size_t none = sizeof...(Isa);
 
   /// Returns the last backend in the list that this machine has, or the one that LOWP_ISA names.
-  /// Throws std::runtime_error if this machine does not have the one named.
   static std::size_t choose() {
 #if defined(__x86_64__)
     __builtin_cpu_init();  // a program's constructor may call before the one that does this
@@ -117,7 +111,7 @@ struct isa_list {
   /// The kernel entries of a call.
   template <class Call>
   static constexpr void (*entries[])(Call const&) = {
-      kernels_of<Isa, Call>::template enter<Call>...};
+      kernels_of_backend<Isa, Call>::type::template enter<Call>...};
 };
 
 #if defined(__x86_64__)
@@ -128,14 +122,12 @@ using native = isa_list<portable, neon, neon_bf16>;
 using native = isa_list<portable>;
 #endif
 
-inline std::string_view chosen_name() { return native::names[native::chosen()]; }
-
 #endif
 
 }  // namespace simd::inline LOWP_UNIT
 
 /// Returns the name of the backend that runs, such as "portable". LOWP_ISA in the environment names
 /// another. Throws std::runtime_error if this machine does not have it.
-LOWP_HOST_FN std::string_view isa() { return simd::chosen_name(); }
+LOWP_HOST_FN std::string_view isa() { return simd::native::names[simd::native::chosen()]; }
 
 }  // namespace lowp

@@ -4,8 +4,7 @@
 //     executor(call)                    runs an element_call, a row_call or a column_call
 //     executor.copy(to, from, count)
 //     executor.refuse_if(error_text)    handles a refused call
-//     executor.out_of_reach(extent)     optional: returns the error text of a range that it cannot
-//                                       reach
+//     executor.out_of_reach(extent)     optional: the error text of a range beyond its reach
 //     executor.function                 optional: the name of the call in error texts
 //     executor.has_own_memory           optional: the caller's memory is out of its reach
 #pragma once

@@ -85,8 +85,7 @@ LOWP_OPAQUE void read_each(float* to, T const* from, R const& rounding, std::uin
 
 }  // namespace LOWP_UNIT
 
-/// Rounds to odd. Returns false if a lane is too large or too small for a normal float: then it
-/// needs another way.
+/// Rounds to odd. Returns false, for another way, if a lane is no normal float.
 template <class Isa>
 LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact) {
   using words = typename wide_word<Isa>::vector;
@@ -120,8 +119,7 @@ LOWP_HOST_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
   return x;
 }
 
-/// Rounds by R. Returns false if a lane is infinite, NaN, or so large that it may overflow: then it
-/// needs another way.
+/// Rounds by R. Returns false, for another way, if a lane is infinite, NaN, or may overflow.
 template <class Isa, class R>
 LOWP_HOST_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact, R const& rounding,
                              std::uint16_t const* random) {

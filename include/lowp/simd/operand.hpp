@@ -55,12 +55,9 @@ struct stochastic_when_read {
   }
 };
 template <class R>
-inline constexpr bool is_stochastic_when_read = false;
-template <class To, class R>
-inline constexpr bool is_stochastic_when_read<stochastic_when_read<To, R>> = true;
+inline constexpr bool is_stochastic_when_read = requires { typename R::target; };
 
-/// The work of a load of a double or an integer: its mode, its target format, and the overflow
-/// before the caller's policy applies.
+/// The rounding of a load of a double or an integer; `beyond` comes before the caller's policy.
 template <class R>
 struct read_plan {
   static constexpr format target = binary32;
@@ -152,8 +149,7 @@ struct indexed {
   T value;
 };
 
-/// A storage whose values lie in several arrays, with one operand for each part of its layout: see
-/// storage/layout.hpp.
+/// A storage whose values lie in several arrays: an operand for each part of storage/layout.hpp.
 template <class Indices, class Layout, class... Part>
 struct composite;
 template <std::size_t... I, class Layout, class... Part>

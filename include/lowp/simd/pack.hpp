@@ -18,9 +18,8 @@ struct vector_of {
   typedef T type __attribute__((vector_size(sizeof(T) * Count)));
 };
 
-/// A pack of Isa::lanes lanes of T. Its copy constructor is user-provided, so that a pack that is
-/// not inlined is passed by address. A call passes a wide vector as the caller's instruction set
-/// says.
+/// A pack of Isa::lanes lanes of T. By its copy constructor, a pack that is not inlined is passed
+/// by address: a call passes a wide vector as the caller's instruction set says.
 template <class T, class Isa>
 struct pack {
   static constexpr int lanes = Isa::lanes;
@@ -94,8 +93,7 @@ template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, int b) { re
 template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, int b) { return word<I>::of(a.v >> b); }
 // clang-format on
 
-/// Comparison and selection for a backend whose masks are vectors, and what needs no instruction
-/// of its own in registers of 128 bits.
+/// Members of a backend whose masks are vectors; the last three suit registers of 128 bits.
 template <class Isa>
 struct vector_masks {
   using U = word<Isa>;
@@ -137,8 +135,7 @@ LOWP_HOST_FN mask<Isa> first_lanes(int count) {
                         lane_numbers);
 }
 
-/// An order of bytes for VPSHUFB: in every four words, it moves the low halves before the high
-/// ones.
+/// An order of bytes for VPSHUFB: the low halves of every four words, then the high ones.
 template <class Isa>
 inline constexpr auto low_halves_first = [] {
   constexpr std::size_t in_register = 16;

@@ -30,9 +30,8 @@ LOWP_HOST_FN void store_nibbles(std::uint8_t* to, word<Isa> const (&codes)[Packs
   ((is_little ? x | x >> 12 : x >> 16 | x << 4) & 0xff).store(to);
 }
 
-/// Packs and unpacks the codes of an operand, up to Count at once. Count is a multiple of 16, and
-/// of 32 if the order needs that, so batches share no byte. There is room for `room` codes, because
-/// registers may hold more than Count.
+/// Packs and unpacks the codes of an operand, up to Count at once. Batches share no byte. There is
+/// room for `room` codes, because registers may hold more than Count.
 template <class Isa, class Operand, int Count = batch<Isa>>
 struct packed_codes {
   using byte = std::uint8_t;

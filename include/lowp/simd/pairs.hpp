@@ -90,7 +90,6 @@ template <class Isa, class T, class F, class U, class R>
 LOWP_HOST_FN bool store_in_order(void* to, F const& first, F const& second, U const& first_random,
                                  U const& second_random, R const& rounding) {
   constexpr bool draws = detail::draws_bits<R> && !std::is_same_v<T, bfloat16>;
-  U const a = lanes::bits(first), b = lanes::bits(second);
   if constexpr (std::is_same_v<T, bfloat16>) {
     if (lanes::any(Isa::unordered(first, second))) [[unlikely]]
       return false;
@@ -112,8 +111,8 @@ LOWP_HOST_FN bool store_in_order(void* to, F const& first, F const& second, U co
         codes, detail::round_in_range_to_nearest<T::descriptor>(lanes::magnitude(first)),
         detail::round_in_range_to_nearest<T::descriptor>(lanes::magnitude(second)), first, second);
   else
-    Isa::join(codes, code_in_range<T>(a, first_random, rounding),
-              code_in_range<T>(b, second_random, rounding));
+    Isa::join(codes, code_in_range<T>(lanes::bits(first), first_random, rounding),
+              code_in_range<T>(lanes::bits(second), second_random, rounding));
   __builtin_memcpy(to, &codes, sizeof(codes));
   return true;
 }

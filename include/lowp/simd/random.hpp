@@ -20,9 +20,8 @@ template <class Isa>
 inline constexpr int batch =
     chains * Isa::lanes / 2 * static_cast<int>(random_source::elements_per_block);
 
-/// Words of Philox blocks, one to a 64-bit lane in each chain, with room for a product. The bits
-/// above the low 32 have no meaning. There are several registers, because one chain of ten rounds
-/// waits for each of its multiplications.
+/// Words of Philox blocks, in the low halves of 64-bit lanes. There are several registers, because
+/// one chain of ten rounds waits for each of its multiplications.
 template <class Isa>
 using block_words = wide_pack<std::uint64_t, Isa, chains>;
 
@@ -77,8 +76,7 @@ LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t
   return w;
 }
 
-/// The order of blocks in the lanes. The numbers of even lanes, followed by those of odd lanes, are
-/// then in the order of the blocks.
+/// The blocks of the lanes: numbers of even lanes, then of odd ones, are in the blocks' order.
 template <class Isa>
 inline constexpr auto order_of_blocks = [] {
   constexpr std::size_t lanes = Isa::lanes / 2;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware's flag for a rounded result. It shows that sums in float were exact, at no cost to
-// them.
+// The hardware's flag for a rounded result: it shows, at no cost, that sums in float were exact.
 #pragma once
 
 #include <lowp/base/environment.hpp>
@@ -11,11 +10,9 @@ namespace lowp::simd {
 
 LOWP_EXACT_BEGIN
 
-/// The precision flag of MXCSR (Intel SDM volume 1, 10.2.3.1). It is for a kernel, which has set
-/// MXCSR and will restore the caller's. Operations on the result of `clear` come after it.
-/// Operations that lead to the arguments of `is_set_by` come before it, because both go through
-/// memory. Other operations may move in between. The flag may therefore be set without need, but it
-/// is never missing.
+/// The precision flag of MXCSR (Intel SDM volume 1, 10.2.3.1), in a kernel, which has set MXCSR.
+/// What uses the result of `clear` comes after it. What leads to the arguments of `is_set_by` comes
+/// before it, because both go through memory. Other operations may set the flag without need.
 class rounding_flag {
  public:
 #if defined(__SSE__)

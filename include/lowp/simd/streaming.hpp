@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetches, and stores around the caches: for spans that are written, not read, and too large to
-// stay there.
+// Prefetches, and stores around the caches for large spans that are only written.
 #pragma once
 
 #include <lowp/base/config.hpp>
@@ -36,9 +35,8 @@ inline bool is_streamed([[maybe_unused]] void const* to, [[maybe_unused]] std::s
 
 }  // namespace LOWP_UNIT
 
-/// Copies a multiple of 16 bytes to a span for which `is_streamed` returned true. Its stores are as
-/// wide as the alignment allows. A store that waits for memory takes a place in the queue of all
-/// stores.
+/// Copies a multiple of 16 bytes to a span for which `is_streamed` returned true. Wide stores take
+/// fewer places in the queue of stores that wait for memory.
 template <class Isa>
 LOWP_HOST_FN void stream(void* to, void const* from, std::size_t bytes) {
   if constexpr (requires { Isa::stream(to, from); }) {
@@ -83,8 +81,7 @@ LOWP_HOST_FN void fetch(void const* at, std::size_t bytes) {
     __builtin_prefetch(static_cast<char const*>(at) + i, 0, Locality);
 }
 
-/// Makes streamed stores visible to other threads before later stores. Called after the last of
-/// them.
+/// Makes streamed stores visible to other threads before later stores.
 LOWP_HOST_FN void finish_streaming() {
 #if defined(__SSE2__)
   __builtin_ia32_sfence();

@@ -7,7 +7,6 @@
 #include <lowp/simd/update_sums.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -18,45 +17,27 @@ LOWP_EXACT_BEGIN
 
 /// Says that an operand holds numbers of a narrow format, unchanged.
 template <class Operand>
-inline constexpr bool holds_narrow = false;
-template <element_operand Operand>
-inline constexpr bool holds_narrow<Operand> = narrow<typename Operand::type>;
+inline constexpr bool holds_narrow = requires { requires narrow<typename Operand::type>; };
 
 /// Says that an operand holds blocks that are written.
 template <class Operand>
-inline constexpr bool writes_blocks = false;
-template <class T, int Block, access A, class R, class Order, class Rule>
-inline constexpr bool writes_blocks<blocked<T, Block, A, R, Order, Rule>> = A == access::write;
+inline constexpr bool writes_blocks =
+    requires { requires Operand::block > 0 && !Operand::is_read; };
 
-/// A whole batch of operands that are only read, so that totals may read it more than once. It
-/// gives the element function's results for its packs, two at a time.
-template <class Isa, class Function, class... Accessor>
-class read_batch {
-  using F = pack<float, typename Isa::registers>;
+/// A whole batch of operands that are only read, so that totals may read it more than once.
+/// `result_at(k)` gives the element function's result for the pack at k.
+template <class Isa, class ResultAt>
+struct read_batch {
+  ResultAt const& result_at;
 
- public:
-  using observed =
-      decltype(std::declval<Function const&>()(std::declval<typename Accessor::F&>()...));
-
-  LOWP_HOST_FN read_batch(Function const& function, Accessor const&... accessors)
-      : function_(function), accessors_(accessors...) {}
+  using observed = decltype(result_at(0));
   template <class Sums>
   LOWP_HOST_FN void add_to(Sums& sums) const {
     for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
-      auto const first = at(k, std::index_sequence_for<Accessor...>{});
-      sums.add(first, at(k + Isa::lanes, std::index_sequence_for<Accessor...>{}));
+      auto const first = result_at(k);
+      sums.add(first, result_at(k + Isa::lanes));
     }
   }
-
- private:
-  template <std::size_t... I>
-  LOWP_HOST_FN observed at(int k, std::index_sequence<I...>) const {
-    F value[] = {std::get<I>(accessors_).load(k)...};
-    return function_(value[I]...);
-  }
-
-  Function const& function_;
-  std::tuple<Accessor const&...> accessors_;
 };
 
 /// A call of the loop. `make_function()` returns the element function, which takes the operands'
@@ -112,18 +93,20 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
       batch_start<typename Isa::registers> start;
       (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
       if constexpr (may_add_batch<totals_type>) {
-        if (valid == step && totals.template add_batch<(holds_narrow<Operand> && ...)>(
-                                 read_batch<Isa, Function, Accessor...>(function, accessors...)))
+        auto const result_at = [&](int k) __attribute__((always_inline)) {
+          pack<float, typename Isa::registers> value[] = {accessors.load(k)...};
+          return function(value[I]...);
+        };
+        read_batch<Isa, decltype(result_at)> const whole{result_at};
+        if (valid == step && totals.template add_batch<(holds_narrow<Operand> && ...)>(whole))
           continue;
       }
       auto const left = static_cast<int>(valid);
-      constexpr bool is_paired = may_be_paired<Accessor...>;
-      constexpr bool is_of_words = has_words<Accessor...>;
       int k = 0;
       [[maybe_unused]] int const pairs = left - left % (2 * Isa::lanes);
-      if constexpr (is_of_words)
+      if constexpr (has_words<Accessor...>)
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, true>(function, k, accessors...);
-      if constexpr (is_paired) {
+      if constexpr (may_be_paired<Accessor...>) {
         LOWP_UNROLL_BY_TWO
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
       }
@@ -234,14 +217,12 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   template <class... Accessor>
   static constexpr bool may_be_paired = !is_reported && sizeof...(Accessor) == 2 &&
                                         requires { requires(Accessor::may_be_paired && ...); };
-  // Pairs of words have their elements in another order than a report's sums. They pay beside
-  // random bits.
+  // Pairs of words, in another order than a report's sums, pay beside random bits.
   template <class... Accessor>
   static constexpr bool has_words = !is_reported && (Operand::is_random || ...) &&
                                     requires { requires(Accessor::has_words && ...); };
 
-  // Totals that take batches define of_batches. Their add_batch returns false if the caller must
-  // add pack by pack.
+  // Totals with of_batches take batches. If add_batch returns false, they take pack by pack.
   template <class Totals>
   static constexpr bool may_add_batch =
       requires { typename Totals::of_batches; } && !(Operand::is_written || ...);

@@ -6,7 +6,6 @@
 #include <lowp/simd/rows/row_fold.hpp>
 
 #include <cstddef>
-#include <cstdint>
 
 namespace lowp {
 

@@ -80,8 +80,7 @@ class row_fold<fold::sum, F> {
   LOWP_HOST_FN static F masked(auto const& mask, F const& x) {
     return lanes::select(mask, x, lanes::broadcast<F>(0));
   }
-  /// Zeroes the sums that no element reaches. Adding them changes nothing, so a power of two of
-  /// packs is enough.
+  /// Zeroes the sums that no element reaches, up to a power of two of packs.
   LOWP_HOST_FN explicit row_fold(std::size_t columns) {
     std::size_t const used = (columns + lanes_in_pack - 1) / lanes_in_pack;
     while (packs_ < used && packs_ < most_packs) packs_ *= 2;

@@ -57,8 +57,7 @@ class row_loop {
     return call_.out.stride * sizeof(T) % alignment == 0 ? call_.all_rows * columns_ : 0;
   }
 
-  /// Returns the part of a row's rest that an accessor takes at once: whole packs, or less than
-  /// one.
+  /// Returns what an accessor takes at once of a row's rest: whole packs, or less than one.
   LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
     constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
     // So a stretch adds only first elements, or only others, and its values are kept side by side.
@@ -68,9 +67,8 @@ class row_loop {
                                    : left;
   }
 
-  /// Returns the number of short rows that go through each fold together. The end of a fold takes
-  /// longer than the elements. It waits for the last of them, for every step of a tree, for a
-  /// quotient.
+  /// Returns the number of short rows that go through each fold together. The end of a fold, a tree
+  /// and a quotient, takes longer than its elements.
   LOWP_HOST_FN std::size_t rows_at_once() const {
     std::size_t const fit = most_together / room();
     return fit == 0 ? 1 : fit < most_at_once ? fit : most_at_once;
@@ -78,8 +76,6 @@ class row_loop {
   LOWP_HOST_FN std::size_t visible(std::size_t row) const {
     return detail::visible_columns(operation_, row, columns_);
   }
-  /// Returns the distance to what is fetched ahead, for each row.
-  LOWP_HOST_FN std::size_t stride() const { return std::get<0>(call_.scores).stride; }
   /// Returns the room for the values of a row, in elements.
   LOWP_HOST_FN std::size_t room() const { return (columns_ + 15) / 16 * 16; }
 
@@ -105,7 +101,8 @@ class row_loop {
   LOWP_HOST_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
                               float* cached) const {
     // Computing with a row takes longer than the hardware looks ahead.
-    std::size_t const fetched = row + 2 * count <= first_row_ + rows_ ? count * stride() : 0;
+    std::size_t const fetched =
+        row + 2 * count <= first_row_ + rows_ ? count * std::get<0>(call_.scores).stride : 0;
     for (std::size_t i = 0; i < count; ++i) {
       from.start(row + i);
       while (fold_once<I>(from, states[i], cached + i * room(), visible(row + i), fetched)) {
