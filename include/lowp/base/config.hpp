@@ -52,8 +52,7 @@
 #define LOWP_KEEP_LOOP _Pragma("GCC unroll 1")  // unrolled, it would be larger or spill
 #endif
 
-// Unrolls loops over a GPU thread's registers, which no variable can index. Elsewhere such a loop
-// may remain a loop.
+// Unrolls loops over a GPU thread's registers, which no variable can index.
 #if defined(__CUDA_ARCH__)
 #define LOWP_UNROLL_ON_GPU LOWP_UNROLL
 #else

@@ -27,8 +27,7 @@ class default_environment {
  private:
   std::uint64_t callers_, callers_flags_;
 #elif defined(__SSE__)
-  /// The MXCSR value with all exceptions masked and everything else clear (Intel SDM volume 1,
-  /// 10.2.3).
+  /// All exceptions masked, everything else clear (Intel SDM volume 1, 10.2.3).
   static constexpr std::uint32_t mxcsr = 0x1f80;
 
   // A load that changes the register stalls later calls, and inexact results are flagged already.

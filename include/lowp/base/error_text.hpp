@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error text of a call's arguments. It is text and not an exception, because some callers build
-// without exceptions.
+// The error text of a call's arguments: no exception, because some callers build without them.
 #pragma once
 
 #include <lowp/base/raise.hpp>

@@ -55,13 +55,11 @@ LOWP_HOST_FN void make_halves(V& codes) {
 
 /// True if Isa decodes this number of packs of T at once by way of binary16.
 template <class Isa, class T, std::size_t Packs = 1>
-inline constexpr bool has_halves = false;
-template <class Isa, narrow T, std::size_t Packs>
-  requires requires(halves_of<Isa, Packs> halves, pack<float, Isa> (&x)[Packs]) {
-    requires fits_binary16<T::descriptor>;
-    Isa::decode_halves(x, halves);
-  }
-inline constexpr bool has_halves<Isa, T, Packs> = true;
+inline constexpr bool has_halves =
+    requires(halves_of<Isa, Packs> halves, pack<float, Isa> (&x)[Packs]) {
+      requires narrow<T> && fits_binary16<T::descriptor>;
+      Isa::decode_halves(x, halves);
+    };
 
 template <format F, class Isa, std::size_t Packs>
 LOWP_HOST_FN void decode_by_halves(pack<float, Isa> (&x)[Packs], void const* from) {

@@ -203,7 +203,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   template <bool IsPlain>
   LOWP_HOST_FN void round_elements(std::size_t begin, std::size_t size, float const* factors,
                                    float const* rests, auto const&... operands) {
-    constexpr std::size_t together = has_nibbles ? packs_of_nibbles<registers> : 1;
+    constexpr std::size_t together = has_nibbles ? registers::packs_of_nibbles : 1;
     constexpr bool is_packed_later = codes_type::is_packed && !has_nibbles;
     // A load that spans several fresh stores would wait for them.
     storage apart[room_for_codes()];

@@ -93,7 +93,7 @@ template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, int b) { re
 template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, int b) { return word<I>::of(a.v >> b); }
 // clang-format on
 
-/// Members of a backend whose masks are vectors; the last three suit registers of 128 bits.
+/// Members of a backend whose masks are vectors; the last four suit registers of 128 bits.
 template <class Isa>
 struct vector_masks {
   using U = word<Isa>;
@@ -115,6 +115,7 @@ struct vector_masks {
     sum = differs ^ was;
     carry = (a & b) | (differs & was);
   }
+  static constexpr std::size_t packs_of_nibbles = 2;
   template <class V, class T>
   LOWP_HOST_FN static void broadcast(V& v, T x) {
     v = V{} + x;
@@ -222,11 +223,6 @@ struct lane<simd::pack<float, Isa>> : Isa {
   LOWP_HOST_FN static F add(F const& a, F const& b) { return isolated(a.v + isolated(b.v).v); }
   LOWP_HOST_FN static F sub(F const& a, F const& b) { return isolated(a.v - isolated(b.v).v); }
   LOWP_HOST_FN static F mul(F const& a, F const& b) { return isolated(a.v * isolated(b.v).v); }
-  LOWP_HOST_FN static F smaller_or_nan(F const& x, F const& number)
-    requires requires { Isa::smaller_or_second(number, x); }
-  {
-    return Isa::smaller_or_second(number, x);
-  }
 
  private:
   LOWP_HOST_FN static F isolated(typename F::vector const& x) {

@@ -12,13 +12,6 @@
 
 namespace lowp::simd {
 
-/// The packs of codes of four bits that store_nibbles takes.
-template <class Isa>
-inline constexpr std::size_t packs_of_nibbles = 2;
-template <class Isa>
-  requires requires { Isa::packs_of_nibbles; }
-inline constexpr std::size_t packs_of_nibbles<Isa> = Isa::packs_of_nibbles;
-
 /// Stores packs of codes of four bits, in pair_order.
 template <class Isa, std::size_t Packs>
 LOWP_HOST_FN void store_nibbles(std::uint8_t* to, word<Isa> const (&codes)[Packs]) {

@@ -76,17 +76,6 @@ struct avx2 : vector_masks<avx2> {
     }
     to = r;
   }
-  template <std::size_t Packs, class V>
-    requires(Packs <= 2)
-  LOWP_TARGET inline static void decode_halves(reals (&x)[Packs], V const& numbers) {
-    reals::vector r;
-    asm("vcvtph2ps %x1, %0" : "=x"(r) : "x"(numbers));
-    x[0].v = r;
-    if constexpr (Packs == 2) {
-      asm("vextracti128 $1, %1, %x0\n\tvcvtph2ps %x0, %0" : "=x"(r) : "x"(numbers));
-      x[1].v = r;
-    }
-  }
   /// Encodes, unless a lane is NaN.
   template <bool>
   LOWP_TARGET inline static bool encode(std::type_identity<bfloat16>, nearest_even mode,

@@ -112,8 +112,7 @@ struct avx512 {
       r = __builtin_convertvector(from, To);
     to = r;
   }
-  /// Computes a ^ b ^ key and reads the key straight from memory: g++ would copy it to the result
-  /// first.
+  /// Computes a ^ b ^ key. g++ would copy the key from memory to the result first.
   template <class V>
   LOWP_TARGET inline static void xor3(V& v, V const& a, V const& b, std::uint32_t const& key) {
     V r = a;
@@ -159,12 +158,6 @@ struct avx512 {
     asm("vpsrld $24, %1, %0" : "=v"(signs) : "v"(x.v));
     asm("vpternlogd $0xf8, %2, %1, %0" : "+v"(r) : "v"(signs), "v"(sign.v));
     return words::of(r);
-  }
-  template <class V>
-  LOWP_TARGET inline static void decode_halves(reals (&x)[1], V const& numbers) {
-    reals::vector r;
-    asm("vcvtph2ps %1, %0" : "=v"(r) : "v"(numbers));
-    x[0].v = r;
   }
   // The classes of VFPCLASSPS (Intel SDM volume 2).
   static constexpr int quiet_nan = 0x01, infinity = 0x18, signaling_nan = 0x80, subnormal = 0x20;

@@ -5,13 +5,13 @@
 //
 //     base, converts<Operand>   the backend that serves calls without such an operand
 //     any_special(word)         true if a pattern is that of an infinity or a NaN
-//     maximum_number, smaller_or_second, times_power_of_two   one instruction each, of reals
+//     maximum_number, smaller_or_nan, times_power_of_two   one instruction each, of reals
 //     xor3                      of vectors, for random bits
 //     decode, encode            conversions of a format by hardware
 //     widen_bytes, decode_halves   codes of 8 bits by way of binary16: binary16.hpp
 //     canonical                 reals whose NaN are canonical
 //     unordered, join_low_bytes   two packs narrowed in one shuffle: pairs.hpp
-//     packs_of_nibbles, store_nibbles   their number, and codes of 4 bits stored: packed_codes.hpp
+//     store_nibbles             codes of 4 bits stored: packed_codes.hpp
 //     choose                    entries of a table in registers, for codes of 4 bits
 //     stream                    a store around the caches
 #pragma once
@@ -51,6 +51,7 @@ concept backend =
       Isa::template separate<false>(v, v, v, v);  // even and odd lanes, the first vector's first,
       Isa::template separate<true>(v, v, v, v);   // or even and odd registers, of 128 bits
       Isa::join(v, u, u);                         // to halves, or to bytes that hold the words
+      requires Isa::packs_of_nibbles >= 2;        // those that store_nibbles takes
 
       // `hide` lets arithmetic neither be contracted nor moved.
       { Isa::div(f, f) } -> std::same_as<pack<float, R>>;

@@ -29,7 +29,7 @@ struct neon : vector_masks<neon> {
   using mask_words = integer<neon>;
   using reals = pack<float, neon>;
 
-// a op b, through a local: see avx512.hpp.
+// a op b, through a local: see x86.inc.
 #define LOWP_INSTRUCTION(name, Pack, instruction)                           \
   LOWP_HOST_FN static Pack name(Pack const& a, Pack const& b) {             \
     Pack::vector r;                                                         \
@@ -111,8 +111,8 @@ struct neon : vector_masks<neon> {
   LOWP_HOST_FN static reals maximum_number(reals const& a, reals const& b) {
     return lowp::lanes::select(greater(a, b), a, b);
   }
-  LOWP_HOST_FN static reals smaller_or_second(reals const& a, reals const& b) {
-    return lowp::lanes::select(greater(b, a), a, b);
+  LOWP_HOST_FN static reals smaller_or_nan(reals const& x, reals const& number) {
+    return lowp::lanes::select(greater(x, number), number, x);
   }
   using vector_masks<neon>::greater;
   LOWP_HOST_FN static mask_words greater(reals const& a, reals const& b) {

@@ -29,8 +29,7 @@ struct portable : vector_masks<portable> {
   LOWP_HOST_FN static std::uint32_t count(integer<portable> const& m) {
     return static_cast<std::uint32_t>(-(m.v[0] + m.v[1] + m.v[2] + m.v[3]));
   }
-  /// Sets power to 2^n, or to 0 if n is 31 or more. It goes through a float, because SSE2 shifts
-  /// all lanes by the same number.
+  /// Sets power to 2^n, or to 0 if n is 31 or more, through a float: SSE2 shifts all lanes alike.
   LOWP_HOST_FN static void power_of_two(word<portable>& power, word<portable> const& n) {
     using integers = integer<portable>::vector;
     using U = word<portable>::vector;
@@ -135,10 +134,8 @@ struct portable : vector_masks<portable> {
   /// Melquiond, IEEE TC 57, 2008).
   template <class F>
   LOWP_LANE_FN static F fma(F const& a, F const& b, F const& c) {
-    using wide = pack<double, portable>;
-    using integer = pack<std::int64_t, portable>;
-    using reals = typename wide::vector;
-    using integers = typename integer::vector;
+    using reals = vector_of<double, lanes>::type;
+    using integers = vector_of<std::int64_t, lanes>::type;
     reals const product = __builtin_convertvector(a.v, reals) * __builtin_convertvector(b.v, reals);
     reals const addend = __builtin_convertvector(c.v, reals);
     reals const sum = product + addend;
