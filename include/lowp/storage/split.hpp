@@ -62,14 +62,14 @@ struct split_layout {
       U const magnitude = lanes::select(nan, (high << low_bits) | (codes[1] & payload_mask) | quiet,
                                         (high << low_bits) + low);
       U const sign = (codes[0] << (32 - narrow_format.bits())) & lanes::binary32_sign;
-      return lanes::from_bits<F>(widened<F>(magnitude) | sign);
+      return lanes::from_bits<F>(widened(magnitude) | sign);
     }
     template <class F, class R>
     LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
       U const a = lanes::magnitude(w);
       U const sign = lanes::bits(w) & lanes::binary32_sign;
       auto const nan = lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity));
-      U const exact = narrowed<F>(a, sign, random, rounding);
+      U const exact = narrowed(a, sign, random, rounding);
       U const payload = canonical_ ? lanes::broadcast<U>(0) : a & 0x007fffff;
       U const magnitude =
           lanes::select(nan, (payload >> (23 - wide.significand_bits)) | (infinity | quiet),
@@ -94,12 +94,12 @@ struct split_layout {
     static constexpr std::uint32_t low_sign = std::uint32_t{1} << (stored_bits - 1);
     /// The largest code whose high half is finite.
     static constexpr std::uint32_t largest = (narrow_format.max_code() << low_bits) + half - 1;
-    static constexpr auto rebias = static_cast<std::uint32_t>(127 - narrow_format.bias) << 23;
-    static constexpr auto least = rebias + (std::uint32_t{1} << 23);
 
-    /// Returns the codes of magnitudes. If there are no bits to drop, it adds the smallest normal
-    /// number. This rounds subnormals of `wide` to the grid of `wide`, to nearest even.
-    template <class F, class R>
+    static constexpr auto rebias = static_cast<std::uint32_t>(127 - narrow_format.bias) << 23;
+
+    /// Returns the codes of magnitudes, beyond infinity too. If there are no bits to drop,
+    /// subnormals of `wide` are rounded to nearest even.
+    template <class R>
     LOWP_FN U narrowed(U const& a, U const& sign, U const& random, R const& rounding) const {
       if constexpr (!keeps_all_bits) {
         return detail::encode<wide>(a | sign, random, rounding, results_).code &
@@ -107,31 +107,20 @@ struct split_layout {
       } else if constexpr (rebias == 0) {
         return a;
       } else {
-        F const smallest = lanes::broadcast<F>(lanes::from_bits<float>(least));
-        U const subnormal = lanes::bits(lanes::add(lanes::from_bits<F>(a), smallest)) - least;
-        U const normal = lanes::max(a, lanes::broadcast<U>(least)) - rebias;
-        U const code =
-            lanes::select(lanes::greater(lanes::broadcast<U>(least), a), subnormal, normal);
-        return lanes::min(code, lanes::broadcast<U>(infinity));
+        auto const is_subnormal = lanes::greater(lanes::broadcast<U>(rebias + (1u << 23)), a);
+        return lanes::select(is_subnormal, round_subnormal_by_addition<wide>(a), a - rebias);
       }
     }
-    template <class F>
-    LOWP_FN U widened(U const& code) const {
-      if constexpr (!keeps_all_bits) {
+    LOWP_FN static U widened(U const& code) {
+      if constexpr (!keeps_all_bits || rebias == 0) {
         return detail::decode<wide>(code);
-      } else if constexpr (rebias == 0) {
-        return code;
       } else {
-        constexpr std::uint32_t step = least - (std::uint32_t{23} << 23);
-        F const subnormal =
-            lanes::mul(lanes::to_real(lanes::min(code, lanes::broadcast<U>(1u << 23))),
-                       lanes::broadcast<F>(lanes::from_bits<float>(step)));
-        U const normal = code + rebias;
-        U const special = code - infinity + lanes::binary32_infinity;
-        U const above =
-            lanes::select(lanes::greater(lanes::broadcast<U>(infinity), code), normal, special);
-        return lanes::select(lanes::greater(lanes::broadcast<U>(1u << 23), code),
-                             lanes::bits(subnormal), above);
+        auto const is_finite = lanes::greater(lanes::broadcast<U>(infinity), code);
+        U const normal =
+            code + lanes::select(is_finite, lanes::broadcast<U>(rebias),
+                                 lanes::broadcast<U>(lanes::binary32_infinity - infinity));
+        auto const is_subnormal = lanes::greater(lanes::broadcast<U>(1u << 23), code);
+        return lanes::select(is_subnormal, decode_subnormal<wide>(code), normal);
       }
     }
 
