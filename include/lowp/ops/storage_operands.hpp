@@ -16,7 +16,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -109,11 +108,8 @@ auto extents_of_parts(char const* name, S const& s) {
 
 }  // namespace LOWP_UNIT
 
-template <class S>
-concept layered_argument = layered<std::remove_const_t<S>>;
-
 /// The arrays of a storage, and its composite operand.
-template <layered_argument S>
+template <layered S>
 struct argument_of<S> {
   using policy_type = typename layout_of<S>::policy_type;
 
@@ -130,28 +126,22 @@ struct argument_of<S> {
   }
 };
 
-/// The rule of a storage in blocks, and its codes as elements of a narrow type. A type carries
-/// bytes that have a rule of their own.
-template <class S>
-struct rule_of_blocks {
-  using type = power_of_two_rule<element_of<decltype(S::codes)>>;
-  LOWP_HOST_FN static auto codes(S const& s) { return s.codes; }
-};
-template <class S>
-  requires requires { typename S::block_rule; }
-struct rule_of_blocks<S> {
-  using type = typename S::block_rule;
-  LOWP_HOST_FN static auto codes(S const& s) {
-    return std::span(reinterpret_cast<typename type::carrier*>(s.codes.data()), s.codes.size());
+/// Returns the codes of a storage in blocks as elements of a narrow type. If its rule has codes of
+/// its own, a type carries their bytes.
+template <in_blocks S>
+LOWP_HOST_FN auto codes_of(S const& s) {
+  if constexpr (requires { typename S::block_rule::carrier; }) {
+    using carrier = typename S::block_rule::carrier;
+    return std::span(reinterpret_cast<carrier*>(s.codes.data()), s.codes.size());
+  } else {
+    return s.codes;
   }
-};
+}
 
 /// Codes and their scales, and the operand that takes both.
-template <layered_argument S>
-  requires in_blocks<std::remove_const_t<S>>
+template <in_blocks S>
 struct argument_of<S> {
-  using rule = rule_of_blocks<std::remove_const_t<S>>;
-  using policy_type = element_of<decltype(rule::codes(std::declval<S&>()))>;
+  using policy_type = element_of<decltype(codes_of(std::declval<S&>()))>;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) {
     auto scales = std::get<1>(s.parts());
@@ -162,11 +152,11 @@ struct argument_of<S> {
   LOWP_HOST_FN static error_text invalid(S const& s) { return s.invalid(); }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
-    auto codes = rule::codes(s);
+    auto codes = codes_of(s);
     auto const operand =
         argument_of<decltype(codes)>::template operand<A>(codes, rounding, policy, draw);
     using order = typename std::remove_const_t<decltype(operand)>::order;
-    simd::blocked<policy_type, S::elements_per_scale, A, R, order, typename rule::type> both{
+    simd::blocked<policy_type, S::elements_per_scale, A, R, order, typename S::block_rule> both{
         operand, std::get<1>(s.parts()).data()};
     if constexpr (requires { s.rule; }) both.rule.rule = s.rule;
     return both;

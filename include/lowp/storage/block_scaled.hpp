@@ -66,6 +66,7 @@ struct block_scaled {
   std::span<scale_type> scales;  ///< one for each block; the last block may be short
 
   static constexpr int elements_per_scale = Block;
+  using block_rule = detail::power_of_two_rule<typename detail::block_codes<T>::element>;
   static constexpr char const* names[] = {"", ".scales"};
   LOWP_HOST_FN auto parts() const {
     if constexpr (detail::is_packed<T>)
