@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
-#include <string>
 #include <type_traits>
 
 namespace lowp {
@@ -132,16 +131,10 @@ struct extent {
         part(part_name),
         data(std::ranges::data(range)),
         size(static_cast<std::size_t>(std::ranges::size(range))),
-        element_size(sizeof(std::ranges::range_value_t<R>)),
-        bytes(size * element_size) {}
-  template <packed_range R>
-  LOWP_HOST_FN extent(char const* range_name, R& range, char const* part_name = "")
-      : name(range_name),
-        part(part_name),
-        data(range.data()),
-        size(range.size()),
-        element_size(1),
-        bytes(range.size_bytes()) {}
+        element_size(sizeof(*std::ranges::data(range))),
+        bytes(size * element_size) {
+    if constexpr (packed_range<R>) bytes = range.size_bytes();
+  }
 };
 
 inline namespace LOWP_UNIT {
@@ -189,29 +182,22 @@ class call_check {
   void no_overlap(extent const& a, extent const& b) {
     auto const a0 = reinterpret_cast<std::uintptr_t>(a.data);
     auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
-    std::size_t const a_bytes = a.bytes, b_bytes = b.bytes;
-    if (a_bytes == 0 || b_bytes == 0 || a0 + a_bytes <= b0 || b0 + b_bytes <= a0 || failed())
-      return;
     extent const &low = a0 < b0 ? a : b, &high = a0 < b0 ? b : a;
-    text_ =
-        joined_text({function_, ": ", a.name, a.part, " (", a_bytes, " bytes) and ", b.name, b.part,
-                     " (", b_bytes, " bytes) overlap: ", high.name, high.part, " starts ",
-                     a0 < b0 ? b0 - a0 : a0 - b0, " bytes into ", low.name, low.part});
+    std::size_t const distance = a0 < b0 ? b0 - a0 : a0 - b0;
+    if (a.bytes == 0 || b.bytes == 0 || distance >= low.bytes || failed()) return;
+    text_ = joined_text({function_, ": ", a.name, a.part, " (", a.bytes, " bytes) and ", b.name,
+                         b.part, " (", b.bytes, " bytes) overlap: ", high.name, high.part,
+                         " starts ", distance, " bytes into ", low.name, low.part});
   }
-  /// Refuses an overlap, unless both ranges are the same storage.
-  void same_or_apart(extent const& a, extent const& b) {
-    if (a.data != b.data || a.bytes != b.bytes) no_overlap(a, b);
-  }
-  /// Refuses written ranges that overlap others.
+  /// Refuses written ranges that overlap others. Two that may coincide may be the same storage.
   template <class Extents>
   void no_written_overlap(Extents const& ranges) {
     for (auto a = ranges.begin(); a != ranges.end(); ++a)
       for (auto b = a + 1; b != ranges.end(); ++b) {
-        if (!a->is_written && !b->is_written) continue;
-        if (a->may_coincide && b->may_coincide && a->is_written != b->is_written)
-          same_or_apart(*a, *b);
-        else
-          no_overlap(*a, *b);
+        bool const may_be_one =
+            a->may_coincide && b->may_coincide && a->is_written != b->is_written;
+        bool const are_one = a->data == b->data && a->bytes == b->bytes;
+        if ((a->is_written || b->is_written) && !(may_be_one && are_one)) no_overlap(*a, *b);
       }
   }
   /// Refuses ranges that the executor cannot reach, such as host memory from a GPU.
