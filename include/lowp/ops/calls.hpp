@@ -11,7 +11,6 @@
 #include <lowp/base/config.hpp>
 
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 namespace lowp::detail {
@@ -41,10 +40,7 @@ struct argument {
 template <class Argument>
 struct fitting {
   template <class T>
-  static constexpr bool fits = Argument::template fits<T>;
-
-  template <class T>
-    requires(fits<T>)
+    requires(Argument::template fits<T>)
   fitting(T&&) {}
 };
 
@@ -75,10 +71,7 @@ struct needs {
 };
 /// Up to Count arguments, each one of those that Name names.
 template <int Count, class Name, template <class> class Not>
-struct may_have {
-  template <int Place>
-  using at = argument<Place, Name, Not>;
-};
+struct may_have;
 
 // Names of arguments, as the operations' comments have them.
 namespace names {
@@ -146,14 +139,13 @@ struct first {
   template <std::size_t... I>
   static seen<typename Needs::template at<I + 1>...> of(std::index_sequence<I...>);
 };
-template <class... Needs>
-using seen_first = decltype(first<Needs...>::of(std::index_sequence_for<Needs...>{}));
 
 template <class Reason, class First, class... Rest>
-struct call_unless : refusals<Reason, seen_first<First>, Rest...> {};
+struct call_unless : call_unless<Reason, first<First>, Rest...> {};
 template <class Reason, class... Needs, class... Rest>
 struct call_unless<Reason, first<Needs...>, Rest...>
-    : refusals<Reason, seen_first<Needs...>, Rest...> {};
+    : refusals<Reason, decltype(first<Needs...>::of(std::index_sequence_for<Needs...>{})),
+               Rest...> {};
 
 template <class... Argument>
 using call =
