@@ -39,19 +39,14 @@ class wide_sums {
 };
 
 template <class F>
-class wide_squares {
- public:
-  LOWP_FN void add(F const& a, F const& b) {
-    largest_.add(a);
-    largest_.add(b);
-    squares_.add(factors<F>{a, a}, factors<F>{b, b});
-  }
-  LOWP_FN lanes::wide<F> sum() const { return squares_.sum(); }
-  LOWP_FN amax_lanes<F> const& largest() const { return largest_; }
+struct wide_squares : wide_sums<F> {
+  amax_lanes<F> largest;
 
- private:
-  wide_sums<F> squares_;
-  amax_lanes<F> largest_;
+  LOWP_FN void add(F const& a, F const& b) {
+    largest.add(a);
+    largest.add(b);
+    wide_sums<F>::add(factors<F>{a, a}, factors<F>{b, b});
+  }
 };
 
 /// Sums of a few narrow numbers in float. They are exact unless some numbers are thousands of times
@@ -178,7 +173,7 @@ class gradients_of_batches : public gradient_lanes<simd::pack<float, Isa>> {
     batch.add_to(squares);
     if (!squares_.add(squares.sum())) [[unlikely]]
       return false;
-    this->add_largest(squares.largest());
+    this->largest_.add(squares.largest);
     return true;
   }
   LOWP_FN partial_gradients total(std::uint64_t count) {

@@ -71,10 +71,9 @@ class gradient_lanes {
   }
 
  protected:
-  LOWP_FN void add_largest(amax_lanes<F> const& other) { largest_.add(other); }
+  amax_lanes<F> largest_;
 
  private:
-  amax_lanes<F> largest_;
   D squares_ = lanes::broadcast<D>(0);
   compensated_lanes<D> all_squares_;
   std::uint64_t nonfinite_ = 0;

@@ -22,8 +22,7 @@ struct census_report : range_census {};
 
 namespace detail {
 
-/// The least float magnitudes, as bits, that round to other kinds of numbers in `To`.
-template <census_target To>
+/// The least float magnitudes, as bits, that round to other kinds of numbers in a format.
 struct census_borders {
   std::uint32_t kept;      ///< least that does not round to zero
   std::uint32_t normal;    ///< least that does not round to zero or to a subnormal value
@@ -44,7 +43,7 @@ LOWP_FN constexpr std::uint32_t least_that_rounds_to(std::uint32_t code) {
 }
 
 template <census_target To>
-LOWP_FN constexpr census_borders<To> make_census_borders() {
+inline constexpr census_borders borders_of = []() -> census_borders {
   if constexpr (std::same_as<To, float>) {
     return {1, 1u << 23, lanes::binary32_infinity};
   } else {
@@ -52,9 +51,7 @@ LOWP_FN constexpr census_borders<To> make_census_borders() {
     return {least_that_rounds_to<F>(1), least_that_rounds_to<F>(F.min_normal_code()),
             least_that_rounds_to<F>(F.max_code() + 1)};
   }
-}
-template <census_target To>
-inline constexpr census_borders<To> borders_of = make_census_borders<To>();
+}();
 
 LOWP_EXACT_BEGIN
 
@@ -106,7 +103,7 @@ class census_lanes {
 
  protected:
   using limits = std::numeric_limits<To>;
-  static constexpr census_borders<To> borders = borders_of<To>;
+  static constexpr census_borders borders = borders_of<To>;
   static constexpr std::uint32_t min_normal = 1u << 23;  ///< least normal float
   /// The least number that is normal in both formats.
   static constexpr std::uint32_t least_normal =
