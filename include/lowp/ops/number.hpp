@@ -8,9 +8,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// A number in memory that the processor may not reach: value() reads it where a kernel runs.
 template <class N>
@@ -49,12 +47,8 @@ struct made_of_number {
 };
 template <class Function, number_argument N>
 LOWP_HOST_FN auto make_of(N const& n) {
-  if constexpr (stored_number<N>)
-    return made_of_number<Function, N>{n};
-  else
-    return made_of_number<Function, float>{static_cast<float>(n)};
+  using kept = std::conditional_t<stored_number<N>, N, float>;
+  return made_of_number<Function, kept>{static_cast<kept>(n)};
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

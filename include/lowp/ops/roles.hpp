@@ -15,9 +15,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// The ranges and the operand of an argument. ops/storage_operands.hpp has those of storages.
 template <class S>
@@ -156,6 +154,4 @@ LOWP_HOST_FN void run(Executor const& executor, char const* function, Make const
   if (is_right(executor, function, make, role...)) executor(call_of(make, report, role...));
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail
