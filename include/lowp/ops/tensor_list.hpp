@@ -6,7 +6,6 @@
 #include <lowp/simd/operand.hpp>
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -71,27 +70,21 @@ inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_r
     auto const other = static_cast<listed_range const*>(b)->begin;
     return (one > other) - (one < other);
   });
-  // The ranges of two tensors that reach furthest: one of them is not the next range's own tensor.
-  struct furthest {
-    listed_range const *first = nullptr, *other = nullptr;
-
-    void add(listed_range const& each) {
-      if (first == nullptr || each.end > first->end) {
-        if (first != nullptr && first->tensor != each.tensor) other = first;
-        first = &each;
-      } else if (each.tensor != first->tensor && (other == nullptr || each.end > other->end)) {
-        other = &each;
-      }
-    }
-    listed_range const* before(listed_range const& each) const {
-      return first != nullptr && first->tensor == each.tensor ? other : first;
-    }
-  } all, written;
+  // The ranges so far that reach furthest: of all, of the other tensors, and of those written. Of
+  // these one is enough: until an overlap is found, two tensors' written ranges lie apart.
+  listed_range first{}, other{}, written{};
   for (listed_range const& each : ranges) {
-    listed_range const* const before = (each.is_written ? all : written).before(each);
-    if (before != nullptr && each.begin < before->end) return {before->tensor, each.tensor};
-    all.add(each);
-    if (each.is_written) written.add(each);
+    bool const is_own = first.tensor == each.tensor;
+    listed_range const& before = !each.is_written ? written : is_own ? other : first;
+    if (before.tensor != each.tensor && each.begin < before.end)
+      return {before.tensor, each.tensor};
+    if (each.end > first.end) {
+      if (!is_own) other = first;
+      first = each;
+    } else if (!is_own && each.end > other.end) {
+      other = each;
+    }
+    if (each.is_written && each.end > written.end) written = each;
   }
   return {0, 0};
 }
