@@ -108,31 +108,48 @@ struct dynamic_ranks {
   }
 };
 
+/// The rule of dynamic_blocks: see power_of_two_rule. A code is a byte that a narrow type carries.
 template <bool IsSigned>
-struct dynamic_map {
+struct dynamic_rule {
+  using carrier = float8_e5m2;
+  using scale_type = float;
+  static constexpr bool is_counted = false;
   static constexpr std::uint32_t zero = dynamic_values<IsSigned>::zero;
 
+  LOWP_HOST_FN dynamic_rule after(std::size_t) const { return *this; }
   template <class F>
-  LOWP_FN static F decode(lanes::word<F> const& code) {
-    static constexpr auto all = dynamic_values<IsSigned>::make();
-    return lanes::from_bits<F>(lanes::lookup(all.of_code, code));
-  }
-
-  /// Returns the code of y, at most 1 in magnitude; 0 if y is not finite.
-  template <class F, class R>
-  LOWP_FN static lanes::word<F> encode(F const& y, lanes::word<F> const& random,
-                                       R const& rounding) {
+  LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t) const {
     using namespace lanes;
     using U = word<F>;
+    U const code = select(is_finite(amax), bits(amax), broadcast<U>(binary32_nan));
+    return {code, from_bits<F>(code)};
+  }
+  /// Encodes x / largest, at most 1 in magnitude, as 0 if it is not finite.
+  template <class F, class U, class R>
+  LOWP_FN auto encode(F const& x, F const& largest, U const& random, R const& rounding,
+                      special_results<U> const&) const {
+    using namespace lanes;
+    F const y = div(x, largest);
     auto const is_negative = equal(bits(y) >> 31, broadcast<U>(1));
     U a = select(lanes::is_finite(y), lanes::magnitude(y), broadcast<U>(0));
     if constexpr (!IsSigned) a = select(is_negative, broadcast<U>(0), a);
-    U const rank = ranked<F>(a, is_negative, random, rounding);
-    if constexpr (!IsSigned) return rank;
-    return select(is_negative, broadcast<U>(zero) - min(rank, broadcast<U>(zero)), rank + zero);
+    U code = ranked<F>(a, is_negative, random, rounding);
+    if constexpr (IsSigned)
+      code = select(is_negative, broadcast<U>(zero) - min(code, broadcast<U>(zero)), code + zero);
+    return encoded<U, mask<F>>{code, greater(code, code)};
+  }
+  template <class U>
+  LOWP_FN auto decode_code(U const& code, float largest) const {
+    using F = decltype(lowp::lane<U>::to_real(code));
+    return lanes::mul(value_of<F>(code), lanes::broadcast<F>(largest));
   }
 
  private:
+  template <class F>
+  LOWP_FN static F value_of(lanes::word<F> const& code) {
+    static constexpr auto all = dynamic_values<IsSigned>::make();
+    return lanes::from_bits<F>(lanes::lookup(all.of_code, code));
+  }
   template <class F, class U, class M, class R>
   LOWP_FN static U ranked(U const& a, M const& is_negative, U const& random, R const& rounding) {
     using namespace lanes;
@@ -140,7 +157,7 @@ struct dynamic_map {
     constexpr int width = 24;
     constexpr std::uint32_t half = 1u << (width - 1);
     U const rank = dynamic_ranks<IsSigned, false>::of(a);
-    F const low = decode<F>(rank + zero), high = decode<F>(rank + (zero + 1));
+    F const low = value_of<F>(rank + zero), high = value_of<F>(rank + (zero + 1));
     U fraction = to_word(mul(div(sub(from_bits<F>(a), low), sub(high, low)),
                              broadcast<F>(static_cast<float>(1u << width))));
     if constexpr (!draws_bits<R>) {
@@ -158,35 +175,6 @@ struct dynamic_map {
 };
 
 LOWP_EXACT_END
-
-/// The rule of dynamic_blocks: see power_of_two_rule. A code is a byte that a narrow type carries.
-template <bool IsSigned>
-struct dynamic_rule {
-  using carrier = float8_e5m2;
-  using scale_type = float;
-  static constexpr bool is_counted = false;
-
-  LOWP_HOST_FN dynamic_rule after(std::size_t) const { return *this; }
-  template <class F>
-  LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t) const {
-    using namespace lanes;
-    using U = word<F>;
-    U const code = select(is_finite(amax), bits(amax), broadcast<U>(binary32_nan));
-    return {code, from_bits<F>(code)};
-  }
-  template <class F, class U, class R>
-  LOWP_FN auto encode(F const& x, F const& largest, U const& random, R const& rounding,
-                      special_results<U> const&) const {
-    U const code = dynamic_map<IsSigned>::encode(lanes::div(x, largest), random, rounding);
-    return encoded<U, lanes::mask<F>>{code, lanes::greater(code, code)};
-  }
-  template <class U>
-  LOWP_FN auto decode_code(U const& code, float largest) const {
-    using F = decltype(lowp::lane<U>::to_real(code));
-    return lanes::mul(dynamic_map<IsSigned>::template decode<F>(code),
-                      lanes::broadcast<F>(largest));
-  }
-};
 
 }  // namespace detail
 
