@@ -42,16 +42,11 @@ LOWP_FN constexpr float power_of_two_scale(amax const& largest, int margin = 0) 
   constexpr int most = 126, far = 1000;
   std::uint32_t const bits = largest.bits & (binary32_sign - 1);
   if (bits == 0 || bits >= binary32_infinity) return 1;
-  auto field = static_cast<int>(bits >> 23);
-  std::uint32_t significand = bits & 0x7fffff;
-  if (field == 0) {
-    int const shift = detail::leading_zeros(significand) - 40;  // to bit 23
-    significand = significand << shift & 0x7fffff;
-    field = 1 - shift;
-  }
+  detail::unpacked const x = detail::unpack_pattern<detail::binary32>(bits);
+  auto const significand = static_cast<std::uint32_t>(x.significand >> 38) & 0x7fffff;
   int const divisor = margin > far ? far : margin < -far ? -far : margin;
-  int const fits = f.max_exponent() - (field - 127) -
-                   (significand > detail::max_significand<f> ? 1 : 0) - divisor;
+  int const fits =
+      f.max_exponent() - x.exponent - (significand > detail::max_significand<f> ? 1 : 0) - divisor;
   int const exponent = fits > most ? most : fits < -most ? -most : fits;
   return from_bits<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
 }
