@@ -17,17 +17,13 @@ concept error_code = one_of<E, std::int16_t, std::int8_t>;
 
 template <narrow H, error_code E>
   requires(H::descriptor.codes == specials::ieee)
-struct corrected_layout {
+struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
   static constexpr format narrow_format = H::descriptor;
   static constexpr int error_bits = 8 * static_cast<int>(sizeof(E));
   static constexpr std::uint32_t most = (1u << (error_bits - 1)) - 1;  // the code of half an ulp
 
-  // The error is no format; its carrier has its size.
-  using parts = part_list<H, std::conditional_t<sizeof(E) == 2, bfloat16, float8_e5m2>>;
-  LOWP_FN static constexpr bool reads(std::size_t) { return true; }
   static constexpr int rounded = 1;
   static constexpr int working = 0;
-  using policy_type = H;
 
   template <class U>
   class codec {

@@ -11,12 +11,9 @@ namespace lowp {
 namespace detail {
 
 template <narrow P, narrow C>
-struct kahan_layout {
-  using parts = part_list<P, C>;
-  LOWP_FN static constexpr bool reads(std::size_t) { return true; }
+struct kahan_layout : layout_of_parts<P, C> {
   static constexpr int rounded = 1;
   static constexpr int working = 0;
-  using policy_type = P;
 
   template <class U>
   class codec {

@@ -43,6 +43,19 @@ struct part_list {
   using type = std::tuple_element_t<I, std::tuple<T...>>;
 };
 
+/// The members that most layouts have.
+template <element First, element... More>
+struct layout_of_parts {
+  using parts = part_list<First, More...>;
+  LOWP_FN static constexpr bool reads(std::size_t) { return true; }
+  static constexpr int rounded = 0;
+  using policy_type = First;
+};
+
+/// A type with the size of codes of no format, which carries them.
+template <class Code>
+using carrier_of = std::conditional_t<sizeof(Code) == 2, bfloat16, float8_e5m2>;
+
 /// The members above.
 template <class L>
 concept storage_layout = requires {

@@ -12,8 +12,7 @@ namespace lowp {
 namespace detail {
 
 template <element W, narrow C>
-struct master_layout {
-  using parts = part_list<W, C>;
+struct master_layout : layout_of_parts<W, C> {
   LOWP_FN static constexpr bool reads(std::size_t part) { return part == 0; }
   static constexpr bool rounds_copy = std::same_as<W, float>;
   static constexpr int rounded = rounds_copy ? 1 : 0;

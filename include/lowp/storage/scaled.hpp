@@ -15,13 +15,8 @@ namespace lowp {
 namespace detail {
 
 template <narrow T>
-struct scaled_layout {
+struct scaled_layout : layout_of_parts<T> {
   float inverse, next, next_inverse;
-
-  using parts = part_list<T>;
-  LOWP_FN static constexpr bool reads(std::size_t) { return true; }
-  static constexpr int rounded = 0;
-  using policy_type = T;
 
   template <class U>
   class codec {
@@ -90,7 +85,7 @@ struct scaled {
   static constexpr char const* names[] = {""};
   LOWP_HOST_FN auto parts() const { return std::tuple(codes); }
   LOWP_HOST_FN detail::scaled_layout<std::remove_const_t<T>> layout() const {
-    return {detail::inverse_of_scale(scale), next, detail::inverse_of_scale(next)};
+    return {{}, detail::inverse_of_scale(scale), next, detail::inverse_of_scale(next)};
   }
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
     std::string const wrong = detail::check_power_of_two(scale);

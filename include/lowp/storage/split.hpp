@@ -15,10 +15,6 @@ namespace detail {
 template <class L>
 concept low_half = one_of<L, std::uint16_t, std::uint8_t>;
 
-/// The low half is no format; its carrier has its size.
-template <low_half L>
-using carrier_of = std::conditional_t<sizeof(L) == 2, bfloat16, float8_e5m2>;
-
 /// A layout of a master in two halves. The master is a number of a wider format with the exponents
 /// of H,
 ///
@@ -28,7 +24,7 @@ using carrier_of = std::conditional_t<sizeof(L) == 2, bfloat16, float8_e5m2>;
 /// low_bits bits, these are the wide code's own low bits.
 template <narrow H, low_half L>
   requires(H::descriptor.codes == specials::ieee)
-struct split_layout {
+struct split_layout : layout_of_parts<H, carrier_of<L>> {
   static constexpr format narrow_format = H::descriptor;
   static constexpr int stored_bits = 8 * static_cast<int>(sizeof(L));
   static constexpr int spare_bits = 23 - narrow_format.significand_bits;
@@ -37,11 +33,7 @@ struct split_layout {
                                narrow_format.significand_bits + low_bits, narrow_format.bias};
   static constexpr bool keeps_all_bits = wide.significand_bits == 23;
 
-  using parts = part_list<H, carrier_of<L>>;
-  LOWP_FN static constexpr bool reads(std::size_t) { return true; }
-  static constexpr int rounded = 0;
   static constexpr int working = 0;
-  using policy_type = H;
 
   template <class U>
   class codec {
