@@ -43,7 +43,6 @@ LOWP_EXACT_BEGIN
 
 template <class F>
 class gradient_lanes {
-  using U = lanes::word<F>;
   using D = lanes::wide<F>;
 
  public:

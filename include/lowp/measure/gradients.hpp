@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/base/environment.hpp>
-#include <lowp/base/text.hpp>
 #include <lowp/measure/batch_sums.hpp>
 #include <lowp/ops/number.hpp>
 #include <lowp/ops/storage_operands.hpp>

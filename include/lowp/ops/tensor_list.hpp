@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
-#include <lowp/simd/operand.hpp>
 
 #include <concepts>
 #include <cstdint>

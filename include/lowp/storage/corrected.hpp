@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp {
 
