@@ -62,8 +62,8 @@ FAULTS = [
     # Text.
     ("format/decimal.hpp", "has_more |= digit != 0;", "", "format/charconv"),
     ("format/decimal.hpp", "rest || d.has_more", "d.has_more", "format/charconv"),
-    ("format/decimal.hpp", "next > 5 || (next == 5 && (more || (leading & 1) != 0))", "next >= 5", "format/charconv"),
-    ("format/decimal.hpp", "d.point < -far || d.point > far", "false", "format/charconv"),
+    ("format/charconv.hpp", "twice_rest == power && (leading.has_more || kept % 2 != 0)", "twice_rest == power", "format/charconv"),
+    ("format/decimal.hpp", "point < -far || point > far", "false", "format/charconv"),
     ("format/decimal.hpp", "if (code > infinity) code = infinity;", "", "format/charconv"),
     # Packs: tails, masks, staging, exponentials.
     ("simd/accessor.hpp", "if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));", "", "bits"),

@@ -39,7 +39,7 @@ class scanner {
     } else {
       decimal d;
       if (!take_digits(d)) return {value, first};
-      d.point += exponent();
+      d.exponent += exponent();
       value = unpack_decimal(d);
       value.negative = negative;
     }
@@ -82,13 +82,8 @@ class scanner {
       }
       if (!is_digit(*at_)) break;
       any = true;
-      auto const digit = static_cast<std::uint8_t>(*at_ - '0');
-      if (digit != 0 || d.size != 0) {
-        d.append(digit);
-        if (!in_fraction) ++d.point;
-      } else if (in_fraction) {
-        --d.point;
-      }
+      d.append(static_cast<std::uint32_t>(*at_ - '0'));
+      if (in_fraction) --d.exponent;
     }
     return any;
   }
@@ -112,86 +107,6 @@ class scanner {
 
   char const* at_;
   char const* const last_;
-};
-
-/// Returns the shortest decimal that reads back to the magnitude of `value`, which is finite and
-/// not zero. A decimal that only saturates to the largest value does not count.
-template <narrow T>
-short_decimal shortest_decimal(T value) {
-  decimal const exact = exact_decimal(unpack(abs(value)));
-  for (int digits = 1;; ++digits) {
-    short_decimal const nearest = rounded(exact, digits);
-    // Neighbours too: the interval of texts that read back may be wider on one side.
-    for (std::uint64_t const step : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
-      short_decimal candidate{nearest.digits + step, nearest.exponent};
-      unpacked const u = unpack_decimal(candidate);
-      if (round_unpacked<T::descriptor>(u, 0, nearest_even{}) != magnitude(value)) continue;
-      for (; candidate.digits % 10 == 0; candidate.digits /= 10) ++candidate.exponent;
-      return candidate;
-    }
-  }
-}
-
-/// The text of one number, with room for the longest.
-class short_text {
- public:
-  explicit short_text(narrow auto value) {
-    if (signbit(value)) append("-");
-    if (isnan(value))
-      append("nan");
-    else if (isinf(value))
-      append("inf");
-    else if (unpack(value).significand == 0)
-      append("0");
-    else
-      append(shortest_decimal(value));
-  }
-  [[nodiscard]] std::string_view view() const { return {text_, size_}; }
-
- private:
-  void append(std::string_view text) {
-    for (char const c : text) text_[size_++] = c;
-  }
-  void append_zeros(int n) {
-    for (; n > 0; --n) append("0");
-  }
-
-  /// Appends the shorter of the fixed and the scientific notation; if equal, the fixed one.
-  void append(short_decimal const& number) {
-    char digits[20];
-    auto const end = std::to_chars(digits, digits + sizeof(digits), number.digits).ptr;
-    std::string_view const all(digits, static_cast<std::size_t>(end - digits));
-    auto const size = static_cast<int>(all.size());
-    bool const has_one = size == 1;  // no point in the scientific notation
-    int const least = has_one ? -3 : -size - 3, most = has_one ? 4 : 5;
-    if (number.exponent < least || number.exponent > most) {
-      append(all.substr(0, 1));
-      if (!has_one) append(".");
-      append(all.substr(1));
-      append_exponent(number.exponent + size - 1);
-    } else if (number.exponent >= 0) {
-      append(all);
-      append_zeros(number.exponent);
-    } else if (int const whole = size + number.exponent; whole <= 0) {
-      append("0.");
-      append_zeros(-whole);
-      append(all);
-    } else {
-      append(all.substr(0, static_cast<std::size_t>(whole)));
-      append(".");
-      append(all.substr(static_cast<std::size_t>(whole)));
-    }
-  }
-  void append_exponent(int exponent) {
-    append(exponent < 0 ? "e-" : "e+");
-    int const size = exponent < 0 ? -exponent : exponent;
-    if (size < 10) append("0");
-    size_ = static_cast<std::size_t>(std::to_chars(text_ + size_, text_ + sizeof(text_), size).ptr -
-                                     text_);
-  }
-
-  char text_[40];
-  std::size_t size_ = 0;
 };
 
 /// Returns true if the format specification of a floating-point number has a precision or a type.
@@ -218,26 +133,42 @@ std::from_chars_result from_chars(char const* first, char const* last, T& value)
   return {end, {}};
 }
 
-/// The double whose shortest text is the shortest decimal that reads back to `value`.
-double shortest(narrow auto value) {
-  detail::unpacked u = detail::unpack(value);
-  if (!u.nan && !u.infinite && u.significand != 0) {
-    u = detail::unpack_decimal(detail::shortest_decimal(value));
-    u.negative = signbit(value);
+/// Returns the double whose shortest text is the shortest decimal that reads back to `value`. A
+/// decimal that only saturates to the largest value does not count.
+template <narrow T>
+double shortest(T value) {
+  detail::unpacked const u = detail::unpack(value);
+  if (u.nan || u.infinite || u.significand == 0) return detail::nearest<double>(u);
+  detail::decimal const leading = detail::leading_digits(u);
+  std::uint64_t const digits = leading.digits.in_64_bits();
+  std::int64_t exponent = leading.exponent;
+  std::uint64_t power = 1;
+  for (; power <= digits / 10; power *= 10) ++exponent;
+  for (;; power /= 10, --exponent) {
+    std::uint64_t const kept = digits / power, twice_rest = digits % power * 2;
+    bool const is_up =
+        twice_rest > power || (twice_rest == power && (leading.has_more || kept % 2 != 0));
+    // Neighbours too: the interval of texts that read back may be wider on one side.
+    for (std::uint64_t const step : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
+      auto read = detail::unpack_decimal({detail::natural(kept + is_up + step), exponent});
+      if (detail::round_unpacked<T::descriptor>(read, 0, nearest_even{}) !=
+          detail::magnitude(value))
+        continue;
+      read.negative = u.negative;
+      return detail::nearest<double>(read);
+    }
   }
-  return detail::nearest<double>(u);
 }
 
 /// Writes the shortest decimal that reads back to `value`. Returns std::errc::value_too_large if it
 /// does not fit.
 template <narrow T>
 std::to_chars_result to_chars(char* first, char* last, T value) {
-  detail::short_text const made(value);
-  std::string_view const text = made.view();
-  if (static_cast<std::size_t>(last - first) < text.size())
+  if (!isnan(value)) return std::to_chars(first, last, shortest(value));
+  std::string_view const nan = signbit(value) ? "-nan" : "nan";  // libc++ may write "-nan(ind)"
+  if (static_cast<std::size_t>(last - first) < nan.size())
     return {last, std::errc::value_too_large};
-  __builtin_memcpy(first, text.data(), text.size());
-  return {first + text.size(), {}};
+  return {first + nan.copy(first, nan.size()), {}};
 }
 
 }  // namespace lowp::inline LOWP_UNIT

@@ -6,6 +6,7 @@
 #include <lowp/format/unpack.hpp>
 
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +61,10 @@ class natural {
   [[nodiscard]] int bit_length() const {
     return size_ == 0 ? 0 : static_cast<int>(32 * size_) - (leading_zeros(words_[size_ - 1]) - 32);
   }
+  /// Returns the number if it has at most 64 bits.
+  [[nodiscard]] std::uint64_t in_64_bits() const {
+    return (size_ > 1 ? std::uint64_t{words_[1]} << 32 : 0) | (size_ > 0 ? words_[0] : 0);
+  }
   /// Returns the number times 2^scale. `below` adds something smaller than its last bit.
   [[nodiscard]] unpacked times_power_of_two(int scale, bool below) const {
     std::uint64_t leading = 0;
@@ -83,103 +88,55 @@ class natural {
   std::size_t size_ = 0;
 };
 
-/// The decimal 0.digits * 10^point. No digit leads with zero; zero has no digits.
+/// The number digits * 10^exponent, or slightly more.
 struct decimal {
-  /// The number of digits kept: the midpoint of two doubles has 768 at most. Later digits decide
-  /// only if one is not zero.
-  static constexpr std::size_t capacity = 768;
-
-  std::array<std::uint8_t, capacity> digits;
-  std::size_t size = 0;
-  std::int64_t point = 0;
+  natural digits;
+  std::int64_t exponent = 0;
   bool has_more = false;  ///< a later digit is not zero
 
-  void append(std::uint8_t digit) {
-    if (size < capacity)
-      digits[size++] = digit;
-    else
-      has_more |= digit != 0;
+  /// Appends a digit. It is kept if there are less than 768, as many as the midpoint of two doubles
+  /// has at most. Later digits decide only if one is not zero.
+  void append(std::uint32_t digit) {
+    if (digits.bit_length() < 2552) return digits.multiply_add(10, digit);
+    has_more |= digit != 0;
+    ++exponent;
   }
 };
 
 /// Returns the value of `d`, with a bit for "not zero below". For a value far outside double's
 /// range, it returns some number that is as far.
-inline unpacked unpack_decimal(decimal const& d) {
+inline unpacked unpack_decimal(decimal d) {
   constexpr int far = 400, far_exponent = 2000;
-  unpacked u;
-  if (d.size == 0) return u;
-  if (d.point < -far || d.point > far) {
-    u.exponent = d.point < 0 ? -far_exponent : far_exponent;
-    u.significand = std::uint64_t{1} << 61;
-    return u;
-  }
-  natural n;
-  std::uint32_t digits = 0, power = 1;
-  for (std::size_t i = 0; i < d.size; ++i) {
-    digits = 10 * digits + d.digits[i];
-    power *= 10;
-    if (power != 1'000'000'000 && i + 1 != d.size) continue;
-    n.multiply_add(power, digits);
-    digits = 0, power = 1;
-  }
-  auto exponent = static_cast<int>(d.point) - static_cast<int>(d.size);
+  if (d.digits.is_zero()) return {};
+  std::int64_t const size = d.digits.bit_length() * 3 / 10, point = d.exponent + size;  // roughly
+  if (point < -far || point > far)
+    return {.exponent = point < 0 ? -far_exponent : far_exponent,
+            .significand = std::uint64_t{1} << 61};
+  auto const exponent = static_cast<int>(d.exponent);
   if (exponent >= 0) {
-    n.multiply_by_power_of_five(exponent);
-    u = n.times_power_of_two(exponent, d.has_more);
-  } else {
-    int const wanted = 66 - exponent * 7 / 3 - n.bit_length();  // log2(5) < 7/3: 64 bits remain
-    int const shift = wanted > 0 ? wanted : 0;
-    n.shift_left(shift);
-    bool const rest = n.divide_by_power_of_five(-exponent);
-    u = n.times_power_of_two(exponent - shift, rest || d.has_more);
+    d.digits.multiply_by_power_of_five(exponent);
+    return d.digits.times_power_of_two(exponent, d.has_more);
   }
-  return u;
+  int const wanted =
+      66 - exponent * 7 / 3 - d.digits.bit_length();  // log2(5) < 7/3: 64 bits remain
+  int const shift = wanted > 0 ? wanted : 0;
+  d.digits.shift_left(shift);
+  bool const rest = d.digits.divide_by_power_of_five(-exponent);
+  return d.digits.times_power_of_two(exponent - shift, rest || d.has_more);
 }
 
-/// Returns the exact decimal of a finite number that is no smaller than the smallest double.
-inline decimal exact_decimal(unpacked const& u) {
-  decimal d;
-  std::uint64_t significand = u.significand;
-  int exponent = u.exponent - 61;
-  for (; (significand & 1) == 0; significand >>= 1) ++exponent;
-  natural n(significand);
-  if (exponent >= 0)
-    n.shift_left(exponent);
-  else
-    n.multiply_by_power_of_five(-exponent);
-  std::array<std::uint8_t, 1100> backwards;
-  std::size_t size = 0;
-  for (; !n.is_zero(); ++size) backwards[size] = static_cast<std::uint8_t>(n.divide(10));
-  for (std::size_t i = size; i-- > 0;) d.append(backwards[i]);
-  d.point = static_cast<int>(size) + (exponent < 0 ? exponent : 0);
+/// Returns 18 or 19 digits of a finite number that is not zero, or all of them if there are less.
+inline decimal leading_digits(unpacked const& u) {
+  int const zeros = std::countr_zero(u.significand), exponent = u.exponent - 61 + zeros;
+  decimal d{natural(u.significand >> zeros)};
+  if (exponent >= 0) {
+    d.digits.shift_left(exponent);
+  } else {
+    d.digits.multiply_by_power_of_five(-exponent);
+    d.exponent = exponent;
+  }
+  for (; d.digits.bit_length() > 62; ++d.exponent) d.has_more |= d.digits.divide(10) != 0;
   return d;
-}
-
-/// The number digits * 10^exponent.
-struct short_decimal {
-  std::uint64_t digits;
-  int exponent;
-};
-
-inline unpacked unpack_decimal(short_decimal const& s) {
-  decimal d;
-  std::uint64_t power = 1;
-  for (; power <= s.digits / 10;) power *= 10;
-  for (; power != 0; power /= 10) d.append(static_cast<std::uint8_t>(s.digits / power % 10));
-  d.point = static_cast<int>(d.size) + s.exponent;
-  return unpack_decimal(d);
-}
-
-/// Returns `d` rounded to `digits` digits; a tie goes to the even one.
-inline short_decimal rounded(decimal const& d, int digits) {
-  std::uint64_t leading = 0;
-  auto const kept = static_cast<std::size_t>(digits);
-  for (std::size_t i = 0; i < kept; ++i) leading = 10 * leading + (i < d.size ? d.digits[i] : 0);
-  int const next = kept < d.size ? d.digits[kept] : 0;
-  bool more = d.has_more;
-  for (std::size_t i = kept + 1; i < d.size; ++i) more |= d.digits[i] != 0;
-  if (next > 5 || (next == 5 && (more || (leading & 1) != 0))) ++leading;
-  return {leading, static_cast<int>(d.point) - digits};
 }
 
 /// Returns the nearest X, ties to even, and infinity beyond the largest. A NaN keeps its leading
