@@ -77,83 +77,62 @@ LOWP_FN constexpr T computed(W result) {
   return convert<T>(result);
 }
 
-// nvcc with clang takes a function of two `auto` parameters for the host's alone.
-//
-// Constant evaluation rejects operations with a NaN result, and division by zero.
-struct plus {
-  LOWP_FN static constexpr bool is_invalid(double a, double b) {
-    return unpack(a).infinite && unpack(b).infinite && !is_equal(a, b);
-  }
-  template <class F>
-  LOWP_FN static constexpr F of(F a, F b) {
-    return a + b;
-  }
-};
-struct minus {
-  LOWP_FN static constexpr bool is_invalid(double a, double b) {
-    return unpack(a).infinite && unpack(b).infinite && is_equal(a, b);
-  }
-  template <class F>
-  LOWP_FN static constexpr F of(F a, F b) {
-    return a - b;
-  }
-};
-struct multiplies {
-  LOWP_FN static constexpr bool is_invalid(double a, double b) {
-    return (unpack(a).infinite && is_equal(b, 0.0)) || (is_equal(a, 0.0) && unpack(b).infinite);
-  }
-  template <class F>
-  LOWP_FN static constexpr F of(F a, F b) {
-    return a * b;
-  }
-};
-struct divides {
-  LOWP_FN static constexpr bool is_invalid(double a, double b) {
-    return (unpack(a).infinite && unpack(b).infinite) || (is_equal(a, 0.0) && is_equal(b, 0.0));
-  }
-  template <class F>
-  LOWP_FN static constexpr F of(F a, F b) {
-    if (__builtin_is_constant_evaluated() && is_equal(b, F{0})) {
-      constexpr auto infinity = static_cast<F>(__builtin_inff());
-      return unpack(a).negative != unpack(b).negative ? -infinity : infinity;
-    }
-    return a / b;
-  }
-};
+/// Returns true if `a Op b` is NaN, of operands that are not.
+template <char Op>
+LOWP_FN constexpr bool is_invalid(unpacked const& a, unpacked const& b) {
+  bool const a_is_zero = a.significand == 0 && !a.infinite;
+  bool const b_is_zero = b.significand == 0 && !b.infinite;
+  if (Op == '*') return (a.infinite && b_is_zero) || (a_is_zero && b.infinite);
+  if (Op == '/') return (a.infinite && b.infinite) || (a_is_zero && b_is_zero);
+  return a.infinite && b.infinite && (a.negative != b.negative) == (Op == '+');
+}
 
-template <class Operation, class A, class B>
+/// Returns a Op b. Constant evaluation rejects a division by zero.
+template <char Op, class F>
+LOWP_FN constexpr F result_of(F a, F b) {
+  if constexpr (Op == '+') return a + b;
+  if constexpr (Op == '-') return a - b;
+  if constexpr (Op == '*') return a * b;
+  if (__builtin_is_constant_evaluated() && is_equal(b, F{0})) {
+    constexpr auto infinity = static_cast<F>(__builtin_inff());
+    return unpack(a).negative != unpack(b).negative ? -infinity : infinity;
+  }
+  return a / b;
+}
+
+template <char Op, class A, class B>
 LOWP_FN constexpr auto apply(A a, B b) {
   auto const x = operand<A, B>(a);
   auto const y = operand<A, B>(b);
   if constexpr (!(narrow<A> || integer<A>) || !(narrow<B> || integer<B>)) {
-    return Operation::of(x, y);
+    return result_of<Op>(x, y);
   } else {
     using T = narrow_of<A, B>;
     using W = wide<T>;
+    // Constant evaluation rejects an operation whose result is NaN.
     if (__builtin_is_constant_evaluated() &&
-        (is_nan(x) || is_nan(y) ||
-         Operation::is_invalid(static_cast<double>(x), static_cast<double>(y))))
+        (is_nan(x) || is_nan(y) || is_invalid<Op>(unpack(x), unpack(y))))
       return computed<T>(static_cast<W>(__builtin_nanf("")));
-    return computed<T>(Operation::of(static_cast<W>(x), static_cast<W>(y)));
+    return computed<T>(result_of<Op>(static_cast<W>(x), static_cast<W>(y)));
   }
 }
 
 }  // namespace detail
 
-#define LOWP_OPERATOR(op, operation)                \
+#define LOWP_OPERATOR(op, character)                \
   template <class A, operands<A> B>                 \
   LOWP_FN constexpr auto operator op(A a, B b) {    \
-    return detail::apply<detail::operation>(a, b);  \
+    return detail::apply<character>(a, b);          \
   }                                                 \
   template <class A, operands<A> B>                 \
     requires(narrow<A> || detail::foreign<A>)       \
   LOWP_FN constexpr A& operator op##=(A & a, B b) { \
     return a = static_cast<A>(a op b);              \
   }
-LOWP_OPERATOR(+, plus)
-LOWP_OPERATOR(-, minus)
-LOWP_OPERATOR(*, multiplies)
-LOWP_OPERATOR(/, divides)
+LOWP_OPERATOR(+, '+')
+LOWP_OPERATOR(-, '-')
+LOWP_OPERATOR(*, '*')
+LOWP_OPERATOR(/, '/')
 #undef LOWP_OPERATOR
 
 LOWP_FN constexpr auto& operator++(narrow auto& a) { return a += 1; }

@@ -53,17 +53,8 @@ LOWP_FN constexpr float step_above(std::uint32_t magnitude) {
 
 LOWP_FN constexpr bool isnan(narrow auto x) {
   constexpr format F = x.descriptor;
-  switch (F.codes) {
-    case specials::ieee:
-      return detail::magnitude(x) > F.infinity_code();
-    case specials::nan_all_ones:
-      return detail::magnitude(x) == F.magnitude_mask();
-    case specials::nan_negative_zero:
-    case specials::p3109_extended:
-      return (x.bits() & F.code_mask()) == F.nan_code();
-    default:
-      return false;
-  }
+  if (F.has_one_nan()) return (x.bits() & F.code_mask()) == F.nan_code();
+  return detail::magnitude(x) > (F.has_infinity() ? F.infinity_code() : F.max_code());
 }
 LOWP_FN constexpr bool isinf(narrow auto x) {
   return x.descriptor.has_infinity() && detail::magnitude(x) == x.descriptor.infinity_code();

@@ -164,17 +164,12 @@ struct random_source {
     word[3] = start.low;
     detail::philox_rounds<3>(word, keys);
   }
-  template <class U>
-  LOWP_FN constexpr void words(U (&word)[4], U const& low, std::uint64_t counter_of_any,
-                               philox_keys const& keys) const {
-    words(word, start(low, keys), counter_of_any, keys);
-  }
 
   /// Computes the block that holds the draw of an element, or its key.
   LOWP_FN constexpr void block(std::uint32_t (&word)[4], std::uint64_t index,
                                philox_keys const& keys) const {
     std::uint64_t const number = counter(is_keyed ? index_of_key(index) : index);
-    words(word, low_half(number), number, keys);
+    words(word, start(low_half(number), keys), number, keys);
   }
   /// Returns the draw of one element, from a key or from a block of four words:
   ///
