@@ -60,14 +60,6 @@ LOWP_FN F integer_value(lanes::word<F> const& code) {
   return select(is_negative, sub(broadcast<F>(0), x), x);
 }
 
-template <class Scale, class F>
-LOWP_FN F scale_value(lanes::word<F> const& code) {
-  if constexpr (std::is_same_v<Scale, float>)
-    return lanes::from_bits<F>(code);
-  else
-    return lanes::from_bits<F>(decode<Scale::descriptor>(code));
-}
-
 template <class Scale>
 inline constexpr std::uint32_t last_scale = Scale::descriptor.max_code();
 template <>

@@ -250,7 +250,8 @@ struct recipe_rule {
     using F = decltype(lowp::lane<U>::to_real(amax));
     auto const is_zero_block = equal(amax, broadcast<U>(0));
     auto const is_special = greater(amax, broadcast<U>(binary32_infinity - 1));
-    F const reach_of = mul(scale_value<Scale, F>(code), broadcast<F>(largest_element<T>()));
+    F const scale = part_codec<Scale, U>::template decode<F>(code);
+    F const reach_of = mul(scale, broadcast<F>(largest_element<T>()));
     U const reach = bits(mul(reach_of, broadcast<F>(tensor.value)));
     auto const is_least = mask_and(equal(code, broadcast<U>(0)), mask_not(is_zero_block));
     constexpr std::uint32_t last = last_scale<Scale>;

@@ -46,7 +46,7 @@ struct tensor_scales {
 
 LOWP_EXACT_BEGIN
 
-LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most = 448) {
+LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most) {
   using namespace lanes;
   tensor_scales t;
   switch (rule) {
@@ -102,13 +102,8 @@ struct e4m3 {
   F value;
 
   LOWP_FN explicit e4m3(U const& c) : code(c), value(lanes::from_bits<F>(decode<f>(c))) {}
-  /// Rounds a positive number to nearest even or upward; NaN stays NaN.
-  template <class R = nearest_even>
-    requires(!lane<U>::computes_exactly)
-  LOWP_FN explicit e4m3(F const& x, R const& mode = {})
-      : e4m3(encode<f>(lanes::bits(lanes::canonical(x)), lanes::broadcast<U>(0), mode,
-                       special_results_of<f, U>(mode, overflow::saturate))
-                 .code) {}
+  /// Rounds a positive number to nearest even or upward; NaN stays NaN. A scalar needs the default
+  /// environment, as in all of these rules.
   template <class R = nearest_even>
   LOWP_FN explicit e4m3(F const& x, R const& = {}) {
     using namespace lanes;
@@ -210,13 +205,10 @@ LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F c
       e4m3<F> const s(mul(amax, broadcast<F>(t.of_amax)));
       return {s.code, encode_factor(s.value, decode)};
     }
-    case block_rule::torchao_two_level: {
+    case block_rule::torchao_two_level:
+    case block_rule::torchao_one_level: {  // the numbers of its tensor are 1
       e4m3<F> const s(at_least(div(div(amax, broadcast<F>(6)), broadcast<F>(t.of_amax)), 0x1p-6f));
       return {s.code, div(broadcast<F>(t.encode), s.value)};
-    }
-    case block_rule::torchao_one_level: {
-      e4m3<F> const s(at_least(div(amax, broadcast<F>(6)), 0x1p-6f));
-      return {s.code, div(one, s.value)};
     }
     case block_rule::compressed_tensors:
     case block_rule::compressed_tensors_bfloat16: {
