@@ -95,7 +95,9 @@ LOWP_FN constexpr F result_of(F a, F b) {
   if constexpr (Op == '*') return a * b;
   if (__builtin_is_constant_evaluated() && is_equal(b, F{0})) {
     constexpr auto infinity = static_cast<F>(__builtin_inff());
-    return unpack(a).negative != unpack(b).negative ? -infinity : infinity;
+    using exact = std::conditional_t<sizeof(F) <= sizeof(double), double, F>;
+    auto const x = unpack(static_cast<exact>(a)), y = unpack(static_cast<exact>(b));
+    return x.negative != y.negative ? -infinity : infinity;
   }
   return a / b;
 }
@@ -111,7 +113,8 @@ LOWP_FN constexpr auto apply(A a, B b) {
     using W = wide<T>;
     // Constant evaluation rejects an operation whose result is NaN.
     if (__builtin_is_constant_evaluated() &&
-        (is_nan(x) || is_nan(y) || is_invalid<Op>(unpack(x), unpack(y))))
+        (is_nan(x) || is_nan(y) ||
+         is_invalid<Op>(unpack(static_cast<double>(x)), unpack(static_cast<double>(y)))))
       return computed<T>(static_cast<W>(__builtin_nanf("")));
     return computed<T>(result_of<Op>(static_cast<W>(x), static_cast<W>(y)));
   }
@@ -119,16 +122,25 @@ LOWP_FN constexpr auto apply(A a, B b) {
 
 }  // namespace detail
 
-#define LOWP_OPERATOR(op, character)                \
-  template <class A, operands<A> B>                 \
-  LOWP_FN constexpr auto operator op(A a, B b) {    \
-    return detail::apply<character>(a, b);          \
-  }                                                 \
-  template <class A, operands<A> B>                 \
-    requires(narrow<A> || detail::foreign<A>)       \
-  LOWP_FN constexpr A& operator op##=(A & a, B b) { \
-    return a = static_cast<A>(a op b);              \
-  }
+// Two narrow formats do not mix: without deleted operators, both would silently widen to float. A
+// diagnostic shows the name of their return type.
+template <class A, class B>
+struct formats_do_not_mix_convert_one;
+
+#define LOWP_OPERATOR(op, character)                               \
+  template <class A, operands<A> B>                                \
+  LOWP_FN constexpr auto operator op(A a, B b) {                   \
+    return detail::apply<character>(a, b);                         \
+  }                                                                \
+  template <class A, operands<A> B>                                \
+    requires(narrow<A> || detail::foreign<A>)                      \
+  LOWP_FN constexpr A& operator op##=(A & a, B b) {                \
+    return a = static_cast<A>(a op b);                             \
+  }                                                                \
+  template <class A, different_formats<A> B>                       \
+  formats_do_not_mix_convert_one<A, B> operator op(A, B) = delete; \
+  template <class A, different_formats<A> B>                       \
+  formats_do_not_mix_convert_one<A, B> operator op##=(A&, B) = delete;
 LOWP_OPERATOR(+, '+')
 LOWP_OPERATOR(-, '-')
 LOWP_OPERATOR(*, '*')
@@ -184,22 +196,10 @@ template <class A, operands<A> B>
 LOWP_FN constexpr bool operator>=(A a, B b) {
   return b <= a;
 }
-
-// Two narrow formats do not mix: without these, both would silently widen to float. A diagnostic
-// shows the name of the return type. <, >, <= and >= are rewritten to the deleted <=>.
-template <class A, class B>
-struct formats_do_not_mix_convert_one;
-// clang-format off
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator+(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator-(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator*(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator/(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator==(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator<=>(A, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator+=(A&, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator-=(A&, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator*=(A&, B) = delete;
-template <class A, class B> requires different_formats<A, B> formats_do_not_mix_convert_one<A, B> operator/=(A&, B) = delete;
-// clang-format on
+template <class A, different_formats<A> B>
+formats_do_not_mix_convert_one<A, B> operator==(A, B) = delete;
+// <, >, <= and >= of two formats are rewritten to this one.
+template <class A, different_formats<A> B>
+formats_do_not_mix_convert_one<A, B> operator<=>(A, B) = delete;
 
 }  // namespace lowp

@@ -140,7 +140,7 @@ double shortest(T value) {
   detail::unpacked const u = detail::unpack(value);
   if (u.nan || u.infinite || u.significand == 0) return detail::nearest<double>(u);
   detail::decimal const leading = detail::leading_digits(u);
-  std::uint64_t const digits = leading.digits.in_64_bits();
+  std::uint64_t const digits = leading.digits.bits_from(0);
   std::int64_t exponent = leading.exponent;
   std::uint64_t power = 1;
   for (; power <= digits / 10; power *= 10) ++exponent;

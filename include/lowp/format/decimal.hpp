@@ -61,24 +61,19 @@ class natural {
   [[nodiscard]] int bit_length() const {
     return size_ == 0 ? 0 : static_cast<int>(32 * size_) - (leading_zeros(words_[size_ - 1]) - 32);
   }
-  /// Returns the number if it has at most 64 bits.
-  [[nodiscard]] std::uint64_t in_64_bits() const {
-    return (size_ > 1 ? std::uint64_t{words_[1]} << 32 : 0) | (size_ > 0 ? words_[0] : 0);
+  /// Returns words `first` and `first` + 1.
+  [[nodiscard]] std::uint64_t bits_from(std::size_t first) const {
+    return (size_ > first + 1 ? std::uint64_t{words_[first + 1]} << 32 : 0) |
+           (size_ > first ? words_[first] : 0);
   }
   /// Returns the number times 2^scale. `below` adds something smaller than its last bit.
-  [[nodiscard]] unpacked times_power_of_two(int scale, bool below) const {
-    std::uint64_t leading = 0;
-    std::size_t const least = size_ > 3 ? size_ - 3 : 0;
+  [[nodiscard]] unpacked times_power_of_two(int scale, bool below) {
+    int const up = (32 - bit_length() % 32) % 32;
+    shift_left(up);  // two words then have the leading 64 bits
+    std::size_t const least = size_ > 2 ? size_ - 2 : 0;
     for (std::size_t i = 0; i < least; ++i) below |= words_[i] != 0;
-    int const shift = bit_length() - static_cast<int>(32 * least) - 64;  // to 64 leading bits
-    for (std::size_t i = size_; i-- > least;) {
-      int const at = static_cast<int>(32 * (i - least)) - (shift > 0 ? shift : 0);
-      std::uint64_t const word = words_[i];
-      leading |= at >= 0 ? word << at : word >> -at;
-      below |= at < 0 && (word & ((std::uint64_t{1} << -at) - 1)) != 0;
-    }
-    return normalized(false, leading | (below ? 1 : 0),
-                      scale + static_cast<int>(32 * least) + (shift > 0 ? shift : 0));
+    return normalized(false, bits_from(least) | (below ? 1 : 0),
+                      scale - up + static_cast<int>(32 * least));
   }
 
  private:
@@ -125,7 +120,7 @@ inline unpacked unpack_decimal(decimal d) {
   return d.digits.times_power_of_two(exponent - shift, rest || d.has_more);
 }
 
-/// Returns 18 or 19 digits of a finite number that is not zero, or all of them if there are less.
+/// Returns 18 or 19 digits of a finite number that is not zero, or all of them.
 inline decimal leading_digits(unpacked const& u) {
   int const zeros = std::countr_zero(u.significand), exponent = u.exponent - 61 + zeros;
   decimal d{natural(u.significand >> zeros)};

@@ -79,13 +79,10 @@ LOWP_FN constexpr T nextafter(T x, T y) {
   constexpr format F = T::descriptor;
   if (isnan(x) || isnan(y)) return detail::canonical_nan<T>();
   if (detail::rank(x) == detail::rank(y)) return y;
-  bool const up = detail::rank(x) < detail::rank(y);
-  bool const negative = signbit(x);
-  if (F.has_zero() && detail::magnitude(x) == 0)
-    return detail::from_code<T>(up ? 1 : F.sign_mask() | 1);
-  std::uint32_t const magnitude = detail::magnitude(x) + (up != negative ? 1u : ~0u);
-  bool const keeps_sign = magnitude != 0 || F.has_negative_zero();
-  return detail::from_code<T>(magnitude | (negative && keeps_sign ? F.sign_mask() : 0));
+  int const next = detail::rank(x) + (detail::rank(x) < detail::rank(y) ? 1 : -1);
+  bool const negative = next < 0 || (next == 0 && signbit(x) && F.has_negative_zero());
+  return detail::from_code<T>(static_cast<std::uint32_t>(next < 0 ? -next : next) |
+                              (negative ? F.sign_mask() : 0));
 }
 
 /// Returns the square root, rounded once to nearest even.
@@ -93,8 +90,7 @@ template <narrow T>
 LOWP_FN constexpr T sqrt(T x) {
   constexpr format F = T::descriptor;
   if (isnan(x) || (signbit(x) && detail::magnitude(x) != 0)) return detail::canonical_nan<T>();
-  if (F.has_zero() && detail::magnitude(x) == 0) return x;
-  if (isinf(x)) return x;
+  if ((F.has_zero() && detail::magnitude(x) == 0) || isinf(x)) return x;
   // The leading bits of an integer root, and a bit below them for "not exact".
   auto const u = detail::unpack(x);
   int const scale = u.exponent - 61;
