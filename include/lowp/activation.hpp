@@ -23,7 +23,7 @@ struct gelu_of_tanh {
     using namespace lanes;
     using U = word<F>;
     constexpr std::uint32_t minus_infinity = binary32_infinity | binary32_sign;
-    F const a = from_bits<F>(hidden(magnitude(x)));
+    F const a = from_bits<F>(hidden(lanes::magnitude(x)));
     F const slope = fma(mul(a, a), broadcast<F>(gelu_cubic), broadcast<F>(gelu_linear));
     F const e = exp_of_minus(mul(a, slope));  // 0 if the square is infinite
     // e is 0 there, as for any x below -11; -infinity times 0 would be NaN.

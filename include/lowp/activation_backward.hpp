@@ -15,7 +15,7 @@ struct gelu_and_slope {
   LOWP_FN explicit gelu_and_slope(F const& x) {
     using namespace lanes;
     F const one = broadcast<F>(1);
-    F const a = smaller_or_nan(from_bits<F>(hidden(magnitude(x))), broadcast<F>(16));
+    F const a = smaller_or_nan(from_bits<F>(hidden(lanes::magnitude(x))), broadcast<F>(16));
     F const square = mul(a, a);
     F const e =
         exp_of_minus(mul(a, fma(square, broadcast<F>(gelu_cubic), broadcast<F>(gelu_linear))));

@@ -25,7 +25,7 @@ inline constexpr bool writes_blocks =
     requires { requires Operand::block > 0 && !Operand::is_read; };
 
 /// A whole batch of operands that are only read, so that totals may read it more than once.
-/// `result_at(k)` gives the element function's result for the pack at k.
+/// `result_at(place)` gives the element function's result for the pack at a place.
 template <class Isa, class ResultAt>
 struct read_batch {
   ResultAt const& result_at;
@@ -93,8 +93,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
       batch_start<typename Isa::registers> start;
       (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
       if constexpr (may_add_batch<totals_type>) {
-        auto const result_at = [&](int k) __attribute__((always_inline)) {
-          pack<float, typename Isa::registers> value[] = {accessors.load(k)...};
+        auto const result_at = [&](int place) __attribute__((always_inline)) {
+          pack<float, typename Isa::registers> value[] = {accessors.load(place)...};
           return function(value[I]...);
         };
         read_batch<Isa, decltype(result_at)> const whole{result_at};
