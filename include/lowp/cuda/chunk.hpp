@@ -40,18 +40,77 @@ inline constexpr int widths[] = {16, 4, 1};
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable
 #endif
-template <int I = 0, class Body>
+template <class Body>
 LOWP_FN void with_width(int width, Body const& body) {
-  using candidate = std::integral_constant<int, widths[I]>;
-  if constexpr (I + 1 == std::size(widths))
-    body(candidate{});
-  else if (width == candidate::value)
-    body(candidate{});
+  if (width == 16)
+    body(std::integral_constant<int, 16>{});
+  else if (width == 4)
+    body(std::integral_constant<int, 4>{});
   else
-    with_width<I + 1>(width, body);
+    body(std::integral_constant<int, 1>{});
 }
 
-/// Eight codes in registers:
+/// Memory that one instruction moves.
+template <int Bytes>
+struct alignas(Bytes) piece {
+  using word_type =
+      std::conditional_t<Bytes == 1, std::uint8_t,
+                         std::conditional_t<Bytes == 2, std::uint16_t, std::uint32_t>>;
+  word_type word[std::size_t{(Bytes + 3) / 4}];
+};
+
+/// The bytes of a chunk in registers, as they lie in memory.
+template <int Size>
+struct chunk_bytes {
+  std::uint32_t word[std::size_t{(Size + 3) / 4}] = {};
+
+  /// Loads the first `count` pieces; the others become zero. `store` does not store these.
+  template <int Bytes>
+  LOWP_FN void load(int count, auto const& thread, void const* at) {
+    *this = {};
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < Size / Bytes; ++i) {
+      if (i >= count) continue;
+      auto const from =
+          thread.template read<piece<Bytes>>(static_cast<unsigned char const*>(at) + i * Bytes);
+      LOWP_UNROLL_ON_GPU
+      for (int j = 0; j < Bytes; j += 4)
+        word[(i * Bytes + j) / 4] |= std::uint32_t{from.word[j / 4]} << i * Bytes % 4 * 8;
+    }
+  }
+  template <int Bytes>
+  LOWP_FN void store(int count, auto const& thread, void* at) const {
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < Size / Bytes; ++i) {
+      if (i >= count) continue;
+      piece<Bytes> to;
+      LOWP_UNROLL_ON_GPU
+      for (int j = 0; j < Bytes; j += 4)
+        to.word[j / 4] = static_cast<typename piece<Bytes>::word_type>(word[(i * Bytes + j) / 4] >>
+                                                                       i * Bytes % 4 * 8);
+      thread.write(static_cast<unsigned char*>(at) + i * Bytes, to);
+    }
+  }
+
+  /// Likewise for pieces of Part bytes. If these are all, pieces of Whole bytes replace them.
+  template <int Whole, int Part>
+  LOWP_FN void load(int count, auto const& thread, void const* at) {
+    if (count == Size / Part)
+      load<Whole>(Size / Whole, thread, at);
+    else
+      load<Part>(count, thread, at);
+  }
+  template <int Whole, int Part>
+  LOWP_FN void store(int count, auto const& thread, void* at) const {
+    if (count == Size / Part)
+      store<Whole>(Size / Whole, thread, at);
+    else
+      store<Part>(count, thread, at);
+  }
+};
+
+/// Eight codes in registers. `load` and `store` take the first `count` elements, which may be all,
+/// at a pointer that is aligned to `Width`; the others become zero.
 ///
 ///     64 bits  | 0   0 | 1   1 | ...               sixteen words
 ///     32 bits  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |   eight
@@ -69,28 +128,30 @@ class chunk {
 
   LOWP_FN code_type code(int k) const {
     if constexpr (is_long)
-      return word_[2 * k] | code_type{word_[2 * k + 1]} << 32;
+      return bytes_.word[2 * k] | code_type{bytes_.word[2 * k + 1]} << 32;
     else
-      return word_[k / per_word] >> (k % per_word * element_bits) & mask;
+      return bytes_.word[k / per_word] >> (k % per_word * element_bits) &
+             (~0u >> (32 - element_bits));
   }
   /// Sets a code that is still zero, or two narrow ones for even k.
   LOWP_FN void set(int k, code_type code) {
     if constexpr (is_long) {
-      word_[2 * k] = static_cast<std::uint32_t>(code);
-      word_[2 * k + 1] = static_cast<std::uint32_t>(code >> 32);
+      bytes_.word[2 * k] = static_cast<std::uint32_t>(code);
+      bytes_.word[2 * k + 1] = static_cast<std::uint32_t>(code >> 32);
     } else {
-      word_[k / per_word] |= code << (k % per_word * element_bits);
+      bytes_.word[k / per_word] |= code << (k % per_word * element_bits);
     }
   }
   /// Returns two narrow codes at once, for even k.
   LOWP_FN std::uint32_t pair(int k) const {
-    return word_[k / per_word] >> (k % per_word * element_bits) & pair_mask;
+    return bytes_.word[k / per_word] >> (k % per_word * element_bits) &
+           (element_bytes == 1 ? 0xffff : 0xffffffff);
   }
   /// Returns the bytes with the signs of every other code, beginning with code 0 or 1.
   LOWP_FN std::uint32_t signs(int i) const
     requires(element_bytes == 2)
   {
-    return lane<code_type>::high_bytes(word_, i);
+    return lane<code_type>::high_bytes(bytes_.word, i);
   }
   /// Returns true if a narrow code's magnitude is Least or more: adding the rest up to the sign's
   /// bit sets that bit.
@@ -100,95 +161,22 @@ class chunk {
     constexpr std::uint32_t sign = std::uint32_t{1} << (element_bits - 1);
     std::uint32_t seen = 0;
     LOWP_UNROLL_ON_GPU
-    for (std::uint32_t const word : word_)
+    for (std::uint32_t const word : bytes_.word)
       seen |= (word & (sign - 1) * ones) + (sign - Least) * ones;
     return (seen & sign * ones) != 0;
   }
 
-  template <int Bytes, class Thread>
-  LOWP_FN void load(Thread const& thread, T const* at) {
-    *this = {};
-    LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < chunk_size * element_bytes / Bytes; ++i) {
-      auto const bytes = thread.template read<access<Bytes>>(bytes_of(at) + i * Bytes);
-      if constexpr (Bytes >= 4) {
-        LOWP_UNROLL_ON_GPU
-        for (int j = 0; j < Bytes / 4; ++j) word_[i * (Bytes / 4) + j] = bytes.word[j];
-      } else {
-        word_[i * Bytes / 4] |= std::uint32_t{bytes.part} << (i * Bytes % 4 * 8);
-      }
-    }
+  template <int Width>
+  LOWP_FN void load(int count, auto const& thread, T const* at) {
+    bytes_.template load<access_bytes<T>(Width), element_bytes>(count, thread, at);
   }
-  template <int Bytes, class Thread>
-  LOWP_FN void store(Thread const& thread, T* at) const {
-    LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < chunk_size * element_bytes / Bytes; ++i) {
-      access<Bytes> bytes;
-      if constexpr (Bytes >= 4) {
-        LOWP_UNROLL_ON_GPU
-        for (int j = 0; j < Bytes / 4; ++j) bytes.word[j] = word_[i * (Bytes / 4) + j];
-      } else {
-        bytes.part = static_cast<decltype(bytes.part)>(word_[i * Bytes / 4] >> (i * Bytes % 4 * 8));
-      }
-      thread.write(bytes_of(at) + i * Bytes, bytes);
-    }
-  }
-
-  /// Loads the first `count` elements; the others become zero. store_first does not store these.
-  LOWP_FN void load_first(int count, auto const& thread, T const* at) {
-    *this = {};
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k)
-      if (k < count) set(k, thread.template read<whole>(bytes_of(at + k)));
-  }
-  LOWP_FN void store_first(int count, auto const& thread, T* at) const {
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k)
-      if (k < count) thread.write(bytes_of(at + k), static_cast<whole>(code(k)));
-  }
-
-  /// Loads the first `count` elements, which may be all. Pointers are aligned to `Width`.
-  template <int Width, class Thread>
-  LOWP_FN void load(int count, Thread const& thread, T const* at) {
-    if (count == chunk_size)
-      load<access_bytes<T>(Width)>(thread, at);
-    else
-      load_first(count, thread, at);
-  }
-  template <int Width, class Thread>
-  LOWP_FN void store(int count, Thread const& thread, T* at) const {
-    if (count == chunk_size)
-      store<access_bytes<T>(Width)>(thread, at);
-    else
-      store_first(count, thread, at);
+  template <int Width>
+  LOWP_FN void store(int count, auto const& thread, T* at) const {
+    bytes_.template store<access_bytes<T>(Width), element_bytes>(count, thread, at);
   }
 
  private:
-  using whole =
-      std::conditional_t<element_bytes >= 4, code_type,
-                         std::conditional_t<element_bytes == 2, std::uint16_t, std::uint8_t>>;
-  static constexpr code_type mask = static_cast<whole>(-1);
-  static constexpr std::uint32_t pair_mask = element_bytes == 1 ? 0xffff : 0xffffffff;
-
-  LOWP_FN static unsigned char const* bytes_of(T const* at) {
-    return reinterpret_cast<unsigned char const*>(at);
-  }
-  LOWP_FN static unsigned char* bytes_of(T* at) { return reinterpret_cast<unsigned char*>(at); }
-
-  // Memory that one instruction moves.
-  template <int Bytes>
-  struct alignas(Bytes) words {
-    std::uint32_t word[std::size_t{Bytes / 4}];
-  };
-  template <int Bytes>
-  struct alignas(Bytes) piece {
-    std::conditional_t<Bytes == 2, std::uint16_t, std::uint8_t> part;
-  };
-  template <int Bytes>
-  using access = std::conditional_t < (Bytes >= 4),
-        words<Bytes<4 ? 4 : Bytes>, piece<Bytes >= 4 ? 2 : Bytes>>;
-
-  std::uint32_t word_[std::size_t{chunk_size * element_bytes / 4}] = {};
+  chunk_bytes<chunk_size * element_bytes> bytes_;
 };
 
 /// Eight packed codes in registers, as they lie in memory: four or six bytes. Two chunks share no
@@ -206,45 +194,25 @@ class chunk<T, pair_order> {
   LOWP_FN void set(int k, std::uint32_t code) { codes_ |= word_type{code} << bits * k; }
   LOWP_FN void set_nibbles(std::uint32_t nibbles) { codes_ = nibbles; }
 
-  /// Loads the first `count` elements, which may be all. Pointers are aligned to `Width`.
-  template <int Width, class Thread>
-  LOWP_FN void load(int count, Thread const& thread, std::uint8_t const* at) {
-    codes_ = 0;
-    if (count == chunk_size)
-      load_pieces<piece<Width>>(chunk_size, thread, at);
-    else
-      load_pieces<std::uint8_t>(count, thread, at);
-    codes_ &= codes_of_first(count);
+  template <int Width>
+  LOWP_FN void load(int count, auto const& thread, std::uint8_t const* at) {
+    chunk_bytes<bits> bytes;
+    bytes.template load<whole<Width>, 1>((bits * count + 7) >> 3, thread, at);
+    codes_ = __builtin_bit_cast(word_type, bytes) & codes_of_first(count);
   }
-  template <int Width, class Thread>
-  LOWP_FN void store(int count, Thread const& thread, std::uint8_t* at) const {
-    if (count == chunk_size)
-      store_pieces<piece<Width>>(chunk_size, thread, at);
-    else
-      store_pieces<std::uint8_t>(count, thread, at);
+  template <int Width>
+  LOWP_FN void store(int count, auto const& thread, std::uint8_t* at) const {
+    auto const bytes = __builtin_bit_cast(chunk_bytes<bits>, codes_ & codes_of_first(count));
+    bytes.template store<whole<Width>, 1>((bits * count + 7) >> 3, thread, at);
   }
 
  private:
   // A chunk of six bytes is aligned to two.
   template <int Width>
-  using piece = std::conditional_t<Width == 1, std::uint8_t,
-                                   std::conditional_t<bits == 4, std::uint32_t, std::uint16_t>>;
+  static constexpr int whole = Width == 1  ? 1
+                               : bits == 4 ? 4
+                                           : 2;
 
-  template <class Piece, class Thread>
-  LOWP_FN void load_pieces(int count, Thread const& thread, std::uint8_t const* at) {
-    constexpr int size = sizeof(Piece);
-    LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < bits; i += size)
-      if (8 * i < bits * count) codes_ |= word_type{thread.template read<Piece>(at + i)} << 8 * i;
-  }
-  template <class Piece, class Thread>
-  LOWP_FN void store_pieces(int count, Thread const& thread, std::uint8_t* at) const {
-    constexpr int size = sizeof(Piece);
-    word_type const first = codes_ & codes_of_first(count);
-    LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < bits; i += size)
-      if (8 * i < bits * count) thread.write(at + i, static_cast<Piece>(first >> 8 * i));
-  }
   LOWP_FN static word_type codes_of_first(int count) {
     return count == chunk_size ? ~word_type{0} : (word_type{1} << bits * count) - 1;
   }
@@ -252,55 +220,43 @@ class chunk<T, pair_order> {
   word_type codes_ = 0;
 };
 
-/// Eight codes of split_order in registers, a byte each. Two threads, two apart, share eight bytes:
-/// one has the low halves, and the other the high ones. Each stores four bytes.
+/// Eight codes of split_order in registers, a byte each: all, or none. Two threads, two apart,
+/// share eight bytes: one has the low halves, and the other the high ones. Each stores four bytes.
 template <class T>
 class chunk<T, split_order> {
  public:
-  LOWP_FN std::uint32_t code(int k) const { return word_[k / 4] >> k % 4 * 8 & 15; }
+  LOWP_FN std::uint32_t code(int k) const { return halves_.word[k / 4] >> k % 4 * 8 & 15; }
   /// Sets a code that is still zero.
-  LOWP_FN void set(int k, std::uint32_t code) { word_[k / 4] |= code << k % 4 * 8; }
+  LOWP_FN void set(int k, std::uint32_t code) { halves_.word[k / 4] |= code << k % 4 * 8; }
   LOWP_FN void set_nibbles(std::uint32_t nibbles) {
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k) set(k, nibbles >> 4 * k & 15);
   }
 
-  /// Loads all elements, or none. Pointers are aligned to `Width`.
-  template <int Width, class Thread>
-  LOWP_FN void load(int count, Thread const& thread, std::uint8_t const* at) {
+  template <int Width>
+  LOWP_FN void load(int count, auto const& thread, std::uint8_t const* at) {
+    halves_ = {};
+    if (count != 0) halves_.template load<whole<Width>>(chunk_size, thread, at);
     LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < 2; ++i)
-      word_[i] =
-          count == 0 ? 0 : read<Width>(thread, at + 4 * i) >> (is_high(thread) ? 4 : 0) & low;
+    for (std::uint32_t& word : halves_.word) word = word >> (is_high(thread) ? 4 : 0) & 0x0f0f0f0f;
   }
-  /// Stores likewise. The other thread must call this, too.
-  template <int Width, class Thread>
-  LOWP_FN void store(int count, Thread const& thread, std::uint8_t* at) const {
+  /// The other thread must call this, too.
+  template <int Width>
+  LOWP_FN void store(int count, auto const& thread, std::uint8_t* at) const {
     bool const high = is_high(thread);
-    std::uint32_t const other = thread.template exchanged<2>(high ? word_[0] : word_[1]);
-    if (count == 0) return;
-    std::uint32_t const both = high ? other | word_[1] << 4 : word_[0] | other << 4;
-    using piece = std::conditional_t<(Width >= 4), std::uint32_t, std::uint8_t>;
-    LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < 4; i += static_cast<int>(sizeof(piece)))
-      thread.write(at + (high ? 4 : 0) + i, static_cast<piece>(both >> 8 * i));
+    auto const& [low_half, high_half] = halves_.word;
+    std::uint32_t const other = thread.template exchanged<2>(high ? low_half : high_half);
+    chunk_bytes<4> const both{{high ? other | high_half << 4 : low_half | other << 4}};
+    if (count != 0) both.template store<whole<Width>>(chunk_size, thread, at + (high ? 4 : 0));
   }
 
  private:
-  static constexpr std::uint32_t low = 0x0f0f0f0f;
+  template <int Width>
+  static constexpr int whole = Width >= 4 ? 4 : 1;
 
   LOWP_FN static bool is_high(auto const& thread) { return thread.thread() / 2 % 2 != 0; }
-  template <int Width, class Thread>
-  LOWP_FN static std::uint32_t read(Thread const& thread, std::uint8_t const* at) {
-    using piece = std::conditional_t<(Width >= 4), std::uint32_t, std::uint8_t>;
-    std::uint32_t word = 0;
-    LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < 4; i += static_cast<int>(sizeof(piece)))
-      word |= std::uint32_t{thread.template read<piece>(at + i)} << 8 * i;
-    return word;
-  }
 
-  std::uint32_t word_[2] = {};
+  chunk_bytes<chunk_size> halves_;
 };
 
 }  // namespace lowp::cuda

@@ -37,7 +37,7 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
   template <class Thread>
   LOWP_FN float element(Thread const& thread, std::uint32_t column) const {
     chunk<T> code;
-    code.load_first(1, thread, static_cast<T const*>(row_) + column);
+    code.template load<1>(1, thread, static_cast<T const*>(row_) + column);
     return base::decoded(code.code(0));
   }
   /// Writes a row of one element.
