@@ -137,18 +137,6 @@ struct simulated_thread {
   }
   void barrier() const { state->arrived.arrive_and_wait(); }
   void warp_barrier() const { state->warp_arrived[thread_ / block_state::warp].arrive_and_wait(); }
-  template <int N>
-  [[nodiscard]] std::uint32_t max_among(std::uint32_t x) const {
-    EXPECT_EQ(threads_ % N, 0U) << "neighbours would lie in two blocks";
-    std::uint32_t* const all = state->words.data();
-    fibers::barrier& callers = callers_of_warp();
-    all[thread_] = x;
-    callers.arrive_and_wait();
-    unsigned const first = thread_ / N * N;
-    std::uint32_t const largest = *std::max_element(all + first, all + first + N);
-    callers.arrive_and_wait();
-    return largest;
-  }
   template <int Distance>
   [[nodiscard]] std::uint32_t exchanged(std::uint32_t x) const {
     EXPECT_EQ(threads_ % (2 * Distance), 0U) << "a warp would lack threads";

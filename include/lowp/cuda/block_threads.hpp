@@ -42,9 +42,7 @@ struct block_threads {
       bool const is_upper = (thread.thread() & Distance) != 0;
       LOWP_UNROLL_ON_GPU
       for (int i = N / (2 * Distance) - 1; i >= 0; --i) {
-        float const own = x[i];
-        float const other =
-            lanes::from_bits<float>(thread.template exchanged<Distance>(lanes::bits(own)));
+        float const own = x[i], other = detail::warp<Thread>{thread}.template other<Distance>(own);
         x[2 * i] = is_upper ? other : own;
         x[2 * i + 1] = is_upper ? own : other;
       }
@@ -54,20 +52,14 @@ struct block_threads {
 
   /// Returns the largest word of a block's threads, after `divide`.
   LOWP_FN std::uint32_t max_of_block(std::uint32_t x) const {
-    if constexpr (Finders == 1)
-      return thread.template max_among<Threads>(x);
-    else
-      return max_beyond<Finders, Threads>(x);
+    return max_among<Finders, Threads>(x);
   }
   /// Returns the largest of a square, or of all threads of a GPU's block if a square has more.
   /// @param x  the largest word of a row of the square
   LOWP_FN std::uint32_t max_of_square(std::uint32_t x) const {
     constexpr unsigned of_warp = 32;
     constexpr int together = static_cast<int>(Square < of_warp ? Square : of_warp);
-    if constexpr (Finders == 1)
-      x = thread.template max_among<together>(x);
-    else
-      x = max_beyond<Threads, together>(x);
+    x = max_among<Threads, together>(x);
     if constexpr (Square > of_warp) {
       auto* const words = thread.template shared<std::uint32_t>();
       words[thread.thread()] = x;
@@ -82,35 +74,38 @@ struct block_threads {
   }
 
   /// Adds up the errors of two chunks, a row, in order. Those of a square's rows add up as a tree.
-  template <class Error>
-  LOWP_FN float sum_of_errors(float const (&x)[chunk_size], Error const& error,
-                              bool is_square) const {
-    static_assert(Threads == 2);
-    detail::warp<Thread> const warp{thread};
-    float errors[chunk_size], first = 0;
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k) errors[k] = x[k];
-    LOWP_KEEP_LOOP
-    for (float& each : errors) {
-      each = error(each);
-      first = lanes::add(first, each);
+  /// Rules choose for such rows alone, pass by pass.
+  LOWP_FN float sum_of_errors([[maybe_unused]] float const* x, [[maybe_unused]] auto const& error,
+                              [[maybe_unused]] bool is_square) const {
+    if constexpr (Threads == 2 && Finders == 1) {
+      detail::warp<Thread> const warp{thread};
+      float errors[chunk_size], first = 0;
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) errors[k] = x[k];
+      LOWP_KEEP_LOOP
+      for (float& each : errors) {
+        each = error(each);
+        first = lanes::add(first, each);
+      }
+      float all = warp.template other<1>(first);
+      LOWP_UNROLL_ON_GPU
+      for (float const each : errors) all = lanes::add(all, each);
+      float const of_other = warp.template other<1>(all);
+      float const sum = warp.is_upper(1) ? all : of_other;
+      return is_square ? warp.template sum_of_two<2>(warp.template sum_of_two<4>(
+                             warp.template sum_of_two<8>(warp.template sum_of_two<16>(sum))))
+                       : sum;
+    } else {
+      return 0;
     }
-    float all = warp.template other<1>(first);
-    LOWP_UNROLL_ON_GPU
-    for (float const each : errors) all = lanes::add(all, each);
-    float const of_other = warp.template other<1>(all);
-    float const sum = warp.is_upper(1) ? all : of_other;
-    return is_square ? warp.template sum_of_two<2>(warp.template sum_of_two<4>(
-                           warp.template sum_of_two<8>(warp.template sum_of_two<16>(sum))))
-                     : sum;
   }
 
  private:
   /// Returns the largest word of threads at distances from First to below End.
   template <int First, int End>
-  LOWP_FN std::uint32_t max_beyond(std::uint32_t x) const {
+  LOWP_FN std::uint32_t max_among(std::uint32_t x) const {
     if constexpr (First < End)
-      return max_beyond<2 * First, End>(lanes::max(x, thread.template exchanged<First>(x)));
+      return max_among<First, End / 2>(lanes::max(x, thread.template exchanged<End / 2>(x)));
     else
       return x;
   }

@@ -10,7 +10,6 @@
 //     counters<N>()                            N more words that a block shares
 //     dynamic_memory()                         the call's dynamic_bytes, aligned to 16 bytes
 //     register_address(address)                the address in a register, if in shared memory
-//     max_among<N>(word)                       maximum over N neighbours, which all call it
 //     exchanged<Distance>(word)                the word of the thread whose number has another bit
 //     atomics, hardware                        types: see exact_sum.hpp, accessor.hpp
 //

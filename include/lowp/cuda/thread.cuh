@@ -123,16 +123,6 @@ struct gpu_thread {
   }
   __device__ void barrier() const { __syncthreads(); }
   __device__ void warp_barrier() const { __syncwarp(); }
-  template <int N>
-  __device__ std::uint32_t max_among(std::uint32_t x) const {
-    static_assert(N <= 32 && (N & (N - 1)) == 0);
-    LOWP_UNROLL
-    for (int distance = N / 2; distance != 0; distance /= 2) {
-      std::uint32_t const other = __shfl_xor_sync(0xffffffff, x, distance);
-      x = other > x ? other : x;
-    }
-    return x;
-  }
   template <int Distance>
   __device__ std::uint32_t exchanged(std::uint32_t x) const {
     static_assert(Distance < 32);

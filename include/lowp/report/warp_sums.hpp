@@ -18,7 +18,7 @@ struct warp {
   Thread const& thread;
 
   LOWP_FN unsigned number() const { return thread.thread() % threads; }
-  LOWP_FN bool is_upper(int distance) const { return (thread.thread() & distance) != 0; }
+  LOWP_FN bool is_upper(unsigned distance) const { return (thread.thread() & distance) != 0; }
   /// Returns x of the thread at this distance.
   template <int Distance>
   LOWP_FN float other(float x) const {
