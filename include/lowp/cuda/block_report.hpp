@@ -19,8 +19,6 @@ LOWP_EXACT_BEGIN
 ///     8 distances of fold::sum    until half of the warp has one sum, and half has the other
 ///     16 digits of each sum       one a thread
 class update_of_thread : public detail::update_counts<float> {
-  using terms = detail::update_terms<float>;
-
  public:
   static constexpr bool sums_by_warps = true;
 
@@ -32,11 +30,33 @@ class update_of_thread : public detail::update_counts<float> {
   /// Sums the terms of a warp's chunks. All of its threads call this.
   template <class Thread>
   LOWP_FN void fold(Thread const& thread) {
-    group<Thread> all{*this, {thread}};
-    number_ = all.team.number();
-    bool const is_scaled = detail::sum_in_float(all);
+    detail::warp<Thread> const team{thread};
+    number_ = team.number();
+    bool const is_scaled = detail::sum_in_float(*this, team);
     digit_.add(number_, sum_, is_scaled ? detail::sum_exponent : 0);
   }
+
+  // A group: see sum_in_float.
+  LOWP_FN bool sum(auto const& team) {
+    float x[2 * chunk_size];
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k) {
+      x[k] = terms_[k].applied;
+      x[chunk_size + k] = terms_[k].requested;
+    }
+    team.template halve<16, chunk_size>(x);
+    float const sums = team.template sum_of_two<1>(x[0]);
+    float const fours = team.template sum_of_two<8>(sums);
+    sum_ = team.template sum_of_two<2>(team.template sum_of_two<4>(fours));
+    std::uint32_t const size = lanes::hidden(lanes::magnitude(sum_));
+    std::uint32_t const of_other = team.thread.template exchanged<16>(size);
+    return size < lanes::binary32_infinity && of_other < lanes::binary32_infinity;
+  }
+  LOWP_FN void change(auto const& fn) {
+    LOWP_UNROLL_ON_GPU
+    for (auto& terms : terms_) fn(terms);
+  }
+
   LOWP_FN update_report total(std::uint64_t count) const {
     update_report report = counted(count);
     // A choice of two addresses would keep both sums in memory.
@@ -54,34 +74,7 @@ class update_of_thread : public detail::update_counts<float> {
   using digit = detail::warp_digit<digits, 17>;
   static_assert(digit::bits > 253 + detail::sum_exponent);
 
-  template <class Thread>
-  struct group {
-    update_of_thread& mine;
-    detail::warp<Thread> team;
-
-    LOWP_FN bool sum() const {
-      float x[2 * chunk_size];
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) {
-        x[k] = mine.terms_[k].applied;
-        x[chunk_size + k] = mine.terms_[k].requested;
-      }
-      team.template halve<16, chunk_size>(x);
-      float const sums = team.template sum_of_two<1>(x[0]);
-      float const fours = team.template sum_of_two<8>(sums);
-      mine.sum_ = team.template sum_of_two<2>(team.template sum_of_two<4>(fours));
-      std::uint32_t const size = lanes::hidden(lanes::magnitude(mine.sum_));
-      std::uint32_t const of_other = team.thread.template exchanged<16>(size);
-      return size < lanes::binary32_infinity && of_other < lanes::binary32_infinity;
-    }
-    LOWP_FN void change(auto const& fn) const {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) fn(mine.terms_[k]);
-    }
-    LOWP_FN void remove_nonfinite(terms& x) const { mine.remove_nonfinite(x); }
-  };
-
-  terms terms_[chunk_size];
+  detail::update_terms<float> terms_[chunk_size];
   float sum_ = 0;
   digit digit_;
   unsigned number_ = 0;
@@ -95,11 +88,8 @@ inline constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
 /// The report on tensor number n is reports[n * stride]; reports on blocks may be absent.
 template <class Thread, class Report>
 class block_report {
-  struct nothing {
-    using type = simd::no_report;
-  };
-  using tally =
-      std::conditional_t<is_reported<Report>, detail::lanes_of_report<Report, float>, nothing>;
+  using tally = std::conditional_t<is_reported<Report>, detail::lanes_of_report<Report, float>,
+                                   std::type_identity<simd::no_report>>;
   using atomics = typename Thread::atomics;
 
  public:

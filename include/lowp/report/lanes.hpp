@@ -96,9 +96,7 @@ class update_counts {
   LOWP_FN update_terms<F> count_masked(M const& is_element, F const& u, U const& before,
                                        U const& after, F const& old, F const& now,
                                        M const& overflowed) {
-    F const zero = lanes::broadcast<F>(0);
-    return count(lanes::select(is_element, u, zero), before, after,
-                 lanes::select(is_element, old, zero), lanes::select(is_element, now, zero),
+    return count(only(is_element, u), before, after, only(is_element, old), only(is_element, now),
                  lanes::mask_and(is_element, overflowed));
   }
 
@@ -115,12 +113,7 @@ class update_counts {
 
   /// Returns a report without sums.
   LOWP_FN update_report counted(std::uint64_t count) const {
-    update_report report;
-    report.count = count;
-    report.stalled = stalled_;
-    report.overflowed = overflowed_;
-    report.nonfinite = nonfinite_;
-    return report;
+    return {count, stalled_, overflowed_, nonfinite_, {}, {}};
   }
 
  private:
@@ -130,14 +123,14 @@ class update_counts {
 /// The exponent of the unit of large sums.
 inline constexpr int sum_exponent = 9;
 
-/// Sums a group of fold::sums terms in float. `group.sum()` sums in the order of fold::sum. It
-/// returns false if a sum is not finite: then a term is not, or the sum is too large for a float.
+/// Sums a group of fold::sums terms in float. `group.sum(team...)` sums in the order of fold::sum.
+/// It returns false if a sum is not finite: then a term is not, or the sum is too large for a float.
 /// `group.change(fn)` calls fn for all terms. Returns true if the unit of the sums is
 /// 2^sum_exponent.
-template <class Group>
-LOWP_FN bool sum_in_float(Group& group) {
+template <class Group, class... Team>
+LOWP_FN bool sum_in_float(Group& group, Team const&... team) {
   bool is_scaled = false, has_numbers_only = false;
-  while (!group.sum() && !is_scaled) {
+  while (!group.sum(team...) && !is_scaled) {
     if (has_numbers_only)
       group.change([](auto& terms) { terms.multiply(1.0f / (1 << sum_exponent)); });
     else
