@@ -27,7 +27,7 @@ struct alone {
 };
 }  // namespace detail
 
-/// Merges the report of another shard or tensor.
+/// Merges the report of another shard or tensor, or adds to a sum.
 template <class Report, class Other = Report>
   requires requires(Report& to, Other const& from) {
     to.add(from);
@@ -43,16 +43,10 @@ LOWP_FN constexpr Report& operator+=(Report& to, Other const& from) {
 template <int Unit, int Words>
 class basic_exact_sum {
  public:
-  /// Adds x, a multiple of the unit. All that is added must be below 2^(64 * Words - 33) units in
-  /// magnitude. An infinity or NaN makes the value infinite.
-  LOWP_FN constexpr basic_exact_sum& operator+=(double x) { return add(x, detail::alone{}); }
-  LOWP_FN constexpr basic_exact_sum& operator+=(basic_exact_sum const& other) {
-    return add(other, detail::alone{});
-  }
-
-  /// Adds another sum, while other threads may add to the same sum.
-  template <class Atomics>
-  LOWP_FN constexpr basic_exact_sum& add(basic_exact_sum const& other, Atomics const& atomics) {
+  /// Adds another sum, as += does, alone or beside other threads.
+  template <class Atomics = detail::alone>
+  LOWP_FN constexpr basic_exact_sum& add(basic_exact_sum const& other,
+                                         Atomics const& atomics = {}) {
     std::uint64_t carry = 0;
     for (int i = 0; i < Words; ++i) {
       std::uint64_t const with_carry = other.word_[i] + carry;
@@ -62,9 +56,10 @@ class basic_exact_sum {
     return *this;
   }
 
-  /// Adds x, while other threads may add to the same sum.
-  template <class Atomics>
-  LOWP_FN constexpr basic_exact_sum& add(double x, Atomics const& atomics) {
+  /// Adds x, likewise: a multiple of the unit. All that is added must be below 2^(64 * Words - 33)
+  /// units in magnitude. An infinity or NaN makes the value infinite.
+  template <class Atomics = detail::alone>
+  LOWP_FN constexpr basic_exact_sum& add(double x, Atomics const& atomics = {}) {
     constexpr int significand_bits = 52, bias = 1075 + Unit;  // the last bit's bias, in units
     auto const bits = __builtin_bit_cast(std::uint64_t, x);
     auto const field = static_cast<int>(bits >> significand_bits & 0x7ff);

@@ -83,7 +83,7 @@ class moment_lanes {
   /// to the codes `after` and the values `now`; `exact` is not rounded yet.
   template <int Moment>
   LOWP_FN void add(U const& before, U const& after, F const& old, F const& exact, F const& now) {
-    sums& all = moment<Moment>();
+    sums& all = Moment == 0 ? first_ : second_;
     U const change = lanes::hidden(lanes::magnitude(lanes::sub(exact, old)));
     M const is_wished = lanes::greater(change, lanes::broadcast<U>(0));
     all.wished += lanes::count(is_wished);
@@ -118,13 +118,6 @@ class moment_lanes {
   }
 
  private:
-  template <int Moment>
-  LOWP_FN sums& moment() {
-    if constexpr (Moment == 0)
-      return first_;
-    else
-      return second_;
-  }
   LOWP_FN static void end_batch(sums& all) {
     all.errors.add(lanes::widen(all.error));
     all.sizes.add(lanes::widen(all.size));
