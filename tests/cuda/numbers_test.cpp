@@ -92,9 +92,9 @@ TEST(cuda_doubles, every_draw) {
   for (double const x : {1 + 0x1p-11 + 0x1p-40, 0x1.fffp-16, 65519.999, 0x1p-24 * 0.7, -3.14159}) {
     for (std::uint32_t r = 0; r < 0x10000; ++r) {
       auto const bits = static_cast<std::uint16_t>(r);
-      float const got = lowp::cuda::read_number(
-          x, lowp::detail::stochastic_when_read<float16>{lowp::stochastic{0}}, bits,
-          lowp::overflow::infinity);
+      float const got = lowp::cuda::read_number<double>(
+          lowp::lanes::bits(x), lowp::detail::stochastic_when_read<float16>{lowp::stochastic{0}},
+          bits, lowp::overflow::infinity);
       float16 const want = lowp::convert<float16>(x, lowp::stochastic_bits{bits});
       ASSERT_EQ(float16(got).bits(), want.bits()) << x << ' ' << r;
     }

@@ -27,12 +27,6 @@ LOWP_FN std::uint32_t largest_of(F const (&x)[chunk_size], int count = chunk_siz
   return lanes::bits(largest);
 }
 
-/// The code that an element becomes.
-struct stored_code {
-  std::uint32_t code;
-  bool overflowed;
-};
-
 /// The chunks of an operand, one for each pass. Hardware converts pairs:
 ///
 ///     encode(std::type_identity<T>, float, float) -> two codes, to nearest even
@@ -116,8 +110,7 @@ class accessor {
       chunk_bits const random = bits(first_[pass]);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k)
-        x[k] =
-            read_number(number_of<T>(codes.code(k)), operand_.rounding, random(k), operand_.policy);
+        x[k] = read_number<T>(codes.code(k), operand_.rounding, random(k), operand_.policy);
     } else {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) x[k] = decoded(codes.code(k));
@@ -192,12 +185,12 @@ class accessor {
   }
 
   /// Encodes one element. Returns its code and if it overflowed.
-  LOWP_FN stored_code set(int k, float x, std::uint32_t random) {
+  LOWP_FN detail::encoded<std::uint32_t, bool> set(int k, float x, std::uint32_t random) {
     if constexpr (narrow<T>) {
       auto const result = detail::encode<T::descriptor>(
           lanes::bits(x), random, mode_of(operand_.rounding), operand_.results);
       after_.set(k, result.code);
-      return {result.code, result.overflowed};
+      return result;
     } else {
       std::uint32_t const code = lanes::bits(IsComputed ? lanes::canonical(x) : x);
       after_.set(k, code);

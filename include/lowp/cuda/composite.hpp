@@ -28,12 +28,11 @@ struct composite_kernel_operand<std::index_sequence<I...>, Layout, Part...> : in
 
   codec_type codec;
 
-  /// @param rounded  the operand that takes the caller's mode
-  template <class Operands, class Rounded>
-  composite_kernel_operand(Layout const& layout, Operands const& operands, Rounded const& rounded,
-                           detail::nans kind)
-      : indexed<I, Part>{Part::of(std::get<I>(operands), kind)}...,
-        codec(layout, rounded.rounding, rounded.policy, kind) {}
+  template <class Operand>
+  composite_kernel_operand(Operand const& o, detail::nans kind)
+      : indexed<I, Part>{Part::of(std::get<I>(o.parts), kind)}...,
+        codec(o.layout, std::get<Layout::rounded>(o.parts).rounding,
+              std::get<Layout::rounded>(o.parts).policy, kind) {}
 };
 
 template <bool IsComputed, class Hardware, int Rows, std::size_t... I, class Layout, class... Part>
@@ -79,7 +78,7 @@ class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part.
       for (int k = 0; k < chunk_size; ++k) set(k, x[k], random(k));
     }
   }
-  LOWP_FN stored_code set(int k, float x, std::uint32_t random) {
+  LOWP_FN detail::encoded<std::uint32_t, bool> set(int k, float x, std::uint32_t random) {
     std::uint32_t codes[sizeof...(I)];
     bool const overflowed = operand_.codec.encode(
         x, random, mode_of(operand_.indexed<rounded, part_kernel_operand<rounded>>::value.rounding),

@@ -26,15 +26,6 @@
 
 namespace lowp::cuda {
 
-/// Makes the element function on the host, once per call. If its inputs lie in device memory, the
-/// kernel makes it instead.
-auto kernel_make(auto const& make) {
-  if constexpr (requires { make.stored_at(); })
-    return make;
-  else
-    return detail::make<decltype(make())>{make()};
-}
-
 /// True for a `Make` whose argument in device memory may be null, and its report.
 template <class Make>
 inline constexpr bool may_be_absent = requires { Make::may_be_absent; };
@@ -98,10 +89,18 @@ struct on_grid {
     if (wrong.empty()) wrong = of_stored(call.make_function);
     ((wrong = wrong.empty() ? of_stored(rounding_of(std::get<I>(call.operands))) : wrong), ...);
     if (!wrong.empty()) return grid.refuse(wrong);
-    auto const made = kernel_make(call.make_function);
+    // On the host, once per call. If its inputs lie in device memory, the kernel makes it.
+    auto const made = [&] {
+      if constexpr (requires { call.make_function.stored_at(); })
+        return call.make_function;
+      else
+        return detail::make<decltype(call.make_function())>{call.make_function()};
+    }();
+    constexpr bool is_conversion = requires { decltype(made())::is_conversion; };
+    constexpr detail::nans kind = is_conversion ? detail::nans::kept : detail::nans::canonical;
     grid.template run<Report>(kernel_call<Width, std::remove_cv_t<decltype(made)>, Report, Table,
                                           std::index_sequence<I...>, kernel_operand_of<Operand>...>{
-        {make_kernel_operand<Make>(std::get<I>(call.operands))}...,
+        {kernel_operand_for<Operand>::of(std::get<I>(call.operands), kind)}...,
         made,
         call.report,
         stride,

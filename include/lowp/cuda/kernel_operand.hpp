@@ -15,14 +15,9 @@ using simd::access;
 
 /// The rounding of kernels. Nearest even and stochastic have their own code; other modes share it.
 template <class R>
-struct kernel_rounding {
-  using type = rounding_mode;
-};
-template <class R>
-  requires std::same_as<R, nearest_even> || detail::draws_bits<R> || detail::has_device_mode<R>
-struct kernel_rounding<R> {
-  using type = R;
-};
+using kernel_rounding = std::conditional_t<std::same_as<R, nearest_even> || detail::draws_bits<R> ||
+                                               detail::has_device_mode<R>,
+                                           R, rounding_mode>;
 
 // The mode, and the source of its random bits. A mode in device memory gives both in its own way:
 // see replay.hpp.
@@ -110,9 +105,8 @@ struct kernel_operand {
 
 /// True for an output of random rounding.
 template <class KernelOperand>
-inline constexpr bool draws = false;
-template <class KernelOperand>
-  requires detail::draws_bits<typename KernelOperand::rounding_type>
-inline constexpr bool draws<KernelOperand> = !KernelOperand::is_read;
+inline constexpr bool draws = requires {
+  requires detail::draws_bits<typename KernelOperand::rounding_type> && !KernelOperand::is_read;
+};
 
 }  // namespace lowp::cuda

@@ -34,10 +34,10 @@ int widest(std::tuple<Array...> const& arrays) {
 template <class Operand>
 struct kernel_operand_for {
   using mode = simd::rounding_type<Operand>;
-  using rounding = std::conditional_t<detail::plain_number<typename Operand::type>,
-                                      std::type_identity<mode>, kernel_rounding<mode>>;
-  using type = kernel_operand<typename Operand::type, Operand::direction, typename rounding::type,
-                              typename Operand::order>;
+  using rounding =
+      std::conditional_t<detail::plain_number<typename Operand::type>, mode, kernel_rounding<mode>>;
+  using type =
+      kernel_operand<typename Operand::type, Operand::direction, rounding, typename Operand::order>;
   static type of(Operand const& o, detail::nans kind) { return type::of(o, kind); }
 };
 template <class Indices, class Layout, class... Part>
@@ -45,7 +45,7 @@ struct kernel_operand_for<simd::composite<Indices, Layout, Part...>> {
   using type =
       composite_kernel_operand<Indices, Layout, typename kernel_operand_for<Part>::type...>;
   static type of(simd::composite<Indices, Layout, Part...> const& o, detail::nans kind) {
-    return {o.layout, o.parts, std::get<Layout::rounded>(o.parts), kind};
+    return {o, kind};
   }
 };
 template <narrow T, int Block, access A, class R, class Order, class Rule>
@@ -64,14 +64,6 @@ void* address_of(T* data) {
   return const_cast<std::remove_const_t<T>*>(data);
 }
 
-template <class Make, class Operand>
-kernel_operand_of<Operand> make_kernel_operand(Operand const& o) {
-  constexpr bool is_conversion =
-      requires { decltype(std::declval<Make const&>()())::is_conversion; };
-  return kernel_operand_for<Operand>::of(
-      o, is_conversion ? detail::nans::kept : detail::nans::canonical);
-}
-
 /// A list of tensors. Their tiles have successive numbers, one tensor after another.
 template <int Slots, int Capacity>
 struct tensor_table {
@@ -81,8 +73,8 @@ struct tensor_table {
     std::uint32_t number;
   };
   tensor at[std::size_t{Capacity}];
-  std::uint32_t size;
-  std::uint64_t tiles;
+  std::uint32_t size = 0;
+  std::uint64_t tiles = 0;
 
   LOWP_FN std::uint32_t find(std::uint64_t tile) const {
     if constexpr (Capacity == 1) return 0;

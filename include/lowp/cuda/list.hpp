@@ -61,8 +61,6 @@ struct on_list : on_grid<Grid> {
                          1);
     tensor_table<arrays, capacity> table;
     for (int const width : widths) {
-      table.size = 0;
-      table.tiles = 0;
       auto const launch_table = [&] {
         if (table.size != 0)
           with_width(width, [&](auto w) { this->template launch<w>(w, call, stride, table); });

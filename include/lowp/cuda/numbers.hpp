@@ -11,29 +11,31 @@
 
 namespace lowp::cuda {
 
-/// Returns the number in double: exactly, or rounded to odd with at least 42 digits.
-template <detail::plain_number T>
-LOWP_FN double widened(T x) {
-  if constexpr (sizeof(T) == 8 && std::integral<T>) {
-    auto word = static_cast<std::uint64_t>(x);
+/// Returns the number of this code in double: exactly, or rounded to odd with at least 42 digits.
+template <detail::plain_number T, class Code>
+LOWP_FN double widened(Code code) {
+  if constexpr (std::same_as<T, double>) {
+    return lanes::from_bits<double>(code);
+  } else if constexpr (sizeof(T) == 8) {
+    std::uint64_t word = code;
     constexpr std::uint64_t shortest = std::uint64_t{1} << 53,
                             origin = std::is_signed_v<T> ? shortest : 0;
     if (word + origin > shortest + origin) detail::make_odd_multiple<11>(word);
     return static_cast<double>(static_cast<T>(word));
   } else {
-    return static_cast<double>(x);
+    return static_cast<double>(static_cast<T>(code));
   }
 }
 
-/// The float that a number becomes where it is read.
-template <class R, detail::plain_number T>
-LOWP_FN float read_number(T x, R const& rounding, std::uint32_t random, overflow policy) {
+/// Returns the float that the number of this code becomes where it is read.
+template <detail::plain_number T, class R, class Code>
+LOWP_FN float read_number(Code code, R const& rounding, std::uint32_t random, overflow policy) {
   if constexpr (detail::is_always_a_float<T>) {
-    return static_cast<float>(x);
+    return static_cast<float>(static_cast<T>(code));
   } else {
     using plan = detail::read_plan<R>;
     auto const mode = plan::mode(rounding);
-    double const wide = widened(x);
+    double const wide = widened<T>(code);
     std::uint64_t const pattern = lanes::bits(wide);
     bool const negative = pattern >> 63 != 0;
     // Beyond 2^1023 every target overflows alike.
@@ -54,21 +56,12 @@ LOWP_FN float read_number(T x, R const& rounding, std::uint32_t random, overflow
   }
 }
 
-/// Returns the number that a chunk's code is.
-template <detail::plain_number T, class Code>
-LOWP_FN T number_of(Code code) {
-  if constexpr (std::is_same_v<T, double>)
-    return __builtin_bit_cast(double, code);
-  else
-    return static_cast<T>(code);
-}
-
 /// The pattern of a float's value in double: quiet if it is a NaN, with sign and payload.
 LOWP_FN std::uint64_t widened_pattern(float x) {
-  constexpr std::uint64_t sign = std::uint64_t{1} << 63, nan = 0x7ff8000000000000;
+  constexpr std::uint64_t nan = 0x7ff8000000000000;
   std::uint64_t const b = lanes::bits(x);
   // No instruction is trusted with a NaN.
-  return lanes::is_nan(x) ? (b << 32 & sign) | nan | (b & 0x3fffff) << 29
+  return lanes::is_nan(x) ? (b << 32 & detail::binary64_sign) | nan | (b & 0x3fffff) << 29
                           : __builtin_bit_cast(std::uint64_t, lanes::widen(x));
 }
 

@@ -20,9 +20,6 @@ struct row_operand {
   simd::row_repetition rows;
 };
 
-/// Bytes that are loaded as words: see simd::byte_operand.
-using byte_kernel_operand = kernel_operand<std::byte, access::read>;
-
 /// Chunks of row r of an operand. A row has no number for random rounding, so it is not allowed.
 template <class KernelOperand, class Hardware, int Groups>
 class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {

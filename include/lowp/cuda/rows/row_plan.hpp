@@ -19,17 +19,18 @@ namespace lowp::cuda {
 /// The most columns, and the largest stride: no thread's next column exceeds 32 bits.
 inline constexpr std::uint32_t most_columns = 0x7fffffff;
 
-template <class Operand>
-auto kernel_operand_in_rows(Operand const& o) {
-  return kernel_operand_for<Operand>::of(o, detail::nans::canonical);
-}
-inline byte_kernel_operand kernel_operand_in_rows(simd::byte_operand const&) { return {}; }
+/// Bytes that are loaded as words.
+template <>
+struct kernel_operand_for<simd::byte_operand> {
+  using type = kernel_operand<std::byte, access::read>;
+  static type of(simd::byte_operand const&, detail::nans) { return {}; }
+};
 
 template <class Operand, class Rows>
 auto row_operand_of(simd::row_operand<Operand, Rows> const& o) {
-  return row_operand<decltype(kernel_operand_in_rows(o.operand))>{
-      kernel_operand_in_rows(o.operand), address_of(o.operand.data),
-      static_cast<std::uint32_t>(o.stride), o.rows};
+  return row_operand<kernel_operand_of<Operand>>{
+      kernel_operand_for<Operand>::of(o.operand, detail::nans::canonical),
+      address_of(o.operand.data), static_cast<std::uint32_t>(o.stride), o.rows};
 }
 
 template <class... Operand>
@@ -95,9 +96,7 @@ void run_row_call(Grid& grid,
   auto const is_permitted = [&](int width) {
     return permits(width, to) && permits(width, scores) && permits(width, per_column);
   };
-  int width = widths[0];
-  for (int const narrower : widths)
-    if (!is_permitted(width)) width = narrower;
+  int const width = *std::find_if(std::begin(widths), std::end(widths) - 1, is_permitted);
   using to_type = decltype(row_operand_of(call.out).kernel_operand);
   using scores_type = std::remove_const_t<decltype(scores)>;
   using columns_type = std::remove_const_t<decltype(per_column)>;
