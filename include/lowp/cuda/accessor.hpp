@@ -46,14 +46,11 @@ class accessor {
     Hardware::encode(tag{}, x, x, std::uint32_t{});
   };
   // Tests a chunk as a whole. Elsewhere a test for each element avoids more than it costs.
-  static constexpr bool encodes_in_range = [] {
-    if constexpr (narrow<T>)
-      return !std::same_as<rounding, nearest_even> && T::descriptor.has_sign &&
-             T::descriptor.has_zero() &&
-             (detail::draws_bits<rounding> || T::descriptor.is_truncated_binary32());
-    else
-      return false;
-  }();
+  static constexpr bool encodes_in_range = requires {
+    requires !std::same_as<rounding, nearest_even> && T::descriptor.has_sign &&
+                 T::descriptor.has_zero() &&
+                 (detail::draws_bits<rounding> || T::descriptor.is_truncated_binary32());
+  };
   static constexpr bool is_number = detail::plain_number<T>;  // an operand of a cast
   static constexpr bool decodes =
       requires(float x) { Hardware::decode(tag{}, std::uint32_t{}, x, x); };
@@ -93,7 +90,7 @@ class accessor {
       return lanes::from_bits<float>(code);
   }
 
-  LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
+  LOWP_FN void decode(auto const&, int pass, float (&x)[chunk_size]) const {
     chunk_type const& codes = before_[pass];
     if constexpr (decodes) {
       constexpr std::uint32_t least_nan = T::descriptor.codes == specials::ieee
@@ -118,7 +115,7 @@ class accessor {
   }
 
   /// Returns the largest magnitude of a chunk, of pairs of codes if hardware compares them.
-  LOWP_FN std::uint32_t largest(int pass) const
+  LOWP_FN std::uint32_t largest([[maybe_unused]] auto const& thread, int pass) const
     requires(!is_number)
   {
     if constexpr (requires(std::uint32_t pair) { Hardware::larger(tag{}, pair, pair); }) {
@@ -129,7 +126,7 @@ class accessor {
       return lanes::max(lanes::bits(decoded(pair & 0xffff)), lanes::bits(decoded(pair >> 16)));
     } else {
       float x[chunk_size];
-      decode(pass, x);
+      decode(thread, pass, x);
       return largest_of(x);
     }
   }
@@ -152,8 +149,8 @@ class accessor {
   }
 
   /// Encodes a whole chunk, of which `store` will store the first `count` elements.
-  template <class Thread>
-  LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t first, int) {
+  LOWP_FN void encode(auto const&, float const (&x)[chunk_size], std::uint64_t first, int,
+                      auto const&...) {
     if constexpr (KernelOperand::is_written) {
       after_ = {};
       if constexpr (is_number) {

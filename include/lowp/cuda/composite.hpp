@@ -20,9 +20,8 @@ struct composite_kernel_operand;
 template <std::size_t... I, class Layout, class... Part>
 struct composite_kernel_operand<std::index_sequence<I...>, Layout, Part...> : indexed<I, Part>... {
   using codec_type = typename Layout::template codec<std::uint32_t>;
-  static constexpr bool is_read = (Part::is_read || ...);
-  static constexpr bool is_written = (Part::is_written || ...);
-  static constexpr bool is_collective = false;
+  static constexpr bool is_collective = false, finds_scales = false;
+  static constexpr std::uint64_t chunks_of_square = 1;
   static constexpr int parts = sizeof...(Part);
   static constexpr int bytes_read = (0 + ... + Part::bytes_read);
 
@@ -62,16 +61,16 @@ class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part.
   LOWP_FN std::uint32_t code(int pass, int k) const { return lanes::bits(value(pass, k)); }
   LOWP_FN static float decoded(std::uint32_t code) { return lanes::from_bits<float>(code); }
 
-  LOWP_FN void decode(int pass, float (&x)[chunk_size]) const {
+  LOWP_FN void decode(auto const&, int pass, float (&x)[chunk_size]) const {
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k) x[k] = value(pass, k);
   }
 
   LOWP_FN chunk_bits bits(std::uint64_t first) const { return part<rounded>::value.bits(first); }
   LOWP_FN void clear() { (part<I>::value.clear(), ...); }
-  template <class Thread>
-  LOWP_FN void encode(Thread const&, float const (&x)[chunk_size], std::uint64_t first, int) {
-    if constexpr (slot_type::is_written) {
+  LOWP_FN void encode(auto const&, float const (&x)[chunk_size], std::uint64_t first, int,
+                      auto const&) {
+    if constexpr ((Part::is_written || ...)) {
       clear();
       chunk_bits const random = bits(first);
       LOWP_UNROLL_ON_GPU
@@ -89,7 +88,7 @@ class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part.
 
  private:
   LOWP_FN float value(int pass, int k) const {
-    if constexpr (slot_type::is_read) {
+    if constexpr ((Part::is_read || ...)) {
       std::uint32_t const codes[] = {(Layout::reads(I) ? part<I>::value.code(pass, k) : 0)...};
       return operand_.codec.template decode<float>(codes);
     } else {

@@ -43,8 +43,8 @@ inline constexpr int any_width = 0;
 template <class... KernelOperand>
 inline constexpr int chunks_per_thread = [] {
   int chunks = tuning::chunks(chunk_size * (0 + ... + KernelOperand::bytes_read),
-                              (finds_scales<KernelOperand> || ...));
-  for (std::uint64_t const square : {chunks_of_square<KernelOperand>...}) {
+                              (KernelOperand::finds_scales || ...));
+  for (std::uint64_t const square : {KernelOperand::chunks_of_square...}) {
     auto const turns = static_cast<int>(square / tuning::block_threads);
     if (turns > 0 && turns < chunks) chunks = turns;
   }
@@ -56,7 +56,7 @@ inline constexpr int chunks_per_thread = [] {
 template <class... KernelOperand>
 LOWP_FN constexpr std::uint64_t chunks_of_tile(unsigned threads) {
   std::uint64_t chunks = std::uint64_t{threads} * chunks_per_thread<KernelOperand...>;
-  ((chunks = chunks < chunks_of_square<KernelOperand> ? chunks_of_square<KernelOperand> : chunks),
+  ((chunks = chunks < KernelOperand::chunks_of_square ? KernelOperand::chunks_of_square : chunks),
    ...);
   return chunks;
 }
@@ -68,6 +68,7 @@ class tile_runner;
 template <int Width, class Thread, class Function, class Report, std::size_t... I,
           class... KernelOperand>
 class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, KernelOperand...> {
+  static constexpr bool has_width = Width != any_width;
   static constexpr bool is_computed = !requires { Function::is_conversion; };
   static constexpr int passes = chunks_per_thread<KernelOperand...>;
   static constexpr bool is_collective = (KernelOperand::is_collective || ...);
@@ -100,16 +101,16 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
       if constexpr (is_reported<Report>) report_.begin(tensor.number);
       std::uint64_t const begin = (tile - tensor.first_tile) * per_tile;
       std::uint64_t const first = begin + std::uint64_t{thread_.thread()} * chunk_size;
-      if (tensor.count - begin >= per_tile && Width != any_width)
-        run_turns<Width != any_width>(
+      auto const run_tile = [&](auto is_whole) {
+        run_turns<is_whole>(
             first, tensor.count,
             accessor_of<KernelOperand>(
                 kernel_operands, tensor.data + first_part<static_cast<int>(I)>, tensor.number)...);
+      };
+      if (tensor.count - begin >= per_tile && has_width)
+        run_tile(std::bool_constant<has_width>{});
       else
-        run_turns<false>(
-            first, tensor.count,
-            accessor_of<KernelOperand>(
-                kernel_operands, tensor.data + first_part<static_cast<int>(I)>, tensor.number)...);
+        run_tile(std::false_type{});
     }
     if constexpr (is_reported<Report>) report_.flush();
   }
@@ -117,16 +118,12 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
  private:
   template <bool IsWhole, class P, class... Accessor>
   LOWP_FN void run_turns(std::uint64_t first, std::uint64_t end, P&& p, Accessor&&... other) {
-    if constexpr (sees_blocks) {
-      auto const per_turn = std::uint64_t{thread_.threads()} * chunk_size * passes;
-      auto const turns =
-          chunks_of_tile<KernelOperand...>(thread_.threads()) * chunk_size / per_turn;
+    if constexpr (sees_blocks)
       if (p.reads_ahead(thread_)) read_ahead(first, p, other...);
-      for (std::uint64_t turn = 0; turn < turns; ++turn)
-        run_passes<IsWhole>(first + turn * per_turn, end, p, other...);
-    } else {
-      run_passes<IsWhole>(first, end, p, other...);
-    }
+    std::uint64_t const per_turn = std::uint64_t{thread_.threads()} * passes;
+    std::uint64_t const chunks = chunks_of_tile<KernelOperand...>(thread_.threads());
+    for (std::uint64_t i = 0; i < chunks; i += per_turn)
+      run_passes<IsWhole>(first + i * chunk_size, end, p, other...);
   }
   /// Finds the largest magnitude of a square that has more chunks than a block has threads.
   template <class P, class Accessor>
@@ -137,9 +134,8 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
       at_width([&](auto width) {
         from.template load<width>(0, thread_, p.place(first + i * chunk_size), chunk_size);
       });
-      decode(from, 0, x);
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) largest = lanes::max(largest, lanes::magnitude(x[k]));
+      from.decode(thread_, 0, x);
+      largest = lanes::max(largest, largest_of(x));
     }
     p.keep_largest(thread_, largest);
   }
@@ -150,48 +146,45 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
     auto const at = [&](int pass) {
       return chunk_place(first, static_cast<std::uint32_t>(pass) * thread_.threads() * chunk_size);
     };
+    // In memory: chunks of a square are successive.
+    auto const place = [&](int pass) -> chunk_place {
+      if constexpr (sees_blocks)
+        return p.place(at(pass));
+      else
+        return at(pass);
+    };
     LOWP_UNROLL_ON_GPU
     for (int pass = 0; pass < passes; ++pass) {
       int const count = IsWhole ? chunk_size : valid(at(pass), end);
       at_width([&](auto width) {
-        p.template load<width>(pass, thread_, place(p, at(pass)), count);
-        (other.template load<width>(pass, thread_, place(p, at(pass)), count), ...);
+        p.template load<width>(pass, thread_, place(pass), count);
+        (other.template load<width>(pass, thread_, place(pass), count), ...);
       });
     }
     if constexpr (shares_scales<P, Accessor...>)
-      with_numbers([&](auto&... of_tensor) {
-        p.find_all_scales(
-            thread_, other..., [&](int pass) { return place(p, at(pass)); },
-            [&](int pass) { return IsWhole || P::block_of(at(pass)) < end; }, of_tensor...);
-      });
+      p.find_all_scales(
+          thread_, other..., place,
+          [&](int pass) { return IsWhole || P::block_of(at(pass)) < end; }, of_tensor());
     LOWP_UNROLL_ON_GPU
     for (int pass = 0; pass < passes; ++pass) {
       int const count = IsWhole ? chunk_size : valid(at(pass), end);
       if (count != 0 || is_collective || sums_by_warps)
-        run_chunk(others{}, pass, place(p, at(pass)), count, p, other...);
+        run_chunk(others{}, pass, place(pass), count, p, other...);
     }
   }
   /// True if a copy's scales are found for all passes at once.
   template <class P, class... Accessor>
-  static constexpr bool shares_scales = passes > 1 && requires(Accessor const&... from) {
-    requires Function::copies && P::shares_scales;
-    (from.largest(0), ...);
+  static constexpr bool shares_scales =
+      passes > 1 && requires(Thread const& thread, Accessor const&... from) {
+        requires Function::copies && P::shares_scales;
+        (from.largest(thread, 0), ...);
+      };
+  /// A tensor's numbers and counts, for an operand whose rule has tiles.
+  struct tensor_counts {
+    Function const& numbers;
+    totals& counts;
   };
-  /// Calls body with the numbers of a tensor and its counts, if an operand's rule has them.
-  LOWP_FN void with_numbers(auto const& body) {
-    if constexpr (sees_blocks)
-      body(function_, report_.counted);
-    else
-      body();
-  }
-  /// Returns the place of an element in memory. Chunks of a square are successive.
-  template <class P>
-  LOWP_FN static chunk_place place([[maybe_unused]] P const& p, chunk_place const& at) {
-    if constexpr (sees_blocks)
-      return p.place(at);
-    else
-      return at;
-  }
+  LOWP_FN tensor_counts of_tensor() { return {function_, report_.counted}; }
   LOWP_FN static int valid(std::uint64_t at, std::uint64_t end) {
     return at >= end ? 0 : end - at < chunk_size ? static_cast<int>(end - at) : chunk_size;
   }
@@ -200,21 +193,10 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
   LOWP_FN void run_chunk(std::index_sequence<J...>, int pass, chunk_place const& at, int count,
                          Parameter& p, Accessor&... other) {
     float x[sizeof...(I)][chunk_size];
-    decode(p, pass, x[0]);
-    (decode(other, pass, x[J + 1]), ...);
+    p.decode(thread_, pass, x[0]);
+    (other.decode(thread_, pass, x[J + 1]), ...);
     constexpr bool sees_moments = requires { requires totals::sees_moments; };
-    if constexpr (!is_reported<Report> || sees_moments || sees_blocks) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) function_(x[I][k]...);
-      with_numbers([&](auto&... of_tensor) {
-        if constexpr (shares_scales<Parameter, Accessor...>)
-          p.encode_found(thread_, pass, x[0], other..., at, count, of_tensor...);
-        else
-          p.encode(thread_, x[0], at, count, of_tensor...);
-      });
-      if constexpr (sees_moments)
-        (count_moment<static_cast<int>(J) - 1>(pass, at, count, x[J + 1], other), ...);
-    } else if constexpr (requires { requires totals::sees_codes; }) {
+    if constexpr (requires { requires totals::sees_codes; }) {
       chunk_bits const random = p.bits(at);
       p.clear();
       LOWP_UNROLL_ON_GPU
@@ -232,13 +214,20 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
     } else {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) {
-        auto const observed = function_(x[I][k]...);
-        if (k < count) report_.add(observed);
+        if constexpr (!is_reported<Report> || sees_moments || sees_blocks)
+          function_(x[I][k]...);
+        else if (auto const observed = function_(x[I][k]...); k < count)
+          report_.add(observed);
       }
-      p.encode(thread_, x[0], at, count);
+      if constexpr (shares_scales<Parameter, Accessor...>)
+        p.encode_found(thread_, pass, x[0], other..., at, count, of_tensor());
+      else
+        p.encode(thread_, x[0], at, count, of_tensor());
+      if constexpr (sees_moments)
+        (count_moment<static_cast<int>(J) - 1>(pass, at, count, x[J + 1], other), ...);
     }
     if constexpr (is_reported<Report>) report_.end_chunk(count);
-    (other.encode(thread_, x[J + 1], at, count), ...);
+    (other.encode(thread_, x[J + 1], at, count, of_tensor()), ...);
     at_width([&](auto width) {
       p.template store<width>(thread_, at, count);
       (other.template store<width>(thread_, at, count), ...);
@@ -247,18 +236,10 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
 
   /// Calls body with the width of accesses. A text for all widths has it as an argument.
   LOWP_FN void at_width(auto const& body) const {
-    if constexpr (Width != any_width)
+    if constexpr (has_width)
       body(std::integral_constant<int, Width>{});
     else
       with_width(width_, body);
-  }
-
-  template <class Accessor>
-  LOWP_FN void decode(Accessor const& from, int pass, float (&x)[chunk_size]) const {
-    if constexpr (requires { from.decode(thread_, pass, x); })
-      from.decode(thread_, pass, x);
-    else
-      from.decode(pass, x);
   }
 
   template <int Moment, class Accessor>

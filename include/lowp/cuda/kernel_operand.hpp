@@ -76,6 +76,9 @@ struct kernel_operand {
   using rounding_type = R;
   /// True if threads need each other to encode or store.
   static constexpr bool is_collective = A != access::read && std::same_as<Order, split_order>;
+  static constexpr bool finds_scales = false;
+  /// The chunks of a square of elements that threads must see together.
+  static constexpr std::uint64_t chunks_of_square = 1;
   static constexpr int parts = 1;
   static constexpr int bytes_read = A == access::write ? 0 : static_cast<int>(sizeof(T));
   static constexpr bool is_read = A != access::write;

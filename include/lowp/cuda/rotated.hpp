@@ -12,7 +12,8 @@ namespace lowp::cuda {
 
 template <int Points, class Elements, class Rounded>
 struct rotated_kernel_operand {
-  static constexpr bool is_read = true, is_written = false, is_random = false, is_collective = true;
+  static constexpr bool is_collective = true, finds_scales = false;
+  static constexpr std::uint64_t chunks_of_square = 1;
   static constexpr int parts = 1, bytes_read = Elements::bytes_read;
 
   Elements elements;
@@ -33,11 +34,10 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
   LOWP_FN void load(int pass, Thread const& thread, chunk_place first, int count) {
     elements_.template load<Width>(pass, thread, first, count);
   }
-  template <class Thread>
-  LOWP_FN void decode(Thread const& thread, int pass, float (&x)[chunk_size]) const {
+  LOWP_FN void decode(auto const& thread, int pass, float (&x)[chunk_size]) const {
     using namespace lanes;
     int const first = static_cast<int>(thread.thread()) * chunk_size % Points;
-    elements_.decode(pass, x);
+    elements_.decode(thread, pass, x);
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k)
       x[k] = mul(with_sign(x[k], signs_.before >> (first + k)), Points == 16 ? 0.25f : 0.125f);
@@ -60,10 +60,9 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
       if constexpr (!std::is_same_v<Rounded, float>) x[k] = detail::rounded_to<Rounded>(x[k]);
     }
   }
-  template <class Thread>
-  LOWP_FN void encode(Thread const&, float const (&)[chunk_size], std::uint64_t, int) const {}
-  template <int Width, class Thread>
-  LOWP_FN void store(Thread const&, chunk_place, int) const {}
+  LOWP_FN void encode(auto const&...) const {}
+  template <int Width>
+  LOWP_FN void store(auto const&...) const {}
 
  private:
   /// Changes the sign if bit 0 of `signs` is set.
@@ -74,11 +73,9 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
   LOWP_FN static void add_of_neighbour(Thread const& thread, float (&x)[chunk_size]) {
     std::uint32_t const is_second = thread.thread() / Distance % 2;
     LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k) {
-      float const other =
-          lanes::from_bits<float>(thread.template exchanged<Distance>(lanes::bits(x[k])));
-      x[k] = lanes::add(other, with_sign(x[k], is_second));
-    }
+    for (int k = 0; k < chunk_size; ++k)
+      x[k] = lanes::add(detail::warp<Thread>{thread}.template other<Distance>(x[k]),
+                        with_sign(x[k], is_second));
   }
 
   accessor<Elements, IsComputed, Hardware, Rows> elements_;

@@ -124,8 +124,8 @@ class update_counts {
 inline constexpr int sum_exponent = 9;
 
 /// Sums a group of fold::sums terms in float. `group.sum(team...)` sums in the order of fold::sum.
-/// It returns false if a sum is not finite: then a term is not, or the sum is too large for a float.
-/// `group.change(fn)` calls fn for all terms. Returns true if the unit of the sums is
+/// It returns false if a sum is not finite: then a term is not, or the sum is too large for a
+/// float. `group.change(fn)` calls fn for all terms. Returns true if the unit of the sums is
 /// 2^sum_exponent.
 template <class Group, class... Team>
 LOWP_FN bool sum_in_float(Group& group, Team const&... team) {

@@ -125,34 +125,33 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
          first += at_once * stride, offset += at_once * stride) {
       int const left = static_cast<int>(end_ - first);
       if (left >= (at_once - 1) * stride + chunk_size)
-        read_chunks<true>(first, left, place_of(offset), from, folded, s);
+        read_chunks(first, at_once * stride, place_of(offset), from, folded, s);
       else
-        read_chunks<false>(first, left, place_of(offset), from, folded, s);
+        read_chunks(first, left, place_of(offset), from, folded, s);
     }
     if constexpr (folds_chunks)
       return detail::takes_total_again(call_.operation, fold::number<0>{}, s, folded.total(team_));
     team_.barrier();
     return true;
   }
-  template <bool IsWhole, class From, class Folded>
-  LOWP_FN void read_chunks(std::uint32_t first, int left, unsigned place, From& from,
-                           Folded& folded, state const& s) {
+  /// Reads a thread's next chunks. If `left` is a constant, this has no branch.
+  LOWP_FN void read_chunks(std::uint32_t first, int left, unsigned place, auto& from, auto& folded,
+                           state const& s) {
     with_width(call_.width, [&](auto width) {
       LOWP_UNROLL_ON_GPU
       for (int i = 0; i < at_once; ++i)
-        if (IsWhole || left > i * stride)
+        if (left > i * stride)
           from.template load<width>(i, thread_, first + static_cast<unsigned>(i * stride),
-                                    IsWhole ? chunk_size : within_chunk(left - i * stride));
+                                    within_chunk(left - i * stride));
     });
     LOWP_UNROLL_ON_GPU
     for (int i = 0; i < at_once; ++i) {
-      if (!IsWhole && left <= i * stride) continue;
+      if (left <= i * stride) continue;
       unsigned const to = place + static_cast<unsigned>(i * stride);
       scores_of_chunk x;
       float value[chunk_size];
-      from.decode(i, x);
-      if constexpr (folds_chunks)
-        fold_some<0, 1>(s, x, value, IsWhole ? chunk_size : left - i * stride, folded);
+      from.decode(thread_, i, x);
+      if constexpr (folds_chunks) fold_some<0, 1>(s, x, value, left - i * stride, folded);
       if constexpr (folds_chunks && last_fold == 0 && !uses_scores) {
         cached_.store_chunk(to, value);
       } else {
@@ -255,7 +254,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       if (!is_cached()) {
         with_width(call_.width,
                    [&](auto width) { from.template load<width>(0, thread_, first, count); });
-        from.decode(0, x);
+        from.decode(thread_, 0, x);
         if constexpr (!uses_scores) {
           LOWP_UNROLL_ON_GPU
           for (int k = 0; k < chunk_size; ++k) value[k] = value_at<last_fold>(s, x, k, indices{});
@@ -269,7 +268,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       if constexpr (Columns::bytes_read != 0)
         with_width(call_.width,
                    [&](auto width) { with.template load<width>(0, thread_, first, count); });
-      with.decode(0, weight);
+      with.decode(thread_, 0, weight);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) {
         if constexpr (has_visible)

@@ -81,9 +81,9 @@ class row_accessors<row_operands<std::index_sequence<I...>, KernelOperand...>, H
                     [[maybe_unused]] std::uint32_t column, [[maybe_unused]] int count) {
     (base<I, KernelOperand>::value.template load<Width>(i, thread, column, count), ...);
   }
-  LOWP_FN void decode([[maybe_unused]] int i,
+  LOWP_FN void decode([[maybe_unused]] auto const& thread, [[maybe_unused]] int i,
                       [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {
-    (base<I, KernelOperand>::value.decode(i, x[I]), ...);
+    (base<I, KernelOperand>::value.decode(thread, i, x[I]), ...);
   }
   template <class Thread>
   LOWP_FN void load_element([[maybe_unused]] Thread const& thread,

@@ -52,8 +52,7 @@ class row_team {
     if constexpr (Distance == 0) {
       return x;
     } else {
-      float const other =
-          lanes::from_bits<float>(thread_.template exchanged<Distance>(lanes::bits(x)));
+      float const other = detail::warp<Thread>{thread_}.template other<Distance>(x);
       return among_warp<Fold, Distance / 2>(detail::fold_of(Fold{}, x, other));
     }
   }
