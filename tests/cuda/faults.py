@@ -44,7 +44,7 @@ FAULTS = [
     ("random.hpp", "keyed_product(key, place | (k + 4))", "keyed_product(key, place | k)", "convert", "*offsets*", False),
     # Scales that threads share, and codes that are compared in pairs.
     ("thread.cuh", "max.NaN.f16x2", "max.f16x2", "storage", "*of_blocks", False),
-    ("chunk.hpp", "high_bytes(word_, i)", "high_bytes(word_, 0)", "storage", "*of_blocks", False),
+    ("chunk.hpp", "high_bytes(bytes_.word, i)", "high_bytes(bytes_.word, 0)", "storage", "*of_blocks", False),
     ("accessor.hpp", "magnitudes(4), magnitudes(6)", "magnitudes(4), magnitudes(4)", "storage", "*of_blocks", False),
     ("block_threads.hpp", "x[2 * i] = is_upper ? other : own;", "x[2 * i] = own;", "storage", "*of_blocks", False),
     ("kernel.hpp", "if (turns > 0 && turns < chunks) chunks = turns;", "", "storage", "*of_tiles", False),
