@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 # The kernels' code by nvcc, for three generations of GPUs and under --use_fast_math: registers
 # only, nothing flushed to zero or approximate. All kernels are for sm_90, one of each kind for the
-# others. counts_test.cmake reads the machine code.
+# others, with clang for a host compiler if it is there: it takes another way through nvcc.
+# counts_test.cmake reads the machine code.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 if(NOT nvcc)
   return()
 endif()
 
+find_program(clang NAMES clang++ clang++-14)
 foreach(target 80 90 100)
   file(REMOVE_RECURSE ${SCRATCH}/${target})
   file(MAKE_DIRECTORY ${SCRATCH}/${target})
   set(some "")
   set(at_least 100)
+  set(host ${CXX})
   if(NOT target EQUAL 90)
     set(some -DLOWP_TEST_SOME)
     set(at_least 30)
+    if(clang)
+      set(host ${clang})
+    endif()
   endif()
-  compile(${CXX} -arch=sm_${target} ${some} --use_fast_math -Xptxas -v --keep --keep-dir
+  compile(${host} -arch=sm_${target} ${some} --use_fast_math -Xptxas -v --keep --keep-dir
           ${SCRATCH}/${target} -cubin ${ROOT}/tests/cuda/instances.cu
           -o ${SCRATCH}/${target}/instances.cubin)
 

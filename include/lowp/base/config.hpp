@@ -24,8 +24,9 @@
 #endif
 
 // A function that emits no body of its own. Otherwise the linker could keep a body compiled with
-// -mavx2 for a unit built without it.
-#define LOWP_FN LOWP_HOST_DEVICE inline __attribute__((always_inline))
+// -mavx2 for a unit built without it. If __device__ came first, nvcc with clang would take a member
+// with `auto` parameters for the host's alone.
+#define LOWP_FN inline __attribute__((always_inline)) LOWP_HOST_DEVICE
 #define LOWP_HOST_FN inline __attribute__((always_inline))
 
 // Code that runs only after an error. Inlined, it would take most of a caller's compile time.

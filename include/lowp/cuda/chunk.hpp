@@ -100,13 +100,6 @@ struct chunk_bytes {
     else
       load<Part>(count, thread, at);
   }
-  template <int Whole, int Part>
-  LOWP_FN void store(int count, auto const& thread, void* at) const {
-    if (count == Size / Part)
-      store<Whole>(Size / Whole, thread, at);
-    else
-      store<Part>(count, thread, at);
-  }
 };
 
 /// Eight codes in registers. `load` and `store` take the first `count` elements, which may be all,
@@ -172,7 +165,11 @@ class chunk {
   }
   template <int Width>
   LOWP_FN void store(int count, auto const& thread, T* at) const {
-    bytes_.template store<access_bytes<T>(Width), element_bytes>(count, thread, at);
+    constexpr int whole = access_bytes<T>(Width);
+    if (count == chunk_size)
+      bytes_.template store<whole>(chunk_size * element_bytes / whole, thread, at);
+    else
+      bytes_.template store<element_bytes>(count, thread, at);
   }
 
  private:
@@ -185,6 +182,7 @@ template <class T>
 class chunk<T, pair_order> {
   static constexpr int bits = T::descriptor.bits();
   using word_type = std::conditional_t<bits == 4, std::uint32_t, std::uint64_t>;
+  using bytes = chunk_bytes<bits>;
 
  public:
   LOWP_FN std::uint32_t code(int k) const {
@@ -196,14 +194,18 @@ class chunk<T, pair_order> {
 
   template <int Width>
   LOWP_FN void load(int count, auto const& thread, std::uint8_t const* at) {
-    chunk_bytes<bits> bytes;
-    bytes.template load<whole<Width>, 1>((bits * count + 7) >> 3, thread, at);
-    codes_ = __builtin_bit_cast(word_type, bytes) & codes_of_first(count);
+    bytes loaded;
+    loaded.template load<whole<Width>, 1>((bits * count + 7) >> 3, thread, at);
+    codes_ = __builtin_bit_cast(word_type, loaded) & codes_of_first(count);
   }
   template <int Width>
   LOWP_FN void store(int count, auto const& thread, std::uint8_t* at) const {
-    auto const bytes = __builtin_bit_cast(chunk_bytes<bits>, codes_ & codes_of_first(count));
-    bytes.template store<whole<Width>, 1>((bits * count + 7) >> 3, thread, at);
+    if (count == chunk_size)
+      __builtin_bit_cast(bytes, codes_)
+          .template store<whole<Width>>(bits / whole<Width>, thread, at);
+    else
+      __builtin_bit_cast(bytes, codes_ & codes_of_first(count))
+          .template store<1>((bits * count + 7) >> 3, thread, at);
   }
 
  private:
