@@ -46,11 +46,16 @@ class abs_range_lanes {
  public:
   LOWP_FN void add(F const& x) {
     U const a = lanes::hidden(lanes::magnitude(x));
-    add(a, a);
+    unsound_.add(a, borders_of<To>.overflow);
+    largest_ = lanes::max(largest_, a);
+    least_ = lanes::min(least_, a);
   }
   LOWP_FN void add_masked(M const& is_element, F const& x) {
     U const a = lanes::hidden(lanes::magnitude(x));
-    add(lanes::select(is_element, a, lanes::broadcast<U>(0)), lanes::select(is_element, a, none()));
+    U const large = lanes::select(is_element, a, lanes::broadcast<U>(0));
+    unsound_.add(large, borders_of<To>.overflow);
+    largest_ = lanes::max(largest_, large);
+    least_ = lanes::min(least_, lanes::select(is_element, a, none()));
   }
   LOWP_FN void end_batch() {}
 
@@ -66,11 +71,6 @@ class abs_range_lanes {
   }
 
  private:
-  LOWP_FN void add(U const& large, U const& small) {
-    unsound_.add(large, borders_of<To>.overflow);
-    largest_ = lanes::max(largest_, large);
-    least_ = lanes::min(least_, small);
-  }
   LOWP_FN static U none() { return lanes::broadcast<U>(lanes::binary32_infinity); }
 
   U largest_ = lanes::broadcast<U>(0), least_ = none();
