@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The kernels' code by nvcc, for three generations of GPUs and under --use_fast_math: registers
 # only, nothing flushed to zero or approximate. All kernels are for sm_90, one of each kind for the
-# others, with clang for a host compiler if it is there: it takes another way through nvcc.
-# counts_test.cmake reads the machine code.
+# others. There the host's compiler is clang if it is installed: nvcc then reads the headers in
+# another way. counts_test.cmake reads the machine code.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 if(NOT nvcc)
