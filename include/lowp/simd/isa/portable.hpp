@@ -62,9 +62,8 @@ struct portable : vector_masks<portable> {
   using vector_masks<portable>::widen;
   template <class V, class F>
   LOWP_HOST_FN static void widen(V& low, V& high, F const& x) {
-    auto const at = [&](int number) { return static_cast<double>(x.v[number]); };
-    low = V{at(0), at(1)};
-    high = V{at(2), at(3)};
+    low = V{static_cast<double>(x.v[0]), static_cast<double>(x.v[1])};
+    high = V{static_cast<double>(x.v[2]), static_cast<double>(x.v[3])};
   }
   template <class F, class V>
   LOWP_HOST_FN static void narrow(F& x, V const& low, V const& high) {
