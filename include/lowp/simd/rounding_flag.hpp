@@ -11,8 +11,8 @@ namespace lowp::simd {
 LOWP_EXACT_BEGIN
 
 /// The precision flag of MXCSR (Intel SDM volume 1, 10.2.3.1), in a kernel, which has set MXCSR.
-/// What uses the result of `clear` comes after it. What leads to the arguments of `is_set_by` comes
-/// before it, because both go through memory. Other operations may set the flag without need.
+/// Values go through memory, so compilers move no operation on them across `clear` or `is_set_by`.
+/// Other operations may set the flag without need.
 class rounding_flag {
  public:
 #if defined(__SSE__)
