@@ -9,7 +9,6 @@ if(NOT nvcc)
   return()
 endif()
 
-find_program(clang NAMES clang++ clang++-14)
 foreach(target 80 90 100)
   file(REMOVE_RECURSE ${SCRATCH}/${target})
   file(MAKE_DIRECTORY ${SCRATCH}/${target})

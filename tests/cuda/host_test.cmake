@@ -22,7 +22,6 @@ foreach(example IN LISTS examples)
   compile(${CXX} -arch=sm_90 -c ${example} -o ${SCRATCH}/example.o)
 endforeach()
 
-find_program(clang NAMES clang++ clang++-14)
 foreach(host ${CXX} ${clang})
   compile(${host} -arch=sm_90 -Xcompiler -fopenmp -c ${ROOT}/tests/cuda/umbrella.cu
           -o ${SCRATCH}/umbrella.o)

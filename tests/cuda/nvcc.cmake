@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shared by the scripts of this folder. Sets nvcc; it is empty if nvcc is not installed.
+# Shared by the scripts of this folder. Sets nvcc and clang, each empty if it is not installed.
 find_program(nvcc nvcc PATHS /usr/local/cuda/bin)
+find_program(clang NAMES clang++ clang++-14)
 if(NOT nvcc)
   message("SKIPPED: nvcc is not installed")
 endif()
