@@ -2,6 +2,9 @@
 # Shared by the scripts of this folder. Sets nvcc and clang, each empty if it is not installed.
 find_program(nvcc nvcc PATHS /usr/local/cuda/bin)
 find_program(clang NAMES clang++ clang++-14)
+if(NOT clang)
+  set(clang "")
+endif()
 if(NOT nvcc)
   message("SKIPPED: nvcc is not installed")
 endif()
