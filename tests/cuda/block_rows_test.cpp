@@ -217,16 +217,4 @@ void expect_same_of_one_fold() {
 TEST(block_rows_of_one_fold, that_is_a_sum) { expect_same_of_one_fold<shares>(); }
 TEST(block_rows_of_one_fold, that_is_a_maximum) { expect_same_of_one_fold<distances>(); }
 
-TEST(block_rows_special, rows_too_long_to_count_are_refused) {
-  simulated_grid grid(256);
-  lowp::cuda::on_grid<simulated_grid> const executor{grid};
-  constexpr std::size_t columns = std::size_t{1} << 31;
-  executor(lowp::simd::row_call<lowp::detail::softmax_rows<lowp::detail::plain_score>, to_rows,
-                                std::tuple<in_rows>>{
-      {}, 0, 1, columns, {{nullptr}, columns}, {in_rows{{nullptr}, columns}}});
-  EXPECT_EQ(grid.refused,
-            "rows that begin 2147483648 elements apart: a GPU's kernels take at most 2147483647");
-  EXPECT_EQ(grid.launches, 0);
-}
-
 }  // namespace

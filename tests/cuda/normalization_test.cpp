@@ -123,4 +123,22 @@ TEST(cuda_normalization, refuses_what_lowp_refuses) {
   EXPECT_EQ(grid.launches, 0);
 }
 
+// Before the sums over columns, which are the first of two kernels.
+TEST(cuda_normalization, refuses_rows_too_far_apart_to_count) {
+  simulated_grid grid(32);
+  std::vector<float> const row(4);
+  std::vector<float> out(4);
+  std::vector<float> weight(4);
+  std::vector<float> mean(1);
+  std::vector<float> sums[2]{std::vector<float>(4), std::vector<float>(4)};
+  lowp::strided_rows const in{std::span(row), std::size_t{4}};
+  lowp::strided_rows const far{std::span(out), std::size_t{1} << 31};
+  EXPECT_EQ(refusal_of<lowp::detail::layer_norm_backward_operation>(
+                lowp::cuda::on_grid<simulated_grid>{grid}, in, weight, in, mean, mean, far, sums[0],
+                sums[1], 4),
+            "layer_norm_backward: dx has rows that begin 2147483648 elements apart: a GPU's "
+            "kernels take at most 2147483647");
+  EXPECT_EQ(grid.launches, 0);
+}
+
 }  // namespace

@@ -33,6 +33,7 @@ inline constexpr bool may_be_absent = requires { Make::may_be_absent; };
 template <class Grid>
 struct on_grid {
   static constexpr bool has_own_memory = true;
+  static constexpr std::uint32_t most_stride = most_columns;  ///< of rows
 
   Grid& grid;
 

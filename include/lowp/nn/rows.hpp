@@ -182,6 +182,12 @@ error_text check_call_over_rows(Executor const& executor, char const* function,
   (check.add(role.check(function, in.range)), ...);
   if constexpr (requires { operation.check(function, in.range); })
     check.add(operation.check(function, in.range));
+  if constexpr (requires { Executor::most_stride; })
+    for (row_extent const& each : ranges)
+      if (each.stride > Executor::most_stride)
+        check.add(
+            joined_text({function, ": ", each.name, " has rows that begin ", each.stride,
+                         " elements apart: a GPU's kernels take at most ", Executor::most_stride}));
   for (row_extent const& b : ranges) {
     if (b.may_coincide || b.use == row_use::result) check.equal_sizes({in.range, b});
     for (row_extent const* a = ranges; a != &b; ++a)

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -82,13 +81,6 @@ struct row_plan {
 template <class Grid, class Operation, class Out, class Scores, class Columns, class Statistics>
 void run_row_call(Grid& grid,
                   simd::row_call<Operation, Out, Scores, Columns, Statistics> const& call) {
-  std::size_t const stride =
-      std::apply([&](auto const&... score) { return std::max({call.out.stride, score.stride...}); },
-                 call.scores);
-  if (stride > most_columns)
-    return grid.refuse("rows that begin " + std::to_string(stride) +
-                       " elements apart: a GPU's kernels take at most " +
-                       std::to_string(most_columns));
   auto const to = row_operand_of(call.out);
   auto const scores = row_operands_of(call.scores);
   auto const per_column = row_operands_of(call.per_column);
