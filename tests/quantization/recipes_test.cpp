@@ -525,8 +525,11 @@ TEST(quantize, refuses_on_a_grid_what_kernels_cannot_do) {
     return why + grid.refused;
   };
   EXPECT_EQ(refusal_far(&scale), "quantize: tensor_scale_at is far away");
-  EXPECT_EQ(refusal_far(&report), "the report is far away");
+  EXPECT_EQ(refusal_far(&report), "quantize: report is far away");
   EXPECT_EQ(refusal_far(&largest), "an argument in device memory is far away");
+  grid.out_of_reach = &report;
+  EXPECT_NE(refusal(x, recipes::te_2_20_nvfp4, {.largest = largest, .report = &report}), "");
+  EXPECT_EQ(q.tensor.tensor_scale, 1);
   std::vector<float> out(x.size());
   grid.out_of_reach = &scale;
   EXPECT_EQ(refusal_of<lowp::detail::dequantize_operation>(executor, q.tensor, out),

@@ -280,9 +280,12 @@ struct argument_of<with_rule<T, Block, Scale, Rule>> {
 
   LOWP_HOST_FN static auto extents(char const*, argument& s) {
     std::span const one(s.tensor.tensor_scale_at, s.tensor.tensor_scale_at != nullptr ? 1 : 0);
+    quantization_report* const report = s.rule.report;
+    std::span const counts(reinterpret_cast<std::uint64_t*>(report),
+                           report != nullptr ? sizeof *report / sizeof(std::uint64_t) : 0);
     std::array all{extent("codes", s.tensor.codes), extent("scales", s.tensor.scales),
-                   extent("tensor_scale_at", one)};
-    all[1].per_entry = all[2].per_entry = Block;
+                   extent("tensor_scale_at", one), extent("report", counts)};
+    all[1].per_entry = all[2].per_entry = all[3].per_entry = Block;
     return all;
   }
   LOWP_HOST_FN static error_text invalid(argument const& s) { return s.tensor.invalid(); }
