@@ -113,12 +113,15 @@ class gpu_grid {
                       cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_));
   }
 
-  /// Returns the reason that the device cannot reach an address, empty if it can.
-  [[nodiscard]] static detail::error_text unreachable(void const* address) {
+  /// Returns the reason that the device cannot reach an address, empty if it can. An error of CUDA
+  /// is the outcome.
+  [[nodiscard]] detail::error_text unreachable(void const* address) {
     cudaPointerAttributes attributes{};
     cudaError_t const code = cudaPointerGetAttributes(&attributes, address);
-    if (code != cudaSuccess)
-      return std::string("is nowhere: cudaPointerGetAttributes: ") + cudaGetErrorString(code);
+    if (code != cudaSuccess) {
+      if (outcome_.ok()) outcome_ = status("cudaPointerGetAttributes", code);
+      return outcome_.message();
+    }
     if (attributes.type != cudaMemoryTypeUnregistered) return {};
     int device = 0, reaches_all = 0;
     if (cudaGetDevice(&device) == cudaSuccess &&

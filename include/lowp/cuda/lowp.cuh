@@ -39,7 +39,8 @@
 // overflow_watch.cuh has an overflow_watch of device memory, pb_relax.cuh softmax_pb_relax.
 //
 // try_cast and so on return a status. The others throw: std::invalid_argument if lowp's function
-// refuses the call or the device cannot reach memory; lowp::cuda::error if CUDA refuses a launch.
+// refuses the call or the device cannot reach memory; lowp::cuda::error if CUDA refuses, also if it
+// has had an error before.
 #pragma once
 
 #include <lowp/cuda/on_stream.cuh>

@@ -114,7 +114,8 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
                          using on = std::remove_cvref_t<decltype(executor)>;
                          std::apply(Operation<on>{{executor}}, tensor.arguments(argument(rest)...));
                        });
-    return answer(wrong.empty() ? grid.outcome() : status(wrong));
+    if (!wrong.empty()) grid.refuse(wrong);
+    return answer(grid.outcome());
   }
 
  private:

@@ -205,7 +205,7 @@ class call_check {
   void reachable(Executor const& executor, Extents const& ranges) {
     if constexpr (requires(extent const& r) { executor.out_of_reach(r); })
       for (extent const& r : ranges) {
-        error_text const why = r.size != 0 ? executor.out_of_reach(r) : error_text();
+        error_text const why = r.size != 0 && !failed() ? executor.out_of_reach(r) : error_text();
         if (!why.empty()) add(joined_text({function_, ": ", why.c_str()}));
       }
   }
