@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 namespace {
 
@@ -53,6 +54,26 @@ void casts(cudaStream_t stream, float const* in, std::span<__nv_bfloat16> out);
 void casts(cudaStream_t stream, float const* in, std::span<__nv_bfloat16> out) {
   lowp::cuda::cast(stream, lowp::cuda::view(in, out.size()), out);
 }
+
+// A user's type and buffer. The buffer's size is signed, and it converts to a pointer.
+namespace user {
+struct half {
+  std::uint16_t bits;
+};
+int view(half*, std::size_t);  // for argument-dependent lookup
+template <class T>
+struct buffer {
+  T* data() const { return nullptr; }
+  int size() const { return 0; }
+  operator T*() const { return nullptr; }
+};
+}  // namespace user
+template <>
+struct lowp::value_type_of<user::half> {
+  using type = lowp::float16;
+};
+static_assert(std::is_invocable_v<decltype(lowp::cuda::cast), cudaStream_t, user::buffer<float>&,
+                                  user::buffer<user::half> const&>);
 
 int main() {
   int const wrong = wrong_codes<lowp::float16>() + wrong_codes<lowp::bfloat16>() +

@@ -29,6 +29,8 @@ decltype(auto) argument(T&& x) {
     return *x;
   else if constexpr (detail::report_list<U>)
     return *std::span<update_report>(x).data();  // the others follow it
+  else if constexpr (device_range<std::remove_reference_t<T>>)
+    return cuda::view_of(x);  // a buffer may convert to a pointer, too
   else if constexpr (std::convertible_to<U, stochastic const*>)
     return stored_rounding<stochastic>{x};
   else if constexpr (std::convertible_to<U, stochastic_fast const*>)
@@ -37,8 +39,6 @@ decltype(auto) argument(T&& x) {
     return stored_number{x};
   else if constexpr (std::convertible_to<U, step_state const*>)
     return at_stored_step{x};
-  else if constexpr (device_range<std::remove_reference_t<T>>)
-    return view(x.data(), x.size());
   else
     return std::forward<T>(x);
 }

@@ -39,14 +39,19 @@ auto view(Pointer const& data, std::size_t size) -> decltype(cuda::view(data.get
   return cuda::view(data.get(), size);
 }
 
-/// A range whose data() is a device pointer and which has a size(). Operations but cast refuse
-/// numbers.
+/// Returns the span of a range whose data() is a device pointer and which has a size().
+template <class R>
+auto view_of(R& range)
+    -> decltype(cuda::view(range.data(), static_cast<std::size_t>(range.size()))) {
+  return cuda::view(range.data(), static_cast<std::size_t>(range.size()));
+}
+
+/// A range that has a view. Operations but cast refuse numbers.
 template <class R>
 concept device_range = !detail::packed_range<R> && requires(R& range) {
-  view(range.data(), range.size());
-  requires element<typename decltype(view(range.data(), range.size()))::value_type> ||
-               detail::plain_number<typename decltype(view(range.data(),
-                                                           range.size()))::value_type>;
+  cuda::view_of(range);
+  requires element<typename decltype(cuda::view_of(range))::value_type> ||
+               detail::plain_number<typename decltype(cuda::view_of(range))::value_type>;
 };
 
 /// A range whose elements have an unknown format.
