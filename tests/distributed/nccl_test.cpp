@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/simulated_grid.hpp"
@@ -108,6 +109,19 @@ TEST(Nccl, SaysThatAKernelFailed) {
   EXPECT_EQ(sends, 0);
   EXPECT_EQ(said(1), "a kernel failed");
   EXPECT_EQ(said(2), "not refused");
+}
+
+// A group that stays open would keep the messages of all later calls.
+TEST(Nccl, EndsTheGroupOfAFailedMessage) {
+  std::vector<std::byte> scratch(1 << 20);
+  communicator const world(some_comm(), nullptr, scratch);
+  std::vector<float> leaf(5000), total(world.shard_of(leaf.size()).size);
+  is_broken = true;
+  EXPECT_THROW(world.reduce_scatter(leaf, total, lowp::wire<float>()), lowp::nccl::error);
+  EXPECT_FALSE(std::exchange(is_group, false));
+  EXPECT_THROW(world.all_gather(leaf), lowp::nccl::error);
+  EXPECT_FALSE(std::exchange(is_group, false));
+  is_broken = false;
 }
 
 TEST(Nccl, RefusesByName) {

@@ -83,17 +83,17 @@ class basic_communicator : public detail::rank_group {
         [&](std::uint64_t, std::uint64_t) { return std::pair(sent, received); },
         [&](auto const& to, auto const& from) {
           grid.outcome().or_throw();
-          call("ncclGroupStart", ncclGroupStart());
-          for (int r = 0; r < size_; ++r) {
-            auto const at = static_cast<std::size_t>(r);
-            if (to.sizes[at] != 0)
-              call("ncclSend",
-                   ncclSend(sent + to.starts[at], to.sizes[at], ncclUint8, r, comm_, stream_));
-            if (from.sizes[at] != 0)
-              call("ncclRecv", ncclRecv(received + from.starts[at], from.sizes[at], ncclUint8, r,
-                                        comm_, stream_));
-          }
-          call("ncclGroupEnd", ncclGroupEnd());
+          in_group([&] {
+            for (int r = 0; r < size_; ++r) {
+              auto const at = static_cast<std::size_t>(r);
+              if (to.sizes[at] != 0)
+                call("ncclSend",
+                     ncclSend(sent + to.starts[at], to.sizes[at], ncclUint8, r, comm_, stream_));
+              if (from.sizes[at] != 0)
+                call("ncclRecv", ncclRecv(received + from.starts[at], from.sizes[at], ncclUint8, r,
+                                          comm_, stream_));
+            }
+          });
         });
     grid.outcome().or_throw();
   }
@@ -101,15 +101,15 @@ class basic_communicator : public detail::rank_group {
   template <output Whole>
   void all_gather(Whole&& whole) const {
     using T = element_of<Whole>;
-    call("ncclGroupStart", ncclGroupStart());
-    for (int r = 0; r < size_; ++r) {
-      shard const s = lowp::shard_of(std::ranges::size(whole), r, size_, granule_);
-      T* const at = std::ranges::data(whole) + s.first;
-      if (s.size != 0)
-        call("ncclBroadcast",
-             ncclBroadcast(at, at, s.size * sizeof(T), ncclUint8, r, comm_, stream_));
-    }
-    call("ncclGroupEnd", ncclGroupEnd());
+    in_group([&] {
+      for (int r = 0; r < size_; ++r) {
+        shard const s = lowp::shard_of(std::ranges::size(whole), r, size_, granule_);
+        T* const at = std::ranges::data(whole) + s.first;
+        if (s.size != 0)
+          call("ncclBroadcast",
+               ncclBroadcast(at, at, s.size * sizeof(T), ncclUint8, r, comm_, stream_));
+      }
+    });
   }
 
   /// Makes maxima in device memory those of all ranks. A NaN of any rank wins.
@@ -122,6 +122,19 @@ class basic_communicator : public detail::rank_group {
   static void call(char const* function, ncclResult_t code) {
     if (code != ncclSuccess)
       detail::raise<error>(std::string(function) + ": " + ncclGetErrorString(code));
+  }
+  /// Ends the group also if a call throws: an open one would keep the thread's later calls.
+  static void in_group(auto const& calls) {
+    call("ncclGroupStart", ncclGroupStart());
+    struct closing {
+      bool is_open = true;
+      ~closing() {
+        if (is_open) ncclGroupEnd();
+      }
+    } group;
+    calls();
+    group.is_open = false;
+    call("ncclGroupEnd", ncclGroupEnd());
   }
   void maximum(void* words, std::size_t count) const {
     call("ncclAllReduce", ncclAllReduce(words, words, count, ncclUint32, ncclMax, comm_, stream_));
