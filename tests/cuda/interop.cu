@@ -74,6 +74,11 @@ struct lowp::value_type_of<user::half> {
 };
 static_assert(std::is_invocable_v<decltype(lowp::cuda::cast), cudaStream_t, user::buffer<float>&,
                                   user::buffer<user::half> const&>);
+// A buffer of bytes, and one of handles.
+static_assert(!std::is_invocable_v<decltype(lowp::cuda::cast), cudaStream_t, user::buffer<float>&,
+                                   user::buffer<void>&>);
+static_assert(!std::is_invocable_v<decltype(lowp::cuda::cast), cudaStream_t,
+                                   user::buffer<struct handle>&, user::buffer<float>&>);
 
 int main() {
   int const wrong = wrong_codes<lowp::float16>() + wrong_codes<lowp::bfloat16>() +

@@ -16,16 +16,20 @@ namespace lowp::cuda {
 /// specialise lowp::value_type_of.
 struct include_lowp_cuda_interop_cuh {};
 
+/// Neither void nor a class that is only declared: a program may keep pointers to these in ranges.
 template <class X>
-concept unknown_format = std::is_class_v<X> && std::is_trivially_copyable_v<X> && sizeof(X) <= 2 &&
-                         !detail::has_value_type<X>;
+concept complete = std::is_object_v<X> && requires { sizeof(X); };
+
+template <class X>
+concept unknown_format = complete<X> && std::is_class_v<X> && std::is_trivially_copyable_v<X> &&
+                         sizeof(X) <= 2 && !detail::has_value_type<X>;
 
 template <unknown_format X, class Remedy = include_lowp_cuda_interop_cuh>
 void view(X* data, std::size_t size) = delete;
 
 /// Returns a span of `size` elements that begins at a device pointer.
 template <class X>
-  requires(!unknown_format<X>)
+  requires(complete<X> && !unknown_format<X>)
 auto view(X* data, std::size_t size) {
   if constexpr (detail::has_value_type<X>)
     return detail::span_of<typename value_type_of<X>::type>(data, size);
