@@ -77,6 +77,7 @@ using not_a_writable_range_of_a_format_with_infinity_such_as_float16 = fit<clamp
 
 struct clamping {
   float limit;
+  bool is_idle;  ///< true if a kernel changes nothing, not a bit of a NaN
 
   template <class F>
   LOWP_FN void operator()(F& x) const {
@@ -91,12 +92,11 @@ struct clamping {
 /// Reads the report only when the clamp runs, so that a GPU need not wait for the report.
 template <clampable T>
 struct make_clamping {
-  static constexpr float largest = convert<float>(std::numeric_limits<T>::max());
   static constexpr float limit = convert<float>(clamp_limit<T>);
 
   clamp_report_of<T> const* report;
 
-  LOWP_FN clamping operator()() const { return {report->infinite == 0 ? largest : limit}; }
+  LOWP_FN clamping operator()() const { return {limit, report->infinite == 0}; }
   void const* stored_at() const { return report; }
 };
 

@@ -5,6 +5,7 @@
 #include <lowp/power_of_two_scaling.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -49,6 +50,18 @@ void expect_clamped() {
     });
 }
 
+TEST(cuda_clamp_overflow, changes_no_nan_if_there_is_no_infinity) {
+  std::vector<lowp::float16> x;
+  for (unsigned const code : {0x7d01U, 0xfe03U, 0x7bffU, 0x0001U})
+    x.push_back(lowp::float16::from_bits(static_cast<std::uint16_t>(code)));
+  std::vector<lowp::float16> got = x;
+  lowp::clamp_report_of<lowp::float16> report;
+  simulated_grid grid(8);
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
+  ASSERT_EQ(refusal_of<lowp::detail::clamp_overflow_operation>(executor, got, report), "");
+  EXPECT_TRUE(same_bits(got, x));
+  EXPECT_EQ(report.nan, 2U);
+}
 TEST(cuda_clamp_overflow, of_float16) { expect_clamped<lowp::float16>(); }
 TEST(cuda_clamp_overflow, of_floats) { expect_clamped<float>(); }
 

@@ -293,6 +293,8 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, Kernel
   template <class Thread>
   LOWP_FN void run(Thread const& thread) const {
     auto const function = thread.once(make_function);
+    if constexpr (requires { function.is_idle; })
+      if (function.is_idle) return;
     using runner = tile_runner<Width, Thread, std::remove_cv_t<decltype(function)>, Report,
                                std::index_sequence<I...>, KernelOperand...>;
     runner(thread, function, reports, stride, width)
