@@ -31,7 +31,8 @@ foreach(host ${CXX} ${clang})
           ${ROOT}/tests/cuda/interop.cu
           -o ${SCRATCH}/interop)
   run(${SCRATCH}/interop)
-  compile(${host} -arch=sm_90 -Xcompiler -fno-exceptions ${ROOT}/tests/cuda/status.cu
+  compile(${host} -arch=sm_90
+          -Xcompiler -fno-exceptions,-fsanitize=null,-fsanitize-undefined-trap-on-error ${ROOT}/tests/cuda/status.cu
           -o ${SCRATCH}/status)
   run(${SCRATCH}/status)
 endforeach()

@@ -39,6 +39,9 @@ int main() {
   lowp::update_report report;
   auto const counted = lowp::cuda::try_update(nullptr, p, a, lowp::sgd{.lr = 1}, 0, &report);
   expect(counted.message() == step.message(), "a report without a rounding", counted);
+  auto const null = lowp::cuda::try_update(nullptr, p, a, lowp::sgd{.lr = 1}, 1,
+                                           static_cast<lowp::update_report*>(nullptr));
+  expect(null.message() == "the report is a null pointer", "a null report", null);
   using update = decltype(lowp::cuda::update);
   static_assert(std::is_invocable_v<update, cudaStream_t, std::vector<float>&, std::vector<float>&,
                                     lowp::sgd, int, lowp::update_report*>);
@@ -48,6 +51,11 @@ int main() {
   std::vector<lowp::cuda::sgd_tensor<lowp::bfloat16, float>> const list{{p, a}, {p, a}};
   auto const tied = lowp::cuda::try_update(nullptr, list, lowp::sgd{.lr = 1}, 1);
   expect(!tied.ok(), "the same tensor twice", tied);
+
+  std::vector<lowp::cuda::sgd_tensor<lowp::bfloat16, float>> const no_tensors;
+  auto const listed_none = lowp::cuda::try_update(nullptr, no_tensors, lowp::sgd{.lr = 1}, 1,
+                                                  std::span<lowp::update_report>());
+  expect(listed_none.ok(), "an empty list and its reports", listed_none);
 
   std::vector<float> const none;
   auto const empty = lowp::cuda::try_cast(nullptr, none, std::span<lowp::bfloat16>());

@@ -21,6 +21,20 @@ concept report_pointer = std::is_pointer_v<T> && requires {
   typename detail::lanes_of_report<std::remove_pointer_t<T>, float>::type;
 };
 
+template <class T>
+bool is_null_report([[maybe_unused]] T const& x) {
+  if constexpr (report_pointer<T>)
+    return x == nullptr;
+  else
+    return false;
+}
+
+/// Returns the report that the others follow. An empty list has none: nothing reads or writes it.
+inline update_report& first_report(std::span<update_report> reports) {
+  static constexpr update_report none{};
+  return reports.empty() ? const_cast<update_report&>(none) : reports.front();
+}
+
 /// Converts an argument in device memory: a pointer to its object, a range to a span.
 template <class T>
 decltype(auto) argument(T&& x) {
@@ -28,7 +42,7 @@ decltype(auto) argument(T&& x) {
   if constexpr (report_pointer<U>)
     return *x;
   else if constexpr (detail::report_list<U>)
-    return *std::span<update_report>(x).data();  // the others follow it
+    return first_report(x);
   else if constexpr (device_range<std::remove_reference_t<T>>)
     return cuda::view_of(x);  // a buffer may convert to a pointer, too
   else if constexpr (std::convertible_to<U, stochastic const*>)
@@ -92,7 +106,10 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
     requires std::invocable<Operation<on_grid<gpu_grid>> const&, argument_t<Arguments>...>
   auto operator()(cudaStream_t stream, Arguments&&... arguments) const {
     gpu_grid grid(stream);
-    Operation<on_grid<gpu_grid>>{{{grid}}}(argument(std::forward<Arguments>(arguments))...);
+    if ((is_null_report(arguments) || ...))
+      grid.refuse(null_report);
+    else
+      Operation<on_grid<gpu_grid>>{{{grid}}}(argument(std::forward<Arguments>(arguments))...);
     return answer(grid.outcome());
   }
 
@@ -108,6 +125,7 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
     constexpr bool one_each = (detail::report_list<std::remove_cvref_t<Rest>> || ...);
     gpu_grid grid(stream);
     detail::error_text wrong = detail::check_reports(function, list, rest...);
+    if ((is_null_report(rest) || ...)) wrong = null_report;
     if (wrong.empty())
       wrong = run_list(grid, function, list, one_each ? 1 : 0,
                        [&](auto const& executor, auto const& tensor) {
@@ -119,6 +137,8 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
   }
 
  private:
+  static constexpr char const* null_report = "the report is a null pointer";
+
   static auto answer(status const& s) {
     if constexpr (Throws)
       s.or_throw();
