@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With GNU's extensions __int128 is an integer like any other, and is rounded once.
+// With GNU's extensions __int128 is an integer like any other, and __float128 is a floating type.
+// Both are rounded once.
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
@@ -8,6 +9,17 @@
 #include "support/support.hpp"
 
 static_assert(std::integral<__int128>);
+
+#if defined(__SIZEOF_FLOAT128__)
+static_assert(std::floating_point<__float128>);
+constexpr __float128 above_tie =
+    static_cast<__float128>(0x1.01p0) + static_cast<__float128>(0x1p-100);
+static_assert(lowp::bfloat16(above_tie).bits() == 0x3f81 && lowp::bfloat16(-above_tie) < -1);
+static_assert(lowp::convert<float>(above_tie, lowp::upward{}) > 0x1.01p0f);
+static_assert(above_tie - lowp::bfloat16(1) > lowp::bfloat16(0x1p-8));
+static_assert(lowp::bfloat16(1) / (above_tie - above_tie) > lowp::bfloat16(1));
+static_assert(std::same_as<decltype(lowp::bfloat16(1) * above_tie), __float128>);
+#endif
 
 namespace {
 

@@ -134,6 +134,15 @@ LOWP_FN constexpr unpacked unpack(long double x) {
 #endif
 }
 
+#if defined(__SIZEOF_INT128__)
+/// `__float128` in GNU's dialects, and std::float128_t.
+template <std::floating_point X>
+  requires(sizeof(X) == 16 && !std::same_as<X, long double>)
+LOWP_FN constexpr unpacked unpack(X x) {
+  return unpack_pattern<binary128, uint128>(__builtin_bit_cast(uint128, x));
+}
+#endif
+
 template <integer I>
 LOWP_FN constexpr unpacked unpack(I x) {
   bool negative = false;
