@@ -97,6 +97,7 @@ LOWP_FN constexpr F result_of(F a, F b) {
     constexpr auto infinity = static_cast<F>(__builtin_inff());
     using exact = std::conditional_t<sizeof(F) <= sizeof(double), double, F>;
     auto const x = unpack(static_cast<exact>(a)), y = unpack(static_cast<exact>(b));
+    if (x.nan || is_invalid<'/'>(x, y)) return static_cast<F>(__builtin_nanf(""));
     return x.negative != y.negative ? -infinity : infinity;
   }
   return a / b;
