@@ -64,6 +64,16 @@ TYPED_TEST(limits, have_the_extreme_values) {
   EXPECT_EQ(value(L::round_error()), 0.5);
 }
 
+// Formats of a program's own: the largest values are 8 and 992, and 1 is subnormal.
+template <lowp::format F>
+using limits_of = std::numeric_limits<lowp::basic_float<F>>;
+static_assert(limits_of<lowp::format{3, 0, 3, lowp::specials::nan_all_ones, false}>::max() == 8);
+static_assert(
+    limits_of<lowp::format{3, 0, 3, lowp::specials::nan_all_ones, false}>::max_exponent10 == 0);
+static_assert(limits_of<lowp::format{4, 4, 5}>::max() == 992);
+static_assert(limits_of<lowp::format{4, 4, 5}>::max_exponent10 == 2);
+static_assert(limits_of<lowp::format{3, 3, 0}>::epsilon() == 0.25f);
+
 TYPED_TEST(limits, have_the_special_values) {
   using T = TypeParam;
   using L = std::numeric_limits<T>;

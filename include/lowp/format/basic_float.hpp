@@ -169,6 +169,14 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
   LOWP_FN static constexpr int log10_of_2_to(int exponent) {
     return (exponent * 30103 - (exponent < 0 ? 99999 : 0)) / 100000;
   }
+  // floor(log10(max())). The power of two above max() may reach a power of ten beyond max().
+  LOWP_FN static constexpr int log10_of_max() {
+    int const exponent = log10_of_2_to(F.max_exponent() + 1);
+    double power = 1;
+    for (int i = 0; i < exponent; ++i) power *= 10;
+    for (int i = exponent; i < 0; ++i) power /= 10;
+    return exponent - (power > static_cast<double>(float{from(F.max_code())}) ? 1 : 0);
+  }
 
  public:
   static constexpr bool is_signed = F.has_sign;
@@ -188,7 +196,7 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
   static constexpr int min_exponent = F.min_exponent() + 1;  // of 0.1 in binary, as for float
   static constexpr int max_exponent = F.max_exponent() + 1;
   static constexpr int min_exponent10 = -log10_of_2_to(-F.min_exponent());
-  static constexpr int max_exponent10 = log10_of_2_to(max_exponent);
+  static constexpr int max_exponent10 = log10_of_max();
 
   LOWP_FN static constexpr T min() noexcept { return from(F.min_normal_code()); }
   LOWP_FN static constexpr T max() noexcept { return from(F.max_code()); }
@@ -196,7 +204,10 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
     return from(F.has_sign ? F.sign_mask() | F.max_code() : 0);
   }
   /// Returns the gap above 1.
-  LOWP_FN static constexpr T epsilon() noexcept { return T(1.0 / (1 << F.significand_bits)); }
+  LOWP_FN static constexpr T epsilon() noexcept {
+    if (F.min_exponent() > 0) return denorm_min();  // 1 is subnormal
+    return T(1.0 / (1 << F.significand_bits));
+  }
   LOWP_FN static constexpr T round_error() noexcept { return T(0.5); }
   LOWP_FN static constexpr T infinity() noexcept {
     return F.has_infinity() ? from(F.infinity_code()) : quiet_NaN();
