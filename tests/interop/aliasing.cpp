@@ -18,6 +18,11 @@ struct half {
   std::uint16_t code;
 };
 
+template <class To, class X>
+concept has_view = requires(X* data) { lowp::view<To>(data, std::size_t{1}); };
+static_assert(has_view<lowp::bfloat16, std::uint16_t> && !has_view<lowp::bfloat16, std::uint8_t>);
+static_assert(!has_view<lowp::bfloat16, std::uint16_t volatile>);
+
 template <class X, class T>
 X number(T x) {
   return __builtin_bit_cast(X, x);

@@ -49,7 +49,8 @@ concept has_value_type = requires { typename value_type_of<X>::type; };
 template <class A, class B>
 concept same_memory =
     std::is_trivially_copyable_v<A> && std::is_trivially_copyable_v<B> && sizeof(A) == sizeof(B) &&
-    alignof(A) == alignof(B) && std::is_const_v<A> == std::is_const_v<B>;
+    alignof(A) == alignof(B) && std::is_const_v<A> == std::is_const_v<B> &&
+    std::is_volatile_v<A> == std::is_volatile_v<B>;
 
 template <class A, class B>
 inline constexpr bool same_values = true;
