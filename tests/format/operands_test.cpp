@@ -182,4 +182,22 @@ TYPED_TEST(operands, minus_flips_the_sign_where_there_is_one) {
   }
 }
 
+// Another library's byte. It adds floats to itself, and no float makes one.
+struct counter {
+  std::uint8_t count = 0;
+  counter() = default;
+  constexpr operator float() const { return count; }
+  constexpr counter& operator+=(float x) {
+    count = static_cast<std::uint8_t>(count + static_cast<int>(x));
+    return *this;
+  }
+};
+
+TEST(foreign_operand, keeps_an_assignment_of_its_own) {
+  counter c;
+  c += lowp::bfloat16(3);
+  EXPECT_EQ(c.count, 3);
+  EXPECT_EQ(c + lowp::bfloat16(1), 4.0f);
+}
+
 }  // namespace

@@ -30,6 +30,9 @@ namespace detail {
 template <class X>
 concept foreign =
     number_like<X> && !std::is_enum_v<X> && std::is_trivially_copyable_v<X> && sizeof(X) <= 2;
+/// A foreign type that takes the result of an operation. Another may have assignments of its own.
+template <class X>
+concept foreign_result = foreign<X> && requires(float x) { static_cast<X>(x); };
 }  // namespace detail
 
 // The order of A and B does not matter.
@@ -134,7 +137,7 @@ struct formats_do_not_mix_convert_one;
     return detail::apply<character>(a, b);                         \
   }                                                                \
   template <class A, operands<A> B>                                \
-    requires(narrow<A> || detail::foreign<A>)                      \
+    requires(narrow<A> || detail::foreign_result<A>)               \
   LOWP_FN constexpr A& operator op##=(A & a, B b) {                \
     return a = static_cast<A>(a op b);                             \
   }                                                                \
