@@ -15,6 +15,11 @@
 #include "support.hpp"
 #include "support/formats.hpp"
 
+template <>
+inline constexpr oracle::facts
+    lowp_test::facts<lowp::basic_float<lowp::format{2, 1, -120, lowp::specials::none}>>{
+        "far_e2m1fn", 2, 1, -120, false, oracle::nan_rule::none, true, 0x1.8p123, 0x1p121, 0x1p120};
+
 namespace {
 
 using namespace lowp_test;
@@ -53,9 +58,16 @@ template <class U>
 LOWP_HOST_FN U of_few_bits(U const& a) {
   return (a & 0x87ffffffU) + 0x3a000000U;
 }
+// A format so far up that no float has an ulp as large as its steps.
+using far_e2m1fn = lowp::basic_float<lowp::format{2, 1, -120, lowp::specials::none}>;
+// Numbers from far below its smallest one to beyond its largest one.
+template <lowp::narrow T, class U>
+LOWP_HOST_FN U numbers_for(U const& a) {
+  return of_few_bits(a) + (std::same_as<T, far_e2m1fn> ? 118U << 23 : 0U);
+}
 template <lowp::narrow T>
 u32 saturated(u32 a, oracle::mode mode, u32 random) {
-  return oracle::encode(facts<T>, oracle::from_float_bits(of_few_bits(a)), mode,
+  return oracle::encode(facts<T>, oracle::from_float_bits(numbers_for<T>(a)), mode,
                         oracle::policy::saturate, random & 0xffffU);
 }
 
@@ -141,14 +153,16 @@ WORD_OPERATION(is_finite, one_or_zero<F>(lanes::is_finite(real<F>(a))),
                (a & 0x7f800000U) != 0x7f800000U ? 1 : 0);
 WORD_OPERATION(is_zero, one_or_zero<F>(lanes::is_zero(real<F>(a))), a << 1 == 0 ? 1 : 0);
 #define SATURATED(name, T, rounding, expected_mode)                                                       \
-  WORD_OPERATION(name, lowp::detail::encode_saturated<lowp::T::descriptor>(of_few_bits(a), b & 0xffffU, rounding), \
-                 saturated<lowp::T>(a, oracle::mode::expected_mode, b))
-SATURATED(nearest_e2m1, float4_e2m1fn, lowp::nearest_even{}, nearest_even);
-SATURATED(nearest_e2m3, float6_e2m3fn, lowp::nearest_even{}, nearest_even);
-SATURATED(drawn_e2m1, float4_e2m1fn, lowp::stochastic_fast{0}, stochastic);
-SATURATED(drawn_e2m3, float6_e2m3fn, lowp::stochastic_fast{0}, stochastic);
-SATURATED(drawn_e3m2, float6_e3m2fn, lowp::stochastic_fast{0}, stochastic);
-SATURATED(drawn_e3m4, float8_e3m4, lowp::stochastic_fast{0}, stochastic);
+  WORD_OPERATION(name, lowp::detail::encode_saturated<T::descriptor>(numbers_for<T>(a), b & 0xffffU, rounding), \
+                 saturated<T>(a, oracle::mode::expected_mode, b))
+SATURATED(nearest_e2m1, lowp::float4_e2m1fn, lowp::nearest_even{}, nearest_even);
+SATURATED(nearest_e2m3, lowp::float6_e2m3fn, lowp::nearest_even{}, nearest_even);
+SATURATED(drawn_e2m1, lowp::float4_e2m1fn, lowp::stochastic_fast{0}, stochastic);
+SATURATED(drawn_e2m3, lowp::float6_e2m3fn, lowp::stochastic_fast{0}, stochastic);
+SATURATED(drawn_e3m2, lowp::float6_e3m2fn, lowp::stochastic_fast{0}, stochastic);
+SATURATED(drawn_e3m4, lowp::float8_e3m4, lowp::stochastic_fast{0}, stochastic);
+SATURATED(nearest_far, far_e2m1fn, lowp::nearest_even{}, nearest_even);
+SATURATED(drawn_far, far_e2m1fn, lowp::stochastic_fast{0}, stochastic);
 #undef SATURATED
 WORD_OPERATION(canonical, lanes::bits(lanes::canonical(real<F>(a))), any_nan(a));
 #undef WORD_OPERATION
@@ -166,7 +180,7 @@ using operations =
          plus, minus, bit_and, bit_or, bit_xor, shifts, shifts_by_lane, equal, greater, max, min,
          select_words, select_reals, masks, broadcast, spread_real, to_real, bits, negative,
          absolute, copysign, magnitude, is_nan, is_finite, is_zero, nearest_e2m1, nearest_e2m3,
-         drawn_e2m1, drawn_e2m3, drawn_e3m2, drawn_e3m4, canonical>;
+         drawn_e2m1, drawn_e2m3, drawn_e3m2, drawn_e3m4, nearest_far, drawn_far, canonical>;
 
 // Every pair of special values, then random ones that reach the corners.
 operands const& inputs() {

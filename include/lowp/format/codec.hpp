@@ -100,6 +100,10 @@ LOWP_FN constexpr U round_subnormal(U const& a, M const& negative, U const& rand
   return (kept + (increment >> (broadcast<U>(width) - near))) >> near;
 }
 
+/// Says that a float has an ulp as large as F's step at 2^Exponent.
+template <format F, int Exponent>
+inline constexpr bool has_aligner = Exponent - F.significand_bits + 23 <= 127;
+
 /// Rounds a subnormal of F to nearest even, if reals add as IEEE 754 says. Adding a power of two
 /// whose ulp is F's smallest subnormal rounds to F's subnormal grid.
 template <format F, class U>
@@ -145,7 +149,8 @@ LOWP_FN constexpr U round_magnitude(U const& a, M const& negative, U const& rand
   } else {
     U const normal = round_normal<F>(a, negative, random, rounding);
     auto const subnormal = greater(broadcast<U>(least), a);
-    if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even>) {
+    if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even> &&
+                  has_aligner<F, F.min_exponent()>) {
       if (!__builtin_is_constant_evaluated())
         return select(subnormal, round_subnormal_by_addition<F>(a), normal);
     } else if constexpr (lane<U>::computes_exactly && draws_bits<R> && steps_exponent<F> <= 127) {

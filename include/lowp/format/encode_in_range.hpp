@@ -88,12 +88,14 @@ LOWP_FN constexpr U round_in_range(U const& a, M const& negative, U const& rando
   using real = decltype(lanes::to_real(a));
   constexpr bool is_of_bytes = F.bits() <= 8 && F.significand_bits > 0;
   if constexpr (draws_bits<R> && F.significand_bits < 6 &&
+                F.max_exponent() + 6 - F.significand_bits <= 127 &&
                 requires(real x) { lane<real>::add_toward_zero(x, x); })
     return round_in_range_by_addition<F>(a, random);
   else if constexpr (exact_pack<U> && draws_bits<R> && expects_subnormals<F, U> && is_of_bytes &&
-                     steps_below_one<F> + F.max_exponent() < 30)
+                     steps_below_one<F> >= 0 && steps_below_one<F> + F.max_exponent() < 30)
     return round_in_range_by_steps<F>(a, random);
-  else if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even> && is_of_bytes)
+  else if constexpr (lane<U>::computes_exactly && std::same_as<R, nearest_even> && is_of_bytes &&
+                     has_aligner<F, F.max_exponent()>)
     return round_in_range_to_nearest<F>(a) & F.magnitude_mask();
   else
     return round_magnitude<F>(a, negative, random, rounding);
@@ -128,7 +130,8 @@ inline constexpr small_tables<F> tables_of;
 template <format F, class U>
 inline constexpr bool has_small_codes =
     F.bits() == 4 && F.significand_bits == 1 && F.max_exponent() - F.min_exponent() == 2 &&
-    F.has_negative_zero() && requires(U u) { lane<U>::choose(tables_of<F>.codes, u); };
+    F.has_negative_zero() && has_aligner<F, F.max_exponent()> &&
+    requires(U u) { lane<U>::choose(tables_of<F>.codes, u); };
 
 /// Says that encode_nibbles works: one instruction of a GPU permutes bytes.
 template <format F, class U>
