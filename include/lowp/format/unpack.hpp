@@ -20,9 +20,11 @@ __extension__ typedef unsigned __int128 uint128;
 typedef std::int64_t int128;
 typedef std::uint64_t uint128;
 #endif
-/// The integer types of every dialect of the compiler, `std::integral` there or not.
+/// The integer types of every dialect of the compiler, `std::integral` there or not. libc++ counts
+/// wider ones among them: clang's `_BitInt(200)`.
 template <class I>
-concept integer = std::integral<I> || std::same_as<I, int128> || std::same_as<I, uint128>;
+concept integer = (std::integral<I> && sizeof(I) <= sizeof(uint128)) || std::same_as<I, int128> ||
+                  std::same_as<I, uint128>;
 
 /// A number (-1)^negative * significand * 2^(exponent - 61), with the significand's top bit at bit
 /// 61. Bit 0 is also set if any non-zero bit below it was dropped.

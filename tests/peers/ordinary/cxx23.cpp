@@ -8,9 +8,18 @@
 #include <format>
 #include <mdspan>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace {
+
+#if defined(__clang__)
+__extension__ typedef _BitInt(100) int100;
+__extension__ typedef _BitInt(200) int200;
+static_assert(std::integral<int200>);
+static_assert(lowp::bfloat16(int100{3} << 90) == 0x1.8p91f);
+static_assert(!std::is_constructible_v<lowp::bfloat16, int200>);
+#endif
 
 template <class T>
 int faults() {
