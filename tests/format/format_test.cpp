@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties of each format against its publisher's.
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "support/support.hpp"
@@ -115,6 +116,9 @@ TEST(format, says_why_it_cannot_be_computed_with) {
   EXPECT_EQ(error({6, 9, -65}), none);
   EXPECT_EQ(error({6, 9, -66}), largest_value_above_floats);
   EXPECT_EQ(error({8, 0, 126, specials::nan_all_ones, false}), largest_value_above_floats);
+  EXPECT_EQ(error({5, 2, -std::numeric_limits<int>::max()}), largest_value_above_floats);
+  static_assert(!lowp::valid_format<lowp::format{5, 2, std::numeric_limits<int>::min()}>);
+  static_assert(!lowp::valid_format<lowp::format{5, 2, std::numeric_limits<int>::max()}>);
 }
 
 }  // namespace

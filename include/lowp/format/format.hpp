@@ -122,6 +122,7 @@ struct format {
     if (has_zero() && !has_sign && !has_one_nan())
       return format_error::unsigned_with_significand_bits;
     if (has_zero() && max_code() == 0) return format_error::no_value_above_zero;
+    if (bias < -127) return format_error::largest_value_above_floats;  // before it overflows below
     bool const has_subnormals = significand_bits > 0;
     int const least = has_subnormals && !is_truncated_binary32() ? significand_bits - 126 : -127;
     if (min_exponent() < least) return format_error::smallest_value_below_floats;
