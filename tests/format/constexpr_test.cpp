@@ -129,6 +129,7 @@ static_assert(signbit(float16(-0.0f)) && isfinite(float16(1)) && !isfinite(nan) 
 static_assert(fmin(float16(1), nan) == 1 && fmax(float16(-0.0f), float16(0)).bits() == 0);
 static_assert(ulp(bfloat16(1)) == 0x1p-7f && gap_above(bfloat16(1)) == 0x1p-7f);
 static_assert(gap_below(bfloat16(1)) == 0x1p-8f && gap_above(float16(65504)) == infinity);
+static_assert(std::hash<float16>{}(-float16(0)) == std::hash<float16>{}(float16(0)));
 
 // Random bits.
 static_assert(lowp::philox4x32({0, 0, 0, 0}, {0, 0})[0] == 0x6627e8d5);

@@ -222,7 +222,7 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
 /// A hash that is equal for both zeros.
 template <lowp::format F>
 struct std::hash<lowp::basic_float<F>> {
-  std::size_t operator()(lowp::basic_float<F> number) const noexcept {
+  LOWP_FN constexpr std::size_t operator()(lowp::basic_float<F> number) const noexcept {
     bool const zero = F.has_zero() && (number.bits() & F.magnitude_mask()) == 0 && !F.has_one_nan();
     return zero ? 0 : number.bits();
   }
