@@ -4,6 +4,8 @@
 
 #include <lowp/activation.hpp>
 
+#include <concepts>
+
 namespace lowp::detail {
 
 /// gelu(x) = x s and its derivative, s + x y' s (1 - s): see gelu_tanh_backward. Both take one exp,
@@ -77,7 +79,8 @@ struct gelu_tanh_backward_operation : operation<Executor> {
 /// the bound of gelu_tanh_backward, and 2^-24 |dgate| + 2^-150 more. dup is within
 /// 2^-24 |dup| (7 + 3 |y|) + 2^-145 |dy| + 2^-150.
 ///
-/// Stochastic rounding draws differently for the two results.
+/// Stochastic rounding draws differently for the two results. Without a policy, each result has the
+/// default of its own format.
 ///
 /// @param gate, up, dy, dgate, dup  n elements each, otherwise as for gelu_tanh
 template <class Executor>
@@ -87,15 +90,15 @@ struct gated_gelu_tanh_backward_operation : operation<Executor> {
            needs_output<names::dgate>, needs_output<names::dup>, may_have_rounding_then_policy>;
 
   template <input Gate, input Up, input Dy, output Dgate, output Dup,
-            range_rounding R = nearest_even>
+            range_rounding R = nearest_even, std::same_as<overflow>... Policy>
+    requires(sizeof...(Policy) <= 1)
   LOWP_HOST_FN void operator()(Gate&& gate, Up&& up, Dy&& dy, Dgate&& dgate, Dup&& dup,
-                               R rounding = {},
-                               overflow policy = default_overflow<element_of<Dgate>>) const {
-    auto second = write("dup", dup, rounding, policy);
+                               R rounding = {}, Policy... policy) const {
+    auto second = write("dup", dup, rounding, policy...);
     second.draw = 1;
     run(this->executor, "gated_gelu_tanh_backward", make<gated_gelu_of_tanh_backward>{}, no_report,
-        read("gate", gate), read("up", up), read("dy", dy), write("dgate", dgate, rounding, policy),
-        second);
+        read("gate", gate), read("up", up), read("dy", dy),
+        write("dgate", dgate, rounding, policy...), second);
   }
 };
 

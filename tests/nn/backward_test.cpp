@@ -438,6 +438,23 @@ TEST(backward_gelu, draws_differ_for_both_results) {
   EXPECT_NEAR(double(both), double(first) * double(second) / 4096, 100);  // 4 deviations
 }
 
+// float8_e4m3fn saturates by default, float16 does not.
+TEST(backward_gelu, results_overflow_as_their_own_formats_do) {
+  std::vector<float> const x(1, 100.0f);
+  std::vector<float> const dy(1, 1e30f);
+  std::vector<lowp::float16> wide(1);
+  std::vector<lowp::float8_e4m3fn> narrow(1);
+  lowp::gated_gelu_tanh_backward(x, x, dy, wide, narrow);
+  EXPECT_EQ(float(wide[0]), HUGE_VALF);
+  EXPECT_EQ(float(narrow[0]), 448);
+  lowp::gated_gelu_tanh_backward(x, x, dy, narrow, wide);
+  EXPECT_EQ(float(wide[0]), HUGE_VALF);
+  EXPECT_EQ(float(narrow[0]), 448);
+  lowp::gated_gelu_tanh_backward(x, x, dy, narrow, wide, lowp::nearest_even{},
+                                 lowp::overflow::saturate);
+  EXPECT_EQ(float(wide[0]), 65504);
+}
+
 template <class In, class Out, class Label>
 void expect_cross_entropy(std::size_t columns, lowp::cross_entropy_options const& options) {
   std::mt19937 random(static_cast<unsigned>(columns));
