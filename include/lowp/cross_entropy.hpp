@@ -128,7 +128,10 @@ struct cross_entropy_rows {
       F const eps = lanes::broadcast<F>(options.label_smoothing);
       F const mean =
           lanes::div(total.second, in_sum(lanes::broadcast<F>(static_cast<float>(columns))));
-      s.loss = lanes::fma(eps, mean, lanes::mul(lanes::sub(lanes::broadcast<F>(1), eps), below));
+      // An infinite loss of the label has no part in one of eps 1.
+      F const rest = lanes::sub(lanes::broadcast<F>(1), eps);
+      bool const is_one = lanes::bits(options.label_smoothing) == lanes::bits(1.0f);
+      s.loss = lanes::fma(eps, mean, is_one ? rest : lanes::mul(rest, below));
     }
     s.loss = lanes::sub(s.loss, s.total);
   }
@@ -165,8 +168,8 @@ struct cross_entropy_rows {
 ///
 ///     scale / N * (u (p (d + ln n + n / 256 + 17) + 6 q) + 2^-148) + 2^-149
 ///
-/// of the exact one. No intermediate value leaves the range of float. A logit of -inf has
-/// probability 0, and a row of them an infinite loss and p = 0. NaN or +inf makes its row NaN.
+/// of the exact one. No intermediate value leaves the range of float if no d does. A logit of -inf
+/// has probability 0, and a row of them an infinite loss and p = 0. NaN or +inf makes its row NaN.
 ///
 /// On a GPU, the host cannot read the labels. There it refuses loss_reduction::averaged, and a
 /// label that is no column makes its row NaN.

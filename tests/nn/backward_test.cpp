@@ -571,6 +571,9 @@ TEST(backward_cross_entropy, of_what_has_no_number) {
   for (std::size_t i = 0; i < 600; ++i) ASSERT_EQ(float_bits(dx[i]), 0x7fc00000U) << i;
   for (std::size_t i = 600; i < 900; ++i) ASSERT_TRUE(std::isfinite(dx[i])) << i;
   for (std::size_t i = 900; i < 1200; ++i) ASSERT_EQ(float_bits(dx[i]), 0U) << i;
+  lowp::cross_entropy(x, labels, 300, {.label_smoothing = 1}, losses, dx);
+  EXPECT_EQ(float_bits(losses[0]), 0x7fc00000U);
+  EXPECT_EQ(losses[2], HUGE_VALF);
 }
 
 template <class T>
