@@ -180,7 +180,7 @@ struct rms_norm_operation : operation<Executor> {
     requires(sizeof...(Rms) <= 1)
   LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Out&& out, std::size_t columns, float eps,
                                Rms&&... reciprocal_rms) const {
-    run_rows(this->executor, "rms_norm", rms_norm_rows{{eps, static_cast<float>(columns)}},
+    run_rows(this->executor, "rms_norm", rms_norm_rows{{eps, convert<float>(columns)}},
              read_rows("in", in, columns), in_every_row("weight", weight, columns),
              write_rows("out", out, columns), for_each_row("reciprocal_rms", reciprocal_rms)...);
   }
@@ -238,7 +238,7 @@ struct layer_norm_operation : operation<Executor> {
   LOWP_HOST_FN void with_statistics(auto& in, auto& weight, auto& bias, auto& out,
                                     std::size_t columns, float eps,
                                     auto const&... statistic) const {
-    run_rows(this->executor, "layer_norm", layer_norm_rows{{eps, static_cast<float>(columns)}},
+    run_rows(this->executor, "layer_norm", layer_norm_rows{{eps, convert<float>(columns)}},
              read_rows("in", in, columns), in_every_row("weight", weight, columns),
              in_every_row("bias", bias, columns), write_rows("out", out, columns), statistic...);
   }

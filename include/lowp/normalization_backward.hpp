@@ -137,7 +137,7 @@ struct rms_norm_backward_operation : operation<Executor> {
                                Dweight&& dweight, std::size_t columns) const {
     auto const rms = read_for_each_row<float>("reciprocal_rms", reciprocal_rms);
     run_rows(this->executor, "rms_norm_backward",
-             norm_backward_rows<false>{nullptr, rms.operand, static_cast<float>(columns)},
+             norm_backward_rows<false>{nullptr, rms.operand, convert<float>(columns)},
              read_rows("x", x, columns), read_rows("dy", dy, columns),
              in_every_fold("weight", weight, columns), rms, write_rows("dx", dx, columns),
              for_each_column("dweight", dweight));
@@ -170,12 +170,12 @@ struct layer_norm_backward_operation : operation<Executor> {
                                Dbias&& dbias, std::size_t columns) const {
     auto const means = read_for_each_row<float>("mean", mean);
     auto const deviations = read_for_each_row<float>("reciprocal_deviation", reciprocal_deviation);
-    run_rows(
-        this->executor, "layer_norm_backward",
-        norm_backward_rows<true>{means.operand, deviations.operand, static_cast<float>(columns)},
-        read_rows("x", x, columns), read_rows("dy", dy, columns),
-        in_every_fold("weight", weight, columns), means, deviations, write_rows("dx", dx, columns),
-        for_each_column("dweight", dweight), for_each_column("dbias", dbias));
+    run_rows(this->executor, "layer_norm_backward",
+             norm_backward_rows<true>{means.operand, deviations.operand, convert<float>(columns)},
+             read_rows("x", x, columns), read_rows("dy", dy, columns),
+             in_every_fold("weight", weight, columns), means, deviations,
+             write_rows("dx", dx, columns), for_each_column("dweight", dweight),
+             for_each_column("dbias", dbias));
   }
 };
 

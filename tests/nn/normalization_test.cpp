@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfenv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -351,6 +352,19 @@ TEST(normalization, of_large_equal_elements_with_a_tiny_eps) {
   std::vector<float> y(4);
   lowp::layer_norm(x, ones, bias, y, 4, 1e-36f);
   EXPECT_EQ(y, bias);
+}
+
+// The number of columns lies between two floats.
+TEST(normalization, is_the_same_in_any_rounding_mode) {
+  std::vector<lowp::bfloat16> const ones((1U << 24) + 1, lowp::bfloat16(1.0f));
+  std::vector<lowp::bfloat16> y(ones.size());
+  std::vector<float> reciprocal(1);
+  for (int const mode : {FE_TONEAREST, FE_UPWARD}) {
+    std::fesetround(mode);
+    lowp::rms_norm(ones, ones, y, y.size(), 0, reciprocal);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(reciprocal[0], 1.0f);
+  }
 }
 
 // A square in the narrow type overflows from 256 on; this norm takes anything.
