@@ -579,6 +579,23 @@ TEST(quantize, refuses_by_name_and_size) {
   EXPECT_EQ(refusal_of([&] { lowp::quantize(x, few.tensor, recipes::te_2_20_nvfp4_16x16); }),
             "lowp::quantize: 64 elements in rows of 0 are no whole blocks of 16 x 16, which "
             "te_2_20_nvfp4_16x16 needs");
+  made<float4_e2m1fn, 16, float8_e4m3fn> all(256);
+  for (std::size_t const columns : {std::size_t{1} << 60, (std::size_t{1} << 60) + 16})
+    EXPECT_EQ(refusal_of([&] {
+                lowp::quantize(std::vector<float>(256), all.tensor, recipes::te_2_20_nvfp4_16x16,
+                               lowp::nearest_even{}, {.columns = columns});
+              }),
+              "lowp::quantize: 256 elements in rows of " + std::to_string(columns) +
+                  " are no whole blocks of 16 x 16, which te_2_20_nvfp4_16x16 needs");
+  lowp::nvfp4_recipe high = recipes::te_2_20_nvfp4_16x16_4over6_mae_448;
+  high.rows = 32;
+  EXPECT_EQ(
+      refusal_of([&] {
+        lowp::quantize(std::vector<float>(256), all.tensor, high, lowp::nearest_even{},
+                       {.columns = 16});
+      }),
+      "lowp::quantize: te_2_20_nvfp4_16x16_4over6_mae_448 chooses a scale for 32 rows, not for "
+      "1 or 16");
   EXPECT_EQ(refusal_of([&] { lowp::dequantize(few.tensor, x); }),
             "lowp::dequantize: 64 elements in blocks of 16 need 4 scales, not 3");
 }

@@ -38,7 +38,12 @@ error_text wrong_shape(char const* function, Recipe const& recipe, std::size_t s
                        std::size_t columns) {
   auto const rows = static_cast<std::size_t>(recipe.rows);
   if (rows == 1 && columns == 0 && (!recipe.needs_choice() || size % Recipe::block == 0)) return {};
-  if (columns != 0 && columns % Recipe::block == 0 && size % (columns * rows) == 0) return {};
+  if (recipe.choice != four_over_six::no && rows != 1 && rows != 16)
+    return joined_text(
+        {function, ": ", recipe.name, " chooses a scale for ", rows, " rows, not for 1 or 16"});
+  if (columns != 0 && rows != 0 && columns % Recipe::block == 0 && size % columns == 0 &&
+      size / columns % rows == 0)
+    return {};
   return joined_text(
       {function, ": ", size, " elements in rows of ", columns, " are no whole blocks of ", rows,
        " x ", static_cast<std::uint64_t>(Recipe::block), ", which ", recipe.name, " needs"});
