@@ -2,6 +2,7 @@
 // Advises how to keep a parameter, from its values and the size of its updates.
 #pragma once
 
+#include <lowp/base/environment.hpp>
 #include <lowp/ops/cast.hpp>
 #include <lowp/storage/scale.hpp>
 #include <lowp/train/least_update.hpp>
@@ -145,7 +146,7 @@ void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
   }
 }
 
-storage_advice advice_on(auto const& p, typical_update const& step) {
+LOWP_OPAQUE storage_advice advice_on(auto const& p, typical_update const& step) {
   constexpr std::size_t piece = 4096;
   std::vector<float> values(piece), least(piece);
   storage_advice result;
@@ -179,6 +180,24 @@ storage_advice advice_on(auto const& p, typical_update const& step) {
   return result;
 }
 
+LOWP_EXACT_BEGIN
+
+template <class T>
+LOWP_OPAQUE double share_of_stalled(std::span<T const> v, double beta2) {
+  float const beta = lane<float>::narrowed(beta2);
+  std::uint64_t count = 0, stalled = 0;
+  for (T const each : v) {
+    float const x = static_cast<float>(each);
+    if (!lanes::is_finite(x) || lanes::magnitude(x) == 0) continue;
+    T const kept = convert<T>(lanes::mul(beta, x));
+    ++count;
+    stalled += lanes::bits(static_cast<float>(kept)) == lanes::bits(x) ? 1u : 0u;
+  }
+  return count == 0 ? 0 : static_cast<double>(stalled) / static_cast<double>(count);
+}
+
+LOWP_EXACT_END
+
 }  // namespace detail::inline LOWP_UNIT
 
 namespace functions {
@@ -197,6 +216,7 @@ LOWP_HOST_FN storage_advice stall_advice(P&& p, typical_update const& step) {
       detail::check_numbers("stall_advice: ", {{"lr", step.lr, above_zero},
                                                {"direction", step.direction, above_zero},
                                                {"tolerance", step.tolerance, above_zero}}));
+  detail::default_environment const environment;
   return detail::advice_on(p, step);
 }
 
@@ -231,16 +251,8 @@ template <input V>
 LOWP_HOST_FN double stalled_decay(V&& v, double beta2) {
   detail::refuse_if(
       detail::check_numbers("stalled_decay: ", {{"beta2", beta2, detail::below_one}}));
-  using T = element_of<V>;
-  std::uint64_t count = 0, stalled = 0;
-  for (auto const& each : v) {
-    float const x = static_cast<float>(each);
-    if (!lanes::is_finite(x) || lanes::magnitude(x) == 0) continue;
-    T const kept = convert<T>(lanes::mul(lane<float>::narrowed(beta2), x));
-    ++count;
-    stalled += lanes::bits(static_cast<float>(kept)) == lanes::bits(x) ? 1u : 0u;
-  }
-  return count == 0 ? 0 : static_cast<double>(stalled) / static_cast<double>(count);
+  detail::default_environment const environment;
+  return detail::share_of_stalled(std::span<element_of<V> const>(v), beta2);
 }
 
 }  // namespace functions

@@ -8,6 +8,7 @@
 #include <lowp/update.hpp>
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -412,6 +413,18 @@ TEST(advice, tells_which_second_moments_cannot_decay) {
   EXPECT_EQ(lowp::stalled_decay(std::vector<float>{1, 2, 3, 0, inf}, 0.999), 0);
   EXPECT_EQ(lowp::stalled_decay(std::vector<float>{}, 0.999), 0);
   EXPECT_THROW((void)lowp::stalled_decay(normal, 1), std::invalid_argument);
+}
+
+TEST(advice, is_the_same_in_any_rounding_mode) {
+  std::vector<float> const p{1}, v{3};
+  for (int const mode : {FE_TONEAREST, FE_UPWARD}) {
+    std::fesetround(mode);
+    double const stalled = lowp::stall_advice(p, {.lr = 0x1p-8 + 0x1p-40})[kept_as::bf16].stalled;
+    double const decay = lowp::stalled_decay(v, 1 - 0x1p-24);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(stalled, 0.5);  // upward: half a gap ties, and goes to even
+    EXPECT_EQ(decay, 0);
+  }
 }
 
 // Gradients of batches of 1 and of 16, drawn: the model's |g|, and the stalls that follow.
