@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -239,7 +240,9 @@ LOWP_HOST_FN typical_update update_of_batch(typical_update const& step,
   if (!change.is_normalized)
     result.direction = step.direction * std::sqrt(1 - change.noise + change.noise / change.factor);
   double const steps = static_cast<double>(step.steps) / change.factor;
-  result.steps = steps < 1 ? 1 : static_cast<std::uint64_t>(steps);
+  result.steps = steps < 1        ? 1
+                 : steps < 0x1p64 ? static_cast<std::uint64_t>(steps)
+                                  : std::numeric_limits<std::uint64_t>::max();
   return result;
 }
 

@@ -450,6 +450,8 @@ TEST(advice, of_a_larger_batch_is_that_of_its_gradients) {
     EXPECT_EQ(got.lr, 0.1);
     EXPECT_EQ(got.steps, 6U);
   }
+  EXPECT_EQ(lowp::update_of_batch({.lr = 1}, {.factor = 1e-20}).steps,
+            std::numeric_limits<std::uint64_t>::max());
   std::vector<bfloat16> p(1000);
   for (bfloat16& each : p) each = bfloat16(normal(random));
   lowp::typical_update const now{.lr = 1e-3};
