@@ -42,7 +42,7 @@ namespace detail {
 LOWP_EXACT_BEGIN
 
 struct adafactor_rates {
-  float columns, share, rest, share_of_row, eps1, least;
+  float columns, share, rest, share_of_row, eps1;
 };
 inline namespace LOWP_UNIT {
 LOWP_OPAQUE inline adafactor_rates rates_of(adafactor const& optimizer, std::uint64_t step,
@@ -52,8 +52,7 @@ LOWP_OPAQUE inline adafactor_rates rates_of(adafactor const& optimizer, std::uin
           .share = narrowed(share),
           .rest = narrowed(1 - share),
           .share_of_row = narrowed(share / static_cast<double>(rows)),
-          .eps1 = narrowed(optimizer.eps1),
-          .least = narrowed(optimizer.eps1 * optimizer.eps1)};
+          .eps1 = narrowed(optimizer.eps1)};
 }
 }  // namespace LOWP_UNIT
 
@@ -115,8 +114,9 @@ struct adafactor_rows {
   LOWP_FN auto statistic(fold::number<0>, auto const& s) const { return s.row_var; }
   template <class F>
   LOWP_FN F result(state<F> const& s, F const& g, F const& column_var) const {
-    F const v = larger_or_nan(lanes::mul(s.factor, column_var), lanes::broadcast<F>(rates.least));
-    return lanes::div(g, lanes::sqrt(v));
+    // Compares roots, because the square of eps1 may vanish.
+    F const root = lanes::sqrt(lanes::mul(s.factor, column_var));
+    return lanes::div(g, larger_or_nan(root, lanes::broadcast<F>(rates.eps1)));
   }
 
  private:
@@ -157,8 +157,8 @@ using call_of_adafactor = call<first<needs_row_input<names::g>, Before...>,
 ///
 /// For n columns, R is within 2^-24 (n / 256 + 14), C within 2^-24 * 20 + rows * 2^-52 of itself. u
 /// is within 2^-24 (n / 512 + 9) of its formula for the R and C that are written. Squares below
-/// 2^-126 add to that. A NaN makes its row and its column NaN. The bits depend neither on threads
-/// nor on the shape of a launch.
+/// 2^-126 add to that. No sum of a row's squares may exceed the range of float. A NaN makes its row
+/// and its column NaN. The bits depend neither on threads nor on the shape of a launch.
 ///
 /// @param g           rows of `columns` gradients, row after row, or strided_rows
 /// @param row_var     floats, one for each row; 0 before step 1

@@ -358,6 +358,15 @@ TEST(adafactor, keeps_nan_in_its_row_and_column) {
   EXPECT_FALSE(std::isnan(x.row[0]) || std::isnan(x.column[0]));
 }
 
+// The default of the paper, whose square is no float.
+TEST(adafactor, leaves_zeros_alone_with_a_tiny_eps) {
+  factored x{3, 4};
+  std::fill(x.g.begin(), x.g.end(), lowp::bfloat16(0.0f));
+  std::fill(x.u.begin(), x.u.end(), 1.0f);
+  lowp::adafactor_direction(x.g, x.row, x.column, x.u, 4, lowp::adafactor{.eps1 = 1e-30}, 1);
+  for (float const each : x.u) EXPECT_EQ(each, 0);
+}
+
 TEST(adafactor, refuses_before_it_writes) {
   factored x{3, 4};
   factored const before = x;
