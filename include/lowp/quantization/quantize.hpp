@@ -185,8 +185,8 @@ struct quantize_operation : operation<Executor> {
   }
 };
 
-/// Reads a quantized tensor: out[i] = round(codes[i] * scales[i / Block] * tensor_scale). The first
-/// product is exact, the second is rounded to float.
+/// Reads a quantized tensor: out[i] = round(codes[i] * scales[i / Block] * tensor_scale). Each
+/// product is rounded to float. The first is exact if scales are narrow.
 ///
 /// @param in        n codes, and a scale for each block
 /// @param out       n elements of float or a narrow type

@@ -54,7 +54,7 @@ struct loss_scaler {
   overflow_record overflow{};
 
   /// Returns the factor for gradients: 1 / scale, divided in double. It is infinite, which
-  /// `unscale` refuses, if repeated overflow has brought the scale below 2^-128.
+  /// `unscale` refuses, if repeated overflow has brought the scale to 2^-128.
   LOWP_HOST_FN float inverse_scale() const {
     detail::default_environment const environment;
     return detail::reciprocal_in_double(scale);
