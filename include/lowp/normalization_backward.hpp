@@ -108,12 +108,13 @@ struct norm_backward_rows {
 ///     2^-24 (n / 256 + 18) r R + 2^-149 (1 + r (2 + |y|) (1 + largest |g|)),
 ///     R = |g| + |y| mean of |g * y|
 ///
-/// of the exact one, for that r and n columns. A sum beyond 2^125 has a scale, which adds 2^-85 r.
-/// No intermediate value leaves the range of float if |g| is below 2^127.
+/// of the exact one, for that r and n columns. A sum beyond 2^125 has a scale, which adds
+/// 2^-85 (1 + r). No intermediate value leaves the range of float if |g| is below 2^127.
 ///
 /// dweight adds up groups of 16 rows in float, and the groups in double. It is within
 ///
-///     (18 * 2^-24 + rows * 2^-52) times the sum of |dy * y|, and 2^-24 |dweight| + rows * 2^-149
+///     (18 * 2^-24 + rows * 2^-52) times the sum of |dy * y|, 2^-149 times the sum of |dy|, and
+///     2^-24 |dweight| + rows * 2^-149
 ///
 /// of the exact one. No group leaves the range of float if |dy * y| is below 2^123. The bits depend
 /// neither on threads nor on the shape of a launch.

@@ -641,7 +641,7 @@ void check_norm(norm_case<T> const& c, std::vector<Out> const& dx, bool has_mean
       real const parts = std::fabs(g[i]) + size / n + std::fabs(y[i]) * products_size / n;
       real const bound = u * (n / 256 + 18) * r * parts +
                          0x1p-149L * (1 + r * (2 + std::fabs(y[i])) * (1 + largest)) +
-                         (may_scale ? 0x1p-85L * r : 0);
+                         (may_scale ? 0x1p-85L * (1 + r) : 0);
       ASSERT_TRUE(is_near(dx[first + i], r * (g[i] - sum / n - y[i] * products / n), bound))
           << i << " of row " << row << " of " << c.columns;
     }
@@ -652,7 +652,7 @@ void check_norm(norm_case<T> const& c, std::vector<Out> const& dx, bool has_mean
     real const want = by_weight[i];
     ASSERT_TRUE(is_near(c.dweight[i], want,
                         (18 * u + doubles) * by_weight_size[i] + u * std::fabs(want) +
-                            static_cast<real>(c.rows) * 0x1p-149L))
+                            (static_cast<real>(c.rows) + by_bias_size[i]) * 0x1p-149L))
         << i << " of " << c.columns;
     if (has_mean) {
       ASSERT_TRUE(
@@ -717,6 +717,21 @@ TYPED_TEST(backward, norms_lie_anywhere) {
                   lowp::strided_rows{dx, columns + 3}),
               sums);
     same(gathered(dx, columns, 3, T(-7.0f)));
+  }
+}
+
+// A large element makes the reciprocal small, so that products with it are subnormal.
+TEST(backward_norms, of_an_element_that_dwarfs_the_others) {
+  for (float const dy : {0x1p10f, 0x1p126f}) {
+    bool const is_huge = dy > 0x1p100f;
+    norm_case<float> c(1, 2, is_huge);
+    c.x = {0x1p119f, is_huge ? 0x1p37f : 0x1.5p-20f};
+    c.dy = {dy, is_huge ? 0x1p-109f : 0x1p20f};
+    c.weight = {1, 1};
+    std::vector<float> dx(2);
+    lowp::rms_norm(c.x, c.weight, dx, 2, 0, c.reciprocal);
+    lowp::rms_norm_backward(c.x, c.weight, c.dy, c.reciprocal, dx, c.dweight, 2);
+    check_norm(c, dx, false, is_huge);
   }
 }
 
