@@ -128,10 +128,10 @@ using not_a_score_mask = fit<score_mask<T>>;
 
 /// Computes softmax of scale * in without masked scores, as softmax. A row of these gives zeros.
 ///
-/// A masked score may be anything, NaN included. An additive mask joins in the fused multiply-add
-/// that scales. The product with `scale` is exact for a power of two. Otherwise its rounding to
-/// float adds at most (|scale * x| + |scale * max|) * 2^-24 to the relative error. Beyond the range
-/// of float it is infinite: see softmax.
+/// A score that is masked by a flag or causally may be anything, NaN included. An additive mask
+/// joins in the fused multiply-add that scales. The product with `scale` is exact for a power of
+/// two. Otherwise its rounding to float adds at most (|scale * x| + |scale * max|) * 2^-24 to the
+/// relative error. Beyond the range of float it is infinite: see softmax.
 ///
 /// @param in, out, columns  as for softmax
 /// @param mask              see attention_mask and causal_mask
