@@ -69,8 +69,8 @@ LOWP_HOST_FN amax largest_of(auto&& range) {
 }  // namespace detail
 
 /// Returns the factor that reduces the norm of all gradients, now `norm`, to at most max_norm. It
-/// is max_norm / (norm + 1e-6), but at most 1, as in torch.nn.utils.clip_grad_norm_. It is 0 if only
-/// the norm is infinite, and NaN if both are or the norm is NaN: skip such a step.
+/// is max_norm / (norm + 1e-6), but at most 1, as in torch.nn.utils.clip_grad_norm_. It is 0 if
+/// only the norm is infinite, and NaN if both are or the norm is NaN: skip such a step.
 LOWP_HOST_FN float clip_factor(double norm, double max_norm) {
   detail::default_environment const environment;
   return detail::clip_quotient(norm, max_norm);
