@@ -194,6 +194,10 @@ TYPED_TEST(packed, subranges_are_those_of_the_whole) {
                 " begins no byte; that takes a multiple of " + std::to_string(unit));
   EXPECT_EQ(refusal_of([&] { static_cast<void>(all.subspan(0, x.size() + 1)); }),
             "lowp::packed::subspan: elements 0 to 0 + 577 of 576");
+  typename kind::view const too_short{std::span(whole).first(100), x.size()};
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(too_short.subspan(512, 64)); }),
+            "lowp::packed::subspan: 576 elements of " + std::to_string(kind::bits) +
+                " bits need " + std::to_string(whole.size()) + " bytes, not 100");
 }
 
 TEST(packed_codes, may_become_each_other_in_place) {

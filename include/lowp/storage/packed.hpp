@@ -97,9 +97,12 @@ class packed {
   /// Returns the view of elements [first, first + count).
   ///
   /// @param first  begins a byte: a multiple of 2, of 4 for six bits, of 32 for split_order
-  /// @throws std::invalid_argument  `first` begins no byte, or the elements are not all there
+  /// @throws std::invalid_argument  `first` begins no byte, the elements are not all there, or the
+  ///                                number of bytes is wrong
   LOWP_HOST_FN packed subspan(std::size_t first, std::size_t count) const {
     constexpr std::size_t unit = Order::together(bits);
+    if (std::string const why = invalid(); !why.empty())
+      detail::refuse(detail::joined_text({"packed::subspan: ", why.c_str()}));
     if (first > size_ || count > size_ - first)
       detail::refuse(detail::joined_text(
           {"packed::subspan: elements ", first, " to ", first, " + ", count, " of ", size_}));
