@@ -194,10 +194,20 @@ TYPED_TEST(packed, subranges_are_those_of_the_whole) {
                 " begins no byte; that takes a multiple of " + std::to_string(unit));
   EXPECT_EQ(refusal_of([&] { static_cast<void>(all.subspan(0, x.size() + 1)); }),
             "lowp::packed::subspan: elements 0 to 0 + 577 of 576");
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(all.subspan(0, unit + 1)); }),
+            "lowp::packed::subspan: element " + std::to_string(unit + 1) +
+                " begins no byte; that takes a multiple of " + std::to_string(unit));
   typename kind::view const too_short{std::span(whole).first(100), x.size()};
   EXPECT_EQ(refusal_of([&] { static_cast<void>(too_short.subspan(512, 64)); }),
-            "lowp::packed::subspan: 576 elements of " + std::to_string(kind::bits) +
-                " bits need " + std::to_string(whole.size()) + " bytes, not 100");
+            "lowp::packed::subspan: 576 elements of " + std::to_string(kind::bits) + " bits need " +
+                std::to_string(whole.size()) + " bytes, not 100");
+}
+
+TEST(packed_codes, of_constants_may_share_a_byte_with_the_next) {
+  std::vector<std::uint8_t> const bytes{0x21, 0x43};
+  std::vector<float> x(3);
+  lowp::cast(lowp::packed<float4_e2m1fn const>(bytes, 4).subspan(0, 3), x);
+  EXPECT_EQ(x, (std::vector<float>{0.5f, 1, 1.5f}));
 }
 
 TEST(packed_codes, may_become_each_other_in_place) {

@@ -96,9 +96,11 @@ class packed {
 
   /// Returns the view of elements [first, first + count).
   ///
-  /// @param first  begins a byte: a multiple of 2, of 4 for six bits, of 32 for split_order
-  /// @throws std::invalid_argument  `first` begins no byte, the elements are not all there, or the
-  ///                                number of bytes is wrong
+  /// @param first  begins a byte: a multiple of 2, of 4 for six bits, of 32 for split_order. So does
+  ///               the element behind the view, if there is one and T is not const: a write clears
+  ///               the rest of a last byte
+  /// @throws std::invalid_argument  one of these begins no byte, the elements are not all there, or
+  ///                                the number of bytes is wrong
   LOWP_HOST_FN packed subspan(std::size_t first, std::size_t count) const {
     constexpr std::size_t unit = Order::together(bits);
     if (std::string const why = invalid(); !why.empty())
@@ -106,9 +108,12 @@ class packed {
     if (first > size_ || count > size_ - first)
       detail::refuse(detail::joined_text(
           {"packed::subspan: elements ", first, " to ", first, " + ", count, " of ", size_}));
-    if (first % unit != 0)
-      detail::refuse(detail::joined_text({"packed::subspan: element ", first,
-                                          " begins no byte; that takes a multiple of ", unit}));
+    std::size_t const end = first + count;
+    bool const is_cut = !std::is_const_v<T> && end != size_ && end % unit != 0;
+    if (first % unit != 0 || is_cut)
+      detail::refuse(
+          detail::joined_text({"packed::subspan: element ", first % unit != 0 ? first : end,
+                               " begins no byte; that takes a multiple of ", unit}));
     packed part = *this;
     part.data_ += detail::bytes_of_codes(first, bits);
     part.bytes_ = detail::bytes_of_codes(count, bits);
