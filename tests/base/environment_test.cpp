@@ -92,13 +92,14 @@ struct steps {
   std::vector<T> p;
   std::vector<float> m = std::vector<float>(data().x.size(), 0.5f);
   std::vector<float> v = std::vector<float>(data().x.size(), 1e-20f);
+  double alpha = 0.3;  // rounded to float in the call
   lowp::update_report report{};
 
   steps() {
     for (float const x : data().x) p.push_back(T(x));
   }
   __attribute__((noinline)) void run() {
-    lowp::fused_add(p, 0.3f, data().u, lowp::upward{});
+    lowp::fused_add(p, alpha, data().u, lowp::upward{});
     lowp::update(p, data().u, m, v, lowp::adamw{.lr = 0.1}, 3, lowp::nearest_even{}, report);
   }
   bool operator==(steps const& other) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
+#include <lowp/format/basic_float.hpp>
 #include <lowp/ops/calls.hpp>
 
 #include <concepts>
@@ -48,7 +49,11 @@ struct made_of_number {
 template <class Function, number_argument N>
 LOWP_HOST_FN auto make_of(N const& n) {
   using kept = std::conditional_t<stored_number<N>, N, float>;
-  return made_of_number<Function, kept>{static_cast<kept>(n)};
+  // A cast would round as the caller's control register says.
+  if constexpr (one_of<N, double, long double> || integer<N>)
+    return made_of_number<Function, kept>{convert<float>(n)};
+  else
+    return made_of_number<Function, kept>{static_cast<kept>(n)};
 }
 
 }  // namespace lowp::detail
