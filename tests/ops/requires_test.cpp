@@ -104,6 +104,14 @@ static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::p
 static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::nearest_even,
                           std::vector<float>, constants));
 
+template <class Codes, class Scales>
+concept are_blocks = requires(Codes codes, Scales scales) { lowp::blocks_of<32>(codes, scales); };
+using scales = std::vector<lowp::float8_e8m0fnu>;
+static_assert(are_blocks<std::vector<lowp::float8_e5m2>&, scales&>);
+static_assert(are_blocks<std::vector<lowp::float8_e5m2> const&, scales const&>);
+static_assert(!are_blocks<std::vector<lowp::float8_e5m2>&, scales const&>);
+static_assert(!are_blocks<lowp::packed<lowp::float4_e2m1fn>, floats>);
+
 static_assert(LOWP_TAKES(scaled_cast, constants, narrows, float, lowp::amax&));
 static_assert(!LOWP_TAKES(scaled_cast, constants, std::vector<bfloat16>, float));
 static_assert(LOWP_TAKES(sum, constants) && LOWP_TAKES(sum, std::vector<bfloat16>));

@@ -83,14 +83,17 @@ struct block_scaled {
   }
 };
 
-template <int Block, std::ranges::range Codes, class Scales>
-LOWP_HOST_FN block_scaled<std::remove_reference_t<std::ranges::range_reference_t<Codes>>, Block>
-blocks_of(Codes&& codes, Scales&& scales) {
+template <int Block, std::ranges::range Codes, class Scales,
+          class Blocks =
+              block_scaled<std::remove_reference_t<std::ranges::range_reference_t<Codes>>, Block>>
+  requires requires(Codes& codes, Scales& scales) { Blocks{codes, scales}; }
+LOWP_HOST_FN Blocks blocks_of(Codes&& codes, Scales&& scales) {
   return {codes, scales};
 }
-template <int Block, class T, class Order, class Scales>
-LOWP_HOST_FN block_scaled<packed<T, Order>, Block> blocks_of(packed<T, Order> const& codes,
-                                                             Scales&& scales) {
+template <int Block, class T, class Order, class Scales,
+          class Blocks = block_scaled<packed<T, Order>, Block>>
+  requires requires(packed<T, Order> const& codes, Scales& scales) { Blocks{codes, scales}; }
+LOWP_HOST_FN Blocks blocks_of(packed<T, Order> const& codes, Scales&& scales) {
   return {codes, scales};
 }
 
