@@ -103,6 +103,10 @@ static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::p
                           constants));
 static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::nearest_even,
                           std::vector<float>, constants));
+static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::nearest_even,
+                          narrows, constants, constants));
+static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::nearest_even,
+                          narrows));
 
 template <class Codes, class Scales>
 concept are_blocks = requires(Codes codes, Scales scales) { lowp::blocks_of<32>(codes, scales); };

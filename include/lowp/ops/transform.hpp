@@ -3,6 +3,8 @@
 
 #include <lowp/ops/roles.hpp>
 
+#include <type_traits>
+
 namespace lowp {
 
 namespace detail {
@@ -20,6 +22,13 @@ struct returned {
     out = function(in...);
   }
 };
+
+/// Says that a function takes an element of each range. The host may not see a GPU's function.
+template <class Executor, class Function, class... In>
+concept takes_elements =
+    sizeof...(In) != 0 &&
+    (!returns_values<Executor> ||
+     std::is_invocable_v<Function const&, std::conditional_t<true, float, In> const&...>);
 
 /// Runs a function of your own: out[i] = round(function(in[i]...)).
 ///
@@ -40,6 +49,7 @@ struct transform_operation : operation<Executor> {
            may_have<8, names::in, neither_a_range_of_float_or_a_narrow_type_nor_packed>>;
 
   template <class Function, range_rounding R, any_output Out, any_input... In>
+    requires takes_elements<Executor, Function, In...>
   LOWP_HOST_FN void operator()(Function const& function, R rounding, Out&& out, In&&... in) const {
     run(this->executor, "transform", make<returned<Function>>{{function}}, no_report,
         write("out", out, rounding), read("in", in)...);
