@@ -13,6 +13,8 @@
 
 namespace lowp::detail {
 
+inline namespace LOWP_UNIT {
+
 /// A tensor of a model and its update, as a tensor of a list.
 template <class P, class U>
 struct tree_tensor {
@@ -25,8 +27,6 @@ struct tree_tensor {
     return std::tie(p, alpha, u, rest...);
   }
 };
-
-inline namespace LOWP_UNIT {
 
 /// Returns the tensors of a model with their updates. Refuses other updates.
 template <class Model, class Updates>

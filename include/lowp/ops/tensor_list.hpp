@@ -49,14 +49,14 @@ concept tensor_list = std::ranges::forward_range<L const> &&
 
 namespace detail {
 
-/// An array of tensor number `tensor` of a list.
+inline namespace LOWP_UNIT {
+
+/// An array of tensor number `tensor` of a list. Its vector has the unit's flags in its name.
 struct listed_range {
   std::uintptr_t begin, end;
   std::uint32_t tensor;
   bool is_written;
 };
-
-inline namespace LOWP_UNIT {
 
 /// Returns the numbers of two tensors that share memory of which one is written; equal numbers if
 /// there are no such tensors. Tied weights that are listed twice would be written twice, or by two
