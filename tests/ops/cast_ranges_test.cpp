@@ -169,6 +169,7 @@ TEST(cast_ranges, takes_neighbours_and_empty_ranges_inside_others) {
   EXPECT_NO_THROW(lowp::cast(all.subspan(0, 16), all.subspan(16, 16)));
   EXPECT_NO_THROW(lowp::cast(all.subspan(16, 16), all.subspan(0, 16)));
   EXPECT_NO_THROW(lowp::cast(all.subspan(5, 0), all.subspan(5, 0)));
+  EXPECT_NO_THROW(lowp::cast(std::span<float>{}, std::span<float>{}));  // null pointers
   auto* const narrow = reinterpret_cast<bfloat16*>(floats.data() + 16);
   EXPECT_NO_THROW(lowp::cast(all.subspan(0, 16), std::span(narrow, 16)));
   EXPECT_EQ(narrow[0], 1.25f);

@@ -32,7 +32,7 @@ struct this_thread : detail::throwing {
   }
   template <class T>
   LOWP_HOST_FN void copy(T* to, T const* from, std::size_t count) const {
-    __builtin_memmove(to, from, count * sizeof(T));
+    if (count != 0) __builtin_memmove(to, from, count * sizeof(T));  // else both may be null
   }
 };
 
