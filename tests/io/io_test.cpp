@@ -66,4 +66,13 @@ TEST(streams, fail_where_there_is_no_number) {
   EXPECT_EQ(x, 5);
 }
 
+TEST(streams, that_throw_at_their_end_have_read_the_number) {
+  std::istringstream in("1.5");
+  in.exceptions(std::ios_base::eofbit);
+  bfloat16 x(7);
+  EXPECT_THROW(in >> x, std::ios_base::failure);
+  EXPECT_EQ(x, 1.5);
+  EXPECT_FALSE(in.fail());
+}
+
 }  // namespace

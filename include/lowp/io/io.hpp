@@ -35,7 +35,7 @@ std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& i
   for (; next != Traits::eof() && of_a_number.find(Traits::to_char_type(next)) != of_a_number.npos;
        next = in.rdbuf()->snextc())
     text += Traits::to_char_type(next);
-  if (next == Traits::eof()) in.setstate(std::ios_base::eofbit);
+  auto state = next == Traits::eof() ? std::ios_base::eofbit : std::ios_base::goodbit;
   char const* const first =
       text.data() + (text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
   char const* const last = text.data() + text.size();
@@ -44,7 +44,8 @@ std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& i
   if (read.ec == std::errc{} && read.ptr == last)
     value = number;
   else
-    in.setstate(std::ios_base::failbit);
+    state |= std::ios_base::failbit;
+  in.setstate(state);  // at the end, because it may throw
   return in;
 }
 
