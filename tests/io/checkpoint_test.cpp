@@ -583,7 +583,15 @@ TEST_F(checkpoint_file, survives_a_save_that_dies_at_any_byte_or_call) {
   EXPECT_EQ(contents(path), next);
 }
 
+enum class wide_characters : char32_t {};
+
 TEST(checkpoint_scalars, keep_every_bit) {
+  using lowp::checkpoint_scalar;
+  static_assert(checkpoint_scalar<char> && checkpoint_scalar<lowp::amax_algorithm>);
+  static_assert(!checkpoint_scalar<wchar_t> && !checkpoint_scalar<char8_t> &&
+                !checkpoint_scalar<wide_characters> && !checkpoint_scalar<std::string>);
+  __extension__ using int128 = __int128;
+  static_assert(!checkpoint_scalar<int128>);  // std::integral in -std=gnu++20
   scratch_folder const folder;
   std::string const path = folder.file("s");
   auto const expect_kept = [&]<class T>(T value) {

@@ -24,10 +24,30 @@
 
 namespace lowp {
 
-/// A value that a checkpoint keeps as text: an integer, truth value, enumeration, float or double.
+namespace detail {
+
+/// A truth value, or an integer of at most 64 bits that the standard library reads: it reads no
+/// char16_t.
 template <class T>
-concept checkpoint_scalar =
-    std::integral<T> || std::is_enum_v<T> || std::same_as<T, float> || std::same_as<T, double>;
+concept whole_scalar =
+    std::same_as<T, bool> || (std::integral<T> && sizeof(T) <= sizeof(std::uint64_t) &&
+                              requires(char const* text, std::remove_const_t<T>& value) {
+                                std::from_chars(text, text, value);
+                              });
+
+template <class T>
+inline constexpr bool is_whole_enumeration = false;
+template <class T>
+  requires std::is_enum_v<T>
+inline constexpr bool is_whole_enumeration<T> = whole_scalar<std::underlying_type_t<T>>;
+
+}  // namespace detail
+
+/// A value that a checkpoint keeps as text: an integer of at most 64 bits, truth value,
+/// enumeration, float or double.
+template <class T>
+concept checkpoint_scalar = detail::whole_scalar<T> || detail::is_whole_enumeration<T> ||
+                            std::same_as<T, float> || std::same_as<T, double>;
 
 namespace detail::inline LOWP_UNIT {
 
