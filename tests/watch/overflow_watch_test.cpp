@@ -271,6 +271,28 @@ TEST(overflow_watch, calls_back_once_a_step) {
   EXPECT_EQ(watch.first()->step, 1U);
 }
 
+// The frames of the call_back take the memory of the frame that called it.
+TEST(overflow_watch, calls_back_what_begins_frames) {
+  overflow_watch<float>* again = nullptr;
+  std::string told;
+  overflow_watch<float> watch({.frames = 1, .call_back = [&](lowp::watch_alarm const& alarm) {
+                                 told = alarm.text.substr(alarm.text.rfind('\n') + 1);
+                                 again->forward(1).input(numbers{1});
+                               }});
+  again = &watch;
+  watch.add("a", "", {"model.cpp", 1});
+  watch.add("b");
+  for (unsigned const step : {1U, 2U}) {
+    watch.step(step);
+    numbers const x{step == 1 ? 1 : inf};
+    // The output makes the watch read the last two weights, which wait in step 2.
+    watch.forward(0).weight("u", numbers{1}).weight("v", x).weight("w", x).output(x);
+  }
+  EXPECT_EQ(told, "a (model.cpp:1): v: 1 of 1 infinite");
+  EXPECT_EQ(watch.places()[0].infinite, 3U);
+  EXPECT_EQ(watch.places()[1].infinite, 0U);
+}
+
 TEST(overflow_watch, counts_and_goes_on) {
   overflow_watch watch({.throws = false});
   std::size_t const a = watch.add("a");

@@ -202,20 +202,25 @@ class overflow_watch {
   void add(detail::watch_frame& current, detail::watch_line const& line) {
     current.lines.push_back(line);
     if (line.range.is_sound() || is_traced_) return;
-    if (current.is_open) read_weights(current);
-    judge(current, line);
+    std::vector<detail::watch_line> found;
+    if (current.is_open) found = read_weights(current);
+    found.push_back(line);
+    // A call_back may begin frames, and so take the memory of this one.
+    detail::watch_frame const seen = current;
+    for (detail::watch_line const& each : found) judge(seen, each);
   }
-  /// Reads all weights that wait before it judges any, so that a report has their numbers.
-  void read_weights(detail::watch_frame& current) {
+  /// Reads all weights that wait, before one is judged, so that a report has their numbers. Returns
+  /// those with trouble.
+  std::vector<detail::watch_line> read_weights(detail::watch_frame& current) {
+    std::vector<detail::watch_line> found;
     for (detail::watch_line& line : current.lines) {
       if (line.read == nullptr) continue;
-      line.range = line.read(line.values);
+      line.range = std::exchange(line.read, nullptr)(line.values);
       line.as_of.reset();
       weights_.remember(weights_.at(current.place, current.pass, line.number), line.range, step_);
+      if (!line.range.is_sound()) found.push_back(line);
     }
-    for (detail::watch_line& line : current.lines)
-      if (std::exchange(line.read, nullptr) != nullptr && !line.range.is_sound())
-        judge(current, line);
+    return found;
   }
   void judge(detail::watch_frame const& current, detail::watch_line const& line) {
     watched_place& place = places_[current.place];
