@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -117,6 +118,13 @@ TEST(ReduceScatter, SumsOfIntegersAreExact) {
     ASSERT_EQ(static_cast<int>(sum[i]), exact);
   }
 }
+
+// A leaf of a view that makes vectors would be gone before it is read.
+template <class Leaf>
+using list_of = std::ranges::transform_view<std::ranges::iota_view<int, int>, Leaf (*)(int)>;
+static_assert(lowp::detail::leaf_argument<list_of<std::span<float>>>);
+static_assert(lowp::detail::leaf_argument<list_of<leaf const&>>);
+static_assert(!lowp::detail::leaf_argument<list_of<leaf>>);
 
 TEST(ReduceScatter, RoundsEachLeafOnce) {
   expect_sums(lowp::wire<bfloat16>(), [](std::size_t l, std::size_t i, std::size_t) {

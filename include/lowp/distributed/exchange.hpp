@@ -17,10 +17,12 @@
 
 namespace lowp::detail {
 
-/// Gradients of a rank: a range of inputs, all of one size.
+/// Gradients of a rank: a range of inputs, all of one size. A view must not make containers: they
+/// would be gone before they are read.
 template <class R>
 concept leaf_list = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
-                    input<std::ranges::range_reference_t<R>>;
+                    input<std::ranges::range_reference_t<R>> &&
+                    std::ranges::borrowed_range<std::ranges::range_reference_t<R>>;
 
 template <class G>
 concept leaf_argument = leaf_list<G const> || input<G const>;
