@@ -101,6 +101,10 @@ TEST(atomic_file, replaces_the_old_file_and_leaves_no_other) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
 }
 
+TEST(atomic_file, of_no_name_is_refused_before_the_work) {
+  EXPECT_THROW(lowp::atomic_file(""), std::system_error);
+}
+
 TEST(atomic_file, without_commit_is_nothing) {
   scratch_folder const folder;
   set_contents(folder.file("a"), old_text);

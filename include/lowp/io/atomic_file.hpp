@@ -37,7 +37,7 @@ class atomic_file {
     follow_links();
     struct stat old{};
     bool const exists = ::stat(target_.c_str(), &old) == 0;
-    if (!exists && errno != ENOENT) fail(errno);
+    if (!exists && (errno != ENOENT || target_.empty())) fail(errno);
     if (exists && S_ISDIR(old.st_mode)) fail(EISDIR);
     if (exists && !S_ISREG(old.st_mode)) fail(EINVAL);
     if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
