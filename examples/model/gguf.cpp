@@ -192,8 +192,9 @@ gguf_file::gguf_file(std::string path) : path_(std::move(path)), in_(path_, std:
   for (std::uint64_t i = 0; i < values; ++i) {
     auto const key = from.name("a key of its metadata");
     auto const type = from.number<std::uint32_t>(key);
-    if (auto value = from.value(type, "value " + st::detail::shown(key)))
-      metadata_.emplace(key, std::move(*value));
+    std::string const what = "value " + st::detail::shown(key);
+    if (auto value = from.value(type, what); value && !metadata_.emplace(key, *value).second)
+      refuse(what + " is there twice");
   }
   std::uint64_t const alignment = read_alignment();
   std::vector<listed> all;
@@ -229,8 +230,9 @@ std::uint64_t gguf_file::read_alignment() const {
   auto const found = metadata_.find("general.alignment");
   if (found == metadata_.end()) return alignment;
   std::string const& text = found->second;
-  auto const read = std::from_chars(text.data(), text.data() + text.size(), alignment);
-  if (read.ec != std::errc() || !std::has_single_bit(alignment))
+  char const* const end = text.data() + text.size();
+  auto const read = std::from_chars(text.data(), end, alignment);
+  if (read.ec != std::errc() || read.ptr != end || !std::has_single_bit(alignment))
     refuse("general.alignment is " + st::detail::shown(text) + ", not a power of two");
   return alignment;
 }

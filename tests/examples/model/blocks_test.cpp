@@ -269,6 +269,19 @@ TEST_F(blocks, of_ggml_that_do_not_fit_are_refused) {
   EXPECT_TRUE(
       has(refused(gguf_text().start(0, 1).name("general.alignment").number(4u).number(24u).text),
           "general.alignment is '24', not a power of two"));
+  EXPECT_TRUE(has(
+      refused(gguf_text().start(0, 1).name("general.alignment").number(8u).name("32 bytes").text),
+      "general.alignment is '32 bytes', not a power of two"));
+  EXPECT_TRUE(has(refused(gguf_text()
+                              .start(0, 2)
+                              .name("general.alignment")
+                              .number(4u)
+                              .number(32u)
+                              .name("general.alignment")
+                              .number(4u)
+                              .number(64u)
+                              .text),
+                  "value 'general.alignment' is there twice"));
   EXPECT_TRUE(has(refused(gguf_text().start(1, 0).info(w, 8).text),
                   "tensor 'w' begins at 8, not at a multiple of 32"));
   EXPECT_TRUE(has(refused(gguf_text().start(1, 0).info(w, 0).text), "it ends with its header"));
