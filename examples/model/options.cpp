@@ -13,12 +13,13 @@
 
 namespace {
 
-// CLI11 alone takes -1 for the largest seed, and so whatever is beyond it.
-std::string is_whole(std::string const& text) {
+// Leaves a whole number in decimal. CLI11 alone takes -1 for the largest seed, and so whatever is
+// beyond it. It reads 010 as 8.
+std::string to_whole(std::string& text) {
   std::uint64_t number = 0;
   char const* const end = text.data() + text.size();
   auto const [rest, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc() && rest == end) return "";
+  if (error == std::errc() && rest == end) return text = fmt::format("{}", number), "";
   return fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", text);
 }
 
@@ -58,7 +59,7 @@ void add_plan(CLI::App& app, plan& what, names& n, std::string const& scale) {
 void add_top(CLI::App& app, std::size_t& top) {
   app.add_option("--top", top, "Show so many tensors, the worst; 0: all")
       ->capture_default_str()
-      ->check(is_whole)
+      ->transform(CLI::Validator(to_whole, ""))
       ->type_name("N");
 }
 
@@ -137,7 +138,7 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
       ->type_name("MODE");
   c.add_option("--seed", convert.seed, "Of stochastic rounding: the same seed gives the same bits")
       ->capture_default_str()
-      ->check(is_whole)
+      ->transform(CLI::Validator(to_whole, ""))
       ->type_name("N");
   c.add_option("--overflow", n_convert.overflow,
                "infinity or saturate [infinity where the format has one]")

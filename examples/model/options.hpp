@@ -46,5 +46,5 @@ struct diff_options {
 using options = std::variant<audit_options, convert_options, diff_options>;
 
 /// @throws problem  there is no such option, or a value is out of its range
-/// @return the text to print where --help or --version was all that was asked for
+/// @return the text to print where --help was all that was asked for
 std::variant<options, std::string> parse(std::vector<std::string> arguments);
