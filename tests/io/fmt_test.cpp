@@ -39,6 +39,7 @@ TEST(format, x_is_the_code) {
             "3f80 b8 08 f");
   EXPECT_EQ(fmt::format("[{:>6x}] [{:*<6x}]", lowp::bfloat16(1), lowp::bfloat16(1)),
             "[  3f80] [3f80**]");
+  EXPECT_EQ(fmt::format("{:.>6x} {:s<6x}", lowp::bfloat16(1), lowp::bfloat16(1)), "..3f80 3f80ss");
 }
 
 TEST(format, b_is_sign_exponent_and_significand) {
@@ -66,8 +67,10 @@ TYPED_TEST(format, of_every_value_reads_back) {
 TEST(format, refuses_what_it_cannot_do) {
   EXPECT_THROW(static_cast<void>(fmt::format(fmt::runtime("{:{}x}"), lowp::bfloat16(1), 6)),
                fmt::format_error);
-  EXPECT_THROW(static_cast<void>(fmt::format(fmt::runtime("{:q}"), lowp::bfloat16(1))),
-               fmt::format_error);
+  for (char const* text : {"{:q}", "{:.2x}", "{:8.2b}", "{:.<8.2x}", "{:?x}", "{:sx}"})
+    EXPECT_THROW(static_cast<void>(fmt::format(fmt::runtime(text), lowp::bfloat16(1))),
+                 fmt::format_error)
+        << text;
 }
 
 }  // namespace
