@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/refusals.hpp"
@@ -126,6 +128,18 @@ TEST(lists, give_each_tensor_its_own_bits_in_every_slot) {
   }
   EXPECT_NE(want[0].v, want[1].v);
 }
+
+// A name outlives the expression: the characters are the caller's.
+template <class Name>
+constexpr int tensors_named_by =
+    requires(std::vector<float>& x) { lowp::fused_add_tensor{x, x, std::declval<Name>()}; } +
+    requires(std::vector<float>& x) { lowp::sgd_tensor{x, x, std::declval<Name>()}; } +
+    requires(std::vector<float>& x) { lowp::momentum_tensor{x, x, x, std::declval<Name>()}; } +
+    requires(std::vector<float>& x) { lowp::adamw_tensor{x, x, x, x, std::declval<Name>()}; };
+static_assert(tensors_named_by<std::string&> == 4 && tensors_named_by<std::string const&> == 4 &&
+              tensors_named_by<char const (&)[5]> == 4 && tensors_named_by<char const*> == 4 &&
+              tensors_named_by<std::string_view> == 4);
+static_assert(tensors_named_by<std::string> == 0 && tensors_named_by<std::string const> == 0);
 
 // From vectors, spans and storages; `list` may be any range.
 TEST(lists, deduce_their_types) {

@@ -28,7 +28,8 @@ using listed = std::conditional_t<element<S>, std::span<S>, S>;
 
 /// A tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. It gets
 /// the results of a call of its own. Tensor i of the list adds i to the tensor number in the upper
-/// half of every stochastic mode's stream. An error text has the name, if there is one.
+/// half of every stochastic mode's stream. An error text has the name, if there is one. The caller
+/// owns its characters.
 ///
 ///     std::vector list{adamw_tensor{p, g, m, v}, adamw_tensor{q, h, n, w, "head"}};
 template <listable P, element U>
@@ -86,16 +87,17 @@ template <class G>
 concept lasting_input = input<G> && std::ranges::borrowed_range<G>;
 }  // namespace detail
 
-template <storage P, detail::lasting_input U>
-fused_add_tensor(P&&, U&&, std::string_view = {})
-    -> fused_add_tensor<detail::listed_as_t<P>, element_of<U>>;
-template <storage P, detail::lasting_input G>
-sgd_tensor(P&&, G&&, std::string_view = {}) -> sgd_tensor<detail::listed_as_t<P>, element_of<G>>;
-template <storage P, detail::lasting_input G, moment_storage M>
-momentum_tensor(P&&, G&&, M&&, std::string_view = {})
+template <storage P, detail::lasting_input U, detail::lasting_name N = std::string_view>
+fused_add_tensor(P&&, U&&, N&& = {}) -> fused_add_tensor<detail::listed_as_t<P>, element_of<U>>;
+template <storage P, detail::lasting_input G, detail::lasting_name N = std::string_view>
+sgd_tensor(P&&, G&&, N&& = {}) -> sgd_tensor<detail::listed_as_t<P>, element_of<G>>;
+template <storage P, detail::lasting_input G, moment_storage M,
+          detail::lasting_name N = std::string_view>
+momentum_tensor(P&&, G&&, M&&, N&& = {})
     -> momentum_tensor<detail::listed_as_t<P>, element_of<G>, detail::listed_as_t<M>>;
-template <storage P, detail::lasting_input G, moment_storage M, moment_storage V>
-adamw_tensor(P&&, G&&, M&&, V&&, std::string_view = {})
+template <storage P, detail::lasting_input G, moment_storage M, moment_storage V,
+          detail::lasting_name N = std::string_view>
+adamw_tensor(P&&, G&&, M&&, V&&, N&& = {})
     -> adamw_tensor<detail::listed_as_t<P>, element_of<G>, detail::listed_as_t<M>,
                     detail::listed_as_t<V>>;
 

@@ -17,6 +17,16 @@
 
 namespace lowp {
 
+namespace detail {
+/// A name whose characters outlive the expression: a literal, a view, or a string that is no
+/// temporary.
+template <class N>
+concept lasting_name = std::convertible_to<N, std::string_view> &&
+                       (!std::ranges::range<N> || std::ranges::borrowed_range<N>);
+
+struct the_name_is_a_temporary;
+}  // namespace detail
+
 /// A tensor of a list: a span, or any struct of the folder storage. The caller owns the elements
 /// and the characters of the name.
 template <class Values>
@@ -24,12 +34,14 @@ struct named {
   std::string_view name;
   Values values;
 };
-template <std::ranges::contiguous_range R>
-named(std::string_view, R&&)
-    -> named<std::span<std::remove_reference_t<std::ranges::range_reference_t<R>>>>;
-template <class S>
+template <detail::lasting_name N, std::ranges::contiguous_range R>
+named(N&&, R&&) -> named<std::span<std::remove_reference_t<std::ranges::range_reference_t<R>>>>;
+template <detail::lasting_name N, class S>
   requires(!std::ranges::contiguous_range<S>)
-named(std::string_view, S) -> named<S>;
+named(N&&, S) -> named<S>;
+template <std::convertible_to<std::string_view> N, class S>
+  requires(!detail::lasting_name<N>)
+named(N&&, S&&) -> named<detail::the_name_is_a_temporary>;
 
 namespace detail {
 template <class T>
