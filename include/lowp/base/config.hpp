@@ -96,15 +96,16 @@
 #endif
 
 // Kernels live in an inline namespace that spells the unit's own instruction sets. Units built with
-// different flags therefore never share a kernel. Each flag, such as __SSE3__, expands to 1 or to
-// its own name. Only LOWP_HAS_1 is a macro, which puts a 1 in the second place.
+// different flags therefore never share a kernel. The namespace spells exceptions, too: a unit
+// without them must not lend its trap. Each flag, such as __SSE3__, expands to 1 or to its own
+// name. Only LOWP_HAS_1 is a macro, which puts a 1 in the second place.
 #define LOWP_HAS_1 , 1
 #define LOWP_SECOND_(first, second, ...) second
 #define LOWP_SECOND(...) LOWP_SECOND_(__VA_ARGS__)
 #define LOWP_HAS_(flag) LOWP_SECOND(LOWP_HAS_##flag, 0, )
 #define LOWP_HAS(flag) LOWP_HAS_(flag)
-#define LOWP_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) \
-  unit_##a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p
+#define LOWP_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q) \
+  unit_##a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p##q
 #define LOWP_JOIN(...) LOWP_JOIN_(__VA_ARGS__)
 #if defined(__aarch64__)
 #define LOWP_UNIT                                                                             \
@@ -115,12 +116,12 @@
             LOWP_HAS(__ARM_FEATURE_FRINT), LOWP_HAS(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC),    \
             LOWP_HAS(__ARM_FEATURE_MATMUL_INT8), LOWP_HAS(__ARM_FEATURE_AES),                 \
             LOWP_HAS(__ARM_FEATURE_SHA3), LOWP_HAS(__ARM_FEATURE_SHA512),                     \
-            LOWP_HAS(__ARM_FEATURE_SVE), LOWP_HAS(__ARM_FEATURE_SVE2))
+            LOWP_HAS(__ARM_FEATURE_SVE), LOWP_HAS(__ARM_FEATURE_SVE2), LOWP_HAS(__EXCEPTIONS))
 #else
 #define LOWP_UNIT                                                                                \
   LOWP_JOIN(LOWP_HAS(__SSE3__), LOWP_HAS(__SSSE3__), LOWP_HAS(__SSE4_1__), LOWP_HAS(__SSE4_2__), \
             LOWP_HAS(__POPCNT__), LOWP_HAS(__LZCNT__), LOWP_HAS(__BMI__), LOWP_HAS(__BMI2__),    \
             LOWP_HAS(__AVX__), LOWP_HAS(__F16C__), LOWP_HAS(__FMA__), LOWP_HAS(__AVX2__),        \
             LOWP_HAS(__AVX512F__), LOWP_HAS(__AVX512BW__), LOWP_HAS(__AVX512BF16__),             \
-            LOWP_HAS(__AVX512FP16__))
+            LOWP_HAS(__AVX512FP16__), LOWP_HAS(__EXCEPTIONS))
 #endif
