@@ -25,7 +25,7 @@ struct fmt::formatter<lowp::basic_float<F>> {
     if (last == 'x' || last == 'b') {
       show_ = last;
       if (spec.find('{') != spec.npos)
-        throw format_error("the width of a value shown as x or b must be a number");
+        FMT_THROW(format_error("the width of a value shown as x or b must be a number"));
       // The text's own precision would cut the code.
       auto const is_in = [&](std::size_t i, std::string_view some) {
         return some.find(spec[i]) != some.npos;
@@ -33,7 +33,7 @@ struct fmt::formatter<lowp::basic_float<F>> {
       std::size_t const point = spec.rfind('.');
       if ((point != spec.npos && !is_in(point + 1, "<>^")) ||
           (spec.size() > 1 && !is_in(spec.size() - 2, "<>^0123456789")))
-        throw format_error("a value shown as x or b takes fill, align and width alone");
+        FMT_THROW(format_error("a value shown as x or b takes fill, align and width alone"));
       format_parse_context without_type({spec.data(), spec.size() - 1});
       text_.parse(without_type);
       return end;

@@ -7,6 +7,7 @@
 #include <lowp/simd/wide.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -91,6 +92,14 @@ template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, std::uint32_
 template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, std::uint32_t b) { return a ^ lane<word<I>>::broadcast(b); }
 template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, int b) { return word<I>::of(a.v << b); }
 template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, int b) { return word<I>::of(a.v >> b); }
+
+// Reals have functions: the flags of a unit might fuse operators. An error names the functions.
+struct write_lanes_add_sub_mul_div_or_fma;
+#define LOWP_NO_OPERATOR(op)                                                                                                                      \
+  template <class I, class B, class Instead = write_lanes_add_sub_mul_div_or_fma> void operator op(pack<float, I> const&, B const&) = delete;     \
+  template <std::convertible_to<float> A, class I, class Instead = write_lanes_add_sub_mul_div_or_fma> void operator op(A const&, pack<float, I> const&) = delete;
+LOWP_NO_OPERATOR(+) LOWP_NO_OPERATOR(-) LOWP_NO_OPERATOR(*) LOWP_NO_OPERATOR(/)
+#undef LOWP_NO_OPERATOR
 // clang-format on
 
 /// Members of a backend whose masks are vectors; the last four suit registers of 128 bits.
