@@ -173,8 +173,8 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
   LOWP_FN static constexpr int log10_of_max() {
     int const exponent = log10_of_2_to(F.max_exponent() + 1);
     double power = 1;
-    for (int i = 0; i < exponent; ++i) power *= 10;
-    for (int i = exponent; i < 0; ++i) power /= 10;
+    for (int tens = 0; tens < exponent; ++tens) power *= 10;
+    for (int tens = exponent; tens < 0; ++tens) power /= 10;
     return exponent - (power > static_cast<double>(float{from(F.max_code())}) ? 1 : 0);
   }
 

@@ -97,8 +97,11 @@ template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, int b) { re
 struct write_lanes_add_sub_mul_div_or_fma;
 #define LOWP_NO_OPERATOR(op)                                                                                                                      \
   template <class I, class B, class Instead = write_lanes_add_sub_mul_div_or_fma> void operator op(pack<float, I> const&, B const&) = delete;     \
-  template <std::convertible_to<float> A, class I, class Instead = write_lanes_add_sub_mul_div_or_fma> void operator op(A const&, pack<float, I> const&) = delete;
-LOWP_NO_OPERATOR(+) LOWP_NO_OPERATOR(-) LOWP_NO_OPERATOR(*) LOWP_NO_OPERATOR(/)
+  template <std::convertible_to<float> A, class I, class Instead = write_lanes_add_sub_mul_div_or_fma> void operator op(A const&, pack<float, I> const&) = delete
+LOWP_NO_OPERATOR(+);
+LOWP_NO_OPERATOR(-);
+LOWP_NO_OPERATOR(*);
+LOWP_NO_OPERATOR(/);
 #undef LOWP_NO_OPERATOR
 // clang-format on
 

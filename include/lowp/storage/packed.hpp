@@ -96,9 +96,9 @@ class packed {
 
   /// Returns the view of elements [first, first + count).
   ///
-  /// @param first  begins a byte: a multiple of 2, of 4 for six bits, of 32 for split_order. So does
-  ///               the element behind the view, if there is one and T is not const: a write clears
-  ///               the rest of a last byte
+  /// @param first  begins a byte: a multiple of 2, of 4 for six bits, of 32 for split_order. If T
+  ///               is not const, so does the element behind the view: a write clears the rest of a
+  ///               last byte
   /// @throws std::invalid_argument  one of these begins no byte, the elements are not all there, or
   ///                                the number of bytes is wrong
   LOWP_HOST_FN packed subspan(std::size_t first, std::size_t count) const {
