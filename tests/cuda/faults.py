@@ -70,7 +70,7 @@ FAULTS = [
     ("rows/row_team.hpp", "left > k * step ? own_", "left > k * step - 100000 ? own_", "pieces", "*", True),
     # Launches.
     ("launch.cuh", "config.stream = stream_;", "config.stream = nullptr;", "replay", "*step", False),
-    ("launch.cuh", "cudaMemcpyDeviceToDevice, stream_)", "cudaMemcpyDeviceToDevice, nullptr)", "replay", "*rounding", False),
+    ("launch.cuh", "cudaMemcpyDefault, stream_)", "cudaMemcpyDefault, nullptr)", "replay", "*rounding", False),
     ("launch.cuh", "if (call.dynamic_bytes > always_allowed)", "if (call.dynamic_bytes > 1000 * always_allowed)", "pieces", "*", False),
     ("launch.cuh", "config.dynamicSmemBytes = call.dynamic_bytes;", "config.dynamicSmemBytes = call.dynamic_bytes / 2;", "pieces", "*", False),
     ("launch.cuh", "if (attributes.type != cudaMemoryTypeUnregistered) return {};", "return {};", "replay", "*refuses*", False),
