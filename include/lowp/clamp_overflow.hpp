@@ -97,7 +97,7 @@ struct make_clamping {
   clamp_report_of<T> const* report;
 
   LOWP_FN clamping operator()() const { return {limit, report->infinite == 0}; }
-  void const* stored_at() const { return report; }
+  clamp_report_of<T> const* stored_at() const { return report; }
 };
 
 /// Clamps x if any element is infinite: each magnitude above clamp_limit, finite or not, becomes

@@ -176,6 +176,11 @@ TEST(cuda_refusal, names_null_pointers_and_misaligned_ranges) {
                                                           lowp::cuda::stored_number{nullptr}, x),
             "");
   EXPECT_EQ(grid.refused, "an argument in device memory is a null pointer");
+  EXPECT_EQ(refusal_of<lowp::detail::fused_add_operation>(
+                on(grid), std::span(y).first(8),
+                lowp::cuda::stored_number{reinterpret_cast<float const*>(odd)}, x),
+            "");
+  EXPECT_EQ(grid.refused, "an argument in device memory is not aligned to 4 bytes");
   EXPECT_EQ(grid.launches, 0);
   EXPECT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), std::span<float const>(),
                                                      std::span<bfloat16>()),

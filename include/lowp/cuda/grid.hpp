@@ -71,11 +71,8 @@ struct on_grid {
   }
 
   [[nodiscard]] detail::error_text out_of_reach(detail::extent const& range) const {
-    auto const address = reinterpret_cast<std::uintptr_t>(range.data);
-    if (address % range.element_size != 0)
-      return detail::joined_text({name_of(range).c_str(), " is not aligned to its elements of ",
-                                  range.element_size, " bytes"});
-    return out_of_reach(name_of(range).c_str(), range.data);
+    return out_of_reach(name_of(range).c_str(), range.data, range.element_size,
+                        " is not aligned to its elements of ");
   }
 
  protected:
@@ -86,7 +83,7 @@ struct on_grid {
     detail::error_text wrong;
     if constexpr (is_reported<Report>)
       if (call.report != nullptr || !may_be_absent<Make>)
-        wrong = out_of_reach("the report", call.report);
+        wrong = out_of_reach("the report", call.report, alignof(Report));
     if (wrong.empty()) wrong = of_stored(call.make_function);
     ((wrong = wrong.empty() ? of_stored(rounding_of(std::get<I>(call.operands))) : wrong), ...);
     if (!wrong.empty()) return grid.refuse(wrong);
@@ -110,7 +107,11 @@ struct on_grid {
   }
 
  private:
-  [[nodiscard]] detail::error_text out_of_reach(char const* name, void const* address) const {
+  [[nodiscard]] detail::error_text out_of_reach(
+      char const* name, void const* address, std::size_t alignment,
+      char const* misaligned = " is not aligned to ") const {
+    if (reinterpret_cast<std::uintptr_t>(address) % alignment != 0)
+      return detail::joined_text({name, misaligned, alignment, " bytes"});
     detail::error_text const why =
         address == nullptr ? "is a null pointer" : grid.unreachable(address);
     return why.empty() ? detail::error_text() : detail::joined_text({name, " ", why.c_str()});
@@ -120,7 +121,8 @@ struct on_grid {
   [[nodiscard]] detail::error_text of_stored(T const& x) const {
     if constexpr (requires { x.stored_at(); })
       if (x.stored_at() != nullptr || !may_be_absent<T>)
-        return out_of_reach("an argument in device memory", x.stored_at());
+        return out_of_reach("an argument in device memory", x.stored_at(),
+                            alignof(std::remove_pointer_t<decltype(x.stored_at())>));
     return {};
   }
 };

@@ -29,7 +29,7 @@ struct stored_rounding {
   LOWP_FN constexpr bool inward(bool) const { return false; }
   LOWP_FN R mode_on_device() const { return {0}; }
   LOWP_FN detail::random_origin origin_on_device() const { return at->origin(); }
-  void const* stored_at() const { return at; }
+  R const* stored_at() const { return at; }
 };
 
 /// A mode whose step and stream lie in device memory.
@@ -46,7 +46,7 @@ struct stepped_rounding {
     origin.set_stream(state->stream, state->step);
     return origin;
   }
-  void const* stored_at() const { return state; }
+  step_state const* stored_at() const { return state; }
 };
 
 /// Makes an optimizer's element function in device code. One thread of a block makes it, because it
@@ -63,7 +63,7 @@ struct make_stored_step {
     now.lr = state->lr;
     return Element(now, state->step);
   }
-  void const* stored_at() const { return state; }
+  step_state const* stored_at() const { return state; }
 };
 
 /// A number in device memory: an alpha, a scale or an inverse scale.
@@ -71,7 +71,7 @@ struct stored_number {
   float const* at;
 
   LOWP_FN float value() const { return *at; }
-  void const* stored_at() const { return at; }
+  float const* stored_at() const { return at; }
 };
 
 /// A step number that only a kernel reads: see detail::known_step.

@@ -36,7 +36,7 @@ struct made_of_number {
     else
       return Function{number};
   }
-  void const* stored_at() const
+  auto stored_at() const
     requires stored_number<N>
   {
     return number.stored_at();

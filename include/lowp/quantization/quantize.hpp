@@ -91,7 +91,7 @@ struct make_tensor_scaling {
   float const* at;
 
   LOWP_FN scaling operator()() const { return {at != nullptr ? *at : scale}; }
-  void const* stored_at() const { return at; }
+  float const* stored_at() const { return at; }
 };
 
 /// Quantizes by a recipe, whose bits are those of its package on every backend and number of

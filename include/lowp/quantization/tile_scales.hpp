@@ -102,7 +102,7 @@ struct make_tensor_numbers {
     float const x = (largest_at != nullptr ? *largest_at : largest).value();
     return {{}, tensor_scales_of(rule, x, most), x};
   }
-  void const* stored_at() const { return largest_at; }
+  amax const* stored_at() const { return largest_at; }
 };
 
 /// The rule of a recipe for threads of a GPU. They find the scales of tiles, choose one of two,
