@@ -99,7 +99,8 @@ struct make_tensor_scaling {
 ///
 /// On a GPU, options.report, options.largest_at and out.tensor_scale_at are in device memory. A
 /// recipe that needs the tensor's largest magnitude needs it in options. Tiles are as wide as high,
-/// and part nothing that a rotated or packed range keeps together.
+/// and part nothing that a rotated or packed range keeps together. A tensor without elements leaves
+/// out.tensor_scale_at as it is.
 ///
 /// @param in        n elements of float or a narrow type, or `rotated` ones; a block has successive
 ///                  elements of a row
