@@ -149,6 +149,11 @@ TEST(Nccl, RefusesByName) {
   if (!inside.empty()) {
     EXPECT_EQ(refused(leaves, inside).rfind(name + "leaf 1 (2400 bytes) and total (", 0), 0u);
   }
+  std::span const lent(reinterpret_cast<float const*>(scratch.data()), 200);
+  std::vector<float> of_lent(world.shard_of(200).size);
+  EXPECT_EQ(refused(lent, of_lent), name +
+                                        "leaf 0 (800 bytes) and scratch (1024 bytes) overlap: "
+                                        "leaf 0 starts 0 bytes into scratch");
   leaves.clear();
   EXPECT_EQ(refused(leaves, total), name + "there is no leaf");
 }

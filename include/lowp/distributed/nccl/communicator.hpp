@@ -60,14 +60,19 @@ class basic_communicator : public detail::rank_group {
   /// @param gradients  spans of device memory, equally many on all ranks; at least one. Or one span
   /// @param total      shard_of(count).size floats in device memory, apart from the leaves
   /// @throws std::invalid_argument  sizes differ, there is no leaf, or a scale is no power of two;
-  ///                                total overlaps a leaf; 256 elements of each leaf and rank do
-  ///                                not fit the scratch
+  ///                                total overlaps a leaf, or the scratch one of these; 256 elements
+  ///                                of each leaf and rank do not fit the scratch
   template <detail::leaf_argument Gradients, detail::wire_like Wire>
   void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) const {
     auto const leaves = detail::leaves_of(gradients);
     detail::exchange e = exchange_of(leaves.empty() ? 0 : leaves[0].size());
     constexpr char function[] = "nccl::communicator::reduce_scatter";
-    detail::refuse_if(detail::check_reduction(function, e, leaves, total, wire));
+    detail::call_check check(function);
+    check.add(detail::check_reduction(function, e, leaves, total, wire));
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      check.no_overlap({"leaf ", leaves[i], std::to_string(i).c_str()}, {"scratch", scratch_});
+    check.no_overlap({"total", total}, {"scratch", scratch_});
+    detail::refuse_if(check.text());
     if (leaves.empty()) detail::refuse(detail::joined_text({function, ": there is no leaf"}));
     e.leaves.assign(static_cast<std::size_t>(size_), leaves.size());
     std::size_t const half = scratch_.size() / 512 * 256;
