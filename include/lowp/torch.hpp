@@ -85,6 +85,10 @@ LOWP_HOST_FN std::span<T> elements_of(at::TensorBase const& tensor) {
     return {static_cast<T*>(tensor.mutable_data_ptr()), size};
 }
 
+/// True if exactly one of the types is T.
+template <class T, class... Each>
+inline constexpr bool is_once = (0 + ... + int{std::is_same_v<T, Each>}) == 1;
+
 /// The result of a view of these types: a span, or for several a variant of spans.
 template <class... T>
 struct tensor_view {
@@ -140,6 +144,7 @@ namespace functions {
 ///                                negated lazily; without memory; not aligned. The text has dtype,
 ///                                sizes, strides and device
 template <torch_element... T>
+  requires(detail::is_once<T, T...> && ...)
 [[nodiscard]] LOWP_HOST_FN typename detail::tensor_view<T...>::type view(
     at::TensorBase const& tensor) {
   return detail::tensor_view<T...>::of(tensor, "view", c10::DeviceType::CPU);
@@ -153,6 +158,7 @@ namespace cuda {
 /// Returns the elements of a tensor in the memory of a GPU, otherwise as lowp::view. The caller
 /// makes the tensor's device current, and orders the stream after PyTorch's.
 template <torch_element... T>
+  requires(detail::is_once<T, T...> && ...)
 [[nodiscard]] LOWP_HOST_FN typename detail::tensor_view<T...>::type view(
     at::TensorBase const& tensor) {
   return detail::tensor_view<T...>::of(tensor, "cuda::view", c10::DeviceType::CUDA);

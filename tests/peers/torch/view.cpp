@@ -47,6 +47,11 @@ at::Tensor claimed_by_gpu(std::vector<bfloat16>& memory) {
       .make_tensor();
 }
 
+template <class... T>
+concept viewed = requires(at::Tensor const& tensor) { lowp::view<T...>(tensor); };
+static_assert(viewed<> && viewed<float, bfloat16> && viewed<float, float const>);
+static_assert(!viewed<float, float> && !viewed<double>);
+
 template <class T>
 class view_of : public testing::Test {};
 struct names {
