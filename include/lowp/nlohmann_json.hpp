@@ -11,6 +11,7 @@
 
 #include <lowp/base/raise.hpp>
 #include <lowp/base/text.hpp>
+#include <lowp/format/decimal.hpp>
 #include <lowp/format/math.hpp>
 
 #include <nlohmann/json.hpp>
@@ -24,7 +25,7 @@ struct nlohmann::adl_serializer<lowp::basic_float<F>> {
     if (!isfinite(x))
       lowp::detail::raise<std::invalid_argument>("to_json: JSON has no number for " +
                                                  lowp::detail::text_of(float{x}));
-    json = static_cast<double>(float{x});
+    json = lowp::detail::nearest<double>(lowp::detail::unpack(x));
   }
   template <class Json>
   static void from_json(Json const& json, lowp::basic_float<F>& x) {

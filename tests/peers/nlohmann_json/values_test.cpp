@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/control_register.hpp"
+
 #include <gtest/gtest.h>
 #include <lowp/nlohmann_json.hpp>
 #include <lowp/value.hpp>
@@ -29,6 +31,18 @@ TEST(nlohmann_json, finite_codes_survive_text) {
   finite_codes_survive_text<float16>();
   finite_codes_survive_text<lowp::float8_e4m3fn>();
 }
+
+#if defined(LOWP_TEST_CONTROL_REGISTER)
+TEST(nlohmann_json, keeps_subnormals_where_the_caller_flushes_them) {
+  std::uint16_t volatile code = 3;
+  for (lowp_test::control const flush : lowp_test::flushes) {
+    lowp_test::write_control(lowp_test::default_control | flush);
+    json const written = bfloat16::from_bits(code);
+    lowp_test::write_control(lowp_test::default_control);
+    EXPECT_EQ(written.get<bfloat16>().bits(), 3);
+  }
+}
+#endif
 
 TEST(nlohmann_json, containers_and_other_readers) {
   std::vector<bfloat16> const values{bfloat16(0.5f), bfloat16(-2), bfloat16(0.1f)};
