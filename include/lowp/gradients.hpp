@@ -55,6 +55,10 @@ inline error_text check_max_norm(double max_norm) {
   return "clip: max_norm is " + text_of(max_norm) + ", not at least 0";
 }
 
+LOWP_OPAQUE inline float clip_factor_of(gradient_report const& report, double max_norm) {
+  return clip_quotient(report.norm(), max_norm);
+}
+
 gradient_report clip_on(auto const& executor, auto const& gradients, double max_norm,
                         auto const& rounding) {
   make<scaling> by{{1}};  // which unlike scaled_cast's may be 0
@@ -65,7 +69,8 @@ gradient_report clip_on(auto const& executor, auto const& gradients, double max_
   executor.refuse_if(check_max_norm(max_norm));
   executor.refuse_if(check_each(executor, "clip", gradients, scale));
   gradient_report const report = measure_list_on(executor, gradients);
-  by.function.scale = clip_factor(report.norm(), max_norm);
+  default_environment const environment;
+  by.function.scale = clip_factor_of(report, max_norm);
   if (report.nonfinite != 0 || lanes::bits(by.function.scale) == lanes::bits(1.0f)) return report;
   std::uint32_t number = 0;
   for (auto const& tensor : gradients) scale(executor, tensor, number++);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <lowp/gradient_list.hpp>
 
+#include <cfenv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -88,6 +89,18 @@ TEST(gradient_list, is_clipped_by_the_norm_of_all) {
   lowp::clip(m.list(), 0);  // a factor of 0 is no scale, and yet allowed
   EXPECT_EQ(m.a, std::vector(5, 0.0f));
   EXPECT_EQ(m.b, std::vector(100, 0.0f));
+}
+
+// The norm rounded up has another factor.
+TEST(gradient_list, is_clipped_alike_in_any_rounding_mode) {
+  for (int const mode : {FE_TONEAREST, FE_UPWARD}) {
+    std::vector<float> g{1, 5};
+    std::vector const list{lowp::named{"g", std::span<float>(g)}};
+    std::fesetround(mode);
+    lowp::clip(list, 0x1.46565b693741cp+1);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(g[0], 0x1.000002p-1f);
+  }
 }
 
 TEST(gradient_list, that_is_not_finite_is_not_clipped) {
