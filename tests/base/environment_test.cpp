@@ -5,6 +5,7 @@
 
 #if defined(LOWP_TEST_CONTROL_REGISTER)
 #include <lowp/io.hpp>
+#include <lowp/overflow_watch.hpp>
 
 #include <cstring>
 #include <sstream>
@@ -189,6 +190,21 @@ TEST_F(environment, of_streams_does_not_matter) {
     EXPECT_EQ(got.text, expected.text) << hex(flush, 16);
   }
 }
+
+// Numbers that a call computes once, and numbers as text.
+struct numbers {
+  double tiny = 4e-310;
+  float subnormal = 1e-40f;
+  std::string text;
+
+  __attribute__((noinline)) void run() {
+    text = lowp::detail::text_of(tiny) + ' ' + lowp::detail::text_of(subnormal) + ' ' +
+           lowp::detail::rough_text_of(subnormal) + ' ' + lowp::detail::watch_number(subnormal);
+  }
+  bool operator==(numbers const& other) const { return text == other.text; }
+};
+
+TEST_F(environment, of_numbers_does_not_matter) { check_states(numbers{}); }
 
 TYPED_TEST(environment_of, conversions_does_not_matter) { check_states(conversions<TypeParam>{}); }
 

@@ -2,7 +2,7 @@
 // Numbers as text for errors and reports.
 #pragma once
 
-#include <lowp/base/config.hpp>
+#include <lowp/base/environment.hpp>
 
 #include <charconv>
 #include <string>
@@ -14,6 +14,7 @@ struct shortest_text {
   char text[32];
 
   explicit shortest_text(auto value) {
+    default_environment const environment;  // otherwise a subnormal may be "0"
     *std::to_chars(text, text + sizeof(text) - 1, value).ptr = '\0';
   }
 };
@@ -21,11 +22,11 @@ struct shortest_text {
 std::string text_of(auto value) { return shortest_text(value).text; }
 
 /// Returns `value` with three significant digits, for a number that needs no more.
-inline std::string rough_text_of(double value) {
+std::string rough_text_of(auto value) {
   char text[32];
+  default_environment const environment;
   return {text, std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 3).ptr};
 }
-inline std::string rough_text_of(float value) { return rough_text_of(static_cast<double>(value)); }
 /// Returns a share in percent: 0.12345 gives "12.3 %".
 inline std::string percent_of(double share) { return rough_text_of(100 * share) + " %"; }
 

@@ -96,6 +96,7 @@ struct watch_frame {
 /// Returns Python's format(x, "8.2e"), in any locale.
 inline std::string watch_number(float x) {
   char text[32];
+  default_environment const environment;  // otherwise a subnormal may be 0
   auto const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, 2).ptr;
   auto const length = static_cast<std::size_t>(end - text);
   return std::string(length < 8 ? 8 - length : 0, ' ').append(text, length);
