@@ -17,6 +17,20 @@
 
 namespace lowp {
 
+namespace detail::inline LOWP_UNIT {
+
+LOWP_EXACT_BEGIN
+LOWP_OPAQUE sgd step_along(auto const& a, double norm_p, double norm_u, std::size_t elements,
+                           std::uint64_t step) {
+  double const root = std::sqrt(static_cast<double>(elements));
+  double const rho = std::min(a.lr, 1 / std::sqrt(static_cast<double>(step)));
+  double const rate = rho * std::max(a.eps2, norm_p / root) / std::max(1.0, norm_u / root / a.d);
+  return {.lr = rate, .weight_decay = is_zero(rate) ? 0 : a.lr * a.weight_decay / rate};
+}
+LOWP_EXACT_END
+
+}  // namespace detail::inline LOWP_UNIT
+
 /// The hyper-parameters of torch.optim.Adafactor, with its defaults and meaning. PyTorch's eps1 of
 /// None is the epsilon of the parameter's type; here it is that of float.
 struct adafactor {
@@ -30,10 +44,8 @@ struct adafactor {
   /// @param elements        of p, and of u
   [[nodiscard]] sgd along(double norm_p, double norm_u, std::size_t elements,
                           std::uint64_t step) const {
-    double const root = std::sqrt(static_cast<double>(elements));
-    double const rho = std::min(lr, 1 / std::sqrt(static_cast<double>(step)));
-    double const rate = rho * std::max(eps2, norm_p / root) / std::max(1.0, norm_u / root / d);
-    return {.lr = rate, .weight_decay = detail::is_zero(rate) ? 0 : lr * weight_decay / rate};
+    detail::default_environment const environment;
+    return detail::step_along(*this, norm_p, norm_u, elements, step);
   }
 };
 

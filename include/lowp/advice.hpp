@@ -197,6 +197,19 @@ LOWP_OPAQUE double share_of_stalled(std::span<T const> v, double beta2) {
   return count == 0 ? 0 : static_cast<double>(stalled) / static_cast<double>(count);
 }
 
+LOWP_OPAQUE inline typical_update changed_update(typical_update const& step,
+                                                 batch_change const& change) {
+  typical_update result = step;
+  result.lr = step.lr * std::pow(change.factor, change.lr_exponent);
+  if (!change.is_normalized)
+    result.direction = step.direction * std::sqrt(1 - change.noise + change.noise / change.factor);
+  double const steps = static_cast<double>(step.steps) / change.factor;
+  result.steps = steps < 1        ? 1
+                 : steps < 0x1p64 ? static_cast<std::uint64_t>(steps)
+                                  : std::numeric_limits<std::uint64_t>::max();
+  return result;
+}
+
 LOWP_EXACT_END
 
 }  // namespace detail::inline LOWP_UNIT
@@ -235,15 +248,8 @@ LOWP_HOST_FN typical_update update_of_batch(typical_update const& step,
   if (change.noise > 1)
     detail::refuse_if("update_of_batch: noise is " + detail::text_of(change.noise) +
                       ", not in [0, 1]");
-  typical_update result = step;
-  result.lr = step.lr * std::pow(change.factor, change.lr_exponent);
-  if (!change.is_normalized)
-    result.direction = step.direction * std::sqrt(1 - change.noise + change.noise / change.factor);
-  double const steps = static_cast<double>(step.steps) / change.factor;
-  result.steps = steps < 1        ? 1
-                 : steps < 0x1p64 ? static_cast<std::uint64_t>(steps)
-                                  : std::numeric_limits<std::uint64_t>::max();
-  return result;
+  detail::default_environment const environment;
+  return detail::changed_update(step, change);
 }
 
 /// Returns the share of the elements of a second moment that cannot decay. Rounded to nearest,

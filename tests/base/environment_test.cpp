@@ -4,6 +4,8 @@
 #include "support/support.hpp"
 
 #if defined(LOWP_TEST_CONTROL_REGISTER)
+#include <lowp/adafactor.hpp>
+#include <lowp/advice.hpp>
 #include <lowp/io.hpp>
 #include <lowp/overflow_watch.hpp>
 
@@ -195,13 +197,23 @@ TEST_F(environment, of_streams_does_not_matter) {
 struct numbers {
   double tiny = 4e-310;
   float subnormal = 1e-40f;
+  double third = 1.0 / 3, norm = 10.0 / 3;
   std::string text;
+  std::vector<double> made;
 
   __attribute__((noinline)) void run() {
     text = lowp::detail::text_of(tiny) + ' ' + lowp::detail::text_of(subnormal) + ' ' +
            lowp::detail::rough_text_of(subnormal) + ' ' + lowp::detail::watch_number(subnormal);
+    lowp::sgd const along =
+        lowp::adafactor{.lr = third, .weight_decay = 0.01}.along(norm, 7, 1000, 7);
+    lowp::typical_update const batch = lowp::update_of_batch(
+        {.lr = third, .steps = 1000}, {.factor = 0.1, .noise = third, .lr_exponent = 0.5});
+    made = {along.lr, along.weight_decay, batch.lr, batch.direction};
+    text += std::to_string(batch.steps);
   }
-  bool operator==(numbers const& other) const { return text == other.text; }
+  bool operator==(numbers const& other) const {
+    return text == other.text && equal(made, other.made);
+  }
 };
 
 TEST_F(environment, of_numbers_does_not_matter) { check_states(numbers{}); }
