@@ -7,7 +7,9 @@
 #include <lowp/adafactor.hpp>
 #include <lowp/advice.hpp>
 #include <lowp/io.hpp>
+#include <lowp/loss_scaler.hpp>
 #include <lowp/overflow_watch.hpp>
+#include <lowp/stall_watch.hpp>
 
 #include <cstring>
 #include <sstream>
@@ -198,6 +200,8 @@ struct numbers {
   double tiny = 4e-310;
   float subnormal = 1e-40f;
   double third = 1.0 / 3, norm = 10.0 / 3;
+  std::vector<lowp::bfloat16> narrow{of_code<lowp::bfloat16>(3)};
+  std::vector<float> wide{subnormal};
   std::string text;
   std::vector<double> made;
 
@@ -210,6 +214,12 @@ struct numbers {
         {.lr = third, .steps = 1000}, {.factor = 0.1, .noise = third, .lr_exponent = 0.5});
     made = {along.lr, along.weight_decay, batch.lr, batch.direction};
     text += std::to_string(batch.steps);
+    lowp::stall_watch watch;
+    watch.add("narrow", narrow);
+    watch.add("wide", wide);
+    for (auto const& tensor : watch.tensors()) made.push_back(tensor.largest_gap);
+    text += lowp::stall_alarm{.tensor = 0, .step = 1, .lr = 0.1, .state = {}}.text();
+    text += lowp::loss_scaler{.scale = -subnormal}.invalid();
   }
   bool operator==(numbers const& other) const {
     return text == other.text && equal(made, other.made);

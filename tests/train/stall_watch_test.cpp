@@ -227,6 +227,8 @@ TEST(stall_watch, measures_the_gap_again) {
   EXPECT_EQ(watch.tensors()[norm].largest_gap, 0.5);
   watch.measure_again(norm, std::vector{-256.0f, 1.0f});
   EXPECT_EQ(watch.tensors()[norm].largest_gap, 0x1p-15);
+  watch.measure_again(norm, std::vector{std::numeric_limits<float>::max()});
+  EXPECT_EQ(watch.tensors()[norm].largest_gap, 0x1p104);
 }
 
 // A second moment whose gradients shrank by 10: to nearest it keeps its size.

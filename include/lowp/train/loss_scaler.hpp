@@ -89,9 +89,10 @@ struct loss_scaler {
 
   /// Returns the error text for factors and scale, empty if all is right.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+    detail::default_environment const environment;
     // Repeated overflow leads to a scale of 0, which is not the caller's mistake.
     return detail::check_numbers("loss_scaler: ",
-                                 {{"scale", lane<float>::widen(scale)},
+                                 {{"scale", detail::as_double(scale)},
                                   {"growth_factor", growth_factor, detail::above_one},
                                   {"backoff_factor", backoff_factor, detail::below_one}});
   }

@@ -86,6 +86,9 @@ LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::u
   return wrong.empty() ? wrong : joined_text({call, ": ", optimizer, ": ", wrong.c_str()});
 }
 
+/// Returns x, a subnormal too, for a caller that holds a default_environment.
+LOWP_OPAQUE inline double as_double(float x) { return lane<float>::widen(x); }
+
 }  // namespace LOWP_UNIT
 
 LOWP_EXACT_BEGIN

@@ -94,7 +94,7 @@ struct stall_alarm {
   /// Returns the same text without the name.
   [[nodiscard]] std::string verdict() const {
     using detail::percent_of, detail::text_of;
-    auto const number = [](double x) { return text_of(lane<float>::narrowed(x)); };
+    auto const number = [](double x) { return text_of(convert<float>(x)); };
     return "frozen at step " + std::to_string(step) + ": " + percent_of(state.applied_ratio()) +
            " of recent updates was applied, " + percent_of(state.stalled_share()) +
            " of elements stalled, nothing changed for " + std::to_string(state.silent) +
@@ -111,7 +111,7 @@ struct moment_alarm {
   /// Returns "norm.weight: rounding biases v by 0.0005 in a step, at step 20; ...".
   [[nodiscard]] std::string text() const {
     return state.name + ": rounding biases v by " +
-           detail::text_of(lane<float>::narrowed(state.moment_bias())) + " in a step, at step " +
+           detail::text_of(convert<float>(state.moment_bias())) + " in a step, at step " +
            std::to_string(step) + "; " + detail::percent_of(state.moment_stalled_share()) +
            " of the elements that should change stayed; store v in float, or round it"
            " stochastically";
@@ -207,12 +207,14 @@ class stall_watch {
   template <class P>
   static double gap_of(P const& weights) {
     using T = element_of<P const&>;
-    amax const largest = detail::largest_of(weights);
+    float const largest = detail::largest_of(weights).value();
+    detail::default_environment const environment;
     if constexpr (narrow<T>)
-      return static_cast<double>(ulp(T(largest.value())));
+      return detail::as_double(ulp(T(largest)));
     else
-      return static_cast<double>(amax{largest.bits + 1}.value()) -
-             static_cast<double>(largest.value());
+      return detail::as_double(lanes::is_finite(largest)
+                                   ? detail::step_above<detail::binary32>(lanes::bits(largest))
+                                   : largest);
   }
 
   void remember(watched_tensor& t, double lr, update_report const& report) const {
