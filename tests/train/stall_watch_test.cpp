@@ -172,6 +172,20 @@ TEST(stall_watch, of_nothing_asked) {
   EXPECT_EQ(watch.tensors()[number].silent, 0U);
 }
 
+// A rate without a finite reciprocal says nothing, and later steps are seen as ever.
+TEST(stall_watch, forgets_a_rate_next_to_zero) {
+  training norm{ones(512)};
+  lowp::stall_watch watch;
+  std::size_t const number = watch.add("norm", norm.p);
+  watch.observe(number, 1, 1e-310, norm.step(1, 1e-310, lowp::nearest_even{}));
+  bool is_frozen = false;
+  for (std::uint64_t step = 2; step <= 100; ++step)
+    is_frozen |=
+        watch.observe(number, step, 0x1p-10, norm.step(step, 0x1p-10, lowp::nearest_even{}))
+            .has_value();
+  EXPECT_TRUE(is_frozen);
+}
+
 template <class Fn>
 std::string refusal(Fn&& fn) {
   try {

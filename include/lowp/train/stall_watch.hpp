@@ -222,7 +222,8 @@ class stall_watch {
     double const applied = report.applied.value(), requested = report.requested.value();
     ++t.steps;
     t.silent = requested > 0 && detail::is_equal(applied, 0.0) ? t.silent + 1 : 0;
-    if (!(lr > 0)) return;
+    // No update of floats is left at a smaller rate, and a quotient could be infinite for ever.
+    if (!(lr > 0x1p-300)) return;
     t.applied = kept * t.applied + applied / lr;
     t.requested = kept * t.requested + requested / lr;
     t.heaviest = std::max(kept * t.heaviest, 1 / lr);
