@@ -145,15 +145,16 @@ struct scale_mask_softmax_operation : operation<Executor> {
 
   template <row_input In, score_mask Mask, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Mask&& mask, Out&& out, std::size_t columns,
-                               float scale) const {
+                               float_argument scale) const {
     constexpr char const* name = "scale_mask_softmax";
     auto const from = read_rows("in", in, columns);
     auto const to = write_rows("out", out, columns);
     if constexpr (std::same_as<std::remove_cvref_t<Mask>, causal_mask>) {
-      run_rows(this->executor, name, causal_rows{{{scale}}, mask.queries}, from, to);
+      run_rows(this->executor, name, causal_rows{{{scale.value}}, mask.queries}, from, to);
     } else {
       attention_mask const all{mask};
-      run_rows(this->executor, name, scores_for(all, scale), from, read_mask(all, from.range), to);
+      run_rows(this->executor, name, scores_for(all, scale.value), from, read_mask(all, from.range),
+               to);
     }
   }
 };

@@ -178,9 +178,9 @@ struct rms_norm_operation : operation<Executor> {
 
   template <row_input In, input Weight, row_output Out, row_statistic... Rms>
     requires(sizeof...(Rms) <= 1)
-  LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Out&& out, std::size_t columns, float eps,
-                               Rms&&... reciprocal_rms) const {
-    run_rows(this->executor, "rms_norm", rms_norm_rows{{eps, convert<float>(columns)}},
+  LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Out&& out, std::size_t columns,
+                               float_argument eps, Rms&&... reciprocal_rms) const {
+    run_rows(this->executor, "rms_norm", rms_norm_rows{{eps.value, convert<float>(columns)}},
              read_rows("in", in, columns), in_every_row("weight", weight, columns),
              write_rows("out", out, columns), for_each_row("reciprocal_rms", reciprocal_rms)...);
   }
@@ -222,15 +222,15 @@ struct layer_norm_operation : operation<Executor> {
 
   template <row_input In, input Weight, input Bias, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Bias&& bias, Out&& out,
-                               std::size_t columns, float eps) const {
-    with_statistics(in, weight, bias, out, columns, eps);
+                               std::size_t columns, float_argument eps) const {
+    with_statistics(in, weight, bias, out, columns, eps.value);
   }
   template <row_input In, input Weight, input Bias, row_output Out, row_statistic Mean,
             row_statistic Deviation>
   LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Bias&& bias, Out&& out,
-                               std::size_t columns, float eps, Mean&& mean,
+                               std::size_t columns, float_argument eps, Mean&& mean,
                                Deviation&& reciprocal_deviation) const {
-    with_statistics(in, weight, bias, out, columns, eps, for_each_row("mean", mean),
+    with_statistics(in, weight, bias, out, columns, eps.value, for_each_row("mean", mean),
                     for_each_row("reciprocal_deviation", reciprocal_deviation));
   }
 

@@ -52,10 +52,11 @@ struct softmax_pb_relax_operation : operation<Executor> {
                      needs_number<names::columns>, needs_number<names::alpha>>;
 
   template <row_input In, row_output Out>
-  LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns, float alpha) const {
+  LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns,
+                               float_argument alpha) const {
     auto const from = read_rows("in", in, columns);
     using T = typename decltype(from.operand.operand)::type;
-    run_rows(this->executor, "softmax_pb_relax", pb_relax_rows<T>{{}, alpha}, from,
+    run_rows(this->executor, "softmax_pb_relax", pb_relax_rows<T>{{}, alpha.value}, from,
              write_rows("out", out, columns));
   }
 };

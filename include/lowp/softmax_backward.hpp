@@ -128,10 +128,11 @@ struct scale_mask_softmax_backward_operation : operation<Executor> {
            needs_number<names::columns>, needs_number<names::scale>>;
 
   template <row_input Y, row_input Dy, row_output Dx>
-  LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns, float scale) const {
-    run_rows(this->executor, "scale_mask_softmax_backward", softmax_backward_rows<true>{scale},
-             read_rows("y", y, columns), read_rows("dy", dy, columns),
-             write_rows("dx", dx, columns));
+  LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns,
+                               float_argument scale) const {
+    run_rows(this->executor, "scale_mask_softmax_backward",
+             softmax_backward_rows<true>{scale.value}, read_rows("y", y, columns),
+             read_rows("dy", dy, columns), write_rows("dx", dx, columns));
   }
 };
 

@@ -79,10 +79,10 @@ struct tree_add_operation : operation<Executor> {
     requires outcome<span_rounding<std::remove_cvref_t<R>>, as_of_one_tensor<R>,
                      as_of_one_tensor<Outcome>...> &&
              (!reports_moments<R, Outcome...>)
-  LOWP_HOST_FN void operator()(Model const& model, float alpha, Updates const& updates,
+  LOWP_HOST_FN void operator()(Model const& model, float_argument alpha, Updates const& updates,
                                R&& rounding = {}, Outcome&&... outcome) const {
-    call_list_on<fused_add_operation>(this->executor, pairs_of(model, updates), alpha, rounding,
-                                      outcome...);
+    call_list_on<fused_add_operation>(this->executor, pairs_of(model, updates), alpha.value,
+                                      rounding, outcome...);
   }
 };
 

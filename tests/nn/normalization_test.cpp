@@ -354,12 +354,18 @@ TEST(normalization, of_large_equal_elements_with_a_tiny_eps) {
   EXPECT_EQ(y, bias);
 }
 
-// The number of columns lies between two floats.
+// The number of columns lies between two floats, and so does eps.
 TEST(normalization, is_the_same_in_any_rounding_mode) {
   std::vector<lowp::bfloat16> const ones((1U << 24) + 1, lowp::bfloat16(1.0f));
   std::vector<lowp::bfloat16> y(ones.size());
   std::vector<float> reciprocal(1);
+  std::vector<lowp::bfloat16> const zero(1);
+  double const volatile eps = 1e-60;  // upward the smallest float, and not 0
   for (int const mode : {FE_TONEAREST, FE_UPWARD}) {
+    std::fesetround(mode);
+    lowp::rms_norm(zero, zero, std::span(y).first(1), 1, eps, reciprocal);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(reciprocal[0], HUGE_VALF);
     std::fesetround(mode);
     lowp::rms_norm(ones, ones, y, y.size(), 0, reciprocal);
     std::fesetround(FE_TONEAREST);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <lowp/tree_add.hpp>
 
+#include <cfenv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -78,6 +79,19 @@ TEST(tree_add, is_fused_add_of_each_with_its_own_stream) {
     }
     expect_counts(all, want_all);
   });
+}
+
+// 0.1 as a float is above 0.1.
+TEST(tree_add, takes_a_double_alike_in_any_rounding_mode) {
+  double const volatile alpha = 0.1;
+  for (int const mode : {FE_TONEAREST, FE_DOWNWARD}) {
+    std::vector<float> p(1), u(1, 1.0f);
+    std::vector const model{named{"w", std::span(p)}}, updates{named{"w", std::span(u)}};
+    std::fesetround(mode);
+    lowp::tree_add(model, alpha, updates);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(p[0], 0.1f);
+  }
 }
 
 // A second list begins with the stream after the first one's last.

@@ -10,6 +10,7 @@
 
 #include <lowp/lanes/row_folds.hpp>
 #include <lowp/ops/arguments.hpp>
+#include <lowp/ops/number.hpp>
 #include <lowp/simd/executors.hpp>
 #include <lowp/simd/rows/column_loop.hpp>
 

@@ -46,14 +46,27 @@ struct made_of_number {
     return {};
   }
 };
+/// A parameter of a call for any number. A parameter of type float would round as the caller's
+/// control register says.
+struct float_argument {
+  float value;
+
+  template <std::convertible_to<float> N>
+  LOWP_HOST_FN float_argument(N const& n) {
+    using number = std::remove_cv_t<N>;
+    if constexpr (one_of<number, double, long double> || integer<number>)
+      value = convert<float>(n);
+    else
+      value = static_cast<float>(n);
+  }
+};
+
 template <class Function, number_argument N>
 LOWP_HOST_FN auto make_of(N const& n) {
-  using kept = std::conditional_t<stored_number<N>, N, float>;
-  // A cast would round as the caller's control register says.
-  if constexpr (one_of<N, double, long double> || integer<N>)
-    return made_of_number<Function, kept>{convert<float>(n)};
+  if constexpr (stored_number<N>)
+    return made_of_number<Function, N>{n};
   else
-    return made_of_number<Function, kept>{static_cast<kept>(n)};
+    return made_of_number<Function, float>{float_argument(n).value};
 }
 
 }  // namespace lowp::detail
