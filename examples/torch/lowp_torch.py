@@ -3,6 +3,7 @@
 The first step of a setting compiles its library, unless pip has installed it."""
 
 import collections
+import copy
 import ctypes
 import dataclasses
 import functools
@@ -137,6 +138,17 @@ def _fill(t, number, name, p, g, state, storage, slots, moment):
         t.g = g.data_ptr()
     if _STORAGES[storage][1]:
         t.extra, t.written = state[storage].data_ptr(), state["written"].data_ptr()
+
+
+def _copied(value, device):
+    """Returns a value of a state with copies of its tensors on a device."""
+    if torch.is_tensor(value):
+        return value.to(device, copy=True)
+    if isinstance(value, dict):
+        return {key: _copied(each, device) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_copied(each, device) for each in value)
+    return copy.deepcopy(value)
 
 
 def _blocks(p, block):
@@ -449,9 +461,9 @@ class _Optimizer(torch.optim.Optimizer):
         for i, (group, p) in zip(saved, params):
             state, theirs = self.state[p], state_dict["state"].get(i, {})
             state.pop("__bnb_optimizer_quant_state__", None)
-            for name, value in {**theirs, **theirs.get("__bnb_optimizer_quant_state__", {})}.items():
-                if torch.is_tensor(value):
-                    state[name] = value.to(p.device, copy=True)
+            theirs = {**theirs, **theirs.get("__bnb_optimizer_quant_state__", {})}
+            theirs.pop("__bnb_optimizer_quant_state__", None)
+            state.update(_copied(theirs, p.device))
             self._open(state, group)
 
     def _open(self, state, group):

@@ -346,6 +346,16 @@ def check_directions():
         refused(DIRECTION([("w", p)], lambda *_: given).step, "w, direction", words)
         assert (p == 1).all()
 
+    def factors(p, state):
+        state.setdefault("factors", [torch.full((2,), 1.001), {"rank": torch.tensor(301)}])
+        return p.grad
+
+    first, second = DIRECTION([p], factors), DIRECTION([p], factors)
+    first.step()
+    second.load_state_dict(first.state_dict())
+    vector, inner = second.state[p]["factors"]
+    assert equal_bits(vector, torch.full((2,), 1.001)) and inner["rank"].item() == 301
+
 
 def check_codes():
     """Small parameters keep float32 moments beside bitsandbytes' codes. Blocks keep their order in
