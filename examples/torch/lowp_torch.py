@@ -451,11 +451,30 @@ class _Optimizer(torch.optim.Optimizer):
         return state
 
     def load_state_dict(self, state_dict):
-        """Loads a state with its own types: PyTorch gives all of it the parameter's."""
-        for group in state_dict["param_groups"]:
-            _check_group({**self.defaults, **group}, self)
-            _check_generator(group)
-        super().load_state_dict(state_dict)
+        """Loads a state with its own types: PyTorch gives all of it the parameter's. Hooks take part. A
+        state that is refused changes nothing."""
+        before = self.state, self.param_groups
+        given = []  # the dict that the other hooks have made
+
+        def check(_, state_dict):
+            for group in state_dict["param_groups"]:
+                _check_group({**self.defaults, **group}, self)
+                _check_generator(group)
+            given.append(state_dict)
+
+        hooks = [self.register_load_state_dict_pre_hook(check),
+                 self.register_load_state_dict_post_hook(lambda _: self._restore(*given), prepend=True)]
+        try:
+            super().load_state_dict(state_dict)
+        except Exception:
+            self.state, self.param_groups = before
+            raise
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _restore(self, state_dict):
+        """Replaces the tensors of a state that PyTorch has loaded by those of the dict."""
         saved = (i for group in state_dict["param_groups"] for i in group["params"])
         params = ((group, p) for group in self.param_groups for p in group["params"])
         for i, (group, p) in zip(saved, params):

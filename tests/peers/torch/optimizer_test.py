@@ -254,6 +254,34 @@ def check_continues_torch():
     assert (p - q).abs().max() < 1e-6
 
 
+def check_loading():
+    """Hooks of load_state_dict take part, and a state that is refused changes nothing."""
+    def stepped(size):
+        p = nn.Parameter(torch.ones(size, dtype=BF16))
+        p.grad = torch.ones_like(p)
+        optimizer = lowp_torch.AdamW([p], state_dtype=F32)
+        optimizer.step()
+        return p, optimizer
+
+    _, saved = stepped(3)
+    p, optimizer = stepped(3)
+    optimizer.register_load_state_dict_pre_hook(
+        lambda _, state: {**state, "state": {0: {**state["state"][0], "exp_avg": torch.full((3,), 1.001)}}})
+    optimizer.register_load_state_dict_post_hook(lambda its: its.state[p]["exp_avg_sq"].fill_(2.001))
+    optimizer.load_state_dict(saved.state_dict())
+    assert equal_bits(optimizer.state[p]["exp_avg"], torch.full((3,), 1.001))
+    assert equal_bits(optimizer.state[p]["exp_avg_sq"], torch.full((3,), 2.001))
+
+    p, optimizer = stepped(3)
+    before = optimizer.state[p]["exp_avg"]
+    saved = saved.state_dict()
+    saved["state"][0].update(step=9, state1=torch.ones(3, dtype=CODE))
+    saved["param_groups"][0]["lr"] = 9.0
+    refused(lambda: optimizer.load_state_dict(saved), "state1 has 8 bits without absmax")
+    assert optimizer.state[p]["exp_avg"] is before and optimizer.state[p]["step"] == 1
+    assert optimizer.param_groups[0]["lr"] == 1e-3
+
+
 def check_optimizer():
     """Closures, schedulers, new groups, gradients in any order, and autograd."""
     p = nn.Parameter(torch.ones(4, 6))
@@ -751,6 +779,7 @@ check_settings()
 check_threads()
 check_beside_torch()
 check_continues_torch()
+check_loading()
 check_optimizer()
 check_refusals()
 with warnings.catch_warnings():
