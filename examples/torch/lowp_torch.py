@@ -173,6 +173,8 @@ def _check_tensor(name, tensor, dtypes, shape=None, device=None):
         _refuse(name, tensor, f"it must be of {' or '.join(map(str, dtypes))}")
     if shape is not None and tensor.shape != shape:
         _refuse(name, tensor, f"its sizes must be {list(shape)}")
+    if tensor.numel() and not tensor.data_ptr():
+        _refuse(name, tensor, "it has no memory")
 
 
 def _check_parameter(name, p, group):
@@ -183,8 +185,6 @@ def _check_parameter(name, p, group):
         _refuse(f"{name}, value", p, "its elements must lie side by side, each once")
     if p.is_neg():
         _refuse(f"{name}, value", p, "its elements are negated lazily: call resolve_neg()")
-    if p.numel() and not p.data_ptr():
-        _refuse(f"{name}, value", p, "it has no memory")
 
 
 def _check_group(group, optimizer):

@@ -726,6 +726,9 @@ def check_refusals():
         p.grad_dtype = None
         p.grad = torch.ones(2, 3, dtype=torch.float16)
 
+    def freed_gradient(p, _):
+        p.grad.untyped_storage().resize_(0)
+
     def late_rate(_, optimizer):
         optimizer.param_groups[0]["lr"] = math.nan
 
@@ -738,6 +741,7 @@ def check_refusals():
     for words, change, settings in [
         (["two, gradient", "layout is not strided"], sparse, {}),
         (["two, gradient", "float16", "it must be of torch.float32"], half_gradient, {}),
+        (["two, gradient", "it has no memory"], freed_gradient, {}),
         (["one, value", "float32", "it must be of torch.bfloat16"], nothing, {"storage": "master"}),
         (["one, value", "float32", "it must be of torch.bfloat16"], nothing, {"storage": "corrected8"}),
         (["lr is nan"], late_rate, {}),
