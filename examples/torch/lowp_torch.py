@@ -352,7 +352,7 @@ class _Optimizer(torch.optim.Optimizer):
         _, _, p, _, state = listed[0]
         settings = _Settings(float(group["lr"]), *map(float, group.get("betas", (0, 0))),
                              float(group.get("eps", 0)), group["weight_decay"], group["seed"] % 2**64,
-                             int(state["step"]) + 1, None, None, self.report)
+                             int(state["step"]) + 1, None, None, bool(self.report))
         tensors = (_Tensor * len(listed))()
         for t, each in zip(tensors, listed):
             _fill(t, *each, group["storage"], self._moments, self._moment_of(p, group))
@@ -430,6 +430,9 @@ class _Optimizer(torch.optim.Optimizer):
             if extra:
                 self._sync(group, number, name, p, state, checks=False)
         return state
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "report": self.report}
 
     def __setstate__(self, state):
         if "reports" not in self.__dict__:  # a copy of an optimizer

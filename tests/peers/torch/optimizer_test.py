@@ -286,6 +286,12 @@ def check_optimizer():
     """Closures, schedulers, new groups, gradients in any order, and autograd."""
     p = nn.Parameter(torch.ones(4, 6))
     optimizer = lowp_torch.AdamW([("w", p)], lr=0.5, state_dtype=F32)
+    for optimizer.report in (None, "yes"):
+        assert copy.deepcopy(optimizer).report == optimizer.report
+        optimizer.step(lambda: p.sum().backward())
+        assert len(optimizer.reports) == bool(optimizer.report)
+    p = nn.Parameter(torch.ones(4, 6))
+    optimizer = lowp_torch.AdamW([("w", p)], lr=0.5, state_dtype=F32)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
 
     def closure():
