@@ -553,7 +553,8 @@ class Direction(_Optimizer):
     p * (1 - lr * weight_decay) - lr * direction, rounded once.
 
         direction    direction(p, state) returns a tensor of p's sizes and dtype from p.grad; None
-                     steps along p.grad. What it keeps in the dict `state`, state_dict() saves
+                     steps along p.grad. What it keeps in the dict `state`, state_dict() saves.
+                     state["step"] is the number of earlier steps, and the optimizer counts them
 
     """ + _Optimizer.__doc__
 
@@ -571,7 +572,10 @@ class Direction(_Optimizer):
     def _gradient_of(self, name, p, group):
         if self.direction is None:
             return p.grad
-        given = self.direction(p, self.state[p])
+        state = self.state[p]
+        step = state["step"]
+        given = self.direction(p, state)
+        state["step"] = step
         if not torch.is_tensor(given):
             raise ValueError(f"{name}, direction: a {type(given).__name__}, and must be a tensor")
         _check_tensor(f"{name}, direction", given, (p.dtype,), p.shape, p.device)

@@ -382,10 +382,12 @@ def check_directions():
 
     def factors(p, state):
         state.setdefault("factors", [torch.full((2,), 1.001), {"rank": torch.tensor(301)}])
+        state["step"] += 1
         return p.grad
 
     first, second = DIRECTION([p], factors), DIRECTION([p], factors)
     first.step()
+    assert first.state[p]["step"] == 1
     second.load_state_dict(first.state_dict())
     vector, inner = second.state[p]["factors"]
     assert equal_bits(vector, torch.full((2,), 1.001)) and inner["rank"].item() == 301
