@@ -192,6 +192,8 @@ def _check_group(group, optimizer):
     for name in ("lr", "eps", "weight_decay"):
         if not 0 <= float(group.get(name, 0)) < math.inf:
             raise ValueError(f"{name} is {group[name]}, and must be finite and not negative")
+    if len(group.get("betas", (0, 0))) != 2:
+        raise ValueError(f"betas is {group['betas']}, and must be two numbers")
     for i, beta in enumerate(group.get("betas", ())):
         if not 0 <= float(beta) < 1:
             raise ValueError(f"beta{i + 1} is {beta}, and must be in [0, 1)")
