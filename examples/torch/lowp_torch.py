@@ -405,8 +405,9 @@ class _Optimizer(torch.optim.Optimizer):
                 if is_code:
                     state[scales] = torch.zeros(_blocks(p, moment.block), dtype=moment.scale,
                                                 device=p.device)
-                if slot == storage:
-                    state.pop("written", None)
+                if slot == storage:  # what another storage knew is old from here on
+                    for old in {"written", *_STORAGES} - {slot}:
+                        state.pop(old, None)
                 if slot == "master":
                     state[slot].copy_(p)
             _check_tensor(f"{name}, {slot}", state[slot], (dtype,), p.shape, p.device)

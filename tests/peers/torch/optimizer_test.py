@@ -537,6 +537,19 @@ def check_first_written():
         assert (p == 2).all() and (value_of(optimizer, p) == 2).all()
 
 
+def check_other_storage():
+    """Takes steps in another storage between: the first one's old weights do not come back."""
+    p = nn.Parameter(torch.zeros(300, dtype=BF16))
+    optimizer = lowp_torch.AdamW([p], lr=1.0, weight_decay=0.0, storage="master", state_dtype=F32,
+                                 rounding="nearest")
+    for storage in ("master", "kahan", "kahan", "kahan", "master"):
+        optimizer.param_groups[0]["storage"] = storage
+        before = p.detach().clone()
+        p.grad = torch.ones_like(p)
+        optimizer.step()
+        assert (p < before).all()
+
+
 def check_reports():
     """Frozen, faithful and not finite updates, by name."""
     def stepped(lr, rounding, g=1.0, dtype=BF16, state=BF16):
@@ -783,6 +796,7 @@ for setting in REMEMBERING:
     check_written(*setting)
     check_written_in_part(*setting)
 check_first_written()
+check_other_storage()
 check_lion()
 check_directions()
 check_codes()
