@@ -484,7 +484,9 @@ class _Optimizer(torch.optim.Optimizer):
         saved = (i for group in state_dict["param_groups"] for i in group["params"])
         params = ((group, p) for group in self.param_groups for p in group["params"])
         for i, (group, p) in zip(saved, params):
-            state, theirs = self.state[p], state_dict["state"].get(i, {})
+            if i not in state_dict["state"]:
+                continue
+            state, theirs = self.state[p], state_dict["state"][i]
             state.pop("__bnb_optimizer_quant_state__", None)
             theirs = {**theirs, **theirs.get("__bnb_optimizer_quant_state__", {})}
             theirs.pop("__bnb_optimizer_quant_state__", None)

@@ -272,6 +272,10 @@ def check_loading():
     assert equal_bits(optimizer.state[p]["exp_avg"], torch.full((3,), 1.001))
     assert equal_bits(optimizer.state[p]["exp_avg_sq"], torch.full((3,), 2.001))
 
+    fresh = lowp_torch.AdamW([p])
+    fresh.load_state_dict(lowp_torch.AdamW([p]).state_dict())
+    assert not fresh.state
+
     p, optimizer = stepped(3)
     before = optimizer.state[p]["exp_avg"]
     saved = saved.state_dict()
