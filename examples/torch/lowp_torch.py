@@ -448,13 +448,19 @@ class _Optimizer(torch.optim.Optimizer):
 
     def state_dict(self):
         """Returns PyTorch's state with the name of each group's generator of random bits."""
-        state = super().state_dict()
-        for group in state["param_groups"]:
-            if group["rounding"] in _GENERATORS:
-                group["generator"] = _GENERATORS[group["rounding"]]
-            else:
-                group.pop("generator", None)
-        return state
+        def name_generators(_, state):
+            for group in state["param_groups"]:
+                if group["rounding"] in _GENERATORS:
+                    group["generator"] = _GENERATORS[group["rounding"]]
+                else:
+                    group.pop("generator", None)
+
+        # Before the hooks of others, which may put the state into another form.
+        hook = self.register_state_dict_post_hook(name_generators, prepend=True)
+        try:
+            return super().state_dict()
+        finally:
+            hook.remove()
 
     def load_state_dict(self, state_dict):
         """Loads a state with its own types: PyTorch gives all of it the parameter's. Hooks take part. A

@@ -730,6 +730,28 @@ def check_settings():
     lowp_torch.AdamW(p, rounding="stochastic_fast").load_state_dict(torch.optim.AdamW(p).state_dict())
 
 
+def check_hooks():
+    """Hooks of a state change what is loaded, see all of it loaded, and see all of it saved."""
+    p = nn.Parameter(torch.ones(500, dtype=BF16))
+    p.grad = torch.ones_like(p)
+    optimizer = lowp_torch.AdamW([p], state_dtype=F32)
+    optimizer.step()
+    saved, loaded = optimizer.state_dict(), []
+
+    def change(_, state):
+        return {**state, "state": {0: {**state["state"][0], "exp_avg": torch.full((500,), 1 / 3)}}}
+
+    optimizer.register_load_state_dict_pre_hook(change)
+    optimizer.register_load_state_dict_post_hook(lambda _: loaded.append(optimizer.state[p]["exp_avg"]))
+    for _ in range(2):
+        optimizer.load_state_dict(saved)
+        assert equal_bits(loaded.pop(), torch.full((500,), 1 / 3)) and not loaded
+    optimizer.register_load_state_dict_pre_hook(lambda _, state: state["param_groups"][0].update(lr=-1))
+    refused(lambda: optimizer.load_state_dict(saved), "lr is -1")
+    optimizer.register_state_dict_post_hook(lambda _, state: {"other": state})
+    assert optimizer.state_dict()["other"]["param_groups"][0]["generator"] == "Philox4x32-10"
+
+
 def refusal(change, **settings):
     """Checks the error of a step after `change` of the second parameter; nothing is written."""
     first, second = (nn.Parameter(torch.ones(2, 3)) for _ in range(2))
@@ -807,6 +829,7 @@ check_codes()
 check_reports()
 check_orders()
 check_settings()
+check_hooks()
 check_threads()
 check_beside_torch()
 check_continues_torch()
