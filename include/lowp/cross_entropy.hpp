@@ -29,9 +29,9 @@ struct cross_entropy_options {
 
 /// Labels: contiguous elements, std::int64_t as PyTorch has them or std::int32_t.
 template <class R>
-concept label_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-                      (std::same_as<std::ranges::range_value_t<R>, std::int64_t> ||
-                       std::same_as<std::ranges::range_value_t<R>, std::int32_t>);
+concept label_range =
+    detail::array_range<R> && (std::same_as<std::ranges::range_value_t<R>, std::int64_t> ||
+                               std::same_as<std::ranges::range_value_t<R>, std::int32_t>);
 
 namespace detail {
 

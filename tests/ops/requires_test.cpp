@@ -42,6 +42,8 @@ static_assert(!LOWP_TAKES(cast, constants, narrows, lowp::per_slot));
 static_assert(!LOWP_TAKES(cast, constants, narrows, lowp::stochastic_bits));
 static_assert(!LOWP_TAKES(cast, constants, narrows, int));
 static_assert(!LOWP_TAKES(cast, constants));
+static_assert(!LOWP_TAKES(cast, std::span<float volatile>, narrows));
+static_assert(!LOWP_TAKES(cast, std::span<int volatile>, narrows));
 
 static_assert(LOWP_TAKES(fused_add, narrows, float, constants));
 static_assert(LOWP_TAKES(fused_add, narrows, int, constants, lowp::stochastic, lowp::overflow,
@@ -122,6 +124,7 @@ static_assert(LOWP_TAKES(sum, constants) && LOWP_TAKES(sum, std::vector<bfloat16
 static_assert(!LOWP_TAKES(sum, std::vector<double> const&));
 static_assert(LOWP_TAKES(softmax, constants, narrows, std::size_t));
 static_assert(!LOWP_TAKES(softmax, constants, std::vector<float>, std::size_t));
+static_assert(!LOWP_TAKES(softmax, std::span<float volatile>, narrows, std::size_t));
 static_assert(!LOWP_TAKES(split, constants, narrows, std::vector<float>&));
 static_assert(!LOWP_TAKES(clamp_overflow, std::vector<lowp::float8_e8m0fnu>&));
 static_assert(LOWP_TAKES(census<bfloat16>, constants));

@@ -17,10 +17,9 @@
 
 namespace lowp {
 
-/// A contiguous range of known size whose elements are float or a narrow type.
+/// A contiguous range of known size whose elements are float or a narrow type, and not volatile.
 template <class R>
-concept input = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-                element<std::ranges::range_value_t<R>>;
+concept input = detail::array_range<R> && element<std::ranges::range_value_t<R>>;
 
 /// A writable `input`. A temporary, which would die with its elements, is not one.
 template <class R>

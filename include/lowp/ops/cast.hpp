@@ -10,10 +10,8 @@ namespace lowp {
 namespace detail {
 // Constants, as is_input is.
 template <class R>
-inline constexpr bool is_plain_input = requires {
-  requires std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-               plain_number<std::ranges::range_value_t<R>>;
-};
+inline constexpr bool is_plain_input =
+    requires { requires array_range<R> && plain_number<std::ranges::range_value_t<R>>; };
 template <class R>
 inline constexpr bool is_plain_output = requires {
   requires is_plain_input<R> && std::ranges::borrowed_range<R> &&

@@ -45,11 +45,16 @@ concept packable = narrow<T> && (T::descriptor.bits() == 4 || T::descriptor.bits
                    (std::same_as<Order, pair_order> ||
                     (std::same_as<Order, split_order> && T::descriptor.bits() == 4));
 
-/// A contiguous range of numbers or enumerators of one byte.
+/// A contiguous range of known size. Kernels read no volatile elements.
 template <class R>
-concept byte_range =
+concept array_range =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    sizeof(std::ranges::range_value_t<R>) == 1 && std::is_scalar_v<std::ranges::range_value_t<R>>;
+    !std::is_volatile_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+/// An array_range of numbers or enumerators of one byte.
+template <class R>
+concept byte_range = array_range<R> && sizeof(std::ranges::range_value_t<R>) == 1 &&
+                     std::is_scalar_v<std::ranges::range_value_t<R>>;
 
 }  // namespace detail
 
