@@ -11,11 +11,23 @@
 namespace lowp::detail {
 
 template <class R>
-concept low_halves = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-                     low_half<std::ranges::range_value_t<R>>;
+concept high_halves = input<R> && with_ieee_specials<element_of<R>>;
+template <class R>
+concept low_halves = array_range<R> && low_half<std::ranges::range_value_t<R>>;
+template <class R>
+concept low_output =
+    low_halves<R> && std::ranges::borrowed_range<R> &&
+    std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
 
 template <class T>
+using not_a_range_of_a_narrow_type_with_IEEE_specials_such_as_bfloat16 = fit<high_halves<T>>;
+template <class T>
+using not_a_lasting_writable_range_of_a_narrow_type_with_IEEE_specials_such_as_bfloat16 =
+    fit<high_halves<T> && output<T>>;
+template <class T>
 using not_a_range_of_uint16_or_uint8 = fit<low_halves<T>>;
+template <class T>
+using not_a_lasting_writable_range_of_uint16_or_uint8 = fit<low_output<T>>;
 
 /// Halves that are arguments of their own.
 template <class H, class L>
@@ -31,16 +43,20 @@ struct named_halves : split_master<H, L> {
 /// bfloat16 and std::uint16_t restore every float to the bit; a NaN becomes quiet. With fewer bits,
 /// the master is in[i] rounded by `rounding`, and high[i] is that master rounded.
 ///
-/// @param in         n floats
-/// @param high, low  n elements each
+/// @param in         n elements of float or a narrow type
+/// @param high, low  n elements each; high's format has IEEE specials
 /// @throws std::invalid_argument  sizes differ, or two ranges overlap
 template <class Executor>
 struct split_operation : operation<Executor> {
   using calls =
-      call<needs_input<names::in>, needs_output<names::high>,
-           needs<names::low, not_a_range_of_uint16_or_uint8>, may_have_rounding_then_policy>;
+      call<needs_input<names::in>,
+           needs<names::high,
+                 not_a_lasting_writable_range_of_a_narrow_type_with_IEEE_specials_such_as_bfloat16>,
+           needs<names::low, not_a_lasting_writable_range_of_uint16_or_uint8>,
+           may_have_rounding_then_policy>;
 
-  template <input In, output High, low_halves Low, range_rounding R = nearest_even>
+  template <input In, output High, low_output Low, range_rounding R = nearest_even>
+    requires high_halves<High>
   LOWP_HOST_FN void operator()(In&& in, High&& high, Low&& low, R rounding = {},
                                overflow policy = default_overflow<element_of<High>>) const {
     named_halves<element_of<High>, element_of<Low>> const halves{{high, low}};
@@ -54,10 +70,11 @@ struct split_operation : operation<Executor> {
 /// @throws std::invalid_argument  sizes differ, or `out` overlaps a half
 template <class Executor>
 struct join_operation : operation<Executor> {
-  using calls = call<needs_input<names::high>, needs<names::low, not_a_range_of_uint16_or_uint8>,
-                     needs_output<names::out>>;
+  using calls =
+      call<needs<names::high, not_a_range_of_a_narrow_type_with_IEEE_specials_such_as_bfloat16>,
+           needs<names::low, not_a_range_of_uint16_or_uint8>, needs_output<names::out>>;
 
-  template <input High, low_halves Low, output Out>
+  template <high_halves High, low_halves Low, output Out>
   LOWP_HOST_FN void operator()(High&& high, Low&& low, Out&& out) const {
     named_halves<element_of<High> const, element_of<Low> const> const halves{{high, low}};
     run(this->executor, "join", make<identity>{}, no_report, write("out", out), read("", halves));

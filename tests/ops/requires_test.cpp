@@ -126,6 +126,24 @@ static_assert(LOWP_TAKES(softmax, constants, narrows, std::size_t));
 static_assert(!LOWP_TAKES(softmax, constants, std::vector<float>, std::size_t));
 static_assert(!LOWP_TAKES(softmax, std::span<float volatile>, narrows, std::size_t));
 static_assert(!LOWP_TAKES(split, constants, narrows, std::vector<float>&));
+using lows = std::vector<std::uint16_t>;
+using eights = std::vector<lowp::float8_e4m3fn>&;
+static_assert(LOWP_TAKES(split, constants, narrows, lows&));
+static_assert(!LOWP_TAKES(split, constants, narrows, lows const&));
+static_assert(!LOWP_TAKES(split, constants, narrows, lows));
+static_assert(!LOWP_TAKES(split, constants, floats, lows&));
+static_assert(!LOWP_TAKES(split, constants, eights, lows&));
+static_assert(LOWP_TAKES(join, std::vector<bfloat16>, lows const&, floats));
+static_assert(!LOWP_TAKES(join, constants, lows const&, floats));
+static_assert(!LOWP_TAKES(join, eights, lows const&, floats));
+template <class High, class Low>
+concept are_halves = requires(High high, Low low) { lowp::split_master{high, low}; };
+static_assert(are_halves<narrows, lows&> && !are_halves<eights, lows&>);
+template <class Value, class Error>
+concept are_corrected =
+    requires(Value value, Error error) { lowp::corrected_master{value, error}; };
+static_assert(are_corrected<narrows, std::vector<std::int8_t>&>);
+static_assert(!are_corrected<eights, std::vector<std::int8_t>&>);
 static_assert(!LOWP_TAKES(clamp_overflow, std::vector<lowp::float8_e8m0fnu>&));
 static_assert(LOWP_TAKES(census<bfloat16>, constants));
 static_assert(!LOWP_TAKES(census<bfloat16>, std::vector<int> const&));

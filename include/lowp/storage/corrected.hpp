@@ -14,8 +14,7 @@ namespace detail {
 template <class E>
 concept error_code = one_of<E, std::int16_t, std::int8_t>;
 
-template <narrow H, error_code E>
-  requires(H::descriptor.codes == specials::ieee)
+template <with_ieee_specials H, error_code E>
 struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
   static constexpr format narrow_format = H::descriptor;
   static constexpr int error_bits = 8 * static_cast<int>(sizeof(E));
@@ -101,7 +100,7 @@ struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
 ///
 /// @tparam H  a narrow type with IEEE specials: bfloat16 or float16 in the package
 /// @tparam E  std::int8_t, master_weight_bits = 24 there, or std::int16_t, 32
-template <narrow H, detail::error_code E>
+template <detail::with_ieee_specials H, detail::error_code E>
 struct corrected_master {
   std::span<H> value;
   std::span<E> error_bits;  ///< as many elements as `value`, initially zeros

@@ -36,6 +36,10 @@ struct narrow_array {
 template <class R>
 using narrow_in = typename narrow_array<std::remove_reference_t<R>>::type;
 
+/// A type for the high half of a master, or for a value beside its error.
+template <class T>
+concept with_ieee_specials = narrow<T> && T::descriptor.codes == specials::ieee;
+
 template <element... T>
 struct part_list {
   static constexpr std::size_t size = sizeof...(T);

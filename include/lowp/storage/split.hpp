@@ -22,8 +22,7 @@ concept low_half = one_of<L, std::uint16_t, std::uint8_t>;
 ///
 /// The low half is the magnitude's code minus that of H, in two's complement. If L has exactly
 /// low_bits bits, these are the wide code's own low bits.
-template <narrow H, low_half L>
-  requires(H::descriptor.codes == specials::ieee)
+template <with_ieee_specials H, low_half L>
 struct split_layout : layout_of_parts<H, carrier_of<L>> {
   static constexpr format narrow_format = H::descriptor;
   static constexpr int stored_bits = 8 * static_cast<int>(sizeof(L));
@@ -141,7 +140,8 @@ struct split_layout : layout_of_parts<H, carrier_of<L>> {
 /// @tparam L  std::uint16_t or std::uint8_t, a two's complement number: its unit is the master's
 ///            last bit
 template <class H, class L>
-  requires narrow<std::remove_const_t<H>> && detail::low_half<std::remove_const_t<L>>
+  requires detail::with_ieee_specials<std::remove_const_t<H>> &&
+           detail::low_half<std::remove_const_t<L>>
 struct split_master {
   std::span<H> high;
   std::span<L> low;  ///< as many elements as `high`
