@@ -54,6 +54,16 @@ static_assert(!LOWP_TAKES(fused_add, narrows, constants, constants));
 static_assert(!LOWP_TAKES(fused_add, narrows, float, constants, lowp::nearest_even,
                           lowp::update_report));
 
+struct number {
+  operator float() const { return 1; }
+};
+struct changing_number {
+  operator float() { return 1; }
+};
+static_assert(LOWP_TAKES(fused_add, narrows, number, constants));
+static_assert(!LOWP_TAKES(fused_add, narrows, changing_number, constants));
+static_assert(!LOWP_TAKES(scaled_cast, constants, narrows, changing_number));
+
 // A rounding, a policy and a report: each may be left out, none may change places.
 template <class... Outcome>
 concept ends_calls =

@@ -19,7 +19,7 @@ concept stored_number = requires(N const& n) {
 };
 
 template <class N>
-concept number_argument = std::convertible_to<N, float> || stored_number<N>;
+concept number_argument = std::convertible_to<N const&, float> || stored_number<N>;
 
 template <class T>
 using not_a_number_to_scale_by = fit<number_argument<std::remove_cvref_t<T>>>;
