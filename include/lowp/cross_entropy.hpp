@@ -199,7 +199,7 @@ struct cross_entropy_operation : operation<Executor> {
     std::size_t counted = 1;
     if constexpr (!is_on_device)
       if (options.reduction == loss_reduction::averaged)
-        counted = std::size(labels) -
+        counted = std::ranges::size(labels) -
                   static_cast<std::size_t>(std::ranges::count(labels, options.ignore_index));
     using logit = typename decltype(from.operand.operand)::type;
     run_rows(this->executor, "cross_entropy",

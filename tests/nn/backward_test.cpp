@@ -560,7 +560,11 @@ TEST(backward_cross_entropy, of_what_has_no_number) {
   x[307] = HUGE_VALF;
   for (std::size_t i = 600; i < 900; ++i) x[i] = -HUGE_VALF;
   x[905] = NAN;  // its row is ignored
-  std::vector<std::int32_t> const labels{0, 1, 2, -100};
+  struct range_without_size {
+    std::int32_t elements[4];
+    [[nodiscard]] std::int32_t const* begin() const { return elements; }
+    [[nodiscard]] std::int32_t const* end() const { return elements + 4; }
+  } const labels{{0, 1, 2, -100}};
   std::vector<float> losses(4);
   std::vector<float> dx(x.size());
   lowp::cross_entropy(x, labels, 300, {.label_smoothing = 0.5f}, losses, dx);
