@@ -119,6 +119,15 @@ static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::n
                           narrows, constants, constants));
 static_assert(!LOWP_TAKES(transform, decltype([](auto x) { return x; }), lowp::nearest_even,
                           narrows));
+template <class Function>
+concept is_element_function =
+    LOWP_TAKES(transform, Function, lowp::nearest_even, narrows, constants);
+static_assert(!is_element_function<decltype([](float x) { return x; })>);
+static_assert(!is_element_function<decltype([](auto) {})>);
+static_assert(!is_element_function<decltype([](auto) { return 1; })>);
+static_assert(!is_element_function<decltype([](auto) { return 1.0f; })>);
+static_assert(!is_element_function<float (*)(float)>);
+static_assert(is_element_function<decltype([](auto const& x) -> auto const& { return x; })>);
 
 template <class Codes, class Scales>
 concept are_blocks = requires(Codes codes, Scales scales) { lowp::blocks_of<32>(codes, scales); };

@@ -23,12 +23,27 @@ struct returned {
   }
 };
 
+/// Says that a function takes a lane F for each range and returns an F.
+template <class F, class Function, class... In>
+concept maps_lanes =
+    std::is_invocable_v<Function const&, std::conditional_t<true, F, In> const&...> &&
+    std::same_as<F, std::remove_cvref_t<std::invoke_result_t<
+                        Function const&, std::conditional_t<true, F, In> const&...>>>;
+
+#if defined(__CUDA_ARCH__)  // there are no packs
+using any_lanes = float;
+#else
+using any_lanes = simd::pack<float, simd::portable>;
+#endif
+
 /// Says that a function takes an element of each range. The host may not see a GPU's function.
 template <class Executor, class Function, class... In>
 concept takes_elements =
-    sizeof...(In) != 0 &&
+    sizeof...(In) != 0 && std::is_class_v<Function> && std::copy_constructible<Function> &&
     (!returns_values<Executor> ||
-     std::is_invocable_v<Function const&, std::conditional_t<true, float, In> const&...>);
+     (maps_lanes<float, Function, In...> && maps_lanes<any_lanes, Function, In...>));
+
+struct because_the_function_does_not_return_lanes_of_the_type_that_it_takes_one_for_each_in;
 
 /// Runs a function of your own: out[i] = round(function(in[i]...)).
 ///
@@ -42,11 +57,12 @@ concept takes_elements =
 /// @throws std::invalid_argument  sizes differ, or `out` overlaps an `in` in another way
 template <class Executor>
 struct transform_operation : operation<Executor> {
-  using calls =
-      call<needs<names::function, not_an_element_function>,
-           needs<names::rounding, not_a_rounding_mode_of_ranges>,
-           needs<names::out, neither_a_lasting_writable_range_of_float_or_a_narrow_type_nor_packed>,
-           may_have<8, names::in, neither_a_range_of_float_or_a_narrow_type_nor_packed>>;
+  using calls = call_unless<
+      because_the_function_does_not_return_lanes_of_the_type_that_it_takes_one_for_each_in,
+      needs<names::function, not_an_element_function>,
+      needs<names::rounding, not_a_rounding_mode_of_ranges>,
+      needs<names::out, neither_a_lasting_writable_range_of_float_or_a_narrow_type_nor_packed>,
+      may_have<8, names::in, neither_a_range_of_float_or_a_narrow_type_nor_packed>>;
 
   template <class Function, range_rounding R, any_output Out, any_input... In>
     requires takes_elements<Executor, Function, In...>
