@@ -70,9 +70,10 @@ struct fp8_lm {
   /// @param rounding  stochastic; each of the three slots takes its own bits. To nearest, the
   ///                  second moment forgets small gradients. The first sticks at its smallest code
   ///                  while the second decays to zero: steps without bound.
-  /// @param report    optional: an update_report, to which the step adds
+  /// @param report    optional: an update_report, update_amax or moment_report to add to
   /// @throws std::invalid_argument  as lowp::update
-  template <update_rounding R, class... Report>
+  template <update_rounding R, detail::reports_update... Report>
+    requires(sizeof...(Report) <= 1)
   LOWP_HOST_FN void update(adamw const& optimizer, std::uint64_t step, R rounding,
                            Report&... report) {
     amax const codes[] = {detail::largest_of(weights), detail::largest_of(gradient),
@@ -94,8 +95,9 @@ struct fp8_lm {
  private:
   template <class Values, class T, class R>
   LOWP_HOST_FN static void store(Values& values, std::span<T> to, float& scale, R const& rounding) {
-    scale = power_of_two_scale<T>(detail::largest_of(values));
-    scaled_cast(values, to, scale, rounding);
+    float const fitting = power_of_two_scale<T>(detail::largest_of(values));
+    scaled_cast(values, to, fitting, rounding);
+    scale = fitting;
   }
 };
 

@@ -102,4 +102,22 @@ TEST(fp8_lm, refuses_moments_of_another_size) {
   EXPECT_EQ(s.tensor.first_scale, 1);
 }
 
+TEST(fp8_lm, keeps_its_scales_if_it_refuses_values) {
+  state s(4);
+  float const weight_scale = s.tensor.weight_scale;
+  std::vector<float> const three(3, 1000.0f);
+  EXPECT_THROW(s.tensor.store_weights(three), std::invalid_argument);
+  EXPECT_THROW(s.tensor.store_gradient(three), std::invalid_argument);
+  EXPECT_EQ(s.tensor.weight_scale, weight_scale);
+  EXPECT_EQ(s.tensor.gradient_scale, 1);
+}
+
+template <class... Report>
+concept takes_reports = requires(lowp::fp8_lm& tensor, Report&... report) {
+  tensor.update(lowp::adamw{}, 1, lowp::nearest_even{}, report...);
+};
+static_assert(takes_reports<> && takes_reports<lowp::update_report>);
+static_assert(!takes_reports<int> && !takes_reports<lowp::update_report const>);
+static_assert(!takes_reports<lowp::update_report, lowp::update_report>);
+
 }  // namespace
