@@ -78,10 +78,12 @@ class packed {
   static constexpr int bits = value_type::descriptor.bits();
 
   packed() = default;
-  /// Views the codes of `size` elements. An operation refuses a wrong number of bytes.
+  /// Views the codes of `size` elements. An operation refuses a wrong number of bytes. A temporary,
+  /// which would die with its bytes, is only read.
   template <detail::byte_range Bytes>
     requires(std::is_const_v<T> ||
-             !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Bytes>>>)
+             (std::ranges::borrowed_range<Bytes> &&
+              !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Bytes>>>))
   LOWP_HOST_FN packed(Bytes&& bytes, std::size_t size)
       : data_(reinterpret_cast<byte_type*>(std::ranges::data(bytes))),
         bytes_(static_cast<std::size_t>(std::ranges::size(bytes))),
