@@ -128,14 +128,18 @@ struct reference_matmul_operation {
 /// Implements ConvertToBlock: out[i] = round(in[i] / scale). A scale of 0 gives zeros, and an
 /// infinite one the signs of elements.
 ///
+/// @param in, out   n elements each; may be one storage if elements have equal size
 /// @param rounding  a stochastic mode is keyed by the element's index
-/// @throws std::invalid_argument  sizes differ
+/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 struct convert_to_block_operation {
   template <input In, narrow S, output Out, span_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, S scale, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
     call_check check("convert_to_block");
-    check.equal_sizes({extent("in", in), extent("out", out)});
+    std::array ranges{extent("in", in), extent("out", out)};
+    ranges[0].may_coincide = ranges[1].may_coincide = ranges[1].is_written = true;
+    check.equal_sizes(ranges);
+    check.no_written_overlap(ranges);
     refuse_if(check.text());
     default_environment const environment;
     for (std::size_t i = 0; i < std::ranges::size(out); ++i) {

@@ -455,6 +455,9 @@ TEST(p3109_blocks, are_converted_as_defined) {
     auto const scale = binary8p4se::from_bits(static_cast<std::uint8_t>(s));
     std::vector<binary8p4se> made(256);
     lowp::convert_to_block(all, scale, made);
+    std::span const some(all);
+    EXPECT_THROW(lowp::convert_to_block(some.first(255), scale, some.last(255)),
+                 std::invalid_argument);
     for (unsigned i = 0; i < 256; ++i) {
       float const x = all[i], by = scale;
       unsigned const code = made[i].bits(), magnitude = code & 127;
