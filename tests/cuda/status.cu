@@ -47,6 +47,8 @@ int main() {
                                     lowp::sgd, int, lowp::update_report*>);
   static_assert(!std::is_invocable_v<update, cudaStream_t, std::vector<float>&, float*, lowp::sgd,
                                      int, lowp::update_report*>);
+  static_assert(!std::is_invocable_v<update, cudaStream_t, std::vector<float>&, std::vector<float>&,
+                                     lowp::sgd, int, std::span<lowp::update_report>>);
 
   std::vector<lowp::cuda::sgd_tensor<lowp::bfloat16, float>> const list{{p, a}, {p, a}};
   auto const tied = lowp::cuda::try_update(nullptr, list, lowp::sgd{.lr = 1}, 1);
@@ -56,6 +58,9 @@ int main() {
   auto const listed_none = lowp::cuda::try_update(nullptr, no_tensors, lowp::sgd{.lr = 1}, 1,
                                                   std::span<lowp::update_report>());
   expect(listed_none.ok(), "an empty list and its reports", listed_none);
+  std::vector<lowp::update_report> reports(1);
+  auto const few = lowp::cuda::try_update(nullptr, list, lowp::sgd{.lr = 1}, 1, reports);
+  expect(few.message() == "update: 1 reports for a list of 2 tensors", "few reports", few);
 
   std::vector<float> const none;
   auto const empty = lowp::cuda::try_cast(nullptr, none, std::span<lowp::bfloat16>());

@@ -41,7 +41,7 @@ decltype(auto) argument(T&& x) {
   using U = std::remove_cvref_t<T>;
   if constexpr (report_pointer<U>)
     return *x;
-  else if constexpr (detail::report_list<U>)
+  else if constexpr (detail::report_list<T>)
     return first_report(x);
   else if constexpr (device_range<std::remove_reference_t<T>>)
     return cuda::view_of(x);  // a buffer may convert to a pointer, too
@@ -103,7 +103,8 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
   using call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type::operator();
 
   template <class... Arguments>
-    requires std::invocable<Operation<on_grid<gpu_grid>> const&, argument_t<Arguments>...>
+    requires(!detail::report_list<Arguments> && ...) &&  // a list of tensors has these
+            std::invocable<Operation<on_grid<gpu_grid>> const&, argument_t<Arguments>...>
   auto operator()(cudaStream_t stream, Arguments&&... arguments) const {
     gpu_grid grid(stream);
     if ((is_null_report(arguments) || ...))
@@ -122,7 +123,7 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
     requires detail::takes_each<Operation<on_grid<gpu_grid>>, List, argument_t<Rest>...>
   auto operator()(cudaStream_t stream, List const& list, Rest&&... rest) const {
     constexpr char const* function = std::ranges::range_value_t<List>::function;
-    constexpr bool one_each = (detail::report_list<std::remove_cvref_t<Rest>> || ...);
+    constexpr bool one_each = (detail::report_list<Rest> || ...);
     gpu_grid grid(stream);
     detail::error_text wrong = detail::check_reports(function, list, rest...);
     if ((is_null_report(rest) || ...)) wrong = null_report;
