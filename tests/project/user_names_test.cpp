@@ -2,6 +2,7 @@
 // Programs have functions of their own with the library's names. Unqualified calls with the
 // library's types take the program's.
 #include <gtest/gtest.h>
+#include <lowp/distributed/wire.hpp>
 #include <lowp/lowp.hpp>
 #include <lowp/overflow_watch.hpp>
 #include <lowp/pb_relax.hpp>
@@ -65,6 +66,19 @@ taken projection_exponent(lowp::amax const&) {
   return {};
 }
 
+template <int Block, class Codes, class Scales>
+taken blocks_of(Codes&&, Scales&&) {
+  return {};
+}
+template <class To, class Rounding>
+taken wire(Rounding) {
+  return {};
+}
+template <class To, class Rounding>
+taken block_wire(Rounding) {
+  return {};
+}
+
 template <class... T>
 void expect_taken(T... results) {
   static_assert((std::is_same_v<T, taken> && ...));
@@ -84,6 +98,10 @@ TEST(user_names, are_taken_unqualified) {
   LOWP_NAMES(LOWP_CALL)
   expect_taken(convert<float>(one), power_of_two_scale<lowp::float16>(lowp::amax{}),
                projection_exponent<lowp::float16>(lowp::amax{}));
+  std::vector<lowp::float8_e5m2> codes(32);
+  std::vector<lowp::float8_e8m0fnu> scales(1);
+  expect_taken(blocks_of<32>(codes, scales), wire<float>(lowp::stochastic{1}),
+               block_wire<lowp::float8_e5m2>(lowp::stochastic{1}));
 }
 
 namespace with_std {

@@ -154,6 +154,8 @@ struct block_wire_format {
   }
 };
 
+namespace functions {
+
 /// Makes a wire of T: `wire<bfloat16>()`, `wire<bfloat16>(stochastic{...})`,
 /// `wire<float8_e5m2>(nearest_even{}, scale)`. The scale is a power of two, the same on all ranks.
 template <element T, span_rounding R = nearest_even>
@@ -165,5 +167,7 @@ template <scalable T, int Block = 32, span_rounding R = nearest_even>
 constexpr block_wire_format<T, Block, R> block_wire(R rounding = {}) {
   return {rounding};
 }
+
+}  // namespace functions
 
 }  // namespace lowp

@@ -83,6 +83,8 @@ struct block_scaled {
   }
 };
 
+namespace functions {
+
 template <int Block, std::ranges::range Codes, class Scales,
           class Blocks =
               block_scaled<std::remove_reference_t<std::ranges::range_reference_t<Codes>>, Block>>
@@ -96,5 +98,7 @@ template <int Block, class T, class Order, class Scales,
 LOWP_HOST_FN Blocks blocks_of(packed<T, Order> const& codes, Scales&& scales) {
   return {codes, scales};
 }
+
+}  // namespace functions
 
 }  // namespace lowp
