@@ -129,7 +129,7 @@ LOWP_FN F encode_factor(F const& scale, F const& decode) {
   return select(is_infinite, broadcast<F>(largest_float), factor);
 }
 
-/// Returns the code that ggml_fp32_to_ue4m3 returns (ggml-impl.h).
+/// Returns the code that ggml_fp32_to_ue4m3 returns (ggml-impl.h); NaN for NaN.
 template <class F>
 LOWP_FN lanes::word<F> ggml_code(F const& x) {
   using namespace lanes;
@@ -142,7 +142,8 @@ LOWP_FN lanes::word<F> ggml_code(F const& x) {
   F const steps = add(mul(x, broadcast<F>(512)), broadcast<F>(0.5f));
   auto const is_small = greater(broadcast<U>(121u << 23), b);
   U const few = min(to_word(select(is_small, steps, broadcast<F>(0))), broadcast<U>(7));
-  return select(is_small, few, capped);
+  U const nan = broadcast<U>(float8_e4m3fn::descriptor.nan_code());
+  return select(lanes::is_nan(x), nan, select(is_small, few, capped));
 }
 
 /// Returns the largest distance from 2^e, in units of its last place, whose logarithm rounds to e.
