@@ -393,6 +393,30 @@ TEST(ggml, blocks_are_read) {
   }
 }
 
+// A search finds the nearest code alone. In another mode each element goes to its own neighbour, and a
+// NaN is the scale's, as in every recipe.
+TEST(ggml, takes_every_mode_and_keeps_a_nan) {
+  std::vector<float> x(32, 1.125f), up(32), down(32);
+  x[0] = x[16] = 6;
+  auto const check = [&](auto q, auto const& recipe) {
+    lowp::quantize(x, q.tensor, recipe, lowp::upward{});
+    lowp::dequantize(q.tensor, up);
+    lowp::quantize(x, q.tensor, recipe, lowp::downward{});
+    lowp::dequantize(q.tensor, down);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      EXPECT_EQ(up[i], i % 16 == 0 ? 6 : 1.5f) << recipe.name << i;
+      EXPECT_EQ(down[i], i % 16 == 0 ? 6 : 1.0f) << recipe.name << i;
+    }
+    std::vector<float> y(x);
+    y[1] = NAN;
+    lowp::quantize(y, q.tensor, recipe);
+    lowp::dequantize(q.tensor, up);
+    EXPECT_TRUE(std::isnan(up[1])) << recipe.name;
+  };
+  check(made<float4_e2m1fn, 16, float8_e4m3fn>(x.size()), recipes::ggml_nvfp4);
+  check(made<float4_e2m1fn, 32, float8_e8m0fnu>(x.size()), recipes::ggml_mxfp4);
+}
+
 // Two ranges that differ where the packages do: no recipe is another's double.
 TEST(recipes, differ) {
   std::vector<std::string> seen;

@@ -30,7 +30,8 @@ enum class zero_code : std::uint8_t {
 enum class element_rule : std::uint8_t {
   multiply,  ///< rounds x * factor
   divide,    ///< rounds x / factor
-  search,    ///< takes the first code c with the least |c * factor - x|, each rounded to float
+  search,    ///< takes the first code c with the least |c * factor - x|, each rounded to float;
+             ///< modes other than nearest_even divide
 };
 
 /// The choice between two scales, which map the largest magnitude to 4 and to 6. The sum of the
@@ -166,9 +167,12 @@ LOWP_FN auto code_by(Recipe const& recipe, F const& x, F const& factor,
   using U = word<F>;
   constexpr format f = element_format<T>;
   U const zero = broadcast<U>(0), sign = broadcast<U>(f.sign_mask());
-  F const scaled = recipe.of_element == element_rule::divide ? div(x, factor) : mul(x, factor);
+  constexpr bool is_to_nearest = std::is_same_v<R, nearest_even>;
+  bool const searches = is_to_nearest && recipe.of_element == element_rule::search;
+  bool const multiplies = searches || recipe.of_element == element_rule::multiply;
+  F const scaled = multiplies ? mul(x, factor) : div(x, factor);
   encoded<U, mask<F>> result;
-  if (!std::is_same_v<R, nearest_even> || recipe.ties == halves::even) {
+  if (!is_to_nearest || recipe.ties == halves::even) {
     result = encode<f>(bits(scaled), random, rounding, results);
   } else {
     constexpr auto half =
@@ -181,7 +185,7 @@ LOWP_FN auto code_by(Recipe const& recipe, F const& x, F const& factor,
     result = recipe.ties == halves::even_of_sum ? encode<f>(b, random, nearest_even{}, results)
                                                 : encode<f>(b, random, nearest_away{}, results);
   }
-  if (recipe.of_element == element_rule::search)
+  if (searches)
     result.code =
         nearest_by_search<T>(absolute(x), factor) | (bits(x) >> (32 - f.bits()) & f.sign_mask());
   if (recipe.zeros == zero_code::with_sign) return result;
