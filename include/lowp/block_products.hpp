@@ -58,7 +58,7 @@ LOWP_OPAQUE float product_in_float(auto const& x, std::size_t first_x, auto cons
   for (std::size_t i = 0; i < size; i += Block) {
     float block = 0;
     for (std::size_t j = i; j < size && j < i + Block; ++j)
-      block = fma(float{x.codes[first_x + j]}, float{y.codes[first_y + j]}, block);
+      block = fma(float(x.codes[first_x + j]), float(y.codes[first_y + j]), block);
     float const sx = x.scales[(first_x + i) / Block], sy = y.scales[(first_y + i) / Block];
     sum = add(sum, mul(mul(block, sx), sy));
   }
@@ -111,7 +111,7 @@ struct reference_matmul_operation {
     default_environment const environment;
     auto const row = [](auto const& q, std::size_t first) {
       return [&q, first](std::size_t i) {
-        return double{float{q.codes[first + i]}} * double{float{q.scales[(first + i) / Block]}} *
+        return double{float(q.codes[first + i])} * double{float{q.scales[(first + i) / Block]}} *
                double{q.tensor_scale};
       };
     };
