@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <ranges>
 #include <span>
 
@@ -37,7 +38,9 @@ struct scale_tiles_operation {
     std::span<element_of<To> const> const in(from);
     std::span<element_of<To>> const out(to);
     constexpr char const* name = IsToTiles ? "to_scale_tiles" : "from_scale_tiles";
-    std::size_t const size = rows * columns, padded = scale_tiles_size(rows, columns);
+    bool const is_a_size = columns == 0 || rows * columns / columns == rows;
+    std::size_t const size = is_a_size ? rows * columns : SIZE_MAX;
+    std::size_t const padded = scale_tiles_size(rows, columns);
     call_check check(name);
     if (in.size() != (IsToTiles ? size : padded) || out.size() != (IsToTiles ? padded : size))
       check.add(joined_text({name, ": ", rows, " x ", columns, " scales are ", size, ", and ",

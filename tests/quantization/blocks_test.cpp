@@ -440,6 +440,16 @@ TEST(reference_matmul, reads_packed_codes_and_refuses_by_size) {
             "lowp::reference_matmul: y: 128 elements in blocks of 16 need 8 scales, not 3");
 }
 
+TEST(reference_matmul, reads_integers) {
+  std::vector<std::int8_t> x(128, -128), y(128, 127);
+  std::vector<float> sx(1, 0.5f), sy(1, 2.0f), out(1);
+  lowp::float_scaled<std::int8_t> const a{x, sx}, b{y, sy};
+  for (auto const how : {lowp::accumulation::exact, lowp::accumulation::in_float}) {
+    lowp::reference_matmul(a, b, out, 128, how);
+    EXPECT_EQ(out[0], -128.0f * 127 * 128);
+  }
+}
+
 using binary8p4se = lowp::basic_float<lowp::p3109(8, 4, lowp::p3109_domain::extended)>;
 using binary8p3se = lowp::basic_float<lowp::p3109(8, 3, lowp::p3109_domain::extended)>;
 
@@ -546,6 +556,9 @@ TEST(scale_tiles, are_those_of_cublas_and_back) {
             "lowp::to_scale_tiles: 2 x 4 scales are 8, and 512 in tiles: in has 8, out has 500");
   EXPECT_EQ(refusal_of([&] { lowp::from_scale_tiles(more, 2, 4, few); }),
             "lowp::from_scale_tiles: 2 x 4 scales are 8, and 512 in tiles: in has 500, out has 8");
+  // The product of these is 1 modulo 2^64, and their tiles are 0.
+  few.resize(1), more.clear();
+  EXPECT_NE(refusal_of([&] { lowp::to_scale_tiles(few, SIZE_MAX, SIZE_MAX, more); }), "");
 }
 
 }  // namespace
