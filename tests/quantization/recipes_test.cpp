@@ -592,6 +592,19 @@ TEST(quantization_report, counts) {
   EXPECT_EQ(want.zero_blocks, 1U);
 }
 
+template <class T, int Block, class Scale>
+concept may_be_quantized = requires(std::vector<float> x, lowp::quantized<T, Block, Scale> q,
+                                    lowp::quantization_recipe<T, Block, Scale> recipe) {
+  lowp::quantize(x, q, recipe);
+  lowp::dequantize(q, x);
+};
+static_assert(may_be_quantized<float8_e4m3fn, 64, float>);
+static_assert(!may_be_quantized<float8_e4m3fn, 48, float>);
+static_assert(!may_be_quantized<float8_e4m3fn, 8, float8_e4m3fn>);
+static_assert(!may_be_quantized<float8_e4m3fn, 32, lowp::bfloat16>);
+static_assert(!may_be_quantized<float8_e8m0fnu, 32, float8_e8m0fnu>);
+static_assert(!may_be_quantized<std::int8_t, 32, float8_e8m0fnu>);
+
 TEST(quantize, refuses_by_name_and_size) {
   std::vector<float> x(64);
   made<float4_e2m1fn, 16, float8_e4m3fn> q(48), few(64);

@@ -116,7 +116,8 @@ struct quantize_operation : operation<Executor> {
   using calls = otherwise<the_arguments_fit_no_call>;
 
   template <class In, class T, int Block, class Scale, range_rounding R = nearest_even>
-    requires((any_input<In> || rotated_range<In>) && quantized<T, Block, Scale>::is_written)
+    requires((any_input<In> || rotated_range<In>) && quantized<T, Block, Scale>::is_written &&
+             quantizable<typename block_codes<T>::element, Block, Scale>)
   LOWP_HOST_FN void operator()(
       In&& in, quantized<T, Block, Scale>& out,
       quantization_recipe<typename block_codes<T>::element, Block, Scale> const& recipe,
@@ -198,6 +199,7 @@ struct dequantize_operation : operation<Executor> {
   using calls = otherwise<the_arguments_fit_no_call>;
 
   template <class T, int Block, class Scale, any_output Out, range_rounding R = nearest_even>
+    requires block_of_packs<Block>
   LOWP_HOST_FN void operator()(quantized<T, Block, Scale> const& in, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
     with_rule<T, Block, Scale> source{in, {}};

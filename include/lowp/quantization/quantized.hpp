@@ -25,8 +25,9 @@ namespace lowp {
 ///
 ///     nvfp4 q{packed<float4_e2m1fn>(bytes, n), scales};
 ///
-/// @tparam T      packed<float4_e2m1fn> and its like, or a narrow type for codes of a byte each;
-///                const if nothing is written
+/// @tparam T      packed<float4_e2m1fn> and its like, a narrow type for codes of a byte each, or
+///                std::int8_t beside scales of float; const if nothing is written
+/// @tparam Block  a power of two from 16 on for `quantize` and `dequantize`
 /// @tparam Scale  float8_e4m3fn, float8_e8m0fnu for a power of two, or float
 template <class T, int Block, class Scale>
 struct quantized {
@@ -74,6 +75,15 @@ struct quantization_report {
 };
 
 namespace detail {
+
+/// Blocks of whole packs, which fill the memory of elements that wait for a scale.
+template <int Block>
+concept block_of_packs = Block >= 16 && (Block & (Block - 1)) == 0;
+
+/// Elements, blocks and scales of the rules.
+template <class T, int Block, class Scale>
+concept quantizable = (scalable<T> || (is_integer_code<T> && std::is_same_v<Scale, float>)) &&
+                      block_of_packs<Block> && one_of<Scale, float8_e4m3fn, float8_e8m0fnu, float>;
 
 /// Changes to a word beside other threads of a processor.
 struct beside_threads {
