@@ -219,6 +219,20 @@ TEST(corrected_master, is_that_of_flashoptim) {
   expect_hashes_of_errors<std::uint8_t>(facts<bfloat16>, 0x50846093050a6a49, 0x22fc6a24ea25b1bf);
   expect_hashes_of_errors<std::uint16_t>(facts<bfloat16>, 0x44d5e929e6658bf0, 0xe92f2fb60a99676c);
 }
+// Below a power of two, floats are closer than the errors.
+TEST(corrected_master, of_16_and_16_bits_is_a_float_or_its_neighbour) {
+  oracle::corrected const model{facts<lowp::bfloat16>, 16};
+  for (std::uint32_t const first :
+       {0u, 0x00ff0000u, 0x3f7f0000u, 0x3f810000u, 0xbf7f0000u, 0x7f7e0000u}) {
+    std::uint32_t others = 0;
+    for (std::uint32_t w = first; w < first + 0x10000; ++w) {
+      std::uint32_t const kept = model.value(model.store(w, {}).codes);
+      others += kept != w;
+      ASSERT_LE(kept - w + 1, 2u) << w;
+    }
+    EXPECT_GE(others, 50u) << first;
+  }
+}
 
 template <template <bool> class Kind>
 struct states {
