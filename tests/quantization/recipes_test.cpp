@@ -635,6 +635,11 @@ TEST(quantize, refuses_by_name_and_size) {
       "1 or 16");
   EXPECT_EQ(refusal_of([&] { lowp::dequantize(few.tensor, x); }),
             "lowp::dequantize: 64 elements in blocks of 16 need 4 scales, not 3");
+  auto none = recipes::te_2_20_mxfp4;
+  none.choice = lowp::four_over_six::squares;
+  made<float4_e2m1fn, 32, float8_e8m0fnu> mx(64);
+  EXPECT_EQ(refusal_of([&] { lowp::quantize(x, mx.tensor, none); }),
+            "lowp::quantize: te_2_20_mxfp4 chooses between scales that are not by block_rule::te");
 }
 
 // Takes every scale, every two neighbouring codes and every j. The scaled element is exactly
