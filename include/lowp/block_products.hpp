@@ -111,16 +111,18 @@ struct reference_matmul_operation {
     default_environment const environment;
     auto const row = [](auto const& q, std::size_t first) {
       return [&q, first](std::size_t i) {
-        return double{float(q.codes[first + i])} * double{float{q.scales[(first + i) / Block]}} *
-               double{q.tensor_scale};
+        return static_cast<double>(float(q.codes[first + i])) *
+               static_cast<double>(float{q.scales[(first + i) / Block]}) *
+               static_cast<double>(q.tensor_scale);
       };
     };
     auto* element = std::ranges::data(out);
     for (std::size_t m = 0; m < in_x; m += columns)
       for (std::size_t n = 0; n < in_y; n += columns)
         *element++ = convert<element_of<Out>>(
-            how == accumulation::exact ? exact_product(row(x, m), row(y, n), columns)
-                                       : double{product_in_float<Block>(x, m, y, n, columns)},
+            how == accumulation::exact
+                ? exact_product(row(x, m), row(y, n), columns)
+                : static_cast<double>(product_in_float<Block>(x, m, y, n, columns)),
             rounding, policy);
   }
 };
@@ -145,7 +147,8 @@ struct convert_to_block_operation {
     for (std::size_t i = 0; i < std::ranges::size(out); ++i) {
       R mode = rounding;
       if constexpr (draws_bits<R>) mode = rounding.after(i);
-      double const exact = over_scale(float{std::ranges::data(in)[i]}, float{scale});
+      double const exact = over_scale(static_cast<double>(float{std::ranges::data(in)[i]}),
+                                      static_cast<double>(float{scale}));
       std::ranges::data(out)[i] = convert<element_of<Out>>(exact, mode, policy);
     }
   }
@@ -165,12 +168,13 @@ struct block_dot_product_operation {
     default_environment const environment;
     auto const scaled = [](auto const& range, double scale) {
       return [&range, scale](std::size_t i) {
-        return scale * double{float{std::ranges::data(range)[i]}};
+        return scale * static_cast<double>(float{std::ranges::data(range)[i]});
       };
     };
     return convert<T>(
-        exact_product(scaled(x, float{sx}), scaled(y, float{sy}), std::ranges::size(x)), rounding,
-        policy);
+        exact_product(scaled(x, static_cast<double>(float{sx})),
+                      scaled(y, static_cast<double>(float{sy})), std::ranges::size(x)),
+        rounding, policy);
   }
 };
 
