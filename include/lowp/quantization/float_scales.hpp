@@ -74,7 +74,8 @@ LOWP_FN block_scale_of<F> float_scale(block_rule rule, F const& amax) {
     F const scale = select(lanes::is_zero(s), broadcast<F>(0x1p-23f), s);
     return {bits(scale), scale};
   }
-  F const limit = broadcast<F>(static_cast<float>(double{largest_element<T>()} / 1e-12));
+  F const limit =
+      broadcast<F>(static_cast<float>(static_cast<double>(largest_element<T>()) / 1e-12));
   F const q = div(most, amax);
   F const factor = select(lanes::is_nan(q), q, from_bits<F>(min(bits(q), bits(limit))));
   return {bits(div(broadcast<F>(1), factor)), factor};
