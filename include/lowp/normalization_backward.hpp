@@ -22,7 +22,7 @@ struct norm_backward_rows {
   using folds =
       std::tuple<std::conditional_t<HasMean, fold::both<fold::sum, fold::sum>, fold::sum>>;
   static constexpr bool uses_scores = true;
-  static constexpr float small = 0x1p-64f, large = 0x1p64f, most = 0x1p125f;
+  static constexpr float tiny = 0x1p-64f, large = 0x1p64f, most = 0x1p125f;
 
   float const *means, *reciprocals;
   float columns;
@@ -94,7 +94,7 @@ struct norm_backward_rows {
   template <class F>
   LOWP_FN static F gradient(state<F> const& s, F const& dy, F const& weight) {
     F const g = lanes::mul(dy, weight);
-    return s.is_scaled ? lanes::mul(g, lanes::broadcast<F>(small)) : g;
+    return s.is_scaled ? lanes::mul(g, lanes::broadcast<F>(tiny)) : g;
   }
 };
 

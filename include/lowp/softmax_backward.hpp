@@ -51,7 +51,7 @@ struct softmax_backward_rows {
 struct log_softmax_backward_rows {
   using folds = std::tuple<fold::sum>;
   static constexpr bool uses_scores = true;
-  static constexpr float small = 0x1p-64f, large = 0x1p64f;
+  static constexpr float tiny = 0x1p-64f, large = 0x1p64f;
   template <class F>
   struct state {
     bool is_scaled = false;
@@ -60,7 +60,7 @@ struct log_softmax_backward_rows {
 
   template <class F>
   LOWP_FN F value(fold::number<0>, state<F> const& s, F const&, F const& dy) const {
-    return s.is_scaled ? lanes::mul(dy, lanes::broadcast<F>(small)) : dy;
+    return s.is_scaled ? lanes::mul(dy, lanes::broadcast<F>(tiny)) : dy;
   }
   LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
   LOWP_FN bool take_total(fold::number<0>, auto& s, auto const& sum) const {

@@ -15,7 +15,7 @@ FAULTS = [
     ("format/rounding.hpp", "random >> (16 - B)", "random & detail::all<B, U>", "bits"),
     ("format/rounding.hpp", "return !negative;", "return negative;", "bits"),
     # The codec: subnormals, sticky bits, NaN, infinity, overflow.
-    ("format/codec.hpp", "max(significand >> (dropped - near), min(significand, one))", "significand >> (dropped - near)", "format/convert"),
+    ("format/codec.hpp", "max(significand >> (dropped - shift), min(significand, one))", "significand >> (dropped - shift)", "format/convert"),
     ("format/codec.hpp", "(((steps + 1) >> 1) + random) >> 16", "((steps >> 1) + random) >> 16", "format/stochastic"),
     ("format/codec.hpp", "select(subnormal, round_subnormal_by_addition<F>(a), normal)", "normal", "bits"),
     ("format/codec.hpp", "code | lanes::select(lanes::equal(code, zero), zero, sign)", "code | sign", "bits"),
@@ -31,7 +31,7 @@ FAULTS = [
     ("format/codec.hpp", "select(equal(magnitude, zero), zero, bits(to_real(magnitude)) + scale)", "bits(to_real(magnitude)) + scale", "format/convert"),
     # Conversions from other numbers.
     ("format/unpack.hpp", "((significand & ((std::uint64_t{1} << -shift) - 1)) != 0)", "0", "format/unpack"),
-    ("format/unpack.hpp", "u.significand >> far | (far > 0 ? sticky : 0)", "u.significand >> far", "format/convert"),
+    ("format/unpack.hpp", "u.significand >> surplus | (surplus > 0 ? sticky : 0)", "u.significand >> surplus", "format/convert"),
     ("format/unpack.hpp", "negative ? 0 - bits : bits", "bits", "format/unpack"),
     ("format/unpack.hpp", "bits >> 1 | (bits & 1)", "bits >> 1", "format/unpack"),
     ("format/unpack.hpp", "rounding.inward(u.negative) ? binary32_infinity - 1 : infinite", "infinite", "format/to_float"),
@@ -54,7 +54,7 @@ FAULTS = [
     ("format/math.hpp", "if (isnan(x) || isnan(y)) return detail::canonical_nan<T>();", "", "format/math"),
     ("format/math.hpp", "next == 0 && signbit(x) && F.has_negative_zero()", "next == 0 && signbit(x)", "format/math"),
     ("format/math.hpp", "root << 1 | (root * root != square)", "root << 1", "format/fma"),
-    ("format/math.hpp", "small.significand >> shift | (lost != 0)", "small.significand >> shift", "format/fma"),
+    ("format/math.hpp", "smaller.significand >> shift | (lost != 0)", "smaller.significand >> shift", "format/fma"),
     ("format/math.hpp", "z.negative = negative && z.negative;", "", "format/fma"),
     ("format/math.hpp", "total != 0 && large.negative != flips", "large.negative != flips", "format/fma"),
     ("format/math.hpp", "difference < 0 || (difference == 0 && signbit(x)) ? x : y", "difference < 0 ? x : y", "format/math"),
@@ -63,7 +63,7 @@ FAULTS = [
     ("format/decimal.hpp", "has_more |= digit != 0;", "", "format/charconv"),
     ("format/decimal.hpp", "rest || d.has_more", "d.has_more", "format/charconv"),
     ("format/charconv.hpp", "twice_rest == power && (leading.has_more || kept % 2 != 0)", "twice_rest == power", "format/charconv"),
-    ("format/decimal.hpp", "point < -far || point > far", "false", "format/charconv"),
+    ("format/decimal.hpp", "point < -limit || point > limit", "false", "format/charconv"),
     ("format/decimal.hpp", "if (code > infinity) code = infinity;", "", "format/charconv"),
     # Packs: tails, masks, staging, exponentials.
     ("simd/accessor.hpp", "if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));", "", "bits"),

@@ -1,5 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with globals of one letter, which calls most of the library.
+// A program with globals of one letter and macros of <windows.h>, X11 and Qt. It calls most of the
+// library.
+#define near
+#define far
+#define small char
+#define hyper long long
+#define interface struct
+#define IN
+#define OUT
+#define None 0L
+#define Bool int
+#define Status int
+#define Success 0
+#define True 1
+#define False 0
+#define Always 2
+#define slots
+#define signals public
+#define emit
 extern int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z;
 #include <lowp/dtypes.hpp>
 #include <lowp/io.hpp>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The globals of user_globals.cpp give no warning in the headers, whichever compiler reads them.
+# The globals and macros of user_globals.cpp give no warning in the headers, whichever compiler reads
+# them.
 cmake_minimum_required(VERSION 3.25)
 
 string(REPLACE " " ";" warnings "${WARNINGS}")

@@ -93,11 +93,11 @@ LOWP_FN constexpr U round_subnormal(U const& a, M const& negative, U const& rand
                         broadcast<U>(2 * width));
   // With more than `width` dropped bits the fraction is far below one half. A random draw needs its
   // leading bits. The other modes need only know that it is not zero.
-  U const near = min(dropped, broadcast<U>(width));
-  U const kept = max(significand >> (dropped - near), min(significand, one));
-  U const odd = (kept >> near) & 1;
+  U const shift = min(dropped, broadcast<U>(width));
+  U const kept = max(significand >> (dropped - shift), min(significand, one));
+  U const odd = (kept >> shift) & 1;
   U const increment = rounding.template increment<width>(odd, negative, random);
-  return (kept + (increment >> (broadcast<U>(width) - near))) >> near;
+  return (kept + (increment >> (broadcast<U>(width) - shift))) >> shift;
 }
 
 /// Says that a float has an ulp as large as F's step at 2^Exponent.

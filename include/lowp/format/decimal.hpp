@@ -101,10 +101,10 @@ struct decimal {
 /// Returns the value of `d`, with a bit for "not zero below". For a value far outside double's
 /// range, it returns some number that is as far.
 inline unpacked unpack_decimal(decimal d) {
-  constexpr int far = 400, far_exponent = 2000;
+  constexpr int limit = 400, far_exponent = 2000;
   if (d.digits.is_zero()) return {};
   std::int64_t const size = d.digits.bit_length() * 3 / 10, point = d.exponent + size;  // roughly
-  if (point < -far || point > far)
+  if (point < -limit || point > limit)
     return {.exponent = point < 0 ? -far_exponent : far_exponent,
             .significand = std::uint64_t{1} << 61};
   auto const exponent = static_cast<int>(d.exponent);

@@ -130,12 +130,12 @@ LOWP_FN constexpr T fma(T a, T b, T c) {
   }
   bool const product_is_larger = product.exponent >= z.exponent;
   auto const& large = product_is_larger ? product : z;
-  auto const& small = product_is_larger ? z : product;
-  int const distance = large.exponent - small.exponent;
+  auto const& smaller = product_is_larger ? z : product;
+  int const distance = large.exponent - smaller.exponent;
   int const shift = distance < 62 ? distance : 62;
-  std::uint64_t const lost = small.significand & ((std::uint64_t{1} << shift) - 1);
-  std::uint64_t const addend = small.significand >> shift | (lost != 0);
-  bool const subtract = large.negative != small.negative;
+  std::uint64_t const lost = smaller.significand & ((std::uint64_t{1} << shift) - 1);
+  std::uint64_t const addend = smaller.significand >> shift | (lost != 0);
+  bool const subtract = large.negative != smaller.negative;
   bool const flips = subtract && addend > large.significand;
   std::uint64_t const total = !subtract ? large.significand + addend
                               : flips   ? addend - large.significand

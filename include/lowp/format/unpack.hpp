@@ -164,14 +164,15 @@ LOWP_FN constexpr std::uint64_t round_unpacked(unpacked const& u, std::uint32_t 
   int const above = u.exponent - F.min_exponent();
   if (above < 0 && !F.has_zero()) return 0;  // nothing is smaller than code 0
   int const dropped = above < 0 ? least - above : least;
-  int const far = dropped > width ? dropped - width : 0;
+  int const surplus = dropped > width ? dropped - width : 0;
   std::uint64_t const sticky = u.significand != 0;
-  std::uint64_t const kept = far > width ? sticky : u.significand >> far | (far > 0 ? sticky : 0);
-  int const near = dropped - far < width ? dropped - far : width;
+  std::uint64_t const kept =
+      surplus > width ? sticky : u.significand >> surplus | (surplus > 0 ? sticky : 0);
+  int const shift = dropped - surplus < width ? dropped - surplus : width;
   auto const binade = static_cast<std::uint64_t>(above < 0 ? 0 : above) << F.significand_bits;
-  std::uint64_t const fraction = kept << (width - near) & all<width, std::uint64_t>;
+  std::uint64_t const fraction = kept << (width - shift) & all<width, std::uint64_t>;
   // Without zero, code 0 is 2^min_exponent.
-  std::uint64_t const lower = binade + (kept >> near) - (F.has_zero() ? 0 : 1);
+  std::uint64_t const lower = binade + (kept >> shift) - (F.has_zero() ? 0 : 1);
   std::uint64_t const increment =
       rounding.template increment<width>(lower & 1, u.negative, std::uint64_t{random});
   return lower + ((fraction + increment) >> width);

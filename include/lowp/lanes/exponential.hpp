@@ -115,8 +115,8 @@ LOWP_FN F log(F const& x) {
   F const even = mul(w, fma(w, broadcast<F>(0xf89e26.0p-26f), broadcast<F>(0xccce13.0p-25f)));
   F const r = fma(z, fma(w, broadcast<F>(0x91e9ee.0p-25f), broadcast<F>(0xaaaaaa.0p-24f)), even);
   F const half_square = mul(mul(broadcast<F>(0.5f), f), f);
-  F const small = sub(fma(s, add(half_square, r), mul(k, broadcast<F>(ln2_low))), half_square);
-  return fma(k, broadcast<F>(ln2_high), add(small, f));
+  F const rest = sub(fma(s, add(half_square, r), mul(k, broadcast<F>(ln2_low))), half_square);
+  return fma(k, broadcast<F>(ln2_high), add(rest, f));
 }
 
 }  // namespace lanes

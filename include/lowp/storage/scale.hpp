@@ -39,12 +39,12 @@ template <scalable T>
 LOWP_FN constexpr float power_of_two_scale(amax const& largest, int margin = 0) {
   using namespace lanes;
   constexpr format f = T::descriptor;
-  constexpr int most = 126, far = 1000;
+  constexpr int most = 126, limit = 1000;
   std::uint32_t const bits = largest.bits & (binary32_sign - 1);
   if (bits == 0 || bits >= binary32_infinity) return 1;
   detail::unpacked const x = detail::unpack_pattern<detail::binary32>(bits);
   auto const significand = static_cast<std::uint32_t>(x.significand >> 38) & 0x7fffff;
-  int const divisor = margin > far ? far : margin < -far ? -far : margin;
+  int const divisor = margin > limit ? limit : margin < -limit ? -limit : margin;
   int const fits =
       f.max_exponent() - x.exponent - (significand > detail::max_significand<f> ? 1 : 0) - divisor;
   int const exponent = fits > most ? most : fits < -most ? -most : fits;

@@ -58,14 +58,14 @@ struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<I.
         for (std::uint64_t r = first; r < first + group && r < rows; ++r)
           add_row(thread, r, column, sums_of_group);
       // The first warp still reads the others while these are written.
-      float* const slots = shared + turn * thread.threads() * sizeof...(I);
-      ((slots[thread.thread() + I * thread.threads()] = sums_of_group[I]), ...);
+      float* const terms = shared + turn * thread.threads() * sizeof...(I);
+      ((terms[thread.thread() + I * thread.threads()] = sums_of_group[I]), ...);
       thread.barrier();
       if (warp == 0)
         for (unsigned w = 0; w < warps && row + w * group < rows; ++w)
           ((totals[I] = lanes::add(
                 totals[I],
-                lanes::widen(slots[w * warp_threads + thread.thread() + I * thread.threads()]))),
+                lanes::widen(terms[w * warp_threads + thread.thread() + I * thread.threads()]))),
            ...);
     }
     thread.barrier();
