@@ -12,3 +12,10 @@ foreach(compiler ${CXX} ${clang})
                     COMMAND_ERROR_IS_FATAL ANY)
   endif()
 endforeach()
+# Sizes of 32 bits are converted without a warning, too.
+find_program(i686 i686-linux-gnu-g++)
+if(i686)
+  execute_process(COMMAND ${i686} -std=c++20 -msse2 -mfpmath=sse ${warnings} -Wsign-conversion -fsyntax-only
+                          -I${ROOT}/include ${CMAKE_CURRENT_LIST_DIR}/user_globals.cpp
+                  COMMAND_ERROR_IS_FATAL ANY)
+endif()

@@ -110,6 +110,10 @@ struct any_of_calls : Call... {
 template <class... A>
 struct seen {};
 
+/// The place of the argument behind those of types `A`.
+template <class... A>
+inline constexpr int next_place = static_cast<int>(sizeof...(A)) + 1;
+
 /// The overloads for the arguments `Seen`, and for those with more.
 template <class Reason, class Seen, class... Rest>
 struct refusals;
@@ -118,17 +122,17 @@ template <class Reason, class... A>
 struct refusals<Reason, seen<A...>>
     : any_of_calls<
           refusals_of<Reason, A...>,
-          surplus_after<argument<sizeof...(A) + 1, names::surplus, not_an_argument_of_this_call>,
+          surplus_after<argument<next_place<A...>, names::surplus, not_an_argument_of_this_call>,
                         A...>> {};
 template <class Reason, class... A, class Name, template <class> class Not, class... Rest>
 struct refusals<Reason, seen<A...>, needs<Name, Not>, Rest...>
-    : any_of_calls<refusals_of<because_an_argument_is_missing<sizeof...(A) + 1, Name>, A...>,
-                   refusals<Reason, seen<A..., argument<sizeof...(A) + 1, Name, Not>>, Rest...>> {};
+    : any_of_calls<refusals_of<because_an_argument_is_missing<next_place<A...>, Name>, A...>,
+                   refusals<Reason, seen<A..., argument<next_place<A...>, Name, Not>>, Rest...>> {};
 template <class Reason, class... A, int Count, class Name, template <class> class Not>
   requires(Count > 0)
 struct refusals<Reason, seen<A...>, may_have<Count, Name, Not>>
     : any_of_calls<refusals_of<Reason, A...>,
-                   refusals<Reason, seen<A..., argument<sizeof...(A) + 1, Name, Not>>,
+                   refusals<Reason, seen<A..., argument<next_place<A...>, Name, Not>>,
                             may_have<Count - 1, Name, Not>>> {};
 template <class Reason, class... A, class Name, template <class> class Not>
 struct refusals<Reason, seen<A...>, may_have<0, Name, Not>> : refusals<Reason, seen<A...>> {};

@@ -223,7 +223,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     }
     if (!is_apart) return;
     if constexpr (is_packed_later) {
-      packed_codes<Isa, codes_type, capacity>::pack(operand_.codes.at(begin), apart, size);
+      packing::pack(operand_.codes.at(begin), apart, size);
     } else {
       if (has_nibbles && size % 2 != 0) apart[size / 2] &= 15;
       __builtin_memcpy(static_cast<void*>(operand_.codes.at(begin)), apart,
@@ -251,9 +251,10 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     else
       return lanes::broadcast<U>(0);
   }
+  using packing = packed_codes<Isa, codes_type, static_cast<int>(capacity)>;
   static constexpr std::size_t room_for_codes() {
     if constexpr (codes_type::is_packed)
-      return packed_codes<Isa, codes_type, capacity>::room;
+      return packing::room;
     else
       return capacity;
   }
